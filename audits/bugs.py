@@ -20,6 +20,7 @@ class Named(NamedTuple):
 
 BND, BNM, TFL = "bn_decomposed", "bn_mean_field", "truncation_flow"
 LRN, UNI, DIAG = "leaky_resnets", "universality", "diagnostics"
+TRIALS = ("test_more_trials.py",)
 CHECKPOINTS, SIMULATE = ("base/test_checkpoints.py",), ("pipeline/test_simulate.py",)
 WORKFLOW = ("pipeline/test_workflow.py",)
 
@@ -174,14 +175,24 @@ CLAIMS = (
 )
 CHECKPOINT = (
     *(
-        Named(f"resumed after other {what}", "pipeline.run.simulate", "_identity", "dict(member)", change, SIMULATE)
-        for what, change in (
-            ("settings", "{**member, 'settings': 0}"),
-            ("seeds", "{**member, 'seed': 0}"),
-            ("code", "{**member, 'code': 0}"),
+        Named(f"resumed after other {what}", "pipeline.run.simulate", "_identity", text, "0,", SIMULATE)
+        for what, text in (
+            ("settings", "settings,"),
+            ("seeds", 'member["seed"],'),
+            ("code", 'member["code"],'),
+            ("inputs", "digests,"),
         )
     ),
-    Named("resumed after other inputs", "pipeline.run.simulate", "_identity", "device, digests]", "device]", SIMULATE),
+    Named(
+        "resumed on another device",
+        "pipeline.run.simulate",
+        "_identity",
+        "numerics(device)",
+        'numerics("cpu")',
+        SIMULATE,
+    ),
+    Named("seeds among what a trial depends on", "base.settings", "of_one_trial", "EACH not in", "EACH is not", TRIALS),
+    Named("layout of arrays as it comes", "base.checkpoints", "_in_order", ', order="C"', "", TRIALS),
     Named(
         "resumed with other packages",
         "base.checkpoints",
@@ -194,7 +205,7 @@ CHECKPOINT = (
         "seal not compared",
         "base.checkpoints",
         "Checkpoint",
-        "seal != _digest(self.identity, name, trial) or ",
+        "digest != _digest(self.identity, name, stored) or ",
         "",
         CHECKPOINTS,
     ),
@@ -219,11 +230,11 @@ CHECKPOINT = (
     Named("device not recorded", "pipeline.run.simulate", "run", "        device=device,\n", "", SIMULATE),
     Named("another device recorded", "pipeline.run.simulate", "run", "device=device,", 'device="cuda",', SIMULATE),
     Named(
-        "no folder for checkpoints",
+        "no folder for finished trials",
         "pipeline.run.entry",
         "run_members",
-        'Path(f"{job.log}.checkpoints")',
-        "None",
+        "run(member, results, finished)",
+        "run(member, results, None)",
         WORKFLOW,
     ),
 )
@@ -299,8 +310,8 @@ RULES = tuple(
         ("run.seed ignored", '"seed": self.config.run.seed', '"seed": 1'),
         (
             "code of claims: the first one's",
-            "self._versions.of(check.root)",
-            "self._versions.of(list(checks.values())[0].root)",
+            "self._check(id, check)",
+            "self._check(id, next(iter(checks.values())))",
         ),
     )
 )

@@ -17,13 +17,17 @@ from tests.conftest import ROOT, SMOKE, snakemake
 PAGES = ("README.md", "docs/usage.md", "docs/reproducibility.md", "docs/verdicts.md")
 TEXT = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
 FIRST_WORDS = ("snakemake", "python", "python3", "pip", "pytest", "from", "import", "--config", "repdyn")
-PLACEHOLDERS = {"compare A B --tier ...": "compare results/smoke results/smoke --tier identical"}
+PLACEHOLDERS = {
+    "compare A B --tier ...": "compare results/smoke results/smoke --tier identical",
+    "decide default --budget 60": "decide smoke --budget 0",  # test_decide buys something
+}
 QUESTIONS = {
     "claim": "verdict ",
     "plan": "core-minutes",
     "progress": "no job is running",
     "verify": "what today's code and settings make",
     "compare": "equal",
+    "decide": "core-minutes  wants",
 }
 NETWORK = (
     "from torch import nn\n\ndef build():\n    return nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3))\n"

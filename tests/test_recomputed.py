@@ -74,7 +74,7 @@ def test_radial_fractions_under_batch_normalization():
 def test_costs_of_identity():
     """leaky_resnets: least-squares weights with W S = A, ranks of eigenvalues of A^T A."""
     stream = Stream(3, ("recomputed",))
-    costs = identity_costs(IdentityCosts(draws=2, searches=2), stream)
+    costs = identity_costs(IdentityCosts(draws=2, searches=2), stream, Checkpoint(None, ""))
     for w, points in ((3, 6), (9, 4), (12, 40)):
         for bias in (0, 1):
             rng = stream.generator("random", w, points)

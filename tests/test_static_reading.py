@@ -29,7 +29,7 @@ LOADING = {
     "repdyn.pipeline.reference.pages": {"claims_anything"},
     "repdyn.pipeline.new.project": {"write"},
     "repdyn.pipeline.packages": {"package_of"},
-    "repdyn.pipeline.studies": {"declared", "folders"},
+    "repdyn.pipeline.studies": {"_folder", "declared"},
     "repdyn.pipeline.run.loading": {"load_runner", "load_module", "_modules_of", "_functions"},
 }
 """Definitions that find others at run time; what they load is named as a further root of the jobs that use them."""

@@ -22,6 +22,8 @@ COMMANDS = {
     "verify": (f"{ASK}:verify", "list results that are older than today's code or settings, changed or missing"),
     "plan": (f"{ASK}:plan", "jobs, core-minutes and memory of a run before it starts"),
     "costs": (f"{ASK}:costs", "keep what the jobs of a finished run took in the studies' costs.csv, for `plan`"),
+    "decide": (f"{ASK}:decide", "more trials for the claims that a run leaves open, the cheapest first"),
+    "store": (f"{ASK}:store", "what is kept of finished trials; `--clean` makes room"),
     "progress": (f"{ASK}:progress", "show the last line of every running job"),
     "controls": (f"{ASK}:controls", "list claims whose controls only shift a number, and parts without a control"),
     "false-alarms": (f"{ASK}:false_alarms", "how often other seeds refute cheap sampled claims"),

@@ -1,13 +1,15 @@
 """Checkpoints keep finished trials and nothing else."""
 
+import time
 from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 import xarray as xr
 
 from repdyn.base import checkpoints
-from repdyn.base.checkpoints import Checkpoint
+from repdyn.base.checkpoints import Checkpoint, groups, stacked
 from repdyn.base.files import atomic
 
 
@@ -21,9 +23,20 @@ def test_trials_come_back_and_the_file_goes(tmp_path):
     other = Checkpoint(tmp_path / "kept", "other job")
     other.put("trial", {"x": 1.0})
     second.remove()
-    assert other.path.is_dir()
-    other.remove()
-    assert list(tmp_path.iterdir()) == []
+    assert not second.path.exists()
+    assert other.get("trial")["x"] == 1.0
+
+
+def test_groups_hold_every_number_once_and_keep_their_borders():
+    assert [list(group) for group in groups(5, 2)] == [[0, 1], [2, 3], [4]]
+    assert list(groups(6, 2))[:2] == list(groups(5, 2))[:2]
+    assert not list(groups(0, 2))
+
+
+def test_arrays_of_trials_are_stacked_in_their_order():
+    trials = [{"x": np.array([n, -n])} for n in range(6)]
+    assert stacked(trials, "x").tolist() == [[n, -n] for n in range(6)]
+    assert stacked(trials, "x", 2, 3)[1, 2].tolist() == [5, -5]
 
 
 def test_another_job_finds_nothing(tmp_path):
@@ -48,7 +61,7 @@ def test_a_file_that_a_kill_left_half_written_is_passed_over_in_silence(tmp_path
     kept.put("trial", {"x": np.arange(3)})
     with suppress(KeyboardInterrupt), atomic(kept._file("killed")) as temporary:
         temporary.write_bytes(b"half a zip")
-        assert len(list(kept.path.iterdir())) == 2
+        assert len(list(kept.path.glob("*.npz"))) == 2
         assert set(Checkpoint(tmp_path, "job").trials) == {"trial"}
         raise KeyboardInterrupt
     assert "cannot be read" not in capsys.readouterr().err
@@ -59,7 +72,7 @@ def test_no_byte_can_change_what_a_trial_was(tmp_path, capsys):
     """Whatever byte is damaged: the trial comes back as it was, or not at all."""
     kept, rng = Checkpoint(tmp_path, "job"), np.random.default_rng(0)
     trial = kept.put("trial", {"x": np.arange(20), "n": 3})
-    (file,) = kept.path.iterdir()
+    (file,) = kept.path.glob("*.npz")
     whole = bytearray(file.read_bytes())
     for _ in range(500):
         place, value = rng.integers(len(whole)), rng.integers(1, 256)
@@ -154,7 +167,7 @@ def test_a_trial_writes_itself_alone(tmp_path):
     """What is kept of a hundred trials costs a hundred writes of one, not five thousand."""
     kept = Checkpoint(tmp_path, "job")
     kept.put("first", {"x": np.arange(10)})
-    (first,) = kept.path.iterdir()
+    (first,) = kept.path.glob("*.npz")
     before = first.stat().st_mtime_ns
     kept.put("second", {"x": np.arange(10)})
     assert first.stat().st_mtime_ns == before
@@ -163,7 +176,8 @@ def test_a_trial_writes_itself_alone(tmp_path):
 def test_pickles_are_not_loaded(tmp_path, capsys):
     kept = Checkpoint(tmp_path, "job")
     kept.path.mkdir()
-    np.savez(kept._file("trial"), **{"/x": np.array([{"a": 1}], dtype=object), "seal": np.array(["trial", ""])})
+    objects = np.array([{"a": 1}], dtype=object)
+    np.savez(kept._file("trial"), **{"/x": objects, "made": np.zeros(2), "seal": np.array(["trial", ""])})
     assert Checkpoint(tmp_path, "job").trials == {}
     assert "cannot be read" in capsys.readouterr().err
 
@@ -191,3 +205,67 @@ def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch):
     memory.put("trial", {"x": 1.0})
     memory.remove()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_read_is_counted_with_what_it_once_took(tmp_path, monkeypatch):
+    clock = iter([0.0, 6.0, 7.0])
+    monkeypatch.setattr(checkpoints.time, "process_time", lambda: next(clock))
+    first = Checkpoint(tmp_path, "job")
+    first.put_all({"a": {"x": 1.0}, "b": {"x": 2.0}})
+    again = Checkpoint(tmp_path, "job")
+    assert again.get("a")["x"] == 1.0
+    assert again.get("c") is None
+    assert (again.tally.read, again.tally.computed, again.tally.seconds) == (1, 0, 3.0)
+    assert (first.tally.read, first.tally.computed) == (0, 2)
+
+
+def test_trials_computed_before_are_not_read_of_a_forced_job(tmp_path):
+    Checkpoint(tmp_path, "job").put("trial", {"x": 1.0})
+    assert Checkpoint(tmp_path, "job", since=time.time() + 60).get("trial") is None
+    assert Checkpoint(tmp_path, "job", since=time.time() - 60).get("trial") is not None
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a trial may depend on."""
+
+    width: int
+    inputs: np.ndarray
+
+
+OWN = {
+    "number": (0.1, 0.2),
+    "tenth digit": (0.3, 0.30000000004),
+    "array": (np.arange(3.0), np.arange(3.0) + 1e-16 * np.array([0, 1, 8])),
+    "type": (np.arange(3), np.arange(3.0)),
+    "shape": (np.arange(4.0), np.arange(4.0).reshape(2, 2)),
+    "dataclass": (Shape(3, np.ones(2)), Shape(4, np.ones(2))),
+    "array in a dataclass": (Shape(3, np.ones(2)), Shape(3, np.zeros(2))),
+    "text": ("1", 1),
+    "names": ({"rate": 1.0}, {"rates": 1.0}),
+}
+
+
+@pytest.mark.parametrize("own", OWN)
+def test_trials_with_other_own_settings_are_told_apart(own, tmp_path):
+    one, other = OWN[own]
+    kept = Checkpoint(tmp_path, "job")
+    kept.of(one).put("trial", {"x": 1.0})
+    assert kept.of(other).get("trial") is None
+    assert kept.get("trial") is None
+    assert kept.of(one).get("trial") is not None
+    assert kept.of(one).of(2).get("trial") is None
+
+
+def test_what_has_no_exact_text_is_refused(tmp_path):
+    with pytest.raises(TypeError, match="got object, expected settings"):
+        Checkpoint(tmp_path, "job").of(object())
+
+
+def test_arrays_come_back_in_the_layout_in_which_they_were_given_back(tmp_path):
+    """Products of matrices in another order round otherwise, so that a run would depend on what was read."""
+    odd = np.arange(24.0).reshape(2, 3, 4).transpose(2, 0, 1)
+    kept = Checkpoint(tmp_path, "job").put("trial", {"x": odd, "n": 3})
+    read = Checkpoint(tmp_path, "job").get("trial")
+    assert kept["x"].strides == read["x"].strides
+    assert kept["n"].shape == read["n"].shape == ()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import REQUIRED, problems, variable
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.experiments import random_networks
@@ -22,6 +23,8 @@ from repdyn.bn_decomposed.experiments.random_networks import orthogonality_gap a
 from repdyn.bn_decomposed.settings.study import Ablation, FixedPoint, LayerAngles, OrthogonalityGap, RecenteringDepth
 from repdyn.bn_decomposed.theory.geometry import orthogonality_gap, pair_angles
 from repdyn.bn_decomposed.theory.layers import propagate
+
+NOTHING_KEPT = Checkpoint(None, "")
 
 SETTINGS = {
     "ablation": Ablation(batch=16, width=128, depth=60, seeds=3, record=(0, 1, 60)),
@@ -60,6 +63,7 @@ def run(images):
             settings = type(SETTINGS[name])(**(dict(SETTINGS[name]) | changes))
             arguments = {"images": images} if name in ON_IMAGES else {}
             arguments |= {"stream": Stream(seed, ("bn_decomposed", name))} if name in SAMPLED else {}
+            arguments |= {"checkpoint": NOTHING_KEPT} if name == "ablation" else {}
             runs[key] = FUNCTIONS[name](settings, **arguments)
         return runs[key]
 
@@ -86,7 +90,14 @@ def test_dimensions_are_those_of_the_settings(run):
     assert dict(run("recentering_depth").sizes) == {"relu": 2, "seed": 2, "layer": 6}
     assert dict(run("orthogonality_gap").sizes) == {"rescale": 2, "width": 2, "seed": 3, "layer": 41}
     dataset = run("layer_angles")
-    assert dict(dataset.sizes) == {"normalization": 3, "seed": 3, "pair": 6 + 36, "batch": 2}
+    assert dict(dataset.sizes) == {
+        "normalization": 3,
+        "seed": 3,
+        "pair": 6 + 36,
+        "batch": 2,
+        "left_out": 3,
+        "untypical": 4,
+    }
     assert np.bincount(dataset["pair_batch"])[[4, 9]].tolist() == [6, 36]
 
 
@@ -105,6 +116,7 @@ def test_angles_are_degrees(run):
 @pytest.mark.parametrize("name", SAMPLED)
 def test_equal_runs_give_equal_numbers_and_another_seed_others(run, images, name):
     arguments = {"images": images} if name in ON_IMAGES else {}
+    arguments |= {"checkpoint": NOTHING_KEPT} if name == "ablation" else {}
     again = FUNCTIONS[name](SETTINGS[name], stream=Stream(1, ("bn_decomposed", name)), **arguments)
     xr.testing.assert_identical(again, run(name))
     first = next(iter(again.data_vars))
@@ -294,5 +306,22 @@ def test_a_batch_that_is_too_large_says_what_there_is(images):
 
 def test_progress_is_told(images, capsys):
     settings = Ablation(batch=4, width=8, depth=2, seeds=2, record=(2,))
-    ablation(settings, images, Stream(1))
+    ablation(settings, images, Stream(1), NOTHING_KEPT)
     assert "ablation: step 2/2" in capsys.readouterr().err
+
+
+def test_untypical_neurons_are_left_out_by_hand():
+    """Four neurons on three points: the first is active on all, the others on one each and weakly on none."""
+    X = np.array([[1.0, 1.0, 1.0], [2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]])
+    angles, shares = random_networks._without_untypical(X, np.random.default_rng(0))
+    everything = np.degrees(np.arccos(1 / 5))
+    np.testing.assert_allclose(shares, 0.25)
+    np.testing.assert_allclose(angles[0], everything)
+    np.testing.assert_allclose(angles[1], 90)
+
+
+def test_a_point_without_a_response_has_no_angle():
+    X = np.array([[1.0, 1.0, 1.0], [2.0, 0.0, 0.0]])
+    angles, _ = random_networks._without_untypical(X, np.random.default_rng(0))
+    assert np.isnan(angles[1]).all()
+    assert np.isfinite(angles[0]).all()

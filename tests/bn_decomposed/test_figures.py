@@ -8,10 +8,13 @@ import pytest
 import xarray as xr
 
 from repdyn.base import figures as base_figures
+from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.experiments import random_networks as experiments
 from repdyn.bn_decomposed.figures.random_networks import REGIMES, fig1_ablation, fig5_layer_angles, orthogonality_gap
 from repdyn.bn_decomposed.settings.study import Ablation, FixedPoint, LayerAngles, OrthogonalityGap
+
+NOTHING_KEPT = Checkpoint(None, "")
 
 FIGURES = ("fig1_ablation", "orthogonality_gap", "fig5_layer_angles")
 WIDTHS, BATCHES = (8, 12, 16, 24, 32), (4, 5, 6, 7, 9)
@@ -23,7 +26,7 @@ def data():
     stream = Stream(1)
     return {
         "ablation": experiments.ablation(
-            Ablation(batch=6, width=16, depth=4, seeds=3, record=(0, 4)), images, stream.child("ablation")
+            Ablation(batch=6, width=16, depth=4, seeds=3, record=(0, 4)), images, stream.child("ablation"), NOTHING_KEPT
         ),
         "orthogonality_gap": experiments.orthogonality_gap(
             OrthogonalityGap(batch=4, input_dim=6, widths=WIDTHS, depth=6, seeds=3), stream.child("gap")

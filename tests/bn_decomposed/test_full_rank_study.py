@@ -7,6 +7,7 @@ from pydantic import ValidationError
 from tests.bn_decomposed.deciding import decided
 
 from repdyn.base import figures, tables
+from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.claims import claims_of
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.streams import Stream
@@ -16,6 +17,8 @@ from repdyn.bn_decomposed.experiments import full_rank, relu_rank
 from repdyn.bn_decomposed.figures.full_rank import thm3_full_rank
 from repdyn.bn_decomposed.settings import study as settings
 from repdyn.bn_decomposed.tables import full_rank as full_rank_table
+
+NOTHING_KEPT = Checkpoint(None, "")
 
 ROWS = {
     "circles": [3, 5],
@@ -48,7 +51,7 @@ def datasets():
     return {
         "sign_cells": full_rank.sign_cells(settings.SignCells(**CELLS), stream),
         "stalled_rows": full_rank.stalled_rows(stalled, stream),
-        "rows_to_full_rank": full_rank.rows_to_full_rank(settings.RowsToFullRank(**ROWS), stream),
+        "rows_to_full_rank": full_rank.rows_to_full_rank(settings.RowsToFullRank(**ROWS), stream, NOTHING_KEPT),
         "full_rank_tail": full_rank.full_rank_tail(settings.FullRankTail(**TAIL)),
         "relu_rank": relu_rank.relu_rank(settings.ReluRank(**RANK), stream),
     }

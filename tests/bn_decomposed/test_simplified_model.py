@@ -3,10 +3,11 @@ import pytest
 from pydantic import ValidationError
 from tests.bn_decomposed.deciding import decided
 
+from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.claims import claims_of
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed import tables
-from repdyn.bn_decomposed.claims import appendix_c
+from repdyn.bn_decomposed.claims import appendix_c, appendix_e
 from repdyn.bn_decomposed.claims import simplified_limits as limits_claims
 from repdyn.bn_decomposed.claims import simplified_model as rows_claims
 from repdyn.bn_decomposed.experiments import formula_audit, simplified_limits, simplified_model
@@ -18,6 +19,7 @@ from repdyn.bn_decomposed.settings.study import (
     InteriorAngles,
     NarrowGap,
     SeveralCoordinates,
+    SplitAmplitudes,
     SplitRows,
     TreeExample,
     TreeLimits,
@@ -25,8 +27,9 @@ from repdyn.bn_decomposed.settings.study import (
 from repdyn.bn_decomposed.theory.cluster_tree import ClusterTree, enumerate_tree, integer_layer, simplified_layer
 from repdyn.bn_decomposed.theory.tree_formulas import stable_depth_bound
 
-CLAIMS = claims_of(rows_claims, limits_claims, appendix_c)
+CLAIMS = claims_of(rows_claims, limits_claims, appendix_c, appendix_e)
 STREAM = Stream(7, ("bn_decomposed", "test"))
+NOTHING_KEPT = Checkpoint(None, "")
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +40,10 @@ def datasets():
         "split_rows": simplified_model.split_rows(SplitRows(points=(4, 6), layers=6, draws=4), STREAM),
         "tree_example": simplified_model.tree_example(TreeExample(values=(0, 4, 7, 15, 24), layers=3)),
         "narrow_gap": simplified_model.narrow_gap(NarrowGap(decades=(2, 6, 12))),
-        "tree_limits": simplified_limits.tree_limits(limits, STREAM),
+        "tree_limits": simplified_limits.tree_limits(limits, STREAM, NOTHING_KEPT),
+        "split_amplitudes": simplified_limits.split_amplitudes(
+            SplitAmplitudes(points=(5, 6), batches=3, enumerated=6, decay=40), STREAM
+        ),
         "interior_angles": simplified_model.interior_angles(InteriorAngles(points=6, layers=160, every=4), STREAM),
         "several_coordinates": simplified_limits.several_coordinates(
             SeveralCoordinates(points=14, coordinates=3, decay=40, draws=2), STREAM
@@ -47,7 +53,7 @@ def datasets():
 
 
 def test_claims_are_decided_and_every_part_has_a_control_that_turns_it(datasets):
-    corrected = ("bnd-fig8-tie",)
+    corrected = ("bnd-fig8-tie", "bnd-appE-positive")
     expected = {claim.id: "holds as corrected" if claim.id in corrected else "holds" for claim in CLAIMS}
     assert decided(CLAIMS, datasets) == expected
 
@@ -103,7 +109,9 @@ def test_limits_agree_with_the_amplitudes_of_deep_trees(datasets):
 
 def test_more_batches_change_none_before():
     few, many = (
-        simplified_limits.tree_limits(TreeLimits(points=(4,), batches=(b,), deep_batches=2, decay=40), STREAM)
+        simplified_limits.tree_limits(
+            TreeLimits(points=(4,), batches=(b,), deep_batches=2, decay=40), STREAM, NOTHING_KEPT
+        )
         for b in (4, 6)
     )
     np.testing.assert_array_equal(few["ratio_first"], many["ratio_first"][:4])

@@ -149,6 +149,14 @@ def test_targets_are_what_they_are_called():
         np.testing.assert_allclose(np.maximum(x @ teacher.w.T, 0) @ teacher.c, 3 * x[:, axis], atol=1e-14)
 
 
+def test_a_target_along_an_axis_is_that_of_the_axis():
+    for degrees, axis in ((0.0, 0), (90.0, 1)):
+        between, along = problems.linear_along(degrees), problems.linear(axis)
+        np.testing.assert_allclose(between.w, along.w, atol=1e-15)
+        np.testing.assert_array_equal(between.c, along.c)
+    np.testing.assert_allclose(problems.linear_along(45.0).w[0], np.sqrt([0.5, 0.5]))
+
+
 def test_paired_start_is_the_zero_function():
     a, b = problems.paired_start(10)
     loss = Population(problems.linear(0), problems.ANISOTROPIC).velocity(a, b)[2]
@@ -164,6 +172,24 @@ def test_iteration_of_equal_loss():
 def test_a_radius_that_is_not_reached_has_no_exit_time():
     times = exit_times(EXITS.model_copy(update={"radii": (0.75, 50.0)}))["exit_time"].values
     np.testing.assert_array_equal(np.isnan(times), [False, True])
+
+
+def test_kept_lengths_recomputed():
+    """The first start of the smallest settings, neuron by neuron, brought back to its length after each iteration."""
+    data = first_step(FIRST_STEP, STREAM)
+    a, b = problems.paired_start(FIRST_STEP.directions)
+    model, r, h = Population(problems.linear(0), problems.ANISOTROPIC), 0.1, 0.1
+    b, losses, farthest = r * b, [], []
+    for _ in range(FIRST_STEP.iterations):
+        da, db, loss = model.velocity(a, b)
+        moved = b + h * db
+        cosine = np.sum(moved * b, axis=1) / (np.linalg.norm(moved, axis=1) * r)
+        a, b = a + h * da, r * moved / np.linalg.norm(moved, axis=1)[:, None]
+        losses.append(float(loss))
+        farthest.append(np.degrees(np.arccos(cosine)).max())
+    cell = data.sel(radius=0.1, step=0.1).isel(start=0)
+    np.testing.assert_allclose(cell["turn_quantile_kept"].sel(quantile=1.0), farthest, rtol=1e-6)
+    np.testing.assert_allclose(cell["loss_growth_kept"][:-1], np.divide(losses[1:], losses[:-1]), rtol=1e-9)
 
 
 TRIALS = {  # experiment, its settings, its dimension of trials, places of the first two independent trials

@@ -79,8 +79,8 @@ EDITS = [
     edit(
         "layout of a constant",
         NETWORKS,
-        'RESCALES = (None, "std", "rms")',
-        'RESCALES = (\n    None, "std",\n    "rms")',
+        '= (None, "std", "rms")',
+        '= (\n    None, "std",\n    "rms")',
     ),
     edit("an import that nothing uses", NETWORKS, "import numpy as np", "import pathlib\n\nimport numpy as np"),
     edit(
@@ -210,7 +210,7 @@ EDITS = [
     Edit(
         "a new setting at its old value",
         (
-            (f"{STUDY}/settings/networks.py", "import Many,", "import Many, addition,"),
+            (f"{STUDY}/settings/networks.py", "EACH, Many,", "EACH, Many, addition,"),
             (
                 f"{STUDY}/settings/networks.py",
                 "class FixedPoint(Settings):",
@@ -221,7 +221,7 @@ EDITS = [
     Edit(
         "a new setting at another value",
         (
-            (f"{STUDY}/settings/networks.py", "import Many,", "import Many, addition,"),
+            (f"{STUDY}/settings/networks.py", "EACH, Many,", "EACH, Many, addition,"),
             (
                 f"{STUDY}/settings/networks.py",
                 "class FixedPoint(Settings):",

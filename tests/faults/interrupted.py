@@ -1,4 +1,4 @@
-"""`python interrupted.py N job.json ...`: runs jobs by their files, kills itself after the N-th checkpoint.
+"""`python interrupted.py N job.json ...`: runs jobs by their files, kills itself after the N-th file of a checkpoint.
 
 N = 0 kills nothing. Checkpoints are written at every opportunity instead of every twenty seconds or every minute.
 """
@@ -21,15 +21,14 @@ def write_always() -> None:
 def kill_at(number: int) -> None:
     from repdyn.base.checkpoints import Checkpoint
 
-    put, puts = Checkpoint.put, count(1)
+    write, writes = Checkpoint._write, count(1)
 
-    def counted(self, name, trial):
-        kept = put(self, name, trial)
-        if self.path and next(puts) == number:
+    def counted(self, *what):
+        write(self, *what)
+        if next(writes) == number:
             os.kill(os.getpid(), signal.SIGKILL)
-        return kept
 
-    Checkpoint.put = counted
+    Checkpoint._write = counted
 
 
 if __name__ == "__main__":

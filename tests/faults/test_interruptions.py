@@ -8,6 +8,7 @@ from tests.conftest import HANGING, SMOKE, copy_checkout, snakemake
 from tests.faults.processes import job, jobs, kill, start, until
 from tests.pipeline import jobs_for_tests
 
+from repdyn.base.checkpoints import Store
 from repdyn.base.errors import RepdynError
 from repdyn.pipeline.run import simulate as training
 
@@ -33,29 +34,33 @@ def checkout(tmp_path_factory):
     return folder
 
 
-def finished_trials(checkout, run: str) -> int | None:
-    """Trials in the checkpoint of the run's training job; None before there is one."""
-    checkpoints = list((checkout / f"logs/{run}/bn_decomposed/training-bn.log.checkpoints").glob("*/[!.]*.npz"))
-    return len(checkpoints) or None
+def finished_trials(checkout) -> int | None:
+    """Finished trials of the training; None before there is one."""
+    return len(list((checkout / ".cache/trials/bn_decomposed/training").glob("*/[!.]*.npz"))) or None
+
+
+@pytest.fixture(autouse=True)
+def _no_trials(checkout):
+    """Forgets the trials of other runs, which would be read."""
+    shutil.rmtree(checkout / ".cache/trials", ignore_errors=True)
 
 
 def test_a_killed_job_then_a_killed_snakemake_then_the_uninterrupted_result(checkout):
     """Bit for bit, in three attempts; the lock that the killed Snakemake leaves is told, with the way out."""
     output, log = checkout / "results/killed" / NAME, checkout / "logs/killed/bn_decomposed/training-bn.log"
     running = start(checkout, *arguments("killed"))
-    until(lambda: finished_trials(checkout, "killed"), "no finished trial")
+    until(lambda: finished_trials(checkout), "no finished trial")
     kill(job(checkout, "logs/killed/bn_decomposed/training-bn"))
     messages, _ = running.communicate(timeout=HANGING)
     assert running.returncode != 0, messages
     assert not output.exists()
-    kept = finished_trials(checkout, "killed")
+    kept = finished_trials(checkout)
 
     running = start(checkout, *arguments("killed"))
-    until(lambda: (finished_trials(checkout, "killed") or 0) > kept or None, "no further trial")
+    until(lambda: (finished_trials(checkout) or 0) > kept or None, "no further trial")
     kill(running.pid)  # a crash of the machine takes both
     kill(job(checkout, "logs/killed/bn_decomposed/training-bn"))
     running.communicate(timeout=HANGING)
-    assert f"resuming: {kept} finished trials" in log.read_text()
     assert not output.exists()
 
     refused = snakemake(checkout, *arguments("killed"))
@@ -64,9 +69,8 @@ def test_a_killed_job_then_a_killed_snakemake_then_the_uninterrupted_result(chec
     assert snakemake(checkout, "--unlock", *arguments("killed")).returncode == 0
     done = snakemake(checkout, *arguments("killed"))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "resuming: " in log.read_text()
+    assert "finished trials: " in log.read_text()
     assert output.read_bytes() == (checkout / "results/whole" / NAME).read_bytes()
-    assert finished_trials(checkout, "killed") is None
 
 
 def test_two_runs_at_once(checkout):
@@ -93,7 +97,6 @@ def test_two_runs_started_together(checkout):
         messages
     )
     assert (checkout / "results/together" / NAME).read_bytes() == (checkout / "results/whole" / NAME).read_bytes()
-    assert finished_trials(checkout, "together") is None
 
 
 def simulate(checkout, tmp_path, output, **changes):
@@ -108,21 +111,21 @@ def simulate(checkout, tmp_path, output, **changes):
     results = tmp_path / "results/mine"
     (results / "data").mkdir(parents=True, exist_ok=True)
     shutil.copy(checkout / "results/whole/data/images.nc", results / "data/images.nc")
-    return training.run(member | changes, results, tmp_path / "kept")
+    return training.run(member | changes, results, Store(tmp_path / "kept"))
 
 
 @pytest.mark.parametrize("damage", ["half of it", "another file", "nothing in it"])
 def test_a_corrupted_checkpoint_is_told_and_training_starts_again(checkout, tmp_path, capsys, damage):
     simulate(checkout, tmp_path, "a.nc")
-    kept, *others = sorted((tmp_path / "kept").glob("*/*.npz"))
+    kept, *others = sorted((tmp_path / "kept").glob("*/*/*/*.npz"))
     whole = kept.read_bytes()
     kept.write_bytes({"half of it": whole[: len(whole) // 2], "another file": b"no archive"}.get(damage, b""))
     capsys.readouterr()
     whole_result = (tmp_path / "results/mine/a.nc").read_bytes()
     simulate(checkout, tmp_path, "a.nc")
     messages = capsys.readouterr().err
-    assert f"warning: checkpoint {kept} cannot be read" in messages
-    assert f"resuming: {len(others)} finished trials" in messages
+    assert f"warning: finished trial {kept} cannot be read" in messages
+    assert f"finished trials: {len(others)} read" in messages
     assert (tmp_path / "results/mine/a.nc").read_bytes() == whole_result
 
 

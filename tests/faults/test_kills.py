@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 from tests.conftest import HANGING, SMOKE
@@ -49,6 +50,14 @@ SMALL = {
     },
 }
 KILLS = {
+    "bn_decomposed/ablation": 2,
+    "bn_decomposed/point_neurons": 7,
+    "bn_decomposed/gaussian_layers": 11,
+    "bn_decomposed/full_rank": 9,
+    "bn_decomposed/tree_limits": 7,
+    "bn_decomposed/odd_point": 4,
+    "bn_decomposed/largest_norm": 4,
+    "leaky_resnets/exact": 20,
     "leaky_resnets/trained-block0": 7,
     "leaky_resnets/discretized-block0": 3,
     "leaky_resnets/near_critical": 9,
@@ -70,6 +79,11 @@ def place(tmp_path_factory):
     done = run(folder, 0, "logs/killed/images.job.json")
     assert done.returncode == 0, done.stderr
     return folder, jobs
+
+
+def kept_trials(folder, name):
+    """Files of the trials that a job's study has finished or begun."""
+    return list((folder / ".cache/trials" / name.partition("/")[0]).glob("*/*/*.npz"))
 
 
 def job_file(name):
@@ -103,17 +117,17 @@ def test_a_killed_job_resumes_and_equals_the_uninterrupted_one(place, name):
     outputs = [folder / path for path in jobs.outputs[name]]
     killed = run(folder, KILLS[name], job_file(name))
     assert killed.returncode == -signal.SIGKILL, killed.stderr
-    checkpoints = folder / f"logs/killed/{name}.log.checkpoints"
-    assert list(checkpoints.glob("*/*.npz"))
+    assert kept_trials(folder, name)
     again = run(folder, 0, job_file(name))
     assert again.returncode == 0, again.stderr
-    assert "resuming: " in again.stderr
-    assert not checkpoints.exists()
+    assert "finished trials: " in again.stderr
+    assert not any("unfinished" in str(np.load(file)["seal"][0]) for file in kept_trials(folder, name))
     resumed = [output.read_bytes() for output in outputs]
     shutil.rmtree(folder / f"logs/killed/{name}.log.kept")
+    shutil.rmtree(folder / ".cache/trials")
     whole = run(folder, 0, job_file(name))
     assert whole.returncode == 0, whole.stderr
-    assert "resuming: " not in whole.stderr
+    assert "finished trials: " not in whole.stderr
     assert [output.read_bytes() for output in outputs] == resumed
 
 
@@ -123,7 +137,7 @@ def on_a_full_disk(folder, size):
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "cannot be written" in done.stderr.splitlines()[-1]
-    return folder / "logs/killed/leaky_resnets/trained-block0.log.checkpoints"
+    return kept_trials(folder, "leaky_resnets/trained")
 
 
 def test_a_disk_too_full_for_compiled_code(place):
@@ -131,7 +145,7 @@ def test_a_disk_too_full_for_compiled_code(place):
     for path in jobs.outputs["leaky_resnets/trained-block0"]:
         (folder / path).unlink(missing_ok=True)
     shutil.rmtree(folder / "logs/killed/leaky_resnets/trained-block0.log.kept", ignore_errors=True)
-    shutil.rmtree(folder / ".cache/numba", ignore_errors=True)
+    shutil.rmtree(folder / ".cache", ignore_errors=True)
     on_a_full_disk(folder, 20_000)
 
 
@@ -143,10 +157,10 @@ def test_a_disk_that_fills_at_the_result(place):
     for path in jobs.outputs["leaky_resnets/trained-block0"]:
         (folder / path).unlink(missing_ok=True)
     shutil.rmtree(folder / "logs/killed/leaky_resnets/trained-block0.log.kept", ignore_errors=True)
-    (kept,) = on_a_full_disk(folder, 20_000).iterdir()
-    trials = [file.stat().st_size for file in kept.iterdir()]
+    shutil.rmtree(folder / ".cache/trials", ignore_errors=True)
+    trials = [file.stat().st_size for file in on_a_full_disk(folder, 20_000)]
+    assert trials
     assert all(0 < size <= 20_000 for size in trials)
     again = run(folder, 0, job_file("leaky_resnets/trained-block0"))
     assert again.returncode == 0, again.stderr
-    assert f"resuming: {len(trials)} finished trials" in again.stderr
-    assert not kept.exists()
+    assert f"finished trials: {len(trials)} read" in again.stderr

@@ -7,10 +7,13 @@ import pytest
 import xarray as xr
 from pydantic import ValidationError
 
+from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import problems
 from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.experiments import closed_geodesics, descents, formula_audit, geodesics, identity_costs
 from repdyn.leaky_resnets.settings import theory as knobs
+
+NOTHING_KEPT = Checkpoint(None, "")
 
 TINY = {
     "formula_audit": (formula_audit.formula_audit, knobs.FormulaAudit(draws=2)),
@@ -48,6 +51,8 @@ def run(name, seed=1, **changes):
     arguments = {"settings": settings.model_copy(update=changes)}
     if "stream" in inspect.signature(function).parameters:
         arguments["stream"] = Stream(seed, ("leaky_resnets", name))
+    if "checkpoint" in inspect.signature(function).parameters:
+        arguments["checkpoint"] = NOTHING_KEPT
     return function(**arguments)
 
 
@@ -162,5 +167,5 @@ def test_a_search_never_starts_at_infinite_cost():
     ratio = identity_costs.SEARCHES["no bias, printed"]
     first = stream.generator("search", 0).standard_normal(np.prod(identity_costs.SEARCHED))
     assert ratio(first) == identity_costs.INFEASIBLE
-    ratios = identity_costs._least_ratios("no bias, printed", 1, stream)
+    ratios = identity_costs._least_ratios("no bias, printed", 1, stream, NOTHING_KEPT)
     assert 1 - 1e-9 <= ratios.item() < 1.1

@@ -193,6 +193,24 @@ def test_the_proofs_neuron_fails_with_bias_and_ours_does_not(falls, status):
     assert CLAIMS["lrn-prop2-neuron"](audit(), without).status == "holds"
 
 
+@pytest.mark.parametrize(("error", "status"), [(1e-12, "holds"), (1e-6, "does not hold")])
+def test_merged_neurons_keep_the_cost_or_not(error, status):
+    assert CLAIMS["lrn-prop3"](audit(error)).status == status
+    if status == "holds":
+        assert decided("lrn-prop3", formula_audit=audit(error)) == status
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_zero_row_and_a_negative_part_are_no_minimum(bias, seed):
+    """What the end of Proposition 3's path has: our neuron in the zero row lowers the cost, at every size tried."""
+    A, i = kept(seed, 0.3)
+    z, cost = theory.positive_neuron(A, i), cost_of_identity(A, bias).value
+    sizes = [eps / np.linalg.norm(z) for eps in (1e-2, 1e-3)]
+    assert cost_of_identity(np.vstack([A, 0 * z]), bias).value == pytest.approx(cost, abs=1e-9)
+    assert all(cost_of_identity(np.vstack([A, size * z]), bias).value < cost for size in sizes)
+
+
 @pytest.mark.parametrize(
     ("norm", "gain", "error", "status"),
     [

@@ -147,7 +147,7 @@ def test_killed_chains_go_on_with_the_same_numbers(tmp_path):
     names = [name for name in half.trials if "depth3" in name or ("fixed" in name and "depth2" in name)]
     assert len(names) == 4 * 2 + 2
     for name in names:
-        del half.trials[name]
+        half.drop(name)
     again = run_chains(settings, checkpoint=half)
     xr.testing.assert_identical(whole, again)
 
@@ -174,7 +174,7 @@ def test_paper_settings_resume(tmp_path):
     )
     whole = paper_settings.paper_settings(own, stream("p"), "cpu", Checkpoint(tmp_path, "p"))
     half = Checkpoint(tmp_path, "p")
-    del half.trials["free maps-seed0-9"]
+    half.drop("free maps-seed0-9")
     xr.testing.assert_identical(whole, paper_settings.paper_settings(own, stream("p"), "cpu", half))
 
 

@@ -56,6 +56,7 @@ def chain_measures(seeds: int = 12, *, from_below: bool = True, rank: int = 3, n
         "stable_hamiltonian": (("gamma", "layer"), H[..., None, :]),
         "kinetic": (("gamma", "layer"), kinetic[..., None, :]),
         "cost": (("gamma", "layer"), (kinetic + H)[..., None, :]),
+        "speed": (("layer",), np.sqrt(kinetic)),
         "relative_distance": ((), np.full(shape, 0.05)),
         "gap": (("gamma",), np.full((*shape, 1), -10.0)),
         "bound_low": (("gamma",), np.full((*shape, 1), -20.0)),
@@ -223,17 +224,31 @@ def test_negative_shares_in_the_bottleneck(share, status):
 
 
 def test_a_peak_in_the_middle_is_seen():
+    jumps, speed = trained_bottleneck.jumps_in_the_middle, trained_bottleneck.stable_speed
     measures = chain_measures()
-    assert not trained_bottleneck.jumps_in_the_middle(measures).any()
-    assert trained_bottleneck.jumps_in_the_middle(measures).size == len(MAPS) * measures.sizes["seed"]  # chains
+    assert not jumps(speed(measures)).any()
+    assert jumps(speed(measures)).size == len(MAPS) * measures.sizes["seed"]  # chains
     kinetic = measures["kinetic"].values.copy()
     kinetic[..., 9] += 100
     peak = measures.assign(kinetic=(measures["kinetic"].dims, kinetic))
-    assert trained_bottleneck.jumps_in_the_middle(peak).all()
+    assert jumps(speed(peak)).all()
     kinetic[..., 11:] += 100
     dip_after = measures.assign(kinetic=(measures["kinetic"].dims, kinetic))
-    assert trained_bottleneck.jumps_in_the_middle(dip_after).all()
-    with pytest.raises(NotEnoughDataError, match="networks with bias"):
+    assert jumps(speed(dip_after)).all()
+
+
+@pytest.mark.parametrize(
+    ("peaks", "status"),
+    [((), "holds"), (("cost",), "depends on the reading"), (("kinetic", "cost"), "does not hold")],
+)
+def test_one_jump_refutes_never_and_chains_with_bias_are_counted_once(peaks, status):
+    measures = chain_measures()
+    high = (measures["layer"] == 9) & (measures["seed"] == 0)
+    changed = measures.assign({name: measures[name] + xr.where(high, 100.0, 0.0) for name in peaks})
+    verdict = CLAIMS["lrn-ends-jumps"](changed)
+    assert verdict.status == status
+    assert verdict.note.startswith(f"{3 * measures.sizes['seed']} chains of 4 effective depths each")
+    with pytest.raises(NotEnoughDataError, match="maps"):
         CLAIMS["lrn-ends-jumps"](measures.sel(maps=["decayed maps, no bias"]))
 
 

@@ -175,6 +175,8 @@ def test_a_record_tells_the_cost(tmp_path):
         "finished",
         "wall_seconds",
         "cpu_seconds",
+        "spared_cpu_seconds",
+        "trials_read",
         "peak_memory_mb",
     }
     assert json.loads(jobs_for_tests.write(tmp_path, jobs_for_tests.gap()).read_text()) == record["job"]

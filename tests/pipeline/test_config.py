@@ -249,7 +249,7 @@ def test_an_overlay_changes_what_it_names():
 @pytest.mark.parametrize(
     ("overlay", "message"),
     [
-        ("run:\nstudy:\n", "small.yaml:1: run: nothing (null) is not a mapping with the keys name, seed, device (nothing stands after the colon)"),
+        ("run:\nstudy:\n", "small.yaml:1: run: nothing (null) is not a mapping with the keys name, seed, device, looks (nothing stands after the colon)"),
         ("study: {training: 3}", f"small.yaml:1: {PATH}: 3 is not a mapping with the keys {KNOBS}"),
         ("\nstudy:\n  training:\n    layers: [4, 4]", f"small.yaml:4: {PATH}.layers: 4 comes after 4: list each value once, in increasing order"),
         ("", "small.yaml:1: the file is empty; a mapping of keys to values is expected"),
@@ -265,7 +265,7 @@ def test_a_mistake_in_an_overlay_is_reported_there(overlay, message):
         ({"run": {"name": "a/b"}}, f'--config run.name: "a/b" is not {NAME}'),
         ({"run.seed": "5.5"}, "--config run.seed: 5.5 is not an integer from 0 to 4294967295"),
         ({"run": {"sed": "5"}}, '--config run: unknown key "sed"; did you mean "seed"?'),
-        ({"run": "x"}, '--config run: "x" is not a mapping with the keys name, seed, device'),
+        ({"run": "x"}, '--config run: "x" is not a mapping with the keys name, seed, device, looks'),
         ({"more": 1}, '--config: unknown key "more"; known keys: run, study'),
         ({"study": {"training": {"layers": ["2", "1"]}}}, f"--config {PATH}.layers: 1 comes after 2: list each value once, in increasing order"),
     ],

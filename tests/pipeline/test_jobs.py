@@ -17,6 +17,7 @@ from repdyn.base.files import sha256
 from repdyn.pipeline.run import entry, environment, jobs, records
 from repdyn.pipeline.run.jobs import Job
 from repdyn.pipeline.run.kept import Kept, forget
+from repdyn.pipeline.run.records import Spared
 
 
 @pytest.fixture
@@ -180,16 +181,16 @@ def ran(here, monkeypatch):
 
     run = simulate.run
 
-    def watched(member, results, checkpoints):
+    def watched(member, results, trials):
         seen.append(Path(member["outputs"][0]).stem)
-        return run(member, results, checkpoints)
+        return run(member, results, trials)
 
     def ran(*members):
         seen.clear()
         file = jobs_for_tests.write(here, *members)
         for member in members:  # as Snakemake does
             (here / "results/mine" / member["outputs"][0]).unlink(missing_ok=True)
-        entry.run_members(jobs.read(file), file, watched)
+        entry.run_members(jobs.read(file), file, watched, Spared())
         assert all((here / "results/mine" / member["outputs"][0]).is_file() for member in members)
         return list(seen)
 
@@ -255,7 +256,7 @@ def test_where_nothing_can_be_kept_the_job_runs_all_the_same(here, monkeypatch):
     monkeypatch.setattr("repdyn.pipeline.run.kept._link", refused)
     jobs_for_tests.results(here)
     entry.main(jobs_for_tests.write(here, jobs_for_tests.gap()))
-    assert Kept(Path(f"logs/mine/{STUDY}/made.log")).restore(jobs_for_tests.gap(), Path("results/mine")) is False
+    assert Kept(Path(f"logs/mine/{STUDY}/made.log")).restore(jobs_for_tests.gap(), Path("results/mine")) is None
 
 
 # Records

@@ -12,7 +12,7 @@ from tests.pipeline import jobs_for_tests
 from tests.pipeline.jobs_for_tests import IMAGES, SETTINGS, STUDY
 
 from repdyn.base import datasets
-from repdyn.base.checkpoints import Checkpoint
+from repdyn.base.checkpoints import Checkpoint, Store
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world
 from repdyn.base.errors import DataError, NotEnoughDataError, RepdynError
@@ -112,16 +112,16 @@ def trials(monkeypatch):
 @pytest.mark.parametrize("what", CHANGES)
 def test_a_job_resumes_from_what_the_same_job_left(what, trials, results, tmp_path):
     change, anew = CHANGES[what]
-    simulate.run(jobs_for_tests.member(), results, tmp_path)
-    simulate.run(jobs_for_tests.member(**change), results, tmp_path)
+    simulate.run(jobs_for_tests.member(), results, Store(tmp_path))
+    simulate.run(jobs_for_tests.member(**change), results, Store(tmp_path))
     assert len(trials) == 1 + anew
 
 
 def test_a_job_with_other_contents_of_its_inputs_resumes_nothing(trials, tmp_path):
     here = jobs_for_tests.results(tmp_path / "run")
-    simulate.run(jobs_for_tests.member(), here, tmp_path / "kept")
+    simulate.run(jobs_for_tests.member(), here, Store(tmp_path / "kept"))
     datasets.write(jobs_for_tests.images(count=7), here / IMAGES)
-    simulate.run(jobs_for_tests.member(), here, tmp_path / "kept")
+    simulate.run(jobs_for_tests.member(), here, Store(tmp_path / "kept"))
     assert len(trials) == 2
 
 

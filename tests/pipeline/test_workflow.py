@@ -13,6 +13,7 @@ from repdyn.pipeline.run import entry
 from repdyn.pipeline.run.digests import CodeVersions
 from repdyn.pipeline.run.graph import Function, read_study
 from repdyn.pipeline.run.jobs import Job
+from repdyn.pipeline.run.records import Spared
 from repdyn.pipeline.run.workflow import ENTRY, RunJobs
 
 STUDY, SEED = "bn_mean_field", 7
@@ -179,19 +180,25 @@ def test_the_seed_is_the_runs(jobs):
     assert {member["seed"] for member in members(jobs, "simulate")} == {SEED}
 
 
-def test_members_get_the_folder_of_the_jobs_checkpoints(tmp_path, monkeypatch):
-    """Beside the job's log, one for all members; what a runner returns is called when all are done."""
+def test_members_get_the_store_of_finished_trials(tmp_path, monkeypatch):
+    """Beside results and logs, one for all runs; what trials once took is told."""
     monkeypatch.chdir(tmp_path)
     seen = []
 
-    def run(member, results, checkpoints):
+    def run(member, results, trials):
         (results / member["outputs"][0]).parent.mkdir(parents=True, exist_ok=True)
         (results / member["outputs"][0]).write_text("made")
-        seen.append((member["function"], checkpoints))
-        return lambda: seen.append("finished")
+        seen.append((member["function"], trials.folder))
+        trials.tally.read += 1
+        trials.tally.seconds += 2.5
 
     many = [{"function": name, "code": "1", "inputs": {}, "outputs": [f"s/{name}.txt"]} for name in ("a", "b")]
     job = Job("mine", "s/job", "simulate", many)
-    entry.run_members(job, Path(job.file), run)
-    folder = Path("logs/mine/s/job.log.checkpoints")
-    assert seen == [("a", folder), ("b", folder), "finished", "finished"]
+    spared = Spared()
+    entry.run_members(job, Path(job.file), run, spared)
+    assert seen == [("a", Path(".cache/trials")), ("b", Path(".cache/trials"))]
+    assert (spared.trials, spared.seconds) == (2, 5.0)
+    again = Spared()
+    entry.run_members(job, Path(job.file), run, again)
+    assert len(seen) == 2  # both members are as they were
+    assert again.seconds == pytest.approx(5.0, abs=0.1)  # with what it took to run them

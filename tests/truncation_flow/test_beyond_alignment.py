@@ -1,12 +1,16 @@
 """Free weights, layers in place of their products, and the examples of Proposition 4.2 and (5.13)."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import xarray as xr
 
 from repdyn.truncation_flow.claims.section5_layers import data_drop_out
 from repdyn.truncation_flow.experiments import beyond_alignment, examples, printed_radius
-from repdyn.truncation_flow.theory import unaligned
+from repdyn.truncation_flow.methods import construction, cost_audit, layers
+from repdyn.truncation_flow.methods.formula_audit import random_layers
+from repdyn.truncation_flow.theory import derivatives, unaligned
 
 ETA_0, ETA_1 = printed_radius.ETA_0, printed_radius.ETA_1
 
@@ -110,3 +114,75 @@ def test_layers_move_the_cumulative_bias_at_another_rate():
     speed = -differences(lambda b: 0.5 * (cumulative(b) + yt) ** 2, b)
     rate = -cumulative(speed) / (cumulative(b) + yt)
     assert beyond_alignment.layer_flow_differs()["layer_rate"][0] == pytest.approx(rate)
+
+
+def test_the_flow_of_free_weights_of_many_layers_is_the_gradient_of_the_standard_cost():
+    rng = np.random.default_rng(2)
+    X, y, W_out = rng.normal(size=(12, 3)), rng.normal(size=(12, 3)), rng.normal(size=(3, 3))
+    V, beta, w = rng.normal(size=(2, 3, 3)) + 2 * np.eye(3), rng.normal(size=(2, 3)), rng.uniform(size=12)
+    dV, dbeta = unaligned.pull_back(X, V, beta, w, lambda z: (z @ W_out.T - y) @ W_out)
+
+    def loss(V, beta):
+        z = X
+        for weight, offset in zip(V, beta, strict=True):
+            z = np.maximum((z + offset) @ weight.T, 0) @ np.linalg.inv(weight).T - offset
+        return 0.5 * w @ ((z @ W_out.T - y) ** 2).sum(axis=1)
+
+    np.testing.assert_allclose(dV, -differences(lambda V: loss(V, beta), V), atol=1e-7)
+    np.testing.assert_allclose(dbeta, -differences(lambda beta: loss(V, beta), beta), atol=1e-7)
+    np.testing.assert_allclose(
+        derivatives.complex_standard_cost(X, w, y, V, beta, W_out).real, loss(V, beta), rtol=1e-13
+    )
+
+
+@pytest.mark.parametrize("Q", [2, 3, 5])
+def test_collapsing_weights_are_not_aligned_and_collapse_every_cluster_to_its_bias(Q):
+    trained = cost_audit.collapsed(Q, 4 * Q, np.random.default_rng(Q))
+    assert min(beyond_alignment.misalignment(V) for V in trained.V) > 1e-3
+    np.testing.assert_allclose(
+        unaligned.forward(trained.X, trained.V, trained.beta)[0][-1], -trained.beta[trained.cluster]
+    )
+    far = trained.beta + 2.0  # apexes far away: own clusters are not truncated any more
+    assert cost_audit.collapse_margin(trained.X.reshape(Q, -1, Q), trained.V, far) < 0
+
+
+def test_free_weights_are_followed_as_far_as_a_step_resolves_them():
+    """Exchanged labels drive a weight towards a singular one: NaN from there on, in place of numbers or an error."""
+    R, _, yt = construction.simplex_initial_data(3, shift=0.22)
+    clusters, times = construction.ball_clusters(np.eye(3), 4, 0.05, np.random.default_rng(0)), np.linspace(0, 6, 61)
+    points, w = clusters.reshape(-1, 3), np.full(12, 0.25)
+    W, ends = 1.15 * np.linalg.inv(yt.T), []
+    for seed in range(4):
+        V = cost_audit.collapsing_weights(clusters, R, -yt, np.random.default_rng(seed))
+        for step, labels in product((0.02, 0.005), (np.eye(3), 1.5 * np.roll(np.eye(3), 1, axis=0))):
+            targets = np.repeat(labels, 4, axis=0)
+            path = layers.free_standard_cost_flow(points, w, targets, V, -yt, W, times, step=step)[0]
+            followed = np.isfinite(path).all(axis=(1, 2, 3))
+            assert followed[:2].all()
+            assert not (np.diff(followed.astype(int)) > 0).any()  # once it has ended it does not come back
+            assert np.isnan(path[~followed]).all()
+            ends.append(followed.all())
+    assert any(ends)
+    assert not all(ends)
+
+
+def test_untruncated_data_pass_through_free_weights():
+    trained = cost_audit.untruncated(random_layers(3, 9, np.random.default_rng(0)), np.random.default_rng(1))
+    assert min(beyond_alignment.misalignment(V) for V in trained.V) > 1e-2
+    np.testing.assert_allclose(unaligned.forward(trained.X, trained.V, trained.beta)[0][-1], trained.X, atol=1e-12)
+
+
+@pytest.mark.parametrize("label", [(0.3, 0.8), (-0.4, 0.1)])
+def test_how_fast_alignment_is_lost_by_hand(label):
+    """One point of pattern (1, 0) at W = 1: d(W W^T)_12/ds in (W, beta), and in (W, b) with b = W beta at rest."""
+    yt, beta, x = np.array(label), np.array([0.4, -0.2]), np.array([0.7, -0.5])
+    u, v, b = x + beta, x - yt, beta + yt
+    assert u[0] > 0 > u[1]
+    dW = unaligned.velocity(x[None], np.eye(2), beta, yt).weight_speed
+    assert (dW + dW.T)[0, 1] == pytest.approx(-(u[1] * v[0] + b[1] * u[0]))
+
+    def in_weight_and_bias(W):
+        return cost(x[None], W, np.linalg.solve(W, beta), yt)
+
+    dW = -differences(in_weight_and_bias, np.eye(2))
+    assert (dW + dW.T)[0, 1] == pytest.approx(-(u[1] * v[0] + b[1] * x[0]), abs=1e-7)

@@ -223,10 +223,10 @@ def test_training_resumes_bit_for_bit(tmp_path, monkeypatch, images):
     class KilledError(Exception):
         pass
 
-    def dies(trainer, stream, passes):
+    def dies(trainer, stream, passes, batch):
         if 7 in passes:
             raise KilledError
-        return orders(trainer, stream, passes)
+        return orders(trainer, stream, passes, batch)
 
     orders = minibatch_loop._orders
     monkeypatch.setattr(minibatch_loop, "_orders", dies)

@@ -1,6 +1,7 @@
 """Experiments and analyses of the two-point part at toy size: shapes, pairing, dropped trials, what the audit sees."""
 
 import inspect
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from repdyn.universality.settings.two_points import (
     FinalDistribution,
     Fits,
     FormulaAudit,
+    NetworkName,
     Networks,
     NetworkSettings,
     PrintedData,
@@ -215,3 +217,7 @@ def test_trainings_of_two_records_are_refused_since_nothing_could_be_fitted(kind
     kind(**RUN | {"epochs": 30, "every": 10} | more)
     with pytest.raises(ValidationError, match="20 epochs with a record every 10 are fewer than three records"):
         kind(**RUN | {"epochs": 20, "every": 10} | more)
+
+
+def test_rows_are_named_like_the_networks():
+    assert get_args(NetworkName) == tuple(Networks.model_fields)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any, cast
 
 import numpy as np
 import xarray as xr
@@ -50,7 +51,7 @@ def _fit_against_plain(theory_fits: xr.Dataset, network: str) -> Test:
 def _ratio(fits: xr.Dataset, network: str, share: Callable[..., Array], factor: float) -> Test:
     if fits.sizes["seed"] < 2:
         raise NotEnoughDataError(f"theory_fits: 2 seeds in which plain and {network} learned the pair, fits inside")
-    shares = np.log2((1 - fits["explained"].clip(min=0)).reduce(share, "curve"))
+    shares = cast("xr.DataArray", np.log2((1 - fits["explained"].clip(min=0)).reduce(share, "curve")))
     ratio = shares.sel(network=network) - shares.sel(network="plain")
     expected = rf"$\log_2$ of $U$ over $U$ of the plain network at most $\log_2 {factor:g}$"
     return mean_within(ratio.values, -np.inf, np.log2(factor), expected=expected, reason=AS_WELL)
@@ -76,7 +77,7 @@ def _theory(theory_fits: xr.Dataset, network: str) -> Verdict:
 
 
 EXCHANGED = "a world in which this network has the fits of the plain one and the plain one has its fits"
-THEORY = {
+THEORY: dict[str, Any] = {
     "where": "Question 1; eq. (7) of universality",
     "kind": "comparison",
     "origin": "ours",
@@ -138,7 +139,7 @@ def _against_task(
     own: xr.Dataset, rank: Callable[[Array], float], region: tuple[float, float] = (-1, 1), reason: str = WITHIN
 ) -> Test:
     """Log2 of the rank over the task's."""
-    ratios = np.log2(counted(own["middle_values"], rank) / own["centered_task_rank"])
+    ratios = cast("xr.DataArray", np.log2(counted(own["middle_values"], rank) / own["centered_task_rank"]))
     return _at_rest(ratios, _deciding(own), region, "rank over the task's", reason)
 
 
@@ -147,7 +148,8 @@ def _against_plain(digits: xr.Dataset, network: str, rank: Callable[[Array], flo
     tests = []
     for task in digits["task"].values:
         own, plain = (digits.sel(task=task, network=kind) for kind in (network, "plain"))
-        ratios = np.log2(counted(own["middle_values"], rank) / counted(plain["middle_values"], rank))
+        over_plain = counted(own["middle_values"], rank) / counted(plain["middle_values"], rank)
+        ratios = cast("xr.DataArray", np.log2(over_plain))
         deciding = _deciding(own) & _deciding(plain)
         tests.append(_at_rest(ratios, deciding, (0, np.inf), "rank over the plain network's", PAIRED))
     return weakest(tests)
@@ -167,7 +169,7 @@ def _at_rest(ratios: xr.DataArray, deciding: np.ndarray, region: tuple[float, fl
         mean_within(values, low, high, expected=expected, reason=reason)
         for values in (end, end + np.log2(LONGER) * (end - half))
     )
-    same_side = now.outcome != "fails" or (now.value > low) == (later.value > low)
+    same_side = now.outcome != "fails" or (cast("float", now.value) > low) == (cast("float", later.value) > low)
     if not enough:
         return _undecided(now, f"{deciding.sum()} of {deciding.size} networks have learned and rest")
     return now if now.outcome == later.outcome and same_side else _undecided(now, "still moving")
@@ -207,7 +209,7 @@ AS_INPUTS = false_world(
 )
 AS_OUTPUTS = false_world("networks whose layer at half depth is already their output", _given_at_half_depth("output"))
 RANKS_EXCHANGED = "a world in which this network has the ranks of the plain one and the plain one has its ranks"
-BOTTLENECK = {
+BOTTLENECK: dict[str, Any] = {
     "where": "Question 2; Section 1.4 of leaky_resnets",
     "kind": "comparison",
     "origin": "ours",
@@ -235,7 +237,7 @@ def bottleneck_of_plain(digits: xr.Dataset) -> Verdict:
 def plain_goes_below_the_task(digits: xr.Dataset) -> Verdict:
     """The task of rank 9: a network of ReLU layers may tell many classes apart along few directions."""
     own, reason = digits.isel(task=[0]), "six of nine directions or fewer: two thirds"
-    options = {"region": (-np.inf, np.log2(BELOW)), "reason": reason}
+    options: dict[str, Any] = {"region": (-np.inf, np.log2(BELOW)), "reason": reason}
     return _over_ranks(own, "plain", partial(_against_task, own.sel(network="plain").isel(task=0), **options))
 
 
@@ -281,14 +283,15 @@ def _odd(ratios: xr.DataArray, there: bool) -> Test:
 
     def decide(times: float, layers: float, seeds: str) -> Test:
         late = number >= (number[-1] if layers == 1 else (1 - layers) * number[-1])
-        samples = np.log2(ratios.isel(layer=np.flatnonzero(late))).mean("layer").values
+        samples = cast("xr.DataArray", np.log2(ratios.isel(layer=np.flatnonzero(late)))).mean("layer").values
         if seeds == "most":
-            return share_within(samples > np.log2(times), *share, expected=f"odd in {word} half of the seeds", **reason)
+            expected = f"odd in {word} half of the seeds"
+            return share_within(samples > np.log2(times), *share, expected=expected, reason=ODD_REASON)
         low, high = (np.log2(times), np.inf) if there else (-np.inf, np.log2(times))
         expected = f"largest norm at {word} {times:g} times the second, in log2"
-        return mean_within(samples, low, high, expected=expected, **reason)
+        return mean_within(samples, low, high, expected=expected, reason=ODD_REASON)
 
-    word, share, reason = "least" if there else "most", (0.5, 1) if there else (0, 0.5), {"reason": ODD_REASON}
+    word, share = ("least", (0.5, 1.0)) if there else ("most", (0.0, 0.5))
     return over_readings(decide, times=TIMES, layers=LAYERS, seeds={"mean": "mean", "most of them": "most"})
 
 
@@ -329,7 +332,7 @@ def _odd_given_to(*networks: str) -> Callable[[xr.Dataset], xr.Dataset]:
     return spoil
 
 
-ODD = {"where": "Question 3; Section III of bn_decomposed", "kind": "comparison", "origin": "ours"}
+ODD: dict[str, Any] = {"where": "Question 3; Section III of bn_decomposed", "kind": "comparison", "origin": "ours"}
 ODD_WORLD = "networks whose norms are those of recentered ones that have learned"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -16,7 +18,7 @@ CURVES = {
     "y": ("prediction_distance", "$y$, outputs", RED),
     "w": ("prediction_alignment", "$w$, alignment", GREEN),
 }
-SHADE = {"color": SKY, "alpha": 0.3, "linewidth": 0}
+SHADE: dict[str, Any] = {"color": SKY, "alpha": 0.3, "linewidth": 0}
 
 
 def theory_fits(two_points: xr.Dataset, theory_fits: xr.Dataset) -> Figure:
@@ -49,7 +51,7 @@ def theory_fits(two_points: xr.Dataset, theory_fits: xr.Dataset) -> Figure:
 
 
 def _middling_seed(theory_fits: xr.Dataset) -> int:
-    shares = np.log2(theory_fits["unexplained"].sel(data="two points"))
+    shares = cast("xr.DataArray", np.log2(theory_fits["unexplained"].sel(data="two points")))
     ratio = (shares.sel(network="batch norm") - shares.sel(network="plain")).values
     return int(theory_fits["seed"].values[np.argsort(ratio)[len(ratio) // 2]])
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from repdyn.base.settings import Many, Problem, Settings
+from repdyn.base.settings import EACH, Many, Problem, Settings
 
 PAPER = "Across the papers: batch normalization, leakage and residual streams through one set of diagnostics"
 
@@ -54,14 +54,14 @@ class Training(Settings):
 class TwoPoints(Training):
     """The two points of `universality`, alone: inputs -1 and 0, outputs 0.6 and 1.3071."""
 
-    rates: Rates
+    rates: Annotated[Rates, EACH]
     moments: Moments = Field(description="Recorded moments, evenly spaced.")
 
 
 class Digits(Training):
     """A few images per digit, told apart as ten classes or as three groups of digits."""
 
-    rates: Rates
+    rates: Annotated[Rates, EACH]
     moments: Moments = Field(description="Recorded moments, spaced evenly in the logarithm of the step.")
     per_class: Annotated[int, Field(ge=2, le=100)] = Field(description="Images per digit; all are the batch.")
     groups: Many[Annotated[int, Field(ge=1, le=9)]] = Field(
@@ -80,7 +80,7 @@ class Digits(Training):
 class OddBatch(Training):
     """A small batch of images through networks deep enough for an odd point."""
 
-    rates: RatesWithRecentering
+    rates: Annotated[RatesWithRecentering, EACH]
     momentum: Momentum = Field(description="Share of the last step in the next one.")
     recentered_steps: Steps = Field(description="Steps of the recentered network, which waits long at a constant.")
     batch: Annotated[int, Field(ge=7, le=1000)] = Field(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -13,8 +15,8 @@ from repdyn.base.tables import Table
 
 def four_networks(theory_fits: xr.Dataset, digits: xr.Dataset, odd_batch: xr.Dataset) -> Table:
     """Unexplained share, rank at half depth in two tasks, largest over second norm; medians and intervals of means."""
-    middle = digits["centered_effective_rank"].sel(layer=middle_layer(digits["layer"].values))
-    fit = np.log2(theory_fits["unexplained"].sel(data="two points"))
+    middle = digits["centered_effective_rank"].sel(layer=middle_layer(digits["layer"].values.tolist()))
+    fit = cast("xr.DataArray", np.log2(theory_fits["unexplained"].sel(data="two points")))
     resting = (digits["learned"] == 1) & (digits["at_rest"] == 1)
     rows = []
     for kind in odd_batch["network"].values:

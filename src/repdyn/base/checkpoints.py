@@ -1,109 +1,226 @@
-"""Checkpoints of long jobs: finished trials on disk, so that a killed job resumes.
+"""Finished trials on disk: a killed job resumes, and a run with more of them computes the new ones alone.
 
-A checkpoint lies outside every rule's outputs (Snakemake removes those) and is named by what the job is (settings,
-seed, inputs, code, packages), so an edit never resumes a stale run. Each file carries a seal over the job, the trial's
-name and all arrays: a file of another job, under another name or with other numbers is not read. Trials have random
-streams of their own: a resumed run equals an uninterrupted one bit for bit.
+A trial is one network, one batch, one draw. It is kept under all that its numbers depend on (code, its own settings,
+seed, inputs, packages, machine) and under its name; how many others there are is no part of that. Trials have random
+streams of their own, so that one that is read equals one that is computed, bit for bit.
+
+Each file carries a seal over all of this and over its arrays: a file of other code, under another name or with other
+numbers is not read. Files are written whole or not at all; jobs that run beside each other share them.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 import xarray as xr
 
 from repdyn.base.datasets import package_versions
-from repdyn.base.files import atomic
+from repdyn.base.files import atomic, write_text
+from repdyn.base.settings import EACH, Settings, json_text, plain
 
-PACKAGES = ("numpy", "scipy", "torch")
+PACKAGES = ("numpy", "scipy", "torch", "numba", "scikit-learn")
+ABOUT = "about.json"
 Trial = dict[str, np.ndarray]
+Block = Annotated[int, EACH]
+"""Number of a block of trials, of an experiment that names them by their numbers over all blocks."""
+
+
+@dataclass
+class Tally:
+    """What a job had of trials: read and computed ones, CPU seconds that those it read once took."""
+
+    read: int = 0
+    computed: int = 0
+    seconds: float = 0.0
+
+    def since(self, before: Tally) -> Tally:
+        """What came after an earlier state."""
+        return Tally(self.read - before.read, self.computed - before.computed, self.seconds - before.seconds)
+
+    def __str__(self) -> str:
+        """One line for the log."""
+        return f"finished trials: {self.read} read ({self.seconds:.1f} CPU s), {self.computed} computed"
+
+
+@dataclass(frozen=True)
+class Store:
+    """A folder of finished trials of many jobs.
+
+    Attributes:
+        folder: where they lie, a folder for each identity.
+        since: trials computed before are not read, in seconds since 1970: of a job that a person forces.
+        tally: what was read and computed through this store.
+    """
+
+    folder: Path
+    since: float = 0.0
+    tally: Tally = field(default_factory=Tally)
+
+    def checkpoint(self, identity: str) -> Checkpoint:
+        """The trials of one identity."""
+        return Checkpoint(self.folder, identity, since=self.since, tally=self.tally)
 
 
 class Checkpoint:
-    """Arrays of finished trials, a file for each; without a folder it remembers nothing.
+    """Arrays of finished trials of one identity, a file for each; without a folder it remembers nothing.
 
     Args:
-        folder: where checkpoints lie; None to keep none.
-        identity: text that says what the job is: all that its numbers depend on. A changed job finds no old trials,
-            and neither does one that runs with other versions of numpy, scipy or torch.
+        folder: the store's folder; None to keep none.
+        identity: text that says what the trials depend on besides their names. Where it changes no old trial is found,
+            and neither is with other versions of numpy, scipy, torch, numba or scikit-learn.
+        since: trials computed before are not read, in seconds since 1970.
+        tally: counts what is read and computed.
     """
 
-    def __init__(self, folder: Path | None, identity: str) -> None:
+    def __init__(self, folder: Path | None, identity: str, *, since: float = 0.0, tally: Tally | None = None) -> None:
+        self.folder, self._base, self.since, self.tally = folder, identity, since, tally or Tally()
         self.identity = f"{identity}\n{package_versions(*PACKAGES)}" if folder else identity
-        self.path = folder and Path(folder) / _short(self.identity)
-        self.trials: dict[str, Trial] = self._read() if self.path else {}
+        self.path = Path(folder) / _short(self.identity) if folder else None
+        self._clock = time.process_time()
+
+    def of(self, *own: object) -> Checkpoint:
+        """The trials that depend on `own`, too: settings, numbers, texts, arrays or dataclasses of these."""
+        identity = json_text([self._base, *map(_plain_text, own)])
+        return Checkpoint(self.folder, identity, since=self.since, tally=self.tally)
+
+    @property
+    def trials(self) -> dict[str, Trial]:
+        """All trials of this identity that can be read, by name."""
+        files = sorted(self.path.glob("[!.]*.npz")) if self.path else []
+        return {name: trial for file in files for name, trial, _ in self._opened(file)}
 
     def get(self, name: str) -> Trial | None:
         """The arrays of a finished trial, or None if it has to be run."""
-        return self.trials.get(name)
+        file = self._file(name)
+        if file is None or not file.is_file():
+            return None
+        for _, trial, seconds in self._opened(file):
+            self.tally.read += 1
+            self.tally.seconds += seconds
+            with suppress(OSError):
+                os.utime(file)  # of a full store, what was used last stays
+            return trial
+        return None
 
-    def put(self, name: str, trial: Trial) -> Trial:
+    def put(self, name: str, trial: Mapping[str, Any]) -> Trial:
         """Keeps the arrays of a finished trial, on disk when this returns; gives them back."""
-        arrays = self.trials[name] = {key: np.asarray(value) for key, value in trial.items()}
-        if self.path:
-            with atomic(self._file(name)) as temporary:
-                seal = [name, _digest(self.identity, name, arrays)]
-                np.savez(temporary, **{f"/{key}": value for key, value in arrays.items()}, seal=seal)
-        return arrays
+        return self.put_all({name: trial})[name]
+
+    def put_all(self, trials: Mapping[str, Mapping[str, Any]]) -> dict[str, Trial]:
+        """Keeps trials that were computed together; each is told an equal part of the CPU time since the last ones."""
+        now = time.process_time()
+        seconds, self._clock = (now - self._clock) / max(len(trials), 1), now
+        kept = {name: {key: _in_order(value) for key, value in trial.items()} for name, trial in trials.items()}
+        for name, arrays in kept.items():
+            self.tally.computed += 1
+            if (file := self._file(name)) is not None:
+                self._describe(file.parent)
+                self._write(file, name, arrays, seconds)
+        return kept
 
     def drop(self, name: str) -> None:
         """Forgets one trial."""
-        self.trials.pop(name, None)
-        if self.path:
-            self._file(name).unlink(missing_ok=True)
+        if (file := self._file(name)) is not None:
+            file.unlink(missing_ok=True)
 
     def dataset(self, name: str, make: Callable[[], xr.Dataset]) -> xr.Dataset:
         """A part of the result that is a dataset: as it was kept, or else made and kept."""
         return _unpacked(self.get(name) or self.put(name, _packed(make())))
 
     def remove(self) -> None:
-        """Forgets all; call it when the result is safe."""
+        """Forgets all trials of this identity."""
         if self.path:
             shutil.rmtree(self.path, ignore_errors=True)
-            with suppress(OSError):  # not empty: another job's
-                self.path.parent.rmdir()
 
-    def _file(self, name: str) -> Path:
-        return self.path / f"{_short(name)}.npz"
+    def _file(self, name: str) -> Path | None:
+        return self.path / f"{_short(name)}.npz" if self.path else None
 
-    def _read(self) -> dict[str, Trial]:
-        finished = {}
-        for file in sorted(self.path.glob("[!.]*.npz")):
-            try:
-                finished |= self._opened(file)
-            except Exception as error:  # damage to a zip file shows in many ways, and costs a trial at most
-                print(f"warning: checkpoint {file} cannot be read ({error}); its trial is run again", file=sys.stderr)
-        if finished:
-            print(f"resuming: {len(finished)} finished trials in {self.path}", file=sys.stderr)
-        return finished
+    def _describe(self, folder: Path) -> None:
+        """What the trials of a folder are, for people."""
+        if not (folder / ABOUT).is_file():
+            write_text(folder / ABOUT, json.dumps(self.identity.splitlines(), indent=1, ensure_ascii=False) + "\n")
 
-    def _opened(self, file: Path) -> dict[str, Trial]:
-        with np.load(file, allow_pickle=False) as stored:
-            name, seal = stored["seal"].tolist()
-            trial = {key[1:]: stored[key] for key in stored.files if key != "seal"}
-        if seal != _digest(self.identity, name, trial) or file != self._file(name):
-            raise ValueError("not what was written")
-        return {name: trial}
+    def _write(self, file: Path, name: str, arrays: Trial, seconds: float) -> None:
+        stored = {f"/{key}": value for key, value in arrays.items()} | {"made": np.array([time.time(), seconds])}
+        seal = np.array([name, _digest(self.identity, name, stored)])
+        entries: dict[str, Any] = stored | {"seal": seal}
+        with atomic(file) as temporary:
+            np.savez(temporary, **entries)
+
+    def _opened(self, file: Path) -> Iterator[tuple[str, Trial, float]]:
+        """A file's trial, its name and the CPU seconds it took; nothing if it is damaged or older than asked for."""
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                stored = {key: archive[key] for key in archive.files}
+            name, digest = stored.pop("seal").tolist()
+            if digest != _digest(self.identity, name, stored) or file != self._file(name):
+                raise ValueError("not what was written")
+            made, seconds = stored.pop("made").tolist()
+        except Exception as error:  # damage to a zip file shows in many ways, and costs a trial at most
+            print(f"warning: finished trial {file} cannot be read ({error}); it is run again", file=sys.stderr)
+            return
+        if made >= self.since:
+            yield name, {key[1:]: array for key, array in stored.items()}, seconds
 
 
-def _digest(identity: str, name: str, trial: Trial) -> str:
-    """Digest of the job, the trial's name and all that its file holds."""
+def groups(count: int, size: int) -> Iterator[range]:
+    """The numbers 0 to count - 1 in groups of `size`, the last may be smaller: of draws too short for a file each."""
+    for first in range(0, count, size):
+        yield range(first, min(first + size, count))
+
+
+def stacked(trials: Sequence[Trial], name: str, *shape: int) -> np.ndarray:
+    """An array of all trials in their order, along dimensions of this shape, then those of the array itself."""
+    arrays = np.array([trial[name] for trial in trials])
+    return arrays.reshape(*(shape or (-1,)), *arrays.shape[1:])
+
+
+def _in_order(value: Any) -> np.ndarray:
+    """An array as it will be read: rows one after the other, since products of other layouts round otherwise."""
+    return np.asarray(value, order="C")
+
+
+def _digest(identity: str, name: str, stored: Mapping[str, np.ndarray]) -> str:
+    """Digest of the identity, the trial's name and all that its file holds."""
     digest = hashlib.sha256(json.dumps([identity, name]).encode())
-    for key in sorted(trial):
-        array = trial[key]
+    for key in sorted(stored):
+        array = stored[key]
         digest.update(f"{key} {array.dtype.str} {array.shape} ".encode() + array.tobytes())
     return digest.hexdigest()
 
 
 def _short(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _plain_text(value: Any) -> Any:
+    """What a trial depends on, as JSON can hold it exactly."""
+    if isinstance(value, Settings):
+        return plain(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {part.name: _plain_text(getattr(value, part.name)) for part in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain_text(part) for key, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain_text(part) for part in value]
+    if isinstance(value, np.ndarray):
+        return [value.dtype.str, value.shape, hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()]
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise TypeError(f"got {type(value).__name__}, expected settings, numbers, texts, arrays or dataclasses of these")
 
 
 def _packed(dataset: xr.Dataset) -> Trial:

@@ -12,12 +12,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import Literal
+from typing import Literal, TypedDict
 
 import xarray as xr
 
 from repdyn.base import controls as spoiling
 from repdyn.base.controls import Control, Datasets
+from repdyn.base.datasets import said_to_have_diverged
 from repdyn.base.errors import NotEnoughDataError, RepdynError, enough_data
 from repdyn.base.verdicts import KINDS, STATUSES, Test, Verdict, weakest
 
@@ -30,7 +31,6 @@ LONGEST_QUOTE = 15  # words
 NOT_SEEN = "At these sizes the check does not see the difference:"
 FORMULA = re.compile(r"\$\$?[^$]*\$\$?")
 WHOLE = ""  # the part of a check that is no conjunction
-Row = dict[str, object]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Claim:
     assumes: str
     kind_of_slip: str
 
-    def __call__(self, *datasets: xr.Dataset) -> Verdict:
+    def __call__(self, *datasets: xr.Dataset | Mapping[str, xr.Dataset]) -> Verdict:
         """Runs the check on the datasets named in `data`."""
         return self.check(*datasets)
 
@@ -157,19 +157,83 @@ def claims_of(*modules: ModuleType) -> list[Claim]:
     return claims
 
 
+class LedgerRow(TypedDict):
+    """A claim's row of the ledger, its columns in their order; `docs/outputs.md` says what each holds."""
+
+    id: str
+    where: str
+    kind: str
+    origin: str
+    statement: str
+    verdict: str
+    correction: str
+    possible_ocr_error: bool
+    kind_of_slip: str
+    words: str
+    line: int | str
+    assumes: str
+    formula: str
+    corrected_formula: str
+    printed_measured: str
+    printed_expected: str
+    printed_margin: str
+    measured: str
+    expected: str
+    margin: str
+    tolerance_reason: str
+    n: int
+    interval_low: str
+    interval_high: str
+    false_alarm: str
+    control: str
+    control_outcome: str
+    control_margin: str
+    uncontrolled_parts: str
+    datasets: str
+    code: str
+    note: str
+
+
+class EvidenceRow(TypedDict):
+    """A row of evidence: one test of one form of a claim, under one reading; columns as in `LedgerRow`."""
+
+    id: str
+    form: str
+    part: str
+    reading: str
+    outcome: str
+    value: str
+    interval_low: str
+    interval_high: str
+    region_low: str
+    region_high: str
+    measured: str
+    expected: str
+    margin: str
+    tolerance_reason: str
+    n: int
+    false_alarm: str
+    control: str
+    control_of: str
+    control_kind: str
+    control_change: str
+    control_outcome: str
+    control_margin: str
+
+
 @dataclass(frozen=True)
 class Decision:
     """A claim's row of the ledger and its evidence, a row per part of the check."""
 
-    ledger: Row
-    evidence: list[Row]
+    ledger: LedgerRow
+    evidence: list[EvidenceRow]
 
 
-def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset]) -> Decision:
+def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset | Mapping[str, xr.Dataset]]) -> Decision:
     """Runs a claim's check and its controls.
 
     A run that lacks what the check or a control needs, or in which a control does not turn the check, leaves the claim
-    undecided and says why; sizes never stop the job.
+    undecided and says why; sizes never stop the job. Nor do networks that have diverged: claims say which.
 
     Raises:
         RepdynError: a check has no control, or returned something else than a verdict; or a dataset is missing.
@@ -180,11 +244,13 @@ def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset]) -> Decision:
             f"{', '.join(sorted(datasets)) or 'none'}"
         )
     inputs = tuple(datasets[name] for name in claim.data)
+    said = said_to_have_diverged(*inputs)
     try:
         with enough_data("the check"):
             verdict = claim(*inputs)
     except NotEnoughDataError as error:
-        return _decision(claim, Verdict(UNDECIDED, note=f"Needs more than this run has: {error}."), {})
+        why = f"{error}{f'; {said}' if said else ''}"
+        return _decision(claim, Verdict(UNDECIDED, note=f"Needs more than this run has: {why}."), {})
     if not isinstance(verdict, Verdict) or verdict.status not in STATUSES:
         raise RepdynError(f"claim {claim.id}: the check returned {verdict!r}, not a verdict")
     if verdict.status == "not testable":
@@ -194,7 +260,15 @@ def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset]) -> Decision:
     rejections = {part: _reject(claim, part, inputs, verdict) for part in _controlled(claim, verdict)}
     if reason := _doubt(claim, verdict, rejections):
         verdict = replace(verdict, status=UNDECIDED, note=f"{verdict.note} {reason}".strip())
+    if said:
+        verdict = _on_the_rest(verdict, said)
     return _decision(claim, verdict, rejections)
+
+
+def _on_the_rest(verdict: Verdict, said: str) -> Verdict:
+    """The verdict where networks have diverged: nothing is refuted, since numbers that are missing fail comparisons."""
+    status = UNDECIDED if verdict.status in (*REFUTED, DEPENDS) else verdict.status
+    return replace(verdict, status=status, note=f"{verdict.note} Gaps in the data: {said}.".strip())
 
 
 def _controlled(claim: Claim, verdict: Verdict) -> list[str]:
@@ -210,7 +284,8 @@ def _doubt(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) 
         return f"{NOT_SEEN} no control names a part of the check (controls: {', '.join(claim.controls)})."
     open_parts = [part for part, rejection in rejections.items() if rejection.outcome != "rejected"]
     if verdict.status == "does not hold":
-        failing = [part for part in rejections if _part(verdict.decisive, part).outcome == "fails"]
+        tests = {part: _part(verdict.decisive, part) for part in rejections}
+        failing = [part for part, test in tests.items() if test is not None and test.outcome == "fails"]
         open_parts = failing if set(failing) <= set(open_parts) else []
     return " ".join(_why(claim.controls[part], part, rejections[part]) for part in open_parts)
 
@@ -282,7 +357,7 @@ def _decision(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection
 
 def _evidence_of(
     claim: Claim, form: str, part: str, rejections: Mapping[str, Rejection], leaf: str, test: Test
-) -> Iterator[Row]:
+) -> Iterator[EvidenceRow]:
     """A row for one test, and a row without controls for each of its readings."""
     yield _evidence(claim, form, part, rejections, leaf, test)
     for reading, read in test.readings.items():
@@ -290,7 +365,9 @@ def _evidence_of(
         yield _evidence(claim, form, part, {}, leaf, replace(deciding, outcome=read.outcome)) | {"reading": reading}
 
 
-def _evidence(claim: Claim, form: str, part: str, rejections: Mapping[str, Rejection], leaf: str, test: Test) -> Row:
+def _evidence(
+    claim: Claim, form: str, part: str, rejections: Mapping[str, Rejection], leaf: str, test: Test
+) -> EvidenceRow:
     """A row for one test; its control is that of the part it belongs to, or of the whole check."""
     turned = part if part in rejections else WHOLE
     control, rejection = claim.controls.get(turned), rejections.get(turned)
@@ -322,7 +399,7 @@ def _evidence(claim: Claim, form: str, part: str, rejections: Mapping[str, Rejec
     }
 
 
-def _row(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) -> Row:
+def _row(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) -> LedgerRow:
     decisive, printed, refuted = verdict.decisive, verdict.printed, verdict.status in REFUTED
     interval = decisive.interval if decisive and decisive.interval else (None, None)
     return {

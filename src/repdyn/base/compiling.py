@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import Any
 
 from numba import njit
 
 KEPT_IN = "NUMBA_CACHE_DIR"
 
 
-def compiled(function: Callable | None = None, *, fastmath: bool | set[str] = False) -> Callable:
+def compiled(function: Callable[..., Any] | None = None, *, fastmath: bool | set[str] = False) -> Callable[..., Any]:
     """Decorator: compiles a function when it is first called; takes seconds, unless its code is kept.
 
     Division by zero gives infinity or NaN, as in numpy: a check at every division would keep loops off the vector unit.

@@ -19,11 +19,16 @@ import xarray as xr
 
 from repdyn.base.datasets import require
 
-Datasets = tuple["xr.Dataset | Mapping[str, xr.Dataset]", ...]
+Data = xr.Dataset | Mapping[str, xr.Dataset]
+"""A dataset, or those of an experiment with variants by variant."""
+Datasets = tuple[Data, ...]
 VariableKey = tuple[int, str, str, str]
 PACKAGE = __name__.split(".")[0]
 Kind = Literal["wrong formula", "false world", "knock-out"]
-Spoil = Callable[..., "Datasets | xr.Dataset | Mapping[str, xr.Dataset]"]
+Spoil = Callable[..., Datasets | Data]
+"""Takes all datasets that a claim reads."""
+Change = Callable[..., Data]
+"""Takes one of them."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,7 @@ def _control(kind: Kind, says: str, data: Spoil) -> Control:
     return Control(kind, says, data)
 
 
-def exchange(dim: str, first: str | float, second: str | float) -> Spoil:
+def exchange(dim: str, first: str | float, second: str | float) -> Change:
     """What belongs to two labels of a dimension exchanged; of several variants, in each.
 
     A run whose dataset lacks one of the labels leaves the control undecided.
@@ -73,7 +78,7 @@ def exchange(dim: str, first: str | float, second: str | float) -> Spoil:
     return replace_labels(dim, {first: second, second: first})
 
 
-def replace_labels(dim: str, sources: Mapping[str | float, str | float]) -> Spoil:
+def replace_labels(dim: str, sources: Mapping[str | float, str | float]) -> Change:
     """What belongs to labels of a dimension replaced by what belongs to others: `{"manifold": "vanilla"}`.
 
     Of several variants, in each. A run whose dataset lacks one of the labels leaves the control undecided.
@@ -88,7 +93,7 @@ def replace_labels(dim: str, sources: Mapping[str | float, str | float]) -> Spoi
     return _of_each(replaced)
 
 
-def reverse(dim: str) -> Spoil:
+def reverse(dim: str) -> Change:
     """What belongs to the first place along a dimension under the last one's label, and so on; in each variant."""
 
     def reversed_along(data: xr.Dataset) -> xr.Dataset:
@@ -97,7 +102,7 @@ def reverse(dim: str) -> Spoil:
     return _of_each(reversed_along)
 
 
-def replace_variables(**sources: str) -> Spoil:
+def replace_variables(**sources: str) -> Change:
     """Variables replaced by others of the dataset: `replace_variables(cost="cost_of_wrong_flow")`."""
 
     def replaced(data: xr.Dataset) -> xr.Dataset:
@@ -106,26 +111,26 @@ def replace_variables(**sources: str) -> Spoil:
     return _of_each(replaced)
 
 
-def in_dataset(position: int, change: Spoil) -> Spoil:
+def in_dataset(position: int, change: Change) -> Spoil:
     """The change in one of the datasets that a claim reads; the others stay as they are."""
 
-    def changed(*datasets: xr.Dataset | Mapping[str, xr.Dataset]) -> Datasets:
+    def changed(*datasets: Data) -> Datasets:
         return *datasets[:position], change(datasets[position]), *datasets[position + 1 :]
 
     return changed
 
 
-def in_every_dataset(change: Spoil) -> Spoil:
+def in_every_dataset(change: Change) -> Spoil:
     """The change in all datasets that a claim reads."""
 
-    def changed(*datasets: xr.Dataset | Mapping[str, xr.Dataset]) -> Datasets:
+    def changed(*datasets: Data) -> Datasets:
         return tuple(change(data) for data in datasets)
 
     return changed
 
 
-def _of_each(change: Callable[[xr.Dataset], xr.Dataset]) -> Spoil:
-    def changed(data: xr.Dataset | Mapping[str, xr.Dataset]) -> xr.Dataset | dict[str, xr.Dataset]:
+def _of_each(change: Callable[[xr.Dataset], xr.Dataset]) -> Change:
+    def changed(data: Data) -> Data:
         if isinstance(data, xr.Dataset):
             return change(data)
         return {variant: change(part) for variant, part in data.items()}

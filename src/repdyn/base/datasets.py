@@ -11,9 +11,11 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import ArrayLike
 
 from repdyn.base.errors import DataError, NotEnoughDataError
 from repdyn.base.files import atomic
@@ -29,7 +31,11 @@ REQUIRED = (
     "device",
 )
 CONVENTIONS = "CF-1.11"
+DIVERGED = "after a network has diverged"
+LEFT_OUT = "diverged"  # attribute of a dataset: which networks have diverged, and under which settings
 CHECKSUM = "crc32"  # attribute of every variable in a file, so that a damaged one is noticed
+Need = int | str | float | Sequence[str | float]
+"""Least size of a dimension, or the label or labels that its coordinate must hold."""
 
 
 def variable(dims: str | Sequence[str], values: object, long_name: str, units: str = "1") -> xr.Variable:
@@ -64,6 +70,40 @@ def explain_gaps(ds: xr.Dataset, why: str) -> xr.Dataset:
         if array.dtype.kind == "f" and not np.isfinite(array.values).all():
             ds[name].attrs.setdefault("missing", why)
     return ds
+
+
+def left_out(ds: xr.Dataset, gone: ArrayLike, settings: str) -> xr.Dataset:
+    """The dataset with gaps where networks have diverged; it says how many have and under which settings.
+
+    Args:
+        ds: what was recorded of networks, NaN or infinite once they have diverged.
+        gone: whether each network has diverged, any shape.
+        settings: section, setting and value, in words.
+    """
+    if not (count := int(np.sum(gone))):
+        return ds
+    return _with_gaps(ds).assign_attrs({LEFT_OUT: f"{count} of {np.size(gone)} networks have diverged ({settings})"})
+
+
+def inherit(ds: xr.Dataset, *inputs: xr.Dataset | Mapping[str, xr.Dataset]) -> xr.Dataset:
+    """The dataset with gaps where networks of those that it was made from have diverged; says what they say."""
+    if not said_to_have_diverged(*inputs):
+        return ds
+    return _with_gaps(ds).assign_attrs({LEFT_OUT: said_to_have_diverged(ds, *inputs)})
+
+
+def said_to_have_diverged(*inputs: xr.Dataset | Mapping[str, xr.Dataset]) -> str:
+    """What datasets say of networks that have diverged, each once; empty where none has."""
+    each = [part for data in inputs for part in ([data] if isinstance(data, xr.Dataset) else data.values())]
+    return "; ".join(dict.fromkeys(part.attrs[LEFT_OUT] for part in each if LEFT_OUT in part.attrs))
+
+
+def _with_gaps(ds: xr.Dataset) -> xr.Dataset:
+    """NaN in place of infinities, explained."""
+    for name, array in ds.data_vars.items():
+        if array.dtype.kind == "f" and np.isinf(array.values).any():
+            ds[name] = array.copy(data=np.where(np.isinf(array.values), np.nan, array.values))
+    return explain_gaps(ds, DIVERGED)
 
 
 def problems(ds: xr.Dataset) -> list[str]:
@@ -149,9 +189,7 @@ def package_versions(*names: str) -> str:
     return json.dumps({name: version(name).split("+")[0] for name in sorted(names)}, sort_keys=True)
 
 
-def require(
-    data: xr.Dataset | Mapping[str, xr.Dataset], name: str, **needs: int | str | float | Sequence[str | float]
-) -> None:
+def require(data: xr.Dataset | Mapping[str, xr.Dataset], name: str, **needs: Need) -> None:
     """States what a claim or a figure needs of a dataset.
 
     Args:
@@ -172,12 +210,12 @@ def require(
         require(part, f"{name} {variant}", **needs)
 
 
-def _require(name: str, labels: Mapping[str, list], needs: Mapping[str, object]) -> None:
+def _require(name: str, labels: Mapping[str, list[Any]], needs: Mapping[str, Need]) -> None:
     for dim, wanted in needs.items():
         if isinstance(wanted, int | np.integer):
             if len(labels[dim]) < wanted:
                 raise NotEnoughDataError(f"{name}: {wanted} along {dim}, has {len(labels[dim])}")
             continue
-        wanted = [wanted] if isinstance(wanted, str | float) else wanted
-        if missing := [label for label in wanted if label not in labels[dim]]:
+        names = [wanted] if isinstance(wanted, str | float) else wanted
+        if missing := [label for label in names if label not in labels[dim]]:
             raise NotEnoughDataError(f"{name}: {dim} = {', '.join(map(str, missing))}")

@@ -13,7 +13,7 @@ import ast
 import builtins
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -120,8 +120,8 @@ def read_source(text: str, module: str, *, is_package: bool = False, packages: I
             None if writer.asks_by_value else frozenset(writer.attributes),
         )
     for name in targets.keys() - statements.keys():
-        own = [target for target in targets[name] if target.split(".")[0] in followed]
-        source.bindings[name] = Definition(_digest(["import", *targets[name]]), [], own, False)
+        inside = [target for target in targets[name] if target.split(".")[0] in followed]
+        source.bindings[name] = Definition(_digest(["import", *targets[name]]), [], inside, False)
     source.imports = sorted(module for module in imported if module.split(".")[0] in followed)
     return source
 
@@ -134,7 +134,7 @@ def _is_model(node: ast.ClassDef) -> bool:
 
 def _members(models: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.stmt]]:
     """What a model computes or holds for its class; fields, and the rules that they keep, are inputs of jobs."""
-    for part in (part for model in models for part in model.body):
+    for part in (part for model in models if isinstance(model, ast.ClassDef) for part in model.body):
         if isinstance(part, FUNCTIONS):
             decorators = {ast.unparse(decorator).split("(")[0] for decorator in part.decorator_list}
             if part.name != "problems" and not any(map(VALIDATES.fullmatch, decorators)):
@@ -362,7 +362,7 @@ class _Writer(ast.NodeVisitor):
         self.words.append("Lambda")
         self._called(node.args, [node.body])
 
-    def _called(self, arguments: ast.arguments, body: list[ast.AST]) -> None:
+    def _called(self, arguments: ast.arguments, body: Sequence[ast.AST]) -> None:
         """Parameters by name, their defaults outside, the body in a scope of its own."""
         parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         parameters += [extra for extra in (arguments.vararg, arguments.kwarg) if extra]

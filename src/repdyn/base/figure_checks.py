@@ -20,6 +20,8 @@ from matplotlib.path import Path
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
+from repdyn.base.arrays import Array
+
 SMALLEST = 7.5  # points, the least size of letters in print
 TOUCHING = 1.0  # pixels by which boxes may overlap: the leading above and below letters
 SAMPLES = 12  # per side, of a legend over filled areas
@@ -36,25 +38,34 @@ def problems(figure: Figure, *, is_drawn: bool = False) -> list[str]:
     """
     if not is_drawn:
         figure.draw_without_rendering()
-    renderer = figure.canvas.get_renderer()
-    texts = [(text, text.get_window_extent(renderer)) for text in _texts(figure)]
+    texts = [(text, text.get_window_extent()) for text in _texts(figure)]
     return sorted(
         {
             *_small(text for text, _ in texts),
             *_cut(figure, texts),
-            *_colliding(texts, renderer),
-            *(problem for panel in figure.axes for problem in _covering(panel, figure, renderer)),
+            *_colliding(texts),
+            *(problem for panel in figure.axes for problem in _covering(panel, figure)),
         }
     )
+
+
+class _Glyphs(logging.Handler):
+    """Keeps the messages about characters that a font lacks."""
+
+    def __init__(self, messages: list[str]) -> None:
+        super().__init__()
+        self.messages = messages
+        self.addFilter(lambda record: bool(GLYPH.search(record.getMessage())))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.messages.append(record.getMessage())
 
 
 @contextmanager
 def missing_glyphs() -> Iterator[list[str]]:
     """Collects the messages of characters that no font has while a figure is drawn; other warnings pass on."""
     messages: list[str] = []
-    handler = logging.Handler()
-    handler.emit = lambda record: messages.append(record.getMessage())
-    handler.addFilter(lambda record: bool(GLYPH.search(record.getMessage())))
+    handler = _Glyphs(messages)
     logger = logging.getLogger("matplotlib.mathtext")
     logger.addHandler(handler)
     try:
@@ -77,7 +88,12 @@ def _texts(figure: Figure) -> list[Text]:
     for panel in figure.axes:
         hidden |= {id(label) for label in _labels_outside(panel)}
     texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
-    return [text for text in texts if id(text) not in hidden and (text.get_alpha() is None or text.get_alpha() > 0)]
+    return [text for text in texts if id(text) not in hidden and not _is_clear(text)]
+
+
+def _is_clear(artist: Artist) -> bool:
+    alpha = artist.get_alpha()
+    return alpha is not None and not alpha > 0
 
 
 def _labels_outside(panel: Axes) -> Iterator[Text]:
@@ -96,8 +112,9 @@ def _labels_outside(panel: Axes) -> Iterator[Text]:
 
 def _small(texts: Iterable[Text]) -> Iterator[str]:
     for text in texts:
-        if text.get_size() < SMALLEST - 1e-6:
-            yield f"{_shown(text)} has letters of {text.get_size():.3g} pt, under {SMALLEST} pt"
+        size = float(text.get_fontsize())
+        if size < SMALLEST - 1e-6:
+            yield f"{_shown(text)} has letters of {size:.3g} pt, under {SMALLEST} pt"
 
 
 def _cut(figure: Figure, texts: Iterable[tuple[Text, Bbox]]) -> Iterator[str]:
@@ -107,29 +124,32 @@ def _cut(figure: Figure, texts: Iterable[tuple[Text, Bbox]]) -> Iterator[str]:
             yield f"{_shown(text)} is cut off by the figure's edge"
 
 
-def _colliding(texts: Iterable[tuple[Text, Bbox]], renderer: object) -> Iterator[str]:
-    drawn = [(text, box, _corners(text, box, renderer)) for text, box in texts]
+def _colliding(texts: Iterable[tuple[Text, Bbox]]) -> Iterator[str]:
+    drawn = [(text, box, _corners(text, box)) for text, box in texts]
     for (first, box, corners), (second, other, others) in combinations(drawn, 2):
         if box.overlaps(other) and _overlap(corners, others):
             yield f"{_shown(first)} and {_shown(second)} cover each other"
 
 
-def _corners(text: Text, box: Bbox, renderer: object) -> np.ndarray:
+def _corners(text: Text, box: Bbox) -> Array:
     """Corners of a text in order, shape (4, 2), pixels: the box of its letters, turned as they are, less the leading.
 
     Args:
         text: the text.
         box: what it takes of the picture, upright.
-        renderer: the figure's.
     """
     turn = text.get_rotation()
     text.set_rotation(0)
-    level = text.get_window_extent(renderer)
+    level = text.get_window_extent()
     text.set_rotation(turn)
     x, y = max(level.width - TOUCHING, 0) / 2, max(level.height - 2 * TOUCHING, 0) / 2
     cosine, sine = np.cos(np.radians(turn)), np.sin(np.radians(turn))
-    middle = [(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2]
-    return middle + np.array([[-x, -y], [x, -y], [x, y], [-x, y]]) @ [[cosine, sine], [-sine, cosine]]
+    middle = np.array([(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2])
+    rectangle, rotation = (
+        np.array([[-x, -y], [x, -y], [x, y], [-x, y]]),
+        np.array([[cosine, sine], [-sine, cosine]]),
+    )
+    return np.asarray(middle + rectangle @ rotation)
 
 
 def _overlap(corners: np.ndarray, others: np.ndarray) -> bool:
@@ -140,15 +160,15 @@ def _overlap(corners: np.ndarray, others: np.ndarray) -> bool:
     return not apart.any()
 
 
-def _covering(panel: Axes, figure: Figure, renderer: object) -> Iterator[str]:
+def _covering(panel: Axes, figure: Figure) -> Iterator[str]:
     """Legends, and free texts of a panel, that lie over its data."""
     if not panel.get_visible():
         return
-    legends = [*([panel.get_legend()] if panel.get_legend() else []), *figure.legends]
+    legends = [legend for legend in (panel.get_legend(), *figure.legends) if legend is not None]
     legends += [artist for artist in panel.artists if isinstance(artist, Legend)]
-    boxes = [("the legend", box, True) for legend in legends for box in _legend_boxes(legend, renderer)]
+    boxes = [("the legend", box, True) for legend in legends for box in _legend_boxes(legend)]
     texts = [text for text in panel.texts if text.get_visible() and text.get_text().strip()]
-    boxes += [(_shown(text), text.get_window_extent(renderer), False) for text in texts]
+    boxes += [(_shown(text), text.get_window_extent(), False) for text in texts]
     for name, box, over_areas in boxes:
         inner = Bbox.from_extents(box.x0 + TOUCHING, box.y0 + TOUCHING, box.x1 - TOUCHING, box.y1 - TOUCHING)
         for artist in _data(panel):
@@ -156,20 +176,18 @@ def _covering(panel: Axes, figure: Figure, renderer: object) -> Iterator[str]:
                 yield f"{_place(panel)}: {name} covers {_name(artist)}"
 
 
-def _legend_boxes(legend: Legend, renderer: object) -> list[Bbox]:
+def _legend_boxes(legend: Legend) -> list[Bbox]:
     """Boxes of a legend's texts and of the handles before them."""
     if not legend.get_visible():
         return []
     handles = [handle for handle in legend.legend_handles if handle is not None]
-    boxes = [part.get_window_extent(renderer) for part in (*legend.get_texts(), legend.get_title(), *handles)]
+    boxes = [part.get_window_extent() for part in (*legend.get_texts(), legend.get_title(), *handles)]
     return [box for box in boxes if box.width > 2 * TOUCHING and box.height > 0]
 
 
 def _data(panel: Axes) -> list[Artist]:
     artists = [*panel.lines, *panel.collections, *panel.patches, *panel.images]
-    return [
-        artist for artist in artists if artist.get_visible() and (artist.get_alpha() is None or artist.get_alpha() > 0)
-    ]
+    return [artist for artist in artists if artist.get_visible() and not _is_clear(artist)]
 
 
 def _is_area(artist: Artist) -> bool:

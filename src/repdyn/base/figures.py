@@ -8,9 +8,10 @@ JSON file of the same name.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any, Literal, TypedDict, Unpack
 
 import matplotlib as mpl
 import numpy as np
@@ -20,6 +21,7 @@ from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.rcsetup import cycler
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import ScaledTranslation
 from numpy.typing import ArrayLike
@@ -46,6 +48,7 @@ SHAPED_TEXT = re.compile(
 )
 HIDDEN_TEXT = 'fill-opacity="0" font-family="DejaVu Sans, sans-serif"'
 BELOW = 32  # points from a panel to the legend below it: ticks, their labels and the label of the axis
+DPI = 160
 WIDTH = 6.9  # inches: the text width of a journal page, so that 8 pt in the file is 8 pt in print
 STYLE = {
     "font.size": 8,
@@ -54,16 +57,48 @@ STYLE = {
     "axes.labelsize": 8,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.prop_cycle": mpl.cycler(color=CYCLE),
+    "axes.prop_cycle": cycler(color=CYCLE),
     "legend.frameon": False,
     "legend.fontsize": 7.5,
     "lines.linewidth": 1.4,
     "lines.markersize": 4,
     "xtick.labelsize": 7.5,
     "ytick.labelsize": 7.5,
-    "savefig.dpi": 160,
+    "savefig.dpi": DPI,
     "svg.fonttype": "path",  # `selectable` adds the text
 }
+
+
+class Description(TypedDict):
+    """What a reader needs beside a picture: `describe` says what each is."""
+
+    title: str
+    caption: str
+    alt: str
+
+
+class DescribedFigure(Figure):
+    """A figure that carries its description.
+
+    Attributes:
+        repdyn: what `describe` attaches.
+    """
+
+    repdyn: Description
+
+
+SharedAxis = Literal["none", "all", "row", "col"] | bool
+
+
+class Subplots(TypedDict, total=False):
+    """Further arguments of `Figure.subplots`."""
+
+    sharex: SharedAxis
+    sharey: SharedAxis
+    width_ratios: Sequence[float]
+    height_ratios: Sequence[float]
+    subplot_kw: dict[str, Any]
+    gridspec_kw: dict[str, Any]
 
 
 def style() -> AbstractContextManager[None]:
@@ -72,7 +107,7 @@ def style() -> AbstractContextManager[None]:
 
 
 def new(
-    rows: int = 1, columns: int = 1, *, height: float = 2.6, width: float = WIDTH, **subplots: object
+    rows: int = 1, columns: int = 1, *, height: float = 2.6, width: float = WIDTH, **subplots: Unpack[Subplots]
 ) -> tuple[Figure, np.ndarray]:
     """A figure in the common style with an array of axes, shape (rows, columns).
 
@@ -84,7 +119,7 @@ def new(
         subplots: further arguments of `Figure.subplots`.
     """
     with style():
-        figure = Figure(figsize=(width, height * rows), layout="constrained")
+        figure = DescribedFigure(figsize=(width, height * rows), layout="constrained")
         FigureCanvasAgg(figure)
         return figure, figure.subplots(rows, columns, squeeze=False, **subplots)
 
@@ -93,12 +128,19 @@ def describe(figure: Figure, *, title: str, caption: str, alt: str) -> Figure:
     """Attaches what a reader needs beside the picture.
 
     Args:
-        figure: the figure.
+        figure: the figure, made by `new`.
         title: what the figure shows, with the paper's number where it has one.
         caption: n, scale, meaning of lines and bands; numbers come from the datasets.
         alt: the message in one or two sentences for those who cannot see it.
     """
-    figure.repdyn = {"title": title, "caption": caption, "alt": alt}
+    described = _from_here(figure)
+    described.repdyn = {"title": title, "caption": caption, "alt": alt}
+    return described
+
+
+def _from_here(figure: Figure) -> DescribedFigure:
+    if not isinstance(figure, DescribedFigure):
+        raise TypeError(f"figure: got {type(figure).__name__}; expected one made by base.figures.new")
     return figure
 
 
@@ -126,8 +168,8 @@ def plain_numbers(axis: Axis) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def band(panel: Axes, x: np.ndarray, low: np.ndarray, high: np.ndarray, **style: object) -> None:
-    """A shaded band that prints well."""
+def band(panel: Axes, x: np.ndarray, low: np.ndarray, high: np.ndarray, **style: Any) -> None:
+    """A shaded band that prints well; `style` as for `Axes.fill_between`."""
     panel.fill_between(x, low, high, alpha=0.22, linewidth=0, **style)
 
 
@@ -137,7 +179,8 @@ def half_width(draws: ArrayLike) -> np.ndarray:
     n = draws.shape[-1]
     if n < 2:
         return np.zeros(draws.shape[:-1])
-    return stdtrit(n - 1, 0.975) * draws.std(axis=-1, ddof=1) / np.sqrt(n)
+    quantile = float(stdtrit(n - 1, 0.975))
+    return np.asarray(quantile * draws.std(axis=-1, ddof=1) / np.sqrt(n))
 
 
 def save(figure: Figure, stem: Path | str, origin: Mapping[str, object] | None = None) -> None:
@@ -150,15 +193,18 @@ def save(figure: Figure, stem: Path | str, origin: Mapping[str, object] | None =
             figure from what.
     """
     stem = Path(stem)
-    about: Mapping[str, object] = figure.repdyn
-    figure.set_dpi(STYLE["savefig.dpi"])
+    about = _from_here(figure).repdyn
+    figure.set_dpi(DPI)
+    # Two calls are not checked: matplotlib's backends have no annotations.
     with style(), mpl.rc_context({"svg.hashsalt": stem.name}), figure_checks.missing_glyphs() as missing:
         with atomic(f"{stem}.png") as temporary:
-            FigureCanvasAgg(figure).print_png(temporary, metadata={"Title": about["title"]})
+            canvas = FigureCanvasAgg(figure)
+            canvas.print_png(temporary, metadata={"Title": about["title"]})  # type: ignore[no-untyped-call]
         problems = figure_checks.problems(figure, is_drawn=True)
         figure.set_layout_engine("none")  # all keeps its place in the other file
         with atomic(f"{stem}.svg") as temporary:
-            FigureCanvasSVG(figure).print_svg(temporary, metadata={"Date": None, "Title": about["title"]})
+            metadata = {"Date": None, "Title": about["title"]}
+            FigureCanvasSVG(figure).print_svg(temporary, metadata=metadata)  # type: ignore[no-untyped-call]
             temporary.write_text(selectable(temporary.read_text(encoding="utf-8")), encoding="utf-8")
     write_json(f"{stem}.json", {**about, "problems": [*problems, *missing], **(origin or {})})
 

@@ -88,8 +88,8 @@ def largest_errors(audit: xr.Dataset) -> xr.Dataset:
 
 def decide_formula(audit: xr.Dataset, equation: str, tolerance: float, reason: str, note: str = "") -> Verdict:
     """The verdict on one formula of the audit: largest error over all draws of the printed and corrected forms."""
-    tests = (_error(audit[form].sel(equation=equation), tolerance, reason) for form in FORMS[:2])
-    return Verdict.from_tests(*tests, note=note)
+    printed, corrected = (_error(audit[form].sel(equation=equation), tolerance, reason) for form in FORMS[:2])
+    return Verdict.from_tests(printed, corrected, note=note)
 
 
 def decide_own_formula(audit: xr.Dataset, equation: str, tolerance: float, reason: str, note: str = "") -> Verdict:
@@ -108,6 +108,6 @@ def with_wrong_formula(says: str, *equations: str) -> Control:
         if unknown := set(equations) - set(audit["equation"].values.tolist()):
             raise refuse("equation", ", ".join(sorted(unknown)), "an equation of the audit")
         chosen = audit["equation"].isin(list(equations))
-        return audit.assign({form: xr.where(chosen, audit["control"], audit[form]) for form in FORMS[:2]})
+        return audit.assign({form: audit[form].where(~chosen, audit["control"]) for form in FORMS[:2]})
 
     return wrong_formula(says, spoil)

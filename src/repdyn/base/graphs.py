@@ -18,7 +18,7 @@ def replayable(step: Callable[[], None], moved: Iterable[torch.Tensor]) -> Calla
         moved: the tensors whose values one step hands on to the next; warming up moves them, so they are put back.
     """
     kept = [(tensor, tensor.clone()) for tensor in moved]
-    side = torch.cuda.Stream()
+    side = torch.cuda.Stream()  # type: ignore[no-untyped-call]  # torch lacks the annotation
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
         for _ in range(WARMING_UP):

@@ -4,7 +4,9 @@ Rules for a model derived from `Settings`:
 - every knob has a description and a range (`Field(ge=..., le=...)`, a pattern, or `Literal`);
 - no knob has a default: `config.yaml` is the one place with values. Only a knob that comes after results
   exist may have one, by `addition`, so that its coming re-runs nothing;
-- rules between knobs go into `problems`.
+- rules between knobs go into `problems`;
+- a knob that only says how many or which trials there are is marked by `EACH`, so that more of them compute the new
+  ones alone.
 """
 
 import json
@@ -20,6 +22,15 @@ from pydantic_core import PydanticCustomError
 Item = TypeVar("Item")
 Many = Annotated[tuple[Item, ...], Strict(strict=False)]
 """A list in the configuration, a tuple in the model; its items are as strict as any other value."""
+
+
+class Each:
+    """Marks a knob that says how many or which trials there are, and that no single trial depends on."""
+
+
+EACH = Each()
+"""`seeds: Annotated[Count, EACH]`: a trial finished with five seeds is one of ten. What a trial has of such a list (its
+own rate, its own number of layers) must stand in the name or in the identity under which it is kept."""
 
 
 class Problem(NamedTuple):
@@ -103,6 +114,17 @@ def plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [plain(item) for item in value]
     return value
+
+
+def of_one_trial(settings: Settings) -> dict[str, Any]:
+    """The values that a single trial depends on: all but those marked by `EACH`."""
+    own = {}
+    for name, field in type(settings).model_fields.items():
+        value = getattr(settings, name)
+        part = of_one_trial(value) if isinstance(value, Settings) else plain(value)
+        if EACH not in field.metadata and not _as_before(field, part):
+            own[name] = part
+    return own
 
 
 def _as_before(field: FieldInfo, part: Any) -> bool:

@@ -100,10 +100,11 @@ def locate_mnist(folder: str | Path, split: str = "test") -> list[tuple[Path, Pa
     if not folder.is_dir():
         what = "is a file, not a folder" if folder.exists() else f"does not exist ({folder.absolute()})"
         raise DataError(f"{folder} {what}: {remedy}")
-    if missing := [name for pair in names for name in pair if not _present(folder, name)]:
+    present = {name: path for pair in names for name in pair if (path := _present(folder, name))}
+    if missing := [name for pair in names for name in pair if name not in present]:
         held = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or "nothing"
         raise DataError(f"{folder} has no {', no '.join(missing)} (it holds {held}): {remedy}")
-    return [(_present(folder, images), _present(folder, labels)) for images, labels in names]
+    return [(present[images], present[labels]) for images, labels in names]
 
 
 def _parts(split: str) -> tuple[str, ...]:
@@ -183,8 +184,8 @@ def _digits() -> xr.Dataset:
 def _mnist(folder: str | Path, split: str, checksums: Mapping[str, str]) -> xr.Dataset:
     parts = [_read_split(*paths, checksums) for paths in locate_mnist(folder, split)]
     images, labels = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-    digests = (" ".join(part[2][i] for part in parts) for i in (0, 1))
-    return _dataset(images / 255, labels, "mnist", split, digests)
+    of_images, of_labels = (" ".join(part[2][i] for part in parts) for i in (0, 1))
+    return _dataset(images / 255, labels, "mnist", split, (of_images, of_labels))
 
 
 def _read_split(
@@ -208,7 +209,7 @@ def _read_split(
     return images, labels, digests
 
 
-def _dataset(images: np.ndarray, labels: np.ndarray, source: str, split: str, digests: object) -> xr.Dataset:
+def _dataset(images: np.ndarray, labels: np.ndarray, source: str, split: str, digests: tuple[str, str]) -> xr.Dataset:
     sha256_images, sha256_labels = digests
     dims = {"point": "index of the image", "row": "pixel row, from the top", "column": "pixel column, from the left"}
     coords = {dim: index(dim, size, dims[dim]) for dim, size in zip(dims, images.shape, strict=True)}

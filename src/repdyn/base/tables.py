@@ -64,6 +64,11 @@ def read_cells(path: Path | str) -> pd.DataFrame:
     return pd.read_csv(path, keep_default_na=False, dtype=str)
 
 
+def rows(cells: pd.DataFrame) -> list[dict[str, str]]:
+    """The rows of a frame of `read_cells`, each by the names of its columns."""
+    return [dict(zip(map(str, cells.columns), row, strict=True)) for row in cells.itertuples(index=False, name=None)]
+
+
 def _latex(words: str) -> str:
     """Words for LaTeX: formulas between dollars stay, all else is escaped."""
     pieces = re.split(r"(\$[^$]+\$)", words)

@@ -5,6 +5,11 @@ size, and an outcome; the margin is tolerance / deviation, so above 1 passes and
 decided by intervals: inside the allowed region passes, outside fails, across the border stays undecided. The tests of
 the printed and of the corrected form together give the verdict (`Verdict.from_tests`).
 
+Who looks at undecided numbers and draws more looks again, and would sooner or later decide anything. So the first look
+spends the false alarm fixed beforehand, the k-th one its 2^(1 - k)-th part, and the numbers of samples at the looks are
+fixed beforehand, too: they double. By the union bound the chance of any wrong decision, whenever a person stops, is at
+most twice that of one look (`at_look`, `spent`).
+
 What a sentence leaves open (window, statistic, threshold, an unstated setting) is a grid of readings, and the sentence
 is decided over all of them (`over_readings`).
 """
@@ -14,7 +19,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -27,7 +34,12 @@ from repdyn.base.errors import NotEnoughDataError
 Outcome = Literal["passes", "fails", "undecided", "depends"]
 OUTCOMES: tuple[Outcome, ...] = ("fails", "depends", "undecided", "passes")  # the weakest first
 AGREEMENT = 0.9  # share of the readings that carries a verdict
-READING_WORDS = {"passes": "pass", "fails": "fail", "depends": "depend on more", "undecided": "stay undecided"}
+READING_WORDS: dict[Outcome, str] = {
+    "passes": "pass",
+    "fails": "fail",
+    "depends": "depend on more",
+    "undecided": "stay undecided",
+}
 STATUSES = (
     "holds",
     "holds as corrected",
@@ -39,6 +51,34 @@ STATUSES = (
 )
 KINDS = ("identity", "bound", "limit", "scaling", "comparison", "published number", "qualitative", "causal")
 LARGEST_MARGIN = 1e300
+_LOOK: ContextVar[int] = ContextVar("look", default=1)
+
+
+@contextmanager
+def at_look(number: int) -> Iterator[None]:
+    """Decides what stands in the block as the look of this number, counted from 1, at samples that have doubled since.
+
+    Raises:
+        ValueError: a number below 1.
+    """
+    if number < 1:
+        raise ValueError(f"got the look {number}, expected 1 or more")
+    token = _LOOK.set(number)
+    try:
+        yield
+    finally:
+        _LOOK.reset(token)
+
+
+def spent(false_alarm: float) -> float:
+    """The part of a false alarm that today's look may spend: all of it at the first one, half of the last at the next.
+
+    Example:
+        >>> with at_look(3):
+        ...     spent(0.001)
+        0.00025
+    """
+    return false_alarm * 0.5 ** (_LOOK.get() - 1)
 
 
 @dataclass(frozen=True)
@@ -191,7 +231,7 @@ def mean_within(
         expected: the region in words.
         reason: why the region has this size.
         unit: unit with a leading space, for the text.
-        false_alarm: 1 - confidence of the interval.
+        false_alarm: 1 - confidence of the interval at the first look; later ones spend less (`spent`).
 
     Raises:
         NotEnoughDataError: fewer than two samples.
@@ -206,7 +246,7 @@ def mean_within(
     if samples.size < 2:
         raise NotEnoughDataError(f"an interval of a mean needs 2 samples or more, got {samples.size}")
     _worst(samples)
-    center, n = float(samples.mean()), samples.size
+    center, n, false_alarm = float(samples.mean()), samples.size, spent(false_alarm)
     half = float(stdtrit(n - 1, 1 - false_alarm / 2) * samples.std(ddof=1) / math.sqrt(n))
     return interval_within(
         (center - half, center + half),
@@ -238,6 +278,7 @@ def share_within(
     hits = np.asarray(hits, bool)
     if not hits.size:
         raise NotEnoughDataError("a share needs at least one trial, got none")
+    false_alarm = spent(false_alarm)
     return interval_within(
         share_interval(int(hits.sum()), hits.size, false_alarm),
         low,
@@ -276,6 +317,7 @@ def interval_within(
 ) -> Test:
     """Passes if the interval lies in [low, high], fails if it lies outside, is undecided across a border.
 
+    The interval is given at `false_alarm`, which its caller has taken from `spent`.
     `estimate` is the point value to show beside the interval; the middle of a skew interval is none, so without it only
     the interval is shown.
     """

@@ -9,7 +9,7 @@ STUDY = Study(
     order=0,
     jobs=(
         Simulation("ablation", "ablation"),
-        Simulation("random_networks", "recentering_depth", "layer_angles", "relu_rank"),
+        Simulation("random_networks", "recentering_depth", "layer_angles", "relu_rank", "symmetric_batch"),
         Simulation("orthogonality_gap", "orthogonality_gap"),
         Variants("training", "training", "mode", ["bn", "default", "he"], memory_mb=1500),
         Simulation("point_neurons", "point_neurons"),
@@ -21,6 +21,7 @@ STUDY = Study(
             "split_rows",
             "tree_example",
             "narrow_gap",
+            "split_amplitudes",
             "interior_angles",
             "several_coordinates",
         ),

@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -65,7 +65,7 @@ def measure_and_save(
     effective_depth: float = 0.0,
     features: tuple[str, int | None] = ("flatten", None),
     figures: Path | None = None,
-    **options: object,
+    **options: Any,
 ) -> None:
     """Measures the network that a user's function returns and saves the dataset.
 
@@ -98,7 +98,7 @@ def measure_and_save(
     model = made_by(maker)
     try:
         stream = Residual(tuple(residual), effective_depth) if residual else None
-        answers = {name: arrays[name] for name in ANSWERS if name in arrays}
+        answers: dict[str, Any] = {name: arrays[name] for name in ANSWERS if name in arrays}
         dataset = measure(model, arrays["inputs"], residual=stream, features=Features(*features), **answers, **options)
     except ValueError as error:
         raise RepdynError(str(error)) from error

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -110,7 +111,7 @@ def _shapes(
     inputs: object,
     layers: Sequence[str] | None,
     most_points: int,
-    options: Mapping[str, object],
+    options: Mapping[str, Any],
     place: str,
     reasons: dict[str, str],
 ) -> dict[str, Shape | None]:

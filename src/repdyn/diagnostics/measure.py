@@ -18,8 +18,9 @@ with its reason in the attribute `left_out`; one measure never takes the others 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -130,7 +131,7 @@ def measure(
     return Collector(setting, request).dataset()
 
 
-def names(model: nn.Module, inputs: object, **options: object) -> list[str]:
+def names(model: nn.Module, inputs: object, **options: Any) -> list[str]:
     """Every name that `layers` may hold, functions inside modules included, in the order in which they finish.
 
     Args:
@@ -164,7 +165,7 @@ def network_setting(
 ) -> Setting:
     """Network and inputs as all passes take them; what else `measure` takes is of no account."""
     model, axes = unwrapped(model), dict(axes or {})
-    points = next((len(answer) for answer in (labels, targets) if answer is not None), None)
+    points = next((len(cast("Sized", answer)) for answer in (labels, targets) if answer is not None), None)
     batches = as_inputs(model, inputs, axis=axes.get("input", 0), batch_size=batch_size, unpack=unpack, points=points)
     if batch_statistics and len(batches.batches) > 1:
         raise ValueError("batch_statistics normalizes by all points at once; give them in one batch")
@@ -216,7 +217,7 @@ class Recorder:
         units: str = "1",
         file: Path | str | None = None,
         resume: bool = False,
-        **options: object,
+        **options: Any,
     ) -> None:
         self.model, self.layers, self.options, self.time, self.units = model, layers, options, time, units
         self.inputs = network_setting(model, inputs, **options).inputs

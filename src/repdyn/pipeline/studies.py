@@ -67,7 +67,14 @@ def declared() -> dict[str, Study]:
 
 def folders() -> dict[str, Path]:
     """Study -> the folder that holds all that is its own, in the order of the report."""
-    return {study: Path(find_spec(package_of(study)).submodule_search_locations[0]) for study in declared()}
+    return {study: _folder(package_of(study)) for study in declared()}
+
+
+def _folder(package: str) -> Path:
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise ConfigError(f"{package}: not a package in a folder; a study is a folder with a module study")
+    return Path(spec.submodule_search_locations[0])
 
 
 def outside() -> tuple[tuple[str, Path], ...]:

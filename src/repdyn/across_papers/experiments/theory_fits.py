@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import xarray as xr
 
@@ -19,7 +21,7 @@ def theory_fits(two_points: xr.Dataset, digits: xr.Dataset) -> xr.Dataset:
     fits_of_data = xr.concat([_summary(fit) for fit in fits.values()], "data", join="outer", combine_attrs="override")
     alone = fits["two points"].isel(pair=0)
     curves = np.stack([alone[f"{name}_theory"].values for name in effective_theory.CURVES], axis=-1)
-    variables = {name: array.variable for name, array in fits_of_data.data_vars.items()}
+    variables = {str(name): array.variable for name, array in fits_of_data.data_vars.items()}
     variables["theory"] = variable(("network", "seed", "moment", "curve"), curves, "fitted h, y, w of the two points")
     coords = {
         "data": np.array(list(fits)),
@@ -48,14 +50,15 @@ def _summary(fits: xr.Dataset) -> xr.Dataset:
     unexplained = (1 - fits["explained"].clip(min=0)).mean("curve")
     words = {
         "unexplained": (
-            2 ** np.log2(unexplained).mean("pair"),
+            2 ** cast("xr.DataArray", np.log2(unexplained)).mean("pair"),
             "unexplained share U of h, y, w, geometric mean of pairs",
         ),
         "explained": (fits["explained"].mean("pair"), "explained variance R^2, mean over pairs"),
         "learned": (fits["learned"].mean("pair"), "pairs whose error fell to 0.16 of its start"),
         "at_bound": (fits["at_bound"].mean("pair"), "fits that run to the border of the search"),
     }
-    summary = xr.Dataset({name: variable(values.dims, values.values, text) for name, (values, text) in words.items()})
+    columns = {name: variable([*map(str, values.dims)], values.values, text) for name, (values, text) in words.items()}
+    summary = xr.Dataset(columns)
     for array in summary.variables.values():
         array.attrs["missing"] = "fewer seeds on digits than on two points, or a curve that does not move"
     return summary.assign_coords(seed=fits["seed"].values)

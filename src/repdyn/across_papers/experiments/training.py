@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import torch
@@ -67,8 +68,11 @@ ODD_PARTS = ("norm_ratio", "odd_point", "odd_angle", "intra_angle")
 
 def two_points(settings: TwoPoints, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
     """Two points alone: h, y, w at half depth through the training of every network and seed."""
-    by_network = {kind: checkpoint.dataset(kind, partial(_two_points_of, kind, settings, stream)) for kind in FOUR}
-    return _joined(by_network, "network", title="Two points alone in four networks")
+    by_network = {
+        kind: checkpoint.of(_rate(settings, kind)).dataset(kind, partial(_two_points_of, kind, settings, stream))
+        for kind in FOUR
+    }
+    return _joined(by_network, "network", title="Two points alone in four networks")  # type: ignore[arg-type]
 
 
 def _two_points_of(kind: Kind, settings: TwoPoints, stream: Stream) -> xr.Dataset:
@@ -90,10 +94,10 @@ def digits(settings: Digits, images: xr.Dataset, stream: Stream, checkpoint: Che
     progress, done, stacks = Progress("digits", len(tasks) * len(FOUR)), 0, {}
     for task, classes in tasks.items():
         Y = torch.eye(int(classes.max()) + 1, dtype=torch.float64)[torch.from_numpy(classes)]
-        of_kind = {}
+        of_kind: dict[str, xr.Dataset] = {}
         for kind in FOUR:
             make = partial(_digits_of, kind, X, Y, classes, pairs, settings, stream)
-            of_kind[kind] = checkpoint.dataset(f"{task}, {kind}", make)
+            of_kind[kind] = checkpoint.of(_rate(settings, kind)).dataset(f"{task}, {kind}", make)
             progress.step(done := done + 1, loss=float(of_kind[kind]["final_loss"].mean()))
         stacks[task] = _stacked(of_kind, "network")
     return _joined(stacks, "task", title="Digits in four networks, two tasks")
@@ -149,7 +153,10 @@ def odd_batch(settings: OddBatch, images: xr.Dataset, stream: Stream, checkpoint
     chosen = np.sort(stream.generator("batch").choice(len(X), settings.batch, replace=False))
     X, classes = X[chosen], labels[chosen]
     by_network = {
-        kind: checkpoint.dataset(kind, partial(_odd_batch_of, kind, X, classes, settings, stream))
+        kind: checkpoint.of(_rate(settings, kind)).dataset(  # type: ignore[arg-type]
+            kind,
+            partial(_odd_batch_of, kind, X, classes, settings, stream),  # type: ignore[arg-type]
+        )
         for kind in (*FOUR, "recentered")
     }
     joined = _joined(by_network, "network", title="A batch of digits in deep networks")
@@ -169,7 +176,7 @@ def _odd_batch_of(kind: Kind, X: Tensor, classes: np.ndarray, settings: OddBatch
         "unlearned": variable("seed", left, "loss over that of the best constant"),
         "learned": variable("seed", (left <= rest.NOTHING_LEFT).astype(int), "1 where the network has learned"),
     }
-    return _over_seeds(ends, ENDS)[[*ODD_PARTS]].assign(final_loss=("seed", losses), **judged)
+    return _over_seeds(ends, ENDS)[[*ODD_PARTS]].assign({"final_loss": ("seed", losses), **judged})
 
 
 def _network(kind: Kind, settings: Training, inputs: int, outputs: int, stream: Stream) -> networks.Network:
@@ -178,15 +185,22 @@ def _network(kind: Kind, settings: Training, inputs: int, outputs: int, stream: 
     return networks.build(kind, *sizes, gain=settings.gain, leak=settings.leak, stream=stream, seeds=settings.seeds)
 
 
-def _rate(settings: Training, kind: Kind) -> float:
+def _rate(settings: TwoPoints | Digits | OddBatch, kind: Kind) -> float:
     return getattr(settings.rates, kind.replace(" ", "_"))
 
 
 def _descent(
-    network: networks.Network, X: Tensor, Y: Tensor, settings: Training, kind: Kind, moments: Collection[int]
+    network: networks.Network,
+    X: Tensor,
+    Y: Tensor,
+    settings: TwoPoints | Digits | OddBatch,
+    kind: Kind,
+    moments: Collection[int],
 ) -> Iterator[tuple[int, np.ndarray]]:
     """Descent as the settings want it; the recentered network of the odd batch takes steps of its own number."""
-    steps = settings.recentered_steps if kind == "recentered" else settings.steps
+    steps = settings.steps
+    if kind == "recentered" and isinstance(settings, OddBatch):
+        steps = settings.recentered_steps
     options = {name: getattr(settings, name, 0.0) for name in ("decay", "momentum")}
     rate = _rate(settings, kind)
     for step, losses in networks.descend(network, X, Y, rate=rate, steps=steps, moments=moments, **options):
@@ -216,7 +230,7 @@ def _over_seeds(recorders: list[Recorder], ends: Sequence[str]) -> xr.Dataset:
     return trained.assign_coords(end=("step", list(ends))).swap_dims(step="end").drop_vars("step")
 
 
-def _stacked(parts: Mapping[object, xr.Dataset], dim: str) -> xr.Dataset:
+def _stacked(parts: Mapping[Any, xr.Dataset], dim: str) -> xr.Dataset:
     """Datasets of one shape along a new dimension, attributes of the variables kept."""
     joined = xr.concat(
         parts.values(),
@@ -234,8 +248,8 @@ def _joined(parts: Mapping[str, xr.Dataset], dim: str, *, title: str) -> xr.Data
     """The experiment's dataset, every variable and dimension with its words."""
     stacked = _stacked(parts, dim)
     stacked["final_loss"].attrs |= {"long_name": "half the squared error per point at the end", "units": "1"}
-    coords = named({name: stacked[name].values for name in stacked.dims})
-    return dataset({name: array.variable for name, array in stacked.data_vars.items()}, coords, title=title)
+    coords = named({str(name): stacked[name].values for name in stacked.dims})
+    return dataset({str(name): array.variable for name, array in stacked.data_vars.items()}, coords, title=title)
 
 
 def _batch_of_digits(images: xr.Dataset, per_class: int) -> tuple[Tensor, np.ndarray]:

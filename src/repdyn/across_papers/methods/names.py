@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 import numpy as np
 import xarray as xr
 
 from repdyn.base.datasets import variable
 
-FOUR = ("plain", "batch norm", "residual", "leaky")
+Four = Literal["plain", "batch norm", "residual", "leaky"]
+FOUR: tuple[Four, ...] = ("plain", "batch norm", "residual", "leaky")
 ENDS = ("before training", "after training")
 HALF = "after half of the steps"
 CURVES = ("representation_distance", "prediction_distance", "prediction_alignment", "pair_loss")

@@ -16,7 +16,7 @@ normal numbers behind their weights, so all comparisons are paired.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import torch
@@ -119,17 +119,22 @@ class Network(nn.Module):
     @property
     def first(self) -> Linear:
         """The map that takes the input."""
-        return self.into if self.kind in STREAMS else self.layers[0].linear
+        return self.into if isinstance(self.into, Linear) else self.hidden[0].linear
+
+    @property
+    def hidden(self) -> list[Layer]:
+        """The hidden layers, first to last."""
+        return [cast("Layer", layer) for layer in self.layers]
 
     @property
     def _weights(self) -> list[Tensor]:
         """All weights in the order in which a network is made of them."""
-        maps = [self.first, *(layer.linear for layer in self.layers), self.output]
+        maps = [self.first, *(layer.linear for layer in self.hidden), self.output]
         return [linear.weight.detach() for linear in maps]
 
 
 @torch.no_grad()
-def follow(single: Network, batched: Network, seed: int) -> None:
+def follow(single: nn.Module, batched: Network, seed: int) -> None:
     """Gives a seed's own network the parameters that the batch of seeds has now."""
     for own, shared in zip(single.parameters(), batched.parameters(), strict=True):
         own.copy_(shared[seed])
@@ -193,6 +198,16 @@ def descend(
 
     Heavy-ball momentum adds its share of the last move to each.
 
+    Args:
+        network: one network per seed; changed.
+        X: inputs, shape (points, inputs).
+        Y: targets, shape (points, outputs).
+        rate: learning rate.
+        decay: strength of the weight decay.
+        steps: number of steps.
+        moments: numbers of steps before which it yields; None for all.
+        momentum: share of the last move in the next one.
+
     Yields:
         Before the steps in `moments` (all of them, where none are named) and after the last, the number of steps done
         and the losses of the seeds, shape (seeds,), without decay.
@@ -218,7 +233,7 @@ def _train(
     steps: int,
 ) -> np.ndarray:
     """Steps of every seed on its part of the arrays, in place; the losses before them, shape (seeds,)."""
-    layer = network.layers[0]
+    layer = network.hidden[0]
     about = (KERNELS[network.kind], (float(layer.kept), 1 / layer.depth), VARIANCE_FLOOR, X, Y)
     of_seeds = zip(zip(*arrays, strict=True), zip(*moves, strict=True), strict=True)
     return np.array([compiled_descent.train(*about, *maps_and_moves, pace, steps) for maps_and_moves in of_seeds])
@@ -227,9 +242,9 @@ def _train(
 def _parts(network: Network) -> tuple[list[Tensor], list[list[Tensor]]]:
     """Parameters as the compiled descent wants them: single ones (first, last), and those stacked over layers."""
     first = network.first
-    inner = [layer.linear for layer in network.layers if layer.linear is not first]
-    scaled = network.layers if network.kind == "batch norm" else []
-    stacked = [[layer.weight for layer in inner], [layer.bias for layer in inner]]
+    inner = [layer.linear for layer in network.hidden if layer.linear is not first]
+    scaled = network.hidden if network.kind == "batch norm" else []
+    stacked: list[list[Tensor]] = [[layer.weight for layer in inner], [layer.bias for layer in inner]]
     stacked += [[layer.scale for layer in scaled], [layer.shift for layer in scaled]]
     return [first.weight, first.bias, network.output.weight, network.output.bias], stacked
 

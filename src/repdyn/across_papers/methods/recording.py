@@ -69,7 +69,8 @@ class SpectrumRecorder:
     """
 
     def __init__(self, X: Tensor) -> None:
-        self.X, self.looks = X, []
+        self.X = X
+        self.looks: list[list[np.ndarray]] = []
 
     @torch.no_grad()
     def __call__(self, network: Network) -> None:

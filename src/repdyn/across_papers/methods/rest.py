@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 import xarray as xr
+from numpy.typing import NDArray
 from torch import Tensor
 
 from repdyn.across_papers.methods.networks import Network
@@ -44,6 +45,13 @@ def imbalance(before: Tensor, now: Tensor, *, rate: float, decay: float, momentu
     """Length of the last step over rate decay |theta| / (1 - momentum), the steady step of slow decay alone.
 
     It is 1 where nothing opposes the decay and 0 at a critical point of the objective; NaN without decay.
+
+    Args:
+        before: parameters before the last step, shape (seeds, parameters).
+        now: those after it, same shape.
+        rate: learning rate.
+        decay: strength of the weight decay.
+        momentum: share of the last move in the next one.
     """
     if not decay:
         return np.full(len(now), np.nan)
@@ -51,7 +59,7 @@ def imbalance(before: Tensor, now: Tensor, *, rate: float, decay: float, momentu
     return ((now - before).norm(dim=1) / alone).numpy()
 
 
-def at_rest(imbalances: Array, rank_half_way: Array, rank: Array) -> Array:
+def at_rest(imbalances: Array, rank_half_way: Array, rank: Array) -> NDArray[np.bool_]:
     """Whether the decay is balanced and the rank stays."""
     return (imbalances <= BALANCED) & (np.abs(np.log2(rank / rank_half_way)) <= MOVED)
 
@@ -80,7 +88,14 @@ class RestRecorder:
         self.objectives.append(objective(losses, self.now, self.decay))
 
     def variables(self, rank_half_way: Array, rank: Array, *, rate: float, momentum: float) -> dict[str, xr.Variable]:
-        """What was recorded and what follows: whether each seed has learned, and is at rest at the end."""
+        """What was recorded and what follows: whether each seed has learned, and is at rest at the end.
+
+        Args:
+            rank_half_way: rank after half of the steps, shape (seeds,).
+            rank: rank at the end, shape (seeds,).
+            rate: learning rate.
+            momentum: share of the last move in the next one.
+        """
         moved = imbalance(self.before, self.now, rate=rate, decay=self.decay, momentum=momentum)
         resting, learned = at_rest(moved, rank_half_way, rank), self.left[-1] <= LEARNED
         unopposed = variable("seed", moved, "last step over the one that weight decay alone keeps up")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 import xarray as xr
 from scipy.special import gammaincinv
@@ -18,6 +20,7 @@ from repdyn.base.verdicts import (
     deviation,
     equal,
     interval_within,
+    spent,
 )
 from repdyn.bn_decomposed.claims.worst_of import FALSE_ALARM, worst_mean_over_bound, worst_survival
 from repdyn.bn_decomposed.theory.full_rank import full_rank_tail_bound, geometric_sum_tail
@@ -39,8 +42,9 @@ def _sampled_volume(cells: xr.Dataset) -> Test:
     """Hits of the smallest cells over those expected, pooled over batches; an exact Poisson interval."""
     hits = int(cells["smallest_hits"].sum())
     expected = float((cells["smallest_share"] * cells["draws"]).sum())
-    low = gammaincinv(hits, FALSE_ALARM / 2) if hits else 0.0
-    high = gammaincinv(hits + 1, 1 - FALSE_ALARM / 2)
+    rate = spent(FALSE_ALARM)
+    low = gammaincinv(hits, rate / 2) if hits else 0.0
+    high = gammaincinv(hits + 1, 1 - rate / 2)
     return interval_within(
         (float(low) / expected, float(high) / expected),
         1 / np.sqrt(2),
@@ -49,7 +53,7 @@ def _sampled_volume(cells: xr.Dataset) -> Test:
         expected="sampled over exact volume of the smallest cells: 1",
         reason=HALF_A_FACTOR_TWO,
         n=hits,
-        false_alarm=FALSE_ALARM,
+        false_alarm=rate,
     )
 
 
@@ -204,11 +208,11 @@ def _survival(rows_to_full_rank: xr.Dataset) -> dict[str, Test]:
     circles = rows_to_full_rank.isel(batch=rows_to_full_rank["kind"].values == "circle")
     if int(circles["n"].min()) > LARGEST_RESOLVED:
         raise NotEnoughDataError(f"rows_to_full_rank: a circle of {LARGEST_RESOLVED} points or fewer")
-    cases_by_bound = {"below_geometric": [], "below_7b": []}
+    cases_by_bound: dict[str, list[tuple[np.ndarray, float, float]]] = {"below_geometric": [], "below_7b": []}
     for b in range(circles.sizes["batch"]):
         circle = circles.isel(batch=b)
         n, gamma, y = int(circle["n"]), float(circle["gamma"]), circle["y"].values
-        rows = np.arange(n, int(n / gamma) + 1)
+        rows = range(n, int(n / gamma) + 1)
         cases_by_bound["below_geometric"] += [(y, d, float(geometric_sum_tail(d, gamma, n))) for d in rows]
         if n <= LARGEST_RESOLVED:  # beyond, the bound is below what the draws can resolve
             limit = 1 - float(full_rank_tail_bound(2.05, gamma, n, "b"))
@@ -256,8 +260,9 @@ def tail_of_rows(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> V
     if float(full_rank_tail["alpha"].min()) > 2:
         raise NotEnoughDataError("full_rank_tail: an alpha of 2 or less")
     a, b, fine = (full_rank_tail[f"exponent_{name}"] for name in ("a", "b", "fine"))
-    over = np.exp((full_rank_tail["log_tail"] + full_rank_tail["n"] * a).clip(max=LARGEST_LOGARITHM))
-    bound = {"expected": "at most 1", "reason": "the bound itself, on an exact grid"}
+    logarithm = (full_rank_tail["log_tail"] + full_rank_tail["n"] * a).clip(max=LARGEST_LOGARITHM)
+    over = cast("xr.DataArray", np.exp(logarithm))
+    bound: dict[str, Any] = {"expected": "at most 1", "reason": "the bound itself, on an exact grid"}
     return Verdict.from_tests(
         all_of(
             exact_tail_over_7a=at_most(over.sel(alpha=over["alpha"] > 2), 1, **bound),

@@ -16,7 +16,7 @@ LEADING = 50  # points from which the leading term 3 pi / n is tested
 ITERATED = (
     r"the $n \times n$ map stops when its entries change by 1e-13; the narrowest cluster's angle is then good to 1e-3"
 )
-DOT = 1 / 50  # of the size of a picture
+DOTS = {"a hundredth of the picture": 1 / 100, "a fiftieth": 1 / 50, "a twenty-fifth": 1 / 25}
 EQUAL_ANGLES = "$n$ points at equal angles, which rest without an odd point"
 
 
@@ -121,11 +121,12 @@ def _one_point(fixed_point: xr.Dataset) -> Test:
         "distance in the cluster over the odd point's norm": chord * ratio,
     }
     return over_readings(
-        lambda least, measure: at_most(
-            measure.sel(batch=measure["batch"] >= least), DOT, expected="0", reason="a dot: a fiftieth of the picture"
+        lambda least, measure, dot: at_most(
+            measure.sel(batch=measure["batch"] >= least), dot, expected="0", reason="a dot, under this reading"
         ),
         least={f"{n} points and more": n for n in (FEWEST_WITH_ODD_POINT, 20, LEADING)},
         measure=measures,
+        dot=DOTS,
     )
 
 

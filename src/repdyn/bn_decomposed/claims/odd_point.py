@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
+from repdyn.base.controls import exchange, false_world, wrong_formula
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, over_readings, share_within
+from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, over_readings
 from repdyn.bn_decomposed.claims.infinite_width import batches_from
-from repdyn.bn_decomposed.claims.worst_of import FALSE_ALARM, worst_mean, worst_share
+from repdyn.bn_decomposed.claims.worst_of import worst_mean
 from repdyn.bn_decomposed.theory.odd_cluster import FEWEST_WITH_ODD_POINT
 
-MOST = "most means more than half"
 LARGE_BATCH = 20  # points from which the cluster is clearly one: 25 degrees wide at infinite width, 45 at 10 points
 FIRST_LAYER = false_world("the first layer for the last", lambda odd_point: odd_point.isel(layer=[0]))
 
@@ -150,7 +151,7 @@ def definition_12_is_seen(odd_point: xr.Dataset) -> Verdict:
 def cluster_width_is_that_of_the_limit(odd_point: xr.Dataset) -> Verdict:
     """Angle in the cluster over that at infinite width, images and Gaussian points together."""
     last = batches_from(odd_point.isel(layer=-1), "odd_point", LARGE_BATCH)
-    width = np.log2(last["intra_angle"] / last["resting_intra_angle"])
+    width = cast("xr.DataArray", np.log2(last["intra_angle"] / last["resting_intra_angle"]))
     return Verdict.from_tests(
         worst_mean(
             width.stack(draw=("source", "seed")),
@@ -189,7 +190,7 @@ def cluster_maps_to_zero(odd_point: xr.Dataset) -> Verdict:
     larger = batches_from(odd_point, "odd_point", LARGE_BATCH)
     n, mean = larger["batch"], larger.mean("layer")
     above, below = mean["zeros_if_cluster_above"], mean["zeros_if_cluster_below"]
-    words = {"low": 0.05, "high": np.inf, "reason": "much more: a twentieth of the batch and more"}
+    words: dict[str, Any] = {"low": 0.05, "high": np.inf, "reason": "much more: a twentieth of the batch and more"}
     smallest = larger.isel(batch=0).mean(("source", "seed"))
     numbers = ", ".join(
         f"layer {int(layer)}: {float(smallest['zeros_if_cluster_above'].sel(layer=layer)):.1f} above, "
@@ -201,48 +202,6 @@ def cluster_maps_to_zero(odd_point: xr.Dataset) -> Verdict:
         worst_mean((below - above) / n, "seed", expected="more below, over $n$", **words),
         f"Points at zero, $n = {int(n[0])}$, {numbers}.",
     )
-
-
-SHARES = "Batches whose points differ by their norm alone are not the remark's; those readings are left out."
-
-
-def _longest(largest_norm: xr.Dataset) -> Test:
-    """Share of runs in which the longest input is odd, over batches and widths, which the remark leaves open."""
-    kinds = [kind for kind in largest_norm["kind"].values.tolist() if not kind.startswith("unit")]
-    widths = {f"width {n}": largest_norm["odd"].sel(width=n) for n in largest_norm["width"].values.tolist()}
-    return over_readings(
-        lambda kind, odd: share_within(
-            (odd == largest_norm["longest"]).sel(kind=kind).values.ravel(),
-            0.5,
-            np.inf,
-            expected="above 1/2",
-            reason=MOST,
-            false_alarm=FALSE_ALARM,
-        ),
-        kind={kind: kind for kind in kinds},
-        odd=widths | {"infinite width": largest_norm["limit_odd"]},
-    )
-
-
-@claim(
-    "bnd-remark-largest",
-    where="Section III, Remark",
-    line=187,
-    assumes="recentering and ReLU; batches, widths and depths are not stated",
-    words="the odd point would typically be the one with the largest norm",
-    kind="qualitative",
-    states="The odd point is typically the input of largest norm.",
-    correction="In wide networks it is typically the input farthest from the mean of the batch, not from the origin; "
-    "at a few hundred neurons chance decides unless one point is about twice as long as the others.",
-    kind_of_slip="missing hypothesis",
-    control=false_world("the input nearest to the mean for the farthest", replace_variables(farthest="nearest")),
-)
-def odd_point_is_the_longest(largest_norm: xr.Dataset) -> Verdict:
-    """Share of runs in which the odd point is the longest, over batches and widths; the farthest at infinite width."""
-    typical = {"reason": MOST, "expected": "above 1/2 for every kind of batch", "low": 0.5, "high": np.inf}
-    limit = largest_norm["limit_odd"]
-    farthest = (limit == largest_norm["farthest"]).transpose("kind", "run").values
-    return Verdict.from_tests(_longest(largest_norm), worst_share([*farthest], **typical), SHARES)
 
 
 def busy(activity: xr.Dataset, recentering: str) -> xr.DataArray:

@@ -8,8 +8,9 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import exchange, false_world, replace_labels, wrong_formula
+from repdyn.base.controls import exchange, false_world, knock_out, replace_labels, wrong_formula
 from repdyn.base.datasets import require
+from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import Test, Verdict, all_of, deviation, mean_within, not_reproducible, over_readings
 from repdyn.bn_decomposed.claims.worst_of import worst_mean
 from repdyn.bn_decomposed.theory.odd_cluster import rms_fixed_point, simplex_angle
@@ -91,83 +92,6 @@ def rescaling_makes_orthonormal(orthogonality_gap: xr.Dataset) -> Verdict:
 
     printed = over_readings(lambda rescale: all_of(**tests(rescale)), rescale=SCALES)
     return Verdict.from_tests(printed, all_of(**tests("rms")), "Eq. (2) has the first scale, earlier work the second.")
-
-
-ODD = {"recenter": 1, "rescale": "none", "relu": 1}
-RESCALED = {"recenter": 1, "rescale": "std", "relu": 1}
-
-
-def rescaling_exchanged(ablation: xr.Dataset) -> xr.Dataset:
-    """Exchanges RC + ReLU with and without RS."""
-    swapped = ablation.copy(deep=True)
-    for name in ("odd_angle", "second_to_first", "intra_angle"):
-        for place, source in ((ODD, RESCALED), (RESCALED, ODD)):
-            swapped[name].loc[place] = ablation[name].sel(source, drop=True)
-    return swapped
-
-
-EXCHANGED = false_world("networks with and without rescaling exchanged", rescaling_exchanged)
-
-
-@claim(
-    "bnd-fig1-ablation",
-    where="Abstract; Figure 1; Section III",
-    line=7,
-    assumes="recentering and the non-linearity, no rescaling; one batch, whose size is not stated (bnd-fig3)",
-    words="converges to a single cluster except for an odd data point that breaks far away",
-    kind="qualitative",
-    states="Recentering and the non-linearity together, without rescaling, leave one cluster and one odd point far "
-    "away in an orthogonal direction.",
-    control=dict.fromkeys(("second over first norm", "odd angle", "cluster angle"), EXCHANGED),
-)
-def recentering_and_relu_make_an_odd_point(ablation: xr.Dataset) -> Verdict:
-    """Longer than four times the next and orthogonal to the rest, which are close to each other."""
-    cell = ablation.isel(layer=-1).sel(ODD)
-    return Verdict.from_tests(
-        all_of(
-            second_over_first_norm=mean_within(
-                cell["second_to_first"],
-                0,
-                0.25,
-                expected="below 1/4",
-                reason="far away: four times as long as any other",
-            ),
-            odd_angle=mean_within(
-                cell["odd_angle"],
-                85,
-                95,
-                unit=" degree",
-                expected="90 degrees",
-                reason="orthogonal within 5 degrees, the width left by $n = 16$",
-            ),
-            cluster_angle=mean_within(
-                cell["intra_angle"],
-                0,
-                45,
-                unit=" degree",
-                expected="one cluster",
-                reason="within the cluster closer to each other than to a right angle",
-            ),
-        )
-    )
-
-
-@claim(
-    "bnd-fig1-others",
-    where="Introduction, beside Figure 1",
-    kind="qualitative",
-    origin="ours",
-    states="No other combination of recentering, rescaling and ReLU leaves a point far away from the others.",
-    control=EXCHANGED,
-)
-def no_other_combination_makes_an_odd_point(ablation: xr.Dataset) -> Verdict:
-    """Second over first norm in every other combination, the smallest in each draw."""
-    ratio = ablation.isel(layer=-1)["second_to_first"].stack(configuration=("recenter", "rescale", "relu"))
-    odd = np.array([key == tuple(ODD.values()) for key in ratio["configuration"].values])
-    others = ratio.isel(configuration=~odd).min("configuration")
-    return Verdict.from_tests(
-        mean_within(others, 0.5, 1, expected="above 1/2", reason="no point twice as long as the next")
-    )
 
 
 def _published(layer_angles: xr.Dataset, kinds: dict[str, str], degrees: float) -> Test:
@@ -288,6 +212,73 @@ def angles_of_the_fixed_points(layer_angles: xr.Dataset) -> Verdict:
             batch_normalization=_against_fixed_point(layer_angles, "full", full_angle),
         )
     )
+
+
+UNTYPICAL = {
+    "active on over 90 % of the inputs": "active on 90 percent",
+    "active on over three quarters": "active on 75 percent",
+    "above a tenth of their largest on over half": "above a tenth on half",
+    "above a tenth on over two thirds": "above a tenth on two thirds",
+}
+
+
+@claim(
+    "bnd-fig6-cause",
+    where="Introduction, on Figures 5 and 6",
+    line=60,
+    assumes="batch normalization without recentering; which histograms are untypical is not stated",
+    words="induce stronger correlations between inputs and hence the angle between vectors decreases",
+    kind="causal",
+    states="Neurons with an untypical histogram, a significant response to a large number of inputs, decrease the "
+    "angle between vectors.",
+    control={
+        "by untypical neurons": knock_out(
+            "the untypical neurons left out, all others as they are", replace_labels("left_out", {"none": "untypical"})
+        ),
+        "not by as many others": false_world(
+            "the untypical neurons left out for as many at random", replace_labels("left_out", {"random": "untypical"})
+        ),
+    },
+)
+def untypical_neurons_decrease_the_angle(layer_angles: xr.Dataset) -> Verdict:
+    """Mean angle of the last layer without its untypical neurons and without as many others, minus that of all."""
+    angle = layer_angles["angle_without"]
+    if angle.isnull().any():
+        raise NotEnoughDataError("layer_angles: networks so wide that every point has a response left")
+    change = angle - angle.sel(left_out="none")
+
+    def test(left_out: str, kind: str, low: float, high: float) -> Test:
+        return worst_mean(
+            change.sel(left_out=left_out, untypical=kind),
+            "seed",
+            low,
+            high,
+            unit=" degree",
+            expected="gain of the mean angle",
+            reason="one degree of the fifteen between 60 and 75",
+        )
+
+    return Verdict.from_tests(
+        all_of(
+            by_untypical_neurons=over_readings(lambda kind: test("untypical", kind, 1, np.inf), kind=UNTYPICAL),
+            not_by_as_many_others=over_readings(lambda kind: test("random", kind, -1, 1), kind=UNTYPICAL),
+        ),
+        note=_explained(layer_angles),
+    )
+
+
+def _explained(layer_angles: xr.Dataset) -> str:
+    """Share of untypical neurons and of the difference between 60 and 75 that leaving them out makes up."""
+    mean = layer_angles["mean_angle"].mean("seed")
+    gap = mean.sel(normalization="full") - mean.sel(normalization="rms")
+    angle = layer_angles["angle_without"].mean("seed")
+    share = ((angle.sel(left_out="untypical") - angle.sel(left_out="none")) / gap).mean("batch")
+    neurons = layer_angles["untypical_share"].mean(("batch", "seed"))
+    listed = "; ".join(
+        f"{words}: {float(neurons.sel(untypical=kind)):.0%} of the neurons, {float(share.sel(untypical=kind)):.0%}"
+        for words, kind in UNTYPICAL.items()
+    )
+    return f"Share of the difference to the angle with recentering that goes with them: {listed}."
 
 
 def _means(layer_angles: xr.Dataset, kind: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
+from repdyn.base.controls import exchange, false_world, in_dataset, replace_variables, wrong_formula
 from repdyn.base.verdicts import Verdict, all_of, at_most, deviation
 from repdyn.bn_decomposed.claims.simplified_model import none
 from repdyn.bn_decomposed.claims.worst_of import worst_share
@@ -99,11 +100,17 @@ def renumbered(interior_angles: xr.Dataset) -> xr.Dataset:
     states="The angles between interior points tend to zero.",
     control=dict.fromkeys(
         ("largest angle in the last layer", "rate per layer"),
-        false_world("points renumbered by one, so that an extreme is among them", renumbered),
-    ),
+        false_world("points renumbered by one, so that an extreme is among them", in_dataset(0, renumbered)),
+    )
+    | {
+        "all batches": false_world(
+            "the first layer in which A and B are positive for a deep one",
+            in_dataset(1, replace_variables(interior_angle="interior_angle_early")),
+        )
+    },
 )
-def interior_points_collapse(interior_angles: xr.Dataset) -> Verdict:
-    """Rate per layer of every pair over the last quarter against that of the slowest split between the two."""
+def interior_points_collapse(interior_angles: xr.Dataset, split_amplitudes: xr.Dataset) -> Verdict:
+    """Rate of every pair over the last quarter against that of the slowest split between the two; many batches."""
     angle, layer = interior_angles["angle"], interior_angles["layer"].values
     n, start = angle.sizes["first"], 3 * layer.size // 4
     differences, slowest = [], 0.0
@@ -129,6 +136,14 @@ def interior_points_collapse(interior_angles: xr.Dataset) -> Verdict:
                 r"$\lambda_m = (m^2 + (n - m)^2) / n^2$",
                 reason="by $3 n^2$ layers the closest other split is at $e^{-12}$ in squares; the rates of neighboring "
                 "splits differ by 2e-2",
+            ),
+            all_batches=at_most(
+                split_amplitudes["interior_angle"],
+                1e-4,
+                unit=" degree",
+                expected="zero in every batch",
+                reason="the splits between interior points have lost $e^{20}$ against the others, 1e-7 degree, "
+                "even if they began a thousandfold",
             ),
         ),
         note=f"$n = {n}$: the slowest pair keeps {slowest:.4f} of its angle per layer. Point 2 joins the others at a "
@@ -181,7 +196,7 @@ BOTH = wrong_formula("both extremes for one", the_other_extreme)
 def interior_norms_are_small(tree_limits: xr.Dataset) -> Verdict:
     """Norms from the Gram matrices of deep layers, which hold every row, against both bounds."""
     n, ratio, _ = _better(tree_limits)
-    bound = {"expected": "at most 1", "reason": "an upper bound"}
+    bound: dict[str, Any] = {"expected": "at most 1", "reason": "an upper bound"}
     return Verdict.from_tests(
         all_of(
             ratio_over_3_over_n_minus_2=at_most(ratio / _bounds(n, "theorem")[0], 1, **bound),
@@ -207,7 +222,8 @@ def interior_norms_are_small(tree_limits: xr.Dataset) -> Verdict:
 def the_odd_point_is_orthogonal(tree_limits: xr.Dataset) -> Verdict:
     """Angles from the Gram matrices of deep layers against the printed bound and that of two-cluster rows."""
     n, _, angle = _better(tree_limits)
-    missing, bound = np.pi / 2 - angle, {"expected": "at most 1", "reason": "a lower bound on the angle"}
+    missing = np.pi / 2 - angle
+    bound: dict[str, Any] = {"expected": "at most 1", "reason": "a lower bound on the angle"}
     return Verdict.from_tests(
         all_of(
             distance_from_90_degree_over_its_bound=at_most(missing / _bounds(n, "theorem")[1], 1, **bound),
@@ -251,8 +267,8 @@ def best_possible_bounds(tree_limits: xr.Dataset) -> Verdict:
     n, ratio, angle = _better(tree_limits)
     (of_ratio, of_angle), missing = _bounds(n, "sharp"), np.pi / 2 - angle
     symmetric = tree_limits["deep_kind"].values == "symmetric"
-    bound = {"expected": "at most 1", "reason": REACHED}
-    reached = {"expected": "the bound is reached", "reason": REACHED}
+    bound: dict[str, Any] = {"expected": "at most 1", "reason": REACHED}
+    reached: dict[str, Any] = {"expected": "the bound is reached", "reason": REACHED}
     numbers = "; ".join(
         f"$n = {k}$: {ratio[n == k].max():.4f} ({ratio_bound(k, 'sharp'):.4f}, {ratio_bound(k, 'theorem'):.4f}), "
         f"{np.degrees(angle[n == k].min()):.2f} ({np.degrees(angle_bound(k, 'sharp')):.2f}, "

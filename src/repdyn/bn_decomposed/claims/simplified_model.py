@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
+from typing import Any, cast
 
 import numpy as np
 import xarray as xr
+from numpy.typing import ArrayLike
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, in_dataset, replace_variables, wrong_formula
@@ -17,7 +20,7 @@ from repdyn.bn_decomposed.theory.tree_formulas import (
 )
 
 
-def none(count: object, expected: str) -> Test:
+def none(count: ArrayLike, expected: str) -> Test:
     """Passes if a count of exceptions, summed over everything that was enumerated, is zero."""
     return equal(int(np.sum(count)), 0, expected=expected, reason="rows are integers and counted exactly")
 
@@ -143,7 +146,7 @@ def without_the_gap(
     tree_limits: xr.Dataset, narrow_gap: xr.Dataset, cluster_rows: xr.Dataset
 ) -> tuple[xr.Dataset, xr.Dataset, xr.Dataset]:
     """Takes a bound in n alone, that of equal gaps."""
-    equal_gaps = replace_variables(depth_bound="depth_bound_of_equal_gaps")
+    equal_gaps = cast("Callable[[xr.Dataset], xr.Dataset]", replace_variables(depth_bound="depth_bound_of_equal_gaps"))
     return equal_gaps(tree_limits), equal_gaps(narrow_gap), cluster_rows
 
 
@@ -174,7 +177,7 @@ IN_N_ALONE = wrong_formula("a bound in $n$ alone, that of equal gaps", without_t
 )
 def rows_become_stable(tree_limits: xr.Dataset, narrow_gap: xr.Dataset, cluster_rows: xr.Dataset) -> Verdict:
     """The exact depth of stability against a bound from the input's gaps; the algorithm against all rows."""
-    bound = {
+    bound: dict[str, Any] = {
         "expected": "at most 1",
         "reason": "Appendix C: the mean falls by $1 - 1/n$ per layer, the inner gaps stay",
     }

@@ -201,6 +201,11 @@ def distance_kept(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> tuple[
     return contraction.assign(factor=contraction["factor"] * alpha / norm_keeping), gaussian_layer
 
 
+def point_at_its_distance(contraction: xr.Dataset) -> xr.Dataset:
+    """Takes Definition 12 as it stands: its cluster is a point and its odd point nearer than Theorem 14 asks."""
+    return at_the_invariant_distance(contraction).assign(family_multiplier=contraction["point_multiplier"])
+
+
 DISTANCE_KEPT = false_world("an odd point kept farther than $n / (n - 1)$ in every layer", distance_kept)
 
 
@@ -209,7 +214,7 @@ DISTANCE_KEPT = false_world("an odd point kept farther than $n / (n - 1)$ in eve
     where="Introduction, Our Contribution; Section III, Theorem 14",
     line=71,
     kind_of_slip="result changes",
-    assumes="a cluster of the width of Theorem 14 and one separate point; a network of several layers",
+    assumes="a cluster of the width of Theorem 14 and one separate point; a network of one layer or of several",
     words=("remains geometrically unchanged after the application of a randomly initialized network with RC"),
     kind="limit",
     states="A narrow cluster and one separate point remain geometrically unchanged through the layers of a network.",
@@ -218,8 +223,8 @@ DISTANCE_KEPT = false_world("an odd point kept farther than $n / (n - 1)$ in eve
     formula=r"\frac{\mathbb{E} \|x_i' - x_j'\|^2}{\|x_i - x_j\|^2} < 1 \quad \text{at } \alpha = "
     r"\frac{n^2}{(n-1)^2 + 1}",
     control=false_world(
-        "the point-like cluster of Definition 12",
-        in_dataset(0, replace_variables(family_multiplier="point_multiplier")),
+        "the point-like cluster of Definition 12, at its own distance from the odd point",
+        in_dataset(0, point_at_its_distance),
     ),
 )
 def narrow_clusters_contract(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Verdict:
@@ -232,6 +237,9 @@ def narrow_clusters_contract(contraction: xr.Dataset, gaussian_layer: xr.Dataset
     sizes = contraction["resting_spread"] / contraction["batch"] ** 2
     readings = {
         "the cluster does not widen": at_most(narrow, 1, expected="factor at most 1", reason="unchanged in size"),
+        "the cluster does not widen in one layer of Theorem 14": at_most(
+            contraction["largest_factor"], 1, expected="factor at most 1", reason="unchanged in size, one layer"
+        ),
         "a cluster and a separate point stay": all_of(
             returns=at_most(stable, 1, expected="below 1", reason="stability is a modulus below 1"),
             size=at_most(sizes, 0.25, expected="narrow", reason="a quarter of the distance to the odd point"),
@@ -239,7 +247,8 @@ def narrow_clusters_contract(contraction: xr.Dataset, gaussian_layer: xr.Dataset
     }
     return Verdict.from_tests(
         over_readings(lambda unchanged: unchanged, unchanged=readings),
-        note="One layer from a distance above $n / (n - 1)$ does contract the cluster (bnd-thm14-4).",
+        note="One layer from a distance above $n / (n - 1)$ does contract the cluster (bnd-thm14-4); after it the "
+        "distance is smaller (bnd-cluster-rest), so that the next layers widen it.",
     )
 
 

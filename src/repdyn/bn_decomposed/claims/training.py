@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 import xarray as xr
@@ -119,7 +120,7 @@ def neighbors_let_in(point_neurons: xr.Dataset) -> xr.Dataset:
     margins = [name for name in point_neurons["scheme"].values.tolist() if name.startswith("margin")]
     if float(margins[-1].removeprefix("margin ")) <= 1:
         raise NotEnoughDataError("point_neurons: a margin above 1")
-    return exchange("scheme", STRICT, margins[-1])(point_neurons)
+    return cast("xr.Dataset", exchange("scheme", STRICT, margins[-1])(point_neurons))
 
 
 @claim(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from repdyn.base.verdicts import Test, interval_within, mean_within, share_interval, share_within, weakest
+from repdyn.base.verdicts import Test, interval_within, mean_within, share_interval, share_within, spent, weakest
 
 FALSE_ALARM = 1e-3
 
@@ -30,13 +31,13 @@ def worst_mean(
     """
     cells = samples.transpose(..., over).values.reshape(-1, samples.sizes[over])
     rate = FALSE_ALARM / len(cells)
-    words = {"expected": expected, "reason": reason, "unit": unit, "false_alarm": rate}
+    words: dict[str, Any] = {"expected": expected, "reason": reason, "unit": unit, "false_alarm": rate}
     return _worst([mean_within(cell, low, high, **words) for cell in cells])
 
 
 def worst_share(hits: Sequence[ArrayLike], low: float, high: float, *, expected: str, reason: str) -> Test:
     """Shares of hits in [low, high], for every sequence of independent trials."""
-    words = {"expected": expected, "reason": reason, "false_alarm": FALSE_ALARM / len(hits)}
+    words: dict[str, Any] = {"expected": expected, "reason": reason, "false_alarm": FALSE_ALARM / len(hits)}
     return _worst([share_within(trials, low, high, **words) for trials in hits])
 
 
@@ -62,7 +63,7 @@ def worst_survival(cases: Sequence[tuple[np.ndarray, float, float]], *, expected
         expected: the statement in words.
         reason: why the region is what it is.
     """
-    rate = FALSE_ALARM / len(cases)
+    rate = spent(FALSE_ALARM) / len(cases)
     intervals = [np.divide(share_interval(int((y > d).sum()), y.size, rate), limit) for y, d, limit in cases]
     low, high = max(intervals, key=lambda interval: interval[1])
     return interval_within(
@@ -72,11 +73,11 @@ def worst_survival(cases: Sequence[tuple[np.ndarray, float, float]], *, expected
         expected=f"{expected}, the closest of {len(cases)} cases",
         reason=reason,
         n=min(y.size for y, _, _ in cases),
-        false_alarm=FALSE_ALARM,
+        false_alarm=spent(FALSE_ALARM),
     )
 
 
 def _worst(tests: list[Test]) -> Test:
     worst = weakest(tests)
     measured = f"worst of {len(tests)}: {worst.measured}" if len(tests) > 1 else worst.measured
-    return replace(worst, measured=measured, false_alarm=FALSE_ALARM)
+    return replace(worst, measured=measured, false_alarm=spent(FALSE_ALARM))

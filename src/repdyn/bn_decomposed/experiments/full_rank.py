@@ -14,6 +14,7 @@ import scipy
 import xarray as xr
 from scipy.special import logsumexp
 
+from repdyn.base.checkpoints import Checkpoint, Trial, stacked
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
@@ -36,6 +37,7 @@ DRAWN_AS = {"recentered": "recentred"}  # the name that recorded batches were dr
 SHAPES = ((2, 3), (3, 6), (8, 12))
 OVERSHOOT = 1.5
 ANTIPODAL = 6  # points of the circle whose rank stays at 5
+NEVER = f"{ANTIPODAL} points on the circle; one more than were drawn if never"
 ALPHA = np.linspace(0, 3, 271)
 STEPS = {
     "printed": flip_one_sign_as_printed,
@@ -183,7 +185,7 @@ def _rank(Z: np.ndarray) -> int:
     return int(np.linalg.matrix_rank(np.maximum(Z, 0.0), rtol=1e-10)) if len(Z) else 0
 
 
-def rows_to_full_rank(settings: RowsToFullRank, stream: Stream) -> xr.Dataset:
+def rows_to_full_rank(settings: RowsToFullRank, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
     """Theorem 3 and Corollary 4: draws of y and of the waiting times by column, with their bounds."""
     batches = [
         *(Batch("circle", circle_batch(n)) for n in settings.circles),
@@ -191,28 +193,31 @@ def rows_to_full_rank(settings: RowsToFullRank, stream: Stream) -> xr.Dataset:
         *gaussian_batches("Gaussian k=3", 3, settings.spatial, settings.batches, stream),
         *gaussian_batches("recentered", 2, settings.recentered, settings.batches, stream),
     ]
-    y = np.empty((len(batches), settings.draws), np.int32)
-    gammas, by_column = np.empty(len(batches)), np.empty(len(batches))
+    runs: list[Trial] = []
     progress = Progress("rows_to_full_rank", len(batches))
     for b, batch in enumerate(batches):
-        y[b] = full_rank.rows_to_full_rank(batch.X, stream.generator("rows", b), settings.draws)
-        columns = [gamma(batch.X[:, :t]) for t in range(1, batch.X.shape[1] + 1)]
-        gammas[b], by_column[b] = columns[-1], expected_rows_bound_by_column(np.array(columns))
+        own, name = checkpoint.of(batch.X), f"batch {b}"  # the weights are drawn by the batch's place among all
+        runs.append(own.get(name) or own.put(name, _rows_drawn(batch.X, stream.generator("rows", b), settings.draws)))
         progress.step(b + 1)
-    waits, of_columns = _waits_by_column(settings, stream)
+    gammas = stacked(runs, "gamma")
+    circles = checkpoint.get("circles") or checkpoint.put("circles", _followed(settings, stream))
+    waits, of_columns = circles["waits"], circles["gammas"]
     sizes = np.array([batch.X.shape[1] for batch in batches])
     return dataset(
         {
-            "y": variable(("batch", "draw"), y, "rows until ReLU(W X) has full rank"),
+            "y": variable(("batch", "draw"), stacked(runs, "y"), "rows until ReLU(W X) has full rank"),
             "gamma": variable("batch", gammas, "smallest volume of a cell"),
             "bound": variable(
                 "batch", full_rank.expected_rows_bound(gammas, sizes), "n / gamma, bound on the mean of y"
             ),
-            "bound_by_column": variable("batch", by_column, "sum over t of 1/gamma of the first t columns"),
+            "bound_by_column": variable(
+                "batch", stacked(runs, "bound_by_column"), "sum over t of 1/gamma of the first t columns"
+            ),
             "wait": variable(("wait_batch", "wait_draw", "column"), waits, "rows that column t waits for, y_t"),
             "column_gamma": variable(("wait_batch", "column_or_next"), of_columns, "gamma of the first t columns"),
             "wait_gamma": variable("wait_batch", of_columns[:, -2], "gamma of all columns whose waits are followed"),
-            **_antipodal(settings, stream),
+            "y_antipodal": variable("draw", circles["y_antipodal"], f"rows until full rank for {NEVER}"),
+            "wait_antipodal": variable("wait_draw", circles["wait_antipodal"], f"wait of the last of {NEVER}"),
             "tail_bound": variable(
                 ("circle_points", "form", "alpha"),
                 np.array([_tail_curves(n) for n in settings.circles]),
@@ -235,14 +240,24 @@ def rows_to_full_rank(settings: RowsToFullRank, stream: Stream) -> xr.Dataset:
     )
 
 
-def _antipodal(settings: RowsToFullRank, stream: Stream) -> dict[str, xr.Variable]:
-    """What the theorem excludes: a circle with antipodal points, on which the rank is never full."""
-    of_all = 1 + _rows_below_full_rank(settings.draws, stream, 0)
-    of_last = 1 + _rows_below_full_rank(settings.wait_draws, stream, ANTIPODAL - 1)
-    words = f"{ANTIPODAL} points on the circle; one more than were drawn if never"
+def _rows_drawn(X: np.ndarray, rng: np.random.Generator, draws: int) -> Trial:
+    """Draws of y for one batch, the smallest volume of its cells and the bound by column."""
+    columns = [gamma(X[:, :t]) for t in range(1, X.shape[1] + 1)]
     return {
-        "y_antipodal": variable("draw", of_all, f"rows until full rank for {words}"),
-        "wait_antipodal": variable("wait_draw", of_last, f"wait of the last of {words}"),
+        "y": full_rank.rows_to_full_rank(X, rng, draws).astype(np.int32),
+        "gamma": np.array(columns[-1]),
+        "bound_by_column": np.array(expected_rows_bound_by_column(np.array(columns))),
+    }
+
+
+def _followed(settings: RowsToFullRank, stream: Stream) -> Trial:
+    """Waits by column, and what the theorem excludes: a circle with antipodal points, whose rank is never full."""
+    waits, gammas = _waits_by_column(settings, stream)
+    return {
+        "waits": waits,
+        "gammas": gammas,
+        "y_antipodal": 1 + _rows_below_full_rank(settings.draws, stream, 0),
+        "wait_antipodal": 1 + _rows_below_full_rank(settings.wait_draws, stream, ANTIPODAL - 1),
     }
 
 

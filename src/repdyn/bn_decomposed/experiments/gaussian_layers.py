@@ -11,6 +11,7 @@ from itertools import product
 import numpy as np
 import xarray as xr
 
+from repdyn.base.checkpoints import Checkpoint, Trial, groups, stacked
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
@@ -29,6 +30,8 @@ LENGTHS = (1.0, 2.0)  # of x and y: unequal, so that a norm put in the wrong pla
 SIGMA = 0.7  # of the weights: not He's, so that sigma put in the wrong place shows
 NARROW = 1e-4  # radians
 STARTS = ("definition 12", "R > n/(n-1)")
+Starts = tuple[tuple[np.ndarray, float], ...]
+GROUP = 10  # blocks that are kept together when they are finished
 
 
 def relu_moments(settings: ReluMoments, images: xr.Dataset, stream: Stream) -> xr.Dataset:
@@ -115,24 +118,30 @@ def _closed_gram(X: np.ndarray, recenter: bool) -> np.ndarray:
     return K / np.sqrt(np.outer(np.diag(K), np.diag(K)))
 
 
-def gaussian_layer(settings: GaussianLayer, stream: Stream) -> xr.Dataset:
+def gaussian_layer(settings: GaussianLayer, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
     """Layers of explicit weights on Definition 12 and on any batch with R > n/(n-1), beside the closed forms."""
-    shape = (len(STARTS), len(settings.batches), len(settings.widths), settings.blocks)
-    sampled = {name: np.empty(shape) for name in SAMPLED}
-    closed = {name: np.empty(shape[:2]) for name in CLOSED}
+    closed: list[dict[str, float]] = []
+    sampled: dict[str, list[np.ndarray]] = {name: [] for name in SAMPLED}
     progress = Progress("gaussian_layer", len(settings.batches))
-    for b, n in enumerate(settings.batches):
-        for s, (X, alpha) in enumerate(_starts(n, settings.distance, stream.child(n))):
-            for name, value in _expected(X, alpha).items():
-                closed[name][s, b] = value
-            for (w, width), block in product(enumerate(settings.widths), range(settings.blocks)):
-                rng = stream.generator(n, width, block, "weights")
-                for name, value in _measured(X, alpha, width, settings.rows // width, rng).items():
-                    sampled[name][s, b, w, block] = value
-        progress.step(b + 1)
-    dims = ("start", "batch", "width", "block")
-    variables = {name: variable(dims, sampled[name], long_name) for name, long_name in SAMPLED.items()}
-    variables |= {name: variable(dims[:2], closed[name], long_name) for name, long_name in CLOSED.items()}
+    for done, n in enumerate(settings.batches):
+        starts = _starts(n, settings.distance, stream.child(n))
+        closed += [_expected(X, alpha) for X, alpha in starts]
+        for width in settings.widths:
+            measured = _blocks(
+                settings, starts, width, stream.child(n, width), checkpoint, f"{n} points, width {width}"
+            )
+            for name, values in sampled.items():
+                values.append(measured[name])
+        progress.step(done + 1)
+    dims, shape = ("start", "batch", "width", "block"), (len(settings.batches), len(settings.widths), len(STARTS), -1)
+    variables = {
+        name: variable(dims, np.reshape(sampled[name], shape).transpose(2, 0, 1, 3), long_name)
+        for name, long_name in SAMPLED.items()
+    }
+    variables |= {
+        name: variable(dims[:2], np.reshape([values[name] for values in closed], (-1, len(STARTS))).T, long_name)
+        for name, long_name in CLOSED.items()
+    }
     for name in ("pair_factor", "expected_pair_factor", "wrong_pair_factor"):
         variables[name].attrs["missing"] = "the cluster of Definition 12 is a point"
     return dataset(
@@ -179,7 +188,37 @@ CLOSED = {
 }
 
 
-def _starts(n: int, distance: float, stream: Stream) -> tuple[tuple[np.ndarray, float], ...]:
+def _blocks(
+    settings: GaussianLayer,
+    starts: Starts,
+    width: int,
+    stream: Stream,
+    checkpoint: Checkpoint,
+    layer: str,
+) -> dict[str, np.ndarray]:
+    """All blocks of one layer on both batches, names of `SAMPLED`, shape (start, block)."""
+    parts: list[Trial] = []
+    for group in groups(settings.blocks, GROUP):
+        name = f"{layer}, blocks {group.start} to {group.stop - 1}"
+        parts.append(checkpoint.get(name) or checkpoint.put(name, _group(settings, starts, width, group, stream)))
+    return {name: np.concatenate([part[name] for part in parts], axis=1) for name in SAMPLED}
+
+
+def _group(settings: GaussianLayer, starts: Starts, width: int, group: range, stream: Stream) -> Trial:
+    """Some blocks of one layer on both batches, names of `SAMPLED`, shape (start, block)."""
+    measured = [
+        {
+            name: np.array(value)
+            for name, value in _measured(
+                X, alpha, width, settings.rows // width, stream.generator(block, "weights")
+            ).items()
+        }
+        for (X, alpha), block in product(starts, group)
+    ]
+    return {name: stacked(measured, name, len(starts), len(group)) for name in SAMPLED}
+
+
+def _starts(n: int, distance: float, stream: Stream) -> Starts:
     """The batches of Theorems 13 and 14 with their alpha; the second has directions at random and no norm fixed."""
     R = distance * invariance.required_distance(n)
     far = invariance.separated_cluster(n, R, 0.5 / n**2, stream.generator("batch"), k=5)
@@ -319,6 +358,8 @@ def _largest_factor(n: int, rng: np.random.Generator) -> tuple[float, float, flo
 def _resting(n: int, multiplier_up_to: int) -> dict[str, float]:
     """Distances of Theorem 14 and the fixed point at infinite width, names of `RESTING`."""
     point = odd_fixed_point(n)
+    if point is None:
+        raise ValueError(f"got n = {n}, expected a batch that keeps its odd point, 7 points or more")
     square = (point.norm_ratio / (n - 1)) ** 2 * 2 * np.sin(point.intra_angle / 2) ** 2 * (n - 2) / (n - 1)
     full = [
         gram_map_multiplier(expected_gram_fixed_point(n, start)) if n <= multiplier_up_to else np.nan

@@ -6,12 +6,16 @@ infinite one is the recursion G -> K(H G H) of the Gram matrix.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import product
+from typing import Any, cast
 
 import numpy as np
 import xarray as xr
 from scipy.special import ndtr
 
+from repdyn.base.checkpoints import Checkpoint, Trial, stacked
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
@@ -24,48 +28,37 @@ from repdyn.bn_decomposed.theory.layers import propagate
 
 SOURCES = ("images", "Gaussian")
 LARGE = 0.1  # a response is large, or not negligible, above this fraction of the largest one
-WITH_RELU_ALONE = {"recenter": True, "rescale": None, "relu": True}
-WITHOUT_AND_WITH = {
+WITH_RELU_ALONE: dict[str, Any] = {"recenter": True, "rescale": None, "relu": True}
+WITHOUT_AND_WITH: dict[str, dict[str, Any]] = {
     "without": {"recenter": False, "rescale": "rms", "relu": True},
     "with": {"recenter": True, "rescale": "std", "relu": True},
 }
 
 
-def odd_point(settings: OddPoint, images: xr.Dataset, stream: Stream) -> xr.Dataset:
+def odd_point(settings: OddPoint, images: xr.Dataset, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
     """Recentering and ReLU without rescaling on images and Gaussian points, layer by layer (Figure 3)."""
     shape = (len(SOURCES), len(settings.batches), settings.seeds)
-    deep = {name: np.empty((*shape, len(settings.record))) for name in BY_LAYER}
-    limit = {name: np.empty((*shape, len(settings.limit_record))) for name in IN_THE_LIMIT}
-    neurons = {name: np.empty(shape) for name in BY_NETWORK}
-    shown = []
+    runs: list[Trial] = []
     progress = Progress("odd_point", int(np.prod(shape)))
-    for (b, n), (s, source), seed in product(enumerate(settings.batches), enumerate(SOURCES), range(settings.seeds)):
-        X = _batch(source, n, settings.input_dim, images, stream.child(seed, n))
-        depth = settings.record[-1]
-        record = (*settings.record, depth - 1)
-        *layers, before = propagate(
-            X, settings.width, depth, stream.generator(source, seed, n, "weights"), record=record, **WITH_RELU_ALONE
+    for source, n, seed in product(SOURCES, settings.batches, range(settings.seeds)):
+        name = f"{source}, {n} points, seed {seed}"
+        runs.append(
+            checkpoint.get(name) or checkpoint.put(name, _deep_network(settings, source, n, seed, images, stream))
         )
-        for t, layer in enumerate(layers):
-            for name, value in _geometry(layer).items():
-                deep[name][s, b, seed, t] = value
-        for t, G in enumerate(_limit(X, settings.limit_record)):
-            for name, value in _gram_geometry(G).items():
-                limit[name][s, b, seed, t] = value
-        for name, value in _responses(layers[-1]).items():
-            neurons[name][s, b, seed] = value
-        if (source, seed) == (SOURCES[0], 0):
-            shown.append(_last_layer(n, before, layers[-1], stream.generator(seed, n, "projection")))
-        progress.step((b * len(SOURCES) + s) * settings.seeds + seed + 1)
+        progress.step(len(runs))
     dims = ("source", "batch", "seed")
-    variables = {name: variable((*dims, "layer"), deep[name], *BY_LAYER[name]) for name in BY_LAYER}
+    variables = {
+        name: variable((*dims, "layer"), stacked(runs, name, *shape), *words) for name, words in BY_LAYER.items()
+    }
     variables |= {
-        f"limit_{name}": variable((*dims, "limit_layer"), limit[name], f"{long_name}, infinite width", units)
+        f"limit_{name}": variable(
+            (*dims, "limit_layer"), stacked(runs, f"limit_{name}", *shape), f"{long_name}, infinite width", units
+        )
         for name, (long_name, units) in IN_THE_LIMIT.items()
     }
-    variables |= {name: variable(dims, neurons[name], *BY_NETWORK[name]) for name in BY_NETWORK}
+    variables |= {name: variable(dims, stacked(runs, name, *shape), *words) for name, words in BY_NETWORK.items()}
     return dataset(
-        variables | _fixed_points(settings.batches) | _shown(shown),
+        variables | _fixed_points(settings.batches) | _shown([run for run in runs if "projection" in run]),
         {
             "source": variable("source", np.array(SOURCES), "what the batch is drawn from"),
             "batch": variable("batch", np.array(settings.batches), "data points in the batch"),
@@ -98,6 +91,22 @@ BY_NETWORK = {
     "other_to_odd": ("median over these of the largest other response over the longest point's", "1"),
     "cluster_active": ("mean share of the other points for which a neuron silent for the longest is active", "1"),
 }
+
+
+def _deep_network(settings: OddPoint, source: str, n: int, seed: int, images: xr.Dataset, stream: Stream) -> Trial:
+    """What one network does to one batch, names of `BY_LAYER`, of `BY_NETWORK` and, at infinite width, `limit_...`."""
+    X = _batch(source, n, settings.input_dim, images, stream.child(seed, n))
+    depth, weights = settings.record[-1], stream.generator(source, seed, n, "weights")
+    record = (*settings.record, depth - 1)
+    *layers, before = propagate(X, settings.width, depth, weights, record=record, **WITH_RELU_ALONE)
+    deep = [_geometry(layer) for layer in layers]
+    limit = [_gram_geometry(G) for G in _limit(X, settings.limit_record)]
+    measured = {name: [values[name] for values in deep] for name in BY_LAYER}
+    measured |= {f"limit_{name}": [values[name] for values in limit] for name in IN_THE_LIMIT}
+    trial = {name: np.array(values) for name, values in (measured | _responses(layers[-1])).items()}
+    if (source, seed) == (SOURCES[0], 0):
+        trial |= _last_layer(n, before, layers[-1], stream.generator(seed, n, "projection"))
+    return trial
 
 
 def _batch(source: str, n: int, input_dim: int, images: xr.Dataset, stream: Stream) -> np.ndarray:
@@ -185,8 +194,10 @@ def _last_layer(n: int, before: np.ndarray, after: np.ndarray, rng: np.random.Ge
     }
 
 
-def _shown(shown: list[dict[str, np.ndarray]]) -> dict[str, xr.Variable]:
-    joined = {name: np.concatenate([run[name] for run in shown], axis=-1) for name in shown[0]}
+def _shown(runs: list[Trial]) -> dict[str, xr.Variable]:
+    """What Figure 3 draws, names of `_last_layer`, batch by batch."""
+    of_points, of_pairs = ("projection", "is_odd", "point_batch"), ("before", "after", "with_odd", "pair_batch")
+    joined = {name: np.concatenate([run[name] for run in runs], axis=-1) for name in (*of_points, *of_pairs)}
     return {
         "projection": variable(
             ("axis", "point"), joined["projection"], "random projection of the last layer, the farthest at 1"
@@ -215,38 +226,36 @@ def _fixed_points(batches: tuple[int, ...]) -> dict[str, xr.Variable]:
     return variables
 
 
-def largest_norm(settings: LargestNorm, images: xr.Dataset, stream: Stream) -> xr.Dataset:
+def largest_norm(settings: LargestNorm, images: xr.Dataset, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
     """Index of the point that ends as the odd one, of the longest input and of the one farthest from the mean."""
     kinds = _kinds(settings)
-    shape = (len(kinds), settings.runs)
-    odd = np.empty((shape[0], len(settings.widths), shape[1]), np.int16)
-    ratio, limit_ratio = np.empty(odd.shape), np.empty(shape)
-    indices = {name: np.empty(shape, np.int16) for name in ("longest", "farthest", "nearest", "limit_odd")}
+    finite: list[Trial] = []
+    infinite: list[Trial] = []
     progress = Progress("largest_norm", settings.runs)
-    for run, (k, kind) in product(range(settings.runs), enumerate(kinds.values())):
-        X = _kind_batch(kind, settings.batch, images, stream.child(run))
-        indices["longest"][k, run] = np.argmax((X**2).sum(axis=0))
-        distance = ((X - X.mean(axis=1, keepdims=True)) ** 2).sum(axis=0)
-        indices["farthest"][k, run], indices["nearest"][k, run] = np.argmax(distance), np.argmin(distance)
-        for w, width in enumerate(settings.widths):
-            weights = stream.generator(run, width, "weights")
-            odd[k, w, run], ratio[k, w, run] = _odd_of(
-                (propagate(X, width, settings.depth, weights, **WITH_RELU_ALONE) ** 2).sum(axis=0)
+    for run in range(settings.runs):
+        draw = partial(_kind_batches, settings, images, stream.child(run))
+        for width in settings.widths:
+            name, weights = f"width {width}, run {run}", partial(stream.generator, run, width, "weights")
+            finite.append(
+                checkpoint.get(name) or checkpoint.put(name, _odd_points(draw(), width, settings.depth, weights))
             )
-        G = _limit(X, (settings.limit_depth,))[0]
-        indices["limit_odd"][k, run], limit_ratio[k, run] = _odd_of(np.diag(G))
+        name = f"infinite width, run {run}"
+        infinite.append(checkpoint.get(name) or checkpoint.put(name, _odd_limits(draw(), settings.limit_depth)))
         progress.step(run + 1)
-    dims = ("kind", "width", "run")
+    at_width = {name: stacked(finite, name, settings.runs, -1).transpose(2, 1, 0) for name in finite[0]}
+    at_infinity = {name: stacked(infinite, name).T for name in infinite[0]}
+    words = {
+        "odd": "index of the point of largest norm in the last layer",
+        "second_to_first": "second largest norm over the largest in the last layer",
+        "limit_odd": "index of the odd point at infinite width",
+        "limit_second_to_first": "second norm over first, infinite width",
+        "longest": "index of the input of largest norm",
+        "farthest": "index of the input farthest from the mean",
+        "nearest": "index of the input nearest to the mean",
+    }
     return dataset(
-        {
-            "odd": variable(dims, odd, "index of the point of largest norm in the last layer"),
-            "second_to_first": variable(dims, ratio, "second largest norm over the largest in the last layer"),
-            "limit_odd": variable(("kind", "run"), indices["limit_odd"], "index of the odd point at infinite width"),
-            "limit_second_to_first": variable(("kind", "run"), limit_ratio, "second norm over first, infinite width"),
-            "longest": variable(("kind", "run"), indices["longest"], "index of the input of largest norm"),
-            "farthest": variable(("kind", "run"), indices["farthest"], "index of the input farthest from the mean"),
-            "nearest": variable(("kind", "run"), indices["nearest"], "index of the input nearest to the mean"),
-        },
+        {name: variable(("kind", "width", "run"), values, words[name]) for name, values in at_width.items()}
+        | {name: variable(("kind", "run"), values, words[name]) for name, values in at_infinity.items()},
         {
             "kind": variable("kind", np.array(list(kinds)), "what the batch is drawn from"),
             "width": variable("width", np.array(settings.widths), "neurons per layer"),
@@ -280,6 +289,33 @@ def _kind_batch(kind: tuple[str, float, int], n: int, images: xr.Dataset, stream
     return X
 
 
+def _kind_batches(settings: LargestNorm, images: xr.Dataset, stream: Stream) -> list[np.ndarray]:
+    """A batch of every kind."""
+    return [_kind_batch(kind, settings.batch, images, stream) for kind in _kinds(settings).values()]
+
+
+def _odd_points(
+    batches: list[np.ndarray], width: int, depth: int, weights: Callable[[], np.random.Generator]
+) -> dict[str, np.ndarray]:
+    """The odd point of every batch after networks of the same weights, and the second norm over its own."""
+    layers = [propagate(X, width, depth, weights(), **WITH_RELU_ALONE) for X in batches]
+    odd, ratio = zip(*(_odd_of((layer**2).sum(axis=0)) for layer in layers), strict=True)  # type: ignore[operator]  # no record
+    return {"odd": np.array(odd, np.int16), "second_to_first": np.array(ratio)}
+
+
+def _odd_limits(batches: list[np.ndarray], depth: int) -> dict[str, np.ndarray]:
+    """The same at infinite width, and which point of every batch is the longest, the farthest from the mean, ..."""
+    odd, ratio = zip(*(_odd_of(np.diag(_limit(X, (depth,))[0])) for X in batches), strict=True)
+    distances = [((X - X.mean(axis=1, keepdims=True)) ** 2).sum(axis=0) for X in batches]
+    return {
+        "limit_odd": np.array(odd, np.int16),
+        "limit_second_to_first": np.array(ratio),
+        "longest": np.array([np.argmax((X**2).sum(axis=0)) for X in batches], np.int16),
+        "farthest": np.array([np.argmax(distance) for distance in distances], np.int16),
+        "nearest": np.array([np.argmin(distance) for distance in distances], np.int16),
+    }
+
+
 def _odd_of(squares: np.ndarray) -> tuple[int, float]:
     second, first = np.sort(squares)[-2:]
     return int(np.argmax(squares)), float(np.sqrt(second / first))
@@ -293,7 +329,8 @@ def activity(settings: Activity, images: xr.Dataset, stream: Stream) -> xr.Datas
     progress = Progress("activity", settings.seeds)
     for seed, (v, (name, components)) in product(range(settings.seeds), enumerate(WITHOUT_AND_WITH.items())):
         X = image_batch(images, settings.batch, stream.child(seed))
-        X = propagate(X, settings.width, settings.depth, stream.generator(seed, "weights"), **components)
+        weights = stream.generator(seed, "weights")
+        X = cast("np.ndarray", propagate(X, settings.width, settings.depth, weights, **components))
         top = X.max(axis=1, keepdims=True)
         for share, fraction in SHARES.items():
             shares[share][v, seed] = ((fraction * top < X) & (X > 0)).mean(axis=1)

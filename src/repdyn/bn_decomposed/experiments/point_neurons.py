@@ -7,33 +7,27 @@ from itertools import product
 import numpy as np
 import xarray as xr
 
+from repdyn.base.checkpoints import Checkpoint, Trial, stacked
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.settings.study import PointNeurons
 from repdyn.bn_decomposed.theory.initialization import point_neuron_init, unit_columns
 
+STARTS = ("off_diagonal", "activity", "silent")
+ENDS = ("steps", "train_accuracy", "test_accuracy")
 
-def point_neurons(settings: PointNeurons, images: xr.Dataset, stream: Stream) -> xr.Dataset:
+
+def point_neurons(settings: PointNeurons, images: xr.Dataset, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
     """One neuron per data point against He's initialization, same data, width and training (Discussion)."""
-    schemes = (*(f"margin {margin:g}" for margin in settings.margins), "he")
-    starts = {name: np.empty((len(schemes), settings.seeds)) for name in ("off_diagonal", "activity", "silent")}
-    ends = {
-        name: np.empty((len(schemes), len(settings.rates), settings.seeds))
-        for name in ("steps", "train_accuracy", "test_accuracy")
-    }
-    cut = settings.points
-    for seed, (s, scheme) in product(range(settings.seeds), enumerate(schemes)):
-        U, labels = _drawn(images, stream.generator(seed, "points"))
-        if scheme == "he":
-            U = U * np.sqrt(len(U))  # He's choice wants entries of root mean square 1
-            W, b = _he(U[:, :cut], stream.generator(seed, "weights"))
-        else:
-            W, b = point_neuron_init(U[:, :cut], settings.margins[s])
-        starts["off_diagonal"][s, seed], starts["activity"][s, seed] = _sparsity(W, b, U[:, :cut])
-        starts["silent"][s, seed] = np.mean((W @ U[:, cut:] + b[:, None] <= 0).all(axis=0))
-        for r, rate in enumerate(settings.rates):
-            for name, value in zip(ends, _descend(W, b, U, labels, rate, settings), strict=True):
-                ends[name][s, r, seed] = value
+    margins = (*settings.margins, None)
+    schemes = ["he" if margin is None else f"margin {margin:g}" for margin in margins]
+    runs: list[Trial] = []
+    for margin, rate, seed in product(margins, settings.rates, range(settings.seeds)):
+        own, name = checkpoint.of(margin, rate), f"seed {seed}"
+        runs.append(own.get(name) or own.put(name, _trained(settings, margin, rate, images, stream.child(seed))))
+    shape = (len(schemes), len(settings.rates), settings.seeds)
+    starts = {name: stacked(runs, name, *shape)[:, 0] for name in STARTS}
+    ends = {name: stacked(runs, name, *shape) for name in ENDS}
     best = ends["test_accuracy"].mean(axis=2).argmax(axis=1)
     words = {
         "off_diagonal": "largest off-diagonal over smallest diagonal entry of the Gram matrix at initialization",
@@ -58,6 +52,20 @@ def point_neurons(settings: PointNeurons, images: xr.Dataset, stream: Stream) ->
         },
         title="One neuron per data point against He's initialization on a small data set",
     )
+
+
+def _trained(settings: PointNeurons, margin: float | None, rate: float, images: xr.Dataset, stream: Stream) -> Trial:
+    """One network before and after training, names of `STARTS` and `ENDS`; without a margin it starts as He's."""
+    cut = settings.points
+    U, labels = _drawn(images, stream.generator("points"))
+    if margin is None:
+        U = U * np.sqrt(len(U))  # He's choice wants entries of root mean square 1
+        W, b = _he(U[:, :cut], stream.generator("weights"))
+    else:
+        W, b = point_neuron_init(U[:, :cut], margin)
+    silent = np.mean((W @ U[:, cut:] + b[:, None] <= 0).all(axis=0))
+    values = (*_sparsity(W, b, U[:, :cut]), silent, *_descend(W, b, U, labels, rate, settings))
+    return {name: np.array(float(value)) for name, value in zip((*STARTS, *ENDS), values, strict=True)}
 
 
 def _drawn(images: xr.Dataset, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

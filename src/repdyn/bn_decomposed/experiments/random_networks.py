@@ -7,10 +7,12 @@ are compared with each other share batch and weights: their name is no part of t
 from __future__ import annotations
 
 from itertools import product
+from typing import Any, cast
 
 import numpy as np
 import xarray as xr
 
+from repdyn.base.checkpoints import Checkpoint, Trial
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.ranks import RANK_TOLERANCE
@@ -22,9 +24,15 @@ from repdyn.bn_decomposed.theory.geometry import geometry, pair_angles
 from repdyn.bn_decomposed.theory.kernel import expected_gram_step
 from repdyn.bn_decomposed.theory.layers import Rescale, bn_components, propagate
 
-RESCALES = (None, "std", "rms")
+RESCALES: tuple[Rescale, ...] = (None, "std", "rms")
 MOST_LAYERS = 50_000  # of the iteration to a fixed point
-NORMALIZATIONS = {"rms": (False, "rms"), "std": (False, "std"), "full": (True, "std")}
+NORMALIZATIONS: dict[str, tuple[bool, Rescale]] = {"rms": (False, "rms"), "std": (False, "std"), "full": (True, "std")}
+UNTYPICAL = {  # name: response over the neuron's largest, share of the inputs above it
+    "active on 90 percent": (0.0, 0.9),
+    "active on 75 percent": (0.0, 0.75),
+    "above a tenth on half": (0.1, 0.5),
+    "above a tenth on two thirds": (0.1, 2 / 3),
+}
 SCALARS = {
     "odd_angle": ("median angle between the point of largest norm and the others", "degree"),
     "intra_angle": ("median angle among the other points", "degree"),
@@ -54,58 +62,66 @@ RESTS = {
 }
 
 
-def ablation(settings: Ablation, images: xr.Dataset, stream: Stream) -> xr.Dataset:
+def ablation(settings: Ablation, images: xr.Dataset, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
     """All combinations of recentering, rescaling and ReLU on batches of images, layer by layer (Figure 1)."""
-    shape = (2, len(RESCALES), 2, settings.seeds, len(settings.record))
-    angles = np.empty((*shape, settings.batch * (settings.batch - 1) // 2))
-    with_odd = np.empty(angles.shape, np.int8)
-    first, second = np.triu_indices(settings.batch, 1)
-    scalars = {name: np.empty(shape) for name in SCALARS}
+    runs: list[Trial] = []
     progress = Progress("ablation", settings.seeds)
     for seed in range(settings.seeds):
-        X = image_batch(images, settings.batch, stream.child(seed))
-        for (r, recenter), (s, rescale), (a, relu) in product(
-            enumerate((False, True)), enumerate(RESCALES), enumerate((False, True))
-        ):
-            weights = stream.generator(seed, "weights")
-            layers = propagate(
-                X,
-                settings.width,
-                settings.depth,
-                weights,
-                recenter=recenter,
-                rescale=rescale,
-                relu=relu,
-                record=settings.record,
-            )
-            for t, layer in enumerate(layers):
-                measured = geometry(layer)
-                angles[r, s, a, seed, t] = np.degrees(measured.angles)
-                with_odd[r, s, a, seed, t] = (first == measured.odd_index) | (second == measured.odd_index)
-                for name, (_, units) in SCALARS.items():
-                    value = getattr(measured, name)
-                    scalars[name][r, s, a, seed, t] = np.degrees(value) if units == "degree" else value
-        progress.step(seed + 1)
-    return _ablation_dataset(settings, angles, with_odd, scalars)
+        name = f"seed {seed}"
+        runs.append(checkpoint.get(name) or checkpoint.put(name, _combinations(settings, images, stream.child(seed))))
+        progress.step(len(runs))
+    of_seeds = {name: np.stack([run[name] for run in runs], axis=3) for name in runs[0]}
+    return _ablation_dataset(settings, of_seeds)
 
 
-def _ablation_dataset(
-    settings: Ablation, angles: np.ndarray, with_odd: np.ndarray, scalars: dict[str, np.ndarray]
-) -> xr.Dataset:
+def _combinations(settings: Ablation, images: xr.Dataset, stream: Stream) -> Trial:
+    """Geometry of one batch in networks with every combination, shapes (recenter, rescale, relu, layer, ...)."""
+    shape = (2, len(RESCALES), 2, len(settings.record))
+    X = image_batch(images, settings.batch, stream)
+    first, second = np.triu_indices(settings.batch, 1)
+    angles = np.empty((*shape, first.size))
+    with_odd = np.empty(angles.shape, np.int8)
+    scalars = {name: np.empty(shape) for name in SCALARS}
+    for (r, recenter), (s, rescale), (a, relu) in product(
+        enumerate((False, True)), enumerate(RESCALES), enumerate((False, True))
+    ):
+        layers = propagate(
+            X,
+            settings.width,
+            settings.depth,
+            stream.generator("weights"),
+            recenter=recenter,
+            rescale=rescale,
+            relu=relu,
+            record=settings.record,
+        )
+        for t, layer in enumerate(layers):
+            measured = geometry(layer)
+            angles[r, s, a, t] = np.degrees(measured.angles)
+            with_odd[r, s, a, t] = (first == measured.odd_index) | (second == measured.odd_index)
+            for name, (_, units) in SCALARS.items():
+                value = getattr(measured, name)
+                scalars[name][r, s, a, t] = np.degrees(value) if units == "degree" else value
+    return scalars | {"angle": angles, "with_odd": with_odd}
+
+
+def _ablation_dataset(settings: Ablation, of_seeds: dict[str, np.ndarray]) -> xr.Dataset:
     dims = ("recenter", "rescale", "relu", "seed", "layer")
     return dataset(
         {
-            "angle": variable((*dims, "pair"), angles, "angle between two data points", "degree"),
-            "with_odd": variable((*dims, "pair"), with_odd, "1 if the pair holds the point of largest norm"),
+            "angle": variable((*dims, "pair"), of_seeds["angle"], "angle between two data points", "degree"),
+            "with_odd": variable(
+                (*dims, "pair"), of_seeds["with_odd"], "1 if the pair holds the point of largest norm"
+            ),
         }
-        | {name: variable(dims, scalars[name], long_name, units) for name, (long_name, units) in SCALARS.items()},
+        | {name: variable(dims, of_seeds[name], long_name, units) for name, (long_name, units) in SCALARS.items()},
         {
             "recenter": variable("recenter", np.array([0, 1]), "recentering: 0 off, 1 on"),
             "rescale": variable("rescale", np.array([name or "none" for name in RESCALES]), "rescaling of each neuron"),
             "relu": variable("relu", np.array([0, 1]), "ReLU: 0 off, 1 on"),
             "seed": index("seed", settings.seeds, "draw of batch and weights"),
             "layer": variable("layer", np.array(settings.record), "layer, 0 is the input"),
-            "pair": index("pair", angles.shape[-1], "pair of data points"),
+            "pair": index("pair", of_seeds["angle"].shape[-1], "pair of data points"),
             "point_count": variable((), settings.batch, "data points in the batch"),
             "width": variable((), settings.width, "neurons per layer"),
         },
@@ -146,7 +162,7 @@ def orthogonality_gap(settings: OrthogonalityGap, stream: Stream) -> xr.Dataset:
     layers = np.arange(settings.depth + 1)
     gap = np.empty((2, len(settings.widths), settings.seeds, layers.size))
     for (s, rescale), (w, width), seed in product(
-        enumerate(("rms", "std")), enumerate(settings.widths), range(settings.seeds)
+        enumerate(RESCALES[:0:-1]), enumerate(settings.widths), range(settings.seeds)
     ):
         X = stream.generator(seed, "batch").standard_normal((settings.input_dim, settings.batch))
         weights = stream.generator(seed, width, "weights")
@@ -178,7 +194,7 @@ def _gaps_with_depth(X: np.ndarray, width: int, depth: int, rng: np.random.Gener
         if collapsed - gaps[layer - 1] < 1e-9:
             gaps[layer:] = gaps[layer - 1]
             break
-        X = propagate(X, width, 1, rng, recenter=False, rescale=rescale, relu=False)
+        X = cast("np.ndarray", propagate(X, width, 1, rng, recenter=False, rescale=rescale, relu=False))
         gaps[layer] = measures.orthogonality_gap(X)
     return gaps
 
@@ -188,6 +204,8 @@ def layer_angles(settings: LayerAngles, images: xr.Dataset, stream: Stream) -> x
     pairs = [n * (n - 1) // 2 for n in settings.batches]
     shape = (len(NORMALIZATIONS), settings.seeds)
     angles = {which: [np.empty((*shape, count)) for count in pairs] for which in ("before", "after")}
+    left_out = np.empty((3, len(UNTYPICAL), len(pairs), settings.seeds))
+    untypical_share = np.empty(left_out.shape[1:])
     progress = Progress("layer_angles", settings.seeds)
     for seed in range(settings.seeds):
         for (b, n), (v, (recenter, rescale)) in product(
@@ -195,10 +213,14 @@ def layer_angles(settings: LayerAngles, images: xr.Dataset, stream: Stream) -> x
         ):
             X = image_batch(images, n, stream.child(seed, n))
             weights = stream.generator(seed, n, "weights")
-            record, components = (settings.depth - 1, settings.depth), {"recenter": recenter, "rescale": rescale}
+            record = (settings.depth - 1, settings.depth)
+            components: dict[str, Any] = {"recenter": recenter, "rescale": rescale}
             both = propagate(X, settings.width, settings.depth, weights, **components, relu=True, record=record)
             for which, layer in zip(angles, both, strict=True):
                 angles[which][b][v, seed] = np.degrees(pair_angles(layer))
+            if (recenter, rescale) == NORMALIZATIONS["rms"]:
+                rng = stream.generator(seed, n, "neurons left out")
+                left_out[..., b, seed], untypical_share[:, b, seed] = _without_untypical(both[1], rng)
         progress.step(seed + 1)
     mean = np.stack([angle.mean(axis=-1) for angle in angles["after"]], axis=1)
     before, after = (np.concatenate(parts, axis=-1) for parts in angles.values())
@@ -210,6 +232,7 @@ def layer_angles(settings: LayerAngles, images: xr.Dataset, stream: Stream) -> x
             "mean_angle": variable(
                 ("normalization", "batch", "seed"), mean, "mean angle over the pairs of a batch", "degree"
             ),
+            **_untypical_variables(left_out, untypical_share),
         },
         {
             "normalization": variable(
@@ -219,6 +242,8 @@ def layer_angles(settings: LayerAngles, images: xr.Dataset, stream: Stream) -> x
             ),
             "batch": variable("batch", np.array(settings.batches), "data points in the batch"),
             "seed": index("seed", settings.seeds, "draw of batch and weights"),
+            "left_out": variable("left_out", np.array(["none", "untypical", "random"]), "neurons left out"),
+            "untypical": variable("untypical", np.array(list(UNTYPICAL)), "which neurons have an untypical histogram"),
             "pair": index("pair", sum(pairs), "pair of data points, batch by batch"),
             "pair_batch": variable("pair", np.repeat(settings.batches, pairs), "data points in the pair's batch"),
             "width": variable((), settings.width, "neurons per layer"),
@@ -226,6 +251,35 @@ def layer_angles(settings: LayerAngles, images: xr.Dataset, stream: Stream) -> x
         },
         title="Angles between data points before and after the last layer",
     )
+
+
+def _untypical_variables(left_out: np.ndarray, share: np.ndarray) -> dict[str, xr.Variable]:
+    """Mean angles without some neurons, and how many of them are untypical; with rescaling by rms."""
+    dims, words = ("untypical", "batch", "seed"), "mean angle without some neurons, rms"
+    angle = variable(("left_out", *dims), left_out, words, "degree")
+    angle.attrs["missing"] = "no neuron that is left responds to some point"
+    return {
+        "angle_without": angle,
+        "untypical_share": variable(dims, share, "share of the neurons with an untypical histogram, rms"),
+    }
+
+
+def _without_untypical(X: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Mean angles of a layer: all neurons, without the untypical ones, without as many at random; their share.
+
+    Returns:
+        Angles in degrees, shape (3, definitions of untypical), NaN where no neuron that is left responds to some point,
+        and shares, shape (definitions,).
+    """
+    angles, shares = np.empty((3, len(UNTYPICAL))), np.empty(len(UNTYPICAL))
+    order = rng.permutation(len(X))
+    for place, (response, inputs) in enumerate(UNTYPICAL.values()):
+        typical = (response * X.max(axis=1, keepdims=True) < X).mean(axis=1) <= inputs
+        for row, kept in enumerate((order >= 0, typical, order < typical.sum())):
+            silent = not X[kept].any(axis=0).all()
+            angles[row, place] = np.nan if silent else np.degrees(pair_angles(X[kept]).mean())
+        shares[place] = 1 - typical.mean()
+    return angles, shares
 
 
 def fixed_point(settings: FixedPoint) -> xr.Dataset:

@@ -29,7 +29,8 @@ RANK_TOLERANCE = 1e-10
 
 def relu_rank(settings: ReluRank, stream: Stream) -> xr.Dataset:
     """Ranks of ReLU(W X): in the end, with collinear columns and after recentering; layer by layer; of products."""
-    variables, coordinates = {}, {}
+    variables: dict[str, xr.Variable] = {}
+    coordinates: dict[str, xr.Variable] = {}
     for part in (_in_the_end, _recentered_layers, _one_layer, _image, _products):
         measured, held = part(settings, stream)
         variables |= measured

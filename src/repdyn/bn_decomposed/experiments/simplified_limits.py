@@ -9,14 +9,24 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from repdyn.base.checkpoints import Checkpoint, Trial, groups
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.bn_decomposed.settings.study import SeveralCoordinates, TreeLimits
-from repdyn.bn_decomposed.theory.cluster_tree import ClusterTree
-from repdyn.bn_decomposed.theory.tree_formulas import angle_bound, ratio_bound, split_rate, stable_depth_bound
+from repdyn.bn_decomposed.settings.study import SeveralCoordinates, SplitAmplitudes, TreeLimits
+from repdyn.bn_decomposed.theory.cluster_tree import ClusterTree, enumerate_tree
+from repdyn.bn_decomposed.theory.tree_formulas import (
+    Bound,
+    angle_bound,
+    later_amplitude_ratios,
+    parted_depth_bound,
+    ratio_bound,
+    split_rate,
+    stable_depth_bound,
+)
 
 KINDS = ("symmetric", "outlier", "gaussian")
+GROUP = 10  # batches that are kept together when they are finished
 CASES = {
     "stable_depth": ("first layer with at most three clusters in every row", "1"),
     "depth_bound": ("bound on it by the smallest inner gap", "1"),
@@ -39,22 +49,29 @@ DEEP = {
 }
 
 
-def tree_limits(settings: TreeLimits, stream: Stream) -> xr.Dataset:
+def tree_limits(settings: TreeLimits, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
     """Depth of stability, limits of norm ratios and angles, and the Gram matrix at great depth (Theorems 10, 11)."""
     places = [(n, b) for n, count in zip(settings.points, settings.batches, strict=True) for b in range(count)]
-    values: dict[str, list[float]] = {name: [] for name in CASES}
-    deep: list[dict[str, object]] = []
-    sizes = np.arange(min(settings.points), max(settings.points) + 1)
+    cases: list[Trial] = []
     progress = Progress("tree_limits", len(places))
-    for done, (n, b) in enumerate(places):
-        x = _batch(n, b, stream)
-        for name, value in _case(x).items():
-            values[name].append(value)
-        if b < settings.deep_batches:
-            deep.append({"points": n, "kind": _kind(b)} | _deep(x, _layers(n, settings.decay)))
-        progress.step(done + 1)
+    for n, count in zip(settings.points, settings.batches, strict=True):
+        for group in groups(count, GROUP):
+            name = f"{n} points, batches {group.start} to {group.stop - 1}"
+            cases.append(checkpoint.get(name) or checkpoint.put(name, _cases(n, group, stream)))
+            progress.step(sum(len(of_group["extremes"]) for of_group in cases))
+    deep_places = [(n, b) for n, b in places if b < settings.deep_batches]
+    deep: list[Trial] = []
+    for n, b in deep_places:
+        name = f"{n} points, batch {b}, deep"
+        deep.append(
+            checkpoint.get(name) or checkpoint.put(name, _deep(_batch(n, b, stream), _layers(n, settings.decay)))
+        )
+    sizes = np.arange(min(settings.points), max(settings.points) + 1)
     return dataset(
-        {name: variable("case", np.array(values[name]), *words) for name, words in CASES.items()}
+        {
+            name: variable("case", np.concatenate([of_group[name] for of_group in cases]), *words)
+            for name, words in CASES.items()
+        }
         | _deep_variables(deep)
         | _bounds(sizes),
         {
@@ -62,8 +79,8 @@ def tree_limits(settings: TreeLimits, stream: Stream) -> xr.Dataset:
             "points": variable("case", np.array([n for n, _ in places]), "data points in the batch"),
             "kind": variable("case", np.array([_kind(b) for _, b in places]), "how the batch was made"),
             "deep": index("deep", len(deep), "batch followed to great depth"),
-            "deep_points": variable("deep", np.array([row["points"] for row in deep]), "data points in the batch"),
-            "deep_kind": variable("deep", np.array([row["kind"] for row in deep]), "how the batch was made"),
+            "deep_points": variable("deep", np.array([n for n, _ in deep_places]), "data points in the batch"),
+            "deep_kind": variable("deep", np.array([_kind(b) for _, b in deep_places]), "how the batch was made"),
             "end": variable("end", np.array(["least", "most"]), "over the interior points"),
             "bound_points": variable("bound_points", sizes, "data points in the batch, for the bounds"),
         },
@@ -82,6 +99,12 @@ def _batch(n: int, batch: int, stream: Stream) -> np.ndarray:
     if batch == 1:
         return np.append(np.arange(n - 1), 10.0 * n)
     return np.sort(stream.generator(n, batch).standard_normal(n))
+
+
+def _cases(n: int, batches: range, stream: Stream) -> Trial:
+    """Names of `CASES` for batches of as many points, shape (batches,)."""
+    rows = [_case(_batch(n, b, stream)) for b in batches]
+    return {name: np.array([row[name] for row in rows]) for name in CASES}
 
 
 def _case(x: np.ndarray) -> dict[str, float]:
@@ -103,7 +126,7 @@ def _case(x: np.ndarray) -> dict[str, float]:
     }
 
 
-def _deep(x: np.ndarray, layers: int) -> dict[str, object]:
+def _deep(x: np.ndarray, layers: int) -> Trial:
     """Amplitudes one layer before the last, and the interior points' geometry in the last."""
     tree = ClusterTree(x).step()
     early = _apart(tree)
@@ -117,7 +140,8 @@ def _deep(x: np.ndarray, layers: int) -> dict[str, object]:
         "cosine_last": G[inner, -1] / np.sqrt(square[inner] * square[-1]),
     }
     single = {"A": A, "B": B, "layers": layers, "apart": _apart(tree), "apart_early": early}
-    return single | {name: (v.min(), v.max()) for name, v in ranges.items()}
+    ends = {name: (values.min(), values.max()) for name, values in ranges.items()}
+    return {name: np.array(value) for name, value in (single | ends).items()}
 
 
 def _apart(tree: ClusterTree) -> int:
@@ -130,7 +154,7 @@ def _layers(n: int, decay: float) -> int:
     return int(np.ceil(decay / np.log(split_rate(1, n) / split_rate(2, n))))
 
 
-def _deep_variables(deep: list[dict[str, object]]) -> dict[str, xr.Variable]:
+def _deep_variables(deep: list[Trial]) -> dict[str, xr.Variable]:
     variables = {
         f"deep_{name}": variable(("deep", "end"), np.array([row[name] for row in deep]), f"interior points: {words}")
         for name, words in DEEP.items()
@@ -146,9 +170,12 @@ def _deep_variables(deep: list[dict[str, object]]) -> dict[str, xr.Variable]:
     return variables
 
 
+FORMS: tuple[tuple[str, Bound, str], ...] = (("printed", "theorem", "as printed"), ("sharp", "sharp", "best possible"))
+
+
 def _bounds(sizes: np.ndarray) -> dict[str, xr.Variable]:
     variables = {}
-    for name, which, words in (("printed", "theorem", "as printed"), ("sharp", "sharp", "best possible")):
+    for name, which, words in FORMS:
         ratio = np.array([ratio_bound(n, which) for n in sizes.tolist()])
         angle = np.degrees([angle_bound(n, which) for n in sizes.tolist()])
         variables[f"{name}_ratio"] = variable("bound_points", ratio, f"bound on the smaller ratio of norms, {words}")
@@ -156,6 +183,129 @@ def _bounds(sizes: np.ndarray) -> dict[str, xr.Variable]:
             "bound_points", angle, f"bound on the larger angle to an extreme, {words}", "degree"
         )
     return variables
+
+
+SIDES = {"A": 0, "B": -1, "C": 1, "D": -2}  # places among the n - 1 splits
+SHARES_OF_DEPTH = (0.0, 0.125, 0.25, 0.5, 0.75, 1.0)
+DEFINITIONS = {"(2, n-2)": 1.0, "(1, 1, n-2)": 0.0}  # whether C and D are rows of a split of their own
+PARTED = {
+    "first_layer": "first layer in which a row parts the point from all others",
+    "first_layer_bound": "bound on it by the point's gap to the next one",
+    "first_layer_bound_of_largest_gap": "the bound with the largest gap of the batch for the point's own",
+}
+RATIOS = {
+    "ratio": "(A + C) / (B + D)",
+    "lowest": "lower end of the interval that holds this ratio in every later layer",
+    "highest": "upper end of the interval that holds this ratio in every later layer",
+    "lowest_unfed": "lower end of the interval without what three-cluster rows feed",
+    "highest_unfed": "upper end of the interval without what three-cluster rows feed",
+    "ratio_without_B": "(A + C) over the rows (n-2, 2) alone",
+}
+
+
+def split_amplitudes(settings: SplitAmplitudes, stream: Stream) -> xr.Dataset:
+    """Squares of the rows by split: when each is positive, and (A + C)/(B + D) with depth (Appendix E)."""
+    places = [(n, b) for n in settings.points for b in range(settings.batches)]
+    rows: list[dict[str, np.ndarray]] = []
+    progress = Progress("split_amplitudes", len(places))
+    for done, (n, b) in enumerate(places):
+        x = _batch(n, b, stream)
+        rows.append(_shares(x, settings.enumerated) | _parted(x) | _ratios(x, settings.decay))
+        progress.step(done + 1)
+    values = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    by_side = {
+        "enumerated": f"share in the squares of all two-cluster rows of layer {settings.enumerated}, by enumeration",
+        "by_algorithm": "the same share from the exact algorithm",
+        "by_other_end": "the share of the split as far from the other end, from the exact algorithm",
+        "zero_layers": "layers from t_0 on in which no row has this split",
+    }
+    dims = ("case", "definition", "step")
+    return dataset(
+        {name: variable(("case", "side"), values[name], words) for name, words in by_side.items()}
+        | {name: variable(("case", "extreme"), values[name], words) for name, words in PARTED.items()}
+        | {name: variable(dims, values[name], words) for name, words in RATIOS.items()}
+        | {
+            "interior_angle": variable("case", values["interior_angle"], "largest interior angle, last step", "degree"),
+            "interior_angle_early": variable(
+                "case", values["interior_angle_early"], "largest interior angle, first step", "degree"
+            ),
+        },
+        {
+            "case": index("case", len(places), "batch"),
+            "points": variable("case", np.array([n for n, _ in places]), "data points in the batch"),
+            "kind": variable("case", np.array([_kind(b) for _, b in places]), "how the batch was made"),
+            "side": variable("side", np.array(list(SIDES)), "split: 1, n, (1, 2) or (n-1, n) against the rest"),
+            "extreme": variable("extreme", np.array(["first", "last"]), "smallest or largest point"),
+            "definition": variable("definition", np.array(list(DEFINITIONS)), "rows counted in C and D"),
+            "step": index("step", len(SHARES_OF_DEPTH), "layer, from the first on with A, B, C and D positive"),
+            "layer": variable(("case", "step"), values["layer"], "layer of the step"),
+        },
+        title="Squares of the rows of the simplified model by split",
+    )
+
+
+def _shares(x: np.ndarray, layer: int) -> dict[str, np.ndarray]:
+    """Shares of A, B, C and D among the squares of all two-cluster rows of one layer; all 0 where there is none."""
+    n, places = len(x), list(SIDES.values())
+    X = enumerate_tree(x, layer)
+    X = (X / max(X.max(), 1)).astype(float)
+    largest, lower = X.max(axis=1, keepdims=True), (X > 0).sum(axis=1)
+    split = np.where(X[:, 0] > 0, lower, n - lower)
+    two = ((X == 0) | (largest == X)).all(axis=1) & (lower > 0) & (lower < n)
+    counted = np.bincount(split[two] - 1, weights=largest[two, 0] ** 2, minlength=n - 1)
+    exact = ClusterTree(x).step(layer).split_squares()
+    shares = [squares / squares.sum() if squares.any() else squares for squares in (counted, exact)]
+    return {
+        "enumerated": shares[0][places],
+        "by_algorithm": shares[1][places],
+        "by_other_end": shares[1][::-1][places],
+    }
+
+
+def _parted(x: np.ndarray) -> dict[str, np.ndarray]:
+    """Names of `PARTED` for the smallest and the largest point."""
+    n, gaps, mean = len(x), np.diff(x), float(np.maximum(x - x.mean(), 0).mean())
+    tree, first = ClusterTree(x), np.zeros(2, int)
+    while not first.all():
+        tree.step()
+        first = np.where((first == 0) & (np.array(tree.amplitudes()) > 0), tree.depth, first)
+    return {
+        "first_layer": first,
+        "first_layer_bound": np.array([parted_depth_bound(gap, mean, n) for gap in gaps[[0, -1]].tolist()]),
+        "first_layer_bound_of_largest_gap": np.full(2, parted_depth_bound(float(gaps.max()), mean, n)),
+    }
+
+
+def _ratios(x: np.ndarray, decay: float) -> dict[str, np.ndarray]:
+    """When A, B, C and D become positive, and the names of `RATIOS` from the first layer on in which all are."""
+    n, places = len(x), list(SIDES.values())
+    tree = ClusterTree(x)
+    tree.step(max(tree.stable_depth, 1))
+    zero_layers = np.zeros(len(places), int)
+    while not tree.split_squares()[places].all():
+        zero_layers += tree.split_squares()[places] == 0
+        tree.step()
+    first, layers, early = tree.depth, _layers(n, decay), _interior_angle(tree)
+    wanted = [first + round(share * layers) for share in SHARES_OF_DEPTH]
+    values = np.empty((len(RATIOS), len(DEFINITIONS), len(wanted)))
+    for step, layer in enumerate(wanted):
+        tree.step(layer - tree.depth)
+        A, B, *C_and_D = tree.split_squares()[places]
+        for d, counted in enumerate(DEFINITIONS.values()):
+            C, D = (counted * square for square in C_and_D)
+            fed, unfed = (later_amplitude_ratios(A, B, C, D, wide, n) for wide in (tree.wide_square(), 0.0))
+            values[:, d, step] = (A + C) / (B + D), *fed, *unfed, (A + C) / C_and_D[1]
+    return dict(zip(RATIOS, values, strict=True)) | {  # type: ignore[return-value]  # arrays
+        "zero_layers": zero_layers,
+        "layer": np.array(wanted),
+        "interior_angle": _interior_angle(tree),
+        "interior_angle_early": early,
+    }
+
+
+def _interior_angle(tree: ClusterTree) -> float:
+    """Largest angle between two points other than the extremes, degree."""
+    return float(np.degrees(tree.angles()[1:-1, 1:-1].max()))
 
 
 def several_coordinates(settings: SeveralCoordinates, stream: Stream) -> xr.Dataset:

@@ -235,7 +235,9 @@ def tree_example(settings: TreeExample) -> xr.Dataset:
 def narrow_gap(settings: NarrowGap) -> xr.Dataset:
     """Depth at which all rows are stable when two of five points are close: no bound in n alone (Theorem 10)."""
     tenth = Fraction(1, 10)
-    batches = [[0, 3 * tenth, 5 * tenth, 5 * tenth + tenth**decade, 1] for decade in settings.decades]
+    batches: list[list[Fraction | float]] = [
+        [0, 3 * tenth, 5 * tenth, 5 * tenth + tenth**decade, 1] for decade in settings.decades
+    ]
     return dataset(
         {
             "stable_depth": variable(

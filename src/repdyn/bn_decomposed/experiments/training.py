@@ -36,10 +36,9 @@ def training(
     progress = Progress(f"training {mode}", len(trials))
     runs: list[Trial] = []
     for depth, rate, seed in trials:
-        name = f"depth{depth}-seed{seed}"
+        name, own = f"depth {depth}, seed {seed}", checkpoint.of(rate)
         runs.append(
-            checkpoint.get(name)
-            or checkpoint.put(name, _trial(settings, X, y, depth, mode, rate, stream.child(depth, seed)))
+            own.get(name) or own.put(name, _trial(settings, X, y, depth, mode, rate, stream.child(depth, seed)))
         )
         progress.step(len(runs), accuracy=float(runs[-1]["accuracy"][-1]))
     shape = (len(settings.depths), settings.seeds)

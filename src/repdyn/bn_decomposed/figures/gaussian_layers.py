@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -73,8 +75,9 @@ def _projection(panel: Axes, odd_point: xr.Dataset, n: int) -> None:
     panel.set_title(f"projection, $n$ = {n}")
     panel.set_xlabel("random direction 1")
     panel.set_ylabel("random direction 2")
-    place = {"xy": (x[odd][0], y[odd][0]), "xytext": (0, 6 if up < 0 else -6), "textcoords": "offset points"}
-    panel.annotate("odd point", **place, color=RED, ha="center", va="bottom" if up < 0 else "top", fontsize=7.5)
+    at, beside = (x[odd][0], y[odd][0]), (0, 6 if up < 0 else -6)
+    place: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "bottom" if up < 0 else "top"}
+    panel.annotate("odd point", at, beside, **place, color=RED, fontsize=7.5)
     _enlarged(panel, x[~odd], y[~odd], (0.6 if across < 0 else 0.06, 0.06 if up > 0 else 0.58))
 
 
@@ -126,7 +129,7 @@ def _with_depth(panel: Axes, odd_point: xr.Dataset, name: str, rest: xr.DataArra
     for (color, _, _), n in zip(SHADES, odd_point["batch"].values, strict=False):
         draws, limit = images[name].sel(batch=n), images[f"limit_{name}"].sel(batch=n)
         panel.plot(draws["layer"], draws.median("seed"), color=color, label=f"$n$ = {n}")
-        band(panel, draws["layer"], draws.min("seed"), draws.max("seed"), color=color)
+        band(panel, draws["layer"].values, draws.min("seed").values, draws.max("seed").values, color=color)
         panel.plot(limit["limit_layer"], limit.median("seed"), color=color, linestyle="--", linewidth=1)
         if np.isfinite(level := float(rest.sel(batch=n))):
             panel.axhline(level, color=color, linewidth=0.9, linestyle=THIN)

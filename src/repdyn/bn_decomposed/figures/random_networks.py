@@ -73,7 +73,7 @@ def fig1_ablation(ablation: xr.Dataset) -> Figure:
 def _angle_histogram(panel: Axes, cell: xr.Dataset) -> None:
     odd, angles = cell["with_odd"].values.astype(bool), cell["angle"].values
     names = ["other pairs", "with the longest point"]
-    panel.hist([angles[~odd], angles[odd]], np.arange(0, 181, 6), stacked=True, color=[BLUE, RED], label=names)
+    panel.hist([angles[~odd], angles[odd]], range(0, 181, 6), stacked=True, color=[BLUE, RED], label=names)
     panel.set_xticks([0, 90, 180])
     panel.set_yticks([])
     panel.spines["left"].set_visible(False)
@@ -91,7 +91,7 @@ def orthogonality_gap(orthogonality_gap: xr.Dataset) -> Figure:
         for color, dash, width in looks:
             draws = gap.sel(rescale=rescale, width=width)
             panel.plot(gap["layer"], draws.median("seed"), color=color, linestyle=dash, label=f"width {width}")
-            band(panel, gap["layer"], draws.min("seed"), draws.max("seed"), color=color)
+            band(panel, gap["layer"].values, draws.min("seed").values, draws.max("seed").values, color=color)
         panel.set_title(words)
         panel.set_xlabel("layer")
         panel.set_yscale("log")

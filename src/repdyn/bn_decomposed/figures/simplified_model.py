@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -60,14 +62,14 @@ def _edge(panel: Axes, above: np.ndarray, below: np.ndarray, *, positive: bool) 
     panel.plot(*np.transpose((start, end)), color=color, linestyle=dash, linewidth=1.2)
     middle = (start + end) / 2
     sign = "+" if positive else "\N{MINUS SIGN}"
-    look = {
+    look: dict[str, Any] = {
         "color": color,
         "fontsize": 11,
         "fontweight": "bold",
         "ha": "right" if positive else "left",
         "va": "bottom",
     }
-    panel.annotate(sign, middle, (-3 if positive else 3, 0), textcoords="offset points", **look)
+    panel.annotate(sign, (middle[0], middle[1]), (-3 if positive else 3, 0), textcoords="offset points", **look)
 
 
 def _row(panel: Axes, row: xr.Dataset, place: np.ndarray, half: float) -> None:
@@ -116,8 +118,8 @@ def thm11_limits(tree_limits: xr.Dataset, interior_angles: xr.Dataset) -> Figure
     """Theorem 11: limits of many batches beside printed and sharp bounds, and how the cluster forms."""
     figure, axes = new(2, 2, height=2.6)
     points = tree_limits["points"].values
-    ratio = np.minimum(tree_limits["ratio_first"], tree_limits["ratio_last"]).values
-    missing = 90 - np.maximum(tree_limits["angle_first"], tree_limits["angle_last"]).values
+    ratio = np.minimum(tree_limits["ratio_first"].values, tree_limits["ratio_last"].values)
+    missing = 90 - np.maximum(tree_limits["angle_first"].values, tree_limits["angle_last"].values)
     sizes = np.unique(points)
     _against_bounds(axes[0, 0], points, ratio, tree_limits["printed_ratio"], tree_limits["sharp_ratio"])
     _against_bounds(axes[0, 1], points, missing, 90 - tree_limits["printed_angle"], 90 - tree_limits["sharp_angle"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -71,9 +73,9 @@ def _described(figure: Figure, data: xr.Dataset) -> Figure:
     )
 
 
-def _with_range(panel: Axes, depth: xr.DataArray, draws: xr.DataArray, **style: object) -> None:
+def _with_range(panel: Axes, depth: xr.DataArray, draws: xr.DataArray, **style: Any) -> None:
     panel.plot(depth, draws.median("seed"), **style)
-    band(panel, depth, draws.min("seed"), draws.max("seed"), color=style["color"])
+    band(panel, depth.values, draws.min("seed").values, draws.max("seed").values, color=style["color"])
 
 
 def disc_point_neurons(point_neurons: xr.Dataset) -> Figure:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from repdyn.base.settings import Many, Problem, Settings, increasing
+from repdyn.base.settings import EACH, Many, Problem, Settings, increasing
 from repdyn.bn_decomposed.settings.common import Batch, Depth, Rate, Seeds, Width
 
 
@@ -17,7 +17,9 @@ class Ablation(Settings):
     depth: Depth = Field(
         description="Layers; time grows in proportion. The odd point of recentering with ReLU needs about 100."
     )
-    seeds: Seeds = Field(description="Independent draws of the weights; two or more, so that a spread is seen.")
+    seeds: Annotated[Seeds, EACH] = Field(
+        description="Independent draws of the weights; two or more, so that a spread is seen."
+    )
     record: Many[Annotated[int, Field(ge=0, le=2000)]] = Field(
         min_length=1,
         description="Layers whose geometry is stored, 0 being the input; increasing, the last is `depth`.",
@@ -106,15 +108,17 @@ class Training(Settings):
     """Training accuracy against the rank at initialization (Figure 2)."""
 
     width: Width = Field(description="Neurons per hidden layer.")
-    depths: Many[Annotated[int, Field(ge=1, le=256)]] = Field(
+    depths: Annotated[Many[Annotated[int, Field(ge=1, le=256)]], EACH] = Field(
         min_length=1, description="Hidden layers, increasing; time grows in proportion to their sum."
     )
-    rates: Rates
+    rates: Annotated[Rates, EACH]
     batch: Annotated[int, Field(ge=2, le=8192)] = Field(description="Points per step of gradient descent.")
     epochs: Annotated[int, Field(ge=5, le=10_000, multiple_of=5)] = Field(
         description="Passes over the data, a multiple of 5: training accuracy is measured after every fifth."
     )
-    seeds: Seeds = Field(description="Independent draws of weights and order; four or more decide the claim.")
+    seeds: Annotated[Seeds, EACH] = Field(
+        description="Independent draws of weights and order; four or more decide the claim."
+    )
     rank_points: Annotated[int, Field(ge=2, le=60_000)] = Field(
         description="Points on which the rank at initialization is measured."
     )
@@ -132,16 +136,16 @@ class PointNeurons(Settings):
     """One neuron per data point, the initialization of the Discussion, against He's."""
 
     points: Annotated[int, Field(ge=10, le=2000)] = Field(description="Training points, and neurons.")
-    margins: Many[Annotated[float, Field(gt=0, le=100)]] = Field(
+    margins: Annotated[Many[Annotated[float, Field(gt=0, le=100)]], EACH] = Field(
         min_length=1,
         description="Thresholds: 0.5 half-way to the nearest neighbor, 1 at it, beyond 1 neighbors fire.",
     )
-    rates: Many[Rate] = Field(
+    rates: Annotated[Many[Rate], EACH] = Field(
         min_length=1,
         description="Learning rates of full-batch gradient descent, increasing; each scheme counts at its best.",
     )
     steps: Annotated[int, Field(ge=1, le=100_000)] = Field(description="Steps of gradient descent.")
-    seeds: Seeds = Field(description="Independent draws of the training points.")
+    seeds: Annotated[Seeds, EACH] = Field(description="Independent draws of the training points.")
 
     def problems(self) -> Iterator[Problem]:
         """Margins and rates increase."""
@@ -170,15 +174,15 @@ class ReluMoments(Settings):
 class GaussianLayer(Settings):
     """One Gaussian layer of recentering and ReLU on one odd point and a cluster (Theorems 13 and 14)."""
 
-    batches: Many[Batch] = Field(min_length=1, description="Data points per batch, increasing.")
-    widths: Many[Annotated[int, Field(ge=1, le=8192)]] = Field(
+    batches: Annotated[Many[Batch], EACH] = Field(min_length=1, description="Data points per batch, increasing.")
+    widths: Annotated[Many[Annotated[int, Field(ge=1, le=8192)]], EACH] = Field(
         min_length=1, description="Neurons of the layer, increasing; divisors of `rows`."
     )
     distance: Annotated[float, Field(gt=1, le=100)] = Field(
         description="R = ||x_1 - nu_c|| of Theorem 14 in units of n/(n-1); the theorem asks for more than 1."
     )
     rows: Annotated[int, Field(ge=100, le=10_000_000)] = Field(description="Neurons per block and width.")
-    blocks: Annotated[int, Field(ge=10, le=10_000)] = Field(
+    blocks: Annotated[int, Field(ge=10, le=10_000), EACH] = Field(
         description="Independent blocks of `rows` neurons; intervals are over their means."
     )
 
@@ -221,12 +225,12 @@ class Contraction(Settings):
 class OddPoint(Settings):
     """Recentering and ReLU without rescaling, layer by layer: the cluster and the odd point (Figure 3)."""
 
-    batches: Many[Annotated[int, Field(ge=3, le=512)]] = Field(
+    batches: Annotated[Many[Annotated[int, Field(ge=3, le=512)]], EACH] = Field(
         min_length=1, description="Data points per batch, increasing; an odd point can rest from 7 on."
     )
     input_dim: Annotated[int, Field(ge=3, le=8192)] = Field(description="Dimension of the Gaussian batches.")
     width: Width = Field(description="Neurons per layer.")
-    seeds: Seeds = Field(description="Independent draws of batch and weights.")
+    seeds: Annotated[Seeds, EACH] = Field(description="Independent draws of batch and weights.")
     record: Many[Depth] = Field(
         min_length=2, description="Layers whose geometry is stored, increasing; the last is the network's depth."
     )
@@ -235,6 +239,25 @@ class OddPoint(Settings):
     def problems(self) -> Iterator[Problem]:
         """The lists increase."""
         for key in ("batches", "record", "limit_record"):
+            yield from increasing(key, getattr(self, key))
+
+
+class SymmetricBatch(Settings):
+    """How many layers a symmetric batch waits before one point breaks away (Section III)."""
+
+    batches: Many[Annotated[int, Field(ge=7, le=100)]] = Field(
+        min_length=1, description="Data points per batch, increasing; an odd point can rest from 7 on."
+    )
+    widths: Many[Width] = Field(min_length=1, description="Neurons per layer, increasing; the wait grows with them.")
+    runs: Annotated[int, Field(ge=2, le=100_000)] = Field(description="Independent draws of the weights.")
+    depth: Depth = Field(description="Layers after which the wait is given up.")
+    far: Annotated[float, Field(gt=1, le=100)] = Field(
+        description="Length of the one point farther from the mean in the batch that is not symmetric."
+    )
+
+    def problems(self) -> Iterator[Problem]:
+        """The lists increase."""
+        for key in ("batches", "widths"):
             yield from increasing(key, getattr(self, key))
 
 
@@ -248,10 +271,10 @@ class LargestNorm(Settings):
     factors: Many[Annotated[float, Field(gt=1, le=100)]] = Field(
         min_length=1, description="Length of the one longer point among unit vectors, increasing."
     )
-    widths: Many[Width] = Field(min_length=1, description="Neurons per layer, increasing.")
+    widths: Annotated[Many[Width], EACH] = Field(min_length=1, description="Neurons per layer, increasing.")
     depth: Depth = Field(description="Layers at finite width.")
     limit_depth: Depth = Field(description="Layers at infinite width, where the odd point emerges later.")
-    runs: Annotated[int, Field(ge=2, le=100_000)] = Field(description="Independent draws of batch and weights.")
+    runs: Annotated[int, Field(ge=2, le=100_000), EACH] = Field(description="Independent draws of batch and weights.")
 
     def problems(self) -> Iterator[Problem]:
         """The lists increase."""

@@ -14,6 +14,7 @@ from repdyn.bn_decomposed.settings.networks import (
     PointNeurons,
     RecenteringDepth,
     ReluMoments,
+    SymmetricBatch,
     Training,
 )
 from repdyn.bn_decomposed.settings.theorems import (
@@ -26,6 +27,7 @@ from repdyn.bn_decomposed.settings.theorems import (
     RowsToFullRank,
     SeveralCoordinates,
     SignCells,
+    SplitAmplitudes,
     SplitRows,
     StalledRows,
     TreeExample,
@@ -52,6 +54,7 @@ class BnDecomposed(Settings):
     gaussian_layer: GaussianLayer
     contraction: Contraction
     odd_point: OddPoint
+    symmetric_batch: SymmetricBatch
     largest_norm: LargestNorm
     activity: Activity
     training: Training
@@ -62,5 +65,6 @@ class BnDecomposed(Settings):
     tree_example: TreeExample
     narrow_gap: NarrowGap
     tree_limits: TreeLimits
+    split_amplitudes: SplitAmplitudes
     interior_angles: InteriorAngles
     several_coordinates: SeveralCoordinates

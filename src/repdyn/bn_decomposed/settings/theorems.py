@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from repdyn.base.settings import Many, Problem, Settings, increasing
+from repdyn.base.settings import EACH, Many, Problem, Settings, increasing
 from repdyn.bn_decomposed.settings.common import Batch, Points, Seeds
 
 
@@ -55,7 +55,7 @@ class RowsToFullRank(Settings):
     circles: Points = Field(min_length=1, description="Odd numbers of points on the circle, increasing.")
     planar: Points = Field(min_length=1, description="Points per Gaussian batch in two dimensions, increasing.")
     spatial: Points = Field(min_length=1, description="Points per Gaussian batch in three dimensions, increasing.")
-    recentered: Points = Field(
+    recentered: Annotated[Points, EACH] = Field(
         min_length=1, description="Points per recentered Gaussian batch in two dimensions, increasing."
     )
     batches: Annotated[int, Field(ge=1, le=1000)] = Field(description="Gaussian batches per number of points.")
@@ -190,14 +190,14 @@ class NarrowGap(Settings):
 class TreeLimits(Settings):
     """Limits of the simplified model over many batches (Theorems 10 and 11)."""
 
-    points: Many[Annotated[int, Field(ge=4, le=200)]] = Field(
+    points: Annotated[Many[Annotated[int, Field(ge=4, le=200)]], EACH] = Field(
         min_length=1, description="Data points per batch, increasing; time grows steeply."
     )
-    batches: Many[Annotated[int, Field(ge=4, le=100_000)]] = Field(
+    batches: Annotated[Many[Annotated[int, Field(ge=4, le=100_000)]], EACH] = Field(
         min_length=1,
         description="Batches for each entry of `points`: one symmetric, one with a far point, the others Gaussian.",
     )
-    deep_batches: Annotated[int, Field(ge=2, le=1000)] = Field(
+    deep_batches: Annotated[int, Field(ge=2, le=1000), EACH] = Field(
         description="Batches per number of points whose Gram matrix is followed to great depth."
     )
     decay: Decay = Field(
@@ -210,6 +210,27 @@ class TreeLimits(Settings):
         if len(self.batches) != len(self.points):
             text = f"{len(self.batches)} entries for {len(self.points)} entries of points"
             yield Problem(("batches", "points"), f"{text}: give one for each")
+
+
+class SplitAmplitudes(Settings):
+    """Squares of the rows by split, layer by layer: A, B, C and D of Appendix E."""
+
+    points: Many[Annotated[int, Field(ge=5, le=100)]] = Field(
+        min_length=1, description="Data points per batch, increasing; time grows steeply."
+    )
+    batches: Annotated[int, Field(ge=3, le=10_000)] = Field(
+        description="Batches for each entry of `points`: one symmetric, one with a far point, the others Gaussian."
+    )
+    enumerated: Annotated[int, Field(ge=4, le=12)] = Field(
+        description="Layer whose rows are enumerated, all 2^enumerated of them."
+    )
+    decay: Decay = Field(
+        description="Great depth: the squares of the second slowest split have lost e^decay against the slowest."
+    )
+
+    def problems(self) -> Iterator[Problem]:
+        """The points increase."""
+        yield from increasing("points", self.points)
 
 
 class InteriorAngles(Settings):

@@ -16,12 +16,15 @@ The cost per layer is O(n) integer operations. Gram matrices, norms and angles f
 Bondaschi, Gastpar and Khina, "Batch Normalization Decomposed", Theorems 10 and 11, Appendices C to E.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import gcd, lcm, log
+from typing import cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from repdyn.base.arrays import Array
 from repdyn.bn_decomposed.theory.tree_formulas import TreeLimit, limit_of_amplitudes
@@ -81,7 +84,7 @@ class ClusterTree:
         log_scale: logarithm of the common scale that is taken out of `lower`, `upper` and `gram`.
     """
 
-    def __init__(self, x: Array | list[Fraction] | list[int]) -> None:
+    def __init__(self, x: Array | Sequence[Fraction | float]) -> None:
         """Start from one-dimensional points.
 
         Args:
@@ -201,8 +204,20 @@ class ClusterTree:
 
         Both are divided by exp(2 log_scale), as in `gram`. A = p_1 + q_1, B = p_{n-1} + q_{n-1}.
         """
-        both = self.lower + self.upper
+        both = self.split_squares()
         return float(both[0]), float(both[-1])
+
+    def split_squares(self) -> Array:
+        r"""Sums of c^2 over the rows that part points 1..m from the others, m = 1..n-1, shape (n - 1,).
+
+        Divided by exp(2 log_scale), as `gram`. Entry 0 is A, the last one B of `amplitudes`; the next ones inwards are
+        C and D of (63)-(65).
+        """
+        return self.lower + self.upper
+
+    def wide_square(self) -> float:
+        r"""Sum over the rows of three clusters and more of their largest coordinate squared, in the same unit."""
+        return float(sum(self._weight(row) ** 2 for row in self.rows))
 
     def limit(self, max_layers: int = 20_000) -> TreeLimit:
         r"""Limits of norm ratios and angles, eqs. (45)-(50), (53)-(58), three-cluster rows included.
@@ -246,13 +261,18 @@ def simplified_layer(X: Array) -> Array:
     return _both_sides(X - X.sum(axis=1, keepdims=True) / X.shape[1])
 
 
-def integer_layer(X: Array) -> Array:
-    """The same layer times n, which keeps integers integers, shape (2 d, n)."""
+def integer_layer(X: np.ndarray) -> np.ndarray:
+    """The same layer times n, which keeps integers integers, shape (2 d, n).
+
+    Ours: `simplified_layer`, eqs. (9)-(10), scaled by n, which changes no cluster.
+    """
     return _both_sides(X.shape[1] * X - X.sum(axis=1, keepdims=True))
 
 
 def enumerate_tree(x: Array | list[Fraction] | list[int], t: int) -> Array:
     r"""All 2^t rows of layer t, exactly, times n^t: the definition without any insight.
+
+    Eqs. (9)-(10), t times, scaled.
 
     Args:
         x: points in increasing order; floats, integers or fractions, all taken exactly.
@@ -296,13 +316,14 @@ def _between(weights: Array) -> Array:
     return sums + sums.T
 
 
-def _exact_points(x: Array | list[Fraction] | list[int]) -> list[Fraction]:
-    if np.ndim(x) != 1 or len(x) < 2:
-        raise ValueError(f"got points of shape {np.shape(x)}, expected a vector of at least two numbers (n,)")
+def _exact_points(x: Array | Sequence[Fraction | float]) -> list[Fraction]:
+    shape = np.shape(cast("ArrayLike", x))  # numpy takes fractions as objects
+    if len(shape) != 1 or len(x) < 2:
+        raise ValueError(f"got points of shape {shape}, expected a vector of at least two numbers (n,)")
     return [_exact(value) for value in x]
 
 
-def _exact(value: float) -> Fraction:
+def _exact(value: Fraction | float) -> Fraction:
     try:
         return Fraction(value) if not isinstance(value, np.generic) else Fraction(value.item())
     except (ValueError, OverflowError) as error:

@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.bn_decomposed.theory.layers import as_batch
@@ -21,6 +22,10 @@ ROUNDING = 1e-9  # relative distance from which a number of rows counts as the i
 Form = Literal["a", "b"]
 
 
+Indices = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+
+
 class _Span:
     """Orthonormal bases of the rows seen so far, one per trial."""
 
@@ -28,7 +33,7 @@ class _Span:
         self.basis = np.zeros((trials, n, n))
         self.rank = np.zeros(trials, dtype=np.intp)
 
-    def add(self, trial: Array, rows: Array) -> Array:
+    def add(self, trial: Indices, rows: Array) -> Flags:
         """Add one row to each of the given trials; True where it was new."""
         basis = self.basis[trial]
         left = rows
@@ -42,7 +47,7 @@ class _Span:
         return new
 
 
-def rows_to_full_rank(X: Array, rng: np.random.Generator, trials: int, *, max_rows: int = 100_000) -> Array:
+def rows_to_full_rank(X: Array, rng: np.random.Generator, trials: int, *, max_rows: int = 100_000) -> Indices:
     r"""Draws of y = min{d : rank ReLU(W^(d) X) = n}, Theorem 3, by incremental Gram-Schmidt.
 
     Args:
@@ -63,14 +68,21 @@ def rows_to_full_rank(X: Array, rng: np.random.Generator, trials: int, *, max_ro
 
 def rows_to_rank_by_column(
     X: Array, rng: np.random.Generator, trials: int, *, max_rows: int = 100_000, prefixes: bool = True
-) -> Array:
+) -> Indices:
     r"""Draws of r_t = min{r : rank ReLU(W^(r) X^(t)) = t}, Appendix B, with X^(t) the first t columns.
 
     The paper prints r_t with W^(r) X^(r) and without "rank"; y_t = r_t - r_{t-1}. The y_t are not
     independent, as the text before (28a) has it; what holds is that y_{t+1} given the past is stochastically
     below Geometric(gamma(X^(t+1))), and that carries the proof.
 
-    Arguments and errors are those of `rows_to_full_rank`; `prefixes=False` follows t = n alone.
+    Errors are those of `rows_to_full_rank`.
+
+    Args:
+        X: batch, shape (k, n).
+        rng: source of the rows of W.
+        trials: number of independent draws.
+        max_rows: give up beyond this number of rows.
+        prefixes: whether all t = 1..n are followed, or t = n alone.
 
     Returns:
         Integers, shape (trials, n), non-decreasing in t; shape (trials, 1) without prefixes.
@@ -95,8 +107,10 @@ def rows_to_rank_by_column(
     )
 
 
-def relu_rank_profile(X: Array, rng: np.random.Generator, rows: int, trials: int = 1) -> Array:
+def relu_rank_profile(X: Array, rng: np.random.Generator, rows: int, trials: int = 1) -> Indices:
     """Rank of ReLU(W^(d) X) for d = 1..rows.
+
+    The ranks of Theorem 3, row by row.
 
     Args:
         X: batch, shape (k, n).
@@ -141,7 +155,7 @@ def success_frequency(X: Array, W: Array, rng: np.random.Generator, draws: int) 
     return float(np.mean(np.abs(rows @ a) > NEW_DIRECTION * np.linalg.norm(rows, axis=1)))
 
 
-def expected_rows_bound(gamma: float, n: int) -> float:
+def expected_rows_bound(gamma: Array | float, n: Array | int) -> Array | float:
     """Theorem 3, item 1: E[y] <= n / gamma.
 
     Example:
@@ -195,7 +209,13 @@ def tail_exponent(alpha: Array | float, gamma: Array | float, form: Form = "a") 
 def full_rank_tail_bound(alpha: Array | float, gamma: Array | float, n: int, form: Form = "a") -> Array:
     """Theorem 3, item 2: lower bound (7a) or (7b) on P(rank ReLU(W^(d) X) = n) at d = alpha n / gamma rows.
 
-    It is 1 - exp(-n exponent) with `tail_exponent`, of the same arguments and errors; n is the number of columns.
+    It is 1 - exp(-n exponent) with `tail_exponent`, of the same errors.
+
+    Args:
+        alpha: rows d in units of n / gamma, any shape.
+        gamma: smallest volume of a cell, in (0, 1/2], shape that broadcasts with alpha.
+        n: number of columns.
+        form: "a" for (7a), "b" for (7b), as in `tail_exponent`.
     """
     return -np.expm1(-n * tail_exponent(alpha, gamma, form))
 

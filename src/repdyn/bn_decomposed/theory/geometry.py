@@ -6,6 +6,7 @@ Bondaschi, Gastpar and Khina, "Batch Normalization Decomposed") is the column of
 """
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import scipy
@@ -74,22 +75,33 @@ def pair_angles(X: Array) -> Array:
 
 
 def angle_matrix(X: Array) -> Array:
-    """The angles of `pair_angles` as a symmetric matrix of shape (n, n) with zero diagonal, radians."""
+    """The angles of `pair_angles` as a symmetric matrix of shape (n, n) with zero diagonal, radians.
+
+    Ours: another form of the angles of Section III.
+    """
     return scipy.spatial.distance.squareform(pair_angles(X))
 
 
 def singular_values(X: Array) -> Array:
-    """Singular values of a batch, largest first, shape (min(k, n),), units of X."""
-    return np.linalg.svd(as_batch(X), compute_uv=False)
+    """Singular values of a batch, largest first, shape (min(k, n),), units of X.
+
+    Ours: the numbers behind the ranks, no formula of the paper.
+    """
+    return cast("Array", np.linalg.svd(as_batch(X), compute_uv=False))
 
 
 def numerical_rank(X: Array) -> int:
-    """Number of singular values above `ranks.RANK_TOLERANCE` times the largest; 0 for a batch of zeros."""
+    """Number of singular values above `ranks.RANK_TOLERANCE` times the largest; 0 for a batch of zeros.
+
+    Ours: the rank of Theorem 3 in floating point.
+    """
     return ranks.numerical_rank(singular_values(X))
 
 
 def effective_rank(X: Array) -> float:
     """Exp of the entropy of s_i / sum s (singular values), from 1 to the rank; NaN for a batch of zeros.
+
+    Ours: a rank that varies smoothly, no formula of the paper.
 
     Example:
         >>> round(effective_rank([[2.0, 0.0], [0.0, 1.0]]), 3)
@@ -99,12 +111,17 @@ def effective_rank(X: Array) -> float:
 
 
 def orthogonality_gap(X: Array) -> float:
-    """||X'X / ||X||_F^2 - I/n||_F of a batch of n columns; NaN for a batch of zeros."""
+    """||X'X / ||X||_F^2 - I/n||_F of a batch of n columns; NaN for a batch of zeros.
+
+    Ours: the measure of the work on rescaling alone that the paper sets itself apart from; not defined in the paper.
+    """
     return ranks.orthogonality_gap(singular_values(X), np.shape(X)[1])
 
 
 def geometry(X: Array) -> Geometry:
     """Measure a batch of shape (k, n): pair angles, norms, the odd point and four notions of rank.
+
+    Ours: the measures of Section III and its figures in one pass.
 
     Raises:
         ValueError: bad batch or a zero column.

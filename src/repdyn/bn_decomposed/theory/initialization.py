@@ -14,6 +14,8 @@ from repdyn.bn_decomposed.theory.layers import as_batch
 def unit_columns(X: Array) -> Array:
     """The batch with every column divided by its norm.
 
+    Ours: what `point_neuron_init` needs.
+
     Raises:
         ValueError: bad batch, or a column of zeros, which has no direction.
     """
@@ -30,6 +32,8 @@ def point_neuron_init(X: Array, margin: float = 0.5) -> tuple[Array, Array]:
     W_i = g_i x_i, b_i = -g_i t_i, threshold t_i = 1 - margin (1 - c_i), c_i the largest cosine to another point,
     gain g_i = 1 / (1 - t_i), so that neuron i answers 1 to its own point. For margin <= 1 no neuron fires for another
     point of the batch and the Gram matrix of the representation is the identity; beyond 1 neighbors are let in.
+
+    Ours: the paper's Discussion proposes neurons that fire for one data point alone and gives no formula.
 
     Args:
         X: batch, shape (k, n), n >= 2; columns are normalized.

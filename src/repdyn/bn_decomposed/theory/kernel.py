@@ -42,6 +42,8 @@ def arccos_kernel_complement(theta: Array | float) -> Array:
     Below one radian sin theta - theta cos theta = sqrt(pi theta^3 / 2) J_{3/2}(theta) avoids the
     cancellation.
 
+    Ours: a form of `arccos_kernel`, the expectation (8), without cancellation.
+
     Args:
         theta: angles in [0, pi], radians, any shape.
     """
@@ -87,6 +89,8 @@ def expected_gram_step(
     H of a simplex) the direction of z is uniform and independent of its length, so that "rms" is K(C) n /
     trace C without any integral.
 
+    The expectation of eq. (8), in closed form.
+
     Args:
         G: Gram matrix X'X, shape (n, n).
         recenter: subtract the mean over the batch.
@@ -120,6 +124,8 @@ def gram_step_derivative(G: Array, D: Array) -> Array:
     With C = H G H, dC = H D H: dK_ij = (1 - theta_ij/pi) dC_ij
     + sin(theta_ij) / (2 pi) (sqrt(C_jj/C_ii) dC_ii + sqrt(C_ii/C_jj) dC_jj), and dK_ii = dC_ii.
 
+    Ours: the paper does not linearize (8).
+
     Args:
         G: Gram matrix, shape (n, n), no centered point zero.
         D: symmetric direction, shape (n, n).
@@ -144,6 +150,8 @@ def gram_map_multiplier(G: Array) -> float:
 
     Below one the fixed point is locally stable against every perturbation of the points, not only against
     those that keep the cluster symmetric.
+
+    Ours: the paper does not linearize (8).
 
     Args:
         G: fixed point up to a factor, shape (n, n).

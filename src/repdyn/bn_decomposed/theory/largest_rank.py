@@ -20,6 +20,8 @@ NULL = 1e-8
 def exact_method(X: Array) -> Method:
     """The exact method of `rank.cells` that serves the rank of X: "exact2d" up to rank 2, "exact3d" for rank 3.
 
+    Ours: a choice among the methods for Definition 1.
+
     Raises:
         ValueError: a zero column, or rank above 3.
     """
@@ -33,6 +35,8 @@ def exact_method(X: Array) -> Method:
 
 def largest_rank(X: Array) -> int:
     """Maximum over d and W of rank ReLU(W^(d) X), reached with probability one, from the cells.
+
+    Ours: where Lemma 2 and Theorem 3 end without their assumptions.
 
     Args:
         X: batch of rank 2 or 3, shape (k, n), no zero column; collinear columns are allowed.
@@ -55,6 +59,8 @@ def largest_rank_by_lines(X: Array) -> int:
     (w x)+ = (|w x| + w x) / 2. The functions |w x| of different lines are independent even modulo linear functions,
     and a line gives w x besides |w x| if it holds columns of both directions. So the rank is the number of lines plus
     the dimension spanned by the lines that hold both directions.
+
+    Ours: a second way to `largest_rank`, beyond Lemma 2.
 
     Args:
         X: batch, shape (k, n), no zero column.

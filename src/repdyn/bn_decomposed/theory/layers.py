@@ -11,7 +11,7 @@ of Figure 5(a).
 """
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 
@@ -22,6 +22,8 @@ Rescale = Literal["rms", "std"] | None
 
 def as_batch(X: Array) -> Array:
     """Check a batch and return it as a float64 matrix.
+
+    Ours: a check; the batch is that of eqs. (1)-(4).
 
     Args:
         X: batch, shape (k, n), one column per data point.
@@ -82,6 +84,8 @@ def random_layer(
     (width, min(k, n)): the k columns of W are never drawn. QR of X, not Cholesky of X'X, keeps all digits of
     a batch that has nearly collapsed. Another variance of the weights only multiplies the result.
 
+    Ours: a sampler for the layer of eqs. (1)-(4) with the random weights of Section II.
+
     Args:
         X: batch, shape (k, n).
         width: number d of neurons.
@@ -96,7 +100,7 @@ def random_layer(
     Raises:
         ValueError: as `bn_components`, and for width < 1.
     """
-    R = np.linalg.qr(as_batch(X), mode="r")
+    R = cast("Array", np.linalg.qr(as_batch(X), mode="r"))
     N = rng.standard_normal((_at_least_one(width), R.shape[0]))
     return _components(N @ R, _rounding(N, R), recenter, rescale, relu)
 
@@ -104,7 +108,16 @@ def random_layer(
 def random_layer_naive(
     X: Array, width: int, rng: np.random.Generator, *, recenter: bool, rescale: Rescale, relu: bool
 ) -> Array:
-    """The same layer as `random_layer` with all width x k weights drawn; same arguments, same law, slower."""
+    """The same layer as `random_layer`, eqs. (1)-(4), with all width x k weights drawn; same law and errors, slower.
+
+    Args:
+        X: batch, shape (k, n).
+        width: number d of neurons.
+        rng: source of the weights.
+        recenter: see `bn_components`.
+        rescale: see `bn_components`.
+        relu: see `bn_components`.
+    """
     X = as_batch(X)
     W = rng.standard_normal((_at_least_one(width), X.shape[0]))
     return bn_components(X, W, recenter, rescale, relu)
@@ -126,6 +139,8 @@ def propagate(
     After every layer the whole batch is divided by one power of two that brings its largest entry into [1/2,
     1). Layers are homogeneous, so this changes no angle and no ratio of norms, not even in the last bit, and
     nothing overflows or underflows at any depth.
+
+    Ours: eqs. (1)-(4) layer after layer.
 
     Args:
         X: batch, shape (k, n); the input is layer 0.

@@ -60,6 +60,8 @@ def simplex_angle(n: float) -> float:
     equivalent points have Gram matrix proportional to H. 75.03 degrees at n = 9, arccos(1/pi) = 71.44 degrees
     for n -> infinity.
 
+    Ours: a fixed point of the expectation (8).
+
     Args:
         n: number of points, n >= 2, or `numpy.inf`.
 
@@ -80,6 +82,8 @@ def odd_map(theta: Array | float, n: int) -> Array:
 
     2 sin^2(theta'/2) = (1 - kappa(cos theta)) / D, where D = `odd_growth` is the factor of ||x_i - mean||^2.
     theta' is the angle after the layer and the next recentering, radians.
+
+    Ours: the expectation (8) on the configuration of Definition 12, with theta free.
     """
     ratio = arccos_kernel_complement(theta) / (2 * odd_growth(theta, n))
     return 2 * np.arcsin(np.sqrt(np.clip(ratio, 0.0, 1.0)))
@@ -119,7 +123,10 @@ def odd_map_multiplier(theta: float, n: int) -> float:
 
 
 def odd_gram(theta: float, n: int) -> Array:
-    r"""Gram matrix after ReLU of the odd configuration, shape (n, n), point 0 odd with norm 1."""
+    r"""Gram matrix after ReLU of the odd configuration, shape (n, n), point 0 odd with norm 1.
+
+    Ours: the configuration that `odd_map` follows.
+    """
     _at_least(n, 3)
     u = 1 + (n - 2) * np.cos(theta)
     a = (n - 1) * u
@@ -135,6 +142,8 @@ def odd_fixed_point(n: int) -> OddFixedPoint | None:
 
     A very narrow cluster widens by the factor sqrt(n^2 / ((n-1)^2 + 1)) > 1 per layer and stops where
     1 - kappa(cos theta) = (1 - cos theta) D.
+
+    Ours: a fixed point of the expectation (8).
 
     Returns:
         The fixed point, or None where the odd configuration dissolves into the simplex (n <= 6).
@@ -189,6 +198,8 @@ def cluster_width(n: int) -> float:
 
     From alpha (1 - 2 theta / (3 pi)) = 1 with alpha = n^2 / ((n-1)^2 + 1) = 1 + 2/n + O(1/n^2): the widening
     of small differences balances the contraction of 1 - kappa = theta^2/2 - theta^3/(3 pi).
+
+    Ours: the paper gives no width of the cluster of Definition 12.
     """
     return 3 * np.pi / n
 
@@ -199,6 +210,8 @@ def rms_cosine_step(cosine: float, n: float) -> float:
     n finite: `expected_gram_step` of (1 - c) I + c 11'. n = inf: a neuron sees z_i = sqrt(c) g + sqrt(1-c)
     e_i, its mean square over the batch is c g^2 + 1 - c, and c' = 2 E_g[m(g)^2 / (c g^2 + 1 - c)] with m(g) =
     E_e ReLU(z) = sqrt(1-c) phi(t) + sqrt(c) g Phi(t), t = g sqrt(c / (1-c)).
+
+    Ours: the expectation (8) with rescaling alone.
 
     Args:
         cosine: c in [0, 1).

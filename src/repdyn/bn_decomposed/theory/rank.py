@@ -23,6 +23,8 @@ NEW_DIRECTION = 1e-10
 def collinear_pairs(X: Array) -> list[tuple[int, int]]:
     """Pairs of columns i < j whose angle is within `COLLINEAR` radians of 0 or pi.
 
+    Ours: what Theorem 3 and Lemma 2 exclude, in floating point.
+
     Args:
         X: batch, shape (k, n).
 
@@ -84,7 +86,10 @@ def cell_volume_min(X: Array, method: Method) -> float:
 
 
 def circle_batch(n: int) -> Array:
-    """The n equally spaced points (cos 2 pi i/n, sin 2 pi i/n), i = 1..n, of the example, shape (2, n)."""
+    """The n equally spaced points (cos 2 pi i/n, sin 2 pi i/n), i = 1..n, of the example, shape (2, n).
+
+    The example below Definition 1.
+    """
     if n < 3:
         raise ValueError(f"got n = {n}, expected at least 3 points on the circle")
     angle = 2 * np.pi * np.arange(1, n + 1) / n
@@ -92,7 +97,10 @@ def circle_batch(n: int) -> Array:
 
 
 def circle_cells_as_printed(n: int) -> tuple[int, float]:
-    """Number of cells and gamma of the circle example as printed: (n, 1/n) for odd n."""
+    """Number of cells and gamma of the circle example as printed: (n, 1/n) for odd n.
+
+    The example below Definition 1.
+    """
     return n, 1.0 / n
 
 
@@ -116,7 +124,10 @@ def rank_product_bound_as_printed(rank_a: int, rank_b: int) -> int:
 
 
 def rank_product_bound(rank_a: int, rank_b: int) -> int:
-    """rank(A B) <= min(rank A, rank B)."""
+    """rank(A B) <= min(rank A, rank B).
+
+    Ours: the elementary inequality behind linear layers, not numbered in the paper.
+    """
     return min(rank_a, rank_b)
 
 
@@ -161,9 +172,14 @@ def flip_one_sign(w: Array, X: Array, epsilon: float = 1e-9) -> Array:
 def flip_one_sign_as_printed(w: Array, X: Array, epsilon: float = 1e-9, *, squared_norm: bool = False) -> Array:
     r"""Eqs. (18)-(20) as printed: i = argmin |w x_i|, w' = w - (1 + epsilon) (w x_i / ||x_i||) x_i'.
 
-    Arguments and result are those of `flip_one_sign`. `squared_norm` reads the denominator as ||x_i||^2, so that the
-    step at least reaches the hyperplane; the index of (18) is still that of the smallest product, not of the nearest
+    The result is that of `flip_one_sign`. The index of (18) is that of the smallest product, not of the nearest
     hyperplane.
+
+    Args:
+        w: row of weights, shape (k,).
+        X: batch, shape (k, n).
+        epsilon: how far beyond the hyperplane the step goes, relative to the way there.
+        squared_norm: read the denominator as ||x_i||^2, so that the step at least reaches the hyperplane.
     """
     product = w @ X
     length = np.linalg.norm(X, axis=0)
@@ -172,7 +188,10 @@ def flip_one_sign_as_printed(w: Array, X: Array, epsilon: float = 1e-9, *, squar
 
 
 def signs_changed(w: Array, v: Array, X: Array) -> Array:
-    """Number of columns with sign(w x_i) != sign(v x_i), for one row or for rows."""
+    """Number of columns with sign(w x_i) != sign(v x_i), for one row or for rows.
+
+    Ours: what Lemma 2 says is one.
+    """
     return np.count_nonzero(np.sign(w @ X) != np.sign(v @ X), axis=-1)
 
 

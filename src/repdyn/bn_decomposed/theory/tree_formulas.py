@@ -84,18 +84,40 @@ def positive_coordinate(c: float, zero_after: int, n: int) -> float:
 
 
 def coordinate_after(c: float, n_0: int, n: int, k: int, T: int) -> float:
-    """Coordinate after T layers, k of them with n_0 points at zero: (n_0/n)^k ((n-n_0)/n)^(T-k) c, (38)."""
+    """Coordinate after T layers, k of them with n_0 points at zero: (n_0/n)^k ((n-n_0)/n)^(T-k) c, (38).
+
+    Args:
+        c: coordinate of the positive cluster, units of the batch.
+        n_0: points at zero where the layer has the one sign, n - n_0 where it has the other.
+        n: number of points.
+        k: layers after which n_0 points are at zero, 0 to T.
+        T: number of layers.
+    """
     return (n_0 / n) ** k * ((n - n_0) / n) ** (T - k) * c
 
 
 def split_contribution_by_paths(c: float, n_l: int, n: int, T: int) -> float:
-    r"""Eq. (39): sum_k C(T-1, k) ((n-n_l)/n)^{2(T-k)} (n_l/n)^{2k} c^2, over all paths of T >= 1 layers."""
+    r"""Eq. (39): sum_k C(T-1, k) ((n-n_l)/n)^{2(T-k)} (n_l/n)^{2k} c^2, over all paths of T >= 1 layers.
+
+    Args:
+        c: coordinate of the positive cluster, units of the batch.
+        n_l: number of points parted from the others.
+        n: number of points.
+        T: number of layers, at least 1.
+    """
     away, own = (n - n_l) / n, n_l / n
     return sum(comb(T - 1, k) * away ** (2 * (T - k)) * own ** (2 * k) for k in range(T)) * c**2
 
 
 def split_contribution(c: float, n_l: int, n: int, T: int) -> float:
-    r"""Eq. (40), the same in closed form: c^2 ((n-n_l)/n)^2 lambda^{T-1} with lambda = `split_rate`(n_l, n)."""
+    r"""Eq. (40), the same in closed form: c^2 ((n-n_l)/n)^2 lambda^{T-1} with lambda = `split_rate`(n_l, n).
+
+    Args:
+        c: coordinate of the positive cluster, units of the batch.
+        n_l: number of points parted from the others.
+        n: number of points.
+        T: number of layers, at least 1.
+    """
     return c**2 * ((n - n_l) / n) ** 2 * split_rate(n_l, n) ** (T - 1)
 
 
@@ -117,6 +139,47 @@ def three_cluster_bound(c: float, n: int, T: int) -> float:
     if n < 4:
         raise ValueError(f"got n = {n}, expected at least 4: the bound (62) divides by 2 n - 7")
     return c**2 * ((n - 2) / n) ** 2 * (n - 1) ** 2 / (2 * n - 7) * ((n - 1) / n) ** (2 * (T - 1))
+
+
+def later_amplitude_ratios(A: float, B: float, C: float, D: float, wide: float, n: int) -> tuple[float, float]:
+    r"""Interval that holds (A + C)/(B + D) of Appendix E in this layer and in every later one.
+
+    Divide the squares by lambda_1 = `split_rate`(1, n) per layer. Those of A and B never fall, those of C and D never
+    rise but by new rows, and a three-cluster row of largest coordinate c feeds at most ((n-1)/n)^(2r) c^2 after r
+    layers, in all (n-1)^2 c^2. So A + C stays between A and A + C + (n-1)^2 wide, and B + D likewise.
+
+    Args:
+        A: sum of c^2 over the rows with point 1 alone, > 0, arbitrary common unit.
+        B: the same for point n alone, > 0.
+        C: the same for points 1 and 2 against the rest; 0 for the second definition of Appendix E.
+        D: the same for points n - 1 and n against the rest.
+        wide: sum of the squares of the largest coordinates of all three-cluster rows; there are no wider ones.
+        n: number of points.
+
+    Returns:
+        Smallest and largest value of the ratio.
+    """
+    births = (n - 1) ** 2 * wide
+    return A / (B + D + births), (A + C + births) / B
+
+
+def parted_depth_bound(gap: float, mean: float, n: int) -> int:
+    r"""Layer from which some row parts an extreme point from all others, of a batch with distinct points.
+
+    Take positive transformations alone (after a negative one for the smallest point). While two entries are positive
+    the largest is at least the gap above the next, so the mean exceeds gap/n; and a layer that leaves two positive
+    entries leaves at most 1 - 2/n of the mean, cf. (33). Hence 1 + ceil(log(n mean / gap) / log(n / (n-2))).
+
+    Args:
+        gap: distance of the extreme point from the next one, > 0.
+        mean: mean of the row after the first layer.
+        n: number of points, n >= 3.
+
+    Raises:
+        ValueError: n < 3.
+    """
+    _at_least_three(n)
+    return 1 + max(0, ceil(log(n * mean / gap) / log(n / (n - 2))))
 
 
 def stable_depth_bound(x: Sequence[Fraction | float]) -> int:

@@ -9,16 +9,23 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_labels, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.formula_audit import decide_formula, with_wrong_formula
-from repdyn.base.verdicts import Verdict, all_of, deviation, mean_within, rounding
+from repdyn.base.verdicts import Test, Verdict, all_of, deviation, mean_within, rounding
 from repdyn.bn_mean_field.claims.spoiled import of_audit, of_other
 
 
 def decide_lines(audit: xr.Dataset, note: str = "", **lines: str) -> Verdict:
     """The verdict on a formula of several lines, each an equation of the audit under the part's name."""
     verdicts = {part: decide_formula(audit, equation, *_round_off(audit)) for part, equation in lines.items()}
-    printed = all_of(**{part: verdict.printed for part, verdict in verdicts.items()})
-    corrected = {part: verdict.corrected or verdict.printed for part, verdict in verdicts.items()}
-    return Verdict.from_tests(printed, all_of(**corrected), note)
+    printed = {part: as_printed(verdict) for part, verdict in verdicts.items()}
+    corrected = {part: verdict.corrected or printed[part] for part, verdict in verdicts.items()}
+    return Verdict.from_tests(all_of(**printed), all_of(**corrected), note)
+
+
+def as_printed(verdict: Verdict) -> Test:
+    """The test of the printed form, which every formula of the audit has."""
+    if verdict.printed is None:
+        raise ValueError(f"no test of the printed formula: {verdict.note}")
+    return verdict.printed
 
 
 def _round_off(audit: xr.Dataset) -> tuple[float, str]:
@@ -41,7 +48,7 @@ def normalizer(formula_audit: xr.Dataset) -> Verdict:
     """Torch's BatchNorm1d without eps against the formula."""
     verdict = decide_formula(formula_audit, "3", *_round_off(formula_audit))
     note = r"The norm is printed as $\sqrt{b^T \Sigma b^T}$, which is no matrix product; possibly an OCR error."
-    return Verdict.from_tests(verdict.printed, note=note)
+    return Verdict.from_tests(as_printed(verdict), note=note)
 
 
 @claim(
@@ -109,7 +116,7 @@ def norms_are_kept(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> Verdic
         equivalence["drift"], 1e-10, expected="constant lengths", reason="hundreds of steps of tolerance 1e-12"
     )
     radial = decide_formula(formula_audit, "6, length", *_round_off(formula_audit))
-    return Verdict.from_tests(all_of(radial_fraction=radial.printed, drift=drift))
+    return Verdict.from_tests(all_of(radial_fraction=as_printed(radial), drift=drift))
 
 
 @claim(
@@ -179,7 +186,7 @@ TIME = r"The paper drops $1/m$ between (6) and (10) without saying that time is 
 def velocity_field_on_manifold(formula_audit: xr.Dataset) -> Verdict:
     """Formula against m times autograd, pushed to bbar, at unit length; the signs of (14) are right."""
     verdict = decide_formula(formula_audit, "14", *_round_off(formula_audit))
-    return Verdict.from_tests(verdict.printed, note=rf"For $\|b\| = 1$. {TIME}")
+    return Verdict.from_tests(as_printed(verdict), note=rf"For $\|b\| = 1$. {TIME}")
 
 
 @claim(

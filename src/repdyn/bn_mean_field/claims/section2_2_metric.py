@@ -9,6 +9,7 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import replace_labels, replace_variables, wrong_formula
 from repdyn.base.formula_audit import decide_formula, with_wrong_formula
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, deviation, rounding
+from repdyn.bn_mean_field.claims.section2_1_velocities import as_printed
 from repdyn.bn_mean_field.claims.spoiled import of_audit, of_other
 
 FLOW_REASON = "solver tolerance 1e-12 per step; the ReLU velocity is $C^1$ only, which costs its order"
@@ -114,7 +115,7 @@ def positivity_display(formula_audit: xr.Dataset) -> Verdict:
     """Both sides on tangent vectors at random points and covariances."""
     verdict = decide_formula(formula_audit, "Proposition 1, proof", 1e-10, "round-off of sums over the samples")
     note = "For general vectors the plus is a minus; for tangents, of which the display speaks, the term is zero."
-    return Verdict.from_tests(verdict.printed, note=note)
+    return Verdict.from_tests(as_printed(verdict), note=note)
 
 
 def _cosine_not_squared(metric_audit: xr.Dataset) -> xr.Dataset:
@@ -178,8 +179,9 @@ def manifold_gradient(formula_audit: xr.Dataset, metric_audit: xr.Dataset) -> Ve
         _metric(metric_audit, name, r"$\langle t, G \nabla_m \rangle$ = derivative along $t$")
         for name in ("pairing_printed", "pairing")
     ]
-    printed = all_of(**{part: row.printed for part, row in lines.items()}, pairing=pairings[0], closed_form=closed)
-    corrected = all_of(**{part: row.corrected for part, row in lines.items()}, pairing=pairings[1], closed_form=closed)
+    printed = all_of(**{part: as_printed(row) for part, row in lines.items()}, pairing=pairings[0], closed_form=closed)
+    right = {part: row.corrected for part, row in lines.items() if row.corrected}
+    corrected = all_of(**right, pairing=pairings[1], closed_form=closed)
     return Verdict.from_tests(printed, corrected)
 
 

@@ -89,9 +89,10 @@ def _part(start: str, target: str) -> str:
     where="Section 3.2, Theorem 4",
     words=r"$\bar{\rho}_{m,t}$ converges weakly to $\bar{\rho}_t$ for any t > 0",
     line=228,
-    assumes="Assumption 2; the starts converge weakly; a subsequence",
+    assumes="Assumption 2; the starts converge weakly",
     kind="limit",
-    states="If the starts converge as the width grows, the particle systems converge to a mean-field flow at any time.",
+    states="If the starts converge as the width grows, a subsequence of the particle systems converges to a mean-field "
+    "flow at any time.",
     control={_part(*kind): false_world(FALSE_ORDER, _reversed(*kind)) for kind in KINDS},
 )
 def particles_converge(propagation_distances: xr.Dataset) -> Verdict:
@@ -103,7 +104,8 @@ def particles_converge(propagation_distances: xr.Dataset) -> Verdict:
         tests[name] = _falls_in_every_draw(exponents) if start == "i.i.d." else _falls(exponents)
     return Verdict.from_tests(
         all_of(**tests),
-        note="Whole sequences are observed to converge; the theorem promises a subsequence and gives no rate. With "
+        note="The widths tried, powers of two, are one subsequence, of which the whole falls; the theorem promises no "
+        "more and gives no rate. For a Lipschitz $\\sigma'$ every sequence converges, by proof (bnm-uniqueness). With "
         f"opposite signs differences of the start are amplified up to {_amplification(propagation_distances):.1f} "
         "times, so the fall is not monotone in $m$.",
     )
@@ -148,8 +150,8 @@ def some_subsequence() -> Verdict:
     """Existence of a subsequence."""
     return not_testable(
         "The existence of a subsequence and the limit over all widths are beyond any finite computation; what is "
-        "observed is that whole sequences converge (bnm-thm4-conv); for a Lipschitz $\\sigma'$ they do by proof "
-        "(bnm-abstract-wellposed)."
+        "observed is one along which distances fall (bnm-thm4-conv); for a Lipschitz $\\sigma'$ the whole sequence "
+        "converges by proof (bnm-uniqueness)."
     )
 
 

@@ -47,9 +47,9 @@ def bounded_lipschitz_estimate(well_posedness: xr.Dataset) -> Verdict:
     )
 
 
-def _exponent(well_posedness: xr.Dataset, activation: str) -> float:
-    """Exponent of the angle between two flows in the angle between their starts."""
-    ends = well_posedness["gap_at_end"].sel(activation=activation)
+def _exponent(well_posedness: xr.Dataset, activation: str, name: str = "gap_at_end") -> float:
+    """Exponent of the distance of two flows in the angle between their starts."""
+    ends = well_posedness[name].sel(activation=activation)
     return float(np.polyfit(np.log(well_posedness["gap"].values), np.log(ends.values), 1)[0])
 
 
@@ -58,7 +58,8 @@ def _exponent(well_posedness: xr.Dataset, activation: str) -> float:
     where="Abstract; Section 3.2, after the proof of Theorem 4",
     words="Theoretical analysis are provided on the well-posedness and convergence of the Wasserstein gradient flow",
     line=9,
-    assumes="Assumption 2; for convergence Assumption 3",
+    assumes="Assumption 2; for convergence Assumption 3; well-posed as usual: existence, uniqueness, stability (as"
+    " existence alone, which is what section 3.2 shows, it is bnm-thm4-conv)",
     kind="limit",
     kind_of_slip="missing hypothesis",
     states="The Wasserstein gradient flow is well-posed: solutions exist, and are unique and stable in their start.",
@@ -84,6 +85,31 @@ def flow_is_well_posed(well_posedness: xr.Dataset) -> Verdict:
         tests["erf"],
         f"Starts {gap:.0e} radians apart end {relu:.2f} apart with ReLU and {erf:.1e} with erf: from the edge itself a "
         "ReLU neuron may rest or leave, both solve (15).",
+    )
+
+
+@claim(
+    "bnm-uniqueness",
+    where="Section 3.2, beside Theorem 4 (ours)",
+    kind="scaling",
+    origin="ours",
+    states=r"With $\sigma'$ bounded and Lipschitz (15) has one solution from each start of bounded support, it depends "
+    "on the start in proportion, and in Theorem 4 the whole sequence converges.",
+    formula=r"W_1(\bar\rho_t, \bar\rho'_t) \le e^{C_t t}\, W_1(\bar\rho_0, \bar\rho'_0)",
+    control=false_world("ReLU, whose derivative jumps", replace_labels("activation", {"erf": "relu"})),
+)
+def distance_stays_in_proportion(well_posedness: xr.Dataset) -> Verdict:
+    """A system of neurons on point data and its neighbor, which differs in all: distance over that at the start."""
+    exponent = _exponent(well_posedness, "erf", "cloud_distance")
+    ratio = float((well_posedness["cloud_distance"] / well_posedness["gap"]).sel(activation="erf").max())
+    return Verdict.from_tests(
+        deviation(
+            exponent - 1,
+            0.05,
+            expected="distance in proportion to that of the starts",
+            reason="a Lipschitz flow has exponent 1, two solutions from one start have 0",
+        ),
+        note=f"By Gronwall's lemma, proof on the study's page. Distances end at {ratio:.1f} times the starts' angle.",
     )
 
 

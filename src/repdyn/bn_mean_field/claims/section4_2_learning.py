@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import xarray as xr
 
@@ -43,7 +45,7 @@ def _at_equal_step(name: np.ndarray, base: np.ndarray, allowed: int) -> np.ndarr
     """Mean log10 ratio of iterations over the steps that both learn with; at least all iterations if there are none."""
     logs = np.subtract(*(np.log10(np.where(np.isfinite(needed), needed, np.nan)) for needed in (name, base)))
     least = np.log10(allowed / np.minimum(base.min(axis=-1), allowed))
-    both = np.isfinite(logs).any(axis=-1)
+    both = np.asarray(np.isfinite(logs).any(axis=-1))
     return np.where(both, np.nanmean(np.where(both[..., None], logs, 0.0), axis=-1), least)
 
 
@@ -101,7 +103,7 @@ def _log_ratio(needed: xr.DataArray, name: str, base: str) -> np.ndarray:
     """Mean over the steps that both networks learn with of log10(iterations), `name` over `base`, by start."""
     pair = [needed.sel(network=network).isel(start=slice(1, None)) for network in (name, base)]
     logs = [np.log10(values.where(np.isfinite(values))) for values in pair]
-    means = (logs[0] - logs[1]).mean("step").values
+    means = cast("xr.DataArray", logs[0] - logs[1]).mean("step").values
     if np.isfinite(means).sum() < 2:
         raise NotEnoughDataError(f"learning_rates: 2 starts with steps at which {name} and {base} both learn")
     return means[np.isfinite(means)]
@@ -149,7 +151,7 @@ WIDER = "0 is no gain; the grid of steps is shifted at random from start to star
 def _gain(feature_learning: xr.Dataset, wide: str, narrow: str, task: str, learned: float) -> np.ndarray:
     """Range of steps that learn, in decades, `wide` less `narrow`, by start."""
     needed = feature_learning["needed"].sel(task=task, threshold=learned)
-    counts = [np.isfinite(needed.sel(network=name)).sum("step") for name in (wide, narrow)]
+    counts = [cast("xr.DataArray", np.isfinite(needed.sel(network=name))).sum("step") for name in (wide, narrow)]
     return ((counts[0] - counts[1]) * float(feature_learning["spacing"])).values
 
 
@@ -195,7 +197,7 @@ def range_of_steps_is_wider(feature_learning: xr.Dataset) -> Verdict:
     gains = {name: _mean_gain(feature_learning, *pair) for name, pair in lengths.items()}
     return Verdict.from_tests(
         over_readings(
-            lambda lengths, task, learned: _wider(feature_learning, *lengths, task, learned),
+            lambda lengths, task, learned: _wider(feature_learning, lengths[0], lengths[1], task, learned),
             lengths=lengths,
             task=_tasks(feature_learning),
             learned=_thresholds(feature_learning),

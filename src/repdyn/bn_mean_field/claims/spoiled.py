@@ -8,7 +8,7 @@ from repdyn.base.formula_audit import with_wrong_formula
 
 def of_audit(says: str, equation: str) -> Control:
     """The wrong formula of an equation of the audit, which the claim reads first."""
-    return wrong_formula(says, in_dataset(0, with_wrong_formula(says, equation).data))
+    return wrong_formula(says, in_dataset(0, with_wrong_formula(says, equation).data))  # type: ignore[arg-type]
 
 
 def of_other(says: str, **sources: str) -> Control:

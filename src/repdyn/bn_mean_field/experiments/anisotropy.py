@@ -14,6 +14,7 @@ from repdyn.bn_mean_field.methods.starts_and_targets import (
     MODELS,
     axis_angle,
     linear,
+    linear_along,
     near_axes,
     paired_start,
 )
@@ -21,19 +22,21 @@ from repdyn.bn_mean_field.settings import Anisotropy
 from repdyn.bn_mean_field.theory.flows import tangential_speed
 from repdyn.bn_mean_field.theory.velocity import Population
 
+TARGETS = {"y = x1": linear(0), "y = x2": linear(1), "y = (x1 + x2) / sqrt(2)": linear_along(45.0)}
+
 
 def anisotropy(settings: Anisotropy) -> xr.Dataset:
-    """Figure 1: directions, output weights and speeds with and without BN, targets x1 and x2."""
+    """Figure 1: directions, output weights and speeds with and without BN, targets along the axes and between them."""
     a, b = paired_start(settings.directions)
     record, step, look = settings.record, settings.step, settings.record.index(settings.look)
-    shape = (len(MODELS), 2, len(record))
+    shape = (len(MODELS), len(TARGETS), len(record))
     outer, weights, loss = np.empty((*shape, len(a))), np.empty((*shape, *b.shape)), np.empty(shape)
     speed = np.empty((*shape[:2], len(a)))
-    for (row, kind), axis in product(enumerate(MODELS.values()), (0, 1)):
-        model = Population(linear(axis), ANISOTROPIC, kind)
+    for (row, kind), (column, target) in product(enumerate(MODELS.values()), enumerate(TARGETS.values())):
+        model = Population(target, ANISOTROPIC, kind)
         run = gradient_descent(a, b, model, step, record=record)
-        outer[row, axis], weights[row, axis], loss[row, axis] = run.a, run.b, run.loss
-        speed[row, axis] = tangential_speed(run.b[look], model.velocity(run.a[look], run.b[look])[1])
+        outer[row, column], weights[row, column], loss[row, column] = run.a, run.b, run.loss
+        speed[row, column] = tangential_speed(run.b[look], model.velocity(run.a[look], run.b[look])[1])
     dims = ("model", "target", "iteration")
     return dataset(
         {
@@ -50,7 +53,7 @@ def anisotropy(settings: Anisotropy) -> xr.Dataset:
         },
         {
             "model": variable("model", np.array(list(MODELS)), "model"),
-            "target": variable("target", np.array(["y = x1", "y = x2"]), "target"),
+            "target": variable("target", np.array(list(TARGETS)), "target"),
             "iteration": variable("iteration", np.array(record), "iteration"),
             "neuron": index("neuron", len(a), "neuron"),
             "axis": variable("axis", np.array([1, 2]), "axis of x"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy
 import xarray as xr
+from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.base.datasets import dataset, variable
@@ -67,7 +68,7 @@ def equicontinuity(settings: Equicontinuity) -> xr.Dataset:
     )
 
 
-def _distances(flow: Trajectory, frames: Array, stride: int) -> tuple[Array, Array, Array]:
+def _distances(flow: Trajectory, frames: NDArray[np.intp], stride: int) -> tuple[Array, Array, Array]:
     coupled, chord, exact = (np.full((len(frames), len(frames)), np.nan) for _ in range(3))
     measures = [(flow.a[k], flow.b[k]) for k in frames]
     for i, j in zip(*np.triu_indices(len(frames), 1), strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -41,7 +42,7 @@ def equivalence(settings: Equivalence, stream: Stream) -> xr.Dataset:
     shape = (len(settings.dimensions), len(settings.radii), settings.frames)
     gap_a, gap_b = (np.empty((len(AGAINST), *shape)) for _ in range(2))
     drift, drift_vanilla, loss = (np.empty(shape) for _ in range(3))
-    options = {"times": times, "rtol": settings.tolerance, "atol": settings.tolerance}
+    options: dict[str, Any] = {"times": times, "rtol": settings.tolerance, "atol": settings.tolerance}
     for i, dimension in enumerate(settings.dimensions):
         teacher, cov, a, b = _problem(settings, dimension, stream.generator(dimension))
         bbar = normalize(b, cov)

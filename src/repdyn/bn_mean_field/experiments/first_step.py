@@ -34,31 +34,31 @@ def first_step(settings: FirstStep, stream: Stream) -> xr.Dataset:
     runs = _runs(a, b, settings.radii, settings.steps, range(settings.iterations + 1))
     norms = np.stack([np.linalg.norm(run.b, axis=-1) for run in runs], axis=3)
     turns = np.stack([_turns(run.b) for run in runs], axis=3)
+    losses = np.stack([run.loss for run in runs], axis=3)
+    kept_turns, kept_losses = _at_kept_lengths(a, b, settings)
     gradient = np.linalg.norm(Population(linear(0), ANISOTROPIC).velocity(a, b)[1], axis=-1)
     dims = ("start", "radius", "model", "step")
+    batch_norm = ("start", "radius", "step")
     return dataset(
         {
             "gradient": variable(("start", "neuron"), gradient, "norm of b' at unit length"),
             "norm": variable(("iteration", *dims, "neuron"), norms[: SHOWN + 1], "length of b after the iteration"),
             "turn": variable(("shown", *dims, "neuron"), turns[:SHOWN], "turn of b in the iteration", "degree"),
             **_statistics(turns, ("later", *dims)),
+            "loss_growth": _growth(losses, dims, "loss after an iteration over the loss before"),
+            "turn_quantile_kept": variable(
+                ("quantile", "later", *batch_norm),
+                np.quantile(kept_turns, QUANTILES, axis=-1),
+                "the quantiles with BN where every iteration ends at the initial length",
+                "degree",
+            ),
+            "loss_growth_kept": _growth(kept_losses, batch_norm, "the losses' ratio with BN at kept lengths"),
             "smallest_growth": variable(
                 "model",
                 np.nanmin(np.diff(norms, axis=0), axis=(0, 1, 2, 4, 5)),
                 "smallest change of a norm in one iteration",
             ),
-            "norm_law": variable(
-                ("start", "radius", "step", "neuron"),
-                first_step_norm(
-                    np.array(settings.radii)[:, None, None], gradient[:, None, None], np.array(settings.steps)[:, None]
-                ),
-                "length after one step by sqrt(r^2 + (h g / r)^2)",
-            ),
-            "critical": variable(
-                ("start", "step", "neuron"),
-                critical_radius(gradient[:, None], np.array(settings.steps)[:, None]),
-                "length r* = sqrt(h g) below which the law falls",
-            ),
+            **_laws(gradient, settings),
             **_stability(settings, a[:1], b[:1]),
         },
         {
@@ -79,6 +79,18 @@ def first_step(settings: FirstStep, stream: Stream) -> xr.Dataset:
     )
 
 
+def _laws(gradient: Array, settings: FirstStep) -> dict[str, xr.Variable]:
+    """The length after one step by the law, and the length below which it falls."""
+    radius, h = np.array(settings.radii)[:, None, None], np.array(settings.steps)[:, None]
+    law = first_step_norm(radius, gradient[:, None, None], h)
+    critical = critical_radius(gradient[:, None], h)
+    words = "length after one step by sqrt(r^2 + (h g / r)^2)"
+    return {
+        "norm_law": variable(("start", "radius", "step", "neuron"), law, words),
+        "critical": variable(("start", "step", "neuron"), critical, "length r* = sqrt(h g) below which the law falls"),
+    }
+
+
 def _runs(
     a: Array, b: Array, radii: Sequence[float], steps: Sequence[float], record: Sequence[int]
 ) -> list[Trajectory]:
@@ -88,6 +100,33 @@ def _runs(
     a = np.broadcast_to(a[:, None, None], shape)
     models = [Population(linear(0), ANISOTROPIC, kind) for kind in MODELS.values()]
     return [gradient_descent(a, b, model, steps, record=record) for model in models]
+
+
+def _at_kept_lengths(a: Array, b: Array, settings: FirstStep) -> tuple[Array, Array]:
+    """Turns and losses of descent with BN in which every b is brought back to its initial length after an iteration.
+
+    Returns:
+        Turns (iteration, start, radius, step, neuron), degree, and losses (iteration + 1, start, radius, step).
+    """
+    model, h = Population(linear(0), ANISOTROPIC), np.array(settings.steps)
+    length = np.array(settings.radii)[:, None, None, None]
+    shape = (len(a), len(settings.radii), len(h), a.shape[1])
+    b, a = length * b[:, None, None], np.broadcast_to(a[:, None, None], shape)
+    b = np.broadcast_to(b, (*shape, 2))
+    turns, losses = [], []
+    for _ in range(settings.iterations):
+        da, db, loss = model.velocity(a, b)
+        before, a, b = b, a + h[:, None] * da, b + h[:, None, None] * db
+        b = length * b / np.linalg.norm(b, axis=-1, keepdims=True)
+        turns.append(_turns(np.stack([before, b]))[0])
+        losses.append(loss)
+    return np.stack(turns), np.stack([*losses, model.velocity(a, b)[2]])
+
+
+def _growth(losses: Array, dims: tuple[str, ...], words: str) -> xr.Variable:
+    growth = variable(("later", *dims), losses[1:] / losses[:-1], words)
+    growth.attrs["missing"] = "the run diverged"
+    return growth
 
 
 def _turns(b: Array) -> Array:

@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.base.datasets import dataset, index, variable
@@ -51,7 +52,9 @@ def speed_ratio(settings: Anisotropy, stream: Stream) -> xr.Dataset:
     return _ratio_dataset(settings, iterations, largest, median, loss)
 
 
-def _ratio_dataset(settings: Anisotropy, iterations: Array, largest: Array, median: Array, loss: Array) -> xr.Dataset:
+def _ratio_dataset(
+    settings: Anisotropy, iterations: NDArray[np.intp], largest: Array, median: Array, loss: Array
+) -> xr.Dataset:
     matched = np.empty(largest[:, :, 0].shape)
     partner = np.empty_like(matched)
     for cell in np.ndindex(matched.shape[:3]):
@@ -82,7 +85,7 @@ def _ratio_dataset(settings: Anisotropy, iterations: Array, largest: Array, medi
     )
 
 
-def _iteration_of_loss(wanted: Array, losses: Array, iterations: Array) -> Array:
+def _iteration_of_loss(wanted: Array, losses: Array, iterations: NDArray[np.intp]) -> Array:
     """Where a falling loss curve has the wanted values, linear in the logarithm between records."""
     floor = np.finfo(float).tiny
     falling = np.minimum.accumulate(np.log(np.maximum(losses, floor)))

@@ -13,13 +13,13 @@ from repdyn.bn_mean_field.methods.starts_and_targets import (
     ANISOTROPIC,
     NEAR,
     axis_angle,
-    directions,
+    linear_along,
     signed_start,
 )
 from repdyn.bn_mean_field.settings import TargetScan
 from repdyn.bn_mean_field.theory.circular import circular_kernel
 from repdyn.bn_mean_field.theory.flows import tangential_speed
-from repdyn.bn_mean_field.theory.velocity import Population, Teacher
+from repdyn.bn_mean_field.theory.velocity import Population
 
 
 def target_scan(settings: TargetScan, stream: Stream) -> xr.Dataset:
@@ -29,8 +29,8 @@ def target_scan(settings: TargetScan, stream: Stream) -> xr.Dataset:
     shape = (len(settings.angles), *a.shape)
     speed, torque, angle, length = (np.empty(shape) for _ in range(4))
     contrast, outer = np.empty(shape[:2]), np.empty(shape[:2])
-    for row, w in enumerate(directions(np.radians(settings.angles))):
-        model = Population(Teacher(np.array([1.0, -1.0]), np.stack([w, -w])), ANISOTROPIC)
+    for row, degrees in enumerate(settings.angles):
+        model = Population(linear_along(degrees), ANISOTROPIC)
         run = gradient_descent(a, b, model, settings.step, record=[settings.look])
         last_a, last_b = run.a[-1], run.b[-1]
         speed[row], angle[row] = tangential_speed(last_b, model.velocity(last_a, last_b)[1]), axis_angle(last_b)
@@ -38,7 +38,7 @@ def target_scan(settings: TargetScan, stream: Stream) -> xr.Dataset:
         length[row] = np.linalg.norm(last_b, axis=-1)
         for seed in range(settings.seeds):
             contrast[row, seed], outer[row, seed] = (
-                _contrast(speed[row, seed], angle[row, seed], w) for w in (45.0, NEAR)
+                _contrast(speed[row, seed], angle[row, seed], width) for width in (45.0, NEAR)
             )
     variance = np.cos(np.radians(angle)) ** 2 * ANISOTROPIC[0, 0] + np.sin(np.radians(angle)) ** 2 * ANISOTROPIC[1, 1]
     dims = ("angle", "seed", "neuron")

@@ -19,18 +19,28 @@ CORNERS = np.sqrt(2) * np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0
 LABELS = np.array([0.0, 0.0, 1.0, 0.0])
 ACTIVATIONS = ("relu", "erf")
 INPUTS = 48
+CLOUD = 8  # neurons of a system whose neighbor is compared with it as a whole
 
 
 def well_posedness(settings: WellPosedness, stream: Stream) -> xr.Dataset:
     """Angles between flows from starts a small angle apart, and integrals of a sigma over pairs of point masses."""
     gaps = np.array(settings.gaps)
     ends = [[_gap_at_end(gap, activation, settings.time) for gap in gaps] for activation in ACTIVATIONS]
+    clouds = [
+        [_distance_at_end(gap, activation, settings.time, stream.generator("cloud")) for gap in gaps]
+        for activation in ACTIVATIONS
+    ]
     radii = np.array(settings.radii)
     pairs = np.array([_pairs(r, stream.generator(place), settings.draws) for place, r in enumerate(radii)])
     constants = {name: np.array([_constants(r)[name] for r in radii]) for name in ("printed", "corrected")}
     return dataset(
         {
             "gap_at_end": variable(("activation", "gap"), np.array(ends), "angle between the two flows", "radian"),
+            "cloud_distance": variable(
+                ("activation", "gap"),
+                np.array(clouds),
+                f"mean distance of {CLOUD} neurons to their neighbors at the end",
+            ),
             "change": variable(("radius", "draw"), pairs[:, 0], "E_x |a sigma(bbar^T x) - a' sigma(bbar'^T x)|"),
             "distance": variable(("radius", "draw"), pairs[:, 1], "bounded-Lipschitz distance of the point masses"),
             "constant_printed": variable("radius", constants["printed"], "r (sigma(0) + L C_b C_x)"),
@@ -60,6 +70,30 @@ def _flow(b: Array, activation: str, time: float) -> Array:
 
     start = np.concatenate([[1.0], b])
     return scipy.integrate.solve_ivp(velocity, (0, time), start, rtol=1e-10, atol=1e-12).y[1:, -1]
+
+
+def _distance_at_end(gap: float, activation: str, time: float, rng: np.random.Generator) -> float:
+    """Mean distance of paired neurons of two systems, all moved by the gap in a and angle at the start.
+
+    The first neuron lies at the edge of a half-space, the others have small random a. At equal widths this bounds W_1.
+    """
+    a, turn = np.append(1.0, rng.uniform(-0.5, 0.5, CLOUD - 1)), np.append(0.0, rng.uniform(0, 2 * np.pi, CLOUD - 1))
+    ends = [_cloud_flow(a + move, directions(turn + move), activation, time) for move in (0.0, gap)]
+    (a, b), (other_a, other_b) = ends
+    across = b[:, 0] * other_b[:, 1] - b[:, 1] * other_b[:, 0]
+    return float(np.hypot(a - other_a, np.arctan2(across, np.sum(b * other_b, axis=1))).mean())
+
+
+def _cloud_flow(a: Array, b: Array, activation: str, time: float) -> tuple[Array, Array]:
+    def velocity(_: float, state: Array) -> Array:
+        da, db, _ = empirical_velocity(
+            state[:CLOUD], state[CLOUD:].reshape(CLOUD, 2), CORNERS, LABELS, activation=activation
+        )
+        return np.concatenate([da, db.ravel()])
+
+    start = np.concatenate([a, b.ravel()])
+    end = scipy.integrate.solve_ivp(velocity, (0, time), start, rtol=1e-10, atol=1e-12).y[:, -1]
+    return end[:CLOUD], end[CLOUD:].reshape(CLOUD, 2)
 
 
 def _pairs(r: float, rng: np.random.Generator, draws: int) -> tuple[Array, Array]:

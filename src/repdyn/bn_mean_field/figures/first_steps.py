@@ -30,7 +30,7 @@ def fig3_first_step(first_step: xr.Dataset) -> Figure:
     for color, marker, model in ((BLUE, "o", "BN"), (RED, "^", "vanilla")):
         norm = start["norm"].sel(model=model, iteration=1).transpose("radius", "neuron")
         axes[0, 0].plot(r, norm.median("neuron"), marker, color=color, label=f"{model}, median neuron")
-        band(axes[0, 0], r, norm.quantile(0.05, "neuron"), norm.quantile(0.95, "neuron"), color=color)
+        band(axes[0, 0], r, norm.quantile(0.05, "neuron").values, norm.quantile(0.95, "neuron").values, color=color)
     g, fine = float(start["gradient"].median()), np.geomspace(r[0], r[-1], 200)
     axes[0, 0].plot(fine, np.hypot(fine, step * g / fine), color=BLACK, linewidth=0.9, label="law, median $g$")
     axes[0, 0].axvline(np.sqrt(step * g), color=BLACK, linewidth=0.7, linestyle=":")

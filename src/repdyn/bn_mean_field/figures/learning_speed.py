@@ -38,7 +38,8 @@ def matched_loss(speed_ratio: xr.Dataset) -> Figure:
         for panel, name in zip(axes[0], ("ratio", "matched_ratio"), strict=True):
             panel.plot(other["iteration"], other[name], dash, color=color, label=label)
     for panel, name in zip(axes[0], ("ratio", "matched_ratio"), strict=True):
-        band(panel, drawn["iteration"], drawn[name].min("start"), drawn[name].max("start"), color=BLUE)
+        low, high = drawn[name].min("start").values, drawn[name].max("start").values
+        band(panel, drawn["iteration"].values, low, high, color=BLUE)
         panel.axhline(10, color=RED, linewidth=0.8, linestyle="--")
         panel.axvline(look, color=BLACK, linewidth=0.6, linestyle=":")
         panel.set(yscale="log", ylim=(0.1, 300), xlabel="iteration of the BN model")

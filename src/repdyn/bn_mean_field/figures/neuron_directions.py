@@ -69,7 +69,7 @@ def fig1_anisotropy(anisotropy: xr.Dataset) -> Figure:
 def directions_over_time(anisotropy: xr.Dataset, magnitudes: xr.Dataset) -> Figure:
     """Where the neurons point over time, as quantiles: both targets, and two sizes of neurons."""
     figure, axes = new(1, 3, sharey=True, height=2.4)
-    for panel, target in zip(axes[0], anisotropy["target"].values, strict=False):
+    for panel, target in zip(axes[0, :2], ("y = x1", "y = x2"), strict=True):
         for color, dash, model in zip((BLUE, RED), ("-", "--"), anisotropy["model"].values, strict=True):
             angle = anisotropy["axis_angle"].sel(model=model, target=target)
             _directions_panel(panel, angle, "neuron", color, dash, str(model))
@@ -112,7 +112,7 @@ def fig2_magnitudes(magnitudes: xr.Dataset) -> Figure:
     for color, dash, radius in zip((BLUE, PURPLE), ("-", "--"), magnitudes["radius"].values, strict=True):
         drawn = near.sel(radius=radius).isel(start=slice(1, None))
         below.plot(near["iteration"], drawn.mean("start"), dash, color=color, label=f"length {radius:g}")
-        band(below, near["iteration"], drawn.min("start"), drawn.max("start"), color=color)
+        band(below, near["iteration"].values, drawn.min("start").values, drawn.max("start").values, color=color)
         below.plot(near["iteration"], near.sel(radius=radius, start=0), ":", color=color, label="both signs")
     below.set_xlabel("iteration")
     below.set_ylabel("fraction within\n15 degrees of $x_1$")
@@ -155,7 +155,7 @@ def _compass(panel: Axes, cell: xr.Dataset) -> None:
         angle = cell["angle"].sel(radius=radius).values
         tips = length * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
         lines = np.stack([np.zeros_like(tips), tips], axis=1)
-        panel.add_collection(LineCollection(lines, colors=color, linewidths=0.7, alpha=0.6))
+        panel.add_collection(LineCollection(list(lines), colors=color, linewidths=0.7, alpha=0.6))
     panel.plot(np.cos(CIRCLE), np.sin(CIRCLE), color=BLACK, linewidth=0.4)
     _bare(panel, 1.08)
 
@@ -171,4 +171,4 @@ def _directions_panel(panel: Axes, angle: xr.DataArray, over: str, color: str, d
     angle = angle.transpose("iteration", over)
     low, middle, high = np.quantile(angle.values, (0.25, 0.5, 0.75), axis=1)
     panel.plot(angle["iteration"], middle, dash, color=color, label=label)
-    band(panel, angle["iteration"], low, high, color=color)
+    band(panel, angle["iteration"].values, low, high, color=color)

@@ -56,7 +56,7 @@ def mean_field_limit(propagation_distances: xr.Dataset) -> Figure:
 def equicontinuity_bounds(equicontinuity: xr.Dataset) -> Figure:
     """The display on equicontinuity: squared distances, corrected and printed bound; dissipation."""
     figure, axes = new(1, 3, height=2.9)
-    transported = np.flatnonzero(np.isfinite(equicontinuity["w2"]).any("later"))
+    transported = np.flatnonzero(equicontinuity["w2"].notnull().any("later"))
     for panel, k in zip(axes[0], transported[:2], strict=False):
         _bound_panel(panel, equicontinuity.isel(time=k))
         panel.set_title(f"from $t$ = {float(equicontinuity['time'][k]):.3g}")

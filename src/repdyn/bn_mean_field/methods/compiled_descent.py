@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.base.compiling import compiled
@@ -30,7 +31,7 @@ def problem_of(model: Population) -> Problem:
     return model.teacher.c, model.teacher.w, model.cov, model.root, KINDS[model.normalization]
 
 
-def first_order(model: Population, b: Array) -> Array:
+def first_order(model: Population, b: Array) -> NDArray[np.intp]:
     """Particles and teachers in the order of their whitened angles modulo pi, shape (m + J,)."""
     points = np.concatenate([b, model.teacher.w]) @ model.root
     return np.argsort(np.mod(np.arctan2(points[:, 1], points[:, 0]), np.pi))
@@ -44,6 +45,8 @@ def velocity(
     a: Array, b: Array, problem: Problem, order: Array, da: Array, db: Array
 ) -> float:  # pragma: no cover (compiled)
     """Writes the velocities of one system into `da`, `db`, renews `order` and returns the loss.
+
+    The flows of eqs. (21) and (22).
 
     Args:
         a: output weights, shape (m,).
@@ -172,6 +175,18 @@ def descend(
     """Gradient descent of one system; changes a and b, writes the recorded ones and the loss of every iteration.
 
     A run whose loss passes `limit` times its start, or overflows, stops there; what was not reached stays as it was.
+
+    Args:
+        a: output weights, shape (m,); changed.
+        b: inner weights, shape (m, 2); changed.
+        problem: the population problem, of `problem_of`.
+        order: particles and teachers by angle, shape (m + J,), of `first_order`; changed.
+        step: mean-field step h.
+        record: iterations that are recorded, increasing, shape (R,).
+        limit: factor of the first loss, at least 1, beyond which a run has diverged.
+        kept_a: recorded output weights, shape (R, m); written.
+        kept_b: recorded inner weights, shape (R, m, 2); written.
+        losses: loss of every iteration, shape (record[-1] + 1,); written.
 
     Returns:
         Iteration at which the run diverged, NaN where it did not.

@@ -45,6 +45,8 @@ def descend(
 ) -> Descent:
     """Gradient descent of one system; ends early where every threshold is reached, or diverged.
 
+    Ours: Euler steps of eqs. (21) and (22).
+
     Args:
         a: output weights, shape (m,).
         b: inner weights, shape (m, d).

@@ -51,7 +51,7 @@ class Draw:
         return manifold.normalize(self.b, self.cov)
 
     @cached_property
-    def on_omega(self) -> tuple[Array, ...]:
+    def on_omega(self) -> tuple[Array, Array, Array, Array, Array]:
         """Arguments of the flows of (a, bbar): the moments at the normalized weights, a, bbar, Sigma."""
         return *self.moments(self.bbar), self.a, self.bbar, self.cov
 
@@ -80,7 +80,17 @@ class Draw:
 def random_draw(
     samples: int, dimension: int, width: int, radii: tuple[float, ...], generator: np.random.Generator
 ) -> Draw:
-    """Log-normal inputs, mixed and centered; a noisy target; unit weights in random directions."""
+    """Log-normal inputs, mixed and centered; a noisy target; unit weights in random directions.
+
+    Ours: random draws for the audit.
+
+    Args:
+        samples: number of inputs N.
+        dimension: their dimension d.
+        width: number of neurons m.
+        radii: lengths of the inner weights that eq. (7) is tried at.
+        generator: source of the draws.
+    """
     mixing = np.eye(dimension) + generator.standard_normal((dimension, dimension)) / 2
     x = np.exp(generator.standard_normal((samples, dimension)) / 2) @ mixing
     x = x - x.mean(axis=0)
@@ -92,16 +102,25 @@ def random_draw(
 def autograd_flow(x: Array, y: Array, a: Array, b: Array, normalize: Layer) -> Velocity:
     """-dL/da and -dL/db of the ReLU network of eq. (1), half the mean squared error, by torch.
 
-    `normalize` is what b^T x, shape (N, m), goes through before the ReLU.
+    Args:
+        x: inputs, shape (N, d).
+        y: targets, shape (N,).
+        a: output weights, shape (m,).
+        b: inner weights, shape (m, d).
+        normalize: what b^T x, shape (N, m), goes through before the ReLU.
     """
-    a, b = (torch.tensor(value, requires_grad=True) for value in (a, b))
-    hidden = torch.relu(normalize(torch.tensor(x) @ b.T))
-    (((hidden @ a / len(a) - torch.tensor(y)) ** 2).mean() / 2).backward()
-    return -a.grad.numpy(), -b.grad.numpy()
+    outer, inner = (torch.tensor(value, requires_grad=True) for value in (a, b))
+    hidden = torch.relu(normalize(torch.tensor(x) @ inner.T))
+    loss = ((hidden @ outer / len(outer) - torch.tensor(y)) ** 2).mean() / 2
+    da, db = torch.autograd.grad(loss, (outer, inner))
+    return -da.numpy(), -db.numpy()
 
 
 def batch_norm(z: torch.Tensor, eps: float = NO_EPS) -> torch.Tensor:
-    """Torch's batch normalization in training mode."""
+    """Torch's batch normalization in training mode.
+
+    What eq. (3) says in closed form.
+    """
     return torch.nn.BatchNorm1d(z.shape[1], eps=eps, affine=False, dtype=torch.float64).train()(z)
 
 
@@ -140,7 +159,10 @@ def kept_length(draw: Draw) -> Errors:
 
 
 def radial_fraction(b: Array, db: Array) -> Array:
-    """|b^T b'| / (|b| |b'|) of every neuron, shape (m,)."""
+    """|b^T b'| / (|b| |b'|) of every neuron, shape (m,).
+
+    It is 0 where the flow (6) keeps lengths.
+    """
     return np.abs(np.sum(b * db, axis=1)) / (np.linalg.norm(b, axis=1) * np.linalg.norm(db, axis=1))
 
 
@@ -230,12 +252,18 @@ def longer_neuron_of_vanilla(draw: Draw) -> Errors:
 
 
 def direction_of_longer_neuron_of_bn(draw: Draw) -> Errors:
-    """The direction of b2 = c b1 turns 1/c^2 as fast with BN; the control is the vanilla model's 1/c."""
+    """The direction of b2 = c b1 turns 1/c^2 as fast with BN; the control is the vanilla model's 1/c.
+
+    Section 4.2.
+    """
     return _direction(_proportional(draw, batch_norm), SCALE**2, SCALE)
 
 
 def direction_of_longer_neuron_of_vanilla(draw: Draw) -> Errors:
-    """It turns 1/c as fast without BN; the control has directions that do not see the length."""
+    """It turns 1/c as fast without BN; the control has directions that do not see the length.
+
+    Section 4.2.
+    """
     return _direction(_proportional(draw, IDENTITY), SCALE, 1.0)
 
 

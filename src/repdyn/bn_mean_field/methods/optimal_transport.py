@@ -46,7 +46,13 @@ def wasserstein2(measure1: Measure, measure2: Measure, cov: ArrayLike, metric: s
 
 
 def squared_cost(measure1: Measure, measure2: Measure, cov: ArrayLike, metric: str = "manifold") -> Array:
-    """Squared distances of all pairs; arguments as in `wasserstein2`.
+    """Squared distances of all pairs, the cost of eq. (16).
+
+    Args:
+        measure1: output weights (m,) and inner weights (m, d).
+        measure2: output weights (n,) and inner weights (n, d).
+        cov: covariance Sigma, shape (d, d).
+        metric: "manifold", the distance of M, or "chord", the Euclidean one of (a, bbar).
 
     Returns:
         Costs, shape (m, n).
@@ -62,7 +68,13 @@ def squared_cost(measure1: Measure, measure2: Measure, cov: ArrayLike, metric: s
 def coupled_distance(measure1: Measure, measure2: Measure, cov: ArrayLike, metric: str = "manifold") -> float:
     """Root mean square distance of equally numbered particles: the coupling in the proof of Theorem 4.
 
-    An upper bound of `wasserstein2`; arguments as there, with as many particles in both systems.
+    An upper bound of `wasserstein2`, for as many particles in both systems.
+
+    Args:
+        measure1: output weights (m,) and inner weights (m, d).
+        measure2: output weights (m,) and inner weights (m, d).
+        cov: covariance Sigma, shape (d, d).
+        metric: "manifold", the distance of M, or "chord", the Euclidean one of (a, bbar).
     """
     if np.shape(measure1[0]) != np.shape(measure2[0]):
         raise ValueError(f"m is {np.shape(measure1[0])} and {np.shape(measure2[0])}; a coupling needs equal m")

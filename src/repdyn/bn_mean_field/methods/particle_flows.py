@@ -4,12 +4,12 @@ Times and steps are mean-field ones: the flow is eq. (21) with BN, eq. (22) with
 descent b <- b + h b' is gradient descent on the parameters with learning rate h m. Ma and Ying, section 4.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.base.checks import finite, positive
@@ -52,6 +52,8 @@ def gradient_flow(
 
     The ReLU velocity is C^1 with kinks, so the order degrades near 1e-10: do not expect more digits.
 
+    Eqs. (10), (14), (21) and (22).
+
     Args:
         a: output weights at times[0], shape (m,).
         b: inner weights, shape (m, d).
@@ -85,9 +87,11 @@ def gradient_descent(
     model: Population,
     step: ArrayLike,
     *,
-    record: Sequence[int],
+    record: ArrayLike,
 ) -> Trajectory:
     """Gradient descent, all members of a batch (seeds, steps, scales) at once and independent of each other.
+
+    Ours: Euler steps of eqs. (21) and (22).
 
     Args:
         a: output weights, shape (..., m).
@@ -100,15 +104,18 @@ def gradient_descent(
         The trajectory; members whose loss passes 1e8 times its start, or overflows, are frozen at NaN.
     """
     a, b = checks.particles(a, b, len(model.cov))
-    record = _increasing(record).astype(int)
+    recorded = _increasing(record).astype(int)
     h = np.broadcast_to(finite(step, "step"), a.shape[:-1])
-    if (h <= 0).any() or record[0] < 0:
-        raise ValueError(f"step is {h.min():.3g}, first record {record[0]}; expected step > 0, record >= 0")
-    return (_compiled_descent if compiled.is_planar(model) else _array_descent)(a, b, model, h, record)
+    if (h <= 0).any() or recorded[0] < 0:
+        raise ValueError(f"step is {h.min():.3g}, first record {recorded[0]}; expected step > 0, record >= 0")
+    return (_compiled_descent if compiled.is_planar(model) else _array_descent)(a, b, model, h, recorded)
 
 
 def velocities_along(a: Array, b: Array, model: Population) -> tuple[Array, Array, Array]:
-    """Velocities of a and b and loss at all frames, the first axis, of one system: one by one, to save memory."""
+    """Velocities of a and b and loss at all frames, the first axis, of one system: one by one, to save memory.
+
+    Eqs. (21) and (22).
+    """
     frames = [model.velocity(*frame) for frame in zip(a, b, strict=True)]
     da, db, loss = (np.stack(part) for part in zip(*frames, strict=True))
     return da, db, loss
@@ -116,6 +123,15 @@ def velocities_along(a: Array, b: Array, model: Population) -> tuple[Array, Arra
 
 def descent_losses(a: ArrayLike, b: ArrayLike, model: Population, step: float, iterations: int) -> Array:
     """Loss at every iteration of `gradient_descent` of one system in two dimensions with ReLU.
+
+    Ours: Euler steps of eqs. (21) and (22).
+
+    Args:
+        a: output weights at the start, shape (m,).
+        b: inner weights at the start, shape (m, 2).
+        model: the population problem.
+        step: mean-field step h.
+        iterations: number of steps.
 
     Returns:
         Losses, shape (iterations + 1,); infinite from the iteration on at which a run diverged.
@@ -125,7 +141,7 @@ def descent_losses(a: ArrayLike, b: ArrayLike, model: Population, step: float, i
     return np.where(np.isnan(losses), np.inf, losses)
 
 
-def _compiled_descent(a: Array, b: Array, model: Population, h: Array, record: Array) -> Trajectory:
+def _compiled_descent(a: Array, b: Array, model: Population, h: Array, record: NDArray[np.intp]) -> Trajectory:
     """Member by member in compiled code: two dimensions and ReLU."""
     shape = (len(record), *a.shape)
     kept_a, kept_b, loss = np.full(shape, np.nan), np.full((*shape, 2), np.nan), np.full(shape[:-1], np.nan)
@@ -137,7 +153,9 @@ def _compiled_descent(a: Array, b: Array, model: Population, h: Array, record: A
     return Trajectory(record.astype(float), kept_a, kept_b, loss, diverged)
 
 
-def _descent(a: Array, b: Array, model: Population, step: Array, record: Array) -> tuple[Array, Array, Array, float]:
+def _descent(
+    a: Array, b: Array, model: Population, step: Array, record: NDArray[np.intp]
+) -> tuple[Array, Array, Array, float]:
     """Recorded a and b of one system, its loss at every iteration, NaN from a divergence on, and when that was."""
     shapes = (len(record), *a.shape), (len(record), *b.shape), (record[-1] + 1,)
     frames = [np.full(shape, np.nan) for shape in shapes]
@@ -145,9 +163,10 @@ def _descent(a: Array, b: Array, model: Population, step: Array, record: Array) 
     return *frames, compiled.descend(*start, float(step), record, DIVERGED, *frames)
 
 
-def _array_descent(a: Array, b: Array, model: Population, h: Array, record: Array) -> Trajectory:
+def _array_descent(a: Array, b: Array, model: Population, h: Array, record: NDArray[np.intp]) -> Trajectory:
     """All members in one array: any dimension and activation."""
-    frames, diverged, limit = [], np.full(a.shape[:-1], np.nan), None
+    frames: list[tuple[Array, Array, Array]] = []
+    diverged, limit = np.full(a.shape[:-1], np.nan), None
     for iteration in range(record[-1] + 1):
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             da, db, loss = model.velocity(a, b)
@@ -160,7 +179,8 @@ def _array_descent(a: Array, b: Array, model: Population, h: Array, record: Arra
             frames.append((a, b, loss))
         with np.errstate(over="ignore", invalid="ignore"):
             a, b = a + h[..., None] * da, b + h[..., None, None] * db
-    return Trajectory(record.astype(float), *(np.stack(part) for part in zip(*frames, strict=True)), diverged)
+    kept_a, kept_b, losses = (np.stack(part) for part in zip(*frames, strict=True))
+    return Trajectory(record.astype(float), kept_a, kept_b, losses, diverged)
 
 
 def _increasing(values: ArrayLike) -> Array:
@@ -170,7 +190,7 @@ def _increasing(values: ArrayLike) -> Array:
     return array
 
 
-def _like(mask: Array, value: Array) -> Array:
+def _like(mask: NDArray[np.bool_], value: Array) -> NDArray[np.bool_]:
     return mask.reshape(mask.shape + (1,) * (value.ndim - mask.ndim))
 
 

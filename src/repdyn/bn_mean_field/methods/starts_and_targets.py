@@ -27,6 +27,12 @@ def linear(axis: int, slope: float = 1.0) -> Teacher:
     return Teacher(slope * np.array([1.0, -1.0]), np.stack([w, -w]))
 
 
+def linear_along(degrees: float) -> Teacher:
+    """The target y = w^T x, w the unit vector at an angle to the x1 axis."""
+    w = directions(np.radians(degrees))
+    return Teacher(np.array([1.0, -1.0]), np.stack([w, -w]))
+
+
 def ring(count: int, norm: float = 2.0) -> Teacher:
     """Up to three teacher neurons of alternating sign, 110 degrees apart, all of Sigma-norm `norm`."""
     angles = np.radians(40.0 + 110.0 * np.arange(count))

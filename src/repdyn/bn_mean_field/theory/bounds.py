@@ -46,7 +46,14 @@ def exit_time(r: ArrayLike, r0: float, A: float, B: float) -> Array:
 
 
 def exit_time_by_stages(stages: int, r0: float, A: float, B: float) -> float:
-    """Partial sum of eq. (19): sum_{i=1}^{stages} r0 / (A + B (i + 1) r0) bounds t at r = (stages + 1) r0."""
+    """Partial sum of eq. (19): sum_{i=1}^{stages} r0 / (A + B (i + 1) r0) bounds t at r = (stages + 1) r0.
+
+    Args:
+        stages: number of terms, at least 1.
+        r0: radius of the initial support, units of a.
+        A: constant of `growth_constants`.
+        B: constant of `growth_constants`.
+    """
     if stages != int(stages) or stages < 1:
         raise refuse("stages", repr(stages), "a whole number of 1 or more")
     radii, A, B = _arguments(r0 * np.arange(2, int(stages) + 2), r0, A, B)
@@ -55,7 +62,16 @@ def exit_time_by_stages(stages: int, r0: float, A: float, B: float) -> float:
 
 def exit_time_by_gronwall(r: ArrayLike, r0: float, A: float, B: float) -> Array:
     """The sharper bound log((A + B r)/(A + B r0)) / B from Gronwall's lemma (not in the paper).
-    At B = 0 the bound is its limit (r - r0)/A; arguments as in `exit_time`.
+
+    At B = 0 the bound is its limit (r - r0)/A.
+
+    Ours: a sharper form of (18).
+
+    Args:
+        r: radii > r0, any shape.
+        r0: radius of the initial support, units of a.
+        A: constant of `growth_constants`.
+        B: constant of `growth_constants`.
     """
     r, A, B = _arguments(r, r0, A, B)
     return np.log1p(B * (r - r0) / (A + B * r0)) / B if B > 0 else (r - r0) / A
@@ -78,13 +94,19 @@ def equicontinuity_bound(losses: ArrayLike, times: ArrayLike) -> Array:
 
 
 def equicontinuity_bound_as_printed(losses: ArrayLike, times: ArrayLike) -> Array:
-    """The last line of that display as printed: (t' - t) L(t'); arguments as above."""
+    """The last line of that display as printed: (t' - t) L(t'); arguments as above.
+
+    From the proof of Theorem 4.
+    """
     L, t = _loss_curve(losses, times)
     return lags(t) * L[None, :]
 
 
 def lags(times: Array) -> Array:
-    """Differences t' - t of all pairs of times t < t', row t, column t', NaN elsewhere."""
+    """Differences t' - t of all pairs of times t < t', row t, column t', NaN elsewhere.
+
+    Ours: the factor of the bounds in the proof of Theorem 4.
+    """
     later = times[None, :] - times[:, None]
     return np.where(later > 0, later, np.nan)
 
@@ -137,6 +159,8 @@ def critical_radius(gradient_norm: ArrayLike, step: ArrayLike) -> Array:
 
 def effective_angular_rate(step: ArrayLike, radius: ArrayLike) -> Array:
     """Step of the direction, h / r^2: what the norm of a batch-normalized neuron does to its learning rate.
+
+    Ours: the law behind Section 4.3.
 
     Args:
         step: mean-field step h.

@@ -15,7 +15,10 @@ CENTERED = 1e-10  # in units of the standard deviation: a subtracted sample mean
 
 
 def covariance(cov: ArrayLike) -> Array:
-    """A symmetric positive definite matrix (Assumption 1), shape (d, d)."""
+    """A symmetric positive definite matrix (Assumption 1), shape (d, d).
+
+    Ours: a check of arguments.
+    """
     sigma = finite(cov, "cov")
     if sigma.ndim != 2 or sigma.shape[0] != sigma.shape[1] or sigma.size == 0:
         raise ValueError(f"cov has shape {sigma.shape}; expected a square matrix (d, d)")
@@ -32,7 +35,10 @@ def covariance(cov: ArrayLike) -> Array:
 
 
 def vectors(b: ArrayLike, dimension: int, name: str = "b") -> Array:
-    """Nonzero vectors, shape (..., m, d) with m >= 1."""
+    """Nonzero vectors, shape (..., m, d) with m >= 1.
+
+    Ours: a check of arguments.
+    """
     array = finite(b, name)
     if array.ndim < 2 or array.shape[-1] != dimension:
         raise ValueError(
@@ -46,7 +52,10 @@ def vectors(b: ArrayLike, dimension: int, name: str = "b") -> Array:
 
 
 def particles(a: ArrayLike, b: ArrayLike, dimension: int) -> tuple[Array, Array]:
-    """Output weights (..., m) and inner weights (..., m, d) of equal m."""
+    """Output weights (..., m) and inner weights (..., m, d) of equal m.
+
+    Ours: a check of arguments.
+    """
     outer, inner = finite(a, "a"), vectors(b, dimension)
     if outer.shape != inner.shape[:-1]:
         raise ValueError(f"a has shape {outer.shape} but b has {inner.shape}; expected (..., m) and (..., m, d)")
@@ -54,7 +63,10 @@ def particles(a: ArrayLike, b: ArrayLike, dimension: int) -> tuple[Array, Array]
 
 
 def on_omega(b: ArrayLike, cov: Array) -> Array:
-    """Points of Omega = {b : b^T Sigma b = 1}, shape (..., m, d)."""
+    """Points of Omega = {b : b^T Sigma b = 1}, shape (..., m, d).
+
+    Ours: a check of arguments.
+    """
     array = vectors(b, cov.shape[0])
     off = np.abs(np.sqrt(np.einsum("...i,ij,...j->...", array, cov, array)) - 1.0).max()
     if off > ON_OMEGA:
@@ -63,7 +75,10 @@ def on_omega(b: ArrayLike, cov: Array) -> Array:
 
 
 def data(x: ArrayLike, y: ArrayLike, *, centered: bool) -> tuple[Array, Array]:
-    """Inputs (N, d) and targets (N,), N >= 2; with `centered` the inputs' mean must vanish (Assumption 1)."""
+    """Inputs (N, d) and targets (N,), N >= 2; with `centered` the inputs' mean must vanish (Assumption 1).
+
+    Ours: a check of arguments.
+    """
     inputs, targets = finite(x, "x"), finite(y, "y")
     if inputs.ndim != 2 or targets.shape != inputs.shape[:1] or len(inputs) < 2:
         raise ValueError(f"x has shape {inputs.shape}, y {targets.shape}; expected (N, d) and (N,) with N >= 2")

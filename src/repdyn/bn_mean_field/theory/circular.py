@@ -19,6 +19,8 @@ from repdyn.base.checks import finite
 def circular_kernel(difference: ArrayLike) -> tuple[Array, Array]:
     r"""kappa(D) = (sin|D| + (pi - |D|) cos D)/(2 pi) and kappa'(D) = -(pi - |D|) sin(D)/(2 pi).
 
+    Ours: the kernel of `relu_kernel` over the angle, in two dimensions.
+
     Args:
         difference: angles D, any shape, radians; wrapped to (-pi, pi].
 
@@ -33,6 +35,8 @@ def circular_kernel(difference: ArrayLike) -> tuple[Array, Array]:
 
 def circular_kernel_sums(angle_targets: ArrayLike, angle_sources: ArrayLike, weights: ArrayLike) -> tuple[Array, Array]:
     r"""E(psi) = sum_j w_j kappa(psi - psi_j) and E'(psi) at all targets in O((m + n) log n).
+
+    Ours: a fast way to the field of (21) in two dimensions.
 
     Args:
         angle_targets: psi, shape (m,), radians.
@@ -66,6 +70,8 @@ def planar_field(points: Array, weights: Array) -> tuple[Array, Array]:
     r"""E and E' of charges w_j at the directions of `points`, at those same points; batched, O(n log n).
 
     The inner loop of every two-dimensional run: no check, no search, no trigonometric call but arctan2.
+
+    Ours: a fast way to the field of (21) in two dimensions.
 
     Args:
         points: whitened weights Sigma^{1/2} b, shape (..., n, 2), nonzero; only directions matter.

@@ -22,6 +22,14 @@ def bn_flow(force: Array, moment: Array, a: Array, b: Array, cov: Array, scale: 
     r"""Gradient flow of the BN model, eq. (6) with its signs restored; eqs. (10), (21) at scale 1.
 
     a' = -force, b' = -a (I - Sigma b b^T / ||b||_Sigma^2) moment / ||b||_Sigma.
+
+    Args:
+        force: E l'(f, y) sigma(v_k^T x), shape (..., m).
+        moment: E l'(f, y) sigma'(v_k^T x) x, shape (..., m, d).
+        a: output weights, shape (..., m).
+        b: inner weights, nonzero, shape (..., m, d).
+        cov: covariance Sigma, shape (d, d).
+        scale: 1/m in the paper's parameter time, 1 in its mean-field time.
     """
     return bn_flow_of_norm(force, moment, a, b, cov, unchecked_norm(b, cov), scale)
 
@@ -29,13 +37,34 @@ def bn_flow(force: Array, moment: Array, a: Array, b: Array, cov: Array, scale: 
 def bn_flow_of_norm(
     force: Array, moment: Array, a: Array, b: Array, cov: Array, norm: Array, scale: float = 1.0
 ) -> Velocity:
-    """`bn_flow` for a given normalizer: sqrt(b^T Sigma b), or sqrt(b^T Sigma b + eps) in libraries."""
+    """`bn_flow` for a given normalizer: sqrt(b^T Sigma b), or sqrt(b^T Sigma b + eps) in libraries.
+
+    Eq. (6) corrected; with eps ours, for comparison with libraries.
+
+    Args:
+        force: E l'(f, y) sigma(v_k^T x), shape (..., m).
+        moment: E l'(f, y) sigma'(v_k^T x) x, shape (..., m, d).
+        a: output weights, shape (..., m).
+        b: inner weights, nonzero, shape (..., m, d).
+        cov: covariance Sigma, shape (d, d).
+        norm: the normalizer, shape (..., m), units of the pre-activation.
+        scale: 1/m in the paper's parameter time, 1 in its mean-field time.
+    """
     radial = np.sum(b * moment, axis=-1) / norm**2
     return -scale * force, -scale * (a / norm)[..., None] * (moment - radial[..., None] * (b @ cov))
 
 
 def bn_flow_as_printed(force: Array, moment: Array, a: Array, b: Array, cov: Array, scale: float = 1.0) -> Velocity:
-    """Eq. (6) as printed: both right-hand sides lack the minus of -dL/da_k, -dL/db_k beside them."""
+    """Eq. (6) as printed: both right-hand sides lack the minus of -dL/da_k, -dL/db_k beside them.
+
+    Args:
+        force: E l'(f, y) sigma(v_k^T x), shape (..., m).
+        moment: E l'(f, y) sigma'(v_k^T x) x, shape (..., m, d).
+        a: output weights, shape (..., m).
+        b: inner weights, nonzero, shape (..., m, d).
+        cov: covariance Sigma, shape (d, d).
+        scale: 1/m in the paper's parameter time, 1 in its mean-field time.
+    """
     da, db = bn_flow(force, moment, a, b, cov, scale)
     return -da, -db
 
@@ -48,7 +77,14 @@ def normalized_flow(
     Corrects eq. (7) in the sign of a' and for ||b|| = r: the printed factor needs r = 1, so that the norm,
     free in the function, is not free in the dynamics.
 
-    `radius` is r, the Euclidean length of the unnormalized weights, scalar or shape (m,).
+    Args:
+        force: E l'(f, y) sigma(v_k^T x), shape (..., m).
+        moment: E l'(f, y) sigma'(v_k^T x) x, shape (..., m, d).
+        a: output weights, shape (..., m).
+        bbar: normalized inner weights, points of Omega, shape (..., m, d).
+        cov: covariance Sigma, shape (d, d).
+        scale: 1/m in the paper's parameter time, 1 in its mean-field time.
+        radius: r, Euclidean length of the unnormalized weights, scalar or shape (m,).
     """
     rate = scale * a / np.asarray(radius) ** 2
     return -scale * force, -rate[..., None] * unchecked_gradient(moment, bbar, cov)
@@ -57,18 +93,41 @@ def normalized_flow(
 def normalized_flow_as_printed(
     force: Array, moment: Array, a: Array, bbar: Array, cov: Array, scale: float = 1.0
 ) -> Velocity:
-    """Eq. (7) as printed: no minus in the a-line, no r."""
+    """Eq. (7) as printed: no minus in the a-line, no r.
+
+    Args:
+        force: E l'(f, y) sigma(v_k^T x), shape (..., m).
+        moment: E l'(f, y) sigma'(v_k^T x) x, shape (..., m, d).
+        a: output weights, shape (..., m).
+        bbar: normalized inner weights, points of Omega, shape (..., m, d).
+        cov: covariance Sigma, shape (d, d).
+        scale: 1/m in the paper's parameter time, 1 in its mean-field time.
+    """
     da, db = normalized_flow(force, moment, a, bbar, cov, scale)
     return -da, db
 
 
 def vanilla_flow(force: Array, moment: Array, a: Array, scale: float = 1.0) -> Velocity:
-    """Gradient flow without BN, eq. (8) with the sign of its a-line restored; eq. (22) at scale 1."""
+    """Gradient flow without BN, eq. (8) with the sign of its a-line restored; eq. (22) at scale 1.
+
+    Args:
+        force: E l'(f, y) sigma(v_k^T x), shape (..., m).
+        moment: E l'(f, y) sigma'(v_k^T x) x, shape (..., m, d).
+        a: output weights, shape (..., m).
+        scale: 1/m in the paper's parameter time, 1 in its mean-field time.
+    """
     return -scale * force, -scale * a[..., None] * moment
 
 
 def vanilla_flow_as_printed(force: Array, moment: Array, a: Array, scale: float = 1.0) -> Velocity:
-    """Eq. (8) as printed: no minus in the a-line."""
+    """Eq. (8) as printed: no minus in the a-line.
+
+    Args:
+        force: E l'(f, y) sigma(v_k^T x), shape (..., m).
+        moment: E l'(f, y) sigma'(v_k^T x) x, shape (..., m, d).
+        a: output weights, shape (..., m).
+        scale: 1/m in the paper's parameter time, 1 in its mean-field time.
+    """
     da, db = vanilla_flow(force, moment, a, scale)
     return -da, db
 
@@ -78,6 +137,14 @@ def manifold_gradient(force: Array, moment: Array, a: Array, bbar: Array, cov: A
 
     Corrects Theorem 2, whose statement gives minus the gradient in both lines; its 1/m is right, the proof
     drops it.
+
+    Args:
+        force: E l'(f, y) sigma(v_k^T x), shape (..., m).
+        moment: E l'(f, y) sigma'(v_k^T x) x, shape (..., m, d).
+        a: output weights, shape (..., m).
+        bbar: normalized inner weights, points of Omega, shape (..., m, d).
+        cov: covariance Sigma, shape (d, d).
+        scale: 1/m in the paper's parameter time, 1 in its mean-field time.
     """
     da, db = normalized_flow(force, moment, a, bbar, cov, scale)
     return -da, -db
@@ -86,7 +153,16 @@ def manifold_gradient(force: Array, moment: Array, a: Array, bbar: Array, cov: A
 def manifold_gradient_as_printed(
     force: Array, moment: Array, a: Array, bbar: Array, cov: Array, scale: float = 1.0
 ) -> Velocity:
-    """Statement of Theorem 2 as printed: a minus in front of both lines of a gradient."""
+    """Statement of Theorem 2 as printed: a minus in front of both lines of a gradient.
+
+    Args:
+        force: E l'(f, y) sigma(v_k^T x), shape (..., m).
+        moment: E l'(f, y) sigma'(v_k^T x) x, shape (..., m, d).
+        a: output weights, shape (..., m).
+        bbar: normalized inner weights, points of Omega, shape (..., m, d).
+        cov: covariance Sigma, shape (d, d).
+        scale: 1/m in the paper's parameter time, 1 in its mean-field time.
+    """
     return normalized_flow(force, moment, a, bbar, cov, scale)
 
 

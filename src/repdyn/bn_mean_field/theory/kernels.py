@@ -22,6 +22,8 @@ PAIRS_PER_BLOCK = 2_000_000  # 16 MB per temporary: the m x n kernel is never he
 def relu_kernel(u: ArrayLike, v: ArrayLike, cov: ArrayLike) -> Array:
     r"""E relu(u^T x) relu(v^T x) = ||u|| ||v|| (sin theta + (pi - theta) cos theta) / (2 pi), Sigma-norms.
 
+    Ours: the integrals of (21) and (22) for Gaussian inputs, which the paper does not take.
+
     Args:
         u: first weights, shape (..., m, d).
         v: second weights, shape (..., n, d).
@@ -42,7 +44,15 @@ def relu_kernel_grad(u: ArrayLike, v: ArrayLike, weights: ArrayLike, cov: ArrayL
 
     One source contributes Sigma [||v||_Sigma sin(theta) ubar + (pi - theta) v] / (2 pi).
 
-    Arguments as in `potential`, whose gradient this is.
+    The gradient of `potential`.
+
+    Ours: (21) and (22) for Gaussian inputs.
+
+    Args:
+        u: points, shape (..., m, d).
+        v: sources, shape (..., n, d).
+        weights: source weights w, shape (..., n).
+        cov: covariance Sigma, shape (d, d).
     """
     return potential(u, v, weights, cov)[1]
 
@@ -67,6 +77,8 @@ def potential(
 ) -> tuple[Array, Array]:
     r"""The potential F(u) = sum_j w_j k(u, v_j) = E residual sigma(u^T x) and its gradient, block by block.
 
+    Ours: the force and the moment of (21) and (22) for Gaussian inputs.
+
     Args:
         u: points, shape (..., m, d).
         v: sources, shape (..., n, d).
@@ -83,7 +95,17 @@ def potential(
 
 
 def unchecked_potential(u: Array, v: Array, weights: Array, cov: Array, activation: str) -> tuple[Array, Array]:
-    """`potential` without its input checks, for loops that checked once."""
+    """`potential` without its input checks, for loops that checked once.
+
+    Ours: (21) and (22) for Gaussian inputs.
+
+    Args:
+        u: points, shape (..., m, d).
+        v: sources, shape (..., n, d).
+        weights: source weights w, shape (..., n).
+        cov: covariance Sigma, shape (d, d).
+        activation: "relu" or "erf".
+    """
     form = _relu_potential if one_of(activation, ACTIVATIONS, "activation") == "relu" else _erf_potential
     rows = max(1, PAIRS_PER_BLOCK // max(1, v[..., 0].size))
     blocks = [form(u[..., i : i + rows, :], v, weights, cov) for i in range(0, u.shape[-2], rows)]

@@ -33,7 +33,10 @@ def sigma_norm(b: ArrayLike, cov: ArrayLike) -> Array:
 
 
 def unchecked_norm(b: Array, cov: Array) -> Array:
-    """`sigma_norm` without its input checks, for loops that checked once."""
+    """`sigma_norm` without its input checks, for loops that checked once.
+
+    The norm of eq. (3).
+    """
     return np.sqrt(np.sum(b @ cov * b, axis=-1))
 
 
@@ -92,6 +95,8 @@ def round_metric(b: ArrayLike) -> Array:
     Equals G_b on tangent vectors of Omega (not in the paper): for tangent alpha, A beta = alpha has
     the solution beta = P w with w = (I - u u^T) alpha, so alpha^T A^+ alpha = alpha^T w = |w|^2.
 
+    Ours: another form of the metric of Section 2.2.
+
     Returns:
         Matrices, shape (..., m, d, d).
     """
@@ -115,7 +120,10 @@ def riemannian_gradient(grad: ArrayLike, b: ArrayLike, cov: ArrayLike) -> Array:
 
 
 def unchecked_gradient(grad: Array, b: Array, cov: Array) -> Array:
-    """`riemannian_gradient` without its input checks, for loops that checked once."""
+    """`riemannian_gradient` without its input checks, for loops that checked once.
+
+    As in Theorem 2.
+    """
     tangent = grad - (b @ cov) * np.sum(b * grad, axis=-1, keepdims=True)
     tangent = tangent - b * np.sum((b @ cov) * tangent, axis=-1, keepdims=True)
     return np.sum(b**2, axis=-1, keepdims=True) * tangent
@@ -131,6 +139,8 @@ def smallest_metric_eigenvalue(b: ArrayLike, cov: ArrayLike) -> Array:
     r"""Smallest eigenvalue of ||b||^2 G_b on T_b Omega: cos^2 of the angle between b and Sigma b.
 
     All other eigenvalues are 1 (not in the paper, which proves positivity only).
+
+    Ours: how positive the metric of Proposition 1 is.
 
     Returns:
         Eigenvalues in (0, 1], shape (..., m).
@@ -162,6 +172,8 @@ def kantorovich_bound(condition_number: ArrayLike) -> Array:
 
 def angle(b1: ArrayLike, b2: ArrayLike) -> Array:
     """Angle between rows, 2 arctan2(|u1 - u2|, |u1 + u2|), accurate also at 0 and pi.
+
+    Ours: distances on M are angles, see `round_metric`.
 
     Args:
         b1: vectors, shape (m, d).

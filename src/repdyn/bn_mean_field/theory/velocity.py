@@ -7,6 +7,7 @@ dimensions with ReLU take the O(m log m) field, everything else blocked pairs. M
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -126,7 +127,7 @@ def mean_field_velocity(
     Returns:
         Velocities of a and b, and the loss, shapes (..., m), (..., m, d), (...).
     """
-    model = Population(teacher, cov, normalization, activation)
+    model = Population(teacher, np.asarray(cov), normalization, activation)
     a, b = checks.particles(a, b, len(model.cov))
     if normalization == "manifold":
         checks.on_omega(b, model.cov)
@@ -179,11 +180,20 @@ def empirical_velocity(
 
 
 def minibatch_velocity(
-    a: ArrayLike, b: ArrayLike, x: ArrayLike, y: ArrayLike, **options: str | float
+    a: ArrayLike, b: ArrayLike, x: ArrayLike, y: ArrayLike, **options: Any
 ) -> tuple[Array, Array, float]:
     """Velocity from one batch normalized by its own mean and biased variance, as BatchNorm1d does.
 
-    Arguments, options and what is returned are those of `empirical_velocity`; the inputs may have any mean.
+    What is returned is that of `empirical_velocity`; the inputs may have any mean.
+
+    Ours: the paper's eq. (3) normalizes by the covariance of all data.
+
+    Args:
+        a: output weights, shape (m,).
+        b: inner weights, shape (m, d).
+        x: inputs of the batch, shape (N, d), any mean.
+        y: targets, shape (N,).
+        **options: further options of `empirical_velocity`.
     """
     x = finite(x, "x")
     return empirical_velocity(a, b, x - x.mean(axis=0), y, **options)
@@ -191,6 +201,8 @@ def minibatch_velocity(
 
 def batch_velocities(a: Array, b: Array, x: Array, y: Array) -> Array:
     """b-velocities in mean-field time of `minibatch_velocity` for many batches at once: ReLU, squared loss, eps = 0.
+
+    Ours: the paper's eq. (3) normalizes by the covariance of all data.
 
     Args:
         a: output weights, shape (m,).
@@ -231,7 +243,7 @@ def _activate(z: Array, activation: str) -> tuple[Array, Array]:
     return erf(z), 2 / np.sqrt(np.pi) * np.exp(-(z**2))
 
 
-def _risk(f: Array, y: Array, loss: str) -> tuple[Array, Array]:
+def _risk(f: Array, y: Array, loss: str) -> tuple[np.floating, Array]:
     if one_of(loss, LOSSES, "loss") == "squared":
         return np.mean((f - y) ** 2) / 2, f - y
     if not np.isin(y, (-1.0, 1.0)).all():

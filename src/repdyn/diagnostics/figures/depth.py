@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -41,7 +43,7 @@ def draw_depth(profile: xr.Dataset) -> Figure:
             _collapse_panel(flat[4], profile)
             _sector_panel(flat[5], profile)
         for panel in flat:
-            name_layers(panel, profile["layer"].values)
+            name_layers(panel, profile["layer"].values.tolist())
         for panel in flat[:-2]:
             panel.set_xticklabels([])
         figure.legend(*flat[2].get_legend_handles_labels(), loc="outside lower center", ncols=2)
@@ -51,7 +53,7 @@ def draw_depth(profile: xr.Dataset) -> Figure:
 
 def _angle_panel(panel: Axes, data: xr.Dataset) -> None:
     for label, color, dash, moment in moments(data):
-        degrees = np.degrees(moment["angle"])
+        degrees = cast("xr.DataArray", np.degrees(moment["angle"]))
         middle, low, high = (degrees.sel(quantile=q) for q in (0.5, 0.05, 0.95))
         band(panel, np.arange(low.sizes["layer"]), over_seeds(low).values, over_seeds(high).values, color=color)
         line(panel, middle, label, color, dash)

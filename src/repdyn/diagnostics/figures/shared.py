@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import xarray as xr
@@ -12,8 +13,10 @@ from matplotlib.ticker import NullLocator
 from repdyn.base.figures import BLACK, BLUE, ORANGE, SKY, band
 
 MOST_TICKS = 16
-THEORY = {"color": BLACK, "linewidth": 0.9, "linestyle": (0, (4, 2))}
-SHADE = {"color": SKY, "alpha": 0.25, "linewidth": 0}
+THEORY: dict[str, Any] = {"color": BLACK, "linewidth": 0.9, "linestyle": (0, (4, 2))}
+SHADE: dict[str, Any] = {"color": SKY, "alpha": 0.25, "linewidth": 0}
+
+Measured = TypeVar("Measured", xr.DataArray, xr.Dataset)
 
 
 def moments(data: xr.Dataset) -> list[tuple[str, str, str, xr.Dataset]]:
@@ -28,7 +31,7 @@ def moments(data: xr.Dataset) -> list[tuple[str, str, str, xr.Dataset]]:
     ]
 
 
-def over_seeds(values: xr.DataArray | xr.Dataset) -> xr.DataArray | xr.Dataset:
+def over_seeds(values: Measured) -> Measured:
     """Mean over seeds where there are any."""
     return values.mean("seed") if "seed" in values.dims else values
 

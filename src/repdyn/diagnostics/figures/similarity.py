@@ -48,8 +48,8 @@ def _heat_panel(figure: Figure, panel: Axes, values: xr.DataArray) -> None:
         values.transpose("other_layer", "layer"), origin="lower", cmap="cividis" if best else "cividis_r", aspect="auto"
     )
     figure.colorbar(shown, ax=panel, label=values.attrs["long_name"])
-    name_layers(panel, values["layer"].values)
-    panel.set_yticks(*layer_ticks(values["other_layer"].values))
+    name_layers(panel, values["layer"].values.tolist())
+    panel.set_yticks(*layer_ticks(values["other_layer"].values.tolist()))
     panel.set_xlabel("layer")
     panel.set_ylabel("other layer")
     panel.set_title("every layer with every other")
@@ -64,7 +64,7 @@ def _chance_panel(panel: Axes, data: xr.Dataset, name: str) -> None:
     same = [float(data[name].sel(layer=layer, other_layer=layer)) for layer in shared]
     places = [names.tolist().index(layer) for layer in shared]
     panel.plot(places, same, color=BLUE, marker="o", markersize=3, label="the two networks")
-    name_layers(panel, names)
+    name_layers(panel, names.tolist())
     panel.set_title("same layer, beside chance")
     panel.set_ylabel(data[name].attrs["long_name"])
     panel.legend(loc="upper left", bbox_to_anchor=(1, 1))

@@ -41,7 +41,7 @@ def _energy_panel(panel: Axes, data: xr.Dataset) -> None:
         for name, dash in zip(names, ("-", ":"), strict=False):
             words = f"{name.split('_')[0]}, {label}"
             line(panel, moment[name].rename(step_from="layer"), words, color, dash)
-    name_layers(panel, data["step_from"].values)
+    name_layers(panel, data["step_from"].values.tolist())
     panel.set_ylim(bottom=0 if len(names) == 1 else None)
     panel.set_title("energy along the residual stream")
     panel.set_ylabel("energy, in dimensions")

@@ -68,7 +68,7 @@ def _loss_panel(panel: Axes, recorded: xr.Dataset, time: str) -> None:
     for name, color in zip(names, (BLUE, GREEN), strict=False):
         values = recorded[name]
         if "seed" in values.dims:
-            band(panel, recorded[time], values.min("seed"), values.max("seed"), color=color)
+            band(panel, recorded[time].values, values.min("seed").values, values.max("seed").values, color=color)
             values = values.mean("seed")
         panel.plot(recorded[time], values, color=color, linestyle="-" if name == "loss" else "--", label=name)
     panel.set_yscale("log")

@@ -30,7 +30,7 @@ class Text(NamedTuple):
         where: place in the paper.
         missing: when it is NaN by its definition.
         units: `1` where it has none.
-        count: whether it holds integers.
+        integer: whether it holds integers.
     """
 
     measure: str
@@ -40,7 +40,7 @@ class Text(NamedTuple):
     where: str
     missing: str = ""
     units: str = "1"
-    count: bool = False
+    integer: bool = False
 
 
 DEAD = "a point is all zero in this layer and has no direction"
@@ -54,11 +54,11 @@ STREAM = "Section 2.1, Theorem 4"
 COLLAPSED = "Section 4, Proposition 4.2"
 
 TEXTS = {
-    "units": Text("angles", LAYER, "numbers per point", BN, "eq. (1)", count=True),
+    "units": Text("angles", LAYER, "numbers per point", BN, "eq. (1)", integer=True),
     "constant": Text(
-        "angles", LAYER, "1 where all points have the same activations", BN, "eq. (2), sigma = 0", count=True
+        "angles", LAYER, "1 where all points have the same activations", BN, "eq. (2), sigma = 0", integer=True
     ),
-    "zero_points": Text("angles", LAYER, "points whose activations are all zero", BN, "eq. (11)", count=True),
+    "zero_points": Text("angles", LAYER, "points whose activations are all zero", BN, "eq. (11)", integer=True),
     "angle": Text(
         "angles",
         ("layer", "quantile"),
@@ -71,7 +71,7 @@ TEXTS = {
     "norm": Text(
         "angles", ("layer", "point"), "length of a point's activations", BN, "Section III", units="activation"
     ),
-    "odd_point": Text("angles", LAYER, "point of largest norm", BN, "Section III", count=True),
+    "odd_point": Text("angles", LAYER, "point of largest norm", BN, "Section III", integer=True),
     "norm_ratio": Text(
         "angles",
         LAYER,
@@ -109,7 +109,7 @@ TEXTS = {
         "fewer than seven points, which have no such fixed point",
     ),
     "numerical_rank": Text(
-        "ranks", LAYER, "singular values above 1e-6 of the largest", BN, "Section I, Figure 2", count=True
+        "ranks", LAYER, "singular values above 1e-6 of the largest", BN, "Section I, Figure 2", integer=True
     ),
     "effective_rank": Text(
         "ranks", LAYER, "exponential of the entropy of the normalized singular values", BN, "Section I, Figure 2", FLAT
@@ -212,9 +212,9 @@ TEXTS = {
         "as for the median",
     ),
     "loss": Text("targets", (), "half the mean squared error over points and outputs", ALIGN, "eq. (9)"),
-    "task_rank": Text("targets", (), "rank of the targets", LEAKY, "Section 1.2", count=True),
+    "task_rank": Text("targets", (), "rank of the targets", LEAKY, "Section 1.2", integer=True),
     "centered_task_rank": Text(
-        "targets", (), "rank of the targets without their mean", LEAKY, "Section 1.2", count=True
+        "targets", (), "rank of the targets without their mean", LEAKY, "Section 1.2", integer=True
     ),
     "accuracy": Text("accuracy", (), "points whose largest output is their label", FLOW, COLLAPSED),
 }
@@ -225,7 +225,7 @@ LEFT_OUT = "it could not be computed, for the reason in the attribute `left_out`
 def described(name: str, values: object) -> xr.Variable:
     """A variable with the attributes of its entry in `TEXTS`, whole numbers where it counts and none is missing."""
     text, values = TEXTS[name], np.asarray(values)
-    if text.count and np.isfinite(values).all():
+    if text.integer and np.isfinite(values).all():
         values = values.astype(np.int64)
     array = variable(text.dims, values, text.long_name, text.units)
     missing = "; or ".join(filter(None, (text.missing, LEFT_OUT)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 import torch
@@ -104,8 +105,9 @@ class Collector:
     def _checked(self, targets: np.ndarray) -> NDArray[np.float64]:
         """Targets, refused at once if they do not fit the output; an output that cannot be measured says so later."""
         place = self.planned.places.get(OUTPUT)
-        known = place is not None and not place.why and self.setting.features.kind == "flatten"
-        return as_targets(targets, (self.points, place.units) if known else np.shape(targets))
+        if place is None or place.why or self.setting.features.kind != "flatten":
+            return as_targets(targets, np.shape(targets))
+        return as_targets(targets, (self.points, place.units))
 
     def _check_stream(self) -> None:
         """Refuses a residual stream whose layers differ in size."""
@@ -176,7 +178,8 @@ class Collector:
             with self.findings.isolated("energies", name):
                 if self.before is None or self.before[0] != self._flow[at]:
                     raise ValueError(f"the layer before it, {self._flow[at]}, is missing or comes later")
-                step, Lt = self.request.residual.step_sizes[at], float(self.request.residual.effective_depth)
+                stream = cast("Residual", self.request.residual)  # it has steps
+                step, Lt = stream.step_sizes[at], float(stream.effective_depth)
                 kinetic, potential = energies(self.before[1], A, step, Lt, self.request.gamma, self.request.bias)
                 total = {"kinetic_energy": kinetic, "potential_energy": potential, "hamiltonian": kinetic + potential}
                 self.findings.put(total, at)
@@ -250,14 +253,21 @@ class Collector:
 
     def _targets(self) -> None:
         output = self._needed(OUTPUT)
-        wanted = one_hot(self.labels, output.shape[1]) if self.targets is None else self.targets.reshape(output.shape)
+        wanted = one_hot(self._classes, output.shape[1]) if self.targets is None else self.targets.reshape(output.shape)
         ranks = [np.linalg.matrix_rank(part) for part in (wanted, wanted - wanted.mean(axis=0))]
         numbers = {"loss": float(np.mean((output - wanted) ** 2) / 2), "task_rank": ranks[0]}
         self.findings.put(numbers | {"centered_task_rank": ranks[1]} | alignment(output, wanted, self.pairs))
 
+    @property
+    def _classes(self) -> np.ndarray:
+        """The labels, where what needs them is asked for."""
+        if self.labels is None:
+            raise ValueError("no labels, one per point: labels=")
+        return self.labels
+
     def _decisions(self) -> np.ndarray:
         output = self._needed(OUTPUT)
-        one_hot(self.labels, output.shape[1])
+        one_hot(self._classes, output.shape[1])
         return output.argmax(axis=1)
 
     def _accuracy(self) -> None:
@@ -271,12 +281,12 @@ class Collector:
         W = getattr(module, "weight", None)
         if not isinstance(W, Tensor) or W.ndim != 2:
             raise ValueError(f"{self._classifier} has no matrix of weights")
-        if not np.array_equal(np.unique(self.labels), np.arange(len(W))):
+        if not np.array_equal(np.unique(self._classes), np.arange(len(W))):
             raise ValueError(
                 f"the labels are not 0 .. {len(W) - 1}, a point of each of the classifier's classes at least"
             )
         H = self._needed(f"{self._classifier}:input")
-        self.findings.put(classifier_collapse(H, self.labels, W.detach().cpu().double().numpy(), self._decisions()))
+        self.findings.put(classifier_collapse(H, self._classes, W.detach().cpu().double().numpy(), self._decisions()))
 
     # gradients
 

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.base.datasets import variable
 from repdyn.diagnostics.methods.catalog import PAPERS
-from repdyn.universality.methods.fit import EffectiveFit, fit_effective_rates, has_converged
+from repdyn.universality.methods.fit import EffectiveFit, fit_effective_rates, has_converged, no_fit
 from repdyn.universality.theory.effective import solution_unchecked
 from repdyn.universality.theory.final import final_distance
 
@@ -92,13 +93,13 @@ def _fitted(recorded: xr.Dataset, times: Array, moments: Array) -> tuple[Effecti
     """Fit, whether the pair was learned, the curves at `moments`, the final distance and the recorded curves."""
     h, y, w = data = np.stack([recorded[name].values for name in CURVES.values()])
     if not (np.isfinite(data).all() and (h > 0).all()):
-        nothing = np.full((len(data), MOMENTS), np.nan)
-        unfitted = EffectiveFit(np.nan, np.nan, np.nan, nothing[:, 0], np.full((2, 2), np.nan), 0, 0, True, nothing)
-        return unfitted, False, nothing, np.nan, data
+        unfitted = no_fit(MOMENTS)
+        return unfitted, False, unfitted.theory, np.nan, data
     dx2, dy2 = float(recorded["input_distance"]), float(recorded["target_distance"])
 
-    def solution(rates: Array, frames: Array) -> Array:
-        return solution_unchecked(times[frames], h[0], y[0], w[0], *rates[:, :, None], np.float64(dx2), np.float64(dy2))
+    def solution(rates: Array, frames: NDArray[np.intp]) -> Array:
+        eta_h, eta_y = rates[:, :, None]
+        return solution_unchecked(times[frames], h[0], y[0], w[0], eta_h, eta_y, np.float64(dx2), np.float64(dy2))
 
     every = times[-1] / (len(times) - 1)
     effective = fit_effective_rates(h, y, w, dx2, dy2, every=every, solution=solution, allow_unconverged=True)

@@ -15,8 +15,8 @@ BATCH_NORMS = (nn.modules.batchnorm._BatchNorm, nn.modules.instancenorm._Instanc
 def unwrapped(model: nn.Module) -> nn.Module:
     """The network inside `torch.compile`, `DataParallel` and `DistributedDataParallel`; it shares all parameters."""
     while True:
-        if isinstance(getattr(model, "_orig_mod", None), nn.Module):
-            model = model._orig_mod
+        if isinstance(inner := getattr(model, "_orig_mod", None), nn.Module):
+            model = inner
         elif isinstance(model, nn.DataParallel | nn.parallel.DistributedDataParallel):
             model = model.module
         else:

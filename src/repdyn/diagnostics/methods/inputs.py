@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -36,7 +36,11 @@ class Batch(NamedTuple):
 
     def fresh(self) -> Batch:
         """Copies for one forward pass, which may work in place on what it is given."""
-        return self.changed(lambda part: part.clone() if callable(getattr(part, "clone", None)) else part)
+
+        def copy(part: Any) -> object:
+            return part.clone() if callable(getattr(part, "clone", None)) else part
+
+        return self.changed(copy)
 
     def changed(self, change: Callable[[object], object]) -> Batch:
         """The same with every argument changed."""
@@ -197,7 +201,7 @@ def _of_loader(loader: Iterable, unpack: Callable[[object], tuple]) -> tuple[lis
 @contextmanager
 def _unchanged_loader(loader: object) -> Iterator[None]:
     """Going through a loader draws random numbers; its generators are afterwards as they were."""
-    owners = (loader, getattr(loader, "sampler", None))
+    owners: tuple[Any, ...] = (loader, getattr(loader, "sampler", None))
     generators = [owner.generator for owner in owners if isinstance(getattr(owner, "generator", None), torch.Generator)]
     states = [generator.get_state() for generator in generators]
     try:
@@ -228,8 +232,8 @@ def _check_shape(batch: Batch, axis: int) -> None:
 def _check_values(inputs: Inputs) -> None:
     """Two different points at least, all finite."""
     tensors = [part for batch in inputs.batches for part in batch.tensors()[:1]]
-    sizes = inputs.sizes
-    if None not in sizes and sum(sizes) < 2:
+    sizes = [size for size in inputs.sizes if size is not None]
+    if len(sizes) == len(inputs.sizes) and sum(sizes) < 2:
         raise ValueError("inputs holds a single point; angles, ranks and batch statistics need at least two")
     bad = sum(int((~torch.isfinite(part)).sum()) for part in tensors if part.is_floating_point())
     if bad:
@@ -260,11 +264,12 @@ def _split(inputs: Inputs, batch_size: int) -> Inputs:
     if not inputs.sliceable:
         shapes = inputs.batches[0].shapes()
         raise ValueError(f"batch_size cannot cut inputs of shapes {shapes}, which have no common axis; give a loader")
-    cuts = range(0, inputs.sizes[0], batch_size)
+    points = cast("int", inputs.sizes[0])  # known of what has a common axis
+    cuts = range(0, points, batch_size)
     batch = inputs.batches[0]
 
     def part_at(first: int) -> Batch:
-        size = min(batch_size, inputs.sizes[0] - first)
+        size = min(batch_size, points - first)
         return batch.changed(lambda part: part.narrow(inputs.axis, first, size) if isinstance(part, Tensor) else part)
 
     return Inputs([part_at(first) for first in cuts], inputs.axis)

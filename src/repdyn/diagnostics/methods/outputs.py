@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from torch import Tensor
 
@@ -11,7 +12,7 @@ from repdyn.diagnostics.methods.features import shape_text
 Adapter = Callable[[object], Tensor] | str | int | None
 
 
-def adapted(returned: object, adapter: Adapter) -> Tensor:
+def adapted(returned: Any, adapter: Adapter) -> Tensor:
     """The output: by a key, an index or a function; without one a tensor itself, or the first part of a tuple."""
     if adapter is None and isinstance(returned, Mapping):
         tensors = [key for key, part in returned.items() if isinstance(part, Tensor)]

@@ -9,6 +9,7 @@ import sys
 import traceback
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,7 +31,7 @@ def read_arrays(path: Path) -> dict[str, object]:
         if isinstance(file, np.ndarray):
             raise ValueError("it holds a single array")
         with file:
-            arrays: dict[str, object] = {name: file[name] for name in file.files}
+            arrays: dict[str, Any] = {name: file[name] for name in file.files}
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
         reason = "it holds Python objects, which are not loaded" if "pickle" in str(error) else error
         raise DataError(

@@ -34,7 +34,7 @@ def as_pairs(pairs: Sequence[tuple[int, int]] | None, points: int, labels: np.nd
             raise ValueError(f"pairs holds {pair}; give two different points among 0 .. {points - 1}")
     if not chosen:
         raise ValueError("pairs is empty; give at least one, or None for the usual ones")
-    return chosen
+    return [(first, second) for first, second in chosen]
 
 
 def distances(A: NDArray[np.floating], pairs: Sequence[tuple[int, int]]) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,11 +89,11 @@ def _cost_of_identity(layer: Layer) -> dict[str, object]:
 
 
 def _collapse(layer: Layer) -> dict[str, float]:
-    return collapse(layer.seen.rows, layer.labels)
+    return collapse(layer.seen.rows, cast("np.ndarray", layer.labels))
 
 
 def _sectors(layer: Layer) -> dict[str, list[float]]:
-    return occupation_by_class(layer.A, groups_of(layer.labels)[1])
+    return occupation_by_class(layer.A, groups_of(cast("np.ndarray", layer.labels))[1])
 
 
 def _pairs(layer: Layer) -> dict[str, object]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -66,7 +67,7 @@ def _normalized_by_the_batch(setting: Setting) -> bool:
 
 
 def _check_independence(
-    places: Mapping[str, Place], two: Mapping[str, object], three: Mapping[str, object], setting: Setting
+    places: Mapping[str, Place], two: Mapping[str, Any], three: Mapping[str, Any], setting: Setting
 ) -> None:
     """Refuses an axis of the inputs along which points change each other.
 
@@ -122,7 +123,7 @@ def _values(setting: Setting, batch: Batch, functions: bool) -> dict[str, object
     return seen
 
 
-def _place(name: str, values: list[object], sizes: tuple[int | None, ...], setting: Setting) -> Place:
+def _place(name: str, values: list[Any], sizes: tuple[int | None, ...], setting: Setting) -> Place:
     """The axis of points of one named point, or why it has none."""
     value = values[-1]
     if isinstance(value, Exception):

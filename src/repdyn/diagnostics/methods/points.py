@@ -23,7 +23,8 @@ class _Calls:
     """Where the forward pass is, and how often each name was met."""
 
     def __init__(self, emit: Emit, modules: set[str]) -> None:
-        self.emit, self.modules, self.counts = emit, modules, Counter()
+        self.emit, self.modules = emit, modules
+        self.counts: Counter[str] = Counter()
         self.path: list[tuple[str, bool]] = [("", False)]
         self.busy = False
 

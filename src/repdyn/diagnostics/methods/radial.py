@@ -13,9 +13,9 @@ output of a free map stays as it is to rounding. Any other is not free and has n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -59,7 +59,7 @@ def normalized_maps(setting: Setting) -> list[Normalized]:
     modules = dict(setting.model.named_modules())
     if not any(isinstance(module, NORMS) for module in modules.values()):
         return []
-    returned: dict[int, tuple[str, Tensor]] = {}
+    returned: dict[int, tuple[str, object]] = {}
     maps: dict[str, Normalized] = {}
 
     def emit(name: str, value: object) -> None:
@@ -137,14 +137,15 @@ def change_when_doubled(setting: Setting, target: Normalized, before: Tensor) ->
         target: the map.
         before: the output with the weights as they are.
     """
-    eps = target.norm.eps
+    norm, weight = cast("Any", target.norm), cast("Tensor", target.module.weight)
+    eps = norm.eps
     doubled = {name: nn.Parameter(2 * part.detach()) for name, part in _parameters(target.module).items()}
     with _replaced(setting.model, target.module, doubled):
-        target.norm.eps = 4 * (torch.finfo(target.module.weight.dtype).eps if eps is None else eps)
+        norm.eps = 4 * (torch.finfo(weight.dtype).eps if eps is None else eps)
         try:
             after = _output_of_some(setting)
         finally:
-            target.norm.eps = eps
+            norm.eps = eps
     return float((after - before).norm() / before.norm().clamp_min(torch.finfo(torch.float64).tiny))
 
 
@@ -186,7 +187,7 @@ def _gradients(setting: Setting, free: list[Normalized], batch: Batch, loss: Los
         given = batch.fresh()
         value = loss(setting.output(setting.model(*given.args, **given.kwargs)))
         slopes = dict(zip(map(id, flat), torch.autograd.grad(value, flat, allow_unused=True), strict=True))
-    rows = {}
+    rows: dict[str, tuple[Array, Array]] = {}
     for entry, parts in zip(free, copies, strict=True):
         along = {name: slopes[id(part)] for name, part in parts.items()}
         if along["weight"] is not None:
@@ -194,7 +195,7 @@ def _gradients(setting: Setting, free: list[Normalized], batch: Batch, loss: Los
     return rows
 
 
-def _rows(parts: dict[str, Tensor | None], by_row: bool) -> Array:
+def _rows(parts: Mapping[str, Tensor], by_row: bool) -> Array:
     """What may be scaled: the rows of the weights, or weights and bias as one row."""
     weights = parts["weight"].detach().cpu().double().flatten(1).numpy()
     if by_row:

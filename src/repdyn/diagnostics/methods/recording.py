@@ -30,7 +30,7 @@ FIXED = (
 
 def changing(moment: xr.Dataset) -> list[str]:
     """Diagnostics that have a value of their own at every moment."""
-    return [name for name in moment.data_vars if name not in FIXED]
+    return [str(name) for name in moment.data_vars if name not in FIXED]
 
 
 def aligned(moment: xr.Dataset, first: xr.Dataset) -> xr.Dataset:
@@ -50,7 +50,14 @@ def nothing_of(first: xr.Dataset, why: str) -> xr.Dataset:
 
 
 def joined(moments: Sequence[xr.Dataset], steps: Sequence[float], time: str, units: str) -> xr.Dataset:
-    """All moments along the dimension of training."""
+    """All moments along the dimension of training.
+
+    Args:
+        moments: one dataset per moment.
+        steps: where the moments stand along training, one each.
+        time: name of the dimension of training.
+        units: its unit.
+    """
     along = variable(time, np.array(steps), f"{time} of training", units)
     dataset = xr.concat(
         moments, xr.Variable(time, along.values), data_vars=changing(moments[0]), coords="minimal", compat="override",
@@ -68,7 +75,15 @@ def reasons(texts: Sequence[str], steps: Sequence[float], time: str) -> str:
 
 
 def create(path: Path, moment: xr.Dataset, step: float, time: str, units: str) -> None:
-    """A file that holds one moment and can grow."""
+    """A file that holds one moment and can grow.
+
+    Args:
+        path: the file.
+        moment: dataset of the moment.
+        step: where it stands along training.
+        time: name of the dimension of training.
+        units: its unit.
+    """
     _write(path, joined([moment], [step], time, units), time)
 
 
@@ -80,11 +95,18 @@ def _write(path: Path, dataset: xr.Dataset, time: str) -> None:
 
 
 def _counts(names: Iterable[str]) -> list[str]:
-    return [name for name in names if name in TEXTS and TEXTS[name].count]
+    return [name for name in names if name in TEXTS and TEXTS[name].integer]
 
 
 def append(path: Path, moment: xr.Dataset, step: float, time: str) -> None:
-    """Adds a moment to a file: to a copy that then takes its place, so that a kill at any time leaves a whole file."""
+    """Adds a moment to a file: to a copy that then takes its place, so that a kill at any time leaves a whole file.
+
+    Args:
+        path: the file.
+        moment: dataset of the moment.
+        step: where it stands along training.
+        time: name of the dimension of training.
+    """
     with atomic(path) as temporary:
         shutil.copyfile(path, temporary)
         with netCDF4.Dataset(temporary, "a") as file:
@@ -115,7 +137,7 @@ def load(path: Path, time: str | None = None) -> xr.Dataset:
         raise DataError(f"{path}: not a readable netCDF file ({error})") from error
     if recorded.attrs.get("time") not in recorded.dims or time not in (None, recorded.attrs["time"]):
         raise DataError(f"{path}: not recorded along {time or 'a dimension of training'}; name another file")
-    for name in _counts(recorded.data_vars):
+    for name in _counts(map(str, recorded.data_vars)):
         if np.isfinite(recorded[name]).all():
             recorded[name] = recorded[name].astype(np.int64)
     return recorded

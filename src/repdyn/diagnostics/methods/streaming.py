@@ -10,6 +10,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,7 +110,7 @@ def _count(setting: Setting) -> int:
                     "nothing says how many points there are; give labels or targets, one per point"
                 )
             sizes[number] = len(output)
-    return sum(sizes)
+    return sum(size for size in sizes if size is not None)
 
 
 def _leaves(places: Mapping[str, Place], modules: Mapping[str, nn.Module]) -> list[str]:
@@ -174,7 +175,8 @@ def stream(planned: Plan, also: Iterable[str], consume: Consume) -> dict[str, st
 def _groups(planned: Plan, names: list[str]) -> list[list[str]]:
     """Layers in order, as many at a time as fit into memory in single precision."""
     points = sum(size or 1 for size in planned.setting.inputs.sizes)
-    groups, free = [], 0
+    groups: list[list[str]] = []
+    free = 0
     for name in names:
         needed = 4 * points * planned.places[name].units
         if needed > free or not groups:
@@ -223,7 +225,7 @@ def _pass(planned: Plan, number: int, wanted: set[str], consume: Consume, failed
         failed.setdefault(name, "it did not run this time")
 
 
-def _hand_on(planned: Plan, name: str, value: object, consume: Consume, failed: dict[str, str]) -> None:
+def _hand_on(planned: Plan, name: str, value: Any, consume: Consume, failed: dict[str, str]) -> None:
     """A layer's rows to the consumer, whose own errors are its own matter."""
     try:
         rows = planned.setting.features.rows(name, value.movedim(planned.places[name].axis, 0))

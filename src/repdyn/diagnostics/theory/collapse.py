@@ -44,19 +44,27 @@ class ClassMeans:
 
 
 def groups_of(labels: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Labels that occur, and the indices of the points of each."""
+    """Labels that occur, and the indices of the points of each.
+
+    Ours: bookkeeping for NC1 to NC4.
+    """
     names, counts = np.unique(labels, return_counts=True)
     return names, np.split(np.argsort(labels, kind="stable"), np.cumsum(counts)[:-1])
 
 
 def class_means(H: Array, labels: np.ndarray) -> ClassMeans:
-    """Class means of points H, shape (n, d)."""
+    """Class means of points H, shape (n, d).
+
+    Definition as in Papyan, Han and Donoho (2020).
+    """
     names, groups = groups_of(labels)
     return ClassMeans(names, groups, np.array([H[group].mean(axis=0) for group in groups]))
 
 
 def collapse(H: Array, labels: np.ndarray) -> dict[str, float]:
     """NC1 and NC2, the traces and the accuracy of the nearest class mean; NaN where class means coincide.
+
+    Definition as in Papyan, Han and Donoho (2020); the ratio of traces is ours.
 
     Args:
         H: points in any coordinates that keep inner products, shape (n, d).
@@ -123,7 +131,10 @@ def simplex_defects(centered: Array) -> dict[str, float]:
 
 
 def nearest_mean(H: Array, seen: ClassMeans) -> np.ndarray:
-    """Label of the class mean nearest to each point, by one matrix product."""
+    """Label of the class mean nearest to each point, by one matrix product.
+
+    The decision that NC4 compares with; definition as in Papyan, Han and Donoho (2020).
+    """
     return seen.names[np.argmin(np.sum(seen.means**2, axis=1) - 2 * (H @ seen.means.T), axis=1)]
 
 

@@ -66,6 +66,8 @@ class Residual:
 def costs(A: NDArray[np.floating], seen: Spectrum, gamma: float, bias: bool) -> tuple[IdentityCost, float]:
     """Plain and stable cost of identity of a layer.
 
+    Sections 1.3 and 2.1 of leaky_resnets.
+
     Args:
         A: activations, shape (points, units), not all zero.
         seen: their spectrum.
@@ -145,7 +147,10 @@ def _woodbury(C: Array, X: Array, size: float, gamma: float) -> float:
 
 
 def largest_eigenvalue(C: Array) -> float:
-    """Of a Gram matrix, by Lanczos from a fixed start."""
+    """Of a Gram matrix, by Lanczos from a fixed start.
+
+    Ours: |K|_op, the scale of gamma in Section 2.1 of leaky_resnets.
+    """
     if len(C) < 64:
         return float(np.linalg.eigvalsh(C)[-1])
     return float(eigsh(C, k=1, v0=np.ones(len(C)), return_eigenvectors=False)[0])
@@ -153,6 +158,8 @@ def largest_eigenvalue(C: Array) -> float:
 
 def stable_norm(M: NDArray[np.floating], A: NDArray[np.floating], gamma: float, bias: bool) -> float:
     """|M|^2_{K + gamma |K|_op I} with K of the positive part of A; NaN where A is nowhere positive and K is 0.
+
+    Section 2.1 of leaky_resnets.
 
     Args:
         M: what is measured, shape (points, units).
@@ -183,6 +190,16 @@ def energies(
 
     Kinetic |dA|^2 / (2 Lt), potential -(Lt / 2) |A|^2, both in the norm of K + gamma I, dA = (A_l - A_{l-1}) / rho_l;
     without a leak |dA|^2 / 2 and 0.
+
+    Section 2.1 of leaky_resnets.
+
+    Args:
+        before: layer the step starts from, shape (points, units).
+        after: layer it leads to, same shape.
+        step: rho_l, its share of the depth.
+        Lt: effective depth; 0 without a leak.
+        gamma: regularizer relative to |K|_op.
+        bias: whether K has a bias.
 
     Raises:
         ValueError: the two layers differ in size.

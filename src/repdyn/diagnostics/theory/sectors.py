@@ -9,13 +9,18 @@ from numpy.typing import NDArray
 
 
 def occupation_by_class(A: NDArray[np.floating], groups: Sequence[np.ndarray]) -> dict[str, list[float]]:
-    """`occupation` of each class: one list entry per group of point indices of a layer, shape (points, units)."""
+    """`occupation` of each class: one list entry per group of point indices of a layer, shape (points, units).
+
+    Ours: the sectors of truncation_flow, (3.33), by class.
+    """
     rows = [occupation(A[group]) for group in groups]
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
 def occupation(A: NDArray[np.floating]) -> dict[str, float]:
     """Sectors that the points of one class occupy, shape (points, units): how far units truncate the class.
+
+    Ours: numbers on the sectors of truncation_flow, (3.33).
 
     Example:
         >>> import numpy as np

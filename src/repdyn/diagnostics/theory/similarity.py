@@ -41,6 +41,8 @@ class Shape(NamedTuple):
 def shape_of(A: ArrayLike) -> Shape:
     """Centers a representation, shape (points, units), and scales it to Frobenius norm one.
 
+    Ours: the step that all measures of this module begin with.
+
     Raises:
         ValueError: all points are the same, so that there is no shape.
     """

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 import scipy
@@ -24,12 +25,18 @@ WIDTH = 2**12  # units at a time, few enough for the processor's cache
 
 
 def is_small(A: NDArray[np.floating]) -> bool:
-    """Whether full accuracy costs next to nothing."""
+    """Whether full accuracy costs next to nothing.
+
+    Ours: a limit of effort.
+    """
     return A.size * min(A.shape) <= SMALL
 
 
 def gram(A: NDArray[np.floating], *, positive_part: bool = False) -> Array:
-    """A A^T or relu(A) relu(A)^T in double precision, shape (points, points), over blocks of units."""
+    """A A^T or relu(A) relu(A)^T in double precision, shape (points, points), over blocks of units.
+
+    Ours: sums in blocks.
+    """
     G = np.zeros((len(A), len(A)))
     for block in unit_blocks(A, positive_part=positive_part):
         G += block @ block.T
@@ -37,7 +44,10 @@ def gram(A: NDArray[np.floating], *, positive_part: bool = False) -> Array:
 
 
 def covariance(A: NDArray[np.floating], B: NDArray[np.floating] | None = None) -> Array:
-    """A^T B in double precision, shape (units, units), over blocks of points; A^T A without B."""
+    """A^T B in double precision, shape (units, units), over blocks of points; A^T A without B.
+
+    Ours: sums in blocks.
+    """
     C = np.zeros((A.shape[1], A.shape[1] if B is None else B.shape[1]))
     rows = max(1, BLOCK // max(C.shape))
     for first in range(0, len(A), rows):
@@ -47,7 +57,10 @@ def covariance(A: NDArray[np.floating], B: NDArray[np.floating] | None = None) -
 
 
 def unit_blocks(A: NDArray[np.floating], *, positive_part: bool = False):
-    """Blocks of units of a layer in double precision, each of shape (points, some units)."""
+    """Blocks of units of a layer in double precision, each of shape (points, some units).
+
+    Ours: a cut into blocks.
+    """
     for first in range(0, A.shape[1], WIDTH):
         block = A[:, first : first + WIDTH].astype(np.float64)
         yield np.maximum(block, 0, out=block) if positive_part else block
@@ -57,6 +70,8 @@ def eigenvalues(C: Array, mean: Array, points: int) -> tuple[Array, Array]:
     """Eigenvalues of C = A^T A and of C - n mean mean^T, descending, rounding cut to zero, from one reduction.
 
     In a basis that begins with the mean, the tridiagonal form of both differs in its first entry alone.
+
+    Ours: two spectra from one reduction.
 
     Args:
         C: Gram matrix of the units, shape (d, d).
@@ -87,7 +102,10 @@ def _with_first_axis(C: Array, direction: Array) -> Array:
 
 
 def without_rounding(eigenvalues: Array, largest: float) -> Array:
-    """Eigenvalues of a positive matrix with what is rounding beside the largest one set to zero."""
+    """Eigenvalues of a positive matrix with what is rounding beside the largest one set to zero.
+
+    Ours: a convention for rounding.
+    """
     return np.where(eigenvalues > len(eigenvalues) * np.finfo(float).eps * max(largest, 0.0), eigenvalues, 0.0)
 
 
@@ -125,16 +143,19 @@ class Spectrum:
             return np.sqrt(self.centered_values)
         mean = self.rows.mean(axis=0)
         if self.A is not None:
-            return np.linalg.svd(square(self.A - mean), compute_uv=False)
+            return cast("Array", np.linalg.svd(square(self.A - mean), compute_uv=False))
         return np.sqrt(eigenvalues(np.diag(self.s**2), mean, len(self.F))[1])
 
 
 def spectrum(A: NDArray[np.floating]) -> Spectrum:
-    """Coordinates and singular values of a layer, shape (points, units), any floating type."""
+    """Coordinates and singular values of a layer, shape (points, units), any floating type.
+
+    Ours: the coordinates that all measures of a layer share.
+    """
     if is_small(A):
-        A = A.astype(np.float64)
-        columns = square(A)
-        return Spectrum(columns.T, np.linalg.svd(columns, compute_uv=False), A=A)
+        layer = A.astype(np.float64)
+        columns = square(layer)
+        return Spectrum(columns.T, cast("Array", np.linalg.svd(columns, compute_uv=False)), A=layer)
     if A.shape[1] > A.shape[0]:
         values, vectors = np.linalg.eigh(gram(A))
         s = np.sqrt(without_rounding(values[::-1], values[-1]))
@@ -145,5 +166,8 @@ def spectrum(A: NDArray[np.floating]) -> Spectrum:
 
 
 def square(A: Array) -> Array:
-    """R with R^T R = A A^T, at most square: the points as columns in coordinates that keep all inner products."""
-    return A.T if A.shape[1] <= A.shape[0] else np.linalg.qr(A.T, mode="r")
+    """R with R^T R = A A^T, at most square: the points as columns in coordinates that keep all inner products.
+
+    Ours: coordinates of a small layer.
+    """
+    return A.T if A.shape[1] <= A.shape[0] else cast("Array", np.linalg.qr(A.T, mode="r"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 import xarray as xr
@@ -27,7 +28,7 @@ def _need_schemes(measures: xr.Dataset) -> None:
 
 def _logs(measures: xr.Dataset, scheme: str) -> xr.DataArray:
     """Log of the test error over that of equidistant steps, by number of layers and seed."""
-    return np.log(of_maps(measures)["test_ratio_by_layers"].sel(scheme=scheme))
+    return cast("xr.DataArray", np.log(of_maps(measures)["test_ratio_by_layers"].sel(scheme=scheme)))
 
 
 def _share_better(logs: xr.DataArray) -> Array:
@@ -65,7 +66,7 @@ def steps_improve_the_test_error(scheme_measures: xr.Dataset) -> Verdict:
     _need_schemes(scheme_measures)
     ratios, words = scheme_measures["test_ratio_by_layers"], []
     for scheme in SCHEMES:
-        logs = np.log(ratios.sel(scheme=scheme))
+        logs = cast("xr.DataArray", np.log(ratios.sel(scheme=scheme)))
         wins = (logs < 0).sum("seed")
         cells = "; ".join(
             f"{maps}: {', '.join(f'$L = {L}$: {int(wins.sel(maps=maps, layers=L))}' for L in wins['layers'].values)}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import xarray as xr
 
@@ -170,7 +172,7 @@ def bottleneck_is_nonnegative(geodesics: xr.Dataset) -> Verdict:
 def _growth_rate(laboratory: xr.Dataset) -> np.ndarray:
     """Slope of the log of the relative speed against Lt (1/2 - p), p in [0.1, 0.4], largest Lt; one per trajectory."""
     part = laboratory.isel(effective_depth=-1).sel(p=slice(0.1, 0.4))
-    speed = np.log(part["plain_speed"]).stack(path=("bias", "seed")).transpose("p", "path")
+    speed = cast("xr.DataArray", np.log(part["plain_speed"])).stack(path=("bias", "seed")).transpose("p", "path")
     return np.polyfit(float(part["effective_depth"]) * (0.5 - part["p"].values), speed.values, 1)[0]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import xarray as xr
 
@@ -27,7 +29,8 @@ def _ratios(costs: xr.Dataset, bound: str, search: list[str]) -> np.ndarray:
 
 def _printed_with_bias(costs: xr.Dataset) -> xr.Dataset:
     searched = replace_labels("search", {"bias, corrected": "bias, printed"})(costs)
-    return replace_variables(bound_corrected="bound_printed", constant_bound="constant_bound_printed")(searched)
+    printed = replace_variables(bound_corrected="bound_printed", constant_bound="constant_bound_printed")
+    return cast("xr.Dataset", printed(searched))
 
 
 PRINTED_BOUND = wrong_formula("the printed bound with bias", _printed_with_bias)
@@ -231,7 +234,7 @@ def descent_ends_nonnegative(descents: xr.Dataset) -> Verdict:
         )
         for name, case in cases.items()
     }
-    near = np.abs(descents["end_cost"] - descents["end_rank"]) < 0.01
+    near = abs(descents["end_cost"] - descents["end_rank"]) < 0.01
     note = "Ends at rest, and of all ends those that cost their rank: " + "; ".join(
         f"{int(rest.sel(case=case).sum())} of {rest.sizes['start']}, {float(near.sel(case=case).mean()):.1%} ({case})"
         for case in cases.values()

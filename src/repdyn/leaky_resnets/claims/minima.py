@@ -47,7 +47,7 @@ def _error(audit: xr.Dataset, equation: str, expected: str) -> Test:
 
 
 def _wrong(equation: str, says: str) -> Spoil:
-    return in_dataset(0, with_wrong_formula(says, equation).data)
+    return in_dataset(0, with_wrong_formula(says, equation).data)  # type: ignore[arg-type]  # it takes one dataset
 
 
 OTHER_EXPANSION = wrong_formula(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.base.controls import false_world, reverse
@@ -74,7 +75,7 @@ def deep(chains: xr.Dataset) -> dict[str, int]:
     return {f"{depths[place]:g}": place for place in places}
 
 
-def middle_layers(count: int) -> Array:
+def middle_layers(count: int) -> NDArray[np.intp]:
     """Layers whose middle lies strictly inside (0.2, 0.8), of equidistant ones."""
     p = (np.arange(count) + 0.5) / count
     return np.flatnonzero((p > MIDDLE[0]) & (p < MIDDLE[1]))

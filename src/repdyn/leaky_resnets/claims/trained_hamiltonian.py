@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import cast
+
 import numpy as np
 import xarray as xr
 
@@ -56,7 +59,7 @@ def _cost_for_hamiltonian(measures: xr.Dataset) -> xr.Dataset:
 
 def _at_constant_speed(measures: xr.Dataset) -> xr.Dataset:
     kinetic = measures["kinetic"]
-    return measures.assign(kinetic=0 * kinetic + np.sqrt(kinetic).mean("layer") ** 2)
+    return measures.assign(kinetic=0 * kinetic + cast("xr.DataArray", np.sqrt(kinetic)).mean("layer") ** 2)
 
 
 CONSTANT_SPEED = false_world("paths of the same length at constant speed", _at_constant_speed)
@@ -170,7 +173,7 @@ def theorem_4_on_trained_networks(chain_measures: xr.Dataset) -> Verdict:
         chains = of_maps(chain_measures, maps).isel(gamma=gamma)
         return chains["gap"] if over == "median" else chains["hamiltonian"].mean("layer") - chains["least_cost"]
 
-    readings = {
+    readings: dict[str, Mapping[str, object]] = {
         "maps": LEARNED_MAPS,
         "gamma": gammas(chain_measures),
         "over": {"median layer": "median", "mean over layers": "mean"},
@@ -187,9 +190,7 @@ def theorem_4_on_trained_networks(chain_measures: xr.Dataset) -> Verdict:
             **readings,
         ),
         closes=over_readings(
-            lambda maps, gamma, over: positive(
-                -change(np.abs(gap(maps, gamma, over))), r"its size falls with $\tilde L$"
-            ),
+            lambda maps, gamma, over: positive(-change(abs(gap(maps, gamma, over))), r"its size falls with $\tilde L$"),
             **readings,
         ),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import xarray as xr
 
@@ -169,7 +171,8 @@ def own_settings_show_the_bottleneck(paper_measures: xr.Dataset) -> Verdict:
 
 def _tightening(measures: xr.Dataset) -> dict[float, Array]:
     """Logarithm of the distance after gradient descent over that before, per seed, by rate; all kinds of maps."""
-    distance, rates = np.log(measures["relative_distance"]).mean("maps"), measures["descent_rate"].values
+    distance = cast("xr.DataArray", np.log(measures["relative_distance"])).mean("maps")
+    rates = measures["descent_rate"].values
     before = distance.isel(stop=int(np.flatnonzero(rates == 0)[-1]))
     return {float(rates[at]): (distance.isel(stop=at) - before).values for at in np.flatnonzero(rates > 0)}
 

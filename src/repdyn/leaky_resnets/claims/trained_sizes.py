@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 import xarray as xr
@@ -34,7 +35,7 @@ def _doubling(values: xr.DataArray, first: int) -> Array:
 
 def _ratio(values: xr.DataArray, _: int) -> Array:
     """Logarithm to base 2 of the last value over the first, per seed."""
-    return np.log2(values.isel(effective_depth=-1) / values.isel(effective_depth=0)).values
+    return np.log2((values.isel(effective_depth=-1) / values.isel(effective_depth=0)).values)
 
 
 Constancy = tuple[Callable[[xr.DataArray, int], Array], int, float]
@@ -151,7 +152,8 @@ def weights_are_of_constant_size(chain_measures: xr.Dataset) -> Verdict:
     need_chains(chain_measures, DECAYED, FREE, FIXED)
 
     def test(maps: str, depth: int, constancy: tuple[str, float]) -> Test:
-        size = np.sqrt(of_maps(chain_measures, maps)["weight_sq"].isel(effective_depth=depth))
+        weight_sq = of_maps(chain_measures, maps)["weight_sq"].isel(effective_depth=depth)
+        size = cast("xr.DataArray", np.sqrt(weight_sq))
         measure, limit = constancy
         over = (
             size.max("layer") / size.min("layer") - 1 if measure == "range" else size.std("layer") / size.mean("layer")

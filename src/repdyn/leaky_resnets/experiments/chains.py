@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import xarray as xr
 
-from repdyn.base.checkpoints import Checkpoint
+from repdyn.base.checkpoints import Block, Checkpoint
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
@@ -18,7 +18,7 @@ from repdyn.leaky_resnets.methods.recipe import Batch, Networks, Recipe, Stage, 
 from repdyn.leaky_resnets.settings.training import Trained
 
 
-def trained(settings: Trained, stream: Stream, device: str, checkpoint: Checkpoint, block: int) -> xr.Dataset:
+def trained(settings: Trained, stream: Stream, device: str, checkpoint: Checkpoint, block: Block) -> xr.Dataset:
     """Trained networks of one block of seeds: every kind of maps, every effective depth."""
     seeds = range(block * settings.seeds, (block + 1) * settings.seeds)
     tasks = narrow_tasks(settings, stream, seeds)
@@ -40,7 +40,8 @@ def trained(settings: Trained, stream: Stream, device: str, checkpoint: Checkpoi
 
 def _stages(settings: Trained, maps: Maps, recipe: Recipe) -> list[Stage]:
     """A stage per effective depth: the first from fresh networks, the others from the one before or fresh too."""
-    names = {Lt: f"depth{Lt:g}" for Lt in settings.effective_depths}
+    depths = settings.effective_depths
+    names = {Lt: f"depth{Lt!r}" for Lt in depths}
 
     def begin(Lt: float) -> Stage:
         def train(batch: Batch, _: Mapping[str, Networks]) -> Networks:
@@ -54,9 +55,9 @@ def _stages(settings: Trained, maps: Maps, recipe: Recipe) -> list[Stage]:
             deepened = [net.deepened(Lt) for net in before[names[last]]]
             return recipe.settle(deepened, batch.tasks, maps, settings.steps)
 
-        return Stage(names[Lt], Lt, train)
+        chain = depths[: depths.index(Lt) + 1]
+        return Stage(names[Lt], Lt, train, trial=" then ".join(names[part] for part in chain))
 
-    depths = settings.effective_depths
     if settings.from_scratch:
         return [begin(Lt) for Lt in depths]
     return [begin(depths[0]), *(deepen(*pair) for pair in pairwise(depths))]

@@ -108,7 +108,7 @@ def _scalar_example() -> dict[str, float]:
         "middle by the flow": float(along["scaled_hamiltonian"][0] - along["cost"].min()),
         "lower": float(bounds.lower),
         "lower as printed": float(printed.lower),
-        "lower by the closed form": theorem4_bounds(closed.length, SCALAR_DEPTH, gamma * closed.c).lower,
+        "lower by the closed form": float(theorem4_bounds(closed.length, SCALAR_DEPTH, gamma * closed.c).lower),
         "upper": float(bounds.upper),
         "c": c,
     }

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
+from typing import cast
 
 import numpy as np
 import xarray as xr
 
 from repdyn.base.arrays import Array
-from repdyn.base.checkpoints import Checkpoint
+from repdyn.base.checkpoints import Block, Checkpoint
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
@@ -48,13 +49,14 @@ SCORES = {
 }
 
 
-def discretized(settings: Discretized, stream: Stream, device: str, checkpoint: Checkpoint, block: int) -> xr.Dataset:
+def discretized(settings: Discretized, stream: Stream, device: str, checkpoint: Checkpoint, block: Block) -> xr.Dataset:
     """Networks of all schemes over numbers of layers for one block of seeds; those of the largest number are kept."""
     stream = stream.of("discretised")  # the name that recorded networks were drawn under
     tasks = _tasks(settings, "residual", stream, range(block * settings.seeds, (block + 1) * settings.seeds))
     cells = list(product(settings.maps, SCHEMES, settings.layers))
     progress = Progress(f"discretized {block}", len(cells) * settings.seeds)
-    recipe, networks = Recipe(settings, stream, device, checkpoint, progress), {}
+    recipe = Recipe(settings, stream, device, checkpoint, progress)
+    networks: dict[tuple[str, str, int, int], Arrays] = {}
     for maps, scheme, L in cells:
         stage = _stage(recipe, MAPS[maps], scheme, L, settings.scheme_penalty)
         trained = recipe.walk(f"{maps}-{scheme}-layers{L}", tasks, L, [stage])
@@ -85,12 +87,14 @@ def staged(settings: Discretized, stream: Stream, device: str, checkpoint: Check
     seeds, L = range(settings.staged_seeds), settings.layers[-1]
     shape = (len(STAGED), len(seeds))
     recipe = Recipe(settings, stream, device, checkpoint, Progress("staged", int(np.prod(shape))))
-    networks, tasks, strengths = [], [], []
+    networks: list[Arrays] = []
+    tasks: list[Task] = []
+    strengths: list[float] = []
     for name, (teacher, strong) in STAGED.items():
         penalty = settings.strong_penalty if strong else settings.penalty
         own = _tasks(settings, teacher, stream, seeds)
         stage = _stage(recipe, MAPS[settings.maps[0]], "adaptive", L, penalty)
-        trained = recipe.walk(name, own, L, [stage])
+        trained = recipe.walk(f"{name}, {settings.maps[0]}, {L} layers", own, L, [stage])
         networks += [trained[stage.name, seed] for seed in seeds]
         tasks += own.values()
         strengths.append(_strength(settings, penalty))
@@ -113,7 +117,7 @@ def _tasks(settings: Discretized, teacher: str, stream: Stream, seeds: Sequence[
 
 def _stage(recipe: Recipe, maps: Maps, scheme: str, L: int, penalty: float) -> Stage:
     """Trains fresh networks to the end; schemes share the seed's weights."""
-    settings: Discretized = recipe.settings
+    settings = cast("Discretized", recipe.settings)
     rho = layer_steps("irregular", L, settings.irregularity if scheme == "irregular" else 0.0)
     rates = cosine(settings.rate, settings.steps)
     moving = round(settings.steps * (1 - settings.frozen)) if scheme == "adaptive" else 0

@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 import xarray as xr
 
+from repdyn.base.checkpoints import Checkpoint, Trial, stacked
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.formula_audit import audit_variables
 from repdyn.base.streams import Stream
@@ -21,17 +22,13 @@ CENTER, RADIUS = 0.5, 0.25  # p_0 and r of the added neuron
 END_DEPTHS = (5.0, 10.0, 20.0, 40.0, 80.0)
 
 
-def formula_audit(settings: FormulaAudit, stream: Stream) -> xr.Dataset:
+def formula_audit(settings: FormulaAudit, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
     """Relative errors of all formulas over random draws, without and with bias, and a_1 of the added neuron."""
-    errors = np.array(
-        [
-            [
-                [audit(bias, stream.generator(name, int(bias), draw)) for name, audit in FORMULAS.items()]
-                for draw in range(settings.draws)
-            ]
-            for bias in (False, True)
-        ]
-    )
+    draws: list[Trial] = []
+    for draw in range(settings.draws):
+        name = f"draw {draw}"
+        draws.append(checkpoint.get(name) or checkpoint.put(name, {"errors": _errors(draw, stream)}))
+    errors = stacked(draws, "errors").swapaxes(0, 1)
     dims, ends = ("bias", "draw", "equation"), _ends()
     return dataset(
         audit_variables(errors, dims)
@@ -49,6 +46,16 @@ def formula_audit(settings: FormulaAudit, stream: Stream) -> xr.Dataset:
             "effective_depth": variable("effective_depth", np.array(END_DEPTHS), "effective depth Lt"),
         },
         title="Formulas as printed and as corrected against independent derivations",
+    )
+
+
+def _errors(draw: int, stream: Stream) -> np.ndarray:
+    """Errors of all formulas in one draw, without and with bias, shape (bias, equation, ...)."""
+    return np.array(
+        [
+            [audit(bias, stream.generator(name, int(bias), draw)) for name, audit in FORMULAS.items()]
+            for bias in (False, True)
+        ]
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import scipy
 import xarray as xr
 
 from repdyn.base.arrays import Array
+from repdyn.base.checkpoints import Checkpoint, Trial, groups, stacked
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.settings.theory import CriticalPaths, GeodesicLaboratory, RandomGeodesics
@@ -26,6 +28,7 @@ BIASES = (False, True)
 LABORATORY = ("bias", "effective_depth", "seed", "p")
 LABORATORY_RTOL = 1e-9
 CRITICAL = (6, 8, 1.0)  # w, N and Lt of the discrete critical paths
+GROUP = 10  # their starts that are kept together when they are finished
 BIAS = variable("bias", np.array([0, 1]), "whether activations carry a row of ones")
 NAMES = {
     "scaled_hamiltonian": "-2 H / Lt",
@@ -86,17 +89,15 @@ def kicked(
     return tuple(M + size * np.sqrt(np.mean(M**2)) * kick for M, kick in zip((A, B), kicks, strict=True))
 
 
-def geodesics(settings: GeodesicLaboratory, stream: Stream) -> xr.Dataset:
+def geodesics(settings: GeodesicLaboratory, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
     """Exact trajectories through a bottleneck at p = 1/2, integrated both ways, for every effective depth."""
     p = np.linspace(0, 1, settings.positions)
-    shape = (len(BIASES), len(settings.effective_depths), settings.seeds, settings.positions)
-    measured = {name: np.empty(shape) for name in NAMES}
-    for at in np.ndindex(shape[:3]):
-        bias, depth = BIASES[at[0]], settings.effective_depths[at[1]]
-        start = kicked(settings, depth, bias, stream, at[2])
-        path = hamiltonian_flow(*start, depth, bias, p, LABORATORY_RTOL, start=0.5)
-        for name, values in measure(path, depth, bias, layer_gammas(path, bias, settings.gamma_0)).items():
-            measured[name][at] = values
+    shape = (len(BIASES), len(settings.effective_depths), settings.seeds)
+    paths: list[Trial] = []
+    for bias, depth, seed in product(BIASES, settings.effective_depths, range(settings.seeds)):
+        own, name = checkpoint.of(depth), f"{'bias' if bias else 'no bias'}, seed {seed}"
+        paths.append(own.get(name) or own.put(name, _bottleneck_path(settings, depth, bias, p, stream, seed)))
+    measured = {name: stacked(paths, name, *shape) for name in NAMES}
     return dataset(
         {name: variable(LABORATORY, measured[name], text) for name, text in NAMES.items()}
         | _laboratory(measured, p, np.array(settings.effective_depths), settings.rank),
@@ -112,6 +113,15 @@ def geodesics(settings: GeodesicLaboratory, stream: Stream) -> xr.Dataset:
     )
 
 
+def _bottleneck_path(
+    settings: GeodesicLaboratory, effective_depth: float, bias: bool, p: Array, stream: Stream, seed: int
+) -> dict[str, Array]:
+    """The quantities of `NAMES` along one trajectory, each of shape (P,)."""
+    start = kicked(settings, effective_depth, bias, stream, seed)
+    path = hamiltonian_flow(*start, effective_depth, bias, p, LABORATORY_RTOL, start=0.5)
+    return measure(path, effective_depth, bias, layer_gammas(path, bias, settings.gamma_0))
+
+
 def _laboratory(along: dict[str, Array], p: Array, depths: Array, rank: int) -> dict[str, xr.Variable]:
     """What follows from a trajectory: Theorem 4 with gamma_p, drift, share of p near the rank, proportion of energies.
 
@@ -122,7 +132,7 @@ def _laboratory(along: dict[str, Array], p: Array, depths: Array, rank: int) -> 
     )
     Lt = depths[:, None]
     gamma_c = (gamma * momentum_sq).max(axis=-1)
-    length = np.trapezoid(speed, p, axis=-1)
+    length = np.asarray(np.trapezoid(speed, p, axis=-1))
     bounds = [theorem4_bounds(length[:, at], depth, gamma_c[:, at]) for at, depth in enumerate(depths)]
     scale = Lt[..., None] * np.sqrt(gamma * momentum_sq)
     gaps = [theorem4_speed_gap(speed[:, at], cost[:, at], H[:, at], depth) for at, depth in enumerate(depths)]
@@ -170,24 +180,21 @@ def random_start(generator: np.random.Generator, bias: bool) -> Start:
     A, B = generator.standard_normal((2, w, N))
     A *= np.exp(generator.uniform(-1, 1.5))
     S = activation(A, bias)
-    B *= generator.uniform(0.2, 1.2) / max(np.linalg.norm(B @ S.T), 1e-3)
+    B *= generator.uniform(0.2, 1.2) / max(float(np.linalg.norm(B @ S.T)), 1e-3)
     depth = float(np.exp(generator.uniform(np.log(0.05), np.log(4))))
     return Start(A, B, depth, float(np.exp(generator.uniform(np.log(1e-3), np.log(30))) * np.mean(S**2) * N))
 
 
-def random_geodesics(settings: RandomGeodesics, stream: Stream) -> xr.Dataset:
+def random_geodesics(settings: RandomGeodesics, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
     """Theorem 4, conservation of H and Proposition 9 along trajectories from random starts."""
-    p, shape = np.linspace(0, 1, settings.positions), (len(BIASES), settings.draws)
-    bounds = np.empty((len(BOUNDS), *shape))
-    drift = np.empty((*shape, len(settings.tolerances)))
-    for b, draw in np.ndindex(shape):
-        start = random_start(stream.generator(draw), BIASES[b])
-        paths = [hamiltonian_flow(*start[:3], BIASES[b], p, rtol) for rtol in settings.tolerances]
-        drift[b, draw] = [_drift(path, start.effective_depth, BIASES[b]) for path in paths]
-        bounds[:, b, draw] = _bounds(paths[0], start, BIASES[b])
+    draws: list[Trial] = []
+    for draw in range(settings.draws):
+        name = f"draw {draw}"
+        draws.append(checkpoint.get(name) or checkpoint.put(name, _random_paths(settings, stream.child(draw))))
+    bounds, drift = stacked(draws, "bounds"), stacked(draws, "drift").swapaxes(0, 1)
     dims = ("bias", "draw")
     return dataset(
-        {name: variable(dims, bounds[n], text) for n, (name, text) in enumerate(BOUNDS.items())}
+        {name: variable(dims, bounds[..., n].T, text) for n, (name, text) in enumerate(BOUNDS.items())}
         | {"drift": variable((*dims, "tolerance"), drift, "range of H over its largest size on the way")},
         {
             "bias": BIAS,
@@ -196,6 +203,18 @@ def random_geodesics(settings: RandomGeodesics, stream: Stream) -> xr.Dataset:
         },
         title="Random exact trajectories: Theorem 4, conservation of H, balancedness",
     )
+
+
+def _random_paths(settings: RandomGeodesics, stream: Stream) -> dict[str, Array]:
+    """Quantities of `BOUNDS`, shape (bias, quantity), and drift, shape (bias, tolerance), from one random start."""
+    p = np.linspace(0, 1, settings.positions)
+    bounds, drift = [], []
+    for bias in BIASES:
+        start = random_start(stream.generator(), bias)
+        paths = [hamiltonian_flow(*start[:3], bias, p, rtol) for rtol in settings.tolerances]
+        drift.append([_drift(path, start.effective_depth, bias) for path in paths])
+        bounds.append(_bounds(paths[0], start, bias))
+    return {"bounds": np.array(bounds), "drift": np.array(drift)}
 
 
 BOUNDS = {
@@ -261,15 +280,19 @@ def _drift(path: Trajectory, effective_depth: float, bias: bool) -> float:
     return float(np.ptp(H) / max(terms.max(), np.abs(H).max()))
 
 
-def critical_paths(settings: CriticalPaths, stream: Stream) -> xr.Dataset:
+def critical_paths(settings: CriticalPaths, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
     """Critical points of the discrete network, as symplectic Euler steps, against the number of layers."""
-    shape = (len(BIASES), settings.seeds, len(settings.layers))
-    measured = np.array(
-        [_critical(BIASES[b], stream.generator(seed), settings.layers[at]) for b, seed, at in np.ndindex(shape)]
-    ).T.reshape(len(CRITICAL_NAMES), *shape)
+    columns = []
+    for L in settings.layers:
+        parts: list[Trial] = []
+        for group in groups(settings.seeds, GROUP):
+            name = f"{L} layers, seeds {group.start} to {group.stop - 1}"
+            parts.append(checkpoint.get(name) or checkpoint.put(name, {"measured": _critical_paths(L, group, stream)}))
+        columns.append(np.concatenate([part["measured"] for part in parts], axis=1))
+    measured = np.stack(columns, axis=2)
     dims = ("bias", "seed", "layer_count")
     return dataset(
-        {name: variable(dims, measured[n], text) for n, (name, text) in enumerate(CRITICAL_NAMES.items())},
+        {name: variable(dims, measured[..., n], text) for n, (name, text) in enumerate(CRITICAL_NAMES.items())},
         {
             "bias": BIAS,
             "seed": index("seed", settings.seeds, "random start"),
@@ -289,6 +312,11 @@ CRITICAL_NAMES = {
     "momenta_shifted": "momenta of the backward pass minus those of the next steps, relative",
     "norm_gain_all": "|W_L|^2 - |W_1|^2 over Lt times the mean of |W|^2",
 }
+
+
+def _critical_paths(L: int, seeds: range, stream: Stream) -> Array:
+    """Quantities of `CRITICAL_NAMES` on networks of L layers, shape (bias, seed, quantity)."""
+    return np.array([[_critical(bias, stream.generator(seed), L) for seed in seeds] for bias in BIASES])
 
 
 def _critical(bias: bool, generator: np.random.Generator, L: int) -> list[float]:

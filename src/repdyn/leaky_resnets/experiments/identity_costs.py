@@ -9,6 +9,7 @@ import scipy
 import xarray as xr
 
 from repdyn.base.arrays import Array
+from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.methods.audit_draws import kept_without_bias
@@ -37,11 +38,11 @@ RANKS = (1, 2, 3, 5)
 BIASES = (False, True)
 
 
-def identity_costs(settings: IdentityCosts, stream: Stream) -> xr.Dataset:
+def identity_costs(settings: IdentityCosts, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
     """Cost, bounds and feasibility of Gaussian representations; least ratios; non-negative ones of low rank."""
     random = np.array([[_random(bias, shape, settings.draws, stream) for shape in SHAPES] for bias in BIASES])
     ranks = np.array([[_nonnegative(bias, k, settings.draws, stream) for k in RANKS] for bias in BIASES])
-    least = np.array([_least_ratios(name, settings.searches, stream) for name in SEARCHES])
+    least = np.array([_least_ratios(name, settings.searches, stream, checkpoint) for name in SEARCHES])
     return dataset(
         _random_variables(random)
         | _rank_variables(ranks)
@@ -222,15 +223,21 @@ SEARCHES = {
 }
 
 
-def _least_ratios(name: str, starts: int, stream: Stream) -> Array:
-    """Least ratio of cost and bound by BFGS from random starts of finite cost with positive and negative entries."""
+def _least_ratios(search: str, starts: int, stream: Stream, checkpoint: Checkpoint) -> Array:
+    """Least ratio of cost and bound that a search finds from each of its starts."""
     ratios = np.empty(starts)
     for start in range(starts):
-        generator = stream.generator("search", start)
-        first = generator.standard_normal(SEARCHED[0] * SEARCHED[1])
-        while SEARCHES[name](first) == INFEASIBLE:  # flat around: a search would stay there
-            first = generator.standard_normal(SEARCHED[0] * SEARCHED[1])
-        ratios[start] = np.exp(
-            scipy.optimize.minimize(SEARCHES[name], first, method="BFGS", options={"maxiter": 60}).fun
+        name = f"{search}, start {start}"
+        trial = checkpoint.get(name) or checkpoint.put(
+            name, {"ratio": _least_ratio(SEARCHES[search], stream.generator("search", start))}
         )
+        ratios[start] = trial["ratio"]
     return ratios
+
+
+def _least_ratio(ratio: Callable[[Array], float], generator: np.random.Generator) -> float:
+    """Least ratio by BFGS from a random start of finite cost with positive and negative entries."""
+    first = generator.standard_normal(SEARCHED[0] * SEARCHED[1])
+    while ratio(first) == INFEASIBLE:  # flat around: a search would stay there
+        first = generator.standard_normal(SEARCHED[0] * SEARCHED[1])
+    return float(np.exp(scipy.optimize.minimize(ratio, first, method="BFGS", options={"maxiter": 60}).fun))

@@ -70,8 +70,8 @@ def automatic_gradient(net: LeakyResNet, X: Array, Y: Array) -> Array:
         S = torch.cat([torch.relu(A), torch.ones(int(net.bias), A.shape[1], dtype=A.dtype)])
         A = (1 - step * LT) * A + step * weight @ S
     fit = torch.sum((torch.tensor(Y) - torch.tensor(net.out) @ A) ** 2) / X.shape[1]
-    (fit + LAM / (2 * LT) * torch.sum(rho * torch.sum(W**2, dim=(1, 2)))).backward()
-    return W.grad.numpy()
+    objective = fit + LAM / (2 * LT) * torch.sum(rho * torch.sum(W**2, dim=(1, 2)))
+    return torch.autograd.grad(objective, W)[0].numpy()
 
 
 def predicted_gradient(net: LeakyResNet, A: Array, B: Array) -> Array:

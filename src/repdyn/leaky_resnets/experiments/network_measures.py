@@ -89,7 +89,7 @@ def _fifths(p: xr.Variable) -> dict[str, xr.Variable]:
     last = np.array([L - np.interp(1 - FIFTH, path, nodes) for path in paths]) / (FIFTH * L)
     words = "layers in the {} fifth of [0, 1] over the equidistant number"
     return {
-        f"{name}_fifth": variable(p.dims[:-1], values.reshape(p.shape[:-1]), words.format(name))
+        f"{name}_fifth": variable([*map(str, p.dims[:-1])], values.reshape(p.shape[:-1]), words.format(name))
         for name, values in (("first", first), ("last", last))
     }
 
@@ -99,7 +99,8 @@ def _error_ratios(stored: xr.Dataset) -> dict[str, xr.Variable]:
     errors = stored["test_error"].transpose("maps", "scheme", "layers", "seed")
     ratio = errors / errors.sel(scheme="equidistant", drop=True)
     ratio = ratio.transpose(*errors.dims)
-    return {"test_ratio_by_layers": variable(ratio.dims, ratio.values, "test error over that of equidistant steps")}
+    words = "test error over that of equidistant steps"
+    return {"test_ratio_by_layers": variable([*map(str, ratio.dims)], ratio.values, words)}
 
 
 def staged_measures(settings: Measures, staged: xr.Dataset) -> xr.Dataset:
@@ -200,7 +201,7 @@ COUNTED = {"node": "layer l = 0 .. L", "value": "singular value, falling", "axis
 def _dataset(variables: dict[str, xr.Variable], stored: xr.Dataset, settings: Measures, title: str) -> xr.Dataset:
     """Measures with the coordinates of their dimensions and those of the networks' dataset."""
     sizes = {dim: size for values in variables.values() for dim, size in values.sizes.items()}
-    coords = {name: coord.variable for name, coord in stored.coords.items() if name not in REDUCED}
+    coords = {str(name): coord.variable for name, coord in stored.coords.items() if name not in REDUCED}
     coords |= {dim: index(dim, sizes[dim], words) for dim, words in COUNTED.items() if dim in sizes}
     coords["gamma"] = variable("gamma", np.array(settings.gammas), "gamma_p over the operator norm of K_p")
     coords["place"] = variable("place", np.array(PLACES), "where layers are merged")

@@ -49,8 +49,8 @@ def _draws(settings: OutputGrowth, stream: Stream) -> tuple[torch.Tensor, torch.
         labels = (generator.standard_normal((settings.classes, d)) @ X).argmax(axis=0)
         maps = generator.standard_normal((w, d)) / np.sqrt(d), generator.standard_normal((settings.classes, w)) / w**0.5
         parts.append([X, labels, maps[0], generator.uniform(-1, 1, (L, w, w + 1)) / np.sqrt(w), maps[1]])
-    X, labels, *weights = (torch.from_numpy(np.stack(part)) for part in zip(*parts, strict=True))
-    return X, labels, weights
+    points, classes, *weights = (torch.from_numpy(np.stack(part)) for part in zip(*parts, strict=True))
+    return points, classes, weights
 
 
 def outputs(X: torch.Tensor, weights: list[torch.Tensor]) -> torch.Tensor:

@@ -70,7 +70,7 @@ def _run(settings: PaperSettings, maps: str, seed: int, task: Task, recipe: Reci
     for rate in settings.descent_rates:
         run.restore(end)
         steps = np.full(settings.descent_steps, rate / settings.dimension)  # the cost here is summed over outputs
-        arrays.append(_stop(recipe, f"{maps}-seed{seed}-descent{rate:g}", run, partial(run.descend, steps)))
+        arrays.append(_stop(recipe, f"{maps}-seed{seed}-descent{rate!r}", run, partial(run.descend, steps)))
     return arrays
 
 

@@ -29,7 +29,7 @@ def restarts(settings: Restarts, stream: Stream, device: str, checkpoint: Checkp
     starts, tasks = _starts(settings, stream)
     recipe = Recipe(settings, stream, device, checkpoint, Progress("restarts", 2 * int(np.prod(shape))))
     networks = recipe.walk("restart", starts, settings.layers, _stages(settings, recipe, (1.0,)))
-    arrays = [networks["excess1", start] for start in starts]
+    arrays = [networks["excess1.0", start] for start in starts]
     variables = network_variables(("teacher", "start"), shape, arrays) | task_variables(("teacher",), tasks)
     coords = {"start": variable("start", np.arange(settings.starts), "initial weights")}
     strength = lam(settings.penalty, settings.dimension, settings.effective_depth)
@@ -46,7 +46,7 @@ def overregularized(settings: Restarts, stream: Stream, device: str, checkpoint:
     count = settings.teachers * (1 + len(factors))
     recipe = Recipe(settings, stream, device, checkpoint, Progress("overregularized", count))
     networks = recipe.walk("excess", first, settings.layers, _stages(settings, recipe, factors))
-    arrays = [networks[f"excess{factor:g}", start] for start in first for factor in factors]
+    arrays = [networks[f"excess{factor!r}", start] for start in first for factor in factors]
     variables = network_variables(("teacher", "excess"), shape, arrays) | task_variables(("teacher",), tasks)
     strength = lam(settings.penalty, settings.dimension, settings.effective_depth)
     coords = {
@@ -70,7 +70,7 @@ def _stages(settings: Restarts, recipe: Recipe, factors: tuple[float, ...]) -> l
         def train(batch: Batch, before: Mapping[str, Networks]) -> Networks:
             return recipe.settle(before["first fit"], batch.tasks, LEARNED, settings.steps, factor)
 
-        return Stage(f"excess{factor:g}", Lt, train)
+        return Stage(f"excess{factor!r}", Lt, train)
 
     fit = Stage("first fit", Lt, lambda batch, _: recipe.first_fit(batch, LEARNED, settings.layers, Lt))
     return [fit, *(run(factor) for factor in factors)]

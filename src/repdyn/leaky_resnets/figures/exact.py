@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import matplotlib as mpl
 import numpy as np
 import xarray as xr
@@ -208,7 +210,8 @@ def critical_paths(critical_paths: xr.Dataset, random_geodesics: xr.Dataset) -> 
     for bias, color, words in ((0, BLUE, "no bias"), (1, RED, "bias")):
         spread = paths["spread"].sel(bias=bias)
         axes[0, 0].loglog(L, spread.T, color=color, linewidth=0.4, alpha=0.5)
-        axes[0, 0].loglog(L, np.exp(np.log(spread).mean("seed")), color=color, linewidth=2, label=words)
+        middle = np.exp(cast("xr.DataArray", np.log(spread)).mean("seed"))
+        axes[0, 0].loglog(L, middle, color=color, linewidth=2, label=words)
     axes[0, 0].loglog(L, 0.5 / L, color=BLACK, linestyle=":", label="slope $-1$")
     axes[0, 0].set(
         title=r"spread of $\mathcal{H}$", xlabel="layers $L$", ylabel=r"range of $\mathcal{H}$ over $|\mathcal{H}|$"

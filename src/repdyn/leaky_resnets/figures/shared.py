@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FixedLocator, FormatStrFormatter, NullLocator
+from numpy.typing import ArrayLike
 
 from repdyn.base.figures import BLUE, GREEN, ORANGE, PURPLE, half_width
 
 GRAY = "0.72"
 DEPTH = r"effective depth $\tilde L$"
 ENERGY = r"$-2 \mathcal{H} / \tilde L$"
-LOOKS = {
+LOOKS: dict[str, dict[str, Any]] = {
     "decayed maps": {"color": BLUE, "marker": "o"},
     "free maps": {"color": ORANGE, "marker": "s"},
     "fixed maps": {"color": GREEN, "marker": "^"},
@@ -22,9 +23,9 @@ LOOKS = {
 }
 
 
-def ticks_at(axis: Axis, values: Iterable[float]) -> None:
+def ticks_at(axis: Axis, values: ArrayLike) -> None:
     """Plain numbers at a logarithmic axis."""
-    axis.set_major_locator(FixedLocator(values))
+    axis.set_major_locator(FixedLocator(np.asarray(values, float).tolist()))
     axis.set_major_formatter(FormatStrFormatter("%g"))
     axis.set_minor_locator(NullLocator())
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -58,7 +60,7 @@ def _estimates(panel: Axes, chains: xr.Dataset) -> None:
     low, high = (middle - H.min("layer").mean("seed").values, H.max("layer").mean("seed").values - middle)
     panel.errorbar(depth, middle, (low, high), color=BLUE, capsize=2, zorder=4, label=ENERGY)
     hollow = chains["relative_distance"].mean("seed").values > CRITICAL
-    look = {"color": BLUE, "markersize": 5, "zorder": 5}
+    look: dict[str, Any] = {"color": BLUE, "markersize": 5, "zorder": 5}
     panel.plot(depth[~hollow], middle[~hollow], "o", **look)
     panel.plot(depth[hollow], middle[hollow], "o", markerfacecolor="white", label=f"{ENERGY}, not critical", **look)
     for gamma, style in zip(chains["gamma"].values, ("-", "--", ":"), strict=False):

@@ -25,7 +25,7 @@ def added_neuron(bias: bool, rng: Generator) -> Errors:
     S = activation(A, bias)
     K, cost, N = S.T @ S, cost_of_identity(A, bias).value, WIDE[1]
     columns = [K @ rng.standard_normal(N), *K]
-    scale = [0.02 / np.linalg.norm(z) for z in columns]
+    scale = [0.02 / float(np.linalg.norm(z)) for z in columns]
 
     def slope(z: Array, eps: float) -> float:
         return (cost_of_identity(np.vstack([A, eps * z]), bias).value - cost) / eps**2
@@ -49,7 +49,7 @@ def positive_neuron(bias: bool, rng: Generator) -> Errors:
     onto = S @ np.linalg.pinv(S, rcond=1e-12)
     active = np.concatenate([np.maximum(A, 0), np.zeros((int(bias), N))])
     columns = [minima.positive_neuron(A, i) for i in range(N)]
-    scale = [0.02 / np.linalg.norm(z) for z in columns]
+    scale = [0.02 / float(np.linalg.norm(z)) for z in columns]
 
     def slope(z: Array, eps: float) -> float:
         return (cost_of_identity(np.vstack([A, eps * z]), bias).value - cost) / eps**2

@@ -95,7 +95,19 @@ def gradient(W, P, Q, X, Y, rho, leak, decay, learned, S, U, turned, A, G, H, re
 
 @compiled(fastmath=CONTRACT)
 def adam(theta, grad, first, second, pace, rate, beta_1, beta_2, epsilon):
-    """One step of Adam in one pass; rate is minus the rate with the correction for early moments."""
+    """One step of Adam in one pass.
+
+    Args:
+        theta: parameters, shape (P,); changed.
+        grad: their gradient, shape (P,).
+        first: mean of gradients, shape (P,); changed.
+        second: mean of squared gradients, shape (P,); changed.
+        pace: factor of the rate of each parameter, shape (P,).
+        rate: minus the rate with the correction for early moments.
+        beta_1: decay of `first`.
+        beta_2: decay of `second`.
+        epsilon: added to the root of `second`.
+    """
     unit = theta.dtype.type(1)
     for i in range(theta.size):
         g = grad[i]

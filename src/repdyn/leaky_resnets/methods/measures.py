@@ -151,7 +151,7 @@ def _merged(net: LeakyResNet, X: Array) -> Measured:
         np.linalg.norm(merged_layers(net, first, count).output(X) - before) / np.linalg.norm(before)
         for first in (0, (L - count) // 2, L - count)
     ]
-    return {"merged_change": np.array(changes), "merged_step": count * net.effective_depth / L}
+    return {"merged_change": np.array(changes), "merged_step": np.array(count * net.effective_depth / L)}
 
 
 def _summaries(along: Measured) -> Measured:

@@ -47,14 +47,16 @@ class Stage:
     """A station of a walk.
 
     Attributes:
-        name: names the stage's networks in checkpoints.
+        name: names the stage among the others of its walk.
         effective_depth: of its networks.
         train: makes its networks from the batch and from the networks of the stages before it, by name.
+        trial: names its networks in checkpoints, with all earlier stages that they come from; `name` where none.
     """
 
     name: str
     effective_depth: float
     train: Callable[[Batch, Mapping[str, Networks]], Networks]
+    trial: str = ""
 
 
 @dataclass
@@ -86,25 +88,39 @@ class Recipe:
     ) -> dict[tuple[str, int], Arrays]:
         """Trains the stages in order, every seed on its task; what the checkpoint holds is not trained again.
 
+        Args:
+            label: begins the names in the checkpoint.
+            tasks: task of each seed.
+            layers: number of layers L.
+            stages: what is trained, in order.
+
         Returns:
             Arrays of the networks by stage and seed.
         """
-        trained = {}
+        trained: dict[tuple[str, int], Arrays] = {}
         for batch in self.batches(tasks, layers):
             before: dict[str, Networks] = {}
             for stage in stages:
-                names = [f"{label}-{stage.name}-seed{seed}" for seed in batch.seeds]
-                arrays = [self.checkpoint.get(name) for name in names]
-                if not all(arrays):
-                    networks = stage.train(batch, before)
-                    arrays = [
-                        self.checkpoint.put(name, arrays_of(net)) for name, net in zip(names, networks, strict=True)
-                    ]
+                arrays = self._finished(f"{label}-{stage.trial or stage.name}", batch, stage, before)
                 before[stage.name] = [restored(part, stage.effective_depth) for part in arrays]
                 trained |= {(stage.name, seed): part for seed, part in zip(batch.seeds, arrays, strict=True)}
             self.done += len(batch.seeds) * len(stages)
             self.progress.step(self.done)
         return trained
+
+    def _finished(self, label: str, batch: Batch, stage: Stage, before: Mapping[str, Networks]) -> list[Arrays]:
+        """A stage's networks: those of the checkpoint, the others trained."""
+        names = [f"{label}-seed{seed}" for seed in batch.seeds]
+        arrays = [self.checkpoint.get(name) for name in names]
+        missing = [place for place, part in enumerate(arrays) if part is None]
+        if missing:
+            seeds, tasks = [batch.seeds[place] for place in missing], [batch.tasks[place] for place in missing]
+            starts = {name: [networks[place] for place in missing] for name, networks in before.items()}
+            networks = stage.train(Batch(seeds, tasks), starts)
+            new = {names[place]: arrays_of(net) for place, net in zip(missing, networks, strict=True)}
+            for place, part in zip(missing, self.checkpoint.put_all(new).values(), strict=True):
+                arrays[place] = part
+        return [part for part in arrays if part is not None]
 
     def batches(self, tasks: Mapping[int, Task], layers: int) -> list[Batch]:
         """Seeds in batches: all on a GPU, else as many as the caches hold, at least one.
@@ -117,7 +133,14 @@ class Recipe:
         return [Batch(part, [tasks[seed] for seed in part]) for part in parts]
 
     def fresh(self, maps: Maps, seeds: Iterable[int], rho: Array, effective_depth: float) -> Networks:
-        """Networks before training; their numbers depend on the seed alone."""
+        """Networks before training; their numbers depend on the seed alone.
+
+        Args:
+            maps: the linear maps in and out.
+            seeds: a network each.
+            rho: layer steps, sum 1, shape (L,).
+            effective_depth: Lt.
+        """
         width, sizes = self.settings.width, (self.settings.dimension, self.settings.dimension)
         generators = (self.stream.generator(seed, "weights") for seed in seeds)
         return [
@@ -126,13 +149,27 @@ class Recipe:
         ]
 
     def trainer(self, networks: Sequence[LeakyResNet], tasks: Sequence[Task], maps: Maps, penalty: float) -> Trainer:
-        """A trainer of the networks on their tasks; `penalty` per output."""
+        """A trainer of the networks on their tasks.
+
+        Args:
+            networks: where training starts.
+            tasks: task of each network.
+            maps: the linear maps in and out.
+            penalty: strength of the penalty per output.
+        """
         X, Y = np.stack([task.X for task in tasks]), np.stack([task.Y for task in tasks])
         strength = lam(penalty, Y.shape[1], networks[0].effective_depth)
         return Trainer(networks, X, Y, penalty=strength, learned=maps.learned, map_decay=maps.decay, device=self.device)
 
     def first_fit(self, batch: Batch, maps: Maps, layers: int, effective_depth: float) -> Networks:
-        """Fits fresh networks at the small first penalty; at the full one 0 is a minimum that would hold them."""
+        """Fits fresh networks at the small first penalty; at the full one 0 is a minimum that would hold them.
+
+        Args:
+            batch: seeds and their tasks.
+            maps: the linear maps in and out.
+            layers: number of layers L.
+            effective_depth: Lt.
+        """
         settings = self._settings()
         networks = self.fresh(maps, batch.seeds, layer_steps("equidistant", layers), effective_depth)
         if not settings.first_steps:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -82,7 +83,7 @@ class Trainer:
     def _allocate(self, shape: tuple[int, ...]) -> None:
         """Buffers of the forward and the backward pass, and the views that a step walks through."""
         (L, M, w, inner), N = shape, self.X.shape[2]
-        options = {"dtype": self.dtype, "device": self.device}
+        options: dict[str, Any] = {"dtype": self.dtype, "device": self.device}
         self.rho, self.leak = (torch.empty((L, M, 1, 1), **options) for _ in range(2))
         self.U = torch.empty_like(self.W)
         S, G = torch.ones((L, M, inner, N), **options), torch.zeros((L + 1, M, w, N), **options)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from repdyn.base.settings import Many, Problem, Settings, increasing
+from repdyn.base.settings import EACH, Many, Problem, Settings, increasing
 
 Draws = Annotated[int, Field(ge=2, le=100_000)]
 Depth = Annotated[float, Field(gt=0, le=60)]
@@ -15,14 +15,14 @@ Seeds = Annotated[int, Field(ge=2, le=1000)]
 class FormulaAudit(Settings):
     """Every formula as printed and as corrected against an independent derivation."""
 
-    draws: Draws = Field(description="Random draws per formula, with and without bias.")
+    draws: Annotated[Draws, EACH] = Field(description="Random draws per formula, with and without bias.")
 
 
 class IdentityCosts(Settings):
     """Propositions 1 and 3, ranks, feasibility over random representations."""
 
-    draws: Draws = Field(description="Random representations per shape, with and without bias.")
-    searches: Draws = Field(description="Starts of the search for the least ratio of cost and bound.")
+    draws: Annotated[Draws, EACH] = Field(description="Random representations per shape, with and without bias.")
+    searches: Annotated[Draws, EACH] = Field(description="Starts of the search for the least ratio of cost and bound.")
 
 
 class Descents(Settings):
@@ -37,8 +37,8 @@ class Descents(Settings):
 class GeodesicLaboratory(Settings):
     """Exact geodesics through a bottleneck, for a range of effective depths."""
 
-    effective_depths: Many[Depth] = Field(min_length=3, description="Effective depths, increasing.")
-    seeds: Seeds = Field(description="Bottlenecks drawn; every effective depth shares them.")
+    effective_depths: Annotated[Many[Depth], EACH] = Field(min_length=3, description="Effective depths, increasing.")
+    seeds: Annotated[Seeds, EACH] = Field(description="Bottlenecks drawn; every effective depth shares them.")
     rank: Annotated[int, Field(ge=1, le=20)] = Field(description="Rank k of the bottleneck.")
     width: Annotated[int, Field(ge=2, le=200)] = Field(description="Neurons w.")
     points: Annotated[int, Field(ge=2, le=500)] = Field(description="Points N.")
@@ -59,7 +59,7 @@ class GeodesicLaboratory(Settings):
 class RandomGeodesics(Settings):
     """Theorem 4, Proposition 9 and the conservation of H along random exact trajectories."""
 
-    draws: Draws = Field(description="Random trajectories, with and without bias.")
+    draws: Annotated[Draws, EACH] = Field(description="Random trajectories, with and without bias.")
     positions: Annotated[int, Field(ge=21, le=5001)] = Field(description="Positions p per trajectory.")
     tolerances: Many[Annotated[float, Field(ge=1e-13, le=1e-3)]] = Field(
         min_length=2, description="Relative tolerances of the integrator, increasing; the least one decides."
@@ -74,10 +74,10 @@ class RandomGeodesics(Settings):
 class CriticalPaths(Settings):
     """Critical points of the discrete network: conservation and balancedness up to the step."""
 
-    layers: Many[Annotated[int, Field(ge=10, le=10_000)]] = Field(
+    layers: Annotated[Many[Annotated[int, Field(ge=10, le=10_000)]], EACH] = Field(
         min_length=4, description="Numbers of layers L, increasing; the order is fitted from 40 on."
     )
-    seeds: Seeds = Field(description="Random starts, with and without bias.")
+    seeds: Annotated[Seeds, EACH] = Field(description="Random starts, with and without bias.")
 
     def problems(self) -> Iterator[Problem]:
         """Layers increase, three of them from 40 on."""

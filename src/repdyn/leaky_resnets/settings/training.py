@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from repdyn.base.settings import Many, Problem, Settings, addition, distinct, increasing
+from repdyn.base.settings import EACH, Many, Problem, Settings, addition, distinct, increasing
 
 Size = Annotated[int, Field(ge=2, le=1000)]
 Layers = Annotated[int, Field(ge=2, le=400)]
@@ -73,15 +73,19 @@ class Recipe(Bottleneck):
 class Trained(Recipe):
     """Figures 1 and 3: networks along a chain of effective depths, each trained from the one before."""
 
-    maps: Many[Maps] = Field(min_length=1, description="Linear maps in and out, decayed, free or fixed; bias or none.")
-    effective_depths: Many[Depth] = Field(min_length=3, description="Effective depths Lt of a chain, increasing.")
+    maps: Annotated[Many[Maps], EACH] = Field(
+        min_length=1, description="Linear maps in and out, decayed, free or fixed; bias or none."
+    )
+    effective_depths: Annotated[Many[Depth], EACH] = Field(
+        min_length=3, description="Effective depths Lt of a chain, increasing."
+    )
     layers: Layers = Field(description="Layers L; 20 in the paper.")
     steps: Steps = Field(description="Adam steps per effective depth; 5000 in the paper.")
     from_scratch: bool = addition(
         False, description="Every effective depth from fresh networks, as in the paper, not from the one before."
     )
-    blocks: Count = Field(description="Jobs, each with a block of seeds of its own.")
-    seeds: Count = Field(description="Seeds per block; more blocks re-train none.")
+    blocks: Annotated[Count, EACH] = Field(description="Jobs, each with a block of seeds of its own.")
+    seeds: Annotated[Count, EACH] = Field(description="Seeds per block; more blocks re-train none.")
 
     def problems(self) -> Iterator[Problem]:
         """Depths increase and stay below the number of layers."""
@@ -109,10 +113,14 @@ class Criticality(Recipe):
 
     effective_depth: Depth = Field(description="Effective depth Lt.")
     layers: Layers = Field(description="Layers of the coarsest network.")
-    doublings: Annotated[int, Field(ge=2, le=6)] = Field(description="How often all layers are halved and retrained.")
+    doublings: Annotated[Annotated[int, Field(ge=2, le=6)], EACH] = Field(
+        description="How often all layers are halved and retrained."
+    )
     refinement_steps: Steps = Field(description="Adam steps at each number of layers.")
-    steps: Many[Steps] = Field(min_length=3, description="Adam steps of runs from one start, increasing.")
-    seeds: Annotated[int, Field(ge=2, le=1000)] = Field(description="Seeds.")
+    steps: Annotated[Many[Steps], EACH] = Field(
+        min_length=3, description="Adam steps of runs from one start, increasing."
+    )
+    seeds: Annotated[Annotated[int, Field(ge=2, le=1000)], EACH] = Field(description="Seeds.")
 
     def problems(self) -> Iterator[Problem]:
         """Steps increase; the coarsest network keeps its sign."""
@@ -124,15 +132,17 @@ class Criticality(Recipe):
 class PaperSettings(Bottleneck):
     """The paper's own settings of Figure 1b and 1c, nothing changed: Adam, then gradient descent at a smaller rate."""
 
-    maps: Many[Literal["free maps", "fixed maps"]] = Field(min_length=1, description="Linear maps in and out.")
+    maps: Annotated[Many[Literal["free maps", "fixed maps"]], EACH] = Field(
+        min_length=1, description="Linear maps in and out."
+    )
     effective_depth: Depth = Field(description="Effective depth Lt; 7 in the paper.")
     layers: Layers = Field(description="Layers L; 20 in the paper.")
     records: Many[Steps] = Field(min_length=2, description="Adam steps after which the network is kept; the last ends.")
     descent_steps: Steps = Field(description="Steps of gradient descent after that; 1000 in the paper.")
-    descent_rates: Many[Rate] = Field(
+    descent_rates: Annotated[Many[Rate], EACH] = Field(
         min_length=1, description="Their rates, for the cost averaged over outputs, increasing; each from Adam's end."
     )
-    seeds: Count = Field(description="Seeds.")
+    seeds: Annotated[Count, EACH] = Field(description="Seeds.")
 
     def problems(self) -> Iterator[Problem]:
         """Records increase; the network keeps its sign."""
@@ -147,11 +157,13 @@ class Discretized(Shape):
     """Figure 2: three ways to choose layer steps, over numbers of layers."""
 
     inner: Many[Size] = Field(min_length=1, description="Inner dimensions of the teacher of random ResNets; 6, 3.")
-    maps: Many[Literal["decayed maps", "free maps", "fixed maps"]] = Field(
+    maps: Annotated[Many[Literal["decayed maps", "free maps", "fixed maps"]], EACH] = Field(
         min_length=1, description="Linear maps in and out."
     )
     effective_depth: Depth = Field(description="Effective depth Lt; 3 in the paper.")
-    layers: Many[Layers] = Field(min_length=2, description="Numbers of layers L, increasing; spectra are of the last.")
+    layers: Annotated[Many[Layers], EACH] = Field(
+        min_length=2, description="Numbers of layers L, increasing; spectra are of the last."
+    )
     scheme_penalty: Penalty = Field(
         description="lam Lt with the cost averaged over outputs, where schemes are compared; 0.001 in the paper."
     )
@@ -167,9 +179,9 @@ class Discretized(Shape):
     every: Steps = Field(description="Adam steps between two updates of adaptive layer steps.")
     damping: Annotated[float, Field(ge=0, lt=1)] = Field(description="Weight of the present layer steps in an update.")
     frozen: Annotated[float, Field(ge=0, lt=1)] = Field(description="Last share of training without updates.")
-    blocks: Count = Field(description="Jobs, each with a block of seeds of its own.")
-    seeds: Count = Field(description="Seeds per block; more blocks re-train none.")
-    staged_seeds: Count = Field(description="Seeds of the spectra of Figure 2b.")
+    blocks: Annotated[Count, EACH] = Field(description="Jobs, each with a block of seeds of its own.")
+    seeds: Annotated[Count, EACH] = Field(description="Seeds per block; more blocks re-train none.")
+    staged_seeds: Annotated[Count, EACH] = Field(description="Seeds of the spectra of Figure 2b.")
 
     def problems(self) -> Iterator[Problem]:
         """Layers increase and suffice for the irregular steps, rho Lt < 1."""
@@ -188,9 +200,9 @@ class Restarts(Recipe):
     effective_depth: Depth = Field(description="Effective depth Lt.")
     layers: Layers = Field(description="Layers L.")
     steps: Steps = Field(description="Adam steps from the first fit.")
-    teachers: Count = Field(description="Teachers, with data of their own.")
+    teachers: Annotated[Count, EACH] = Field(description="Teachers, with data of their own.")
     starts: Annotated[int, Field(ge=2, le=1000)] = Field(description="Initial weights per teacher.")
-    excess: Many[Annotated[float, Field(gt=1, le=1000)]] = Field(
+    excess: Annotated[Many[Annotated[float, Field(gt=1, le=1000)]], EACH] = Field(
         min_length=1, description="Factors on the penalty, increasing: the first start is trained with each as well."
     )
 

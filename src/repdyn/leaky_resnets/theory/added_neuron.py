@@ -16,7 +16,10 @@ from repdyn.base.arrays import Array
 
 
 def triangle(p: ArrayLike, center: float, radius: float) -> Array:
-    """t(p) = max(0, 1 - |p - p_0| / r)."""
+    """t(p) = max(0, 1 - |p - p_0| / r).
+
+    From the proof of Proposition 8.
+    """
     return np.maximum(0.0, 1 - np.abs(np.asarray(p, float) - center) / radius)
 
 
@@ -25,6 +28,14 @@ def enlarged_weights(W: Array, A_i: Array, S_i: Array, t: float, eps: float, eff
 
     The printed block has t in place of t^2; the later displays have t^2 (proof of Proposition 8). The new neuron's
     column comes last.
+
+    Args:
+        W: weights, shape (w, w + 1) with bias or (w, w).
+        A_i: representation of point i, shape (w,).
+        S_i: its activation, shape (w + 1,) with bias or (w,).
+        t: height t(p) of the triangle, 0 to 1.
+        eps: size of the perturbation.
+        effective_depth: Lt > 0.
     """
     return _enlarged(W, A_i, S_i, t**2, t, eps, effective_depth)
 
@@ -32,7 +43,18 @@ def enlarged_weights(W: Array, A_i: Array, S_i: Array, t: float, eps: float, eff
 def enlarged_weights_as_printed(
     W: Array, A_i: Array, S_i: Array, t: float, eps: float, effective_depth: float
 ) -> Array:
-    """The same with the block W - Lt eps^2 t A_i S_i^T, as printed."""
+    """The same with the block W - Lt eps^2 t A_i S_i^T, as printed.
+
+    From the proof of Proposition 8.
+
+    Args:
+        W: weights, shape (w, w + 1) with bias or (w, w).
+        A_i: representation of point i, shape (w,).
+        S_i: its activation, shape (w + 1,) with bias or (w,).
+        t: height t(p) of the triangle, 0 to 1.
+        eps: size of the perturbation.
+        effective_depth: Lt > 0.
+    """
     return _enlarged(W, A_i, S_i, t, t, eps, effective_depth)
 
 
@@ -62,13 +84,31 @@ def objective_change(
 
 
 def norm_change(A_i: Array, S_i: Array, dA_i: Array, t: float, effective_depth: float) -> float:
-    r"""Coefficient of eps^2 in |enlarged W|^2: Lt^2 t^2 (|S_i|^2 - |A_i|^2 - (2 / Lt) A_i . dA_i) (Proposition 8)."""
+    r"""Coefficient of eps^2 in |enlarged W|^2: Lt^2 t^2 (|S_i|^2 - |A_i|^2 - (2 / Lt) A_i . dA_i) (Proposition 8).
+
+    Args:
+        A_i: representation of point i, shape (w,).
+        S_i: its activation, shape (w + 1,) with bias or (w,).
+        dA_i: derivative of A_i by p, shape (w,).
+        t: height t(p) of the triangle, 0 to 1.
+        effective_depth: Lt > 0.
+    """
     Lt = effective_depth
     return float(Lt**2 * t**2 * (S_i @ S_i - A_i @ A_i - 2 / Lt * A_i @ dA_i))
 
 
 def norm_change_as_printed(A_i: Array, S_i: Array, dA_i: Array, t: float, effective_depth: float) -> float:
-    """The same with -(1 / Lt) A_i . dA_i, as printed."""
+    """The same with -(1 / Lt) A_i . dA_i, as printed.
+
+    From the proof of Proposition 8.
+
+    Args:
+        A_i: representation of point i, shape (w,).
+        S_i: its activation, shape (w + 1,) with bias or (w,).
+        dA_i: derivative of A_i by p, shape (w,).
+        t: height t(p) of the triangle, 0 to 1.
+        effective_depth: Lt > 0.
+    """
     Lt = effective_depth
     return float(Lt**2 * t**2 * (S_i @ S_i - A_i @ A_i - 1 / Lt * A_i @ dA_i))
 

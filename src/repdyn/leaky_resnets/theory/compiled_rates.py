@@ -25,7 +25,14 @@ def _through(A: Array, B: Array, bias: bool, V: Array) -> None:
 
 @compiled(fastmath=REORDERED)
 def rates(A: Array, B: Array, effective_depth: float, bias: bool) -> Array:
-    """dA/dp = Lt (B K - A) and dB/dp = Lt (B - sigma'(A) o [S B^T B]), shape (2, w, N); arguments as `hamiltonian`."""
+    """dA/dp = Lt (B K - A) and dB/dp = Lt (B - sigma'(A) o [S B^T B]) (Section 1.5), shape (2, w, N).
+
+    Args:
+        A: representation, shape (w, N).
+        B: momentum, shape (w, N).
+        effective_depth: Lt > 0.
+        bias: whether S carries a row of ones.
+    """
     w, N = A.shape
     V, moved = np.empty((w, w + bias)), np.empty((2, w, N))
     _through(A, B, bias, V)

@@ -136,7 +136,13 @@ def leaky_path(
 def linear_path(weights: Callable[[float], Array], A0: ArrayLike, effective_depth: float, q: ArrayLike) -> Array:
     r"""Path of a linear network, dA/dq = (W_q - Lt) A (footnote 1): A_q = Phi_q A_0 with Phi_q invertible.
 
-    As `leaky_path`, with W_q of shape (w, w); every representation has the rank of A0.
+    Every representation, shape (P, w, N), has the rank of A0.
+
+    Args:
+        weights: W_q, shape (w, w).
+        A0: representation at q[0], shape (w, N).
+        effective_depth: leak Lt >= 0.
+        q: positions, shape (P,).
     """
     A0, q = finite(A0, "A0"), finite(q, "q")
     identity = np.eye(len(A0))
@@ -152,8 +158,15 @@ def symplectic_euler(A0: ArrayLike, B0: ArrayLike, effective_depth: float, bias:
     r"""A critical equidistant network of L layers from (A_0, B_0): the symplectic Euler scheme of the Hamiltonian flow.
 
     A_l = A_{l-1} + dH/dB(A_{l-1}, B_l) / L, B_{l-1} = B_l + dH/dA(A_{l-1}, B_l) / L: momenta are implicit, solved by
-    iteration. Its weights are W_l = Lt B_l S_{l-1}^T; its invariant is H(A_{l-1}, B_l), up to O(1 / L). Arguments as in
-    `hamiltonian_flow`; B0 is the momentum before the first layer.
+    iteration. Its weights are W_l = Lt B_l S_{l-1}^T; its invariant is H(A_{l-1}, B_l), up to O(1 / L). Ours: a
+    discretization of Section 1.5.
+
+    Args:
+        A0: representation before the first layer, shape (w, N).
+        B0: momentum before the first layer, shape (w, N).
+        effective_depth: Lt > 0.
+        bias: whether S carries a row of ones.
+        L: number of layers.
 
     Raises:
         ValueError: the implicit equation of a layer is not solved by iteration.

@@ -41,13 +41,29 @@ def hamiltonian(A: ArrayLike, B: ArrayLike, effective_depth: float, bias: bool) 
 
 
 def velocity(A: Array, B: Array, effective_depth: float, bias: bool) -> Array:
-    """Derivative of A by p: dH/dB = Lt (B K - A); unchecked."""
+    """Derivative of A by p: dH/dB = Lt (B K - A) (Section 1.5); unchecked.
+
+    Args:
+        A: representation, shape (w, N).
+        B: momentum, shape (w, N).
+        effective_depth: Lt > 0.
+        bias: whether S carries a row of ones.
+    """
     S = activation(A, bias)
     return effective_depth * ((B @ S.T) @ S - A)
 
 
 def force(A: Array, B: Array, effective_depth: float, bias: bool) -> Array:
-    """Derivative of H by A: Lt (sigma'(A) o [S B^T B] - B), without the row of the bias; equals -dB/dp; unchecked."""
+    """Derivative of H by A: Lt (sigma'(A) o [S B^T B] - B), without the row of the bias; equals -dB/dp; unchecked.
+
+    Section 1.5.
+
+    Args:
+        A: representation, shape (w, N).
+        B: momentum, shape (w, N).
+        effective_depth: Lt > 0.
+        bias: whether S carries a row of ones.
+    """
     S = activation(A, bias)
     pulled = ((S @ B.T) @ B)[: len(A)]
     return effective_depth * (np.where(A > 0, pulled, 0.0) - B)
@@ -70,7 +86,14 @@ class StableEnergies(NamedTuple):
 def stable_energies(A: ArrayLike, dA: ArrayLike, effective_depth: float, bias: bool, gamma: float) -> StableEnergies:
     r"""Stable energies H_gamma = |dA|^2_{K + gamma I} / (2 Lt) - (Lt / 2) |A|^2_{K + gamma I} (after Theorem 4).
 
-    dA, shape of A, is the derivative by p, in a network (A_l - A_{l-1}) / rho_l; gamma has the units of A squared.
+    In a network dA is (A_l - A_{l-1}) / rho_l.
+
+    Args:
+        A: representation, shape (w, N).
+        dA: its derivative by p, shape (w, N).
+        effective_depth: Lt > 0.
+        bias: whether S carries a row of ones.
+        gamma: regularizer gamma > 0, units of A squared.
     """
     A, dA = representation_pair(A, dA, ("A", "dA"))
     Lt, S = effective_depth_of(effective_depth), activation(A, bias)
@@ -79,7 +102,15 @@ def stable_energies(A: ArrayLike, dA: ArrayLike, effective_depth: float, bias: b
 
 
 def stable_hamiltonian(A: ArrayLike, dA: ArrayLike, effective_depth: float, bias: bool, gamma: float) -> float:
-    """H_gamma alone; arguments as in `stable_energies`. It needs no momentum, so no critical point."""
+    """H_gamma of `stable_energies` alone (after Theorem 4). It needs no momentum, so no critical point.
+
+    Args:
+        A: representation, shape (w, N).
+        dA: its derivative by p, shape (w, N).
+        effective_depth: Lt > 0.
+        bias: whether S carries a row of ones.
+        gamma: regularizer gamma > 0, units of A squared.
+    """
     return stable_energies(A, dA, effective_depth, bias, gamma).hamiltonian
 
 
@@ -87,6 +118,13 @@ def scaled_hamiltonian_from_cost(A: ArrayLike, B: ArrayLike, effective_depth: fl
     r"""-2 H / Lt = |A|^2_g - |dA / Lt + gamma B|^2_g + gamma |B|^2, g = K + gamma I (proof of Theorem 7).
 
     Holds for any A and B, with the derivative of the Hamiltonian flow, dA / Lt = B K - A.
+
+    Args:
+        A: representation, shape (w, N).
+        B: momentum, shape (w, N).
+        effective_depth: Lt > 0.
+        bias: whether S carries a row of ones.
+        gamma: regularizer gamma > 0, units of A squared.
     """
     A, B = representation_pair(A, B)
     Lt, S = effective_depth_of(effective_depth), activation(A, bias)
@@ -116,13 +154,20 @@ def theorem4_bounds(length: ArrayLike, effective_depth: float, gamma_c: ArrayLik
 def theorem4_bounds_as_printed(length: ArrayLike, effective_depth: float, gamma: ArrayLike, c: ArrayLike) -> Bounds:
     r"""Theorem 4 as printed: sqrt(gamma) c in the lower bound, sqrt(gamma c) in its proof; false for c < 1.
 
-    Arguments as in `theorem4_bounds`; gamma is the same at every p, c = sup_p |B_p|_F^2.
+    Args:
+        length: l, the length of the path in the norm of K_p + gamma I, any shape.
+        effective_depth: Lt > 0.
+        gamma: the same at every p, units of A squared, broadcast with length.
+        c: sup_p |B_p|_F^2, broadcast with length.
     """
-    length, Lt = np.asarray(length, float), effective_depth_of(effective_depth)
+    length, gamma, c = np.asarray(length, float), np.asarray(gamma), np.asarray(c)
+    Lt = effective_depth_of(effective_depth)
     return Bounds(-((length / Lt + np.sqrt(gamma) * c) ** 2), np.asarray(gamma * c, float))
 
 
-def theorem4_speed_gap(speed: ArrayLike, cost: ArrayLike, scaled_hamiltonian: float, effective_depth: float) -> Array:
+def theorem4_speed_gap(
+    speed: ArrayLike, cost: ArrayLike, scaled_hamiltonian: Array | float, effective_depth: float
+) -> Array:
     r"""Middle of Theorem 4's second display: |dA|_g - Lt sqrt((|A|^2_g + 2 H / Lt)_+), within Lt sqrt(gamma c) [-1, 2].
 
     The positive part is missing in print, though the root's argument falls to -gamma |B|^2.

@@ -7,7 +7,7 @@ Paper: Hamiltonian Mechanics of Feature Learning, Sections 1.3, 1.4, 2.1.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 import scipy
@@ -36,21 +36,30 @@ class IdentityCost(NamedTuple):
     gap: float
 
 
-def activation(A: Array, bias: bool) -> Array:
-    """S = [relu(A); 1], shape (..., w + 1, N), or relu(A) without bias."""
+def activation(A: np.ndarray, bias: bool) -> np.ndarray:
+    """S = [relu(A); 1], shape (..., w + 1, N), or relu(A) without bias; of any floating type.
+
+    The activation of Section 1.1.
+    """
     active = np.maximum(A, 0)
     return np.concatenate([active, np.ones((*A.shape[:-2], 1, A.shape[-1]))], axis=-2) if bias else active
 
 
 def row_space(S: Array, rtol: float) -> tuple[Array, Array]:
-    """Singular values above rtol times the largest, shape (r,), and their right vectors, shape (r, N)."""
+    """Singular values above rtol times the largest, shape (r,), and their right vectors, shape (r, N).
+
+    Ours: what the plain cost of Section 1.3 needs.
+    """
     _, s, Vt = np.linalg.svd(S, full_matrices=False)
     kept = s > rtol * max(s[0], np.finfo(float).tiny)
     return s[kept], Vt[kept]
 
 
 def pseudo_inverse_norm_sq(M: Array, S: Array, rtol: float = 1e-10) -> float:
-    """|M S^+|_F^2 with the plain pseudo-inverse, whatever part of M lies outside the row space of S."""
+    """|M S^+|_F^2 with the plain pseudo-inverse, whatever part of M lies outside the row space of S.
+
+    Ours: the norm |M|_K of Section 1.3 without its condition.
+    """
     s, Vt = row_space(S, rtol)
     return float(np.sum((M @ Vt.T / s) ** 2))
 
@@ -108,21 +117,28 @@ def stable_norm_sq(M: ArrayLike, S: ArrayLike, gamma: float, method: Method | No
         ValueError: shapes do not fit, a value is not finite, gamma is not above 0.
     """
     M = as_matrix(M, "M")
-    S, gamma = as_matrix(S, "S", (None, M.shape[1])), positive(gamma, "gamma")
+    S = as_matrix(S, "S", (None, M.shape[1]))
+    gamma = float(positive(gamma, "gamma"))
     if method is None:
         method = "woodbury" if gamma >= WOODBURY_FROM * np.sum(S**2) else "svd"
     return stable_norm_sq_woodbury(M, S, gamma) if method == "woodbury" else float(stable_norm_sq_svd(M, S, gamma))
 
 
 def stable_norm_sq_woodbury(M: Array, S: Array, gamma: float) -> float:
-    """`stable_norm_sq` by Woodbury's identity in the dimension of S; unchecked."""
+    """`stable_norm_sq` by Woodbury's identity in the dimension of S; unchecked.
+
+    Ours: a way to the stable norm of Section 2.1.
+    """
     factor, _ = scipy.linalg.cho_factor(S @ S.T + gamma * np.eye(len(S)), lower=True)
     half = scipy.linalg.solve_triangular(factor, S @ M.T, lower=True)
     return float(np.sum(M**2) - np.sum(half**2)) / gamma
 
 
 def stable_norm_sq_svd(M: Array, S: Array, gamma: ArrayLike) -> Array:
-    """`stable_norm_sq` by the singular values of S; unchecked, also for stacks of M, S and gamma."""
+    """`stable_norm_sq` by the singular values of S; unchecked, also for stacks of M, S and gamma.
+
+    Ours: a way to the stable norm of Section 2.1.
+    """
     _, s, Vt = np.linalg.svd(S, full_matrices=False)
     along, gamma = M @ np.swapaxes(Vt, -1, -2), np.asarray(gamma, float)
     outside = np.sum((M - along @ Vt) ** 2, axis=(-1, -2))
@@ -131,14 +147,17 @@ def stable_norm_sq_svd(M: Array, S: Array, gamma: ArrayLike) -> Array:
 
 
 def operator_norm_sq(S: Array) -> float:
-    """|S|_op^2 = |K|_op, by the smaller Gram matrix."""
+    """|S|_op^2 = |K|_op, by the smaller Gram matrix.
+
+    The scale of gamma in Section 2.1.
+    """
     gram = S @ S.T if S.shape[0] <= S.shape[1] else S.T @ S
     return float(np.linalg.eigvalsh(gram)[-1])
 
 
 def layer_gamma(A: ArrayLike, bias: bool, gamma_0: float) -> float:
     """gamma_p = gamma_0 |K_p|_op = gamma_0 |S|_op^2 (Section 2.1, where |S|_op^2 = |K|_op^2 is a slip)."""
-    return positive(gamma_0, "gamma_0") * operator_norm_sq(activation(as_matrix(A, "A"), bias))
+    return float(positive(gamma_0, "gamma_0")) * operator_norm_sq(activation(as_matrix(A, "A"), bias))
 
 
 class StableRanks(NamedTuple):
@@ -170,7 +189,7 @@ def stable_ranks(A: ArrayLike, rtol: float = 1e-10) -> StableRanks:
         >>> round(float(found.nuclear), 3), round(float(found.spectral), 3), found.rank
         (1.8, 1.25, 2)
     """
-    s = np.linalg.svd(as_matrix(A, "A"), compute_uv=False)
+    s = cast("Array", np.linalg.svd(as_matrix(A, "A"), compute_uv=False))
     if s[0] == 0:
         raise ValueError("A is 0, where stable ranks are not defined; give a representation with a nonzero entry")
     return StableRanks(ranks.nuclear_rank(s), ranks.stable_rank(s), ranks.numerical_rank(s, rtol))

@@ -20,7 +20,14 @@ RTOL = 1e-10  # singular values below RTOL times the largest count as 0
 
 
 def least_norm_weights(A: ArrayLike, dA: ArrayLike, effective_depth: float, bias: bool) -> Array:
-    r"""W = (Lt A + dA) S^+, the least-norm weights with W S = Lt A + dA; shape (w, w + 1) or (w, w) (Section 1.3)."""
+    r"""W = (Lt A + dA) S^+, the least-norm weights with W S = Lt A + dA; shape (w, w + 1) or (w, w) (Section 1.3).
+
+    Args:
+        A: representation, shape (w, N).
+        dA: its derivative by p, shape (w, N).
+        effective_depth: Lt > 0.
+        bias: whether S carries a row of ones.
+    """
     A, dA = representation_pair(A, dA, ("A", "dA"))
     wanted = effective_depth_of(effective_depth) * A + dA
     return wanted @ np.linalg.pinv(activation(A, bias), rcond=RTOL)
@@ -41,7 +48,14 @@ class LagrangianTerms(NamedTuple):
 
 
 def lagrangian_terms(A: ArrayLike, dA: ArrayLike, effective_depth: float, bias: bool) -> LagrangianTerms:
-    r"""|Lt A + dA|^2_K / (2 Lt) = (Lt / 2) |A|^2_K + <dA, A>_K + |dA|^2_K / (2 Lt) (Section 1.3, corrected)."""
+    r"""|Lt A + dA|^2_K / (2 Lt) = (Lt / 2) |A|^2_K + <dA, A>_K + |dA|^2_K / (2 Lt) (Section 1.3, corrected).
+
+    Args:
+        A: representation, shape (w, N).
+        dA: its derivative by p, shape (w, N).
+        effective_depth: Lt > 0.
+        bias: whether S carries a row of ones.
+    """
     A, dA = representation_pair(A, dA, ("A", "dA"))
     Lt = effective_depth_of(effective_depth)
     s, Vt = row_space(activation(A, bias), RTOL)
@@ -52,25 +66,45 @@ def lagrangian_terms(A: ArrayLike, dA: ArrayLike, effective_depth: float, bias: 
 
 
 def lagrangian_terms_as_printed(A: ArrayLike, dA: ArrayLike, effective_depth: float, bias: bool) -> LagrangianTerms:
-    """The same with the cross term Lt <dA, A>_K of Section 1.3."""
+    """The same with the cross term Lt <dA, A>_K of Section 1.3.
+
+    Args:
+        A: representation, shape (w, N).
+        dA: its derivative by p, shape (w, N).
+        effective_depth: Lt > 0.
+        bias: whether S carries a row of ones.
+    """
     terms = lagrangian_terms(A, dA, effective_depth, bias)
     return terms._replace(cross=effective_depth * terms.cross)
 
 
 def hamiltonian_from_energies(A: ArrayLike, dA: ArrayLike, effective_depth: float, bias: bool) -> float:
-    r"""H = |dA|^2_K / (2 Lt) - (Lt / 2) |A|^2_K, where Im A^T lies in Im S^T (Section 2.1)."""
+    r"""H = |dA|^2_K / (2 Lt) - (Lt / 2) |A|^2_K, where Im A^T lies in Im S^T (Section 2.1).
+
+    Args:
+        A: representation, shape (w, N).
+        dA: its derivative by p, shape (w, N).
+        effective_depth: Lt > 0.
+        bias: whether S carries a row of ones.
+    """
     terms = lagrangian_terms(A, dA, effective_depth, bias)
     return terms.kinetic - terms.identity
 
 
 def linear_cross_term(A: ArrayLike, dA: ArrayLike, rtol: float = RTOL) -> float:
-    r"""Tr[dA A^+ A^{+T} A^T], the cross term of a linear network (footnote 1)."""
+    r"""Tr[dA A^+ A^{+T} A^T], the cross term of a linear network (footnote 1).
+
+    Footnote 1 belongs to Section 1.3.
+    """
     A, dA = representation_pair(A, dA, ("A", "dA"))
     inverse = np.linalg.pinv(A, rcond=rtol)
     return float(np.sum((dA @ inverse) * (A @ inverse)))
 
 
 def log_pseudo_determinant(A: ArrayLike, rtol: float = RTOL) -> float:
-    """Logarithm of the pseudo-determinant |A|_+, the product of the nonzero singular values (footnote 1)."""
+    """Logarithm of the pseudo-determinant |A|_+, the product of the nonzero singular values (footnote 1).
+
+    Footnote 1 belongs to Section 1.3.
+    """
     s = np.linalg.svd(as_matrix(A, "A"), compute_uv=False)
     return float(np.sum(np.log(s[s > rtol * s[0]])))

@@ -8,7 +8,7 @@ Paper: Hamiltonian Mechanics of Feature Learning, Sections 1.5 and 3, Appendix A
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -112,6 +112,12 @@ def propagate(W: ArrayLike, A0: ArrayLike, rho: ArrayLike, effective_depth: floa
 
     Lt = 0 is a plain ResNet, equidistant steps with Lt = L a fully-connected network.
 
+    Args:
+        W: weights, shape (L, w, w + 1) with bias or (L, w, w).
+        A0: input, shape (w, N).
+        rho: layer steps, sum 1, shape (L,).
+        effective_depth: Lt >= 0.
+
     Raises:
         ValueError: shapes do not fit, a value is not finite, or Lt < 0.
     """
@@ -138,9 +144,17 @@ def end_momentum(residual: ArrayLike, penalty: float) -> Array:
 
 
 def momenta(W: ArrayLike, A: ArrayLike, end: ArrayLike, rho: ArrayLike, effective_depth: float) -> Array:
-    r"""B_0 .. B_L from B_L = end: B_{l-1} = (1 - rho_l Lt) B_l + rho_l sigma'(A_{l-1}) o [V_l^T B_l] (Section 1.5)."""
+    r"""B_0 .. B_L from B_L = end: B_{l-1} = (1 - rho_l Lt) B_l + rho_l sigma'(A_{l-1}) o [V_l^T B_l] (Section 1.5).
+
+    Args:
+        W: weights, shape (L, w, w + 1) with bias or (L, w, w).
+        A: representations, shape (L + 1, w, N).
+        end: momentum B_L, shape (w, N).
+        rho: layer steps, sum 1, shape (L,).
+        effective_depth: Lt > 0.
+    """
     W, A, Lt = finite(W, "W"), finite(A, "A"), effective_depth_of(effective_depth)
-    B = np.empty_like(A)
+    rho, B = np.asarray(rho), np.empty_like(A)
     B[-1] = as_matrix(end, "end", A.shape[1:])
     for layer in range(len(W) - 1, -1, -1):
         pulled = W[layer, :, : A.shape[1]].T @ B[layer + 1]
@@ -166,6 +180,13 @@ def criticality(W: ArrayLike, A: ArrayLike, B: ArrayLike, rho: ArrayLike, effect
     r"""Distance from W_l = Lt B_l S_{l-1}^T, which holds at critical points (Section 1.5).
 
     The objective's gradient is rho_l (lam / Lt) (W_l - Lt B_l S_{l-1}^T). Padded entries, exactly 0, are no kinks.
+
+    Args:
+        W: weights, shape (L, w, w + 1) with bias or (L, w, w).
+        A: representations, shape (L + 1, w, N).
+        B: momenta, shape (L + 1, w, N).
+        rho: layer steps, sum 1, shape (L,).
+        effective_depth: Lt > 0.
     """
     W, A, B, Lt = finite(W, "W"), finite(A, "A"), finite(B, "B"), effective_depth_of(effective_depth)
     bias = W.shape[2] == W.shape[1] + 1
@@ -175,7 +196,10 @@ def criticality(W: ArrayLike, A: ArrayLike, B: ArrayLike, rho: ArrayLike, effect
 
 
 def kink_share(A: ArrayLike) -> float:
-    """Share of the nonzero entries of A, shape (L, w, N), within 1e-4 of their layer's root mean square."""
+    """Share of the nonzero entries of A, shape (L, w, N), within 1e-4 of their layer's root mean square.
+
+    Ours: how near a network is to ReLU's kinks, where gradients jump.
+    """
     size = np.abs(finite(A, "A"))
     scale = np.sqrt(np.mean(size**2, axis=(1, 2), keepdims=True))
     return float(np.sum((size > 0) & (size < KINK * scale)) / max(np.sum(size > 0), 1))
@@ -202,7 +226,16 @@ def balancedness(W: ArrayLike, rho: ArrayLike, effective_depth: float) -> Balanc
 
 
 def momentum_identity(W: ArrayLike, A: ArrayLike, B: ArrayLike, rho: ArrayLike) -> Array:
-    r"""<A_l, B_l> - <A_{l-1}, B_{l-1}> - rho_l b_l . (B_l 1), shape (L,): 0 for any weights, critical or not."""
+    r"""<A_l, B_l> - <A_{l-1}, B_{l-1}> - rho_l b_l . (B_l 1), shape (L,): 0 for any weights, critical or not.
+
+    Ours: a check of `momenta`, in the manner of Appendix A.3.
+
+    Args:
+        W: weights, shape (L, w, w + 1) with bias or (L, w, w).
+        A: representations, shape (L + 1, w, N).
+        B: momenta, shape (L + 1, w, N).
+        rho: layer steps, sum 1, shape (L,).
+    """
     W, A, B = finite(W, "W"), finite(A, "A"), finite(B, "B")
     products = np.sum(A * B, axis=(1, 2))
     pulled = np.einsum("lij,li->lj", W[:, :, W.shape[1] :], B[1:].sum(axis=2)).sum(axis=1)
@@ -216,7 +249,7 @@ class Spectra(NamedTuple):
     weights: Array
 
 
-def bottleneck_spectra(A: ArrayLike, W: ArrayLike, centered: bool = False) -> Spectra:
+def bottleneck_spectra(A: Array, W: Array, centered: bool = False) -> Spectra:
     """Singular values of representations and weights (Figures 1b and 2b).
 
     `centered` removes the mean over points from A, and from W_l the direction of the mean of S_{l-1}: with positive
@@ -229,4 +262,5 @@ def bottleneck_spectra(A: ArrayLike, W: ArrayLike, centered: bool = False) -> Sp
         means /= np.linalg.norm(means, axis=1, keepdims=True)
         W = W - np.einsum("lij,lj,lk->lik", W, means, means)
         A = A - A.mean(axis=2, keepdims=True)
-    return Spectra(np.linalg.svd(A, compute_uv=False), np.linalg.svd(W, compute_uv=False))
+    of_A, of_W = (cast("Array", np.linalg.svd(stack, compute_uv=False)) for stack in (A, W))
+    return Spectra(of_A, of_W)

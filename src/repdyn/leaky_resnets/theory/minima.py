@@ -35,6 +35,8 @@ def column_coefficients(A: ArrayLike, bias: bool) -> Array:
     r"""`added_neuron_coefficient` at z = K e_i, every i: |S_i|^2 - |A_i|^2 = bias - |[A_i]_-|^2, shape (N,).
 
     Without bias it is negative wherever A_i has a negative entry; with bias only where |[A_i]_-| > 1.
+
+    From the proof of Proposition 2.
     """
     A = as_matrix(A, "A")
     return np.sum(activation(A, bias) ** 2, axis=0) - np.sum(A**2, axis=0)
@@ -54,6 +56,8 @@ def without_bias(active: ArrayLike) -> Array | None:
 
     b = A K^+ 1 vanishes where every row is orthogonal to u = (R^T R)^{-1} 1, R the positive part, shape (w, N) of rank
     N; a row becomes so by one negative entry at a point where it is 0. None where no such point has the right sign.
+
+    Ours: examples for the propositions on minima, which the paper does not have.
     """
     A = as_matrix(active, "active").copy()
     u = np.linalg.solve(A.T @ A, np.ones(A.shape[1]))
@@ -68,14 +72,20 @@ def without_bias(active: ArrayLike) -> Array | None:
 
 
 def ridge_cost(A: Array, bias: bool, ridge: float) -> Array:
-    """|A|^2_{K + ridge I} for a stack of representations, shape (..., w, N)."""
+    """|A|^2_{K + ridge I} for a stack of representations, shape (..., w, N).
+
+    Ours: the stable cost of Section 2.1 for a fixed regularizer, to descend by.
+    """
     S = activation(A, bias)
     inverse = np.linalg.inv(np.swapaxes(S, -1, -2) @ S + ridge * np.eye(A.shape[-1]))
     return np.einsum("...ki,...ij,...kj->...", A, inverse, A)
 
 
 def ridge_cost_gradient(A: Array, bias: bool, ridge: float) -> Array:
-    r"""Gradient of `ridge_cost` by A: 2 A G - 2 sigma'(A) o [S G A^T A G], G = (K + ridge I)^{-1}, shape of A."""
+    r"""Gradient of `ridge_cost` by A: 2 A G - 2 sigma'(A) o [S G A^T A G], G = (K + ridge I)^{-1}, shape of A.
+
+    Ours: what descent on `ridge_cost` needs.
+    """
     S = activation(A, bias)
     inverse = np.linalg.inv(np.swapaxes(S, -1, -2) @ S + ridge * np.eye(A.shape[-1]))
     kept = A @ inverse

@@ -18,13 +18,18 @@ OPENING = 0.35  # of the cone over its height; entries stay positive below root 
 
 
 def rotating_start(points: int) -> Array:
-    """A_0 of rank 3, shape (3, N): points around the axis, all entries positive at every rotation."""
+    """A_0 of rank 3, shape (3, N): points around the axis, all entries positive at every rotation.
+
+    Ours: the start of `rotating_path`.
+    """
     angles = 2 * np.pi * np.arange(points) / points
     return AXIS[:, None] + OPENING * ACROSS.T @ np.stack([np.cos(angles), np.sin(angles)])
 
 
 def rotating_path(rate: float, effective_depth: float, p: Array, points: int) -> tuple[Array, Array]:
     """A_p and B_p, shapes (P, 3, N); |Omega|^2 = 2 rate^2, so that -2 H / Lt = 3 - 2 rate^2.
+
+    Ours: an example for what stands after Theorem 4.
 
     Args:
         rate: angle per unit of Lt p.

@@ -32,13 +32,29 @@ class ScalarGeodesic(NamedTuple):
 
 
 def scalar_path(u: ArrayLike, end: ArrayLike, effective_depth: ArrayLike, p: ArrayLike) -> tuple[Array, Array]:
-    """A_p = a e^{Lt (u - 1) (p - 1)} and B_p = u / A_p."""
+    """A_p = a e^{Lt (u - 1) (p - 1)} and B_p = u / A_p.
+
+    Ours: an example of Hamilton's equations, Section 1.5.
+
+    Args:
+        u: A B, conserved, any shape.
+        end: A_1 = a > 0.
+        effective_depth: Lt > 0.
+        p: positions in [0, 1], broadcast with u.
+    """
     A = np.asarray(end) * np.exp(np.asarray(effective_depth) * (np.asarray(u) - 1) * (np.asarray(p) - 1))
     return A, np.asarray(u) / A
 
 
 def scalar_geodesic(u: ArrayLike, end: ArrayLike, effective_depth: ArrayLike, gamma: ArrayLike) -> ScalarGeodesic:
-    """Quantities of Theorem 4 along the scalar geodesic that ends at A_1 = a > 0, with the regularizer gamma > 0."""
+    """Quantities of Theorem 4 along the scalar geodesic that ends at A_1 = a > 0, with the regularizer gamma > 0.
+
+    Args:
+        u: A B, conserved, any shape.
+        end: A_1 = a > 0.
+        effective_depth: Lt > 0.
+        gamma: regularizer > 0, units of A squared, broadcast with u.
+    """
     u, gamma = np.asarray(u, float), np.asarray(gamma, float)
     first, last = (scalar_path(u, end, effective_depth, p)[0] for p in (0.0, 1.0))
     least = np.minimum(first, last) ** 2

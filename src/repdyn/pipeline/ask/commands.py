@@ -113,6 +113,47 @@ def costs(words: Sequence[str]) -> None:
     print(f"costs of {planning.keep(run, workflow.folder())} jobs of {run} are kept")
 
 
+def decide(words: Sequence[str]) -> None:
+    """Adds trials to a run until its claims are decided, or prints what that would take."""
+    from repdyn.pipeline.ask import decide as deciding
+    from repdyn.pipeline.ask import workflow
+
+    parser = _parser("decide", "More trials for the claims that a run leaves open, in a copy named <run>-decided.")
+    parser.add_argument("run", help="name of a finished run, e.g. default")
+    parser.add_argument("--budget", type=float, help="core-minutes to spend; without it, only says what is wanted")
+    parser.add_argument("--cores", type=int, default=2, help="cores to use (default: 2)")
+    _snakemake_options(parser)
+    arguments = parser.parse_args(words)
+    if arguments.budget is None:
+        print(deciding.show(deciding.needs(arguments.run)))
+        return
+    scale = arguments.run.removesuffix(deciding.SUFFIX)
+    options = workflow.options(workflow.folder(), scale, arguments.configfile, arguments.config)
+    deciding.decide(
+        arguments.run,
+        options,
+        budget=60 * arguments.budget,
+        cores=arguments.cores,
+        say=lambda text: print(text, flush=True),
+    )
+
+
+def store(words: Sequence[str]) -> None:
+    """Prints what is kept of finished trials, or makes room."""
+    from repdyn.pipeline.ask import store as kept
+
+    parser = _parser("store", "Finished trials of all runs: what is kept, what an experiment's depend on, making room.")
+    parser.add_argument("experiment", nargs="?", help="study/experiment: what its trials depend on, an entry for each")
+    parser.add_argument("--clean", action="store_true", help="remove trials, those used longest ago first")
+    parser.add_argument("--gigabytes", type=float, help="with --clean: what may stay (default: the store's limit)")
+    parser.add_argument("--days", type=float, default=0.0, help="with --clean: remove what was not used for so long")
+    arguments = parser.parse_args(words)
+    if arguments.clean:
+        print(kept.clean(Path(), arguments.gigabytes, arguments.days))
+    else:
+        print(kept.show(Path(), arguments.experiment))
+
+
 def progress(words: Sequence[str]) -> None:
     """Prints the last line of every running job."""
     from repdyn.pipeline.ask import progress as running
@@ -170,7 +211,7 @@ def _snakemake_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", nargs="+", default=[], help="settings KEY=VALUE, as for Snakemake")
 
 
-def _at_least(kind: type, least: float) -> Callable[[str], float]:
+def _at_least(kind: type[int] | type[float], least: float) -> Callable[[str], float]:
     """A number of this kind that is not below `least`, for argparse."""
 
     def number(text: str) -> float:

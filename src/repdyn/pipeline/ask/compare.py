@@ -18,12 +18,13 @@ Tables and figures are made from the data, so they do not count a second time.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 
 from repdyn.base import datasets
 from repdyn.base.errors import DataError
@@ -112,7 +113,7 @@ def compare(first: Path, second: Path, tier: str = "identical") -> Comparison:
     differing = [path for path in both if a.digests[path] != b.digests[path]]
     deviations = [item for path in differing if a.folder and b.folder for item in _deviations(path, a.folder, b.folder)]
     return Comparison(
-        verdict_changes(a.verdicts, b.verdicts),
+        verdict_changes(a.verdicts, b.verdicts) if a.verdicts is not None and b.verdicts is not None else None,
         sorted(deviations, key=lambda item: -item.size / item.band),
         (sorted(set(a.digests) - set(b.digests)), sorted(set(b.digests) - set(a.digests))),
         differing,
@@ -180,10 +181,8 @@ def _largest(deviations: list[Deviation]) -> list[str]:
     return lines + ([f"  ... and {len(by_file) - SHOWN} more files"] if len(by_file) > SHOWN else [])
 
 
-def verdict_changes(old: Mapping[str, str] | None, new: Mapping[str, str] | None) -> dict[str, tuple[str, str]] | None:
-    """Claim -> (verdict there, verdict here), where they differ; None where a side tells none."""
-    if old is None or new is None:
-        return None
+def verdict_changes(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Claim -> (verdict there, verdict here), where they differ."""
     changed = [id for id in dict.fromkeys([*old, *new]) if old.get(id) != new.get(id)]
     return {id: (old.get(id, "no such claim"), new.get(id, "no such claim")) for id in changed}
 
@@ -202,17 +201,21 @@ def _deviations(path: str, a: Path, b: Path) -> Iterator[Deviation]:
     precision: type = float
     if path.endswith(".nc"):
         loaded = [datasets.read(folder / path) for folder in (a, b)]
-        old, new = (dataset.variables for dataset in loaded)
+        old, new = (_arrays(dataset.variables) for dataset in loaded)
         precision = np.float32 if any("torch" in dataset.attrs["versions"] for dataset in loaded) else float
     elif "/tables/" in path and path.endswith(".csv"):
-        old, new = (dict(pd.read_csv(folder / path).items()) for folder in (a, b))
+        old, new = (_arrays(dict(pd.read_csv(folder / path).items())) for folder in (a, b))
     else:
         return
     for name in dict.fromkeys([*old, *new]):
         if name not in old or name not in new:
             yield Deviation(path, name, np.inf, 1.0, "only on one side")
-        elif (measured := deviation(np.asarray(old[name]), np.asarray(new[name]), precision))[0]:
+        elif (measured := deviation(old[name], new[name], precision))[0]:
             yield Deviation(path, name, *measured)
+
+
+def _arrays(columns: Mapping[Hashable, xr.Variable | pd.Series]) -> dict[str, np.ndarray]:
+    return {str(name): np.asarray(column) for name, column in columns.items()}
 
 
 def deviation(old: np.ndarray, new: np.ndarray, precision: type = float) -> tuple[float, float, str]:

@@ -6,11 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
-
 from repdyn.base.claims import NOT_SEEN
 from repdyn.base.errors import DataError
-from repdyn.base.tables import read_cells
+from repdyn.base.tables import read_cells, rows
 
 WEAK = ("shifted number", "nothing")
 
@@ -30,17 +28,17 @@ def examine(results: Path) -> Audit:
         DataError: the run has no ledger or no evidence.
     """
     ledger, evidence = (_read(results / name) for name in ("claims.csv", "evidence.csv"))
-    controlled = evidence[evidence["control_kind"] != ""]
+    controlled = [row for row in evidence if row["control_kind"]]
     faults = [
-        f"{row.id}{f', {row.part}' if row.part else ''}: {row.control_change} ({row.control})"
-        for row in controlled.itertuples()
-        if row.control_change in WEAK
+        f"{row['id']}{_named(row['part'])}: {row['control_change']} ({row['control']})"
+        for row in controlled
+        if row["control_change"] in WEAK
     ]
     faults += [
-        f"{row.id}: no control turns {row.uncontrolled_parts}" for row in ledger.itertuples() if row.uncontrolled_parts
+        f"{row['id']}: no control turns {row['uncontrolled_parts']}" for row in ledger if row["uncontrolled_parts"]
     ]
-    faults += [f"{row.id}: {row.note}" for row in ledger.itertuples() if NOT_SEEN in row.note]
-    kinds = Counter(f"{row.control_kind}, {row.control_change or 'undecided'}" for row in controlled.itertuples())
+    faults += [f"{row['id']}: {row['note']}" for row in ledger if NOT_SEEN in row["note"]]
+    kinds = Counter(f"{row['control_kind']}, {row['control_change'] or 'undecided'}" for row in controlled)
     return Audit(dict(kinds), faults)
 
 
@@ -50,7 +48,11 @@ def show(audit: Audit) -> str:
     return "\n".join([*lines, *audit.faults, f"{len(audit.faults)} faults"])
 
 
-def _read(file: Path) -> pd.DataFrame:
+def _named(part: str) -> str:
+    return f", {part}" if part else ""
+
+
+def _read(file: Path) -> list[dict[str, str]]:
     if not file.is_file():
         raise DataError(f"{file}: missing; name the folder of a finished run, e.g. results/smoke")
-    return read_cells(file)
+    return rows(read_cells(file))

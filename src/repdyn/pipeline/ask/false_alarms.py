@@ -55,9 +55,9 @@ def measure(root: Path, seeds: int, seconds: float) -> pd.DataFrame:
     return pd.DataFrame(counted)
 
 
-def _count(remaker: Remaker, cheap: dict[str, claims.Claim], seeds: int) -> dict[str, Counter]:
+def _count(remaker: Remaker, cheap: dict[str, claims.Claim], seeds: int) -> dict[str, Counter[str]]:
     names = sorted({name for claim in cheap.values() for name in claim.data})
-    counts: dict[str, Counter] = {id: Counter() for id in cheap}
+    counts: dict[str, Counter[str]] = {id: Counter() for id in cheap}
     progress = Progress(f"seeds of {remaker.study}", seeds)
     for done in range(seeds):
         datasets = remaker.datasets(names, FIRST_SEED + done)
@@ -67,7 +67,7 @@ def _count(remaker: Remaker, cheap: dict[str, claims.Claim], seeds: int) -> dict
     return counts
 
 
-def _row(id: str, rate: float, counts: Counter, accepted: str, seeds: int) -> dict[str, object]:
+def _row(id: str, rate: float, counts: Counter[str], accepted: str, seeds: int) -> dict[str, object]:
     wrong = sum(counts[status] for status in claims.DECIDED if status != accepted)
     return {
         "claim": id,

@@ -9,9 +9,10 @@ magnitude.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from repdyn.base.errors import DataError
 from repdyn.base.files import write_text
@@ -83,9 +84,9 @@ def _cost(job: Job, known: Sequence[Row]) -> Cost | None:
     return Cost(expected, max(float(row["peak_memory_mb"]), job.memory_mb), recorded=False)
 
 
-def _row(run: str, record: records.Record) -> dict[str, object]:
+def _row(run: str, record: Mapping[str, Any]) -> Row:
     sizes = " ".join(f"{value:.6g}" for value in size(record["job"]["members"]))
-    return {"run": run, "job": record["log"], "sizes": sizes} | {name: record[name] for name in COLUMNS[2:4]}
+    return {"run": run, "job": record["log"], "sizes": sizes} | {name: str(record[name]) for name in COLUMNS[2:4]}
 
 
 def _study(job: Job) -> str:

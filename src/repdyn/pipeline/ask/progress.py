@@ -7,10 +7,19 @@ import os
 import socket
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypedDict
 
 from repdyn.pipeline.run.records import RUNNING
 
 TAIL = 4096
+
+
+class Mark(TypedDict):
+    """What the mark of a running job says."""
+
+    pid: int
+    host: str
+    began: str
 
 
 def show(logs: Path) -> str:
@@ -21,7 +30,7 @@ def show(logs: Path) -> str:
 
 def _line(mark: Path, logs: Path) -> str:
     try:
-        about = json.loads(mark.read_text(encoding="utf-8"))
+        about: Mark = json.loads(mark.read_text(encoding="utf-8"))
         running = f"{_since(datetime.fromisoformat(about['began']))}{_state(about)}"
     except (OSError, ValueError, KeyError, TypeError):
         return f"{mark}: just ended, or no mark of ours"
@@ -49,7 +58,7 @@ def _since(began: datetime) -> str:
     return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {seconds:02} s"
 
 
-def _state(about: dict) -> str:
+def _state(about: Mark) -> str:
     """Empty for a live job; on another machine nobody here can tell."""
     if about["host"] != socket.gethostname():
         return f" on {about['host']}"

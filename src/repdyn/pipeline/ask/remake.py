@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -42,16 +43,17 @@ class Remaker:
         """The named datasets, made again with all that is behind them; with the run's own seed if none is given."""
         with tempfile.TemporaryDirectory() as folder:
             inputs = {name: self._paths(name) for name in names}
-            for file in input_paths([{"inputs": inputs}]):
+            asked: Member = {"code": "", "inputs": inputs, "outputs": []}
+            for file in input_paths([asked]):
                 self._make(file, Path(folder), seed)
-            return members.read_inputs({"inputs": inputs}, Path(folder))
+            return members.read_inputs(asked, Path(folder))
 
     def members(self, name: str) -> list[Member]:
         """What made a dataset: one member of a job, or one per variant."""
         return [self._members[file] for file in self._files(name) if file in self._members]
 
     @cached_property
-    def _records(self) -> list[records.Record]:
+    def _records(self) -> Sequence[Mapping[str, Any]]:
         """The run's records, from the logs beside its results or from its manifest."""
         return records.of_run(self.root.name, self.root.absolute().parents[1])
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from repdyn.base.errors import DataError
 from repdyn.base.files import sha256
@@ -79,7 +80,7 @@ def report(run: str, reasons: Reasons, command: str) -> str:
     return "\n".join(lines)
 
 
-def _reason(path: str, job: Job, record: records.Record | None, reasons: Reasons) -> str:
+def _reason(path: str, job: Job, record: Mapping[str, Any] | None, reasons: Reasons) -> str:
     if not Path(path).exists():
         return "missing"
     if record is None:

@@ -35,6 +35,11 @@ class Run(Settings):
         description="Where training runs: `cuda` asks for a GPU per training job, also on a cluster; `auto` takes one "
         "where a job finds it."
     )
+    looks: dict[str, Annotated[int, Field(ge=1, le=20)]] = addition(
+        {},
+        description="Claim -> how often its numbers have been looked at, this time included: after doubling its trials "
+        "because it was undecided. Later looks spend less of the false alarm; `repdyn decide` writes it.",
+    )
 
 
 class Data(Settings):
@@ -72,17 +77,20 @@ class Workflow(Settings):
 STUDIES = tuple(studies.declared())
 """All studies, and the packages above them that have experiments of their own, in the report's order."""
 
-Config = create_model(
+SECTIONS: dict[str, Any] = {name: study.settings for name, study in studies.declared().items()}
+"""Study -> the model of its settings."""
+
+Config: type[Workflow] = create_model(
     "Config",
     __base__=Workflow,
     __doc__="Every setting of every study, and of the packages above them.",
-    **{name: study.settings for name, study in studies.declared().items()},
+    **SECTIONS,
 )
 SCALE, DEFAULT = "scale", "default"
 """The key by which a file asks for what the studies keep for a scale, and the scale that is beneath all files."""
 
 
-def load(paths: Sequence[Path | str], overrides: Mapping[str, Any] | None = None) -> Config:
+def load(paths: Sequence[Path | str], overrides: Mapping[str, Any] | None = None) -> Workflow:
     """The checked configuration: the studies' own values, then files merged in order, key by key, then the overrides.
 
     Args:

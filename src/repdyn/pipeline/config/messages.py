@@ -117,7 +117,7 @@ def complaints(
             case "extra_forbidden":
                 yield _unknown(entry["loc"], places, root)
             case "problems":
-                yield from (_broken(path, *problem, places) for problem in entry["ctx"]["problems"])
+                yield from (_broken(path, keys, text, places) for keys, text in entry["ctx"]["problems"])
             case _:
                 yield _misfit(path, _at(path, values), places, root)
 

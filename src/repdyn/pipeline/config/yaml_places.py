@@ -204,7 +204,7 @@ class _Walk:
             values[key] = self.value(value_node, (*path, key), place)
         return values
 
-    def sequence(self, node: SequenceNode, path: KeyPath) -> list[Any]:
+    def sequence(self, node: Node, path: KeyPath) -> list[Any]:
         return [self.value(item, (*path, i), self.place(item, item)) for i, item in enumerate(node.value)]
 
     def key(self, node: Node, path: KeyPath, place: Place) -> str | None:

@@ -7,6 +7,7 @@ import doctest
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeGuard
 
 from repdyn.base.fingerprint import SOURCE
 from repdyn.pipeline.config.configuration import Config
@@ -16,6 +17,7 @@ OTHERS = ("diagnostics", "base")
 """Packages whose other modules are meant for import too."""
 INNER = ("checks", "inputs", "command", "convolutional", "experiments", "settings", "texts")
 FOLDER = "docs/api"
+Definition = ast.FunctionDef | ast.ClassDef
 TOP = """\
 # Public functions
 
@@ -85,11 +87,11 @@ def _module(path: Path) -> Iterator[str]:
             yield f"```pycon\n>>> from {module} import {node.name}\n{examples}\n```\n"
 
 
-def _is_public(node: ast.AST) -> bool:
-    return isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
+def _is_public(node: ast.AST) -> TypeGuard[Definition]:
+    return isinstance(node, Definition) and not node.name.startswith("_")
 
 
-def _signature(node: ast.FunctionDef | ast.ClassDef) -> str:
+def _signature(node: Definition) -> str:
     """As one would call it: of a class with declared fields its fields, of another the arguments of `__init__`."""
     if isinstance(node, ast.FunctionDef):
         return f"{node.name}({ast.unparse(node.args)})" + (f" -> {ast.unparse(node.returns)}" if node.returns else "")
@@ -100,7 +102,7 @@ def _signature(node: ast.FunctionDef | ast.ClassDef) -> str:
     return f"{node.name}({fields})"
 
 
-def _paragraph(node: ast.AST) -> str:
+def _paragraph(node: ast.Module | Definition) -> str:
     """First paragraph of the docstring on one line; what Markdown would take for markup outside code is escaped."""
     text = " ".join((ast.get_docstring(node) or "").split("\n\n")[0].split())
     code = re.compile(r"(`[^`]+`)")

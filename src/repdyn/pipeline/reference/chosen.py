@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TypedDict, TypeGuard
 
 import pandas as pd
 
@@ -31,13 +32,20 @@ This page is generated from the studies' `decided/chosen_after_looking.yaml` and
 """
 
 
-def read_all(files: Mapping[str, Path]) -> dict[str, list[dict]]:
+class Choice(TypedDict):
+    """What was chosen, in words, and the ids of the claims that it decides."""
+
+    chosen: str
+    claims: list[str]
+
+
+def read_all(files: Mapping[str, Path]) -> dict[str, list[Choice]]:
     """What was chosen, by study; `files` are those of the studies."""
     return {study: read(path) for study, path in files.items()}
 
 
-def read(path: Path) -> list[dict]:
-    """What was chosen in a study: `chosen`, a text, and `claims`, their ids.
+def read(path: Path) -> list[Choice]:
+    """What was chosen in a study.
 
     Raises:
         ConfigError: the file is missing or damaged, or an entry has other keys or values.
@@ -45,13 +53,15 @@ def read(path: Path) -> list[dict]:
     content = yaml_places.values(path)
     if list(content) != [KEY] or not isinstance(content[KEY], list):
         raise ConfigError(f"{path}: expected the key {KEY} with a list of {FORM}, got {content!r}")
-    for choice in content[KEY]:
-        if not _is_choice(choice):
-            raise ConfigError(f"{path}: {KEY}: expected a list of {FORM}, got {choice!r}")
-    return content[KEY]
+    choices: list[Choice] = []
+    for entry in content[KEY]:
+        if not _is_choice(entry):
+            raise ConfigError(f"{path}: {KEY}: expected a list of {FORM}, got {entry!r}")
+        choices.append(entry)
+    return choices
 
 
-def _is_choice(entry: object) -> bool:
+def _is_choice(entry: object) -> TypeGuard[Choice]:
     return (
         isinstance(entry, dict)
         and set(entry) == {"chosen", "claims"}
@@ -61,7 +71,7 @@ def _is_choice(entry: object) -> bool:
     )
 
 
-def by_claim(chosen: Mapping[str, list[dict]]) -> dict[str, list[str]]:
+def by_claim(chosen: Mapping[str, list[Choice]]) -> dict[str, list[str]]:
     """Claim -> what was chosen for it."""
     texts: dict[str, list[str]] = {}
     for choices in chosen.values():

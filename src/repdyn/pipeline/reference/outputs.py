@@ -89,7 +89,9 @@ COSTS = {
     "versions": "versions of Python and of the packages that the job ran with",
     "finished": "date and time of the end",
     "wall_seconds": "elapsed time",
-    "cpu_seconds": "processor time of the job and its children, user and system",
+    "cpu_seconds": "processor time that the outputs took, user and system: of the job, and of what it did not repeat",
+    "spared_cpu_seconds": "the part of it that was spent earlier: members and finished trials that were read",
+    "trials_read": "finished trials that were read, not computed",
     "peak_memory_mb": "largest resident memory, MB",
 }
 TOP = """\
@@ -129,8 +131,10 @@ LOGS = """\
 `logs/<run>/<study>/<job>.log` holds what a job said, its progress, and where it failed the error with its traceback;
 `<job>.job.json` is what the job runs (`python -m repdyn run <job>.job.json` runs it by hand), `<job>.log.cost.json` the
 record of what it ran and cost, written when it is done; `<job>.log.kept/` holds further names of its outputs, so that a
-job that runs again skips what is unchanged. `<job>.log.checkpoints/` keeps the finished trials of a long
-job until it is done: after a kill the same command resumes there. Logs are outside every digest.
+job that runs again skips what is unchanged. Logs are outside every digest.
+
+`.cache/trials/` keeps the finished trials of trainings for all runs ([trials.md](trials.md)): after a kill the same
+command resumes there, and more seeds compute the new ones alone.
 """
 
 
@@ -154,8 +158,8 @@ def _study(study: Study) -> Iterator[str]:
     """Figures, tables and datasets of a study, each with who reads it."""
     for head, functions in (("figure", study.figures), ("table", study.tables)):
         if functions:
-            rows = [(f"`{function.name}`", function.summary, _code(function.reads)) for function in functions.values()]
-            yield table((head, "shows", "datasets"), rows)
+            drawn = [(f"`{function.name}`", function.summary, _code(function.reads)) for function in functions.values()]
+            yield table((head, "shows", "datasets"), drawn)
     shown = [*study.figures.values(), *study.tables.values(), *study.experiments.values()]
     rows = [
         (

@@ -13,7 +13,7 @@ from typing import Any
 
 from repdyn.base.claims import REFUTED, Claim, claims_of
 from repdyn.base.settings import Settings, json_text
-from repdyn.pipeline.config.configuration import SCALE, STUDIES, Config, load
+from repdyn.pipeline.config.configuration import SCALE, STUDIES, Config, Workflow, load
 from repdyn.pipeline.config.messages import Schema, describe, resolved
 from repdyn.pipeline.packages import package_of
 from repdyn.pipeline.reference import api, chosen, counts, outputs, results
@@ -84,7 +84,7 @@ def claims_page() -> str:
     for study, claims in _claims():
         declared = {claim.id: claim for claim in claims}
         ordered = [declared.pop(id) for id in accepted if id in declared] + list(declared.values())
-        verdicts = [accepted.get(claim.id, {}).get("verdict", "not accepted yet") for claim in ordered]
+        verdicts = [accepted[claim.id]["verdict"] if claim.id in accepted else "not accepted yet" for claim in ordered]
         rows = [_claim_row(study, claim, verdict) for claim, verdict in zip(ordered, verdicts, strict=True)]
         parts += [f"## {study}\n", table(("claim", "where", "statement", "accepted verdict"), rows)]
     return "\n".join(parts)
@@ -92,9 +92,7 @@ def claims_page() -> str:
 
 def counted(root: Path) -> str:
     """The README's count of claims."""
-    ledgers = results.ledgers(root / results.FOLDER)
-    references = {name: frame["verdict"].to_dict() for name, frame in ledgers.items()}
-    return counts.block(dict(_claims()), accepted_verdicts(), references)
+    return counts.block(dict(_claims()), accepted_verdicts(), results.verdicts(root / results.FOLDER))
 
 
 def _claims() -> list[tuple[str, list[Claim]]]:
@@ -135,24 +133,24 @@ def write(root: Path) -> None:
     (root / "docs" / "config.schema.json").write_text(json_schema(), encoding="utf-8")
 
 
-def _sections(model: type[Settings], path: tuple[str, ...], scales: dict[str, Config]) -> Iterator[str]:
+def _sections(model: type[Settings], path: tuple[str, ...], scales: dict[str, Workflow]) -> Iterator[str]:
     if path:
         yield f"{'#' * (len(path) + 1)} {'.'.join(path)}\n\n{inspect.getdoc(model)}\n"
     fields = {name: field.annotation for name, field in model.model_fields.items()}
-    is_section = {name: inspect.isclass(kind) and issubclass(kind, Settings) for name, kind in fields.items()}
-    if knobs := [name for name in fields if not is_section[name]]:
+    sections = {name: kind for name, kind in fields.items() if inspect.isclass(kind) and issubclass(kind, Settings)}
+    if knobs := [name for name in fields if name not in sections]:
         yield _table(model, path, knobs, scales)
-    for name in filter(is_section.get, fields):
-        yield from _sections(fields[name], (*path, name), scales)
+    for name, section in sections.items():
+        yield from _sections(section, (*path, name), scales)
 
 
-def _table(model: type[Settings], path: tuple[str, ...], knobs: list[str], scales: dict[str, Config]) -> str:
+def _table(model: type[Settings], path: tuple[str, ...], knobs: list[str], scales: dict[str, Workflow]) -> str:
     schema = model.model_json_schema()
     rows = [_row(name, schema["properties"][name], schema, path, scales) for name in knobs]
     return table(("key", "type and range", "default", "other scales", "meaning"), rows)
 
 
-def _row(name: str, node: Schema, root: Schema, path: tuple[str, ...], scales: dict[str, Config]) -> tuple[str, ...]:
+def _row(name: str, node: Schema, root: Schema, path: tuple[str, ...], scales: dict[str, Workflow]) -> tuple[str, ...]:
     values = {scale: _value(config, (*path, name)) for scale, config in scales.items()}
     default = values.pop("default")
     others = "; ".join(f"{scale} `{value}`" for scale, value in values.items() if value != default)
@@ -161,7 +159,7 @@ def _row(name: str, node: Schema, root: Schema, path: tuple[str, ...], scales: d
     return f"`{name}`", kind, f"`{default}`", others, meaning
 
 
-def _value(config: Config, path: tuple[str, ...]) -> str:
+def _value(config: Workflow, path: tuple[str, ...]) -> str:
     value: Any = config
     for key in path:
         value = getattr(value, key)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypedDict
 
 import pandas as pd
 
@@ -24,6 +25,37 @@ NUMBER_COLUMNS = [
 KEY = ["id", "form", "part"]
 
 
+class JobCost(TypedDict):
+    """Of the record of a job what is counted."""
+
+    log: str
+    cpu_seconds: float
+    peak_memory_mb: float
+
+
+class Manifest(TypedDict):
+    """What `manifest.json` holds; `docs/outputs.md` says what each is."""
+
+    content: dict[str, str]
+    verdicts: dict[str, str] | None
+    configuration: dict[str, dict[str, Any]]
+    versions: dict[str, str]
+    machine: dict[str, object]
+    commit: str
+    made: str
+    costs: list[JobCost]
+
+
+class RunFacts(TypedDict):
+    """What is told of a run besides its results."""
+
+    configuration: dict[str, dict[str, Any]]
+    versions: dict[str, str]
+    machine: dict[str, object]
+    commit: str
+    cpu_seconds: dict[str, float]
+
+
 @dataclass(frozen=True)
 class Reference:
     """What is kept of a run, or what a run has to hold against it.
@@ -40,7 +72,7 @@ class Reference:
     claims: pd.DataFrame
     numbers: pd.DataFrame
     digests: Mapping[str, str]
-    run: Mapping[str, object]
+    run: RunFacts
 
     @property
     def verdicts(self) -> dict[str, str]:
@@ -68,20 +100,31 @@ def of_run(results: Path) -> Reference:
         DataError: the folder has no manifest, ledger or evidence.
     """
     try:
-        manifest = json.loads((results / "manifest.json").read_text(encoding="utf-8"))
+        manifest = read_manifest(results)
         evidence = read_cells(results / "evidence.csv")
     except (OSError, ValueError) as error:
         raise DataError(f"{results}: no finished run ({error}); run it to the end first") from error
     frame = ledger.read(results / "claims.csv")
-    about = {key: manifest[key] for key in ("configuration", "versions", "machine", "commit")}
-    about["configuration"]["data"]["mnist_folder"] = None  # a place on somebody's machine
+    manifest["configuration"]["data"]["mnist_folder"] = None  # a place on somebody's machine
     return Reference(
         str(results),
         frame[CLAIM_COLUMNS],
         evidence.loc[evidence["reading"] == "", NUMBER_COLUMNS],
         manifest["content"],
-        about | {"cpu_seconds": _seconds(manifest["costs"])},
+        {
+            "configuration": manifest["configuration"],
+            "versions": manifest["versions"],
+            "machine": manifest["machine"],
+            "commit": manifest["commit"],
+            "cpu_seconds": _seconds(manifest["costs"]),
+        },
     )
+
+
+def read_manifest(results: Path) -> Manifest:
+    """The manifest of a finished run, from its results folder."""
+    manifest: Manifest = json.loads((results / "manifest.json").read_text(encoding="utf-8"))
+    return manifest
 
 
 def read(folder: Path) -> Reference:
@@ -117,6 +160,16 @@ def ledgers(folder: Path) -> dict[str, pd.DataFrame]:
     return {name: read(folder / name).claims.set_index("id") for name in ranked}
 
 
+def verdicts(folder: Path) -> dict[str, dict[str, str]]:
+    """The verdicts of all references in a folder: name of the reference -> claim -> verdict."""
+    return {name: verdicts_of(frame) for name, frame in ledgers(folder).items()}
+
+
+def verdicts_of(claims: pd.DataFrame) -> dict[str, str]:
+    """Claim -> verdict, of claims whose index is the id."""
+    return {str(id): str(verdict) for id, verdict in claims["verdict"].items()}
+
+
 def exceptions(folder: Path) -> dict[str, str]:
     """Claim -> why its verdict differs between reference runs other than by becoming decided.
 
@@ -132,10 +185,10 @@ def exceptions(folder: Path) -> dict[str, str]:
     return texts
 
 
-def _seconds(costs: list[dict]) -> dict[str, float]:
+def _seconds(costs: list[JobCost]) -> dict[str, float]:
     """CPU seconds by study; what all studies share under its jobs' names."""
     total: dict[str, float] = {}
     for record in costs:
-        study = str(record["log"]).partition("/")[0]
-        total[study] = total.get(study, 0.0) + float(record["cpu_seconds"])
+        study = record["log"].partition("/")[0]
+        total[study] = total.get(study, 0.0) + record["cpu_seconds"]
     return {study: round(seconds, 1) for study, seconds in sorted(total.items())}

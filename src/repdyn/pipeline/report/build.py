@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TypedDict
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -33,6 +34,66 @@ from repdyn.pipeline.report.texts import FOLDERS, MEANINGS, WARNINGS
 
 PAGE = Path(__file__).parent / "page"
 ASSETS = PAGE / "assets"
+
+
+class StudyPage(views.StudyView):
+    """What the page of a study shows."""
+
+    settings: list[settings_sources.Setting]
+    differing: list[settings_sources.Setting]
+
+
+class Scale(TypedDict):
+    """A claim in a reference run: verdict, samples, and what an undecided one wants."""
+
+    run: str
+    verdict: str
+    n: str
+    remark: str
+
+
+class ClaimPage(views.ClaimView):
+    """What the page of a claim shows."""
+
+    scales: list[Scale]
+    exception: str
+    chosen: list[str]
+    before: Row | None
+    after: Row | None
+
+
+class IndexPage(TypedDict):
+    """What the first page shows."""
+
+    own: list[Row]
+    said: str
+    severities: list[tuple[str, int]]
+    ours: int
+    changes: list[Row]
+    warning: str
+    findings: list[findings.Finding]
+    studies: list[StudyPage]
+    counts: list[tuple[str, int]]
+    total: int
+
+
+class LedgerPage(TypedDict):
+    """What the page of all claims shows."""
+
+    ledger: Sequence[Row]
+    counts: list[tuple[str, int]]
+    claimed: list[str]
+    slips: list[str]
+    kinds: list[str]
+
+
+class ProvenancePage(TypedDict):
+    """What the page of costs and versions shows."""
+
+    manifest: results.Manifest
+    costs: list[tuple[str, int, float, float]]
+    total_cpu: float
+    unrecorded: list[str]
 
 
 @dataclass(frozen=True)
@@ -83,7 +144,7 @@ class Site:
         self.exceptions = results.exceptions(workflow / results.FOLDER)
         self.chosen = chosen.by_claim(chosen.read_all(studies.files(studies.CHOSEN, self.folders)))
         self.findings = findings.findings(findings.read_all(studies.files(studies.FINDINGS, self.folders)), contents)
-        self._larger = {name: frame["verdict"].to_dict() for name, frame in self.references.items()}
+        self._larger = {name: results.verdicts_of(frame) for name, frame in self.references.items()}
         self.studies = [self._study(name) for name in contents.studies]
         self._environment = self._make_environment()
 
@@ -115,10 +176,7 @@ class Site:
                 yield self._page(f"errata/{name}.html", "errata", template="errata.html.j2", **study)
                 yield f"errata/{name}.tex", latex.document(study["title"], study["paper"], study["errata"])
         for place, claim in enumerate(self.contents.ledger):
-            view = views.claim(claim, self.contents, self.notes[claim["study"]])
-            view |= {"scales": self._scales(claim["id"]), "exception": self.exceptions.get(claim["id"], "")}
-            view["chosen"] = self.chosen.get(claim["id"], [])
-            yield self._page(f"claims/{claim['id']}.html", "claim", **view, **self._neighbors(place))
+            yield self._page(f"claims/{claim['id']}.html", "claim", **self._claim(claim, place))
 
     def assets(self) -> dict[str, str]:
         """Path inside the report and text of styles and scripts."""
@@ -155,16 +213,27 @@ class Site:
         pictures = {figure.name: figure.picture for figure in self.contents.products_of(study, "figures")}
         return notes(file.read_text(encoding="utf-8"), {row["id"] for row in self.contents.ledger}, pictures)
 
-    def _study(self, name: str) -> dict[str, object]:
+    def _study(self, name: str) -> StudyPage:
         study = views.study(
             name, self.titles[name], self.explorers.get(name), self.contents, self.notes[name], self._larger
         )
         configuration = {name: self.contents.manifest["configuration"].get(name, {})}
         configuration |= {"data": self.contents.manifest["configuration"].get("data", {})}
         settings = settings_sources.settings(configuration, self.sources)
-        return study | {"settings": settings, "differing": [setting for setting in settings if setting.differs]}
+        return {**study, "settings": settings, "differing": [setting for setting in settings if setting.differs]}
 
-    def _overview(self) -> dict[str, object]:
+    def _claim(self, claim: Row, place: int) -> ClaimPage:
+        before, after = self._neighbors(place)
+        return {
+            **views.claim(claim, self.contents, self.notes[claim["study"]]),
+            "scales": self._scales(claim["id"]),
+            "exception": self.exceptions.get(claim["id"], ""),
+            "chosen": self.chosen.get(claim["id"], []),
+            "before": before,
+            "after": after,
+        }
+
+    def _overview(self) -> IndexPage:
         ledger = self.contents.ledger
         own = [claim for claim in ledger if claim["origin"] != "ours"]
         return {
@@ -180,7 +249,7 @@ class Site:
             "total": len(ledger),
         }
 
-    def _ledger(self) -> dict[str, object]:
+    def _ledger(self) -> LedgerPage:
         ledger = self.contents.ledger
         return {
             "ledger": ledger,
@@ -190,7 +259,7 @@ class Site:
             "kinds": sorted({claim["kind"] for claim in ledger}),
         }
 
-    def _provenance(self) -> dict[str, object]:
+    def _provenance(self) -> ProvenancePage:
         records = self.contents.manifest["costs"]
         return {
             "manifest": self.contents.manifest,
@@ -199,23 +268,22 @@ class Site:
             "unrecorded": sorted(set(self.contents.jobs.values()) - {record["log"] for record in records}),
         }
 
-    def _scales(self, id: str) -> list[dict[str, str]]:
-        """A claim in the reference runs: verdict, samples, and what an undecided one wants."""
+    def _scales(self, id: str) -> list[Scale]:
         rows = [(name, frame.loc[id]) for name, frame in self.references.items() if id in frame.index]
         return [
             {
                 "run": name,
-                "verdict": row["verdict"],
-                "n": row["n"],
-                "remark": row["note"] if row["verdict"] == UNDECIDED else "",
+                "verdict": str(row["verdict"]),
+                "n": str(row["n"]),
+                "remark": str(row["note"]) if row["verdict"] == UNDECIDED else "",
             }
             for name, row in rows
         ]
 
-    def _neighbors(self, place: int) -> dict[str, Row | None]:
+    def _neighbors(self, place: int) -> tuple[Row | None, Row | None]:
+        """The claims before and after the one at a place of the ledger."""
         ledger = self.contents.ledger
-        after = ledger[place + 1] if place + 1 < len(ledger) else None
-        return {"before": ledger[place - 1] if place else None, "after": after}
+        return ledger[place - 1] if place else None, ledger[place + 1] if place + 1 < len(ledger) else None
 
 
 def _counted(counts: Iterable[tuple[str, int]], status: str) -> int:

@@ -9,19 +9,38 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TypedDict
 
 import netCDF4
 import pandas as pd
 
 from repdyn.base.errors import DataError
-from repdyn.base.tables import read_cells
+from repdyn.base.tables import read_cells, rows
 from repdyn.pipeline import studies
+from repdyn.pipeline.reference.results import Manifest, read_manifest
 from repdyn.pipeline.run.graph import read_study
 
 SHOWN = ("figures", "tables")
 LARGEST_PICTURE = 150_000  # bytes; a vector graphic above it is shown as its bitmap, so that pages stay quick
 NUMBER = re.compile(r"(figure|fig\.|table) *(\d+)", re.IGNORECASE)
 Row = Mapping[str, str]
+
+
+class Attributes(TypedDict):
+    """What a dataset's file says of it."""
+
+    title: str
+    experiment: str
+    code_version: str
+    paper: str
+
+
+class DatasetFile(Attributes):
+    """A dataset of a run: its file inside the results, its digest, the job that made it."""
+
+    file: str
+    digest: str
+    job: str
 
 
 @dataclass(frozen=True)
@@ -83,7 +102,7 @@ class Contents:
 
     ledger: Sequence[Row]
     evidence: Mapping[str, Sequence[Row]]
-    manifest: Mapping[str, object]
+    manifest: Manifest
     products: Sequence[Product]
     jobs: Mapping[str, str]
     root: Path
@@ -126,14 +145,14 @@ class Contents:
         return [file for file in self.manifest["content"] if file.startswith(starts)] if starts else []
 
     @cached_property
-    def data(self) -> dict[str, list[dict[str, str]]]:
+    def data(self) -> dict[str, list[DatasetFile]]:
         """Study -> its datasets: what each holds, what made it, its digest."""
-        datasets = defaultdict(list)
+        datasets: dict[str, list[DatasetFile]] = defaultdict(list)
         for file, digest in self.manifest["content"].items():
             study, _, name = file.partition("/data/")
             if name:
-                about = {"file": file, "digest": digest, "job": self.jobs.get(file, "")}
-                datasets[study].append(_attributes(self.root / file) | about)
+                about = _attributes(self.root / file)
+                datasets[study].append({**about, "file": file, "digest": digest, "job": self.jobs.get(file, "")})
         return dict(datasets)
 
     def paper(self, study: str) -> str:
@@ -159,14 +178,13 @@ def read(root: Path, files: Iterable[Path], outputs: Mapping[str, Sequence[str]]
         outputs: job -> files it makes, inside the run's results.
     """
     jobs = {file: job for job, paths in outputs.items() for file in paths}
-    evidence = defaultdict(list)
-    for row in read_cells(root / "evidence.csv").to_dict("records"):
+    evidence: dict[str, list[Row]] = defaultdict(list)
+    for row in rows(read_cells(root / "evidence.csv")):
         evidence[row["id"]].append(row)
-    manifest = json.loads((root / "manifest.json").read_text(encoding="utf-8"))
     described = [path for path in map(Path, files) if path.suffix == ".json" and path.parent.name in SHOWN]
     products = [_product(path, root, jobs) for path in described]
-    ledger = read_cells(root / "claims.csv").to_dict("records")
-    return Contents(ledger, evidence, manifest, _sorted(products), jobs, root)
+    ledger = rows(read_cells(root / "claims.csv"))
+    return Contents(ledger, evidence, read_manifest(root), _sorted(products), jobs, root)
 
 
 def _sorted(products: Sequence[Product]) -> list[Product]:
@@ -222,9 +240,14 @@ def _cell(value: object, digits: int) -> str:
     return str(value)
 
 
-def _attributes(path: Path) -> dict[str, str]:
+def _attributes(path: Path) -> Attributes:
     try:
         with netCDF4.Dataset(path) as opened:
-            return {name: opened.getncattr(name) for name in ("title", "experiment", "code_version", "paper")}
+            return {
+                "title": opened.getncattr("title"),
+                "experiment": opened.getncattr("experiment"),
+                "code_version": opened.getncattr("code_version"),
+                "paper": opened.getncattr("paper"),
+            }
     except (OSError, AttributeError) as error:
         raise DataError(f"{path}: not a dataset of this pipeline ({error}); delete it and run again") from error

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import zip_longest
+from typing import TypedDict
 
 from markupsafe import Markup
 
@@ -19,6 +20,15 @@ WIDTH, HEIGHT, EDGE = 200.0, 24.0, 10.0  # pixels of the drawing
 LOGARITHMIC = 50.0  # ratio of the largest to the smallest positive number from which the axis is logarithmic
 EXTREME = re.compile(r"(largest deviation|largest|smallest) ([-+\d.e]+)(.*)", re.DOTALL)
 INTERVAL = re.compile(r"(.*?),? ?([\d.]+ %) interval \[([^,\]]+), ([^\]]+)\](.*)", re.DOTALL)
+
+
+class ControlResult(TypedDict):
+    """What a negative control does, and what came of it."""
+
+    says: Markup
+    kind: str
+    outcome: str
+    margin: Markup
 
 
 @dataclass(frozen=True)
@@ -48,7 +58,7 @@ class Part:
     outcome: str
     margin: Markup
     reason: Markup
-    control: Mapping[str, object] | None
+    control: ControlResult | None
     crosses: bool
 
 
@@ -98,7 +108,7 @@ def margin(text: str) -> Markup:
     return numbers(f"{value:.0f}" if 1000 > value >= 100 else f"{value:.3g}")
 
 
-def _control(row: Row) -> Mapping[str, object] | None:
+def _control(row: Row) -> ControlResult | None:
     if not row["control"]:
         return None
     return {
@@ -151,10 +161,12 @@ def _allowed(row: Row) -> tuple[float | None, float | None]:
 def drawing(row: Row) -> Markup:
     """A line with the required region shaded, the interval as a bar and the measured number as a dot."""
     value, low, high = (number(row[name]) for name in ("value", "interval_low", "interval_high"))
-    region = _allowed(row)
+    bottom, top = _allowed(row)
     points = [number for number in (value, low, high) if number is not None]
-    bounds = [number for number in region if number is not None and math.isfinite(number)]
-    if not points or not bounds or not all(map(math.isfinite, points)):
+    if bottom is None or top is None or not points or not all(map(math.isfinite, points)):
+        return Markup()
+    bounds = [bound for bound in (bottom, top) if math.isfinite(bound)]
+    if not bounds:
         return Markup()
     place = _axis(points, bounds)
     return Markup(
@@ -165,7 +177,7 @@ def drawing(row: Row) -> Markup:
         width=WIDTH,
         height=HEIGHT,
         label=_label(row),
-        region=_region(region, place),
+        region=_region((bottom, top), place),
         interval=_interval(low, high, place),
         value=_dot(value if value is not None else (points[0] + points[-1]) / 2, place),
     )
@@ -196,7 +208,7 @@ def _axis(points: list[float], bounds: list[float]) -> _Axis:
     return _Axis(low - 0.15 * spread, high + 0.15 * spread, logarithmic=False)
 
 
-def _region(region: tuple[float | None, float | None], place: _Axis) -> Markup:
+def _region(region: tuple[float, float], place: _Axis) -> Markup:
     left, right = (place(bound) for bound in region)
     ticks = Markup("").join(
         Markup('<line class="bound" x1="{0:.1f}" y1="2" x2="{0:.1f}" y2="22"/>').format(place(bound))

@@ -42,8 +42,9 @@ def mathml(latex: str, *, display: bool = False) -> Markup:
 
     A formula of several statements is several elements, so that a line may break between them.
     """
-    elements = [_element(piece, display) for piece in BREAKS.split(latex)]
-    return Markup("<code>{}</code>").format(latex) if None in elements else Markup(" ").join(elements)
+    pieces = BREAKS.split(latex)
+    elements = [element for piece in pieces if (element := _element(piece, display)) is not None]
+    return Markup(" ").join(elements) if len(elements) == len(pieces) else Markup("<code>{}</code>").format(latex)
 
 
 def words(text: str) -> Markup:
@@ -103,7 +104,7 @@ def _space(tree: ElementTree.Element) -> None:
 
 
 def _is_name(element: ElementTree.Element) -> bool:
-    return bool(element.text) and len(element.text) > 1 and element.text.isalpha()
+    return element.text is not None and len(element.text) > 1 and element.text.isalpha()
 
 
 def _is_known(element: ElementTree.Element) -> bool:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
@@ -25,6 +26,7 @@ EMPTY = Markup()
 LONGEST_PASSAGE = 12  # blocks of text shown with a claim; the page has the rest
 
 Tokens = Sequence[Token]
+Environment = MutableMapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,13 @@ def notes(text: str, claims: Collection[str], pictures: Mapping[str, str]) -> No
         claims: ids of the ledger; a code span that is one becomes a link to its page.
         pictures: name of a figure -> address of its picture.
     """
-    reader = _reader(claims, pictures)
+    renderer = _Renderer(claims, pictures)
+    reader = _reader(renderer)
     tokens = reader.parse(text)
     title, tokens = _without_title(tokens)
     second = next((place for place, token in enumerate(tokens) if _opens_heading(token)), len(tokens))
     body = Markup(reader.renderer.render(tokens, reader.options, {}))
-    headings = list(reader.renderer.headings)
+    headings = list(renderer.headings)
     return Notes(
         title,
         Markup(reader.renderer.render(tokens[:second], reader.options, {})),
@@ -149,15 +152,13 @@ def _begins(block: Tokens) -> bool:
 class _Renderer(RendererHTML):
     """Markdown to HTML for one page; each method renders the token of its name, and no way leads out of the report."""
 
-    claims: Collection[str]
-    pictures: Mapping[str, str]
-
-    def __init__(self, parser: object = None) -> None:
-        super().__init__(parser)
+    def __init__(self, claims: Collection[str], pictures: Mapping[str, str]) -> None:
+        super().__init__()
+        self.claims, self.pictures = claims, pictures
         self.headings: list[tuple[str, str]] = []
         self._seen: Counter[str] = Counter()
 
-    def html_inline(self, tokens: Tokens, place: int, _options: object, env: dict) -> str:
+    def html_inline(self, tokens: Tokens, place: int, _options: object, env: Environment) -> str:
         """An anchor of a claim leads to the claim's page."""
         match = ANCHOR.fullmatch(tokens[place].content)
         if not match:
@@ -191,7 +192,7 @@ class _Renderer(RendererHTML):
         address = str(tokens[place].attrs.get("href", ""))
         return Markup('<a href="{}">').format(address) if address.startswith("https://") else "<a>"
 
-    def heading_open(self, tokens: Tokens, place: int, _options: object, env: dict) -> str:
+    def heading_open(self, tokens: Tokens, place: int, _options: object, env: Environment) -> str:
         if env.get("passage"):
             return "<h4>"
         words = _words(tokens[place + 1])
@@ -202,7 +203,7 @@ class _Renderer(RendererHTML):
             self.headings.append((id, words))
         return f'<{_level(tokens[place])} id="{id}">'
 
-    def heading_close(self, tokens: Tokens, place: int, _options: object, env: dict) -> str:
+    def heading_close(self, tokens: Tokens, place: int, _options: object, env: Environment) -> str:
         return "</h4>\n" if env.get("passage") else f"</{_level(tokens[place])}>\n"
 
     def table_open(self, *_: object) -> str:
@@ -217,8 +218,8 @@ def _level(token: Token) -> str:
     return "h2" if token.tag == "h1" else token.tag
 
 
-def _reader(claims: Collection[str], pictures: Mapping[str, str]) -> MarkdownIt:
-    reader = MarkdownIt("commonmark", {"html": True}, renderer_cls=_Renderer).enable("table")
+def _reader(renderer: _Renderer) -> MarkdownIt:
+    reader = MarkdownIt("commonmark", {"html": True}, renderer_cls=lambda _: renderer).enable("table")
     reader.use(
         dollarmath_plugin,
         allow_space=False,
@@ -226,5 +227,4 @@ def _reader(claims: Collection[str], pictures: Mapping[str, str]) -> MarkdownIt:
         double_inline=True,
         renderer=lambda latex, options: mathml(latex.strip(), display=options["display_mode"]),
     )
-    reader.renderer.claims, reader.renderer.pictures = claims, pictures
     return reader

@@ -124,10 +124,10 @@ def _column(row: Row, x: float, step: float, scale: _Scale) -> Markup:
         top, bottom = scale(high), scale(low)
         shade = Markup('<rect class="region" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>')
         parts.append(shade.format(x - step / 2, top, step, max(bottom - top, 1)))
-    ends = number(row["interval_low"]), number(row["interval_high"])
-    if None not in ends:
+    start, end = number(row["interval_low"]), number(row["interval_high"])
+    if start is not None and end is not None:
         bar = Markup('<line class="{0}" x1="{1:.1f}" x2="{1:.1f}" y1="{2:.1f}" y2="{3:.1f}"/>')
-        parts.append(bar.format(row["outcome"], x, scale(ends[0]), scale(ends[1])))
+        parts.append(bar.format(row["outcome"], x, scale(start), scale(end)))
     center = _center(row)
     y = TOP + CURVE if center is None else scale(center)
     parts.append(Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="3.6"/>').format(row["outcome"], x, y))

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 HEAD = re.compile(r"<head>.*?</head>", re.DOTALL)
+TITLE = re.compile(r"<title>(.*?)</title>")
 BODY = re.compile(r'<div class="frame.*</main>\s*</div>', re.DOTALL)
 BAR = re.compile(r'<header class="bar">.*?</header>', re.DOTALL)
 LINK = re.compile(r' (href|src|action)="([^"]*)"')
@@ -27,8 +28,8 @@ def page(pages: Mapping[str, str], assets: Mapping[str, str], pictures: Mapping[
         pictures: path -> file of a picture.
     """
     first = pages["index.html"]
-    bar = _rewritten(BAR.search(first)[0], "index.html", pages)
-    title = html.escape(re.search(r"<title>(.*?)</title>", first)[1], quote=False)
+    bar = _rewritten(_first(BAR, first)[0], "index.html", pages)
+    title = html.escape(_first(TITLE, first)[1], quote=False)
     templates = [_template(path, text, pages) for path, text in pages.items()]
     styles = "\n".join(text for path, text in assets.items() if path.endswith(".css"))
     scripts = [path for path in assets if path.endswith(".js")]
@@ -52,9 +53,17 @@ def page(pages: Mapping[str, str], assets: Mapping[str, str], pictures: Mapping[
 
 
 def _template(path: str, text: str, pages: Mapping[str, str]) -> str:
-    title = re.search(r"<title>(.*?)</title>", text)[1]
-    body = _rewritten(BODY.search(text)[0], path, pages)
+    title = _first(TITLE, text)[1]
+    body = _rewritten(_first(BODY, text)[0], path, pages)
     return f'<template data-page="{path}" data-title="{title}">\n{body}\n</template>'
+
+
+def _first(pattern: re.Pattern[str], text: str) -> re.Match[str]:
+    """The first match in a page of ours, which has one."""
+    match = pattern.search(text)
+    if match is None:
+        raise ValueError(f"a page of the report has nothing that fits {pattern.pattern!r}")
+    return match
 
 
 def _rewritten(text: str, path: str, pages: Mapping[str, str]) -> str:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypedDict
 
 from markupsafe import Markup
 
 from repdyn.base.claims import DECIDED
 from repdyn.base.declarations import Explorer
 from repdyn.base.verdicts import OUTCOMES, STATUSES
+from repdyn.pipeline.reference.results import JobCost
 from repdyn.pipeline.report import evidence, readings
-from repdyn.pipeline.report.contents import Contents, Row
+from repdyn.pipeline.report.contents import Contents, DatasetFile, Product, Row
+from repdyn.pipeline.report.errata import Errata, severities
 from repdyn.pipeline.report.errata import errata as errata_of
-from repdyn.pipeline.report.errata import severities
 from repdyn.pipeline.report.evidence import Part
 from repdyn.pipeline.report.notes import Notes
+from repdyn.pipeline.report.readings import Curve
 from repdyn.pipeline.run.ledger import overlay
 
 SEARCHED = (
@@ -31,6 +34,53 @@ SEARCHED = (
     "control",
     "code",
 )
+
+
+class Theory(TypedDict):
+    """The interactive figure of a study, and the figure shown where scripts are off."""
+
+    title: str
+    says: str
+    still: Product | None
+
+
+class StudyView(TypedDict):
+    """What the page of a study shows, settings apart."""
+
+    name: str
+    title: str
+    paper: str
+    notes: Notes
+    claims: list[Row]
+    counts: list[tuple[str, int]]
+    total: int
+    theory: Theory | None
+    figures: list[Product]
+    tables: list[Product]
+    published: list[tuple[Row, list[Part]]]
+    errata: Errata
+    severities: list[tuple[str, int]]
+    first_failure: Callable[[Row], Markup]
+    corrected_numbers: Callable[[Row], Markup]
+    data: list[DatasetFile]
+
+
+class ClaimView(TypedDict):
+    """What the page of a claim takes from the run."""
+
+    claim: Row
+    corrected: str
+    printed_parts: list[Part]
+    corrected_parts: list[Part]
+    short: str
+    curves: list[Curve]
+    reasons: list[tuple[Markup, str]]
+    samples: str
+    figures: list[Product]
+    passage: str
+    data: list[str]
+    job: str
+    command: str
 
 
 def counts(claims: Iterable[Row]) -> list[tuple[str, int]]:
@@ -55,7 +105,7 @@ def study(
     contents: Contents,
     notes: Notes,
     larger: Mapping[str, Mapping[str, str]],
-) -> dict[str, object]:
+) -> StudyView:
     """What the page of a study shows, settings apart; `larger` are the verdicts of the reference runs."""
     claims, figures = contents.claims_of(name), contents.products_of(name, "figures")
     still = next((figure for figure in figures if explorer and figure.name == explorer.still), None)
@@ -81,7 +131,7 @@ def study(
     }
 
 
-def claim(row: Row, contents: Contents, notes: Notes) -> dict[str, object]:
+def claim(row: Row, contents: Contents, notes: Notes) -> ClaimView:
     """What the page of a claim shows."""
     rows = contents.evidence[row["id"]]
     printed, corrected = evidence.parts(rows, "printed"), evidence.parts(rows, "corrected")
@@ -126,11 +176,11 @@ def short(row: Row, printed: Sequence[Part], corrected: Sequence[Part]) -> str:
     return " ".join(filter(None, [sentences[verdict], _controls(controls, row)]))
 
 
-def costs(records: Iterable[Mapping[str, object]], titles: Mapping[str, str]) -> list[tuple[str, int, float, float]]:
+def costs(records: Iterable[JobCost], titles: Mapping[str, str]) -> list[tuple[str, int, float, float]]:
     """Jobs, core-minutes and peak memory of each study; what serves all comes last."""
-    by_study: dict[str, list[Mapping[str, object]]] = {}
+    by_study: dict[str, list[JobCost]] = {}
     for record in records:
-        study, _, job = str(record["log"]).partition("/")
+        study, _, job = record["log"].partition("/")
         by_study.setdefault(study if job else "", []).append(record)
     return [
         (
@@ -194,9 +244,9 @@ def _controls(outcomes: Sequence[str], row: Row) -> str:
     return f"{'All' if noticed == len(outcomes) else f'{noticed} of'} {len(outcomes)} negative controls were rejected."
 
 
-def _reasons(parts: Sequence[Part]) -> list[tuple[str, str]]:
+def _reasons(parts: Sequence[Part]) -> list[tuple[Markup, str]]:
     """Each reason for a region with the names of its parts."""
-    names: dict[str, list[str]] = {}
+    names: dict[Markup, list[str]] = {}
     for part in parts:
         if part.reason:
             names.setdefault(part.reason, []).append(part.name)

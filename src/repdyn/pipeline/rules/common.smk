@@ -26,7 +26,7 @@ from repdyn.base.garbage import collect_seldom
 from repdyn.base.settings import plain
 from repdyn.pipeline.ask import failed
 from repdyn.pipeline.config import configuration
-from repdyn.pipeline.run import checkout, costs, kept, readiness
+from repdyn.pipeline.run import checkout, costs, kept, readiness, trials
 from repdyn.pipeline.run.workflow import RunJobs
 
 checkout.put_first(WORKFLOW / "src")
@@ -77,7 +77,9 @@ onstart:
         raise WorkflowError(str(error)) from None
     asked = workflow.dag_settings
     if asked.forcerun or asked.forceall or asked.forcetargets:  # what a person forces is computed, not restored
-        kept.forget(JOBS.jobs.values(), None if asked.forceall or asked.forcetargets else asked.forcerun)
+        forced = None if asked.forceall or asked.forcetargets else asked.forcerun
+        kept.forget(JOBS.jobs.values(), forced)
+        trials.force(JOBS.jobs.values(), forced)
 
 
 def results(path):

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 from repdyn.base.errors import DataError
 from repdyn.pipeline import studies
@@ -108,10 +109,10 @@ def grown(
         most: the largest power; the least is 0.
     """
     other = next((k for k, step in enumerate(steps) if abs(step - steps[0]) >= SAME), None)
-    if power is None and other is None:
-        power = USUAL_POWER
-    elif power is None:
+    if power is None and other is not None:
         power = math.log((took[other] - base) / (took[0] - base)) / (steps[0] - steps[other])
+    elif power is None:
+        power = USUAL_POWER
     return base + (took[0] - base) * math.exp(min(max(power, 0.0), most) * steps[0])
 
 
@@ -136,7 +137,7 @@ def work(members: Sequence[Member]) -> float:
     return 0.0 if math.isnan(total) else total
 
 
-def _factors(settings: dict) -> Iterable[float]:
+def _factors(settings: Mapping[str, Any]) -> Iterable[float]:
     for key, value in settings.items():
         if isinstance(value, dict):
             continue  # values by variant: rates, not counts

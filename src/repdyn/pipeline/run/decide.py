@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from repdyn.base import claims
 from repdyn.base.errors import RepdynError
 from repdyn.base.tables import write_csv
+from repdyn.base.verdicts import at_look
+from repdyn.pipeline.run.jobs import Member
 from repdyn.pipeline.run.loading import load_function
 from repdyn.pipeline.run.members import read_inputs
 
 
-def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> None:
+def run(member: Member, results: Path, _trials: object) -> None:
     """Decides one study's claims, in the order in which they are written."""
     study, data = member["study"], read_inputs(member, results)
     decisions = []
     for id, check in member["claims"].items():
         claim = load_function(study, check["function"])
-        decisions.append((check["code"], claims.decide_claim(claim, data)))
+        with at_look(check.get("look", 1)):
+            decisions.append((check["code"], claims.decide_claim(claim, data)))
         if claim.id != id:
             raise RepdynError(f"{check['function']} decides {claim.id}, the job file says {id}; run snakemake")
     ledger, evidence = (results / path for path in member["outputs"])

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from repdyn.base.devices import pin_threads
 from repdyn.base.fingerprint import SOURCE
-from repdyn.pipeline.run import jobs
+from repdyn.pipeline.run import jobs, trials
 from repdyn.pipeline.run.digests import compiled_code
 from repdyn.pipeline.run.kept import Kept
 from repdyn.pipeline.run.loading import load_runner
-from repdyn.pipeline.run.records import recorded
+from repdyn.pipeline.run.records import Spared, recorded
+
+if TYPE_CHECKING:  # numpy must not be imported before the threads are pinned
+    from repdyn.base.checkpoints import Store
+
+Runner = Callable[[jobs.Member, Path, "Store | None"], None]
 
 
 def run(words: Sequence[str]) -> None:
@@ -37,26 +43,34 @@ def main(file: Path, threads: int | None = None) -> None:
     pin_threads(threads or job.threads)  # before numpy or torch is imported
     if folder := compiled_code(SOURCE):
         os.environ["NUMBA_CACHE_DIR"] = str(folder.absolute())
-    with recorded(job):
-        run_members(job, file, load_runner(job.kind))
+    with recorded(job) as spared:
+        run_members(job, file, load_runner(job.kind), spared)
 
 
-def run_members(job: jobs.Job, file: Path, run: Callable[..., Callable[[], None] | None]) -> None:
+def run_members(job: jobs.Job, file: Path, run: Runner, spared: Spared) -> None:
     """Runs the members in order; one whose code, settings and inputs are those of last time is not run again.
 
-    A runner gets the member, the folder of the results and the folder for checkpoints; what it returns is called
-    when all members are done: of a job that fails no output stays, so its finished trials are kept until then. A
-    study's job that ends well leaves no checkpoints, those of an earlier try or of other settings included.
+    A runner gets the member, the folder of the results and the store of finished trials, which outlives the job: of a
+    job that fails no output stays, but its finished trials do.
+
+    Args:
+        job: what to run.
+        file: its job file.
+        run: the runner of its kind.
+        spared: takes the CPU seconds that members and trials took when they were computed, where they are not now.
     """
-    results, kept, last = jobs.results_of(file), Kept(Path(job.log)), []
+    results, kept, finished = jobs.results_of(file), Kept(Path(job.log)), trials.store(job, jobs.results_of(file))
     for member in job.members:
         if not job.study:  # jobs at the ends of the workflow also read files of the checkout, which no member names
             run(member, results, None)
-        elif not kept.restore(member, results):
-            last.append(run(member, results, Path(f"{job.log}.checkpoints")))
-            kept.keep(member, results)
-    for finish in filter(None, last):
-        finish()
+        elif (seconds := kept.restore(member, results)) is not None:
+            spared.seconds += seconds
+        else:
+            began, before = time.process_time(), finished.tally.seconds
+            run(member, results, finished)
+            kept.keep(member, results, time.process_time() - began + finished.tally.seconds - before)
+    spared.seconds += finished.tally.seconds
+    spared.trials = finished.tally.read
     kept.sweep()
     if job.study:
-        shutil.rmtree(f"{job.log}.checkpoints", ignore_errors=True)
+        trials.done(job, finished)

@@ -37,6 +37,21 @@ def recipe() -> dict[str, object]:
     }
 
 
+def numerics(device: str) -> dict[str, object]:
+    """The part that the numbers of a trial depend on; versions of packages are told apart by who keeps them."""
+    parts = {name: recipe()[name] for name in ("machine", "processor", "kernels")}
+    return parts | {"python": platform.python_version_tuple()[:2], "device": device, "gpu": gpu_model(device)}
+
+
+def gpu_model(device: str) -> str:
+    """The GPU that a device is, empty for a CPU: another model rounds otherwise."""
+    if not device.startswith("cuda"):
+        return ""
+    import torch
+
+    return str(torch.cuda.get_device_name(device))
+
+
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages whose numerics or drawing results depend on."""
     return {"python": platform.python_version()} | {name: version_of(name) for name in PACKAGES}

@@ -120,7 +120,7 @@ def _functions(study: str, kind: str, source: Path) -> dict[str, Function]:
         for node in statements(path):
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == ORDER:
                 order = list(ast.literal_eval(node.value))
-            elif _makes(node, KINDS[kind]):
+            elif isinstance(node, ast.FunctionDef) and _makes(node, KINDS[kind]):
                 if node.name in functions:
                     raise RepdynError(f"{study}: {node.name} is defined in {functions[node.name].module} and {module}")
                 functions[node.name] = _function((study, home(study, source)[0]), module, node)
@@ -133,7 +133,7 @@ def _claims(study: str, source: Path) -> dict[str, Function]:
     functions: dict[str, Function] = {}
     for module, path in modules(study, "claims", source):
         for node in statements(path):
-            if call := _claim_call(node):
+            if isinstance(node, ast.FunctionDef) and (call := _claim_call(node)):
                 id = ast.literal_eval(call.args[0])
                 functions[id] = _function((study, home(study, source)[0]), module, node, claim=id)
     return functions
@@ -149,10 +149,9 @@ def _tree(path: Path, _changed: int) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
-def _claim_call(node: ast.stmt) -> ast.Call | None:
-    decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
-    calls = (part for part in decorators if isinstance(part, ast.Call) and isinstance(part.func, ast.Name))
-    return next((call for call in calls if call.func.id == "claim"), None)
+def _claim_call(node: ast.FunctionDef) -> ast.Call | None:
+    calls = (part for part in node.decorator_list if isinstance(part, ast.Call))
+    return next((call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "claim"), None)
 
 
 def _function(study: tuple[str, str], module: str, node: ast.FunctionDef, *, claim: str = "") -> Function:
@@ -163,7 +162,7 @@ def _function(study: tuple[str, str], module: str, node: ast.FunctionDef, *, cla
     return Function(*study, module, node.name, summary, reads, annotations, claim)
 
 
-def _makes(node: ast.stmt, kind: str) -> bool:
-    if not isinstance(node, ast.FunctionDef) or node.name.startswith(HIDDEN):
+def _makes(node: ast.FunctionDef, kind: str) -> bool:
+    if node.name.startswith(HIDDEN):
         return False
     return node.returns is not None and ast.unparse(node.returns) == kind

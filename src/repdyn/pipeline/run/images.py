@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from repdyn.base import datasets
 from repdyn.base.sources import load_images
+from repdyn.pipeline.run.jobs import Member
 
 NUMERICAL = ("numpy", "scipy", "xarray", "netCDF4", "scikit-learn")
 
 
-def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> None:
+def run(member: Member, results: Path, _trials: object) -> None:
     """Reads, checks and saves the images."""
     source = member["source"]
     images = load_images(source, member["mnist_folder"], member["mnist_mirrors"], split=member["split"])

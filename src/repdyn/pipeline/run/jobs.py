@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from repdyn.base.errors import ConfigError, DataError, RepdynError
 from repdyn.base.files import write_text
@@ -26,8 +26,50 @@ from repdyn.base.files import write_text
 SUFFIX = ".job.json"
 INDEX = "jobs.json"  # names of all jobs of a run, in an order in which they can run
 
-Member = dict[str, Any]
 Inputs = dict[str, "str | dict[str, str]"]
+"""Name of a dataset -> its file below the results, or variant -> file."""
+
+
+class Check(TypedDict):
+    """How a claim is decided: its function, that function's code version, the number of the look if not the first."""
+
+    function: str
+    code: str
+    look: NotRequired[int]
+
+
+class Member(TypedDict):
+    """What a member of a job runs on what; which keys there are besides the first three is a matter of the job's kind.
+
+    All kinds of a study have `study`. Simulations have `function`, `seed`, `paper`, `settings` by parameter, further
+    `arguments`, and `device` where they train; figures and tables have `function`; verdicts have `claims`. The other
+    keys are those of the jobs at the ends of the workflow: images, ledger, manifest, report.
+    """
+
+    code: str
+    inputs: Inputs
+    outputs: list[str]
+    study: NotRequired[str]
+    function: NotRequired[str]
+    seed: NotRequired[int]
+    paper: NotRequired[str]
+    settings: NotRequired[dict[str, Any]]
+    arguments: NotRequired[dict[str, Any]]
+    device: NotRequired[str]
+    claims: NotRequired[dict[str, Check]]
+    run: NotRequired[str]
+    expected: NotRequired[list[str]]
+    texts: NotRequired[dict[str, str]]
+    logs: NotRequired[str]
+    workflow: NotRequired[str]
+    config: NotRequired[dict[str, Any]]
+    made: NotRequired[dict[str, list[str]]]
+    declared: NotRequired[dict[str, str]]
+    folders: NotRequired[dict[str, str]]
+    source: NotRequired[str]
+    split: NotRequired[str]
+    mnist_folder: NotRequired[str | None]
+    mnist_mirrors: NotRequired[list[str]]
 
 
 @dataclass(frozen=True)

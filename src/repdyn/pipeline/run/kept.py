@@ -10,16 +10,15 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from repdyn.base.files import sha256, write_json
 from repdyn.pipeline.run.environment import recipe
-from repdyn.pipeline.run.jobs import Job, input_paths
+from repdyn.pipeline.run.jobs import Job, Member, input_paths
 
-DIGESTS = "digests.json"
+DIGESTS, SECONDS = "digests.json", "cpu seconds"
 
 
 class Kept:
@@ -33,28 +32,34 @@ class Kept:
         self.folder = log.with_name(log.name + ".kept")
         self._current: set[str] = set()
 
-    def restore(self, member: Mapping[str, Any], results: Path) -> bool:
-        """Puts a member's outputs back if code, settings, inputs and packages are those they were made with."""
+    def restore(self, member: Member, results: Path) -> float | None:
+        """Puts a member's outputs back if code, settings, inputs and packages are those they were made with.
+
+        Returns:
+            CPU seconds that they once took; None where the member has to run.
+        """
         name = self._name(member, results)
         place = self.folder / name
         digests = _digests(place)
-        if set(digests) != {Path(path).name for path in member["outputs"]}:
-            return False
+        seconds = digests.pop(SECONDS, None)
+        if seconds is None or set(digests) != {Path(path).name for path in member["outputs"]}:
+            return None
         if any(not (place / file).is_file() or sha256(place / file) != digest for file, digest in digests.items()):
-            return False
+            return None
         for path in member["outputs"]:
             _link(place / Path(path).name, results / path)
             os.utime(results / path)
-        return True
+        return float(seconds)
 
-    def keep(self, member: Mapping[str, Any], results: Path) -> None:
-        """Keeps a member's outputs; where they cannot be kept, the member just runs again next time."""
+    def keep(self, member: Member, results: Path, seconds: float) -> None:
+        """Keeps a member's outputs, which took so many CPU seconds; if they cannot be kept it runs again next time."""
         place = self.folder / self._name(member, results)
         with suppress(OSError):
             shutil.rmtree(place, ignore_errors=True)
             for path in member["outputs"]:
                 _link(results / path, place / Path(path).name)
-            write_json(place / DIGESTS, {Path(path).name: sha256(results / path) for path in member["outputs"]})
+            digests = {Path(path).name: sha256(results / path) for path in member["outputs"]}
+            write_json(place / DIGESTS, digests | {SECONDS: f"{seconds:.3f}"})
 
     def sweep(self) -> None:
         """Forgets what no member of today's job made."""
@@ -62,7 +67,7 @@ class Kept:
             if place.name not in self._current:
                 shutil.rmtree(place, ignore_errors=True)
 
-    def _name(self, member: Mapping[str, Any], results: Path) -> str:
+    def _name(self, member: Member, results: Path) -> str:
         digests = [sha256(results / path) for path in input_paths([member])]
         what = json.dumps([member, digests, recipe()], sort_keys=True)
         name = hashlib.sha256(what.encode()).hexdigest()[:24]
@@ -84,7 +89,7 @@ def forget(jobs: Iterable[Job], forced: Collection[str] | None) -> None:
 
 def _digests(place: Path) -> dict[str, str]:
     try:
-        return json.loads((place / DIGESTS).read_text(encoding="utf-8"))
+        return dict(json.loads((place / DIGESTS).read_text(encoding="utf-8")))
     except (OSError, ValueError):
         return {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import pandas as pd
 
@@ -14,11 +14,21 @@ from repdyn.base.tables import read_cells, write_csv
 from repdyn.base.verdicts import STATUSES
 from repdyn.pipeline import studies
 from repdyn.pipeline.config import yaml_places
+from repdyn.pipeline.run.jobs import Member
 
+
+class Entry(TypedDict):
+    """An accepted verdict, and the runs in which a claim may stay undecided all the same."""
+
+    verdict: str
+    undecided_at: list[str]
+
+
+Accepted = Mapping[str, Entry]
 SCALES = ("smoke", "full", "paper")  # runs with an overlay of their own in workflow/scales
 
 
-def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> None:
+def run(member: Member, results: Path, _trials: object) -> None:
     """Joins the studies' ledgers and their evidence."""
     parts = [results / path for path in member["inputs"]]
     ledger, evidence = (results / path for path in member["outputs"])
@@ -32,7 +42,7 @@ def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> 
     write_csv(evidence, pd.concat(rows, ignore_index=True))
 
 
-def build(parts: Iterable[Path], accepted: Mapping[str, dict], run: str, output: Path) -> None:
+def build(parts: Iterable[Path], accepted: Accepted, run: str, output: Path) -> None:
     """Joins the studies' ledgers and marks every verdict that differs from the accepted one.
 
     Args:
@@ -46,8 +56,10 @@ def build(parts: Iterable[Path], accepted: Mapping[str, dict], run: str, output:
         raise DataError(f"two studies share the claim ids {', '.join(repeated)}")
     order = {id: place for place, id in enumerate(accepted)}
     frame = frame.sort_values("id", key=lambda ids: ids.map(lambda id: order.get(id, len(order))), kind="stable")
-    frame["expected_verdict"] = [accepted.get(id, {}).get("verdict", "") for id in frame["id"]]
-    frame["change"] = [change(row.verdict, accepted.get(row.id), run) for row in frame.itertuples()]
+    entries = [accepted.get(str(id)) for id in frame["id"]]
+    frame["expected_verdict"] = [entry["verdict"] if entry else "" for entry in entries]
+    pairs = zip(frame["verdict"], entries, strict=True)
+    frame["change"] = [change(str(verdict), entry, run) for verdict, entry in pairs]
     write_csv(output, frame)
 
 
@@ -67,7 +79,7 @@ def read(path: Path) -> pd.DataFrame:
     return frame
 
 
-def change(verdict: str, accepted: dict | None, run: str) -> str:
+def change(verdict: str, accepted: Entry | None, run: str) -> str:
     """What differs from the accepted verdict: "", "new claim" or "was: <verdict>"."""
     if accepted is None:
         return "new claim"
@@ -75,13 +87,13 @@ def change(verdict: str, accepted: dict | None, run: str) -> str:
     return "" if verdict in allowed else f"was: {accepted['verdict']}"
 
 
-def accepted_verdicts(files: Iterable[Path] | None = None) -> dict[str, dict]:
+def accepted_verdicts(files: Iterable[Path] | None = None) -> dict[str, Entry]:
     """What people accepted, by claim: `decided/verdicts.yaml` of every study, or of some.
 
     Raises:
         ConfigError: as `read_expected`, or two studies decide one claim.
     """
-    accepted: dict[str, dict] = {}
+    accepted: dict[str, Entry] = {}
     for path in studies.files(studies.ACCEPTED).values() if files is None else files:
         own = read_expected(path)
         if twice := sorted(set(own) & set(accepted)):
@@ -90,7 +102,7 @@ def accepted_verdicts(files: Iterable[Path] | None = None) -> dict[str, dict]:
     return accepted
 
 
-def read_expected(path: Path) -> dict[str, dict]:
+def read_expected(path: Path) -> dict[str, Entry]:
     """The accepted verdicts of a study: `id: {verdict: ..., undecided_at: [runs]}`, in the order of the paper.
 
     Raises:

@@ -19,7 +19,7 @@ from repdyn.pipeline.packages import package_of
 RUNNERS = ("simulate", "draw", "tabulate", "decide", "images", "ledger", "manifest", "site")
 
 
-def load_runner(kind: str) -> Callable[..., Any]:
+def load_runner(kind: str) -> Callable[..., None]:
     """What runs the members of a job of this kind: `run` of the module of its name.
 
     Raises:
@@ -27,7 +27,8 @@ def load_runner(kind: str) -> Callable[..., Any]:
     """
     if kind not in RUNNERS:
         raise RepdynError(f"no kind of job {kind!r}; the kinds are {', '.join(RUNNERS)}")
-    return importlib.import_module(f"repdyn.pipeline.run.{kind}").run
+    runner: Callable[..., None] = importlib.import_module(f"repdyn.pipeline.run.{kind}").run
+    return runner
 
 
 def load_module(study: str, name: str) -> ModuleType:
@@ -71,6 +72,9 @@ def _modules_of(study: str, name: str) -> list[str]:
 
 
 def _functions(study: str, module: str) -> list[str]:
-    source = Path(importlib.util.find_spec(f"{package_of(study)}.{module}").origin).read_text(encoding="utf-8")
+    found = importlib.util.find_spec(f"{package_of(study)}.{module}")
+    if found is None or found.origin is None:
+        raise RepdynError(f"no module {module!r} in study {study!r}")
+    source = Path(found.origin).read_text(encoding="utf-8")
     names = [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
     return [name for name in names if not name.startswith("_")]

@@ -8,17 +8,17 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from repdyn.base.files import sha256, write_json
 from repdyn.pipeline.run import records
 from repdyn.pipeline.run.environment import kernels, processor, versions
+from repdyn.pipeline.run.jobs import Member
 
 
-def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> None:
+def run(member: Member, results: Path, _trials: object) -> None:
     """Writes the manifest of a run: digests of all its files, verdicts, versions, machine, costs."""
     logs = Path(member["logs"])
     build(member["inputs"], results, logs, Path(member["workflow"]), member["config"], results / member["outputs"][0])
@@ -69,7 +69,7 @@ def costs(logs: Path, files: Iterable[Path]) -> list[records.Record]:
     """The records of the jobs that made the files, the dearest first; those of former jobs are left out."""
     by_path = records.by_output(records.read(logs))
     by_job = {record["log"]: record for path in files if (record := by_path.get(path.as_posix()))}
-    return sorted(by_job.values(), key=lambda record: -record["cpu_seconds"])
+    return sorted(by_job.values(), key=lambda record: -float(record["cpu_seconds"]))
 
 
 def made_with(costs: Iterable[records.Record]) -> dict[str, str]:

@@ -12,11 +12,12 @@ import xarray as xr
 from repdyn.base import datasets
 from repdyn.base.errors import RepdynError
 from repdyn.pipeline.packages import package_of
+from repdyn.pipeline.run.jobs import Member
 
-Inputs = dict[str, "xr.Dataset | dict[str, xr.Dataset]"]
+Inputs = Mapping[str, "xr.Dataset | Mapping[str, xr.Dataset]"]
 
 
-def read_inputs(member: Mapping[str, Any], results: Path) -> Inputs:
+def read_inputs(member: Member, results: Path) -> Inputs:
     """A member's datasets by name; a dict of datasets by variant where the experiment runs once per variant."""
     return {
         name: {variant: datasets.read(results / file) for variant, file in path.items()}
@@ -42,7 +43,7 @@ def arguments_of(function: Callable[..., Any], offered: Mapping[str, Any]) -> di
     return {name: offered[name] for name in parameters if name in offered}
 
 
-def origin(member: Mapping[str, Any]) -> dict[str, Any]:
+def origin(member: Member) -> dict[str, Any]:
     """What a figure's or a table's file says of its making: the function, its code version, the datasets it read."""
     code = f"{package_of(member['study'])}.{member['function']}"
     return {"code": code, "code_version": member["code"], "datasets": list(member["inputs"])}

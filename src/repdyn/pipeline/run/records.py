@@ -14,26 +14,41 @@ import socket
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from repdyn.base.files import sha256, write_json
 from repdyn.pipeline.run.environment import versions
 from repdyn.pipeline.run.jobs import Job
 
-Record = dict[str, object]
+Record = dict[str, Any]
+"""What `_record` writes, with `log`: its log's path in the run's log folder, without suffix."""
 FINISHED, RUNNING = ".cost.json", ".running"
 
 
+@dataclass
+class Spared:
+    """What a job did not compute again: CPU seconds that it once took, and how many finished trials that were."""
+
+    seconds: float = 0.0
+    trials: int = 0
+
+
 @contextmanager
-def recorded(job: Job) -> Iterator[None]:
-    """Marks the job as running while the block runs, and records it where the block ends without an error."""
+def recorded(job: Job) -> Iterator[Spared]:
+    """Marks the job as running while the block runs, and records it where the block ends without an error.
+
+    The block gets what to fill in of results that it did not compute again.
+    """
+    spared = Spared()
     began, clock = _now(), time.perf_counter()
     marker = Path(job.log + RUNNING)
     write_json(marker, {"pid": os.getpid(), "host": socket.gethostname(), "began": began})
     try:
-        yield
-        write_json(Path(job.log + FINISHED), _record(job, began, clock))
+        yield spared
+        write_json(Path(job.log + FINISHED), _record(job, began, clock, spared))
     finally:
         marker.unlink(missing_ok=True)
 
@@ -49,7 +64,8 @@ def of_run(run: str, folder: Path = Path()) -> list[Record]:
     if records := read(folder / "logs" / run):
         return records
     try:
-        return json.loads((folder / "results" / run / "manifest.json").read_text(encoding="utf-8"))["costs"]
+        manifest = (folder / "results" / run / "manifest.json").read_text(encoding="utf-8")
+        return list(json.loads(manifest)["costs"])
     except (OSError, ValueError, KeyError):
         return []
 
@@ -66,12 +82,12 @@ def _read(path: Path, logs: Path) -> Record | None:
     """A record; None where the file is damaged: its job has then no record, and runs again."""
     log = path.relative_to(logs).as_posix().removesuffix(f".log{FINISHED}")
     try:
-        return json.loads(path.read_text(encoding="utf-8")) | {"log": log}
+        return {**json.loads(path.read_text(encoding="utf-8")), "log": log}
     except (ValueError, TypeError):
         return None
 
 
-def _record(job: Job, began: str, clock: float) -> Record:
+def _record(job: Job, began: str, clock: float, spared: Spared) -> Record:
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return {
         "job": json.loads(job.text()),
@@ -81,7 +97,9 @@ def _record(job: Job, began: str, clock: float) -> Record:
         "began": began,
         "finished": _now(),
         "wall_seconds": round(time.perf_counter() - clock, 2),
-        "cpu_seconds": round(sum(usage.ru_utime + usage.ru_stime for usage in used), 2),
+        "cpu_seconds": round(sum(usage.ru_utime + usage.ru_stime for usage in used) + spared.seconds, 2),
+        "spared_cpu_seconds": round(spared.seconds, 2),
+        "trials_read": spared.trials,
         "peak_memory_mb": round(max(usage.ru_maxrss for usage in used) / 1024, 1),
     }
 

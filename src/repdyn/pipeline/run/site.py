@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from repdyn.pipeline.report import build
+from repdyn.pipeline.run.jobs import Member
 
 
-def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> None:
+def run(member: Member, results: Path, _trials: object) -> None:
     """Writes the report from the run's ledger, evidence, manifest, figures and tables."""
     folders = {study: Path(folder) for study, folder in member["folders"].items()}
     source = build.Checkout(Path(member["workflow"]), member["made"], folders)

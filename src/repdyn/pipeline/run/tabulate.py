@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from repdyn.base import tables
 from repdyn.base.errors import NotEnoughDataError, enough_data
+from repdyn.pipeline.run.jobs import Member
 from repdyn.pipeline.run.loading import load_function
 from repdyn.pipeline.run.members import arguments_of, origin, read_inputs
 
 
-def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> None:
+def run(member: Member, results: Path, _trials: object) -> None:
     """Writes one member of a job; where the run lacks what the table needs, its caption says so."""
     function = load_function(member["study"], member["function"])
     arguments = arguments_of(function, read_inputs(member, results))

@@ -17,13 +17,14 @@ from typing import Any
 
 from repdyn.base.declarations import Simulation, Variants
 from repdyn.base.errors import ConfigError
+from repdyn.base.fingerprint import SOURCE
 from repdyn.base.settings import Settings, canonical
 from repdyn.pipeline import studies
 from repdyn.pipeline.config.configuration import Workflow
 from repdyn.pipeline.run import costs, records
 from repdyn.pipeline.run.digests import CodeVersions
-from repdyn.pipeline.run.graph import OFFERED, SOURCE, Function, Study, modules, read_study, statements
-from repdyn.pipeline.run.jobs import Inputs, Job, Member, write_all
+from repdyn.pipeline.run.graph import OFFERED, Function, Study, modules, read_study, statements
+from repdyn.pipeline.run.jobs import Check, Inputs, Job, Member, write_all
 
 ENTRY = "repdyn.pipeline.run.entry:main"
 FIGURE_FILES, TABLE_FILES = ("svg", "png", "json"), ("csv", "tex", "json")
@@ -69,7 +70,7 @@ class RunJobs:
         self._versions = CodeVersions(source, memory, studies.outside())
         self._known = costs.recorded(costs.files(source.parent) if records is None else records)
         self.jobs: dict[str, Job] = {}
-        self._data: dict[str, dict[str, Inputs | str]] = {}
+        self._data: dict[str, Inputs] = {}
 
     def data(self, study: str) -> list[Rule]:
         """The rules that make a study's data; what they make is declared.
@@ -162,16 +163,21 @@ class RunJobs:
         if not checks:
             return None
         names = dict.fromkeys(name for check in checks.values() for name in check.reads)
-        member = {
+        member: Member = {
             "study": study,
-            "claims": {
-                id: {"function": check.path, "code": self._versions.of(check.root)} for id, check in checks.items()
-            },
+            "claims": {id: self._check(id, check) for id, check in checks.items()},
             "code": self._code("decide"),
             "inputs": {name: self._input(study, name) for name in names},
             "outputs": [f"{study}/claims.csv", f"{study}/evidence.csv"],
         }
         return self._add(Job(self.run, f"{study}/claims", "decide", [member], memory_mb=1000))
+
+    def _check(self, id: str, function: Function) -> Check:
+        """How a claim is decided; the number of the look where it is not the first."""
+        check: Check = {"function": function.path, "code": self._versions.of(function.root)}
+        if (look := self.config.run.looks.get(id, 1)) > 1:
+            check["look"] = look
+        return check
 
     def other(self, name: str, kind: str, *, outputs: Iterable[str], reads: Iterable[str] = (), **extra: Any) -> Job:
         """A job at an end of the workflow: images, ledger, manifest, report.
@@ -183,8 +189,8 @@ class RunJobs:
             reads: files it reads, below the run's results.
             extra: what its runner gets besides.
         """
-        inputs = {path: path for path in reads}
-        member = {"code": self._code(kind), "inputs": inputs, "outputs": list(outputs), **extra}
+        inputs: Inputs = {path: path for path in reads}
+        member: Member = {"code": self._code(kind), "inputs": inputs, "outputs": list(outputs), **extra}  # type: ignore[typeddict-item]  # the kind's own keys
         return self._add(Job(self.run, name, kind, [member], memory_mb=600))
 
     def outputs(self, *kinds: str) -> list[str]:
@@ -226,7 +232,7 @@ class RunJobs:
         function = functions[name]
         label = "".join(_label(key, value) for key, value in variant.items())
         output = f"{study}/data/{name}/{label}.nc" if label else f"{study}/data/{name}.nc"
-        member = {
+        member: Member = {
             "study": study,
             "function": function.path,
             "code": self._code("simulate", function.root),
@@ -236,10 +242,13 @@ class RunJobs:
             "arguments": {**variant, **further},
             "inputs": {read: self._input(study, read) for read in function.reads},
             "outputs": [output],
-        } | ({"device": self.config.run.device} if "device" in function.parameters else {})
+        }
+        if "device" in function.parameters:
+            member["device"] = self.config.run.device
         known = self._data.setdefault(study, {})
         if label:
-            known.setdefault(name, {})[label] = output
+            variants = known.get(name, {})
+            known[name] = {**(variants if isinstance(variants, dict) else {}), label: output}
         else:
             known[name] = output
         return member
@@ -255,7 +264,7 @@ class RunJobs:
         }
 
     def _input(self, study: str, name: str) -> str | dict[str, str]:
-        known = {IMAGES: f"data/{IMAGES}.nc"} | self._data.get(study, {})
+        known: Inputs = {IMAGES: f"data/{IMAGES}.nc", **self._data.get(study, {})}
         if name not in known:
             raise ConfigError(f"{study}: the dataset {name!r} is made by no job declared before; add it to a rule")
         return known[name]
@@ -273,8 +282,9 @@ class RunJobs:
         for parameter, annotation in function.parameters.items():
             if parameter in function.reads or parameter in OFFERED[1:]:
                 continue
-            models = {name: _model(getattr(sections, name), annotation) for name in type(sections).model_fields}
-            names = [name for name, model in models.items() if model]
+            every = {name: _model(getattr(sections, name), annotation) for name in type(sections).model_fields}
+            models = {name: model for name, model in every.items() if model}
+            names = list(models)
             if len(names) > 1 and function.name in names:
                 names = [function.name]
             if len(names) > 1 or (parameter == "settings" and not names):
@@ -347,5 +357,5 @@ def paper_of(study: str, source: Path = SOURCE) -> str:
     for _, path in modules(study, "settings", source):
         for node in statements(path):
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PAPER":
-                return ast.literal_eval(node.value)
+                return str(ast.literal_eval(node.value))
     raise ConfigError(f"{study}: no settings module defines PAPER")

@@ -57,7 +57,7 @@ def layer_flow_is_another(counterexamples: xr.Dataset) -> Verdict:
     kind="comparison",
     origin="ours",
     states=r"Alignment is not kept by the gradient flow in $(W, \beta)$: the part of the velocity that ends it is of"
-    " the size of the rotating part. Clusters that meet (4.16) collapse there, too.",
+    " the size of the rotating part. The clusters tried for Proposition 4.2 collapse there, too.",
     control={
         "lost": false_world(
             "fully truncated clusters, whose weights rest", replace_variables(misaligning="misaligning_truncated")

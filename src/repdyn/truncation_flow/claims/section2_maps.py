@@ -69,7 +69,10 @@ def derivative_of_tau(gradient_audit: xr.Dataset) -> Verdict:
     "tf-tau-fix",
     where="Section 2, eqs. (2.14), (2.15)",
     line=218,
-    assumes=r"aligned weights; $\mathbb{R}_+^Q$ and $\mathbb{R}_-^Q$ are not said to be open or closed",
+    assumes=(
+        r"aligned weights; $\mathbb{R}_-^Q$ is closed, $\mathbb{R}_+^Q$ open (Definition 3.3); "
+        "by the rule for strict inequalities > is read as at least"
+    ),
     words=r"$\mathcal{S}_\ell^+ \subset \mathbb{R}^Q$ is the fixed point set of $\tau^{(\ell)}$",
     kind="identity",
     states=(
@@ -91,10 +94,11 @@ def derivative_of_tau(gradient_audit: xr.Dataset) -> Verdict:
 )
 def fixed_points(counterexamples: xr.Dataset) -> Verdict:
     """Random points of all sectors and of their borders, the sectors taken as closed."""
+    on_border = int(counterexamples["fixed_mismatch_open"])
     note = (
-        r"With the closed sector $(R(x + \beta))_r \ge 0$. Points of its border, the apex among them, are fixed too,"
-        " though the pattern (1.2) counts them as truncated: with an open sector"
-        f" {int(counterexamples['fixed_mismatch_printed'])} of the tried points are fixed outside of it."
+        "Definition 3.3 makes the positive sector open, the negative closed. So (2.15) is right as it stands; "
+        f"in (2.14) points of the border, the apex among them, are fixed too ({on_border} of those tried): there $>$ "
+        "is $\\ge$."
     )
     return Verdict.from_tests(
         all_of(

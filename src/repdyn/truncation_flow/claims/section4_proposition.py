@@ -104,7 +104,8 @@ def share_grows(proposition: xr.Dataset) -> Verdict:
     kind="bound",
     states="(4.13) and (4.32) define one radius of the ball of rotations.",
     correction="They differ. A radius that suffices is the rotation that the flow can make, half the moment (4.15) by"
-    r" the integral of $|\tilde b|$; it depends neither on $\gamma$ nor on $\eta_1'$.",
+    r" the integral of $|\tilde b|$; it depends neither on $\gamma$ nor on $\eta_1'$. That of (4.32) is larger, that of"
+    " (4.13) may be smaller.",
     formula=(
         r"\frac{\eta_1}{1 - \eta_0 - \eta_1'} \log \frac{1}{\gamma} = \frac{\eta_1'}{1 - \eta_0 - \eta_1} "
         r"\log \frac{1}{\gamma}"
@@ -205,14 +206,14 @@ def _example_note(counterexamples: xr.Dataset) -> str:
     return (
         r"As printed: 10,799 points at $(-30, -30)$ and one at $(-14, -150)$, $\tilde y = 0$, $R(0) = 1$,"
         r" $\beta(0) = (20, 0)$, $\eta_0 = .001$, $\eta_1 = .016$, $\gamma = .0999$ meet the hypotheses in the ball of"
-        f" (4.13), {radius:.4f}, and the flow turns by {turned:.4f}: out of it, until the last point is never"
+        f" (4.13), {radius:.4f}, and the flow turns by {turned:.4f}, out of it; the last point is never"
         f" truncated. The radius that suffices is {enough:.4f}."
     )
 
 
 ONLY_WITH_RADIUS = (
     r"With $\eta_2$ of (4.13) the hypotheses do not suffice: the factor $|\beta(0) + \tilde y|$ is missing there. With"
-    r" $\eta_2 = \eta_1 |\beta(0) + \tilde y| / (2 (1 - \eta_0))$ they do"
+    r" $\eta_2 = \eta_1 |\beta(0) + \tilde y| / (2 (1 - \eta_0))$ they do, and so with that of (4.32), which is larger"
 )
 
 

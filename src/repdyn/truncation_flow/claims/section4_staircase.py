@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import xarray as xr
 
@@ -106,7 +108,7 @@ def label_between_points(staircase: xr.Dataset) -> Verdict:
     """Label 1.5 among the points 0, 1, 2, 3, and label 2 at a point."""
     reaches(staircase, "staircase", END)
     between = staircase.sel(case=["between", "at a point"])
-    met = np.isfinite(between["meeting_by_events"]).sum("station")
+    met = cast("xr.DataArray", np.isfinite(between["meeting_by_events"])).sum("station")
     every = zero(met - 3, "three further points met in finite time", COUNTED)
     corrected = all_of(
         points=zero(met - 1, "one further point met", COUNTED),

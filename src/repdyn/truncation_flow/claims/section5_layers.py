@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import xarray as xr
 
 from repdyn.base.claims import claim
@@ -37,7 +39,7 @@ TOO_WIDE = "clusters too wide to be separated"
         TOO_WIDE,
         lambda examples, collapse: (
             examples,
-            replace_variables(composed_error_largest="composed_error_largest_too_wide")(collapse),
+            cast("xr.Dataset", replace_variables(composed_error_largest="composed_error_largest_too_wide")(collapse)),
         ),
     ),
 )
@@ -199,12 +201,12 @@ def general_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
 )
 def renormalized_domain(counterexamples: xr.Dataset) -> Verdict:
     """Two random layers in space, points where the product does not vanish."""
-    tests = [
+    printed, corrected = (
         zero(counterexamples[name], "no point outside the domain", COUNTED)
         for name in ("domain_violations", "domain_corrected_violations")
-    ]
+    )
     outside, acting = int(counterexamples["domain_violations"]), int(counterexamples["domain_acting"])
-    return Verdict.from_tests(*tests, f"{outside} of {acting} points lie outside (5.9).")
+    return Verdict.from_tests(printed, corrected, f"{outside} of {acting} points lie outside (5.9).")
 
 
 @claim(
@@ -273,7 +275,7 @@ def data_drop_out(counterexamples: xr.Dataset) -> Verdict:
     control=with_wrong_formula("plus in place of minus", "(7.2) Lemma 7.1"),
 )
 def lemma_7_1(gradient_audit: xr.Dataset) -> Verdict:
-    """Against composing the maps, from every layer on."""
+    """Against composing the maps of every range of layers, inner ones too."""
     return decide_formula(gradient_audit, "(7.2) Lemma 7.1", *EXACT)
 
 

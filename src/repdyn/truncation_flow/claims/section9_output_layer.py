@@ -44,7 +44,10 @@ def cost_of_untruncated(gradient_audit: xr.Dataset) -> Verdict:
     "tf-96",
     where="Section 9, eq. (9.6)",
     line=1456,
-    assumes="every cluster lies in the positive sector of every truncation map (9.2)",
+    assumes=(
+        "every cluster lies in the positive sector of every truncation map (9.2), weights that need not be aligned; "
+        r"$W_{Q+1}$ is the cumulative $W^{(Q+1)}$ (tf-82-cost)"
+    ),
     words="the cost does not depend on the cumulative parameters",
     kind="identity",
     states="Untruncated data leave the hidden cumulative weights and biases at rest.",
@@ -52,7 +55,7 @@ def cost_of_untruncated(gradient_audit: xr.Dataset) -> Verdict:
     control=with_wrong_formula("data that are partly truncated", "(9.6) hidden layers at rest"),
 )
 def hidden_layers_rest(gradient_audit: xr.Dataset) -> Verdict:
-    """Complex steps of the network's standard cost in all hidden parameters."""
+    """Complex steps of the standard cost in all entries of the hidden cumulative parameters, weights free."""
     return decide_formula(gradient_audit, "(9.6) hidden layers at rest", *EXACT)
 
 

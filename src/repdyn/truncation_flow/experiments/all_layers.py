@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import scipy
 import xarray as xr
@@ -64,7 +66,7 @@ def _descent(
     points: Array, w: Array, yt: Array, R: Array, beta: Array, times: Array, settings: GeneralFlow
 ) -> tuple[Array, Array]:
     """Plain gradient descent on all weights and biases, standard cost, from the same function; time = rate * steps."""
-    W_out = np.linalg.inv(yt.mT)
+    W_out = cast("Array", np.linalg.inv(yt.mT))
     y = np.repeat(np.broadcast_to(np.eye(Q), yt.shape), settings.points, axis=1)
     weights = network_of_truncations(R, beta, W_out)
     taken, cost, within = 0, [], []

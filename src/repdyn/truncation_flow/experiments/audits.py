@@ -83,8 +83,8 @@ def _generators(draw: Draw) -> tuple[Array, Array]:
 
 def printed_direction(printed: Array, true: Array) -> tuple[float, float]:
     """Relative error of the printed generator and the cosine of its angle to the true one."""
-    size = np.linalg.norm(true)
-    cosine = np.sum(printed * true) / max(np.linalg.norm(printed) * size, 1e-300)
+    size = float(np.linalg.norm(true))
+    cosine = np.sum(printed * true) / max(float(np.linalg.norm(printed)) * size, 1e-300)
     return float(np.linalg.norm(printed - true) / max(size, 1e-300)), float(cosine)
 
 

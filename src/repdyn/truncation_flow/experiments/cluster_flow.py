@@ -263,10 +263,12 @@ def euler_flow(
 ) -> tuple[Array, Array]:
     """Euler steps with the pattern at their start and Cayley retraction, what plain gradient descent does."""
 
-    def advance(state: tuple[Array, Array], h: float) -> tuple[Array, Array]:
+    def advance(state: tuple[Array, ...], h: float) -> tuple[Array, ...]:
         R, beta = state
         u, b = occupation.pre_activation(X, R, beta), occupation.residual_bias(R, beta, yt)
         H = (u > 0).astype(np.float64)
-        return occupation.moved(state, (separated.generator(H, u, b, w), separated.bias_velocity(H, R, b, w)), h)
+        velocity = separated.generator(H, u, b, w), separated.bias_velocity(H, R, b, w)
+        return occupation.moved(state, velocity, h)
 
-    return occupation.stacked(occupation.states_at(times, step, (R, beta), advance))
+    R_at, beta_at = occupation.stacked(occupation.states_at(times, step, (R, beta), advance))
+    return R_at, beta_at

@@ -79,7 +79,7 @@ def _worlds(
         "margin_least": ("smallest margin of the separation that must persist, over all times", "input"),
         "composed_error_largest": ("largest |tau_Q o .. o tau_1(x) - tau_l(x)| over cluster l and all times", "input"),
     }
-    variables = {}
+    variables: dict[str, xr.Variable] = {}
     for suffix, (words, when, series) in worlds.items():
         rows = [_summary(run, when, last) for run, last in zip(series, np.nanmax(arrival, axis=1), strict=True)]
         variables |= {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -32,7 +34,7 @@ NUMBERS = {
     **GAP_BOUNDS,
     **GAP_CONTROLS,
 }
-Orbit = dict[str, Array | float]
+Orbit = dict[str, Any]
 
 
 def collapsed_clusters(settings: CollapsedClusters, stream: Stream) -> xr.Dataset:

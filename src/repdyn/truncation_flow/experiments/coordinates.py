@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.base.datasets import variable
@@ -14,7 +15,7 @@ def times_variable(times: Array) -> xr.Variable:
     return variable("time", times, "flow time s")
 
 
-def first_time(times: Array, holds: Array) -> float:
+def first_time(times: Array, holds: NDArray[np.bool_]) -> float:
     """First of the times at which `holds` is true, shape (T,); infinite if there is none."""
     return float(times[np.argmax(holds)]) if np.any(holds) else np.inf
 

@@ -43,7 +43,7 @@ def fixed_points_of_tau(draws: int, generator: np.random.Generator) -> Measured:
             np.sum(_equal(image + beta, -beta) != below),
         ]
     texts = {
-        "fixed_mismatch_printed": "points with tau(x) = x and not all u > 0, or the reverse",
+        "fixed_mismatch_open": "points with tau(x) = x and not all u > 0, or the reverse",
         "fixed_mismatch": "points with tau(x) = x and not all u >= 0, or the reverse",
         "apex_mismatch": "points with tau(x) = -beta and not all u <= 0, or the reverse",
         "fixed_mismatch_wrong": "points that R^T sigma(R (x + beta)) fixes and not all u >= 0, or the reverse",
@@ -97,6 +97,11 @@ def truncated_is_no_equilibrium() -> Measured:
     for name, X in (clusters | {"one_direction": np.array([[2.0, 1.0], [-1.0, 3.0]])}).items():
         J, _ = separated.sector_moments(X, yt, ONE, beta)
         measured[f"{name}_share"] = (float(np.min(1 - J)), f"least truncated share over directions, {name}")
+    on_border = np.array([[-0.5, 1.0], [1.0, 2.0]])  # u = (0, 1.7) and (1.5, 2.7), b = (.5, .7)
+    measured["border_speed"] = (
+        _speed(separated.effective_gradient(on_border, ONE, beta, yt)),
+        "|d(beta)/ds| + |Omega|, cluster untruncated but for a point on a border of the positive sector",
+    )
     return measured
 
 

@@ -34,12 +34,12 @@ def gap_bounds(B: Array, W: Array, Y: Array, times: Array, sign: str) -> dict[st
     gap, c = float(spectrum.min()), 2 * float(standard_cost.collapsed_cost(B[0], W[0], Y))
     norms = {name: np.linalg.matrix_norm(path, ord=2) for name, path in (("B", B), ("W", W))}
     if sign == "positive":
-        gram, solved = B @ B.mT, np.linalg.inv(B) @ Y.T
+        gram, solution = B @ B.mT, np.linalg.inv(B) @ Y.T
         large, small = norms["B"], norms["W"]
     else:
-        gram, solved = W.mT @ W, np.linalg.inv(W) @ Y
+        gram, solution = W.mT @ W, np.linalg.inv(W) @ Y
         large, small = norms["W"], norms["B"]
-    solved, decaying = np.linalg.matrix_norm(solved, ord=2), np.sqrt(c / gap) * np.exp(-gap * times)
+    solved, decaying = np.linalg.matrix_norm(solution, ord=2), np.sqrt(c / gap) * np.exp(-gap * times)
     top, size = float(large.max()) ** 2, float(small.max())
     velocity = zip("BW", standard_cost.collapsed_flow(B, W, Y), strict=True)
     speeds = {name: np.linalg.matrix_norm(rate, ord=2) for name, rate in velocity}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import xarray as xr
 
@@ -90,7 +92,7 @@ def _run(X: Array, beta: Array, times: Array, settings: Proposition) -> tuple[Co
     constants = proposition_4_2_constants(X, eye, beta, yt, settings.gamma)
     path = integrate_flow([X], eye[None], beta[None], yt[None], times, step=settings.step).isel(cluster=0)
     series = {name: path[name].values for name in ("residual", "generator_norm", "cost")}
-    series["rotation"] = np.linalg.matrix_norm(path["R"].values - eye, ord=2)
+    series["rotation"] = cast("Array", np.linalg.matrix_norm(path["R"].values - eye, ord=2))
     series["truncated_share"] = path["truncated_share"].min("coordinate").values
     series["decay_rate"] = -np.gradient(np.log(series["residual"]), times)
     return constants, series

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import scipy
 import xarray as xr
@@ -12,10 +14,11 @@ from repdyn.base.streams import Stream
 from repdyn.truncation_flow.experiments.coordinates import first_time, times_variable
 from repdyn.truncation_flow.methods import collapsed
 from repdyn.truncation_flow.methods.construction import ball_clusters, simplex_initial_data
+from repdyn.truncation_flow.methods.cost_audit import collapse_margin, collapsing_weights
 from repdyn.truncation_flow.methods.formula_audit import worst
-from repdyn.truncation_flow.methods.layers import standard_cost_flow
+from repdyn.truncation_flow.methods.layers import free_standard_cost_flow, standard_cost_flow
 from repdyn.truncation_flow.settings import OutputLayer, ReducedNetwork
-from repdyn.truncation_flow.theory import general, standard_cost
+from repdyn.truncation_flow.theory import general, standard_cost, unaligned
 
 
 def reduced_network(settings: ReducedNetwork, stream: Stream) -> xr.Dataset:
@@ -24,25 +27,31 @@ def reduced_network(settings: ReducedNetwork, stream: Stream) -> xr.Dataset:
     R, _, yt = simplex_initial_data(Q, shift=0.22)
     X = ball_clusters(np.eye(Q), settings.points, 0.05, stream.generator("points"))
     labels = {"benign": np.eye(Q), "adverse": 1.5 * np.roll(np.eye(Q), 1, axis=0)}
-    W0, beta0 = 1.15 * np.linalg.inv(yt.T), -yt
-    network, reduced, frozen, margin = np.empty((4, 2, len(times)))
+    W0, beta0 = cast("Array", 1.15 * np.linalg.inv(yt.T)), -yt
+    V = collapsing_weights(X, R, beta0, stream.generator("weights"))
+    network, free, reduced, frozen, margin, free_margin = np.empty((6, 2, len(times)))
     for case, y in enumerate(labels.values()):
         network[case] = _network_cost(X, R, beta0, W0, y, times, settings.step)
+        free[case] = _free_network_cost(X, V, beta0, W0, y, times, settings.step)
         B, W = collapsed.collapsed_trajectory(beta0.T, W0, y.T, times)
         reduced[case] = standard_cost.collapsed_cost(B, W, y.T)
         frozen[case] = standard_cost.collapsed_cost(beta0.T, _weight_at_fixed_biases(beta0.T, W0, y.T, times), y.T)
-        margin[case] = [_collapse_margin(X, R, b.T) for b in B]
-    lost = np.array([first_time(times, part < 0) for part in margin])
+        margin[case], free_margin[case] = ([collapse_margin(X, weights, b.T) for b in B] for weights in (R, V))
+    lost, free_lost = ([first_time(times, part < 0) for part in margins] for margins in (margin, free_margin))
     variables = {
         "cost_network": variable(("labels", "time"), network, "standard cost of the network"),
+        "cost_network_free": variable(("labels", "time"), free, "the same with free cumulative weights, not aligned"),
         "cost_reduced": variable(("labels", "time"), reduced, "cost of the reduced flow (8.6)-(8.7)"),
         "cost_frozen": variable(("labels", "time"), frozen, "cost of the reduced flow with B at rest, without (8.6)"),
         "margin": variable(
             ("labels", "time"), margin, "distance to loss of the sectors along the reduced flow", "input"
         ),
-        "lost": variable("labels", lost, "time at which the reduced flow leaves the collapsed sectors"),
+        "lost": variable("labels", np.array(lost), "time at which the reduced flow leaves the collapsed sectors"),
+        "lost_free": variable("labels", np.array(free_lost), "the same for the sectors of the free weights"),
     }
-    variables["lost"].attrs["missing"] = "infinite where the sectors are kept"
+    for name in ("lost", "lost_free"):
+        variables[name].attrs["missing"] = "infinite where the sectors are kept"
+    variables["cost_network_free"].attrs["missing"] = "after free weights have come near to singular ones"
     return dataset(
         variables,
         {
@@ -70,19 +79,13 @@ def _network_cost(X: Array, R: Array, beta: Array, W: Array, y: Array, times: Ar
     return np.array([general.weighted_cost(residual, w) for residual in residuals])
 
 
-def _collapse_margin(X: Array, R: Array, beta: Array) -> float:
-    """Distance to the loss of: every cluster fully truncated by its own map, untouched by the others.
-
-    Points -beta_l, the collapsed clusters, must be untouched by later maps too.
-    """
-    distances = []
-    for layer in range(len(R)):
-        distances.append(np.min(-(X[layer] + beta[layer]) @ R[layer].T))
-        for other in range(len(R)):
-            where = X[other] if other > layer else -beta[other][None]
-            if other != layer:
-                distances.append(np.min((where + beta[layer]) @ R[layer].T))
-    return float(min(distances))
+def _free_network_cost(X: Array, V: Array, beta: Array, W: Array, y: Array, times: Array, step: float) -> Array:
+    """The same with free cumulative weights, shape (T,); NaN once they have come near to singular ones."""
+    K, N, Q = X.shape
+    points, w, targets = X.reshape(-1, Q), np.full(K * N, 1.0 / N), np.repeat(y, N, axis=0)
+    path = zip(*free_standard_cost_flow(points, w, targets, V, beta, W, times, step=step), strict=True)
+    residuals = (unaligned.forward(points, a, c)[0][-1] @ weight.T - targets for a, c, weight in path)
+    return np.array([general.weighted_cost(residual, w) for residual in residuals])
 
 
 def output_layer(settings: OutputLayer, stream: Stream) -> xr.Dataset:
@@ -104,7 +107,7 @@ def output_layer(settings: OutputLayer, stream: Stream) -> xr.Dataset:
         slowest = np.linalg.eigvalsh((X * w) @ X.T)[0]
         limits.append(standard_cost.output_layer_flow(X, Y, W0, [60.0 / slowest], weights=w)[0])
         minimizers.append(standard_cost.least_squares_minimizer(X, Y, w))
-    limits, minimizers = np.array(limits), np.array(minimizers)
+    limit, minimizer = np.array(limits), np.array(minimizers)
     return dataset(
         {
             "formula_error": variable(("weighting", "time"), formula, "closed form (9.10) against an integrator"),
@@ -112,11 +115,11 @@ def output_layer(settings: OutputLayer, stream: Stream) -> xr.Dataset:
                 ("weighting", "time"), unweighted, "closed form with exp(-s X X^T), without 1/N, against the integrator"
             ),
             "limit_error": variable(
-                "weighting", np.abs(limits - minimizers).max(axis=(1, 2)), "limit against least squares"
+                "weighting", np.abs(limit - minimizer).max(axis=(1, 2)), "limit against least squares"
             ),
             "crossed_error": variable(
                 "weighting",
-                np.abs(limits - minimizers[::-1]).max(axis=(1, 2)),
+                np.abs(limit - minimizer[::-1]).max(axis=(1, 2)),
                 "limit against least squares with the other weights",
             ),
             "columns_of_Y": variable((), Q, "columns of Y; the product Y P of (9.10) needs as many as P has rows"),

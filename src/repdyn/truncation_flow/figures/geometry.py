@@ -78,10 +78,13 @@ def _snapshot(panel: Axes, snapshot: xr.Dataset, frame: np.ndarray, alpha: float
         return frame @ points.values[..., :Q].T
 
     for cluster, color in zip(range(Q), (RED, BLUE, ORANGE), strict=False):
-        panel.scatter(*plane(snapshot["data"].sel(cluster=cluster)), s=5, color=color, alpha=alpha, linewidth=0)
-    panel.scatter(*plane(snapshot["image"].sel(cluster=0)), s=7, color=RED, linewidth=0)
+        x, y = plane(snapshot["data"].sel(cluster=cluster))
+        panel.scatter(x, y, s=5, color=color, alpha=alpha, linewidth=0)
+    x, y = plane(snapshot["image"].sel(cluster=0))
+    panel.scatter(x, y, s=7, color=RED, linewidth=0)
     panel.plot(*plane(snapshot["apex"][: reached + 1]), color=BLACK, linewidth=0.9)
-    panel.scatter(*plane(snapshot["label"]), marker="*", s=45, color=GREEN, zorder=5, linewidth=0)
+    x, y = plane(snapshot["label"])
+    panel.scatter(x, y, marker="*", s=45, color=GREEN, zorder=5, linewidth=0)
     panel.set_aspect("equal")
 
 
@@ -137,7 +140,7 @@ def own_clusters(own_clusters: xr.Dataset) -> Figure:
         )  # fmt: skip
     axes[0, 0].axvline(90, color=BLACK, linewidth=0.8, linestyle=":")
     axes[0, 0].set(xlabel="widest angle, degrees", ylabel="smallest margin", title="triangles of means")
-    words = {"others": "other clusters untouched", "own": "own cluster truncated", "images": "images untouched"}
+    conditions = {"others": "other clusters untouched", "own": "own cluster truncated", "images": "images untouched"}
     for panel, name, axis, title, label in (
         (axes[0, 1], "margin", "width", "three synthetic clusters", "cluster radius"),
         (axes[0, 2], "digit_margin", "shrink", "digits in space", "distance to mean, scaled by"),
@@ -145,7 +148,7 @@ def own_clusters(own_clusters: xr.Dataset) -> Figure:
         for condition, marker in zip(own_clusters["condition"].values, "os^", strict=True):
             panel.plot(
                 own_clusters[axis], own_clusters[name].sel(condition=condition), marker=marker, markersize=3,
-                label=words[str(condition)],
+                label=conditions[str(condition)],
             )  # fmt: skip
         panel.set(xlabel=label, title=title)
     for panel in axes[0]:

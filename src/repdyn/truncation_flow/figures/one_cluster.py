@@ -56,7 +56,8 @@ def printed_and_corrected(printed_and_corrected: xr.Dataset, random_clusters: xr
             axes[0, column].set_title(f"one point, {example}")
         cost = part["cost"]
         axes[1, 0].plot(time, cost.mean("cluster"), label=formula, **look)
-        band(axes[1, 0], time, *np.quantile(cost, [0.1, 0.9], axis=cost.get_axis_num("cluster")), color=look["color"])
+        low, high = np.quantile(cost, [0.1, 0.9], axis=cost.get_axis_num("cluster"))
+        band(axes[1, 0], time.values, low, high, color=look["color"])
         rate = np.sort(random_clusters[f"{formula}_rate"].sel(case=case))
         axes[1, 1].plot(rate, np.linspace(0, 1, rate.size), label=formula, **look)
     axes[1, 1].axvline(0, color=BLACK, linewidth=0.8)

@@ -18,6 +18,12 @@ RELATIVE, ABSOLUTE = 1e-12, 1e-14
 def collapsed_trajectory(B: Array, W: Array, Y: Array, times: Array) -> tuple[Array, Array]:
     """Solution of (8.6)-(8.7) at the given times by DOP853, relative tolerance 1e-12.
 
+    Args:
+        B: pulled-back biases as columns at time 0, shape (Q, Q), input units.
+        W: output weight at time 0, shape (Q, Q), output over input units.
+        Y: labels as columns, shape (Q, Q), output units.
+        times: output times, increasing, shape (T,).
+
     Returns:
         B and W, each (T, Q, Q).
     """
@@ -28,7 +34,14 @@ def collapsed_trajectory(B: Array, W: Array, Y: Array, times: Array) -> tuple[Ar
 def trajectory_with_propagators(
     B: Array, W: Array, Y: Array, times: Array, rates: Rates
 ) -> tuple[Array, Array, Array, Array]:
-    """Solution of (8.6)-(8.7) with dU_B = -U_B G_B, dU_W = -G_W U_W from the identity; `rates` gives (G_B, G_W).
+    """Solution of (8.6)-(8.7) with dU_B = -U_B G_B, dU_W = -G_W U_W from the identity.
+
+    Args:
+        B: pulled-back biases as columns at time 0, shape (Q, Q), input units.
+        W: output weight at time 0, shape (Q, Q), output over input units.
+        Y: labels as columns, shape (Q, Q), output units.
+        times: output times, increasing, shape (T,).
+        rates: gives (G_B, G_W), each (Q, Q), of B and W.
 
     Returns:
         B, W, U_B, U_W, each (T, Q, Q).
@@ -49,19 +62,31 @@ def trajectory_with_propagators(
 
 
 def euler_trajectory(B: Array, W: Array, Y: Array, h: float, steps: int) -> tuple[Array, Array]:
-    """The same flow by Euler steps of length h, which let the integral of motion drift by O(h); (steps + 1, Q, Q)."""
+    """The same flow by Euler steps of length h, which let the integral of motion drift by O(h); (steps + 1, Q, Q).
+
+    Ours: a discretization of (8.6)-(8.7).
+
+    Args:
+        B: pulled-back biases as columns at time 0, shape (Q, Q), input units.
+        W: output weight at time 0, shape (Q, Q), output over input units.
+        Y: labels as columns, shape (Q, Q), output units.
+        h: length of a step, time.
+        steps: number of steps.
+    """
     path = [(B, W)]
     for _ in range(steps):
         dB, dW = standard_cost.collapsed_flow(B, W, Y)
         B, W = B + h * dB, W + h * dW
         path.append((B, W))
-    return tuple(np.array(part) for part in zip(*path, strict=True))
+    return np.array([B for B, _ in path]), np.array([W for _, W in path])
 
 
 def definite_start(Q: int, sign: str, generator: np.random.Generator) -> tuple[Array, Array]:
     """Random B, W with I = B B^T - W^T W positive, negative or of no definite sign.
 
     W, B = 0.6 N(0, 1); the dominant matrix gets singular values in (1.5, 2.5), the other is scaled by 0.3.
+
+    Starts for Section 8, whose integral of motion is I.
     """
     B, W = 0.6 * generator.normal(size=(2, Q, Q))
     if sign == "indefinite":
@@ -72,10 +97,19 @@ def definite_start(Q: int, sign: str, generator: np.random.Generator) -> tuple[A
 
 
 def duhamel(B: Array, W: Array, Y: Array, U_B: Array, U_W: Array, times: Array, sign: float) -> tuple[Array, Array]:
-    """Variation of constants (8.16), (8.17) at the last time by the trapezoid rule; sign -1 corrected, +1 as printed.
+    """Variation of constants (8.16), (8.17) at the last time by the trapezoid rule.
 
     B(s) = U_W(s) B(0) -+ int U_W(s, s') W^T Y ds', W(s) = W(0) U_B(s) -+ int Y B^T U_B(s, s') ds', with the
     propagators of (8.9) as printed, U(s, s') from U(s, 0) and U(s', 0)^{-1}.
+
+    Args:
+        B: biases along the path, shape (T, Q, Q), input units.
+        W: output weights along the path, shape (T, Q, Q), output over input units.
+        Y: labels as columns, shape (Q, Q), output units.
+        U_B: propagator U_B(s, 0), shape (T, Q, Q).
+        U_W: propagator U_W(s, 0), shape (T, Q, Q).
+        times: times of the path, shape (T,).
+        sign: -1 corrected, +1 as printed.
 
     Returns:
         B and W at times[-1].

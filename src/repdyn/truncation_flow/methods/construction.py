@@ -64,7 +64,16 @@ def simplex_initial_data(Q: int, *, start: float = 0.0, shift: float | None = No
 
 
 def ball_clusters(means: Array, N: int, radius: float, generator: np.random.Generator) -> Array:
-    """Points uniform in balls around the means, shape (K, N, Q)."""
+    """Points uniform in balls around the means, shape (K, N, Q).
+
+    Ours: data for the clusters of Section 3.
+
+    Args:
+        means: centers, shape (K, Q), input units.
+        N: points per cluster.
+        radius: radius of the balls, input units.
+        generator: source of the points.
+    """
     K, Q = means.shape
     directions = generator.normal(size=(K, N, Q))
     directions /= np.linalg.norm(directions, axis=-1, keepdims=True)

@@ -10,12 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.base.formula_audit import Errors, fixed, holds
 from repdyn.truncation_flow.methods.construction import ball_clusters, largest_radius, simplex_initial_data
 from repdyn.truncation_flow.methods.formula_audit import Draw, Layers, random_cluster, random_layers, worst
 from repdyn.truncation_flow.theory import derivatives, general
+from repdyn.truncation_flow.theory.truncation import hidden_layers, layers_of_cumulative, output_bias_for_pullback
 
 COLLAPSED_FILL = 0.5  # cluster radius over the largest that the explicit construction separates
 
@@ -31,11 +33,14 @@ class Weighted(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """Clusters under truncation maps with a trained output: data, cluster of each point, state, output, labels."""
+    """Clusters under truncation maps with a trained output: data, cluster of each point, state, output, labels.
+
+    V holds the cumulative hidden weights, free and invertible; W is the cumulative output weight W^(Q+1).
+    """
 
     X: Array
-    cluster: Array
-    R: Array
+    cluster: NDArray[np.intp]
+    V: Array
     beta: Array
     W: Array
     y: Array
@@ -45,9 +50,9 @@ class Trained(NamedTuple):
         """Weight 1/N_c of every point."""
         return general.cluster_weights(self.cluster, len(self.y))
 
-    def cost(self, R: Array, beta: Array, W: Array) -> complex:
-        """Standard cost (2.22) at other parameters."""
-        return derivatives.complex_standard_cost(self.X, self.w, self.y[self.cluster], R, beta, W)
+    def cost(self, V: Array, beta: Array, W: Array) -> Array:
+        """Standard cost (2.22) at other parameters, batched over leading axes."""
+        return derivatives.complex_standard_cost(self.X, self.w, self.y[self.cluster], V, beta, W)
 
 
 def random_weights(Q: int, N: int, generator: np.random.Generator) -> Weighted:
@@ -60,21 +65,63 @@ def random_weights(Q: int, N: int, generator: np.random.Generator) -> Weighted:
 
 
 def collapsed(Q: int, N: int, generator: np.random.Generator) -> Trained:
-    """Simplex clusters that their truncation maps collapse to the points -beta_l, (8.1)."""
+    """Simplex clusters that their truncation maps collapse to the points -beta_l, (8.1), under free weights."""
     R, _, yt = simplex_initial_data(Q)
     size = -(-N // Q)
-    X = ball_clusters(np.eye(Q), size, COLLAPSED_FILL * largest_radius(Q), generator).reshape(-1, Q)
+    clusters = ball_clusters(np.eye(Q), size, COLLAPSED_FILL * largest_radius(Q), generator)
     W, y = generator.normal(size=(2, Q, Q))
-    return Trained(X, np.repeat(np.arange(Q), size), R, -yt, W, y)
+    V = collapsing_weights(clusters, R, -yt, generator)
+    return Trained(clusters.reshape(-1, Q), np.repeat(np.arange(Q), size), V, -yt, W, y)
+
+
+def collapsing_weights(X: Array, R: Array, beta: Array, generator: np.random.Generator) -> Array:
+    """Cumulative weights that are not aligned and collapse the same clusters: D (1 + e G) R, G Gaussian, D diagonal.
+
+    e is halved from 1/2 until every cluster keeps its sectors with half of the margin of R.
+
+    Args:
+        X: points, shape (N, Q), input units.
+        R: orthogonal matrices that collapse them, shape (L, Q, Q).
+        beta: cumulative biases, shape (L, Q), input units.
+        generator: source of D and G.
+
+    Returns:
+        Weights V, shape (L, Q, Q).
+    """
+    shape = R.shape
+    scale, G = generator.uniform(0.5, 2.0, size=(len(R), shape[-1], 1)), generator.normal(size=shape)
+    least, size = 0.5 * collapse_margin(X, R, beta), 0.5
+    while collapse_margin(X, (np.eye(shape[-1]) + size * G) @ R, beta) < least:
+        size /= 2
+    return scale * ((np.eye(shape[-1]) + size * G) @ R)
+
+
+def collapse_margin(X: Array, V: Array, beta: Array) -> float:
+    """Distance to the loss of: every cluster fully truncated by its own map, untouched by the others.
+
+    Points -beta_l, the collapsed clusters, must be untouched by later maps too. X (K, N, Q), V (K, Q, Q), beta (K, Q).
+    """
+    distances = []
+    for layer in range(len(V)):
+        distances.append(np.min(-(X[layer] + beta[layer]) @ V[layer].T))
+        for other in range(len(V)):
+            where = X[other] if other > layer else -beta[other][None]
+            if other != layer:
+                distances.append(np.min((where + beta[layer]) @ V[layer].T))
+    return float(min(distances))
 
 
 def untruncated(layers: Layers, generator: np.random.Generator) -> Trained:
-    """Data in the positive sector of every truncation map, (9.1)-(9.2): biases R_l^T (1, .., 1) times a bound."""
+    """Data in the positive sector of every truncation map, (9.1)-(9.2): biases V_l^{-1} (1, .., 1) times a bound.
+
+    The free weights have singular values between 1/2 and 2.
+    """
     Q = len(layers.R)
-    reach = np.linalg.norm(layers.X, axis=1).max() + 0.1
-    beta = reach * layers.R.sum(axis=1)
+    left = scipy.stats.ortho_group.rvs(Q, size=Q, random_state=generator)
+    V = (left * generator.uniform(0.5, 2.0, (Q, 1, Q))) @ layers.R
+    reach = 2 * np.linalg.norm(layers.X, axis=1).max() + 0.1
     W, y = generator.normal(size=(2, Q, Q))
-    return Trained(layers.X, layers.cluster, layers.R, beta, W, y)
+    return Trained(layers.X, layers.cluster, V, reach * np.linalg.solve(V, np.ones((Q, Q, 1)))[..., 0], W, y)
 
 
 def metric_invariance(drawn: Weighted) -> Errors:
@@ -147,37 +194,57 @@ def commutator_elements(drawn: Weighted) -> Errors:
 
 
 def collapsed_gradient(trained: Trained) -> Errors:
-    """(8.4)-(8.7): dB = -W^T (W B + Y), dW = -(W B + Y) B^T, no motion of R, for collapsed clusters.
+    """(8.4)-(8.7): dB = -W^T (W B + Y), dW = -(W B + Y) B^T, no motion of V, for collapsed clusters.
 
     Control: W B - Y in place of W B + Y.
     """
-    dbeta, generators, dW = _velocity(trained)
+    (dbeta, dV), dW = _hidden_velocity(trained), _output_velocity(trained)
     B, Y, W = trained.beta.T, trained.y.T, trained.W
     errors = []
     for sign in (1.0, -1.0):
         E = W @ B + sign * Y
-        errors.append(worst(dbeta.T + W.T @ E, generators, dW + E @ B.T))
+        errors.append(worst(dbeta.T + W.T @ E, dV, dW + E @ B.T))
     return holds(*errors)
 
 
-def _velocity(trained: Trained) -> tuple[Array, Array, Array]:
-    """Negative gradient of the standard cost in the biases, the rotations (generators) and the output weight."""
-    R, beta, W = trained.R, trained.beta, trained.W
+def collapsed_cost(trained: Trained) -> Errors:
+    """(8.2) against the network of the cumulative parameters: printed with its own output weight and no output bias.
+
+    Corrected with the cumulative output weight and the output bias of (2.18).
+    """
+    weights, biases = layers_of_cumulative(trained.V, trained.beta)
+    last = hidden_layers(trained.X, weights, biases)[-1]
+    own, labels = trained.W @ np.linalg.inv(trained.V[-1]), trained.y[trained.cluster]
+    bias = output_bias_for_pullback(own, trained.V[-1] @ trained.beta[-1])
+    errors = []
+    for output, offset in ((own, 0.0), (trained.W, bias)):
+        defined = 0.5 * float(trained.w @ np.sum((last @ own.T + offset - labels) ** 2, axis=1))
+        errors.append(abs(0.5 * float(np.sum((output @ trained.beta.T + trained.y.T) ** 2)) - defined))
+    return fixed(*errors)
+
+
+def _hidden_velocity(trained: Trained) -> tuple[Array, Array]:
+    """Negative gradient of the standard cost in the biases and in the free hidden weights."""
+    V, beta, W = trained.V, trained.beta, trained.W
     return (
-        -derivatives.gradient(lambda moved: trained.cost(R, moved, W), beta),
-        derivatives.descent_generators(lambda moved: trained.cost(moved, beta, W), R),
-        -derivatives.gradient(lambda moved: trained.cost(R, beta, moved), W),
+        -derivatives.batched_gradient(lambda moved: trained.cost(V, moved, W), beta),
+        -derivatives.batched_gradient(lambda moved: trained.cost(moved, beta, W), V),
     )
 
 
+def _output_velocity(trained: Trained) -> Array:
+    """Negative gradient of the standard cost in the cumulative output weight."""
+    return -derivatives.batched_gradient(lambda moved: trained.cost(trained.V, trained.beta, moved), trained.W)
+
+
 def hidden_layers_rest(trained: Trained, elsewhere: Trained) -> Errors:
-    """(9.6): untruncated data leave all R_l and beta_l at rest; partly truncated data for control."""
-    return holds(*(worst(*_velocity(state)[:2]) for state in (trained, elsewhere)))
+    """(9.6): untruncated data leave all V_l and beta_l at rest; partly truncated data for control."""
+    return holds(*(worst(*_hidden_velocity(state)) for state in (trained, elsewhere)))
 
 
 def output_gradient(trained: Trained) -> Errors:
     """(9.7) with the weights 1/N_c of (2.22): dW = -sum_k w_k (W x_k - y_k) x_k^T; the other sign for control."""
-    dW = _velocity(trained)[2]
+    dW = _output_velocity(trained)
     residual = trained.X @ trained.W.T - trained.y[trained.cluster]
     claimed = -(residual * trained.w[:, None]).T @ trained.X
     return holds(worst(claimed - dW), worst(claimed + dW))
@@ -185,7 +252,7 @@ def output_gradient(trained: Trained) -> Errors:
 
 def cost_of_untruncated(trained: Trained) -> Errors:
     """(9.3): the standard cost (2.22) of untruncated data with weights 1/N, as printed, and with 1/N_c."""
-    defined = trained.cost(trained.R, trained.beta, trained.W).real
+    defined = float(trained.cost(trained.V, trained.beta, trained.W).real)
     squares = np.sum((trained.X @ trained.W.T - trained.y[trained.cluster]) ** 2, axis=1)
     return fixed(abs(0.5 * float(squares.mean()) - defined), abs(0.5 * float(trained.w @ squares) - defined))
 
@@ -199,6 +266,7 @@ OF_WEIGHTS: dict[str, Callable[[Weighted], Errors]] = {
     "(6.8) cancellation": cancellation,
 }
 OF_TRAINED: tuple[str, ...] = (
+    "(8.2) collapsed cost",
     "(8.4)-(8.7) collapsed gradient",
     "(9.3) cost of untruncated data",
     "(9.6) hidden layers at rest",
@@ -209,9 +277,10 @@ OF_TRAINED: tuple[str, ...] = (
 def trained_errors(Q: int, N: int, generator: np.random.Generator) -> list[Errors]:
     """Errors of the formulas `OF_TRAINED` on one draw."""
     layers = random_layers(Q, N, generator)
-    free = untruncated(layers, generator)
+    free, at_apex = untruncated(layers, generator), collapsed(Q, N, generator)
     return [
-        collapsed_gradient(collapsed(Q, N, generator)),
+        collapsed_cost(at_apex),
+        collapsed_gradient(at_apex),
         cost_of_untruncated(free),
         hidden_layers_rest(free, elsewhere=free._replace(beta=layers.beta)),
         output_gradient(free),

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.truncation_flow.methods.occupation import cayley
@@ -71,7 +72,14 @@ class Cluster:
         self.S[i] += change * np.outer(self.d[k], self.d[k])
 
     def switch(self, now: float, k: int, i: int, on: bool) -> None:
-        """Set an entry of the pattern on or off, as an event."""
+        """Set an entry of the pattern on or off, as an event.
+
+        Args:
+            now: time of the event.
+            k: index of the point.
+            i: coordinate.
+            on: whether u_i > 0 from now on.
+        """
         self.set_pattern(k, i, float(on))
         self.events.append(Event(now, k, i, int(on)))
 
@@ -85,7 +93,10 @@ class Velocity(NamedTuple):
 
 
 def velocity(cluster: Cluster, R: Array, b: Array) -> Velocity:
-    """Velocity at a state, with the fractions that keep sliding points on their planes."""
+    """Velocity at a state, with the fractions that keep sliding points on their planes.
+
+    The corrected flow of Theorem 3.2; the sliding fractions are ours.
+    """
     A = np.einsum("iab,ia->ib", cluster.S, R) @ R.T
     Omega = generator_from_shares(cluster.J, A, b)
     db = Omega @ b - (1.0 - cluster.J) * b
@@ -128,7 +139,17 @@ class Step(NamedTuple):
 
 
 def dormand_prince_step(cluster: Cluster, R: Array, b: Array, start: Velocity, h: float) -> Step:
-    """One step of order 5 in the Cayley chart at R, with its embedded error estimate."""
+    """One step of order 5 in the Cayley chart at R, with its embedded error estimate.
+
+    Ours: an integrator for the flow of Theorem 3.2.
+
+    Args:
+        cluster: points and pattern; the pattern is kept.
+        R: orthogonal matrix at the start, shape (Q, Q).
+        b: residual of the bias at the start, shape (Q,), input units.
+        start: velocity at the start.
+        h: length of the step, time.
+    """
     eye = np.eye(b.size)
     slopes_theta, slopes_b, velocity_now = [start.Omega], [start.db], start
     for row in STAGES:
@@ -147,6 +168,8 @@ def event_flow(
     X: Array, w: Array, yt: Array, R: Array, beta: Array, times: Array, *, tolerance: float = 1e-11
 ) -> tuple[Array, Array, list[Event]]:
     """States at the given times from time 0, and the list of crossings.
+
+    Ours: an integrator for the flow of Theorem 3.2.
 
     Args:
         X: points, shape (N, Q).
@@ -202,7 +225,7 @@ def polish(R: Array) -> Array:
     return R @ (1.5 * np.eye(len(R)) - 0.5 * R.T @ R)
 
 
-def _free(cluster: Cluster) -> Array:
+def _free(cluster: Cluster) -> NDArray[np.bool_]:
     free = np.ones(cluster.H.shape, dtype=bool)
     for k, i in cluster.sliding:
         free[k, i] = False

@@ -117,15 +117,23 @@ def _one_cluster(
 ) -> tuple[tuple[Array, Array], list[Event]]:
     """States of a cluster that is integrated by itself, and its crossings."""
     if method == "events":
-        *path, events = event_flow(X, np.full(len(X), 1.0 / len(X)), yt, R, beta, times, tolerance=tolerance)
-        return tuple(path), events
+        R_at, beta_at, events = event_flow(X, np.full(len(X), 1.0 / len(X)), yt, R, beta, times, tolerance=tolerance)
+        return (R_at, beta_at), events
     if method == "exact":
         return (np.repeat(R[None], len(times), axis=0), exact_bias_flow(X, R, beta, yt, times)), []
     return scipy_flow(X, R, beta, yt, times, rtol=tolerance, evaluations=evaluations)[:2], []
 
 
 def exact_bias_flow(X: Array, R: Array, beta: Array, yt: Array, times: Array) -> Array:
-    """Bias at fixed R without discretization (Section 4.3), shape (T, Q)."""
+    """Bias at fixed R without discretization (Section 4.3), shape (T, Q).
+
+    Args:
+        X: points, shape (N, Q), input units.
+        R: orthogonal matrix, shape (Q, Q).
+        beta: pulled-back bias at time 0, shape (Q,), input units.
+        yt: pulled-back label, shape (Q,), input units.
+        times: output times, increasing, shape (T,).
+    """
     x, b, y = X @ R.T, -R @ beta, R @ yt
     rotated = np.stack([bias_flow(x[:, r], b[r], y[r], times) for r in range(len(y))], axis=1)
     return -rotated @ R
@@ -143,6 +151,18 @@ def scipy_flow(
     solver: str = "RK45",
 ) -> tuple[Array, Array, int]:
     """The flow by `solve_ivp` in (R, beta), stopped after a number of right sides; unreached times are NaN.
+
+    Ours: a general integrator for the flow of Theorem 3.2.
+
+    Args:
+        X: points, shape (N, Q), input units.
+        R: orthogonal matrix at time 0, shape (Q, Q).
+        beta: pulled-back bias at time 0, shape (Q,), input units.
+        yt: pulled-back label, shape (Q,), input units.
+        times: output times, increasing, shape (T,).
+        rtol: relative and absolute tolerance.
+        evaluations: right sides after which it is stopped.
+        solver: method of `solve_ivp`.
 
     Returns:
         R (T, Q, Q), beta (T, Q), and the right sides used.
@@ -181,7 +201,19 @@ class _CapReachedError(Exception):
 def trajectory_dataset(
     points: Array, w: Array, yt: Array, R: Array, beta: Array, times: Array, formula: str
 ) -> xr.Dataset:
-    """Quantities along a path of states, over (time, cluster, coordinate)."""
+    """Quantities along a path of states, over (time, cluster, coordinate).
+
+    Quantities of Theorem 3.2; dissipation is (3.25)-(3.26).
+
+    Args:
+        points: points of each cluster, shape (clusters, N, Q), input units.
+        w: weight of each point, shape (clusters, N).
+        yt: pulled-back labels, shape (clusters, Q), input units.
+        R: orthogonal matrices along the path, shape (T, clusters, Q, Q).
+        beta: pulled-back biases along the path, shape (T, clusters, Q), input units.
+        times: times of the path, shape (T,).
+        formula: "corrected" or "printed", key of `GENERATORS`.
+    """
     u, b = pre_activation(points, R, beta), residual_bias(R, beta, yt)
     H = (u > 0).astype(np.float64)
     Omega, Jp = GENERATORS[formula](H, u, b, w), separated.truncated_shares(H, w)

@@ -6,10 +6,12 @@ Derivatives come from complex steps of the cost itself (`theory.derivatives`), m
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.base.formula_audit import Errors, fixed, holds
@@ -53,14 +55,23 @@ class Layers(NamedTuple):
     """L = Q truncation maps on Q clusters."""
 
     X: Array
-    cluster: Array
+    cluster: NDArray[np.intp]
     R: Array
     beta: Array
     yt: Array
 
 
 def random_cluster(Q: int, N: int, generator: np.random.Generator, *, near: bool = False) -> Draw:
-    """Gaussian points, Haar rotation; the bias at random, or near -yt, where the weight flow decides."""
+    """Gaussian points, Haar rotation; the bias at random, or near -yt, where the weight flow decides.
+
+    Ours: random draws for the audit.
+
+    Args:
+        Q: dimension.
+        N: number of points.
+        generator: source of the draws.
+        near: put the bias near -yt.
+    """
     X, yt = generator.normal(size=(N, Q)), generator.normal(size=Q)
     R = scipy.stats.ortho_group.rvs(Q, random_state=generator)
     beta = (-yt if near else 0.0) + (0.1 if near else 0.5) * generator.normal(size=Q)
@@ -88,7 +99,7 @@ def worst(*differences: Array) -> float:
     return float(np.max([np.abs(difference).max() for difference in differences]))
 
 
-def _slope(f: Callable[[float], Array | float]) -> Array | float:
+def _slope(f: Callable[[float], Any]) -> Any:
     """Derivative at 0 by a central difference."""
     return (f(DIFFERENCE) - f(-DIFFERENCE)) / (2 * DIFFERENCE)
 
@@ -196,7 +207,10 @@ def matrix_elements(draw: Draw) -> Errors:
 
 
 def moment_form(draw: Draw) -> Errors:
-    """Omega and cost from the half-space moments (J, S), no pass through the network; without J for control."""
+    """Omega and cost from the half-space moments (J, S), no pass through the network; without J for control.
+
+    Ours: it stands in for (3.38) of Corollary 3.5.
+    """
     J, S = separated.sector_moments(draw.X, draw.yt, draw.R, draw.beta)
     true = _oracle(draw)[1]
     plain = float(separated.cost(*draw.state))
@@ -244,17 +258,20 @@ def residual_motion(draw: Draw) -> Errors:
 
 
 def composition_products(layers: Layers) -> Errors:
-    """(7.2) from every layer on, against composing the maps; biases with the other sign for control."""
-    passed = general.forward(layers.X, layers.R, layers.beta)
-    errors = [
-        [
-            general.composition_by_products(passed, layers.R, beta, first, point) - passed.z[-1][point]
-            for point in range(len(layers.X))
-            for first in range(1, len(layers.R) + 1)
+    """(7.2) for every range of layers, against composing their maps; biases with the other sign for control.
+
+    The points, ten of the draw, enter at the first layer of the range as they are, not as images of the layers before.
+    """
+    errors: list[list[Array]] = []
+    points = layers.X[:10]
+    for first, last in combinations(range(len(layers.R) + 1), 2):
+        R, beta = layers.R[first:last], layers.beta[first:last]
+        passed = general.forward(points, R, beta)
+        errors += [
+            [general.composition_by_products(passed, R, sign * beta, 1, k) - passed.z[-1][k] for sign in (1.0, -1.0)]
+            for k in range(len(points))
         ]
-        for beta in (layers.beta, -layers.beta)
-    ]
-    return holds(*(worst(np.array(error)) for error in errors))
+    return holds(*(worst(error) for error in np.moveaxis(np.array(errors), 1, 0)))
 
 
 def point_bias_gradient(layers: Layers) -> Errors:

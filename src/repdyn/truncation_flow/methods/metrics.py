@@ -9,6 +9,8 @@ from repdyn.truncation_flow.theory import inputs
 def neural_collapse_metrics(features: ArrayLike, labels: ArrayLike) -> dict[str, float]:
     """Within- and between-cluster variance, their ratio (NC1), and the spread of the centered means (NC2).
 
+    NC1 and NC2 after Papyan, Han and Donoho (2020).
+
     Args:
         features: shape (n, Q).
         labels: cluster of each point, shape (n,).

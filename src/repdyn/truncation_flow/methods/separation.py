@@ -35,6 +35,9 @@ SMALLEST_GAIN = 1e-6  # of the clusters' distance
 COINCIDENT = 1e-9
 
 
+Clusters = Array | Sequence[ArrayLike]
+
+
 class Margins(NamedTuple):
     """Smallest distance to failure of each condition, input units; `smallest` decides."""
 
@@ -65,8 +68,10 @@ class Angle(NamedTuple):
     degrees: float
 
 
-def separation_margin(X: Sequence[ArrayLike], R: ArrayLike, beta: ArrayLike, yt: ArrayLike) -> Margins:
+def separation_margin(X: Clusters, R: ArrayLike, beta: ArrayLike, yt: ArrayLike) -> Margins:
     """Margins of the three conditions of separation for clusters, rotations, biases at the start and labels.
+
+    Definition 3.1, corrected by the third condition.
 
     Args:
         X: Q clusters in R^Q, each (N_l, Q), input units.
@@ -83,7 +88,7 @@ def separation_margin(X: Sequence[ArrayLike], R: ArrayLike, beta: ArrayLike, yt:
     return _margins(arrays, rotations, beta, inputs.independent_labels(yt))
 
 
-def _square_problem(X: Sequence[ArrayLike]) -> list[Array]:
+def _square_problem(X: Clusters) -> list[Array]:
     arrays = inputs.clusters(X)
     K, Q = len(arrays), arrays[0].shape[1]
     if K != Q or Q < 2:
@@ -109,7 +114,10 @@ def _margins(X: list[Array], R: Array, beta: Array, yt: Array) -> Margins:
 
 
 def widest_angle(means: ArrayLike) -> Angle:
-    """The widest angle that three means form; 0 degrees where there are only two."""
+    """The widest angle that three means form; 0 degrees where there are only two.
+
+    Ours: what Definition 3.1 excludes from 90 degrees on.
+    """
     means = inputs.points(means, "means")
     widest = Angle(0, (1, 1), 0.0)
     for vertex, i, j in _triples(len(means)):
@@ -122,6 +130,8 @@ def widest_angle(means: ArrayLike) -> Angle:
 
 def margin_bound(means: ArrayLike) -> float:
     """What no aligned separation can exceed: the least root of <m_i - m_l, m_j - m_l>/(4 Q), i = j included.
+
+    Ours: a bound for Definition 3.1.
 
     Returns:
         The bound, input units; 0 where three means form an angle of 90 degrees or more.
@@ -147,6 +157,8 @@ def procrustes_rotations(means: Array, yt: Array) -> Array:
 
     R = U V^T from the SVD of T D^T, the orthogonal Procrustes solution for unit directions D and targets T with
     columns e_j + (1/Q)(1, .., 1); the own direction yt_l - mean_l fills the place of j = l.
+
+    Ours: candidates for Definition 3.1.
     """
     Q = len(means)
     targets = np.eye(Q) + 1.0 / Q
@@ -194,7 +206,10 @@ def _least_distance(means: Array) -> float:
 
 
 def procrustes_initial_data(X: Sequence[ArrayLike], *, start: float = 0.0) -> InitialData:
-    """Labels yt_l = (1 - t) mean_l + t barycenter with the best t of `SHIFTS`, rotations by Procrustes, no search."""
+    """Labels yt_l = (1 - t) mean_l + t barycenter with the best t of `SHIFTS`, rotations by Procrustes, no search.
+
+    Ours: candidates for Definition 3.1.
+    """
     arrays = _square_problem(X)
     means = np.array([cluster.mean(axis=0) for cluster in arrays])
     candidates = []
@@ -258,9 +273,9 @@ def _linear_step(
         return np.zeros((Q, Q, Q)), np.zeros((Q, Q)), -np.inf
     turns = np.zeros((Q, Q, Q))
     for layer in range(Q):
-        for n, (i, j) in enumerate(pairs):
-            turns[layer, i, j] = solved.x[layer * len(pairs) + n]
-            turns[layer, j, i] = -turns[layer, i, j]
+        for n, (row, toward) in enumerate(pairs):
+            turns[layer, row, toward] = solved.x[layer * len(pairs) + n]
+            turns[layer, toward, row] = -turns[layer, row, toward]
     return turns, scale * solved.x[count:-1].reshape(Q, Q), float(solved.x[-1])
 
 

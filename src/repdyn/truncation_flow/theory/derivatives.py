@@ -21,19 +21,46 @@ def complex_truncation(x: Array, R: Array, beta: Array) -> Array:
 
 
 def complex_truncation_of_weights(x: Array, W: Array, beta: Array) -> Array:
-    """tau(x) of (2.9) for any invertible W and a complex bias, sigma(z) = z 1[Re z > 0]; the points are rows."""
-    u = (x + beta) @ W.T
-    return (u * (u.real > 0)) @ np.linalg.inv(W).T - beta
+    """tau(x) of (2.9) for any invertible W, complex parameters, sigma(z) = z 1[Re z > 0]; the points are rows.
+
+    Batched: W (..., Q, Q), beta (..., Q).
+    """
+    u = (x + beta[..., None, :]) @ W.mT
+    return (u * (u.real > 0)) @ np.linalg.inv(W).mT - beta[..., None, :]
 
 
 def complex_cost(X: Array, w: Array, labels: Array, R: Array, beta: Array) -> complex:
-    """Euclidean cost (2.26) of L layers for complex parameters; one label per point, R (L, Q, Q), beta (L, Q)."""
+    """Euclidean cost (2.26) of L layers for complex parameters; one label per point, R (L, Q, Q), beta (L, Q).
+
+    Args:
+        X: points, shape (n, Q), input units.
+        w: weight of each point, shape (n,).
+        labels: pulled-back label of each point, shape (n, Q), input units.
+        R: orthogonal matrices, shape (L, Q, Q).
+        beta: pulled-back biases, shape (L, Q), input units.
+    """
     return 0.5 * complex(np.sum(w[:, None] * (_composed(X, R, beta) - labels) ** 2))
 
 
-def complex_standard_cost(X: Array, w: Array, y: Array, R: Array, beta: Array, W: Array) -> complex:
-    """Standard cost (2.22) of L layers and the cumulative output weight W, complex parameters; one label per point."""
-    return 0.5 * complex(np.sum(w[:, None] * (_composed(X, R, beta) @ W.T - y) ** 2))
+def complex_standard_cost(X: Array, w: Array, y: Array, V: Array, beta: Array, W: Array) -> Array:
+    """Standard cost (2.22) of L layers of free cumulative weights V and the cumulative output weight W.
+
+    Complex parameters, batched over leading axes.
+
+    Args:
+        X: points, shape (N, Q), input units.
+        w: weights of the points, shape (N,).
+        y: labels, one per point, shape (N, Q), input units.
+        V: cumulative weights, shape (..., L, Q, Q).
+        beta: cumulative biases, shape (..., L, Q), input units.
+        W: cumulative output weight, shape (..., Q, Q).
+
+    Returns:
+        Cost, shape (...), input units squared.
+    """
+    for layer in range(V.shape[-3]):
+        X = complex_truncation_of_weights(X, V[..., layer, :, :], beta[..., layer, :])
+    return 0.5 * np.sum(w[:, None] * (X @ W.mT - y) ** 2, axis=(-2, -1))
 
 
 def _composed(X: Array, R: Array, beta: Array) -> Array:
@@ -43,7 +70,10 @@ def _composed(X: Array, R: Array, beta: Array) -> Array:
 
 
 def gradient(f: Callable[[Array], complex], at: Array) -> Array:
-    """Gradient of f at a real array, entry by entry."""
+    """Gradient of f at a real array, entry by entry.
+
+    Ours: complex steps, which share no formula with the paper.
+    """
     result = np.zeros(at.shape)
     for index in np.ndindex(at.shape):
         shifted = at.astype(complex)
@@ -52,8 +82,20 @@ def gradient(f: Callable[[Array], complex], at: Array) -> Array:
     return result
 
 
+def batched_gradient(f: Callable[[Array], Array], at: Array) -> Array:
+    """Gradient of f at a real array; f takes a batch of arrays along the first axis.
+
+    Ours: complex steps along every entry.
+    """
+    shifted = at + 1j * STEP * np.eye(at.size).reshape(at.size, *at.shape)
+    return (f(shifted).imag / STEP).reshape(at.shape)
+
+
 def descent_generators(f: Callable[[Array], complex], R: Array) -> Array:
-    """-pi_-(G_l R_l^T) for every layer, by complex steps along omega_ij R_l; shape (L, Q, Q)."""
+    """-pi_-(G_l R_l^T) for every layer, by complex steps along omega_ij R_l; shape (L, Q, Q).
+
+    Ours: the gradient on O(Q) of Section 6, (6.11), by complex steps.
+    """
     L, Q, _ = R.shape
     result = np.zeros(R.shape)
     for layer in range(L):
@@ -68,7 +110,17 @@ def descent_generators(f: Callable[[Array], complex], R: Array) -> Array:
 
 
 def flow_by_complex_step(X: Array, w: Array, labels: Array, R: Array, beta: Array) -> tuple[Array, Array]:
-    """Gradient flow of the cost of L layers: d(beta_l)/ds (L, Q) and the generators Omega_l (L, Q, Q)."""
+    """Gradient flow of the cost of L layers: d(beta_l)/ds (L, Q) and the generators Omega_l (L, Q, Q).
+
+    Ours: the flow of Theorem 5.1 without its formulas.
+
+    Args:
+        X: points, shape (n, Q), input units.
+        w: weight of each point, shape (n,).
+        labels: pulled-back label of each point, shape (n, Q), input units.
+        R: orthogonal matrices, shape (L, Q, Q).
+        beta: pulled-back biases, shape (L, Q), input units.
+    """
     dbeta = -gradient(lambda shifted: complex_cost(X, w, labels, R, shifted), beta)
     Omega = descent_generators(lambda shifted: complex_cost(X, w, labels, shifted, beta), R)
     return dbeta, Omega

@@ -13,7 +13,7 @@ w (..., n) or (n,); cluster c of N_c points has weights 1/N_c.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from repdyn.base import checks
 from repdyn.base.arrays import Array
@@ -25,7 +25,7 @@ class ForwardPass(NamedTuple):
 
     z: list[Array]
     u: list[Array]
-    H: list[Array]
+    H: list[NDArray[np.bool_]]
 
 
 class GeneralGradient(NamedTuple):
@@ -67,11 +67,14 @@ def general_effective_gradient(
 
 
 def weighted_cost(residual: Array, w: Array) -> Array:
-    """Half the weighted sum of squared residuals (..., n, Q) of all points, shape (...)."""
+    """Half the weighted sum of squared residuals (..., n, Q) of all points, shape (...).
+
+    The Euclidean cost (2.26).
+    """
     return 0.5 * np.sum(w * np.sum(residual**2, axis=-1), axis=-1)
 
 
-def cluster_weights(cluster: Array, K: int) -> Array:
+def cluster_weights(cluster: NDArray[np.intp], K: int) -> Array:
     """Weight 1/N_c of every point, c its cluster (2.26), shape (n,).
 
     Raises:
@@ -102,6 +105,12 @@ def pull_back(passed: ForwardPass, R: Array, residual: Array, w: Array) -> tuple
 
     The products P_L^T ... P_{l+1}^T of (5.1)-(5.2) are applied from the output inwards, which is reverse-mode
     differentiation by hand.
+
+    Args:
+        passed: a pass of `forward`.
+        R: orthogonal matrices, shape (..., L, Q, Q).
+        residual: derivative of the cost in z_L over the weight of the point, shape (..., n, Q).
+        w: weight of each point, shape (..., n).
     """
     dbeta, generators, v = [], [], residual
     for layer in reversed(range(R.shape[-3])):
@@ -114,15 +123,29 @@ def pull_back(passed: ForwardPass, R: Array, residual: Array, w: Array) -> tuple
     return np.stack(dbeta[::-1], axis=-2), np.stack(generators[::-1], axis=-3)
 
 
-def layer_generator(H: Array, a: Array, u: Array, w: Array) -> Array:
-    """Sum of commutators sum_k w_k [H_k, (a_k u_k^T + u_k a_k^T)/2] (5.6)-(5.7), batched."""
+def layer_generator(H: NDArray[np.bool_], a: Array, u: Array, w: Array) -> Array:
+    """Sum of commutators sum_k w_k [H_k, (a_k u_k^T + u_k a_k^T)/2] (5.6)-(5.7), batched.
+
+    Args:
+        H: activation patterns of the layer, shape (..., n, Q).
+        a: R_l v_l of each point, the error pulled back to the layer, shape (..., n, Q).
+        u: pre-activations of the layer, shape (..., n, Q), input units.
+        w: weight of each point, shape (..., n).
+    """
     weighted = H * w[..., None]
     G = (weighted * a).mT @ u + (weighted * u).mT @ a
     return 0.5 * (G - G.mT)
 
 
 def forward_product(passed: ForwardPass, R: Array, first: int, point: int) -> Array:
-    """P^+ of (5.1) for one point: P_L ... P_first (layers from 1; the identity if first = L + 1)."""
+    """P^+ of (5.1) for one point: P_L ... P_first (layers from 1; the identity if first = L + 1).
+
+    Args:
+        passed: a pass of `forward`.
+        R: orthogonal matrices, shape (L, Q, Q).
+        first: first layer of the product, from 1.
+        point: index of the point.
+    """
     product = np.eye(R.shape[-1])
     for layer in range(first - 1, len(R)):
         product = R[layer].T @ (passed.H[layer][point][:, None] * R[layer]) @ product
@@ -130,13 +153,28 @@ def forward_product(passed: ForwardPass, R: Array, first: int, point: int) -> Ar
 
 
 def truncating_product(passed: ForwardPass, R: Array, layer: int, point: int) -> Array:
-    """P^- of (5.2) for one point: P_L ... P_{layer+1} (1 - P_layer), layers from 1."""
+    """P^- of (5.2) for one point: P_L ... P_{layer+1} (1 - P_layer), layers from 1.
+
+    Args:
+        passed: a pass of `forward`.
+        R: orthogonal matrices, shape (L, Q, Q).
+        layer: the layer that truncates, from 1.
+        point: index of the point.
+    """
     off = R[layer - 1].T @ (~passed.H[layer - 1][point][:, None] * R[layer - 1])
     return forward_product(passed, R, layer + 1, point) @ off
 
 
 def composition_by_products(passed: ForwardPass, R: Array, beta: Array, first: int, point: int) -> Array:
-    """Lemma 7.1, (7.2): tau^(L..first)(z) = P^+ z_{first-1} - sum_{m >= first} P^-_m beta_m for one point."""
+    """Lemma 7.1, (7.2): tau^(L..first)(z) = P^+ z_{first-1} - sum_{m >= first} P^-_m beta_m for one point.
+
+    Args:
+        passed: a pass of `forward`.
+        R: orthogonal matrices, shape (L, Q, Q).
+        beta: pulled-back biases, shape (L, Q), input units.
+        first: first layer of the composition, from 1.
+        point: index of the point.
+    """
     image = forward_product(passed, R, first, point) @ passed.z[first - 1][point]
     for layer in range(first, len(R) + 1):
         image = image - truncating_product(passed, R, layer, point) @ beta[layer - 1]
@@ -144,22 +182,47 @@ def composition_by_products(passed: ForwardPass, R: Array, beta: Array, first: i
 
 
 def bias_gradient_of_point(passed: ForwardPass, R: Array, beta: Array, yt: Array, layer: int, point: int) -> Array:
-    """Corrected (7.11), as (7.14): the gradient in beta_l is -(P^-_l)^T (P^+_l z_{l-1} - sum P^- beta - yt)."""
+    """Corrected (7.11), as (7.14): the gradient in beta_l is -(P^-_l)^T (P^+_l z_{l-1} - sum P^- beta - yt).
+
+    Args:
+        passed: a pass of `forward`.
+        R: orthogonal matrices, shape (L, Q, Q).
+        beta: pulled-back biases, shape (L, Q), input units.
+        yt: pulled-back label of the point, shape (Q,), input units.
+        layer: layer l, from 1.
+        point: index of the point.
+    """
     return -bias_gradient_of_point_as_printed(passed, R, beta, yt, layer, point)
 
 
 def bias_gradient_of_point_as_printed(
     passed: ForwardPass, R: Array, beta: Array, yt: Array, layer: int, point: int
 ) -> Array:
-    """(7.11) as printed, without the minus sign that the last line of its own proof (7.14) has."""
+    """(7.11) as printed, without the minus sign that the last line of its own proof (7.14) has.
+
+    Args:
+        passed: a pass of `forward`.
+        R: orthogonal matrices, shape (L, Q, Q).
+        beta: pulled-back biases, shape (L, Q), input units.
+        yt: pulled-back label of the point, shape (Q,), input units.
+        layer: layer l, from 1.
+        point: index of the point.
+    """
     residual = composition_by_products(passed, R, beta, layer, point) - yt
     return truncating_product(passed, R, layer, point).T @ residual
 
 
-def bias_velocity_as_printed(X: Array, cluster: Array, R: Array, beta: Array, yt: Array) -> Array:
+def bias_velocity_as_printed(X: Array, cluster: NDArray[np.intp], R: Array, beta: Array, yt: Array) -> Array:
     """(5.4) as printed, for L = Q: d(beta_l)/ds = - sum_{c >= l} E_c[(P^-_c)^T (z_Q - yt_c)], shape (Q, Q).
 
     One index serves as layer of the product and as cluster; the label, printed without index, is the cluster's.
+
+    Args:
+        X: points of all clusters, shape (n, Q), input units.
+        cluster: cluster of each point, 0 to Q - 1, shape (n,).
+        R: orthogonal matrices, shape (Q, Q, Q).
+        beta: pulled-back biases, shape (Q, Q), input units.
+        yt: pulled-back labels, one per row, shape (Q, Q), input units.
     """
     passed, L = forward(X, R, beta), len(R)
     weights = cluster_weights(cluster, len(yt))

@@ -4,6 +4,7 @@ Rows of a data array are points. The general checks stand in `repdyn.base.checks
 """
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,23 +17,42 @@ CONDITION_LIMIT = 1e12
 
 
 def points(X: ArrayLike, name: str = "X") -> Array:
-    """Return a non-empty cluster of points, shape (N, Q)."""
+    """Return a non-empty cluster of points, shape (N, Q).
+
+    Ours: a check of arguments.
+    """
     return checks.shaped(X, name, (None, None), "one row per point, at least one point")
 
 
 def cluster_state(X: ArrayLike, R: ArrayLike, beta: ArrayLike, name: str = "X") -> tuple[Array, Array, Array]:
-    """Return points (N, Q), rotation (Q, Q) and bias (Q,) of one cluster."""
+    """Return points (N, Q), rotation (Q, Q) and bias (Q,) of one cluster.
+
+    Ours: a check of arguments.
+
+    Args:
+        X: points, shape (N, Q), input units.
+        R: orthogonal matrix, shape (Q, Q).
+        beta: pulled-back bias, shape (Q,), input units.
+        name: what errors call the points.
+    """
     X = points(X, name)
     return X, checks.orthogonal(R, X.shape[1], "R"), checks.shaped(beta, "beta", (X.shape[1],))
 
 
 def rotations(R: ArrayLike, Q: int, name: str) -> Array:
-    """Return orthogonal matrices, shape (L, Q, Q)."""
-    return np.array([checks.orthogonal(matrix, Q, f"{name}[{index}]") for index, matrix in enumerate(R)])
+    """Return orthogonal matrices, shape (L, Q, Q).
+
+    Ours: a check of arguments.
+    """
+    stack = enumerate(cast("Sequence[ArrayLike]", R))
+    return np.array([checks.orthogonal(matrix, Q, f"{name}[{index}]") for index, matrix in stack])
 
 
 def invertible(W: ArrayLike, name: str) -> Array:
-    """Return a square matrix whose condition number allows it to be inverted."""
+    """Return a square matrix whose condition number allows it to be inverted.
+
+    Ours: a check of arguments.
+    """
     array, condition = _square(W, name)
     if not condition < CONDITION_LIMIT:
         expected = f"an invertible matrix (below {CONDITION_LIMIT:.0e})"
@@ -41,7 +61,10 @@ def invertible(W: ArrayLike, name: str) -> Array:
 
 
 def independent_labels(yt: ArrayLike) -> Array:
-    """Return Q linearly independent pulled-back labels, one per row, shape (Q, Q)."""
+    """Return Q linearly independent pulled-back labels, one per row, shape (Q, Q).
+
+    Ours: a check of arguments.
+    """
     array, condition = _square(yt, "yt")
     if not condition < CONDITION_LIMIT:
         raise refuse(
@@ -60,8 +83,11 @@ def _square(value: ArrayLike, name: str) -> tuple[Array, float]:
     return array, float(np.linalg.cond(array))
 
 
-def clusters(X: Sequence[ArrayLike]) -> list[Array]:
-    """Return clusters of points of one common dimension Q."""
+def clusters(X: Array | Sequence[ArrayLike]) -> list[Array]:
+    """Return clusters of points of one common dimension Q.
+
+    Ours: a check of arguments.
+    """
     arrays = [points(cluster, f"X[{index}]") for index, cluster in enumerate(X)]
     if not arrays:
         raise refuse("X", "no cluster", "a sequence of arrays of shape (N_l, Q)")

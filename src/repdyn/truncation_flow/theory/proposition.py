@@ -91,7 +91,16 @@ def _least_fixed_point(v: Array, r: float, gamma: float) -> Constants:
 
 
 def constants_in_ball(v: Array, r: float, gamma: float, ball: float) -> Constants:
-    """Suprema over |b| <= 1.1 r and rotations within `ball`, and what follows from them; v = R_0 (x - yt), (N, Q)."""
+    """Suprema over |b| <= 1.1 r and rotations within `ball`, and what follows from them; v = R_0 (x - yt), (N, Q).
+
+    Ours: bounds on the constants of (4.14)-(4.17), Proposition 4.2.
+
+    Args:
+        v: R_0 (x - yt) of each point, shape (N, Q), input units.
+        r: |beta(0) + yt|, input units.
+        gamma: share of r at which arrival is counted, in (0, 1).
+        ball: radius of the ball of rotations, operator norm.
+    """
     size = np.linalg.norm(v, axis=1)
     reach = BALL * r
     raised = v + ball * size[:, None]
@@ -126,6 +135,14 @@ def partial_size_bound(raised: Array, lowered: Array, size: Array, reach: float)
 
     A coordinate turns positive only if b_i > -raised_i =: c, which leaves at most sqrt(reach^2 - c^2) of |b| for the
     others; where c > 0 the positive coordinate itself is u_i <= raised_i + b_i, of size at most reach - c.
+
+    Ours: a bound on the integrand of eta_1, (4.15).
+
+    Args:
+        raised: v_i and the most that a rotation in the ball adds, shape (N, Q), input units.
+        lowered: v_i less the same, shape (N, Q), input units.
+        size: |v| of each point, shape (N,), input units.
+        reach: largest |b|, input units.
     """
     needed = np.maximum(-raised, 0.0)
     possible = needed < reach
@@ -142,6 +159,13 @@ def eta_2_as_printed(constants: Constants) -> tuple[float, float]:
 
 
 def radii_as_printed(eta_0: float, eta_1: float, eta_1_prime: float, gamma: float) -> tuple[float, float]:
-    """eta_2 of (4.13) and of (4.32) for given constants."""
+    """eta_2 of (4.13) and of (4.32) for given constants.
+
+    Args:
+        eta_0: largest share of points not truncated in a direction.
+        eta_1: mean size of partially truncated points, input units.
+        eta_1_prime: reach times eta_1, input units squared.
+        gamma: share of r at which arrival is counted, in (0, 1).
+    """
     time = float(np.log(1.0 / gamma))
     return _over_gap(eta_1 * time, eta_0, eta_1_prime), _over_gap(eta_1_prime * time, eta_0, eta_1)

@@ -65,6 +65,8 @@ def velocity_of_columns(D: Array, R: Array, b: Array) -> EffectiveGradient:
 
     Since u = v + b, the pattern is v > -b, and Omega and the cost need only J and A = E[(H v) v^T]:
     Omega_ij = ((J_i - J_j) b_i b_j - A_ij + A_ji)/2, C = (Tr A + sum_i (1 - J_i) b_i^2)/2.
+
+    Ours: a fast form of corrected Theorem 3.2.
     """
     V = R @ D
     H = -b[:, None] < V
@@ -74,7 +76,10 @@ def velocity_of_columns(D: Array, R: Array, b: Array) -> EffectiveGradient:
 
 
 def generator_from_shares(J: Array, A: Array, b: Array) -> Array:
-    """Omega_ij = ((J_i - J_j) b_i b_j - A_ij + A_ji)/2 of one cluster, A = E[(H v) v^T]."""
+    """Omega_ij = ((J_i - J_j) b_i b_j - A_ij + A_ji)/2 of one cluster, A = E[(H v) v^T].
+
+    Ours: the matrix elements of the corrected flow; (3.38) has others.
+    """
     return 0.5 * ((J[:, None] - J[None, :]) * np.outer(b, b) - A + A.T)
 
 
@@ -83,6 +88,12 @@ def sector_moments(X: ArrayLike, yt: ArrayLike, R: ArrayLike, beta: ArrayLike) -
 
     S_i = sum_k w_k 1[u_ki > 0] (x_k - yt)(x_k - yt)^T. They replace the first moments of Corollary 3.5, which do
     not determine the flow.
+
+    Args:
+        X: points, shape (N, Q), input units.
+        yt: pulled-back label, shape (Q,), input units.
+        R: orthogonal matrix, shape (Q, Q).
+        beta: pulled-back bias, shape (Q,), input units.
 
     Returns:
         `J`, shape (Q,), and `S`, shape (Q, Q, Q), input units squared.
@@ -101,7 +112,14 @@ def truncated_shares(H: Array, w: Array) -> Array:
 
 
 def bias_velocity(H: Array, R: Array, b: Array, w: Array) -> Array:
-    """Bias flow d(beta)/ds = -R^T Jp b (3.19), (3.36), shape (..., Q)."""
+    """Bias flow d(beta)/ds = -R^T Jp b (3.19), (3.36), shape (..., Q).
+
+    Args:
+        H: activation patterns 0 or 1, shape (..., N, Q).
+        R: orthogonal matrix, shape (..., Q, Q).
+        b: residual of the bias R (beta + yt), shape (..., Q), input units.
+        w: weight of each point, sum 1, shape (..., N).
+    """
     return -np.einsum("...ji,...j->...i", R, truncated_shares(H, w) * b)
 
 
@@ -110,6 +128,12 @@ def generator(H: Array, u: Array, b: Array, w: Array) -> Array:
 
     Corrects (3.22)-(3.23); agrees with (5.6)-(5.7) at the last layer. Evaluated as
     Omega_ij = ((J_i - J_j) b_i b_j - A_ij + A_ji)/2 with A = sum_k w_k (H_k v_k) v_k^T, v = u - b: one product.
+
+    Args:
+        H: activation patterns 0 or 1, shape (..., N, Q).
+        u: pre-activations R (x + beta), shape (..., N, Q), input units.
+        b: residual of the bias R (beta + yt), shape (..., Q), input units.
+        w: weight of each point, sum 1, shape (..., N).
     """
     v = u - b[..., None, :]
     weighted = H * w[..., None]
@@ -120,7 +144,14 @@ def generator(H: Array, u: Array, b: Array, w: Array) -> Array:
 
 
 def generator_as_printed(H: Array, u: Array, b: Array, w: Array) -> Array:
-    """Weight flow as printed in (3.22)-(3.23): Omega = sum_k w_k [H_k, (u b^T + b u^T)/2]."""
+    """Weight flow as printed in (3.22)-(3.23): Omega = sum_k w_k [H_k, (u b^T + b u^T)/2].
+
+    Args:
+        H: activation patterns 0 or 1, shape (..., N, Q).
+        u: pre-activations R (x + beta), shape (..., N, Q), input units.
+        b: residual of the bias R (beta + yt), shape (..., Q), input units.
+        w: weight of each point, sum 1, shape (..., N).
+    """
     G = (H * w[..., None]).mT @ u
     diagonal = np.diagonal(G, axis1=-2, axis2=-1)
     left = (diagonal[..., :, None] - G.mT) * b[..., None, :]
@@ -132,6 +163,12 @@ def generator_from_first_moments_as_printed(H: Array, u: Array, b: Array, w: Arr
     """Matrix elements as printed in (3.38), (4.3), for one cluster; twice (3.22), a factor 1/2 is missing.
 
     Omega_ij = sum_nu (nu_i - nu_j) (J_{1,nu,i} b_j + b_i J_{1,nu,j}) over the sectors nu that hold points.
+
+    Args:
+        H: activation patterns 0 or 1, shape (N, Q).
+        u: pre-activations R (x + beta), shape (N, Q), input units.
+        b: residual of the bias R (beta + yt), shape (Q,), input units.
+        w: weight of each point, sum 1, shape (N,).
     """
     Omega = np.zeros((b.size, b.size))
     for nu in np.unique(H, axis=0):
@@ -141,7 +178,17 @@ def generator_from_first_moments_as_printed(H: Array, u: Array, b: Array, w: Arr
 
 
 def generator_by_commutators(H: Array, u: Array, b: Array, w: Array, *, quadratic: bool = True) -> Array:
-    """Omega of one cluster as the plain sum of commutators w_k [H_k, M_k]; the reference for the fast forms."""
+    """Omega of one cluster as the plain sum of commutators w_k [H_k, M_k]; the reference for the fast forms.
+
+    Corrected (3.22)-(3.23).
+
+    Args:
+        H: activation patterns 0 or 1, shape (N, Q).
+        u: pre-activations R (x + beta), shape (N, Q), input units.
+        b: residual of the bias R (beta + yt), shape (Q,), input units.
+        w: weight of each point, sum 1, shape (N,).
+        quadratic: keep the term -u u^T/2 of M; without it (3.22)-(3.23) as printed.
+    """
     Omega = np.zeros((b.size, b.size))
     for h, pre, weight in zip(H, u, w, strict=True):
         M = 0.5 * (np.outer(pre, b) + np.outer(b, pre) - quadratic * np.outer(pre, pre))
@@ -150,18 +197,43 @@ def generator_by_commutators(H: Array, u: Array, b: Array, w: Array, *, quadrati
 
 
 def generator_from_moments(J: Array, S: Array, R: Array, b: Array) -> Array:
-    """Row form Omega_ij = ((J_i - J_j) b_i b_j - r_i^T S_i r_j + r_i^T S_j r_j)/2, independent of N."""
+    """Row form Omega_ij = ((J_i - J_j) b_i b_j - r_i^T S_i r_j + r_i^T S_j r_j)/2, independent of N.
+
+    Ours: it stands in for (3.38) of Corollary 3.5.
+
+    Args:
+        J: share of points with u_i > 0, shape (Q,).
+        S: moments of `sector_moments`, shape (Q, Q, Q), input units squared.
+        R: orthogonal matrix, shape (Q, Q).
+        b: residual of the bias, shape (Q,), input units.
+    """
     return generator_from_shares(J, np.einsum("ia,iab,jb->ij", R, S, R), b)
 
 
 def cost(H: Array, u: Array, b: Array, w: Array) -> Array:
-    """Euclidean cost of a cluster, (1/2) sum_k w_k |tau(x_k) - yt|^2 = (1/2) sum_k w_k |H u - b|^2 (3.15)."""
+    """Euclidean cost of a cluster, (1/2) sum_k w_k |tau(x_k) - yt|^2 = (1/2) sum_k w_k |H u - b|^2 (3.15).
+
+    Args:
+        H: activation patterns 0 or 1, shape (..., N, Q).
+        u: pre-activations R (x + beta), shape (..., N, Q), input units.
+        b: residual of the bias R (beta + yt), shape (..., Q), input units.
+        w: weight of each point, sum 1, shape (..., N).
+    """
     residual = H * u - b[..., None, :]
     return 0.5 * np.einsum("...ki,...ki,...k->...", residual, residual, w)
 
 
 def cost_from_moments(J: Array, S: Array, R: Array, b: Array) -> float:
-    """Cost C = (1/2) sum_i (r_i^T S_i r_i + (1 - J_i) b_i^2), exact."""
+    """Cost C = (1/2) sum_i (r_i^T S_i r_i + (1 - J_i) b_i^2), exact.
+
+    Ours: the cost (3.15) from moments.
+
+    Args:
+        J: share of points with u_i > 0, shape (Q,).
+        S: moments of `sector_moments`, shape (Q, Q, Q), input units squared.
+        R: orthogonal matrix, shape (Q, Q).
+        b: residual of the bias, shape (Q,), input units.
+    """
     return 0.5 * float(np.einsum("ia,iab,ib->", R, S, R) + (1.0 - J) @ (b * b))
 
 
@@ -189,6 +261,12 @@ def release_time(X: ArrayLike, R: ArrayLike, beta: ArrayLike, yt: ArrayLike) -> 
     While it is truncated, u(s) = e^{-s} u(0) + (1 - e^{-s}) v, v = R (x - yt), so u_i turns positive at
     log(1 - u_i(0)/v_i) where v_i > 0, and never where v_i <= 0, as (4.16) asks.
 
+    Args:
+        X: points, shape (N, Q), input units.
+        R: orthogonal matrix, shape (Q, Q).
+        beta: pulled-back bias, shape (Q,), input units.
+        yt: pulled-back label, shape (Q,), input units.
+
     Raises:
         ValueError: if the cluster is not fully truncated at the start, or as `effective_gradient`.
     """
@@ -206,6 +284,12 @@ def generator_bound(H: Array, u: Array, b: Array, w: Array) -> float:
     (4.16) at beta = -yt says v = u - b <= 0. With M = (u b^T + b u^T - u u^T)/2 the off-diagonal block of [H, M] is
     H M (1-H) = (Hu ((1-H)b)^T + H(b-u) ((1-H)u)^T)/2. Where H_i = 1, 0 < u_i = v_i + b_i <= b_i, so |Hu| <= |Hb| and
     |H(b-u)| <= |Hb|, and the norm is at most |u||b|/2 per point: half of what (4.25) allows. Without (4.16) it fails.
+
+    Args:
+        H: activation patterns 0 or 1, shape (N, Q).
+        u: pre-activations R (x + beta), shape (N, Q), input units.
+        b: residual of the bias R (beta + yt), shape (Q,), input units.
+        w: weight of each point, sum 1, shape (N,).
     """
     partial = np.any(H > 0, axis=1) & np.any(H == 0, axis=1)
     return float(np.linalg.norm(b) * (w[partial] @ np.linalg.norm(u, axis=1)[partial]))

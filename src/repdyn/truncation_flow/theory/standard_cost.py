@@ -17,7 +17,10 @@ SINGULAR = 1e12
 
 
 def output_error(B: Array, W: Array, Y: Array) -> Array:
-    """E = W B + Y, batched."""
+    """E = W B + Y, batched.
+
+    The error of Section 8, whose equation is (8.8).
+    """
     return W @ B + Y
 
 

@@ -6,7 +6,7 @@ Pulled back to the input, layer l acts as tau_l(x) = R_l^T sigma(R_l (x + beta_l
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,9 @@ from numpy.typing import ArrayLike
 from repdyn.base import checks
 from repdyn.base.arrays import Array
 from repdyn.truncation_flow.theory import inputs
+
+Layers = Array | Sequence[ArrayLike]
+"""One array with a first axis over layers, or a sequence of arrays."""
 
 
 class CumulativeParameters(NamedTuple):
@@ -46,7 +49,7 @@ def truncation_map(x: ArrayLike, R: ArrayLike, beta: ArrayLike) -> Array:
 
 
 def truncate(X: Array, R: Array, beta: Array) -> Array:
-    """The same without checks, batched: X (..., N, Q), R (..., Q, Q), beta (..., Q)."""
+    """`truncation_map`, (1.6), without checks, batched: X (..., N, Q), R (..., Q, Q), beta (..., Q)."""
     offset = beta[..., None, :]
     return np.maximum((X + offset) @ R.mT, 0.0) @ R - offset
 
@@ -84,7 +87,7 @@ def affine_truncation_map(x: ArrayLike, W: ArrayLike, beta: ArrayLike) -> Array:
 
     The inverse is the transpose for W in O(Q), where (3.12) and (7.6) hold as printed.
     """
-    return _affine(x, W, beta, np.linalg.inv(inputs.invertible(W, "W")))
+    return _affine(x, W, beta, cast("Array", np.linalg.inv(inputs.invertible(W, "W"))))
 
 
 def affine_truncation_map_as_printed(x: ArrayLike, W: ArrayLike, beta: ArrayLike) -> Array:
@@ -98,7 +101,7 @@ def _affine(x: ArrayLike, W: ArrayLike, beta: ArrayLike, left: Array) -> Array:
     return (H * (X @ W.T) - ~H * (W @ beta)) @ left.T
 
 
-def cumulative_parameters(weights: Sequence[ArrayLike], biases: Sequence[ArrayLike]) -> CumulativeParameters:
+def cumulative_parameters(weights: Layers, biases: Layers) -> CumulativeParameters:
     """Cumulative parameters W^(l) = W_l ... W_1, b^(l) = W_l b^(l-1) + b_l, beta^(l) = (W^(l))^{-1} b^(l) (2.6).
 
     Applied to L + 1 layers it gives beta^(L+1) = sum_j (W^(j))^{-1} b_j, which corrects (1.4) and (2.7).
@@ -115,7 +118,8 @@ def cumulative_parameters(weights: Sequence[ArrayLike], biases: Sequence[ArrayLi
     """
     if len(weights) != len(biases) or not len(weights):
         raise ValueError(f"got {len(weights)} weights and {len(biases)} biases; expected equal numbers, at least one")
-    W, b = [], []
+    W: list[Array] = []
+    b: list[Array] = []
     for layer, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
         weight = inputs.invertible(weight, f"weights[{layer}]")
         bias = checks.shaped(bias, f"biases[{layer}]", (weight.shape[0],))
@@ -154,10 +158,10 @@ def pullback_labels(W_out: ArrayLike, y: ArrayLike) -> Array:
     y = inputs.points(y, "y")
     if y.shape[1] != W_out.shape[0]:
         raise ValueError(f"y: got labels in R^{y.shape[1]}; expected R^{W_out.shape[0]}, as many as W_out has rows")
-    return np.linalg.solve(W_out, y.T).T
+    return cast("Array", np.linalg.solve(W_out, y.T).T)
 
 
-def hidden_layers(x: ArrayLike, weights: Sequence[ArrayLike], biases: Sequence[ArrayLike]) -> list[Array]:
+def hidden_layers(x: ArrayLike, weights: Layers, biases: Layers) -> list[Array]:
     """Hidden layers of the network, x^(l) = sigma(W_l x^(l-1) + b_l) (2.1), a list of (N, Q)."""
     layers, z = [], np.asarray(x, dtype=np.float64)
     for W, b in zip(weights, biases, strict=True):

@@ -1,9 +1,10 @@
-r"""One cluster with a cumulative weight W that need not be aligned: its gradient flow in (W, beta).
+r"""Cumulative weights W that need not be aligned: the gradient flow in (W, beta) of one cluster and of many layers.
 
 tau(x) = W^{-1} H u - beta with u = W (x + beta). At W = R the gradient in W, in the frame of R, has no diagonal part.
 Its antisymmetric part turns R, which is the flow of Theorem 3.2; its symmetric part leaves the aligned weights D R.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,14 @@ def velocity(X: Array, W: Array, beta: Array, yt: Array) -> Velocity:
 
     With e = tau(x) - yt and f = W^{-T} e: dC/dW = E[H f (x + beta)^T - f (tau + beta)^T],
     dC/dbeta = -E[W^T (1 - H) f].
+
+    Ours: the paper keeps the weights aligned.
+
+    Args:
+        X: points, shape (N, Q), input units.
+        W: cumulative weight, invertible, shape (Q, Q).
+        beta: pulled-back bias, shape (Q,), input units.
+        yt: pulled-back label, shape (Q,), input units.
     """
     inverse = np.linalg.inv(W)
     moved = X + beta
@@ -33,6 +42,53 @@ def velocity(X: Array, W: Array, beta: Array, yt: Array) -> Velocity:
 
 
 def rotating_and_misaligning(X: Array, R: Array, beta: Array, yt: Array) -> tuple[float, float]:
-    """Frobenius norms of the antisymmetric and the symmetric part of (dW/ds) R^T at W = R orthogonal."""
+    """Frobenius norms of the antisymmetric and the symmetric part of (dW/ds) R^T at W = R orthogonal.
+
+    Ours: the part of the gradient that Theorem 3.2 follows, and the part that it leaves out.
+
+    Args:
+        X: points, shape (N, Q), input units.
+        R: orthogonal matrix, shape (Q, Q).
+        beta: pulled-back bias, shape (Q,), input units.
+        yt: pulled-back label, shape (Q,), input units.
+    """
     A = velocity(X, R, beta, yt).weight_speed @ R.T
     return float(np.linalg.norm(A - A.T)) / 2, float(np.linalg.norm(A + A.T)) / 2
+
+
+def forward(X: Array, W: Array, beta: Array) -> tuple[list[Array], list[Array]]:
+    """Images z_0 = x, z_l = tau_l(z_{l-1}) and pre-activations u_l = W_l (z_{l-1} + beta_l), lists of (n, Q).
+
+    Ours: the truncation maps of Section 2.2 with weights that need not be orthogonal.
+    """
+    z, u = [X], []
+    for weight, offset in zip(W, beta, strict=True):
+        u.append((z[-1] + offset) @ weight.T)
+        z.append(np.linalg.solve(weight, np.maximum(u[-1], 0.0).T).T - offset)
+    return z, u
+
+
+def pull_back(X: Array, W: Array, beta: Array, w: Array, residual: Callable[[Array], Array]) -> tuple[Array, Array]:
+    r"""Velocities (dW_l/ds, d(beta_l)/ds) of L layers for a cost whose derivative in the output z_L is `residual`(z_L).
+
+    With v the derivative in z_l and f = W_l^{-T} v: dC/dW_l = E[H f (z_{l-1} + beta)^T - f (z_l + beta)^T],
+    dC/dbeta_l = -E[W_l^T (1 - H) f], and W_l^T H f is the derivative in z_{l-1}.
+
+    Ours: reverse-mode differentiation by hand.
+
+    Args:
+        X: points, shape (n, Q).
+        W: cumulative weights, shape (L, Q, Q).
+        beta: pulled-back biases, shape (L, Q).
+        w: weight of every point, shape (n,).
+        residual: takes z_L, returns the derivative of a point's cost in it, shape (n, Q).
+    """
+    z, u = forward(X, W, beta)
+    v, weight_speeds, bias_speeds = residual(z[-1]), [], []
+    for layer in reversed(range(len(W))):
+        H, f = u[layer] > 0, np.linalg.solve(W[layer].T, v.T).T
+        weighted = f * w[:, None]
+        weight_speeds.append(weighted.T @ (z[layer + 1] + beta[layer]) - (H * weighted).T @ (z[layer] + beta[layer]))
+        bias_speeds.append((~H * weighted).sum(axis=0) @ W[layer])
+        v = (H * f) @ W[layer]
+    return np.array(weight_speeds[::-1]), np.array(bias_speeds[::-1])

@@ -7,6 +7,7 @@ is shown next to it in the note.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 import xarray as xr
@@ -24,7 +25,7 @@ from repdyn.base.controls import (
 )
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, over_readings
+from repdyn.base.verdicts import Outcome, Test, Verdict, all_of, mean_within, over_readings, spent
 from repdyn.universality.claims.intervals import FALSE_ALARM, log_mean_within, mean_of, undecided
 from repdyn.universality.methods.networks import Net, parameter_counts
 from repdyn.universality.theory.published import FIT_LOSSES
@@ -99,18 +100,16 @@ def _medians(both: tuple[xr.Dataset, ...]) -> str:
 def predicted(logs: np.ndarray, published: float) -> Test:
     """Whether a published number lies in the prediction interval of one more network, on the log scale."""
     logs = logs[np.isfinite(logs)]
-    expected = f"{published:.3g} in the prediction interval"
-    reason = (
-        f"one more network, log-normal over seeds, false alarm {FALSE_ALARM:g}; wider than a factor 100 says nothing"
-    )
+    expected, rate = f"{published:.3g} in the prediction interval", spent(FALSE_ALARM)
+    reason = f"one more network, log-normal over seeds, false alarm {rate:g}; wider than a factor 100 says nothing"
     if logs.size < 4:
         return undecided(f"{logs.size} networks", expected, reason)
-    half = stdtrit(logs.size - 1, 1 - FALSE_ALARM / 2) * logs.std(ddof=1) * np.sqrt(1 + 1 / logs.size)
+    half = stdtrit(logs.size - 1, 1 - rate / 2) * logs.std(ddof=1) * np.sqrt(1 + 1 / logs.size)
     gap, ends = abs(np.log(published) - logs.mean()), np.exp(logs.mean() + half * np.array([-1, 1]))
     measured = f"geometric mean {np.exp(logs.mean()):.3g}, prediction interval [{ends[0]:.3g}, {ends[1]:.3g}]"
     if half > WIDEST:
         return undecided(measured, expected, reason)
-    outcome = "passes" if gap <= half else "fails"
+    outcome: Outcome = "passes" if gap <= half else "fails"
     interval = (float(ends[0]), float(ends[1]))
     return Test(
         outcome,
@@ -120,7 +119,7 @@ def predicted(logs: np.ndarray, published: float) -> Test:
         reason,
         logs.size,
         interval,
-        FALSE_ALARM,
+        rate,
         value=float(published),
         region=interval,
     )
@@ -129,7 +128,7 @@ def predicted(logs: np.ndarray, published: float) -> Test:
 def _one_of_ours(fits: xr.Dataset) -> xr.Dataset:
     """The losses of the last converged network for the printed ones, judged by the others."""
     loss = fits["alternative_loss"]
-    seeds = np.flatnonzero(np.isfinite(loss).all("alternative").values)
+    seeds = np.flatnonzero(cast("xr.DataArray", np.isfinite(loss)).all("alternative").values)
     if seeds.size == 0:
         return fits
     return fits.isel(seed=slice(0, int(seeds[-1]))).assign(published_loss=loss.isel(seed=int(seeds[-1]), drop=True))
@@ -139,7 +138,7 @@ def _losses_of_square(name: str) -> Control:
     swap = exchange("alternative", name, "square")
     return false_world(
         f"the losses of 'square' in place of those of '{name}'",
-        lambda fits: fits.assign(alternative_loss=swap(fits)["alternative_loss"]),
+        lambda fits: fits.assign(alternative_loss=cast("xr.Dataset", swap(fits))["alternative_loss"]),
     )
 
 
@@ -173,7 +172,8 @@ def _one_square(fits: xr.Dataset) -> xr.Dataset:
 )
 def published_fit_losses(default_network_fits: xr.Dataset) -> Verdict:
     """Published losses against prediction intervals of one more network of the same width."""
-    logs, published = np.log(default_network_fits["alternative_loss"]), default_network_fits["published_loss"]
+    logs = cast("xr.DataArray", np.log(default_network_fits["alternative_loss"]))
+    published = default_network_fits["published_loss"]
     tests = {
         name.replace(" ", "_"): predicted(logs.sel(alternative=name).values, float(published.sel(alternative=name)))
         for name in FIT_LOSSES

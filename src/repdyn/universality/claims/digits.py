@@ -6,13 +6,14 @@ The paper's statements are on MNIST and decided on MNIST alone; ours on whatever
 from __future__ import annotations
 
 import math
+from typing import cast
 
 import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
-from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation, rounding
+from repdyn.base.verdicts import Outcome, Test, Verdict, all_of, at_most, deviation, rounding, spent
 from repdyn.universality.claims.intervals import (
     FALSE_ALARM,
     log_mean_within,
@@ -120,7 +121,8 @@ def _backwards(digit_pairs: xr.Dataset) -> xr.Dataset:
 )
 def same_digit_moves_apart(digit_pairs: xr.Dataset) -> Verdict:
     """Growth of h of two images of a zero, geometric mean over a network's pairs."""
-    growth = np.exp(np.log(digit_pairs["growth"]).mean("pair"))
+    logarithm = cast("xr.DataArray", np.log(digit_pairs["growth"]))
+    growth = cast("xr.DataArray", np.exp(logarithm.mean("pair")))
     same, other = (growth.sel(kind=kind).values for kind in ("same", "dissimilar"))
     falls = log_mean_within(same, 0.0, 1.0, expected="h falls", reason="(37): $h$ never exceeds its start")
     less = log_mean_within(same / other, 0.0, 1.0, expected="less than for two digits", reason="sign of the difference")
@@ -193,16 +195,17 @@ def near_published(structure: xr.Dataset, part: str, published: float) -> Test:
     """
     chosen = {"run": "sgd", "prediction": WEIGHED, "part": part}
     mean, draws = float(structure["correlation_of_mean"].sel(chosen)), structure["resampled"].sel(chosen).values
-    low, high = mean + math.sqrt(2) * (np.quantile(draws, [FALSE_ALARM / 2, 1 - FALSE_ALARM / 2]) - mean)
+    rate = spent(FALSE_ALARM)
+    low, high = mean + math.sqrt(2) * (np.quantile(draws, [rate / 2, 1 - rate / 2]) - mean)
     single = _per_network(structure, part)
     error = f" +- {single.std(ddof=1):.3f}" if single.size > 1 else ""
     spread = f", {single.size} single networks {single.mean():.3f}{error}"
     measured = f"mean network {mean:.3f}, prediction interval [{low:.3f}, {high:.3f}]{spread}"
     expected = f"{published} in the prediction interval"
-    reason = f"pairs of classes redrawn, twice the variance, false alarm {FALSE_ALARM:g}"
+    reason = f"pairs of classes redrawn, twice the variance, false alarm {rate:g}"
     if high - low > 2 * TELLING:
         return undecided(measured, expected, f"{reason}; wider than {2 * TELLING:g} says nothing")
-    outcome = "passes" if low <= published <= high else "fails"
+    outcome: Outcome = "passes" if low <= published <= high else "fails"
     margin = (high - low) / 2 / max(abs(published - (low + high) / 2), 1e-12)
     interval = (float(low), float(high))
     return Test(
@@ -213,7 +216,7 @@ def near_published(structure: xr.Dataset, part: str, published: float) -> Test:
         reason,
         CLASS_PAIRS,
         interval,
-        FALSE_ALARM,
+        rate,
         value=published,
         region=interval,
     )

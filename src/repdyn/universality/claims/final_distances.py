@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world
-from repdyn.base.verdicts import Test, Verdict, interval_within, over_readings, share_within
+from repdyn.base.verdicts import Test, Verdict, interval_within, over_readings, share_within, spent
 from repdyn.universality.claims.intervals import FALSE_ALARM, undecided, worst_of
 
 FEWEST = 8
@@ -32,7 +32,8 @@ def correlates(least: float, measured: np.ndarray, theory: np.ndarray, share: in
     if measured.size < FEWEST or measured.std() == 0 or theory.std() == 0:
         return undecided(f"{measured.size} trials converged", expected, CORRELATION_REASON)
     r = float(np.clip(np.corrcoef(measured, theory)[0, 1], -1 + 1e-12, 1 - 1e-12))
-    half = float(ndtri(1 - FALSE_ALARM / share / 2)) / np.sqrt(measured.size - 3)
+    rate = spent(FALSE_ALARM) / share
+    half = float(ndtri(1 - rate / 2)) / np.sqrt(measured.size - 3)
     ends = np.tanh(np.arctanh(r) + half * np.array([-1, 1]))
     return interval_within(
         (float(ends[0]), float(ends[1])),
@@ -42,7 +43,7 @@ def correlates(least: float, measured: np.ndarray, theory: np.ndarray, share: in
         expected=expected,
         reason=CORRELATION_REASON,
         n=measured.size,
-        false_alarm=FALSE_ALARM / share,
+        false_alarm=rate,
     )
 
 

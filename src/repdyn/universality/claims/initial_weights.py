@@ -9,7 +9,7 @@ from scipy.special import ndtri
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
 from repdyn.base.datasets import require
-from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation
+from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation, spent
 from repdyn.universality.claims.intervals import FALSE_ALARM
 from repdyn.universality.theory.final import large_weight_limit
 
@@ -44,11 +44,19 @@ def random_features(final_distribution: xr.Dataset) -> Verdict:
     """Distribution functions at drawn quantiles, by the inequality of Dvoretzky, Kiefer and Wolfowitz."""
     level, draws = final_distribution["level"], int(final_distribution["draws"])
     cells = final_distribution.sizes["rho"] * final_distribution.sizes["gain"]
-    allowed = float(np.sqrt(np.log(2 * cells / FALSE_ALARM) / (2 * draws))) + 1 / draws
-    reason = f"{draws} draws in each of {cells} cells, Dvoretzky-Kiefer-Wolfowitz at a false alarm of {FALSE_ALARM:g}"
-    about = {"expected": "equal to the drawn law", "reason": reason, "n": draws, "false_alarm": FALSE_ALARM}
+    rate = spent(FALSE_ALARM)
+    allowed = float(np.sqrt(np.log(2 * cells / rate) / (2 * draws))) + 1 / draws
+    reason = f"{draws} draws in each of {cells} cells, Dvoretzky-Kiefer-Wolfowitz at a false alarm of {rate:g}"
     printed, corrected = (
-        deviation(final_distribution[form] - level, allowed, **about) for form in ("printed", "corrected")
+        deviation(
+            final_distribution[form] - level,
+            allowed,
+            expected="equal to the drawn law",
+            reason=reason,
+            n=draws,
+            false_alarm=rate,
+        )
+        for form in ("printed", "corrected")
     )
     note = "A Gaussian of equal mean and deviation gives negative squared distances with probability 0.159."
     printed_mean, mean = (density_mean(final_distribution, form) for form in ("printed", "corrected"))
@@ -61,12 +69,12 @@ def density_mean(final_distribution: xr.Dataset, form: str) -> Test:
     cells, draws = error.size, int(final_distribution["draws"])
     return deviation(
         (final_distribution[f"mean_{form}"] - final_distribution["mean"]) / error,
-        float(ndtri(1 - FALSE_ALARM / (2 * cells))),
+        float(ndtri(1 - spent(FALSE_ALARM) / (2 * cells))),
         expected="the mean of (48) is that of the draws",
         reason=f"normal quantile for the mean of {draws} draws in each of {cells} cells",
         unit=" standard errors",
         n=draws,
-        false_alarm=FALSE_ALARM,
+        false_alarm=spent(FALSE_ALARM),
     )
 
 

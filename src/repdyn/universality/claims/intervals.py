@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.base.verdicts import Test, all_of, interval_within, mean_within
+from repdyn.base.verdicts import Test, all_of, interval_within, mean_within, spent
 
 FALSE_ALARM = 1e-3
 FEWEST_NETWORKS = 3
@@ -43,15 +44,15 @@ def log_mean_within(ratios: ArrayLike, low: float, high: float, *, expected: str
     with np.errstate(divide="ignore"):
         ends = np.log([low, high])
     test = mean_within(np.log(ratios), *ends, expected=expected, reason=reason, false_alarm=FALSE_ALARM)
-    bottom, top = np.exp(test.interval)
+    bottom, top = np.exp(cast("tuple[float, float]", test.interval))
     center = float(np.exp(np.log(ratios).mean()))
-    measured = f"geometric mean {center:.3g}, {100 * (1 - FALSE_ALARM):g} % interval [{bottom:.3g}, {top:.3g}]"
+    measured = f"geometric mean {center:.3g}, {100 * (1 - test.false_alarm):g} % interval [{bottom:.3g}, {top:.3g}]"
     interval = (float(bottom), float(top))
     return replace(test, measured=measured, interval=interval, value=center, region=(low, high))
 
 
 def of_learned(
-    decide: Callable[..., Test], samples: ArrayLike, run: str, low: float, high: float, *, expected: str, reason: str
+    decide: Callable[..., Test], samples: np.ndarray, run: str, low: float, high: float, *, expected: str, reason: str
 ) -> Test:
     """`decide` on samples of a run's networks that have learned; undecided where these are fewer than two."""
     if len(samples) < 2:
@@ -63,7 +64,8 @@ def quantiles_within(
     draws: ArrayLike, low: float, high: float, estimate: float, *, n: int, expected: str, reason: str
 ) -> Test:
     """The bootstrap's percentile interval over `n` redrawn units inside [low, high], outside, or across."""
-    ends = np.quantile(np.asarray(draws, float), [FALSE_ALARM / 2, 1 - FALSE_ALARM / 2])
+    rate = spent(FALSE_ALARM)
+    ends = np.quantile(np.asarray(draws, float), [rate / 2, 1 - rate / 2])
     return interval_within(
         (float(ends[0]), float(ends[1])),
         low,
@@ -72,7 +74,7 @@ def quantiles_within(
         expected=expected,
         reason=reason,
         n=n,
-        false_alarm=FALSE_ALARM,
+        false_alarm=rate,
     )
 
 

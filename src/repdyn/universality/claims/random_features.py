@@ -9,7 +9,7 @@ from scipy.special import fdtri, ndtri, polygamma
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, in_every_dataset, replace_labels
 from repdyn.base.datasets import require
-from repdyn.base.verdicts import Test, Verdict, interval_within, over_readings
+from repdyn.base.verdicts import Test, Verdict, interval_within, over_readings, spent
 from repdyn.universality.claims.intervals import FALSE_ALARM, FEWEST_NETWORKS, undecided
 from repdyn.universality.methods.trajectory_fits import predicted_distance
 from repdyn.universality.theory.published import FIGURE_3
@@ -46,7 +46,7 @@ def slope_of_spread(samples: list[np.ndarray]) -> Test:
     logs = np.log([sample.std(ddof=1) for sample in samples])
     variances = polygamma(1, [(sample.size - 1) / 2 for sample in samples]) / 4
     slope, error = float(weights @ logs), float(np.sqrt(weights**2 @ variances))
-    half = float(ndtri(1 - FALSE_ALARM / 4)) * error  # half of the rate is kept for the skewness of the logs
+    half = float(ndtri(1 - spent(FALSE_ALARM) / 4)) * error  # half of the rate is kept for the skewness of the logs
     return interval_within(
         (slope - half, slope + half),
         0.0,
@@ -55,7 +55,7 @@ def slope_of_spread(samples: list[np.ndarray]) -> Test:
         expected=expected,
         reason=TREND,
         n=min(sample.size for sample in samples),
-        false_alarm=FALSE_ALARM,
+        false_alarm=spent(FALSE_ALARM),
     )
 
 
@@ -92,8 +92,9 @@ def deviation_ratio(first: np.ndarray, second: np.ndarray, largest: float) -> Te
     if min(n, m) < FEWEST_NETWORKS:
         return undecided(f"{min(n, m)} networks", expected, TENTH)
     ratio = float(first.std(ddof=1) / second.std(ddof=1))
-    low = ratio / np.sqrt(fdtri(n - 1, m - 1, 1 - FALSE_ALARM / 2))
-    high = ratio * np.sqrt(fdtri(m - 1, n - 1, 1 - FALSE_ALARM / 2))
+    rate = spent(FALSE_ALARM)
+    low = ratio / np.sqrt(fdtri(n - 1, m - 1, 1 - rate / 2))
+    high = ratio * np.sqrt(fdtri(m - 1, n - 1, 1 - rate / 2))
     return interval_within(
         (float(low), float(high)),
         0.0,
@@ -102,7 +103,7 @@ def deviation_ratio(first: np.ndarray, second: np.ndarray, largest: float) -> Te
         expected=expected,
         reason=TENTH,
         n=min(n, m),
-        false_alarm=FALSE_ALARM,
+        false_alarm=rate,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import xarray as xr
 
@@ -23,7 +25,7 @@ MAPS = ("encoder", "decoder")
 def trend(taylor: xr.Dataset, look: int, kind: str) -> np.ndarray:
     """log10 of the ratio in the farthest bin over that in the nearest, per network."""
     ratio = taylor["ratio"].isel(look=look).sel(map=kind)
-    return np.log10(ratio.isel(bin=-1) / ratio.isel(bin=0)).values
+    return np.log10((ratio.isel(bin=-1) / ratio.isel(bin=0)).values)
 
 
 def nearest(taylor: xr.Dataset, epochs: float) -> int:
@@ -65,7 +67,7 @@ def _steep(taylor: xr.Dataset, looks: xr.DataArray) -> xr.Dataset:
 
 def near_and_far_exchanged(taylor: xr.Dataset) -> xr.Dataset:
     """Bins of near and far pairs exchanged."""
-    return taylor.assign(ratio=reverse("bin")(taylor)["ratio"])
+    return taylor.assign(ratio=cast("xr.Dataset", reverse("bin")(taylor))["ratio"])
 
 
 def orders_exchanged(taylor: xr.Dataset) -> xr.Dataset:
@@ -164,7 +166,8 @@ def trend_after_one_epoch(taylor_ratios: xr.Dataset) -> Verdict:
 )
 def first_order_dominates_near(taylor_ratios: xr.Dataset) -> Verdict:
     """Median ratio in the nearest bin at the end of training."""
-    near, source = np.log10(taylor_ratios["ratio"].isel(look=-1, bin=0)), taylor_ratios["source"].item()
+    near = cast("xr.DataArray", np.log10(taylor_ratios["ratio"].isel(look=-1, bin=0)))
+    source = taylor_ratios["source"].item()
     words = {"expected": "first order over twice the second", "reason": "dominates: twice as large", "unit": " decades"}
     tests = {
         kind: on_mnist(mean_of(near.sel(map=kind).values, np.log10(2.0), np.inf, 2, **words), source) for kind in MAPS

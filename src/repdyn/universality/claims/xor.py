@@ -142,7 +142,8 @@ def printed_settings_learn(xor_structure: xr.Dataset) -> Verdict:
         outcome = xor_structure["learned"].sel(run=run).values
         tests.append(share_within(outcome, 0.5, np.inf, expected=expected, reason=reason, false_alarm=FEW))
     loss = float(xor_structure["loss"].sel(run="low_as_printed").min())
-    return Verdict.from_tests(*tests, f"Least loss as printed: {loss:.4f} of the plateau's 0.25.")
+    printed, corrected = tests
+    return Verdict.from_tests(printed, corrected, f"Least loss as printed: {loss:.4f} of the plateau's 0.25.")
 
 
 @claim(
@@ -329,7 +330,7 @@ def adam_merges_alike(xor_structure: xr.Dataset, xor_gain_structure: xr.Dataset)
         tests[f"{name}_at_small_weights"] = pair_merges(xor_structure, "adam_low", pair)
         tests[f"{name}_at_large_weights"] = pair_stays(xor_structure, "adam_high", pair)
     tests["match_at_varying_scales"] = over_readings(
-        lambda scales, level: weakest([match(*run, level, np.inf, f"above {level:.2f}") for run in scales]),
+        lambda scales, level: weakest([match(data, run, level, np.inf, f"above {level:.2f}") for data, run in scales]),
         scales=varying_scales(xor_structure, xor_gain_structure),
         level={"half of the variance": HALF_EXPLAINED, "four fifths": np.sqrt(0.8)},
     )

@@ -20,7 +20,7 @@ def blob_structure(settings: BlobStructure, blobs: dict[str, xr.Dataset]) -> xr.
     """Collapse indices of every network, and the picture of the first network's distances, for every run."""
     names, first = list(blobs), next(iter(blobs.values()))
     points = np.linspace(0, first.sizes["point"] - 1, min(settings.shown, first.sizes["point"])).round().astype(int)
-    pictures = [_picture(blobs[name]["h"].values[0][points], settings.method) for name in names]
+    pictures = [_picture(_first_finite(blobs[name])[points], settings.method) for name in names]
     return dataset(
         _measures(blobs)
         | {
@@ -53,7 +53,7 @@ def blob_structure(settings: BlobStructure, blobs: dict[str, xr.Dataset]) -> xr.
 def _measures(blobs: dict[str, xr.Dataset]) -> dict[str, xr.Variable]:
     """What every network's representation came to, and what is typical of the networks that have learned."""
     collapse = np.stack([_collapse(data) for data in blobs.values()])
-    apart = np.stack([[between_contexts(h, *_task(data)) for h in data["h"].values] for data in blobs.values()])
+    apart = np.stack([_between(data) for data in blobs.values()])
     loss = np.stack([data["loss"].values[-1] for data in blobs.values()])
     learned = has_learned(loss, _plateau(next(iter(blobs.values()))))
     each = ("run", "trial")
@@ -110,16 +110,39 @@ def _task(blobs: xr.Dataset) -> tuple[NDArray, NDArray]:
 
 
 def _collapse(blobs: xr.Dataset) -> NDArray:
-    """Shape (trial, context)."""
+    """Shape (trial, context); NaN where a network has diverged."""
     features, context = blobs["feature"].values, blobs["context"].values
     return np.array(
         [
-            [collapse_index(h[context == c], *features[context == c].T[[c, 1 - c]]) for c in (0, 1)]
-            for h in blobs["h"].values.astype(float)
+            [
+                collapse_index(h[context == c], *features[context == c].T[[c, 1 - c]]) if finite else np.nan
+                for c in (0, 1)
+            ]
+            for h, finite in zip(blobs["h"].values.astype(float), _finite(blobs), strict=True)
         ]
     )
 
 
+def _between(blobs: xr.Dataset) -> NDArray:
+    """Shape (trial,); NaN where a network has diverged."""
+    task = _task(blobs)
+    pairs = zip(blobs["h"].values, _finite(blobs), strict=True)
+    return np.array([between_contexts(h, *task) if finite else np.nan for h, finite in pairs])
+
+
+def _finite(blobs: xr.Dataset) -> NDArray:
+    """Whether each network's representation is finite, shape (trial,)."""
+    return np.isfinite(blobs["h"].values).all(axis=(1, 2))
+
+
+def _first_finite(blobs: xr.Dataset) -> NDArray:
+    """Representation of the first network that has not diverged, of the first where all have; (point, neuron)."""
+    return blobs["h"].values[np.argmax(_finite(blobs))]
+
+
 def _picture(h: NDArray, method: str) -> tuple[NDArray, float]:
+    """Scaled coordinates (point, component) and the share of squared distances that they show; NaN of a gap."""
+    if not np.isfinite(h).all():
+        return np.full((len(h), AXES), np.nan), np.nan
     classical, share = classical_mds(h, AXES)
     return (smacof(h, classical) if method == "smacof" else classical), share

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.datasets import dataset, variable
-from repdyn.universality.methods.fit import EffectiveFit
+from repdyn.universality.methods.fit import EffectiveFit, no_fit
 from repdyn.universality.methods.trajectory_fits import CURVES, FEWEST_PASSES, fit_run
 from repdyn.universality.settings.data_sets import TrajectoryFits
 
@@ -64,8 +64,10 @@ def digit_pairs(settings: TrajectoryFits, image_training: dict[str, xr.Dataset])
 
 
 def _fit(pair: xr.Dataset, weighting: str) -> EffectiveFit:
-    """The fit under a weighting, its loss by equation (49)."""
+    """The fit under a weighting, its loss by equation (49); no numbers where the network has diverged."""
     curves = [pair[name].values for name in CURVES]
+    if not np.isfinite(curves).all():
+        return no_fit(pair.sizes["epoch"])
     weights = [1.0] * 3 if weighting == WEIGHTINGS[0] else [1 / curve.var() for curve in curves]
     fit = fit_run(pair, weights=weights, allow_unconverged=True)
     return replace(fit, loss=float(((fit.theory - np.stack(curves)) ** 2).sum()))

@@ -31,8 +31,8 @@ def representational_structure(
     first = image_training["sgd"].sizes["image"]
     order = np.argsort(labels[:first], kind="stable")
     shown = labels[:first][order]
-    predicted, audit = _predictions(raw, labels, first)
-    predicted = [predicted[name][np.ix_(order, order)] for name in structure.PREDICTIONS]
+    by_name, audit = _predictions(raw, labels, first)
+    predicted = [by_name[name][np.ix_(order, order)] for name in structure.PREDICTIONS]
     scaled = _scaled(raw, labels, first, settings.length_scales)[:, order][:, :, order]
     measured = {run: _distances(data)[..., order, :][..., order] for run, data in image_training.items()}
     mean = {run: values[-1].mean(axis=0) for run, values in measured.items()}
@@ -65,7 +65,7 @@ def representational_structure(
 
 def _correlation_variables(
     predicted: Sequence[NDArray],
-    scaled: Sequence[NDArray],
+    scaled: NDArray,
     measured: Mapping[str, NDArray],
     mean: Mapping[str, NDArray],
     untrained: NDArray,
@@ -102,7 +102,7 @@ def _correlation_variables(
     }
 
 
-def _correlations(predicted: Sequence[NDArray], measured: NDArray, labels: NDArray) -> NDArray:
+def _correlations(predicted: NDArray | Sequence[NDArray], measured: NDArray, labels: NDArray) -> NDArray:
     """Correlations of measured distances (..., image, image) with predictions, shape (..., prediction, part)."""
     places = np.ndindex(measured.shape[:-2])
     correlations = [structure.correlations(values, measured[place], labels) for place in places for values in predicted]
@@ -221,7 +221,7 @@ def taylor_ratios(
     for network in range(shape[1]):
         chosen = _different(len(points), settings.pairs, stream.generator(network))
         for look in range(shape[0]):
-            trained = from_flat(data["parameters"].values[look, network], data["size"].values, nonlinearity)
+            trained = from_flat(data["parameters"].values[look, network], data["size"].values.tolist(), nonlinearity)
             apart, terms = _terms(trained, halfway, *points[chosen.T])
             for place, chosen_bin in enumerate(np.array_split(np.argsort(apart), settings.bins)):
                 distance[look, network, place] = apart[chosen_bin].mean()

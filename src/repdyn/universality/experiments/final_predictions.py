@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.base.datasets import dataset, explain_gaps, variable
@@ -49,7 +50,9 @@ def _predicted(grid: xr.Dataset, rho: Array) -> Array:
     return predicted_distance(grid["h0"].values, grid["y0"].values, *cells)
 
 
-def power_law_variables(measured: Array, theory: Array, good: Array, dx: Array, dy: Array) -> dict[str, xr.Variable]:
+def power_law_variables(
+    measured: Array, theory: Array, good: NDArray[np.integer], dx: Array, dy: Array
+) -> dict[str, xr.Variable]:
     """Powers of the distances in each network's final distances, arrays (network, dx, dy, seed), and those missed."""
     laws = [fit_power_law(*row, dx, dy) for row in zip(measured, theory, good, strict=True)]
     words = {

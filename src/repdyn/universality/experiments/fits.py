@@ -110,7 +110,7 @@ def printed_data_fits(settings: Fits, printed_data: xr.Dataset) -> xr.Dataset:
     """Fits on the data set as printed, whether converged or not: a plateau gives a small loss that means nothing."""
     shape = (printed_data.sizes["network"], printed_data.sizes["seed"])
     runs = [printed_data.isel(network=row, seed=seed) for row, seed in np.ndindex(shape)]
-    loss = np.reshape([fit_run(run, allow_unconverged=True).loss for run in runs], shape)
+    loss = np.reshape([_loss_of_any(run) for run in runs], shape)
     good = converged(printed_data, settings.converged).transpose("network", "seed").values
     return dataset(
         {
@@ -122,6 +122,12 @@ def printed_data_fits(settings: Fits, printed_data: xr.Dataset) -> xr.Dataset:
         {name: printed_data[name].variable for name in ("network", "seed")},
         title="Fits on the data set of section B.1 as printed",
     )
+
+
+def _loss_of_any(run: xr.Dataset) -> float:
+    """Fit loss (49) of a trial, converged or not; NaN where it has diverged."""
+    gone = not np.isfinite(run["loss"].values[-1])
+    return np.nan if gone else fit_run(run, allow_unconverged=True).loss
 
 
 def adam_fits(settings: Fits, adam_runs: xr.Dataset) -> xr.Dataset:

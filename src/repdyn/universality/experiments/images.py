@@ -5,6 +5,7 @@ One training serves all: its stored representations and parameters are analyzed 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +15,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from repdyn.base.checkpoints import Checkpoint
-from repdyn.base.datasets import dataset, index, variable
+from repdyn.base.datasets import dataset, index, left_out, variable
 from repdyn.base.streams import Stream
 from repdyn.universality.methods import minibatch_loop, minibatch_training
-from repdyn.universality.methods.minibatch_training import Networks
+from repdyn.universality.methods.minibatch_training import Trainer
 from repdyn.universality.methods.structure import standardized
 from repdyn.universality.methods.trajectory_fits import FEWEST_PASSES
 from repdyn.universality.settings.data_sets import ImageNetwork, ImageTraining
@@ -32,14 +33,12 @@ KINDS = {"dissimilar": (0, 1), "similar": (3, 8), "same": (0, 0)}
 class Watched:
     """What is looked at while training: points, pairs, and at which epochs."""
 
-    X: Tensor
     labels: Tensor
     tracked: int
     pairs: NDArray
     epochs: int
     passes: tuple[int, ...]
     parameters_at: tuple[int, ...]
-    parameters_of: int
     hidden: int
 
 
@@ -55,7 +54,6 @@ def image_training(
     """Trajectories of pairs, representations of the first images and parameters of perceptrons trained on digits."""
     points, labels = standardized(images)
     targets = np.eye(CLASSES)[labels]
-    trainer = minibatch_loop.start(network, points, targets, settings.trials, stream, device, batch=settings.batch)
 
     def passes(steps: tuple[int, ...]) -> tuple[int, ...]:
         """Whole passes over the images that hold so many steps, each once."""
@@ -64,20 +62,25 @@ def image_training(
     per_pass = -(-len(points) // settings.batch)
     epochs = max(passes((network.steps,))[0], FEWEST_PASSES)
     watched = Watched(
-        trainer.X,
         torch.from_numpy(labels).to(device),
         settings.tracked,
         _drawn_pairs(labels, settings, stream),
         epochs,
         passes(settings.stored_steps) if run == "sgd" else (0, epochs),
         passes(settings.parameters_at) if run == "sgd" else (),
-        settings.parameters_of,
         minibatch_loop.halfway(network),
     )
-    records = minibatch_loop.run(
-        run, trainer, range(epochs + 1), stream, lambda epoch: _watch(trainer.networks, watched, epoch), checkpoint
-    )
-    return _dataset(settings, network, run, records, watched, points, images.attrs["source"])
+
+    def begin(trials: Sequence[int]) -> Trainer:
+        return minibatch_loop.start(network, points, targets, trials, stream, device, batch=settings.batch)
+
+    def watch(trainer: Trainer, trials: Sequence[int], epoch: int) -> minibatch_loop.Records:
+        return _watch(trainer, watched, trials, epoch)
+
+    records = minibatch_loop.run(run, begin, settings.trials, range(epochs + 1), stream, watch, checkpoint)
+    recorded = _dataset(settings, network, run, records, watched, points, images.attrs["source"])
+    gone = ~np.isfinite(recorded["loss"].values[-1])
+    return left_out(recorded, gone, minibatch_loop.rates(f"images.runs {run}", network))
 
 
 def _drawn_pairs(labels: NDArray, settings: ImageTraining, stream: Stream) -> NDArray:
@@ -93,20 +96,20 @@ def _drawn_pairs(labels: NDArray, settings: ImageTraining, stream: Stream) -> ND
     return drawn
 
 
-def _watch(networks: Networks, watched: Watched, epoch: int) -> minibatch_loop.Records:
-    seen = _trajectories(networks, watched)
+def _watch(trainer: Trainer, watched: Watched, trials: Sequence[int], epoch: int) -> minibatch_loop.Records:
+    seen = _trajectories(trainer, watched, trials)
     if epoch in watched.passes:
-        seen |= _look(networks, watched)
+        seen |= _look(trainer, watched)
     if epoch in watched.parameters_at:
-        seen["parameters"] = minibatch_training.parameters(networks)[: watched.parameters_of]
+        seen["parameters"] = minibatch_training.parameters(trainer.networks)
     return seen
 
 
-def _look(networks: Networks, watched: Watched) -> minibatch_loop.Records:
+def _look(trainer: Trainer, watched: Watched) -> minibatch_loop.Records:
     """Representation of the first images, loss and accuracy over all, a part of the images at a time."""
-    seen, losses, right = {}, [], []
-    for X, labels in zip(watched.X.split(PART), watched.labels.split(PART), strict=True):
-        layers = minibatch_training.layers(networks, X)
+    seen, losses, right = {}, [], []  # type: ignore[var-annotated]
+    for X, labels in zip(trainer.X.split(PART), watched.labels.split(PART), strict=True):
+        layers = minibatch_training.layers(trainer.networks, X)
         seen = seen or {"representation": layers[watched.hidden][:, : watched.tracked].cpu().numpy()}
         targets = torch.nn.functional.one_hot(labels, CLASSES)
         losses.append(0.5 * ((layers[-1] - targets).double() ** 2).mean(dim=2))
@@ -115,11 +118,12 @@ def _look(networks: Networks, watched: Watched) -> minibatch_loop.Records:
     return seen | {name: values.cpu().numpy() for name, values in means.items()}
 
 
-def _trajectories(networks: Networks, watched: Watched) -> minibatch_loop.Records:
+def _trajectories(trainer: Trainer, watched: Watched, trials: Sequence[int]) -> minibatch_loop.Records:
     """||dh||^2, ||dy||^2 and w of every pair, shape (trials, kinds, pairs), differences taken in float64."""
-    shape = watched.pairs.shape
-    chosen = torch.from_numpy(watched.pairs.reshape(shape[0], -1)).to(watched.X.device)
-    layers = minibatch_training.layers(networks, watched.X[chosen])
+    pairs = watched.pairs[list(trials)]
+    shape = pairs.shape
+    chosen = torch.from_numpy(pairs.reshape(shape[0], -1)).to(trainer.X.device)
+    layers = minibatch_training.layers(trainer.networks, trainer.X[chosen])
     h, y = (layers[place].double().reshape(*shape, -1) for place in (watched.hidden, -1))
     targets = torch.nn.functional.one_hot(watched.labels[chosen], CLASSES).reshape(*shape, -1).double()
     dh, dy, wanted = (values[..., 1, :] - values[..., 0, :] for values in (h, y, targets))
@@ -141,7 +145,7 @@ def _dataset(
     return dataset(
         _trajectory_variables(records, watched.pairs, points, labels)
         | _look_variables(records)
-        | _parameter_variables(records, watched, sizes),
+        | _parameter_variables(records, watched, settings.parameters_of, sizes),
         {
             "epoch": variable("epoch", np.arange(watched.epochs + 1), "passes over the data", "epoch"),
             "trial": index("trial", settings.trials, "draw of weights and order of the images"),
@@ -185,18 +189,20 @@ def _look_variables(records: minibatch_loop.Records) -> dict[str, xr.Variable]:
     }
 
 
-def _parameter_variables(records: minibatch_loop.Records, watched: Watched, sizes: list[int]) -> dict[str, xr.Variable]:
-    """Parameters with the coordinates they need; nothing for a run that stores none."""
+def _parameter_variables(
+    records: minibatch_loop.Records, watched: Watched, networks: int, sizes: list[int]
+) -> dict[str, xr.Variable]:
+    """Parameters of the first networks with the coordinates they need; nothing for a run that stores none."""
     if not watched.parameters_at:
         return {}
-    count = records["parameters"].shape[-1]
+    parameters = records["parameters"][:, :networks]
     return {
         "parameters": variable(
-            ("pass", "network", "parameter"), records["parameters"], "parameters, layer after layer, weights first"
+            ("pass", "network", "parameter"), parameters, "parameters, layer after layer, weights first"
         ),
         "pass": variable("pass", np.array(watched.parameters_at), "passes over the data", "epoch"),
-        "network": index("network", watched.parameters_of, "trial whose parameters are stored"),
-        "parameter": index("parameter", count, "parameter"),
+        "network": index("network", networks, "trial whose parameters are stored"),
+        "parameter": index("parameter", parameters.shape[-1], "parameter"),
         "size": variable("layer", np.array(sizes), "units of the layer"),
         "layer": index("layer", len(sizes), "layer, input first"),
     }

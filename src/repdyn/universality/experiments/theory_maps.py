@@ -224,7 +224,7 @@ def _laws(draws: Array, levels: Array, dx: float, dy: float, rho: float, gain: f
     }
 
 
-def _integrals(dx: float, dy: float, rho: float, gain: float) -> dict[str, float]:
+def _integrals(dx: float, dy: float, rho: float, gain: float) -> dict[str, Array | float]:
     """Integrals over q > 0 by the trapezoid rule in z = q - A_low^2/q, which covers the line once."""
     low2 = rho * dx**2 * dy**2
     z = np.linspace(-40, 40, 200_001) * gain * dx**2 + gain * (1 - rho)

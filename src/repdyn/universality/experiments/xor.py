@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from repdyn.base.checkpoints import Checkpoint
-from repdyn.base.datasets import dataset, index, variable
+from repdyn.base.datasets import dataset, index, left_out, variable
 from repdyn.base.streams import Stream
 from repdyn.universality.methods import minibatch_loop, minibatch_training
+from repdyn.universality.methods.minibatch_training import Trainer
 from repdyn.universality.settings.data_sets import TrainedNetwork, Xor, XorGains
 
 INPUTS = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
@@ -24,31 +25,40 @@ LOSS_FACTOR = 1.0  # the authors' notebook takes the mean squared error without 
 def xor(settings: Xor, stream: Stream, device: str, checkpoint: Checkpoint) -> xr.Dataset:
     """Distances between the four representations and outputs, and the loss, during training, for every run."""
     runs = {name: getattr(settings.runs, name) for name in type(settings.runs).model_fields}
-    return _trained(runs, settings, stream, device, checkpoint)
+    return _trained("xor.runs", runs, settings, stream, device, checkpoint)
 
 
 def xor_gains(settings: XorGains, usual: Xor, stream: Stream, device: str, checkpoint: Checkpoint) -> xr.Dataset:
     """The same for the network by Adam at more gains, from the draws that `xor` starts from."""
     network = usual.runs.adam_intermediate
     runs = {f"gain {gain:g}": network.model_copy(update={"gain": gain}) for gain in settings.gains}
-    return _trained(runs, usual, stream.of("xor"), device, checkpoint)
+    return _trained("xor_gains.gains", runs, usual, stream.of("xor"), device, checkpoint)
 
 
 def _trained(
-    runs: Mapping[str, TrainedNetwork], settings: Xor, stream: Stream, device: str, checkpoint: Checkpoint
+    section: str,
+    runs: Mapping[str, TrainedNetwork],
+    settings: Xor,
+    stream: Stream,
+    device: str,
+    checkpoint: Checkpoint,
 ) -> xr.Dataset:
-    records = [_run(name, run, settings, stream, device, checkpoint) for name, run in runs.items()]
+    looks = [_looks(run, settings) for run in runs.values()]
+    records = [
+        _run(name, run, epochs, settings, stream, device, checkpoint.of(run))
+        for (name, run), epochs in zip(runs.items(), looks, strict=True)
+    ]
 
     def stacked(key: str) -> NDArray:
         return np.stack([np.moveaxis(record[key], 0, 1) for record in records])
 
     pairs = ("run", "trial", "look", "point", "other")
-    return dataset(
+    recorded = dataset(
         {
             "h": variable(pairs, stacked("h"), "squared distance of two representations"),
             "y": variable(pairs, stacked("y"), "squared distance of two outputs"),
             "loss": variable(("run", "trial", "look"), stacked("loss"), "mean squared error"),
-            "epoch": variable(("run", "look"), [record["epoch"] for record in records], "epochs done", "epoch"),
+            "epoch": variable(("run", "look"), np.array(looks), "epochs done", "epoch"),
         },
         {
             "run": variable("run", np.array(list(runs)), "name of the run"),
@@ -65,27 +75,43 @@ def _trained(
         },
         title="XOR: distances between representations and outputs during training",
     )
+    gone = ~np.isfinite(recorded["loss"].values[..., -1])
+    rows = [
+        minibatch_loop.rates(name, run)
+        for (name, run), some in zip(runs.items(), gone.any(axis=1), strict=True)
+        if some
+    ]
+    return left_out(recorded, gone, f"{section} {'; '.join(rows)}")
 
 
 def _distances(points: NDArray) -> NDArray:
     return np.linalg.norm(points[:, None] - points[None], axis=-1)
 
 
-def _run(
-    name: str, network: TrainedNetwork, settings: Xor, stream: Stream, device: str, checkpoint: Checkpoint
-) -> minibatch_loop.Records:
-    trainer = minibatch_loop.start(
-        network, INPUTS, TARGETS, settings.trials, stream, device, batch=4, loss_factor=LOSS_FACTOR
-    )
-    looks = np.linspace(0, network.epochs, settings.looks).round().astype(int).tolist()
+def _looks(network: TrainedNetwork, settings: Xor) -> list[int]:
+    return np.linspace(0, network.epochs, settings.looks).round().astype(int).tolist()
 
-    def watch(epoch: int) -> minibatch_loop.Records:
+
+def _run(
+    name: str,
+    network: TrainedNetwork,
+    looks: list[int],
+    settings: Xor,
+    stream: Stream,
+    device: str,
+    checkpoint: Checkpoint,
+) -> minibatch_loop.Records:
+    def begin(trials: Sequence[int]) -> Trainer:
+        more = {"batch": 4, "loss_factor": LOSS_FACTOR}
+        return minibatch_loop.start(network, INPUTS, TARGETS, trials, stream, device, **more)
+
+    def watch(trainer: Trainer, _trials: Sequence[int], _epoch: int) -> minibatch_loop.Records:
         layers = minibatch_training.layers(trainer.networks, trainer.X)
         h, y = layers[minibatch_loop.halfway(network)], layers[-1]
         loss = LOSS_FACTOR * ((y - trainer.Y).double() ** 2).mean(dim=(1, 2)).cpu().numpy()
-        return {"h": _squared(h), "y": _squared(y), "loss": loss, "epoch": np.array(epoch)}
+        return {"h": _squared(h), "y": _squared(y), "loss": loss}
 
-    return minibatch_loop.run(name, trainer, looks, stream, watch, checkpoint)
+    return minibatch_loop.run(name, begin, settings.trials, looks, stream, watch, checkpoint)
 
 
 def _squared(a: Tensor) -> NDArray:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from mpl_toolkits.mplot3d import proj3d
+from mpl_toolkits.mplot3d import Axes3D, proj3d
 
 from repdyn.base.figures import BLUE, ORANGE, WIDTH, describe, new
 from repdyn.universality.methods.selection import learned
@@ -117,9 +116,13 @@ def _caption(data: xr.Dataset, runs: list[str]) -> str:
     )
 
 
-def _cloud(panel: Axes, points: np.ndarray, context: np.ndarray, color: np.ndarray, cmap: str | None) -> None:
-    """Points to scale; only an axis that leads from one context to the other is flattened."""
-    panel.scatter(*points.T, c=color, cmap=cmap, s=2, linewidths=0, depthshade=False)
+def _cloud(panel: Axes3D, points: np.ndarray, context: np.ndarray, color: np.ndarray, cmap: str | None) -> None:
+    """Points to scale; only an axis that leads from one context to the other is flattened. A gap is an empty box."""
+    if not np.isfinite(points).all():
+        panel.set(xticks=[], yticks=[], zticks=[])
+        return
+    x, y, z = points.T
+    panel.scatter(x, y, z, c=color, cmap=cmap, s=2, linewidths=0, depthshade=False)
     spans = np.ptp(points, axis=0)
     between = abs(points[context == 0, 0].mean() - points[context == 1, 0].mean()) > spans[0] / 2
     aspect = spans.copy()
@@ -134,7 +137,7 @@ def _cloud(panel: Axes, points: np.ndarray, context: np.ndarray, color: np.ndarr
     panel.view_init(elev=22, azim=-58)
 
 
-def _name_axes(panel: Axes) -> None:
+def _name_axes(panel: Axes3D) -> None:
     """Names at the edges of the box that stand free."""
     (left, right), (front, back), (low, high) = panel.get_xlim(), panel.get_ylim(), panel.get_zlim()
     middles = (

@@ -69,6 +69,7 @@ def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
 
 def fig10_depth(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Figure:
     """Figure 10: fit loss, explained variance and rates over the hidden layers, all from the same runs."""
+    require_converged(default_network_fits)
     figure, axes = new(1, 3, height=2.4)
     for fits, color, style in ((default_network_fits, BLUE, "-o"), (default_ensemble_fits, ORANGE, "--s")):
         word = f"{int(fits['units'])} units, {int(fits['converged'].isel(layer=0).sum())} trials"

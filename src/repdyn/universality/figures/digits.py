@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -27,7 +29,7 @@ from repdyn.universality.theory.published import CORRELATIONS
 
 CURVES = {"h": (BLUE, "$h$"), "y": (ORANGE, "$y$"), "w": (GREEN, "$w$")}
 KINDS = {"dissimilar": "digits 0 and 1", "similar": "digits 3 and 8", "same": "two images of 0"}
-BESIDE = {"textcoords": "offset points", "fontsize": 7.5}
+BESIDE: dict[str, Any] = {"textcoords": "offset points", "fontsize": 7.5}
 LOOKS = {"weighed (50)": (BLUE, "o"), "class mean": (SKY, "s"), "pair alone": (ORANGE, "D"), "labels alone": (RED, "^")}
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
@@ -187,7 +189,7 @@ def fig12_training_loss(architectures: xr.Dataset, architecture_fits: xr.Dataset
     """Figure 12: training losses and equation (9)."""
     rows = [name for name in FIGURE_2 if name in architecture_fits["network"].values]
     figure, axes = new(3, 4, height=1.5, sharex=True)
-    figure.get_layout_engine().set(w_pad=0.08)  # inches: half of an axis's last number
+    cast("ConstrainedLayoutEngine", figure.get_layout_engine()).set(w_pad=0.08)  # inches: half of an axis's last number
     for panel, name in zip(axes.flat, rows, strict=False):
         fits = architecture_fits.sel(network=name)
         panel.set_title(WORDS.get(name, name), fontsize=7.5)

@@ -87,7 +87,8 @@ def _matrix(panel: Axes, values: np.ndarray) -> None:
     for i, j in np.ndindex(4, 4):
         if i != j:
             dark = values[i, j] < 0.55 * top
-            panel.text(j, i, _short(values[i, j]), ha="center", va="center", fontsize=7.5, color="w" if dark else "k")
+            words = _short(float(values[i, j]))
+            panel.text(j, i, words, ha="center", va="center", fontsize=7.5, color="w" if dark else "k")
 
 
 def _short(value: float) -> str:

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.base.checks import finite, positive
@@ -31,7 +31,7 @@ NUDGE = 1e-5  # in log rates, for central differences: truncation 1e-10, round-o
 SCANNED = 200  # frames looked at by the scan over starts
 FAILED = 1e3  # residual in place of a solution that does not exist
 
-Solution = Callable[[Array, Array], Array]
+Solution = Callable[[Array, NDArray[np.intp]], Array]
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,14 @@ class EffectiveFit:
     theory: Array
 
 
+def no_fit(frames: int) -> EffectiveFit:
+    """What stands for the fit of a trajectory that is not finite: NaN, and no rates."""
+    rates, loss = (np.nan, np.nan), np.nan
+    return EffectiveFit(
+        *rates, loss, np.full(3, np.nan), np.full((2, 2), np.nan), 0, 0, True, np.full((3, frames), np.nan)
+    )
+
+
 def squared_error(y: ArrayLike, w: ArrayLike, dy2: float) -> Array:
     """||dy - (y2 - y1)||^2 = 2 w - y + dy2; an eighth of it is the loss left to the pair, equation (9)."""
     return 2 * np.asarray(w, float) - np.asarray(y, float) + dy2
@@ -74,7 +82,10 @@ def explained_variance(measured: Array, theory: Array) -> Array:
 
 
 def has_converged(y: ArrayLike, w: ArrayLike, dy2: float) -> bool:
-    """Whether the pair's error ends at most at 0.16 of its start, the paper's final loss of 1e-2."""
+    """Whether the pair's error ends at most at 0.16 of its start, the paper's final loss of 1e-2.
+
+    Ours: a limit for a pair of points inside a data set.
+    """
     error = squared_error(y, w, dy2)
     return bool(error[-1] <= CONVERGED * max(error[0], dy2))
 
@@ -131,21 +142,23 @@ def _trajectory(h: ArrayLike, y: ArrayLike, w: ArrayLike, dx2: float, dy2: float
     if len({array.shape for array in arrays}) != 1 or arrays[0].ndim != 1 or arrays[0].size < 3:
         shapes = ", ".join(str(array.shape) for array in arrays)
         raise ValueError(f"h, y, w have shapes {shapes}; expected three trajectories of equal length, 3 frames or more")
-    realizable(*arrays, dy2)
+    realizable(arrays[0], arrays[1], arrays[2], dy2)
     return np.stack(arrays)
 
 
 def _theory(start: Array, dx2: float, dy2: float, every: float) -> Solution:
     h0, y0, w0 = start
 
-    def solve(rates: Array, frames: Array) -> Array:
+    def solve(rates: Array, frames: NDArray[np.intp]) -> Array:
         eta_h, eta_y = rates[:, :, None]
         return solution_unchecked(frames * every, h0, y0, w0, eta_h, eta_y, np.float64(dx2), np.float64(dy2))
 
     return solve
 
 
-def _residual(logs: Array, data: Array, solve: Solution, weights: Array, frames: Array | None = None) -> Array:
+def _residual(
+    logs: Array, data: Array, solve: Solution, weights: Array, frames: NDArray[np.intp] | None = None
+) -> Array:
     """Weighted residuals of starts `logs`, shape (starts, 2) or (2,); (starts, 3 frames) or (3 frames,)."""
     shown = np.arange(data.shape[1]) if frames is None else frames
     with np.errstate(over="ignore", invalid="ignore"):

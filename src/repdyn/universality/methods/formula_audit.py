@@ -90,7 +90,8 @@ def _against_closed_form(state: Linearized, points: linearized.Points, eta_h: fl
     dh = flow.D_h @ d
     dy = np.einsum("tij,tj->ti", flow.D_y, dh)
     seen = np.stack([(dh**2).sum(1), (dy**2).sum(1), (dy**2).sum(1) - dy @ target])
-    theory = effective.effective_solution(t, *seen[:, 0], eta_h, eta_y, d @ d, target @ target)
+    h0, y0, w0 = seen[:, 0]
+    theory = effective.effective_solution(t, h0, y0, w0, eta_h, eta_y, d @ d, target @ target)
     return relative_error(seen, theory)
 
 
@@ -212,7 +213,10 @@ def _flow_from_zero(case: Case, high: float, low: float, slope: float) -> Array:
 
 
 def saddle_signs(generator: np.random.Generator) -> Errors:
-    """One growing and one falling direction for different targets: 0 or 1; control: the node's."""
+    """One growing and one falling direction for different targets: 0 or 1; control: the node's.
+
+    Equations (33)-(35).
+    """
     case, high, low = _random_amplitudes(generator)
     point = final.saddle_point(high, low, case.eta_h, case.eta_y, case.dx2)
     speeds = [_flow_from_zero(case, high, low, slope)[0] for slope in point.directions]
@@ -262,15 +266,18 @@ def scaling(generator: np.random.Generator) -> Errors:
         (identical.rescaled, -2),
         (identical.rescaled, 2),
     ):
-        *primed, stretch = change(*start, G)
+        h, y, w, stretch = change(*start, G)
         *primed_speeds, _ = change(*speeds, G)
-        wanted = effective.effective_rhs(*primed, case.eta_h, case.eta_y, case.dx2, case.dy2 * G**power)
+        wanted = effective.effective_rhs(h, y, w, case.eta_h, case.eta_y, case.dx2, case.dy2 * G**power)
         errors.append(relative_error(np.array(primed_speeds) / stretch, np.array(wanted)))
     return Errors(*errors)
 
 
 def closed_form(generator: np.random.Generator) -> Errors:
-    """The closed form against the lifted system in (alpha, v), 1, 2 or 3 outputs; control: the two rates exchanged."""
+    """The closed form against the lifted system in (alpha, v), 1, 2 or 3 outputs; control: the two rates exchanged.
+
+    Ours: the solution of equation (7).
+    """
     case = random_case(generator, outputs=int(generator.integers(1, 4)), equal=bool(generator.random() < 0.2))
     t = np.linspace(0, case.span, 21)
     wanted = lifted_flow(case, t)
@@ -299,7 +306,7 @@ def linear_approximation(generator: np.random.Generator) -> Errors:
 
 def _solve(case: Case, t: Array) -> Array:
     solved = scipy.integrate.solve_ivp(
-        lambda _, z: effective.effective_rhs(*z, *case.rates),
+        lambda _, z: effective.effective_rhs(z[0], z[1], z[2], *case.rates),
         (t[0], t[-1]),
         case.start,
         method="LSODA",

@@ -229,6 +229,8 @@ class Trainer:
         """
         if self.full_batch:
             orders = np.tile(np.arange(len(self.X)), (count, self.networks.trials, 1))
+        if orders is None:
+            raise ValueError(f"no order of the points, which batches of {self.batch} of {len(self.X)} need")
         if not self.batched:
             self._compiled_epochs(orders)
             return

@@ -86,6 +86,8 @@ def parameter_counts(net: Net, layer: int) -> tuple[int, int]:
 def initial_weights(net: Net, generator: np.random.Generator) -> Weights:
     """Weights at initialization, float64; networks of one shape share the draws, whatever their gain.
 
+    Section B.1: Xavier's normal distribution times the gain, biases zero.
+
     Returns:
         Dense: "first" (units, inputs), "middle" (hidden - 1, units, units), "last" (outputs, units), "biases"
         (hidden, units), "last_bias" (outputs,). Convolution: "first", "kernel_0" ... (out, in, kernel), "biases",
@@ -104,7 +106,7 @@ def initial_weights(net: Net, generator: np.random.Generator) -> Weights:
 
 
 def _convolution(net: Net, generator: np.random.Generator) -> Weights:
-    weights = {
+    weights: Weights = {
         "first": _xavier(net, generator, (net.units, net.inputs), net.inputs + net.units),
         "biases": np.zeros((1, net.units)),
     }
@@ -114,7 +116,8 @@ def _convolution(net: Net, generator: np.random.Generator) -> Weights:
         weights[f"kernel_{place}"] = _xavier(net, generator, shape, (inside + outside) * net.kernel)
         weights[f"bias_{place}"] = np.zeros(outside)
     weights["last"] = _xavier(net, generator, (net.outputs, net.left), net.left + net.outputs)
-    return weights | {"last_bias": np.zeros(net.outputs)}
+    weights["last_bias"] = np.zeros(net.outputs)
+    return weights
 
 
 def _xavier(net: Net, generator: np.random.Generator, shape: tuple[int, ...], fans: int) -> NDArray[np.float64]:

@@ -90,6 +90,8 @@ def lifted_flow(case: Case, t: Array, *, method: str = "DOP853") -> Array:
     """h, y, w along alpha' = -eta_h dx2 v.(alpha v - D)/2, v' = -eta_y alpha (alpha v - D)/2; shape (3, times).
 
     Over many growth times the flow is stiff: `method` LSODA.
+
+    Ours: equation (7) before it is reduced to h, y and w.
     """
 
     def speed(_: float, z: Array) -> Array:
@@ -113,7 +115,17 @@ def random_network(generator: np.random.Generator) -> tuple[Linearized, Points]:
 def matrix_flow(
     state: Linearized, points: Points, eta_h: float, eta_y: float, eta_b: float, t: Array, *, printed: bool = False
 ) -> Linearized:
-    """The flow (17) of ybar, D_h, D_y, with the printed or the corrected factor; times lead the arrays."""
+    """The flow (17) of ybar, D_h, D_y, with the printed or the corrected factor; times lead the arrays.
+
+    Args:
+        state: ybar, D_h and D_y at t = 0.
+        points: inputs and targets of the two points.
+        eta_h: effective rate 1/tau_h, 1/epoch.
+        eta_y: effective rate 1/tau_y, 1/epoch.
+        eta_b: effective rate of the mean output, 1/epoch.
+        t: times, epochs, increasing, shape (T,).
+        printed: take the factor of (17) as printed.
+    """
     gradient = loss_gradient_as_printed if printed else loss_gradient
     shapes, ends = [part.shape for part in state], np.cumsum([part.size for part in state])[:-1]
 

@@ -26,6 +26,8 @@ def squared_distances(a: ArrayLike, b: ArrayLike | None = None) -> Array:
 def classical_mds(h: ArrayLike, components: int = 3) -> tuple[Array, float]:
     """Classical multidimensional scaling of Euclidean distances, which is the principal components of h.
 
+    A scaling as in Figures 8, 13 and 17, which do not say which.
+
     Args:
         h: representations, shape (points, units).
         components: dimensions of the picture.
@@ -50,6 +52,8 @@ def classical_mds(h: ArrayLike, components: int = 3) -> tuple[Array, float]:
 
 def smacof(h: ArrayLike, start: ArrayLike) -> Array:
     """Metric multidimensional scaling by majorization from a given start, arguments fixed.
+
+    A scaling as in Figures 8, 13 and 17, which do not say which.
 
     Args:
         h: representations, shape (points, units).
@@ -78,6 +82,8 @@ def collapse_index(h: ArrayLike, relevant: ArrayLike, irrelevant: ArrayLike) -> 
     C = <||E[h | irrelevant] - E[h]||^2> / <||E[h | relevant] - E[h]||^2> on a full grid of both features: 1 for a
     square, 0 where the irrelevant direction has collapsed.
 
+    Ours: a number for what Figure 8 shows.
+
     Args:
         h: representations, shape (points, units).
         relevant: feature that is the target, shape (points,).
@@ -97,6 +103,8 @@ def between_contexts(h: ArrayLike, target: ArrayLike, context: ArrayLike) -> flo
     """Squared distance of the two contexts' mean representations at equal target, over the variance along the target.
 
     Averages over targets; 0 where both contexts share one line.
+
+    Ours: a number for what Figures 8 and 13 show.
 
     Args:
         h: representations, shape (points, units).
@@ -151,7 +159,7 @@ def taylor_terms(encode: Map, derivative: Callable[[Array, Array], Array], a: Ar
 
 def pearson(a: ArrayLike, b: ArrayLike) -> float:
     """Correlation of all entries; NaN where one side is constant."""
-    a, b = np.ravel(a).astype(float), np.ravel(b).astype(float)
-    a, b = a - a.mean(), b - b.mean()
-    scale = np.sqrt((a @ a) * (b @ b))
-    return float(a @ b / scale) if scale > 1e-12 * max(len(a), 1) else float("nan")
+    first, second = np.ravel(a).astype(float), np.ravel(b).astype(float)
+    first, second = first - first.mean(), second - second.mean()
+    scale = np.sqrt((first @ first) * (second @ second))
+    return float(first @ second / scale) if scale > 1e-12 * max(len(first), 1) else float("nan")

@@ -37,7 +37,7 @@ def low_weight_distances(x: ArrayLike, labels: ArrayLike, columns: slice = slice
 
 
 def _blocks(x: ArrayLike, labels: ArrayLike) -> Iterator[tuple[slice, Array]]:
-    for begin in range(0, len(x), CHUNK):
+    for begin in range(0, len(np.asarray(x)), CHUNK):
         columns = slice(begin, begin + CHUNK)
         yield columns, low_weight_distances(x, labels, columns)
 
@@ -69,7 +69,10 @@ def weighed_by_all(x: ArrayLike, labels: ArrayLike, first: int, scales: Iterable
 
 
 def class_sums(x: ArrayLike, labels: ArrayLike) -> tuple[Array, Array]:
-    """Sum of A over all pairs of two classes, shape (classes, classes), and the sizes of the classes."""
+    """Sum of A over all pairs of two classes, shape (classes, classes), and the sizes of the classes.
+
+    A is that of equation (50).
+    """
     labels = np.asarray(labels)
     member = np.eye(labels.max() + 1)[labels]
     sums = np.zeros((member.shape[1], member.shape[1]))
@@ -79,12 +82,17 @@ def class_sums(x: ArrayLike, labels: ArrayLike) -> tuple[Array, Array]:
 
 
 def smallest_between(x: ArrayLike, labels: ArrayLike) -> float:
-    """Least A of two points of different classes."""
+    """Least A of two points of different classes.
+
+    A is that of equation (50).
+    """
     return float(min(block[block > 0].min() for _, block in _blocks(x, labels)))
 
 
 def triangle_violations(squared: ArrayLike) -> float:
     """Share of the inequalities d_jk <= d_ij + d_ik that distances violate, over all triples and their three sides.
+
+    Ours: what distances in a common space never do.
 
     Args:
         squared: squared distances of all pairs, symmetric, shape (points, points), three points or more.
@@ -105,7 +113,10 @@ def triangle_violations(squared: ArrayLike) -> float:
 
 
 def correlations(prediction: ArrayLike, measured: ArrayLike, labels: ArrayLike) -> Array:
-    """Pearson correlation over all entries, diagonal and both triangles, as the paper's, and between classes only."""
+    """Pearson correlation over all entries, diagonal and both triangles, as the paper's, and between classes only.
+
+    The coefficient of Figure 9.
+    """
     apart = np.asarray(labels)[:, None] != np.asarray(labels)[None]
     prediction, measured = np.asarray(prediction, float), np.asarray(measured, float)
     return np.array([pearson(prediction, measured), pearson(prediction[apart], measured[apart])])
@@ -118,6 +129,15 @@ def resampled_correlations(
 
     Whole blocks of the matrix are drawn with replacement: blocks within classes among themselves, pairs of classes
     among themselves, each pair with both its blocks.
+
+    Ours: the paper gives no uncertainty.
+
+    Args:
+        prediction: predicted distances, shape (points, points).
+        measured: measured distances, same shape.
+        labels: class of every point, shape (points,).
+        resamples: number of draws.
+        generator: source of the draws.
     """
     prediction, measured, labels = np.asarray(prediction, float), np.asarray(measured, float), np.asarray(labels)
     classes, place = np.unique(labels, return_inverse=True)

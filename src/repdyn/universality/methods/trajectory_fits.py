@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.base.datasets import variable
@@ -40,10 +42,13 @@ def numbers(fit: EffectiveFit) -> dict[str, float]:
     }
 
 
-def fit_run(run: xr.Dataset, **more: object) -> EffectiveFit:
-    """Fits one trial: h, y, w over epoch, with dx2, dy2; further arguments are those of `fit_effective_rates`."""
-    curves, epoch = [run[name].values for name in CURVES], run["epoch"].values
-    return fit_effective_rates(*curves, float(run["dx2"]), float(run["dy2"]), every=float(epoch[1] - epoch[0]), **more)
+def fit_run(run: xr.Dataset, **more: Any) -> EffectiveFit:
+    """Fits one trial: h, y, w over epoch, with dx2, dy2; further arguments are those of `fit_effective_rates`.
+
+    Rates of equation (7).
+    """
+    (h, y, w), epoch = (run[name].values for name in CURVES), run["epoch"].values
+    return fit_effective_rates(h, y, w, float(run["dx2"]), float(run["dy2"]), every=float(epoch[1] - epoch[0]), **more)
 
 
 def converged(runs: xr.Dataset, limit: float) -> xr.DataArray:
@@ -78,9 +83,16 @@ def fit_all(runs: xr.Dataset, dim: str, limit: float) -> tuple[dict[str, xr.Vari
 
 
 def predicted_distance(h0: ArrayLike, y0: ArrayLike, dx: ArrayLike, dy: ArrayLike, rho: ArrayLike) -> Array:
-    """Final distances of equation (10), arguments as of `final_distance`; NaN where the theory says nothing.
+    """Final distances of equation (10) by `final_distance`; NaN where the theory says nothing.
 
     That is where no rates were fitted (rho is NaN), and where a dead layer makes two inputs equal (h0 is 0).
+
+    Args:
+        h0: squared representational distance at t = 0.
+        y0: squared output distance at t = 0.
+        dx: input distance, not squared.
+        dy: target distance, not squared.
+        rho: eta_h/eta_y, NaN where no rates were fitted; all arguments broadcast.
     """
     h0, y0, dx, dy, rho = np.broadcast_arrays(h0, y0, dx, dy, rho)
     defined = np.isfinite(rho) & ((h0 > 0) | (dx == 0))
@@ -92,7 +104,15 @@ def predicted_distance(h0: ArrayLike, y0: ArrayLike, dx: ArrayLike, dy: ArrayLik
 def with_gaps(
     dims: str | tuple[str, ...], values: ArrayLike, long_name: str, units: str = "1", missing: str = DROPPED
 ) -> xr.Variable:
-    """A variable that is NaN where a trial was dropped, or for the reason given."""
+    """A variable that is NaN where a trial was dropped, or for the reason given.
+
+    Args:
+        dims: dimensions.
+        values: numbers, one axis per dimension.
+        long_name: in words.
+        units: `1` where it has none.
+        missing: why numbers are missing.
+    """
     array = variable(dims, values, long_name, units)
     array.attrs["missing"] = missing
     return array
@@ -106,9 +126,12 @@ def alternative(name: str, run: xr.Dataset) -> Solution | None:
     start = np.array([float(run[curve][0]) for curve in CURVES])
     dx2, dy2, every = float(run["dx2"]), float(run["dy2"]), int(epoch[1] - epoch[0])
 
-    def solve(rates: Array, frames: Array) -> Array:
+    def solve(rates: Array, frames: NDArray[np.intp]) -> Array:
         count = int(frames[-1]) + 1
-        each = [altered_solution(name, count, every, start, *pair, dx2, dy2, STEP)[:, frames] for pair in rates.T]
+        each = [
+            altered_solution(name, count, every, start, eta_h, eta_y, dx2, dy2, STEP)[:, frames]
+            for eta_h, eta_y in rates.T
+        ]
         return np.stack(each, axis=1)
 
     return solve

@@ -82,7 +82,8 @@ def train_two_points(
     engine = choose_engine(settings.engine, task, device)
     trials = range(settings.seeds)
     groups = [[trial] for trial in trials] if engine == "compiled" else [list(trials)]
-    ensemble = _Ensemble(task, settings, stream, engine, device, checkpoint or Checkpoint(None, ""))
+    own = (checkpoint or Checkpoint(None, "")).of(task, stream.key)
+    ensemble = _Ensemble(task, settings, stream, engine, device, own)
     done = [ensemble.train(group, f"{name} {group[0]} to {group[-1]}") for group in groups]
     frames = Frames(*(np.concatenate([records[part] for records in done]) for part in Frames._fields))
     return _dataset(task, frames, engine, settings.dtype)
@@ -102,6 +103,7 @@ class _Ensemble:
     def train(self, group: list[int], name: str) -> Trial:
         """Trains a group of trials block by block, from where a killed job left it."""
         if finished := self.checkpoint.get(name):
+            self.checkpoint.drop(f"{name}, unfinished")  # of a job killed just before it did
             return finished
         kept, task, epochs = self.checkpoint.get(f"{name}, unfinished") or {}, self.task, self.settings.epochs
         weights = self._weights(group) | {
@@ -204,10 +206,11 @@ def _held(task: Task, frames: Frames) -> tuple[Frames, Array]:
 
 def _output_variables(outputs: Array, target: Array) -> tuple[Array, Array, Array]:
     """y, w and the squared offset of the mean of outputs (trials, frames, 2, outputs); NaN where a trial has ended."""
-    ended = np.isnan(outputs).any(axis=(2, 3))
+    ended = np.asarray(np.isnan(outputs).any(axis=(2, 3)))
     filled = np.where(ended[..., None, None], 0.0, outputs)
     first, second = filled[:, :, 0], filled[:, :, 1]
     targets = (np.broadcast_to(row, first.shape) for row in target)
     _, y, w = two_point_observables(first * 0, first * 0, first, second, *targets)
     offset2 = ((filled.mean(axis=2) - target.mean(axis=0)) ** 2).sum(axis=-1)
-    return tuple(np.where(ended, np.nan, value) for value in (y, w, offset2))
+    y, w, offset2 = (np.where(ended, np.nan, value) for value in (y, w, offset2))
+    return y, w, offset2

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from repdyn.base.settings import Many, Problem, Settings, addition, increasing
+from repdyn.base.settings import EACH, Many, Problem, Settings, addition, increasing
 
 Trials = Annotated[int, Field(ge=2, le=1000)]
 Batch = Annotated[int, Field(ge=1, le=100_000)]
@@ -64,17 +64,19 @@ class XorRuns(Settings):
 class Xor(Settings):
     """Representations of the XOR task at several initial weights (Figures 6 and 16)."""
 
-    trials: Trials = Field(description="Networks per run, each with weights of its own; runs share them.")
+    trials: Annotated[Trials, EACH] = Field(
+        description="Networks per run, each with weights of its own; runs share them."
+    )
     looks: Annotated[int, Field(ge=2, le=1000)] = Field(
         description="Epochs at which distances and loss are stored, evenly spaced, first and last included."
     )
-    runs: XorRuns = Field(description="Networks by name.")
+    runs: Annotated[XorRuns, EACH] = Field(description="Networks by name.")
 
 
 class XorGains(Settings):
     """More initial weights for Figure 16: the network of `adam_intermediate` at other gains."""
 
-    gains: Many[Annotated[float, Field(gt=0, le=10)]] = Field(
+    gains: Annotated[Many[Annotated[float, Field(gt=0, le=10)]], EACH] = Field(
         min_length=1, description="Gains of the initial weights, increasing."
     )
 
@@ -101,7 +103,9 @@ class BlobRuns(Settings):
 class BlobTraining(Settings):
     """What the runs on images of blobs share."""
 
-    trials: Trials = Field(description="Networks per run, each with weights and an order of the points of its own.")
+    trials: Annotated[Trials, EACH] = Field(
+        description="Networks per run, each with weights and an order of the points of its own."
+    )
     batch: Batch = Field(description="Points per step.")
     positions: Annotated[int, Field(ge=3, le=100)] = Field(description="Positions of the blob along each axis.")
     pixels: Annotated[int, Field(ge=2, le=64)] = Field(description="Pixels along each axis.")
@@ -135,7 +139,9 @@ class ImageRuns(Settings):
 class ImageTraining(Settings):
     """What the runs on images of digits share."""
 
-    trials: Trials = Field(description="Networks per run, each with weights and an order of the images of its own.")
+    trials: Annotated[Trials, EACH] = Field(
+        description="Networks per run, each with weights and an order of the images of its own."
+    )
     batch: Batch = Field(description="Images per step.")
     tracked: Annotated[int, Field(ge=20, le=1000)] = Field(
         description="First images of the file whose representations are stored; the paper takes 100."
@@ -149,7 +155,7 @@ class ImageTraining(Settings):
         min_length=2,
         description="Steps after which its parameters are stored, some of `stored_steps`; increasing.",
     )
-    parameters_of: Annotated[int, Field(ge=2, le=100)] = Field(
+    parameters_of: Annotated[int, Field(ge=2, le=100), EACH] = Field(
         description="Networks whose parameters are stored, at most `trials`; half a megabyte each and epoch."
     )
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from repdyn.base.settings import Many, Problem, Settings, decreasing, distinct, increasing
+from repdyn.base.settings import EACH, Many, Problem, Settings, decreasing, distinct, increasing
 
 Rate = Annotated[float, Field(gt=0, le=10)]
 Distance = Annotated[float, Field(gt=0, le=1e3)]
@@ -93,13 +93,32 @@ class Networks(Settings):
     very_high: NetworkSettings
 
 
-NetworkName = Literal[tuple(Networks.model_fields)]
+NetworkName = Literal[
+    "default",
+    "convolution",
+    "skip",
+    "shallow",
+    "narrow",
+    "dropout",
+    "linear",
+    "relu",
+    "elu",
+    "tanh",
+    "swish",
+    "low",
+    "intermediate",
+    "high",
+    "very_high",
+]
+"""The fields of `Networks`."""
 
 
 class TwoPointRun(Settings):
     """What the two-point ensembles share; the data set is dx = 1, dy2 = 0.5 unless said otherwise."""
 
-    seeds: Annotated[int, Field(ge=1, le=10_000)] = Field(description="Independent networks per row of Table 1.")
+    seeds: Annotated[Annotated[int, Field(ge=1, le=10_000)], EACH] = Field(
+        description="Independent networks per row of Table 1."
+    )
     epochs: Epochs = Field(description="Full-batch steps.")
     every: Epochs = Field(description="Epochs between two records.")
     stop: Annotated[float, Field(ge=0, le=1)] = Field(
@@ -121,7 +140,7 @@ class TwoPointRun(Settings):
 class Architectures(TwoPointRun):
     """Figures 2, 3, 12 and 15: all rows of Table 1 by gradient descent, and the default network by Adam."""
 
-    rows: Many[NetworkName] = Field(min_length=1, description="Rows of Table 1 that are trained.")
+    rows: Annotated[Many[NetworkName], EACH] = Field(min_length=1, description="Rows of Table 1 that are trained.")
 
 
 class DefaultNetwork(TwoPointRun):
@@ -137,7 +156,7 @@ class DefaultEnsemble(DefaultNetwork):
 class AdamRuns(TwoPointRun):
     """Figure 15: the default network by Adam at several rates, from the weights of `architectures`."""
 
-    rates: Many[Rate] = Field(min_length=1, description="Learning rates of Adam, increasing.")
+    rates: Annotated[Many[Rate], EACH] = Field(min_length=1, description="Learning rates of Adam, increasing.")
 
     def problems(self) -> Iterator[Problem]:
         """The rates increase."""
@@ -148,19 +167,25 @@ class AdamRuns(TwoPointRun):
 class PrintedData(TwoPointRun):
     """Section B.1 as printed, dx = 0.5 and dy = 1, with the learning rates and epochs of Table 1."""
 
-    rows: Many[NetworkName] = Field(min_length=1, description="Rows of Table 1 that are trained.")
-    dx: Distance = Field(description="Input distance.")
-    dy: Distance = Field(description="Target distance.")
+    rows: Annotated[Many[NetworkName], EACH] = Field(min_length=1, description="Rows of Table 1 that are trained.")
+    dx: Annotated[Distance, EACH] = Field(description="Input distance.")
+    dy: Annotated[Distance, EACH] = Field(description="Target distance.")
 
 
 class FinalDistances(TwoPointRun):
     """Figure 5: final distances over a grid of input and target distances."""
 
-    rows: Many[NetworkName] = Field(min_length=1, description="Rows of Table 1 that are trained.")
-    dx: Many[Distance] = Field(min_length=2, description="Input distances, increasing.")
-    dy: Many[Annotated[float, Field(ge=0, le=10)]] = Field(min_length=2, description="Target distances, increasing.")
-    converged: Annotated[float, Field(gt=0, le=1)] = Field(description="Trials that end above this loss are dropped.")
-    slower: Annotated[float, Field(ge=1, le=100)] = Field(description="Divides the learning rates of Table 1.")
+    rows: Annotated[Many[NetworkName], EACH] = Field(min_length=1, description="Rows of Table 1 that are trained.")
+    dx: Annotated[Many[Distance], EACH] = Field(min_length=2, description="Input distances, increasing.")
+    dy: Annotated[Many[Annotated[float, Field(ge=0, le=10)]], EACH] = Field(
+        min_length=2, description="Target distances, increasing."
+    )
+    converged: Annotated[Annotated[float, Field(gt=0, le=1)], EACH] = Field(
+        description="Trials that end above this loss are dropped."
+    )
+    slower: Annotated[Annotated[float, Field(ge=1, le=100)], EACH] = Field(
+        description="Divides the learning rates of Table 1."
+    )
 
     def problems(self) -> Iterator[Problem]:
         """The distances increase."""

@@ -23,7 +23,17 @@ ALTERNATIVES = {  # name: what is changed in equation (7)
 
 @compiled
 def altered_rhs(change: int, h: float, y: float, w: float, ex: float, ey: float, dy2: float) -> tuple:
-    """Equation (7) with the change of that number in `ALTERNATIVES` (0: none); ex = eta_h dx2, ey = eta_y."""
+    """Equation (7) with the change of that number in `ALTERNATIVES` (0: none), equation (51).
+
+    Args:
+        change: place of the alternative in `ALTERNATIVES`.
+        h: squared representational distance, above 0.
+        y: squared output distance.
+        w: alignment.
+        ex: eta_h dx2, 1/epoch.
+        ey: eta_y, 1/epoch.
+        dy2: squared target distance.
+    """
     dh = -ex * w
     dy = -w * (ey * h + ex * y / h)
     second = -ex / 2 * (y + w) * w / h

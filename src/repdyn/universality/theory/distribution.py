@@ -39,7 +39,15 @@ def final_distance_cdf(q: ArrayLike, dx: float, dy: float, rho: float, G: float)
 
 
 def final_distance_cdf_as_printed(q: ArrayLike, dx: float, dy: float, rho: float, G: float) -> Array:
-    """Equation (47) as printed: Phi((q - A_low^2/q)/(sqrt(2) dx^2 G)); right for rho = 1 only."""
+    """Equation (47) as printed: Phi((q - A_low^2/q)/(sqrt(2) dx^2 G)); right for rho = 1 only.
+
+    Args:
+        q: squared distances, above 0, any shape.
+        dx: input distance, not squared.
+        dy: target distance, not squared.
+        rho: eta_h/eta_y.
+        G: mean and standard deviation of the two initial ratios.
+    """
     return _cdf(q, dx, dy, rho, G, 0.0, np.sqrt(2) * dx**2 * G)
 
 
@@ -50,12 +58,28 @@ def _cdf(q: ArrayLike, dx: float, dy: float, rho: float, G: float, mean: float, 
 
 
 def final_distance_density(q: ArrayLike, dx: float, dy: float, rho: float, G: float) -> Array:
-    r"""Density of h_inf: (1 + A_low^2/q^2) phi(z)/spread, z as in `final_distance_cdf`; corrects (48)."""
+    r"""Density of h_inf: (1 + A_low^2/q^2) phi(z)/spread, z as in `final_distance_cdf`; corrects (48).
+
+    Args:
+        q: squared distances, above 0, any shape.
+        dx: input distance, not squared.
+        dy: target distance, not squared.
+        rho: eta_h/eta_y.
+        G: mean and standard deviation of the two initial ratios.
+    """
     return _density(q, dx, dy, rho, G, dx**2 * G * (1 - rho), dx**2 * G * np.sqrt(1 + rho**2))
 
 
 def final_distance_density_as_printed(q: ArrayLike, dx: float, dy: float, rho: float, G: float) -> Array:
-    """Equation (48) as printed; right for rho = 1 only."""
+    """Equation (48) as printed; right for rho = 1 only.
+
+    Args:
+        q: squared distances, above 0, any shape.
+        dx: input distance, not squared.
+        dy: target distance, not squared.
+        rho: eta_h/eta_y.
+        G: mean and standard deviation of the two initial ratios.
+    """
     return _density(q, dx, dy, rho, G, 0.0, np.sqrt(2) * dx**2 * G)
 
 
@@ -70,7 +94,16 @@ def _density(q: ArrayLike, dx: float, dy: float, rho: float, G: float, mean: flo
 def sample_final_distance(
     count: int, dx: float, dy: float, rho: float, G: float, generator: np.random.Generator
 ) -> Array:
-    """Draws of h_inf: two independent N(G, G^2) ratios, A_high from (46), h_inf from (10); shape (count,)."""
+    """Draws of h_inf: two independent N(G, G^2) ratios, A_high from (46), h_inf from (10); shape (count,).
+
+    Args:
+        count: number of draws.
+        dx: input distance, not squared.
+        dy: target distance, not squared.
+        rho: eta_h/eta_y.
+        G: mean and standard deviation of the two initial ratios.
+        generator: source of the draws.
+    """
     _ranges(dx, dy, rho, G)
     encoder, decoder = generator.normal(G, G, (2, count))
     return from_amplitudes(dx**2 * (encoder - rho * decoder), np.full(count, np.sqrt(rho) * dx * dy))

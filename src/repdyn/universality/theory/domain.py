@@ -12,7 +12,10 @@ REALIZABLE = 1e-6  # relative slack in Cauchy-Schwarz: float32 outputs round to 
 
 
 def rates(eta_h: ArrayLike, eta_y: ArrayLike, dx2: ArrayLike) -> tuple[Array, Array, Array]:
-    """Effective learning rates (1/epoch) and the squared input distance, all above zero."""
+    """Effective learning rates (1/epoch) and the squared input distance, all above zero.
+
+    Ours: a check of the rates of equation (7).
+    """
     return (
         positive(eta_h, "eta_h", "an effective learning rate is 1/tau_h in 1/epoch"),
         positive(eta_y, "eta_y", "an effective learning rate is 1/tau_y in 1/epoch"),
@@ -24,6 +27,14 @@ def realizable(h: ArrayLike, y: ArrayLike, w: ArrayLike, dy2: ArrayLike) -> tupl
     """Measured (h, y, w) that some pair of vectors can have: h > 0, y >= 0, (y - w)^2 <= y dy2.
 
     The last is Cauchy-Schwarz for y - w = dy . (y2 - y1); a network that breaks it was measured wrongly.
+
+    Ours: a check of the observables of equation (8).
+
+    Args:
+        h: squared representational distance, above 0.
+        y: squared output distance.
+        w: alignment.
+        dy2: squared target distance.
 
     Raises:
         ValueError: one of the three does not hold.

@@ -14,11 +14,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.base.checks import finite, not_negative, positive
 from repdyn.universality.theory.domain import rates, realizable
+
+Values = NDArray[np.floating] | np.float64
 
 
 class Observables(NamedTuple):
@@ -34,7 +36,13 @@ def two_point_observables(
 ) -> Observables:
     """Measures h = ||h2 - h1||^2, y = ||o2 - o1||^2, w = y - (o2 - o1) . (y2 - y1), equation (8), in float64.
 
-    Representations h1, h2 have the shape (..., units), outputs o1, o2 and targets y1, y2 the shape (..., outputs).
+    Args:
+        h1: representations of the first point, shape (..., units).
+        h2: those of the second point, same shape.
+        o1: outputs of the first point, shape (..., outputs).
+        o2: those of the second point, same shape.
+        y1: targets of the first point, shape (..., outputs).
+        y2: those of the second point, same shape.
 
     Returns:
         h, y, w, each of shape (...).
@@ -65,7 +73,16 @@ def effective_rhs(
 
     h' = -eta_h dx2 w; y' = -w (eta_y h + eta_h dx2 y/h); w' = -eta_y (3w - y + dy2) h/2 - eta_h dx2 (y + w) w/(2h).
 
-    Symbols and units are those of the module, h above 0; gives the time derivatives of h, y, w, per epoch.
+    Gives the time derivatives of h, y, w, per epoch.
+
+    Args:
+        h: squared representational distance, above 0, any shape that broadcasts.
+        y: squared output distance, any shape that broadcasts.
+        w: alignment, any shape that broadcasts.
+        eta_h: effective rate 1/tau_h, 1/epoch.
+        eta_y: effective rate 1/tau_y, 1/epoch.
+        dx2: squared input distance.
+        dy2: squared target distance.
     """
     h, y, w = (np.asarray(value, float) for value in (h, y, w))
     encoder = eta_h * dx2
@@ -121,9 +138,22 @@ def effective_solution(
 
 
 def solution_unchecked(
-    t: Array, h0: Array, y0: Array, w0: Array, eta_h: Array, eta_y: Array, dx2: Array, dy2: Array
+    t: Values, h0: Values, y0: Values, w0: Values, eta_h: Values, eta_y: Values, dx2: Values, dy2: Values
 ) -> Array:
-    """`effective_solution` without the checks, for loops that made them once."""
+    """`effective_solution` without the checks, for loops that made them once.
+
+    Ours: the closed form of equation (7).
+
+    Args:
+        t: times, epochs.
+        h0: h at t = 0, above 0.
+        y0: y at t = 0.
+        w0: w at t = 0.
+        eta_h: effective rate 1/tau_h, 1/epoch.
+        eta_y: effective rate 1/tau_y, 1/epoch.
+        dx2: squared input distance.
+        dy2: squared target distance; all arguments broadcast.
+    """
     D, a, b = np.sqrt(dy2), np.sqrt(eta_h * dx2), np.sqrt(eta_y)
     g, s = a * b / 2, np.sqrt(h0) / a
     p = np.divide(y0 - w0, D, out=np.zeros(np.broadcast(y0, w0, D).shape), where=np.asarray(D > 0))
@@ -149,7 +179,10 @@ def solution_unchecked(
 
 
 def mean_decay(x: Array) -> Array:
-    """(1 - e^{-x})/x, the mean of e^{-u} over u from 0 to x; 1 at x = 0."""
+    """(1 - e^{-x})/x, the mean of e^{-u} over u from 0 to x; 1 at x = 0.
+
+    Ours: a factor of `effective_solution`.
+    """
     x = np.asarray(x, float)
     return np.divide(-np.expm1(-x), x, out=np.ones(x.shape), where=x != 0)
 
@@ -164,7 +197,15 @@ def _diagonal(m: Array, D: Array, lam: Array, fall: Array) -> Array:
 
 
 def conserved(h: ArrayLike, y: ArrayLike, eta_h: float, eta_y: float, dx2: float) -> Array:
-    """What equation (7) conserves: y/h - kappa h, kappa = tau_h/(tau_y dx2); equations (23), (24)."""
+    """What equation (7) conserves: y/h - kappa h, kappa = tau_h/(tau_y dx2); equations (23), (24).
+
+    Args:
+        h: squared representational distance, above 0.
+        y: squared output distance.
+        eta_h: effective rate 1/tau_h, 1/epoch.
+        eta_y: effective rate 1/tau_y, 1/epoch.
+        dx2: squared input distance.
+    """
     h, y = positive(h, "h", "the ratio y/h is undefined at 0"), finite(y, "y")
     return y / h - eta_y / (eta_h * dx2) * h
 
@@ -172,9 +213,18 @@ def conserved(h: ArrayLike, y: ArrayLike, eta_h: float, eta_y: float, dx2: float
 def plane_rhs(
     h: ArrayLike, w: ArrayLike, eta_h: float, eta_y: float, dx2: float, dy2: float, constant: float
 ) -> tuple[Array, Array]:
-    r"""The system reduced to (h, w), equation (25), `constant` = y(0)/h(0) - kappa h(0).
+    r"""The system reduced to (h, w), equation (25).
 
     w' = -(-kappa eta_y h^3 + eta_y dy2 h + 4 eta_y h w + eta_h dx2 w^2/h + constant (eta_h dx2 w - eta_y h^2))/2.
+
+    Args:
+        h: squared representational distance, above 0.
+        w: alignment.
+        eta_h: effective rate 1/tau_h, 1/epoch.
+        eta_y: effective rate 1/tau_y, 1/epoch.
+        dx2: squared input distance.
+        dy2: squared target distance.
+        constant: y(0)/h(0) - kappa h(0), conserved.
 
     Returns:
         Time derivatives of h and w, per epoch.
@@ -188,6 +238,12 @@ def plane_rhs(
 def mean_prediction(t: ArrayLike, mean0: ArrayLike, target_mean: ArrayLike, eta_b: float) -> Array:
     """Mean output ybar(t) = m + (ybar(0) - m) e^{-eta_b t}, m = (y1 + y2)/2; equation (18).
 
+    Args:
+        t: times, epochs, any shape.
+        mean0: mean output at t = 0.
+        target_mean: mean m of the two targets, shape of mean0.
+        eta_b: effective rate of the mean output, 1/epoch.
+
     Example:
         >>> mean_prediction([0.0, 1.0, 100.0], 0.0, 0.5, eta_b=1.0).round(4).tolist()
         [0.0, 0.3161, 0.5]
@@ -196,7 +252,9 @@ def mean_prediction(t: ArrayLike, mean0: ArrayLike, target_mean: ArrayLike, eta_
     return target_mean + (mean0 - target_mean) * np.exp(-eta_b * np.asarray(t, float))
 
 
-def effective_loss(t: ArrayLike, y: ArrayLike, w: ArrayLike, dy2: float, offset2: float, eta_b: float) -> Array:
+def effective_loss(
+    t: ArrayLike, y: ArrayLike, w: ArrayLike, dy2: Array | float, offset2: Array | float, eta_b: float
+) -> Array:
     r"""Training loss L = offset2 e^{-2 eta_b t}/2 + (w + (dy2 - y)/2)/4; equations (9), (22).
 
     Args:

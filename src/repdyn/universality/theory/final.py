@@ -59,8 +59,15 @@ def amplitudes(h0: ArrayLike, y0: ArrayLike, dx: ArrayLike, dy: ArrayLike, rho: 
 def final_distance(h0: ArrayLike, y0: ArrayLike, dx: ArrayLike, dy: ArrayLike, rho: ArrayLike) -> Array:
     """Final squared distance h_inf = A_high/2 + sqrt(A_high^2/4 + A_low^2), equations (10), (36), elementwise.
 
-    For A_high < 0 it is A_low^2/(sqrt(A_high^2/4 + A_low^2) - A_high/2), which does not cancel. Arguments are those of
-    `amplitudes`; pairwise matrices go in as they are; on the diagonal (dx = 0, h0 = 0) the result is 0.
+    For A_high < 0 it is A_low^2/(sqrt(A_high^2/4 + A_low^2) - A_high/2), which does not cancel.
+    Pairwise matrices go in as they are; on the diagonal (dx = 0, h0 = 0) the result is 0.
+
+    Args:
+        h0: squared representational distance at t = 0, above 0; 0 is allowed where dx = 0.
+        y0: squared output distance at t = 0.
+        dx: input distance, not squared.
+        dy: target distance, not squared.
+        rho: eta_h/eta_y, above 0; all arguments broadcast.
 
     Returns:
         h_inf, broadcast shape of the arguments.
@@ -91,6 +98,13 @@ def stable_point(high: float, low: float, eta_h: float, eta_y: float, dx2: float
     J = [[0, -eta_h dx2], [kappa eta_y (2 A_low^2 + (A_high + S)^2/2)/4, -eta_y (A_high/2 + S)]]. What the paper leaves
     out: the eigenvalues are -S/(2 tau_y) and -h_inf/tau_y, both real and negative: a node, never a spiral.
 
+    Args:
+        high: high amplitude A_high, units of h.
+        low: low amplitude A_low, units of h.
+        eta_h: effective rate 1/tau_h, 1/epoch.
+        eta_y: effective rate 1/tau_y, 1/epoch.
+        dx2: squared input distance.
+
     Raises:
         ValueError: A_low = 0 and A_high <= 0, where the only fixed point is h = 0.
     """
@@ -109,6 +123,13 @@ def saddle_point(high: float, low: float, eta_h: float, eta_y: float, dx2: float
     The Jacobian (32) at slope c is [[0, -eta_h dx2], [(eta_h dx2 c^2 - eta_y dy2)/2, eta_y A_high/2 - eta_h dx2 c]];
     equations (33)-(35). It is given for the growing direction; the other follows with the other slope.
 
+    Args:
+        high: high amplitude A_high, units of h.
+        low: low amplitude A_low, units of h.
+        eta_h: effective rate 1/tau_h, 1/epoch.
+        eta_y: effective rate 1/tau_y, 1/epoch.
+        dx2: squared input distance.
+
     Returns:
         The fixed point, growing direction first.
     """
@@ -119,7 +140,16 @@ def saddle_point(high: float, low: float, eta_h: float, eta_y: float, dx2: float
 
 
 def saddle_jacobian(slope: float, high: float, low: float, eta_h: float, eta_y: float, dx2: float) -> Array:
-    """Jacobian (32), (33) at h = 0 approached along w = slope h; dy2 = A_low^2 eta_y/(eta_h dx2)."""
+    """Jacobian (32), (33) at h = 0 approached along w = slope h; dy2 = A_low^2 eta_y/(eta_h dx2).
+
+    Args:
+        slope: slope w/h of the approach.
+        high: high amplitude A_high, units of h.
+        low: low amplitude A_low, units of h.
+        eta_h: effective rate 1/tau_h, 1/epoch.
+        eta_y: effective rate 1/tau_y, 1/epoch.
+        dx2: squared input distance.
+    """
     encoder, dy2 = eta_h * dx2, low**2 * eta_y / (eta_h * dx2)
     return np.array([[0.0, -encoder], [(encoder * slope**2 - eta_y * dy2) / 2, eta_y * high / 2 - encoder * slope]])
 

@@ -20,7 +20,13 @@ def identical_solution(
     A = A_high, kappa = eta_y/(eta_h dx2); the printed exponents lack 1/tau_y. As A -> 0 both stay finite,
     h = h0/(1 + h0 eta_y t).
 
-    Arguments are those of `effective.effective_solution`.
+    Args:
+        t: times, epochs, any shape.
+        h0: h at t = 0, above 0.
+        y0: y at t = 0.
+        eta_h: effective rate 1/tau_h, 1/epoch.
+        eta_y: effective rate 1/tau_y, 1/epoch.
+        dx2: squared input distance.
 
     Returns:
         h and y at the times, each of the shape of t.
@@ -39,7 +45,16 @@ def identical_solution(
 def identical_solution_as_printed(
     t: ArrayLike, h0: float, y0: float, eta_h: float, eta_y: float, dx2: float
 ) -> tuple[Array, Array]:
-    """Equations (39), (40) as printed: exponent -A_high t, without 1/tau_y; arguments as `identical_solution`."""
+    """Equations (39), (40) as printed: exponent -A_high t, without 1/tau_y.
+
+    Args:
+        t: times, epochs, any shape.
+        h0: h at t = 0, above 0.
+        y0: y at t = 0.
+        eta_h: effective rate 1/tau_h, 1/epoch.
+        eta_y: effective rate 1/tau_y, 1/epoch.
+        dx2: squared input distance.
+    """
     kappa = eta_y / (eta_h * dx2)
     return _bernoulli(np.asarray(t, float), h0, h0 - y0 / (kappa * h0), kappa)
 
@@ -60,11 +75,25 @@ def identical_rhs(h: ArrayLike, eta_y: float, high: float) -> Array:
 
 
 def rescaled(h: ArrayLike, y: ArrayLike, w: ArrayLike, gain: float) -> tuple[Array, Array, Array, float]:
-    """The change of variables that turns (7) into (43): h/G, y/G^2, w/G^2, and time times G; corrects (42)."""
+    """The change of variables that turns (7) into (43): h/G, y/G^2, w/G^2, and time times G; corrects (42).
+
+    Args:
+        h: squared representational distance, above 0.
+        y: squared output distance.
+        w: alignment.
+        gain: the factor G of the change of variables.
+    """
     h, y, w = (np.asarray(value, float) for value in (h, y, w))
     return h / gain, y / gain**2, w / gain**2, gain
 
 
 def rescaled_as_printed(h: ArrayLike, y: ArrayLike, w: ArrayLike, gain: float) -> tuple[Array, Array, Array, float]:
-    """Equation (42) as printed: G h, G^2 y, G^2 w, and time divided by G; it gives G^{+2} dy2, not G^{-2} dy2."""
+    """Equation (42) as printed: G h, G^2 y, G^2 w, and time divided by G; it gives G^{+2} dy2, not G^{-2} dy2.
+
+    Args:
+        h: squared representational distance, above 0.
+        y: squared output distance.
+        w: alignment.
+        gain: the factor G of the change of variables.
+    """
     return rescaled(h, y, w, 1 / gain)

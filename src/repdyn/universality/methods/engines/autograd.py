@@ -71,12 +71,27 @@ def _convolved(net: Net, weights: Parameters, a: Tensor) -> list[Tensor]:
 
 
 def outputs(net: Net, weights: Parameters, hidden: list[Tensor], masks: Iterator[Tensor] | None = None) -> Tensor:
-    """Outputs of the network, shape (trials, 2, outputs)."""
+    """Outputs of the network, shape (trials, 2, outputs).
+
+    Args:
+        net: the network.
+        weights: parameters with a leading axis of trials.
+        hidden: representations of the hidden layers, one row per point: (trials, 2, ...).
+        masks: dropout masks, layer after layer; None without dropout.
+    """
     return _affine(_masked(hidden[-1], masks), weights["last"], weights["last_bias"])
 
 
 def advance(task: Task, weights: Weights, epochs: int, *, seeds: Sequence[int] = (), device: str = "cpu") -> Frames:
-    """Trains for `epochs` epochs, in place, and records; arguments as `compiled.advance`, and the torch device."""
+    """Trains for `epochs` epochs, in place, and records what `compiled.advance` does.
+
+    Args:
+        task: what to train on.
+        weights: as `networks.initial_weights` with a leading axis of trials; changed in place.
+        epochs: epochs of this block; Adam starts its moments afresh in each block.
+        seeds: seed of the dropout masks of each trial.
+        device: torch device.
+    """
     parameters = {name: torch.tensor(array, device=device).requires_grad_() for name, array in weights.items()}
     X = torch.tensor(task.X, dtype=parameters["first"].dtype, device=device)
     Y = torch.tensor(task.Y, dtype=X.dtype, device=device)
@@ -94,9 +109,16 @@ def advance(task: Task, weights: Weights, epochs: int, *, seeds: Sequence[int] =
 def in_lockstep(
     task: Task, trials: int, epochs: int, record: Callable[[Frames, int], None], step: Callable[[], None]
 ) -> Frames:
-    """Trains all trials side by side until the last has stopped; `record` writes the frame of that number.
+    """Trains all trials side by side until the last has stopped.
 
     What was recorded after a trial's own stop is blanked, so that its records do not depend on its neighbors.
+
+    Args:
+        task: what to train on.
+        trials: number of trials.
+        epochs: epochs of this block.
+        record: writes into the frames the one of that number.
+        step: one step of all trials.
     """
     frames = empty_frames(task, trials, epochs)
     for epoch in range(epochs):

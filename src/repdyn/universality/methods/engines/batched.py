@@ -96,7 +96,14 @@ class Batch:
 
 @torch.no_grad()
 def advance(task: Task, weights: Weights, epochs: int, *, device: str = "cpu") -> Frames:
-    """Trains for `epochs` epochs, in place, and records; arguments as `compiled.advance`, and the torch device."""
+    """Trains for `epochs` epochs, in place, and records what `compiled.advance` does.
+
+    Args:
+        task: what to train on.
+        weights: as `networks.initial_weights` with a leading axis of trials; changed in place.
+        epochs: epochs of this block; Adam starts its moments afresh in each block.
+        device: torch device.
+    """
     batch = Batch(task, weights, device)
     step = replayable(batch.epoch, batch.weights.values()) if device.startswith("cuda") else batch.epoch
     frames = in_lockstep(task, len(weights["first"]), epochs, batch.record, step)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from repdyn.universality.methods.networks import Net
 
@@ -33,8 +33,8 @@ class Task:
     """
 
     net: Net
-    X: ArrayLike
-    Y: ArrayLike
+    X: Array
+    Y: Array
     rate: float
     every: int = 1
     layers: tuple[int, ...] = ()
@@ -85,7 +85,7 @@ def empty_frames(task: Task, trials: int, epochs: int) -> Frames:
     )
 
 
-def stopped(task: Task, loss: Array) -> Array:
+def stopped(task: Task, loss: Array) -> NDArray[np.bool_]:
     """Trials (trials,) whose last record is below `stop` or missing: they train no more."""
     last = loss[:, -1]
     return np.isnan(last) | (last < task.stop)

@@ -1,0 +1,59 @@
+"""What is kept of finished trials, as text, and making room."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+from repdyn.base.errors import DataError
+from repdyn.pipeline.run import trials
+
+DAY = 86400.0
+
+
+def show(root: Path, experiment: str | None = None) -> str:
+    """The store's contents by experiment, or what the trials of one experiment depend on.
+
+    Raises:
+        DataError: nothing is kept of that experiment.
+    """
+    place = trials.folder(root)
+    rows = trials.contents(place)
+    if experiment is not None:
+        if experiment not in {row.experiment for row in rows}:
+            known = ", ".join(row.experiment for row in rows) or "nothing"
+            raise DataError(f"{place}: no finished trials of {experiment!r}; it holds {known}")
+        return "\n\n".join(_identity(entry) for entry in trials.identities(place, experiment))
+    if not rows:
+        return f"{place}: no finished trials"
+    lines = [f"{'experiment':44}{'trials':>8}{'states':>8}{'MB':>10}{'last used':>14}"]
+    lines += [
+        f"{row.experiment:44}{row.trials:>8}{row.kinds:>8}{row.bytes / 1e6:>10.1f}{_ago(row.used):>14}" for row in rows
+    ]
+    total = sum(row.bytes for row in rows) / 1e9
+    return "\n".join(
+        [*lines, "", f"{place}: {total:.2f} of {trials.limit() / 1e9:g} GB ({trials.LIMIT} sets the limit)"]
+    )
+
+
+def clean(root: Path, gigabytes: float | None, days: float) -> str:
+    """Makes room; what was removed.
+
+    Raises:
+        DataError: a limit below 0.
+    """
+    if (gigabytes is not None and gigabytes < 0) or days < 0:
+        raise DataError(f"got {gigabytes} gigabytes and {days} days, expected numbers from 0 on")
+    most = trials.limit() if gigabytes is None else gigabytes * 1e9
+    place = trials.folder(root)
+    return f"{place}: {trials.trim(place, most, longest=days * DAY)} trials removed"
+
+
+def _ago(used: float) -> str:
+    days = (time.time() - used) / DAY
+    return "today" if days < 1 else f"{days:.0f} days ago"
+
+
+def _identity(entry: dict[str, object]) -> str:
+    return f"{entry['folder']}\n{json.dumps(entry['about'], indent=1, ensure_ascii=False)}"

@@ -1,0 +1,193 @@
+"""What an open claim wants: how many trials, which settings, what it costs; a run that starts from another."""
+
+import json
+import math
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from repdyn.base.errors import DataError
+from repdyn.pipeline.ask import decide
+from repdyn.pipeline.ask.decide import Need
+
+COLUMNS = ("id", "form", "part", "reading", "outcome", "value", "interval_low", "interval_high", "region_low")
+COLUMNS += ("region_high", "measured", "tolerance_reason", "n", "false_alarm")
+
+
+def evidence(*rows):
+    """Rows of evidence from (outcome, value, interval, region), with a part or a reading."""
+    written = []
+    for outcome, value, interval, region, *more in rows:
+        numbers = [value, *(interval or ("", "")), *region]
+        texts = ["" if number == "" or math.isinf(number) else str(number) for number in numbers]
+        about = {"part": "", "reading": "", "n": "100"} | dict(more)
+        written.append(
+            ["x", "printed", about["part"], about["reading"], outcome, *texts, "measured", "why", about["n"], "0.001"]
+        )
+    return pd.DataFrame(written, columns=COLUMNS)
+
+
+ABOVE_ZERO = (0.0, math.inf)
+
+
+@pytest.mark.parametrize(
+    ("value", "interval", "region", "doublings"),
+    [
+        (1.0, (-0.1, 2.1), ABOVE_ZERO, 1),  # 1.21 times as many would do
+        (1.0, (-1.0, 3.0), ABOVE_ZERO, 3),  # four times, and two looks' wider intervals: eight
+        (-1.0, (-3.0, 1.0), ABOVE_ZERO, 3),  # refuted by as many
+        (1.0, (-6.0, 8.0), ABOVE_ZERO, None),  # 49 times
+        (0.0, (-1.0, 1.0), ABOVE_ZERO, None),  # on the border
+        (1e-9, (-1e300, 1e300), ABOVE_ZERO, None),  # of networks that have diverged
+        (0.9, (0.0, 1.8), (0.3, 1.5), 2),  # 2.25 times as many and a later look
+    ],
+)
+def test_how_often_trials_are_doubled(value, interval, region, doublings):
+    wanted, reason = decide._doublings(evidence(("undecided", value, interval, region)), "")
+    assert wanted == doublings
+    assert ("border case" in reason) == (doublings is None)
+
+
+def test_few_samples_shrink_faster_than_the_root_of_their_number():
+    """Student's quantile falls as well: what a hundred samples decide with four times as many, eight do with twice."""
+    row = ("undecided", 1.0, (-0.7, 2.7), ABOVE_ZERO)
+    assert decide._doublings(evidence((*row, ("n", "100"))), "")[0] == 2
+    assert decide._doublings(evidence((*row, ("n", "8"))), "")[0] == 1
+
+
+def test_a_run_with_too_few_seeds_for_any_interval_gets_enough():
+    note = "Needs more than this run has: paper_measures: 5 along seed, has 1."
+    assert decide._doublings(evidence(), note) == (3, "5 along seed, has 1")
+    assert decide._doublings(evidence(), note.replace("has 1", "has 4"))[0] == 1
+
+
+def test_the_part_that_is_least_sure_counts_and_decided_ones_do_not():
+    rows = evidence(
+        ("undecided", 1.0, (-0.1, 2.1), ABOVE_ZERO, ("part", "a")),
+        ("undecided", 1.0, (-1.0, 3.0), ABOVE_ZERO, ("part", "b")),
+        ("passes", 9.0, (1.0, 17.0), ABOVE_ZERO, ("part", "c")),
+    )
+    assert decide._doublings(rows, "")[0] == 3
+
+
+def test_nine_readings_in_ten_are_enough():
+    readings = [("undecided", 1.0, (-0.1, 2.1), ABOVE_ZERO, ("reading", f"{k}")) for k in range(9)]
+    hopeless = ("undecided", 0.0, (-1.0, 1.0), ABOVE_ZERO, ("reading", "the last"))
+    whole = ("undecided", "", None, ("", ""))
+    assert decide._doublings(evidence(whole, *readings, hopeless), "")[0] == 1
+    assert decide._doublings(evidence(whole, *readings[:8], hopeless, hopeless), "")[0] is None
+
+
+def test_what_no_number_of_trials_decides_says_why():
+    assert decide._doublings(evidence(), "Needs more than this run has: MNIST.") == (
+        None,
+        "Needs more than this run has: MNIST.",
+    )
+    assert decide._doublings(evidence(("undecided", 1.0, None, ("", ""))), "")[1] == "measured; why"
+
+
+@pytest.mark.parametrize(
+    ("study", "experiment", "counts"),
+    [
+        ("leaky_resnets", "trained", [("trained", "blocks")]),
+        ("leaky_resnets", "staged", [("discretized", "staged_seeds")]),
+        ("leaky_resnets", "overregularized", [("restarts", "teachers")]),
+        ("universality", "default_ensemble", [("default_ensemble", "seeds")]),
+        ("universality", "image_training", [("image_training", "trials")]),
+        ("bn_decomposed", "largest_norm", [("largest_norm", "runs")]),
+    ],
+)
+def test_which_setting_counts_the_trials_of_an_experiment(study, experiment, counts):
+    assert decide._counts(study, decide.read_study(study), experiment) == counts
+
+
+def test_an_analysis_has_as_many_trials_as_what_it_reads():
+    settings = {"default_ensemble": {"seeds": 5}, "default_network": {"seeds": 2}}
+    reads = decide.read_study("universality").experiments["default_ensemble_fits"].reads
+    assert "default_ensemble" in reads
+    knobs = decide._knobs("universality", ["default_ensemble_fits"], settings)
+    assert knobs == {("default_ensemble", "seeds"): 5}
+
+
+def run(folder, monkeypatch, looks=None):
+    """A finished run `mine` with two open claims of leaky_resnets, as far as planning asks."""
+    monkeypatch.chdir(folder)
+    configuration = {
+        "run": {"name": "mine"} | ({"looks": looks} if looks else {}),
+        "leaky_resnets": {"discretized": {"blocks": 2, "staged_seeds": 3}, "trained": {"blocks": 1}},
+    }
+    results = Path("results/mine")
+    results.mkdir(parents=True)
+    (results / "manifest.json").write_text(json.dumps({"configuration": configuration}))
+    return results
+
+
+def needs(*ids):
+    """Claims that want one doubling each, of settings of their own."""
+    knobs = {"lrn-fig2b": {("discretized", "staged_seeds"): 3}, "lrn-fig1b": {("trained", "blocks"): 1}}
+    return [Need(id, "leaky_resnets", 1, "2 times", knobs[id], seconds) for id, seconds in ids]
+
+
+def test_the_budget_buys_the_cheapest_and_every_claim_on_the_grown_data_is_looked_at_once_more(tmp_path, monkeypatch):
+    run(tmp_path, monkeypatch, looks={"lrn-fig2b": 2})
+    step = decide.plan("mine", 100.0, needs(("lrn-fig2b", 60.0), ("lrn-fig1b", 60.0)))
+    assert [need.id for need in step.chosen] == ["lrn-fig2b"]
+    assert step.settings["leaky_resnets"] == {"discretized": {"staged_seeds": 6}}
+    looks = step.settings["run"]["looks"]
+    assert looks["lrn-fig2b"] == 3
+    readers = set(decide.read_study("leaky_resnets").claims_of("staged"))
+    assert readers <= set(looks)
+    assert set(looks.values()) == {2, 3}
+    assert decide.plan("mine", 10.0, needs(("lrn-fig2b", 60.0))).chosen == []
+
+
+def test_a_run_starts_as_a_copy_of_another_that_it_never_changes(tmp_path, monkeypatch):
+    results = run(tmp_path, monkeypatch)
+    (results / "s").mkdir()
+    (results / "s/data.nc").write_text("numbers")
+    logs = Path("logs/mine/s")
+    logs.mkdir(parents=True)
+    kept = logs / "a.log.kept/member"
+    kept.mkdir(parents=True)
+    (kept / "data.nc").write_text("numbers")
+    (logs / "a.log.cost.json").write_text('{"outputs": {"results/mine/s/data.nc": "digest"}}')
+    decide.begin("mine", "mine-decided")
+    copy = Path("results/mine-decided/s/data.nc")
+    assert copy.samefile(results / "s/data.nc")
+    again = Path("logs/mine-decided/s/a.log.kept/member/data.nc")
+    assert again.read_text() == "numbers"
+    assert not again.samefile(kept / "data.nc")  # it gets another time when it is put back
+    assert copy.stat().st_mtime == (results / "s/data.nc").stat().st_mtime
+    assert "results/mine-decided/s" in Path("logs/mine-decided/s/a.log.cost.json").read_text()
+    assert "results/mine/s" in (logs / "a.log.cost.json").read_text()
+
+
+def test_an_overlay_goes_after_those_of_the_scale(tmp_path):
+    file = Path("config/full-decided.yaml")
+    assert decide._with(["--configfile", "full.yaml", "--config", "a=1"], file) == [
+        *("--configfile", "full.yaml", str(file)),
+        *("--config", "a=1"),
+    ]
+    assert decide._with(["--configfile", "full.yaml"], file) == ["--configfile", "full.yaml", str(file)]
+    assert decide._with(["--config", "a=1"], file) == ["--configfile", str(file), "--config", "a=1"]
+
+
+def test_a_run_that_is_not_finished_is_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match="finish the run first"):
+        decide.needs("mine")
+
+
+def test_datasets_of_one_job_cost_what_the_job_did():
+    """Trained blocks are jobs of their own; measures on them are one job with several datasets."""
+    job = decide.JobCost
+    costs = {
+        "leaky_resnets/data/trained/block0.nc": job("leaky_resnets/trained-block0", 30.0, True),
+        "leaky_resnets/data/trained/block1.nc": job("leaky_resnets/trained-block1", 30.0, True),
+        "leaky_resnets/data/chain_measures.nc": job("leaky_resnets/measures", 5.0, False),
+        "leaky_resnets/data/scheme_measures.nc": job("leaky_resnets/measures", 5.0, False),
+        "leaky_resnets/data/exact.nc": job("leaky_resnets/exact", 900.0, False),
+    }
+    seconds = decide._seconds("leaky_resnets", {("trained", "blocks"): 2}, 1, costs)
+    assert seconds == 30 + 30 + 2 * 5

@@ -1,0 +1,125 @@
+"""The store of finished trials: its place, its limit, what `store` prints, forced jobs."""
+
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from repdyn.__main__ import main
+from repdyn.base.checkpoints import Store
+from repdyn.base.errors import ConfigError
+from repdyn.pipeline.run import trials
+from repdyn.pipeline.run.jobs import Job
+
+JOB = Job("mine", "s/made", "simulate", [{"outputs": ["s/data/made.nc"]}])
+
+
+def fill(root, experiment="s/made", count=3, identity="all that it depends on"):
+    """Keeps trials of 1000 numbers, each used a minute after the one before."""
+    kept = Store(trials.folder(root) / experiment).checkpoint(identity)
+    for number in range(count):
+        kept.put(f"trial {number}", {"x": np.random.default_rng(number).random(1000)})
+        used = time.time() - 60 * (count - number)
+        os.utime(kept._file(f"trial {number}"), (used, used))
+    return kept
+
+
+def test_it_lies_beside_the_results_or_where_the_environment_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert trials.store(JOB, Path("results/mine")).folder == Path(".cache/trials")
+    assert trials.store(JOB, tmp_path / "results/mine").folder == tmp_path / ".cache/trials"
+    monkeypatch.setenv("REPDYN_TRIALS", "/scratch/trials")
+    assert trials.store(JOB, tmp_path / "results/mine").folder == Path("/scratch/trials")
+
+
+def test_what_was_used_longest_ago_goes_first(tmp_path):
+    kept = fill(tmp_path, count=5)
+    assert kept.get("trial 1") is not None  # just used
+    size = kept._file("trial 0").stat().st_size
+    assert trials.trim(trials.folder(tmp_path), 2.5 * size) == 3
+    assert set(kept.trials) == {"trial 1", "trial 4"}
+    assert trials.trim(trials.folder(tmp_path), 2.5 * size) == 0
+
+
+def test_what_was_not_used_for_long_goes_whatever_the_limit(tmp_path):
+    kept = fill(tmp_path, count=3)
+    assert trials.trim(trials.folder(tmp_path), 1e12, longest=150.0) == 1
+    assert set(kept.trials) == {"trial 1", "trial 2"}
+
+
+def test_an_empty_state_leaves_no_folder(tmp_path):
+    kept = fill(tmp_path)
+    trials.trim(trials.folder(tmp_path), 0.0)
+    assert not kept.path.exists()
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "many"])
+def test_a_limit_that_is_none(text, monkeypatch):
+    monkeypatch.setenv("REPDYN_TRIALS_GB", text)
+    with pytest.raises(ConfigError, match=f"REPDYN_TRIALS_GB={text}: expected a number of gigabytes above 0"):
+        trials.limit()
+
+
+def test_a_job_that_computes_beyond_the_limit_makes_room(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("REPDYN_TRIALS_GB", "2e-5")  # 20 kB; a trial has 8.5
+    store = trials.store(JOB, Path("results/mine"))
+    kept = Store(store.folder / "s" / "made", tally=store.tally).checkpoint("job")
+    for number in range(4):
+        kept.put(f"trial {number}", {"x": np.random.default_rng(number).random(1000)})
+        os.utime(kept._file(f"trial {number}"), (number, number))
+    trials.done(JOB, store)
+    assert set(kept.trials) == {"trial 2", "trial 3"}
+
+
+def test_a_forced_job_reads_nothing_older_and_resumes_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fill(tmp_path, count=1)
+    trials.force([JOB], ["s_made"])
+    forced = trials.store(JOB, Path("results/mine"))
+    kept = Store(forced.folder / "s" / "made", forced.since).checkpoint("all that it depends on")
+    assert kept.get("trial 0") is None
+    kept.put("trial 0", {"x": 1.0})
+    assert kept.get("trial 0") is not None  # after a kill
+    assert trials.store(JOB, Path("results/mine")).since > 0
+    trials.done(JOB, forced)
+    assert trials.store(JOB, Path("results/mine")).since == 0
+
+
+@pytest.mark.parametrize(
+    ("forced", "expected"),
+    [(None, True), (["s_made"], True), (["results/mine/s/data/made.nc"], True), (["other"], False)],
+)
+def test_which_jobs_are_forced(forced, expected, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    trials.force([JOB], forced)
+    assert (trials.store(JOB, Path("results/mine")).since > 0) == expected
+
+
+def test_store_prints_what_is_kept_and_what_it_depends_on(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["store"]) == 0
+    assert "no finished trials" in capsys.readouterr().out
+    fill(tmp_path, count=3)
+    fill(tmp_path, "s/other", count=1)
+    assert main(["store"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split()[:3] == ["s/made", "3", "1"]
+    assert lines[2].split()[:3] == ["s/other", "1", "1"]
+    assert "of 10 GB" in lines[-1]
+    assert main(["store", "s/made"]) == 0
+    assert "all that it depends on" in capsys.readouterr().out
+    assert main(["store", "s/nothing"]) == 1
+    assert "no finished trials of 's/nothing'; it holds s/made, s/other" in capsys.readouterr().err
+
+
+def test_store_makes_room(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    fill(tmp_path, count=3)
+    assert main(["store", "--clean", "--gigabytes", "-1"]) == 1
+    assert "expected numbers from 0 on" in capsys.readouterr().err
+    assert main(["store", "--clean", "--gigabytes", "0"]) == 0
+    assert "3 trials removed" in capsys.readouterr().out
+    assert trials.contents(trials.folder(tmp_path)) == []

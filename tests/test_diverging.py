@@ -1,0 +1,181 @@
+"""Networks that diverge are a result: gaps that say why, claims left open that name the setting, figures of the rest.
+
+Trainings run on the small settings at rates a hundred times too large, as far as the settings accept them, and from
+weights ten times too large. What claims and figures read besides is made on the small settings as they are.
+"""
+
+import copy
+import warnings
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from tests.small import interpreted, make, members
+
+from repdyn.base import datasets, figures
+from repdyn.base.claims import UNDECIDED, decide_claim
+from repdyn.base.errors import NotEnoughDataError
+from repdyn.base.verdicts import STATUSES
+from repdyn.pipeline.run import simulate
+from repdyn.pipeline.run.graph import read_study
+from repdyn.pipeline.run.jobs import input_paths
+from repdyn.pipeline.run.loading import load_function
+
+pytestmark = pytest.mark.slow
+RATES = ("rate", "rates", "learning_rate", "descent_rates", "descent_rate")
+FACTOR, GAIN = 100.0, 10.0
+TRAINED = {
+    "universality": [
+        "default_network",
+        "default_ensemble",
+        "printed_data",
+        "architectures",
+        "adam_runs",
+        "final_distances",
+        "xor",
+        "xor_gains",
+        "image_training",
+        "blobs",
+    ],
+}
+"""Experiments that train."""
+LARGEST = {"universality": 10.0}
+"""Rates that settings accept."""
+CHANGES = [
+    ("universality", "rates"),
+    ("universality", "gain"),
+]
+
+
+def altered(settings, change, largest):
+    """Settings with all rates a hundred times too large, or with a gain of ten."""
+    if not isinstance(settings, dict):
+        return settings
+    place = {}
+    for name, value in settings.items():
+        if change == "rates" and name in RATES:
+            place[name] = _times(value, largest)
+        elif change == "gain" and name in ("gain", "gains"):
+            place[name] = [GAIN / 2, GAIN] if name == "gains" else GAIN
+        else:
+            place[name] = altered(value, change, largest)
+    return place
+
+
+def _times(rates, largest):
+    if isinstance(rates, dict):
+        return {name: _times(value, largest) for name, value in rates.items()}
+    if isinstance(rates, list):
+        return sorted({_times(value, largest) for value in rates}) if len(rates) == 1 else _apart(rates, largest)
+    return min(FACTOR * rates, largest)
+
+
+def _apart(rates, largest):
+    """Rates of a list, of which none is twice the same where the settings forbid it."""
+    return [min(FACTOR * rate, largest * (1 - 1e-9 * place)) for place, rate in enumerate(rates[::-1])][::-1]
+
+
+class Diverging:
+    """A study's datasets, of which those that come from changed trainings are made anew."""
+
+    def __init__(self, study, change, folder):
+        self.study, self.change, self.folder, self.failed = study, change, folder, {}
+        self.members = members(study)
+        trained = [f for f, m in self.members.items() if self._name(f) in TRAINED[study]]
+        self.changed = []
+        for file, member in self.members.items():
+            inputs = {str(path) for path in input_paths([member])}
+            if file in trained or inputs & set(self.changed):
+                self.changed.append(file)
+
+    def _name(self, file):
+        return Path(file).relative_to(f"{self.study}/data").parts[0].removesuffix(".nc")
+
+    def file(self, file):
+        """A dataset, made where it is not there yet."""
+        if (self.folder / file).is_file():
+            return datasets.read(self.folder / file)
+        if file not in self.changed:
+            return make(file, self.folder)
+        member = copy.deepcopy(self.members[file])
+        for other in input_paths([member]):
+            self.file(str(other))
+        if self._name(file) in TRAINED[self.study]:
+            member["settings"] = altered(member["settings"], self.change, LARGEST[self.study])
+        load_function(member["study"], member["function"])
+        with interpreted(self.study), np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            simulate.run(member, self.folder, None)
+        return datasets.read(self.folder / file)
+
+    def named(self, name):
+        """A dataset by name, or those of its variants."""
+        files = [file for file in self.members if self._name(file) == name]
+        if name == "images":
+            return self.file("data/images.nc")
+        if files == [f"{self.study}/data/{name}.nc"]:
+            return self.file(files[0])
+        return {Path(file).stem: self.file(file) for file in files}
+
+    def readers(self, kind):
+        """Claims or figures that read what has changed."""
+        changed = {self._name(file) for file in self.changed}
+        return {name: made for name, made in getattr(read_study(self.study), kind).items() if changed & set(made.reads)}
+
+
+@pytest.fixture(scope="module")
+def diverging(tmp_path_factory):
+    """Datasets by study and change."""
+    made = {}
+
+    def of(study, change):
+        if (study, change) not in made:
+            made[study, change] = Diverging(study, change, tmp_path_factory.mktemp(f"{study}-{change}"))
+        return made[study, change]
+
+    return of
+
+
+def cases(kind):
+    found = []
+    for study, change in CHANGES:
+        made = Diverging(study, change, None)
+        found += [(study, change, name) for name in (made.changed if kind == "data" else made.readers(kind))]
+    return found
+
+
+@pytest.mark.parametrize(("study", "change", "file"), cases("data"))
+def test_the_dataset_is_written_with_gaps_that_say_why(study, change, file, diverging):
+    data = diverging(study, change).file(file)
+    for name, array in data.variables.items():
+        if array.dtype.kind == "f":
+            assert np.isfinite(array.values).all() or array.attrs["missing"], name
+
+
+@pytest.mark.parametrize(("study", "change", "id"), cases("claims"))
+def test_the_claim_ends_with_a_verdict(study, change, id, diverging):
+    made, run = read_study(study).claims[id], diverging(study, change)
+    data = {name: run.named(name) for name in made.reads}
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        row = decide_claim(load_function(study, made.path), data).ledger
+    assert row["verdict"] in STATUSES
+    said = datasets.said_to_have_diverged(*data.values())
+    assert said in row["note"]
+    assert not said or row["verdict"] not in ("does not hold", "holds as corrected", "depends on the reading")
+    assert row["verdict"] != UNDECIDED or row["note"] or row["measured"]
+
+
+@pytest.mark.parametrize(("study", "change", "name"), cases("figures"))
+def test_the_figure_draws_what_is_there(study, change, name, diverging):
+    made, run = read_study(study).figures[name], diverging(study, change)
+    data = {dataset: run.named(dataset) for dataset in made.reads}
+    with np.errstate(all="ignore"), warnings.catch_warnings(), figures.style():
+        warnings.simplefilter("ignore")
+        try:
+            figure = load_function(study, made.path)(**data)
+        except NotEnoughDataError as error:
+            figure = figures.placeholder(name, str(error))
+        figure.canvas.draw()
+    plt.close(figure)

@@ -1,0 +1,186 @@
+"""More seeds, one rate, depth or row more: finished trials are read, and the result is that of a run from nothing."""
+
+import copy
+import inspect
+import typing
+
+import pytest
+from tests.small import interpreted, make, maker
+
+from repdyn.base.checkpoints import Store
+from repdyn.base.settings import EACH, Settings
+from repdyn.pipeline.config.configuration import STUDIES
+from repdyn.pipeline.run import simulate
+from repdyn.pipeline.run.graph import read_study
+from repdyn.pipeline.run.jobs import input_paths
+from repdyn.pipeline.run.loading import load_function
+
+DEEPER = {"depths": [2, 3, 4], "rates": {"bn": [0.1, 0.1, 0.2], "default": [0.1] * 3, "he": [0.1] * 3}}
+FOUR_MAPS = ["free maps", "decayed maps, no bias", "decayed maps", "fixed maps"]
+MORE_TRIALS = {
+    "bn_decomposed/data/training/bn.nc": [{"seeds": 3}, DEEPER],
+    "bn_decomposed/data/ablation.nc": [{"seeds": 3}],
+    "bn_decomposed/data/point_neurons.nc": [
+        {"seeds": 3},
+        {"margins": [0.4999999999, 0.5, 1.0, 2.0, 5.0]},
+        {"rates": [0.1, 0.3, 0.4, 1.0]},
+    ],
+    "bn_decomposed/data/gaussian_layer.nc": [{"batches": [3, 4, 5]}, {"widths": [1, 2, 4]}, {"blocks": 20}],
+    "bn_decomposed/data/rows_to_full_rank.nc": [{"recentered": [3, 5, 6]}],
+    "bn_decomposed/data/tree_limits.nc": [
+        {"points": [4, 5, 6], "batches": [4, 4, 4]},
+        ({"batches": [10, 10]}, {"batches": [20, 10]}),
+        {"deep_batches": 3},
+    ],
+    "bn_decomposed/data/odd_point.nc": [{"batches": [5, 7, 10]}, {"seeds": 3}],
+    "bn_decomposed/data/largest_norm.nc": [{"widths": [8, 16]}, {"runs": 3}],
+    "leaky_resnets/data/formula_audit.nc": [{"draws": 3}],
+    "leaky_resnets/data/identity_costs.nc": [{"searches": 3}, {"draws": 5}],
+    "leaky_resnets/data/geodesics.nc": [{"effective_depths": [2.9999999999, 3, 4, 6]}, {"seeds": 3}],
+    "leaky_resnets/data/random_geodesics.nc": [{"draws": 3}],
+    "leaky_resnets/data/critical_paths.nc": [{"layers": [20, 30, 40, 60, 80]}, ({"seeds": 10}, {"seeds": 20})],
+    "leaky_resnets/data/trained/block0.nc": [
+        {"seeds": 3},
+        {"blocks": 4},
+        {"maps": FOUR_MAPS},
+        {"effective_depths": [1.0, 2.0, 3.0, 3.5]},
+    ],
+    "leaky_resnets/data/discretized/block0.nc": [
+        {"seeds": 3},
+        {"blocks": 4},
+        {"maps": ["free maps", "decayed maps"]},
+        {"layers": [4, 5, 6]},
+    ],
+    "leaky_resnets/data/staged.nc": [{"staged_seeds": 3}],
+    "leaky_resnets/data/refinement.nc": [{"seeds": 3}, {"doublings": 3}],
+    "leaky_resnets/data/convergence.nc": [{"seeds": 3}, {"steps": [2, 4, 8, 16]}],
+    "leaky_resnets/data/paper_settings.nc": [
+        {"seeds": 2},
+        {"maps": ["fixed maps", "free maps"]},
+        {"descent_rates": [0.2999999999, 0.3, 0.5]},
+    ],
+    "leaky_resnets/data/restarts.nc": [{"teachers": 3}],
+    "leaky_resnets/data/overregularized.nc": [{"teachers": 3}, {"excess": [3.9999999, 4.0]}],
+    "universality/data/architectures.nc": [{"seeds": 3}, {"rows": ["high", "default", "linear", "shallow"]}],
+    "universality/data/default_network.nc": [{"seeds": 3}],
+    "universality/data/default_ensemble.nc": [{"seeds": 5}],
+    "universality/data/adam_runs.nc": [{"seeds": 3}, {"rates": [1e-4, 0.0003, 1e-3]}],
+    "universality/data/printed_data.nc": [{"seeds": 3}, {"rows": ["shallow"]}],
+    "universality/data/final_distances.nc": [
+        {"seeds": 3},
+        {"dx": [0.5, 1.0, 2.0]},
+        {"dy": [0.5, 1.0, 2.0]},
+        {"converged": 0.5},
+    ],
+    "universality/data/xor.nc": [{"trials": 3}],
+    "universality/data/xor_gains.nc": [{"gains": [1.0, 1.2, 1.4]}, {"usual.trials": 4}],
+    "universality/data/blobs/high.nc": [{"trials": 3}],
+    "universality/data/image_training/sgd.nc": [{"trials": 5}, {"parameters_of": 2}],
+    "universality/data/image_training/adam.nc": [{"trials": 4}],
+}
+"""Dataset -> changes of its settings that ask for more trials than before, for the same or for fewer.
+
+Draws that are kept in groups start from full ones: settings before and after.
+"""
+ALTERED = {
+    "bn_decomposed/data/training/bn.nc": ({"rates.bn": [0.1, 0.2]}, 2),
+    "universality/data/architectures.nc": ({"networks.high.gain": 1.5}, 2),
+    "universality/data/printed_data.nc": ({"dx": 0.7, "dy": 0.9}, 4),
+    "universality/data/final_distances.nc": ({"slower": 2.0}, 8),
+    "universality/data/xor.nc": ({"runs.low.gain": 0.7}, 2),
+    "across_papers/data/two_points.nc": ({"rates.plain": 0.004}, 1),
+    "across_papers/data/digits.nc": ({"rates.plain": 0.02, "rates.leaky": 0.02}, 4),
+    "across_papers/data/odd_batch.nc": ({"rates.recentered": 0.002}, 1),
+}
+"""Dataset -> a change of some of its trials, and how many that are."""
+
+
+def changed(member, changes):
+    """The member with other settings; `runs.low.gain` is a place in the section of the experiment or in another."""
+    member = copy.deepcopy(dict(member))
+    for key, value in changes.items():
+        place, names = member["settings"], key.split(".")
+        place = place if names[0] in place else place["settings"]
+        for name in names[:-1]:
+            place = place[name]
+        place[names[-1]] = value
+    return member
+
+
+class Runs:
+    """Runs of one experiment on small settings."""
+
+    def __init__(self, file, folder):
+        (_, self.member), self.file, self.folder = maker(file), file, folder
+        for other in input_paths([self.member]):
+            if not (folder / other).is_file():
+                make(other, folder)
+
+    def __call__(self, changes, store):
+        """Bytes of the dataset and how many trials were read and computed."""
+        used = Store(self.folder / store)
+        load_function(self.member["study"], self.member["function"])
+        with interpreted(self.member["study"]):
+            simulate.run(changed(self.member, changes), self.folder, used)
+        return (self.folder / self.file).read_bytes(), used.tally
+
+
+@pytest.mark.parametrize(
+    ("file", "changes"), [(file, changes) for file, listed in MORE_TRIALS.items() for changes in listed], ids=str
+)
+def test_only_new_trials_are_computed_and_nothing_changes(file, changes, tmp_path):
+    run = Runs(file, tmp_path)
+    start, changes = changes if isinstance(changes, tuple) else ({}, changes)
+    _, before = run(start, "kept")
+    result, tally = run(changes, "kept")
+    expected, alone = run(changes, "fresh")
+    assert result == expected
+    assert alone.read == 0 or file.startswith("leaky_resnets")
+    assert tally.computed == max(alone.computed - before.computed, 0) or "rows" in changes
+    assert tally.read >= min(before.computed, alone.computed)
+    again, tally = run(changes, "kept")
+    assert (again, tally.computed) == (expected, 0)
+
+
+@pytest.mark.parametrize("file", ALTERED)
+def test_a_change_of_some_trials_computes_those(file, tmp_path):
+    changes, count = ALTERED[file]
+    run = Runs(file, tmp_path)
+    run({}, "kept")
+    result, tally = run(changes, "kept")
+    assert tally.computed == count
+    assert result == run(changes, "fresh")[0]
+
+
+def marked(function):
+    """Knobs of an experiment's settings that no single trial depends on, nested ones by their own name."""
+    hints = typing.get_type_hints(function)
+    models = [hint for hint in hints.values() if isinstance(hint, type) and issubclass(hint, Settings)]
+    return {name for model in models for name, field in model.model_fields.items() if EACH in field.metadata}
+
+
+def experiments_with_checkpoints():
+    return {
+        (study, function.name)
+        for study in STUDIES
+        for function in read_study(study).experiments.values()
+        if "checkpoint" in function.parameters
+    }
+
+
+def test_every_marked_knob_of_every_such_experiment_is_tried():
+    files = [*MORE_TRIALS, *ALTERED]
+    names = {}
+    for file in files:
+        member = maker(file)[1]
+        function = load_function(member["study"], member["function"])
+        tried = [*MORE_TRIALS.get(file, ()), *([ALTERED[file][0]] if file in ALTERED else [])]
+        afterwards = [changes[1] if isinstance(changes, tuple) else changes for changes in tried]
+        knobs = {key.removeprefix("usual.").split(".")[0] for changes in afterwards for key in changes}
+        names.setdefault((member["study"], function.__name__), (function, set()))[1].update(knobs)
+    assert experiments_with_checkpoints() == set(names)
+    shared = {"rows", "runs", "trials"}  # of a model of settings that another of its experiments tries
+    for function, knobs in names.values():
+        others = {knob for other, tried in names.values() if marked(other) == marked(function) for knob in tried}
+        assert marked(function) - knobs - others <= shared, function.__name__
+        assert "checkpoint" in inspect.signature(function).parameters
