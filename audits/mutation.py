@@ -50,7 +50,7 @@ def stages(
 ) -> list[Stage]:
     """What a mutant of a definition meets: guards, test files, the claims of a finished run."""
     study = [definition[0].split(".")[1]] if results else []
-    decide = partial(checks.other_verdict, results=results, changed=definition)
+    decide = partial(checks.turned_claim, results=results, changed=definition)
     return [
         Stage("guard", named, lambda guard: " ".join(guard) if notices_anew(guard) else "", _differs),
         Stage("test", tests, checks.failing, checks.failing_quietly),

@@ -125,6 +125,14 @@ def other_verdict(study: str, results: Path, changed: Location | None = None, ou
     return ""
 
 
+def turned_claim(study: str, results: Path, changed: Location, outside: Outside = ()) -> str:
+    """The same with code that was changed: what dies of the change has turned, too."""
+    try:
+        return other_verdict(study, results, changed, outside)
+    except Exception as error:
+        return f"{study}: {type(error).__name__}"
+
+
 @cache
 def _reach(root: str, outside: Outside) -> frozenset[Location]:
     return frozenset(reached(root, outside=outside))

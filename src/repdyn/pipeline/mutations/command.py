@@ -163,7 +163,7 @@ def _stages(
     if options.results:
         outside = studies.outside()
         (study,) = _studies_of({site.module: site.file})
-        decide = partial(checks.other_verdict, results=options.results, changed=changed, outside=outside)
+        decide = partial(checks.turned_claim, results=options.results, changed=changed, outside=outside)
         stages.append(Stage("claim", [study], decide, lambda _: ""))
     return stages
 
