@@ -30,7 +30,6 @@ for study in STUDIES:
 
     # A profile says once, of `shown`, how many jobs of a study share a cluster job.
     workflow.parent_groupids[f"{study}_shown"] = "shown"
-
     for job in filter(None, [*JOBS.figures(study).values(), JOBS.tables(study), JOBS.claims(study)]):
 
         rule:
