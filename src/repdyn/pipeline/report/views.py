@@ -237,8 +237,9 @@ def _controls(outcomes: Sequence[str], row: Row) -> str:
         return ""
     noticed = sum(outcome == "rejected" for outcome in outcomes)
     if row["verdict"] == "does not hold":
-        share = "was" if len(outcomes) == 1 else f"{noticed} of {len(outcomes)} were"
-        return f"Its control, a world in which it would hold, {share} told apart."
+        share = "" if len(outcomes) == 1 else f" in {noticed} of {len(outcomes)} controls"
+        taken = "accepted" if noticed else "not accepted"
+        return f"Data for which the claim is true were {taken}{share}."
     if len(outcomes) == 1:
         return f"Its negative control was {outcomes[0]}."
     return f"{'All' if noticed == len(outcomes) else f'{noticed} of'} {len(outcomes)} negative controls were rejected."
