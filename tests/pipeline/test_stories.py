@@ -10,7 +10,7 @@ from tests.conftest import ROOT
 from repdyn.base.errors import ConfigError
 from repdyn.pipeline import studies
 from repdyn.pipeline.report import stories
-from repdyn.pipeline.run.graph import read_study
+from repdyn.pipeline.run.declare.graph import read_study
 
 TEXT = """All in a minute, where the cost [rises](claim:x-thm1).
 

@@ -38,10 +38,10 @@ def choose(project: Path) -> None:
     Raises:
         ConfigError: the file is no YAML, or the key is no list of names of studies.
     """
-    from repdyn.pipeline.config import yaml_places  # jobs, which are told the choice, need no YAML
+    from repdyn.pipeline.config import yaml_positions  # jobs, which are told the choice, need no YAML
 
     file = project / "config.yaml"
-    names = yaml_places.values(file).get(KEY) if file.is_file() else None
+    names = yaml_positions.values(file).get(KEY) if file.is_file() else None
     if names is None:
         os.environ[CHOICE] = ""
     elif isinstance(names, list) and names and all(isinstance(name, str) for name in names):

@@ -14,8 +14,8 @@ from typing import TypedDict
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from repdyn.base.claims import REFUTED, UNDECIDED
-from repdyn.pipeline import studies
-from repdyn.pipeline.reference import chosen, results
+from repdyn.pipeline import kept_runs, studies
+from repdyn.pipeline.pages import chosen
 from repdyn.pipeline.report import (
     captions,
     evidence,
@@ -92,7 +92,7 @@ class LedgerPage(TypedDict):
 class ProvenancePage(TypedDict):
     """What the page of costs and versions shows."""
 
-    manifest: results.Manifest
+    manifest: kept_runs.Manifest
     costs: list[tuple[str, int, float, float]]
     total_cpu: float
     unrecorded: list[str]
@@ -142,12 +142,12 @@ class Site:
         self.notes = {study: self._notes(study, workflow) for study in contents.studies}
         own = studies.files(studies.SOURCES, self.folders)
         self.sources = settings_sources.read_all(workflow / settings_sources.SHARED, own)
-        self.references = results.ledgers(workflow / results.FOLDER)
-        self.exceptions = results.exceptions(workflow / results.FOLDER)
+        self.references = kept_runs.ledgers(workflow / kept_runs.FOLDER)
+        self.exceptions = kept_runs.exceptions(workflow / kept_runs.FOLDER)
         self.chosen = chosen.by_claim(chosen.read_all(studies.files(studies.CHOSEN, self.folders)))
         self.findings = findings.findings(findings.read_all(studies.files(studies.FINDINGS, self.folders)), contents)
         self.terms = stories.glossary(studies.files(studies.GLOSSARY, self.folders))
-        self._larger = {name: results.verdicts_of(frame) for name, frame in self.references.items()}
+        self._larger = {name: kept_runs.verdicts_of(frame) for name, frame in self.references.items()}
         self.studies = [self._study(name) for name in contents.studies]
         self._environment = self._make_environment()
 

@@ -17,8 +17,8 @@ import pandas as pd
 from repdyn.base.errors import DataError
 from repdyn.base.tables import read_cells, rows
 from repdyn.pipeline import studies
-from repdyn.pipeline.reference.results import Manifest, read_manifest
-from repdyn.pipeline.run.graph import read_study
+from repdyn.pipeline.kept_runs import Manifest, read_manifest
+from repdyn.pipeline.run.declare.graph import read_study
 
 SHOWN = ("figures", "tables")
 LARGEST_PICTURE = 150_000  # bytes; a vector graphic above it is shown as its bitmap, so that pages stay quick

@@ -20,7 +20,7 @@ from markdown_it.token import Token
 from markupsafe import Markup
 
 from repdyn.base.errors import ConfigError
-from repdyn.pipeline.config import yaml_places
+from repdyn.pipeline.config import yaml_positions
 from repdyn.pipeline.report.contents import Product, Row
 from repdyn.pipeline.report.markup import plain, words
 from repdyn.pipeline.report.notes import EMPTY, Renderer, reader
@@ -58,7 +58,7 @@ def glossary(files: Mapping[str, Path]) -> dict[str, tuple[str, str]]:
     """
     terms: dict[str, tuple[str, str]] = {}
     for path in files.values():
-        for slug, entry in yaml_places.values(path).items():
+        for slug, entry in yaml_positions.values(path).items():
             if not isinstance(entry, dict) or set(entry) != {"term", "says"}:
                 raise ConfigError(f"{path}: {slug}: wants the keys term, says; has {entry!r}")
             if not SLUG.fullmatch(slug):

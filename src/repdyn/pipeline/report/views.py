@@ -11,7 +11,7 @@ from markupsafe import Markup
 from repdyn.base.claims import DECIDED
 from repdyn.base.declarations import Explorer
 from repdyn.base.verdicts import OUTCOMES, STATUSES
-from repdyn.pipeline.reference.results import JobCost
+from repdyn.pipeline.kept_runs import JobCost
 from repdyn.pipeline.report import evidence, readings
 from repdyn.pipeline.report.contents import Contents, DatasetFile, Product, Row
 from repdyn.pipeline.report.errata import Errata, severities
@@ -19,7 +19,7 @@ from repdyn.pipeline.report.errata import errata as errata_of
 from repdyn.pipeline.report.evidence import Part
 from repdyn.pipeline.report.notes import Notes
 from repdyn.pipeline.report.readings import Curve
-from repdyn.pipeline.run.ledger import overlay
+from repdyn.pipeline.run.kinds.ledger import overlay
 
 SEARCHED = (
     "id",
