@@ -128,7 +128,7 @@ class Contents:
         return [product for product in self.products if (product.study, product.kind) == (study, kind)]
 
     def figures_of(self, claim: Row) -> list[Product]:
-        """Figures that show a dataset which the claim reads: of its own place first, then by the number of their claims."""
+        """Figures that show a dataset which the claim reads: of its own place first, then those of fewest claims."""
         figures = self.products_of(claim["study"], "figures")
         shared = [figure for figure in figures if set(figure.datasets) & set(claim["datasets"].split())]
         return sorted(
