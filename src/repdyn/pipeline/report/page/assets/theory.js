@@ -93,6 +93,13 @@ window.repdyn = window.repdyn || {};
       return element("circle", { cx: this.px(x), cy: this.py(y), r: radius, fill: color, opacity }, this.front);
     }
 
+    // Many dots of one color, one path; `moved(points)` draws others in their place.
+    dots(color, radius = 2.5) {
+      const made = element("path", { fill: "none", stroke: color, "stroke-width": 2 * radius, "stroke-linecap": "round" }, this.front);
+      const inside = ([x, y]) => Number.isFinite(y) && x <= this.x[1] && y >= this.y[0] && y <= this.y[1];
+      return points => made.setAttribute("d", points.filter(inside).map(([x, y]) => `M${this.px(x).toFixed(2)} ${this.py(y).toFixed(2)}h0`).join(""));
+    }
+
     words([x, y], text, color = COLORS.soft, anchor = "start") {
       const made = element("text", { x: this.px(x) + (anchor === "start" ? 5 : -5), y: this.py(y) - 5, "text-anchor": anchor, style: `fill: ${color}` }, this.front);
       made.textContent = text;
