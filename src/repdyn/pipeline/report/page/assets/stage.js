@@ -42,7 +42,7 @@
     return show;
   }
 
-  // Builds the figure of a network that trains; docs/extending.md says what `wanted` holds. What it returns is for tests.
+  // Builds the figure of a network that trains; docs/extending.md says what `wanted` holds. The element keeps its state as `training`.
   function stage(root, wanted) {
     const { read, write, connect } = repdyn.training;
     const defaults = { ...wanted.defaults, seed: wanted.defaults.seed ?? 1, speed: 60, at: 0 };
@@ -179,7 +179,7 @@
     run += 1;
     goal = view.state.at;
     timer = setTimeout(() => link.send({ start: { ...view.state }, run }), linked ? 0 : PATIENCE);
-    Object.assign(view, { start, pause, seek });
+    root.training = Object.assign(view, { start, pause, seek });
     return view;
   }
 
