@@ -5,7 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
-from browser import Browser
+from tests.browser import Browser
 
 from repdyn.pipeline import studies
 from repdyn.pipeline.report.build import ASSETS
@@ -150,7 +150,7 @@ def test_rates_are_those_of_the_package(page, preset):
     fit = fit_effective_rates(*records, state["dx2"], state["dy2"], every=prepared["every"])
     np.testing.assert_allclose([prepared["etaH"], prepared["etaY"]], [fit.eta_h, fit.eta_y], rtol=1e-4)
     assert "The theory holds here" in said(page)
-    assert min(fit.r2) > 0.5
+    assert min(fit.r2) > 0.5 and not fit.at_bound and not prepared["atBound"]
 
 
 def test_the_failure_fails_by_number_and_in_words(page):
@@ -163,7 +163,33 @@ def test_the_failure_fails_by_number_and_in_words(page):
     own = fit_effective_rates(*records, state["dx2"], state["dy2"], every=prepared["every"])
     assert min(explained_variance(records, theory)) < 0 and min(own.r2) < 0
     assert ((theory - records) ** 2).sum() * prepared["every"] <= own.loss * 1.001
+    assert own.at_bound == prepared["atBound"]
     assert "The theory fails here" in said(page)
+
+
+def test_a_slider_leads_to_another_prediction(page):
+    wait(page, "view.prepared")
+    before = view(page, "view.prepared.etaY")
+    page.ask(
+        "{ const one = document.querySelector('.theory input[name=gain]'); one.value = -0.1;"
+        " one.dispatchEvent(new Event('input')); }"
+    )
+    wait(page, "view.prepared && view.state.gain < 0.8")
+    assert view(page, "view.prepared.etaY") != before
+    assert "gain 0.794" in said(page) and "gain=0.794" in page.ask("location.hash")
+
+
+def test_rates_of_another_network_predict_less_well(page):
+    """Rates fitted to another seed draw another line; the words say whose rates they are."""
+    trained(page, "Rich: six")
+    own = measured(page)[1]
+    address = page.ask("location.href.split('#')[0]")
+    page.open("about:blank")
+    page.open(f"{address}#train-universality&rates=another%20network")
+    wait(page, "view.prepared")
+    other = view(page, "view.prepared")
+    assert other["h0"] == own["h0"] and other["etaY"] != own["etaY"]
+    assert "fitted to another network" in said(page)
 
 
 def test_the_opposed_start_passes_zero(page):
@@ -186,8 +212,9 @@ def test_rich_and_lazy_follow_the_larger_amplitude(page):
 
 def test_the_theory_is_drawn_before_training(page):
     wait(page, "view.prepared")
-    assert view(page, "view.records.length") <= 1
-    assert page.ask("[...document.querySelectorAll('.theory path')].every(path => path.getAttribute('d') !== '')")
+    assert view(page, "view.records.length") == 0
+    assert page.ask("[...document.querySelectorAll('.theory path')].filter(path => path.getAttribute('d')).length") == 4
+    assert "Predicted final h" in said(page) and "Press Play" in said(page)
     assert view(page, "view.link.kind") == "worker"
     assert page.complaints == []
 

@@ -51,8 +51,8 @@
       return 1 - sum(measured.map((value, k) => theory[k] - value)) / sum(measured.map(value => value - mean));
     }
 
-    // As fit_effective_rates in methods.fit: rates [eta_h, eta_y] that minimize (49) over frames [h, y, w], from the
-    // best cells of a grid, polished by Levenberg and Marquardt in the logarithms.
+    // As fit_effective_rates in methods.fit: rates etaH, etaY that minimize (49) over frames [h, y, w], and whether they
+    // lie on the border of the search, where no rates fit; from the best cells of a grid, polished by Levenberg and Marquardt in the logarithms.
     function fitRates(frames, dx2, dy2, every) {
       const [h0, y0, w0] = frames[0], last = frames.length - 1, FAILED = 1e3, BOX = Math.log(1e4);
       const root = Math.sqrt(every);
@@ -78,7 +78,8 @@
         const found = polish(cell.logs);
         if (!best || found.cost < best.cost) best = found;
       }
-      return best.logs.map(Math.exp);
+      const [etaH, etaY] = best.logs.map(Math.exp);
+      return { etaH, etaY, atBound: best.logs.some((value, k) => Math.abs(value - center[k]) > BOX - 0.01) };
 
       function polish(start) {
         const NUDGE = 1e-5;
@@ -140,12 +141,13 @@
       let every = 1, epochs = 1;
       function* prepare() {
         const other = settings.rates === "another network", rehearsed = network(settings, settings.seed + (other ? 1000 : 0));
-        const frames = [];
+        const frames = [], bounds = { low: 0, high: settings.dy2, loss: 0 };  // of what the network will show
         let over = LIMIT;
         for (let epoch = 0; epoch <= Math.min(LIMIT, 1.3 * over); epoch += 1) {
           const { h, y, w, loss } = rehearsed.look();
           if (!Number.isFinite(loss) || loss > 1e6) return { diverged: true, epochs: epoch };
           frames.push([h, y, w]);
+          Object.assign(bounds, { low: Math.min(bounds.low, w), high: Math.max(bounds.high, h, y), loss: Math.max(bounds.loss, effectiveLoss(y, w, settings.dy2)) });
           if (loss < LEARNED && over === LIMIT) over = Math.max(epoch, 20);
           rehearsed.step();
           yield;
@@ -154,9 +156,9 @@
         every = Math.max(1, Math.ceil(epochs / LOOKS));
         const { h: h0, y: y0, w: w0 } = network(settings, settings.seed).look();
         if (!(h0 > 0)) return { dead: true };
-        const [etaH, etaY] = fitRates(frames.filter((_, k) => k % every === 0), settings.dx2, settings.dy2, every), end = frames.at(-1);
+        const fit = fitRates(frames.filter((_, k) => k % every === 0), settings.dx2, settings.dy2, every), end = frames.at(-1);
         const converged = 2 * end[2] - end[1] + settings.dy2 <= 0.16 * Math.max(2 * frames[0][2] - frames[0][1] + settings.dy2, settings.dy2);
-        return { h0, y0, w0, etaH, etaY, every, epochs, converged };
+        return { h0, y0, w0, ...fit, every, epochs, converged, bounds };
       }
       function* records() {
         const trained = network(settings, settings.seed);
@@ -191,23 +193,24 @@
     const losses = new Panel(box, { title: "Error of the pair: line theory, dots network", x: [0, 1], y: [0, 1], xlabel });
     let dots = [];
     function clear(view) {
-      const { prepared, state } = view;
+      const { prepared, state } = view, bounds = prepared && prepared.bounds;
       [distances, losses].forEach(panel => panel.clear());
       dots = [];
       if (!prepared || !(prepared.etaH > 0)) return;
       const times = repdyn.tools.grid(0, prepared.epochs, 240), states = times.map(t => predicted(view, t));
-      const low = Math.min(0, ...states.map(one => one[2])), high = Math.max(state.dy2, ...states.map(one => Math.max(...one)));
+      const low = Math.min(bounds.low, ...states.map(one => one[2])), high = Math.max(bounds.high, ...states.map(one => Math.max(...one)));
       const loss = states.map(([, y, w]) => effectiveLoss(y, w, state.dy2));
-      distances.range([0, prepared.epochs], [1.3 * low, 1.25 * high]);
-      losses.range([0, prepared.epochs], [0, 1.2 * Math.max(...loss)]);
+      distances.range([0, prepared.epochs], [1.15 * low, 1.1 * high]);
+      losses.range([0, prepared.epochs], [0, 1.1 * Math.max(bounds.loss, ...loss)]);
       PARTS.forEach((name, part) => distances.line(times.map((t, k) => [t, states[k][part]]), COLORS[name], { dash: ["", "6 3", "2 3"][part] }));
       losses.line(times.map((t, k) => [t, loss[k]]), COLORS.soft);
       dots = PARTS.map(name => distances.dots(COLORS[name]));
       dots.push(losses.dots(COLORS.soft));
     }
     function draw({ records, state }) {
-      PARTS.forEach((name, part) => dots[part] && dots[part](records.map(one => [one.epoch, one[name]])));
-      if (dots[3]) dots[3](records.map(({ epoch, y, w }) => [epoch, effectiveLoss(y, w, state.dy2)]));
+      const shown = records.filter((_, k) => k % 4 === 0 || k === records.length - 1);  // the line stays visible between
+      PARTS.forEach((name, part) => dots[part] && dots[part](shown.map(one => [one.epoch, one[name]])));
+      if (dots[3]) dots[3](shown.map(({ epoch, y, w }) => [epoch, effectiveLoss(y, w, state.dy2)]));
     }
     return { clear, draw };
   }
@@ -221,14 +224,14 @@
     const rho = prepared.etaH / prepared.etaY, lengths = [prepared.h0, prepared.y0, Math.sqrt(state.dx2), Math.sqrt(state.dy2), rho];
     const final = finalDistance(...lengths), ways = { rich: "rich, set by the targets", lazy: "lazy, as it started", collapsing: "below its start, neither rich nor lazy" };
     const from = state.rates === "this run" ? "this run, computed ahead" : "another network";
-    const text = `${who}. The lines are the closed form from this start; its two rates, ${short(prepared.etaH)} and ${short(prepared.etaY)} per epoch, are fitted to ${from}, equation (49). `
+    const text = `${who}. The lines are the closed form from this start; its two rates, ${short(prepared.etaH)} and ${short(prepared.etaY)} per epoch, are fitted to ${from}, equation (49)${prepared.atBound ? ", which ends at the border of its search: no rates fit" : ""}. `
       + `Predicted final h: ${short(final)}, ${short(final / prepared.h0)} times the start (${ways[regime(...lengths)]}). `;
     if (records.length < 3) return `${text}Press Play to train.`;
     const last = records.at(-1), shares = agreement(view), worst = shares.indexOf(Math.min(...shares));
     const now = `Epoch ${last.epoch}: h = ${short(last.h)}, y = ${short(last.y)}, w = ${short(last.w)}, loss ${short(last.loss)}. Explained variance so far: h ${short(shares[0])}, y ${short(shares[1])}, w ${short(shares[2])}. `;
     if (!finished) return text + now;
     if (!prepared.converged) return `${text}${now}The run is still on its plateau, where a fit means nothing: undecided.`;
-    return text + now + (shares[worst] < 0.5
+    return text + now + (!(shares[worst] >= 0.5)
       ? `The theory fails here: it explains less than half of the variance of ${PARTS[worst]}.`
       : "The theory holds here: it explains more than half of the variance of each curve.");
   }

@@ -51,10 +51,10 @@
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     let run = 0, asked = 0, goal = 0, owed = 0, before = 0, timer = 0, frame = 0;
 
-    const presets = row(root, "presets"), settings = row(root, "sliders");
+    const presets = row(root, "presets"), keys = row(root, "keys"), settings = document.createElement("div");
+    settings.className = "sliders";
     const changed = () => { view.state.at = 0; restart(); };
     const shown = wanted.controls.map(one => control(settings, view.state, one, changed));
-    const keys = row(root, "keys");
     const play = button(keys, "Play", () => (view.playing ? pause() : start()));
     button(keys, "Step", () => { pause(); seek(view.records.length + 1); });
     button(keys, "Reset", () => { view.state.at = 0; restart(0); });
@@ -68,6 +68,7 @@
     }));
     const board = wanted.build(root);
     const say = repdyn.tools.said(root);
+    root.append(settings);  // below what they change, so that a phone shows figure and words first
     const link = connect(wanted.engine, received, { worker: wanted.worker !== false });
     view.link = link;
 
@@ -131,7 +132,7 @@
     }
 
     function pause() {
-      if (view.playing) { view.playing = false; goal = view.records.length; remembered(); }
+      if (view.playing) { view.playing = false; goal = view.records.length; remembered(); draw(); }
       cancelAnimationFrame(frame);
       play.textContent = "Play";
     }
@@ -139,6 +140,7 @@
     // Once a frame: asks for as many records as are due, unless an answer is still out. Without motion: for all.
     function tick(now) {
       if (!view.playing) return;
+      if (!root.isConnected) { pause(); return; }
       owed = asked || !view.prepared ? 0 : owed + (now - before) / 1000 * view.state.speed;
       before = now;
       const due = still ? 1e6 : Math.floor(owed);
@@ -146,13 +148,13 @@
       frame = requestAnimationFrame(tick);
     }
 
-    let drawn = 0;
+    let drawn = 0, told = 0;
     function draw() {
       cancelAnimationFrame(drawn);
       drawn = requestAnimationFrame(() => {
         const begun = performance.now();
         board.draw(view);
-        say(wanted.says(view));
+        if (!view.playing || begun - told > 1000) { say(wanted.says(view)); told = begun; }  // a screen reader reads each
         view.draws += 1;
         view.drawing += performance.now() - begun;
       });
@@ -171,7 +173,11 @@
       root.scrollIntoView();
       return true;
     }
-    addEventListener("hashchange", () => { if (root.isConnected && restore()) restart(0); });
+    addEventListener("hashchange", function follow() {
+      if (root.isConnected) { if (restore()) restart(0); return; }
+      removeEventListener("hashchange", follow);  // the single file has gone to another page
+      link.stop();
+    });
     const linked = restore();
     shown.forEach(show => show());
     board.clear(view);

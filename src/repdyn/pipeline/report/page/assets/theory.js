@@ -20,7 +20,7 @@ window.repdyn = window.repdyn || {};
     if (value === 0) return "0";
     const size = Math.abs(value);
     const text = size >= 1e4 || size < 1e-2 ? value.toExponential(1) : String(Number(value.toPrecision(3)));
-    return text.replace("-", "\u2212").replace("e+", "e");
+    return text.replaceAll("-", "\u2212").replace("e+", "e");
   }
 
   // About five round numbers between two others.

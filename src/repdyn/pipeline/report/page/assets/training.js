@@ -141,16 +141,17 @@ window.repdyn = window.repdyn || {};
   function connect(engine, received, { worker = true } = {}) {
     const here = () => {
       const tools = kernel();
-      return { kind: "page", send: tools.serve(engine(tools), answer => setTimeout(() => received(answer))) };
+      return { kind: "page", send: tools.serve(engine(tools), answer => setTimeout(() => received(answer))), stop: () => {} };
     };
     if (!worker || typeof Worker === "undefined") return here();
     const text = `"use strict"; const tools = (${kernel})(); self.onmessage = (serve => event => serve(event.data))(tools.serve((${engine})(tools), answer => self.postMessage(answer)));`;
     const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
-    const link = { kind: "worker", send: null };
+    const link = { kind: "worker", send: null, stop: () => {} };
     let heard = false;
     const sent = [];
     try {
       const made = new Worker(address);
+      link.stop = () => made.terminate();
       made.onmessage = event => { heard = true; received(event.data); };
       made.onerror = event => {  // refused after all: what was asked is asked here
         if (heard) throw new Error(event.message);
