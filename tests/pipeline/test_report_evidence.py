@@ -193,7 +193,7 @@ def test_the_drawing_has_words():
     ("verdict", "sentence"),
     [
         ("holds as corrected", "As printed it fails its check; the correct form passes its check."),
-        ("does not hold", "It fails its check, and no small correction repairs it. Its control, a world in which"),
+        ("does not hold", "It fails its check, and no small correction repairs it. Data for which the claim is true"),
         ("not testable", "No finite computation decides it."),
     ],
 )
@@ -236,8 +236,13 @@ def test_parts_that_fail_are_counted():
         ("holds", ["undecided"], "Its negative control was undecided."),
         ("holds", ["rejected", "rejected"], "All 2 negative controls were rejected."),
         ("holds", ["rejected", "undecided"], "1 of 2 negative controls were rejected."),
-        ("does not hold", ["rejected"], "Its control, a world in which it would hold, was told apart."),
-        ("does not hold", ["rejected", "undecided"], "Its control, a world in which it would hold, 1 of 2 were told"),
+        ("does not hold", ["rejected"], "Data for which the claim is true were accepted."),
+        ("does not hold", ["undecided"], "Data for which the claim is true were not accepted."),
+        (
+            "does not hold",
+            ["rejected", "undecided"],
+            "Data for which the claim is true were accepted in 1 of 2 controls.",
+        ),
     ],
 )
 def test_controls_are_counted(verdict, outcomes, sentence):

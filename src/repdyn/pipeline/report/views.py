@@ -11,7 +11,7 @@ from markupsafe import Markup
 from repdyn.base.claims import DECIDED
 from repdyn.base.declarations import Explorer
 from repdyn.base.verdicts import OUTCOMES, STATUSES
-from repdyn.pipeline.reference.results import JobCost
+from repdyn.pipeline.kept_runs import JobCost
 from repdyn.pipeline.report import evidence, readings
 from repdyn.pipeline.report.contents import Contents, DatasetFile, Product, Row
 from repdyn.pipeline.report.errata import Errata, severities
@@ -19,7 +19,7 @@ from repdyn.pipeline.report.errata import errata as errata_of
 from repdyn.pipeline.report.evidence import Part
 from repdyn.pipeline.report.notes import Notes
 from repdyn.pipeline.report.readings import Curve
-from repdyn.pipeline.run.ledger import overlay
+from repdyn.pipeline.run.kinds.ledger import overlay
 
 SEARCHED = (
     "id",
@@ -237,8 +237,9 @@ def _controls(outcomes: Sequence[str], row: Row) -> str:
         return ""
     noticed = sum(outcome == "rejected" for outcome in outcomes)
     if row["verdict"] == "does not hold":
-        share = "was" if len(outcomes) == 1 else f"{noticed} of {len(outcomes)} were"
-        return f"Its control, a world in which it would hold, {share} told apart."
+        share = "" if len(outcomes) == 1 else f" in {noticed} of {len(outcomes)} controls"
+        taken = "accepted" if noticed else "not accepted"
+        return f"Data for which the claim is true were {taken}{share}."
     if len(outcomes) == 1:
         return f"Its negative control was {outcomes[0]}."
     return f"{'All' if noticed == len(outcomes) else f'{noticed} of'} {len(outcomes)} negative controls were rejected."
