@@ -10,7 +10,7 @@ from tests import drawn, small
 
 from repdyn.base.fingerprint import reached
 from repdyn.pipeline.config.configuration import STUDIES
-from repdyn.pipeline.run.jobs import input_paths
+from repdyn.pipeline.run.declare.jobs import input_paths
 
 MOST = 6  # of those that reach a definition
 OF_BASE = ("bn_mean_field", "truncation_flow")  # what reaches a definition of `base` is looked for in these

@@ -17,8 +17,8 @@ from repdyn.base.errors import ConfigError
 from repdyn.base.fingerprint import Location, Outside, reached
 from repdyn.pipeline.ask.remake import Remaker
 from repdyn.pipeline.packages import package_of
-from repdyn.pipeline.run.graph import read_study
-from repdyn.pipeline.run.loading import load_modules
+from repdyn.pipeline.run.declare.graph import read_study
+from repdyn.pipeline.run.execute.loading import load_modules
 
 if TYPE_CHECKING:
     import pytest
