@@ -74,8 +74,8 @@ def _sampled_volume(cells: xr.Dataset) -> Test:
         "rows outside all classes": false_world(
             "the classes of the batch with its last point reflected", replace_variables(strays="strays_of_reflection")
         ),
-        "k 2": wrong_formula("equal volumes for all classes of a batch", equal_cells),
-        "k 3": wrong_formula("equal volumes for all classes of a batch", equal_cells),
+        "k 2": wrong_formula("equal volumes for all classes of a batch", equal_cells, recomputes=True),
+        "k 3": wrong_formula("equal volumes for all classes of a batch", equal_cells, recomputes=True),
     },
 )
 def classes_are_finite(sign_cells: xr.Dataset) -> Verdict:
@@ -181,7 +181,7 @@ def _mean_bounded(rows_to_full_rank: xr.Dataset, recentered: int) -> Test:
     kind="bound",
     states=r"The expected number of rows until $\operatorname{ReLU}(W X)$ has full rank is at most $n/\gamma(X)$, if"
     " no two columns are collinear.",
-    control=wrong_formula(r"$n$ rows for the bound: $\gamma$ left out", without_gamma),
+    control=wrong_formula(r"$n$ rows for the bound: $\gamma$ left out", without_gamma, recomputes=True),
 )
 def mean_rows(rows_to_full_rank: xr.Dataset) -> Verdict:
     """Mean of y over its bound, circles and Gaussian batches of two and three dimensions with exact gamma."""
@@ -251,7 +251,9 @@ def _survival(rows_to_full_rank: xr.Dataset) -> dict[str, Test]:
     | dict.fromkeys(
         ("below geometric", "below 7b"),
         false_world(
-            "six points on the circle, whose antipodal pairs the theorem excludes", in_dataset(1, antipodal_circles)
+            "six points on the circle, whose antipodal pairs the theorem excludes",
+            in_dataset(1, antipodal_circles),
+            recomputes=True,
         ),
     ),
 )
@@ -340,7 +342,9 @@ def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
             "the printed hypothesis, on $X$ for $X$ less its mean",
             in_dataset(1, replace_variables(pairs_used="pairs_given")),
         ),
-        "mean over bound": wrong_formula(r"$n$ rows for the bound: $\gamma$ left out", in_dataset(0, without_gamma)),
+        "mean over bound": wrong_formula(
+            r"$n$ rows for the bound: $\gamma$ left out", in_dataset(0, without_gamma), recomputes=True
+        ),
         "rows where the scale changes the rank": false_world(
             "rescaling alone", in_dataset(1, replace_labels("way", {"BN(W X)": "W X / sigma"}))
         ),

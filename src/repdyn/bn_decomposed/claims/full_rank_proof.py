@@ -84,7 +84,7 @@ def hexagon(stalled_rows: xr.Dataset) -> xr.Dataset:
     r" $t + 1$ columns full rank with probability at least $\gamma$ of the $t + 1$ columns.",
     control={
         r"probability over its bound": false_world(
-            "six points on the circle, with antipodal pairs, stalled at rank 5", hexagon
+            "six points on the circle, with antipodal pairs, stalled at rank 5", hexagon, recomputes=True
         ),
         "frequency minus probability": wrong_formula(
             r"$\gamma$, the bound, for the probability", replace_variables(probability="gamma")
@@ -209,7 +209,9 @@ def antipodal_waits(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     states="Given the past, the waiting time $y_t$ is stochastically below a geometric variable of success"
     r" probability $\gamma$ of the first $t$ columns; this is enough for (28b), factor by factor from the last.",
     formula=r"\mathbb{P}(y_t > s \mid y_1, \dots, y_{t-1}) \le (1 - \gamma(X^{(t)}))^s",
-    control=false_world("six points on the circle, whose antipodal pairs the theorem excludes", antipodal_waits),
+    control=false_world(
+        "six points on the circle, whose antipodal pairs the theorem excludes", antipodal_waits, recomputes=True
+    ),
 )
 def waits_are_dominated(rows_to_full_rank: xr.Dataset) -> Verdict:
     """P(y_t > s | y_{t-1}) against (1 - gamma of t columns)^s, y_{t-1} = 0, 1, or more."""
@@ -256,9 +258,9 @@ def index_below(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     r"\sum_{t=0}^{n-1} \frac{1}{\gamma(X^{(t+1)})} \le \frac{n}{\gamma}",
     control={
         "sum of bounds": wrong_formula("the index $t + 1$ to the end, with a further point", index_above),
-        "first wait": wrong_formula(r"$\gamma$ of one column less", index_below),
+        "first wait": wrong_formula(r"$\gamma$ of one column less", index_below, recomputes=True),
         "later waits": false_world(
-            "six points on the circle, whose antipodal pairs the theorem excludes", antipodal_waits
+            "six points on the circle, whose antipodal pairs the theorem excludes", antipodal_waits, recomputes=True
         ),
         "all columns": wrong_formula(r"$n$ for the sum: $\gamma$ left out", replace_variables(bound_by_column="n")),
     },

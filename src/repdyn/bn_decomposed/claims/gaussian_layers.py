@@ -127,7 +127,7 @@ def alpha_one(gaussian_layer: xr.Dataset) -> xr.Dataset:
     return gaussian_layer.assign({name: gaussian_layer[name] / gaussian_layer["alpha"] for name in squares})
 
 
-ALPHA_ONE = wrong_formula(r"$\sigma^2 = 2/d$ for $2 \alpha / d$", in_dataset(0, alpha_one))
+ALPHA_ONE = wrong_formula(r"$\sigma^2 = 2/d$ for $2 \alpha / d$", in_dataset(0, alpha_one), recomputes=True)
 SQUARES = ("closed form", "odd point sampled", "cluster sampled")
 
 

@@ -75,7 +75,7 @@ def from_equal_angles(fixed_point: xr.Dataset) -> xr.Dataset:
             "reduced minus iterated odd angle",
             "reduced over iterated norm ratio",
         ),
-        false_world(EQUAL_ANGLES, in_dataset(1, from_equal_angles)),
+        false_world(EQUAL_ANGLES, in_dataset(1, from_equal_angles), recomputes=True),
     ),
 )
 def closed_form_of_a_layer(relu_moments: xr.Dataset, fixed_point: xr.Dataset) -> Verdict:

@@ -183,7 +183,7 @@ def whatever_the_sign(odd_point: xr.Dataset) -> xr.Dataset:
     "becomes tighter; where it is above, the odd point and a few others do. The steps before the sentence say so.",
     formula=r"\#\{i : x_i' = 0 \mid W\nu - \mu > 0\} \gg \#\{i : x_i' = 0 \mid W\nu - \mu < 0\}",
     corrected_formula=r"\#\{i : x_i' = 0 \mid W\nu - \mu < 0\} \gg \#\{i : x_i' = 0 \mid W\nu - \mu > 0\}",
-    control=wrong_formula("points at zero whatever the sign", whatever_the_sign),
+    control=wrong_formula("points at zero whatever the sign", whatever_the_sign, recomputes=True),
 )
 def cluster_maps_to_zero(odd_point: xr.Dataset) -> Verdict:
     """Points at zero in neurons where the cluster's mean is above and where it is below, mean over the layers."""

@@ -245,7 +245,7 @@ def norms_for_squares(split_rows: xr.Dataset) -> xr.Dataset:
     return split_rows.assign(parted_square=np.sqrt(split_rows["parted_square"]))
 
 
-NORMS = wrong_formula("norms for squared norms", norms_for_squares)
+NORMS = wrong_formula("norms for squared norms", norms_for_squares, recomputes=True)
 
 
 @claim(

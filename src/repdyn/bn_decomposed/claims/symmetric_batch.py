@@ -82,7 +82,9 @@ def _in_each_cell(hits: xr.DataArray, low: float, high: float, **words: str) -> 
     "outlier, any point alike.",
     control={
         "an outlier forms": knock_out(
-            "layers without randomness, of infinite width, with the same expectations", without_randomness
+            "layers without randomness, of infinite width, with the same expectations",
+            without_randomness,
+            recomputes=True,
         ),
         "after a wait": ONE_FAR,
         "point 1 is the outlier": ONE_FAR,

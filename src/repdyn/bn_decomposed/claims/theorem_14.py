@@ -32,7 +32,7 @@ def norms_as_printed(gaussian_layer: xr.Dataset) -> xr.Dataset:
     return gaussian_layer.assign_coords(norm_ratio=ratio)
 
 
-NORMS_AS_PRINTED = wrong_formula("the printed norms, 1 at every width", norms_as_printed)
+NORMS_AS_PRINTED = wrong_formula("the printed norms, 1 at every width", norms_as_printed, recomputes=True)
 
 
 @claim(
@@ -122,7 +122,7 @@ def at_the_invariant_distance(contraction: xr.Dataset) -> xr.Dataset:
     "the cluster closer in mean square.",
     formula=r"R > \frac{n}{n-1} \;\Rightarrow\; \mathbb{E} \|x_i' - x_j'\|^2 < \|x_i - x_j\|^2",
     control={
-        "factor": false_world(TOO_NEAR, in_dataset(0, at_the_invariant_distance)),
+        "factor": false_world(TOO_NEAR, in_dataset(0, at_the_invariant_distance), recomputes=True),
         "factor over its limit": wrong_formula(
             WRONG_KERNEL, in_dataset(0, replace_variables(largest_factor="wrong_largest_factor"))
         ),
@@ -171,7 +171,7 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
     control={
         "items 1 and 2": ALPHA_ONE,
         "item 3": NOT_RECENTERED,
-        "item 4": false_world(TOO_NEAR, in_dataset(1, at_the_invariant_distance)),
+        "item 4": false_world(TOO_NEAR, in_dataset(1, at_the_invariant_distance), recomputes=True),
     },
 )
 def hypothesis_can_be_met(gaussian_layer: xr.Dataset, contraction: xr.Dataset) -> Verdict:
@@ -206,7 +206,9 @@ def point_at_its_distance(contraction: xr.Dataset) -> xr.Dataset:
     return at_the_invariant_distance(contraction).assign(family_multiplier=contraction["point_multiplier"])
 
 
-DISTANCE_KEPT = false_world("an odd point kept farther than $n / (n - 1)$ in every layer", distance_kept)
+DISTANCE_KEPT = false_world(
+    "an odd point kept farther than $n / (n - 1)$ in every layer", distance_kept, recomputes=True
+)
 
 
 @claim(
@@ -225,6 +227,7 @@ DISTANCE_KEPT = false_world("an odd point kept farther than $n / (n - 1)$ in eve
     control=false_world(
         "the point-like cluster of Definition 12, at its own distance from the odd point",
         in_dataset(0, point_at_its_distance),
+        recomputes=True,
     ),
 )
 def narrow_clusters_contract(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Verdict:
@@ -267,7 +270,7 @@ def layer_without_relu(contraction: xr.Dataset) -> xr.Dataset:
     formula=r"R'^2 = 1 + \frac{1}{(n-1)^2} < \frac{n^2}{(n-1)^2}, \quad \alpha = \frac{n^2}{(n-1)^2 + 1} > 1, \quad "
     r"\theta \to \frac{3\pi}{n}",
     control={
-        "next square distance": wrong_formula(ALPHA_ONE.says, in_dataset(1, alpha_one)),
+        "next square distance": wrong_formula(ALPHA_ONE.says, in_dataset(1, alpha_one), recomputes=True),
         "narrow cluster": DISTANCE_KEPT,
         "wide cluster": false_world("a layer without ReLU", in_dataset(0, layer_without_relu)),
         "multiplier of the fixed point": false_world(

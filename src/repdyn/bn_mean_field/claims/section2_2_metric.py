@@ -130,7 +130,7 @@ def _cosine_not_squared(metric_audit: xr.Dataset) -> xr.Dataset:
     states=r"On the tangent space $\|b\|^2 G_b$ has the eigenvalue $\cos^2 \angle(b, \Sigma b)$ once; all others are "
     r"1.",
     control={
-        "smallest": wrong_formula("the cosine, not its square", _cosine_not_squared),
+        "smallest": wrong_formula("the cosine, not its square", _cosine_not_squared, recomputes=True),
         "others": wrong_formula(r"$G$ without the factor $\|b\|^2$", replace_variables(others="others_unscaled")),
     },
 )

@@ -121,7 +121,9 @@ def _one_power_less(target_scan: xr.Dataset) -> xr.Dataset:
     states=r"In two dimensions the speed is the torque of the residual in the whitened plane times $\sqrt{\det\Sigma}/"
     r"(\|b\| \|u\|_\Sigma^2)$: at equal torque neurons are faster where data vary little.",
     formula=r"\|\dot b\| = |a E'(\psi)| \frac{\sqrt{\det\Sigma}}{\|b\| \|u\|_\Sigma^2}, \quad u = \frac{b}{\|b\|}",
-    control=wrong_formula(r"one power of the norm less, $\sqrt{\det \Sigma}$ over the deviation", _one_power_less),
+    control=wrong_formula(
+        r"one power of the norm less, $\sqrt{\det \Sigma}$ over the deviation", _one_power_less, recomputes=True
+    ),
 )
 def speed_is_torque_times_factor(target_scan: xr.Dataset) -> Verdict:
     """The law neuron by neuron, targets between the axes."""

@@ -91,7 +91,7 @@ def _long_are_fast(first_step: xr.Dataset) -> xr.Dataset:
     assumes="gradient descent; what 'bigger' measures and how small neurons are is not said",
     kind="scaling",
     states="The smaller a neuron is initially, the bigger it becomes after one step.",
-    control=false_world("gradients that grow as the square of the length", _long_are_fast),
+    control=false_world("gradients that grow as the square of the length", _long_are_fast, recomputes=True),
 )
 def smaller_becomes_bigger(first_step: xr.Dataset) -> Verdict:
     """One neuron after one step from neighboring initial lengths: its length, and what it gained."""
@@ -131,8 +131,8 @@ def _critical_to_the(power: float) -> Callable[[xr.Dataset], xr.Dataset]:
     r"$\sqrt{2 h g}$ at $r^*$, beyond it $r_1$ grows with $r$.",
     formula=r"\frac{d r_1}{d r} < 0 \Leftrightarrow r < r^* = \sqrt{h g}",
     control={
-        "below": wrong_formula("$r^* = (h g)^{1/4}$", _critical_to_the(0.5)),
-        "above": wrong_formula("$r^* = h g$", _critical_to_the(2.0)),
+        "below": wrong_formula("$r^* = (h g)^{1/4}$", _critical_to_the(0.5), recomputes=True),
+        "above": wrong_formula("$r^* = h g$", _critical_to_the(2.0), recomputes=True),
     },
 )
 def length_is_least_at_the_critical_one(first_step: xr.Dataset) -> Verdict:

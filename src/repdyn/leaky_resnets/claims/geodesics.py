@@ -68,6 +68,7 @@ def _order(paths: xr.Dataset) -> np.ndarray:
         "order": wrong_formula(
             "a spread that falls as $1 / L^2$",
             lambda paths: paths.assign(spread=paths["spread"] / paths["layer_count"]),
+            recomputes=True,
         ),
         "momenta": wrong_formula("the momenta of the next layer", replace_variables(momenta="momenta_shifted")),
     },

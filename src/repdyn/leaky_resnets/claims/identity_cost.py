@@ -150,6 +150,7 @@ def cost_is_rank(identity_costs: xr.Dataset) -> Verdict:
     control=wrong_formula(
         "Rank A with bias",
         lambda costs: costs.assign(nonnegative_closed=costs["rank"] + 0 * costs["nonnegative_closed"]),
+        recomputes=True,
     ),
 )
 def cost_with_bias(identity_costs: xr.Dataset) -> Verdict:

@@ -34,6 +34,7 @@ from repdyn.base.verdicts import Verdict, all_of, deviation
         "odd": wrong_formula(
             "$a / (4 L)$ in place of $a / (4 L^2)$",
             lambda steps: steps.assign(excess=steps["excess"] * steps["layer_count"]),
+            recomputes=True,
         ),
         "symmetry": wrong_formula(
             "the printed steps in place of the symmetric ones",
@@ -63,7 +64,9 @@ def irregular_steps_sum(step_schemes: xr.Dataset) -> Verdict:
 
 
 HIGHER_PEAK = wrong_formula(
-    "steps that peak at $1 + a/2$", lambda steps: steps.assign(cap=steps["cap"] + steps["irregularity"] / 4)
+    "steps that peak at $1 + a/2$",
+    lambda steps: steps.assign(cap=steps["cap"] + steps["irregularity"] / 4),
+    recomputes=True,
 )
 
 

@@ -55,7 +55,9 @@ def _other_places(measures: xr.Dataset) -> xr.Dataset:
     return measures.assign(separation_place=0 * measures["separation_place"] + places)
 
 
-NO_PLACE = false_world("networks whose largest step lies two or three places away in turn", _other_places)
+NO_PLACE = false_world(
+    "networks whose largest step lies two or three places away in turn", _other_places, recomputes=True
+)
 
 
 @claim(
@@ -217,7 +219,9 @@ def _peak_in_the_middle(measures: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="A jump in the middle of the network is never observed.",
     control=false_world(
-        "the kinetic energy of the fastest and the cost of the costliest layer added in the middle", _peak_in_the_middle
+        "the kinetic energy of the fastest and the cost of the costliest layer added in the middle",
+        _peak_in_the_middle,
+        recomputes=True,
     ),
 )
 def jumps_lie_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
@@ -260,6 +264,7 @@ def jumps_lie_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
         "everywhere": wrong_formula(
             "the kinetic energy in proportion to the square of the extra cost",
             lambda measures: measures.assign(kinetic=measures["kinetic"] ** 2),
+            recomputes=True,
         ),
         "first layer": false_world(
             "the slowest layer in place of all",

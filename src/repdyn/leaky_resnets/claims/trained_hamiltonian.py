@@ -62,7 +62,7 @@ def _at_constant_speed(measures: xr.Dataset) -> xr.Dataset:
     return measures.assign(kinetic=0 * kinetic + cast("xr.DataArray", np.sqrt(kinetic)).mean("layer") ** 2)
 
 
-CONSTANT_SPEED = false_world("paths of the same length at constant speed", _at_constant_speed)
+CONSTANT_SPEED = false_world("paths of the same length at constant speed", _at_constant_speed, recomputes=True)
 
 
 @claim(
@@ -78,7 +78,9 @@ CONSTANT_SPEED = false_world("paths of the same length at constant speed", _at_c
     control={
         "varies": wrong_formula("the cost of identity in place of the Hamiltonian", _cost_for_hamiltonian),
         "proportion": wrong_formula(
-            "the speed in place of its square", lambda measures: measures.assign(kinetic=measures["kinetic"] ** 0.5)
+            "the speed in place of its square",
+            lambda measures: measures.assign(kinetic=measures["kinetic"] ** 0.5),
+            recomputes=True,
         ),
     },
 )

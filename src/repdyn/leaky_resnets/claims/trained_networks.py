@@ -192,7 +192,9 @@ def _before_and_after_exchanged(measures: xr.Dataset) -> xr.Dataset:
     assumes="after Adam",
     kind="qualitative",
     states="A short run of gradient descent at a smaller rate after Adam tightens the convergence.",
-    control=false_world("each change of the distance with the other sign", _before_and_after_exchanged),
+    control=false_world(
+        "each change of the distance with the other sign", _before_and_after_exchanged, recomputes=True
+    ),
 )
 def descent_tightens(paper_measures: xr.Dataset) -> Verdict:
     """Distance from W = Lt B S^T after gradient descent over before; readings of the rate, which is not stated."""

@@ -236,6 +236,7 @@ def momenta_balance_activations(chain_measures: xr.Dataset) -> Verdict:
         "slowly": wrong_formula(
             "the exponential of the outputs' size",
             lambda outputs: outputs.assign(output_size=np.exp(outputs["output_size"])),
+            recomputes=True,
         ),
     },
 )

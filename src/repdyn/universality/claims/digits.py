@@ -117,7 +117,7 @@ def _backwards(digit_pairs: xr.Dataset) -> xr.Dataset:
     states="Within a data set, too, two images of one digit approach each other: $h$ falls from its start, as (37) "
     "says of two points alone.",
     formula=r"y_i = y_j \Rightarrow \|dh_{i,j}(\infty)\|^2 \le \|dh_{i,j}(0)\|^2",
-    control=false_world("training run backwards", _backwards),
+    control=false_world("training run backwards", _backwards, recomputes=True),
 )
 def same_digit_moves_apart(digit_pairs: xr.Dataset) -> Verdict:
     """Growth of h of two images of a zero, geometric mean over a network's pairs."""

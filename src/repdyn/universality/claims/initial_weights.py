@@ -132,7 +132,9 @@ def _arithmetic_rates(theory_maps: xr.Dataset) -> xr.Dataset:
     r" \to 0$.",
     formula=r"\|dh(\infty)\|^2 \to A_{\text{high}}",
     corrected_formula=r"\|dh(\infty)\|^2 \to \max(A_{\text{high}}, 0)",
-    control=wrong_formula(r"$A_{\text{high}}$ with its second part added, not subtracted", _wrong_sign),
+    control=wrong_formula(
+        r"$A_{\text{high}}$ with its second part added, not subtracted", _wrong_sign, recomputes=True
+    ),
 )
 def large_weights(theory_maps: xr.Dataset) -> Verdict:
     """At initial ratios of 1e6, for three ratios of the rates."""
@@ -157,7 +159,9 @@ def large_weights(theory_maps: xr.Dataset) -> Verdict:
     words="which depends on the input and output structure of the data",
     kind="limit",
     states=r"For small initial weights, (13), the final distance converges to $A_{\text{low}}$.",
-    control=wrong_formula(r"$A_{\text{low}}$ with $\tau_y / \tau_h$ in place of its root", _arithmetic_rates),
+    control=wrong_formula(
+        r"$A_{\text{low}}$ with $\tau_y / \tau_h$ in place of its root", _arithmetic_rates, recomputes=True
+    ),
 )
 def small_weights(theory_maps: xr.Dataset) -> Verdict:
     """At initial ratios of 1e-6."""

@@ -184,7 +184,7 @@ SMALL = {"gain 0.9": SMALLEST, "gain 1": FIGURE_3[1]}
     states="The second term of (9) causes a plateau in the loss of the networks at small weights.",
     control={
         "plateau at small weights": knock_out(
-            "the training loss of the same networks less the second term of (9)", _without_second_term
+            "the training loss of the same networks less the second term of (9)", _without_second_term, recomputes=True
         ),
         "by small weights": knock_out(
             "the largest weights of Figure 3 in place of the smallest and the reverse",

@@ -240,7 +240,9 @@ def _on_printed_data(printed_data_fits: xr.Dataset, default_ensemble_fits: xr.Da
     " given in the note, is still on its plateau after 6000 epochs.",
     formula=r"dx = 0.5, \quad dy = 1",
     corrected_formula=r"dx^2 = 1, \quad dy^2 = 0.5",
-    control=false_world("networks on the printed data set in place of those on the other", _on_printed_data),
+    control=false_world(
+        "networks on the printed data set in place of those on the other", _on_printed_data, recomputes=True
+    ),
 )
 def data_set(printed_data_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
     """Share of default networks that converge on either data set."""
