@@ -42,7 +42,7 @@ def layer_is_the_kernel(overlaps: xr.Dataset) -> Verdict:
         )
         for cosine in overlaps["cosine"].values
     }
-    return Verdict.from_tests(all_of(**tests))
+    return Verdict.from_tests(all_of(tests))
 
 
 @claim(

@@ -344,8 +344,8 @@ ODD_WORLD = "networks whose norms are those of recentered ones that have learned
 )
 def no_odd_point_before(odd_batch: xr.Dataset) -> Verdict:
     """Each network by itself."""
-    tests = {kind.replace(" ", "_"): _odd(_before(odd_batch, kind), there=False) for kind in FOUR}
-    return Verdict.from_tests(all_of(**tests))
+    tests = {kind: _odd(_before(odd_batch, kind), there=False) for kind in FOUR}
+    return Verdict.from_tests(all_of(tests))
 
 
 @claim(

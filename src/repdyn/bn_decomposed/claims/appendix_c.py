@@ -115,9 +115,9 @@ def positive_transformations_lower_the_mean(formula_audit: xr.Dataset) -> Verdic
 )
 def negative_transformations_lower_the_mean(formula_audit: xr.Dataset) -> Verdict:
     """Every step of the chain but (35d) on random rows that lose no cluster."""
-    verdicts = {f"eq_{name}": decide_formula(formula_audit, name, TOLERANCE, ROUNDING) for name in CHAIN}
+    verdicts = {f"eq {name}": decide_formula(formula_audit, name, TOLERANCE, ROUNDING) for name in CHAIN}
     tests = {name: verdict.decisive for name, verdict in verdicts.items() if verdict.decisive}
-    return Verdict.from_tests(all_of(**tests))
+    return Verdict.from_tests(all_of(tests))
 
 
 @claim(

@@ -34,16 +34,16 @@ def _converges(rows: xr.Dataset) -> dict[str, Test]:
     """The ratio comes to rest in the layers that were followed, and cannot leave an interval in any later one."""
     ratio, lowest, highest = (rows[name].transpose("case", "step").values for name in ("ratio", "lowest", "highest"))
     return {
-        "change_over_the_last_quarter": deviation(
+        "change over the last quarter": deviation(
             ratio[:, -1] / ratio[:, -2] - 1, SETTLED, expected="no change", reason=DECAYED
         ),
-        "later_ratios_over_the_ends_of_their_interval": at_most(
+        "later ratios over the ends of their interval": at_most(
             _outside(ratio, lowest, highest),
             1 + NESTED,
             expected="at most 1: every later ratio in the interval of an earlier layer",
             reason="the interval is proved; rounding of a thousand layers is below 1e-12",
         ),
-        "width_of_the_last_interval": deviation(
+        "width of the last interval": deviation(
             highest[:, -1] / lowest[:, -1] - 1, SETTLED, expected="0", reason=DECAYED
         ),
     }
@@ -83,13 +83,15 @@ def ratio_of_amplitudes_converges(split_amplitudes: xr.Dataset) -> Verdict:
     last = split_amplitudes["ratio"].isel(step=-1, definition=0).values
     return Verdict.from_tests(
         all_of(
-            **{f"{rows}_{part}": test for rows, tests in by_rows.items() for part, test in tests.items()},
-            enumeration_minus_algorithm=deviation(
-                split_amplitudes["enumerated"] - split_amplitudes["by_algorithm"],
-                1e-12,
-                expected="equal shares of A, B, C and D",
-                reason="float64 sums of at most thousands of positive terms",
-            ),
+            {
+                **{f"{rows} {part}": test for rows, tests in by_rows.items() for part, test in tests.items()},
+                "enumeration minus algorithm": deviation(
+                    split_amplitudes["enumerated"] - split_amplitudes["by_algorithm"],
+                    1e-12,
+                    expected="equal shares of A, B, C and D",
+                    reason="float64 sums of at most thousands of positive terms",
+                ),
+            }
         ),
         note=f"Limits from {last.min():.2g} to {last.max():.2g} over {last.size} batches. The paper gives no reason, "
         "the page does. Both meanings have the same limit, since the rows $(2, n - 2)$ vanish beside the others.",

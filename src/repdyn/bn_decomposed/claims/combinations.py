@@ -73,8 +73,10 @@ def recentering_and_relu_make_an_odd_point(ablation: xr.Dataset, odd_point: xr.D
             cluster=CLUSTER,
         ),
         all_of(
-            without_the_others=cluster_and_odd(_combination(ablation, ODD)),
-            larger_batches=cluster_and_odd(batches_from(last, "odd_point", LARGE_BATCH)),
+            {
+                "without the others": cluster_and_odd(_combination(ablation, ODD)),
+                "larger batches": cluster_and_odd(batches_from(last, "odd_point", LARGE_BATCH)),
+            }
         ),
         "The Abstract names no batch.",
     )
@@ -126,7 +128,7 @@ def both_components_are_needed(ablation: xr.Dataset) -> Verdict:
         )
 
     return Verdict.from_tests(
-        all_of(by_recentering=by("recenter"), by_the_non_linearity=by("relu")),
+        all_of({"by recentering": by("recenter"), "by the non linearity": by("relu")}),
         note="Longest over second longest norm, means: "
         + ", ".join(
             f"{words} {float((1 / ratio.sel(place)).mean()):.2f}"

@@ -84,21 +84,23 @@ def classes_are_finite(sign_cells: xr.Dataset) -> Verdict:
     n = gaussian["n"].values
     by_count = np.where(gaussian["k"].values == 2, 2 * n, n * (n - 1) + 2)
     volumes = {
-        f"k_{k}": _sampled_volume(gaussian.isel(batch=gaussian["k"].values == k)) for k in np.unique(gaussian["k"])
+        f"k {k}": _sampled_volume(gaussian.isel(batch=gaussian["k"].values == k)) for k in np.unique(gaussian["k"])
     }
     return Verdict.from_tests(
         all_of(
-            classes=equal(
-                gaussian["cell_count"].values, by_count, expected="$2n$ in two dimensions, $n (n - 1) + 2$ in three"
-            ),
-            sum_of_volumes=deviation(
-                gaussian["volume_sum"] - 1,
-                1e-9,
-                expected="1",
-                reason="corners of cells as thin as 1e-6 are known to 1e-10",
-            ),
-            rows_outside_all_classes=equal(int(sign_cells["strays"].sum()), 0, expected="0"),
-            **volumes,
+            {
+                "classes": equal(
+                    gaussian["cell_count"].values, by_count, expected="$2n$ in two dimensions, $n (n - 1) + 2$ in three"
+                ),
+                "sum of volumes": deviation(
+                    gaussian["volume_sum"] - 1,
+                    1e-9,
+                    expected="1",
+                    reason="corners of cells as thin as 1e-6 are known to 1e-10",
+                ),
+                "rows outside all classes": equal(int(sign_cells["strays"].sum()), 0, expected="0"),
+                **volumes,
+            }
         )
     )
 
@@ -145,13 +147,15 @@ def classes_on_the_circle(sign_cells: xr.Dataset) -> Verdict:
     def form(law, words: str) -> Test:
         counts, volumes = zip(*map(law, odd["n"].values.tolist()), strict=True)
         return all_of(
-            classes_seen=equal(odd["patterns_seen"].values, counts, expected=words),
-            smallest_cell=deviation(
-                odd["gamma"] / np.array(volumes) - 1,
-                1e-12,
-                expected=r"zero relative to the stated $\gamma$",
-                reason="angles between lines are known to 1e-15 rad, the smallest is 0.03 rad and more",
-            ),
+            {
+                "classes seen": equal(odd["patterns_seen"].values, counts, expected=words),
+                "smallest cell": deviation(
+                    odd["gamma"] / np.array(volumes) - 1,
+                    1e-12,
+                    expected=r"zero relative to the stated $\gamma$",
+                    reason="angles between lines are known to 1e-15 rad, the smallest is 0.03 rad and more",
+                ),
+            }
         )
 
     return Verdict.from_tests(form(circle_cells_as_printed, "n"), form(circle_cells, "2n"))
@@ -267,22 +271,24 @@ def tail_of_rows(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> V
     bound: dict[str, Any] = {"expected": "at most 1", "reason": "the bound itself, on an exact grid"}
     return Verdict.from_tests(
         all_of(
-            exact_tail_over_7a=at_most(over.sel(alpha=over["alpha"] > 2), 1, **bound),
-            the_same_below_its_range=at_most(over.sel(alpha=over["alpha"] <= 2), 1, **bound),
-            exponent_7b_over_7a=at_most(b / a, 1, **bound),
-            closed_form_28c=deviation(
-                full_rank_tail["log_chernoff"] / -a - 1,
-                1e-9,
-                expected="zero relative to the minimum in (28b)",
-                reason="terms up to 1e5 times the exponent cancel, which leaves 11 digits",
-            ),
-            growth_with_the_bound=at_least(
-                fine.values[:, 1:] / fine.values[:, :-1],
-                1,
-                expected=r"at least 1 from one $\gamma$ to the next",
-                reason="monotone, by which (28d) follows from (28c)",
-            ),
-            **_survival(rows_to_full_rank),
+            {
+                "exact tail over 7a": at_most(over.sel(alpha=over["alpha"] > 2), 1, **bound),
+                "the same below its range": at_most(over.sel(alpha=over["alpha"] <= 2), 1, **bound),
+                "exponent 7b over 7a": at_most(b / a, 1, **bound),
+                "closed form 28c": deviation(
+                    full_rank_tail["log_chernoff"] / -a - 1,
+                    1e-9,
+                    expected="zero relative to the minimum in (28b)",
+                    reason="terms up to 1e5 times the exponent cancel, which leaves 11 digits",
+                ),
+                "growth with the bound": at_least(
+                    fine.values[:, 1:] / fine.values[:, :-1],
+                    1,
+                    expected=r"at least 1 from one $\gamma$ to the next",
+                    reason="monotone, by which (28d) follows from (28c)",
+                ),
+                **_survival(rows_to_full_rank),
+            }
         ),
         note=r"Holds for $\alpha > 1$ already: the minimum in (28b) is at "
         r"$e^s = (\alpha - \gamma) / (\alpha (1 - \gamma)) > 1$.",
@@ -313,12 +319,18 @@ def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
     even = (plain["case_kind"].values == "circle") & (n % 2 == 0) & (n >= 6)
     return Verdict.from_tests(
         all_of(
-            even_circles=equal(plain["rank_cells"].values[even], n[even] // 2 + 2, expected="$n/2 + 2$, below $n$"),
-            with_many_rows=equal(
-                plain["rank_sampled"].values, plain["rank_cells"], expected="the largest rank by the cells"
-            ),
-            by_lines=equal(plain["rank_lines"].values, plain["rank_cells"], expected="the largest rank by the cells"),
-            without_collinear_columns=equal(plain["rank_cells"].values[free], n[free], expected="n"),
+            {
+                "even circles": equal(
+                    plain["rank_cells"].values[even], n[even] // 2 + 2, expected="$n/2 + 2$, below $n$"
+                ),
+                "with many rows": equal(
+                    plain["rank_sampled"].values, plain["rank_cells"], expected="the largest rank by the cells"
+                ),
+                "by lines": equal(
+                    plain["rank_lines"].values, plain["rank_cells"], expected="the largest rank by the cells"
+                ),
+                "without collinear columns": equal(plain["rank_cells"].values[free], n[free], expected="n"),
+            }
         ),
         note="The sharp condition: no two columns of the same direction, and the lines that hold antipodal points "
         "linearly independent. A batch in $k$ dimensions bears $k$ antipodal pairs in general position, not $k + 1$.",
@@ -361,12 +373,14 @@ def with_batch_normalization(rows_to_full_rank: xr.Dataset, relu_rank: xr.Datase
 
     ranks = relu_rank["rank_normalized"]
     return Verdict.from_tests(
-        all_of(largest_rank=full("pairs_given"), mean_over_bound=_mean_bounded(rows_to_full_rank, 1)),
+        all_of({"largest rank": full("pairs_given"), "mean over bound": _mean_bounded(rows_to_full_rank, 1)}),
         all_of(
-            largest_rank=full("pairs_used"),
-            mean_over_bound=_mean_bounded(rows_to_full_rank, 1),
-            rows_where_the_scale_changes_the_rank=equal(
-                int((ranks.isel(way=0) != ranks.isel(way=1)).sum()), 0, expected="0"
-            ),
+            {
+                "largest rank": full("pairs_used"),
+                "mean over bound": _mean_bounded(rows_to_full_rank, 1),
+                "rows where the scale changes the rank": equal(
+                    int((ranks.isel(way=0) != ranks.isel(way=1)).sum()), 0, expected="0"
+                ),
+            }
         ),
     )

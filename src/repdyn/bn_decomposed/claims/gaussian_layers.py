@@ -106,15 +106,18 @@ def kernel_exceeds_the_product(relu_moments: xr.Dataset) -> Verdict:
     least = (np.arccos(rho[apart]) / np.pi) ** 3
     return Verdict.from_tests(
         all_of(
-            excess_over_its_lower_bound=at_least(
-                excess[apart] / least,
-                1,
-                expected=r"above 1, over $(\theta / \pi)^3$",
-                reason=r"$3 (\sin \theta - \theta \cos \theta) / \theta^3$ falls from 1 to $3 / \pi^2$ on $[0, \pi]$",
-            ),
-            excess_for_collinear_vectors=deviation(
-                excess[rho == 1], NEXT_TO_ROUNDING, expected="0 at cosine 1", reason=CLOSED
-            ),
+            {
+                "excess over its lower bound": at_least(
+                    excess[apart] / least,
+                    1,
+                    expected=r"above 1, over $(\theta / \pi)^3$",
+                    reason=r"$3 (\sin \theta - \theta \cos \theta) / \theta^3$ falls from 1 to $3 / \pi^2$"
+                    r" on $[0, \pi]$",
+                ),
+                "excess for collinear vectors": deviation(
+                    excess[rho == 1], NEXT_TO_ROUNDING, expected="0 at cosine 1", reason=CLOSED
+                ),
+            }
         ),
         note="Equal for points on one ray, such as $y = 2 x$; otherwise the excess is at least a cubic function of the "
         r"angle. Item 4 of Theorem 14, for which it is used, stays strict on a ray through $\alpha < 1$.",
@@ -135,9 +138,9 @@ def squares_are_kept(layer: xr.Dataset) -> dict[str, Test]:
     """E||x_1'||^2 = 1 and E||nu_c'||^2 = 1/(n-1)^2 in closed form and sampled."""
     closed = [layer["expected_odd_square"].values, layer["expected_cluster_square"].values]
     return {
-        "closed_form": deviation(np.stack(closed) - 1, NEXT_TO_ROUNDING, expected="both squares 1", reason=CLOSED),
-        "odd_point_sampled": near(layer["odd_square"], "block", "square of the odd point 1"),
-        "cluster_sampled": near(layer["cluster_square"], "block", "square of the cluster's mean $1 / (n - 1)^2$"),
+        "closed form": deviation(np.stack(closed) - 1, NEXT_TO_ROUNDING, expected="both squares 1", reason=CLOSED),
+        "odd point sampled": near(layer["odd_square"], "block", "square of the odd point 1"),
+        "cluster sampled": near(layer["cluster_square"], "block", "square of the cluster's mean $1 / (n - 1)^2$"),
     }
 
 
@@ -155,7 +158,7 @@ def squares_are_kept(layer: xr.Dataset) -> dict[str, Test]:
 )
 def norms_are_kept(gaussian_layer: xr.Dataset) -> Verdict:
     """Closed forms and layers of explicit weights of every width on the representation of Definition 12."""
-    return Verdict.from_tests(all_of(**squares_are_kept(gaussian_layer.sel(start=INVARIANT))))
+    return Verdict.from_tests(all_of(squares_are_kept(gaussian_layer.sel(start=INVARIANT))))
 
 
 NOT_RECENTERED = false_world(
@@ -227,8 +230,10 @@ def expectation_is_invariant(gaussian_layer: xr.Dataset) -> Verdict:
     layer = gaussian_layer.sel(start=INVARIANT)
     of_mean = [layer["square_of_mean_odd"] - 1, layer["square_of_mean_cluster"] - 1, layer["inner_of_means"]]
     printed = all_of(
-        closed_form=deviation(np.stack(of_mean), NEXT_TO_ROUNDING, expected="1, 1 and 0", reason=CLOSED),
-        norm_of_mean_sampled=near(layer["odd_mean"], "block", "norm of the odd point's expectation 1"),
+        {
+            "closed form": deviation(np.stack(of_mean), NEXT_TO_ROUNDING, expected="1, 1 and 0", reason=CLOSED),
+            "norm of mean sampled": near(layer["odd_mean"], "block", "norm of the odd point's expectation 1"),
+        }
     )
     inner = deviation(layer["expected_inner"], NEXT_TO_ROUNDING, expected="0", reason=CLOSED)
-    return Verdict.from_tests(printed, all_of(**squares_are_kept(layer), inner=inner))
+    return Verdict.from_tests(printed, all_of(squares_are_kept(layer), inner=inner))

@@ -74,14 +74,14 @@ def rescaling_makes_orthonormal(orthogonality_gap: xr.Dataset) -> Verdict:
         widest = plateau.isel(width=-1) / gap.isel(width=-1, layer=0)
         slope = np.polyfit(np.log(gap["width"]), np.log(plateau.transpose("width", "seed")), 1)[0]
         return {
-            "gap_left_at_the_largest_width": mean_within(
+            "gap left at the largest width": mean_within(
                 widest,
                 0,
                 0.5,
                 expected="below half of the input's",
                 reason="a limit of zero at least halves the gap",
             ),
-            "slope_of_log_gap_in_log_width": mean_within(
+            "slope of log gap in log width": mean_within(
                 slope,
                 -0.6,
                 -0.4,
@@ -90,8 +90,8 @@ def rescaling_makes_orthonormal(orthogonality_gap: xr.Dataset) -> Verdict:
             ),
         }
 
-    printed = over_readings(lambda rescale: all_of(**tests(rescale)), rescale=SCALES)
-    return Verdict.from_tests(printed, all_of(**tests("rms")), "Eq. (2) has the first scale, earlier work the second.")
+    printed = over_readings(lambda rescale: all_of(tests(rescale)), rescale=SCALES)
+    return Verdict.from_tests(printed, all_of(tests("rms")), "Eq. (2) has the first scale, earlier work the second.")
 
 
 def _published(layer_angles: xr.Dataset, kinds: dict[str, str], degrees: float) -> Test:
@@ -208,8 +208,10 @@ def angles_of_the_fixed_points(layer_angles: xr.Dataset) -> Verdict:
     """Mean angle over pairs, draws as samples, minus the fixed point's at each batch size."""
     return Verdict.from_tests(
         all_of(
-            root_mean_square=_against_fixed_point(layer_angles, "rms", rms_angle),
-            batch_normalization=_against_fixed_point(layer_angles, "full", full_angle),
+            {
+                "root mean square": _against_fixed_point(layer_angles, "rms", rms_angle),
+                "batch normalization": _against_fixed_point(layer_angles, "full", full_angle),
+            }
         )
     )
 
@@ -260,8 +262,10 @@ def untypical_neurons_decrease_the_angle(layer_angles: xr.Dataset) -> Verdict:
 
     return Verdict.from_tests(
         all_of(
-            by_untypical_neurons=over_readings(lambda kind: test("untypical", kind, 1, np.inf), kind=UNTYPICAL),
-            not_by_as_many_others=over_readings(lambda kind: test("random", kind, -1, 1), kind=UNTYPICAL),
+            {
+                "by untypical neurons": over_readings(lambda kind: test("untypical", kind, 1, np.inf), kind=UNTYPICAL),
+                "not by as many others": over_readings(lambda kind: test("random", kind, -1, 1), kind=UNTYPICAL),
+            }
         ),
         note=_explained(layer_angles),
     )

@@ -95,9 +95,15 @@ def symmetric_batches_wait(symmetric_batch: xr.Dataset) -> Verdict:
     grid: dict[str, Mapping[str, object]] = {"start": SYMMETRIC, "factor": AN_OUTLIER}
     return Verdict.from_tests(
         all_of(
-            an_outlier_forms=over_readings(lambda start, factor: _forms(symmetric_batch, start, factor), **grid),
-            after_a_wait=over_readings(lambda start, factor: _after_a_wait(symmetric_batch, start, factor), **grid),
-            point_1_is_the_outlier=over_readings(lambda start: _point_1(symmetric_batch, start), start=SYMMETRIC),
+            {
+                "an outlier forms": over_readings(lambda start, factor: _forms(symmetric_batch, start, factor), **grid),
+                "after a wait": over_readings(
+                    lambda start, factor: _after_a_wait(symmetric_batch, start, factor), **grid
+                ),
+                "point 1 is the outlier": over_readings(
+                    lambda start: _point_1(symmetric_batch, start), start=SYMMETRIC
+                ),
+            }
         ),
         note=_numbers(symmetric_batch),
     )

@@ -65,21 +65,23 @@ def accuracy_without_rank(training: dict[str, xr.Dataset]) -> Verdict:
     width = float(training["he"]["width"])
     return Verdict.from_tests(
         all_of(
-            he_at_low_rank=_accurate_at_low_rank(last["he"], width),
-            accuracy_default_when_deep=mean_within(
-                last["default"]["accuracy"].isel(epoch=-1),
-                0,
-                0.2,
-                expected="fails: below 0.2",
-                reason="twice the chance level of ten classes",
-            ),
-            rank_over_width_with_batch_normalization=mean_within(
-                last["bn"]["effective_rank"] / width,
-                0.5,
-                1,
-                expected="high: above half the width",
-                reason="most directions used",
-            ),
+            {
+                "he at low rank": _accurate_at_low_rank(last["he"], width),
+                "accuracy default when deep": mean_within(
+                    last["default"]["accuracy"].isel(epoch=-1),
+                    0,
+                    0.2,
+                    expected="fails: below 0.2",
+                    reason="twice the chance level of ten classes",
+                ),
+                "rank over width with batch normalization": mean_within(
+                    last["bn"]["effective_rank"] / width,
+                    0.5,
+                    1,
+                    expected="high: above half the width",
+                    reason="most directions used",
+                ),
+            }
         ),
         note="Low rank is seen in the effective and the stable rank and at a tolerance of 1e-2; at 1e-6 the numerical "
         f"rank of the deepest is {int(last['he']['numerical_rank'].min())} to {int(last['he']['numerical_rank'].max())}"

@@ -65,8 +65,10 @@ def odd_point_is_the_longest(largest_norm: xr.Dataset) -> Verdict:
     return Verdict.from_tests(
         _longest(largest_norm),
         all_of(
-            farthest_at_infinite_width=worst_share([*farthest], **typical),
-            longest_where_twice_as_long=worst_share(_twice_as_long(largest_norm), **typical),
+            {
+                "farthest at infinite width": worst_share([*farthest], **typical),
+                "longest where twice as long": worst_share(_twice_as_long(largest_norm), **typical),
+            }
         ),
         f"{SHARES} {_at_finite_width(largest_norm)}",
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import xarray as xr
 
@@ -13,12 +15,12 @@ from repdyn.base.verdicts import Test, Verdict, all_of, deviation, mean_within, 
 from repdyn.bn_mean_field.claims.spoiled import of_audit, of_other
 
 
-def decide_lines(audit: xr.Dataset, note: str = "", **lines: str) -> Verdict:
+def decide_lines(audit: xr.Dataset, lines: Mapping[str, str], note: str = "") -> Verdict:
     """The verdict on a formula of several lines, each an equation of the audit under the part's name."""
     verdicts = {part: decide_formula(audit, equation, *_round_off(audit)) for part, equation in lines.items()}
     printed = {part: as_printed(verdict) for part, verdict in verdicts.items()}
     corrected = {part: verdict.corrected or printed[part] for part, verdict in verdicts.items()}
-    return Verdict.from_tests(all_of(**printed), all_of(**corrected), note)
+    return Verdict.from_tests(all_of(printed), all_of(corrected), note)
 
 
 def as_printed(verdict: Verdict) -> Test:
@@ -94,7 +96,7 @@ def one_function(formula_audit: xr.Dataset) -> Verdict:
 )
 def gradient_flow_of_bn(formula_audit: xr.Dataset) -> Verdict:
     """Formula against autograd of the loss with BatchNorm1d, non-Gaussian data."""
-    return decide_lines(formula_audit, a_line="6, a", b_line="6, b")
+    return decide_lines(formula_audit, {"a line": "6, a", "b line": "6, b"})
 
 
 @claim(
@@ -116,7 +118,7 @@ def norms_are_kept(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> Verdic
         equivalence["drift"], 1e-10, expected="constant lengths", reason="hundreds of steps of tolerance 1e-12"
     )
     radial = decide_formula(formula_audit, "6, length", *_round_off(formula_audit))
-    return Verdict.from_tests(all_of(radial_fraction=as_printed(radial), drift=drift))
+    return Verdict.from_tests(all_of({"radial fraction": as_printed(radial), "drift": drift}))
 
 
 @claim(
@@ -146,7 +148,7 @@ def norms_are_kept(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> Verdic
 def velocity_of_normalized_weights(formula_audit: xr.Dataset) -> Verdict:
     """Autograd's velocity pushed through b -> bbar by the chain rule, at unit length."""
     note = r"For $\|b\| = r$ the $b$-line has the factor $1/r^2$ besides: bnm-norm-general."
-    return decide_lines(formula_audit, note, a_line="7, a", b_line="7, b, unit length")
+    return decide_lines(formula_audit, {"a line": "7, a", "b line": "7, b, unit length"}, note)
 
 
 @claim(
@@ -167,7 +169,7 @@ def velocity_of_normalized_weights(formula_audit: xr.Dataset) -> Verdict:
 )
 def gradient_flow_of_vanilla(formula_audit: xr.Dataset) -> Verdict:
     """Formula against autograd of the loss, non-Gaussian data."""
-    return decide_lines(formula_audit, a_line="8, a", b_line="8, b")
+    return decide_lines(formula_audit, {"a line": "8, a", "b line": "8, b"})
 
 
 TIME = r"The paper drops $1/m$ between (6) and (10) without saying that time is rescaled, $t \to m t$."
@@ -204,7 +206,7 @@ def velocity_field_on_manifold(formula_audit: xr.Dataset) -> Verdict:
 )
 def mean_field_time(formula_audit: xr.Dataset) -> Verdict:
     """Formula against m times autograd; the signs of (21), (22) are right."""
-    return decide_lines(formula_audit, TIME, bn="21", vanilla="22")
+    return decide_lines(formula_audit, {"bn": "21", "vanilla": "22"}, TIME)
 
 
 @claim(
@@ -246,7 +248,7 @@ def longer_neurons_are_slower(formula_audit: xr.Dataset) -> Verdict:
     note = r"$\sigma'(c w) = \sigma'(w)$ is needed for the vanilla model only. Without BN the text at hand "
     r"has $b_2 = b_1$, "
     note += "without the dots; possibly an OCR error."
-    return decide_lines(formula_audit, note, bn="4.2, BN", vanilla="4.2, vanilla")
+    return decide_lines(formula_audit, {"bn": "4.2, BN", "vanilla": "4.2, vanilla"}, note)
 
 
 @claim(
@@ -267,7 +269,7 @@ def longer_neurons_are_slower(formula_audit: xr.Dataset) -> Verdict:
 )
 def direction_speeds(formula_audit: xr.Dataset) -> Verdict:
     """Tangential speed over length, c = 10, from autograd."""
-    return decide_lines(formula_audit, bn="4.2, direction, BN", vanilla="4.2, direction, vanilla")
+    return decide_lines(formula_audit, {"bn": "4.2, direction, BN", "vanilla": "4.2, direction, vanilla"})
 
 
 def _next_to_norm(data: xr.Dataset) -> xr.Dataset:
@@ -300,8 +302,12 @@ def eps_breaks_scale_invariance(batch_norm_eps: xr.Dataset) -> Verdict:
     shortest = float(batch_norm_eps["length"].isel(with_eps=1, radius=0).median())
     return Verdict.from_tests(
         all_of(
-            without_the_offset=deviation(radial.sel(with_eps=0), tolerance, expected="tangent gradient", reason=reason),
-            exponent=mean_within(slope, -2.5, -1.5, expected="-2", reason="nearer to -2 than to -1 and -3"),
+            {
+                "without the offset": deviation(
+                    radial.sel(with_eps=0), tolerance, expected="tangent gradient", reason=reason
+                ),
+                "exponent": mean_within(slope, -2.5, -1.5, expected="-2", reason="nearer to -2 than to -1 and -3"),
+            }
         ),
         note=rf"At $\|b\|$ = {float(batch_norm_eps['radius'][0]):g} the first step reaches {shortest:.2f} of the "
         r"length for $\epsilon = 0$. The paper's eq. (2) has no $\epsilon$; libraries do.",

@@ -172,16 +172,18 @@ def manifold_gradient(formula_audit: xr.Dataset, metric_audit: xr.Dataset) -> Ve
     """Against G^+ P dL from autograd; <t, G grad_m> against the derivative along t; closed form against G^+ P grad."""
     reason = "round-off of sums over the samples and of the inverse of $G$, relative to the largest entry"
     lines = {
-        name: decide_formula(formula_audit, f"Theorem 2, {name[0]}", 1e-10, reason) for name in ("a_line", "b_line")
+        name: decide_formula(formula_audit, f"Theorem 2, {name[0]}", 1e-10, reason) for name in ("a line", "b line")
     }
     closed = _metric(metric_audit, "formula_gap", r"$\|b\|^2 A \nabla = G^+ P \nabla$")
     pairings = [
         _metric(metric_audit, name, r"$\langle t, G \nabla_m \rangle$ = derivative along $t$")
         for name in ("pairing_printed", "pairing")
     ]
-    printed = all_of(**{part: as_printed(row) for part, row in lines.items()}, pairing=pairings[0], closed_form=closed)
+    printed = all_of(
+        {**{part: as_printed(row) for part, row in lines.items()}, "pairing": pairings[0], "closed form": closed}
+    )
     right = {part: row.corrected for part, row in lines.items() if row.corrected}
-    corrected = all_of(**right, pairing=pairings[1], closed_form=closed)
+    corrected = all_of({**right, "pairing": pairings[1], "closed form": closed})
     return Verdict.from_tests(printed, corrected)
 
 

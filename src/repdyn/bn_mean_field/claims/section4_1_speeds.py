@@ -266,8 +266,10 @@ def neurons_concentrate(anisotropy: xr.Dataset) -> Verdict:
     )
     return Verdict.from_tests(
         all_of(
-            concentrate=over_readings(concentrate, **choices),
-            more_than_vanilla=over_readings(more_than_vanilla, **choices),
+            {
+                "concentrate": over_readings(concentrate, **choices),
+                "more than vanilla": over_readings(more_than_vanilla, **choices),
+            }
         ),
         note=f"Within 15 degrees at the end with BN and without: {ends}. {UNSTATED}. For $y = x_1$ both models learn: "
         "that the vanilla neurons stay is no failure. What causes it: bnm-sec41-escape.",

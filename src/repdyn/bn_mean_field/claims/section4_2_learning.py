@@ -137,8 +137,10 @@ def linear_target_takes_longer(learning_rates: xr.Dataset) -> Verdict:
     ratio = 10 ** float(_log_ratio(learning_rates["needed"], "BN", "vanilla").mean())
     return Verdict.from_tests(
         all_of(
-            equal_step=_slower(learning_rates, "vanilla"),
-            equal_step_and_function=_slower(learning_rates, "vanilla, same function"),
+            {
+                "equal step": _slower(learning_rates, "vanilla"),
+                "equal step and function": _slower(learning_rates, "vanilla, same function"),
+            }
         ),
         note=f"BN needs {ratio:.1f} times the iterations at equal step; each at its best step {bn:.0f} and "
         f"{vanilla:.0f}. {UNSTATED}.",

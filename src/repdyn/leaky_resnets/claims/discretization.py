@@ -87,7 +87,7 @@ def steps_improve_the_test_error(scheme_measures: xr.Dataset) -> Verdict:
         for scheme in SCHEMES
     }
     note = f"Better than equidistant in so many of {scheme_measures.sizes['seed']} seeds: {'. '.join(words)}."
-    return Verdict.from_tests(all_of(**tests), None, f"{note} {size_and_distance(scheme_measures)}")
+    return Verdict.from_tests(all_of(tests), None, f"{note} {size_and_distance(scheme_measures)}")
 
 
 def _dimensions(measures: xr.Dataset, position: float, large: float) -> Array:

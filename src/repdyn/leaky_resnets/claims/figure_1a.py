@@ -90,19 +90,19 @@ def _approach(chains: xr.Dataset) -> dict[str, Test]:
 def _approach_of_stable_forms(chains: xr.Dataset) -> dict[str, Test]:
     rank, last = int(chains["rank"]), {"effective_depth": -1}
     stable = near(_stable(chains).isel(last), rank, r"median $-2 H_\gamma / \tilde L$ at the largest $\tilde L$")
-    return {"stable_H": stable, **_from_above(_cost(chains), rank)}
+    return {"stable H": stable, **_from_above(_cost(chains), rank)}
 
 
 def _from_above(cost: xr.DataArray, rank: int) -> dict[str, Test]:
     return {
-        "least_cost": mean_within(
+        "least cost": mean_within(
             cost.isel(effective_depth=-1).values,
             rank - 1,
             2 * rank,
             expected=rf"least cost of identity at the largest $\tilde L$ close to {rank}",
             reason=r"from above and tens at small $\tilde L$: still up to twice the rank; $\gamma$ takes off up to 1",
         ),
-        "cost_falls": positive(-change(cost), r"least cost of identity falls with $\tilde L$"),
+        "cost falls": positive(-change(cost), r"least cost of identity falls with $\tilde L$"),
     }
 
 
@@ -161,11 +161,9 @@ def hamiltonian_reaches_the_rank(chain_measures: xr.Dataset) -> Verdict:
             estimate=_estimates(chain_measures),
             rank={"of the task": lambda _: 0, "kept by each network": _missing_dimensions},
         ),
-        "least_cost": over_readings(
+        "least cost": over_readings(
             lambda maps, gamma: all_of(
-                **_from_above(
-                    of_maps(chain_measures, maps)["least_cost"].isel(gamma=gamma), int(chain_measures["rank"])
-                )
+                _from_above(of_maps(chain_measures, maps)["least_cost"].isel(gamma=gamma), int(chain_measures["rank"]))
             ),
             maps=ALL_MAPS,
             gamma=gammas(chain_measures),
@@ -175,7 +173,7 @@ def hamiltonian_reaches_the_rank(chain_measures: xr.Dataset) -> Verdict:
         f"From below with fixed maps (lrn-fig1a-fixed), not with decayed or free ones (lrn-fig1a-decayed, "
         f"lrn-fig1a-free). Decayed maps: {_note(of_maps(chain_measures))}"
     )
-    return Verdict.from_tests(all_of(**tests), None, note)
+    return Verdict.from_tests(all_of(tests), None, note)
 
 
 @claim(
@@ -201,7 +199,7 @@ def hamiltonian_with_decayed_maps(chain_measures: xr.Dataset) -> Verdict:
     chains = of_maps(chain_measures)
     first = _stable(chains).isel(effective_depth=0)
     above = mean_within(first.values, int(chains["rank"]), np.inf, expected="above $k^*$ at first", reason="a sign")
-    return Verdict.from_tests(all_of(**_approach(chains), above=above), None, _note(chains))
+    return Verdict.from_tests(all_of(_approach(chains), above=above), None, _note(chains))
 
 
 @claim(
@@ -263,7 +261,7 @@ def hamiltonian_with_free_maps(chain_measures: xr.Dataset) -> Verdict:
         ),
     }
     note = f"{_note(chains)} See lrn-free-maps for why these numbers depend on the length of training."
-    return Verdict.from_tests(all_of(**_approach(chains), **sides), None, note)
+    return Verdict.from_tests(all_of({**_approach(chains), **sides}), None, note)
 
 
 @claim(
@@ -291,8 +289,10 @@ def hamiltonian_with_fixed_maps(chain_measures: xr.Dataset) -> Verdict:
     chains = of_maps(chain_measures, FIXED).isel(effective_depth=low)
     stable = _stable(chains)
     tests = all_of(
-        **_approach_of_stable_forms(chains),
-        from_below=_below(stable, int(chains["rank"])),
-        rises=positive(change(stable), r"$-2 H_\gamma / \tilde L$ rises with $\tilde L$"),
+        {
+            **_approach_of_stable_forms(chains),
+            "from below": _below(stable, int(chains["rank"])),
+            "rises": positive(change(stable), r"$-2 H_\gamma / \tilde L$ rises with $\tilde L$"),
+        }
     )
     return Verdict.from_tests(tests, None, _note(of_maps(chain_measures, FIXED)))

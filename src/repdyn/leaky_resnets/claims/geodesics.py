@@ -127,11 +127,13 @@ def weights_grow_by_their_biases(random_geodesics: xr.Dataset, critical_paths: x
         gain - 1, 0.01, expected=r"gain over $\tilde L \int |b|^2$ equal to 1", reason="as the spread allows, .01"
     )
     corrected = all_of(
-        flow=deviation(
-            gain - 2, 0.01, expected="2", reason="far above quadrature and drift, far below the distance to 1"
-        ),
-        discrete=deviation(most - 2, 20 / layers, expected="2", reason="discretization, of order $1 / L$"),
-        no_bias=at_most(constant, 1e-5, expected="$|W|$ constant without bias", reason=DRIFT_REASON),
+        {
+            "flow": deviation(
+                gain - 2, 0.01, expected="2", reason="far above quadrature and drift, far below the distance to 1"
+            ),
+            "discrete": deviation(most - 2, 20 / layers, expected="2", reason="discretization, of order $1 / L$"),
+            "no bias": at_most(constant, 1e-5, expected="$|W|$ constant without bias", reason=DRIFT_REASON),
+        }
     )
     return Verdict.from_tests(printed, corrected)
 

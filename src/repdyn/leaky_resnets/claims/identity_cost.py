@@ -106,14 +106,14 @@ def cost_bounds_stable_rank(identity_costs: xr.Dataset) -> Verdict:
 def stable_ranks_are_ordered(identity_costs: xr.Dataset) -> Verdict:
     """Random representations."""
     ratios = {
-        "nuclear_over_spectral": identity_costs["nuclear_rank"] / identity_costs["spectral_rank"],
-        "rank_over_nuclear": identity_costs["full_rank"] / identity_costs["nuclear_rank"],
+        "nuclear over spectral": identity_costs["nuclear_rank"] / identity_costs["spectral_rank"],
+        "rank over nuclear": identity_costs["full_rank"] / identity_costs["nuclear_rank"],
     }
     tests = {
         name: at_least(ratio, 1 - ROUNDING, expected="ratio at least 1", reason="round-off")
         for name, ratio in ratios.items()
     }
-    return Verdict.from_tests(all_of(**tests))
+    return Verdict.from_tests(all_of(tests))
 
 
 @claim(
@@ -240,4 +240,4 @@ def descent_ends_nonnegative(descents: xr.Dataset) -> Verdict:
         f"{int(rest.sel(case=case).sum())} of {rest.sizes['start']}, {float(near.sel(case=case).mean()):.1%} ({case})"
         for case in cases.values()
     )
-    return Verdict.from_tests(all_of(**tests), None, f"{note}. No neuron is added here; what one does: lrn-prop2.")
+    return Verdict.from_tests(all_of(tests), None, f"{note}. No neuron is added here; what one does: lrn-prop2.")

@@ -136,9 +136,11 @@ def added_neuron_lowers_the_cost(formula_audit: xr.Dataset, identity_costs: xr.D
     costs = identity_costs
     printed = _falls(costs["kept_change_printed"], "cost")
     corrected = all_of(
-        falls=_falls(costs["kept_change"], "cost"),
-        expansion=_error(formula_audit, "Prop. 2 positive neuron", r"the cost at finite $\epsilon$"),
-        printed_expansion=_error(formula_audit, "Prop. 2 added neuron", r"the cost at finite $\epsilon$"),
+        {
+            "falls": _falls(costs["kept_change"], "cost"),
+            "expansion": _error(formula_audit, "Prop. 2 positive neuron", r"the cost at finite $\epsilon$"),
+            "printed expansion": _error(formula_audit, "Prop. 2 added neuron", r"the cost at finite $\epsilon$"),
+        }
     )
     small = costs["negative_norm"].values[0]
     raised = float(costs["kept_change_printed"].sel(bias=1, negative_norm=small).mean()) * small**2

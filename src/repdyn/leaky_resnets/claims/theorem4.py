@@ -46,7 +46,7 @@ def upper_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset
     """Random trajectories, scalar geodesics in closed form, and bottlenecks position by position with gamma_p."""
     parts = {"random": random_geodesics, "scalar": scalar_geodesics}
     tests = {name: _ratio(part["middle"] / part["upper"]) for name, part in parts.items()}
-    return Verdict.from_tests(all_of(**tests, laboratory=_ratio(_laboratory_upper(geodesics))))
+    return Verdict.from_tests(all_of(tests, laboratory=_ratio(_laboratory_upper(geodesics))))
 
 
 def _ratio(values: xr.DataArray | np.ndarray) -> Test:
@@ -93,11 +93,13 @@ def lower_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset
     example = dict(zip(scalar["quantity"].values, scalar["example"].values, strict=True))
     closed = [example["middle"] - example["middle by the flow"], example["lower"] - example["lower by the closed form"]]
     corrected = all_of(
-        scalar=_ratio(scalar["middle"] / scalar["lower"]),
-        random=_ratio(random["middle"] / random["lower"]),
-        closed_form=deviation(
-            closed, 1e-8, expected="the general flow at $w = N = 1$", reason="tolerance 1e-12, Simpson"
-        ),
+        {
+            "scalar": _ratio(scalar["middle"] / scalar["lower"]),
+            "random": _ratio(random["middle"] / random["lower"]),
+            "closed form": deviation(
+                closed, 1e-8, expected="the general flow at $w = N = 1$", reason="tolerance 1e-12, Simpson"
+            ),
+        }
     )
     count, draws = int((random["middle"] < random["lower_printed"]).sum()), random["middle"].size
     note = (
@@ -145,10 +147,12 @@ def speed_bounds_hold(random_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Ve
     printed = at_least(1 + extra, 1.0, expected="a root of a number that is not negative (1 added)", reason="sign only")
     gap = geodesics["speed_gap"]
     corrected = all_of(
-        random_low=_ratio(-random_geodesics["slowest"]),
-        random_high=_ratio(random_geodesics["fastest"] / 2),
-        laboratory_low=_ratio(-gap),
-        laboratory_high=_ratio(gap / 2),
+        {
+            "random low": _ratio(-random_geodesics["slowest"]),
+            "random high": _ratio(random_geodesics["fastest"] / 2),
+            "laboratory low": _ratio(-gap),
+            "laboratory high": _ratio(gap / 2),
+        }
     )
     share = float((extra < 0).mean())
     return Verdict.from_tests(

@@ -152,7 +152,7 @@ def energies_are_large_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
         for name, layer in (("beginning", 0), ("end", -1))
     }
     note = "Towards the end the energy rises above its least, but with free maps not above the median of the layers."
-    return Verdict.from_tests(all_of(**tests), None, note)
+    return Verdict.from_tests(all_of(tests), None, note)
 
 
 @claim(

@@ -102,8 +102,10 @@ def fixed_points(counterexamples: xr.Dataset) -> Verdict:
     )
     return Verdict.from_tests(
         all_of(
-            fixed_points=zero(counterexamples["fixed_mismatch"], "fixed: all coordinates at least 0", COUNTED),
-            apex=zero(counterexamples["apex_mismatch"], "taken to the apex: all coordinates at most 0", COUNTED),
+            {
+                "fixed points": zero(counterexamples["fixed_mismatch"], "fixed: all coordinates at least 0", COUNTED),
+                "apex": zero(counterexamples["apex_mismatch"], "taken to the apex: all coordinates at most 0", COUNTED),
+            }
         ),
         note=note,
     )

@@ -84,10 +84,15 @@ def share_grows(proposition: xr.Dataset) -> Verdict:
     share, points = proposition["truncated_share"], float(proposition["points"])
     return Verdict.from_tests(
         all_of(
-            grows=at_least(
-                1.0 + share.diff("time") * points, 0.5, expected="1 + points truncated 1 or more", reason="whole points"
-            ),
-            to_one=zero((1.0 - share.isel(time=-1)) * points, "all points truncated in each direction", COUNTED),
+            {
+                "grows": at_least(
+                    1.0 + share.diff("time") * points,
+                    0.5,
+                    expected="1 + points truncated 1 or more",
+                    reason="whole points",
+                ),
+                "to one": zero((1.0 - share.isel(time=-1)) * points, "all points truncated in each direction", COUNTED),
+            }
         ),
         None,
         "At fixed weights this is proved under (4.16): a truncated coordinate stays truncated (page of the study).",
@@ -173,10 +178,12 @@ def hypotheses_can_be_met(proposition: xr.Dataset) -> Verdict:
     note = r"Read with $\mu \circ a^{-1}$ for $\mu \circ a$ in (4.14) and (4.15), in the ball of `tf-413`, corrected."
     return Verdict.from_tests(
         all_of(
-            constants=at_most(largest, 0.1, expected=r"$\eta_0, \eta_1 < 1/10$", reason="the paper's bound"),
-            negative_sector=at_most(
-                1.0 + proposition["highest"], 1.0, expected="1 + largest coordinate at most 1", reason="sign only"
-            ),
+            {
+                "constants": at_most(largest, 0.1, expected=r"$\eta_0, \eta_1 < 1/10$", reason="the paper's bound"),
+                "negative sector": at_most(
+                    1.0 + proposition["highest"], 1.0, expected="1 + largest coordinate at most 1", reason="sign only"
+                ),
+            }
         ),
         None,
         note,

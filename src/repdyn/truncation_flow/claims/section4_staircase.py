@@ -44,8 +44,10 @@ def meeting_times(staircase: xr.Dataset) -> Verdict:
     literal = staircase["printed_time"].values[1:] - staircase["meeting_by_events"].sel(case="beyond").values[:3]
     return Verdict.from_tests(
         all_of(
-            all_cases=zero(gap, "times of the event-driven flow", LOCATED),
-            as_printed=zero(literal, "times of the event-driven flow", LOCATED),
+            {
+                "all cases": zero(gap, "times of the event-driven flow", LOCATED),
+                "as printed": zero(literal, "times of the event-driven flow", LOCATED),
+            }
         )
     )
 

@@ -88,12 +88,17 @@ def acute_triangles_separate(own_clusters: xr.Dataset) -> Verdict:
     )
     return Verdict.from_tests(
         all_of(
-            acute=at_least(
-                margins[acute.values], 1e-6, expected="positive margin", reason="sign only; the search stops at 1e-6"
-            ),
-            right_or_obtuse=at_most(
-                1 + margins[~acute.values], 1 + 1e-6, expected="no positive margin", reason="sign only, as above"
-            ),
+            {
+                "acute": at_least(
+                    margins[acute.values],
+                    1e-6,
+                    expected="positive margin",
+                    reason="sign only; the search stops at 1e-6",
+                ),
+                "right or obtuse": at_most(
+                    1 + margins[~acute.values], 1 + 1e-6, expected="no positive margin", reason="sign only, as above"
+                ),
+            }
         ),
         None,
         note,

@@ -159,7 +159,7 @@ def weight_is_bounded(collapsed_clusters: xr.Dataset) -> Verdict:
         expected="norm over bound at most 1",
         reason="a bound; integrator",
     )
-    return Verdict.from_tests(printed, all_of(slow_start=corrected, random_starts=random))
+    return Verdict.from_tests(printed, all_of({"slow start": corrected, "random starts": random}))
 
 
 @claim(
@@ -215,7 +215,7 @@ def speeds_decay(collapsed_clusters: xr.Dataset) -> Verdict:
     )
     return Verdict.from_tests(
         printed,
-        all_of(slow_start=corrected, output=output, biases=biases),
+        all_of({"slow start": corrected, "output": output, "biases": biases}),
         "The printed constant is too small where the cost at the start is small, as for $W = 0.01$, $B = 1$, $Y = 0$.",
     )
 

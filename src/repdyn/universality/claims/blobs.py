@@ -51,7 +51,7 @@ def typical(data: xr.Dataset, run: str, name: str) -> str:
 
 def at_both_weights(data: xr.Dataset, kind: str) -> Test:
     """Networks of a kind: collapsed at small, a square at large initial weights."""
-    return all_of(small_weights=collapsed(data, f"{kind}_low"), large_weights=square(data, f"{kind}_high"))
+    return all_of({"small weights": collapsed(data, f"{kind}_low"), "large weights": square(data, f"{kind}_high")})
 
 
 def weights_exchanged(kind: str) -> dict[str, Control]:
@@ -136,11 +136,11 @@ def collapse_with_leaky_relu(blob_structure: xr.Dataset) -> Verdict:
 def lines_merge(blob_structure: xr.Dataset) -> Verdict:
     """Distance of the contexts at gains 0.275 and 0.5."""
     tests = {
-        "very_small_weights": lines(blob_structure, "very_low", 0.0, ONE_LINE, "one line, below 0.5"),
-        "small_weights": lines(blob_structure, "low", TWO_LINES, np.inf, "two lines, above 1"),
+        "very small weights": lines(blob_structure, "very_low", 0.0, ONE_LINE, "one line, below 0.5"),
+        "small weights": lines(blob_structure, "low", TWO_LINES, np.inf, "two lines, above 1"),
     }
     note = f"$C$ is {typical(blob_structure, 'very_low', 'collapse')} at very small weights."
-    return Verdict.from_tests(all_of(**tests), note=note)
+    return Verdict.from_tests(all_of(tests), note=note)
 
 
 def _narrower(images: np.ndarray, variance: float) -> np.ndarray:

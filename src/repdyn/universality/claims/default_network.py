@@ -65,7 +65,7 @@ def _theory_exchanged(name: str) -> Control:
 )
 def alternatives_fit_worse(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
     """Paired over seeds: log ratio of the global minima; the other reading of the square in the note."""
-    tests = {name.replace(" ", "_"): fits_worse(default_ensemble_fits, name) for name in PRINTED}
+    tests = {name: fits_worse(default_ensemble_fits, name) for name in PRINTED}
     other = fits_worse(default_ensemble_fits, OTHER_READING)
     wide = {name: log_ratios(default_network_fits, name) for name in (*PRINTED, OTHER_READING)}
     count = ", ".join(f"{name} {int((ratio > 0).sum())} of {np.isfinite(ratio).sum()}" for name, ratio in wide.items())
@@ -73,7 +73,7 @@ def alternatives_fit_worse(default_network_fits: xr.Dataset, default_ensemble_fi
         f"a factor 2 in the first line in place of the square: {other.measured}, {other.outcome}; worse than the "
         f"theory at {int(default_network_fits['units'])} units: {count}; "
     )
-    return Verdict.from_tests(all_of(**tests), note=note + _medians((default_network_fits, default_ensemble_fits)))
+    return Verdict.from_tests(all_of(tests), note=note + _medians((default_network_fits, default_ensemble_fits)))
 
 
 def fits_worse(fits: xr.Dataset, name: str) -> Test:
@@ -177,7 +177,7 @@ def published_fit_losses(default_network_fits: xr.Dataset) -> Verdict:
     logs = cast("xr.DataArray", np.log(default_network_fits["alternative_loss"]))
     published = default_network_fits["published_loss"]
     tests = {
-        name.replace(" ", "_"): predicted(logs.sel(alternative=name).values, float(published.sel(alternative=name)))
+        name: predicted(logs.sel(alternative=name).values, float(published.sel(alternative=name)))
         for name in FIT_LOSSES
     }
     tests["square"] = over_readings(
@@ -185,7 +185,7 @@ def published_fit_losses(default_network_fits: xr.Dataset) -> Verdict:
         square={"of w, as printed": "square", "a factor 2 in the first line": OTHER_READING},
     )
     note = "Ours are global minima over both rates; a local search from one start can end well above them."
-    return Verdict.from_tests(all_of(**tests), note=note)
+    return Verdict.from_tests(all_of(tests), note=note)
 
 
 def halves(fits: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
@@ -228,7 +228,7 @@ def accurate_in_the_second_half(default_network_fits: xr.Dataset, default_ensemb
     note = f"At {int(default_network_fits['units'])} units: {wide}. From layer {_from(default_ensemble_fits)} on the "
     note += "mean $R^2$ is 0.8 or more. Within the second half accuracy does not rise: "
     note += _best_layers((default_network_fits, default_ensemble_fits))
-    return Verdict.from_tests(all_of(second_half=accurate, first_half=above), note=note)
+    return Verdict.from_tests(all_of({"second half": accurate, "first half": above}), note=note)
 
 
 def _accuracy(half: xr.Dataset, against: str, side: tuple[bool, str]) -> Test:
@@ -377,7 +377,7 @@ def changes_follow_the_parameters(default_network_fits: xr.Dataset, default_ense
         f"{part} {how} {np.nanmean(power(rate)):.2f}" for part, rate in RATES.items() for how, power in powers.items()
     ]
     note = f"Mean powers: {', '.join(means)}. The order of the rates with depth is as the paper says."
-    return Verdict.from_tests(all_of(**{part: of_map(rate) for part, rate in RATES.items()}), note=note)
+    return Verdict.from_tests(all_of({part: of_map(rate) for part, rate in RATES.items()}), note=note)
 
 
 def _halves_exchanged(fits: xr.Dataset) -> xr.Dataset:
@@ -474,4 +474,4 @@ def gain_per_layer(default_network_fits: xr.Dataset, default_ensemble_fits: xr.D
         f"At {int(default_network_fits['units'])} units the ratio is {wide:.3f}. Inputs at a right angle are "
         f"{np.exp(np.log(angled / on_line).mean()):.2g} times as far apart as others at the same distance."
     )
-    return Verdict.from_tests(all_of(from_layer_to_layer=by_layer, in_any_direction=everywhere), note=note)
+    return Verdict.from_tests(all_of({"from layer to layer": by_layer, "in any direction": everywhere}), note=note)

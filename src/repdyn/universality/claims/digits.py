@@ -82,7 +82,7 @@ def dissimilar_pair_follows(digit_pairs: xr.Dataset) -> Verdict:
         curve: on_mnist(mean_of(samples, SIMILAR, np.inf, len(CURVES), **words), source)
         for curve, samples in explained.items()
     }
-    return Verdict.from_tests(all_of(**tests), note=note)
+    return Verdict.from_tests(all_of(tests), note=note)
 
 
 @claim(
@@ -181,10 +181,10 @@ def published_correlations(representational_structure: xr.Dataset) -> Verdict:
     """Correlation of the mean network with (50); on other images than MNIST's a published number decides nothing."""
     source = representational_structure["source"].item()
     tests = {
-        part.replace(" ", "_"): on_mnist(near_published(representational_structure, part, published), source)
+        part: on_mnist(near_published(representational_structure, part, published), source)
         for part, published in CORRELATIONS.items()
     }
-    return Verdict.from_tests(all_of(**tests), note=_baselines(representational_structure))
+    return Verdict.from_tests(all_of(tests), note=_baselines(representational_structure))
 
 
 def near_published(structure: xr.Dataset, part: str, published: float) -> Test:
@@ -344,13 +344,13 @@ def adam_correlates_alike(representational_structure: xr.Dataset) -> Verdict:
     accuracy = float(representational_structure["accuracy"].sel(run="adam").mean())
     note = f"The paper states no rate for Adam here. Training accuracy {accuracy:.3f}."
     source, lost = representational_structure["source"].item(), correlation_lost(representational_structure)
-    return Verdict.from_tests(all_of(**{part: on_mnist(test, source) for part, test in lost.items()}), note=note)
+    return Verdict.from_tests(all_of({part: on_mnist(test, source) for part, test in lost.items()}), note=note)
 
 
 def correlation_lost(structure: xr.Dataset) -> dict[str, Test]:
     """Per part: Adam's correlation with (50) is at most 0.1 below gradient descent's."""
     return {
-        part.replace(" ", "_"): mean_of(
+        part: mean_of(
             _per_network(structure, part, "adam") - _per_network(structure, part),
             -0.1,
             np.inf,

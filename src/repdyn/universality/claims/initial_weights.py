@@ -240,7 +240,7 @@ def plateau(theory_maps: xr.Dataset) -> Verdict:
     )
     free = without_saddle(theory_maps)
     printed, corrected = (
-        all_of(plateau_at_small_weights=small, decay_at_large_weights=immediate(theory_maps, chosen, which))
+        all_of({"plateau at small weights": small, "decay at large weights": immediate(theory_maps, chosen, which)})
         for chosen, which in ((np.ones_like(free), "for all starts"), (free, "away from the saddle"))
     )
     return Verdict.from_tests(printed, corrected)
@@ -310,6 +310,12 @@ def decay_at_large_weights(theory_maps: xr.Dataset) -> Verdict:
     )
     return Verdict.from_tests(
         printed,
-        all_of(decay=immediate(theory_maps, free, "away from the saddle"), across_the_target=law, at_an_angle=turning),
+        all_of(
+            {
+                "decay": immediate(theory_maps, free, "away from the saddle"),
+                "across the target": law,
+                "at an angle": turning,
+            }
+        ),
         note,
     )

@@ -174,8 +174,10 @@ def loss_curves_match(architecture_fits: xr.Dataset) -> Verdict:
     shown = ", ".join(f"{name} {float(residual.sel(network=name)):.2g}" for name in residual["network"].values)
     rows = judged(architecture_fits)
     test = all_of(
-        whole_curve=explained(architecture_fits["loss_r2"], rows, 2),
-        without_the_mean_output=explained(architecture_fits["pair_r2"], rows, 2),
+        {
+            "whole curve": explained(architecture_fits["loss_r2"], rows, 2),
+            "without the mean output": explained(architecture_fits["pair_r2"], rows, 2),
+        }
     )
     return Verdict.from_tests(test, note=f"median squared residual over epochs: {shown}; {dropped(architecture_fits)}")
 
@@ -282,7 +284,7 @@ def networks_converge(architecture_fits: xr.Dataset, printed_data_fits: xr.Datas
     require(architecture_fits, "architecture_fits", network=FIGURE_2)
     rows = architecture_fits["network"].values.tolist()
     converged = {name: architecture_fits["converged"].sel(network=name).values for name in rows}
-    test = worst_of({name: most_converge(good, FEW / len(rows)) for name, good in converged.items()})
+    test = worst_of({name.replace("_", " "): most_converge(good, FEW / len(rows)) for name, good in converged.items()})
     shown = ", ".join(f"{name} {int(good.sum())}" for name, good in converged.items())
     note = f"Converged of {architecture_fits.sizes['seed']}: {shown}."
     return Verdict.from_tests(test, note=note)

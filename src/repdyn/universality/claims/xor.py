@@ -114,8 +114,8 @@ def equal_targets_merge(xor_structure: xr.Dataset) -> Verdict:
         f"targets {float(low['growth_apart'].median()):.0f} times. With ReLU, as in the authors' notebook, "
         f"{int((relu['merged'] < MERGED).all('pair').sum())} of {xor_structure.sizes['trial']} merge both pairs."
     )
-    tests = {name: pair_merges(xor_structure, "low", pair) for pair, name in enumerate(("first_pair", "second_pair"))}
-    return Verdict.from_tests(all_of(**tests), note=note)
+    tests = {name: pair_merges(xor_structure, "low", pair) for pair, name in enumerate(("first pair", "second pair"))}
+    return Verdict.from_tests(all_of(tests), note=note)
 
 
 @claim(
@@ -168,8 +168,8 @@ def nothing_merges_at_large_weights(xor_structure: xr.Dataset) -> Verdict:
         f" {float(between['merged'].isel(pair=1).median()):.2f} (medians): unmerged, distances grow"
         f" {float(between['growth_apart'].median()):.1f} times."
     )
-    tests = {name: pair_stays(xor_structure, "high", pair) for pair, name in enumerate(("first_pair", "second_pair"))}
-    return Verdict.from_tests(all_of(**tests), note=note)
+    tests = {name: pair_stays(xor_structure, "high", pair) for pair, name in enumerate(("first pair", "second pair"))}
+    return Verdict.from_tests(all_of(tests), note=note)
 
 
 @claim(
@@ -262,16 +262,16 @@ def distances_match_the_theory(xor_structure: xr.Dataset) -> Verdict:
     runs = ("low", "intermediate", "high")
     scales = ", ".join(f"{float(learned(xor_structure, run)['scale'].mean()):.2f} ({run})" for run in runs)
     tests = {
-        "small_weights": _meets(xor_structure, "low", LEVELS | SIZES),
-        "intermediate_weights": _meets(xor_structure, "intermediate", LEVELS | SIZES),
-        "large_weights": _meets(xor_structure, "high", SIZES),
-        "two_layers": _meets(xor_structure, "two_layers", MISSED),
+        "small weights": _meets(xor_structure, "low", LEVELS | SIZES),
+        "intermediate weights": _meets(xor_structure, "intermediate", LEVELS | SIZES),
+        "large weights": _meets(xor_structure, "high", SIZES),
+        "two layers": _meets(xor_structure, "two_layers", MISSED),
     }
     note = (
         rf"Measured over predicted size of the distances: {scales}; $\rho$ = {float(xor_structure['rho']):.3g}. "
         + _at_start(xor_structure, *runs)
     )
-    return Verdict.from_tests(all_of(**tests), note=note)
+    return Verdict.from_tests(all_of(tests), note=note)
 
 
 ADAM_SCALES = ("adam_low", "adam_intermediate", "adam_high")
@@ -326,17 +326,17 @@ def varying_scales(xor_structure: xr.Dataset, scan: xr.Dataset) -> dict[str, lis
 def adam_merges_alike(xor_structure: xr.Dataset, xor_gain_structure: xr.Dataset) -> Verdict:
     """The pattern of Figure 6 under Adam at rates found here; which scales "varying" means is read over a scan."""
     tests = {}
-    for pair, name in enumerate(("first_pair", "second_pair")):
-        tests[f"{name}_at_small_weights"] = pair_merges(xor_structure, "adam_low", pair)
-        tests[f"{name}_at_large_weights"] = pair_stays(xor_structure, "adam_high", pair)
-    tests["match_at_varying_scales"] = over_readings(
+    for pair, name in enumerate(("first pair", "second pair")):
+        tests[f"{name} at small weights"] = pair_merges(xor_structure, "adam_low", pair)
+        tests[f"{name} at large weights"] = pair_stays(xor_structure, "adam_high", pair)
+    tests["match at varying scales"] = over_readings(
         lambda scales, level: weakest([match(data, run, level, np.inf, f"above {level:.2f}") for data, run in scales]),
         scales=varying_scales(xor_structure, xor_gain_structure),
         level={"half of the variance": HALF_EXPLAINED, "four fifths": np.sqrt(0.8)},
     )
-    tests["size_at_large_weights"] = keeps_size(xor_structure, "adam_high")
-    tests["two_layers"] = misses(xor_structure, "adam_two_layers")
-    return Verdict.from_tests(all_of(**tests), note=_adam_note(xor_structure, xor_gain_structure))
+    tests["size at large weights"] = keeps_size(xor_structure, "adam_high")
+    tests["two layers"] = misses(xor_structure, "adam_two_layers")
+    return Verdict.from_tests(all_of(tests), note=_adam_note(xor_structure, xor_gain_structure))
 
 
 def _adam_note(xor_structure: xr.Dataset, scan: xr.Dataset) -> str:
