@@ -205,7 +205,7 @@ def _fails_claims(module: str, mutant: Mutant, results: Path) -> str:
     kept = read_inputs({"inputs": {name: remaker._paths(name) for name in names}}, results)
     arguments = kept | remaker.datasets(touched)
     for claim in claims.claims_of(*load_modules(study, "claims")):
-        reaches = changed in reached(f"{claim.check.__module__}:{claim.check.__name__}")
+        reaches = changed in reached(read_study(study).claims[claim.id].root)
         concerned = every or reaches or set(claim.data) & set(touched)
         if concerned and claims.decide_claim(claim, arguments).ledger["verdict"] != accepted[claim.id]:
             return claim.id

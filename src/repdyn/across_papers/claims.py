@@ -218,8 +218,8 @@ BOTTLENECK: dict[str, Any] = {
 
 @claim(
     "acr-bottleneck-plain",
-    states="Trained to rest under weight decay, the plain network has the rank of the task "
-    "at half depth, up to a factor of two.",
+    states="Trained to rest under weight decay, the plain network has the rank of the task at half depth, up to a "
+    "factor of two.",
     control=AS_INPUTS,
     **BOTTLENECK,
 )
@@ -243,8 +243,8 @@ def plain_goes_below_the_task(digits: xr.Dataset) -> Verdict:
 
 @claim(
     "acr-bottleneck-batch-norm",
-    states="Trained to rest under weight decay, the network with batch normalization has the rank of the task "
-    "at half depth, up to a factor of two.",
+    states="Trained to rest under weight decay, the network with batch normalization has the rank of the task at half "
+    "depth, up to a factor of two.",
     control=AS_INPUTS,
     **BOTTLENECK,
 )

@@ -61,8 +61,8 @@ PARTS = {
     where="Appendix E, text after eq. (71) and before (79)",
     words=r"$\frac{A(T) + C(T)}{B(T) + D(T)}$ converges to a constant as $T \to \infty$",
     line=818,
-    assumes="the simplified model, distinct components of one input dimension; C and D are the rows (2, n-2), (n-2, 2) "
-    "after (65), and descendants of the rows (1, 1, n-2), (n-2, 1, 1) before (74)",
+    assumes="the simplified model, distinct components of one input dimension; C and D are the rows (2, n-2), (n-2, "
+    "2) after (65), and descendants of the rows (1, 1, n-2), (n-2, 1, 1) before (74)",
     kind="limit",
     states="The squares of the rows that part point 1 from the others, with those of C, over the squares of the rows "
     "that part point $n$, with those of D, tend to a constant with depth, for both meanings of C and D.",
@@ -112,8 +112,8 @@ def ratio_of_amplitudes_converges(split_amplitudes: xr.Dataset) -> Verdict:
     correction="A and B are positive from a later layer on, which the gaps of the two extreme points bound; C and D "
     "are not negative, which is all that (67) and (70) need.",
     formula=r"A(T), B(T), C(T), D(T) > 0 \quad \text{for all } T \ge 1",
-    corrected_formula=r"A, B > 0 \text{ in all layers } s \ge 1 + \left\lceil \frac{\log(n \bar m / g)}"
-    r"{\log(n / (n - 2))} \right\rceil, \quad \bar m = \bar x^{(1)}, \; g = \min(x_2 - x_1, x_n - x_{n-1})",
+    corrected_formula=r"A, B > 0 \text{ in all layers } s \ge 1 + \left\lceil \frac{\log(n \bar m / g)}{\log(n / (n - "
+    r"2))} \right\rceil, \quad \bar m = \bar x^{(1)}, \; g = \min(x_2 - x_1, x_n - x_{n-1})",
     control=wrong_formula(
         "the largest gap of the batch for that of the extreme point",
         replace_variables(first_layer_bound="first_layer_bound_of_largest_gap"),

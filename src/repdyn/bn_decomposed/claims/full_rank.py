@@ -64,8 +64,8 @@ def _sampled_volume(cells: xr.Dataset) -> Test:
     assumes="columns that are not zero",
     words="We denote the finite set of equivalence classes induced by this relation by",
     kind="identity",
-    states=r"The rows fall into finitely many classes of equal signs, and $\gamma(X)$, the smallest positive Gaussian"
-    " volume of a class, is positive.",
+    states=r"The rows fall into finitely many classes of equal signs, and $\gamma(X)$, the smallest positive Gaussian "
+    "volume of a class, is positive.",
     control={
         "classes": wrong_formula("rows $w$ and $-w$ taken for one class", replace_variables(cell_count="pair_count")),
         "sum of volumes": wrong_formula(
@@ -124,15 +124,12 @@ def _odd_circles(sign_cells: xr.Dataset) -> xr.Dataset:
     line=104,
     kind_of_slip="result changes",
     assumes="odd number of equally spaced points on the unit circle",
-    words=(
-        r"It is clear that* $|\{\text{vol}(\Gamma_l): \text{vol}(\Gamma_l) > 0\}| = n$ and $\gamma(X) "
-        "= 1/n$"
-    ),
+    words=r"It is clear that* $|\{\text{vol}(\Gamma_l): \text{vol}(\Gamma_l) > 0\}| = n$ and $\gamma(X) = 1/n$",
     kind="identity",
-    states="For an odd number $n$ of equally spaced points on the circle there are $n$ classes of positive volume and"
-    r" $\gamma = 1/n$.",
-    correction=r"There are $2n$ classes and $\gamma = 1/(2n)$: the $n$ lines orthogonal to the points are distinct,"
-    " and $n$ lines through the origin cut the plane into $2n$ equal sectors.",
+    states="For an odd number $n$ of equally spaced points on the circle there are $n$ classes of positive volume and "
+    r"$\gamma = 1/n$.",
+    correction=r"There are $2n$ classes and $\gamma = 1/(2n)$: the $n$ lines orthogonal to the points are distinct, "
+    "and $n$ lines through the origin cut the plane into $2n$ equal sectors.",
     formula=r"|\{\mathrm{vol}(\Gamma_l) : \mathrm{vol}(\Gamma_l) > 0\}| = n, \quad \gamma(X) = \frac{1}{n}",
     corrected_formula=r"|\{l : \mathrm{vol}(\Gamma_l) > 0\}| = 2n, \quad \gamma(X) = \frac{1}{2n}",
     control=dict.fromkeys(
@@ -183,8 +180,8 @@ def _mean_bounded(rows_to_full_rank: xr.Dataset, recentered: int) -> Test:
     assumes="no two columns are collinear, i.i.d. standard Gaussian rows",
     words=r"$\mathbb{E}[y] \leq n/\gamma$",
     kind="bound",
-    states=r"The expected number of rows until $\operatorname{ReLU}(W X)$ has full rank is at most $n/\gamma(X)$, if"
-    " no two columns are collinear.",
+    states=r"The expected number of rows until $\operatorname{ReLU}(W X)$ has full rank is at most $n/\gamma(X)$, if "
+    "no two columns are collinear.",
     control=wrong_formula(r"$n$ rows for the bound: $\gamma$ left out", without_gamma, recomputes=True),
 )
 def mean_rows(rows_to_full_rank: xr.Dataset) -> Verdict:
@@ -232,8 +229,8 @@ def _survival(rows_to_full_rank: xr.Dataset) -> dict[str, Test]:
     assumes="no two columns are collinear, i.i.d. standard Gaussian rows",
     words=r"$d = \alpha n / \gamma$ *for some* $\alpha > 2$",
     kind="bound",
-    states=r"For $d = \alpha n/\gamma$ rows, $\alpha > 2$, the rank is full with probability at least (7a), which is"
-    " at least (7b).",
+    states=r"For $d = \alpha n/\gamma$ rows, $\alpha > 2$, the rank is full with probability at least (7a), which is "
+    "at least (7b).",
     control=dict.fromkeys(
         ("exact tail over 7a", "the same below its range", "closed form 28c", "growth with the bound"),
         wrong_formula(
@@ -345,10 +342,10 @@ def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
     assumes="the hypothesis of Theorem 3, stated for X: no two of its columns are collinear",
     words=r"holds for $y \coloneqq \min \{d : \text{rank}(\text{ReLU}(BN(W^{(d)}X))) = n\}$",
     kind="bound",
-    states=r"Theorem 3 holds with batch normalization before ReLU, with $\gamma$ of $X$ less its mean; no two columns"
-    " of $X$ are collinear.",
-    correction="No two columns of $X$ less its mean may be collinear: six points on a circle off the origin, no two of "
-    "them collinear, become a centered hexagon whose rank stays at 5.",
+    states=r"Theorem 3 holds with batch normalization before ReLU, with $\gamma$ of $X$ less its mean; no two columns "
+    "of $X$ are collinear.",
+    correction="No two columns of $X$ less its mean may be collinear: six points on a circle off the origin, no two "
+    "of them collinear, become a centered hexagon whose rank stays at 5.",
     control={
         "largest rank": wrong_formula(
             "the printed hypothesis, on $X$ for $X$ less its mean",

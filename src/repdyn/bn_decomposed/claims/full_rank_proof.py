@@ -37,10 +37,10 @@ UNCORRELATED = "a correlation of 0.1 is not independence, and a smaller one woul
     assumes="linear layers",
     words=r"since rank $(AB) \leq$ max $(\text{rank}(A), \text{rank}(B))$",
     kind="bound",
-    states="The rank of a batch cannot grow through linear layers, since the rank of a product is at most the larger"
-    " one of its factors.",
-    correction="The rank of a product is at most the smaller one. The larger one is a bound too, but lets the rank"
-    " grow to that of $A$.",
+    states="The rank of a batch cannot grow through linear layers, since the rank of a product is at most the larger "
+    "one of its factors.",
+    correction="The rank of a product is at most the smaller one. The larger one is a bound too, but lets the rank "
+    "grow to that of $A$.",
     formula=r"\operatorname{rank}(AB) \le \max(\operatorname{rank} A, \operatorname{rank} B)",
     corrected_formula=r"\operatorname{rank}(AB) \le \min(\operatorname{rank} A, \operatorname{rank} B)",
     control={
@@ -82,8 +82,8 @@ def hexagon(stalled_rows: xr.Dataset) -> xr.Dataset:
     assumes="t columns have rank t after ReLU, no two of t + 1 are collinear",
     words=r"Then, with probability at least $\gamma(X^{(t+1)})$",
     kind="bound",
-    states="If $t$ columns have full rank after ReLU and no two of $t + 1$ are collinear, one more Gaussian row gives"
-    r" $t + 1$ columns full rank with probability at least $\gamma$ of the $t + 1$ columns.",
+    states="If $t$ columns have full rank after ReLU and no two of $t + 1$ are collinear, one more Gaussian row gives "
+    r"$t + 1$ columns full rank with probability at least $\gamma$ of the $t + 1$ columns.",
     control={
         r"probability over its bound": false_world(
             "six points on the circle, with antipodal pairs, stalled at rank 5", hexagon, recomputes=True
@@ -129,16 +129,14 @@ def next_row_raises_the_rank(stalled_rows: xr.Dataset) -> Verdict:
     assumes="no two columns are collinear; columns of any length",
     words=r"Then, for a sufficiently small $\epsilon > 0$",
     kind="identity",
-    states="The row that is moved along the column $x_i$ of least $|w x_i|$ lies across the hyperplane of $x_i$ and"
-    r" of no other column, for small $\epsilon$.",
-    correction=r"The column is that of least distance $|w x_i| / \|x_i\|$, the nearest hyperplane, and the step is"
-    r" divided by $\|x_i\|^2$. With columns of unit length, which ReLU allows to assume, both forms agree, and Lemma 2"
-    " stands.",
+    states="The row that is moved along the column $x_i$ of least $|w x_i|$ lies across the hyperplane of $x_i$ and "
+    r"of no other column, for small $\epsilon$.",
+    correction=r"The column is that of least distance $|w x_i| / \|x_i\|$, the nearest hyperplane, and the step is "
+    r"divided by $\|x_i\|^2$. With columns of unit length, which ReLU allows to assume, both forms agree, and Lemma 2 "
+    "stands.",
     formula=r"i = \operatorname{arg\,min}_i |w x_i|, \quad w - (1 + \epsilon) \frac{w x_i}{\|x_i\|} x_i^T",
-    corrected_formula=(
-        r"i = \operatorname{arg\,min}_i \frac{|w x_i|}{\|x_i\|}, "
-        r"\quad w - (1 + \epsilon) \frac{w x_i}{\|x_i\|^2} x_i^T"
-    ),
+    corrected_formula=r"i = \operatorname{arg\,min}_i \frac{|w x_i|}{\|x_i\|}, \quad w - (1 + \epsilon) \frac{w "
+    r"x_i}{\|x_i\|^2} x_i^T",
     control=wrong_formula(
         "steps of 2.5 times the distance to the hyperplane", replace_labels("step", {"corrected": "overshot"})
     ),
@@ -210,8 +208,8 @@ def antipodal_waits(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     where="Appendix B, eqs. (28a)-(28b)",
     kind="bound",
     origin="ours",
-    states="Given the past, the waiting time $y_t$ is stochastically below a geometric variable of success"
-    r" probability $\gamma$ of the first $t$ columns; this is enough for (28b), factor by factor from the last.",
+    states="Given the past, the waiting time $y_t$ is stochastically below a geometric variable of success "
+    r"probability $\gamma$ of the first $t$ columns; this is enough for (28b), factor by factor from the last.",
     formula=r"\mathbb{P}(y_t > s \mid y_1, \dots, y_{t-1}) \le (1 - \gamma(X^{(t)}))^s",
     control=false_world(
         "six points on the circle, whose antipodal pairs the theorem excludes", antipodal_waits, recomputes=True
@@ -256,10 +254,10 @@ def index_below(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     assumes=("the proof of Theorem 3; the index of (26) is shifted by one and gamma is non-increasing in the columns"),
     words=r"that of a geometric distribution with success probability $\gamma(X^{(t+1)})$",
     kind="bound",
-    states=r"The wait for the row that raises the rank of $t + 1$ columns from $t$ to $t + 1$ is at most $1/\gamma$ of"
-    r" these columns in the mean, and the sum of these bounds is at most $n/\gamma$.",
-    formula=r"\mathbb{E}[r_{t+1} - r_t] \le \frac{1}{\gamma(X^{(t+1)})}, \quad "
-    r"\sum_{t=0}^{n-1} \frac{1}{\gamma(X^{(t+1)})} \le \frac{n}{\gamma}",
+    states=r"The wait for the row that raises the rank of $t + 1$ columns from $t$ to $t + 1$ is at most $1/\gamma$ "
+    r"of these columns in the mean, and the sum of these bounds is at most $n/\gamma$.",
+    formula=r"\mathbb{E}[r_{t+1} - r_t] \le \frac{1}{\gamma(X^{(t+1)})}, \quad \sum_{t=0}^{n-1} "
+    r"\frac{1}{\gamma(X^{(t+1)})} \le \frac{n}{\gamma}",
     control={
         "sum of bounds": wrong_formula("the index $t + 1$ to the end, with a further point", index_above),
         "first wait": wrong_formula(r"$\gamma$ of one column less", index_below, recomputes=True),

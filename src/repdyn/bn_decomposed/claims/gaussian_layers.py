@@ -152,8 +152,8 @@ def squares_are_kept(layer: xr.Dataset) -> dict[str, Test]:
     words="we have proved item 1 since",
     kind="identity",
     states="At the variance of Theorem 13 a layer keeps the expected squared norms of odd point and cluster.",
-    formula=r"\alpha = \frac{n^2}{n^2 - 2n + 2}: \quad \mathbb{E}\|x_1'\|^2 = 1, \quad "
-    r"\mathbb{E}\|\hat\nu_c\|^2 = \frac{1}{(n-1)^2}",
+    formula=r"\alpha = \frac{n^2}{n^2 - 2n + 2}: \quad \mathbb{E}\|x_1'\|^2 = 1, \quad \mathbb{E}\|\hat\nu_c\|^2 = "
+    r"\frac{1}{(n-1)^2}",
     control=dict.fromkeys(SQUARES, ALPHA_ONE),
 )
 def norms_are_kept(gaussian_layer: xr.Dataset) -> Verdict:
@@ -214,8 +214,8 @@ OF_THE_MEAN = wrong_formula(
     states="The expected representation after the layer is again an invariant representation.",
     correction="The expected squared norms and inner products are, as the proof shows; the columns of the expected "
     "representation itself are all parallel.",
-    formula=r"\|\mathbb{E}\, x_1'\|^2 = 1, \quad \|\mathbb{E}\, \hat\nu_c\|^2 = \frac{1}{(n-1)^2}, \quad "
-    r"\mathbb{E}\, x_1' \cdot \mathbb{E}\, \hat\nu_c = 0",
+    formula=r"\|\mathbb{E}\, x_1'\|^2 = 1, \quad \|\mathbb{E}\, \hat\nu_c\|^2 = \frac{1}{(n-1)^2}, \quad \mathbb{E}\, "
+    r"x_1' \cdot \mathbb{E}\, \hat\nu_c = 0",
     corrected_formula=r"\mathbb{E} \|x_1'\|^2 = 1, \quad \mathbb{E} \|\hat\nu_c\|^2 = \frac{1}{(n-1)^2}, \quad "
     r"\mathbb{E}\, x_1' \cdot \hat\nu_c = 0",
     control={

@@ -141,11 +141,11 @@ def _one_point(fixed_point: xr.Dataset) -> Test:
     kind_of_slip="result changes",
     kind="limit",
     states="After enough layers all data points but the odd one collapse to one point.",
-    correction="They collapse to a cluster of finite angular width, $540/n$ degrees in leading order, if the batch"
-    " has seven points or more. Up to six points there is no odd point: all points come to rest at equal angles.",
+    correction="They collapse to a cluster of finite angular width, $540/n$ degrees in leading order, if the batch "
+    "has seven points or more. Up to six points there is no odd point: all points come to rest at equal angles.",
     formula=r"\lim_{t \to \infty} \angle(x_i^{(t)}, x_j^{(t)}) = 0 \quad \text{for } i, j \ge 2",
-    corrected_formula=r"\lim_{t \to \infty} \angle(x_i^{(t)}, x_j^{(t)}) = \frac{3\pi}{n} "
-    r"\left(1 + O\!\left(\tfrac1n\right)\right) \quad \text{for } i, j \ge 2, \; n \ge 7",
+    corrected_formula=r"\lim_{t \to \infty} \angle(x_i^{(t)}, x_j^{(t)}) = \frac{3\pi}{n} \left(1 + "
+    r"O\!\left(\tfrac1n\right)\right) \quad \text{for } i, j \ge 2, \; n \ge 7",
     control={
         "cluster angle over leading term": false_world(
             EQUAL_ANGLES, in_dataset(0, replace_variables(odd_intra_angle="simplex_angle"))

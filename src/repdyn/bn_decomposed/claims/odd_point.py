@@ -82,10 +82,8 @@ def _batches_of_the_paper(last: xr.Dataset) -> Test:
     assumes="recentering and ReLU; sizes of the batches are not stated",
     words="consistent for all the batches that we experimented with",
     kind="qualitative",
-    states=(
-        "With recentering and ReLU, after enough layers, the batch is a single cluster and one odd "
-        "point far away in an orthogonal direction, for all batches of the paper."
-    ),
+    states="With recentering and ReLU, after enough layers, the batch is a single cluster and one odd point far away "
+    "in an orthogonal direction, for all batches of the paper.",
     correction="For batches of twenty points and more. Up to six points there is no odd point at all; at seven it "
     "comes and goes; at ten and twelve it is there in every draw, with the others 48 to 39 degrees apart.",
     kind_of_slip="missing hypothesis",
@@ -183,8 +181,8 @@ def whatever_the_sign(odd_point: xr.Dataset) -> xr.Dataset:
     words="in the former case much more points map to zero compared to a selected few",
     kind="comparison",
     states="Many more points map to zero where the projected cluster is above the mean than where it is below.",
-    correction="The signs are exchanged: where the projected cluster is below the mean, most of it maps to zero and it "
-    "becomes tighter; where it is above, the odd point and a few others do. The steps before the sentence say so.",
+    correction="The signs are exchanged: where the projected cluster is below the mean, most of it maps to zero and "
+    "it becomes tighter; where it is above, the odd point and a few others do. The steps before the sentence say so.",
     formula=r"\#\{i : x_i' = 0 \mid W\nu - \mu > 0\} \gg \#\{i : x_i' = 0 \mid W\nu - \mu < 0\}",
     corrected_formula=r"\#\{i : x_i' = 0 \mid W\nu - \mu < 0\} \gg \#\{i : x_i' = 0 \mid W\nu - \mu > 0\}",
     control=wrong_formula("points at zero whatever the sign", whatever_the_sign, recomputes=True),

@@ -48,15 +48,13 @@ def recentering_acts_once(recentering_depth: xr.Dataset) -> Verdict:
     where="Introduction; Section I",
     line=50,
     kind_of_slip="misprint",
-    assumes=(
-        "linear networks with rescaling alone; the rescaling of eqs. (2)-(3) without recentering, or "
-        "that of Daneshmand et al. (2021)"
-    ),
+    assumes="linear networks with rescaling alone; the rescaling of eqs. (2)-(3) without recentering, or that of "
+    "Daneshmand et al. (2021)",
     words="a full-rank batch becomes orthonormal asymptotically as the depth of the network grows",
     kind="limit",
     states="With rescaling alone, a full-rank batch becomes orthonormal in a linear network as its depth grows.",
-    correction=r"True for rescaling by the root mean square, up to a gap of order $1/\sqrt{\text{width}}$; with the"
-    r" $\sigma$ of eq. (2) the batch collapses.",
+    correction=r"True for rescaling by the root mean square, up to a gap of order $1/\sqrt{\text{width}}$; with the "
+    r"$\sigma$ of eq. (2) the batch collapses.",
     formula=r"\sigma = \sqrt{\frac{1}{n} \sum_{i=1}^{n} (z_i - \mu)^2}",
     corrected_formula=r"\sigma = \sqrt{\frac{1}{n} \sum_{i=1}^{n} z_i^2}",
     control=dict.fromkeys(
@@ -150,8 +148,8 @@ def full_angle(n: int) -> float:
     assumes=("batch normalization without recentering; rescaling as in (2)-(3); batch and width are not stated"),
     words="the output angles are approximately 60°",
     kind="published number",
-    states="With batch normalization without recentering the typical angle after 30 layers is approximately "
-    "60 degrees.",
+    states="With batch normalization without recentering the typical angle after 30 layers is approximately 60 "
+    "degrees.",
     control=wrong_formula(
         r"the $\sigma$ of eq. (2) for the root mean square", replace_labels("normalization", {"rms": "std"})
     ),
@@ -193,8 +191,8 @@ def seventy_five_degrees(layer_angles: xr.Dataset) -> Verdict:
     origin="ours",
     states="The mean angle after thirty layers is that of a fixed point in closed form, which depends on the batch "
     "size alone, with batch normalization and with rescaling by the root mean square without recentering.",
-    formula=r"\angle(x_i, x_j) = \arccos \kappa\left(-\frac{1}{n-1}\right), \quad \kappa(\rho) "
-    r"= \frac{\sqrt{1 - \rho^2} + (\pi - \arccos\rho) \rho}{\pi}",
+    formula=r"\angle(x_i, x_j) = \arccos \kappa\left(-\frac{1}{n-1}\right), \quad \kappa(\rho) = \frac{\sqrt{1 - "
+    r"\rho^2} + (\pi - \arccos\rho) \rho}{\pi}",
     control={
         "root mean square": wrong_formula(
             r"the $\sigma$ of eq. (2) for the root mean square", replace_labels("normalization", {"rms": "std"})

@@ -35,10 +35,10 @@ DEEP_ENOUGH = 1e-9  # relative; what the other splits leave after e^40, with a w
     assumes="the simplified model, i in {2, ..., n-1}, A or B positive",
     words="the norm of any vector $x_i^{(t+T)}$",
     kind="limit",
-    states="With $A$ and $B$ the squared amplitudes of the rows that part point 1, or point $n$, from all others,"
-    r" $\|x_i\|^2 / \|x_1\|^2$ tends to $\frac{A + B}{(n-1)^2 A + B}$ and $\cos \angle(x_i, x_1)$ to"
-    r" $\frac{B}{\sqrt{(A + B) ((n-1)^2 A + B)}}$ for every interior point $i$, and likewise for $x_n$ with $A$ and"
-    " $B$ exchanged.",
+    states="With $A$ and $B$ the squared amplitudes of the rows that part point 1, or point $n$, from all others, "
+    r"$\|x_i\|^2 / \|x_1\|^2$ tends to $\frac{A + B}{(n-1)^2 A + B}$ and $\cos \angle(x_i, x_1)$ to "
+    r"$\frac{B}{\sqrt{(A + B) ((n-1)^2 A + B)}}$ for every interior point $i$, and likewise for $x_n$ with $A$ and "
+    "$B$ exchanged.",
     control=dict.fromkeys(
         ("norm ratio", "angle"),
         wrong_formula("$A$ and $B$ exchanged", replace_variables(deep_A="deep_B", deep_B="deep_A")),
@@ -192,8 +192,8 @@ BOTH = wrong_formula("both extremes for one", the_other_extreme)
     assumes="the simplified model, distinct components of one input dimension",
     words=r"For any* $i \in \{2, \ldots, n-1\}$, either",
     kind="bound",
-    states="For one of the two extremes the norm of every interior point over its norm tends to a limit of at most "
-    r"$3 / (n - 2)$; for two-cluster rows and for the points next to the extremes $\sqrt{2} / (n - 1)$ is enough.",
+    states="For one of the two extremes the norm of every interior point over its norm tends to a limit of at most $3 "
+    r"/ (n - 2)$; for two-cluster rows and for the points next to the extremes $\sqrt{2} / (n - 1)$ is enough.",
     formula=r"\min_{e \in \{1, n\}} \lim_{t \to \infty} \frac{\|x_i^{(t)}\|}{\|x_e^{(t)}\|} \le \frac{3}{n-2}",
     control=dict.fromkeys(("ratio over 3 over n minus 2", "ratio over eqs 51 and 79"), BOTH),
 )
@@ -219,10 +219,10 @@ def interior_norms_are_small(tree_limits: xr.Dataset) -> Verdict:
     assumes="the simplified model, distinct components of one input dimension",
     words=r"*4. For any* $i \in \{2, ..., n-1\}$",
     kind="bound",
-    states=r"For one of the two extremes the angle to every interior point tends to a limit within $\sqrt{2}"
-    r" \pi/(n-2)$ below a right angle and not above it.",
-    formula=r"\frac\pi2 - \frac{\sqrt2 \pi}{n-2} \le \max_{e \in \{1, n\}} \lim_{t \to \infty} "
-    r"\angle(x_i^{(t)}, x_e^{(t)}) \le \frac\pi2",
+    states=r"For one of the two extremes the angle to every interior point tends to a limit within $\sqrt{2} "
+    r"\pi/(n-2)$ below a right angle and not above it.",
+    formula=r"\frac\pi2 - \frac{\sqrt2 \pi}{n-2} \le \max_{e \in \{1, n\}} \lim_{t \to \infty} \angle(x_i^{(t)}, "
+    r"x_e^{(t)}) \le \frac\pi2",
     control=dict.fromkeys(("distance from 90 degree over its bound", "the same over eq 59"), BOTH),
 )
 def the_odd_point_is_orthogonal(tree_limits: xr.Dataset) -> Verdict:
@@ -261,8 +261,8 @@ def outlier_for_symmetric(tree_limits: xr.Dataset) -> xr.Dataset:
     kind="bound",
     origin="ours",
     states="The best possible bounds of items 3 and 4, three-cluster rows included; symmetric batches reach them.",
-    formula=r"\min_e \lim \frac{\|x_i\|}{\|x_e\|} \le \sqrt{\frac{2}{(n-1)^2 + 1}}, \quad "
-    r"\max_e \lim \angle(x_i, x_e) \ge \arccos \frac{1}{\sqrt{2 ((n-1)^2 + 1)}}",
+    formula=r"\min_e \lim \frac{\|x_i\|}{\|x_e\|} \le \sqrt{\frac{2}{(n-1)^2 + 1}}, \quad \max_e \lim \angle(x_i, "
+    r"x_e) \ge \arccos \frac{1}{\sqrt{2 ((n-1)^2 + 1)}}",
     control={
         "ratio over its bound": BOTH,
         "distance from 90 degree over its bound": BOTH,

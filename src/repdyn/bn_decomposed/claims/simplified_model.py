@@ -31,8 +31,8 @@ def none(count: ArrayLike, expected: str) -> Test:
     line=217,
     words=r"for all $i \in [n]$ for some deterministic function f. Then, $c(y) \leq c(x)$",
     kind="bound",
-    states="A deterministic function of the entries cannot raise the number of clusters: no row has more clusters than "
-    "the row it comes from.",
+    states="A deterministic function of the entries cannot raise the number of clusters: no row has more clusters "
+    "than the row it comes from.",
     control=false_world("parents for children", replace_variables(gaining="losing")),
 )
 def clusters_never_increase(cluster_rows: xr.Dataset) -> Verdict:
@@ -73,9 +73,9 @@ def algorithm_without_ties(cluster_rows: xr.Dataset) -> xr.Dataset:
     where="Appendix E, beside the second paragraph",
     kind="identity",
     origin="ours",
-    states="At every layer the sum over all rows of the number of clusters less 2 is $n - 2$, less one for each"
-    " cluster that has met its row's mean exactly. So at most $n - 2$ rows have three clusters or more, and each"
-    " point but the extremes is strictly inside exactly one row.",
+    states="At every layer the sum over all rows of the number of clusters less 2 is $n - 2$, less one for each "
+    "cluster that has met its row's mean exactly. So at most $n - 2$ rows have three clusters or more, and each point "
+    "but the extremes is strictly inside exactly one row.",
     formula=r"\sum_{\text{rows}} (c - 2) = n - 2",
     control={
         "layers with another excess": wrong_formula("clusters that meet the mean are not counted", ties_forgotten),
@@ -216,9 +216,9 @@ def _depths(tree_limits: xr.Dataset) -> str:
     assumes="a row of two clusters, one of them at zero",
     words="contributes to the inner product, with a value equal to c^2",
     kind="identity",
-    states="The descendants after $T$ layers of a two-cluster row with positive coordinate $c$ contribute $c^2"
-    r" \left(\frac{n-m}{n}\right)^2 \left(\left(\frac{n-m}{n}\right)^2 + \left(\frac{m}{n}\right)^2\right)^{T-1}$ to"
-    " the squared norm of a point in a cluster of $m$ points.",
+    states="The descendants after $T$ layers of a two-cluster row with positive coordinate $c$ contribute $c^2 "
+    r"\left(\frac{n-m}{n}\right)^2 \left(\left(\frac{n-m}{n}\right)^2 + \left(\frac{m}{n}\right)^2\right)^{T-1}$ to "
+    "the squared norm of a point in a cluster of $m$ points.",
     control=dict.fromkeys(
         ("enumeration over eq 40", "enumeration over eq 39"),
         wrong_formula("the other cluster's points for those of the point's own", exchange("end", "first", "last")),

@@ -43,12 +43,12 @@ NORMS_AS_PRINTED = wrong_formula("the printed norms, 1 at every width", norms_as
     assumes="the variance of Theorem 14",
     words=r"$\mathbb{E}[\|\hat{\nu}_c\|] = \frac{1}{n-1}$",
     kind="identity",
-    states="At the variance of Theorem 14 the expected norm of the odd point is 1, that of the cluster's mean "
-    "$1 / (n - 1)$.",
+    states="At the variance of Theorem 14 the expected norm of the odd point is 1, that of the cluster's mean $1 / (n "
+    "- 1)$.",
     correction="That is true of the expected squared norms. The expected norms are smaller by a factor of the width, "
     "which tends to 1.",
-    formula=r"\alpha = \frac{n^2}{(n-1)^2 R^2}: \quad \mathbb{E} \|x_1'\| = 1, \quad "
-    r"\mathbb{E} \|\hat\nu_c\| = \frac{1}{n-1}",
+    formula=r"\alpha = \frac{n^2}{(n-1)^2 R^2}: \quad \mathbb{E} \|x_1'\| = 1, \quad \mathbb{E} \|\hat\nu_c\| = "
+    r"\frac{1}{n-1}",
     corrected_formula=r"\mathbb{E} \|x_1'\|^2 = 1, \quad \mathbb{E} \|\hat\nu_c\|^2 = \frac{1}{(n-1)^2}, \quad "
     r"\mathbb{E}\|x_1'\| = \sqrt{\tfrac{2}{d}} \sum_k \binom{d}{k} 2^{-d} \sqrt2\, "
     r"\frac{\Gamma(\frac{k+1}{2})}{\Gamma(\frac{k}{2})} = 1 - \frac{5}{8d} + O(d^{-2})",
@@ -83,10 +83,8 @@ def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     assumes="any norms and directions before the layer",
     words="This holds for any W and not only in expectation",
     kind="identity",
-    states=(
-        "The odd point and the image of the cluster's mean are orthogonal for any draw of the "
-        "weights, with any norms and directions before."
-    ),
+    states="The odd point and the image of the cluster's mean are orthogonal for any draw of the weights, with any "
+    "norms and directions before.",
     formula=r"x_1' \cdot \hat\nu_c = 0",
     control=NOT_RECENTERED,
 )
@@ -169,8 +167,8 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
     "cluster.",
     correction="There is none: norms 1 and $1 / (n - 1)$ and orthogonality already fix a smaller distance. The items "
     "hold for any batch whose odd point is farther than $n / (n - 1)$ from the mean of the others.",
-    formula=r"\|x_1\| = 1, \quad \|\nu_c\| = \frac{1}{n-1}, \quad x_1 \cdot \nu_c = 0, \quad "
-    r"\|x_1 - \nu_c\| = R > \frac{n}{n-1}",
+    formula=r"\|x_1\| = 1, \quad \|\nu_c\| = \frac{1}{n-1}, \quad x_1 \cdot \nu_c = 0, \quad \|x_1 - \nu_c\| = R > "
+    r"\frac{n}{n-1}",
     corrected_formula=r"x_1, \nu_c \text{ arbitrary}, \quad \|x_1 - \nu_c\| = R > \frac{n}{n-1}",
     control={
         "items 1 and 2": ALPHA_ONE,
@@ -228,8 +226,8 @@ DISTANCE_KEPT = false_world(
     states="A narrow cluster and one separate point remain geometrically unchanged through the layers of a network.",
     correction="A cluster as narrow as Theorem 14's widens at the variance that keeps the odd point's norm; what "
     "remains is a separate point and a cluster of a finite width (bnd-cluster-rest).",
-    formula=r"\frac{\mathbb{E} \|x_i' - x_j'\|^2}{\|x_i - x_j\|^2} < 1 \quad \text{at } \alpha = "
-    r"\frac{n^2}{(n-1)^2 + 1}",
+    formula=r"\frac{\mathbb{E} \|x_i' - x_j'\|^2}{\|x_i - x_j\|^2} < 1 \quad \text{at } \alpha = \frac{n^2}{(n-1)^2 + "
+    "1}",
     control=false_world(
         "the point-like cluster of Definition 12, at its own distance from the odd point",
         in_dataset(0, point_at_its_distance),

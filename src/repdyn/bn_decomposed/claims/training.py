@@ -132,8 +132,8 @@ def neighbors_let_in(point_neurons: xr.Dataset) -> xr.Dataset:
     assumes="every data point has a neuron that fires for it alone",
     words="This way, we attain an orthogonal representation and sparse activity in the network",
     kind="identity",
-    states="Associating every data point with a neuron that fires for it alone gives an orthogonal representation "
-    "and sparse activity.",
+    states="Associating every data point with a neuron that fires for it alone gives an orthogonal representation and "
+    "sparse activity.",
     control=dict.fromkeys(
         ("orthogonal", "activity"),
         wrong_formula("thresholds wide enough to let neighbors fire", neighbors_let_in),

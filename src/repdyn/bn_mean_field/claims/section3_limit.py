@@ -24,10 +24,8 @@ from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, devia
     states="Along the flow the loss changes at the rate of the display, with the Euclidean norm.",
     correction="With the norm of the metric $G$, and with a minus.",
     formula=r"\frac{d \bar L}{dt} = \frac{1}{m} \sum_{k=1}^{m} \left( |\dot a_k|^2 + \|\dot{\bar b}_k\|^2 \right)",
-    corrected_formula=(
-        r"\frac{d \bar L}{dt} "
-        r"= -\frac{1}{m} \sum_{k=1}^{m} \left( |\dot a_k|^2 + \dot{\bar b}_k^T G \dot{\bar b}_k \right)"
-    ),
+    corrected_formula=r"\frac{d \bar L}{dt} = -\frac{1}{m} \sum_{k=1}^{m} \left( |\dot a_k|^2 + \dot{\bar b}_k^T G "
+    r"\dot{\bar b}_k \right)",
     control=wrong_formula("the Euclidean norm in the corrected form", replace_variables(rate_metric="rate_euclidean")),
 )
 def loss_falls_at_the_rate_of_the_metric(equicontinuity: xr.Dataset) -> Verdict:
@@ -91,8 +89,8 @@ def _part(start: str, target: str) -> str:
     line=228,
     assumes="Assumption 2; the starts converge weakly",
     kind="limit",
-    states="If the starts converge as the width grows, a subsequence of the particle systems converges to a mean-field "
-    "flow at any time.",
+    states="If the starts converge as the width grows, a subsequence of the particle systems converges to a "
+    "mean-field flow at any time.",
     control={_part(*kind): false_world(FALSE_ORDER, _reversed(*kind)) for kind in KINDS},
 )
 def particles_converge(propagation_distances: xr.Dataset) -> Verdict:
@@ -166,7 +164,7 @@ LITERAL = r"$y$ left out of $\ell'(0, y)$, so that $A = 0$"
     assumes=r"Assumption 2; $\ell'(0)$ stands for the mean $\mathbb{E} |\ell'(0, y)|$",
     kind="bound",
     states=r"Particles stay in $[-r, r] \times \Omega$ up to $t_r \ge (r - r_0)/(A + B r)$, and $t_r$ grows without "
-    r"limit.",
+    "limit.",
     control={
         "bound 18": wrong_formula(LITERAL, replace_variables(bound="literal_bound")),
         "gronwall": wrong_formula(LITERAL, replace_variables(gronwall="literal_gronwall")),
@@ -215,17 +213,13 @@ def exit_times_are_bounded(exit_times: xr.Dataset) -> Verdict:
     assumes=r"$0 \le t < t' \le t_r$",
     kind_of_slip="slip in a proof",
     kind="bound",
-    states=r"$W_2^2$ between two times is at most $(t'-t)$ times the gain of loss as printed, so at most $(t'-t) "
-    r"L(t')$.",
+    states="$W_2^2$ between two times is at most $(t'-t)$ times the gain of loss as printed, so at most $(t'-t) "
+    "L(t')$.",
     correction=r"$W_2^2 \le (t'-t)(L(t) - L(t')) \le (t'-t) L(0)$; the theorem survives with $C = L(0)$.",
-    formula=(
-        r"W_2(\bar\rho_t, \bar\rho_{t'})^2 \le (t' - t) \left( \bar L_{t'} - \bar L_t \right) "
-        r"\le (t' - t) \bar L_{t'}"
-    ),
-    corrected_formula=(
-        r"W_2(\bar\rho_t, \bar\rho_{t'})^2 \le (t' - t) \left( \bar L_t - \bar L_{t'} \right) "
-        r"\le (t' - t) \bar L_0"
-    ),
+    formula=r"W_2(\bar\rho_t, \bar\rho_{t'})^2 \le (t' - t) \left( \bar L_{t'} - \bar L_t \right) \le (t' - t) \bar "
+    "L_{t'}",
+    corrected_formula=r"W_2(\bar\rho_t, \bar\rho_{t'})^2 \le (t' - t) \left( \bar L_t - \bar L_{t'} \right) \le (t' - "
+    r"t) \bar L_0",
     control=wrong_formula("the factor $t' - t$ left out", replace_variables(bound="bound_without_time")),
 )
 def trajectories_are_equicontinuous(equicontinuity: xr.Dataset) -> Verdict:
@@ -285,14 +279,10 @@ def _pairs(ratio: xr.DataArray) -> np.ndarray:
     states="For every bounded Lipschitz test function the space-time integral of the weak form is zero.",
     correction=r"It is the integral of $\phi$ over $\rho$ at $t_r$ minus the one at 0: zero for test functions that "
     "vanish at both ends.",
-    formula=(
-        r"\int_0^{t_r} \int_{\mathcal{M}} \left( \partial_t \phi + (\nabla_m \phi)^T G \bar v_t \right) "
-        r"d\bar\rho_t\, dt = 0"
-    ),
-    corrected_formula=(
-        r"\int_0^{t_r} \int_{\mathcal{M}} \left( \partial_t \phi + (\nabla_m \phi)^T G \bar v_t \right) "
-        r"d\bar\rho_t\, dt = \int_{\mathcal{M}} \phi\, d\bar\rho_{t_r} - \int_{\mathcal{M}} \phi\, d\bar\rho_0"
-    ),
+    formula=r"\int_0^{t_r} \int_{\mathcal{M}} \left( \partial_t \phi + (\nabla_m \phi)^T G \bar v_t \right) "
+    r"d\bar\rho_t\, dt = 0",
+    corrected_formula=r"\int_0^{t_r} \int_{\mathcal{M}} \left( \partial_t \phi + (\nabla_m \phi)^T G \bar v_t \right) "
+    r"d\bar\rho_t\, dt = \int_{\mathcal{M}} \phi\, d\bar\rho_{t_r} - \int_{\mathcal{M}} \phi\, d\bar\rho_0",
     control=wrong_formula("the boundary term left out", replace_variables(weak_boundary="weak_printed")),
 )
 def weak_form(equicontinuity: xr.Dataset) -> Verdict:

@@ -118,8 +118,8 @@ def _one_power_less(target_scan: xr.Dataset) -> xr.Dataset:
     where="Section 4.1 (ours)",
     kind="identity",
     origin="ours",
-    states=r"In two dimensions the speed is the torque of the residual in the whitened plane times $\sqrt{\det\Sigma}/"
-    r"(\|b\| \|u\|_\Sigma^2)$: at equal torque neurons are faster where data vary little.",
+    states="In two dimensions the speed is the torque of the residual in the whitened plane times "
+    r"$\sqrt{\det\Sigma}/(\|b\| \|u\|_\Sigma^2)$: at equal torque neurons are faster where data vary little.",
     formula=r"\|\dot b\| = |a E'(\psi)| \frac{\sqrt{\det\Sigma}}{\|b\| \|u\|_\Sigma^2}, \quad u = \frac{b}{\|b\|}",
     control=wrong_formula(
         r"one power of the norm less, $\sqrt{\det \Sigma}$ over the deviation", _one_power_less, recomputes=True
@@ -187,8 +187,8 @@ def order_of_magnitude(speed_ratio: xr.Dataset) -> Verdict:
     where="Section 4.1, Figure 1 (ours)",
     kind="comparison",
     origin="ours",
-    states="Where both models have reached the same loss, BN's fastest neuron is not faster than the vanilla "
-    "model's: at iteration 500 the vanilla model is slow because it has finished.",
+    states="Where both models have reached the same loss, BN's fastest neuron is not faster than the vanilla model's: "
+    "at iteration 500 the vanilla model is slow because it has finished.",
     control=false_world("speeds at equal iteration, not at equal loss", replace_variables(matched_ratio="ratio")),
 )
 def speeds_at_matched_loss(speed_ratio: xr.Dataset) -> Verdict:
@@ -288,15 +288,13 @@ NEURON = "0 is no change; a twentieth is less than two of 32 neurons"
 @claim(
     "bnm-sec41-escape",
     where="Section 4.1",
-    words="This anisotropic speed effect helps neurons escape the non-significant directions ... "
-    "concentrate to significant "
-    "directions",
+    words="This anisotropic speed effect helps neurons escape the non-significant directions ... concentrate to "
+    "significant directions",
     line=388,
     assumes="the target is not stated",
     kind="causal",
-    states="The anisotropic speed helps neurons to leave directions where data are small and concentrate "
-    "where they are "
-    "large.",
+    states="The anisotropic speed helps neurons to leave directions where data are small and concentrate where they "
+    "are large.",
     control={
         "concentrate": knock_out("inner weights frozen, so that neurons stay where they start", _at_rest),
         "helped": knock_out(

@@ -64,8 +64,8 @@ RATES = {"equal for both": _at_equal_step, "each at its best": _at_best_step}
     line=388,
     assumes="learning rate, and what is compared with, are not stated",
     kind="causal",
-    states="The anisotropic speed effect of BN speeds up the learning of features along directions where "
-    "data are large.",
+    states="The anisotropic speed effect of BN speeds up the learning of features along directions where data are "
+    "large.",
     control=knock_out("the BN network with b frozen, which trains the rest", replace_labels("network", {"BN": FROZEN})),
 )
 def learning_is_sped_up(feature_learning: xr.Dataset) -> Verdict:
@@ -219,9 +219,8 @@ SEVERAL = {"spread over two decades": "BN, many lengths", "1 and 10, as in Figur
     assumes="neurons of different lengths; less sensitivity to the learning rate is how the sentence goes on",
     kind="causal",
     kind_of_slip="conclusion fails",
-    states="That neurons of different lengths learn at different rates makes the BN model less sensitive "
-    "to the choice of "
-    "learning rate.",
+    states="That neurons of different lengths learn at different rates makes the BN model less sensitive to the "
+    "choice of learning rate.",
     control=knock_out(
         "b frozen in the network of one length, so that the lengths alone let b move",
         replace_labels("network", {"BN": FROZEN}),

@@ -213,7 +213,7 @@ EXPONENTS = "borders half-way between 1/2 and 1 separate the exponents; the smal
     kind="scaling",
     origin="ours",
     states="Population BN is the limit of BN over batches of size $B$: bias of order $1/B$, noise of order "
-    "$1/\\sqrt{B}$.",
+    r"$1/\sqrt{B}$.",
     control={
         part: wrong_formula("exponents of bias and noise exchanged", replace_variables(bias="noise", noise="bias"))
         for part in ("bias", "noise")

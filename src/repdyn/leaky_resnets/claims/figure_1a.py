@@ -181,9 +181,8 @@ def hamiltonian_reaches_the_rank(chain_measures: xr.Dataset) -> Verdict:
     where="Section 2.1, Figure 1a",
     kind="limit",
     origin="ours",
-    states="With learned maps that are decayed like the layers all estimates reach $k^*$ as $\\tilde L$ grows,"
-    " the stable"
-    " form of $-2 \\mathcal{H} / \\tilde L$ from above.",
+    states=r"With learned maps that are decayed like the layers all estimates reach $k^*$ as $\tilde L$ grows, the "
+    r"stable form of $-2 \mathcal{H} / \tilde L$ from above.",
     formula=APPROACH_1A,
     control={
         "H": shallowest(DECAYED),
@@ -207,9 +206,8 @@ def hamiltonian_with_decayed_maps(chain_measures: xr.Dataset) -> Verdict:
     where="Section 1.4",
     kind="comparison",
     origin="ours",
-    states=r"Without the appended 1 the estimate $-2 \mathcal{H} / \tilde L$ is one more: with it a constant"
-    r" direction in the"
-    " rows of the representation costs next to nothing, as a non-negative one has.",
+    states=r"Without the appended 1 the estimate $-2 \mathcal{H} / \tilde L$ is one more: with it a constant "
+    "direction in the rows of the representation costs next to nothing, as a non-negative one has.",
     control=false_world("networks with bias in place of those without", replace_labels("maps", {NO_BIAS: DECAYED})),
 )
 def constant_direction_costs_one(chain_measures: xr.Dataset) -> Verdict:
@@ -230,9 +228,8 @@ def constant_direction_costs_one(chain_measures: xr.Dataset) -> Verdict:
     where="Section 2.1, Figure 1a",
     kind="limit",
     origin="ours",
-    states="With free learned maps all estimates reach $k^*$ and $-2 \\mathcal{H} / \\tilde L$ starts below it,"
-    " but passes it"
-    " on the way, when each depth goes on from the one before.",
+    states=r"With free learned maps all estimates reach $k^*$ and $-2 \mathcal{H} / \tilde L$ starts below it, but "
+    "passes it on the way, when each depth goes on from the one before.",
     formula=APPROACH_1A,
     control={
         "H": shallowest(FREE),
@@ -269,11 +266,11 @@ def hamiltonian_with_free_maps(chain_measures: xr.Dataset) -> Verdict:
     where="Section 2.1, Figure 1a",
     kind="limit",
     origin="ours",
-    states="As $\\tilde L$ grows up to 7, $-2 \\mathcal{H}_\\gamma / \\tilde L$ approaches the rank $k^* = 3$ from"
-    " below,"
-    " the least stable cost of identity from above. Linear maps: fixed (inputs padded with zeros, first outputs read).",
-    formula=r"-\frac{2}{\tilde L} \mathcal{H}_\gamma \nearrow k^*, \quad \min_p \|A_p\|_{K_p + \gamma I}^2 \searrow"
-    r" k^*",
+    states=r"As $\tilde L$ grows up to 7, $-2 \mathcal{H}_\gamma / \tilde L$ approaches the rank $k^* = 3$ from "
+    "below, the least stable cost of identity from above. Linear maps: fixed (inputs padded with zeros, first outputs "
+    "read).",
+    formula=r"-\frac{2}{\tilde L} \mathcal{H}_\gamma \nearrow k^*, \quad \min_p \|A_p\|_{K_p + \gamma I}^2 \searrow "
+    "k^*",
     control={
         "stable H": REVERSED,
         "least cost": REVERSED,

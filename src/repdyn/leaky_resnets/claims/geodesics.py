@@ -62,8 +62,8 @@ def _order(paths: xr.Dataset) -> np.ndarray:
     where="Sections 1.5 and 3",
     kind="scaling",
     origin="ours",
-    states=r"Critical points of the discrete network are symplectic Euler steps, whose $\mathcal{H}(A_{\ell-1},"
-    r" B_\ell)$ varies as $1/L$.",
+    states=r"Critical points of the discrete network are symplectic Euler steps, whose $\mathcal{H}(A_{\ell-1}, "
+    r"B_\ell)$ varies as $1/L$.",
     control={
         "order": wrong_formula(
             "a spread that falls as $1 / L^2$",
@@ -104,11 +104,11 @@ NOT_THE_BIAS = "all columns of $W$ in place of its bias"
     line=462,
     kind_of_slip="result changes",
     kind="identity",
-    states="At critical points the squared weights grow along the path by the integral of the squared biases, times"
-    r" $\tilde L$.",
-    correction=r"The factor is $2 \tilde L$: $\langle A, B \rangle$ grows at the rate $\|b\|^2 / \tilde L$ and"
-    r" $\frac{1}{2 \tilde L} \|W\|^2 - \tilde L \langle A, B \rangle = \mathcal{H}$ is constant; the proof forgets the"
-    " shift of its own argument.",
+    states="At critical points the squared weights grow along the path by the integral of the squared biases, times "
+    r"$\tilde L$.",
+    correction=r"The factor is $2 \tilde L$: $\langle A, B \rangle$ grows at the rate $\|b\|^2 / \tilde L$ and "
+    r"$\frac{1}{2 \tilde L} \|W\|^2 - \tilde L \langle A, B \rangle = \mathcal{H}$ is constant; the proof forgets the "
+    "shift of its own argument.",
     formula=r"\|W_p\|^2 = \|W_0\|^2 + \tilde L \int_0^p \|W_{p,w+1}\|^2 dq",
     corrected_formula=r"\|W_p\|^2 = \|W_0\|^2 + 2 \tilde L \int_0^p \|W_{q, \cdot w+1}\|^2 dq",
     control={
@@ -149,8 +149,8 @@ AT_THE_END = false_world(
     where="Proposition 5, extremals",
     kind="limit",
     origin="ours",
-    states=r"Exact trajectories that pass a non-negative fixed point at $p = \frac12$, nearer at larger $\tilde L$,"
-    r" lose their negative part at $p = \frac14$ and $\frac34$ as $\tilde L$ grows.",
+    states=r"Exact trajectories that pass a non-negative fixed point at $p = \frac12$, nearer at larger $\tilde L$, "
+    r"lose their negative part at $p = \frac14$ and $\frac34$ as $\tilde L$ grows.",
     control={"last": AT_THE_END, "falls": AT_THE_END},
 )
 def bottleneck_is_nonnegative(geodesics: xr.Dataset) -> Verdict:
@@ -184,8 +184,8 @@ def _growth_rate(laboratory: xr.Dataset) -> np.ndarray:
     where="Section 2",
     kind="scaling",
     origin="ours",
-    states=r"Exact geodesics leave a bottleneck of rank $k$ toward $p = 0$ at the rate $\tilde L$, $\|\partial_p A\|"
-    r" / \|A\| \sim e^{\tilde L (1/2 - p)}$, and their kinetic energy is proportional to the extra cost of identity.",
+    states=r"Exact geodesics leave a bottleneck of rank $k$ toward $p = 0$ at the rate $\tilde L$, $\|\partial_p A\| "
+    r"/ \|A\| \sim e^{\tilde L (1/2 - p)}$, and their kinetic energy is proportional to the extra cost of identity.",
     control={
         "rate": false_world("the effective depths in reverse order", reverse("effective_depth")),
         "proportional": wrong_formula(

@@ -41,18 +41,17 @@ PRINTED_BOUND = wrong_formula("the printed bound with bias", _printed_with_bias)
     where="Section 1.4, Proposition 1",
     words=r"$$||A\sigma(A)^+||_F^2 \ge \frac{||A||_*^2}{||A||_F^2}$$",
     line=143,
-    assumes=r"infinite cost where $\operatorname{Im} A^T \not\subseteq \operatorname{Im} \sigma(A)^T$ (Section "
-    r"1.3); $\sigma$ appends a 1 (Section 1.1)",
+    assumes=r"infinite cost where $\operatorname{Im} A^T \not\subseteq \operatorname{Im} \sigma(A)^T$ (Section 1.3); "
+    r"$\sigma$ appends a 1 (Section 1.1)",
     kind_of_slip="missing hypothesis",
     kind="bound",
     states="The cost of identity is at least the stable rank.",
-    correction=r"Without bias and with the convention of infinite cost; with the appended 1, $\|\sigma(A)\|_F^2 \le"
-    r" \|A\|_F^2 + N$ gives a smaller bound, with equality for $A = c \mathbf{1}^T$, $c > 0$.",
+    correction=r"Without bias and with the convention of infinite cost; with the appended 1, $\|\sigma(A)\|_F^2 \le "
+    r"\|A\|_F^2 + N$ gives a smaller bound, with equality for $A = c \mathbf{1}^T$, $c > 0$.",
     formula=r"\|A \sigma(A)^+\|_F^2 \ge \frac{\|A\|_*^2}{\|A\|_F^2}",
-    corrected_formula=(
-        r"\operatorname{Im} A^T \subseteq \operatorname{Im} \sigma(A)^T \Rightarrow \|A \sigma(A)^+\|_F^2 \ge"
-        r" \frac{\|A\|_*^2}{\|A\|_F^2 + N} \text{ with bias}, \quad \ge \frac{\|A\|_*^2}{\|A\|_F^2} \text{ without}"
-    ),
+    corrected_formula=r"\operatorname{Im} A^T \subseteq \operatorname{Im} \sigma(A)^T \Rightarrow \|A "
+    r"\sigma(A)^+\|_F^2 \ge \frac{\|A\|_*^2}{\|A\|_F^2 + N} \text{ with bias}, \quad \ge \frac{\|A\|_*^2}{\|A\|_F^2} "
+    r"\text{ without}",
     control={"bound": PRINTED_BOUND, "tight": PRINTED_BOUND, "constant": PRINTED_BOUND},
 )
 def cost_bounds_stable_rank(identity_costs: xr.Dataset) -> Verdict:
@@ -119,8 +118,8 @@ def stable_ranks_are_ordered(identity_costs: xr.Dataset) -> Verdict:
 @claim(
     "lrn-coi-rank",
     where="Section 1.4, first display",
-    words=r"It is obvious for non-negative representations because $||A_p||_{K_p^+}^2 = ||A_pA_p^+||_F^2 ="
-    r" \operatorname{Rank} A_p$",
+    words="It is obvious for non-negative representations because $||A_p||_{K_p^+}^2 = ||A_pA_p^+||_F^2 = "
+    r"\operatorname{Rank} A_p$",
     line=140,
     assumes=r"no bias, as Section 1.3 says of the same fact, so that $A_p = \sigma(A_p)$",
     kind="identity",
@@ -140,13 +139,10 @@ def cost_is_rank(identity_costs: xr.Dataset) -> Verdict:
     where="Section 1.4",
     kind="identity",
     origin="ours",
-    states="With the appended 1 the cost of a non-negative representation is its rank, unless $\\mathbf{1}$ lies in its"
-    " row space: there it is less by $x / (1 + x)$.",
-    formula=(
-        r"A \ge 0, \mathbf{1} \in \operatorname{Im} A^T \Rightarrow \|A\|_K^2 = \operatorname{Rank} A -"
-        r" \frac{x}{1 + x},"
-        r" \quad x = \mathbf{1}^T (A^T A)^+ \mathbf{1}"
-    ),
+    states=r"With the appended 1 the cost of a non-negative representation is its rank, unless $\mathbf{1}$ lies in "
+    "its row space: there it is less by $x / (1 + x)$.",
+    formula=r"A \ge 0, \mathbf{1} \in \operatorname{Im} A^T \Rightarrow \|A\|_K^2 = \operatorname{Rank} A - "
+    r"\frac{x}{1 + x}, \quad x = \mathbf{1}^T (A^T A)^+ \mathbf{1}",
     control=wrong_formula(
         "Rank A with bias",
         lambda costs: costs.assign(nonnegative_closed=costs["rank"] + 0 * costs["nonnegative_closed"]),
@@ -166,8 +162,8 @@ def cost_with_bias(identity_costs: xr.Dataset) -> Verdict:
     line=150,
     kind="bound",
     states="In contrast to the cost of identity, the stable rank is continuous except at $A = 0$.",
-    formula=r"\left| \frac{\|A + E\|_*}{\|A + E\|_F} - \frac{\|A\|_*}{\|A\|_F} \right| \le \frac{\sqrt{\min(w, N)} +"
-    r" \|A\|_* / \|A\|_F}{\|A\|_F / \|E\|_F - 1}",
+    formula=r"\left| \frac{\|A + E\|_*}{\|A + E\|_F} - \frac{\|A\|_*}{\|A\|_F} \right| \le \frac{\sqrt{\min(w, N)} + "
+    r"\|A\|_* / \|A\|_F}{\|A\|_F / \|E\|_F - 1}",
     control={
         "rank": wrong_formula(
             "the cost of identity in place of the stable rank", replace_variables(rank_change="cost_change")

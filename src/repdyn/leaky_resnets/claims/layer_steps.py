@@ -13,23 +13,18 @@ from repdyn.base.verdicts import Verdict, all_of, deviation
 @claim(
     "lrn-rho-sum",
     where="Section 3, irregular steps",
-    words=r"layer-steps ρ_1, \ldots, ρ_L with $\sum \rho_\ell = 1$ ... one can choose $\rho_{\ell} = "
-    r"\frac{1}{L} + \frac{a}{L}(\frac{1}{4} - \left|\frac{\ell}{L} - \frac{1}{2}\right|)$",
+    words=r"layer-steps ρ_1, \ldots, ρ_L with $\sum \rho_\ell = 1$ ... one can choose $\rho_{\ell} = \frac{1}{L} + "
+    r"\frac{a}{L}(\frac{1}{4} - \left|\frac{\ell}{L} - \frac{1}{2}\right|)$",
     line=266,
     kind_of_slip="missing hypothesis",
     kind="identity",
     states="The irregular layer steps that the paper gives have the sum 1 that layer steps are to have.",
-    correction=r"For even $L$, as 18 and 20 are; for odd $L$ the sum is short by $a / (4 L^2)$. With $\ell -"
-    r" \frac12$ for"
-    r" $\ell$, divided by their sum, they are symmetric too.",
-    formula=(
-        r"\rho_\ell = \frac{1}{L} + \frac{a}{L} \left( \frac{1}{4} - \left| \frac{\ell}{L} - \frac{1}{2}"
-        r" \right| \right), \quad \sum_{\ell=1}^{L} \rho_\ell = 1"
-    ),
-    corrected_formula=(
-        r"\sum_{\ell=1}^{L} \rho_\ell = 1 - \frac{a}{4 L^2} \text{ for odd } L, \quad \rho_\ell \propto 1 + a"
-        r" \left( \frac{1}{4} - \left| \frac{\ell - 1/2}{L} - \frac{1}{2} \right| \right)"
-    ),
+    correction=r"For even $L$, as 18 and 20 are; for odd $L$ the sum is short by $a / (4 L^2)$. With $\ell - \frac12$ "
+    r"for $\ell$, divided by their sum, they are symmetric too.",
+    formula=r"\rho_\ell = \frac{1}{L} + \frac{a}{L} \left( \frac{1}{4} - \left| \frac{\ell}{L} - \frac{1}{2} \right| "
+    r"\right), \quad \sum_{\ell=1}^{L} \rho_\ell = 1",
+    corrected_formula=r"\sum_{\ell=1}^{L} \rho_\ell = 1 - \frac{a}{4 L^2} \text{ for odd } L, \quad \rho_\ell \propto "
+    r"1 + a \left( \frac{1}{4} - \left| \frac{\ell - 1/2}{L} - \frac{1}{2} \right| \right)",
     control={
         "odd": wrong_formula(
             "$a / (4 L)$ in place of $a / (4 L^2)$",

@@ -27,8 +27,8 @@ def _laboratory_upper(laboratory: xr.Dataset) -> xr.DataArray:
     line=230,
     assumes=r"geodesics with $\|B_p\|^2 \le c$",
     kind="bound",
-    states="$-2 \\mathcal{H} / \\tilde L$ exceeds the least stable cost of identity by at most $\\gamma c$, where"
-    " $c = \\sup \\|B_p\\|^2$.",
+    states=r"$-2 \mathcal{H} / \tilde L$ exceeds the least stable cost of identity by at most $\gamma c$, where $c = "
+    r"\sup \|B_p\|^2$.",
     formula=r"-\frac{2}{\tilde L} \mathcal{H} - \min_p \|A_p\|_{K_p + \gamma I}^2 \le \gamma c",
     control={
         "random": wrong_formula(
@@ -62,17 +62,13 @@ def _ratio(values: xr.DataArray | np.ndarray) -> Test:
     assumes=r"geodesics with $\|B_p\|^2 \le c$",
     kind_of_slip="misprint",
     kind="bound",
-    states=r"$-\frac{2}{\tilde L} \mathcal{H}$ falls short of the least stable cost of identity by a bounded amount;"
-    r" $\ell_{\gamma, \tilde L}$ is the path's length, $c = \sup \|B_p\|^2$.",
+    states=r"$-\frac{2}{\tilde L} \mathcal{H}$ falls short of the least stable cost of identity by a bounded amount; "
+    r"$\ell_{\gamma, \tilde L}$ is the path's length, $c = \sup \|B_p\|^2$.",
     correction=r"$\sqrt{\gamma c}$ in place of $\sqrt{\gamma} c$, as the proof has it.",
-    formula=(
-        r"-\left( \frac{1}{\tilde L} \ell_{\gamma, \tilde L} + \sqrt{\gamma} c \right)^2 \le -\frac{2}{\tilde"
-        r" L} \mathcal{H} - \min_p \|A_p\|_{K_p + \gamma I}^2"
-    ),
-    corrected_formula=(
-        r"-\left( \frac{1}{\tilde L} \ell_{\gamma, \tilde L} + \sqrt{\gamma c} \right)^2 \le -\frac{2}{\tilde"
-        r" L} \mathcal{H} - \min_p \|A_p\|_{K_p + \gamma I}^2"
-    ),
+    formula=r"-\left( \frac{1}{\tilde L} \ell_{\gamma, \tilde L} + \sqrt{\gamma} c \right)^2 \le -\frac{2}{\tilde L} "
+    r"\mathcal{H} - \min_p \|A_p\|_{K_p + \gamma I}^2",
+    corrected_formula=r"-\left( \frac{1}{\tilde L} \ell_{\gamma, \tilde L} + \sqrt{\gamma c} \right)^2 \le "
+    r"-\frac{2}{\tilde L} \mathcal{H} - \min_p \|A_p\|_{K_p + \gamma I}^2",
     control={
         "scalar": wrong_formula("the printed bound", in_dataset(1, replace_variables(lower="lower_printed"))),
         "random": wrong_formula(
@@ -115,23 +111,18 @@ def lower_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset
 @claim(
     "lrn-thm4-speed",
     where="Section 2.1, Theorem 4; Appendix A.2, Theorem 7",
-    words=r"\left\|\partial_p A_p\right\|_{(K_p+\gamma i)} - \tilde{L}\sqrt{\left\|A_p\right\|_{(K_p+\gamma "
-    r"I)}^2 + \frac{2}{\tilde{L}}\mathcal{H}} \le 2\tilde{L}\sqrt{\gamma c}",
+    words=r"\left\|\partial_p A_p\right\|_{(K_p+\gamma i)} - \tilde{L}\sqrt{\left\|A_p\right\|_{(K_p+\gamma I)}^2 + "
+    r"\frac{2}{\tilde{L}}\mathcal{H}} \le 2\tilde{L}\sqrt{\gamma c}",
     line=236,
     assumes=r"geodesics with $\|B_p\|^2 \le c$",
     kind_of_slip="missing hypothesis",
     kind="bound",
     states=r"The speed is $\tilde L$ times the root of the extra cost of identity, up to bounded terms.",
     correction=r"With the root of the positive part: the argument falls to $-\gamma \|B\|^2$ inside a bottleneck.",
-    formula=(
-        r"-\tilde L \sqrt{\gamma c} \le \|\partial_p A_p\|_{K_p + \gamma I} - \tilde L \sqrt{\|A_p\|_{K_p +"
-        r" \gamma I}^2 + \frac{2}{\tilde L} \mathcal{H}} \le 2 \tilde L \sqrt{\gamma c}"
-    ),
-    corrected_formula=(
-        r"-\tilde L \sqrt{\gamma c} \le \|\partial_p A_p\|_{K_p + \gamma I} - \tilde L \sqrt{\left["
-        r" \|A_p\|_{K_p + \gamma I}^2 + \frac{2}{\tilde L} \mathcal{H} \right]_+} \le 2 \tilde L \sqrt{\gamma"
-        r" c}"
-    ),
+    formula=r"-\tilde L \sqrt{\gamma c} \le \|\partial_p A_p\|_{K_p + \gamma I} - \tilde L \sqrt{\|A_p\|_{K_p + "
+    r"\gamma I}^2 + \frac{2}{\tilde L} \mathcal{H}} \le 2 \tilde L \sqrt{\gamma c}",
+    corrected_formula=r"-\tilde L \sqrt{\gamma c} \le \|\partial_p A_p\|_{K_p + \gamma I} - \tilde L \sqrt{\left[ "
+    r"\|A_p\|_{K_p + \gamma I}^2 + \frac{2}{\tilde L} \mathcal{H} \right]_+} \le 2 \tilde L \sqrt{\gamma c}",
     control={
         "random low": wrong_formula("twice the root", in_dataset(0, replace_variables(slowest="slowest_doubled"))),
         "random high": wrong_formula("no root", in_dataset(0, replace_variables(fastest="fastest_without"))),
@@ -165,23 +156,18 @@ def speed_bounds_hold(random_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Ve
     where="Section 2.1, after Theorem 4",
     words=r"(and choosing e.g. $\gamma = \tilde{L}^{-1}$), the Hamiltonian is close to the minimal COI along the path",
     line=240,
-    assumes=r"geodesics as the proof of Theorem 4 uses them, solutions of Hamilton's equations, with $\|B_p\|^2 \le c$;"
-    r" $\|A_p\|$ bounded too",
+    assumes=r"geodesics as the proof of Theorem 4 uses them, solutions of Hamilton's equations, with $\|B_p\|^2 \le "
+    r"c$; $\|A_p\|$ bounded too",
     kind_of_slip="missing hypothesis",
     kind="limit",
-    states=r"For large $\tilde L$ and $\gamma = 1 / \tilde L$ the Hamiltonian is close to the least stable cost"
-    r" of identity.",
-    correction=r"If the path's length is small against $\tilde L$, as the paper assumes two paragraphs later."
-    r" Geodesics that"
-    r" turn at a fixed rate keep a distance, with bounded $A$ and $B$.",
+    states=r"For large $\tilde L$ and $\gamma = 1 / \tilde L$ the Hamiltonian is close to the least stable cost of "
+    "identity.",
+    correction=r"If the path's length is small against $\tilde L$, as the paper assumes two paragraphs later. "
+    "Geodesics that turn at a fixed rate keep a distance, with bounded $A$ and $B$.",
     formula=r"\gamma = \tilde L^{-1}: \quad -\frac{2}{\tilde L} \mathcal{H} - \min_p \|A_p\|_{K_p + \gamma I}^2 \to 0",
-    corrected_formula=(
-        r"\gamma = \tilde L^{-1}, \frac{\ell_{\gamma, \tilde L}}{\tilde L} \to 0: \quad"
-        r" -\left(\frac{\ell_{\gamma, \tilde L}}{\tilde L}"
-        r" + \sqrt{\frac{c}{\tilde L}}\right)^2 \le -\frac{2}{\tilde L} \mathcal{H} - \min_p \|A_p\|_{K_p +"
-        r" \gamma I}^2 \le"
-        r" \frac{c}{\tilde L}"
-    ),
+    corrected_formula=r"\gamma = \tilde L^{-1}, \frac{\ell_{\gamma, \tilde L}}{\tilde L} \to 0: \quad "
+    r"-\left(\frac{\ell_{\gamma, \tilde L}}{\tilde L} + \sqrt{\frac{c}{\tilde L}}\right)^2 \le -\frac{2}{\tilde L} "
+    r"\mathcal{H} - \min_p \|A_p\|_{K_p + \gamma I}^2 \le \frac{c}{\tilde L}",
     control={
         "closes": false_world("paths that turn at a fixed rate, whose length grows", reverse("turn")),
         "bound": wrong_formula(

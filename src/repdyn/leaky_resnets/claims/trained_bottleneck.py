@@ -260,8 +260,8 @@ def jumps_lie_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
     line=240,
     assumes="trained networks",
     kind="scaling",
-    states="The stable speed $\\|\\partial_p A_p\\|$ is of order 1 where the cost of identity is almost least, of order"
-    " $\\tilde L$ where it is far from it.",
+    states=r"The stable speed $\|\partial_p A_p\|$ is of order 1 where the cost of identity is almost least, of order "
+    r"$\tilde L$ where it is far from it.",
     control={
         "everywhere": wrong_formula(
             "the kinetic energy in proportion to the square of the extra cost",

@@ -72,9 +72,8 @@ CONSTANT_SPEED = false_world("paths of the same length at constant speed", _at_c
     line=260,
     assumes="the network of Figure 1b",
     kind="qualitative",
-    states="Along $p$ the Hamiltonian varies much less than its parts, and the kinetic energy is proportional to"
-    " the extra"
-    " cost of identity.",
+    states="Along $p$ the Hamiltonian varies much less than its parts, and the kinetic energy is proportional to the "
+    "extra cost of identity.",
     control={
         "varies": wrong_formula("the cost of identity in place of the Hamiltonian", _cost_for_hamiltonian),
         "proportion": wrong_formula(
@@ -162,8 +161,8 @@ def energies_are_large_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
     line=240,
     assumes="trained networks, which Figure 1 shows for it",
     kind="limit",
-    states="On trained networks with large $\\tilde L$ the Hamiltonian is close to the least stable cost of identity"
-    " along the path.",
+    states=r"On trained networks with large $\tilde L$ the Hamiltonian is close to the least stable cost of identity "
+    "along the path.",
     formula=r"-\frac{2}{\tilde L} \mathcal{H} - \min_p \|A_p\|_{K_p + \gamma I}^2 \to 0",
     control={"close": REVERSED, "closes": REVERSED},
 )

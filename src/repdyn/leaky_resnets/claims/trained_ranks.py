@@ -75,8 +75,8 @@ def _without_negatives(measures: xr.Dataset) -> xr.Dataset:
     line=228,
     assumes="trained networks",
     kind="qualitative",
-    states=r"The assumption $\operatorname{Im} A_p^T \subset \operatorname{Im} \sigma(A_p)^T$ is rarely true in"
-    r" practice.",
+    states=r"The assumption $\operatorname{Im} A_p^T \subset \operatorname{Im} \sigma(A_p)^T$ is rarely true in "
+    "practice.",
     formula=r"\|A_p - A_p \sigma(A_p)^+ \sigma(A_p)\| > 0",
     control=false_world(
         "representations without a part outside the image, as non-negative ones are",

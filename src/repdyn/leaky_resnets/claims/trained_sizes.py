@@ -79,16 +79,13 @@ COST_INSTEAD = wrong_formula("the cost of identity, which falls tenfold, in its 
     assumes=r"path length, magnitudes of $B_p$ and of $B_p \sigma(A_p)^T$; trained networks",
     kind_of_slip="conclusion fails",
     kind="scaling",
-    states=r"The magnitudes of the path length, of $B_p$ and of $B_p \sigma(A_p)^T$ remain relatively constant as"
-    r" $\tilde L$"
-    " grows.",
-    correction=r"That of $B_p \sigma(A_p)^T$ does. The path length and the largest $\|B_p\|$ grow several times,"
-    r" as a power of"
-    r" $\tilde L$ above 1/2.",
+    states=r"The magnitudes of the path length, of $B_p$ and of $B_p \sigma(A_p)^T$ remain relatively constant as "
+    r"$\tilde L$ grows.",
+    correction=r"That of $B_p \sigma(A_p)^T$ does. The path length and the largest $\|B_p\|$ grow several times, as a "
+    r"power of $\tilde L$ above 1/2.",
     formula=r"\int_0^1 \|\partial_p A_p\| dp, \|B_p\|, \|B_p \sigma(A_p)^T\| = O(1) \text{ as } \tilde L \to \infty",
-    corrected_formula=(
-        r"\|B_p \sigma(A_p)^T\| = O(1), \quad \int_0^1 \|\partial_p A_p\| dp \nearrow, \quad \max_p \|B_p\| \nearrow"
-    ),
+    corrected_formula=r"\|B_p \sigma(A_p)^T\| = O(1), \quad \int_0^1 \|\partial_p A_p\| dp \nearrow, \quad \max_p "
+    r"\|B_p\| \nearrow",
     control={
         "length": false_world("$|B S^T|$, which stays constant, in place of the length", _constant_instead),
         "B": COST_INSTEAD,

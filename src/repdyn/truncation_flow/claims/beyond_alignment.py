@@ -33,8 +33,8 @@ def cumulative_parameters_are_free(counterexamples: xr.Dataset) -> Verdict:
     where="Section 2.2, beside the last paragraph",
     kind="comparison",
     origin="ours",
-    states="The gradient flow of the cumulative parameters is not that of the layers' own: with two layers of width 1"
-    r" the cumulative bias moves at $W_1^{-2} + (W_1 W_2)^{-2}$ in place of 1.",
+    states="The gradient flow of the cumulative parameters is not that of the layers' own: with two layers of width 1 "
+    "the cumulative bias moves at $W_1^{-2} + (W_1 W_2)^{-2}$ in place of 1.",
     formula=r"\partial_s \beta^{(2)} = -\left( W_1^{-2} + (W_1 W_2)^{-2} \right) (\beta^{(2)} + \tilde y)",
     control=false_world(
         "a first layer without effect, whose flow is the cumulative one",
@@ -56,8 +56,8 @@ def layer_flow_is_another(counterexamples: xr.Dataset) -> Verdict:
     where="Section 2.3, beside Definition 2.2",
     kind="comparison",
     origin="ours",
-    states=r"Alignment is not kept by the gradient flow in $(W, \beta)$: the part of the velocity that ends it is of"
-    " the size of the rotating part. The clusters tried for Proposition 4.2 collapse there, too.",
+    states=r"Alignment is not kept by the gradient flow in $(W, \beta)$: the part of the velocity that ends it is of "
+    "the size of the rotating part. The clusters tried for Proposition 4.2 collapse there, too.",
     control={
         "lost": false_world(
             "fully truncated clusters, whose weights rest", replace_variables(misaligning="misaligning_truncated")

@@ -28,10 +28,8 @@ def _beyond(*names: str, of_two: bool = False) -> Control:
     assumes="(4.14) on the ball of biases and rotations",
     words="By assumption (4.14), we have that as long as",
     kind="bound",
-    states=(
-        r"Under (4.14) the truncated share stays above $1 - \eta_0$ in each direction while the bias "
-        "is in the ball."
-    ),
+    states=r"Under (4.14) the truncated share stays above $1 - \eta_0$ in each direction while the bias is in the "
+    "ball.",
     formula=r"J_0^\perp > 1 - \eta_0",
     control=_beyond("truncated_share"),
 )
@@ -51,8 +49,8 @@ def share_stays_large(proposition: xr.Dataset) -> Verdict:
     words="we find that in operator norm",
     kind="bound",
     states="The generator is at most the size of the residual bias times the first moment of the partial sectors.",
-    formula=r"\|\Omega\| \le |\tilde b| \int_{\mathbb{R}^Q \setminus (\mathbb{R}_+^Q \cup \mathbb{R}_-^Q)} "
-    r"dx\, \mu(a^{-1}(x)) |x|",
+    formula=r"\|\Omega\| \le |\tilde b| \int_{\mathbb{R}^Q \setminus (\mathbb{R}_+^Q \cup \mathbb{R}_-^Q)} dx\, "
+    r"\mu(a^{-1}(x)) |x|",
     control=false_world("clusters that break (4.16)", replace_variables(bound_ratio="bound_ratio_outside")),
 )
 def generator_is_bounded(counterexamples: xr.Dataset) -> Verdict:
@@ -108,13 +106,11 @@ def share_grows(proposition: xr.Dataset) -> Verdict:
     words=r"< \eta_2 := \frac{\eta'_1}{1 - \eta_0 - \eta_1} \log \frac{1}{\gamma}",
     kind="bound",
     states="(4.13) and (4.32) define one radius of the ball of rotations.",
-    correction="They differ. A radius that suffices is the rotation that the flow can make, half the moment (4.15) by"
-    r" the integral of $|\tilde b|$; it depends neither on $\gamma$ nor on $\eta_1'$. That of (4.32) is larger, that of"
-    " (4.13) may be smaller.",
-    formula=(
-        r"\frac{\eta_1}{1 - \eta_0 - \eta_1'} \log \frac{1}{\gamma} = \frac{\eta_1'}{1 - \eta_0 - \eta_1} "
-        r"\log \frac{1}{\gamma}"
-    ),
+    correction="They differ. A radius that suffices is the rotation that the flow can make, half the moment (4.15) by "
+    r"the integral of $|\tilde b|$; it depends neither on $\gamma$ nor on $\eta_1'$. That of (4.32) is larger, that "
+    "of (4.13) may be smaller.",
+    formula=r"\frac{\eta_1}{1 - \eta_0 - \eta_1'} \log \frac{1}{\gamma} = \frac{\eta_1'}{1 - \eta_0 - \eta_1} \log "
+    r"\frac{1}{\gamma}",
     corrected_formula=r"\eta_2 = \frac{\eta_1}{2 (1 - \eta_0)} |\beta(0) + \tilde y|",
     control=_beyond("rotation"),
 )
@@ -130,10 +126,8 @@ def one_radius_of_rotations(proposition: xr.Dataset) -> Verdict:
     "tf-427",
     where="Section 4.2, proof of Proposition 4.2, eqs. (4.27)-(4.29)",
     line=695,
-    assumes=(
-        "the hypotheses of Proposition 4.2, as long as the orbit is in their balls; at s = 0 both sides are equal, so"
-        " that < is read as at most"
-    ),
+    assumes="the hypotheses of Proposition 4.2, as long as the orbit is in their balls; at s = 0 both sides are "
+    "equal, so that < is read as at most",
     words=r"This implies that for all ... and therefore",
     kind="bound",
     states=("Until truncation the residual bias decays and the weights turn within the bounds (4.28) and (4.29)."),
@@ -234,10 +228,10 @@ ONLY_WITH_RADIUS = (
     kind="bound",
     states="There is a finite time at which the cluster is fully truncated.",
     correction=ONLY_WITH_RADIUS + r", and $s_1 \le \log(1/\gamma)/(1 - \eta_0)$.",
-    formula=r"\eta_2 = \frac{\eta_1}{1 - \eta_0 - \eta_1'} \log \frac{1}{\gamma}, "
-    r"\quad s_1 \le \frac{1}{1 - \eta_0 - \eta_1'} \log \frac{1}{\gamma}",
-    corrected_formula=r"\eta_2 = \frac{\eta_1}{2 (1 - \eta_0)} |\beta(0) + \tilde y|, "
-    r"\quad s_1 \le \frac{1}{1 - \eta_0} \log \frac{1}{\gamma}",
+    formula=r"\eta_2 = \frac{\eta_1}{1 - \eta_0 - \eta_1'} \log \frac{1}{\gamma}, \quad s_1 \le \frac{1}{1 - \eta_0 - "
+    r"\eta_1'} \log \frac{1}{\gamma}",
+    corrected_formula=r"\eta_2 = \frac{\eta_1}{2 (1 - \eta_0)} |\beta(0) + \tilde y|, \quad s_1 \le \frac{1}{1 - "
+    r"\eta_0} \log \frac{1}{\gamma}",
     control=_beyond("arrival", of_two=True),
 )
 def arrival_is_bounded(proposition: xr.Dataset, counterexamples: xr.Dataset) -> Verdict:
@@ -262,10 +256,10 @@ def arrival_is_bounded(proposition: xr.Dataset, counterexamples: xr.Dataset) -> 
     kind="identity",
     states="After full truncation, which the hypotheses bring about, the generator vanishes and the weights rest.",
     correction=ONLY_WITH_RADIUS + ".",
-    formula=r"\eta_2 = \frac{\eta_1}{1 - \eta_0 - \eta_1'} \log \frac{1}{\gamma}, "
-    r"\quad \Omega_\ell(s) = 0, \quad R_\ell(s) = R_\ell(s_1), \quad s \ge s_1",
-    corrected_formula=r"\eta_2 = \frac{\eta_1}{2 (1 - \eta_0)} |\beta(0) + \tilde y|, "
-    r"\quad \Omega_\ell(s) = 0, \quad R_\ell(s) = R_\ell(s_1), \quad s \ge s_1",
+    formula=r"\eta_2 = \frac{\eta_1}{1 - \eta_0 - \eta_1'} \log \frac{1}{\gamma}, \quad \Omega_\ell(s) = 0, \quad "
+    r"R_\ell(s) = R_\ell(s_1), \quad s \ge s_1",
+    corrected_formula=r"\eta_2 = \frac{\eta_1}{2 (1 - \eta_0)} |\beta(0) + \tilde y|, \quad \Omega_\ell(s) = 0, \quad "
+    r"R_\ell(s) = R_\ell(s_1), \quad s \ge s_1",
     control={
         "generator": _beyond("late_generator", of_two=True),
         "rotation": _beyond("late_rotation", of_two=True),

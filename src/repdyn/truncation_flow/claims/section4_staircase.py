@@ -94,8 +94,8 @@ def rates_step(staircase: xr.Dataset) -> Verdict:
     words=r"the $n+1$ -st training point will be reached in finite time, for every $n \geq 1$",
     kind="identity",
     states="Once the $n$-th point is truncated, the next is reached in finite time, for every $n$.",
-    correction="Needs a label beyond all points. If it lies above $m$ points, these are truncated, the rate stays at"
-    " $m/N$, and the cost does not vanish.",
+    correction="Needs a label beyond all points. If it lies above $m$ points, these are truncated, the rate stays at "
+    "$m/N$, and the cost does not vanish.",
     formula=r"s_{n+1} < \infty \text{ for every } n",
     corrected_formula=r"s_{n+1} < \infty \Leftrightarrow y > x_{n+1}",
     control={
@@ -125,8 +125,8 @@ def label_between_points(staircase: xr.Dataset) -> Verdict:
     where="Section 4.3, beside eq. (4.50)",
     kind="limit",
     origin="ours",
-    states="If the label lies below the points and the bias above, points are released and the bias stops at the lowest"
-    " in finite time, where only Filippov's solution exists.",
+    states="If the label lies below the points and the bias above, points are released and the bias stops at the "
+    "lowest in finite time, where only Filippov's solution exists.",
     formula=r"b(s) \to x_1 \text{ if } y < x_1 < b(0)",
     control=false_world("a bias that starts below all points", exchange("case", "below", "frozen")),
 )

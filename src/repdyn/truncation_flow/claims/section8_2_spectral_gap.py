@@ -42,9 +42,8 @@ def integral_is_conserved(collapsed_clusters: xr.Dataset) -> Verdict:
     assumes="a definite integral of motion (8.25) or (8.26); strictness of the gap aside",
     words=r"Therefore, we find a spectral gap, uniformly in $s \in \mathbb{R}_+$",
     kind="bound",
-    states=(
-        "Definiteness at the start keeps the smallest eigenvalue of one Gram matrix above the gap, uniformly in time."
-    ),
+    states="Definiteness at the start keeps the smallest eigenvalue of one Gram matrix above the gap, uniformly in "
+    "time.",
     formula=r"\inf \mathrm{spec}(B(s) B(s)^T) \ge \lambda_0 \text{ or } \inf \mathrm{spec}(W(s)^T W(s)) \ge \lambda_0",
     control=wrong_formula(
         "the largest eigenvalue of I(0) in place of the smallest",
@@ -192,10 +191,8 @@ def bias_is_bounded(collapsed_clusters: xr.Dataset) -> Verdict:
     states="The speeds of both factors decay at the gap, with the constant of (8.34).",
     correction="With the root of that constant: the norm of the error is the root of (8.34).",
     formula=r"\|\partial_s W\| \le c\, c_B e^{-\lambda_0 s}, \quad \|\partial_s B\| \le c\, c_W e^{-\lambda_0 s}",
-    corrected_formula=(
-        r"\|\partial_s W\| \le \sqrt{c}\, c_B e^{-\lambda_0 s}, \quad "
-        r"\|\partial_s B\| \le \sqrt{c}\, c_W e^{-\lambda_0 s}"
-    ),
+    corrected_formula=r"\|\partial_s W\| \le \sqrt{c}\, c_B e^{-\lambda_0 s}, \quad \|\partial_s B\| \le \sqrt{c}\, "
+    r"c_W e^{-\lambda_0 s}",
     control={
         "slow start": wrong_formula(
             "the constant without its root", replace_variables(speed_bound_corrected="speed_bound_printed")

@@ -91,9 +91,8 @@ def irrelevant_feature_collapses(blob_structure: xr.Dataset) -> Verdict:
     assumes="large initial weights",
     words="will retain the input data structure, i.e. one 2-d square for each context",
     kind="qualitative",
-    states=(
-        "At large initial weights the representation retains the structure of the input, one square for each context."
-    ),
+    states="At large initial weights the representation retains the structure of the input, one square for each "
+    "context.",
     control=false_world("small initial weights in place of large ones", exchange("run", "high", "low")),
 )
 def squares_remain(blob_structure: xr.Dataset) -> Verdict:
@@ -221,8 +220,8 @@ BECAUSE = {
     "the images of the public settings, which sum to 1",
     words="we still find two separate lines ... because the difference in inputs here is much larger",
     kind="causal",
-    states="At small weights the contexts keep two separate lines because inputs differ much more between them than"
-    " along the irrelevant feature.",
+    states="At small weights the contexts keep two separate lines because inputs differ much more between them than "
+    "along the irrelevant feature.",
     control=knock_out(
         "networks on images so bright that features differ as much as contexts, in place of the others",
         exchange("run", "low", "bright"),

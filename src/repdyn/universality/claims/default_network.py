@@ -157,8 +157,8 @@ def _one_square(fits: xr.Dataset) -> xr.Dataset:
     where="Appendix C.1",
     line=589,
     kind_of_slip="result changes",
-    assumes="squared fit loss (49), default network; the data set on which it trains; the search and its start are not "
-    "stated, so the loss is the minimum",
+    assumes="squared fit loss (49), default network; the data set on which it trains; the search and its start are "
+    "not stated, so the loss is the minimum",
     words="increases from 0.92 to 15.35, 16.61, 2.99 and 5.64 respectively",
     kind="published number",
     states="The squared fit loss is 0.92 for the theory and 15.35, 16.61, 2.99, 5.64 for the four altered dynamics.",
@@ -347,8 +347,8 @@ def _proportional(*datasets: xr.Dataset) -> tuple[xr.Dataset, ...]:
     "where the theory is accurate",
     words="so it makes changes to a map proportional to the number of parameters it contains",
     kind="scaling",
-    states="Gradient descent makes changes to a map, the encoder or the decoder, proportional to the number of its"
-    " parameters.",
+    states="Gradient descent makes changes to a map, the encoder or the decoder, proportional to the number of its "
+    "parameters.",
     control=dict.fromkeys(
         RATES,
         false_world(
@@ -448,8 +448,8 @@ def _after_training(*datasets: xr.Dataset) -> tuple[xr.Dataset, ...]:
     "uni-eq14-gain",
     where="Section 5.1, eq. (14)",
     line=228,
-    assumes="small weights; the average gain of each layer is a constant below one, a supposition; the two points of"
-    " the experiments, -1 and 0, lie on a line through 0",
+    assumes="small weights; the average gain of each layer is a constant below one, a supposition; the two points of "
+    "the experiments, -1 and 0, lie on a line through 0",
     words="The initial representational distance as a function of the depth ... scales roughly as",
     kind="scaling",
     states=r"At the start the distance falls by a constant factor per layer, $h(0) \sim G^n dx^2$, with $G < 1$.",

@@ -227,13 +227,11 @@ def near_published(structure: xr.Dataset, part: str, published: float) -> Test:
     where="Appendix B.4, (50)",
     kind="identity",
     origin="ours",
-    states="With raw pixels and one-hot targets (50) depends on the labels of the two images alone: it is the sum of"
-    " $A$ over all pairs of the two classes.",
-    formula=(
-        r"\|dh_{i,j}(\infty)\|_{\text{pred}}^2 = \sum_{y_k = y_i} \sum_{y_l = y_j} A_{kl} + r_{ij},"
-        r" \quad 0 \le r_{ij} \le e^{-a} \sum_{k,l} A_{kl}, \quad a = \min_{y_i \ne y_j} A_{ij},"
-        r" \quad A_{ij} = A_{\text{low},ij}, \quad \tau_h = \tau_y"
-    ),
+    states="With raw pixels and one-hot targets (50) depends on the labels of the two images alone: it is the sum of "
+    "$A$ over all pairs of the two classes.",
+    formula=r"\|dh_{i,j}(\infty)\|_{\text{pred}}^2 = \sum_{y_k = y_i} \sum_{y_l = y_j} A_{kl} + r_{ij}, \quad 0 \le "
+    r"r_{ij} \le e^{-a} \sum_{k,l} A_{kl}, \quad a = \min_{y_i \ne y_j} A_{ij}, \quad A_{ij} = A_{\text{low},ij}, "
+    r"\quad \tau_h = \tau_y",
     control=wrong_formula("means over the classes in place of sums", replace_variables(table_error="mean_table_error")),
 )
 def weighing_is_a_table_of_labels(representational_structure: xr.Dataset) -> Verdict:

@@ -236,10 +236,10 @@ def _on_printed_data(printed_data_fits: xr.Dataset, default_ensemble_fits: xr.Da
     assumes="dy is set to 1 there; rates are said to be chosen to converge within the 6000 epochs",
     words="has been set to 0.5",
     kind="qualitative",
-    states="With $dx = 0.5$ and $dy = 1$ the default network converges within 6000 epochs at the printed learning"
-    " rate.",
-    correction="It does with $dx^2 = 1$ and $dy^2 = 0.5$; with the printed ones the default network, at the width"
-    " given in the note, is still on its plateau after 6000 epochs.",
+    states="With $dx = 0.5$ and $dy = 1$ the default network converges within 6000 epochs at the printed learning "
+    "rate.",
+    correction="It does with $dx^2 = 1$ and $dy^2 = 0.5$; with the printed ones the default network, at the width "
+    "given in the note, is still on its plateau after 6000 epochs.",
     formula=r"dx = 0.5, \quad dy = 1",
     corrected_formula=r"dx^2 = 1, \quad dy^2 = 0.5",
     control=false_world(

@@ -127,8 +127,8 @@ def equal_targets_merge(xor_structure: xr.Dataset) -> Verdict:
     words="XOR Low weights leaky relu 0.7 0.015 1000 500 20",
     kind="qualitative",
     states="With gain 0.7, rate 0.015 and 1000 epochs the network learns the XOR task.",
-    correction="With gain 0.7 it is still on the plateau of loss 1/4 after 1000 epochs; with the public settings' gain "
-    "0.85 and 3000 epochs it learns.",
+    correction="With gain 0.7 it is still on the plateau of loss 1/4 after 1000 epochs; with the public settings' "
+    "gain 0.85 and 3000 epochs it learns.",
     control=false_world("the printed settings' networks in place of the public ones", printed_everywhere),
 )
 def printed_settings_learn(xor_structure: xr.Dataset) -> Verdict:
@@ -240,16 +240,12 @@ def _at_start(data: xr.Dataset, *runs: str) -> str:
     "uni-fig6-theory",
     where="Section 4.4, Figure 6",
     line=183,
-    assumes=(
-        "the 20-layer network at low, intermediate and high weights; rates of the two-point "
-        "experiments; two layers at small weights"
-    ),
+    assumes="the 20-layer network at low, intermediate and high weights; rates of the two-point experiments; two "
+    "layers at small weights",
     words=("match the theory prediction at varying initial weight scales ... not for a 2 layer network"),
     kind="comparison",
-    states=(
-        "Distances after training match (10) at varying initial weight scales in the 20-layer "
-        "network, but not in a two-layer network at small weights."
-    ),
+    states="Distances after training match (10) at varying initial weight scales in the 20-layer network, but not in "
+    "a two-layer network at small weights.",
     control={
         "small weights": in_the_place_of("low", "two_layers", "the two-layer network in their place"),
         "intermediate weights": in_the_place_of("intermediate", "two_layers", "the two-layer network in their place"),
@@ -297,11 +293,8 @@ def varying_scales(xor_structure: xr.Dataset, scan: xr.Dataset) -> dict[str, lis
     assumes="Adam, XOR; the scales are not stated, nor the rates",
     words=("match the theory prediction at varying initial weight scales for the default 20 layer network"),
     kind="qualitative",
-    states=(
-        "With Adam, too, distances match (10) at varying initial weight scales in 20 layers, so that "
-        "pairs with equal targets merge at small and not at large weights, but not in a two-layer "
-        "network at small weights."
-    ),
+    states="With Adam, too, distances match (10) at varying initial weight scales in 20 layers, so that pairs with "
+    "equal targets merge at small and not at large weights, but not in a two-layer network at small weights.",
     control=dict.fromkeys(
         (
             "first pair at small weights",
