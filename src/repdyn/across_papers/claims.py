@@ -344,7 +344,7 @@ ODD_WORLD = "networks whose norms are those of recentered ones that have learned
 )
 def no_odd_point_before(odd_batch: xr.Dataset) -> Verdict:
     """Each network by itself."""
-    tests = {kind: _odd(_before(odd_batch, kind), there=False) for kind in FOUR}
+    tests: dict[str, Test] = {kind: _odd(_before(odd_batch, kind), there=False) for kind in FOUR}
     return Verdict.from_tests(all_of(tests))
 
 

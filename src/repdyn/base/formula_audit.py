@@ -95,11 +95,6 @@ def decide_formula(audit: xr.Dataset, equation: str, tolerance: float, reason: s
     return Verdict.from_tests(printed, corrected, note=note)
 
 
-def decide_own_formula(audit: xr.Dataset, equation: str, tolerance: float, reason: str, note: str = "") -> Verdict:
-    """The verdict on a formula of ours: largest error over all draws of the corrected form."""
-    return Verdict.from_tests(_error(audit["corrected"].sel(equation=equation), tolerance, reason), note=note)
-
-
 def formula_claim(
     id: str,
     *,
@@ -120,16 +115,19 @@ def formula_claim(
         says: what is claimed and where it stands, as in `claims.claim`.
     """
     dataset, equation, tolerance, reason = audit
-    decide = decide_own_formula if says.get("origin") == "ours" else decide_formula
+    decide = _decide_own_formula if says.get("origin") == "ours" else decide_formula
 
     def check(errors: xr.Dataset) -> Verdict:
         return decide(errors, equation, tolerance, reason, note)
 
-    return replace(
-        claim(id, control=with_wrong_formula(control, equation), **{"kind": "identity", **says})(check),
-        data=(dataset,),
-        decided=decided,
-    )
+    statement: Statement = {"kind": "identity", **says}
+    declared = claim(id, control=with_wrong_formula(control, equation), **statement)(check)
+    return replace(declared, data=(dataset,), decided=decided)
+
+
+def _decide_own_formula(audit: xr.Dataset, equation: str, tolerance: float, reason: str, note: str = "") -> Verdict:
+    """The verdict on a formula of ours: largest error over all draws of the corrected form."""
+    return Verdict.from_tests(_error(audit["corrected"].sel(equation=equation), tolerance, reason), note=note)
 
 
 def _error(errors: xr.DataArray, tolerance: float, reason: str) -> Test:
