@@ -13,7 +13,7 @@ from tests import drawn, small
 
 from repdyn.base.fingerprint import reached
 from repdyn.pipeline.config.configuration import STUDIES
-from repdyn.pipeline.run.jobs import input_paths
+from repdyn.pipeline.run.declare.jobs import input_paths
 
 ROOT = Path(__file__).resolve().parents[1]
 OURS = tuple(f"{ROOT}/{name}/" for name in ("src", "tests", "audits"))

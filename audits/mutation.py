@@ -193,9 +193,9 @@ def failing(test: Path) -> str:
 def _fails_claims(module: str, mutant: Mutant, results: Path) -> str:
     from repdyn.base import claims
     from repdyn.pipeline.ask.remake import Remaker
-    from repdyn.pipeline.run.graph import read_study
-    from repdyn.pipeline.run.loading import load_modules
-    from repdyn.pipeline.run.members import read_inputs
+    from repdyn.pipeline.run.declare.graph import read_study
+    from repdyn.pipeline.run.execute.loading import load_modules
+    from repdyn.pipeline.run.execute.members import read_inputs
 
     study, changed = module.split(".")[1], (module, mutant.function)
     accepted = pd.read_csv(results / study / "claims.csv", keep_default_na=False).set_index("id")["verdict"]

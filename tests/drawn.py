@@ -43,8 +43,8 @@ from repdyn.base.claims import Claim, decide_claim
 from repdyn.base.declarations import Simulation, Variants
 from repdyn.base.tables import Table
 from repdyn.pipeline.config.configuration import STUDIES
-from repdyn.pipeline.run.graph import Function, read_study
-from repdyn.pipeline.run.loading import load_function
+from repdyn.pipeline.run.declare.graph import Function, read_study
+from repdyn.pipeline.run.execute.loading import load_function
 from repdyn.pipeline.studies import declared
 
 GOLDEN = Path(__file__).parent / "golden"

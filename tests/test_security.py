@@ -110,8 +110,8 @@ PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "shelve", "mars
 NETWORK = {"requests", "urllib.request", "urllib3", "http.client", "ftplib", "pooch"}
 MAY = {
     ("audits/mutation.py", "exec"): "runs the mutants it makes",
-    ("src/repdyn/base/sources.py", "pooch"): "MNIST",
-    ("src/repdyn/pipeline/run/readiness.py", "urllib.request"): "asks whether a mirror of MNIST answers",
+    ("src/repdyn/base/images.py", "pooch"): "MNIST",
+    ("src/repdyn/pipeline/run/machine/readiness.py", "urllib.request"): "asks whether a mirror of MNIST answers",
 }
 
 

@@ -13,7 +13,7 @@ from tests.small import maker, members, text_of
 
 from repdyn.base import datasets
 from repdyn.pipeline.config.configuration import STUDIES
-from repdyn.pipeline.run.graph import read_study
+from repdyn.pipeline.run.declare.graph import read_study
 
 COMPILES = "across_papers"  # for ten seconds
 FILES = [

@@ -25,11 +25,11 @@ LOADING = {
     "repdyn.__main__": {"main"},
     "repdyn.base.claims": {"claims_of"},
     "repdyn.diagnostics": {"made_by", "_imported", "undisturbed"},  # the last asks only whether torch can compile
-    "repdyn.pipeline.reference.pages": {"claims_anything"},
+    "repdyn.pipeline.pages.generate": {"claims_anything"},
     "repdyn.pipeline.new.project": {"write"},
     "repdyn.pipeline.packages": {"package_of"},
     "repdyn.pipeline.studies": {"_folder", "declared"},
-    "repdyn.pipeline.run.loading": {"load_runner", "load_module", "_modules_of", "_functions"},
+    "repdyn.pipeline.run.execute.loading": {"load_runner", "load_module", "_modules_of", "_functions"},
 }
 """Definitions that find others at run time; what they load is named as a further root of the jobs that use them."""
 TOLD_TO_OTHERS = ("os.environ", "sys.path", "torch.backends")  # settings of libraries, which no definition reads
@@ -189,7 +189,7 @@ def test_the_package_does_not(check, modules):
 
 def test_annotations_are_read_by_the_runner_alone(modules):
     """It takes the class of an experiment's settings, whose values are the job's input."""
-    assert [name for name, module in modules.items() if read_annotations(module)] == ["pipeline/run/simulate.py"]
+    assert [name for name, module in modules.items() if read_annotations(module)] == ["pipeline/run/kinds/simulate.py"]
 
 
 def test_what_is_found_at_run_time_is_known():

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from repdyn.pipeline.run import members, records, simulate
-from repdyn.pipeline.run.jobs import Member, input_paths
+from repdyn.pipeline.run.declare.jobs import Member, input_paths
+from repdyn.pipeline.run.execute import members, records
+from repdyn.pipeline.run.kinds import simulate
 
 SHARE = 30.0  # datasets that one job makes, at most, and its start-up in seconds: what of its cost may be others'
 START_UP = 10.0

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from repdyn.base.fingerprint import SOURCE
 from repdyn.pipeline import studies
-from repdyn.pipeline.run.graph import statements
-from repdyn.pipeline.run.loading import definition_name
+from repdyn.pipeline.run.declare.graph import statements
+from repdyn.pipeline.run.execute.loading import definition_name
 
 
 @dataclass(frozen=True)
