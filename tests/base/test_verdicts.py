@@ -299,6 +299,14 @@ def test_judgment(outcomes, status):
     assert verdict.decisive is (printed if status == "holds" or not corrected else corrected)
 
 
+def test_named_parts_are_a_conjunction():
+    parts = {"first half": part("passes"), "second half": part("fails")}
+    verdict = Verdict.from_tests(parts, {"all": part("passes")}, "a note")
+    assert (verdict.status, verdict.note) == ("holds as corrected", "a note")
+    assert verdict.printed == all_of(parts)
+    assert verdict.corrected == all_of(all=part("passes"))
+
+
 def test_statements_without_a_decision():
     assert not_testable("no finite computation") == Verdict("not testable", note="no finite computation")
     printed = part("fails")

@@ -7,7 +7,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, wrong_formula
-from repdyn.base.verdicts import Verdict, all_of, deviation, mean_within
+from repdyn.base.verdicts import Verdict, deviation, mean_within
 from repdyn.relu_depth.theory import RATE, next_cosine
 
 
@@ -42,7 +42,7 @@ def layer_is_the_kernel(overlaps: xr.Dataset) -> Verdict:
         )
         for cosine in overlaps["cosine"].values
     }
-    return Verdict.from_tests(all_of(tests))
+    return Verdict.from_tests(tests)
 
 
 @claim(

@@ -109,7 +109,7 @@ def claim(
         kind: one of `verdicts.KINDS`.
         states: the statement in one sentence.
         control: what the check must reject, from `controls.wrong_formula` or `controls.false_world`; for a
-            conjunction one per part, by the part's name as in `verdicts.all_of`. Where the claim itself
+            conjunction one per part, by the part's name. Where the claim itself
             does not hold, the control is a world in which it would hold, and the check must accept it.
         origin: whether the paper makes the statement or we do.
         correction: the right statement, where the printed one is wrong.

@@ -143,8 +143,15 @@ class Verdict:
     note: str = ""
 
     @classmethod
-    def from_tests(cls, printed: Test, corrected: Test | None = None, note: str = "") -> Verdict:
-        """The verdict that follows from the tests of the printed and, if there is one, the corrected form."""
+    def from_tests(
+        cls, printed: Test | Mapping[str, Test], corrected: Test | Mapping[str, Test] | None = None, note: str = ""
+    ) -> Verdict:
+        """The verdict that follows from the tests of the printed and, if there is one, the corrected form.
+
+        Named parts are a conjunction, as in `all_of`.
+        """
+        printed = printed if isinstance(printed, Test) else all_of(printed)
+        corrected = corrected if isinstance(corrected, Test | None) else all_of(corrected)
         if printed.outcome == "passes":
             return cls("holds", printed, None, note)
         outcomes = (printed.outcome, corrected.outcome if corrected else "")

@@ -9,7 +9,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_variables, reverse, wrong_formula
-from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation, equal
+from repdyn.base.verdicts import Test, Verdict, at_most, deviation, equal
 
 SETTLED = 1e-6
 DECAYED = "other splits have lost a factor $e^{40}$ in squares against A and B by the last layer, and $e^{30}$ before"
@@ -82,17 +82,15 @@ def ratio_of_amplitudes_converges(split_amplitudes: xr.Dataset) -> Verdict:
     }
     last = split_amplitudes["ratio"].isel(step=-1, definition=0).values
     return Verdict.from_tests(
-        all_of(
-            {
-                **{f"{rows} {part}": test for rows, tests in by_rows.items() for part, test in tests.items()},
-                "enumeration minus algorithm": deviation(
-                    split_amplitudes["enumerated"] - split_amplitudes["by_algorithm"],
-                    1e-12,
-                    expected="equal shares of A, B, C and D",
-                    reason="float64 sums of at most thousands of positive terms",
-                ),
-            }
-        ),
+        {
+            **{f"{rows} {part}": test for rows, tests in by_rows.items() for part, test in tests.items()},
+            "enumeration minus algorithm": deviation(
+                split_amplitudes["enumerated"] - split_amplitudes["by_algorithm"],
+                1e-12,
+                expected="equal shares of A, B, C and D",
+                reason="float64 sums of at most thousands of positive terms",
+            ),
+        },
         note=f"Limits from {last.min():.2g} to {last.max():.2g} over {last.size} batches. The paper gives no reason, "
         "the page does. Both meanings have the same limit, since the rows $(2, n - 2)$ vanish beside the others.",
     )

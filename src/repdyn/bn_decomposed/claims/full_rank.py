@@ -87,21 +87,19 @@ def classes_are_finite(sign_cells: xr.Dataset) -> Verdict:
         f"k {k}": _sampled_volume(gaussian.isel(batch=gaussian["k"].values == k)) for k in np.unique(gaussian["k"])
     }
     return Verdict.from_tests(
-        all_of(
-            {
-                "classes": equal(
-                    gaussian["cell_count"].values, by_count, expected="$2n$ in two dimensions, $n (n - 1) + 2$ in three"
-                ),
-                "sum of volumes": deviation(
-                    gaussian["volume_sum"] - 1,
-                    1e-9,
-                    expected="1",
-                    reason="corners of cells as thin as 1e-6 are known to 1e-10",
-                ),
-                "rows outside all classes": equal(int(sign_cells["strays"].sum()), 0, expected="0"),
-                **volumes,
-            }
-        )
+        {
+            "classes": equal(
+                gaussian["cell_count"].values, by_count, expected="$2n$ in two dimensions, $n (n - 1) + 2$ in three"
+            ),
+            "sum of volumes": deviation(
+                gaussian["volume_sum"] - 1,
+                1e-9,
+                expected="1",
+                reason="corners of cells as thin as 1e-6 are known to 1e-10",
+            ),
+            "rows outside all classes": equal(int(sign_cells["strays"].sum()), 0, expected="0"),
+            **volumes,
+        }
     )
 
 
@@ -209,15 +207,15 @@ def _survival(rows_to_full_rank: xr.Dataset) -> dict[str, Test]:
     circles = rows_to_full_rank.isel(batch=rows_to_full_rank["kind"].values == "circle")
     if int(circles["n"].min()) > LARGEST_RESOLVED:
         raise NotEnoughDataError(f"rows_to_full_rank: a circle of {LARGEST_RESOLVED} points or fewer")
-    cases_by_bound: dict[str, list[tuple[np.ndarray, float, float]]] = {"below_geometric": [], "below_7b": []}
+    cases_by_bound: dict[str, list[tuple[np.ndarray, float, float]]] = {"below geometric": [], "below 7b": []}
     for b in range(circles.sizes["batch"]):
         circle = circles.isel(batch=b)
         n, gamma, y = int(circle["n"]), float(circle["gamma"]), circle["y"].values
         rows = range(n, int(n / gamma) + 1)
-        cases_by_bound["below_geometric"] += [(y, d, float(geometric_sum_tail(d, gamma, n))) for d in rows]
+        cases_by_bound["below geometric"] += [(y, d, float(geometric_sum_tail(d, gamma, n))) for d in rows]
         if n <= LARGEST_RESOLVED:  # beyond, the bound is below what the draws can resolve
             limit = 1 - float(full_rank_tail_bound(2.05, gamma, n, "b"))
-            cases_by_bound["below_7b"].append((y, 2.05 * n / gamma, limit))
+            cases_by_bound["below 7b"].append((y, 2.05 * n / gamma, limit))
     words = {"expected": "survival over its bound at most 1", "reason": "the bound itself"}
     return {name: worst_survival(cases, **words) for name, cases in cases_by_bound.items()}
 
@@ -267,26 +265,24 @@ def tail_of_rows(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> V
     over = cast("xr.DataArray", np.exp(logarithm))
     bound: dict[str, Any] = {"expected": "at most 1", "reason": "the bound itself, on an exact grid"}
     return Verdict.from_tests(
-        all_of(
-            {
-                "exact tail over 7a": at_most(over.sel(alpha=over["alpha"] > 2), 1, **bound),
-                "the same below its range": at_most(over.sel(alpha=over["alpha"] <= 2), 1, **bound),
-                "exponent 7b over 7a": at_most(b / a, 1, **bound),
-                "closed form 28c": deviation(
-                    full_rank_tail["log_chernoff"] / -a - 1,
-                    1e-9,
-                    expected="zero relative to the minimum in (28b)",
-                    reason="terms up to 1e5 times the exponent cancel, which leaves 11 digits",
-                ),
-                "growth with the bound": at_least(
-                    fine.values[:, 1:] / fine.values[:, :-1],
-                    1,
-                    expected=r"at least 1 from one $\gamma$ to the next",
-                    reason="monotone, by which (28d) follows from (28c)",
-                ),
-                **_survival(rows_to_full_rank),
-            }
-        ),
+        {
+            "exact tail over 7a": at_most(over.sel(alpha=over["alpha"] > 2), 1, **bound),
+            "the same below its range": at_most(over.sel(alpha=over["alpha"] <= 2), 1, **bound),
+            "exponent 7b over 7a": at_most(b / a, 1, **bound),
+            "closed form 28c": deviation(
+                full_rank_tail["log_chernoff"] / -a - 1,
+                1e-9,
+                expected="zero relative to the minimum in (28b)",
+                reason="terms up to 1e5 times the exponent cancel, which leaves 11 digits",
+            ),
+            "growth with the bound": at_least(
+                fine.values[:, 1:] / fine.values[:, :-1],
+                1,
+                expected=r"at least 1 from one $\gamma$ to the next",
+                reason="monotone, by which (28d) follows from (28c)",
+            ),
+            **_survival(rows_to_full_rank),
+        },
         note=r"Holds for $\alpha > 1$ already: the minimum in (28b) is at "
         r"$e^s = (\alpha - \gamma) / (\alpha (1 - \gamma)) > 1$.",
     )
@@ -315,20 +311,16 @@ def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
     n, free = plain["points"].values, plain["pairs_used"].values == 0
     even = (plain["case_kind"].values == "circle") & (n % 2 == 0) & (n >= 6)
     return Verdict.from_tests(
-        all_of(
-            {
-                "even circles": equal(
-                    plain["rank_cells"].values[even], n[even] // 2 + 2, expected="$n/2 + 2$, below $n$"
-                ),
-                "with many rows": equal(
-                    plain["rank_sampled"].values, plain["rank_cells"], expected="the largest rank by the cells"
-                ),
-                "by lines": equal(
-                    plain["rank_lines"].values, plain["rank_cells"], expected="the largest rank by the cells"
-                ),
-                "without collinear columns": equal(plain["rank_cells"].values[free], n[free], expected="n"),
-            }
-        ),
+        {
+            "even circles": equal(plain["rank_cells"].values[even], n[even] // 2 + 2, expected="$n/2 + 2$, below $n$"),
+            "with many rows": equal(
+                plain["rank_sampled"].values, plain["rank_cells"], expected="the largest rank by the cells"
+            ),
+            "by lines": equal(
+                plain["rank_lines"].values, plain["rank_cells"], expected="the largest rank by the cells"
+            ),
+            "without collinear columns": equal(plain["rank_cells"].values[free], n[free], expected="n"),
+        },
         note="The sharp condition: no two columns of the same direction, and the lines that hold antipodal points "
         "linearly independent. A batch in $k$ dimensions bears $k$ antipodal pairs in general position, not $k + 1$.",
     )
@@ -370,14 +362,12 @@ def with_batch_normalization(rows_to_full_rank: xr.Dataset, relu_rank: xr.Datase
 
     ranks = relu_rank["rank_normalized"]
     return Verdict.from_tests(
-        all_of({"largest rank": full("pairs_given"), "mean over bound": _mean_bounded(rows_to_full_rank, 1)}),
-        all_of(
-            {
-                "largest rank": full("pairs_used"),
-                "mean over bound": _mean_bounded(rows_to_full_rank, 1),
-                "rows where the scale changes the rank": equal(
-                    int((ranks.isel(way=0) != ranks.isel(way=1)).sum()), 0, expected="0"
-                ),
-            }
-        ),
+        {"largest rank": full("pairs_given"), "mean over bound": _mean_bounded(rows_to_full_rank, 1)},
+        {
+            "largest rank": full("pairs_used"),
+            "mean over bound": _mean_bounded(rows_to_full_rank, 1),
+            "rows where the scale changes the rank": equal(
+                int((ranks.isel(way=0) != ranks.isel(way=1)).sum()), 0, expected="0"
+            ),
+        },
     )

@@ -97,25 +97,23 @@ def next_row_raises_the_rank(stalled_rows: xr.Dataset) -> Verdict:
     """Exact probability from the cells over gamma, and against the frequency in sampled rows."""
     ratio = stalled_rows["probability"] / stalled_rows["gamma"]
     return Verdict.from_tests(
-        all_of(
-            {
-                "probability over its bound": at_least(
-                    ratio,
-                    1,
-                    expected="at least 1",
-                    reason=f"the bound itself; probabilities are exact, in {ratio.size} stalled configurations",
-                    n=ratio.size,
-                ),
-                "frequency minus probability": mean_within(
-                    (stalled_rows["frequency"] - stalled_rows["probability"]).values.ravel(),
-                    -0.02,
-                    0.02,
-                    expected="0",
-                    reason="a cell with $w u = 0$ that is counted, or one left out, would shift it by its volume; 0.02 "
-                    "is a few per cent of the typical probability",
-                ),
-            }
-        ),
+        {
+            "probability over its bound": at_least(
+                ratio,
+                1,
+                expected="at least 1",
+                reason=f"the bound itself; probabilities are exact, in {ratio.size} stalled configurations",
+                n=ratio.size,
+            ),
+            "frequency minus probability": mean_within(
+                (stalled_rows["frequency"] - stalled_rows["probability"]).values.ravel(),
+                -0.02,
+                0.02,
+                expected="0",
+                reason="a cell with $w u = 0$ that is counted, or one left out, would shift it by its volume; 0.02 "
+                "is a few per cent of the typical probability",
+            ),
+        },
         note="A stalled rank rises far more readily than the bound says. The printed proof step (18)-(20) "
         "needs a repair (bnd-e3-step).",
     )
@@ -156,7 +154,7 @@ def step_crosses_one_hyperplane(sign_cells: xr.Dataset) -> Verdict:
         )
 
     return Verdict.from_tests(
-        all_of({"as printed": form("printed"), "with the norm squared": form("printed, norm squared")}),
+        {"as printed": form("printed"), "with the norm squared": form("printed, norm squared")},
         form("corrected"),
         "The printed form fails even with a lost square of the norm put back, by the index of (18). In (20) $x_i$ "
         "stands for $x_j$, and the condition is that its sign stays, not that it is positive.",
@@ -274,27 +272,25 @@ def sum_over_columns(rows_to_full_rank: xr.Dataset) -> Verdict:
     means = {"expected": "mean over bound at most 1, the largest given", "reason": "the bound itself"}
     later = np.moveaxis(waits, -1, 1)[:, 1:].reshape(-1, waits.shape[1])
     return Verdict.from_tests(
-        all_of(
-            {
-                "sum of bounds": at_most(
-                    (1 / gamma[:, :n]).sum(axis=1) * rows_to_full_rank["wait_gamma"].values / n,
-                    1,
-                    expected=r"at most 1, over $n / \gamma$",
-                    reason=r"the bound itself; $\gamma$ is exact",
-                ),
-                "first wait": mean_within(
-                    waits[..., 0].ravel() * gamma[0, 0],
-                    0.9,
-                    1.1,
-                    expected=r"$\gamma E[y_1] = 1$: the first column waits for a positive product",
-                    reason="10 %, which tells it from half and from twice the value",
-                ),
-                "later waits": worst_mean_over_bound(later, 1 / gamma[:, 1:n].ravel(), **means),
-                "all columns": worst_mean_over_bound(
-                    rows_to_full_rank["y"].values, rows_to_full_rank["bound_by_column"].values, **means
-                ),
-            }
-        ),
+        {
+            "sum of bounds": at_most(
+                (1 / gamma[:, :n]).sum(axis=1) * rows_to_full_rank["wait_gamma"].values / n,
+                1,
+                expected=r"at most 1, over $n / \gamma$",
+                reason=r"the bound itself; $\gamma$ is exact",
+            ),
+            "first wait": mean_within(
+                waits[..., 0].ravel() * gamma[0, 0],
+                0.9,
+                1.1,
+                expected=r"$\gamma E[y_1] = 1$: the first column waits for a positive product",
+                reason="10 %, which tells it from half and from twice the value",
+            ),
+            "later waits": worst_mean_over_bound(later, 1 / gamma[:, 1:n].ravel(), **means),
+            "all columns": worst_mean_over_bound(
+                rows_to_full_rank["y"].values, rows_to_full_rank["bound_by_column"].values, **means
+            ),
+        },
         note="With $y_t = r_t - r_{t-1}$ as defined, the wait in (22)-(26) is $y_{t+1}$, and the sum in (27) runs from "
         "0 to $n - 1$; printed, its last term asks for a column $n + 1$, which does not exist.",
     )

@@ -8,7 +8,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, in_dataset, replace_variables, wrong_formula
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Test, Verdict, all_of, at_least, deviation
+from repdyn.base.verdicts import Test, Verdict, at_least, deviation
 from repdyn.bn_decomposed.claims.worst_of import worst_mean
 from repdyn.bn_decomposed.theory.kernel import arccos_kernel
 
@@ -43,12 +43,12 @@ def near(samples: xr.DataArray, over: str, value: str) -> Test:
 def relu_halves_the_square(relu_moments: xr.Dataset) -> Verdict:
     """Quadrature at x = y, and layers of explicit weights with a sigma and a norm that are not one."""
     return Verdict.from_tests(
-        all_of(
-            quadrature=deviation(
+        {
+            "quadrature": deviation(
                 relu_moments["quadrature"].sel(cosine=1) - 1, NEXT_TO_ROUNDING, expected="0", reason=CLOSED
             ),
-            sampled=near(relu_moments["square"], "draw", "half of the linear layer's square"),
-        )
+            "sampled": near(relu_moments["square"], "draw", "half of the linear layer's square"),
+        }
     )
 
 
@@ -68,11 +68,11 @@ def arccosine_kernel(relu_moments: xr.Dataset) -> Verdict:
     """Quadrature over the angle of the weights and layers of explicit weights, over the cosine."""
     kappa = xr.zeros_like(relu_moments["quadrature"]) + arccos_kernel(relu_moments["cosine"].values)
     return Verdict.from_tests(
-        all_of(
-            quadrature=deviation(
+        {
+            "quadrature": deviation(
                 relu_moments["quadrature"] - kappa, NEXT_TO_ROUNDING, expected="the kernel", reason=CLOSED
             ),
-            sampled=worst_mean(
+            "sampled": worst_mean(
                 relu_moments["inner"] - kappa,
                 "draw",
                 -0.05,
@@ -80,7 +80,7 @@ def arccosine_kernel(relu_moments: xr.Dataset) -> Verdict:
                 expected="the kernel, which runs from 0 to 1",
                 reason="a twentieth of the range; at opposite cosines the kernel differs by up to 1",
             ),
-        )
+        }
     )
 
 
@@ -105,20 +105,18 @@ def kernel_exceeds_the_product(relu_moments: xr.Dataset) -> Verdict:
         raise NotEnoughDataError("relu_moments: a cosine between -1 and 1")
     least = (np.arccos(rho[apart]) / np.pi) ** 3
     return Verdict.from_tests(
-        all_of(
-            {
-                "excess over its lower bound": at_least(
-                    excess[apart] / least,
-                    1,
-                    expected=r"above 1, over $(\theta / \pi)^3$",
-                    reason=r"$3 (\sin \theta - \theta \cos \theta) / \theta^3$ falls from 1 to $3 / \pi^2$"
-                    r" on $[0, \pi]$",
-                ),
-                "excess for collinear vectors": deviation(
-                    excess[rho == 1], NEXT_TO_ROUNDING, expected="0 at cosine 1", reason=CLOSED
-                ),
-            }
-        ),
+        {
+            "excess over its lower bound": at_least(
+                excess[apart] / least,
+                1,
+                expected=r"above 1, over $(\theta / \pi)^3$",
+                reason=r"$3 (\sin \theta - \theta \cos \theta) / \theta^3$ falls from 1 to $3 / \pi^2$"
+                r" on $[0, \pi]$",
+            ),
+            "excess for collinear vectors": deviation(
+                excess[rho == 1], NEXT_TO_ROUNDING, expected="0 at cosine 1", reason=CLOSED
+            ),
+        },
         note="Equal for points on one ray, such as $y = 2 x$; otherwise the excess is at least a cubic function of the "
         r"angle. Item 4 of Theorem 14, for which it is used, stays strict on a ray through $\alpha < 1$.",
     )
@@ -158,7 +156,7 @@ def squares_are_kept(layer: xr.Dataset) -> dict[str, Test]:
 )
 def norms_are_kept(gaussian_layer: xr.Dataset) -> Verdict:
     """Closed forms and layers of explicit weights of every width on the representation of Definition 12."""
-    return Verdict.from_tests(all_of(squares_are_kept(gaussian_layer.sel(start=INVARIANT))))
+    return Verdict.from_tests(squares_are_kept(gaussian_layer.sel(start=INVARIANT)))
 
 
 NOT_RECENTERED = false_world(
@@ -229,11 +227,9 @@ def expectation_is_invariant(gaussian_layer: xr.Dataset) -> Verdict:
     """Definition 12 for the Gram matrix of E[X'] (printed) and for E[X'^T X'] (corrected), closed and sampled."""
     layer = gaussian_layer.sel(start=INVARIANT)
     of_mean = [layer["square_of_mean_odd"] - 1, layer["square_of_mean_cluster"] - 1, layer["inner_of_means"]]
-    printed = all_of(
-        {
-            "closed form": deviation(np.stack(of_mean), NEXT_TO_ROUNDING, expected="1, 1 and 0", reason=CLOSED),
-            "norm of mean sampled": near(layer["odd_mean"], "block", "norm of the odd point's expectation 1"),
-        }
-    )
+    printed = {
+        "closed form": deviation(np.stack(of_mean), NEXT_TO_ROUNDING, expected="1, 1 and 0", reason=CLOSED),
+        "norm of mean sampled": near(layer["odd_mean"], "block", "norm of the odd point's expectation 1"),
+    }
     inner = deviation(layer["expected_inner"], NEXT_TO_ROUNDING, expected="0", reason=CLOSED)
-    return Verdict.from_tests(printed, all_of(squares_are_kept(layer), inner=inner))
+    return Verdict.from_tests(printed, {**squares_are_kept(layer), "inner": inner})

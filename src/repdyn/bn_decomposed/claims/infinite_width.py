@@ -8,7 +8,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, in_dataset, replace_variables, wrong_formula
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation, over_readings
+from repdyn.base.verdicts import Test, Verdict, at_most, deviation, over_readings
 from repdyn.bn_decomposed.claims.worst_of import worst_mean
 from repdyn.bn_decomposed.theory.odd_cluster import FEWEST_WITH_ODD_POINT
 
@@ -88,23 +88,21 @@ def closed_form_of_a_layer(relu_moments: xr.Dataset, fixed_point: xr.Dataset) ->
     }
     ratio = many["odd_norm_ratio"] / many["iterated_norm_ratio"] - 1
     return Verdict.from_tests(
-        all_of(
-            {
-                "closed form minus sampled": worst_mean(
-                    relu_moments["recentered_sampled"] - relu_moments["recentered"],
-                    "draw",
-                    -0.05,
-                    0.05,
-                    expected="0 in units of the lengths",
-                    reason="a twentieth of the range; without recentering cosines of images are off by tenths",
-                ),
-                **{
-                    name: deviation(angle, 0.01, expected="0", reason=ITERATED, unit=" degree")
-                    for name, angle in degrees.items()
-                },
-                "reduced over iterated norm ratio": deviation(ratio, 1e-3, expected="1", reason=ITERATED),
-            }
-        )
+        {
+            "closed form minus sampled": worst_mean(
+                relu_moments["recentered_sampled"] - relu_moments["recentered"],
+                "draw",
+                -0.05,
+                0.05,
+                expected="0 in units of the lengths",
+                reason="a twentieth of the range; without recentering cosines of images are off by tenths",
+            ),
+            **{
+                name: deviation(angle, 0.01, expected="0", reason=ITERATED, unit=" degree")
+                for name, angle in degrees.items()
+            },
+            "reduced over iterated norm ratio": deviation(ratio, 1e-3, expected="1", reason=ITERATED),
+        }
     )
 
 
@@ -167,29 +165,27 @@ def cluster_keeps_a_width(fixed_point: xr.Dataset, contraction: xr.Dataset) -> V
     multipliers = np.concatenate([many["odd_multiplier"], contraction["full_multiplier"], of_equal])
     return Verdict.from_tests(
         _one_point(fixed_point),
-        all_of(
-            {
-                "cluster angle over leading term": deviation(
-                    wide["odd_intra_angle"] * wide["batch"] / 540 - 1,
-                    0.1,
-                    expected=f"1 up to $O(1/n)$ from $n = {LEADING}$ on",
-                    reason=f"corrections of order $1/n$ are a few times 1/{LEADING}",
-                ),
-                "equal angles up to six points": deviation(
-                    few["simplex_angle"] - few["iterated_intra_angle"],
-                    0.01,
-                    expected="0",
-                    reason=ITERATED,
-                    unit=" degree",
-                ),
-                "multipliers": at_most(
-                    multipliers[np.isfinite(multipliers)],
-                    1,
-                    expected="below 1, odd point and equal points, over all Gram matrices where computed",
-                    reason="a modulus below 1 is stable",
-                ),
-            }
-        ),
+        {
+            "cluster angle over leading term": deviation(
+                wide["odd_intra_angle"] * wide["batch"] / 540 - 1,
+                0.1,
+                expected=f"1 up to $O(1/n)$ from $n = {LEADING}$ on",
+                reason=f"corrections of order $1/n$ are a few times 1/{LEADING}",
+            ),
+            "equal angles up to six points": deviation(
+                few["simplex_angle"] - few["iterated_intra_angle"],
+                0.01,
+                expected="0",
+                reason=ITERATED,
+                unit=" degree",
+            ),
+            "multipliers": at_most(
+                multipliers[np.isfinite(multipliers)],
+                1,
+                expected="below 1, odd point and equal points, over all Gram matrices where computed",
+                reason="a modulus below 1 is stable",
+            ),
+        },
         "On the scale of Figure 3 a cluster of fifty points or more is a dot, as an angle it is none. Equal "
         "angles are stable for larger $n$ too, so the batch decides between the two.",
     )

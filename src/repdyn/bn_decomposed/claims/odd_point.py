@@ -245,24 +245,22 @@ def busy_without_recentering(activity: xr.Dataset) -> Verdict:
     """Neurons active on over 90 % of the inputs, against the prediction; neurons not negligible for most inputs."""
     expected = float(activity["expected_above_90"])
     return Verdict.from_tests(
-        all_of(
-            {
-                "active on 90 percent over prediction": mean_within(
-                    nearly_always_active(activity, "without") / expected,
-                    0.5,
-                    2,
-                    expected=f"{expected:.3f} of the neurons, ratio 1",
-                    reason="a factor two, for a batch and a depth that are not infinite",
-                ),
-                "above a tenth of their maximum for most inputs": mean_within(
-                    busy(activity, "without"),
-                    0.1,
-                    1,
-                    expected="some neurons",
-                    reason="some: more than a tenth of them",
-                ),
-            }
-        ),
+        {
+            "active on 90 percent over prediction": mean_within(
+                nearly_always_active(activity, "without") / expected,
+                0.5,
+                2,
+                expected=f"{expected:.3f} of the neurons, ratio 1",
+                reason="a factor two, for a batch and a depth that are not infinite",
+            ),
+            "above a tenth of their maximum for most inputs": mean_within(
+                busy(activity, "without"),
+                0.1,
+                1,
+                expected="some neurons",
+                reason="some: more than a tenth of them",
+            ),
+        },
         note="Rescaling without recentering is by the root mean square. The paper gives no batch, width or depth and "
         "no size of a significant response.",
     )
@@ -301,23 +299,21 @@ def quiet_with_recentering(activity: xr.Dataset) -> Verdict:
         f"{float(quiet(activity, name, 'above_tenth', 2 / 3).mean()):.0%} {name}" for name in ("with", "without")
     )
     return Verdict.from_tests(
-        all_of(
-            {
-                "quiet for most inputs": over_readings(
-                    decide,
-                    negligible={f"below {name.replace('above_', 'a ')} of the largest": name for name in NEGLIGIBLE},
-                    inputs={"more than half": 1 / 2, "two thirds": 2 / 3, "three quarters": 3 / 4},
-                    neurons={"more than half": 1 / 2, "nine in ten": 9 / 10},
-                ),
-                "active on 90 percent": mean_within(
-                    nearly_always_active(activity, "with"),
-                    -np.inf,
-                    0.01,
-                    expected="no neurons",
-                    reason="a tenth of the share without recentering",
-                ),
-            }
-        ),
+        {
+            "quiet for most inputs": over_readings(
+                decide,
+                negligible={f"below {name.replace('above_', 'a ')} of the largest": name for name in NEGLIGIBLE},
+                inputs={"more than half": 1 / 2, "two thirds": 2 / 3, "three quarters": 3 / 4},
+                neurons={"more than half": 1 / 2, "nine in ten": 9 / 10},
+            ),
+            "active on 90 percent": mean_within(
+                nearly_always_active(activity, "with"),
+                -np.inf,
+                0.01,
+                expected="no neurons",
+                reason="a tenth of the share without recentering",
+            ),
+        },
         note="The response is exactly zero for half of the inputs, by symmetry, so that more than half is nearly free. "
         f"Below a tenth of the neuron's largest for two thirds of the inputs: {shown} recentering.",
     )
@@ -338,26 +334,24 @@ def large_responses_are_the_odd_points(odd_point: xr.Dataset) -> Verdict:
     last = batches_from(odd_point.isel(layer=-1), "odd_point", LARGE_BATCH)
     expected = 1 / (1 + (last["batch"] - 1) * last["resting_ratio"] ** 2)
     return Verdict.from_tests(
-        all_of(
-            {
-                "share of the large responses": worst_mean(
-                    last["large_of_odd"],
-                    "seed",
-                    0.95,
-                    np.inf,
-                    expected="all responses above a tenth of the layer's largest",
-                    reason="only: all but a twentieth",
-                ),
-                "energy minus prediction": worst_mean(
-                    last["odd_energy"] - expected,
-                    "seed",
-                    -0.05,
-                    0.05,
-                    expected="near $(n - 1) / n$",
-                    reason="a twentieth; a point like any other would carry $1/n$",
-                ),
-            }
-        ),
+        {
+            "share of the large responses": worst_mean(
+                last["large_of_odd"],
+                "seed",
+                0.95,
+                np.inf,
+                expected="all responses above a tenth of the layer's largest",
+                reason="only: all but a twentieth",
+            ),
+            "energy minus prediction": worst_mean(
+                last["odd_energy"] - expected,
+                "seed",
+                -0.05,
+                0.05,
+                expected="near $(n - 1) / n$",
+                reason="a twentieth; a point like any other would carry $1/n$",
+            ),
+        },
         note="Half of the neurons fire for the odd point; the other half respond weakly to most of the cluster. "
         "Batches of twenty points and more, in which there is an odd point beside a tight cluster.",
     )

@@ -89,7 +89,7 @@ def rescaling_makes_orthonormal(orthogonality_gap: xr.Dataset) -> Verdict:
         }
 
     printed = over_readings(lambda rescale: all_of(tests(rescale)), rescale=SCALES)
-    return Verdict.from_tests(printed, all_of(tests("rms")), "Eq. (2) has the first scale, earlier work the second.")
+    return Verdict.from_tests(printed, tests("rms"), "Eq. (2) has the first scale, earlier work the second.")
 
 
 def _published(layer_angles: xr.Dataset, kinds: dict[str, str], degrees: float) -> Test:
@@ -205,12 +205,10 @@ def seventy_five_degrees(layer_angles: xr.Dataset) -> Verdict:
 def angles_of_the_fixed_points(layer_angles: xr.Dataset) -> Verdict:
     """Mean angle over pairs, draws as samples, minus the fixed point's at each batch size."""
     return Verdict.from_tests(
-        all_of(
-            {
-                "root mean square": _against_fixed_point(layer_angles, "rms", rms_angle),
-                "batch normalization": _against_fixed_point(layer_angles, "full", full_angle),
-            }
-        )
+        {
+            "root mean square": _against_fixed_point(layer_angles, "rms", rms_angle),
+            "batch normalization": _against_fixed_point(layer_angles, "full", full_angle),
+        }
     )
 
 
@@ -259,12 +257,10 @@ def untypical_neurons_decrease_the_angle(layer_angles: xr.Dataset) -> Verdict:
         )
 
     return Verdict.from_tests(
-        all_of(
-            {
-                "by untypical neurons": over_readings(lambda kind: test("untypical", kind, 1, np.inf), kind=UNTYPICAL),
-                "not by as many others": over_readings(lambda kind: test("random", kind, -1, 1), kind=UNTYPICAL),
-            }
-        ),
+        {
+            "by untypical neurons": over_readings(lambda kind: test("untypical", kind, 1, np.inf), kind=UNTYPICAL),
+            "not by as many others": over_readings(lambda kind: test("random", kind, -1, 1), kind=UNTYPICAL),
+        },
         note=_explained(layer_angles),
     )
 

@@ -10,7 +10,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, in_dataset, replace_variables, wrong_formula
-from repdyn.base.verdicts import Verdict, all_of, at_most, deviation
+from repdyn.base.verdicts import Verdict, at_most, deviation
 from repdyn.bn_decomposed.claims.simplified_model import none
 from repdyn.bn_decomposed.claims.worst_of import worst_share
 from repdyn.bn_decomposed.theory.tree_formulas import (
@@ -56,12 +56,10 @@ def amplitudes_give_the_limits(tree_limits: xr.Dataset) -> Verdict:
     decayed = "the other splits have lost a factor $e^{40}$ in squares, 4e-12 even if they began a millionfold; "
     decayed += "rounding of a thousand layers adds 2e-13"
     return Verdict.from_tests(
-        all_of(
-            {
-                "norm ratio": deviation(ratios, 1e-9, expected="the limit", reason=decayed),
-                "angle": deviation(angles, 1e-9, unit=" rad", expected="the limit", reason=decayed),
-            }
-        ),
+        {
+            "norm ratio": deviation(ratios, 1e-9, expected="the limit", reason=decayed),
+            "angle": deviation(angles, 1e-9, unit=" rad", expected="the limit", reason=decayed),
+        },
         note="Appendix D leaves three-cluster rows out; they only feed $A$ and $B$, so the formulas stay exact with "
         "them if $A$ and $B$ are taken at great depth. In (56) the root in the numerator is one too many (in the text "
         "at hand); (57) is right.",
@@ -123,33 +121,31 @@ def interior_points_collapse(interior_angles: xr.Dataset, split_amplitudes: xr.D
         differences.append(rate / expected - 1)
         slowest = max(slowest, rate)
     return Verdict.from_tests(
-        all_of(
-            {
-                "largest angle in the last layer": at_most(
-                    angle.isel(layer=-1).sel(first=slice(2, n - 1), second=slice(2, n - 1)),
-                    1e-6,
-                    unit=" degree",
-                    expected="zero",
-                    reason="the slowest split has decayed to $e^{-20}$ rad or less by $4 n^2$ layers",
-                ),
-                "rate per layer": deviation(
-                    differences,
-                    1e-5,
-                    expected=r"$\sqrt{\lambda_m / \lambda_1}$, $m$ the most unbalanced split between the two points, "
-                    r"$\lambda_m = (m^2 + (n - m)^2) / n^2$",
-                    reason="by $3 n^2$ layers the closest other split is at $e^{-12}$ in squares; the rates of "
-                    "neighboring splits differ by 2e-2",
-                ),
-                "all batches": at_most(
-                    split_amplitudes["interior_angle"],
-                    1e-4,
-                    unit=" degree",
-                    expected="zero in every batch",
-                    reason="the splits between interior points have lost $e^{20}$ against the others, 1e-7 degree, "
-                    "even if they began a thousandfold",
-                ),
-            }
-        ),
+        {
+            "largest angle in the last layer": at_most(
+                angle.isel(layer=-1).sel(first=slice(2, n - 1), second=slice(2, n - 1)),
+                1e-6,
+                unit=" degree",
+                expected="zero",
+                reason="the slowest split has decayed to $e^{-20}$ rad or less by $4 n^2$ layers",
+            ),
+            "rate per layer": deviation(
+                differences,
+                1e-5,
+                expected=r"$\sqrt{\lambda_m / \lambda_1}$, $m$ the most unbalanced split between the two points, "
+                r"$\lambda_m = (m^2 + (n - m)^2) / n^2$",
+                reason="by $3 n^2$ layers the closest other split is at $e^{-12}$ in squares; the rates of "
+                "neighboring splits differ by 2e-2",
+            ),
+            "all batches": at_most(
+                split_amplitudes["interior_angle"],
+                1e-4,
+                unit=" degree",
+                expected="zero in every batch",
+                reason="the splits between interior points have lost $e^{20}$ against the others, 1e-7 degree, "
+                "even if they began a thousandfold",
+            ),
+        },
         note=f"$n = {n}$: the slowest pair keeps {slowest:.4f} of its angle per layer. Point 2 joins the others at a "
         "rate that takes about $n$ layers per factor $e$.",
     )
@@ -202,12 +198,10 @@ def interior_norms_are_small(tree_limits: xr.Dataset) -> Verdict:
     n, ratio, _ = _better(tree_limits)
     bound: dict[str, Any] = {"expected": "at most 1", "reason": "an upper bound"}
     return Verdict.from_tests(
-        all_of(
-            {
-                "ratio over 3 over n minus 2": at_most(ratio / _bounds(n, "theorem")[0], 1, **bound),
-                "ratio over eqs 51 and 79": at_most(ratio / _bounds(n, "two_clusters")[0], 1, **bound),
-            }
-        ),
+        {
+            "ratio over 3 over n minus 2": at_most(ratio / _bounds(n, "theorem")[0], 1, **bound),
+            "ratio over eqs 51 and 79": at_most(ratio / _bounds(n, "two_clusters")[0], 1, **bound),
+        },
         note="(72)-(73) are loose because they keep the $(2, n - 2)$ rows, which vanish beside the $(1, n - 1)$ rows.",
     )
 
@@ -231,12 +225,10 @@ def the_odd_point_is_orthogonal(tree_limits: xr.Dataset) -> Verdict:
     missing = np.pi / 2 - angle
     bound: dict[str, Any] = {"expected": "at most 1", "reason": "a lower bound on the angle"}
     return Verdict.from_tests(
-        all_of(
-            {
-                "distance from 90 degree over its bound": at_most(missing / _bounds(n, "theorem")[1], 1, **bound),
-                "the same over eq 59": at_most(missing / _bounds(n, "two_clusters")[1], 1, **bound),
-            }
-        ),
+        {
+            "distance from 90 degree over its bound": at_most(missing / _bounds(n, "theorem")[1], 1, **bound),
+            "the same over eq 59": at_most(missing / _bounds(n, "two_clusters")[1], 1, **bound),
+        },
         note="The printed bound says nothing up to $n = 4$, where it is negative. The angle is never above 90 degrees: "
         "entries are not negative.",
     )
@@ -284,14 +276,12 @@ def best_possible_bounds(tree_limits: xr.Dataset) -> Verdict:
         for k in np.unique(n).tolist()
     )
     return Verdict.from_tests(
-        all_of(
-            {
-                "ratio over its bound": at_most(ratio / of_ratio, 1 + DEEP_ENOUGH, **bound),
-                "distance from 90 degree over its bound": at_most(missing / of_angle, 1 + DEEP_ENOUGH, **bound),
-                "ratio of symmetric batches": deviation((ratio / of_ratio)[symmetric] - 1, DEEP_ENOUGH, **reached),
-                "distance of symmetric batches": deviation((missing / of_angle)[symmetric] - 1, DEEP_ENOUGH, **reached),
-            }
-        ),
+        {
+            "ratio over its bound": at_most(ratio / of_ratio, 1 + DEEP_ENOUGH, **bound),
+            "distance from 90 degree over its bound": at_most(missing / of_angle, 1 + DEEP_ENOUGH, **bound),
+            "ratio of symmetric batches": deviation((ratio / of_ratio)[symmetric] - 1, DEEP_ENOUGH, **reached),
+            "distance of symmetric batches": deviation((missing / of_angle)[symmetric] - 1, DEEP_ENOUGH, **reached),
+        },
         note="Largest ratio and smallest angle in degree seen, in brackets the sharp and the printed bound: "
         f"{numbers}. The two-cluster bounds (51)-(52), (59)-(60) all but state the sharp ones.",
     )
@@ -381,27 +371,25 @@ def several_coordinates_share_extremes(several_coordinates: xr.Dataset) -> Verdi
     shared, n = several_coordinates.sel(extremes="shared"), int(several_coordinates["points"])
     ratio, angle = ratio_bound(n, "theorem"), 90 - np.degrees(angle_bound(n, "theorem"))
     return Verdict.from_tests(
-        all_of(
-            {
-                "item 1": deviation(
-                    shared["extremes_angle"] - 90,
-                    1e-9,
-                    unit=" degree from 90",
-                    expected="orthogonal",
-                    reason="rounding",
-                ),
-                "item 2": at_most(
-                    shared["interior_angle"],
-                    1e-4,
-                    unit=" degree",
-                    expected="zero",
-                    reason="the slowest split has decayed to $e^{-20}$ rad, and a cosine near 1 resolves 1e-8 rad",
-                ),
-                "item 3": at_most(shared["ratio"] / ratio, 1, expected="at most 1", reason="an upper bound"),
-                "item 4": at_most(
-                    (90 - shared["odd_angle"]) / angle, 1, expected="at most 1", reason="a lower bound on the angle"
-                ),
-            }
-        ),
+        {
+            "item 1": deviation(
+                shared["extremes_angle"] - 90,
+                1e-9,
+                unit=" degree from 90",
+                expected="orthogonal",
+                reason="rounding",
+            ),
+            "item 2": at_most(
+                shared["interior_angle"],
+                1e-4,
+                unit=" degree",
+                expected="zero",
+                reason="the slowest split has decayed to $e^{-20}$ rad, and a cosine near 1 resolves 1e-8 rad",
+            ),
+            "item 3": at_most(shared["ratio"] / ratio, 1, expected="at most 1", reason="an upper bound"),
+            "item 4": at_most(
+                (90 - shared["odd_angle"]) / angle, 1, expected="at most 1", reason="a lower bound on the angle"
+            ),
+        },
         note="The trees do not interact: $A$ and $B$ add up over the coordinates and the formulas stay.",
     )

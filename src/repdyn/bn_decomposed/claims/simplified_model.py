@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, in_dataset, replace_variables, wrong_formula
-from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation, equal
+from repdyn.base.verdicts import Test, Verdict, at_most, deviation, equal
 from repdyn.bn_decomposed.theory.tree_formulas import (
     split_contribution,
     split_contribution_by_paths,
@@ -99,22 +99,20 @@ def excess_is_conserved(cluster_rows: xr.Dataset) -> Verdict:
     at_most_once = cluster_rows["interior_rows_most"] > 1
     exactly_once = (cluster_rows["interior_rows_least"] != 1) & (lost == 0)
     return Verdict.from_tests(
-        all_of(
-            {
-                "layers with another excess": none(cluster_rows["excess"] != expected, "none"),
-                "layers where the algorithm differs": none(
-                    cluster_rows["excess_by_algorithm"] != cluster_rows["excess"], "none"
-                ),
-                "layers with more wide rows": none(cluster_rows["wide_rows"] > cluster_rows["points"] - 2, "none"),
-                "layers where a point is not inside exactly one row": none(at_most_once | exactly_once, "none"),
-                "gram matrices": deviation(
-                    cluster_rows["gram_difference"],
-                    1e-12,
-                    expected="algorithm equal to enumeration",
-                    reason="float64 sums of thousands of positive terms, scale taken through a logarithm",
-                ),
-            }
-        ),
+        {
+            "layers with another excess": none(cluster_rows["excess"] != expected, "none"),
+            "layers where the algorithm differs": none(
+                cluster_rows["excess_by_algorithm"] != cluster_rows["excess"], "none"
+            ),
+            "layers with more wide rows": none(cluster_rows["wide_rows"] > cluster_rows["points"] - 2, "none"),
+            "layers where a point is not inside exactly one row": none(at_most_once | exactly_once, "none"),
+            "gram matrices": deviation(
+                cluster_rows["gram_difference"],
+                1e-12,
+                expected="algorithm equal to enumeration",
+                reason="float64 sums of thousands of positive terms, scale taken through a logarithm",
+            ),
+        },
         note="A row of $k$ clusters, $a$ of them below its mean, has children of $k - a + 1$ and $a + 1$ clusters, "
         "together $k + 2$, whence the conservation. From $t_0$ on $n - 2$ rows of three clusters are left, less ties, "
         "for ever.",
@@ -186,15 +184,13 @@ def rows_become_stable(tree_limits: xr.Dataset, narrow_gap: xr.Dataset, cluster_
     depth, decade = narrow_gap["stable_depth"], narrow_gap["decade"]
     slope = float((depth[-1] - depth[0]) / (decade[-1] - decade[0]))
     return Verdict.from_tests(
-        all_of(
-            {
-                "depth over bound": at_most(tree_limits["stable_depth"] / tree_limits["depth_bound"], 1, **bound),
-                "depth over bound for a narrow gap": at_most(depth / narrow_gap["depth_bound"], 1, **bound),
-                "layers where the widest rows differ": none(
-                    cluster_rows["most_by_algorithm"] != cluster_rows["most_clusters"].clip(min=2), "none"
-                ),
-            }
-        ),
+        {
+            "depth over bound": at_most(tree_limits["stable_depth"] / tree_limits["depth_bound"], 1, **bound),
+            "depth over bound for a narrow gap": at_most(depth / narrow_gap["depth_bound"], 1, **bound),
+            "layers where the widest rows differ": none(
+                cluster_rows["most_by_algorithm"] != cluster_rows["most_clusters"].clip(min=2), "none"
+            ),
+        },
         note=f"Depth of Gaussian batches, median (largest), by $n$: {_depths(tree_limits)}. It is not bounded in $n$ "
         f"alone: (0, 0.3, 0.5, 0.5 + gap, 1) needs {slope:.2f} layers per decade of the gap, {int(depth[-1])} at "
         f"1e-{int(decade[-1])}. One layer serves all rows, since a binary tree whose branches all end is finite.",
@@ -237,12 +233,10 @@ def two_cluster_rows_add_up(split_rows: xr.Dataset) -> Verdict:
             by_paths.append(square / split_contribution_by_paths(1.0, own, n, T) - 1)
     reason = "sums of thousands of positive float64 terms after a dozen layers, each within a few rounding errors"
     return Verdict.from_tests(
-        all_of(
-            {
-                "enumeration over eq 40": deviation(closed, 1e-12, expected="equal", reason=reason),
-                "enumeration over eq 39": deviation(by_paths, 1e-12, expected="equal", reason=reason),
-            }
-        )
+        {
+            "enumeration over eq 40": deviation(closed, 1e-12, expected="equal", reason=reason),
+            "enumeration over eq 39": deviation(by_paths, 1e-12, expected="equal", reason=reason),
+        }
     )
 
 
@@ -276,19 +270,17 @@ def three_cluster_rows_are_bounded(split_rows: xr.Dataset) -> Verdict:
     later = np.array(layers) >= 2
     reason = "an upper bound"
     return Verdict.from_tests(
-        all_of(
-            {
-                "enumeration over eq 61": at_most(
-                    parted[:, later] / sums[:, later], 1, expected="at most 1", reason=reason, n=len(points)
-                ),
-                "eq 61 over eq 62": at_most(
-                    split_rows["eq_61"] / split_rows["eq_62"],
-                    1 + 1e-12,
-                    expected="at most 1",
-                    reason="the quotient is $1 - (b/a)^{T-1}$ and reaches 1 within the rounding of 500 terms",
-                ),
-            }
-        ),
+        {
+            "enumeration over eq 61": at_most(
+                parted[:, later] / sums[:, later], 1, expected="at most 1", reason=reason, n=len(points)
+            ),
+            "eq 61 over eq 62": at_most(
+                split_rows["eq_61"] / split_rows["eq_62"],
+                1 + 1e-12,
+                expected="at most 1",
+                reason="the quotient is $1 - (b/a)^{T-1}$ and reaches 1 within the rounding of 500 terms",
+            ),
+        },
         note="From $T = 2$ on; at $T = 1$ the sum (61) is empty while a point of the large cluster already gains. "
         r"Needs $n \ge 4$. The births that (61) leaves out, those of the last layer, are smaller than its slack.",
     )

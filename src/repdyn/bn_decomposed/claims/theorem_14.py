@@ -59,19 +59,17 @@ def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     """Norms and squared norms of explicit layers on a batch with R > n/(n-1), directions at random."""
     require(gaussian_layer, "gaussian_layer", width=(1,))
     layer = gaussian_layer.sel(start=FAR)
-    printed = all_of(
-        {
-            "odd point": near(layer["odd_norm"], "block", "norm 1"),
-            "cluster": near(layer["cluster_norm"], "block", "norm $1 / (n - 1)$"),
-        }
-    )
+    printed = {
+        "odd point": near(layer["odd_norm"], "block", "norm 1"),
+        "cluster": near(layer["cluster_norm"], "block", "norm $1 / (n - 1)$"),
+    }
     norms = {
         "norm of the odd point": near(layer["odd_norm"] / layer["norm_ratio"], "block", "over its closed form"),
         "norm of the cluster": near(layer["cluster_norm"] / layer["norm_ratio"], "block", "over its closed form"),
     }
     return Verdict.from_tests(
         printed,
-        all_of({**squares_are_kept(layer), **norms}),
+        {**squares_are_kept(layer), **norms},
         "Item 2 prints $1 / (n - 1)$ on the right, so the squares are missing on both sides, not lost in the text.",
     )
 
@@ -136,20 +134,18 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
     factor = contraction["largest_factor"]
     layer = gaussian_layer.sel(start=FAR)
     return Verdict.from_tests(
-        all_of(
-            {
-                "factor": at_most(factor, 1, expected="below 1", reason="the statement"),
-                "factor over its limit": at_most(
-                    factor / contraction["alpha"],
-                    1 + NEXT_TO_ROUNDING,
-                    expected="at most 1",
-                    reason=r"$\alpha$ is the limit of narrow clusters; round-off",
-                ),
-                "sampled over closed form": near(
-                    layer["pair_factor"] / layer["expected_pair_factor"], "block", "the expectation (116)"
-                ),
-            }
-        ),
+        {
+            "factor": at_most(factor, 1, expected="below 1", reason="the statement"),
+            "factor over its limit": at_most(
+                factor / contraction["alpha"],
+                1 + NEXT_TO_ROUNDING,
+                expected="at most 1",
+                reason=r"$\alpha$ is the limit of narrow clusters; round-off",
+            ),
+            "sampled over closed form": near(
+                layer["pair_factor"] / layer["expected_pair_factor"], "block", "the expectation (116)"
+            ),
+        },
         note="The radius $1 / n^2$ of the cluster is not needed. Positively collinear recentered points contract by "
         r"$\alpha$ alone. The second expectation sign is missing in (114)-(115).",
     )
@@ -186,13 +182,11 @@ def hypothesis_can_be_met(gaussian_layer: xr.Dataset, contraction: xr.Dataset) -
             expected="distance of Definition 12 above $n / (n - 1)$",
             reason="the hypothesis",
         ),
-        all_of(
-            {
-                "items 1 and 2": squares_are_kept(layer)["closed form"],
-                "item 3": orthogonal(layer),
-                "item 4": at_most(contraction["largest_factor"], 1, expected="below 1", reason="the statement"),
-            }
-        ),
+        {
+            "items 1 and 2": squares_are_kept(layer)["closed form"],
+            "item 3": orthogonal(layer),
+            "item 4": at_most(contraction["largest_factor"], 1, expected="below 1", reason="the statement"),
+        },
         "The text before the theorem is about a representation somewhat similar to an invariant one; items 1 to 3 of "
         "Definition 12 are enough for the contradiction, so some of them must go.",
     )
@@ -294,21 +288,19 @@ def cluster_comes_to_rest(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -
     full = contraction["full_multiplier"].values
     multipliers = np.concatenate([contraction["family_multiplier"].values, full[np.isfinite(full)]])
     return Verdict.from_tests(
-        all_of(
-            {
-                "next square distance": near(sampled, "block", "$1 + 1 / (n - 1)^2$"),
-                "narrow cluster": deviation(
-                    narrow - 1,
-                    0.01,
-                    expected=r"factor $\alpha > 1$",
-                    reason=r"leading correction $2 \theta / (3 \pi)$, $\theta < 0.02$",
-                ),
-                "wide cluster": at_most(
-                    contraction["factor"].isel(spread=-1), 1, expected="factor below 1", reason="the cluster contracts"
-                ),
-                "multiplier of the fixed point": at_most(
-                    multipliers, 1, expected="below 1", reason="stability is a modulus below 1"
-                ),
-            }
-        )
+        {
+            "next square distance": near(sampled, "block", "$1 + 1 / (n - 1)^2$"),
+            "narrow cluster": deviation(
+                narrow - 1,
+                0.01,
+                expected=r"factor $\alpha > 1$",
+                reason=r"leading correction $2 \theta / (3 \pi)$, $\theta < 0.02$",
+            ),
+            "wide cluster": at_most(
+                contraction["factor"].isel(spread=-1), 1, expected="factor below 1", reason="the cluster contracts"
+            ),
+            "multiplier of the fixed point": at_most(
+                multipliers, 1, expected="below 1", reason="stability is a modulus below 1"
+            ),
+        }
     )

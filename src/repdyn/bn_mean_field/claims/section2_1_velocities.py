@@ -11,7 +11,7 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_labels, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.formula_audit import decide_formula, with_wrong_formula
-from repdyn.base.verdicts import Test, Verdict, all_of, deviation, mean_within, rounding
+from repdyn.base.verdicts import Test, Verdict, deviation, mean_within, rounding
 from repdyn.bn_mean_field.claims.spoiled import of_audit, of_other
 from repdyn.bn_mean_field.theory import equations
 
@@ -21,7 +21,7 @@ def decide_lines(audit: xr.Dataset, lines: Mapping[str, str], note: str = "") ->
     verdicts = {part: decide_formula(audit, equation, *_round_off(audit)) for part, equation in lines.items()}
     printed = {part: as_printed(verdict) for part, verdict in verdicts.items()}
     corrected = {part: verdict.corrected or printed[part] for part, verdict in verdicts.items()}
-    return Verdict.from_tests(all_of(printed), all_of(corrected), note)
+    return Verdict.from_tests(printed, corrected, note)
 
 
 def as_printed(verdict: Verdict) -> Test:
@@ -115,7 +115,7 @@ def norms_are_kept(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> Verdic
         equivalence["drift"], 1e-10, expected="constant lengths", reason="hundreds of steps of tolerance 1e-12"
     )
     radial = decide_formula(formula_audit, equations.KEPT_LENGTH, *_round_off(formula_audit))
-    return Verdict.from_tests(all_of({"radial fraction": as_printed(radial), "drift": drift}))
+    return Verdict.from_tests({"radial fraction": as_printed(radial), "drift": drift})
 
 
 @claim(
@@ -297,14 +297,12 @@ def eps_breaks_scale_invariance(batch_norm_eps: xr.Dataset) -> Verdict:
     slope = np.diff(np.log(radial.sel(with_eps=1).values[-2:]), axis=0)[0] / span
     shortest = float(batch_norm_eps["length"].isel(with_eps=1, radius=0).median())
     return Verdict.from_tests(
-        all_of(
-            {
-                "without the offset": deviation(
-                    radial.sel(with_eps=0), tolerance, expected="tangent gradient", reason=reason
-                ),
-                "exponent": mean_within(slope, -2.5, -1.5, expected="-2", reason="nearer to -2 than to -1 and -3"),
-            }
-        ),
+        {
+            "without the offset": deviation(
+                radial.sel(with_eps=0), tolerance, expected="tangent gradient", reason=reason
+            ),
+            "exponent": mean_within(slope, -2.5, -1.5, expected="-2", reason="nearer to -2 than to -1 and -3"),
+        },
         note=rf"At $\|b\|$ = {float(batch_norm_eps['radius'][0]):g} the first step reaches {shortest:.2f} of the "
         r"length for $\epsilon = 0$. The paper's eq. (2) has no $\epsilon$; libraries do.",
     )

@@ -8,7 +8,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import replace_labels, replace_variables, wrong_formula
 from repdyn.base.formula_audit import decide_formula, formula_claim, with_wrong_formula
-from repdyn.base.verdicts import Test, Verdict, all_of, at_least, deviation, rounding
+from repdyn.base.verdicts import Test, Verdict, at_least, deviation, rounding
 from repdyn.bn_mean_field.claims.section2_1_velocities import as_printed
 from repdyn.bn_mean_field.claims.spoiled import of_audit, of_other
 from repdyn.bn_mean_field.theory import equations
@@ -138,7 +138,7 @@ def eigenvalues_of_the_metric(metric_audit: xr.Dataset) -> Verdict:
     tolerance, reason = _metric_tolerance(metric_audit)
     ratio = metric_audit["smallest"] / metric_audit["alignment"] - 1
     smallest = deviation(ratio, tolerance, expected=r"$\cos^2$ of the angle", reason=reason)
-    return Verdict.from_tests(all_of(smallest=smallest, others=_metric(metric_audit, "others", "equal to 1")))
+    return Verdict.from_tests({"smallest": smallest, "others": _metric(metric_audit, "others", "equal to 1")})
 
 
 @claim(
@@ -172,11 +172,9 @@ def manifold_gradient(formula_audit: xr.Dataset, metric_audit: xr.Dataset) -> Ve
         _metric(metric_audit, name, r"$\langle t, G \nabla_m \rangle$ = derivative along $t$")
         for name in ("pairing_printed", "pairing")
     ]
-    printed = all_of(
-        {**{part: as_printed(row) for part, row in lines.items()}, "pairing": pairings[0], "closed form": closed}
-    )
+    printed = {**{part: as_printed(row) for part, row in lines.items()}, "pairing": pairings[0], "closed form": closed}
     right = {part: row.corrected for part, row in lines.items() if row.corrected}
-    corrected = all_of({**right, "pairing": pairings[1], "closed form": closed})
+    corrected = {**right, "pairing": pairings[1], "closed form": closed}
     return Verdict.from_tests(printed, corrected)
 
 
@@ -230,7 +228,7 @@ def manifold_is_round(metric_audit: xr.Dataset) -> Verdict:
     lengths = metric_audit["tick_length"]
     ratio = lengths * lengths.size / (2 * np.pi) - 1
     arcs = deviation(ratio, 1e-9, expected="length equal to the angle", reason=ARCS_REASON)
-    return Verdict.from_tests(all_of(metric=_metric(metric_audit, "round_gap", "equal on tangent vectors"), arcs=arcs))
+    return Verdict.from_tests({"metric": _metric(metric_audit, "round_gap", "equal on tangent vectors"), "arcs": arcs})
 
 
 @claim(

@@ -11,7 +11,7 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_variables, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, mean_within, not_testable, weakest
+from repdyn.base.verdicts import Test, Verdict, at_least, at_most, deviation, mean_within, not_testable, weakest
 
 
 @claim(
@@ -101,7 +101,7 @@ def particles_converge(propagation_distances: xr.Dataset) -> Verdict:
         name = _part(start, target)
         tests[name] = _falls_in_every_draw(exponents) if start == "i.i.d." else _falls(exponents)
     return Verdict.from_tests(
-        all_of(tests),
+        tests,
         note="The widths tried, powers of two, are one subsequence, of which the whole falls; the theorem promises no "
         "more and gives no rate. For a Lipschitz $\\sigma'$ every sequence converges, by proof (bnm-uniqueness). With "
         f"opposite signs differences of the start are amplified up to {_amplification(propagation_distances):.1f} "
@@ -184,21 +184,19 @@ def exit_times_are_bounded(exit_times: xr.Dataset) -> Verdict:
     slack = float((times / reached["bound"]).min())
     speeds = exit_times["speed"] / exit_times["speed_bound"]
     return Verdict.from_tests(
-        all_of(
-            {
-                "bound 18": at_least(times / reached["bound"], 1, expected="$t_r$ at least (18)", reason="a bound"),
-                "gronwall": at_least(
-                    times / reached["gronwall"], 1, expected="$t_r$ at least Gronwall's", reason="a bound"
-                ),
-                "speed": at_most(speeds, 1, expected=r"$|a'| \le A + B r$", reason="a bound"),
-                "sum 19": deviation(
-                    growth - 1,
-                    0.05,
-                    expected=r"grows as $\log(n) / B$",
-                    reason="next term of the harmonic sum, $A / (B r_0 n)$",
-                ),
-            }
-        ),
+        {
+            "bound 18": at_least(times / reached["bound"], 1, expected="$t_r$ at least (18)", reason="a bound"),
+            "gronwall": at_least(
+                times / reached["gronwall"], 1, expected="$t_r$ at least Gronwall's", reason="a bound"
+            ),
+            "speed": at_most(speeds, 1, expected=r"$|a'| \le A + B r$", reason="a bound"),
+            "sum 19": deviation(
+                growth - 1,
+                0.05,
+                expected=r"grows as $\log(n) / B$",
+                reason="next term of the harmonic sum, $A / (B r_0 n)$",
+            ),
+        },
         note=rf"Loose: the times are at least {slack:.0f} times the bound. In print $\ell'(0)$ hides $y$; its mean "
         r"$\mathbb{E} |\ell'(0, y)|$ is enough, which is finite for unbounded labels, too. With $y$ left out (the "
         "control) the bound is violated.",
@@ -326,19 +324,15 @@ def separating_starts_reach_the_minimum(minimization: xr.Dataset) -> Verdict:
     late = loss.sizes["frame"] * 9 // 10
     falling = loss.isel(frame=-1) / loss.isel(frame=late)
     return Verdict.from_tests(
-        all_of(
-            {
-                "loss left": at_most(
-                    loss.isel(frame=-1),
-                    1e-2,
-                    expected="a hundredth of the start's or less",
-                    reason="a minimum that is 0",
-                ),
-                "still falling": at_most(
-                    falling, 0.9, expected="falls", reason="by 10 % in the last tenth of the records"
-                ),
-            }
-        ),
+        {
+            "loss left": at_most(
+                loss.isel(frame=-1),
+                1e-2,
+                expected="a hundredth of the start's or less",
+                reason="a minimum that is 0",
+            ),
+            "still falling": at_most(falling, 0.9, expected="falls", reason="by 10 % in the last tenth of the records"),
+        },
         note="Convergence itself, on which the theorem is conditional, is not decided; ReLU lacks the "
         "differentiability of Assumption 3, erf has it.",
     )
@@ -370,13 +364,11 @@ def points_come_to_rest(minimization: xr.Dataset) -> Verdict:
     arc = minimization["relative_loss"].sel(start="arc of 0.05 at the antipode, 1 teacher").isel(frame=-1)
     loss = points["relative_loss"].isel(frame=-1)
     return Verdict.from_tests(
-        all_of(
-            {
-                "loss": at_least(loss, 0.05, expected="positive", reason="five times what separating starts may keep"),
-                "speed": at_most(
-                    points["speed"].isel(frame=-1), 1e-8, expected="at rest", reason="solver tolerance 1e-9 of order 1"
-                ),
-                "thin arc": at_least(arc, 0.9, expected="no progress", reason="the teacher's half-space is not seen"),
-            }
-        )
+        {
+            "loss": at_least(loss, 0.05, expected="positive", reason="five times what separating starts may keep"),
+            "speed": at_most(
+                points["speed"].isel(frame=-1), 1e-8, expected="at rest", reason="solver tolerance 1e-9 of order 1"
+            ),
+            "thin arc": at_least(arc, 0.9, expected="no progress", reason="the teacher's half-space is not seen"),
+        }
     )

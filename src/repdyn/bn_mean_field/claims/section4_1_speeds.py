@@ -15,7 +15,6 @@ from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import (
     Test,
     Verdict,
-    all_of,
     at_least,
     deviation,
     mean_within,
@@ -103,7 +102,7 @@ def faster_where_data_are_small(target_scan: xr.Dataset) -> Verdict:
     ratios = 10 ** target_scan["outer_contrast"].mean("seed")
     by_angle = ", ".join(f"{float(value):.2g} at {float(ratios['angle'][k]):g}" for k, value in enumerate(ratios))
     return Verdict.from_tests(
-        all_of(faster=over_readings(faster, **choices), because=over_readings(because, **choices)),
+        {"faster": over_readings(faster, **choices), "because": over_readings(because, **choices)},
         note=f"Ratio of speeds near $x_2$ to those near $x_1$ over the target's angle to $x_1$ in degrees: {by_angle}. "
         f"At equal torque the statement holds (bnm-sec41-law). {UNSTATED}.",
     )
@@ -265,12 +264,10 @@ def neurons_concentrate(anisotropy: xr.Dataset) -> Verdict:
         for words, name in targets.items()
     )
     return Verdict.from_tests(
-        all_of(
-            {
-                "concentrate": over_readings(concentrate, **choices),
-                "more than vanilla": over_readings(more_than_vanilla, **choices),
-            }
-        ),
+        {
+            "concentrate": over_readings(concentrate, **choices),
+            "more than vanilla": over_readings(more_than_vanilla, **choices),
+        },
         note=f"Within 15 degrees at the end with BN and without: {ends}. {UNSTATED}. For $y = x_1$ both models learn: "
         "that the vanilla neurons stay is no failure. What causes it: bnm-sec41-escape.",
     )
@@ -325,7 +322,7 @@ def neurons_are_helped(concentration: xr.Dataset) -> Verdict:
         for name in ("BN", "BN, equal speeds")
     }
     return Verdict.from_tests(
-        all_of(concentrate=over_readings(concentrate, **choices), helped=over_readings(helped, **choices)),
+        {"concentrate": over_readings(concentrate, **choices), "helped": over_readings(helped, **choices)},
         note=f"For $y = x_1$ the share within 15 degrees ends at {ends['BN']:.2f} with BN and at "
         f"{ends['BN, equal speeds']:.2f} with equal speeds in all directions: the neurons gather without "
         f"the effect. For "

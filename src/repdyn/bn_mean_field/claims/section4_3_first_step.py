@@ -14,7 +14,6 @@ from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import (
     Test,
     Verdict,
-    all_of,
     at_least,
     at_most,
     deviation,
@@ -145,10 +144,10 @@ def length_is_least_at_the_critical_one(first_step: xr.Dataset) -> Verdict:
     if not (below.any() and above.any()):
         raise NotEnoughDataError("first_step: pairs of lengths below r* and above it")
     return Verdict.from_tests(
-        all_of(
-            below=at_most(growth[below], 1, expected="$r_1$ falls in $r$ below $r^*$", reason="monotone"),
-            above=at_least(growth[above], 1, expected="$r_1$ grows in $r$ above $r^*$", reason="monotone"),
-        ),
+        {
+            "below": at_most(growth[below], 1, expected="$r_1$ falls in $r$ below $r^*$", reason="monotone"),
+            "above": at_least(growth[above], 1, expected="$r_1$ grows in $r$ above $r^*$", reason="monotone"),
+        },
     )
 
 
@@ -228,8 +227,8 @@ def batches_approach_the_population(finite_batch: xr.Dataset) -> Verdict:
         for name in ("bias", "noise")
     }
     return Verdict.from_tests(
-        all_of(
-            bias=mean_within(slopes["bias"], -1.25, -0.75, expected="-1", reason=EXPONENTS),
-            noise=mean_within(slopes["noise"], -0.75, -0.25, expected="-1/2", reason=EXPONENTS),
-        )
+        {
+            "bias": mean_within(slopes["bias"], -1.25, -0.75, expected="-1", reason=EXPONENTS),
+            "noise": mean_within(slopes["noise"], -0.75, -0.25, expected="-1/2", reason=EXPONENTS),
+        }
     )

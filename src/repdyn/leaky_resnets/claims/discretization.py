@@ -12,7 +12,7 @@ from repdyn.base.arrays import Array
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, in_dataset, knock_out
 from repdyn.base.datasets import require
-from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, over_readings
+from repdyn.base.verdicts import Test, Verdict, mean_within, over_readings
 from repdyn.leaky_resnets.claims.over_seeds import LEAST_SEEDS, need_near_critical, positive
 from repdyn.leaky_resnets.methods.selection import DECAYED, of_maps, size_and_distance
 
@@ -87,7 +87,7 @@ def steps_improve_the_test_error(scheme_measures: xr.Dataset) -> Verdict:
         for scheme in SCHEMES
     }
     note = f"Better than equidistant in so many of {scheme_measures.sizes['seed']} seeds: {'. '.join(words)}."
-    return Verdict.from_tests(all_of(tests), None, f"{note} {size_and_distance(scheme_measures)}")
+    return Verdict.from_tests(tests, None, f"{note} {size_and_distance(scheme_measures)}")
 
 
 def _dimensions(measures: xr.Dataset, position: float, large: float) -> Array:
@@ -190,16 +190,16 @@ def more_layers_at_the_ends(scheme_measures: xr.Dataset) -> Verdict:
             against={"equidistant steps": "equidistant", "the middle fifth": "middle"},
         )
 
-    tests = all_of(
-        beginning=more_at(lambda window: (0.0, window)),
-        end=more_at(lambda window: (1 - window, 1.0)),
-        especially=over_readings(
+    tests = {
+        "beginning": more_at(lambda window: (0.0, window)),
+        "end": more_at(lambda window: (1 - window, 1.0)),
+        "especially": over_readings(
             lambda window: more(
                 _more_layers(scheme_measures, 0.0, window, "") - _more_layers(scheme_measures, 1 - window, 1.0, "")
             ),
             window=windows,
         ),
-    )
+    }
     adaptive = of_maps(scheme_measures).sel(scheme="adaptive")
     words = "; ".join(
         f"{name} {_density(adaptive, 0.0, window).mean():.3g} and {_density(adaptive, 1 - window, 1.0).mean():.3g}"

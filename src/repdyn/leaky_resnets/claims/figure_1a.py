@@ -173,7 +173,7 @@ def hamiltonian_reaches_the_rank(chain_measures: xr.Dataset) -> Verdict:
         f"From below with fixed maps (lrn-fig1a-fixed), not with decayed or free ones (lrn-fig1a-decayed, "
         f"lrn-fig1a-free). Decayed maps: {_note(of_maps(chain_measures))}"
     )
-    return Verdict.from_tests(all_of(tests), None, note)
+    return Verdict.from_tests(tests, None, note)
 
 
 @claim(
@@ -198,7 +198,7 @@ def hamiltonian_with_decayed_maps(chain_measures: xr.Dataset) -> Verdict:
     chains = of_maps(chain_measures)
     first = _stable(chains).isel(effective_depth=0)
     above = mean_within(first.values, int(chains["rank"]), np.inf, expected="above $k^*$ at first", reason="a sign")
-    return Verdict.from_tests(all_of(_approach(chains), above=above), None, _note(chains))
+    return Verdict.from_tests({**_approach(chains), "above": above}, None, _note(chains))
 
 
 @claim(
@@ -258,7 +258,7 @@ def hamiltonian_with_free_maps(chain_measures: xr.Dataset) -> Verdict:
         ),
     }
     note = f"{_note(chains)} See lrn-free-maps for why these numbers depend on the length of training."
-    return Verdict.from_tests(all_of({**_approach(chains), **sides}), None, note)
+    return Verdict.from_tests({**_approach(chains), **sides}, None, note)
 
 
 @claim(
@@ -285,11 +285,9 @@ def hamiltonian_with_fixed_maps(chain_measures: xr.Dataset) -> Verdict:
     low = chain_measures["effective_depth"].values <= PAPER_DEPTH
     chains = of_maps(chain_measures, FIXED).isel(effective_depth=low)
     stable = _stable(chains)
-    tests = all_of(
-        {
-            **_approach_of_stable_forms(chains),
-            "from below": _below(stable, int(chains["rank"])),
-            "rises": positive(change(stable), r"$-2 H_\gamma / \tilde L$ rises with $\tilde L$"),
-        }
-    )
+    tests = {
+        **_approach_of_stable_forms(chains),
+        "from below": _below(stable, int(chains["rank"])),
+        "rises": positive(change(stable), r"$-2 H_\gamma / \tilde L$ rises with $\tilde L$"),
+    }
     return Verdict.from_tests(tests, None, _note(of_maps(chain_measures, FIXED)))

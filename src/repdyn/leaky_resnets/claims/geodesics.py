@@ -10,7 +10,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, in_dataset, replace_variables, reverse, wrong_formula
 from repdyn.base.datasets import require
-from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, deviation, mean_within
+from repdyn.base.verdicts import Verdict, at_least, at_most, deviation, mean_within
 
 OTHER_SIGN = r"the Hamiltonian with the other sign of $\mathrm{Tr}[B A^T]$"
 DRIFT_REASON = "integrator tolerance 1e-9 or less over a few thousand steps, exceeded where a kink lies inside a step"
@@ -35,12 +35,12 @@ def hamiltonian_is_conserved(random_geodesics: xr.Dataset, geodesics: xr.Dataset
     """Adaptive DOP853 along random trajectories and through bottlenecks; the drift falls with the tolerance."""
     drift = random_geodesics["drift"]
     finest = float(drift["tolerance"][0])
-    tests = all_of(
-        random=at_most(
+    tests = {
+        "random": at_most(
             drift.isel(tolerance=0), 1e-5, expected=f"no drift at tolerance {finest:g}", reason=DRIFT_REASON
         ),
-        laboratory=at_most(geodesics["drift"], 1e-5, expected="no drift", reason=DRIFT_REASON),
-    )
+        "laboratory": at_most(geodesics["drift"], 1e-5, expected="no drift", reason=DRIFT_REASON),
+    }
     worst = drift.max(("bias", "draw")).values
     note = "Largest drift by tolerance: " + ", ".join(
         f"{tolerance:.0e}: {value:.1g}" for tolerance, value in zip(drift["tolerance"].values, worst, strict=True)
@@ -76,18 +76,18 @@ def _order(paths: xr.Dataset) -> np.ndarray:
 def discrete_hamiltonian_varies(critical_paths: xr.Dataset) -> Verdict:
     """Backward pass against the implicit steps; the order over random starts."""
     require(critical_paths, "critical_paths", seed=3, layer_count=4)
-    tests = all_of(
-        order=mean_within(
+    tests = {
+        "order": mean_within(
             _order(critical_paths),
             -1.1,
             -0.9,
             expected="slope -1",
             reason="sign changes of A cost the order up to a tenth",
         ),
-        momenta=deviation(
+        "momenta": deviation(
             critical_paths["momenta"], 1e-11, expected="momenta of the steps", reason="640 layers of round-off"
         ),
-    )
+    }
     spread = critical_paths["spread"].mean(("bias", "seed"))
     first, last = (f"{float(spread[n]):.2g} at $L$ = {int(spread['layer_count'][n])}" for n in (0, -1))
     return Verdict.from_tests(tests, None, f"Mean spread over $|H|$: {first}, {last}.")
@@ -126,15 +126,13 @@ def weights_grow_by_their_biases(random_geodesics: xr.Dataset, critical_paths: x
     printed = deviation(
         gain - 1, 0.01, expected=r"gain over $\tilde L \int |b|^2$ equal to 1", reason="as the spread allows, .01"
     )
-    corrected = all_of(
-        {
-            "flow": deviation(
-                gain - 2, 0.01, expected="2", reason="far above quadrature and drift, far below the distance to 1"
-            ),
-            "discrete": deviation(most - 2, 20 / layers, expected="2", reason="discretization, of order $1 / L$"),
-            "no bias": at_most(constant, 1e-5, expected="$|W|$ constant without bias", reason=DRIFT_REASON),
-        }
-    )
+    corrected = {
+        "flow": deviation(
+            gain - 2, 0.01, expected="2", reason="far above quadrature and drift, far below the distance to 1"
+        ),
+        "discrete": deviation(most - 2, 20 / layers, expected="2", reason="discretization, of order $1 / L$"),
+        "no bias": at_most(constant, 1e-5, expected="$|W|$ constant without bias", reason=DRIFT_REASON),
+    }
     return Verdict.from_tests(printed, corrected)
 
 
@@ -156,15 +154,15 @@ AT_THE_END = false_world(
 def bottleneck_is_nonnegative(geodesics: xr.Dataset) -> Verdict:
     """Exact trajectories at p = 1/4 and 3/4: largest negative mass at the least and at the largest depth."""
     mass = geodesics["negative_mass"].sel(p=[0.25, 0.75], method="nearest").max(("bias", "seed", "p"))
-    tests = all_of(
-        last=at_most(mass.isel(effective_depth=-1), 1e-4, expected="no negative mass", reason="a hundredth of 1 %"),
-        falls=at_most(
+    tests = {
+        "last": at_most(mass.isel(effective_depth=-1), 1e-4, expected="no negative mass", reason="a hundredth of 1 %"),
+        "falls": at_most(
             mass.isel(effective_depth=-1) / mass.isel(effective_depth=0),
             0.01,
             expected="a fall",
             reason="by two decades",
         ),
-    )
+    }
     note = (
         "That they start near a non-negative point is chosen, that they stay near is the flow's doing. The proposition"
         " is about minima, which these extremals are not shown to be; trained networks: lrn-prop5-trained."
@@ -196,17 +194,17 @@ def _growth_rate(laboratory: xr.Dataset) -> np.ndarray:
 def time_scales_separate(geodesics: xr.Dataset) -> Verdict:
     """All trajectories, with and without bias."""
     lab, last = geodesics, geodesics.isel(effective_depth=-1)
-    tests = all_of(
-        rate=deviation(
+    tests = {
+        "rate": deviation(
             _growth_rate(lab) - 1,
             0.5,
             expected=r"rate $\tilde L$",
             reason="nearer to 1 than to 0, the rate at rest, or 2",
         ),
-        proportional=at_least(
+        "proportional": at_least(
             lab["proportion"], 0.95, expected="correlation 1", reason=r"$\gamma$ adds $2 \tilde L \sqrt{\gamma c}$"
         ),
-    )
+    }
     fastest = (lab["plain_speed"].max("p") / lab["effective_depth"]).mean(("bias", "seed")).values
     middle = float(last["plain_speed"].sel(p=0.5, method="nearest").mean())
     off = float(np.abs(last["scaled_hamiltonian"] - lab["rank"]).max())

@@ -16,7 +16,7 @@ from repdyn.base.controls import (
     wrong_formula,
 )
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, deviation, over_readings
+from repdyn.base.verdicts import Verdict, at_least, at_most, deviation, over_readings
 from repdyn.leaky_resnets.claims.tolerances import ROUNDING, ROUNDING_REASON, SOLVED, SOLVED_REASON
 
 
@@ -64,21 +64,21 @@ def cost_bounds_stable_rank(identity_costs: xr.Dataset) -> Verdict:
         reason=reason,
     )
     least = costs["least_ratio"].sel(search=["no bias, printed", "bias, corrected"])
-    corrected = all_of(
-        bound=at_least(
+    corrected = {
+        "bound": at_least(
             _ratios(costs, "bound_corrected", ["no bias, printed", "bias, corrected"]),
             1 - SOLVED,
             expected="ratio at least 1",
             reason=reason,
         ),
-        tight=deviation(least.min("start") - 1, 0.01, expected="1 is reached", reason="a search of 60 steps"),
-        constant=deviation(
+        "tight": deviation(least.min("start") - 1, 0.01, expected="1 is reached", reason="a search of 60 steps"),
+        "constant": deviation(
             costs["constant_cost"] - costs["constant_bound"],
             ROUNDING,
             expected="$c^2 / (1 + c^2)$",
             reason=ROUNDING_REASON,
         ),
-    )
+    }
     plain = float((costs["plain_cost"] / costs["bound_printed"]).sel(bias=0).min())
     return Verdict.from_tests(
         printed, corrected, f"Without the convention the ratio falls to {plain:.2g} ($A = -I$ costs 0)."
@@ -112,7 +112,7 @@ def stable_ranks_are_ordered(identity_costs: xr.Dataset) -> Verdict:
         name: at_least(ratio, 1 - ROUNDING, expected="ratio at least 1", reason="round-off")
         for name, ratio in ratios.items()
     }
-    return Verdict.from_tests(all_of(tests))
+    return Verdict.from_tests(tests)
 
 
 @claim(
@@ -176,20 +176,20 @@ def cost_with_bias(identity_costs: xr.Dataset) -> Verdict:
 def stable_rank_is_continuous(identity_costs: xr.Dataset) -> Verdict:
     """Non-negative representations of rank 3 and perturbations of relative size 1e-2 to 1e-8."""
     costs = identity_costs
-    tests = all_of(
-        rank=at_most(
+    tests = {
+        "rank": at_most(
             np.abs(costs["rank_change"]) / costs["rank_modulus"],
             1 + 1e-6,
             expected="at most its modulus of continuity",
             reason="a bound from the triangle inequality of both norms; round-off 1e-15 over changes of 1e-8",
         ),
-        cost=at_least(
+        "cost": at_least(
             np.abs(costs["cost_change"]),
             0.1,
             expected="the cost jumps",
             reason="it jumps from root 3 to root 4 or more, by .27, when the rank rises",
         ),
-    )
+    }
     return Verdict.from_tests(tests)
 
 
@@ -236,4 +236,4 @@ def descent_ends_nonnegative(descents: xr.Dataset) -> Verdict:
         f"{int(rest.sel(case=case).sum())} of {rest.sizes['start']}, {float(near.sel(case=case).mean()):.1%} ({case})"
         for case in cases.values()
     )
-    return Verdict.from_tests(all_of(tests), None, f"{note}. No neuron is added here; what one does: lrn-prop2.")
+    return Verdict.from_tests(tests, None, f"{note}. No neuron is added here; what one does: lrn-prop2.")

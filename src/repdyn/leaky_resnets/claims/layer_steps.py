@@ -7,7 +7,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import replace_variables, wrong_formula
-from repdyn.base.verdicts import Verdict, all_of, deviation
+from repdyn.base.verdicts import Verdict, deviation
 
 
 @claim(
@@ -45,15 +45,15 @@ def irregular_steps_sum(step_schemes: xr.Dataset) -> Verdict:
     steps = step_schemes
     L, a = steps["layer_count"], steps["irregularity"]
     printed = deviation(steps["excess"], 1e-15, expected="sum 1", reason="exact fractions")
-    corrected = all_of(
-        odd=deviation(
+    corrected = {
+        "odd": deviation(
             steps["excess"] + (L % 2) * a / (4 * L**2), 1e-15, expected="$-a / (4 L^2)$ for odd $L$", reason="exact"
         ),
-        symmetry=deviation(
+        "symmetry": deviation(
             steps["corrected_asymmetry"], 1e-12, expected="first step equal to the last", reason="round-off"
         ),
-        code=deviation(steps["float_error"], 1e-15, expected="the code's steps", reason="round-off"),
-    )
+        "code": deviation(steps["float_error"], 1e-15, expected="the code's steps", reason="round-off"),
+    }
     worst = float(abs(steps["asymmetry"]).max())
     return Verdict.from_tests(printed, corrected, f"As printed, first and last step differ by up to {worst:.2g} $/ L$.")
 
@@ -79,12 +79,12 @@ def steps_stay_below_the_leak(step_schemes: xr.Dataset) -> Verdict:
     """L max rho_l against 1 + a/4, exact fractions."""
     steps = step_schemes
     even = steps["cap"].where(steps["layer_count"] % 2 == 0, drop=True)
-    test = all_of(
-        enough=deviation(
+    test = {
+        "enough": deviation(
             np.maximum(steps["cap"], 0), 1e-15, expected="no step above $(1 + a/4) / L$", reason="exact fractions"
         ),
-        needed=deviation(even, 1e-15, expected="equality at even $L$", reason="exact fractions"),
-    )
+        "needed": deviation(even, 1e-15, expected="equality at even $L$", reason="exact fractions"),
+    }
     return Verdict.from_tests(
         test, None, "At odd $L$ the largest step is $(1 + a/4 - a/(2 L)) / L$: slightly fewer layers do."
     )

@@ -21,7 +21,6 @@ from repdyn.base.formula_audit import decide_formula, formula_claim, with_wrong_
 from repdyn.base.verdicts import (
     Test,
     Verdict,
-    all_of,
     at_least,
     at_most,
     deviation,
@@ -83,17 +82,17 @@ def stable_minima_are_nonnegative(formula_audit: xr.Dataset, identity_costs: xr.
     """The steps of the proof: b = 0 at a minimum; then a neuron lowers the cost, or the cost is the rank."""
     costs = identity_costs
     without_ones = costs["nonnegative_cost"].sel(row_space="without 1")
-    tests = all_of(
-        bias=at_most(
+    tests = {
+        "bias": at_most(
             1 + costs["scaling"].sel(shape=WIDE, bias=1),
             1 - 1e-6,
             expected="$0.9 A$ costs less where the least weights have a bias",
             reason="a sign; it falls by a tenth of the bias's share",
         ),
-        falls=_falls(costs["kept_change"], "cost"),
-        expansion=_error(formula_audit, equations.POSITIVE_NEURON, r"the cost at finite $\epsilon$"),
-        rank=deviation(without_ones - costs["rank"], SOLVED, expected="Rank A", reason=SOLVED_REASON),
-    )
+        "falls": _falls(costs["kept_change"], "cost"),
+        "expansion": _error(formula_audit, equations.POSITIVE_NEURON, r"the cost at finite $\epsilon$"),
+        "rank": deviation(without_ones - costs["rank"], SOLVED, expected="Rank A", reason=SOLVED_REASON),
+    }
     note = (
         "The proof's neuron $K e_i$ does not show it with bias (lrn-prop2-neuron); $[A]_+^T [A_i]_+$ does, with"
         " the proof "
@@ -132,13 +131,11 @@ def added_neuron_lowers_the_cost(formula_audit: xr.Dataset, identity_costs: xr.D
     """Coefficients of both neurons at representations whose least weights have no bias; expansions by Richardson."""
     costs = identity_costs
     printed = _falls(costs["kept_change_printed"], "cost")
-    corrected = all_of(
-        {
-            "falls": _falls(costs["kept_change"], "cost"),
-            "expansion": _error(formula_audit, equations.POSITIVE_NEURON, r"the cost at finite $\epsilon$"),
-            "printed expansion": _error(formula_audit, equations.ADDED_NEURON, r"the cost at finite $\epsilon$"),
-        }
-    )
+    corrected = {
+        "falls": _falls(costs["kept_change"], "cost"),
+        "expansion": _error(formula_audit, equations.POSITIVE_NEURON, r"the cost at finite $\epsilon$"),
+        "printed expansion": _error(formula_audit, equations.ADDED_NEURON, r"the cost at finite $\epsilon$"),
+    }
     small = costs["negative_norm"].values[0]
     raised = float(costs["kept_change_printed"].sel(bias=1, negative_norm=small).mean()) * small**2
     note = f"Negative part {small:g}, bias: the proof's neuron changes the cost by {raised:+.2f} $\\epsilon^2$."
@@ -227,13 +224,13 @@ def _share_of_bias(geodesics: xr.Dataset) -> np.ndarray:
 )
 def limits_are_nonnegative(formula_audit: xr.Dataset, identity_costs: xr.Dataset, geodesics: xr.Dataset) -> Verdict:
     """The steps of a proof with and without bias: norm of the enlarged weights, the objective's change, size of b."""
-    tests = all_of(
-        norm=_falls(identity_costs["slow_norm_change"], "norm"),
-        objective=_error(formula_audit, equations.ADDED_NEURON_OBJECTIVE, r"the objective at finite $\epsilon$"),
-        bias=at_most(
+    tests = {
+        "norm": _falls(identity_costs["slow_norm_change"], "norm"),
+        "objective": _error(formula_audit, equations.ADDED_NEURON_OBJECTIVE, r"the objective at finite $\epsilon$"),
+        "bias": at_most(
             _share_of_bias(geodesics), 1 + 1e-3, expected="the bias takes at most what the norm gains", reason="Simpson"
         ),
-    )
+    }
     note = (
         "Proved on the study's page with the neuron $[A]_+^T [A_i]_+$, by the objective's first variation in the place "
         "of the Gronwall argument; Proposition 9 makes $b / \\tilde L$ vanish. Trained networks: lrn-prop5-trained."
@@ -323,11 +320,13 @@ def added_neuron_vanishes_at_the_end(formula_audit: xr.Dataset) -> Verdict:
     steep = RADIUS * formula_audit["effective_depth"]
     near = 1 - (1 - np.exp(-steep)) / steep  # a at p_0 in closed form, 1 in the limit
     printed = deviation(last - 1, 1e-3, expected=r"$a_1 = 1$ at $\tilde L = 80$", reason=r"a tenth of $1 / \tilde L$")
-    corrected = all_of(
-        end=at_most(last, 1e-3, expected=r"$a_1 = 0$ at $\tilde L = 80$", reason=r"a tenth of $1 / \tilde L$"),
-        integral=deviation(agree, 1e-6, expected="the integrated path", reason="tolerance 1e-12 over values of 1e-10"),
-        middle=deviation(
+    corrected = {
+        "end": at_most(last, 1e-3, expected=r"$a_1 = 0$ at $\tilde L = 80$", reason=r"a tenth of $1 / \tilde L$"),
+        "integral": deviation(
+            agree, 1e-6, expected="the integrated path", reason="tolerance 1e-12 over values of 1e-10"
+        ),
+        "middle": deviation(
             formula_audit["middle_activation"] - near, SOLVED, expected="$t K_i$ in the limit", reason="quadrature"
         ),
-    )
+    }
     return Verdict.from_tests(printed, corrected)

@@ -7,7 +7,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, in_dataset, replace_variables, reverse, wrong_formula
-from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation
+from repdyn.base.verdicts import Test, Verdict, at_least, at_most, deviation
 
 QUADRATURE = 1e-4
 QUADRATURE_REASON = "Simpson's rule and maxima over the stored positions, across kinks"
@@ -46,7 +46,7 @@ def upper_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset
     """Random trajectories, scalar geodesics in closed form, and bottlenecks position by position with gamma_p."""
     parts = {"random": random_geodesics, "scalar": scalar_geodesics}
     tests = {name: _ratio(part["middle"] / part["upper"]) for name, part in parts.items()}
-    return Verdict.from_tests(all_of(tests, laboratory=_ratio(_laboratory_upper(geodesics))))
+    return Verdict.from_tests({**tests, "laboratory": _ratio(_laboratory_upper(geodesics))})
 
 
 def _ratio(values: xr.DataArray | np.ndarray) -> Test:
@@ -88,15 +88,13 @@ def lower_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset
     )
     example = dict(zip(scalar["quantity"].values, scalar["example"].values, strict=True))
     closed = [example["middle"] - example["middle by the flow"], example["lower"] - example["lower by the closed form"]]
-    corrected = all_of(
-        {
-            "scalar": _ratio(scalar["middle"] / scalar["lower"]),
-            "random": _ratio(random["middle"] / random["lower"]),
-            "closed form": deviation(
-                closed, 1e-8, expected="the general flow at $w = N = 1$", reason="tolerance 1e-12, Simpson"
-            ),
-        }
-    )
+    corrected = {
+        "scalar": _ratio(scalar["middle"] / scalar["lower"]),
+        "random": _ratio(random["middle"] / random["lower"]),
+        "closed form": deviation(
+            closed, 1e-8, expected="the general flow at $w = N = 1$", reason="tolerance 1e-12, Simpson"
+        ),
+    }
     count, draws = int((random["middle"] < random["lower_printed"]).sum()), random["middle"].size
     note = (
         rf"$w = N = 1$, $u = -1$, $a = 10$, $\tilde L = 0.05$, $\gamma = 100$: {example['middle']:.4f} against the "
@@ -137,14 +135,12 @@ def speed_bounds_hold(random_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Ve
     extra = geodesics["cost"] - geodesics["scaled_hamiltonian"]
     printed = at_least(1 + extra, 1.0, expected="a root of a number that is not negative (1 added)", reason="sign only")
     gap = geodesics["speed_gap"]
-    corrected = all_of(
-        {
-            "random low": _ratio(-random_geodesics["slowest"]),
-            "random high": _ratio(random_geodesics["fastest"] / 2),
-            "laboratory low": _ratio(-gap),
-            "laboratory high": _ratio(gap / 2),
-        }
-    )
+    corrected = {
+        "random low": _ratio(-random_geodesics["slowest"]),
+        "random high": _ratio(random_geodesics["fastest"] / 2),
+        "laboratory low": _ratio(-gap),
+        "laboratory high": _ratio(gap / 2),
+    }
     share = float((extra < 0).mean())
     return Verdict.from_tests(
         printed, corrected, f"In the laboratory the printed root is of a negative number at {share:.0%} of positions."
@@ -182,11 +178,11 @@ def hamiltonian_is_close_to_the_least_cost(scalar_geodesics: xr.Dataset) -> Verd
     limit = 10 * float(turning["turning_c"].max()) / float(turning["deeper"][-1])
     last = turning["turning_gap"].isel(deeper=-1)
     printed = deviation(last, limit, expected="no distance", reason=reason)
-    corrected = all_of(
-        closes=deviation(last.isel(turn=0), limit, expected="no distance", reason=reason),
-        bound=_ratio(1 + turning["turning_lower"] - turning["turning_gap"]),
-        flow=deviation(turning["turning_flow"], 1e-8, expected="the integrated flow", reason="tolerance 1e-11"),
-    )
+    corrected = {
+        "closes": deviation(last.isel(turn=0), limit, expected="no distance", reason=reason),
+        "bound": _ratio(1 + turning["turning_lower"] - turning["turning_gap"]),
+        "flow": deviation(turning["turning_flow"], 1e-8, expected="the integrated flow", reason="tolerance 1e-11"),
+    }
     names = {turn: str(turn).replace("Lt", LENGTH) for turn in turning["turn"].values}
     gaps = "; ".join(
         f"{name}: {', '.join(f'{value:.3g}' for value in turning['turning_gap'].sel(turn=turn).values)}"

@@ -92,7 +92,7 @@ def k_values_separate(chain_measures: xr.Dataset) -> Verdict:
         place, step = (decayed[f"separation_{part}"].sel(spectrum_of=matrix).values for part in ("place", "step"))
         counts = ", ".join(f"{np.sum(place == k)} after {k:.0f}" for k in np.unique(place))
         words.append(f"{matrix}: {counts}, by a factor {np.exp(step.mean()):.3g}")
-    return Verdict.from_tests(all_of(tests), None, f"{LEARNED} Largest steps: {'; '.join(words)}.")
+    return Verdict.from_tests(tests, None, f"{LEARNED} Largest steps: {'; '.join(words)}.")
 
 
 LEAST, HALF, WORST = "least_negative", "middle", "worst"
@@ -174,12 +174,10 @@ def negative_part_vanishes(chain_measures: xr.Dataset) -> Verdict:
         "where": PLACES,
         "rate": {"at all": 1e-9, "as a root": 0.5},
     }
-    tests = all_of(
-        {
-            "bias": over_readings(test, maps=ALL_MAPS, **grid),
-            "no bias": over_readings(lambda where, rate: test(NO_BIAS, where, rate), **grid),
-        }
-    )
+    tests = {
+        "bias": over_readings(test, maps=ALL_MAPS, **grid),
+        "no bias": over_readings(lambda where, rate: test(NO_BIAS, where, rate), **grid),
+    }
     least = of_maps(chain_measures)["least_negative"]
     return Verdict.from_tests(tests, None, f"{LEARNED} Least shares: {in_words(least, 2)}.")
 
@@ -295,47 +293,45 @@ def speeds_separate(chain_measures: xr.Dataset) -> Verdict:
         ratio = np.log2(chains["kinetic"].isel(gamma=gamma).where(extra > far) / extra.where(extra > far)) / 2
         return cast("xr.DataArray", np.abs(ratio)).mean(("layer", "effective_depth")).values
 
-    tests = all_of(
-        {
-            "everywhere": over_readings(
-                lambda maps, gamma, far: mean_within(
-                    fast(maps, gamma, far),
-                    0,
-                    0.5,
-                    expected=r"speed $\tilde L$ times the root of the extra cost, within a factor of 1.4",
-                    reason="a factor of root 2",
-                ),
-                maps=LEARNED_MAPS,
-                gamma=gammas(chain_measures),
-                far={"extra cost over 1": 1.0, "over 3": 3.0},
+    tests = {
+        "everywhere": over_readings(
+            lambda maps, gamma, far: mean_within(
+                fast(maps, gamma, far),
+                0,
+                0.5,
+                expected=r"speed $\tilde L$ times the root of the extra cost, within a factor of 1.4",
+                reason="a factor of root 2",
             ),
-            "first layer": over_readings(
-                lambda maps, gamma: mean_within(
-                    growth(speed(maps, gamma).isel(layer=0)),
-                    0.75,
-                    1.25,
-                    expected="exponent 1",
-                    reason="told apart from 1/2 and 3/2 half-way",
-                ),
-                **grid,
+            maps=LEARNED_MAPS,
+            gamma=gammas(chain_measures),
+            far={"extra cost over 1": 1.0, "over 3": 3.0},
+        ),
+        "first layer": over_readings(
+            lambda maps, gamma: mean_within(
+                growth(speed(maps, gamma).isel(layer=0)),
+                0.75,
+                1.25,
+                expected="exponent 1",
+                reason="told apart from 1/2 and 3/2 half-way",
             ),
-            "slow": over_readings(
-                lambda maps, gamma, layers: mean_within(
-                    growth(
-                        getattr(speed(maps, gamma).isel(layer=layers), "min" if layers == slice(None) else "median")(
-                            "layer"
-                        )
-                    ),
-                    -np.inf,
-                    0.25,
-                    expected="no growth",
-                    reason="told apart from 1/2 half-way",
+            **grid,
+        ),
+        "slow": over_readings(
+            lambda maps, gamma, layers: mean_within(
+                growth(
+                    getattr(speed(maps, gamma).isel(layer=layers), "min" if layers == slice(None) else "median")(
+                        "layer"
+                    )
                 ),
-                **grid,
-                layers={"least over layers": slice(None), "median near $p = 1/2$": _around_the_middle(chain_measures)},
+                -np.inf,
+                0.25,
+                expected="no growth",
+                reason="told apart from 1/2 half-way",
             ),
-        }
-    )
+            **grid,
+            layers={"least over layers": slice(None), "median near $p = 1/2$": _around_the_middle(chain_measures)},
+        ),
+    }
     decayed = speed(DECAYED, 0)
     first, least, last = decayed.isel(layer=0), decayed.min("layer"), decayed.isel(layer=-1)
     note = (

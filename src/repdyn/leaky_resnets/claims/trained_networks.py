@@ -62,10 +62,12 @@ OWN = {"dimension": 30, "width": 100, "points": 1000, "steps": 6000}  # what App
 def products_change_by_the_bias(network_audit: xr.Dataset, chain_measures: xr.Dataset) -> Verdict:
     """Random networks and all trained ones, relative to |A_l| |B_l|."""
     expected, reason = "0", "a few hundred operations on numbers of the size divided by"
-    tests = all_of(
-        random=deviation(network_audit["identity"] / network_audit["size"], ROUNDING, expected=expected, reason=reason),
-        trained=deviation(chain_measures["identity_error"], ROUNDING, expected=expected, reason=reason),
-    )
+    tests = {
+        "random": deviation(
+            network_audit["identity"] / network_audit["size"], ROUNDING, expected=expected, reason=reason
+        ),
+        "trained": deviation(chain_measures["identity_error"], ROUNDING, expected=expected, reason=reason),
+    }
     return Verdict.from_tests(
         tests, None, "The sharpest test of a backward pass: a wrong mask or leak breaks it at once."
     )
@@ -225,12 +227,12 @@ def free_maps_undo_the_depth(convergence_measures: xr.Dataset) -> Verdict:
     require(convergence_measures, "convergence_measures", seed=LEAST_SEEDS)
     medians = {maps: of_maps(convergence_measures, maps)["median_hamiltonian"] for maps in (DECAYED, "free maps")}
     moved = {maps: change(values, "steps") for maps, values in medians.items()}
-    tests = all_of(
-        free=mean_within(moved["free maps"], -np.inf, 0, expected="falls", reason="a sign"),
-        apart=mean_within(
+    tests = {
+        "free": mean_within(moved["free maps"], -np.inf, 0, expected="falls", reason="a sign"),
+        "apart": mean_within(
             moved["free maps"] - moved[DECAYED], -np.inf, 0, expected="falls against decayed maps", reason="a sign"
         ),
-    )
+    }
     steps = ", ".join(str(int(n)) for n in convergence_measures["steps"].values)
     words = "; ".join(f"{maps} {in_words(values)}" for maps, values in medians.items())
     return Verdict.from_tests(tests, None, rf"Median $-2 H / \tilde L$ after {steps} steps: {words}.")
@@ -313,14 +315,14 @@ def large_penalties_take_the_bottleneck(excess_measures: xr.Dataset) -> Verdict:
     place = excess_measures["separation_place"].sel(spectrum_of="A centered")
     clear = excess_measures["separation_step"].sel(spectrum_of="A centered") > np.log(2)
     kept = (np.abs(place - int(excess_measures["rank"])) <= 1) & clear & (excess_measures["train_error"] < 0.5)
-    tests = all_of(
-        regular=share_within(
+    tests = {
+        "regular": share_within(
             kept.isel(excess=0).values, 0.5, np.inf, expected="$k^*$ dimensions in most networks", reason=NEIGHBORS
         ),
-        excess=share_within(
+        "excess": share_within(
             kept.isel(excess=-1).values, -np.inf, 0.5, expected="in few networks", reason="'too large': most lose it"
         ),
-    )
+    }
     words = "; ".join(
         f"{float(factor):g} times: {int(kept.sel(excess=factor).sum())} of {kept.sizes['teacher']}, training error"
         f" {float(excess_measures['train_error'].sel(excess=factor).mean()):.2g}"

@@ -12,7 +12,7 @@ from repdyn.base.arrays import Array
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, knock_out, replace_labels, replace_variables, wrong_formula
 from repdyn.base.datasets import require
-from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, over_readings
+from repdyn.base.verdicts import Test, Verdict, mean_within, over_readings
 from repdyn.leaky_resnets.claims.over_seeds import (
     ALL_MAPS,
     FIXED,
@@ -104,23 +104,23 @@ def quantities_stay_bounded(chain_measures: xr.Dataset) -> Verdict:
             constancy=CONSTANCY,
         )
 
-    tests = all_of(
-        length=tested(ALL_MAPS, {"length": lambda chains: chains["length"]}),
-        B=tested(
+    tests = {
+        "length": tested(ALL_MAPS, {"length": lambda chains: chains["length"]}),
+        "B": tested(
             LEARNED_MAPS,
             {
                 "largest": lambda chains: chains["largest_momentum"],
                 "median over layers": lambda chains: chains["momentum"].median("layer"),
             },
         ),
-        BS=tested(
+        "BS": tested(
             LEARNED_MAPS,
             {
                 "largest": lambda chains: chains["alignment"].max("layer"),
                 "median over layers": lambda chains: chains["median_alignment"],
             },
         ),
-    )
+    }
     chains = of_maps(chain_measures)
     names = ("length", "largest_momentum", "median_alignment")
     length, largest, median = (in_words(chains[name]) for name in names)
@@ -247,8 +247,8 @@ def outputs_keep_growing(output_growth: xr.Dataset) -> Verdict:
         sizes = output_growth["output_size"].sel(loss_name=loss)
         return growth(sizes.isel(record=slice(first, None)), "record")
 
-    tests = all_of(
-        grows=over_readings(
+    tests = {
+        "grows": over_readings(
             lambda window: mean_within(
                 exponents("cross-entropy", window),
                 0.1,
@@ -258,7 +258,7 @@ def outputs_keep_growing(output_growth: xr.Dataset) -> Verdict:
             ),
             window=windows,
         ),
-        slowly=over_readings(
+        "slowly": over_readings(
             lambda window, slow: mean_within(
                 exponents("cross-entropy", window),
                 -np.inf,
@@ -269,7 +269,7 @@ def outputs_keep_growing(output_growth: xr.Dataset) -> Verdict:
             window=windows,
             slow={"less than the steps": 1.0, "less than their root": 0.5},
         ),
-    )
+    }
     sizes = in_words(output_growth["output_size"].sel(loss_name="cross-entropy"))
     other = exponents("mean squared error", windows["last half"])
     return Verdict.from_tests(

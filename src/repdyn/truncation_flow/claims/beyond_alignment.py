@@ -6,7 +6,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_variables
-from repdyn.base.verdicts import Verdict, all_of, at_least
+from repdyn.base.verdicts import Verdict, at_least
 from repdyn.truncation_flow.claims.tolerances import COUNTED, EXACT, zero
 
 BREAKS_416 = "clusters that break (4.16)"
@@ -69,17 +69,17 @@ def alignment_is_lost(counterexamples: xr.Dataset) -> Verdict:
     """Parts of dW/ds of random clusters; the flow in both parameters from the data of Proposition 4.2."""
     angle = float(counterexamples["unaligned_angle"])
     return Verdict.from_tests(
-        all_of(
-            lost=at_least(
+        {
+            "lost": at_least(
                 counterexamples["misaligning"],
                 0.1,
                 expected="misaligning over rotating part",
                 reason="a tenth of the velocity is no small correction",
             ),
-            collapses=zero(
+            "collapses": zero(
                 counterexamples["unaligned_left"], "all points truncated at the end", COUNTED._replace(size=1e-12)
             ),
-        ),
+        },
         None,
         f"At the end $W W^T$ is {angle:.2g} off the diagonal.",
     )

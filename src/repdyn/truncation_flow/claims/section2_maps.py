@@ -7,7 +7,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import replace_variables, wrong_formula
 from repdyn.base.formula_audit import formula_claim
-from repdyn.base.verdicts import Verdict, all_of
+from repdyn.base.verdicts import Verdict
 from repdyn.truncation_flow.claims.tolerances import COUNTED, EXACT, zero
 from repdyn.truncation_flow.theory import equations
 
@@ -88,12 +88,10 @@ def fixed_points(counterexamples: xr.Dataset) -> Verdict:
         "is $\\ge$."
     )
     return Verdict.from_tests(
-        all_of(
-            {
-                "fixed points": zero(counterexamples["fixed_mismatch"], "fixed: all coordinates at least 0", COUNTED),
-                "apex": zero(counterexamples["apex_mismatch"], "taken to the apex: all coordinates at most 0", COUNTED),
-            }
-        ),
+        {
+            "fixed points": zero(counterexamples["fixed_mismatch"], "fixed: all coordinates at least 0", COUNTED),
+            "apex": zero(counterexamples["apex_mismatch"], "taken to the apex: all coordinates at most 0", COUNTED),
+        },
         note=note,
     )
 

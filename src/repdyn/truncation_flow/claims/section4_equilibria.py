@@ -6,7 +6,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_variables, wrong_formula
-from repdyn.base.verdicts import Test, Verdict, all_of, at_least, not_testable, over_readings
+from repdyn.base.verdicts import Test, Verdict, at_least, not_testable, over_readings
 from repdyn.truncation_flow.claims.tolerances import COUNTED, LOCATED, zero
 
 PARTIAL = "a cluster that is partly truncated"
@@ -55,15 +55,11 @@ def untruncated_rests(counterexamples: xr.Dataset) -> Verdict:
 )
 def truncated_moves(counterexamples: xr.Dataset) -> Verdict:
     """Two points in the negative sector of the identity, label 0, bias (.5, .7) or 0."""
-    corrected = all_of(
-        {
-            "bias": zero(
-                counterexamples["truncated_formula"], "velocity of the bias minus its distance from the label"
-            ),
-            "weights": zero(counterexamples["truncated_rotation"], "generator zero"),
-            "at the label": zero(counterexamples["truncated_at_label"], "rest at the label"),
-        }
-    )
+    corrected = {
+        "bias": zero(counterexamples["truncated_formula"], "velocity of the bias minus its distance from the label"),
+        "weights": zero(counterexamples["truncated_rotation"], "generator zero"),
+        "at the label": zero(counterexamples["truncated_at_label"], "rest at the label"),
+    }
     return Verdict.from_tests(zero(counterexamples["truncated_speed"], "velocity zero"), corrected)
 
 
@@ -104,19 +100,15 @@ def truncated_is_released(counterexamples: xr.Dataset) -> Verdict:
     """Event-driven flow of random truncated clusters against the closed form."""
     note = f"The point (.5, .4), label 0, apex (1, 1), is released at {float(counterexamples['release_time']):.4f}."
     return Verdict.from_tests(
-        all_of(
-            {
-                "time of release": zero(
-                    counterexamples["release_error"], "released at the time of the formula", LOCATED
-                ),
-                "released": at_least(
-                    counterexamples["released_runs"],
-                    1,
-                    expected="clusters released",
-                    reason="one is enough for 'not stay'",
-                ),
-            }
-        ),
+        {
+            "time of release": zero(counterexamples["release_error"], "released at the time of the formula", LOCATED),
+            "released": at_least(
+                counterexamples["released_runs"],
+                1,
+                expected="clusters released",
+                reason="one is enough for 'not stay'",
+            ),
+        },
         None,
         note,
     )

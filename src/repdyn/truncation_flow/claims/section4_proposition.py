@@ -8,7 +8,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import Control, false_world, in_dataset, replace_variables, reverse
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Verdict, all_of, at_least, at_most
+from repdyn.base.verdicts import Verdict, at_least, at_most
 from repdyn.truncation_flow.claims.requirements import finite
 from repdyn.truncation_flow.claims.tolerances import COUNTED, Tolerance, above, below, zero
 
@@ -81,17 +81,15 @@ def share_grows(proposition: xr.Dataset) -> Verdict:
     """Steps of the smallest share along the orbits, in numbers of points, and its last value."""
     share, points = proposition["truncated_share"], float(proposition["points"])
     return Verdict.from_tests(
-        all_of(
-            {
-                "grows": at_least(
-                    1.0 + share.diff("time") * points,
-                    0.5,
-                    expected="1 + points truncated 1 or more",
-                    reason="whole points",
-                ),
-                "to one": zero((1.0 - share.isel(time=-1)) * points, "all points truncated in each direction", COUNTED),
-            }
-        ),
+        {
+            "grows": at_least(
+                1.0 + share.diff("time") * points,
+                0.5,
+                expected="1 + points truncated 1 or more",
+                reason="whole points",
+            ),
+            "to one": zero((1.0 - share.isel(time=-1)) * points, "all points truncated in each direction", COUNTED),
+        },
         None,
         "At fixed weights this is proved under (4.16): a truncated coordinate stays truncated (page of the study).",
     )
@@ -145,16 +143,16 @@ def residual_decays(proposition: xr.Dataset) -> Verdict:
     later = proposition.isel(time=slice(1, None))
     turned = later["rotation"] / (proposition["eta_1_prime"] * later["time"])
     return Verdict.from_tests(
-        all_of(
-            rate=above(proposition["decay_rate"] / least, "rate over bound"),
-            residual=at_most(
+        {
+            "rate": above(proposition["decay_rate"] / least, "rate over bound"),
+            "residual": at_most(
                 proposition["residual"] / (start * np.exp(-least * time)),
                 1.0 + 1e-12,
                 expected="residual over bound at most 1",
                 reason="a bound; rounding at $s = 0$",
             ),
-            rotation=below(turned, "rotation over bound"),
-        )
+            "rotation": below(turned, "rotation over bound"),
+        }
     )
 
 
@@ -171,14 +169,12 @@ def hypotheses_can_be_met(proposition: xr.Dataset) -> Verdict:
     largest = xr.concat([proposition[name] for name in ("eta_0", "eta_1")], "constant")
     note = r"Read with $\mu \circ a^{-1}$ for $\mu \circ a$ in (4.14) and (4.15), in the ball of `tf-413`, corrected."
     return Verdict.from_tests(
-        all_of(
-            {
-                "constants": at_most(largest, 0.1, expected=r"$\eta_0, \eta_1 < 1/10$", reason="the paper's bound"),
-                "negative sector": at_most(
-                    1.0 + proposition["highest"], 1.0, expected="1 + largest coordinate at most 1", reason="sign only"
-                ),
-            }
-        ),
+        {
+            "constants": at_most(largest, 0.1, expected=r"$\eta_0, \eta_1 < 1/10$", reason="the paper's bound"),
+            "negative sector": at_most(
+                1.0 + proposition["highest"], 1.0, expected="1 + largest coordinate at most 1", reason="sign only"
+            ),
+        },
         None,
         note,
     )
@@ -270,10 +266,10 @@ def weights_freeze(proposition: xr.Dataset, counterexamples: xr.Dataset) -> Verd
     _meets_printed_hypotheses(counterexamples)
     finite(proposition, "proposition", "late_generator", "late_rotation")
     printed = zero(counterexamples["radius_left"], "no point left, so that the generator vanishes", COUNTED)
-    corrected = all_of(
-        generator=zero(proposition["late_generator"], "generator zero"),
-        rotation=zero(proposition["late_rotation"], "weights at rest"),
-    )
+    corrected = {
+        "generator": zero(proposition["late_generator"], "generator zero"),
+        "rotation": zero(proposition["late_rotation"], "weights at rest"),
+    }
     return Verdict.from_tests(printed, corrected, _example_note(counterexamples))
 
 
@@ -294,8 +290,8 @@ def rates_after_arrival(proposition: xr.Dataset) -> Verdict:
     step = float(proposition["step"])
     tolerance = Tolerance(step**2, "midpoint rule: relative error of a rate $h^2/12$, below $h^2$")
     return Verdict.from_tests(
-        all_of(
-            residual=zero(proposition["residual_rate"] - 1, "rate 1", tolerance),
-            cost=zero(proposition["cost_rate"] / 2 - 1, "rate 2", tolerance),
-        )
+        {
+            "residual": zero(proposition["residual_rate"] - 1, "rate 1", tolerance),
+            "cost": zero(proposition["cost_rate"] / 2 - 1, "rate 2", tolerance),
+        }
     )

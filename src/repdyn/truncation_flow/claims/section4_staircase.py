@@ -9,7 +9,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, replace_labels, replace_variables, wrong_formula
-from repdyn.base.verdicts import Verdict, all_of
+from repdyn.base.verdicts import Verdict
 from repdyn.truncation_flow.claims.requirements import reaches
 from repdyn.truncation_flow.claims.tolerances import COUNTED, LOCATED, Tolerance, zero
 
@@ -43,12 +43,10 @@ def meeting_times(staircase: xr.Dataset) -> Verdict:
     gap = (staircase["meeting"] - staircase["meeting_by_events"]).values[seen]
     literal = staircase["printed_time"].values[1:] - staircase["meeting_by_events"].sel(case="beyond").values[:3]
     return Verdict.from_tests(
-        all_of(
-            {
-                "all cases": zero(gap, "times of the event-driven flow", LOCATED),
-                "as printed": zero(literal, "times of the event-driven flow", LOCATED),
-            }
-        )
+        {
+            "all cases": zero(gap, "times of the event-driven flow", LOCATED),
+            "as printed": zero(literal, "times of the event-driven flow", LOCATED),
+        }
     )
 
 
@@ -78,10 +76,10 @@ def rates_step(staircase: xr.Dataset) -> Verdict:
     """Log-slopes of the event-driven flow where the label lies beyond all points."""
     reaches(staircase, "staircase", END)
     return Verdict.from_tests(
-        all_of(
-            stages=zero(_slope_errors(staircase, "beyond"), "rates $n / N$", SLOPES),
-            last=zero(staircase["rate"].sel(case="beyond")[-1] - 1.0, "rate 1 at the end"),
-        )
+        {
+            "stages": zero(_slope_errors(staircase, "beyond"), "rates $n / N$", SLOPES),
+            "last": zero(staircase["rate"].sel(case="beyond")[-1] - 1.0, "rate 1 at the end"),
+        }
     )
 
 
@@ -112,11 +110,11 @@ def label_between_points(staircase: xr.Dataset) -> Verdict:
     between = staircase.sel(case=["between", "at a point"])
     met = cast("xr.DataArray", np.isfinite(between["meeting_by_events"])).sum("station")
     every = zero(met - 3, "three further points met in finite time", COUNTED)
-    corrected = all_of(
-        points=zero(met - 1, "one further point met", COUNTED),
-        rate=zero(between["rate"].isel(time=-1) - 0.5, "final rate $m / N = 1/2$"),
-        slope=zero(_slope_errors(staircase, "between"), "log-slopes $n / N$", SLOPES),
-    )
+    corrected = {
+        "points": zero(met - 1, "one further point met", COUNTED),
+        "rate": zero(between["rate"].isel(time=-1) - 0.5, "final rate $m / N = 1/2$"),
+        "slope": zero(_slope_errors(staircase, "between"), "log-slopes $n / N$", SLOPES),
+    }
     return Verdict.from_tests(every, corrected)
 
 

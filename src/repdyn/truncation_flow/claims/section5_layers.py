@@ -9,7 +9,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_variables, wrong_formula
 from repdyn.base.formula_audit import formula_claim
-from repdyn.base.verdicts import Verdict, all_of, at_least, at_most
+from repdyn.base.verdicts import Verdict, at_least, at_most
 from repdyn.truncation_flow.claims.requirements import finite
 from repdyn.truncation_flow.claims.tolerances import COUNTED, EXACT, Tolerance, zero
 from repdyn.truncation_flow.theory import equations
@@ -84,19 +84,17 @@ def acute_triangles_separate(own_clusters: xr.Dataset) -> Verdict:
         f" {float(digits[-1]):.2f}; drawn to their means by {widest:.2g} they separate."
     )
     return Verdict.from_tests(
-        all_of(
-            {
-                "acute": at_least(
-                    margins[acute.values],
-                    1e-6,
-                    expected="positive margin",
-                    reason="sign only; the search stops at 1e-6",
-                ),
-                "right or obtuse": at_most(
-                    1 + margins[~acute.values], 1 + 1e-6, expected="no positive margin", reason="sign only, as above"
-                ),
-            }
-        ),
+        {
+            "acute": at_least(
+                margins[acute.values],
+                1e-6,
+                expected="positive margin",
+                reason="sign only; the search stops at 1e-6",
+            ),
+            "right or obtuse": at_most(
+                1 + margins[~acute.values], 1 + 1e-6, expected="no positive margin", reason="sign only, as above"
+            ),
+        },
         None,
         note,
     )
@@ -126,16 +124,16 @@ def clusters_collapse(neural_collapse: xr.Dataset) -> Verdict:
         " truncated where its apex reaches the label."
     )
     return Verdict.from_tests(
-        all_of(
-            margin=at_least(neural_collapse["margin_least"], 1e-6, expected="separation kept", reason="sign only"),
-            within=at_most(
+        {
+            "margin": at_least(neural_collapse["margin_least"], 1e-6, expected="separation kept", reason="sign only"),
+            "within": at_most(
                 neural_collapse["within_late"],
                 1e-24,
                 expected="no variance within clusters",
                 reason="squares of round-off",
             ),
-            rate=zero(neural_collapse["cost_rate"] - 2, "rate 2", Tolerance(1e-3, "midpoint rule: error $h^2/6$")),
-        ),
+            "rate": zero(neural_collapse["cost_rate"] - 2, "rate 2", Tolerance(1e-3, "midpoint rule: error $h^2/6$")),
+        },
         None,
         note,
     )

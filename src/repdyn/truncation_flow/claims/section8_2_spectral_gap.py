@@ -7,7 +7,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_variables, wrong_formula
-from repdyn.base.verdicts import Verdict, all_of, at_least, at_most
+from repdyn.base.verdicts import Verdict, at_least, at_most
 from repdyn.truncation_flow.claims.tolerances import Tolerance, above, below, zero
 
 DEFINITE = ["positive", "negative"]
@@ -158,7 +158,7 @@ def weight_is_bounded(collapsed_clusters: xr.Dataset) -> Verdict:
         expected="norm over bound at most 1",
         reason="a bound; integrator",
     )
-    return Verdict.from_tests(printed, all_of({"slow start": corrected, "random starts": random}))
+    return Verdict.from_tests(printed, {"slow start": corrected, "random starts": random})
 
 
 @claim(
@@ -212,7 +212,7 @@ def speeds_decay(collapsed_clusters: xr.Dataset) -> Verdict:
     )
     return Verdict.from_tests(
         printed,
-        all_of({"slow start": corrected, "output": output, "biases": biases}),
+        {"slow start": corrected, "output": output, "biases": biases},
         "The printed constant is too small where the cost at the start is small, as for $W = 0.01$, $B = 1$, $Y = 0$.",
     )
 

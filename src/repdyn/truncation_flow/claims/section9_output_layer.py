@@ -7,7 +7,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import replace_variables, wrong_formula
 from repdyn.base.formula_audit import formula_claim
-from repdyn.base.verdicts import Verdict, all_of, equal
+from repdyn.base.verdicts import Verdict, equal
 from repdyn.truncation_flow.claims.tolerances import EXACT, Tolerance, zero
 from repdyn.truncation_flow.theory import equations
 
@@ -110,10 +110,10 @@ def right_inverse_is_no_projector(output_layer: xr.Dataset) -> Verdict:
     """A projector is square; the product with the data is one, and leaves the range alone."""
     square = equal(int(output_layer["columns_of_P"]), int(output_layer["rows_of_P"]), expected="P square")
     products = Tolerance(1e-10, r"$N \times N$ products of order 1")
-    corrected = all_of(
-        projector=zero(output_layer["projector_defect"], "$(P X)^2 = P X$", products),
-        range=zero(output_layer["range_error"], "$P X X^T = X^T$", products),
-    )
+    corrected = {
+        "projector": zero(output_layer["projector_defect"], "$(P X)^2 = P X$", products),
+        "range": zero(output_layer["range_error"], "$P X X^T = X^T$", products),
+    }
     return Verdict.from_tests(square, corrected)
 
 

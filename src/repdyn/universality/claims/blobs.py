@@ -139,7 +139,7 @@ def lines_merge(blob_structure: xr.Dataset) -> Verdict:
         "small weights": lines(blob_structure, "low", TWO_LINES, np.inf, "two lines, above 1"),
     }
     note = f"$C$ is {typical(blob_structure, 'very_low', 'collapse')} at very small weights."
-    return Verdict.from_tests(all_of(tests), note=note)
+    return Verdict.from_tests(tests, note=note)
 
 
 def _narrower(images: np.ndarray, variance: float) -> np.ndarray:

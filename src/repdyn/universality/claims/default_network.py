@@ -25,7 +25,7 @@ from repdyn.base.controls import (
 )
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Outcome, Test, Verdict, all_of, mean_within, over_readings, spent
+from repdyn.base.verdicts import Outcome, Test, Verdict, mean_within, over_readings, spent
 from repdyn.universality.claims.intervals import FALSE_ALARM, log_mean_within, mean_of, undecided
 from repdyn.universality.methods.networks import Net, parameter_counts
 from repdyn.universality.theory.published import FIT_LOSSES
@@ -73,7 +73,7 @@ def alternatives_fit_worse(default_network_fits: xr.Dataset, default_ensemble_fi
         f"a factor 2 in the first line in place of the square: {other.measured}, {other.outcome}; worse than the "
         f"theory at {int(default_network_fits['units'])} units: {count}; "
     )
-    return Verdict.from_tests(all_of(tests), note=note + _medians((default_network_fits, default_ensemble_fits)))
+    return Verdict.from_tests(tests, note=note + _medians((default_network_fits, default_ensemble_fits)))
 
 
 def fits_worse(fits: xr.Dataset, name: str) -> Test:
@@ -185,7 +185,7 @@ def published_fit_losses(default_network_fits: xr.Dataset) -> Verdict:
         square={"of w, as printed": "square", "a factor 2 in the first line": OTHER_READING},
     )
     note = "Ours are global minima over both rates; a local search from one start can end well above them."
-    return Verdict.from_tests(all_of(tests), note=note)
+    return Verdict.from_tests(tests, note=note)
 
 
 def halves(fits: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
@@ -228,7 +228,7 @@ def accurate_in_the_second_half(default_network_fits: xr.Dataset, default_ensemb
     note = f"At {int(default_network_fits['units'])} units: {wide}. From layer {_from(default_ensemble_fits)} on the "
     note += "mean $R^2$ is 0.8 or more. Within the second half accuracy does not rise: "
     note += _best_layers((default_network_fits, default_ensemble_fits))
-    return Verdict.from_tests(all_of({"second half": accurate, "first half": above}), note=note)
+    return Verdict.from_tests({"second half": accurate, "first half": above}, note=note)
 
 
 def _accuracy(half: xr.Dataset, against: str, side: tuple[bool, str]) -> Test:
@@ -296,7 +296,7 @@ def rates_in_the_second_half(default_ensemble_fits: xr.Dataset) -> Verdict:
     """Slopes of the log rates over the layers of the second half, per seed."""
     later = halves(default_ensemble_fits)[1]
     encoder, decoder = (slope_in_layer(later, name) for name in ("eta_h", "eta_y"))
-    return Verdict.from_tests(all_of(encoder=_trend(encoder, True, 2), decoder=_trend(decoder, False, 2)))
+    return Verdict.from_tests({"encoder": _trend(encoder, True, 2), "decoder": _trend(decoder, False, 2)})
 
 
 def exponent_in_depth(fits: xr.Dataset, rate: str) -> np.ndarray:
@@ -377,7 +377,7 @@ def changes_follow_the_parameters(default_network_fits: xr.Dataset, default_ense
         f"{part} {how} {np.nanmean(power(rate)):.2f}" for part, rate in RATES.items() for how, power in powers.items()
     ]
     note = f"Mean powers: {', '.join(means)}. The order of the rates with depth is as the paper says."
-    return Verdict.from_tests(all_of({part: of_map(rate) for part, rate in RATES.items()}), note=note)
+    return Verdict.from_tests({part: of_map(rate) for part, rate in RATES.items()}, note=note)
 
 
 def _halves_exchanged(fits: xr.Dataset) -> xr.Dataset:
@@ -474,4 +474,4 @@ def gain_per_layer(default_network_fits: xr.Dataset, default_ensemble_fits: xr.D
         f"At {int(default_network_fits['units'])} units the ratio is {wide:.3f}. Inputs at a right angle are "
         f"{np.exp(np.log(angled / on_line).mean()):.2g} times as far apart as others at the same distance."
     )
-    return Verdict.from_tests(all_of({"from layer to layer": by_layer, "in any direction": everywhere}), note=note)
+    return Verdict.from_tests({"from layer to layer": by_layer, "in any direction": everywhere}, note=note)

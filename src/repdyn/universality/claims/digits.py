@@ -13,7 +13,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
-from repdyn.base.verdicts import Outcome, Test, Verdict, all_of, at_most, deviation, rounding, spent
+from repdyn.base.verdicts import Outcome, Test, Verdict, at_most, deviation, rounding, spent
 from repdyn.universality.claims.intervals import (
     FALSE_ALARM,
     log_mean_within,
@@ -82,7 +82,7 @@ def dissimilar_pair_follows(digit_pairs: xr.Dataset) -> Verdict:
         curve: on_mnist(mean_of(samples, SIMILAR, np.inf, len(CURVES), **words), source)
         for curve, samples in explained.items()
     }
-    return Verdict.from_tests(all_of(tests), note=note)
+    return Verdict.from_tests(tests, note=note)
 
 
 @claim(
@@ -184,7 +184,7 @@ def published_correlations(representational_structure: xr.Dataset) -> Verdict:
         part: on_mnist(near_published(representational_structure, part, published), source)
         for part, published in CORRELATIONS.items()
     }
-    return Verdict.from_tests(all_of(tests), note=_baselines(representational_structure))
+    return Verdict.from_tests(tests, note=_baselines(representational_structure))
 
 
 def near_published(structure: xr.Dataset, part: str, published: float) -> Test:
@@ -342,7 +342,7 @@ def adam_correlates_alike(representational_structure: xr.Dataset) -> Verdict:
     accuracy = float(representational_structure["accuracy"].sel(run="adam").mean())
     note = f"The paper states no rate for Adam here. Training accuracy {accuracy:.3f}."
     source, lost = representational_structure["source"].item(), correlation_lost(representational_structure)
-    return Verdict.from_tests(all_of({part: on_mnist(test, source) for part, test in lost.items()}), note=note)
+    return Verdict.from_tests({part: on_mnist(test, source) for part, test in lost.items()}, note=note)
 
 
 def correlation_lost(structure: xr.Dataset) -> dict[str, Test]:

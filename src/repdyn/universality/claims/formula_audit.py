@@ -8,7 +8,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.formula_audit import decide_formula, formula_claim, with_wrong_formula
-from repdyn.base.verdicts import Test, Verdict, all_of, at_least, deviation, equal
+from repdyn.base.verdicts import Test, Verdict, at_least, deviation, equal
 from repdyn.universality.theory import equations
 
 ROUNDING = 1e-11
@@ -23,7 +23,7 @@ def decide_signs(audit: xr.Dataset, equation: str, signs: str, tolerance: float,
     """The verdict on an equation and the signs that are stated with it: no random case may have others."""
     errors, other = (audit["printed"].sel(equation=name) for name in (equation, signs))
     formula = deviation(errors, tolerance, expected="equal to the independent derivation", reason=reason)
-    return Verdict.from_tests(all_of(formula=formula, signs=_signs(other)), note=note)
+    return Verdict.from_tests({"formula": formula, "signs": _signs(other)}, note=note)
 
 
 def _signs(other: xr.DataArray) -> Test:

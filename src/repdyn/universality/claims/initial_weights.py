@@ -56,7 +56,7 @@ def random_features(final_distribution: xr.Dataset) -> Verdict:
     )
     note = "A Gaussian of equal mean and deviation gives negative squared distances with probability 0.159."
     printed_mean, mean = (density_mean(final_distribution, form) for form in ("printed", "corrected"))
-    return Verdict.from_tests(all_of(law=printed, density=printed_mean), all_of(law=corrected, density=mean), note)
+    return Verdict.from_tests({"law": printed, "density": printed_mean}, {"law": corrected, "density": mean}, note)
 
 
 def density_mean(final_distribution: xr.Dataset, form: str) -> Test:
@@ -304,12 +304,10 @@ def decay_at_large_weights(theory_maps: xr.Dataset) -> Verdict:
     )
     return Verdict.from_tests(
         printed,
-        all_of(
-            {
-                "decay": immediate(theory_maps, free, "away from the saddle"),
-                "across the target": law,
-                "at an angle": turning,
-            }
-        ),
+        {
+            "decay": immediate(theory_maps, free, "away from the saddle"),
+            "across the target": law,
+            "at an angle": turning,
+        },
         note,
     )

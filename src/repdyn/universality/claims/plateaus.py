@@ -10,7 +10,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, in_every_dataset, knock_out, replace_labels
 from repdyn.base.datasets import require
-from repdyn.base.verdicts import Test, Verdict, all_of, over_readings
+from repdyn.base.verdicts import Test, Verdict, over_readings
 from repdyn.universality.claims.intervals import mean_of
 from repdyn.universality.theory.effective import effective_loss
 from repdyn.universality.theory.published import FIGURE_3
@@ -110,13 +110,11 @@ def plateau_shrinks(architecture_fits: xr.Dataset, architectures: xr.Dataset) ->
     )
     bound = architecture_fits["at_bound"].sel(network=list(FIGURE_3)).mean("seed").values
     note = "share of fits without rates, by gain: " + ", ".join(f"{value:.2f}" for value in bound)
-    test = all_of(
-        {
-            "slope of log plateau": shrinks,
-            "plateau at large gains": _disappears(architecture_fits, architectures),
-            **_ends(architecture_fits),
-        }
-    )
+    test = {
+        "slope of log plateau": shrinks,
+        "plateau at large gains": _disappears(architecture_fits, architectures),
+        **_ends(architecture_fits),
+    }
     return Verdict.from_tests(test, note=note)
 
 
@@ -213,4 +211,4 @@ def loss_has_a_plateau(architecture_fits: xr.Dataset, architectures: xr.Dataset)
     fitted = architecture_fits["loss_r2"].sel(network=list(SMALL.values())).min().item()
     shown = ", ".join(f"{values.mean():.2g}" if values.size else "none" for values in finite.values())
     note = f"Mean wait over fall, by gain: {shown}. The fitted (9) explains {fitted:.2f} of the loss and more there."
-    return Verdict.from_tests(all_of({"plateau at small weights": seen, "by small weights": by}), note=note)
+    return Verdict.from_tests({"plateau at small weights": seen, "by small weights": by}, note=note)

@@ -16,7 +16,7 @@ from repdyn.base.controls import (
     wrong_formula,
 )
 from repdyn.base.datasets import require
-from repdyn.base.verdicts import Test, Verdict, all_of, over_readings, share_within
+from repdyn.base.verdicts import Test, Verdict, over_readings, share_within
 from repdyn.universality.claims.intervals import FALSE_ALARM, mean_of, undecided, worst_of
 from repdyn.universality.theory.published import FIGURE_2
 
@@ -173,12 +173,10 @@ def loss_curves_match(architecture_fits: xr.Dataset) -> Verdict:
     residual = architecture_fits["loss_residual"].median("seed")
     shown = ", ".join(f"{name} {float(residual.sel(network=name)):.2g}" for name in residual["network"].values)
     rows = judged(architecture_fits)
-    test = all_of(
-        {
-            "whole curve": explained(architecture_fits["loss_r2"], rows, 2),
-            "without the mean output": explained(architecture_fits["pair_r2"], rows, 2),
-        }
-    )
+    test = {
+        "whole curve": explained(architecture_fits["loss_r2"], rows, 2),
+        "without the mean output": explained(architecture_fits["pair_r2"], rows, 2),
+    }
     return Verdict.from_tests(test, note=f"median squared residual over epochs: {shown}; {dropped(architecture_fits)}")
 
 

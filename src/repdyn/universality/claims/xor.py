@@ -17,7 +17,7 @@ from repdyn.base.controls import (
     replace_variables,
     wrong_formula,
 )
-from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, over_readings, share_within, weakest
+from repdyn.base.verdicts import Test, Verdict, mean_within, over_readings, share_within, weakest
 from repdyn.universality.claims.intervals import log_mean_within, of_learned, undecided
 from repdyn.universality.methods.selection import learned
 
@@ -115,7 +115,7 @@ def equal_targets_merge(xor_structure: xr.Dataset) -> Verdict:
         f"{int((relu['merged'] < MERGED).all('pair').sum())} of {xor_structure.sizes['trial']} merge both pairs."
     )
     tests = {name: pair_merges(xor_structure, "low", pair) for pair, name in enumerate(("first pair", "second pair"))}
-    return Verdict.from_tests(all_of(tests), note=note)
+    return Verdict.from_tests(tests, note=note)
 
 
 @claim(
@@ -169,7 +169,7 @@ def nothing_merges_at_large_weights(xor_structure: xr.Dataset) -> Verdict:
         f" {float(between['growth_apart'].median()):.1f} times."
     )
     tests = {name: pair_stays(xor_structure, "high", pair) for pair, name in enumerate(("first pair", "second pair"))}
-    return Verdict.from_tests(all_of(tests), note=note)
+    return Verdict.from_tests(tests, note=note)
 
 
 @claim(
@@ -190,7 +190,7 @@ def one_pair_merges(xor_structure: xr.Dataset) -> Verdict:
     run = xor_structure.sel(run="two_layers")
     note = f"After {int(run['epochs'])} epochs, loss at most {float(run['loss'].max()):.1g}; Table 2 has 40000."
     return Verdict.from_tests(
-        all_of(merged=pair_merges(xor_structure, "two_layers", 0), apart=pair_stays(xor_structure, "two_layers", 1)),
+        {"merged": pair_merges(xor_structure, "two_layers", 0), "apart": pair_stays(xor_structure, "two_layers", 1)},
         note=note,
     )
 
@@ -267,7 +267,7 @@ def distances_match_the_theory(xor_structure: xr.Dataset) -> Verdict:
         rf"Measured over predicted size of the distances: {scales}; $\rho$ = {float(xor_structure['rho']):.3g}. "
         + _at_start(xor_structure, *runs)
     )
-    return Verdict.from_tests(all_of(tests), note=note)
+    return Verdict.from_tests(tests, note=note)
 
 
 ADAM_SCALES = ("adam_low", "adam_intermediate", "adam_high")
@@ -329,7 +329,7 @@ def adam_merges_alike(xor_structure: xr.Dataset, xor_gain_structure: xr.Dataset)
     )
     tests["size at large weights"] = keeps_size(xor_structure, "adam_high")
     tests["two layers"] = misses(xor_structure, "adam_two_layers")
-    return Verdict.from_tests(all_of(tests), note=_adam_note(xor_structure, xor_gain_structure))
+    return Verdict.from_tests(tests, note=_adam_note(xor_structure, xor_gain_structure))
 
 
 def _adam_note(xor_structure: xr.Dataset, scan: xr.Dataset) -> str:
