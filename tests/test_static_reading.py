@@ -24,7 +24,6 @@ READS_ANNOTATIONS = {"get_type_hints", "__annotations__", "get_annotations"}
 LOADING = {
     "repdyn.__main__": {"main"},
     "repdyn.base.claims": {"claims_of"},
-    "repdyn.base.controls": {"_names_used"},
     "repdyn.diagnostics": {"made_by", "_imported", "undisturbed"},  # the last asks only whether torch can compile
     "repdyn.pipeline.pages.generate": {"claims_anything"},
     "repdyn.pipeline.mutations.command": {"run"},

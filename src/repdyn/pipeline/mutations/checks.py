@@ -118,7 +118,7 @@ def other_verdict(study: str, results: Path, changed: Location | None = None, ou
     kept = remaker.stored(names)
     arguments = {**kept, **remaker.datasets(touched)}
     for claim in claims_of(*load_modules(study, "claims")):
-        reach = _reach(f"{claim.check.__module__}:{claim.check.__name__}", outside)
+        reach = _reach(read_study(study).claims[claim.id].root, outside)
         concerned = changed is None or changed in reach or bool(set(claim.data) & set(touched))
         if concerned and decide_claim(claim, arguments).ledger["verdict"] != accepted.get(claim.id):
             return str(claim.id)
