@@ -113,12 +113,13 @@ def other_verdict(study: str, results: Path, changed: Location | None = None, ou
     ledger = pd.read_csv(results / study / "claims.csv", keep_default_na=False)
     accepted = dict(zip(ledger["id"], ledger["verdict"], strict=True))
     remaker = Remaker(results, study)
-    names = [name for name in read_study(study).experiments if remaker.members(name)]
+    graph = read_study(study)
+    names = [name for name in graph.experiments if remaker.members(name)]
     touched = [name for name in names if changed is None or _touches(remaker, name, changed, outside)]
     kept = remaker.stored(names)
     arguments = {**kept, **remaker.datasets(touched)}
     for claim in claims_of(*load_modules(study, "claims")):
-        reach = _reach(read_study(study).claims[claim.id].root, outside)
+        reach = _reach(graph.claims[claim.id].root, outside)
         concerned = changed is None or changed in reach or bool(set(claim.data) & set(touched))
         if concerned and decide_claim(claim, arguments).ledger["verdict"] != accepted.get(claim.id):
             return str(claim.id)
