@@ -331,6 +331,6 @@
     { name: "rate", label: "flow time per step of the layer", low: 0.005, high: 1, logarithmic: true },
   ];
 
-  repdyn.theory.truncation_flow = { ...theory, network };
+  repdyn.theory.truncation_flow = { ...theory, experiment, network };
   repdyn.widgets.truncation_flow = root => repdyn.stage(root, { name: "truncation_flow", defaults: START, controls, presets, engine, build, says });
 })(window.repdyn);
