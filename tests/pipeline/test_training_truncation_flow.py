@@ -77,7 +77,8 @@ def rotation(turn):
 def start_of(page, settings):
     """X, R, beta and the label from which the page's layer starts."""
     start = page.ask(f"{THEORY}.experiment({json.dumps(settings)})")
-    return np.array(start["X"]), rotation(start["turn"]), np.array(start["beta"]), np.array(start["label"])
+    X, beta, label = (np.array(start[name], dtype=float) for name in ("X", "beta", "label"))
+    return X, rotation(start["turn"]), beta, label
 
 
 # Numbers
@@ -121,7 +122,7 @@ def test_the_lines_are_the_flows_of_the_package(page, case, formula):
     )
     X, R, beta, label = start_of(page, START | CASES[case])
     times, got = (np.array([one[name] for one in path]) for name in ("time", "cost"))
-    data = integrate_flow([X], [R], [beta], [label], times, step=0.002, formula=formula)
+    data = integrate_flow([X], [R], [beta], [label], times, step=0.005, formula=formula)
     wanted = data["cost"].values[:, 0]
     step = (times[1] - times[0]) / 7
     fastest = max(np.abs(np.diff(wanted)).max() / (times[1] - times[0]), 1e-3 * wanted[0])
