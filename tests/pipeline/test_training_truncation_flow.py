@@ -258,6 +258,28 @@ def test_the_address_restores_the_same_picture(page, browser):
     assert (view(page, "view.records"), page.ask(paths), said(page)) == before
 
 
+def test_sliders_at_their_ends_draw_numbers(page):
+    """Both ends of each slider, for both layers; the coarsest step leaves the corrected flow and says so."""
+    for layer in (ALIGNED, FREE):
+        for name in ("spread", "turn", "points", "rate"):
+            for end in ("min", "max"):
+                press(page, "Show me the failure")
+                page.ask(
+                    f"{{ const list = document.querySelector('.theory select'); list.value = '{layer}';"
+                    " list.dispatchEvent(new Event('change'));"
+                    f" const one = document.querySelector('.theory input[name={name}]'); one.value = one.{end};"
+                    " one.dispatchEvent(new Event('input')); }"
+                )
+                wait(page, "view.prepared")
+                page.ask(f"{BOX}.training.seek(1e6)")
+                wait(page, "view.finished")
+                page.ask("new Promise(done => setTimeout(done, 60))")
+                shown = page.ask("document.querySelector('.theory').innerHTML")
+                assert not [word for word in ("NaN", "Infinity", "undefined") if word in shown], (layer, name, end)
+        assert "leaves the corrected flow" in said(page) or layer == FREE
+    assert page.complaints == []
+
+
 def test_a_handle_moves_the_cluster_and_trains_nothing(page):
     """The right arrow on a handle drags; elsewhere in the figure it would train a step."""
     wait(page, "view.prepared")

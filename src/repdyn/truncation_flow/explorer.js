@@ -190,13 +190,15 @@
 
   function build(root) {
     const { COLORS, Panel, panels } = repdyn.tools, box = panels(root), xlabel = "flow time", height = 270;
-    const costs = new Panel(box, { title: "Cost: printed (orange), corrected (blue), layer (dots)", label: "Cost against flow time: printed flow, corrected flow, layer", x: [0, TIME], y: [0, 1], xlabel, height });
+    const costs = new Panel(box, { title: "Cost: printed (orange), corrected (blue), layer (black)", label: "Cost against flow time: printed flow, corrected flow, layer", x: [0, TIME], y: [0, 1], xlabel, height });
     const plane = new Panel(box, { title: "Inputs: layer's cone (gray), ends of both flows (lines)", label: "The plane of inputs: cluster, label, the layer's cone, cones and apexes that the flows predict", x: [-1.3, 1.9], y: [-1.75, 1.05], square: true, height });
     const turns = new Panel(box, { title: "Turn of the cone", x: [0, TIME], y: [0, 1], xlabel, height });
     const title = turns.root.parentNode.querySelector("p");
     const marks = { c: ["#7f868d", "the cluster"], l: ["#009e73", "the label"], a: ["#9a4f96", "the apex at the start"] };
-    const places = Object.entries(marks).map(([name, [color, words]]) => [name, plane.handle([0, 0], color, words, ([x, y]) => {
-      root.training.change({ [`${name}x`]: Number(x.toFixed(3)), [`${name}y`]: Number(y.toFixed(3)) });
+    const places = Object.entries(marks).map(([name, [color, words]]) => [name, plane.handle([0, 0], color, words, point => {
+      const within = (value, [low, high]) => Number(Math.max(low, Math.min(high, value)).toFixed(3));
+      root.training.change({ [`${name}x`]: within(point[0], plane.x), [`${name}y`]: within(point[1], plane.y) });
+      return ["x", "y"].map(axis => root.training.state[name + axis]);
     })]);
     plane.handles.childNodes.forEach((ring, k) => {  // rings: what lies below stays visible
       Object.entries({ "fill-opacity": 0.15, stroke: Object.values(marks)[k][0], r: 9 }).forEach(([name, value]) => ring.setAttribute(name, value));
@@ -221,7 +223,7 @@
     }
 
     function clear({ state, prepared }) {
-      const { paths, resting } = predicted(state), bounds = prepared && prepared.bounds;
+      const { start, paths, resting, patterns } = predicted(state), bounds = prepared && prepared.bounds;
       const all = [...FORMULAS.flatMap(formula => paths[formula].map(one => one.cost)), ...(bounds ? bounds.cost : [])];
       costs.range([0, TIME], [0, 1.12 * Math.max(...all, 1e-6)]);
       costs.clear();
@@ -233,7 +235,7 @@
         plane.line(corner(rotation(end.turn), end.beta.map(value => -value)), COLORS[formula], look);
         plane.line(paths[formula].map(one => one.beta.map(value => -value)), COLORS[formula], { ...look, width: 2.5 });
       });
-      if (resting.corrected && resting.printed) plane.words([plane.x[0], plane.y[1] - 0.25], "At rest: nothing will move", BLACK);
+      if (resting.corrected && resting.printed) plane.words([plane.x[0], plane.y[1] - 0.25], patterns.inside === start.X.length ? "At rest: all points are inside" : "At rest", BLACK);
       places.forEach(([name, place]) => place([state[`${name}x`], state[`${name}y`]]));
       plane.words([state.cx, state.cy - 0.38], "cluster");
       plane.words([state.lx, state.ly + 0.1], "label");
@@ -283,7 +285,8 @@
   }
 
   function falselyResting({ printed, corrected }, { beta, label }) {
-    if (!printed || corrected || Math.hypot(beta[0] + label[0], beta[1] + label[1]) > 1e-9) return "";
+    if (printed && corrected) return "The cost is stationary here, so everything rests. ";
+    if (!printed || Math.hypot(beta[0] + label[0], beta[1] + label[1]) > 1e-9) return "";
     return "The apex is at the label, which makes the printed flow zero: it rests where the cost can fall. ";
   }
 
@@ -307,7 +310,7 @@
     const { state, prepared, records, finished } = view, now = predicted(state), { paths } = now;
     const [printed, corrected] = FORMULAS.map(formula => few(paths[formula].at(-1).cost));
     const text = `${sectorSaid(now)}Predicted cost at time ${TIME}, from ${few(paths.printed[0].cost)} at the start: printed ${printed}, corrected ${corrected}. `;
-    if (!prepared || records.length < 2) return `${text}Press Play: the layer descends in ${state.layer === FREE ? "all its weights and biases" : "its rotation and bias"}, ${few(state.rate)} of flow time per step.`;
+    if (!prepared || (records.length < 2 && !finished)) return `${text}Press Play: the layer descends in ${state.layer === FREE ? "all its weights and biases" : "its rotation and bias"}, ${few(state.rate)} of flow time per step.`;
     const last = records.at(-1), [p, c] = FORMULAS.map(formula => few(at(paths[formula], last.time, "cost")));
     const moment = `Time ${few(last.time)}, step ${last.step}: cost of the layer ${few(last.cost)}, printed ${p}, corrected ${c}. `;
     if (!finished) return text + moment;
@@ -319,7 +322,7 @@
   const presets = [
     { label: "Show me the failure: the printed cost rises", values: {} },
     { label: "One point: printed rests, layer descends", values: { points: 1, spread: 0, lx: 0 } },
-    { label: "Collapse: both agree", values: { cx: -0.8, cy: -0.8, lx: 0.8, ly: 0.6 } },
+    { label: "Collapse: both agree", values: { spread: 1.2, cx: -0.8, cy: -0.8, lx: 0.8, ly: 0.6 } },
     { label: "At rest: all inside", values: { spread: 2, turn: 90 } },
     { label: "Free weights: alignment is lost", values: { layer: FREE } },
   ];
