@@ -300,7 +300,7 @@
     const rises = last.cost < paths.printed[0].cost && paths.printed.at(-1).cost > paths.printed[0].cost ? ": its cost rises, the layer's falls" : "";
     const [printed, corrected] = FORMULAS.map(formula => off[formula] <= ENOUGH);
     const judged = corrected && printed ? "The layer follows both flows: here they agree."
-      : corrected ? `The printed flow fails here${rises}. The layer follows the corrected flow.`
+      : corrected ? `The printed flow fails here${rises}. The layer follows the corrected flow to within ${percent(ENOUGH)}.`
         : free ? `Free weights do not follow the corrected flow, which keeps them aligned${printed ? "" : `. The printed flow fails here, too${rises}`}.`
           : "The layer leaves the corrected flow; a smaller step shows whether its step is the reason.";
     return `The layer's cost differs from the corrected flow's by at most ${percent(off.corrected)} of the cost at the start, from the printed flow's by ${percent(off.printed)}. ${lost}${judged}`;
