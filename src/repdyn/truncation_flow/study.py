@@ -15,11 +15,11 @@ STUDY = Study(
         Simulation("general_flow", "general_flow"),
     ),
     explorer=Explorer(
-        "Move it: the printed and the corrected flow",
-        "A cluster in the plane (black), its label (green), the apex of the truncation cone at the start "
-        "(gray): drag them. Points outside the cone are moved to its border. The printed weight flow of "
-        "Theorem 3.2 and the corrected one start from the same cone; along a gradient flow the cost "
-        "falls.",
+        "Train it: a ReLU layer beside the printed and the corrected flow",
+        "A ReLU layer seen from its input is a cone: points inside stay, all others are moved to its border. Before "
+        "it trains, both flows of Theorem 3.2 are drawn from its start: as printed (orange, dashed) and as corrected "
+        "(blue). Then the layer (black dots, gray cone) descends by the exact gradient of its cost, which needs "
+        "neither formula. Drag the cluster (gray ring), its label (green ring) or the apex at the start (purple ring).",
         "printed_and_corrected",
     ),
 )

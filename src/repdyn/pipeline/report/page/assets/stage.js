@@ -54,6 +54,7 @@
     const presets = row(root, "presets"), keys = row(root, "keys"), settings = document.createElement("div");
     settings.className = "sliders";
     const changed = () => { view.state.at = 0; restart(); };
+    const change = values => { Object.assign(view.state, values); changed(); };  // what a board's handles do
     const shown = wanted.controls.map(one => control(settings, view.state, one, changed));
     const play = button(keys, "Play", () => (view.playing ? pause() : start()));
     button(keys, "Step", () => { pause(); seek(view.records.length + 1); });
@@ -161,7 +162,7 @@
     }
 
     root.addEventListener("keydown", event => {
-      if (event.target.closest("input, select, button, a")) return;
+      if (event.defaultPrevented || event.target.closest("input, select, button, a")) return;  // a handle takes its arrows
       const act = { " ": () => play.click(), ArrowRight: () => { pause(); seek(view.records.length + 1); }, Home: () => { view.state.at = 0; restart(0); } }[event.key];
       if (act) { event.preventDefault(); act(); }
     });
@@ -185,7 +186,7 @@
     run += 1;
     goal = view.state.at;
     timer = setTimeout(() => link.send({ start: { ...view.state }, run }), linked ? 0 : PATIENCE);
-    root.training = Object.assign(view, { start, pause, seek });
+    root.training = Object.assign(view, { start, pause, seek, change });
     return view;
   }
 
