@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import xarray as xr
 
 from repdyn.base.arrays import Array
-from repdyn.base.datasets import dataset, index, variable
+from repdyn.base.datasets import DIVERGED, dataset, index, variable
 from repdyn.leaky_resnets.methods.maps import MAPS
 from repdyn.leaky_resnets.methods.measures import MEASURES, PLACES, SPECTRA, measure
-from repdyn.leaky_resnets.methods.network_datasets import network_at, task_at
+from repdyn.leaky_resnets.methods.network_datasets import PARTS, diverged, network_at, task_at
 from repdyn.leaky_resnets.methods.networks import LeakyResNet
 from repdyn.leaky_resnets.methods.selection import STAGE
 from repdyn.leaky_resnets.settings.training import Measures
@@ -87,6 +88,8 @@ def _fifths(p: xr.Variable) -> dict[str, xr.Variable]:
     nodes, paths = np.arange(L + 1), p.values.reshape(-1, L + 1)
     first = np.array([np.interp(FIFTH, path, nodes) for path in paths]) / (FIFTH * L)
     last = np.array([L - np.interp(1 - FIFTH, path, nodes) for path in paths]) / (FIFTH * L)
+    gone = np.isnan(paths).any(axis=1)
+    first[gone] = last[gone] = np.nan
     words = "layers in the {} fifth of [0, 1] over the equidistant number"
     return {
         f"{name}_fifth": variable([*map(str, p.dims[:-1])], values.reshape(p.shape[:-1]), words.format(name))
@@ -139,18 +142,28 @@ def _network(cell: xr.Dataset) -> LeakyResNet:
 
 def _measured(stored: xr.Dataset, dims: Sequence[str], settings: Measures) -> dict[str, xr.Variable]:
     """Variables of all measures over `dims`; NaN beyond the last layer where numbers of layers differ."""
-    measured = [
-        measure(_network(cell), task_at(cell), float(cell["lam"]), settings.gammas, settings.values)
-        for cell in _cells(stored, dims)
-    ]
+    cells = _cells(stored, dims)
+    measured = [_measures(cell, settings) for cell in cells]
     shape = tuple(stored.sizes[dim] for dim in dims)
     variables = {}
     for name, (own, words) in MEASURES.items():
         values = _padded([measures[name] for measures in measured])
         variables[name] = variable((*dims, *own), values.reshape(*shape, *values.shape[1:]), words)
         if not np.isfinite(values).all():
-            variables[name].attrs["missing"] = "beyond the last layer"
+            gone = any(map(diverged, cells))
+            variables[name].attrs["missing"] = f"beyond the last layer{f', or {DIVERGED}' if gone else ''}"
     return variables
+
+
+def _measures(cell: xr.Dataset, settings: Measures) -> dict[str, Array]:
+    """Measures of one network; of one that has diverged all are NaN, in the shapes of another of its size."""
+    gone = diverged(cell)
+    network = _network(cell)
+    if gone:
+        numbers = np.random.default_rng(0).standard_normal
+        network = replace(network, **{name: numbers(getattr(network, name).shape) for name in PARTS})
+    measures = measure(network, task_at(cell), float(cell["lam"]), settings.gammas, settings.values)
+    return {name: np.full_like(values, np.nan, float) for name, values in measures.items()} if gone else measures
 
 
 def _padded(parts: Sequence[Array]) -> Array:
@@ -167,7 +180,10 @@ def _planes(stored: xr.Dataset, dims: Sequence[str]) -> dict[str, xr.Variable]:
     """Each path A_0 .. A_L on its first two principal axes, their share of its variance, and its steps there."""
     paths, shares = [], []
     for cell in _cells(stored, dims):
-        path, share = plane_of(_network(cell).forward(cell["X"].values.astype(float)))
+        net = _network(cell)
+        path, share = np.full((len(net.W) + 1, 2), np.nan), np.nan
+        if not diverged(cell):
+            path, share = plane_of(net.forward(cell["X"].values.astype(float)))
         paths.append(path)
         shares.append(share)
     shape = tuple(stored.sizes[dim] for dim in dims)
