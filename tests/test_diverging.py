@@ -57,6 +57,7 @@ TRAINED = {
         "output_growth",
     ],
     "bn_decomposed": ["training", "point_neurons"],
+    "diagnostics": ["convolutional_network"],
     "bn_mean_field": [
         "anisotropy",
         "speed_ratio",
@@ -86,14 +87,15 @@ LARGEST = {
     "leaky_resnets": 1.0,
     "output_growth": 10.0,
     "bn_decomposed": 10.0,
+    "diagnostics": 10.0,
     "bn_mean_field": 1.0,
     "learning_rates": 1e6,
     "feature_learning": 1e6,
     "truncation_flow": 0.1,
 }
 """Rates that the settings of a study, or of an experiment, accept."""
-DESCENT = {False: {"descent_steps": 50, "descent_rate": 1.0}, True: {"descent_steps": 50}}
-"""Plain descent after Adam's, of an experiment that has one rate or several."""
+DESCENT = {False: {"rate": 1.0, "descent_steps": 50, "descent_rate": 1.0}, True: {"rate": 1.0, "descent_steps": 50}}
+"""The largest rates, and plain descent after Adam's, of an experiment that has one rate for it or several."""
 WITHOUT_DESCENT = ["descents", "output_growth"]
 CHANGES = [
     ("universality", "rates"),
@@ -103,6 +105,8 @@ CHANGES = [
     ("leaky_resnets", "rates"),
     ("leaky_resnets", "descent"),
     ("bn_decomposed", "rates"),
+    ("diagnostics", "rates"),
+    ("diagnostics", "gain"),
     ("bn_mean_field", "rates"),
     ("truncation_flow", "rates"),
 ]

@@ -93,7 +93,7 @@ def _sparsity(W: np.ndarray, b: np.ndarray, U: np.ndarray) -> tuple[float, float
 def _descend(
     W: np.ndarray, b: np.ndarray, U: np.ndarray, labels: np.ndarray, rate: float, settings: PointNeurons
 ) -> tuple[float, float, float]:
-    """Full-batch gradient descent of both layers on the mean cross-entropy from a zero head; NaN where it has diverged."""
+    """Full-batch descent of both layers on the mean cross-entropy from a zero head; NaN where it has diverged."""
     cut, X, Y = settings.points, U[:, : settings.points], np.eye(10)[labels[: settings.points]].T
     V, c = np.zeros((10, len(W))), np.zeros(10)
     reached = settings.steps + 1

@@ -56,7 +56,9 @@ def paper_settings(settings: PaperSettings, stream: Stream, device: str, checkpo
         "dimension": variable((), settings.dimension, "inputs and outputs d"),
         "points": variable((), settings.points, "training points N"),
     }
-    networks = dataset(variables, size_coords(variables) | coords, title="Networks trained with the paper's own settings")
+    networks = dataset(
+        variables, size_coords(variables) | coords, title="Networks trained with the paper's own settings"
+    )
     return without_diverged(networks, "paper_settings", settings)
 
 
