@@ -298,14 +298,13 @@ def plan(run: str, budget: float, found: Iterable[Need]) -> Round:
     found, grown = list(found), dict[str, int]()
     unseen = {need.id for need in found if not need.seen}
     for need in found:
-        if need.doublings is None or spent + need.seconds > budget:
+        wanted = {(need.study, *knob): math.ceil(value * need.factor) for knob, value in need.knobs.items()}
+        more = any(values.get(key, 0) < value for key, value in wanted.items())  # else another claim has asked for them
+        if need.doublings is None or spent + need.seconds * more > budget:
             continue
-        fresh = [knob for knob in need.knobs if (need.study, *knob) not in values]
-        spent += need.seconds if fresh else 0.0
+        spent += need.seconds * more
         chosen.append(need)
-        for (section, name), value in need.knobs.items():
-            key = (need.study, section, name)
-            values[key] = max(values.get(key, 0), math.ceil(value * need.factor))
+        values |= {key: max(values.get(key, 0), value) for key, value in wanted.items()}
         graph = read_study(need.study)
         for dataset in _grown(need.study, graph, {section for section, _ in need.knobs}):
             for id in set(graph.claims_of(dataset)) - unseen:
