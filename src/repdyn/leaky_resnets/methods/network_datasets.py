@@ -79,8 +79,8 @@ def diverged(network: Mapping[str, np.ndarray] | xr.Dataset) -> bool:
 
 def without_diverged(networks: xr.Dataset, section: str, settings: Recipe | Discretized | PaperSettings) -> xr.Dataset:
     """The dataset with gaps where networks have diverged; it says how many, and at which rates of the section."""
-    bounded = [(np.abs(networks[name]) < LARGEST).all(own) for name, own in PARTS.items()]
-    gone = ~(bounded[0] & bounded[1] & bounded[2])
+    within = [(abs(networks[name]) < LARGEST).all(own) for name, own in PARTS.items()]
+    gone: xr.DataArray = ~(within[0] & within[1] & within[2])
     for name in PARTS:
         array = networks[name]
         networks[name] = array.where(~gone).transpose(*array.dims).astype(array.dtype).assign_attrs(array.attrs)
@@ -88,10 +88,10 @@ def without_diverged(networks: xr.Dataset, section: str, settings: Recipe | Disc
         if set(gone.dims) <= set(array.dims):
             gone = gone | array.isnull().any([dim for dim in array.dims if dim not in gone.dims])
     rates = f"{section}.rate: {settings.rate:g}"
-    if settings.descent_steps:
-        several = isinstance(settings, PaperSettings)
-        descents = settings.descent_rates if several else (settings.descent_rate,)
-        rates += f"; {section}.descent_rate{'s' * several}: {', '.join(f'{rate:g}' for rate in descents)}"
+    if isinstance(settings, PaperSettings):
+        rates += f"; {section}.descent_rates: {', '.join(f'{rate:g}' for rate in settings.descent_rates)}"
+    elif settings.descent_steps:
+        rates += f"; {section}.descent_rate: {settings.descent_rate:g}"
     return left_out(networks, gone.values, rates)
 
 

@@ -27,7 +27,7 @@ def member_seconds(log: Path) -> dict[tuple[str, str], float]:
     Args:
         log: the job's log.
     """
-    seconds = {}
+    seconds: dict[tuple[str, str], float] = {}
     for place in log.with_name(log.name + ".kept").glob("*/"):
         digests = _digests(place)
         took = digests.pop(SECONDS, None)
