@@ -95,5 +95,6 @@ class SpectrumRecorder:
         gone = ~points.isfinite().all(dim=(-2, -1))
         centered = points - points.mean(dim=-2, keepdim=True)
         values = torch.linalg.svdvals(centered.nan_to_num(0.0)).numpy()
-        values[gone.numpy()] = np.nan
-        return np.pad(values, [*[(0, 0)] * (values.ndim - 1), (0, len(self.X) - values.shape[-1])])
+        padded = np.pad(values, [*[(0, 0)] * (values.ndim - 1), (0, len(self.X) - values.shape[-1])])
+        padded[gone.numpy()] = np.nan
+        return padded
