@@ -175,7 +175,7 @@ CLAIMS = (
 )
 CHECKPOINT = (
     *(
-        Named(f"resumed after other {what}", "pipeline.run.simulate", "_identity", text, "0,", SIMULATE)
+        Named(f"resumed after other {what}", "pipeline.run.kinds.simulate", "_identity", text, "0,", SIMULATE)
         for what, text in (
             ("settings", "settings,"),
             ("seeds", 'member["seed"],'),
@@ -185,7 +185,7 @@ CHECKPOINT = (
     ),
     Named(
         "resumed on another device",
-        "pipeline.run.simulate",
+        "pipeline.run.kinds.simulate",
         "_identity",
         "numerics(device)",
         'numerics("cpu")',
@@ -213,7 +213,7 @@ CHECKPOINT = (
     Named("half-written files read", "base.checkpoints", "Checkpoint", '"[!.]*.npz"', '"*"', CHECKPOINTS),
     Named(
         "every claim gets the first one's code version",
-        "pipeline.run.decide",
+        "pipeline.run.kinds.decide",
         "run",
         '(check["code"], claims',
         '(next(iter(member["claims"].values()))["code"], claims',
@@ -221,17 +221,19 @@ CHECKPOINT = (
     ),
     Named(
         "further arguments not recorded",
-        "pipeline.run.simulate",
+        "pipeline.run.kinds.simulate",
         "run",
         '("seed", "settings", "arguments")',
         '("seed", "settings")',
         SIMULATE,
     ),
-    Named("device not recorded", "pipeline.run.simulate", "run", "        device=device,\n", "", SIMULATE),
-    Named("another device recorded", "pipeline.run.simulate", "run", "device=device,", 'device="cuda",', SIMULATE),
+    Named("device not recorded", "pipeline.run.kinds.simulate", "run", "        device=device,\n", "", SIMULATE),
+    Named(
+        "another device recorded", "pipeline.run.kinds.simulate", "run", "device=device,", 'device="cuda",', SIMULATE
+    ),
     Named(
         "no folder for finished trials",
-        "pipeline.run.entry",
+        "pipeline.run.execute.entry",
         "run_members",
         "run(member, results, finished)",
         "run(member, results, None)",
@@ -249,7 +251,7 @@ FILES = (
     ),
     Named(
         "records without inputs",
-        "pipeline.run.records",
+        "pipeline.run.execute.records",
         "_record",
         "_digests(job.inputs)",
         "{}",
@@ -257,7 +259,7 @@ FILES = (
     ),
     Named(
         "torch's version missing",
-        "pipeline.run.environment",
+        "pipeline.run.machine.environment",
         "PACKAGES",
         '    "torch",\n',
         "",
@@ -265,7 +267,7 @@ FILES = (
     ),
     Named(
         "untracked files are no edits",
-        "pipeline.run.manifest",
+        "pipeline.run.kinds.manifest",
         "_commit",
         '"--porcelain")',
         '"--porcelain", "--untracked-files=no")',
@@ -289,7 +291,7 @@ FILES = (
     ),
 )
 RULES = tuple(
-    Named(says, "pipeline.run.workflow", "RunJobs", before, after, WORKFLOW)
+    Named(says, "pipeline.run.declare.workflow", "RunJobs", before, after, WORKFLOW)
     for says, before, after in (
         (
             "another function's code version",

@@ -34,9 +34,9 @@ from tests.end_to_end.test_reproducibility import OTHER_CPU
 
 from repdyn.base import datasets
 from repdyn.pipeline.config.configuration import STUDIES
-from repdyn.pipeline.run import images, simulate
-from repdyn.pipeline.run.jobs import input_paths
-from repdyn.pipeline.run.loading import load_function
+from repdyn.pipeline.run.declare.jobs import input_paths
+from repdyn.pipeline.run.execute.loading import load_function
+from repdyn.pipeline.run.kinds import images, simulate
 
 SMALL = Path(__file__).parent / "small.yaml"
 INTERPRETED = (

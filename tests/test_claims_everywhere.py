@@ -15,7 +15,7 @@ from repdyn.base.claims import Claim, claims_of
 from repdyn.base.controls import _is_of_package, _names_used
 from repdyn.base.verdicts import KINDS, at_most
 from repdyn.pipeline.report.markup import DOLLARS
-from repdyn.pipeline.run.loading import load_modules
+from repdyn.pipeline.run.execute.loading import load_modules
 
 PACKAGE = Path(repdyn.__file__).parent
 STUDIES = sorted({path.relative_to(PACKAGE).parts[0] for path in PACKAGE.glob("*/claims*")} - {"base", "pipeline"})

@@ -17,10 +17,10 @@ from repdyn.base import datasets, figures
 from repdyn.base.claims import UNDECIDED, decide_claim
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import STATUSES
-from repdyn.pipeline.run import simulate
-from repdyn.pipeline.run.graph import read_study
-from repdyn.pipeline.run.jobs import input_paths
-from repdyn.pipeline.run.loading import load_function
+from repdyn.pipeline.run.declare.graph import read_study
+from repdyn.pipeline.run.declare.jobs import input_paths
+from repdyn.pipeline.run.execute.loading import load_function
+from repdyn.pipeline.run.kinds import simulate
 
 pytestmark = pytest.mark.slow
 FACTOR, GAIN = 100.0, 10.0

@@ -9,9 +9,9 @@ from tests.conftest import ROOT
 
 from repdyn.base.claims import REFUTED, SLIPS, claims_of
 from repdyn.base.verdicts import STATUSES
-from repdyn.pipeline.reference import counts, pages
-from repdyn.pipeline.run.ledger import accepted_verdicts
-from repdyn.pipeline.run.loading import load_modules
+from repdyn.pipeline.pages import counts, generate
+from repdyn.pipeline.run.execute.loading import load_modules
+from repdyn.pipeline.run.kinds.ledger import accepted_verdicts
 
 OPEN = "not decidable at this scale"
 PAGES = sorted(
@@ -121,7 +121,7 @@ def test_code_that_imports_what_it_uses_runs(block):
 
 def test_the_readme_counts_the_accepted_verdicts():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert text == counts.put(text, pages.counted(ROOT)), "run `python -m repdyn reference`"
+    assert text == counts.put(text, generate.counted(ROOT)), "run `python -m repdyn reference`"
 
 
 def test_counts_of_claims_are_those_of_the_accepted_verdicts():
@@ -130,7 +130,7 @@ def test_counts_of_claims_are_those_of_the_accepted_verdicts():
     claims = [claim for study in PREFIXES for claim in claims_of(*load_modules(study, "claims"))]
     printed = {claim.id: claim for claim in claims if claim.origin == "paper"}
     verdicts = {id: accepted[id]["verdict"] for id in printed}
-    text = pages.counted(ROOT)
+    text = generate.counted(ROOT)
     told = [
         int(number)
         for number in re.findall(r"(\d+) (?:statements of the|hold|do not|depend|stay)", text.split("\n|")[0])

@@ -1,8 +1,8 @@
 """Figures, tables and claims make of their data what they made when somebody last looked: which variable, where, how.
 
-Datasets here have the shape of the default scale and numbers of their own (`tests.drawn`), so that another variable,
-another row, a color or a panel exchanged shows as another line of text. After a change that is meant: `python -m
-tests.drawn`, and look at the difference. After a change of a dataset: `python -m tests.drawn results/default`.
+Datasets here have recorded shapes, as large as the default scale's, and numbers of their own (`tests.drawn`), so that
+another variable, another row, a color or a panel exchanged shows as another line of text. After a change that is meant:
+`python -m tests.drawn`, and look at the difference. After a change of a dataset: `python -m tests.shapes`.
 """
 
 import difflib

@@ -10,10 +10,10 @@ from tests.small import interpreted, make, maker
 from repdyn.base.checkpoints import Store
 from repdyn.base.settings import EACH, Settings
 from repdyn.pipeline.config.configuration import STUDIES
-from repdyn.pipeline.run import simulate
-from repdyn.pipeline.run.graph import read_study
-from repdyn.pipeline.run.jobs import input_paths
-from repdyn.pipeline.run.loading import load_function
+from repdyn.pipeline.run.declare.graph import read_study
+from repdyn.pipeline.run.declare.jobs import input_paths
+from repdyn.pipeline.run.execute.loading import load_function
+from repdyn.pipeline.run.kinds import simulate
 
 DEEPER = {"depths": [2, 3, 4], "rates": {"bn": [0.1, 0.1, 0.2], "default": [0.1] * 3, "he": [0.1] * 3}}
 FOUR_MAPS = ["free maps", "decayed maps, no bias", "decayed maps", "fixed maps"]

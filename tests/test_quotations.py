@@ -11,8 +11,8 @@ import pytest
 
 from repdyn.base.claims import REFUTED, SLIPS, Claim, claims_of
 from repdyn.pipeline.report.markup import DOLLARS
-from repdyn.pipeline.run.ledger import accepted_verdicts
-from repdyn.pipeline.run.loading import load_modules
+from repdyn.pipeline.run.execute.loading import load_modules
+from repdyn.pipeline.run.kinds.ledger import accepted_verdicts
 
 ROOT = Path(__file__).parents[1]
 PAPERS = Path(os.environ.get("REPDYN_PAPERS", ROOT.parent / "shared" / "papers"))

@@ -10,7 +10,7 @@ import yaml
 from tests.conftest import ROOT
 
 from repdyn.pipeline.config.configuration import STUDIES, load
-from repdyn.pipeline.run.workflow import RunJobs
+from repdyn.pipeline.run.declare.workflow import RunJobs
 
 CONDA_NAMES = {"pytorch-cpu": "torch", "pytorch-gpu": "torch", "matplotlib-base": "matplotlib"}
 NOT_IN_JOBS = {"snakemake"}  # conda environments are for jobs, Snakemake stands outside

@@ -14,8 +14,9 @@ from repdyn.base.garbage import collect_seldom
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}  # what a disk says that takes no more
 ASK = "repdyn.pipeline.ask.commands"
+MUTATIONS = "repdyn.pipeline.mutations.command:run"
 COMMANDS = {
-    "run": ("repdyn.pipeline.run.entry:run", "run one job by hand: its job file under logs/"),
+    "run": ("repdyn.pipeline.run.execute.entry:run", "run one job by hand: its job file under logs/"),
     "claim": (f"{ASK}:claim", "show one claim: statement, numbers, verdict, command"),
     "compare": (f"{ASK}:compare", "compare two runs, or a run with a reference: verdicts, then numbers"),
     "keep": (f"{ASK}:keep", "keep a run's ledger, key numbers and digests under reference/, to compare with"),
@@ -26,10 +27,14 @@ COMMANDS = {
     "store": (f"{ASK}:store", "what is kept of finished trials; `--clean` makes room"),
     "progress": (f"{ASK}:progress", "show the last line of every running job"),
     "controls": (f"{ASK}:controls", "list claims whose controls only shift a number, and parts without a control"),
+    "mutations": (
+        "repdyn.pipeline.mutations.command:run",
+        "change the code in one place at a time: what no test notices",
+    ),
     "false-alarms": (f"{ASK}:false_alarms", "how often other seeds refute cheap sampled claims"),
     "check-config": (f"{ASK}:check_config", "validate configuration files"),
     "new": ("repdyn.pipeline.new.project:run", "write a project of your own, with one small study"),
-    "reference": ("repdyn.pipeline.reference.pages:run", "rewrite the generated pages under docs/"),
+    "reference": ("repdyn.pipeline.pages.generate:run", "rewrite the generated pages under docs/"),
     "measure": ("repdyn.diagnostics.command:run", "the papers' diagnostics on your own network"),
 }
 """Command -> the function that runs it, which takes the words after the command, and what it is for."""

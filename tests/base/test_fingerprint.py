@@ -598,7 +598,7 @@ def test_recursion_ends(write):
 PACKAGE = SOURCE / "repdyn"
 ABOVE = ("base", "diagnostics", "across_papers", "pipeline")
 STUDIES = sorted(path.parent.name for path in PACKAGE.glob("*/claims*") if path.parent.name not in ABOVE)
-RUNNER = "repdyn.pipeline.run.simulate:run"
+RUNNER = "repdyn.pipeline.run.kinds.simulate:run"
 
 
 def modules(folder):

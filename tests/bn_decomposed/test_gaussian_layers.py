@@ -8,7 +8,7 @@ from tests.bn_decomposed.deciding import decided
 from repdyn.base import datasets, figures
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.claims import claims_of, decide_claim
-from repdyn.base.sources import load_images
+from repdyn.base.images import load_images
 from repdyn.base.streams import Stream
 from repdyn.base.verdicts import Test
 from repdyn.bn_decomposed import tables

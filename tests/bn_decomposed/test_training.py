@@ -10,7 +10,7 @@ from torch import nn
 
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.controls import exchange
-from repdyn.base.sources import load_images
+from repdyn.base.images import load_images
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.experiments import point_neurons as experiment
 from repdyn.bn_decomposed.experiments.point_neurons import point_neurons

@@ -9,7 +9,7 @@ import xarray as xr
 
 from repdyn.base.claims import claims_of
 from repdyn.base.verdicts import rounding
-from repdyn.pipeline.run.loading import load_modules
+from repdyn.pipeline.run.execute.loading import load_modules
 
 CLAIMS = {claim.id: claim for claim in claims_of(*load_modules("bn_mean_field", "claims"))}
 HOLDS, CORRECTED, REFUTED, READING = "holds", "holds as corrected", "does not hold", "depends on the reading"

@@ -15,8 +15,8 @@ from repdyn.bn_mean_field.claims import (
     section4_2_learning,
     section4_3_first_step,
 )
-from repdyn.pipeline.run.ledger import accepted_verdicts
-from repdyn.pipeline.run.loading import load_modules
+from repdyn.pipeline.run.execute.loading import load_modules
+from repdyn.pipeline.run.kinds.ledger import accepted_verdicts
 
 ROOT = Path(__file__).resolve().parents[2]
 CLAIMS = claims_of(*load_modules("bn_mean_field", "claims"))

@@ -153,10 +153,16 @@ EDITS = [
         then=(*(f"truncation_flow/{name}" for name in ("figures_*", "tables", "claims")), *VERDICTS),
     ),
     edit("the threads of a job", "src/repdyn/base/devices.py", "= str(count)", "= str(count + 0)", "*"),
-    edit("how a job file is read", "src/repdyn/pipeline/run/jobs.py", 'content["kind"]', 'str(content["kind"])', "*"),
+    edit(
+        "how a job file is read",
+        "src/repdyn/pipeline/run/declare/jobs.py",
+        'content["kind"]',
+        'str(content["kind"])',
+        "*",
+    ),
     edit(
         "the seed at the entry of simulations",
-        *("src/repdyn/pipeline/run/simulate.py", 'Stream(member["seed"],', 'Stream(member["seed"] + 1,'),
+        *("src/repdyn/pipeline/run/kinds/simulate.py", 'Stream(member["seed"],', 'Stream(member["seed"] + 1,'),
         "simulate|*",
         then=("draw|*", "tabulate|*", "decide|*", *VERDICTS),
     ),
@@ -200,7 +206,7 @@ EDITS = [
     edit("a comment above a claim", f"{STUDY}/claims/full_rank.py", "@claim(", "# a remark\n@claim(", "report"),
     edit(
         "how claims are decided",
-        "src/repdyn/pipeline/run/decide.py",
+        "src/repdyn/pipeline/run/kinds/decide.py",
         '{"study": study} | decision.ledger',
         '{"study": f"{study}"} | decision.ledger',
         "decide|*",
@@ -279,7 +285,7 @@ EDITS = [
     edit("a comment in a study's values", f"{STUDY}/values/default.yaml", "# layers", "# layers of it"),
     edit(
         "how a wrong configuration is told",
-        *("src/repdyn/pipeline/config/yaml_places.py", "no such file", "missing", "ledger", "report"),
+        *("src/repdyn/pipeline/config/yaml_positions.py", "no such file", "missing", "ledger", "report"),
         then=("manifest",),
     ),
     edit("the settings of another scale", f"{STUDY}/values/paper.yaml", "width: ", "width: 1"),

@@ -12,9 +12,9 @@ from tests.conftest import ROOT
 
 from repdyn.base.fingerprint import code_version
 from repdyn.pipeline.config.configuration import STUDIES
-from repdyn.pipeline.run.costs import files, rows
-from repdyn.pipeline.run.jobs import read
-from repdyn.pipeline.run.workflow import ENTRY
+from repdyn.pipeline.run.declare.costs import files, rows
+from repdyn.pipeline.run.declare.jobs import read
+from repdyn.pipeline.run.declare.workflow import ENTRY
 
 pytestmark = pytest.mark.slow
 CHEAP = 5  # CPU seconds at smoke scale
@@ -43,7 +43,7 @@ def checkout(smoke_run, tmp_path_factory):
 
 def roots_of(job, member):
     """Sets of roots of a member with the code version that the job file gives for each."""
-    runner = f"repdyn.pipeline.run.{job.kind}:run"
+    runner = f"repdyn.pipeline.run.kinds.{job.kind}:run"
     if "function" in member:
         return [((f"repdyn.{member['study']}.{member['function']}", runner, ENTRY), member["code"])]
     claims = member.get("claims", {}).values()
@@ -68,7 +68,7 @@ def test_what_is_executed_and_opened_is_known(checkout, study):
             known = roots_of(job, member)
             assert [code_version(*roots) for roots, _ in known] == [version for _, version in known], file
             executed = {tuple(pair) for pair in trace["executed"]}
-            assert ("repdyn.pipeline.run.entry", "run_members") in executed
+            assert ("repdyn.pipeline.run.execute.entry", "run_members") in executed
             outside += outside_closure(filter(computes, executed), [root for roots, _ in known for root in roots])
             named = {text.split()[0] for text in member.get("texts", ())}
             unnamed += [path for path in trace["opened"] if path not in named and not is_known(path)]

@@ -10,9 +10,9 @@ from tests.dag.declared import copy_sources, declared
 
 from repdyn.base.fingerprint import code_version
 from repdyn.pipeline.config.configuration import STUDIES
-from repdyn.pipeline.run.graph import read_study
+from repdyn.pipeline.run.declare.graph import read_study
 
-ENTRY = "repdyn.pipeline.run.entry:main"
+ENTRY = "repdyn.pipeline.run.execute.entry:main"
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_every_experiment_figure_table_and_claim_is_in_a_job(jobs):
 def test_each_member_has_the_code_version_of_its_function_and_runner(jobs):
     wrong = []
     for kind in ("simulate", "draw", "tabulate"):
-        runner = f"repdyn.pipeline.run.{kind}:run"
+        runner = f"repdyn.pipeline.run.kinds.{kind}:run"
         for member in members(jobs, kind)[::7]:
             root = f"repdyn.{member['study']}.{member['function']}"
             if member["code"] != code_version(root, runner, ENTRY):

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from audits.tracing import executed_definitions
 
-from repdyn.pipeline.run import entry, jobs
+from repdyn.pipeline.run.declare import jobs
+from repdyn.pipeline.run.execute import entry
 
 OPENED: list[str] | None = None
 

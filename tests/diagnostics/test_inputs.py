@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from repdyn.diagnostics.measure import measure, names
 from repdyn.diagnostics.methods.features import Features
 from repdyn.diagnostics.methods.inputs import Batch, Inputs
-from repdyn.diagnostics.methods.points import function_label
+from repdyn.diagnostics.methods.layers import function_label
 
 N = 6
 RANKS = ["ranks", "angles"]

@@ -432,6 +432,10 @@ def test_every_interactive_figure_moves(show, study):
     """A slider changes the lines and the sentence below; nothing is infinite."""
     page = show(f"studies/{study}.html")
     drawn = "[...document.querySelectorAll('.theory path')].map(path => path.getAttribute('d')).join()"
+    changed = (
+        "new Promise(met => (function look() {{ if ({drawn} !== {before}) met(); else setTimeout(look, 50); }})())"
+    )
+    page.ask(changed.format(drawn=drawn, before='""'))  # a network's theory is fitted first
     before = page.ask(drawn)
     assert before
     sliders = page.ask("document.querySelectorAll('.theory input[type=range]').length")

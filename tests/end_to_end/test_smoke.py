@@ -12,7 +12,7 @@ from tests.conftest import ROOT, SMOKE, copy_checkout, snakemake
 from repdyn.base.claims import NOT_SEEN
 from repdyn.base.errors import UNFORESEEN
 from repdyn.pipeline.ask import controls
-from repdyn.pipeline.run.ledger import accepted_verdicts
+from repdyn.pipeline.run.kinds.ledger import accepted_verdicts
 
 pytestmark = pytest.mark.slow
 

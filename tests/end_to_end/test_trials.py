@@ -7,7 +7,8 @@ import pytest
 import xarray as xr
 
 from repdyn.base import datasets
-from repdyn.pipeline.run import records, simulate
+from repdyn.pipeline.run.execute import records
+from repdyn.pipeline.run.kinds import simulate
 
 pytestmark = pytest.mark.slow
 TRIALS = ("seed", "trial", "draw", "network")  # dimensions along which everything but the random numbers is the same

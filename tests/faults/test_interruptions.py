@@ -10,7 +10,7 @@ from tests.pipeline import jobs_for_tests
 
 from repdyn.base.checkpoints import Store
 from repdyn.base.errors import RepdynError
-from repdyn.pipeline.run import simulate as training
+from repdyn.pipeline.run.kinds import simulate as training
 
 pytestmark = pytest.mark.slow
 RATES = {"bn": [0.1], "default": [0.1], "he": [0.1]}

@@ -16,7 +16,7 @@ from tests.dag.declared import copy_sources, declared
 from tests.faults.test_places import full_disk
 
 from repdyn.pipeline.config.configuration import STUDIES
-from repdyn.pipeline.run.graph import read_study
+from repdyn.pipeline.run.declare.graph import read_study
 
 pytestmark = pytest.mark.slow
 NARROW = {"dimension": 4, "points": 20, "width": 8, "hidden": 6}

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import SMOKE, copy_checkout, snakemake
 from tests.pipeline import jobs_for_tests
 
-from repdyn.pipeline.run.jobs import Job
+from repdyn.pipeline.run.declare.jobs import Job
 
 pytestmark = pytest.mark.slow
 IMAGES = {"source": "digits", "split": "test", "mnist_folder": None, "mnist_mirrors": [], "code": "c", "inputs": {}}

@@ -8,7 +8,7 @@ import numpy as np
 from repdyn.base import datasets
 from repdyn.base.datasets import variable
 from repdyn.bn_decomposed.settings.study import PAPER
-from repdyn.pipeline.run.jobs import Job
+from repdyn.pipeline.run.declare.jobs import Job
 
 STUDY = "bn_decomposed"
 SETTINGS = {"batch": 4, "width": 8, "depth": 3, "seeds": 2}

@@ -7,7 +7,7 @@ import pytest
 from tests.conftest import ROOT
 
 from repdyn.base.fingerprint import SOURCE
-from repdyn.pipeline.reference import api
+from repdyn.pipeline.pages import api
 
 MODULES = {
     ".".join(path.relative_to(SOURCE).with_suffix("").parts): path.read_text(encoding="utf-8").count("    Example:\n")

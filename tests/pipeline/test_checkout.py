@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from repdyn.pipeline.run import checkout
+from repdyn.pipeline.run.machine import checkout
 
 
 def test_each_lock_and_machine_has_its_part(monkeypatch, tmp_path):

@@ -6,9 +6,9 @@ import yaml
 from tests.conftest import ROOT
 
 from repdyn.base.errors import ConfigError
-from repdyn.pipeline import studies
+from repdyn.pipeline import kept_runs, studies
 from repdyn.pipeline.config.configuration import load
-from repdyn.pipeline.reference import chosen, results
+from repdyn.pipeline.pages import chosen
 
 
 def test_the_committed_page_is_the_generated_one():
@@ -16,7 +16,7 @@ def test_the_committed_page_is_the_generated_one():
 
 
 def test_every_claim_listed_exists_under_its_study_and_stands_once_per_choice():
-    claims = results.ledgers(ROOT / "reference")["default"]
+    claims = kept_runs.ledgers(ROOT / "reference")["default"]
     listed = [
         (study, tuple(choice["claims"]))
         for study, choices in chosen.read_all(studies.files(studies.CHOSEN)).items()
@@ -49,10 +49,10 @@ def test_page_shows_both_verdicts_and_what_is_missing(tmp_path):
         folder = tmp_path / "reference" / run
         folder.mkdir(parents=True)
         frame = pd.DataFrame({"id": ["a-1", "a-2"][: len(verdicts)], "verdict": verdicts})
-        frame.assign(**dict.fromkeys(set(results.CLAIM_COLUMNS) - {"id", "verdict"}, "")).to_csv(
+        frame.assign(**dict.fromkeys(set(kept_runs.CLAIM_COLUMNS) - {"id", "verdict"}, "")).to_csv(
             folder / "claims.csv", index=False
         )
-        pd.DataFrame(columns=results.NUMBER_COLUMNS).to_csv(folder / "numbers.csv", index=False)
+        pd.DataFrame(columns=kept_runs.NUMBER_COLUMNS).to_csv(folder / "numbers.csv", index=False)
         pd.DataFrame(columns=["file", "sha256"]).to_csv(folder / "digests.csv", index=False)
         (folder / "run.json").write_text("{}")
     shown = chosen.page(tmp_path, {"a_study": tmp_path / "a"})

@@ -158,7 +158,7 @@ def test_a_fault_of_the_program_keeps_its_traceback(monkeypatch):
     def fault(*_):
         raise KeyError("seed")
 
-    monkeypatch.setattr("repdyn.pipeline.run.ledger.show", fault)
+    monkeypatch.setattr("repdyn.pipeline.run.kinds.ledger.show", fault)
     with pytest.raises(KeyError):
         main(["claim", "x-1"])
 
@@ -200,7 +200,7 @@ def test_a_disk_that_takes_no_more_is_one_line_and_other_failures_of_the_system_
     def full(words):
         raise OSError(number, os.strerror(number), "kept.nbi")
 
-    monkeypatch.setattr("repdyn.pipeline.run.entry.run", full)
+    monkeypatch.setattr("repdyn.pipeline.run.execute.entry.run", full)
     if message:
         assert main(["run", "a.job.json"]) == 1
         assert f"error: {message}" in capsys.readouterr().err

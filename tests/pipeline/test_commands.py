@@ -10,7 +10,7 @@ from tests.pipeline.test_reproduces import run
 
 from repdyn.base.errors import ConfigError
 from repdyn.pipeline.ask import commands, false_alarms, plan, verify, workflow
-from repdyn.pipeline.run.jobs import Job
+from repdyn.pipeline.run.declare.jobs import Job
 from repdyn.pipeline.studies import COSTS
 
 MEMBER = {"inputs": {}, "settings": {"settings": {"a": 4}}}
@@ -66,7 +66,7 @@ def test_a_run_is_kept_under_its_own_name(tmp_path, monkeypatch, capsys):
 
 def test_a_claim_is_looked_for_in_the_folder_of_results(tmp_path, monkeypatch):
     asked = []
-    monkeypatch.setattr("repdyn.pipeline.run.ledger.show", lambda id, results: asked.append((id, results)) or "")
+    monkeypatch.setattr("repdyn.pipeline.run.kinds.ledger.show", lambda id, results: asked.append((id, results)) or "")
     commands.claim(["x-1"])
     commands.claim(["x-1", "--results", str(tmp_path)])
     assert asked == [("x-1", Path("results")), ("x-1", tmp_path)]

@@ -12,7 +12,7 @@ from repdyn.__main__ import main
 from repdyn.base import datasets
 from repdyn.base.errors import DataError
 from repdyn.pipeline.ask.compare import RESIDUE, SHOWN, Comparison, Deviation, compare, deviation, show
-from repdyn.pipeline.run.manifest import build
+from repdyn.pipeline.run.kinds.manifest import build
 
 ATTRS = dict.fromkeys(datasets.REQUIRED, "x")
 LOSS = np.array([4.0, 2.0, 1.0])

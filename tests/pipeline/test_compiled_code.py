@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import ROOT
 
 from repdyn.base.compiling import KEPT_IN
-from repdyn.pipeline.run.digests import compiled_code
+from repdyn.pipeline.run.declare.digests import compiled_code
 
 CALL = "from repdyn.leaky_resnets.theory.compiled_rates import rates; import numpy as np; a = np.ones((2, 2));"
 SHOW = CALL + "r = rates(a, a, 1.0, True); print(float(r.sum()), sum(rates.stats.cache_hits.values()))"

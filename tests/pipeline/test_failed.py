@@ -6,7 +6,7 @@ import pytest
 from tests.pipeline import jobs_for_tests
 
 from repdyn.pipeline.ask import failed
-from repdyn.pipeline.run.jobs import Job
+from repdyn.pipeline.run.declare.jobs import Job
 
 BEGAN = 1000.0
 

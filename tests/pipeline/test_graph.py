@@ -7,8 +7,8 @@ import pytest
 from repdyn.base.claims import claims_of
 from repdyn.base.errors import RepdynError
 from repdyn.pipeline.config.configuration import STUDIES
-from repdyn.pipeline.run.graph import read_study
-from repdyn.pipeline.run.loading import load_modules
+from repdyn.pipeline.run.declare.graph import read_study
+from repdyn.pipeline.run.execute.loading import load_modules
 
 FILES = {
     "settings.py": 'PAPER = "A paper"\n',

@@ -14,10 +14,12 @@ from tests.pipeline.jobs_for_tests import STUDY
 from repdyn.__main__ import main
 from repdyn.base.errors import ConfigError, DataError
 from repdyn.base.files import sha256
-from repdyn.pipeline.run import entry, environment, jobs, records
-from repdyn.pipeline.run.jobs import Job
-from repdyn.pipeline.run.kept import Kept, forget
-from repdyn.pipeline.run.records import Spared
+from repdyn.pipeline.run.declare import jobs
+from repdyn.pipeline.run.declare.jobs import Job
+from repdyn.pipeline.run.execute import entry, records
+from repdyn.pipeline.run.execute.kept import Kept, forget
+from repdyn.pipeline.run.execute.records import Spared
+from repdyn.pipeline.run.machine import environment
 
 
 @pytest.fixture
@@ -177,7 +179,7 @@ def ran(here, monkeypatch):
     """Runs a job of some members; names of those that were really run."""
     jobs_for_tests.results(here)
     seen = []
-    from repdyn.pipeline.run import simulate
+    from repdyn.pipeline.run.kinds import simulate
 
     run = simulate.run
 
@@ -237,7 +239,7 @@ def test_what_other_packages_made_is_not_put_back(ran, monkeypatch):
     assert ran(jobs_for_tests.gap()) == ["orthogonality_gap"]
     assert ran(jobs_for_tests.gap()) == []
     other = environment.recipe() | {"versions": environment.versions() | {"numpy": "0.1"}}
-    monkeypatch.setattr("repdyn.pipeline.run.kept.recipe", lambda: other)
+    monkeypatch.setattr("repdyn.pipeline.run.execute.kept.recipe", lambda: other)
     assert ran(jobs_for_tests.gap()) == ["orthogonality_gap"]
 
 
@@ -253,7 +255,7 @@ def test_where_nothing_can_be_kept_the_job_runs_all_the_same(here, monkeypatch):
     def refused(*_):
         raise OSError("no links, no copies")
 
-    monkeypatch.setattr("repdyn.pipeline.run.kept._link", refused)
+    monkeypatch.setattr("repdyn.pipeline.run.execute.kept._link", refused)
     jobs_for_tests.results(here)
     entry.main(jobs_for_tests.write(here, jobs_for_tests.gap()))
     assert Kept(Path(f"logs/mine/{STUDY}/made.log")).restore(jobs_for_tests.gap(), Path("results/mine")) is None

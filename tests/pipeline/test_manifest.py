@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from repdyn.base import datasets
-from repdyn.pipeline.run import manifest as job
-from repdyn.pipeline.run.environment import PACKAGES, versions
-from repdyn.pipeline.run.manifest import build, costs, made_with
+from repdyn.pipeline.run.kinds import manifest as job
+from repdyn.pipeline.run.kinds.manifest import build, costs, made_with
+from repdyn.pipeline.run.machine.environment import PACKAGES, versions
 
 COSTS = [("b/slow", 30.5, "claims.csv"), ("a/quick", 0.4, "x/data/loss.nc"), ("c/former", 100.0, "x/data/loss.nc")]
 
@@ -109,7 +109,7 @@ def test_the_kernels_that_the_environment_names_are_recorded(run, monkeypatch):
 
 
 def test_a_package_that_is_not_installed_is_said_to_be_so(run, monkeypatch):
-    monkeypatch.setattr("repdyn.pipeline.run.environment.PACKAGES", ("no-such-package",))
+    monkeypatch.setattr("repdyn.pipeline.run.machine.environment.PACKAGES", ("no-such-package",))
     assert manifest(run)["versions"]["no-such-package"] == "not installed"
 
 

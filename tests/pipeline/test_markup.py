@@ -8,10 +8,10 @@ from tests.conftest import ROOT
 
 from repdyn.base.claims import claims_of
 from repdyn.pipeline.config import configuration
-from repdyn.pipeline.reference.pages import claims_anything
+from repdyn.pipeline.pages.generate import claims_anything
 from repdyn.pipeline.report.build import PAGE
 from repdyn.pipeline.report.markup import DOLLARS, mathml, numbers, plain, words
-from repdyn.pipeline.run.loading import load_modules
+from repdyn.pipeline.run.execute.loading import load_modules
 
 STUDIES = list(filter(claims_anything, configuration.STUDIES))
 CLAIMS = {study: claims_of(*load_modules(study, "claims")) for study in STUDIES}

@@ -10,10 +10,10 @@ from repdyn.base.controls import false_world
 from repdyn.base.datasets import REQUIRED
 from repdyn.base.verdicts import Verdict, deviation
 from repdyn.pipeline.config.configuration import STUDIES
-from repdyn.pipeline.reference import outputs
-from repdyn.pipeline.run import entry
-from repdyn.pipeline.run.graph import read_study
-from repdyn.pipeline.run.manifest import build as build_manifest
+from repdyn.pipeline.pages import outputs
+from repdyn.pipeline.run.declare.graph import read_study
+from repdyn.pipeline.run.execute import entry
+from repdyn.pipeline.run.kinds.manifest import build as build_manifest
 
 
 def decided():

@@ -11,9 +11,9 @@ from tests.dag.declared import copy_sources, declared
 from repdyn.base.errors import DataError
 from repdyn.pipeline import studies
 from repdyn.pipeline.ask import plan, verify, workflow
-from repdyn.pipeline.run import costs
-from repdyn.pipeline.run.graph import read_study
-from repdyn.pipeline.run.jobs import Job
+from repdyn.pipeline.run.declare import costs
+from repdyn.pipeline.run.declare.graph import read_study
+from repdyn.pipeline.run.declare.jobs import Job
 from repdyn.universality.settings import work as universality
 
 HEAD = ",".join(costs.COLUMNS)

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from repdyn.pipeline.ask import progress
-from repdyn.pipeline.run import records
-from repdyn.pipeline.run.jobs import Job
+from repdyn.pipeline.run.declare.jobs import Job
+from repdyn.pipeline.run.execute import records
 
 
 @pytest.fixture

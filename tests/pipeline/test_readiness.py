@@ -5,10 +5,10 @@ import urllib.request
 import pytest
 from tests.conftest import ROOT
 
-from repdyn.base import sources
+from repdyn.base import images
 from repdyn.base.errors import DataError
 from repdyn.pipeline.config.configuration import load
-from repdyn.pipeline.run import readiness
+from repdyn.pipeline.run.machine import readiness
 
 
 def check(here=True, **settings):
@@ -18,7 +18,7 @@ def check(here=True, **settings):
 @pytest.fixture(autouse=True)
 def empty_cache(monkeypatch, tmp_path):
     """No MNIST in the cache folder, no GPU, no network."""
-    monkeypatch.setattr(sources, "_cache", lambda: tmp_path)
+    monkeypatch.setattr(images, "_cache", lambda: tmp_path)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     tried = []
 
@@ -54,7 +54,7 @@ def test_a_download_without_a_network_is_refused_after_all_mirrors(empty_cache, 
         check(data=data)
     file = "t10k-images-idx3-ubyte.gz"
     assert empty_cache == [(f"https://one.example/mnist/{file}", "HEAD"), (f"https://two.example/{file}", "HEAD")]
-    for name in sources.not_downloaded("test"):
+    for name in images.not_downloaded("test"):
         (tmp_path / name).write_text("kept by an earlier download")
     check(data=data)
     assert len(empty_cache) == 2, "what is in the cache needs no network"

@@ -16,14 +16,14 @@ import xarray as xr
 from repdyn.base import figures, tables
 from repdyn.base.errors import DataError
 from repdyn.base.verdicts import STATUSES
-from repdyn.pipeline.reference import results
+from repdyn.pipeline import kept_runs
 from repdyn.pipeline.report import build as building
 from repdyn.pipeline.report import contents, views
 from repdyn.pipeline.report.build import Checkout, build
 from repdyn.pipeline.report.errata import errata, severities
 from repdyn.pipeline.report.texts import MEANINGS
-from repdyn.pipeline.run import site
-from repdyn.pipeline.run.manifest import build as build_manifest
+from repdyn.pipeline.run.kinds import site
+from repdyn.pipeline.run.kinds.manifest import build as build_manifest
 
 EVIL = """<script>alert("1")</script> & 'quoted' "double" </td></figure>{{ 7 * 7 }} --> ω"""
 STUDY = "x_study"
@@ -234,7 +234,7 @@ def pages(report):
 def test_the_pages_of_a_run(pages):
     claims = {f"claims/{claim['id']}.html" for claim in CLAIMS}
     own = {"studies/x_study.html", "studies/x_study-notes.html", "settings/x_study.html", "errata/x_study.html"}
-    assert set(pages) == claims | own | {"index.html", "ledger.html", "errata.html", "provenance.html"}
+    assert set(pages) == claims | own | {"index.html", "ledger.html", "errata.html", "glossary.html", "provenance.html"}
 
 
 # Hostile words
@@ -450,7 +450,7 @@ def test_a_card_says_when_the_run_has_another_verdict(tmp_path):
 
 def test_the_papers_statements_and_ours_are_counted_apart(pages):
     words = pages["index.html"].words
-    assert "4 statements of the papers" in words
+    assert "4 statements of the paper, each" in words, "the one study here is of one paper"
     assert "0 hold as printed, 2 hold once corrected, 0 do not hold, 2 stay open" in words
     assert "1 of these 5 are statements of our own" in words
 
@@ -508,7 +508,7 @@ def test_a_claims_page_shows_it_in_the_reference_runs(tmp_path):
     files = make_run(root, CLAIMS)
     source = make_source(checkout)
     for scale in ("default", "smoke"):
-        results.keep(root, checkout / "reference" / scale)
+        kept_runs.keep(root, checkout / "reference" / scale)
     kept = pd.read_csv(checkout / "reference/smoke/claims.csv", keep_default_na=False, dtype=str).set_index("id")
     kept.loc["x-thm1", ["verdict", "n", "note"]] = ["not decidable at this scale", "7", "Needs more."]
     kept.loc["x-exists", "note"] = "Said elsewhere."

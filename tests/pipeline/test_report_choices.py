@@ -12,9 +12,9 @@ from repdyn.pipeline.config import configuration
 from repdyn.pipeline.report import findings, latex
 from repdyn.pipeline.report import settings_sources as listed
 from repdyn.pipeline.report.errata import errata
-from repdyn.pipeline.run.graph import read_study
-from repdyn.pipeline.run.ledger import accepted_verdicts
-from repdyn.pipeline.run.loading import load_modules
+from repdyn.pipeline.run.declare.graph import read_study
+from repdyn.pipeline.run.execute.loading import load_modules
+from repdyn.pipeline.run.kinds.ledger import accepted_verdicts
 
 CONFIGURATION = plain(configuration.load([ROOT / "config.yaml"]))
 FINDINGS = findings.read_all(studies.files(studies.FINDINGS))

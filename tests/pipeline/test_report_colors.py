@@ -15,7 +15,12 @@ from tests.conftest import ROOT
 from repdyn.base.figures import CYCLE
 
 STYLE = (ROOT / "src/repdyn/pipeline/report/page/assets/site.css").read_text(encoding="utf-8")
-COLORS = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", STYLE))
+SCHEMES = [
+    dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", block))
+    for block in re.findall(r":root \{(.*?)\}", STYLE, re.DOTALL)
+]
+LIGHT, DARK = SCHEMES[0], SCHEMES[0] | SCHEMES[1]
+COLORS = LIGHT
 SIGHT = {
     "full": np.eye(3),
     "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
@@ -53,19 +58,21 @@ def test_black_on_white_has_the_largest_contrast():
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
 
 
-def test_words_have_contrast():
+@pytest.mark.parametrize("colors", [LIGHT, DARK], ids=["light", "dark"])
+def test_words_have_contrast(colors):
     """4.5 is what WCAG 2 asks of text at level AA."""
     pairs = [(ink, ground) for ink in ("ink", "soft", "accent") for ground in ("paper", "shade")]
     pairs += [(verdict, f"{verdict}-shade") for verdict in VERDICTS]
     pairs += [("ink", "refuted-shade"), ("ink", "corrected-shade")]
-    low = {pair: contrast(*(COLORS[name] for name in pair)) for pair in pairs}
+    low = {pair: contrast(*(colors[name] for name in pair)) for pair in pairs}
     assert {pair: ratio for pair, ratio in low.items() if ratio < 4.5} == {}
 
 
-def test_borders_and_focus_have_contrast():
+@pytest.mark.parametrize("colors", [LIGHT, DARK], ids=["light", "dark"])
+def test_borders_and_focus_have_contrast(colors):
     """3 is what WCAG 2 asks of what is no text but has to be seen."""
     for name in ("focus", *(f"{verdict}-line" for verdict in VERDICTS)):
-        assert contrast(COLORS[name], COLORS["paper"]) >= 3, name
+        assert contrast(colors[name], colors["paper"]) >= 3, name
 
 
 @pytest.mark.parametrize("sight", SIGHT)

@@ -8,8 +8,8 @@ from tests.conftest import ROOT
 from repdyn.base.claims import REFUTED
 from repdyn.pipeline import studies
 from repdyn.pipeline.report.notes import notes
-from repdyn.pipeline.run.graph import read_study
-from repdyn.pipeline.run.ledger import accepted_verdicts
+from repdyn.pipeline.run.declare.graph import read_study
+from repdyn.pipeline.run.kinds.ledger import accepted_verdicts
 
 CLAIMS = {study: set(read_study(study).claims) for study in studies.files("decided/verdicts.yaml")}
 IDS = {id for ids in CLAIMS.values() for id in ids}

@@ -10,14 +10,14 @@ from tests.conftest import ROOT
 from repdyn.__main__ import main
 from repdyn.base.claims import UNDECIDED
 from repdyn.base.errors import ConfigError, DataError
+from repdyn.pipeline import kept_runs
 from repdyn.pipeline.ask.compare import SHOWN
 from repdyn.pipeline.ask.reproduces import Number, Reproduction, hold_against, show
-from repdyn.pipeline.reference import results
-from repdyn.pipeline.run import manifest
-from repdyn.pipeline.run.ledger import accepted_verdicts
+from repdyn.pipeline.run.kinds import manifest
+from repdyn.pipeline.run.kinds.ledger import accepted_verdicts
 
-CLAIM = dict.fromkeys(results.CLAIM_COLUMNS, "") | {"study": "s", "n": "8"}
-NUMBER = dict.fromkeys([*results.NUMBER_COLUMNS, "reading"], "") | {"form": "printed", "outcome": "passes"}
+CLAIM = dict.fromkeys(kept_runs.CLAIM_COLUMNS, "") | {"study": "s", "n": "8"}
+NUMBER = dict.fromkeys([*kept_runs.NUMBER_COLUMNS, "reading"], "") | {"form": "printed", "outcome": "passes"}
 
 
 def run(folder, *, verdicts=("holds", "does not hold"), value="2.5", interval=("2", "3"), region=("", ""), seed=1):
@@ -39,8 +39,8 @@ def run(folder, *, verdicts=("holds", "does not hold"), value="2.5", interval=("
 
 def held(here, there):
     """A run held against a reference, and what is said of it."""
-    reproduction = hold_against(results.of_run(here), results.of_run(there))
-    return reproduction, show(reproduction, results.of_run(here), results.of_run(there))
+    reproduction = hold_against(kept_runs.of_run(here), kept_runs.of_run(there))
+    return reproduction, show(reproduction, kept_runs.of_run(here), kept_runs.of_run(there))
 
 
 def test_a_kept_run_is_read_back_and_reproduces_itself(tmp_path, capsys):
@@ -55,7 +55,7 @@ def test_a_kept_run_is_read_back_and_reproduces_itself(tmp_path, capsys):
 
 
 def test_a_reference_names_no_folder_of_the_machine(tmp_path):
-    results.keep(run(tmp_path / "default"), tmp_path / "reference")
+    kept_runs.keep(run(tmp_path / "default"), tmp_path / "reference")
     texts = [path.read_text() for path in (tmp_path / "reference").iterdir()]
     assert len(texts) == 4
     assert not any(str(tmp_path) in text for text in texts)
@@ -166,42 +166,42 @@ def test_other_settings_are_named(tmp_path):
 
 def test_an_unfinished_run_and_a_damaged_reference_are_refused(tmp_path):
     with pytest.raises(DataError, match="no finished run"):
-        results.of_run(tmp_path)
-    results.keep(run(tmp_path / "default"), tmp_path / "reference")
+        kept_runs.of_run(tmp_path)
+    kept_runs.keep(run(tmp_path / "default"), tmp_path / "reference")
     (tmp_path / "reference" / "digests.csv").unlink()
     with pytest.raises(DataError, match=r"not a reference.*digests\.csv"):
-        results.read(tmp_path / "reference")
+        kept_runs.read(tmp_path / "reference")
 
 
 def test_ledgers_come_by_scale(tmp_path):
     for name in ("full", "default", "smoke"):
-        results.keep(run(tmp_path / name / name), tmp_path / "reference" / name)
-    assert list(results.ledgers(tmp_path / "reference")) == ["smoke", "default", "full"]
+        kept_runs.keep(run(tmp_path / name / name), tmp_path / "reference" / name)
+    assert list(kept_runs.ledgers(tmp_path / "reference")) == ["smoke", "default", "full"]
 
 
 def test_exceptions_are_texts(tmp_path):
-    assert results.exceptions(tmp_path) == {}
+    assert kept_runs.exceptions(tmp_path) == {}
     (tmp_path / "exceptions.yaml").write_text("x-0: 3\n")
     with pytest.raises(ConfigError, match="claim: text"):
-        results.exceptions(tmp_path)
+        kept_runs.exceptions(tmp_path)
 
 
 def test_no_claim_is_decided_otherwise_at_another_scale_without_a_reason():
     """A verdict may become decided as sizes grow; any other change has its paragraph, and no paragraph is idle."""
-    ledgers = results.ledgers(ROOT / results.FOLDER)
+    ledgers = kept_runs.ledgers(ROOT / kept_runs.FOLDER)
     assert {"smoke", "default"} <= set(ledgers)
     verdicts = pd.concat([frame["verdict"] for frame in ledgers.values()])
     verdicts = verdicts[verdicts != UNDECIDED]
     changed = verdicts.index[verdicts.groupby(level=0).transform("nunique") > 1]
-    assert set(changed) == set(results.exceptions(ROOT / results.FOLDER))
+    assert set(changed) == set(kept_runs.exceptions(ROOT / kept_runs.FOLDER))
 
 
 def test_references_are_of_todays_claims_and_verdicts():
     accepted = accepted_verdicts()
-    for name, frame in results.ledgers(ROOT / results.FOLDER).items():
+    for name, frame in kept_runs.ledgers(ROOT / kept_runs.FOLDER).items():
         assert set(frame.index) <= set(accepted), name
         assert name == "full" or set(frame.index) == set(accepted), name  # full: see docs/reproducibility.md
-    default = results.ledgers(ROOT / results.FOLDER)["default"]["verdict"]
+    default = kept_runs.ledgers(ROOT / kept_runs.FOLDER)["default"]["verdict"]
     open_there = {id for id, entry in accepted.items() if "default" in entry["undecided_at"]}
     differs = {id for id, verdict in default.items() if verdict != accepted[id]["verdict"]}
     assert differs <= open_there
@@ -209,5 +209,5 @@ def test_references_are_of_todays_claims_and_verdicts():
 
 
 def test_references_are_kept_from_a_commit():
-    for path in (ROOT / results.FOLDER).glob("*/run.json"):
+    for path in (ROOT / kept_runs.FOLDER).glob("*/run.json"):
         assert json.loads(path.read_text())["commit"] != "not a git checkout"

@@ -19,9 +19,10 @@ from repdyn.base.errors import DataError, NotEnoughDataError, RepdynError
 from repdyn.base.streams import Stream
 from repdyn.base.verdicts import Verdict, deviation
 from repdyn.bn_decomposed.settings.study import PAPER, RecenteringDepth
-from repdyn.pipeline.run import decide, draw, loading, members, simulate, tabulate
-from repdyn.pipeline.run import images as images_job
-from repdyn.pipeline.run.loading import load_function, load_module, load_modules, load_runner
+from repdyn.pipeline.run.execute import loading, members
+from repdyn.pipeline.run.execute.loading import load_function, load_module, load_modules, load_runner
+from repdyn.pipeline.run.kinds import decide, draw, simulate, tabulate
+from repdyn.pipeline.run.kinds import images as images_job
 
 
 @pytest.fixture(scope="module")

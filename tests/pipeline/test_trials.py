@@ -10,8 +10,8 @@ import pytest
 from repdyn.__main__ import main
 from repdyn.base.checkpoints import Store
 from repdyn.base.errors import ConfigError
-from repdyn.pipeline.run import trials
-from repdyn.pipeline.run.jobs import Job
+from repdyn.pipeline.run.declare.jobs import Job
+from repdyn.pipeline.run.execute import trials
 
 JOB = Job("mine", "s/made", "simulate", [{"outputs": ["s/data/made.nc"]}])
 

@@ -14,8 +14,8 @@ from repdyn.base import datasets
 from repdyn.base.errors import DataError, RepdynError
 from repdyn.base.files import sha256
 from repdyn.pipeline.ask import verify, workflow
-from repdyn.pipeline.run.environment import versions
-from repdyn.pipeline.run.jobs import Job
+from repdyn.pipeline.run.declare.jobs import Job
+from repdyn.pipeline.run.machine.environment import versions
 
 DATA, FIGURE, CLAIMS = "results/mine/s/data/loss.nc", "results/mine/s/figures/f.svg", "results/mine/s/claims.csv"
 LOSS = {

@@ -9,12 +9,12 @@ from tests.conftest import ROOT, SMOKE
 from repdyn.base.errors import ConfigError
 from repdyn.base.fingerprint import code_version
 from repdyn.pipeline.config import configuration
-from repdyn.pipeline.run import entry
-from repdyn.pipeline.run.digests import CodeVersions
-from repdyn.pipeline.run.graph import Function, read_study
-from repdyn.pipeline.run.jobs import Job
-from repdyn.pipeline.run.records import Spared
-from repdyn.pipeline.run.workflow import ENTRY, RunJobs
+from repdyn.pipeline.run.declare.digests import CodeVersions
+from repdyn.pipeline.run.declare.graph import Function, read_study
+from repdyn.pipeline.run.declare.jobs import Job
+from repdyn.pipeline.run.declare.workflow import ENTRY, RunJobs
+from repdyn.pipeline.run.execute import entry
+from repdyn.pipeline.run.execute.records import Spared
 
 STUDY, SEED = "bn_mean_field", 7
 VARIANT = {"blobs": "leaky_low", "image_training": "adam"}
@@ -54,7 +54,7 @@ def test_each_member_has_its_own_code_and_reads_what_its_function_reads(jobs, ki
     assert {member["function"] for member in members(jobs, kind)} == set(functions)
     for member in members(jobs, kind):
         function = functions[member["function"]]
-        assert member["code"] == code_version(function.root, f"repdyn.pipeline.run.{kind}:run", ENTRY)
+        assert member["code"] == code_version(function.root, f"repdyn.pipeline.run.kinds.{kind}:run", ENTRY)
         assert list(member["inputs"]) == list(function.reads)
         assert all(path == f"{STUDY}/data/{name}.nc" for name, path in member["inputs"].items())
 

@@ -10,7 +10,7 @@ import xarray as xr
 
 from repdyn.base.claims import claims_of
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.pipeline.run.loading import load_modules
+from repdyn.pipeline.run.execute.loading import load_modules
 
 CLAIMS = {claim.id: claim for claim in claims_of(*load_modules("truncation_flow", "claims"))}
 HOLDS, CORRECTED, REFUTED, READING = "holds", "holds as corrected", "does not hold", "depends on the reading"

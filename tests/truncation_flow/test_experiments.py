@@ -4,7 +4,7 @@ import numpy as np
 
 from repdyn.base import claims, datasets
 from repdyn.base.streams import Stream
-from repdyn.pipeline.run.loading import load_modules
+from repdyn.pipeline.run.execute.loading import load_modules
 from repdyn.truncation_flow.experiments.audits import gradient_audit, random_clusters
 from repdyn.truncation_flow.experiments.collapse import neural_collapse
 from repdyn.truncation_flow.experiments.trained_output import output_layer

@@ -7,7 +7,7 @@ import pytest
 
 from repdyn.base import claims, figures
 from repdyn.base.streams import Stream
-from repdyn.pipeline.run.loading import load_function, load_modules
+from repdyn.pipeline.run.execute.loading import load_function, load_modules
 from repdyn.truncation_flow import settings as sizes
 from repdyn.truncation_flow.experiments.audits import gradient_audit, random_clusters
 from repdyn.truncation_flow.experiments.cluster_flow import printed_and_corrected, staircase

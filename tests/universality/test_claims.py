@@ -10,9 +10,9 @@ from scipy import stats
 from repdyn.base.claims import claims_of, decide_claim
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import Verdict
-from repdyn.pipeline.run.graph import read_study
-from repdyn.pipeline.run.ledger import accepted_verdicts
-from repdyn.pipeline.run.loading import load_modules
+from repdyn.pipeline.run.declare.graph import read_study
+from repdyn.pipeline.run.execute.loading import load_modules
+from repdyn.pipeline.run.kinds.ledger import accepted_verdicts
 from repdyn.universality.claims import default_network, initial_weights, two_points
 from repdyn.universality.claims import final_distances as final_claim
 from repdyn.universality.claims import plateaus as plateau_claim

@@ -6,7 +6,7 @@ import xarray as xr
 from pydantic import ValidationError
 
 from repdyn.base.checkpoints import Checkpoint
-from repdyn.base.sources import load_images
+from repdyn.base.images import load_images
 from repdyn.base.streams import Stream
 from repdyn.universality.experiments import images as experiment
 from repdyn.universality.experiments.blob_structure import blob_structure

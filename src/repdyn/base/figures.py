@@ -1,7 +1,7 @@
 """Figures: one style for all studies, deterministic files, captions that are written by code.
 
 Colors are the eight of Okabe and Ito, told apart by color-blind readers; line style or marker repeats what color
-says. A figure's caption, its text for those who cannot see it and what `figure_checks` finds in it travel with it, in a
+says. A figure's caption, its text for those who cannot see it and what `legibility` finds in it travel with it, in a
 JSON file of the same name.
 """
 
@@ -27,7 +27,7 @@ from matplotlib.transforms import ScaledTranslation
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from repdyn.base import figure_checks
+from repdyn.base import legibility
 from repdyn.base.files import atomic, write_json
 
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (
@@ -189,18 +189,18 @@ def save(figure: Figure, stem: Path | str, origin: Mapping[str, object] | None =
     Args:
         figure: the figure, described by `describe`.
         stem: path of the files without the suffix.
-        origin: what the JSON file tells besides title, caption, alt text and what `figure_checks` finds: who made the
+        origin: what the JSON file tells besides title, caption, alt text and what `legibility` finds: who made the
             figure from what.
     """
     stem = Path(stem)
     about = _from_here(figure).repdyn
     figure.set_dpi(DPI)
     # Two calls are not checked: matplotlib's backends have no annotations.
-    with style(), mpl.rc_context({"svg.hashsalt": stem.name}), figure_checks.missing_glyphs() as missing:
+    with style(), mpl.rc_context({"svg.hashsalt": stem.name}), legibility.missing_glyphs() as missing:
         with atomic(f"{stem}.png") as temporary:
             canvas = FigureCanvasAgg(figure)
             canvas.print_png(temporary, metadata={"Title": about["title"]})  # type: ignore[no-untyped-call]
-        problems = figure_checks.problems(figure, is_drawn=True)
+        problems = legibility.problems(figure, is_drawn=True)
         figure.set_layout_engine("none")  # all keeps its place in the other file
         with atomic(f"{stem}.svg") as temporary:
             metadata = {"Date": None, "Title": about["title"]}

@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from repdyn.base.checks import refuse
+from repdyn.base.arguments import refuse
 from repdyn.base.controls import Control, wrong_formula
 from repdyn.base.datasets import variable
 from repdyn.base.verdicts import Test, Verdict, deviation

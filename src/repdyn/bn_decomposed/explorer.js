@@ -64,7 +64,7 @@
       depth.line(path.map((theta, layer) => [layer, theta * degrees]), COLORS.printed);
       const last = path.at(-1), settled = Math.abs(last - simplex) < 0.02 * simplex;
       say(settled ? `All points have become equivalent: after ReLU they stand at ${(simplexAngle(n) * degrees).toFixed(1)}° to each other. ${n < 7 ? "With fewer than seven points there is no odd one." : ""}`
-        : `After ${layers} layers recentered cluster points stand at ${(last * degrees).toFixed(2)}° to each other; the cluster is no point.`);
+        : `After ${layers} layers recentered cluster points stand at ${(last * degrees).toFixed(2)}° to each other; the cluster never shrinks to a point.`);
     }
     draw();
   }

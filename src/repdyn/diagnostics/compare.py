@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from repdyn.base.datasets import variable
-from repdyn.diagnostics.measure import network_setting
+from repdyn.diagnostics.measure import network_reader
 from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
 from repdyn.diagnostics.methods.inputs import spread
 from repdyn.diagnostics.methods.streaming import plan, stream
@@ -116,7 +116,7 @@ def _shapes(
     reasons: dict[str, str],
 ) -> dict[str, Shape | None]:
     """Every layer of a network prepared for comparisons, None where it cannot be."""
-    planned = plan(network_setting(model, inputs, **options), layers)
+    planned = plan(network_reader(model, inputs, **options), layers)
     shapes: dict[str, Shape | None] = dict.fromkeys(planned.layers)
 
     def keep(name: str, A: NDArray[np.floating]) -> None:

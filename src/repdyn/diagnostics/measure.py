@@ -34,9 +34,9 @@ from repdyn.diagnostics.methods.collecting import Collector, Request
 from repdyn.diagnostics.methods.features import Features
 from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
 from repdyn.diagnostics.methods.inputs import Inputs, as_inputs
+from repdyn.diagnostics.methods.layer_shapes import find_shapes
 from repdyn.diagnostics.methods.outputs import Adapter
-from repdyn.diagnostics.methods.places import find_places
-from repdyn.diagnostics.methods.setting import Setting
+from repdyn.diagnostics.methods.reader import NetworkReader
 from repdyn.diagnostics.theory.identity import Residual
 
 GAMMA = 1e-3  # of the stable cost of identity, relative to |K|_op: the value of the study leaky_resnets
@@ -118,17 +118,17 @@ def measure(
     """
     if not gamma > 0:
         raise ValueError(f"gamma is {gamma}; give a number above 0, such as {GAMMA:g}")
-    setting = network_setting(
+    reader = network_reader(
         model, inputs, features=features, output=output, axes=axes, batch_size=batch_size, unpack=unpack,
         labels=labels, targets=targets, batch_statistics=batch_statistics, memory=memory,
     )  # fmt: skip
     if labels is None and targets is None:
-        labels, targets = _answers(setting.inputs)
+        labels, targets = _answers(reader.inputs)
     stream = residual if isinstance(residual, Residual | None) else Residual(tuple(residual))
     request = Request(
         layers, _numbers(labels), _numbers(targets), pairs, stream, measures, embeddings, classifier, gamma, bias, loss
     )
-    return Collector(setting, request).dataset()
+    return Collector(reader, request).dataset()
 
 
 def names(model: nn.Module, inputs: object, **options: Any) -> list[str]:
@@ -144,11 +144,11 @@ def names(model: nn.Module, inputs: object, **options: Any) -> list[str]:
         >>> names(model, torch.eye(2))
         ['input', '0', '1', 'output']
     """
-    places, _, _ = find_places(network_setting(model, inputs, **options), functions=True)
-    return [name for name, place in places.items() if not place.why and not name.endswith(":input")]
+    shapes, _, _ = find_shapes(network_reader(model, inputs, **options), functions=True)
+    return [name for name, shape in shapes.items() if not shape.why and not name.endswith(":input")]
 
 
-def network_setting(
+def network_reader(
     model: nn.Module,
     inputs: object,
     *,
@@ -162,7 +162,7 @@ def network_setting(
     batch_statistics: bool = False,
     memory: int = MEMORY,
     **_: object,
-) -> Setting:
+) -> NetworkReader:
     """Network and inputs as all passes take them; what else `measure` takes is of no account."""
     model, axes = unwrapped(model), dict(axes or {})
     points = next((len(cast("Sized", answer)) for answer in (labels, targets) if answer is not None), None)
@@ -170,7 +170,7 @@ def network_setting(
     if batch_statistics and len(batches.batches) > 1:
         raise ValueError("batch_statistics normalizes by all points at once; give them in one batch")
     features = features if isinstance(features, Features) else Features(features)
-    return Setting(model, batches, features, output, axes, bool(batch_statistics), memory)
+    return NetworkReader(model, batches, features, output, axes, bool(batch_statistics), memory)
 
 
 def _answers(inputs: Inputs) -> tuple[Tensor | None, Tensor | None]:
@@ -220,7 +220,7 @@ class Recorder:
         **options: Any,
     ) -> None:
         self.model, self.layers, self.options, self.time, self.units = model, layers, options, time, units
-        self.inputs = network_setting(model, inputs, **options).inputs
+        self.inputs = network_reader(model, inputs, **options).inputs
         self.file = None if file is None else Path(file)
         self.first: xr.Dataset | None = None
         self.moments: list[xr.Dataset] = []

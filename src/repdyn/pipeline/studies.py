@@ -25,6 +25,7 @@ KEY, CHOICE = "studies", "REPDYN_STUDIES"
 ACCEPTED, FINDINGS = "decided/verdicts.yaml", "decided/findings.yaml"
 SOURCES, CHOSEN = "decided/settings_sources.yaml", "decided/chosen_after_looking.yaml"
 VALUES, COSTS, EXPLORER = "values/{}.yaml", "costs.csv", "explorer.js"
+STORY, GLOSSARY = "story.md", "glossary.yaml"
 """Files of a study, below its folder."""
 
 
@@ -37,10 +38,10 @@ def choose(project: Path) -> None:
     Raises:
         ConfigError: the file is no YAML, or the key is no list of names of studies.
     """
-    from repdyn.pipeline.config import yaml_places  # jobs, which are told the choice, need no YAML
+    from repdyn.pipeline.config import yaml_positions  # jobs, which are told the choice, need no YAML
 
     file = project / "config.yaml"
-    names = yaml_places.values(file).get(KEY) if file.is_file() else None
+    names = yaml_positions.values(file).get(KEY) if file.is_file() else None
     if names is None:
         os.environ[CHOICE] = ""
     elif isinstance(names, list) and names and all(isinstance(name, str) for name in names):

@@ -9,9 +9,9 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from repdyn.base.arguments import one_of
 from repdyn.base.arrays import Array
-from repdyn.base.checks import one_of
-from repdyn.bn_mean_field.theory import checks
+from repdyn.bn_mean_field.theory import arguments
 from repdyn.bn_mean_field.theory.manifold import geodesic_distance, normalize
 
 METRICS = ("manifold", "chord")
@@ -57,8 +57,8 @@ def squared_cost(measure1: Measure, measure2: Measure, cov: ArrayLike, metric: s
     Returns:
         Costs, shape (m, n).
     """
-    cov = checks.covariance(cov)
-    (a1, b1), (a2, b2) = (checks.particles(a, b, len(cov)) for a, b in (measure1, measure2))
+    cov = arguments.covariance(cov)
+    (a1, b1), (a2, b2) = (arguments.particles(a, b, len(cov)) for a, b in (measure1, measure2))
     if one_of(metric, METRICS, "metric") == "manifold":
         return geodesic_distance(a1, b1, a2, b2) ** 2
     apart = normalize(b1, cov)[:, None, :] - normalize(b2, cov)[None, :, :]

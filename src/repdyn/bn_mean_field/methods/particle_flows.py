@@ -11,10 +11,10 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from repdyn.base.arguments import finite, positive
 from repdyn.base.arrays import Array
-from repdyn.base.checks import finite, positive
 from repdyn.bn_mean_field.methods import compiled_descent as compiled
-from repdyn.bn_mean_field.theory import checks
+from repdyn.bn_mean_field.theory import arguments
 from repdyn.bn_mean_field.theory.velocity import Population
 
 DIVERGED = 1e8  # a loss this many times its start has left every basin; the next steps only overflow
@@ -65,7 +65,7 @@ def gradient_flow(
     Returns:
         The trajectory; NaN and `diverged` where the solver stopped early.
     """
-    a, b = checks.particles(a, b, len(model.cov))
+    a, b = arguments.particles(a, b, len(model.cov))
     if a.ndim != 1:
         raise ValueError(f"a has shape {a.shape}; expected (m,): step control is per trajectory, call once each")
     times = _increasing(times)
@@ -103,7 +103,7 @@ def gradient_descent(
     Returns:
         The trajectory; members whose loss passes 1e8 times its start, or overflows, are frozen at NaN.
     """
-    a, b = checks.particles(a, b, len(model.cov))
+    a, b = arguments.particles(a, b, len(model.cov))
     recorded = _increasing(record).astype(int)
     h = np.broadcast_to(finite(step, "step"), a.shape[:-1])
     if (h <= 0).any() or recorded[0] < 0:
@@ -136,7 +136,7 @@ def descent_losses(a: ArrayLike, b: ArrayLike, model: Population, step: float, i
     Returns:
         Losses, shape (iterations + 1,); infinite from the iteration on at which a run diverged.
     """
-    a, b = checks.particles(a, b, 2)
+    a, b = arguments.particles(a, b, 2)
     losses = _descent(a, b, model, positive(step, "step"), np.array([iterations]))[2]
     return np.where(np.isnan(losses), np.inf, losses)
 

@@ -7,8 +7,8 @@ are mean-field steps h (the learning rate of the parameters is h m).
 import numpy as np
 from numpy.typing import ArrayLike
 
+from repdyn.base.arguments import finite, not_negative, positive, refuse
 from repdyn.base.arrays import Array
-from repdyn.base.checks import finite, not_negative, positive, refuse
 
 
 def growth_constants(activation_bound: float, loss_slope_at_zero: float, loss_curvature: float) -> tuple[float, float]:

@@ -12,8 +12,8 @@ Data: Gaussian, or any law that is rotation invariant after whitening (`theory.k
 import numpy as np
 from numpy.typing import ArrayLike
 
+from repdyn.base.arguments import finite
 from repdyn.base.arrays import Array
-from repdyn.base.checks import finite
 
 
 def circular_kernel(difference: ArrayLike) -> tuple[Array, Array]:

@@ -10,9 +10,9 @@ Used by section 4 of Ma and Ying, whose experiments leave the data's law open.
 import numpy as np
 from numpy.typing import ArrayLike
 
+from repdyn.base.arguments import finite, one_of
 from repdyn.base.arrays import Array
-from repdyn.base.checks import finite, one_of
-from repdyn.bn_mean_field.theory import checks
+from repdyn.bn_mean_field.theory import arguments
 from repdyn.bn_mean_field.theory.manifold import unchecked_norm
 
 ACTIVATIONS = ("relu", "erf")
@@ -32,8 +32,8 @@ def relu_kernel(u: ArrayLike, v: ArrayLike, cov: ArrayLike) -> Array:
     Returns:
         Kernel, shape (..., m, n); equal rows give ||u||^2/2 to rounding.
     """
-    cov = checks.covariance(cov)
-    u, v = checks.vectors(u, len(cov), "u"), checks.vectors(v, len(cov), "v")
+    cov = arguments.covariance(cov)
+    u, v = arguments.vectors(u, len(cov), "u"), arguments.vectors(v, len(cov), "v")
     lengths = unchecked_norm(u, cov)[..., :, None] * unchecked_norm(v, cov)[..., None, :]
     cosine, sine, angle = _angles(u, v, cov)
     return lengths * (sine + (np.pi - angle) * cosine) / (2 * np.pi)
@@ -67,8 +67,8 @@ def erf_kernel(u: ArrayLike, v: ArrayLike, cov: ArrayLike) -> Array:
         >>> erf_kernel([[1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]).round(4).tolist()
         [[0.4646, 0.0]]
     """
-    cov = checks.covariance(cov)
-    u, v = checks.vectors(u, len(cov), "u"), checks.vectors(v, len(cov), "v")
+    cov = arguments.covariance(cov)
+    u, v = arguments.vectors(u, len(cov), "u"), arguments.vectors(v, len(cov), "v")
     return 2 / np.pi * np.arcsin(_erf_correlation(u, v, cov)[0])
 
 
@@ -89,8 +89,8 @@ def potential(
     Returns:
         F, shape (..., m), and its gradient E residual sigma'(u^T x) x, shape (..., m, d).
     """
-    cov = checks.covariance(cov)
-    u, v = checks.vectors(u, len(cov), "u"), checks.vectors(v, len(cov), "v")
+    cov = arguments.covariance(cov)
+    u, v = arguments.vectors(u, len(cov), "u"), arguments.vectors(v, len(cov), "v")
     return unchecked_potential(u, v, finite(weights, "weights"), cov, activation)
 
 

@@ -11,9 +11,9 @@ distances are angles and no geodesic is ever integrated.
 import numpy as np
 from numpy.typing import ArrayLike
 
+from repdyn.base.arguments import finite
 from repdyn.base.arrays import Array
-from repdyn.base.checks import finite
-from repdyn.bn_mean_field.theory import checks
+from repdyn.bn_mean_field.theory import arguments
 
 
 def sigma_norm(b: ArrayLike, cov: ArrayLike) -> Array:
@@ -28,8 +28,8 @@ def sigma_norm(b: ArrayLike, cov: ArrayLike) -> Array:
         >>> sigma_norm([[1.0, 0.0], [0.0, 1.0]], [[4.0, 0.0], [0.0, 1.0]]).tolist()
         [2.0, 1.0]
     """
-    cov = checks.covariance(cov)
-    return unchecked_norm(checks.vectors(b, len(cov)), cov)
+    cov = arguments.covariance(cov)
+    return unchecked_norm(arguments.vectors(b, len(cov)), cov)
 
 
 def unchecked_norm(b: Array, cov: Array) -> Array:
@@ -55,8 +55,8 @@ def condition_operator(b: ArrayLike, cov: ArrayLike) -> Array:
     Returns:
         Matrices, shape (..., m, d, d), symmetric positive semi-definite.
     """
-    cov = checks.covariance(cov)
-    b = checks.on_omega(b, cov)
+    cov = arguments.covariance(cov)
+    b = arguments.on_omega(b, cov)
     right = np.eye(len(cov)) - (b @ cov)[..., :, None] * b[..., None, :]
     return np.swapaxes(right, -1, -2) @ right
 
@@ -69,8 +69,8 @@ def tangent_projector(b: ArrayLike, cov: ArrayLike) -> Array:
     Returns:
         Matrices, shape (..., m, d, d).
     """
-    cov = checks.covariance(cov)
-    normal = checks.vectors(b, len(cov)) @ cov
+    cov = arguments.covariance(cov)
+    normal = arguments.vectors(b, len(cov)) @ cov
     normal = normal / np.linalg.norm(normal, axis=-1, keepdims=True)
     return np.eye(len(cov)) - normal[..., :, None] * normal[..., None, :]
 
@@ -100,7 +100,7 @@ def round_metric(b: ArrayLike) -> Array:
     Returns:
         Matrices, shape (..., m, d, d).
     """
-    b = checks.vectors(b, np.shape(b)[-1])
+    b = arguments.vectors(b, np.shape(b)[-1])
     squared_norm = np.sum(b**2, axis=-1)[..., None, None]
     return (np.eye(b.shape[-1]) - b[..., :, None] * b[..., None, :] / squared_norm) / squared_norm
 
@@ -111,8 +111,8 @@ def riemannian_gradient(grad: ArrayLike, b: ArrayLike, cov: ArrayLike) -> Array:
     The display that ends the proof of Theorem 2, evaluated as two projections in O(m d^2). `grad` and the tangent
     vectors of Omega that are returned have the shape of b.
     """
-    cov = checks.covariance(cov)
-    b = checks.on_omega(b, cov)
+    cov = arguments.covariance(cov)
+    b = arguments.on_omega(b, cov)
     grad = finite(grad, "grad")
     if grad.shape != b.shape:
         raise ValueError(f"grad has shape {grad.shape}, b {b.shape}; expected the same shape (..., m, d)")
@@ -145,8 +145,8 @@ def smallest_metric_eigenvalue(b: ArrayLike, cov: ArrayLike) -> Array:
     Returns:
         Eigenvalues in (0, 1], shape (..., m).
     """
-    cov = checks.covariance(cov)
-    b = checks.vectors(b, len(cov))
+    cov = arguments.covariance(cov)
+    b = arguments.vectors(b, len(cov))
     cosine = np.sum(b * (b @ cov), axis=-1)
     return cosine**2 / (np.sum(b**2, axis=-1) * np.sum((b @ cov) ** 2, axis=-1))
 
@@ -182,7 +182,7 @@ def angle(b1: ArrayLike, b2: ArrayLike) -> Array:
     Returns:
         Angles in [0, pi], shape (m, n), radians.
     """
-    first, second = (checks.vectors(b, np.shape(b)[-1]) for b in (b1, b2))
+    first, second = (arguments.vectors(b, np.shape(b)[-1]) for b in (b1, b2))
     u, v = (b / np.linalg.norm(b, axis=-1, keepdims=True) for b in (first, second))
     if u.shape[-1] == 2:
         turn = np.arctan2(u[:, 1], u[:, 0])[:, None] - np.arctan2(v[:, 1], v[:, 0])[None, :]
@@ -209,6 +209,6 @@ def geodesic_distance(a1: ArrayLike, b1: ArrayLike, a2: ArrayLike, b2: ArrayLike
         >>> geodesic_distance([0.0], [[2.0, 0.0]], [1.0], [[0.0, 3.0]]).round(3).tolist()  # sqrt(1 + (pi/2)^2)
         [[1.862]]
     """
-    a1, b1 = checks.particles(a1, b1, np.shape(b1)[-1])
-    a2, b2 = checks.particles(a2, b2, b1.shape[-1])
+    a1, b1 = arguments.particles(a1, b1, np.shape(b1)[-1])
+    a2, b2 = arguments.particles(a2, b2, b1.shape[-1])
     return np.hypot(a1[:, None] - a2[None, :], angle(b1, b2))

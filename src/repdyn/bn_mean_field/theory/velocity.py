@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import erf, expit
 
+from repdyn.base.arguments import finite, one_of
 from repdyn.base.arrays import Array
-from repdyn.base.checks import finite, one_of
-from repdyn.bn_mean_field.theory import checks, flows
+from repdyn.bn_mean_field.theory import arguments, flows
 from repdyn.bn_mean_field.theory.circular import planar_field
 from repdyn.bn_mean_field.theory.kernels import ACTIVATIONS, unchecked_potential
 from repdyn.bn_mean_field.theory.manifold import unchecked_norm
@@ -39,7 +39,7 @@ class Teacher:
 
     def __post_init__(self) -> None:
         w = np.asarray(self.w, dtype=np.float64)
-        c, w = checks.particles(self.c, w, w.shape[-1] if w.ndim else 0)
+        c, w = arguments.particles(self.c, w, w.shape[-1] if w.ndim else 0)
         object.__setattr__(self, "c", c)
         object.__setattr__(self, "w", w)
 
@@ -63,8 +63,8 @@ class Population:
     root: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        cov = checks.covariance(self.cov)
-        checks.vectors(self.teacher.w, len(cov), "teacher.w")
+        cov = arguments.covariance(self.cov)
+        arguments.vectors(self.teacher.w, len(cov), "teacher.w")
         one_of(self.normalization, NORMALIZATIONS, "normalization")
         one_of(self.activation, ACTIVATIONS, "activation")
         eigenvalues, basis = np.linalg.eigh(cov)
@@ -128,9 +128,9 @@ def mean_field_velocity(
         Velocities of a and b, and the loss, shapes (..., m), (..., m, d), (...).
     """
     model = Population(teacher, np.asarray(cov), normalization, activation)
-    a, b = checks.particles(a, b, len(model.cov))
+    a, b = arguments.particles(a, b, len(model.cov))
     if normalization == "manifold":
-        checks.on_omega(b, model.cov)
+        arguments.on_omega(b, model.cov)
     da, db, loss = model.velocity(a, b)
     scale = _scale(time_scale, a.shape[-1])
     return scale * da, scale * db, loss
@@ -165,8 +165,8 @@ def empirical_velocity(
         Velocities of a and b, and the loss.
     """
     one_of(normalization, NORMALIZATIONS[:2], "normalization")
-    x, y = checks.data(x, y, centered=normalization == "batch")
-    a, b = checks.particles(a, b, x.shape[1])
+    x, y = arguments.data(x, y, centered=normalization == "batch")
+    a, b = arguments.particles(a, b, x.shape[1])
     scale = _scale(time_scale, len(a))
     if normalization == "none":
         force, moment, value = _empirical_moments(a, b, x, y, activation, loss)

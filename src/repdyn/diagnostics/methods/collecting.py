@@ -20,7 +20,7 @@ from repdyn.diagnostics.methods.catalog import MEASURES
 from repdyn.diagnostics.methods.findings import Findings
 from repdyn.diagnostics.methods.pairs import alignment, as_pairs, distances
 from repdyn.diagnostics.methods.per_layer import OF_LAYER, Layer
-from repdyn.diagnostics.methods.setting import INPUT, OUTPUT, Setting
+from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
 from repdyn.diagnostics.methods.streaming import Plan, plan, stream
 from repdyn.diagnostics.methods.targets import as_targets, labels_of_rows, one_hot
 from repdyn.diagnostics.theory.angles import QUANTILES
@@ -79,19 +79,19 @@ class Collector:
     """Measures a network once.
 
     Args:
-        setting: network and inputs.
+        reader: network and inputs.
         request: what is asked.
 
     Raises:
         ValueError: arguments that cannot be used.
     """
 
-    def __init__(self, setting: Setting, request: Request) -> None:
-        self.setting, self.request, self.measures = setting, request, request.chosen()
+    def __init__(self, reader: NetworkReader, request: Request) -> None:
+        self.reader, self.request, self.measures = reader, request, request.chosen()
         hidden = [name for name in (request.embeddings, request.classifier and f"{request.classifier}:input") if name]
         flow = request.residual.layers if request.residual else ()
-        self.planned: Plan = plan(setting, request.layers, flow, hidden)
-        mask, tokens = setting.features.mask, self.planned.tokens
+        self.planned: Plan = plan(reader, request.layers, flow, hidden)
+        mask, tokens = reader.features.mask, self.planned.tokens
         self.points = self.planned.points * tokens if mask is None else int(np.sum(mask))
         self.labels = (
             None if request.labels is None else labels_of_rows(request.labels, self.planned.points, tokens, mask)
@@ -104,14 +104,14 @@ class Collector:
 
     def _checked(self, targets: np.ndarray) -> NDArray[np.float64]:
         """Targets, refused at once if they do not fit the output; an output that cannot be measured says so later."""
-        place = self.planned.places.get(OUTPUT)
-        if place is None or place.why or self.setting.features.kind != "flatten":
+        shape = self.planned.shapes.get(OUTPUT)
+        if shape is None or shape.why or self.reader.features.kind != "flatten":
             return as_targets(targets, np.shape(targets))
-        return as_targets(targets, (self.points, place.units))
+        return as_targets(targets, (self.points, shape.units))
 
     def _check_stream(self) -> None:
         """Refuses a residual stream whose layers differ in size."""
-        sizes = {name: self.planned.places[name].units for name in self._flow}
+        sizes = {name: self.planned.shapes[name].units for name in self._flow}
         if len(set(sizes.values())) > 1:
             text = ", ".join(f"{name}: {units}" for name, units in sizes.items())
             raise ValueError(
@@ -148,8 +148,8 @@ class Collector:
 
     def consume(self, name: str, A: NDArray[np.floating]) -> None:
         """Measures one layer, shape (rows, units), and keeps what a later one needs."""
-        if self.setting.features.mask is not None and len(A) == self.setting.features.mask.size:
-            A = A[self.setting.features.mask.reshape(-1)]
+        if self.reader.features.mask is not None and len(A) == self.reader.features.mask.size:
+            A = A[self.reader.features.mask.reshape(-1)]
         if why := self._unusable(A):
             self.findings.leave_out("layer", why, name)
             return
@@ -237,8 +237,8 @@ class Collector:
             ValueError: it is missing, and why.
         """
         if name not in self.kept:
-            place = self.planned.places.get(name)
-            raise ValueError(f"no usable {name}" + (f": {place.why}" if place and place.why else ""))
+            shape = self.planned.shapes.get(name)
+            raise ValueError(f"no usable {name}" + (f": {shape.why}" if shape and shape.why else ""))
         return self.kept[name].astype(np.float64)
 
     def _distances(self) -> None:
@@ -277,7 +277,7 @@ class Collector:
         """NC2 of the classifier, NC3, NC4."""
         if not self._classifier:
             raise ValueError("no nn.Linear returns what the network returns; name one: classifier=")
-        module = self.setting.model.get_submodule(self._classifier.partition("#")[0])
+        module = self.reader.model.get_submodule(self._classifier.partition("#")[0])
         W = getattr(module, "weight", None)
         if not isinstance(W, Tensor) or W.ndim != 2:
             raise ValueError(f"{self._classifier} has no matrix of weights")
@@ -294,20 +294,20 @@ class Collector:
         if "radial" not in self.measures:
             return [], ""
         try:
-            maps = radial.normalized_maps(self.setting)
+            maps = radial.normalized_maps(self.reader)
         except Exception as error:
             return [], f"{type(error).__name__}: {error}"
         if not maps:
             self.measures = [name for name in self.measures if name != "radial"]
-        normed = any(isinstance(module, radial.NORMS) for module in self.setting.model.modules())
+        normed = any(isinstance(module, radial.NORMS) for module in self.reader.model.modules())
         missing = not maps and (normed or self.request.measures is not None)
         return maps, "no linear or convolutional map goes straight into a normalization layer" if missing else ""
 
     def _radial(self) -> None:
         own = self.request.loss is not None
-        batch, places = (self.setting.inputs.batches[0], None) if own else self.setting.inputs.spread(radial.POINTS)
-        loss = self.request.loss or usual_loss(*(_some(part, places) for part in (self.labels, self.targets)))
-        for at, (name, share) in enumerate(radial.radial_fractions(self.setting, self.maps, batch, loss).items()):
+        batch, indices = (self.reader.inputs.batches[0], None) if own else self.reader.inputs.spread(radial.POINTS)
+        loss = self.request.loss or usual_loss(*(_some(part, indices) for part in (self.labels, self.targets)))
+        for at, (name, share) in enumerate(radial.radial_fractions(self.reader, self.maps, batch, loss).items()):
             self.findings.put({"radial_fraction": share.median, "largest_radial_fraction": share.largest}, at)
             if share.why:
                 self.findings.leave_out("radial", share.why, name)
@@ -338,10 +338,10 @@ class Collector:
     def _about(self) -> dict[str, object]:
         running = "running statistics, as in evaluation"
         return {
-            "title": f"Diagnostics of {type(self.setting.model).__name__} on {self.points} points",
+            "title": f"Diagnostics of {type(self.reader.model).__name__} on {self.points} points",
             "gamma": self.request.gamma,
             "identity_with_bias": int(self.request.bias),
-            "normalized_by": "batch statistics" if self.setting.batch_statistics else running,
+            "normalized_by": "batch statistics" if self.reader.batch_statistics else running,
             "left_out": self.findings.text(),
         }
 
@@ -360,5 +360,5 @@ def usual_loss(labels: np.ndarray | None, targets: np.ndarray | None) -> Callabl
     return loss
 
 
-def _some(values: np.ndarray | None, places: np.ndarray | None) -> np.ndarray | None:
-    return values if values is None or places is None or len(values) <= places[-1] else values[places]
+def _some(values: np.ndarray | None, indices: np.ndarray | None) -> np.ndarray | None:
+    return values if values is None or indices is None or len(values) <= indices[-1] else values[indices]

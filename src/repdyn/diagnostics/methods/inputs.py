@@ -75,21 +75,21 @@ class Inputs:
         answers = [len(part) for part in self.answers] or unknown
         return [_length(batch, self.axis) or size for batch, size in zip(self.batches, answers, strict=True)]
 
-    def some(self, places: Sequence[int]) -> Batch:
+    def some(self, indices: Sequence[int]) -> Batch:
         """These points of the first batch, the first ones over again where there are fewer."""
-        return self._chosen(np.array(places) % self.sizes[0])
+        return self._chosen(np.array(indices) % self.sizes[0])
 
     def spread(self, most: int) -> tuple[Batch, NDArray[np.int64] | None]:
         """At most so many points of the first batch, evenly spread, and which; None: all of a batch that is not cut."""
         size = self.sizes[0]
         if not self.sliceable or size is None or size <= most:
             return self.batches[0], None
-        places = spread(size, most)
-        return self._chosen(places), places
+        indices = spread(size, most)
+        return self._chosen(indices), indices
 
-    def _chosen(self, places: NDArray[np.int64]) -> Batch:
+    def _chosen(self, indices: NDArray[np.int64]) -> Batch:
         """These points of the first batch."""
-        index = torch.from_numpy(places)
+        index = torch.from_numpy(indices)
 
         def cut(part: object) -> object:
             return part.index_select(self.axis, index.to(part.device)) if isinstance(part, Tensor) else part

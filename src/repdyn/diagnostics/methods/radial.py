@@ -24,8 +24,8 @@ from torch import Tensor, nn
 from repdyn.base.arrays import Array
 from repdyn.diagnostics.methods.forward import BATCH_NORMS, in_one_line, undisturbed
 from repdyn.diagnostics.methods.inputs import Batch
-from repdyn.diagnostics.methods.points import watched
-from repdyn.diagnostics.methods.setting import Setting
+from repdyn.diagnostics.methods.layers import watched
+from repdyn.diagnostics.methods.reader import NetworkReader
 
 MAPS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
 WHOLE_NORMS = (nn.LayerNorm, nn.GroupNorm, *((nn.RMSNorm,) if hasattr(nn, "RMSNorm") else ()))
@@ -54,9 +54,9 @@ class Radial(NamedTuple):
     why: str = ""
 
 
-def normalized_maps(setting: Setting) -> list[Normalized]:
+def normalized_maps(reader: NetworkReader) -> list[Normalized]:
     """Linear and convolutional layers whose output a normalization layer takes, found by following the tensors."""
-    modules = dict(setting.model.named_modules())
+    modules = dict(reader.model.named_modules())
     if not any(isinstance(module, NORMS) for module in modules.values()):
         return []
     returned: dict[int, tuple[str, object]] = {}
@@ -71,31 +71,31 @@ def normalized_maps(setting: Setting) -> list[Normalized]:
             source = returned[id(value)][0]
             maps[source] = Normalized(source, modules[source], module, isinstance(module, BATCH_NORMS))
 
-    batch, _ = setting.inputs.spread(TRIED_ON)
+    batch, _ = reader.inputs.spread(TRIED_ON)
     given = batch.fresh()
-    with undisturbed(setting.model, batch_statistics=True), watched(setting.model, emit), torch.no_grad():
-        setting.model(*given.args, **given.kwargs)
+    with undisturbed(reader.model, batch_statistics=True), watched(reader.model, emit), torch.no_grad():
+        reader.model(*given.args, **given.kwargs)
     return list(maps.values())
 
 
-def radial_fractions(setting: Setting, maps: list[Normalized], batch: Batch, loss: Loss) -> dict[str, Radial]:
+def radial_fractions(reader: NetworkReader, maps: list[Normalized], batch: Batch, loss: Loss) -> dict[str, Radial]:
     """Median and largest |u . grad| / |grad| per normalized map; NaN and the reason for a map that is not free.
 
     Rows whose gradient is rounding beside the largest are left out.
 
     Args:
-        setting: the network; neither its gradients nor its running statistics change.
+        reader: the network; neither its gradients nor its running statistics change.
         maps: of `normalized_maps`.
         batch: the points of the gradient.
         loss: scalar function of the network's output.
     """
-    before = _output_of_some(setting)
-    reasons = {entry.name: _reason(setting, entry, before) for entry in maps}
+    before = _output_of_some(reader)
+    reasons = {entry.name: _reason(reader, entry, before) for entry in maps}
     free = [entry for entry in maps if not reasons[entry.name]]
     slopes: dict[str, tuple[Array, Array]] = {}
     if free:
         try:
-            slopes = _gradients(setting, free, batch, loss)
+            slopes = _gradients(reader, free, batch, loss)
         except Exception as error:  # the loss and the network are the user's code
             reasons |= {entry.name: f"its gradient: {in_one_line(error)}" for entry in free}
     shares = {}
@@ -108,12 +108,12 @@ def radial_fractions(setting: Setting, maps: list[Normalized], batch: Batch, los
     return shares
 
 
-def _reason(setting: Setting, target: Normalized, before: Tensor) -> str:
+def _reason(reader: NetworkReader, target: Normalized, before: Tensor) -> str:
     """Why a map has no radial fraction; empty if it is free."""
     if not isinstance(target.module._parameters.get("weight"), nn.Parameter):
         return "its weight is computed from other parameters (weight_norm, spectral_norm or the like)"
     try:
-        change = change_when_doubled(setting, target, before)
+        change = change_when_doubled(reader, target, before)
     except Exception as error:
         return f"doubling its weights: {in_one_line(error)}"
     if not change <= UNCHANGED:
@@ -121,29 +121,29 @@ def _reason(setting: Setting, target: Normalized, before: Tensor) -> str:
     return ""
 
 
-def _output_of_some(setting: Setting) -> Tensor:
+def _output_of_some(reader: NetworkReader) -> Tensor:
     """What the network returns for a few points, with the statistics of these."""
-    batch, _ = setting.inputs.spread(TRIED_ON)
-    with undisturbed(setting.model, batch_statistics=True), torch.no_grad():
+    batch, _ = reader.inputs.spread(TRIED_ON)
+    with undisturbed(reader.model, batch_statistics=True), torch.no_grad():
         given = batch.fresh()
-        return setting.output(setting.model(*given.args, **given.kwargs)).double()
+        return reader.output(reader.model(*given.args, **given.kwargs)).double()
 
 
-def change_when_doubled(setting: Setting, target: Normalized, before: Tensor) -> float:
+def change_when_doubled(reader: NetworkReader, target: Normalized, before: Tensor) -> float:
     """|change of the output| / |output| when weights and bias double and eps of the normalization goes with them.
 
     Args:
-        setting: the network.
+        reader: the network.
         target: the map.
         before: the output with the weights as they are.
     """
     norm, weight = cast("Any", target.norm), cast("Tensor", target.module.weight)
     eps = norm.eps
     doubled = {name: nn.Parameter(2 * part.detach()) for name, part in _parameters(target.module).items()}
-    with _replaced(setting.model, target.module, doubled):
+    with _replaced(reader.model, target.module, doubled):
         norm.eps = 4 * (torch.finfo(weight.dtype).eps if eps is None else eps)
         try:
-            after = _output_of_some(setting)
+            after = _output_of_some(reader)
         finally:
             norm.eps = eps
     return float((after - before).norm() / before.norm().clamp_min(torch.finfo(torch.float64).tiny))
@@ -172,7 +172,9 @@ def _replaced(model: nn.Module, module: nn.Module, new: dict[str, nn.Parameter])
             owner._parameters[name] = part
 
 
-def _gradients(setting: Setting, free: list[Normalized], batch: Batch, loss: Loss) -> dict[str, tuple[Array, Array]]:
+def _gradients(
+    reader: NetworkReader, free: list[Normalized], batch: Batch, loss: Loss
+) -> dict[str, tuple[Array, Array]]:
     """What may be scaled of each map and the gradient of the loss along it, rows of weights or all as one row."""
     copies = [
         {name: nn.Parameter(part.detach().clone()) for name, part in _parameters(entry.module).items()}
@@ -180,12 +182,12 @@ def _gradients(setting: Setting, free: list[Normalized], batch: Batch, loss: Los
     ]
     flat = [part for parts in copies for part in parts.values()]
     with ExitStack() as stack:
-        stack.enter_context(undisturbed(setting.model, batch_statistics=True))
+        stack.enter_context(undisturbed(reader.model, batch_statistics=True))
         stack.enter_context(torch.enable_grad())
         for entry, parts in zip(free, copies, strict=True):
-            stack.enter_context(_replaced(setting.model, entry.module, parts))
+            stack.enter_context(_replaced(reader.model, entry.module, parts))
         given = batch.fresh()
-        value = loss(setting.output(setting.model(*given.args, **given.kwargs)))
+        value = loss(reader.output(reader.model(*given.args, **given.kwargs)))
         slopes = dict(zip(map(id, flat), torch.autograd.grad(value, flat, allow_unused=True), strict=True))
     rows: dict[str, tuple[Array, Array]] = {}
     for entry, parts in zip(free, copies, strict=True):

@@ -18,8 +18,8 @@ from torch import nn
 
 from repdyn.diagnostics.methods.features import as_rows
 from repdyn.diagnostics.methods.forward import in_one_line
-from repdyn.diagnostics.methods.places import Place, base, find_places
-from repdyn.diagnostics.methods.setting import INPUT, OUTPUT, Setting
+from repdyn.diagnostics.methods.layer_shapes import LayerShape, base, find_shapes
+from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
 
 NEVER = "its hook never fired: the forward pass goes round it (unused, scripted, or called by its weights alone)"
 Consume = Callable[[str, NDArray[np.floating]], None]
@@ -30,19 +30,19 @@ class Plan:
     """Which layers are measured, and how.
 
     Attributes:
-        setting: network and inputs.
+        reader: network and inputs.
         layers: names in the order in which they finish, "input" first, "output" last.
-        places: every named point.
+        shapes: shape of every layer there is, measured or not.
         left_out: layers that cannot be measured and were not asked for, with the reason.
-        functions: whether points inside functional code are among the layers.
+        functions: whether functional code has some of the layers.
         classifier: the last linear map, if the network returns what it returns; else None.
         resolved: the name of a call for each name that was asked for.
         points: points of all batches.
     """
 
-    setting: Setting
+    reader: NetworkReader
     layers: list[str]
-    places: dict[str, Place]
+    shapes: dict[str, LayerShape]
     left_out: dict[str, str]
     functions: bool
     classifier: str | None
@@ -56,15 +56,18 @@ class Plan:
     @property
     def tokens(self) -> int:
         """Rows of a point in the first layer that has several; 1 where none has."""
-        return next((self.places[name].tokens for name in self.layers if self.places[name].tokens > 1), 1)
+        return next((self.shapes[name].tokens for name in self.layers if self.shapes[name].tokens > 1), 1)
 
 
-def plan(setting: Setting, layers: Sequence[str] | None, also: Iterable[str] = (), hidden: Iterable[str] = ()) -> Plan:
+def plan(
+    reader: NetworkReader, layers: Sequence[str] | None, also: Iterable[str] = (), hidden: Iterable[str] = ()
+) -> Plan:
     """Which layers there are and which of them are measured.
 
     Args:
-        setting: network and inputs.
-        layers: names as in `points`; None takes every module without modules of its own, the input and the output.
+        reader: network and inputs.
+        layers: names as in the module `layers`; None takes every module without modules of its own, the input and the
+            output.
         also: further names to measure.
         hidden: further names to find without measuring them.
 
@@ -75,35 +78,35 @@ def plan(setting: Setting, layers: Sequence[str] | None, also: Iterable[str] = (
         raise ValueError(f"layers is the text {layers!r}; give a list of names: [{layers!r}]")
     measured = [*(layers or ()), *also]
     asked = [*measured, *hidden]
-    modules = {name: module for name, module in setting.model.named_modules() if name}
+    modules = {name: module for name, module in reader.model.named_modules() if name}
     functions = any(base(name) not in modules and name not in (INPUT, OUTPUT) for name in asked)
-    places, classifier, repeats = find_places(setting, functions)
-    resolved = {name: place for name in asked if (place := _resolved(name, places))}
+    shapes, classifier, repeats = find_shapes(reader, functions)
+    resolved = {name: shape for name in asked if (shape := _resolved(name, shapes))}
     if unknown := [name for name in asked if name not in resolved and base(name) not in modules]:
-        raise ValueError(_unknown(unknown, [INPUT, *modules, *places, OUTPUT]))
-    places |= {name: Place(None, why=NEVER) for name in modules if name not in places}
-    wanted = set(_wanted(measured, resolved, places))
+        raise ValueError(_unknown(unknown, [INPUT, *modules, *shapes, OUTPUT]))
+    shapes |= {name: LayerShape(None, why=NEVER) for name in modules if name not in shapes}
+    wanted = set(_wanted(measured, resolved, shapes))
     if layers is None:
-        wanted |= {INPUT, *_leaves(places, modules), *([] if repeats else [OUTPUT])}
+        wanted |= {INPUT, *_leaves(shapes, modules), *([] if repeats else [OUTPUT])}
     named = {resolved.get(name, name) for name in asked}
-    if refused := [f"{name!r}: {places[name].why}" for name in named if name in places and places[name].why]:
+    if refused := [f"{name!r}: {shapes[name].why}" for name in named if name in shapes and shapes[name].why]:
         raise ValueError("layer " + "; layer ".join(sorted(refused)) + ". Name a module around it or after it")
-    usable = [name for name, place in places.items() if name in wanted and not place.why]
-    left_out = {name: place.why for name, place in places.items() if name in wanted and place.why}
-    return Plan(setting, usable, places, left_out, functions, classifier, resolved, _count(setting))
+    usable = [name for name, shape in shapes.items() if name in wanted and not shape.why]
+    left_out = {name: shape.why for name, shape in shapes.items() if name in wanted and shape.why}
+    return Plan(reader, usable, shapes, left_out, functions, classifier, resolved, _count(reader))
 
 
-def _count(setting: Setting) -> int:
+def _count(reader: NetworkReader) -> int:
     """Points of all batches; where only the output tells how many, the network runs once for it.
 
     Raises:
         ValueError: nothing tells how many.
     """
-    sizes = list(setting.inputs.sizes)
+    sizes = list(reader.inputs.sizes)
     for number, size in enumerate(sizes):
         if size is None:
-            batch = setting.inputs.batches[number]
-            output = setting.output(setting.run(batch, lambda *_: None))
+            batch = reader.inputs.batches[number]
+            output = reader.output(reader.run(batch, lambda *_: None))
             if not output.ndim:
                 raise ValueError(
                     f"inputs of shapes {batch.shapes()} have no common axis and the network returns shape (), so "
@@ -113,31 +116,31 @@ def _count(setting: Setting) -> int:
     return sum(size for size in sizes if size is not None)
 
 
-def _leaves(places: Mapping[str, Place], modules: Mapping[str, nn.Module]) -> list[str]:
+def _leaves(shapes: Mapping[str, LayerShape], modules: Mapping[str, nn.Module]) -> list[str]:
     """Whole calls of modules inside which no module ran; what computes weights (parametrizations) is none."""
-    ran = {base(name) for name, place in places.items() if place.why != NEVER and ".parametrizations" not in name}
+    ran = {base(name) for name, shape in shapes.items() if shape.why != NEVER and ".parametrizations" not in name}
     inner = {".".join(parts[:k]) for parts in (name.split(".") for name in ran) for k in range(1, len(parts))}
-    calls = [name for name in places if re.sub(r"#\d+$", "", name) in modules and ".parametrizations" not in name]
+    calls = [name for name in shapes if re.sub(r"#\d+$", "", name) in modules and ".parametrizations" not in name]
     return [
         name for name in calls if base(name) not in inner and (base(name) in ran or not any(modules[name].children()))
     ]
 
 
-def _resolved(name: str, places: Mapping[str, Place]) -> str | None:
+def _resolved(name: str, shapes: Mapping[str, LayerShape]) -> str | None:
     """The call that a name means: itself, or torchvision's `relu_1` for `relu#2`."""
-    if name in places:
+    if name in shapes:
         return name
     base, _, number = name.rpartition("_")
     other = f"{base}#{int(number) + 1}" if base and number.isdecimal() else ""
-    return other if other in places else None
+    return other if other in shapes else None
 
 
-def _wanted(asked: Sequence[str], resolved: Mapping[str, str], places: Mapping[str, Place]) -> list[str]:
+def _wanted(asked: Sequence[str], resolved: Mapping[str, str], shapes: Mapping[str, LayerShape]) -> list[str]:
     """Named calls; a module named without a number stands for all of its calls."""
     calls = []
     for name in asked:
         call = resolved.get(name, name)
-        calls += [call, *(other for other in places if re.fullmatch(re.escape(call) + r"#\d+", other))]
+        calls += [call, *(other for other in shapes if re.fullmatch(re.escape(call) + r"#\d+", other))]
     return calls
 
 
@@ -162,9 +165,9 @@ def stream(planned: Plan, also: Iterable[str], consume: Consume) -> dict[str, st
         Layers that failed this time, with the reason.
     """
     names = list(dict.fromkeys([*planned.layers, *map(planned.call, also)]))
-    names = [name for name in names if name in planned.places and not planned.places[name].why]
+    names = [name for name in names if name in planned.shapes and not planned.shapes[name].why]
     failed: dict[str, str] = {}
-    if len(planned.setting.inputs.batches) == 1:
+    if len(planned.reader.inputs.batches) == 1:
         _pass(planned, 0, set(names), consume, failed)
     else:
         for group in _groups(planned, names):
@@ -174,14 +177,14 @@ def stream(planned: Plan, also: Iterable[str], consume: Consume) -> dict[str, st
 
 def _groups(planned: Plan, names: list[str]) -> list[list[str]]:
     """Layers in order, as many at a time as fit into memory in single precision."""
-    points = sum(size or 1 for size in planned.setting.inputs.sizes)
+    points = sum(size or 1 for size in planned.reader.inputs.sizes)
     groups: list[list[str]] = []
     free = 0
     for name in names:
-        needed = 4 * points * planned.places[name].units
+        needed = 4 * points * planned.shapes[name].units
         if needed > free or not groups:
             groups.append([])
-            free = planned.setting.memory
+            free = planned.reader.memory
         groups[-1].append(name)
         free -= needed
     return groups
@@ -190,7 +193,7 @@ def _groups(planned: Plan, names: list[str]) -> list[list[str]]:
 def _collect(planned: Plan, group: list[str], consume: Consume, failed: dict[str, str]) -> None:
     """One group of layers over all batches."""
     parts: dict[str, list[NDArray[np.floating]]] = {name: [] for name in group}
-    batches = len(planned.setting.inputs.batches)
+    batches = len(planned.reader.inputs.batches)
     for number in range(batches):
         _pass(planned, number, set(group), lambda name, rows: parts[name].append(rows.copy()), failed)
     for name in group:
@@ -205,8 +208,8 @@ def _collect(planned: Plan, group: list[str], consume: Consume, failed: dict[str
 
 def _pass(planned: Plan, number: int, wanted: set[str], consume: Consume, failed: dict[str, str]) -> None:
     """One batch: the wanted layers as rows."""
-    setting = planned.setting
-    batch, seen = setting.inputs.batches[number], set()
+    reader = planned.reader
+    batch, seen = reader.inputs.batches[number], set()
     if INPUT in wanted and len(batch.args) == 1:
         _hand_on(planned, INPUT, batch.args[0], consume, failed)
 
@@ -215,10 +218,10 @@ def _pass(planned: Plan, number: int, wanted: set[str], consume: Consume, failed
             seen.add(name)
             _hand_on(planned, name, value, consume, failed)
 
-    returned = setting.run(batch, emit, functions=planned.functions)
+    returned = reader.run(batch, emit, functions=planned.functions)
     if OUTPUT in wanted:
         try:
-            _hand_on(planned, OUTPUT, setting.output(returned), consume, failed)
+            _hand_on(planned, OUTPUT, reader.output(returned), consume, failed)
         except Exception as error:
             failed[OUTPUT] = in_one_line(error)
     for name in wanted - seen - {INPUT, OUTPUT}:
@@ -228,7 +231,7 @@ def _pass(planned: Plan, number: int, wanted: set[str], consume: Consume, failed
 def _hand_on(planned: Plan, name: str, value: Any, consume: Consume, failed: dict[str, str]) -> None:
     """A layer's rows to the consumer, whose own errors are its own matter."""
     try:
-        rows = planned.setting.features.rows(name, value.movedim(planned.places[name].axis, 0))
+        rows = planned.reader.features.rows(name, value.movedim(planned.shapes[name].axis, 0))
     except Exception as error:
         failed[name] = in_one_line(error)
         return

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from repdyn.base.arrays import Array
-from repdyn.leaky_resnets.theory.checks import effective_depth_of
+from repdyn.leaky_resnets.theory.arguments import effective_depth_of
 from repdyn.leaky_resnets.theory.identity_cost import activation
 from repdyn.leaky_resnets.theory.layers import end_momentum, momenta, propagate
 

@@ -15,9 +15,9 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from repdyn.base.arguments import finite
 from repdyn.base.arrays import Array
-from repdyn.base.checks import finite
-from repdyn.leaky_resnets.theory.checks import effective_depth_of, representation_pair
+from repdyn.leaky_resnets.theory.arguments import effective_depth_of, representation_pair
 from repdyn.leaky_resnets.theory.compiled_rates import rates
 from repdyn.leaky_resnets.theory.hamiltonian import force, velocity
 from repdyn.leaky_resnets.theory.identity_cost import activation

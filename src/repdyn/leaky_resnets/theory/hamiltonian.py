@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from repdyn.base.arrays import Array
-from repdyn.leaky_resnets.theory.checks import effective_depth_of, representation_pair
+from repdyn.leaky_resnets.theory.arguments import effective_depth_of, representation_pair
 from repdyn.leaky_resnets.theory.identity_cost import activation, stable_norm_sq
 
 

@@ -14,9 +14,9 @@ import scipy
 from numpy.typing import ArrayLike
 
 from repdyn.base import ranks
+from repdyn.base.arguments import positive
 from repdyn.base.arrays import Array
-from repdyn.base.checks import positive
-from repdyn.leaky_resnets.theory.checks import as_matrix
+from repdyn.leaky_resnets.theory.arguments import as_matrix
 
 WOODBURY_FROM = 1e-5  # gamma / |S|_F^2 from which Woodbury's cancellation costs at most eps / 1e-5 of the value
 Method = Literal["woodbury", "svd"]

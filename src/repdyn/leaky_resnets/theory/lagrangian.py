@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from repdyn.base.arrays import Array
-from repdyn.leaky_resnets.theory.checks import as_matrix, effective_depth_of, representation_pair
+from repdyn.leaky_resnets.theory.arguments import as_matrix, effective_depth_of, representation_pair
 from repdyn.leaky_resnets.theory.identity_cost import activation, row_space
 
 RTOL = 1e-10  # singular values below RTOL times the largest count as 0

@@ -13,9 +13,9 @@ from typing import Literal, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from repdyn.base.arguments import finite, positive
 from repdyn.base.arrays import Array
-from repdyn.base.checks import finite, positive
-from repdyn.leaky_resnets.theory.checks import as_matrix, effective_depth_of
+from repdyn.leaky_resnets.theory.arguments import as_matrix, effective_depth_of
 from repdyn.leaky_resnets.theory.identity_cost import activation
 
 Scheme = Literal["equidistant", "irregular"]

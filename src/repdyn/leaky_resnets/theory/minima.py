@@ -10,9 +10,9 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from repdyn.base.arguments import finite
 from repdyn.base.arrays import Array
-from repdyn.base.checks import finite
-from repdyn.leaky_resnets.theory.checks import as_matrix
+from repdyn.leaky_resnets.theory.arguments import as_matrix
 from repdyn.leaky_resnets.theory.identity_cost import activation
 
 NULL = 1e-9  # relative size below which an LP coefficient is a zero of its vertex

@@ -10,7 +10,7 @@ from pathlib import Path
 
 def claim(words: Sequence[str]) -> None:
     """Prints one claim of every run that knows it."""
-    from repdyn.pipeline.run import ledger
+    from repdyn.pipeline.run.kinds import ledger
 
     parser = _parser("claim", "Show one claim: statement, numbers, verdict, the smallest command that decides it.")
     parser.add_argument("id")
@@ -21,8 +21,8 @@ def claim(words: Sequence[str]) -> None:
 
 def compare(words: Sequence[str]) -> int:
     """Prints how two runs differ, or whether a run reproduces a reference; status 1 where they do, or it does not."""
+    from repdyn.pipeline import kept_runs
     from repdyn.pipeline.ask import compare as comparison
-    from repdyn.pipeline.reference import results
 
     parser = _parser("compare", "Compare two runs, or a run with a folder of reference/: verdicts first, then numbers.")
     parser.add_argument("first", type=Path)
@@ -32,7 +32,7 @@ def compare(words: Sequence[str]) -> int:
         "--tier", choices=tiers, default=tiers[0], help="what counts as a difference (see docs/reproducibility.md)"
     )
     arguments = parser.parse_args(words)
-    if results.is_reference(arguments.second):
+    if kept_runs.is_reference(arguments.second):
         return _reproduces(arguments.first, arguments.second)
     outcome = comparison.compare(arguments.first, arguments.second, arguments.tier)
     print(comparison.show(outcome, arguments.first, arguments.second, arguments.tier))
@@ -40,11 +40,11 @@ def compare(words: Sequence[str]) -> int:
 
 
 def _reproduces(run: Path, reference: Path) -> int:
+    from repdyn.pipeline import kept_runs
     from repdyn.pipeline.ask import reproduces
-    from repdyn.pipeline.reference import results
 
-    here = results.read(run) if results.is_reference(run) else results.of_run(run)
-    there = results.read(reference)
+    here = kept_runs.read(run) if kept_runs.is_reference(run) else kept_runs.of_run(run)
+    there = kept_runs.read(reference)
     reproduction = reproduces.hold_against(here, there)
     print(reproduces.show(reproduction, here, there))
     return int(not reproduction.reproduced)
@@ -52,14 +52,14 @@ def _reproduces(run: Path, reference: Path) -> int:
 
 def keep(words: Sequence[str]) -> None:
     """Keeps a finished run as a reference."""
-    from repdyn.pipeline.reference import results
+    from repdyn.pipeline import kept_runs
 
     parser = _parser("keep", "Keep a finished run's ledger, key numbers, digests and versions, to compare others with.")
     parser.add_argument("results", type=Path, help="folder of a finished run, e.g. results/default")
     parser.add_argument("--into", type=Path, help="folder to write (default: reference/<name of the run's folder>)")
     arguments = parser.parse_args(words)
     folder = arguments.into or Path("reference") / arguments.results.resolve().name
-    results.keep(arguments.results, folder)
+    kept_runs.keep(arguments.results, folder)
     print(f"{folder}: kept")
 
 
@@ -86,7 +86,7 @@ def plan(words: Sequence[str]) -> None:
     from repdyn.pipeline.ask import plan as planning
     from repdyn.pipeline.ask import verify as verification
     from repdyn.pipeline.ask import workflow
-    from repdyn.pipeline.run.costs import files
+    from repdyn.pipeline.run.declare.costs import files
 
     parser = _parser("plan", "Jobs, core-minutes and memory of a run before it starts.")
     parser.add_argument("--remaining", action="store_true", help="only what today's results lack")

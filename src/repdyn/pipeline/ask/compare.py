@@ -29,7 +29,7 @@ import xarray as xr
 from repdyn.base import datasets
 from repdyn.base.errors import DataError
 from repdyn.base.files import sha256
-from repdyn.pipeline.run import ledger
+from repdyn.pipeline.run.kinds import ledger
 
 TIERS = ("identical", "rounding", "verdicts")
 RESIDUE = 1e-9

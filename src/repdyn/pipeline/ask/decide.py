@@ -35,10 +35,11 @@ from repdyn.base.settings import Settings
 from repdyn.base.tables import read_cells
 from repdyn.base.verdicts import AGREEMENT
 from repdyn.pipeline import studies
-from repdyn.pipeline.config import yaml_places
-from repdyn.pipeline.run import ledger, records
-from repdyn.pipeline.run.graph import Function, Study, home, read_study
-from repdyn.pipeline.run.kept import member_seconds
+from repdyn.pipeline.config import yaml_positions
+from repdyn.pipeline.run.declare.graph import Function, Study, home, read_study
+from repdyn.pipeline.run.execute import records
+from repdyn.pipeline.run.execute.kept import member_seconds
+from repdyn.pipeline.run.kinds import ledger
 
 COUNTS = ("blocks", "seeds", "trials", "draws", "runs", "teachers", "staged_seeds")
 """Settings that say how many independent trials there are."""
@@ -417,7 +418,7 @@ def _with(options: Iterable[str], file: Path) -> list[str]:
 
 def _written(file: Path) -> dict[str, Any]:
     """What an earlier call wrote; nothing before the first."""
-    return yaml_places.values(file) if file.is_file() else {}
+    return yaml_positions.values(file) if file.is_file() else {}
 
 
 def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from repdyn.pipeline.ask.progress import last_line
-from repdyn.pipeline.run.jobs import Job
-from repdyn.pipeline.run.records import FINISHED, RUNNING
+from repdyn.pipeline.run.declare.jobs import Job
+from repdyn.pipeline.run.execute.records import FINISHED, RUNNING
 
 SHOWN = 20  # reasons with jobs of their own; a run of a hundred jobs fails for few
 NEXT = (

@@ -17,7 +17,7 @@ from repdyn.base import claims
 from repdyn.base.errors import RepdynError
 from repdyn.base.progress import Progress
 from repdyn.pipeline.ask.remake import Remaker
-from repdyn.pipeline.run.loading import load_modules
+from repdyn.pipeline.run.execute.loading import load_modules
 
 FIRST_SEED = 10_001
 

@@ -16,9 +16,9 @@ from typing import Any
 
 from repdyn.base.errors import DataError
 from repdyn.base.files import write_text
-from repdyn.pipeline.run import records
-from repdyn.pipeline.run.costs import COLUMNS, SAME, Row, grown, home, nearest, recorded, rows, size, work
-from repdyn.pipeline.run.jobs import Job
+from repdyn.pipeline.run.declare.costs import COLUMNS, SAME, Row, grown, home, nearest, recorded, rows, size, work
+from repdyn.pipeline.run.declare.jobs import Job
+from repdyn.pipeline.run.execute import records
 
 START_UP = 2.0
 """CPU seconds that starting takes at most (torch); and no more than four fifths of the least cost recorded."""

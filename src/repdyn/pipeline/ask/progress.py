@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypedDict
 
-from repdyn.pipeline.run.records import RUNNING
+from repdyn.pipeline.run.execute.records import RUNNING
 
 TAIL = 4096
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from repdyn.pipeline.run import members, records, simulate
-from repdyn.pipeline.run.jobs import Member, input_paths
+from repdyn.pipeline.run.declare.jobs import Member, input_paths
+from repdyn.pipeline.run.execute import members, records
+from repdyn.pipeline.run.kinds import simulate
 
 SHARE = 30.0  # datasets that one job makes, at most, and its start-up in seconds: what of its cost may be others'
 START_UP = 10.0
@@ -47,6 +48,11 @@ class Remaker:
             for file in input_paths([asked]):
                 self._make(file, Path(folder), seed)
             return members.read_inputs(asked, Path(folder))
+
+    def stored(self, names: Iterable[str]) -> members.Inputs:
+        """The named datasets as the run has them."""
+        inputs = {name: self._paths(name) for name in names}
+        return members.read_inputs({"code": "", "inputs": inputs, "outputs": []}, self.root)
 
     def members(self, name: str) -> list[Member]:
         """What made a dataset: one member of a job, or one per variant."""

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from repdyn.pipeline.ask.compare import RESIDUE, SHOWN, listed, verdict_changes
-from repdyn.pipeline.reference.results import KEY, Reference
+from repdyn.pipeline.kept_runs import KEY, Reference
 
 ROUNDING = float(np.sqrt(np.finfo(np.float32).eps))
 SHARE = 1 / 20  # of what a claim allows

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from repdyn.base.errors import DataError
-from repdyn.pipeline.run import trials
+from repdyn.pipeline.run.execute import trials
 
 DAY = 86400.0
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from repdyn.base.errors import DataError
 from repdyn.base.files import sha256
-from repdyn.pipeline.run import records
-from repdyn.pipeline.run.environment import WITHOUT_NUMBERS, version_of
-from repdyn.pipeline.run.jobs import Job
+from repdyn.pipeline.run.declare.jobs import Job
+from repdyn.pipeline.run.execute import records
+from repdyn.pipeline.run.machine.environment import WITHOUT_NUMBERS, version_of
 
 Reasons = dict[str, str]
 SHOWN, MANY = 6, 12

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from repdyn.base.errors import RepdynError
-from repdyn.pipeline.run.jobs import Job, load_all
+from repdyn.pipeline.run.declare.jobs import Job, load_all
 from repdyn.pipeline.studies import CHOICE
 
 RUN_NAME = re.compile(r"^run: (?P<name>\S+)$", re.M)

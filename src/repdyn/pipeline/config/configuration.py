@@ -17,7 +17,7 @@ from repdyn.base.errors import ConfigError
 from repdyn.base.settings import Many, Problem, Settings, addition
 from repdyn.pipeline import studies
 from repdyn.pipeline.config.messages import Schema, complaints, kinds, not_one_of, schema_at
-from repdyn.pipeline.config.yaml_places import Complaint, KeyPath, Layer, Place, merged, read
+from repdyn.pipeline.config.yaml_positions import Complaint, KeyPath, Layer, Position, merged, read
 
 Model = TypeVar("Model", bound=Settings)
 
@@ -116,78 +116,78 @@ def checked(
 ) -> Model:
     """What `load` does, for any model; `files` tells which file of a name each study keeps."""
     overrides = dict(overrides or {})
-    sources = _read_all(paths, files)
+    layers = _read_all(paths, files)
     if scale := overrides.pop(SCALE, None):
         if not {"run", "run.name"} & set(overrides):
             raise ConfigError(f"--config {SCALE}: name the run, too, since every scale has its own folder: run.name")
-        sources += _of_scale(str(scale), Place(len(sources), "--config", None), files)
+        layers += _of_scale(str(scale), Position(len(layers), "--config", None), files)
     schema = cache(model.model_json_schema)  # slow, and wanted for overrides and complaints alone
     if overrides:
-        sources.append(_from_command_line(overrides, len(sources), schema()))
-    values, places = merged(sources)
-    problems = [complaint for source in sources for complaint in source.complaints]
+        layers.append(_from_command_line(overrides, len(layers), schema()))
+    values, positions = merged(layers)
+    problems = [complaint for layer in layers for complaint in layer.complaints]
     try:
         settings = model.model_validate(values)
     except ValidationError as error:
-        known = {(complaint.place, complaint.path) for complaint in problems}
-        new = complaints(error, values, places, schema())
-        problems += [complaint for complaint in new if (complaint.place, complaint.path) not in known]
+        known = {(complaint.position, complaint.path) for complaint in problems}
+        new = complaints(error, values, positions, schema())
+        problems += [complaint for complaint in new if (complaint.position, complaint.path) not in known]
     if problems:
-        problems.sort(key=lambda complaint: (complaint.place.order, complaint.place.line or 0))
+        problems.sort(key=lambda complaint: (complaint.position.order, complaint.position.line or 0))
         raise ConfigError("\n".join(dict.fromkeys(map(str, problems))))
     return settings
 
 
 def _read_all(paths: Sequence[Path | str], files: Callable[[str], Mapping[str, Path]]) -> list[Layer]:
     errors: list[str] = []
-    sources = _of_study(files(studies.VALUES.format(DEFAULT)))
+    layers = _of_study(files(studies.VALUES.format(DEFAULT)))
     for path in paths:
         try:
-            source = read(Path(path), len(sources))
-            source.values.pop(studies.KEY, None)  # `studies.choose` reads it
-            if scale := source.values.pop(SCALE, None):
-                sources += _of_scale(scale, source.places[(SCALE,)], files)
-            sources.append(source)
+            layer = read(Path(path), len(layers))
+            layer.values.pop(studies.KEY, None)  # `studies.choose` reads it
+            if scale := layer.values.pop(SCALE, None):
+                layers += _of_scale(scale, layer.positions[(SCALE,)], files)
+            layers.append(layer)
         except ConfigError as error:
             errors.append(str(error))
     if errors or not paths:
         raise ConfigError("\n".join(errors) or "no configuration file was given: name config.yaml")
-    return sources
+    return layers
 
 
-def _of_scale(scale: object, place: Place, files: Callable[[str], Mapping[str, Path]]) -> list[Layer]:
+def _of_scale(scale: object, position: Position, files: Callable[[str], Mapping[str, Path]]) -> list[Layer]:
     """What the studies keep for a scale; a study that keeps nothing for it stays as it is."""
     chosen = files(studies.VALUES.format(scale))
     if not chosen:
         known = sorted({path.stem for path in studies.every(studies.VALUES.format("*"))})
-        raise ConfigError(str(Complaint(place, (SCALE,), not_one_of(scale, known))))
+        raise ConfigError(str(Complaint(position, (SCALE,), not_one_of(scale, known))))
     return _of_study(chosen)
 
 
 def _of_study(files: Mapping[str, Path]) -> list[Layer]:
-    """Files of studies as sources of the whole configuration."""
+    """Files of studies as layers of the whole configuration."""
     return [read(path, order, under=study) for order, (study, path) in enumerate(files.items())]
 
 
 def _from_command_line(overrides: Mapping[str, Any], order: int, root: Schema) -> Layer:
-    source = Layer({}, {}, [])
-    _put(source, source.values, (), overrides, Place(order, "--config", None), root)
-    return source
+    layer = Layer({}, {}, [])
+    _put(layer, layer.values, (), overrides, Position(order, "--config", None), root)
+    return layer
 
 
 def _put(
-    source: Layer, into: dict[str, Any], path: KeyPath, overrides: Mapping[str, Any], place: Place, root: Schema
+    layer: Layer, into: dict[str, Any], path: KeyPath, overrides: Mapping[str, Any], position: Position, root: Schema
 ) -> None:
     for dotted, value in overrides.items():
         key, _, rest = str(dotted).partition(".")
         value, here = {rest: value} if rest else value, (*path, key)
-        source.places[here] = place
+        layer.positions[here] = position
         if not isinstance(value, Mapping):
             into[key] = _typed(value, schema_at(here, root), root)
             continue
         if not isinstance(into.get(key), dict):
             into[key] = {}
-        _put(source, into[key], here, value, place, root)
+        _put(layer, into[key], here, value, position, root)
 
 
 def _typed(value: Any, node: Schema | None, root: Schema) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from repdyn.pipeline.config.yaml_places import Complaint, KeyPath, Place, key_text, kind_text, scalar_text
+from repdyn.pipeline.config.yaml_positions import Complaint, KeyPath, Position, key_text, kind_text, scalar_text
 
 Schema = Mapping[str, Any]
 
@@ -106,20 +106,20 @@ def kinds(node: Schema, root: Schema) -> set[str]:
 
 
 def complaints(
-    error: ValidationError, values: Any, places: Mapping[KeyPath, Place], root: Schema
+    error: ValidationError, values: Any, positions: Mapping[KeyPath, Position], root: Schema
 ) -> Iterator[Complaint]:
-    """Every problem that pydantic found, at its place and in our words."""
+    """Every problem that pydantic found, at its position and in our words."""
     for entry in error.errors():
         path = _written(entry["loc"], root)
         match entry["type"]:
             case "missing":
-                yield _missing(path, places, root)
+                yield _missing(path, positions, root)
             case "extra_forbidden":
-                yield _unknown(entry["loc"], places, root)
+                yield _unknown(entry["loc"], positions, root)
             case "problems":
-                yield from (_broken(path, keys, text, places) for keys, text in entry["ctx"]["problems"])
+                yield from (_broken(path, keys, text, positions) for keys, text in entry["ctx"]["problems"])
             case _:
-                yield _misfit(path, _at(path, values), places, root)
+                yield _misfit(path, _at(path, values), positions, root)
 
 
 def _written(loc: tuple[int | str, ...], root: Schema) -> KeyPath:
@@ -135,22 +135,22 @@ def _at(path: KeyPath, values: Any) -> Any:
     return values
 
 
-def _place(path: KeyPath, places: Mapping[KeyPath, Place]) -> Place:
-    while path and path not in places:
+def _position(path: KeyPath, positions: Mapping[KeyPath, Position]) -> Position:
+    while path and path not in positions:
         path = path[:-1]
-    return places[path]
+    return positions[path]
 
 
-def _missing(path: KeyPath, places: Mapping[KeyPath, Place], root: Schema) -> Complaint:
+def _missing(path: KeyPath, positions: Mapping[KeyPath, Position], root: Schema) -> Complaint:
     wanted = describe(schema_at(path, root) or {}, root)
-    return Complaint(_place(path, places), path[:-1], f'missing key "{path[-1]}": {wanted}')
+    return Complaint(_position(path, positions), path[:-1], f'missing key "{path[-1]}": {wanted}')
 
 
-def _unknown(loc: KeyPath, places: Mapping[KeyPath, Place], root: Schema) -> Complaint:
+def _unknown(loc: KeyPath, positions: Mapping[KeyPath, Position], root: Schema) -> Complaint:
     known = list((schema_at(loc[:-1], root) or {}).get("properties", {}))
     near = nearest(str(loc[-1]), known)
     advice = f'did you mean "{near}"?' if near else f"known keys: {', '.join(known)}"
-    return Complaint(_place(loc, places), loc[:-1], f'unknown key "{loc[-1]}"; {advice}')
+    return Complaint(_position(loc, positions), loc[:-1], f'unknown key "{loc[-1]}"; {advice}')
 
 
 def not_one_of(value: object, known: Iterable[str]) -> str:
@@ -167,23 +167,23 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return lower[near[0]] if near else None
 
 
-def _broken(path: KeyPath, keys: tuple[str, ...], text: str, places: Mapping[KeyPath, Place]) -> Complaint:
-    first, *others = (_place((*path, key), places) for key in keys)
-    spots = [f"{key}: {_spot(place, (*path, key))}" for key, place in zip(keys[1:], others, strict=True)]
+def _broken(path: KeyPath, keys: tuple[str, ...], text: str, positions: Mapping[KeyPath, Position]) -> Complaint:
+    first, *others = (_position((*path, key), positions) for key in keys)
+    spots = [f"{key}: {_spot(position, (*path, key))}" for key, position in zip(keys[1:], others, strict=True)]
     return Complaint(first, (*path, keys[0]), text + (f" ({', '.join(spots)})" if spots else ""))
 
 
-def _spot(place: Place, path: KeyPath) -> str:
-    return f"--config {key_text(path)}" if place.line is None else f"{place.file}:{place.line}"
+def _spot(position: Position, path: KeyPath) -> str:
+    return f"--config {key_text(path)}" if position.line is None else f"{position.file}:{position.line}"
 
 
-def _misfit(path: KeyPath, value: Any, places: Mapping[KeyPath, Place], root: Schema) -> Complaint:
-    node, place = schema_at(path, root) or {}, _place(path, places)
+def _misfit(path: KeyPath, value: Any, positions: Mapping[KeyPath, Position], root: Schema) -> Complaint:
+    node, position = schema_at(path, root) or {}, _position(path, positions)
     allowed = _allowed(node)
     near = nearest(value, map(str, allowed)) if isinstance(value, str) else None
-    advice = f'did you mean "{near}"?' if near else _hint(value, place, node, root)
+    advice = f'did you mean "{near}"?' if near else _hint(value, position, node, root)
     text = f"{_shown(value)} is not {describe(node, root)}" + (f" ({advice})" if advice else "")
-    return Complaint(place, path, text)
+    return Complaint(position, path, text)
 
 
 def _shown(value: Any) -> str:
@@ -193,26 +193,26 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 80 else text[:76] + " ..."
 
 
-def _hint(value: Any, place: Place, node: Schema, root: Schema) -> str:
+def _hint(value: Any, position: Position, node: Schema, root: Schema) -> str:
     """How YAML came to read the value so, and what to write instead; empty where nothing is odd."""
     wanted = kinds(node, root)
     if "array" in wanted and not isinstance(value, list | dict) and value is not None:
         return f"a list, even of one value, stands in brackets: [{value}]"
     if isinstance(value, str):
-        return _hint_text(value, place, wanted)
+        return _hint_text(value, position, wanted)
     if value is None:
-        return "nothing stands after the colon" if place.raw == "" else ""
+        return "nothing stands after the colon" if position.raw == "" else ""
     if isinstance(value, float) and value.is_integer() and wanted == {"integer"}:
         return f"write {int(value)}"
     if "string" in wanted and not isinstance(value, list | dict):
-        return f"YAML reads an unquoted {place.raw or value} as {kind_text(value)}: put it in quotes"
+        return f"YAML reads an unquoted {position.raw or value} as {kind_text(value)}: put it in quotes"
     return ""
 
 
-def _hint_text(value: str, place: Place, wanted: set[str]) -> str:
+def _hint_text(value: str, position: Position, wanted: set[str]) -> str:
     if "boolean" in wanted and value.lower() in ("true", "false"):
         return "remove the quotes"
     if not wanted & {"integer", "number"}:
         return ""
     is_number = re.fullmatch(r"[-+]?\d+(\.\d*)?", value)
-    return "remove the quotes" if place.quoted and is_number else ""
+    return "remove the quotes" if position.quoted and is_number else ""

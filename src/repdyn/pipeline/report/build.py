@@ -14,8 +14,8 @@ from typing import TypedDict
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from repdyn.base.claims import REFUTED, UNDECIDED
-from repdyn.pipeline import studies
-from repdyn.pipeline.reference import chosen, results
+from repdyn.pipeline import kept_runs, studies
+from repdyn.pipeline.pages import chosen
 from repdyn.pipeline.report import (
     captions,
     evidence,
@@ -25,6 +25,7 @@ from repdyn.pipeline.report import (
     markup,
     settings_sources,
     single,
+    stories,
     views,
 )
 from repdyn.pipeline.report.contents import Contents, Row, read
@@ -39,6 +40,7 @@ ASSETS = PAGE / "assets"
 class StudyPage(views.StudyView):
     """What the page of a study shows."""
 
+    story: stories.Story | None
     settings: list[settings_sources.Setting]
     differing: list[settings_sources.Setting]
 
@@ -90,7 +92,7 @@ class LedgerPage(TypedDict):
 class ProvenancePage(TypedDict):
     """What the page of costs and versions shows."""
 
-    manifest: results.Manifest
+    manifest: kept_runs.Manifest
     costs: list[tuple[str, int, float, float]]
     total_cpu: float
     unrecorded: list[str]
@@ -140,11 +142,12 @@ class Site:
         self.notes = {study: self._notes(study, workflow) for study in contents.studies}
         own = studies.files(studies.SOURCES, self.folders)
         self.sources = settings_sources.read_all(workflow / settings_sources.SHARED, own)
-        self.references = results.ledgers(workflow / results.FOLDER)
-        self.exceptions = results.exceptions(workflow / results.FOLDER)
+        self.references = kept_runs.ledgers(workflow / kept_runs.FOLDER)
+        self.exceptions = kept_runs.exceptions(workflow / kept_runs.FOLDER)
         self.chosen = chosen.by_claim(chosen.read_all(studies.files(studies.CHOSEN, self.folders)))
         self.findings = findings.findings(findings.read_all(studies.files(studies.FINDINGS, self.folders)), contents)
-        self._larger = {name: results.verdicts_of(frame) for name, frame in self.references.items()}
+        self.terms = stories.glossary(studies.files(studies.GLOSSARY, self.folders))
+        self._larger = {name: kept_runs.verdicts_of(frame) for name, frame in self.references.items()}
         self.studies = [self._study(name) for name in contents.studies]
         self._environment = self._make_environment()
 
@@ -166,6 +169,7 @@ class Site:
         yield self._page("index.html", "index", **self._overview())
         yield self._page("ledger.html", "ledger", **self._ledger())
         yield self._page("errata.html", "errata", template="errata_index.html.j2", studies=self.studies)
+        yield self._page("glossary.html", "glossary", terms=self.terms)
         yield self._page("provenance.html", "provenance", **self._provenance())
         for study in self.studies:
             name = study["name"]
@@ -201,6 +205,7 @@ class Site:
         environment.filters["json"] = partial(json.dumps, ensure_ascii=False)
         environment.filters["pretty"] = partial(json.dumps, ensure_ascii=False, indent=1)
         environment.globals |= {"run": self.contents.run, "titles": self.titles, "refuted": REFUTED}
+        environment.globals |= {"has_glossary": bool(self.terms)}
         environment.globals |= {"meanings": MEANINGS, "longest_cell": evidence.LONGEST_CELL}
         environment.globals |= {"listing_of": listings.function, "files_of": self.contents.files_of}
         environment.globals |= {"claims_of_product": self.contents.claims_on}
@@ -217,15 +222,25 @@ class Site:
         study = views.study(
             name, self.titles[name], self.explorers.get(name), self.contents, self.notes[name], self._larger
         )
+        path = studies.files(studies.STORY, self.folders).get(name)
+        rows = {row["id"]: row for row in self.contents.ledger}
+        figures = {figure.name: figure for figure in study["figures"]}
+        story = stories.story(path, rows, figures, self.terms) if path else None
         configuration = {name: self.contents.manifest["configuration"].get(name, {})}
         configuration |= {"data": self.contents.manifest["configuration"].get("data", {})}
         settings = settings_sources.settings(configuration, self.sources)
-        return {**study, "settings": settings, "differing": [setting for setting in settings if setting.differs]}
+        return {
+            **study,
+            "story": story,
+            "settings": settings,
+            "differing": [setting for setting in settings if setting.differs],
+        }
 
     def _claim(self, claim: Row, place: int) -> ClaimPage:
         before, after = self._neighbors(place)
+        chosen = next((card.figure for card in self.findings if card.claim["id"] == claim["id"]), None)
         return {
-            **views.claim(claim, self.contents, self.notes[claim["study"]]),
+            **views.claim(claim, self.contents, self.notes[claim["study"]], chosen),
             "scales": self._scales(claim["id"]),
             "exception": self.exceptions.get(claim["id"], ""),
             "chosen": self.chosen.get(claim["id"], []),

@@ -17,8 +17,8 @@ import pandas as pd
 from repdyn.base.errors import DataError
 from repdyn.base.tables import read_cells, rows
 from repdyn.pipeline import studies
-from repdyn.pipeline.reference.results import Manifest, read_manifest
-from repdyn.pipeline.run.graph import read_study
+from repdyn.pipeline.kept_runs import Manifest, read_manifest
+from repdyn.pipeline.run.declare.graph import read_study
 
 SHOWN = ("figures", "tables")
 LARGEST_PICTURE = 150_000  # bytes; a vector graphic above it is shown as its bitmap, so that pages stay quick
@@ -58,6 +58,7 @@ class Product:
         files: its files, inside the run's results.
         picture: a figure's picture inside the report; "" for a table.
         source: the picture's file.
+        size: width and height of the picture; what is shown keeps their ratio and its place before it is loaded.
         columns: a table's columns.
         rows: a table's cells as text.
         code: the function that made it.
@@ -75,6 +76,7 @@ class Product:
     files: tuple[str, ...]
     picture: str
     source: Path
+    size: tuple[int, int]
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     code: str
@@ -126,10 +128,12 @@ class Contents:
         return [product for product in self.products if (product.study, product.kind) == (study, kind)]
 
     def figures_of(self, claim: Row) -> list[Product]:
-        """Figures that show a dataset which the claim reads, those of the claim's own place first."""
+        """Figures that show a dataset which the claim reads: of its own place first, then those of fewest claims."""
         figures = self.products_of(claim["study"], "figures")
         shared = [figure for figure in figures if set(figure.datasets) & set(claim["datasets"].split())]
-        return sorted(shared, key=lambda figure: not same_number(figure.title, claim["where"]))
+        return sorted(
+            shared, key=lambda figure: (not same_number(figure.title, claim["where"]), len(self.claims_on(figure)))
+        )
 
     def claims_on(self, product: Product) -> list[Row]:
         """Claims that read a dataset which a figure or table shows, those of its own number first."""
@@ -216,6 +220,7 @@ def _product(path: Path, root: Path, jobs: Mapping[str, str]) -> Product:
         files=tuple(f"{inside}.{suffix}" for suffix in suffixes),
         picture=f"figures/{study}/{source.name}" if kind == "figures" else "",
         source=source,
+        size=_size(source) if kind == "figures" else (0, 0),
         columns=columns,
         rows=rows,
         code=about.get("code", ""),
@@ -227,6 +232,17 @@ def _product(path: Path, root: Path, jobs: Mapping[str, str]) -> Product:
 def _picture(stem: Path) -> Path:
     vector = stem.with_suffix(".svg")
     return vector if vector.stat().st_size <= LARGEST_PICTURE else stem.with_suffix(".png")
+
+
+def _size(picture: Path) -> tuple[int, int]:
+    """Width and height: of a vector graphic as its head says, of a bitmap in pixels."""
+    head = picture.read_bytes()[:4000]
+    if picture.suffix == ".png":
+        return int.from_bytes(head[16:20]), int.from_bytes(head[20:24])
+    width, height = (re.search(rb' %b="([\d.]+)pt"' % name, head) for name in (b"width", b"height"))
+    if not width or not height:
+        raise DataError(f"{picture}: no width and height in points at its head; delete it and run again")
+    return round(float(width[1])), round(float(height[1]))
 
 
 def _cells(stem: Path, digits: int) -> tuple[list[str], list[list[str]]]:

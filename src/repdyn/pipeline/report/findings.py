@@ -12,7 +12,7 @@ from pathlib import Path
 
 from repdyn.base.errors import ConfigError
 from repdyn.base.verdicts import STATUSES
-from repdyn.pipeline.config import yaml_places
+from repdyn.pipeline.config import yaml_positions
 from repdyn.pipeline.report.contents import Contents, Product, Row
 
 KEYS = {"figure", "show", "verdict", "headline", "sentence"}
@@ -51,7 +51,7 @@ def read(path: Path) -> dict[str, dict[str, str]]:
     Raises:
         ConfigError: the file is missing or no mapping, or an entry has other keys or values.
     """
-    chosen = yaml_places.values(path)
+    chosen = yaml_positions.values(path)
     for id, entry in chosen.items():
         if not isinstance(entry, dict) or set(entry) != KEYS:
             raise ConfigError(f"{path}: {id}: wants the keys {', '.join(sorted(KEYS))}; has {entry!r}")

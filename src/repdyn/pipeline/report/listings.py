@@ -8,7 +8,7 @@ from pathlib import Path
 
 from repdyn.base.fingerprint import SOURCE
 from repdyn.pipeline import studies
-from repdyn.pipeline.run.graph import statements
+from repdyn.pipeline.run.declare.graph import statements
 
 
 @dataclass(frozen=True)

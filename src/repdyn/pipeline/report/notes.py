@@ -56,19 +56,19 @@ def notes(text: str, claims: Collection[str], pictures: Mapping[str, str]) -> No
         claims: ids of the ledger; a code span that is one becomes a link to its page.
         pictures: name of a figure -> address of its picture.
     """
-    renderer = _Renderer(claims, pictures)
-    reader = _reader(renderer)
-    tokens = reader.parse(text)
+    renderer = Renderer(claims, pictures)
+    markdown = reader(renderer)
+    tokens = markdown.parse(text)
     title, tokens = _without_title(tokens)
     second = next((place for place, token in enumerate(tokens) if _opens_heading(token)), len(tokens))
-    body = Markup(reader.renderer.render(tokens, reader.options, {}))
+    body = Markup(renderer.render(tokens, markdown.options, {}))
     headings = list(renderer.headings)
     return Notes(
         title,
-        Markup(reader.renderer.render(tokens[:second], reader.options, {})),
+        Markup(renderer.render(tokens[:second], markdown.options, {})),
         body,
         headings,
-        _passages(reader, tokens, claims),
+        _passages(markdown, tokens, claims),
     )
 
 
@@ -86,7 +86,7 @@ def _words(token: Token) -> str:
     return re.sub(r"<[^>]*>|[`*$]", "", token.content).strip()
 
 
-def _passages(reader: MarkdownIt, tokens: list[Token], claims: Collection[str]) -> dict[str, Markup]:
+def _passages(markdown: MarkdownIt, tokens: list[Token], claims: Collection[str]) -> dict[str, Markup]:
     blocks = list(_blocks(tokens))
     anchored = [_anchors(block) & set(claims) for block in blocks]
     passages: dict[str, Markup] = {}
@@ -98,7 +98,7 @@ def _passages(reader: MarkdownIt, tokens: list[Token], claims: Collection[str]) 
             end += 1
         for id in sorted(ids):
             inside = [*_rows(blocks[start], id), *(token for block in blocks[start + 1 : end] for token in block)]
-            passages[id] = Markup(reader.renderer.render(inside, reader.options, {"passage": True}))
+            passages[id] = Markup(markdown.renderer.render(inside, markdown.options, {"passage": True}))
     return passages
 
 
@@ -149,8 +149,10 @@ def _begins(block: Tokens) -> bool:
     return bool(shown) and shown[0].type == "strong_open"
 
 
-class _Renderer(RendererHTML):
+class Renderer(RendererHTML):
     """Markdown to HTML for one page; each method renders the token of its name, and no way leads out of the report."""
+
+    anchors = "notes-"
 
     def __init__(self, claims: Collection[str], pictures: Mapping[str, str]) -> None:
         super().__init__()
@@ -171,6 +173,7 @@ class _Renderer(RendererHTML):
         return f'<a class="anchor"{id} href="../claims/{match[1]}.html">'
 
     def html_block(self, tokens: Tokens, place: int, *_: object) -> str:
+        """HTML of the page itself is shown as text."""
         return Markup("<p>{}</p>\n").format(tokens[place].content)
 
     def image(self, tokens: Tokens, place: int, *_: object) -> str:
@@ -182,6 +185,7 @@ class _Renderer(RendererHTML):
         return Markup('<img src="{}" alt="{}" loading="lazy">').format(address, tokens[place].content)
 
     def code_inline(self, tokens: Tokens, place: int, *_: object) -> str:
+        """Code that is the id of a claim leads to the claim's page."""
         text = tokens[place].content
         code = Markup("<code>{}</code>").format(text)
         linked = place and (tokens[place - 1].type == "link_open" or tokens[place - 1].content.startswith("<a "))
@@ -193,23 +197,31 @@ class _Renderer(RendererHTML):
         return Markup('<a href="{}">').format(address) if address.startswith("https://") else "<a>"
 
     def heading_open(self, tokens: Tokens, place: int, _options: object, env: Environment) -> str:
+        """A heading with an anchor, small in a passage."""
         if env.get("passage"):
             return "<h4>"
         words = _words(tokens[place + 1])
-        slug = re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")
-        self._seen[slug] += 1
-        id = f"notes-{slug}" + (f"-{self._seen[slug]}" if self._seen[slug] > 1 else "")
+        id = self.heading_id(words)
         if tokens[place].tag == "h2":
             self.headings.append((id, words))
         return f'<{_level(tokens[place])} id="{id}">'
 
+    def heading_id(self, words: str) -> str:
+        """An anchor made of the heading's words, numbered where they come again."""
+        slug = re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")
+        self._seen[slug] += 1
+        return self.anchors + slug + (f"-{self._seen[slug]}" if self._seen[slug] > 1 else "")
+
     def heading_close(self, tokens: Tokens, place: int, _options: object, env: Environment) -> str:
+        """The end of such a heading."""
         return "</h4>\n" if env.get("passage") else f"</{_level(tokens[place])}>\n"
 
     def table_open(self, *_: object) -> str:
+        """A table scrolls on its own where it is wider than the page."""
         return '<div class="scroll"><table>\n'
 
     def table_close(self, *_: object) -> str:
+        """The end of such a table."""
         return "</table></div>\n"
 
 
@@ -218,13 +230,14 @@ def _level(token: Token) -> str:
     return "h2" if token.tag == "h1" else token.tag
 
 
-def _reader(renderer: _Renderer) -> MarkdownIt:
-    reader = MarkdownIt("commonmark", {"html": True}, renderer_cls=lambda _: renderer).enable("table")
-    reader.use(
+def reader(renderer: Renderer) -> MarkdownIt:
+    """Markdown with tables and formulas, rendered by this renderer."""
+    markdown = MarkdownIt("commonmark", {"html": True}, renderer_cls=lambda _: renderer).enable("table")
+    markdown.use(
         dollarmath_plugin,
         allow_space=False,
         allow_digits=True,
         double_inline=True,
         renderer=lambda latex, options: mathml(latex.strip(), display=options["display_mode"]),
     )
-    return reader
+    return markdown

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repdyn.base.errors import ConfigError
-from repdyn.pipeline.config import yaml_places
+from repdyn.pipeline.config import yaml_positions
 
 SHARED = "workflow/settings_sources.yaml"
 WHOLE = "study"
@@ -65,7 +65,7 @@ def read(path: Path) -> dict[str, dict[str, object]]:
     Raises:
         ConfigError: the file is missing or no mapping, or an entry is neither stated (with its place) nor chosen.
     """
-    sources = yaml_places.values(path)
+    sources = yaml_positions.values(path)
     for key, entry in sources.items():
         if not isinstance(entry, dict) or set(entry) not in ENTRIES:
             raise ConfigError(f"{path}: {key}: wants either stated and where, or chosen; has {entry!r}")

@@ -16,7 +16,7 @@ BODY = re.compile(r'<div class="frame.*</main>\s*</div>', re.DOTALL)
 BAR = re.compile(r'<header class="bar">.*?</header>', re.DOTALL)
 LINK = re.compile(r' (href|src|action)="([^"]*)"')
 TYPES = {".svg": "svg+xml", ".png": "png"}
-LATE = ("assets/site.js", "assets/theory.js")  # scripts that others build on come first
+LATE = tuple(f"assets/{name}.js" for name in ("site", "theory", "training", "stage"))  # others build on them: first
 
 
 def page(pages: Mapping[str, str], assets: Mapping[str, str], pictures: Mapping[str, Path]) -> str:

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from repdyn.base.claims import DECIDED
 from repdyn.base.declarations import Explorer
 from repdyn.base.verdicts import OUTCOMES, STATUSES
-from repdyn.pipeline.reference.results import JobCost
+from repdyn.pipeline.kept_runs import JobCost
 from repdyn.pipeline.report import evidence, readings
 from repdyn.pipeline.report.contents import Contents, DatasetFile, Product, Row
 from repdyn.pipeline.report.errata import Errata, severities
@@ -19,7 +19,7 @@ from repdyn.pipeline.report.errata import errata as errata_of
 from repdyn.pipeline.report.evidence import Part
 from repdyn.pipeline.report.notes import Notes
 from repdyn.pipeline.report.readings import Curve
-from repdyn.pipeline.run.ledger import overlay
+from repdyn.pipeline.run.kinds.ledger import overlay
 
 SEARCHED = (
     "id",
@@ -34,6 +34,9 @@ SEARCHED = (
     "control",
     "code",
 )
+
+
+MOST_CLAIMS = 12  # a figure of more is an overview, and does not show any one of them at a glance
 
 
 class Theory(TypedDict):
@@ -76,6 +79,7 @@ class ClaimView(TypedDict):
     curves: list[Curve]
     reasons: list[tuple[Markup, str]]
     samples: str
+    leading: Product | None
     figures: list[Product]
     passage: str
     data: list[str]
@@ -131,8 +135,11 @@ def study(
     }
 
 
-def claim(row: Row, contents: Contents, notes: Notes) -> ClaimView:
-    """What the page of a claim shows."""
+def claim(row: Row, contents: Contents, notes: Notes, chosen: Product | None = None) -> ClaimView:
+    """What the page of a claim shows; `chosen` is the figure that a person gave it, if any."""
+    figures = contents.figures_of(row)
+    own = (figure for figure in figures if len(contents.claims_on(figure)) <= MOST_CLAIMS)
+    leading = chosen or next(own, None)
     rows = contents.evidence[row["id"]]
     printed, corrected = evidence.parts(rows, "printed"), evidence.parts(rows, "corrected")
     decisive = corrected or printed
@@ -145,7 +152,8 @@ def claim(row: Row, contents: Contents, notes: Notes) -> ClaimView:
         "curves": readings.curves(rows),
         "reasons": _reasons(decisive),
         "samples": _samples(row),
-        "figures": contents.figures_of(row),
+        "leading": leading,
+        "figures": [figure for figure in figures if figure != leading],
         "passage": notes.passages.get(row["id"], ""),
         "data": contents.files_of(row["study"], row["datasets"].split()),
         "job": contents.jobs.get(f"{row['study']}/claims.csv", ""),
@@ -237,8 +245,9 @@ def _controls(outcomes: Sequence[str], row: Row) -> str:
         return ""
     noticed = sum(outcome == "rejected" for outcome in outcomes)
     if row["verdict"] == "does not hold":
-        share = "was" if len(outcomes) == 1 else f"{noticed} of {len(outcomes)} were"
-        return f"Its control, a world in which it would hold, {share} told apart."
+        share = "" if len(outcomes) == 1 else f" in {noticed} of {len(outcomes)} controls"
+        taken = "accepted" if noticed else "not accepted"
+        return f"Data for which the claim is true were {taken}{share}."
     if len(outcomes) == 1:
         return f"Its negative control was {outcomes[0]}."
     return f"{'All' if noticed == len(outcomes) else f'{noticed} of'} {len(outcomes)} negative controls were rejected."

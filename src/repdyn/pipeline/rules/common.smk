@@ -26,8 +26,10 @@ from repdyn.base.garbage import collect_seldom
 from repdyn.base.settings import plain
 from repdyn.pipeline.ask import failed
 from repdyn.pipeline.config import configuration
-from repdyn.pipeline.run import checkout, costs, kept, readiness, trials
-from repdyn.pipeline.run.workflow import RunJobs
+from repdyn.pipeline.run.declare import costs
+from repdyn.pipeline.run.declare.workflow import RunJobs
+from repdyn.pipeline.run.execute import kept, trials
+from repdyn.pipeline.run.machine import checkout, readiness
 
 checkout.put_first(WORKFLOW / "src")
 collect_seldom()

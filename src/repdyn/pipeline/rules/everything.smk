@@ -3,7 +3,7 @@
 
 include: "common.smk"
 include: "kinds.smk"
-include: "sources.smk"
+include: "images.smk"
 include: "studies.smk"
 include: "report.smk"
 

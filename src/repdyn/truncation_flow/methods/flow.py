@@ -17,7 +17,7 @@ import scipy
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from repdyn.base import checks
+from repdyn.base import arguments
 from repdyn.base.arrays import Array
 from repdyn.base.datasets import index, variable
 from repdyn.truncation_flow.methods.events import Event, event_flow
@@ -64,10 +64,10 @@ def integrate_flow(
             method does not know the formula.
     """
     X, R0, beta0, yt, times = _checked(X, R0, beta0, yt, times)
-    checks.one_of(method, METHODS, "method")
-    checks.one_of(formula, tuple(GENERATORS), "formula")
-    checks.positive(step, "step")
-    checks.positive(tolerance, "tolerance")
+    arguments.one_of(method, METHODS, "method")
+    arguments.one_of(formula, tuple(GENERATORS), "formula")
+    arguments.positive(step, "step")
+    arguments.positive(tolerance, "tolerance")
     if formula == "printed" and method != "occupation":
         raise ValueError(f"formula: got 'printed' with method {method!r}; expected 'occupation'")
     points, w = pad(X)
@@ -95,9 +95,9 @@ def _checked(
     return (
         arrays,
         inputs.rotations(R0, Q, "R0"),
-        checks.finite(beta0, "beta0"),
-        checks.finite(yt, "yt"),
-        checks.increasing(times, "times"),
+        arguments.finite(beta0, "beta0"),
+        arguments.finite(yt, "yt"),
+        arguments.increasing(times, "times"),
     )
 
 

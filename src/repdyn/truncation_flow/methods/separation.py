@@ -20,9 +20,9 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from repdyn.base import checks
+from repdyn.base import arguments
+from repdyn.base.arguments import refuse
 from repdyn.base.arrays import Array
-from repdyn.base.checks import refuse
 from repdyn.truncation_flow.methods.occupation import cayley
 from repdyn.truncation_flow.theory import inputs
 from repdyn.truncation_flow.theory.truncation import truncate
@@ -84,7 +84,7 @@ def separation_margin(X: Clusters, R: ArrayLike, beta: ArrayLike, yt: ArrayLike)
     """
     arrays = _square_problem(X)
     Q = len(arrays)
-    rotations, beta = inputs.rotations(R, Q, "R"), checks.shaped(beta, "beta", (Q, Q))
+    rotations, beta = inputs.rotations(R, Q, "R"), arguments.shaped(beta, "beta", (Q, Q))
     return _margins(arrays, rotations, beta, inputs.independent_labels(yt))
 
 

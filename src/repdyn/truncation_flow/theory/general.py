@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from repdyn.base import checks
+from repdyn.base import arguments
 from repdyn.base.arrays import Array
 from repdyn.truncation_flow.theory import inputs
 
@@ -56,10 +56,10 @@ def general_effective_gradient(
     """
     X, yt = inputs.points(X), inputs.points(yt, "yt")
     R = inputs.rotations(R, X.shape[1], "R")
-    beta = checks.shaped(beta, "beta", R.shape[:2], "one row per layer of R")
-    index = checks.shaped(cluster, "cluster", (len(X),), "one index per point").astype(int)
+    beta = arguments.shaped(beta, "beta", R.shape[:2], "one row per layer of R")
+    index = arguments.shaped(cluster, "cluster", (len(X),), "one index per point").astype(int)
     if not np.array_equal(index, cluster):
-        raise checks.refuse("cluster", "indices that are no integers", f"integers from 0 to {len(yt) - 1}")
+        raise arguments.refuse("cluster", "indices that are no integers", f"integers from 0 to {len(yt) - 1}")
     weights = cluster_weights(index, len(yt))
     passed = forward(X, R, beta)
     residual = passed.z[-1] - yt[index]
@@ -83,7 +83,7 @@ def cluster_weights(cluster: NDArray[np.intp], K: int) -> Array:
     sizes = np.bincount(cluster, minlength=K) if np.min(cluster) >= 0 else np.zeros(K)
     if len(sizes) > K or np.any(sizes == 0):
         got = f"indices from {np.min(cluster)} to {np.max(cluster)}, sizes {sizes.tolist()}"
-        raise checks.refuse("cluster", got, f"{K} non-empty clusters, 0 to {K - 1}, one per row of yt")
+        raise arguments.refuse("cluster", got, f"{K} non-empty clusters, 0 to {K - 1}, one per row of yt")
     return 1.0 / sizes[cluster]
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.base import checks
+from repdyn.base import arguments
 from repdyn.base.arrays import Array
 from repdyn.truncation_flow.theory import inputs
 
@@ -71,11 +71,11 @@ def proposition_4_2_constants(X: ArrayLike, R0: ArrayLike, beta0: ArrayLike, yt:
     """
     X = inputs.points(X)
     Q = X.shape[1]
-    R0, yt = checks.orthogonal(R0, Q, "R0"), checks.shaped(yt, "yt", (Q,))
-    r = float(np.linalg.norm(checks.shaped(beta0, "beta0", (Q,)) + yt))
+    R0, yt = arguments.orthogonal(R0, Q, "R0"), arguments.shaped(yt, "yt", (Q,))
+    r = float(np.linalg.norm(arguments.shaped(beta0, "beta0", (Q,)) + yt))
     if not 0.0 < gamma < 0.1:
-        raise checks.refuse("gamma", f"{gamma}", "a number in (0, 0.1) (Proposition 4.2)")
-    checks.positive(r, "|beta0 + yt|")
+        raise arguments.refuse("gamma", f"{gamma}", "a number in (0, 0.1) (Proposition 4.2)")
+    arguments.positive(r, "|beta0 + yt|")
     return _least_fixed_point((X - yt) @ R0.T, r, gamma)
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.base import checks
+from repdyn.base import arguments
 from repdyn.base.arrays import Array
 from repdyn.truncation_flow.theory import inputs, truncation
 
@@ -49,8 +49,8 @@ def effective_gradient(
         ValueError: if shapes disagree, R is not orthogonal, the cluster is empty or a number is not finite.
     """
     X, R, beta = inputs.cluster_state(X, R, beta)
-    yt = checks.shaped(yt, "yt", (X.shape[1],))
-    checks.one_of(formula, FORMULAS, "formula")
+    yt = arguments.shaped(yt, "yt", (X.shape[1],))
+    arguments.one_of(formula, FORMULAS, "formula")
     b = R @ (beta + yt)
     if formula == "corrected":
         return velocity_of_columns((X - yt).T, R, b)
@@ -102,7 +102,7 @@ def sector_moments(X: ArrayLike, yt: ArrayLike, R: ArrayLike, beta: ArrayLike) -
         ValueError: as `effective_gradient`.
     """
     H = truncation.sector_pattern(X, R, beta)
-    D = np.asarray(X) - checks.shaped(yt, "yt", (H.shape[1],))
+    D = np.asarray(X) - arguments.shaped(yt, "yt", (H.shape[1],))
     return H.mean(axis=0), np.einsum("ki,ka,kb->iab", H, D, D) / len(D)
 
 
@@ -247,7 +247,7 @@ def cost_decomposition(images: ArrayLike, yt: ArrayLike) -> tuple[float, float]:
     images = inputs.points(images, "images")
     mean = images.mean(axis=0)
     within = 0.5 * float(np.mean(np.sum((images - mean) ** 2, axis=1)))
-    return within, 0.5 * float(np.sum((mean - checks.shaped(yt, "yt", (images.shape[1],))) ** 2))
+    return within, 0.5 * float(np.sum((mean - arguments.shaped(yt, "yt", (images.shape[1],))) ** 2))
 
 
 def truncated_residual(b: Array, Omega: Array, Jp: Array) -> Array:
@@ -271,9 +271,9 @@ def release_time(X: ArrayLike, R: ArrayLike, beta: ArrayLike, yt: ArrayLike) -> 
         ValueError: if the cluster is not fully truncated at the start, or as `effective_gradient`.
     """
     X, R, beta = inputs.cluster_state(X, R, beta)
-    u, v = (X + beta) @ R.T, (X - checks.shaped(yt, "yt", (X.shape[1],))) @ R.T
+    u, v = (X + beta) @ R.T, (X - arguments.shaped(yt, "yt", (X.shape[1],))) @ R.T
     if np.any(u > 0):
-        raise checks.refuse("beta", "a cluster that is not fully truncated", "R (x + beta) <= 0 for all points")
+        raise arguments.refuse("beta", "a cluster that is not fully truncated", "R (x + beta) <= 0 for all points")
     turning = v > 0
     return float(np.log1p(-u[turning] / v[turning]).min()) if turning.any() else np.inf
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.base import checks
+from repdyn.base import arguments
 from repdyn.base.arrays import Array
 
 
@@ -44,7 +44,7 @@ def truncation_times(x: ArrayLike, b0: float, y: float) -> Schedule:
         ([0.177, 1.04], [2.0, 1.0, 0.0])
     """
     x = _coordinate(x)
-    counts, ahead = _path(x, float(checks.finite(b0, "b0")), float(checks.finite(y, "y")))
+    counts, ahead = _path(x, float(arguments.finite(b0, "b0")), float(arguments.finite(y, "y")))
     stations = np.concatenate(([b0], ahead))
     return Schedule(np.cumsum(_waiting_times(stations, counts[:-1], len(x), y)), counts)
 
@@ -64,7 +64,7 @@ def bias_flow(x: ArrayLike, b0: float, y: float, s: ArrayLike) -> Array:
     Raises:
         ValueError: if x is empty, a number is not finite or a time is negative.
     """
-    x, s = _coordinate(x), checks.finite(s, "s")
+    x, s = _coordinate(x), arguments.finite(s, "s")
     if np.any(s < 0):
         raise ValueError(f"s: got a negative time {s.min()}; expected times >= 0")
     times, counts = truncation_times(x, b0, y)
@@ -80,15 +80,15 @@ def truncation_times_upward(x: ArrayLike, y: float) -> Array:
     Raises:
         ValueError: if a point does not lie below y, where (4.49) has no real time, or two points coincide.
     """
-    x, y = np.sort(_coordinate(x)), float(checks.finite(y, "y"))
+    x, y = np.sort(_coordinate(x)), float(arguments.finite(y, "y"))
     if x[-1] >= y or np.any(np.diff(x) == 0):
-        raise checks.refuse("x", f"{x.tolist()}"[:60], f"distinct points below y = {y:g}", "use truncation_times")
+        raise arguments.refuse("x", f"{x.tolist()}"[:60], f"distinct points below y = {y:g}", "use truncation_times")
     n = np.arange(1, len(x))
     return np.concatenate(([0.0], np.cumsum(len(x) / n * np.log((y - x[:-1]) / (y - x[1:])))))
 
 
 def _coordinate(x: ArrayLike) -> Array:
-    array = checks.finite(x, "x")
+    array = arguments.finite(x, "x")
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"x: got shape {array.shape}; expected (N,), the data of one coordinate, N >= 1")
     return array

@@ -10,7 +10,7 @@ the variation of constants (8.16)-(8.17) have B B^T and W^T W, as (8.9) prints.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.base import checks
+from repdyn.base import arguments
 from repdyn.base.arrays import Array
 
 SINGULAR = 1e12
@@ -57,7 +57,7 @@ def conserved_quantity(B: ArrayLike, W: ArrayLike) -> Array:
     Raises:
         ValueError: if B and W do not end in equal square shapes or a number is not finite.
     """
-    B, W = checks.finite(B, "B"), checks.finite(W, "W")
+    B, W = arguments.finite(B, "B"), arguments.finite(W, "W")
     if B.ndim < 2 or B.shape != W.shape or B.shape[-1] != B.shape[-2]:
         raise ValueError(f"B, W: got shapes {B.shape} and {W.shape}; expected equal square matrices (Q, Q)")
     return B @ B.mT - W.mT @ W
@@ -118,14 +118,14 @@ def output_layer_flow(
     Raises:
         ValueError: if X D X^T is singular (9.9), a weight or a time is negative, or shapes disagree.
     """
-    X, Y, W0 = checks.finite(X, "X"), checks.finite(Y, "Y"), checks.finite(W0, "W0")
+    X, Y, W0 = arguments.finite(X, "X"), arguments.finite(Y, "Y"), arguments.finite(W0, "W0")
     if X.ndim != 2 or Y.ndim != 2 or Y.shape[1] != X.shape[1] or W0.shape != (Y.shape[0], X.shape[0]):
         raise ValueError(
             f"got X {X.shape}, Y {Y.shape}, W0 {W0.shape}; expected (Q, N), (M, N), (M, Q): one label per point (Y_ext)"
         )
     w = np.full(X.shape[1], 1.0 / X.shape[1])
     if weights is not None:
-        w = checks.not_negative(checks.shaped(weights, "weights", (X.shape[1],)), "weights")
+        w = arguments.not_negative(arguments.shaped(weights, "weights", (X.shape[1],)), "weights")
     rates, axes = np.linalg.eigh((X * w) @ X.T)
     if not rates[0] * SINGULAR > rates[-1]:
         raise ValueError(
@@ -133,7 +133,7 @@ def output_layer_flow(
             " (9.9); add points or drop dependent coordinates"
         )
     limit = (Y * w) @ X.T @ (axes / rates) @ axes.T
-    decay = np.exp(-np.multiply.outer(np.atleast_1d(checks.not_negative(s, "s")), rates))
+    decay = np.exp(-np.multiply.outer(np.atleast_1d(arguments.not_negative(s, "s")), rates))
     return limit + np.einsum("ma,ta,qa->tmq", (W0 - limit) @ axes, decay, axes)
 
 

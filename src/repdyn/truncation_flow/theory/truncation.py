@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.base import checks
+from repdyn.base import arguments
 from repdyn.base.arrays import Array
 from repdyn.truncation_flow.theory import inputs
 
@@ -62,7 +62,7 @@ def truncation_map_of_weights(x: ArrayLike, W: ArrayLike, beta: ArrayLike) -> Ar
     """
     X = inputs.points(x, "x")
     W = inputs.invertible(W, "W")
-    beta = checks.shaped(beta, "beta", (X.shape[1],))
+    beta = arguments.shaped(beta, "beta", (X.shape[1],))
     return np.linalg.solve(W, np.maximum((X + beta) @ W.T, 0.0).T).T - beta
 
 
@@ -122,7 +122,7 @@ def cumulative_parameters(weights: Layers, biases: Layers) -> CumulativeParamete
     b: list[Array] = []
     for layer, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
         weight = inputs.invertible(weight, f"weights[{layer}]")
-        bias = checks.shaped(bias, f"biases[{layer}]", (weight.shape[0],))
+        bias = arguments.shaped(bias, f"biases[{layer}]", (weight.shape[0],))
         W.append(inputs.invertible(weight @ W[-1], f"W^({layer + 1})") if W else weight)
         b.append(weight @ b[-1] + bias if b else bias)
     beta = [np.linalg.solve(matrix, offset) for matrix, offset in zip(W, b, strict=True)]

@@ -15,8 +15,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from repdyn.base.arguments import finite, positive
 from repdyn.base.arrays import Array
-from repdyn.base.checks import finite, positive
 from repdyn.universality.theory.domain import realizable
 from repdyn.universality.theory.effective import effective_loss, solution_unchecked
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
+from repdyn.base.arguments import not_negative, positive
 from repdyn.base.arrays import Array
-from repdyn.base.checks import not_negative, positive
 from repdyn.universality.theory.final import from_amplitudes
 
 

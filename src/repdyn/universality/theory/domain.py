@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from repdyn.base.arguments import finite, not_negative, positive
 from repdyn.base.arrays import Array
-from repdyn.base.checks import finite, not_negative, positive
 
 REALIZABLE = 1e-6  # relative slack in Cauchy-Schwarz: float32 outputs round to 1e-7, a wrong w misses by far more
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from repdyn.base.arguments import finite, not_negative, positive
 from repdyn.base.arrays import Array
-from repdyn.base.checks import finite, not_negative, positive
 from repdyn.universality.theory.domain import rates, realizable
 
 Values = NDArray[np.floating] | np.float64

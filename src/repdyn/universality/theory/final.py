@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from repdyn.base.arguments import finite, not_negative, positive
 from repdyn.base.arrays import Array
-from repdyn.base.checks import finite, not_negative, positive
 
 
 class FixedPoint(NamedTuple):

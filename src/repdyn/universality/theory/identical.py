@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from repdyn.base.arguments import not_negative
 from repdyn.base.arrays import Array
-from repdyn.base.checks import not_negative
 from repdyn.universality.theory.domain import rates, realizable
 from repdyn.universality.theory.effective import mean_decay
 

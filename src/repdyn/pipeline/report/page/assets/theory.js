@@ -20,7 +20,7 @@ window.repdyn = window.repdyn || {};
     if (value === 0) return "0";
     const size = Math.abs(value);
     const text = size >= 1e4 || size < 1e-2 ? value.toExponential(1) : String(Number(value.toPrecision(3)));
-    return text.replace("-", "\u2212").replace("e+", "e");
+    return text.replaceAll("-", "\u2212").replace("e+", "e");
   }
 
   // About five round numbers between two others.
@@ -91,6 +91,13 @@ window.repdyn = window.repdyn || {};
 
     dot([x, y], color, radius = 3, opacity = 1) {
       return element("circle", { cx: this.px(x), cy: this.py(y), r: radius, fill: color, opacity }, this.front);
+    }
+
+    // Many dots of one color, one path; `moved(points)` draws others in their place.
+    dots(color, radius = 2.5) {
+      const made = element("path", { fill: "none", stroke: color, "stroke-width": 2 * radius, "stroke-linecap": "round" }, this.front);
+      const inside = ([x, y]) => Number.isFinite(y) && x <= this.x[1] && y >= this.y[0] && y <= this.y[1];
+      return points => made.setAttribute("d", points.filter(inside).map(([x, y]) => `M${this.px(x).toFixed(2)} ${this.py(y).toFixed(2)}h0`).join(""));
     }
 
     words([x, y], text, color = COLORS.soft, anchor = "start") {

@@ -1,0 +1,170 @@
+"""The layers of a network: which there are, and which of the axes of each counts the points of the data.
+
+A first forward pass on two points and one on three tell which axis of every layer grows with the points, however long
+the other axes are, and whether a point's rows change with the points beside it, as they do where the inputs' axis
+counts moments instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from repdyn.diagnostics.methods.features import shape_text
+from repdyn.diagnostics.methods.forward import BATCH_NORMS, in_one_line
+from repdyn.diagnostics.methods.inputs import Batch
+from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
+
+TWO, THREE = (2, 0), (0, 1, 2)  # points of the first passes, in an order that recurrent layers notice
+
+
+@dataclass(frozen=True)
+class LayerShape:
+    """The shape of a layer as the first passes saw it.
+
+    Attributes:
+        axis: the axis that counts points; None where there is none, and `why` says so.
+        units: numbers per point.
+        why: reason why it cannot be measured, empty if it can.
+        tokens: rows of a point.
+    """
+
+    axis: int | None
+    units: int = 0
+    why: str = ""
+    tokens: int = 1
+
+
+def find_shapes(reader: NetworkReader, functions: bool) -> tuple[dict[str, LayerShape], str | None, bool]:
+    """Shapes of all layers, the classifier, and whether the output is what another layer returns."""
+    passes = _small_passes(reader, functions)
+    first, last = passes[0], passes[-1]
+    output = last.get(OUTPUT)
+    sizes = (2, 3) if len(passes) == 2 else (reader.inputs.sizes[0],)
+    if sizes[-1] is None:
+        sizes = (len(output) if isinstance(output, Tensor) and output.ndim else None,)
+    shapes = {name: _shape(name, [seen.get(name) for seen in passes], sizes, reader) for name in last if name in first}
+    if len(passes) == 2 and INPUT not in reader.axes and not _normalized_by_the_batch(reader):
+        _check_independence(shapes, first, last, reader)
+    same = [
+        name
+        for name, value in last.items()
+        if name not in (INPUT, OUTPUT) and not name.endswith(":input") and _equal(value, output)
+    ]
+    modules = dict(reader.model.named_modules())
+    linear = [name for name in same if isinstance(modules.get(base(name)), nn.Linear)]
+    return shapes, (linear[-1] if linear else None), bool(same) or _equal(last.get(INPUT), output)
+
+
+def _normalized_by_the_batch(reader: NetworkReader) -> bool:
+    norms = [module for module in reader.model.modules() if isinstance(module, BATCH_NORMS)]
+    return reader.batch_statistics or not all(norm.track_running_stats for norm in norms)
+
+
+def _check_independence(
+    shapes: Mapping[str, LayerShape], two: Mapping[str, Any], three: Mapping[str, Any], reader: NetworkReader
+) -> None:
+    """Refuses an axis of the inputs along which points change each other.
+
+    Raises:
+        ValueError: a layer's rows of the same points differ between the two passes by more than rounding.
+    """
+    for name, shape in shapes.items():
+        if shape.axis is None:
+            continue
+        first = two[name].movedim(shape.axis, 0).double()
+        other = three[name].movedim(shape.axis, 0)[list(TWO)].double()
+        rounding = torch.finfo(three[name].dtype).eps ** 0.5
+        if first.shape == other.shape and (first - other).norm() > rounding * other.norm():
+            axis = reader.inputs.axis
+            raise ValueError(
+                f"layer {name!r} of a point changes with the points beside it, or is random: axis {axis} of the inputs "
+                f"may count moments or tokens; say which axis counts points, axes={{'input': {axis}}} to keep this one"
+            )
+
+
+def _equal(first: object, second: object) -> bool:
+    """Whether two values are the same tensor, number by number, NaN included."""
+    if not isinstance(first, Tensor) or not isinstance(second, Tensor) or first.shape != second.shape:
+        return False
+    floating = first.is_floating_point() and second.dtype == first.dtype
+    return torch.allclose(first, second, rtol=0, atol=0, equal_nan=True) if floating else torch.equal(first, second)
+
+
+def _small_passes(reader: NetworkReader, functions: bool) -> list[dict[str, object]]:
+    """What all points return for two and for three points; for the first batch where points cannot be taken alone."""
+    inputs = reader.inputs
+    if inputs.sliceable:
+        try:
+            return [_values(reader, inputs.some(indices), functions) for indices in (TWO, THREE)]
+        except ValueError:
+            pass  # some networks take batches of one size only
+    return [_values(reader, inputs.batches[0], functions)]
+
+
+def _values(reader: NetworkReader, batch: Batch, functions: bool) -> dict[str, object]:
+    seen: dict[str, object] = {}
+    if len(batch.args) == 1 and not batch.kwargs:
+        seen[INPUT] = batch.args[0]
+
+    def keep(name: str, value: object) -> None:
+        seen[name] = value.detach().clone() if isinstance(value, Tensor) else value
+
+    returned = reader.run(batch, keep, functions=functions)
+    try:
+        seen[OUTPUT] = reader.output(returned).detach().clone()
+    except Exception as error:  # an adapter is the user's code
+        seen[OUTPUT] = error
+    return seen
+
+
+def _shape(name: str, values: list[Any], sizes: tuple[int | None, ...], reader: NetworkReader) -> LayerShape:
+    """The axis of points of one layer, or why it has none."""
+    value = values[-1]
+    if isinstance(value, Exception):
+        return LayerShape(None, why=in_one_line(value))
+    if not all(isinstance(part, Tensor) for part in values):
+        return LayerShape(None, why=f"it returns {shape_text(value)}, not a tensor")
+    if not value.is_floating_point():
+        kind = str(value.dtype).removeprefix("torch.")
+        return LayerShape(None, why=f"it returns {kind}, which has no distances")
+    axis = reader.axes.get(name, reader.inputs.axis if name == INPUT else None)
+    if axis is None:
+        axis, why = point_axis([tuple(part.shape) for part in values], sizes)
+        if why:
+            return LayerShape(None, why=f"it returns {why}")
+    elif not -value.ndim <= axis < value.ndim:
+        return LayerShape(None, why=f"it returns {shape_text(value)}, which has no axis {axis}")
+    return LayerShape(
+        axis, value.numel() // max(1, value.shape[axis]), tokens=reader.features.per_point(value.movedim(axis, 0))
+    )
+
+
+def point_axis(shapes: Sequence[tuple[int, ...]], sizes: Sequence[int | None]) -> tuple[int | None, str]:
+    """The axis whose length is the number of points in every pass, or None and why.
+
+    Example:
+        >>> point_axis([(5, 2, 4), (5, 3, 4)], (2, 3))
+        (1, '')
+        >>> point_axis([(8, 8)], (8,))[1]
+        'shape (8, 8) for 8 points, which may be any of its axes 0, 1: say which with axes={name: axis}'
+    """
+    if len({len(shape) for shape in shapes}) > 1:
+        return None, f"shapes {' and '.join(map(str, shapes))} for {' and '.join(map(str, sizes))} points"
+    axes = [k for k, lengths in enumerate(zip(*shapes, strict=True)) if lengths == tuple(sizes)]
+    if len(axes) == 1:
+        return axes[0], ""
+    words = f"shape {shapes[-1]} for {sizes[-1]} points, which"
+    if axes:
+        return None, f"{words} may be any of its axes {', '.join(map(str, axes))}: say which with axes={{name: axis}}"
+    return None, f"{words} is no row per point"
+
+
+def base(name: str) -> str:
+    """The module behind the name of a call, of its input or of a part of what it returns."""
+    return re.sub(r"(#\d+)?(:input)?(\[[^\]]*\])?$", "", name)

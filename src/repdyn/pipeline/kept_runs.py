@@ -1,0 +1,194 @@
+"""Reference results: a run's ledger, key numbers, digests, versions and costs as small text files under reference/."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypedDict
+
+import pandas as pd
+
+from repdyn.base.errors import ConfigError, DataError
+from repdyn.base.files import write_json
+from repdyn.base.tables import read_cells, write_csv
+from repdyn.pipeline.config import yaml_positions
+from repdyn.pipeline.run.kinds import ledger
+
+FOLDER, EXCEPTIONS = "reference", "exceptions.yaml"
+CLAIMS, NUMBERS, DIGESTS, RUN = "claims.csv", "numbers.csv", "digests.csv", "run.json"
+CLAIM_COLUMNS = ["id", "study", "origin", "where", "verdict", "n", "note"]
+NUMBER_COLUMNS = [
+    "id", "form", "part", "outcome", "value", "interval_low", "interval_high", "region_low", "region_high", "n",
+]  # fmt: skip
+KEY = ["id", "form", "part"]
+
+
+class JobCost(TypedDict):
+    """Of the record of a job what is counted."""
+
+    log: str
+    cpu_seconds: float
+    peak_memory_mb: float
+
+
+class Manifest(TypedDict):
+    """What `manifest.json` holds; `docs/outputs.md` says what each is."""
+
+    content: dict[str, str]
+    verdicts: dict[str, str] | None
+    configuration: dict[str, dict[str, Any]]
+    versions: dict[str, str]
+    machine: dict[str, object]
+    commit: str
+    made: str
+    costs: list[JobCost]
+
+
+class RunFacts(TypedDict):
+    """What is told of a run besides its results."""
+
+    configuration: dict[str, dict[str, Any]]
+    versions: dict[str, str]
+    machine: dict[str, object]
+    commit: str
+    cpu_seconds: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What is kept of a run, or what a run has to hold against it.
+
+    Attributes:
+        name: the folder it was read from.
+        claims: a row per claim: `id study origin where verdict n note`.
+        numbers: a row per part of a check: of `NUMBER_COLUMNS`.
+        digests: file inside the run's results -> SHA-256.
+        run: configuration, versions, machine, commit, CPU seconds per study.
+    """
+
+    name: str
+    claims: pd.DataFrame
+    numbers: pd.DataFrame
+    digests: Mapping[str, str]
+    run: RunFacts
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """Claim -> verdict."""
+        return dict(zip(self.claims["id"], self.claims["verdict"], strict=True))
+
+
+def keep(results: Path, folder: Path) -> None:
+    """Writes what is kept of a finished run.
+
+    Raises:
+        DataError: the run is not finished.
+    """
+    kept = of_run(results)
+    write_csv(folder / CLAIMS, kept.claims)
+    write_csv(folder / NUMBERS, kept.numbers)
+    write_csv(folder / DIGESTS, pd.DataFrame({"file": kept.digests.keys(), "sha256": kept.digests.values()}))
+    write_json(folder / RUN, dict(kept.run))
+
+
+def of_run(results: Path) -> Reference:
+    """A finished run in the form of a reference.
+
+    Raises:
+        DataError: the folder has no manifest, ledger or evidence.
+    """
+    try:
+        manifest = read_manifest(results)
+        evidence = read_cells(results / "evidence.csv")
+    except (OSError, ValueError) as error:
+        raise DataError(f"{results}: no finished run ({error}); run it to the end first") from error
+    frame = ledger.read(results / "claims.csv")
+    manifest["configuration"]["data"]["mnist_folder"] = None  # a place on somebody's machine
+    return Reference(
+        str(results),
+        frame[CLAIM_COLUMNS],
+        evidence.loc[evidence["reading"] == "", NUMBER_COLUMNS],
+        manifest["content"],
+        {
+            "configuration": manifest["configuration"],
+            "versions": manifest["versions"],
+            "machine": manifest["machine"],
+            "commit": manifest["commit"],
+            "cpu_seconds": _seconds(manifest["costs"]),
+        },
+    )
+
+
+def read_manifest(results: Path) -> Manifest:
+    """The manifest of a finished run, from its results folder."""
+    manifest: Manifest = json.loads((results / "manifest.json").read_text(encoding="utf-8"))
+    return manifest
+
+
+def read(folder: Path) -> Reference:
+    """A kept reference.
+
+    Raises:
+        DataError: a file is missing or damaged.
+    """
+    try:
+        run = json.loads((folder / RUN).read_text(encoding="utf-8"))
+        claims, numbers, digests = (read_cells(folder / name) for name in (CLAIMS, NUMBERS, DIGESTS))
+        return Reference(
+            str(folder),
+            claims[CLAIM_COLUMNS],
+            numbers[NUMBER_COLUMNS],
+            dict(zip(digests["file"], digests["sha256"], strict=True)),
+            run,
+        )
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(f"{folder}: not a reference ({error}); a finished run is kept by repdyn keep") from error
+
+
+def is_reference(path: Path) -> bool:
+    """Whether a folder holds a kept reference."""
+    return (path / RUN).is_file() and (path / NUMBERS).is_file()
+
+
+def ledgers(folder: Path) -> dict[str, pd.DataFrame]:
+    """The claims of all references in a folder by their names, the smallest scale first; their index is the id."""
+    order = ("smoke", "default", "full", "paper")
+    names = [path.name for path in folder.iterdir() if is_reference(path)] if folder.is_dir() else []
+    ranked = sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name))
+    return {name: read(folder / name).claims.set_index("id") for name in ranked}
+
+
+def verdicts(folder: Path) -> dict[str, dict[str, str]]:
+    """The verdicts of all references in a folder: name of the reference -> claim -> verdict."""
+    return {name: verdicts_of(frame) for name, frame in ledgers(folder).items()}
+
+
+def verdicts_of(claims: pd.DataFrame) -> dict[str, str]:
+    """Claim -> verdict, of claims whose index is the id."""
+    return {str(id): str(verdict) for id, verdict in claims["verdict"].items()}
+
+
+def exceptions(folder: Path) -> dict[str, str]:
+    """Claim -> why its verdict differs between reference runs other than by becoming decided.
+
+    Raises:
+        ConfigError: the file is no mapping of texts.
+    """
+    file = folder / EXCEPTIONS
+    if not file.is_file():
+        return {}
+    texts = yaml_positions.values(file)
+    if not all(isinstance(text, str) and text for text in texts.values()):
+        raise ConfigError(f"{file}: expected claim: text on every line")
+    return texts
+
+
+def _seconds(costs: list[JobCost]) -> dict[str, float]:
+    """CPU seconds by study; what all studies share under its jobs' names."""
+    total: dict[str, float] = {}
+    for record in costs:
+        study = record["log"].partition("/")[0]
+        total[study] = total.get(study, 0.0) + record["cpu_seconds"]
+    return {study: round(seconds, 1) for study, seconds in sorted(total.items())}

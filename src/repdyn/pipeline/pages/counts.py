@@ -1,0 +1,91 @@
+"""The README's count of claims, made from the claims and their accepted verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from repdyn.base.claims import DECIDED, DEPENDS, REFUTED, SLIPS, UNDECIDED, Claim
+from repdyn.pipeline.pages.markdown import table
+
+BEGIN, END = "<!-- counts: generated -->", "<!-- end of counts -->"
+LONG = {"slip in a proof": "slips in a proof that change nothing", "missing hypothesis": "hypotheses are missing"}
+LONG |= {"conclusion fails": "conclusions fail", "result changes": "results change", "misprint": "misprints"}
+
+
+def block(
+    studies: Mapping[str, Sequence[Claim]],
+    accepted: Mapping[str, Mapping[str, object]],
+    references: Mapping[str, Mapping[str, str]],
+) -> str:
+    """The count in a few sentences and a table, between the marks that say where it stands.
+
+    Args:
+        studies: study -> its claims.
+        accepted: claim -> its entry among the accepted verdicts.
+        references: reference run -> claim -> verdict.
+    """
+    verdicts = {id: str(entry["verdict"]) for id, entry in accepted.items()}
+    papers = {study: [claim for claim in claims if claim.origin == "paper"] for study, claims in studies.items()}
+    own = [claim for claims in papers.values() for claim in claims]
+    counts = Counter(verdicts.get(claim.id, "") for claim in own)
+    slips = _slips(own, verdicts)
+    ours = sum(len(claims) for claims in studies.values()) - len(own)
+    severe = ", ".join(f"{slips[slip]} {LONG[slip]}" for slip in reversed(SLIPS) if slips[slip])
+    text = (
+        f"The ledger has {len(own)} statements of the papers at the default scale: {counts['holds']} hold as printed, "
+        f"{counts['holds as corrected']} hold once corrected, {counts['does not hold']} do not hold, "
+        f"{counts[DEPENDS]} depend on how their words are read, and {_open(counts)} stay open (settings missing, "
+        f"beyond any finite test, or undecided). Of the {sum(slips.values())} refuted: {severe}. "
+        f"Counted apart are {ours} statements of our own."
+    )
+    if {"default", "full"} <= set(references):
+        text += " " + confirmed(references["default"], references["full"])
+    head = ("study", "statements", "hold", "once corrected", "do not hold", "depend", "open", *reversed(SLIPS))
+    rows = [_row(study, claims, verdicts) for study, claims in papers.items() if claims]
+    return "\n".join([BEGIN, text, "", table(head, rows).rstrip(), END])
+
+
+def confirmed(default: Mapping[str, str], full: Mapping[str, str]) -> str:
+    """What the full scale says of the default scale's verdicts, in one sentence."""
+    shared = [id for id in default if id in full]
+    decided = [id for id in shared if default[id] != UNDECIDED]
+    open_before = [id for id in shared if default[id] == UNDECIDED]
+    same = sum(full[id] == default[id] for id in decided)
+    opened = sum(full[id] == UNDECIDED for id in decided)
+    turned = len(decided) - same - opened
+    newly = sum(full[id] != UNDECIDED for id in open_before)
+    return (
+        f"Of the {len(shared)} statements that the full scale, with MNIST and [fresh draws](docs/fresh_draws.md), has "
+        f"judged in today's words, it confirms {same} of the {len(decided)} verdicts that the default scale decides, "
+        f"leaves {opened} of them open, turns {turned}, and "
+        f"decides {newly} of the {len(open_before)} that the default scale leaves open."
+    )
+
+
+def _slips(claims: Sequence[Claim], verdicts: Mapping[str, str]) -> Counter[str]:
+    return Counter(claim.kind_of_slip for claim in claims if verdicts.get(claim.id) in REFUTED)
+
+
+def _open(counts: Mapping[str, int]) -> int:
+    return sum(count for verdict, count in counts.items() if verdict not in (*DECIDED, DEPENDS))
+
+
+def _row(study: str, claims: Sequence[Claim], verdicts: Mapping[str, str]) -> tuple[str, ...]:
+    counts = Counter(verdicts.get(claim.id, "") for claim in claims)
+    slips = _slips(claims, verdicts)
+    numbers = (len(claims), *(counts[status] for status in (*DECIDED, DEPENDS)), _open(counts))
+    return f"[{study}](docs/{study}.md)", *map(str, numbers), *(str(slips[slip] or "") for slip in reversed(SLIPS))
+
+
+def put(page: str, counted: str) -> str:
+    """A page with the count of today between its marks.
+
+    Raises:
+        ValueError: the page lacks the marks.
+    """
+    before, mark, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (mark and end):
+        raise ValueError(f"the page has no place for the count of claims: {BEGIN} ... {END}")
+    return before + counted + after

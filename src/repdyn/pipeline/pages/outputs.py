@@ -1,0 +1,181 @@
+"""The page of outputs, `docs/outputs.md`: every folder, file, column and attribute that a run leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from repdyn.pipeline.pages.markdown import table
+from repdyn.pipeline.run.declare.graph import Study, read_study
+
+COLUMNS = {
+    "study": "the study, as its folder is called",
+    "id": "the claim's id, the same in every run",
+    "where": "theorem, equation or figure of the paper",
+    "kind": "identity, bound, limit, scaling, comparison, published number, qualitative, causal",
+    "origin": "`paper`: the paper states it; `ours`: we do",
+    "statement": "what the paper states, in one sentence",
+    "verdict": "what the numbers decide; docs/verdicts.md says what each means",
+    "correction": "the right statement, where the printed one is refuted",
+    "possible_ocr_error": "`True` where the slip may be the scan's",
+    "kind_of_slip": "how severe, where refuted: misprint, slip in a proof (that changes nothing), missing hypothesis, "
+    "result changes, conclusion fails",
+    "words": "the decisive words of the paper, exact; pieces joined by ` ... `",
+    "line": "line of the paper's text at which they begin",
+    "assumes": "standing assumptions at that place, in our words",
+    "formula": "the statement as printed, LaTeX",
+    "corrected_formula": "the right formula, LaTeX, where the printed one is refuted",
+    "printed_measured": "what was measured of the printed form, with units",
+    "printed_expected": "what the printed form asks for",
+    "printed_margin": "its margin: tolerance over deviation, above 1 passes",
+    "measured": "what was measured of the form that carries the verdict (the corrected one where there is one)",
+    "expected": "what that form asks for",
+    "margin": "its margin",
+    "tolerance_reason": "the tolerance and why it has its size",
+    "n": "number of independent samples; 0 where nothing is sampled",
+    "interval_low": "lower end of the confidence interval, where sampled",
+    "interval_high": "upper end",
+    "false_alarm": "chance to refute a true statement, fixed beforehand",
+    "control": "what is wrong in the negative controls",
+    "control_outcome": "`rejected`, `undecided` or `not rejected`, the worst of the controls",
+    "control_margin": "the largest margin of the controls; below 1, else the check would see nothing",
+    "uncontrolled_parts": "parts of the check that no control turns by name",
+    "datasets": "names of the datasets that the check reads",
+    "code": "the check, `module:function`",
+    "note": "what a reader should know besides",
+    "code_version": "digest of all definitions that the check reaches",
+    "expected_verdict": "the verdict a person has accepted (`decided/verdicts.yaml` of its study)",
+    "change": "empty, `new claim`, or `was: ...`; only in the ledger of all studies",
+}
+EVIDENCE = {
+    "form": "`printed` or `corrected`",
+    "part": "part of a conjunction; empty where the check is one test",
+    "reading": "choices of one reading of what the sentence leaves open; empty in the row of the part itself",
+    "outcome": "passes, fails, undecided, depends (some readings pass, others fail)",
+    "value": "the measured number, where it is one",
+    "interval_low, interval_high": "its confidence interval, where sampled",
+    "region_low, region_high": "what the statement allows for it",
+    "control, control_kind": "the part's negative control: what is wrong in it; `wrong formula`, `false world` or "
+    "`knock-out`",
+    "control_change": "what it does to the data: `recorded` elsewhere, `recomputed`; never `shifted number`",
+    "control_outcome, control_margin": "what became of it",
+}
+ATTRIBUTES = {
+    "title": "one line, what was computed",
+    "study": "the study",
+    "experiment": "`module:function` that made it",
+    "paper": "the paper",
+    "settings": "the job as JSON: seed, settings, further arguments",
+    "seed": "root of the random numbers",
+    "code_version": "digest of all definitions that the function reaches",
+    "versions": "versions of the packages whose numerics count, as JSON",
+    "device": "`cpu` or the GPU",
+    "Conventions": "CF-1.11",
+}
+MANIFEST = {
+    "content": "SHA-256 of every result file, by its path in the run's folder; equal for equal runs anywhere",
+    "configuration": "every setting of the run, as checked",
+    "verdicts": "verdict of every claim by its id, so that runs can be compared without their files",
+    "versions": "versions of Python and of the packages that the jobs ran with; where jobs differ, all of them",
+    "machine": "system, processor, number of cores",
+    "commit": "the checkout's commit, with `+ edits` where files differ",
+    "made": "date and time",
+    "costs": "one record per job, the dearest first; see logs",
+}
+COSTS = {
+    "job": "content of the job file: functions, code versions, settings, inputs and outputs of every member",
+    "began": "date and time of the start",
+    "inputs": "SHA-256 of every file read, by its path",
+    "outputs": "SHA-256 of every file written, by its path",
+    "versions": "versions of Python and of the packages that the job ran with",
+    "finished": "date and time of the end",
+    "wall_seconds": "elapsed time",
+    "cpu_seconds": "processor time that the outputs took, user and system: of the job, and of what it did not repeat",
+    "spared_cpu_seconds": "the part of it that was spent earlier: members and finished trials that were read",
+    "trials_read": "finished trials that were read, not computed",
+    "peak_memory_mb": "largest resident memory, MB",
+}
+TOP = """\
+# Outputs
+
+Every file that a run leaves. Results stand in `results/<run>/`, logs in `logs/<run>/`; every scale has its own run
+name, so none overwrites another. Each file is complete or absent, and equal settings give equal bytes.
+
+| path in `results/<run>/` | holds |
+| --- | --- |
+| `data/images.nc` | the images that all studies read |
+| `<study>/data/<name>.nc` | a dataset: what an experiment or an analysis computed |
+| `<study>/data/<name>/<variant>.nc` | the same for experiments that run once per variant |
+| `<study>/figures/<name>.svg`, `.png` | a figure; `.json`: title, caption, alt text, claims, code, datasets |
+| `<study>/tables/<name>.csv`, `.tex` | a table for machines and for LaTeX; `.json`: title, caption, code, datasets |
+| `<study>/claims.csv` | the study's part of the ledger |
+| `<study>/evidence.csv` | one row per part of a check: measured value, interval, allowed region, control |
+| `claims.csv`, `evidence.csv` | the ledger of all studies, compared with the accepted verdicts; all evidence |
+| `manifest.json` | digests, configuration, versions, machine, costs |
+| `report/index.html` | the report: findings, and pages per study and claim; opens offline |
+| `report/single.html` | the same in one file, to be mailed |
+| `report/errata/<study>.tex` | errata of a paper as LaTeX |
+| `report/captions/` | the captions once more, and labels, for `snakemake --report` |
+
+`snakemake --report report.html all` makes Snakemake's own report of a finished run (with the same `--configfile` as the
+run): figures, tables and ledger by study, with captions, the rules behind them and their run times.
+
+This page is generated from the code (`python -m repdyn reference`); a test holds it to it.
+"""
+DATASETS = """\
+A dataset is netCDF-4 and opens with `xarray.open_dataset`. Every variable has `long_name` and `units` (`1` where it has
+none) and in the file a checksum of its values (`crc32`), every dimension a coordinate with the field's name: `seed`,
+`layer`, `depth`, `width`, `time`, `epoch`, `point`, `unit`, ... A float variable that is not finite everywhere says why
+in its attribute `missing`. No attribute holds a clock, path, host or commit.
+"""
+LOGS = """\
+`logs/<run>/<study>/<job>.log` holds what a job said, its progress, and where it failed the error with its traceback;
+`<job>.job.json` is what the job runs (`python -m repdyn run <job>.job.json` runs it by hand), `<job>.log.cost.json` the
+record of what it ran and cost, written when it is done; `<job>.log.kept/` holds further names of its outputs, so that a
+job that runs again skips what is unchanged. Logs are outside every digest.
+
+`.cache/trials/` keeps the finished trials of trainings for all runs ([trials.md](trials.md)): after a kill the same
+command resumes there, and more seeds compute the new ones alone.
+"""
+
+
+def page(studies: Iterable[str]) -> str:
+    """The page as Markdown.
+
+    Args:
+        studies: names of all studies, in the order of the configuration.
+    """
+    parts = [TOP, "## Datasets\n", DATASETS, _table("attribute", ATTRIBUTES)]
+    parts += ["## Columns of claims.csv\n", _table("column", COLUMNS)]
+    parts += ["## Columns of evidence.csv\n", _table("column", EVIDENCE)]
+    parts += ["## manifest.json\n", _table("key", MANIFEST)]
+    parts += ["## Logs and costs\n", LOGS, _table("key of a cost record", COSTS)]
+    for study in studies:
+        parts += [f"## {study}\n", *_study(read_study(study))]
+    return "\n".join(parts)
+
+
+def _study(study: Study) -> Iterator[str]:
+    """Figures, tables and datasets of a study, each with who reads it."""
+    for head, functions in (("figure", study.figures), ("table", study.tables)):
+        if functions:
+            drawn = [(f"`{function.name}`", function.summary, _code(function.reads)) for function in functions.values()]
+            yield table((head, "shows", "datasets"), drawn)
+    shown = [*study.figures.values(), *study.tables.values(), *study.experiments.values()]
+    rows = [
+        (
+            f"`{name}`",
+            experiment.summary,
+            _code(dict.fromkeys(function.name for function in shown if name in function.reads)),
+            _code(study.claims_of(name)),
+        )
+        for name, experiment in study.experiments.items()
+    ]
+    yield table(("dataset", "holds", "figures, tables, analyses", "claims"), rows)
+
+
+def _code(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _table(head: str, meanings: dict[str, str]) -> str:
+    return table((head, "meaning"), [(f"`{name}`", meaning) for name, meaning in meanings.items()])

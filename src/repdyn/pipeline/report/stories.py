@@ -1,0 +1,158 @@
+"""A study's story: the paper's question, what its theory predicts, what breaks, what is right, what survives.
+
+`story.md` in a study's folder is Markdown. Its first paragraphs are the whole in a minute; sections follow. In it
+
+    ![](loss_by_depth)            a figure of the study, alone in its paragraph
+    ![](explorer)                 the study's interactive figure, alone in its paragraph
+    [rises](claim:x-thm1)         a claim, colored by this run's verdict
+    [collapse](term:collapse)     a term of a `glossary.yaml`
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from markdown_it.token import Token
+from markupsafe import Markup
+
+from repdyn.base.errors import ConfigError
+from repdyn.pipeline.config import yaml_positions
+from repdyn.pipeline.report.contents import Product, Row
+from repdyn.pipeline.report.markup import plain, words
+from repdyn.pipeline.report.notes import EMPTY, Renderer, reader
+
+EXPLORER = "explorer"
+Known = TypeVar("Known")
+SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+@dataclass(frozen=True)
+class Story:
+    """A story as the page of its study shows it.
+
+    Attributes:
+        lead: what stands before the first section.
+        before: the sections up to the interactive figure, all of them where it has no place of its own.
+        after: the sections that follow it.
+        headings: id and words of every section.
+    """
+
+    lead: Markup = EMPTY
+    before: Markup = EMPTY
+    after: Markup = EMPTY
+    headings: list[tuple[str, str]] = field(default_factory=list)
+
+
+def glossary(files: Mapping[str, Path]) -> dict[str, tuple[str, str]]:
+    """The terms of all studies: slug -> the term and what it means, in the order of the terms.
+
+    Args:
+        files: `glossary.yaml` of the studies, each `slug: {term: ..., says: ...}`.
+
+    Raises:
+        ConfigError: an entry has other keys, its slug other letters than a-z, 0-9 and -, or two studies explain it.
+    """
+    terms: dict[str, tuple[str, str]] = {}
+    for path in files.values():
+        for slug, entry in yaml_positions.values(path).items():
+            if not isinstance(entry, dict) or set(entry) != {"term", "says"}:
+                raise ConfigError(f"{path}: {slug}: wants the keys term, says; has {entry!r}")
+            if not SLUG.fullmatch(slug):
+                raise ConfigError(f"{path}: {slug}: a term is named by small letters, digits and single hyphens")
+            if slug in terms:
+                raise ConfigError(f"{path}: {slug}: explained by another study, too; once is enough")
+            terms[slug] = (entry["term"], entry["says"])
+    return dict(sorted(terms.items(), key=lambda item: item[1][0].lower()))
+
+
+def story(
+    path: Path, claims: Mapping[str, Row], figures: Mapping[str, Product], terms: Mapping[str, tuple[str, str]]
+) -> Story:
+    """The story in a file.
+
+    Args:
+        path: the file.
+        claims: id -> row of the ledger.
+        figures: the study's figures by name.
+        terms: slug -> term and what it means.
+
+    Raises:
+        ConfigError: the story names a claim, a figure or a term that is not there.
+    """
+    renderer = _Renderer(path, claims, figures, terms)
+    markdown = reader(renderer)
+    tokens = markdown.parse(path.read_text(encoding="utf-8"))
+    first = next((place for place, token in enumerate(tokens) if token.type == "heading_open"), len(tokens))
+    break_ = next((place for place, token in enumerate(tokens) if _picture(token) == EXPLORER), len(tokens) + 1)
+    parts = tokens[:first], tokens[first : break_ - 1], tokens[break_ + 2 :]
+    lead, before, after = (Markup(renderer.render(part, markdown.options, {})) for part in parts)
+    return Story(lead, before, after, list(renderer.headings))
+
+
+def _picture(token: Token) -> str:
+    """Name of the picture that is alone in a paragraph; empty for any other token."""
+    children = token.children or []
+    alone = token.type == "inline" and len(children) == 1 and children[0].type == "image"
+    return str(children[0].attrs["src"]) if alone else ""
+
+
+class _Renderer(Renderer):
+    """Of a story, whose links lead to claims and terms and whose pictures are figures with their titles."""
+
+    anchors = "story-"
+
+    def __init__(
+        self,
+        path: Path,
+        rows: Mapping[str, Row],
+        figures: Mapping[str, Product],
+        terms: Mapping[str, tuple[str, str]],
+    ) -> None:
+        super().__init__(rows, {})
+        self.path, self.rows, self.figures, self.terms = path, rows, figures, terms
+
+    def paragraph_open(self, tokens: Sequence[Token], place: int, *_: object) -> str:
+        return "" if tokens[place].hidden or _picture(tokens[place + 1]) else "<p>"
+
+    def paragraph_close(self, tokens: Sequence[Token], place: int, *_: object) -> str:
+        return "" if tokens[place].hidden or _picture(tokens[place - 1]) else "</p>\n"
+
+    def image(self, tokens: Sequence[Token], place: int, *_: object) -> str:
+        """A figure of the study with its title, which leads to its caption, data and code."""
+        figure = self._known("figure", str(tokens[place].attrs["src"]), self.figures)
+        return Markup(
+            '<figure class="inline"><a href="#{name}"><img src="../{picture}" alt="{alt}" '
+            'width="{width}" height="{height}" loading="lazy"></a>'
+            '<figcaption><b>{title}.</b> <a href="#{name}">Caption, data and code</a></figcaption></figure>\n'
+        ).format(
+            name=figure.name,
+            picture=figure.picture,
+            alt=plain(figure.alt),
+            width=figure.size[0],
+            height=figure.size[1],
+            title=words(figure.title.rstrip(".")),
+        )
+
+    def link_open(self, tokens: Sequence[Token], place: int, *rest: object) -> str:
+        kind, _, name = str(tokens[place].attrs["href"]).partition(":")
+        if kind == "claim":
+            row = self._known(kind, name, self.rows)
+            verdict = row["verdict"]
+            return Markup('<a class="claim {}" href="../claims/{}.html" title="{}: {}">').format(
+                verdict.replace(" ", "-"), name, verdict, plain(row["statement"])
+            )
+        if kind == "term":
+            term, says = self._known(kind, name, self.terms)
+            return Markup('<a class="term" href="../glossary.html#{}" title="{}: {}">').format(
+                name, plain(term), plain(says)
+            )
+        return super().link_open(tokens, place, *rest)
+
+    def _known(self, kind: str, name: str, known: Mapping[str, Known]) -> Known:
+        if name not in known:
+            raise ConfigError(f"{self.path}: {kind} {name!r} is not there")
+        return known[name]

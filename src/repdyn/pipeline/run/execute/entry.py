@@ -1,0 +1,77 @@
+"""The entry of every job: reads its job file, runs its members, leaves a record. `python -m repdyn run <job file>`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from repdyn.base.devices import pin_threads
+from repdyn.base.fingerprint import SOURCE
+from repdyn.pipeline.run.declare import jobs
+from repdyn.pipeline.run.declare.digests import compiled_code
+from repdyn.pipeline.run.execute import trials
+from repdyn.pipeline.run.execute.kept import Kept
+from repdyn.pipeline.run.execute.loading import load_runner
+from repdyn.pipeline.run.execute.records import Spared, recorded
+
+if TYPE_CHECKING:  # numpy must not be imported before the threads are pinned
+    from repdyn.base.checkpoints import Store
+
+Runner = Callable[[jobs.Member, Path, "Store | None"], None]
+
+
+def run(words: Sequence[str]) -> None:
+    """Runs the job of a job file, by its command."""
+    parser = argparse.ArgumentParser(prog="repdyn run", description="Run one job of the workflow by hand.")
+    parser.add_argument("job", type=Path, help="its job file, logs/<run>/<study>/<job>.job.json")
+    parser.add_argument("--threads", type=int, help="threads of numerical libraries (default: the job's own, 1)")
+    arguments = parser.parse_args(words)
+    main(arguments.job, arguments.threads)
+
+
+def main(file: Path, threads: int | None = None) -> None:
+    """Runs a job and records it.
+
+    Args:
+        file: the job file.
+        threads: threads of numerical libraries in place of the job's own; another recipe, for trials by hand.
+    """
+    job = jobs.read(file)
+    pin_threads(threads or job.threads)  # before numpy or torch is imported
+    if folder := compiled_code(SOURCE):
+        os.environ["NUMBA_CACHE_DIR"] = str(folder.absolute())
+    with recorded(job) as spared:
+        run_members(job, file, load_runner(job.kind), spared)
+
+
+def run_members(job: jobs.Job, file: Path, run: Runner, spared: Spared) -> None:
+    """Runs the members in order; one whose code, settings and inputs are those of last time is not run again.
+
+    A runner gets the member, the folder of the results and the store of finished trials, which outlives the job: of a
+    job that fails no output stays, but its finished trials do.
+
+    Args:
+        job: what to run.
+        file: its job file.
+        run: the runner of its kind.
+        spared: takes the CPU seconds that members and trials took when they were computed, where they are not now.
+    """
+    results, kept, finished = jobs.results_of(file), Kept(Path(job.log)), trials.store(job, jobs.results_of(file))
+    for member in job.members:
+        if not job.study:  # jobs at the ends of the workflow also read files of the checkout, which no member names
+            run(member, results, None)
+        elif (seconds := kept.restore(member, results)) is not None:
+            spared.seconds += seconds
+        else:
+            began, before = time.process_time(), finished.tally.seconds
+            run(member, results, finished)
+            kept.keep(member, results, time.process_time() - began + finished.tally.seconds - before)
+    spared.seconds += finished.tally.seconds
+    spared.trials = finished.tally.read
+    kept.sweep()
+    if job.study:
+        trials.done(job, finished)

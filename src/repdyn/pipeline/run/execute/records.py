@@ -1,0 +1,112 @@
+"""Records that jobs leave beside their logs: what ran on what, what came out, what it cost.
+
+`<log>.running` stands while a job runs, `<log>.cost.json` after it succeeded. A record holds the job file's content
+(functions, settings, code versions), the SHA-256 of every file read and written, and the versions of packages: enough
+to say later, from contents alone, whether a result is what today's code and settings would make.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import socket
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from repdyn.base.files import sha256, write_json
+from repdyn.pipeline.run.declare.jobs import Job
+from repdyn.pipeline.run.machine.environment import versions
+
+Record = dict[str, Any]
+"""What `_record` writes, with `log`: its log's path in the run's log folder, without suffix."""
+FINISHED, RUNNING = ".cost.json", ".running"
+
+
+@dataclass
+class Spared:
+    """What a job did not compute again: CPU seconds that it once took, and how many finished trials that were."""
+
+    seconds: float = 0.0
+    trials: int = 0
+
+
+@contextmanager
+def recorded(job: Job) -> Iterator[Spared]:
+    """Marks the job as running while the block runs, and records it where the block ends without an error.
+
+    The block gets what to fill in of results that it did not compute again.
+    """
+    spared = Spared()
+    began, clock = _now(), time.perf_counter()
+    marker = Path(job.log + RUNNING)
+    write_json(marker, {"pid": os.getpid(), "host": socket.gethostname(), "began": began})
+    try:
+        yield spared
+        write_json(Path(job.log + FINISHED), _record(job, began, clock, spared))
+    finally:
+        marker.unlink(missing_ok=True)
+
+
+def read(logs: Path) -> list[Record]:
+    """The records under a run's log folder, each with `log`: its log's path in there, without suffix."""
+    records = (_read(path, logs) for path in sorted(logs.rglob(f"*.log{FINISHED}")))
+    return [record for record in records if record is not None]
+
+
+def of_run(run: str, folder: Path = Path()) -> list[Record]:
+    """The records of a run: from its logs, or from its manifest where results were copied without logs."""
+    if records := read(folder / "logs" / run):
+        return records
+    try:
+        manifest = (folder / "results" / run / "manifest.json").read_text(encoding="utf-8")
+        return list(json.loads(manifest)["costs"])
+    except (OSError, ValueError, KeyError):
+        return []
+
+
+def by_output(records: Iterable[Record]) -> dict[str, Record]:
+    """Path of each file -> the record of the job that made it last; records without files make nothing."""
+    latest: dict[str, Record] = {}
+    for record in sorted(records, key=lambda record: str(record.get("finished", ""))):
+        latest |= dict.fromkeys(record.get("outputs", ()), record)
+    return latest
+
+
+def _read(path: Path, logs: Path) -> Record | None:
+    """A record; None where the file is damaged: its job has then no record, and runs again."""
+    log = path.relative_to(logs).as_posix().removesuffix(f".log{FINISHED}")
+    try:
+        return {**json.loads(path.read_text(encoding="utf-8")), "log": log}
+    except (ValueError, TypeError):
+        return None
+
+
+def _record(job: Job, began: str, clock: float, spared: Spared) -> Record:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return {
+        "job": json.loads(job.text()),
+        "inputs": _digests(job.inputs),
+        "outputs": _digests(job.outputs),
+        "versions": versions(),
+        "began": began,
+        "finished": _now(),
+        "wall_seconds": round(time.perf_counter() - clock, 2),
+        "cpu_seconds": round(sum(usage.ru_utime + usage.ru_stime for usage in used) + spared.seconds, 2),
+        "spared_cpu_seconds": round(spared.seconds, 2),
+        "trials_read": spared.trials,
+        "peak_memory_mb": round(max(usage.ru_maxrss for usage in used) / 1024, 1),
+    }
+
+
+def _digests(paths: Iterable[str]) -> dict[str, str]:
+    return {path: sha256(path) for path in paths}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

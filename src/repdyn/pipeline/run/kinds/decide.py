@@ -1,0 +1,32 @@
+"""Decides every claim of a study, runs every control, and writes the study's part of the ledger and its evidence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from repdyn.base import claims
+from repdyn.base.errors import RepdynError
+from repdyn.base.tables import write_csv
+from repdyn.base.verdicts import at_look
+from repdyn.pipeline.run.declare.jobs import Member
+from repdyn.pipeline.run.execute.loading import load_function
+from repdyn.pipeline.run.execute.members import read_inputs
+
+
+def run(member: Member, results: Path, _trials: object) -> None:
+    """Decides one study's claims, in the order in which they are written."""
+    study, data = member["study"], read_inputs(member, results)
+    decisions = []
+    for id, check in member["claims"].items():
+        claim = load_function(study, check["function"])
+        with at_look(check.get("look", 1)):
+            decisions.append((check["code"], claims.decide_claim(claim, data)))
+        if claim.id != id:
+            raise RepdynError(f"{check['function']} decides {claim.id}, the job file says {id}; run snakemake")
+    ledger, evidence = (results / path for path in member["outputs"])
+    rows = [{"study": study} | decision.ledger | {"code_version": code} for code, decision in decisions]
+    parts = [{"study": study} | row for _, decision in decisions for row in decision.evidence]
+    write_csv(ledger, pd.DataFrame(rows))
+    write_csv(evidence, pd.DataFrame(parts))

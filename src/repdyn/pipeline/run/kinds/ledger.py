@@ -1,0 +1,172 @@
+"""The claims ledger: all studies' claims in one table, compared with the verdicts a person has accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TypedDict
+
+import pandas as pd
+
+from repdyn.base.claims import UNDECIDED
+from repdyn.base.errors import ConfigError, DataError
+from repdyn.base.tables import read_cells, write_csv
+from repdyn.base.verdicts import STATUSES
+from repdyn.pipeline import studies
+from repdyn.pipeline.config import yaml_positions
+from repdyn.pipeline.run.declare.jobs import Member
+
+
+class Entry(TypedDict):
+    """An accepted verdict, and the runs in which a claim may stay undecided all the same."""
+
+    verdict: str
+    undecided_at: list[str]
+
+
+Accepted = Mapping[str, Entry]
+SCALES = ("smoke", "full", "paper")  # runs with an overlay of their own in workflow/scales
+
+
+def run(member: Member, results: Path, _trials: object) -> None:
+    """Joins the studies' ledgers and their evidence."""
+    parts = [results / path for path in member["inputs"]]
+    ledger, evidence = (results / path for path in member["outputs"])
+    build(
+        [part for part in parts if part.name == "claims.csv"],
+        accepted_verdicts(map(Path, member["expected"])),
+        member["run"],
+        ledger,
+    )
+    rows = [read_cells(part) for part in parts if part.name == "evidence.csv"]
+    write_csv(evidence, pd.concat(rows, ignore_index=True))
+
+
+def build(parts: Iterable[Path], accepted: Accepted, run: str, output: Path) -> None:
+    """Joins the studies' ledgers and marks every verdict that differs from the accepted one.
+
+    Args:
+        parts: the studies' `claims.csv`.
+        accepted: accepted verdicts by claim, whose order is the ledger's; claims that are not among them come last.
+        run: name of the run; in the runs under `undecided_at` a claim may stay undecided.
+        output: CSV file; adds the columns `expected_verdict` and `change` (empty, "new claim" or "was: ...").
+    """
+    frame = pd.concat([read(part) for part in parts], ignore_index=True)
+    if repeated := sorted(frame["id"][frame["id"].duplicated()]):
+        raise DataError(f"two studies share the claim ids {', '.join(repeated)}")
+    order = {id: place for place, id in enumerate(accepted)}
+    frame = frame.sort_values("id", key=lambda ids: ids.map(lambda id: order.get(id, len(order))), kind="stable")
+    entries = [accepted.get(str(id)) for id in frame["id"]]
+    frame["expected_verdict"] = [entry["verdict"] if entry else "" for entry in entries]
+    pairs = zip(frame["verdict"], entries, strict=True)
+    frame["change"] = [change(str(verdict), entry, run) for verdict, entry in pairs]
+    write_csv(output, frame)
+
+
+def read(path: Path) -> pd.DataFrame:
+    """A ledger, or a study's part of one, every cell as it was written.
+
+    Raises:
+        DataError: the file is no table, or one without ids and verdicts.
+    """
+    try:
+        frame = read_cells(path)
+    except (ValueError, pd.errors.ParserError) as error:
+        reason = " ".join(str(error).split())
+        raise DataError(f"{path}: not a ledger ({reason}); name the claims.csv of a run") from error
+    if missing := sorted({"id", "verdict"} - set(frame.columns)):
+        raise DataError(f"{path}: not a ledger (no column {', '.join(missing)}); name the claims.csv of a run")
+    return frame
+
+
+def change(verdict: str, accepted: Entry | None, run: str) -> str:
+    """What differs from the accepted verdict: "", "new claim" or "was: <verdict>"."""
+    if accepted is None:
+        return "new claim"
+    allowed = {accepted["verdict"]} | ({UNDECIDED} if run in accepted["undecided_at"] else set())
+    return "" if verdict in allowed else f"was: {accepted['verdict']}"
+
+
+def accepted_verdicts(files: Iterable[Path] | None = None) -> dict[str, Entry]:
+    """What people accepted, by claim: `decided/verdicts.yaml` of every study, or of some.
+
+    Raises:
+        ConfigError: as `read_expected`, or two studies decide one claim.
+    """
+    accepted: dict[str, Entry] = {}
+    for path in studies.files(studies.ACCEPTED).values() if files is None else files:
+        own = read_expected(path)
+        if twice := sorted(set(own) & set(accepted)):
+            raise ConfigError(f"{path}: {', '.join(twice)}: decided by another study already")
+        accepted |= own
+    return accepted
+
+
+def read_expected(path: Path) -> dict[str, Entry]:
+    """The accepted verdicts of a study: `id: {verdict: ..., undecided_at: [runs]}`, in the order of the paper.
+
+    Raises:
+        ConfigError: the file is missing or no mapping, names an id twice, or an entry has other keys, a verdict
+            outside the vocabulary, or no list of runs.
+    """
+    accepted = yaml_positions.values(path)
+    for id, entry in accepted.items():
+        if not isinstance(entry, dict) or set(entry) != {"verdict", "undecided_at"}:
+            raise ConfigError(f"{path}: {id}: wants the keys verdict and undecided_at, has {entry!r}")
+        if entry["verdict"] not in STATUSES:
+            raise ConfigError(f"{path}: {id}: verdict {entry['verdict']!r} is not one of {', '.join(STATUSES)}")
+        if not isinstance(entry["undecided_at"], list):
+            raise ConfigError(f"{path}: {id}: undecided_at {entry['undecided_at']!r} is not a list of runs: [smoke]")
+    return accepted
+
+
+def show(id: str, results: Path) -> str:
+    """One claim as text: statement, numbers, verdict, and the smallest command that decides it.
+
+    Raises:
+        DataError: no run under `results` has a ledger, or none knows the id; the message names the nearest ids.
+    """
+    import difflib
+
+    ledgers = sorted(results.glob("*/claims.csv"), key=lambda path: path.stat().st_mtime, reverse=True)
+    if not ledgers:
+        raise DataError(f"{results}: no ledger here yet; make one with: snakemake --cores 8 all")
+    frames = {path.parent.name: read(path) for path in ledgers}
+    matches = [(run, row) for run, frame in frames.items() for _, row in frame[frame["id"] == id].iterrows()]
+    if not matches:
+        known = sorted({name for frame in frames.values() for name in frame["id"]})
+        near = difflib.get_close_matches(id, known, 3) or known[:3]
+        raise DataError(f"no claim {id!r} in {len(frames)} runs under {results}; the nearest: {', '.join(near)}")
+    return "\n\n".join(_text(run, row) for run, row in matches)
+
+
+def _text(run: str, row: pd.Series) -> str:
+    lines = [
+        f"{row['id']}  ({row['study']}, {row['where']}; {row['kind']})",
+        f"states    {row['statement']}",
+        f"verdict   {row['verdict']}  [run {run}{', ' + row['change'] if row['change'] else ''}]",
+    ]
+    if row["correction"]:
+        lines.append(
+            f"correct   {row['correction']}"
+            + (" (possibly an OCR error)" if row["possible_ocr_error"] == "True" else "")
+        )
+    if row["printed_measured"]:
+        lines.append(
+            f"printed   {row['printed_measured']}; asked: {row['printed_expected']}; margin {row['printed_margin']}"
+        )
+    if row["measured"] != row["printed_measured"]:
+        lines.append(f"corrected {row['measured']}; asked: {row['expected']}; margin {row['margin']}")
+    if row["tolerance_reason"]:
+        lines.append(f"why       {row['tolerance_reason']}" + (f"; n = {row['n']}" if row["n"] != "0" else ""))
+    if row["control"]:
+        lines.append(f"control   {row['control']}: {row['control_outcome']}; margin {row['control_margin']}")
+    if row["note"]:
+        lines.append(f"note      {row['note']}")
+    lines.append(f"shown by  snakemake --cores 1 results/{run}/{row['study']}/claims.csv" + overlay(run))
+    return "\n".join(lines)
+
+
+def overlay(run: str) -> str:
+    """Snakemake's option for a run at one of the scales; empty for any other."""
+    return f" --configfile workflow/scales/{run}.yaml" if run in SCALES else ""

@@ -1,0 +1,106 @@
+"""The manifest: what a run made, from what, with what and at what cost.
+
+`content` holds digests only and is equal for equal runs anywhere; clocks, hosts, commits and costs stand beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from repdyn.base.files import sha256, write_json
+from repdyn.pipeline.run.declare.jobs import Member
+from repdyn.pipeline.run.execute import records
+from repdyn.pipeline.run.machine.environment import kernels, processor, versions
+
+
+def run(member: Member, results: Path, _trials: object) -> None:
+    """Writes the manifest of a run: digests of all its files, verdicts, versions, machine, costs."""
+    logs = Path(member["logs"])
+    build(member["inputs"], results, logs, Path(member["workflow"]), member["config"], results / member["outputs"][0])
+
+
+def build(
+    files: Iterable[str], root: Path, logs: Path, workflow: Path, config: dict[str, object], output: Path
+) -> None:
+    """Writes the manifest of a run.
+
+    Args:
+        files: every result file of the run, relative to `root`; of its ledger the verdicts are told too.
+        root: the run's results folder.
+        logs: the run's log folder, where jobs leave their records (`*.cost.json`).
+        workflow: folder of the workflow, for its commit.
+        config: the run's validated configuration.
+        output: JSON file.
+
+    Raises:
+        DataError: its ledger is none.
+    """
+    from repdyn.base import datasets
+    from repdyn.pipeline.run.kinds import (
+        ledger,  # these bring pandas, and the Snakefile reads this module at every start
+    )
+
+    names = sorted(files)
+    made = costs(logs, [root / name for name in names])
+    claims = ledger.read(root / "claims.csv") if "claims.csv" in names else None
+    write_json(
+        output,
+        {
+            "content": {name: sha256(root / name) for name in names},
+            "verdicts": None if claims is None else dict(zip(claims["id"], claims["verdict"], strict=True)),
+            "configuration": config,
+            "versions": made_with(made, [datasets.versions_of(root / name) for name in names if name.endswith(".nc")]),
+            "machine": {
+                "system": platform.platform(),
+                "processor": processor(),
+                "cores": os.cpu_count(),
+                "kernels": kernels(),
+            },
+            "commit": _commit(workflow),
+            "made": datetime.now(UTC).isoformat(timespec="seconds"),
+            "costs": made,
+        },
+    )
+
+
+def costs(logs: Path, files: Iterable[Path]) -> list[records.Record]:
+    """The records of the jobs that made the files, the dearest first; those of former jobs are left out."""
+    by_path = records.by_output(records.read(logs))
+    by_job = {record["log"]: record for path in files if (record := by_path.get(path.as_posix()))}
+    return sorted(by_job.values(), key=lambda record: -float(record["cpu_seconds"]))
+
+
+def made_with(costs: Iterable[records.Record], told: Iterable[Mapping[str, str]] = ()) -> dict[str, str]:
+    """Package -> the version that the files were made with; where jobs or datasets differ, all of them.
+
+    Args:
+        costs: the records of the jobs.
+        told: what each dataset says itself, whatever its job says; without local parts of versions.
+    """
+    by_package: dict[str, dict[str, None]] = {}
+    for record in costs:
+        for name, own in record.get("versions", {}).items():
+            by_package.setdefault(name, {})[own] = None
+    for name, own in (pair for versions_of_one in told for pair in versions_of_one.items()):
+        known = by_package.setdefault(name, {})
+        if own not in {version.split("+")[0] for version in known}:
+            known[own] = None
+    return {name: " and ".join(sorted(own)) for name, own in by_package.items()} or versions()
+
+
+def _commit(workflow: Path) -> str:
+    """The checkout's commit, with "+ edits" if files differ; "not a git checkout" elsewhere."""
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=workflow, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        commit, edits = git("rev-parse", "HEAD"), git("status", "--porcelain")
+    except (OSError, subprocess.CalledProcessError):
+        return "not a git checkout"
+    return commit + (" + edits" if edits else "")

@@ -1,0 +1,23 @@
+"""Writes a table: CSV for machines, LaTeX for papers, JSON with its title, caption and origin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from repdyn.base import tables
+from repdyn.base.errors import NotEnoughDataError, enough_data
+from repdyn.pipeline.run.declare.jobs import Member
+from repdyn.pipeline.run.execute.loading import load_function
+from repdyn.pipeline.run.execute.members import arguments_of, origin, read_inputs
+
+
+def run(member: Member, results: Path, _trials: object) -> None:
+    """Writes one member of a job; where the run lacks what the table needs, its caption says so."""
+    function = load_function(member["study"], member["function"])
+    arguments = arguments_of(function, read_inputs(member, results))
+    try:
+        with enough_data("the table"):
+            table = function(**arguments)
+    except NotEnoughDataError as error:
+        table = tables.placeholder(function.__name__, str(error))
+    tables.save(table, (results / member["outputs"][0]).with_suffix(""), origin(member))

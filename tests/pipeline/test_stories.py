@@ -1,0 +1,139 @@
+"""Stories of the studies: what their Markdown becomes, and that every one names what is there."""
+
+import csv
+import re
+from types import SimpleNamespace
+
+import pytest
+from tests.conftest import ROOT
+
+from repdyn.base.errors import ConfigError
+from repdyn.pipeline import studies
+from repdyn.pipeline.report import stories
+from repdyn.pipeline.run.declare.graph import read_study
+
+TEXT = """All in a minute, where the cost [rises](claim:x-thm1).
+
+![](loss)
+
+## The question
+
+Why does a class [collapse](term:collapse), and $a < b$?
+
+## Try it
+
+Move it.
+
+![](explorer)
+
+## What survives
+
+The rest, as [others say](https://example.org) and [a page](other.md) says <b>too</b>.
+"""
+FIGURE = SimpleNamespace(
+    name="loss", picture="figures/x/loss.svg", alt='falls "fast"', title="Loss $L$ falls.", size=(400, 300)
+)
+CLAIMS = {"x-thm1": {"verdict": "holds as corrected", "statement": "The cost $C$ falls & stays."}}
+TERMS = {"collapse": ("collapse", "All points < one place.")}
+PATHS = studies.files(studies.STORY)
+TARGET = re.compile(r"\]\((claim|term):([^)]+)\)")
+
+
+def told(folder, text):
+    path = folder / "story.md"
+    path.write_text(text, encoding="utf-8")
+    return stories.story(path, CLAIMS, {"loss": FIGURE}, TERMS)
+
+
+def test_a_story_is_cut_at_its_first_section_and_at_the_explorer(tmp_path):
+    story = told(tmp_path, TEXT)
+    assert story.headings == [
+        ("story-the-question", "The question"),
+        ("story-try-it", "Try it"),
+        ("story-what-survives", "What survives"),
+    ]
+    assert "All in a minute" in story.lead
+    assert "The question" not in story.lead
+    assert "Move it." in story.before
+    assert "The rest" not in story.before
+    assert "The rest" in story.after
+    assert "explorer" not in story.lead + story.before + story.after
+    whole = told(tmp_path, TEXT.replace("![](explorer)\n", ""))
+    assert "The rest" in whole.before
+    assert whole.after == ""
+
+
+def test_a_claim_carries_its_verdict_a_term_its_meaning_a_figure_its_place(tmp_path):
+    story = told(tmp_path, TEXT)
+    assert (
+        '<a class="claim holds-as-corrected" href="../claims/x-thm1.html" '
+        'title="holds as corrected: The cost C falls &amp; stays.">rises</a>'
+    ) in story.lead
+    assert 'href="../glossary.html#collapse" title="collapse: All points &lt; one place."' in story.before
+    assert '<a href="#loss"><img src="../figures/x/loss.svg" alt="falls &#34;fast&#34;" width="400" height="300"' in (
+        story.lead
+    )
+    assert "<p><figure" not in story.lead
+    assert "<math" in story.before
+    assert '<a href="https://example.org">' in story.after
+    assert "other.md" not in story.after
+    assert "<b>too" not in story.after
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [("[a](claim:x-thm2)", "claim 'x-thm2'"), ("[a](term:joy)", "term 'joy'"), ("![](gain)", "figure 'gain'")],
+)
+def test_what_is_not_there_is_named_with_the_file(tmp_path, text, named):
+    with pytest.raises(ConfigError, match=f"story.md: {named} is not there"):
+        told(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "wants"),
+    [
+        ("a: {term: a}", "wants the keys term, says"),
+        ("A b: {term: a, says: b}", "small letters, digits and single hyphens"),
+    ],
+)
+def test_a_wrong_glossary_says_what_is_wrong(tmp_path, text, wants):
+    (tmp_path / "glossary.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=wants):
+        stories.glossary({"x": tmp_path / "glossary.yaml"})
+
+
+def test_a_term_is_explained_once(tmp_path):
+    for name in ("a.yaml", "b.yaml"):
+        (tmp_path / name).write_text("gain: {term: Gain, says: Scale of weights.}", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"b\.yaml: gain: explained by another study"):
+        stories.glossary({"a": tmp_path / "a.yaml", "b": tmp_path / "b.yaml"})
+
+
+def test_every_paper_has_a_story():
+    assert set(PATHS) >= {"bn_decomposed", "truncation_flow", "bn_mean_field", "leaky_resnets", "universality"}
+
+
+@pytest.mark.parametrize("study", PATHS)
+def test_a_story_names_what_is_there_and_opens_with_a_figure(study):
+    """Figures of its own study, claims of any, terms of any; a picture before the first section."""
+    text = PATHS[study].read_text(encoding="utf-8")
+    with (ROOT / "reference/default/claims.csv").open(encoding="utf-8") as file:
+        known = {"claim": {row["id"] for row in csv.DictReader(file)}}
+    known["term"] = set(stories.glossary(studies.files(studies.GLOSSARY)))
+    assert [found for found in TARGET.findall(text) if found[1] not in known[found[0]]] == []
+    pictures = re.findall(r"!\[\]\((\w+)\)", text)
+    assert set(pictures) - {stories.EXPLORER} <= set(read_study(study).figures)
+    assert text.index("![](") < text.index("\n## ")
+    assert pictures.count(stories.EXPLORER) == (studies.declared()[study].explorer is not None)
+
+
+@pytest.mark.parametrize("study", PATHS)
+def test_a_story_follows_the_plan(study):
+    text = PATHS[study].read_text(encoding="utf-8")
+    plan = ["The question", "What the theory predicts", "What breaks", "Try it", "What is right", "What survives"]
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == plan
+
+
+def test_every_term_is_used():
+    used = {name for path in PATHS.values() for kind, name in TARGET.findall(path.read_text(encoding="utf-8"))}
+    assert set(stories.glossary(studies.files(studies.GLOSSARY))) - used == set()
