@@ -23,8 +23,13 @@ from repdyn.pipeline.run.execute.loading import load_function
 from repdyn.pipeline.run.kinds import simulate
 
 pytestmark = pytest.mark.slow
-RATES = ("rate", "rates", "learning_rate", "descent_rates", "descent_rate")
 FACTOR, GAIN = 100.0, 10.0
+RATES = ("rate", "rates", "learning_rate", "descent_rates", "descent_rate")
+STEPS = {
+    "bn_mean_field": ("step", "steps", "stability_steps", "largest_step"),
+    "truncation_flow": ("rate", "step", "steps", "euler_steps"),
+}
+"""Settings that are rates; `steps` are numbers of steps in other studies."""
 TRAINED = {
     "universality": [
         "default_network",
@@ -38,28 +43,89 @@ TRAINED = {
         "image_training",
         "blobs",
     ],
+    "across_papers": ["two_points", "digits", "odd_batch"],
+    "leaky_resnets": [
+        "descents",
+        "trained",
+        "discretized",
+        "refinement",
+        "convergence",
+        "staged",
+        "paper_settings",
+        "restarts",
+        "overregularized",
+        "output_growth",
+    ],
+    "bn_decomposed": ["training", "point_neurons"],
+    "diagnostics": ["convolutional_network"],
+    "bn_mean_field": [
+        "anisotropy",
+        "speed_ratio",
+        "target_scan",
+        "learning_rates",
+        "feature_learning",
+        "concentration",
+        "magnitudes",
+        "first_step",
+    ],
+    "truncation_flow": [
+        "proposition",
+        "printed_and_corrected",
+        "integrators",
+        "neural_collapse",
+        "truncation_in_the_plane",
+        "collapsed_clusters",
+        "propagators",
+        "reduced_network",
+        "general_flow",
+    ],
 }
-"""Experiments that train."""
-LARGEST = {"universality": 10.0}
-"""Rates that settings accept."""
+"""Experiments that train or descend."""
+LARGEST = {
+    "universality": 10.0,
+    "across_papers": 10.0,
+    "leaky_resnets": 1.0,
+    "output_growth": 10.0,
+    "bn_decomposed": 10.0,
+    "diagnostics": 10.0,
+    "bn_mean_field": 1.0,
+    "learning_rates": 1e6,
+    "feature_learning": 1e6,
+    "truncation_flow": 0.1,
+}
+"""Rates that the settings of a study, or of an experiment, accept."""
+DESCENT = {False: {"rate": 1.0, "descent_steps": 50, "descent_rate": 1.0}, True: {"rate": 1.0, "descent_steps": 50}}
+"""The largest rates, and plain descent after Adam's, of an experiment that has one rate for it or several."""
+WITHOUT_DESCENT = ["descents", "output_growth"]
 CHANGES = [
     ("universality", "rates"),
     ("universality", "gain"),
+    ("across_papers", "rates"),
+    ("across_papers", "gain"),
+    ("leaky_resnets", "rates"),
+    ("leaky_resnets", "descent"),
+    ("bn_decomposed", "rates"),
+    ("diagnostics", "rates"),
+    ("diagnostics", "gain"),
+    ("bn_mean_field", "rates"),
+    ("truncation_flow", "rates"),
 ]
 
 
-def altered(settings, change, largest):
-    """Settings with all rates a hundred times too large, or with a gain of ten."""
+def altered(settings, change, largest, names=RATES):
+    """Settings with all rates a hundred times too large, with a gain of ten, or with descent at the largest rate."""
     if not isinstance(settings, dict):
         return settings
     place = {}
     for name, value in settings.items():
-        if change == "rates" and name in RATES:
+        if change == "rates" and name in names:
             place[name] = _times(value, largest)
+        elif change == "descent" and name == "settings":
+            place[name] = altered(value, "rates", largest, names) | DESCENT["descent_rates" in value]
         elif change == "gain" and name in ("gain", "gains"):
             place[name] = [GAIN / 2, GAIN] if name == "gains" else GAIN
         else:
-            place[name] = altered(value, change, largest)
+            place[name] = altered(value, change, largest, names)
     return place
 
 
@@ -102,7 +168,10 @@ class Diverging:
         for other in input_paths([member]):
             self.file(str(other))
         if self._name(file) in TRAINED[self.study]:
-            member["settings"] = altered(member["settings"], self.change, LARGEST[self.study])
+            largest = LARGEST.get(self._name(file), LARGEST[self.study])
+            names = STEPS.get(self.study, RATES)
+            change = "rates" if self._name(file) in WITHOUT_DESCENT else self.change
+            member["settings"] = altered(member["settings"], change, largest, names)
         load_function(member["study"], member["function"])
         with interpreted(self.study), np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")

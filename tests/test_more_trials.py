@@ -94,6 +94,18 @@ ALTERED = {
 }
 """Dataset -> a change of some of its trials, and how many that are."""
 
+ANALYSES = {
+    "chain_measures": ("trained/block0", {"seeds": 3}),
+    "scheme_measures": ("discretized/block0", {"seeds": 3}),
+    "refinement_measures": ("refinement", {"seeds": 3}),
+    "convergence_measures": ("convergence", {"seeds": 3}),
+    "staged_measures": ("staged", {"staged_seeds": 3}),
+    "paper_measures": ("paper_settings", {"seeds": 2}),
+    "restart_measures": ("restarts", {"teachers": 3}),
+    "excess_measures": ("overregularized", {"teachers": 3}),
+}
+"""Analysis of leaky ResNets, trial by trial -> the dataset that it reads, and a change that gives this one more."""
+
 
 def changed(member, changes):
     """The member with other settings; `runs.low.gain` is a place in the section of the experiment or in another."""
@@ -142,6 +154,19 @@ def test_only_new_trials_are_computed_and_nothing_changes(file, changes, tmp_pat
     assert (again, tally.computed) == (expected, 0)
 
 
+@pytest.mark.parametrize(("name", "reads", "changes"), [(name, *more) for name, more in ANALYSES.items()], ids=str)
+def test_an_analysis_reads_what_it_found_of_trials_that_were_there_before(name, reads, changes, tmp_path):
+    networks = Runs(f"leaky_resnets/data/{reads}.nc", tmp_path)
+    run = Runs(f"leaky_resnets/data/{name}.nc", tmp_path)
+    _, before = run({}, "kept")
+    networks(changes, "networks")
+    result, tally = run({}, "kept")
+    expected, alone = run({}, "fresh")
+    assert result == expected
+    assert (tally.read, tally.computed) == (before.computed, alone.computed - before.computed)
+    assert 0 < tally.computed < alone.computed
+
+
 @pytest.mark.parametrize("file", ALTERED)
 def test_a_change_of_some_trials_computes_those(file, tmp_path):
     changes, count = ALTERED[file]
@@ -178,7 +203,7 @@ def test_every_marked_knob_of_every_such_experiment_is_tried():
         afterwards = [changes[1] if isinstance(changes, tuple) else changes for changes in tried]
         knobs = {key.removeprefix("usual.").split(".")[0] for changes in afterwards for key in changes}
         names.setdefault((member["study"], function.__name__), (function, set()))[1].update(knobs)
-    assert experiments_with_checkpoints() == set(names)
+    assert experiments_with_checkpoints() == {*names, *(("leaky_resnets", name) for name in ANALYSES)}
     shared = {"rows", "runs", "trials"}  # of a model of settings that another of its experiments tries
     for function, knobs in names.values():
         others = {knob for other, tried in names.values() if marked(other) == marked(function) for knob in tried}

@@ -116,14 +116,14 @@ def measured() -> dict[str, xr.Dataset]:
     several = restarts.restarts(again, stream("restarts"), "cpu", no_checkpoint())
     excess = restarts.overregularized(again, stream("overregularized"), "cpu", no_checkpoint())
     return {
-        "chain_measures": analysis.chain_measures(MEASURES, {"block0": run_chains(chain_settings())}),
-        "scheme_measures": analysis.scheme_measures(MEASURES, {"block0": stored}),
-        "refinement_measures": analysis.refinement_measures(MEASURES, refined),
-        "convergence_measures": analysis.convergence_measures(MEASURES, longer),
-        "staged_measures": analysis.staged_measures(MEASURES, stages),
-        "paper_measures": analysis.paper_measures(MEASURES, papers),
-        "restart_measures": analysis.restart_measures(MEASURES, several),
-        "excess_measures": analysis.excess_measures(MEASURES, excess),
+        "chain_measures": analysis.chain_measures(MEASURES, {"block0": run_chains(chain_settings())}, no_checkpoint()),
+        "scheme_measures": analysis.scheme_measures(MEASURES, {"block0": stored}, no_checkpoint()),
+        "refinement_measures": analysis.refinement_measures(MEASURES, refined, no_checkpoint()),
+        "convergence_measures": analysis.convergence_measures(MEASURES, longer, no_checkpoint()),
+        "staged_measures": analysis.staged_measures(MEASURES, stages, no_checkpoint()),
+        "paper_measures": analysis.paper_measures(MEASURES, papers, no_checkpoint()),
+        "restart_measures": analysis.restart_measures(MEASURES, several, no_checkpoint()),
+        "excess_measures": analysis.excess_measures(MEASURES, excess, no_checkpoint()),
     }
 
 
@@ -312,7 +312,7 @@ def test_strongly_penalized_stages_come_near_critical_points():
     """Lt |B S^T| / |W| is 1 at a critical point; a penalty that is not the trained one would miss it by its ratio."""
     settings = scheme_settings().model_copy(update={"steps": 1500, "every": 100, "staged_seeds": 1})
     stages = discretized.staged(settings, stream("staged"), "cpu", no_checkpoint())
-    measures = analysis.staged_measures(MEASURES, stages)
+    measures = analysis.staged_measures(MEASURES, stages, no_checkpoint())
     strong = measures.sel(teacher=[name for name in discretized.STAGED if "strong" in name])
     size = 2.0 * np.sqrt((strong["alignment"] ** 2).sum("layer") / strong["weight_sq"].sum("layer"))
     np.testing.assert_allclose(size, 1, atol=0.2)

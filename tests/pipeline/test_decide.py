@@ -28,6 +28,7 @@ def evidence(*rows):
     return pd.DataFrame(written, columns=COLUMNS)
 
 
+OWN_SETTINGS = ("lrn-literal", "lrn-sgd")
 ABOVE_ZERO = (0.0, math.inf)
 
 
@@ -58,8 +59,15 @@ def test_few_samples_shrink_faster_than_the_root_of_their_number():
 
 def test_a_run_with_too_few_seeds_for_any_interval_gets_enough():
     note = "Needs more than this run has: paper_measures: 5 along seed, has 1."
-    assert decide._doublings(evidence(), note) == (3, "5 along seed, has 1")
-    assert decide._doublings(evidence(), note.replace("has 1", "has 4"))[0] == 1
+    assert decide._of_too_few(note) == (5.0, 3, "5 along seed, has 1")
+    assert decide._of_too_few(note.replace("has 1", "has 4"))[:2] == (1.25, 1)
+    assert decide._of_too_few("an interval of a mean needs 2 samples or more, got 1")[0] == 2
+
+
+@pytest.mark.parametrize("note", ["3 along layers, has 2", "5 along start, has 2", "2 samples or more, got 0", "MNIST"])
+def test_what_more_trials_do_not_mend_is_not_too_few(note):
+    """A study has no setting for more layers of the same trials; of networks of which none learned, more may not."""
+    assert decide._of_too_few(note) is None
 
 
 def test_the_part_that_is_least_sure_counts_and_decided_ones_do_not():
@@ -123,10 +131,64 @@ def run(folder, monkeypatch, looks=None):
     return results
 
 
+def test_too_few_trials_are_first_made_as_many_as_have_an_interval(tmp_path, monkeypatch):
+    """Five networks, not eight; the claim has not been looked at before, others on the same data have."""
+    run(tmp_path, monkeypatch)
+    knobs = {("paper_settings", "seeds"): 1}
+    found = [Need(id, "leaky_resnets", 3, "5 along seed, has 1", knobs, 60.0, 5.0, False) for id in OWN_SETTINGS]
+    step = decide.plan("mine", 100.0, found)
+    assert [need.id for need in step.chosen] == list(OWN_SETTINGS)
+    assert step.settings["leaky_resnets"] == {"paper_settings": {"seeds": 5}}
+    assert not set(OWN_SETTINGS) & set(step.settings["run"]["looks"])
+    one = decide.plan("mine", 100.0, found[:1])
+    assert one.settings["run"]["looks"] == {OWN_SETTINGS[1]: 4}
+
+
+def test_a_run_at_default_scale_proposes_seeds_for_claims_on_one_network(tmp_path, monkeypatch):
+    results = run(tmp_path, monkeypatch)
+    configuration = {"leaky_resnets": {"paper_settings": {"seeds": 1}}}
+    (results / "manifest.json").write_text(json.dumps({"configuration": configuration}))
+    note = "Needs more than this run has: paper_measures: 5 along seed, has 1."
+    row = {"verdict": decide.UNDECIDED, "note": note, "study": "leaky_resnets", "datasets": "paper_measures"}
+    (results / "claims.csv").touch()
+    monkeypatch.setattr(decide.ledger, "read", lambda _: pd.DataFrame([row | {"id": id} for id in OWN_SETTINGS]))
+    monkeypatch.setattr(decide, "read_cells", lambda _: evidence())
+    costs = {
+        "leaky_resnets/data/paper_settings.nc": decide.Cost("near_critical:paper_settings.nc", 50.0, True),
+        "leaky_resnets/data/paper_measures.nc": decide.Cost("measures:paper_measures.nc", 2.0, False),
+        "leaky_resnets/data/restarts.nc": decide.Cost("near_critical:restarts.nc", 500.0, True),
+    }
+    monkeypatch.setattr(decide, "_costs", lambda _: costs)
+    for need in decide.needs("mine"):
+        assert (need.factor, need.seen) == (5.0, False)
+        assert need.knobs == {("paper_settings", "seeds"): 1}
+        assert need.seconds == 4 * 50 + 5 * 2
+
+
+def test_a_dataset_costs_what_its_member_took(tmp_path, monkeypatch):
+    """A job of several members tells what each took, in what it keeps of them; where it does not, the job counts."""
+    monkeypatch.chdir(tmp_path)
+    kept = Path("logs/mine/leaky_resnets/near_critical.log.kept/member")
+    kept.mkdir(parents=True)
+    (kept / "digests.json").write_text(json.dumps({"paper_settings.nc": "abc", "cpu seconds": "50.000"}))
+    files = {name: f"leaky_resnets/data/{name}.nc" for name in ("paper_settings", "restarts")}
+    about = {"study": "leaky_resnets", "paper": "a paper"}
+    record = {
+        "log": "leaky_resnets/near_critical",
+        "cpu_seconds": 900.0,
+        "outputs": {f"results/mine/{files['paper_settings']}": "abc", f"results/mine/{files['restarts']}": "def"},
+        "job": {"members": [about | {"function": f"m:{name}", "outputs": [file]} for name, file in files.items()]},
+    }
+    monkeypatch.setattr(decide.records, "of_run", lambda _: [record])
+    costs = decide._costs("mine")
+    assert costs[files["paper_settings"]] == decide.Cost(f"{record['log']}:{files['paper_settings']}", 50.0, True)
+    assert costs[files["restarts"]] == decide.Cost(record["log"], 900.0, True)
+
+
 def needs(*ids):
     """Claims that want one doubling each, of settings of their own."""
     knobs = {"lrn-fig2b": {("discretized", "staged_seeds"): 3}, "lrn-fig1b": {("trained", "blocks"): 1}}
-    return [Need(id, "leaky_resnets", 1, "2 times", knobs[id], seconds) for id, seconds in ids]
+    return [Need(id, "leaky_resnets", 1, "2 times", knobs[id], seconds, 2.0) for id, seconds in ids]
 
 
 def test_the_budget_buys_the_cheapest_and_every_claim_on_the_grown_data_is_looked_at_once_more(tmp_path, monkeypatch):
@@ -181,7 +243,7 @@ def test_a_run_that_is_not_finished_is_told(tmp_path, monkeypatch):
 
 def test_datasets_of_one_job_cost_what_the_job_did():
     """Trained blocks are jobs of their own; measures on them are one job with several datasets."""
-    job = decide.JobCost
+    job = decide.Cost
     costs = {
         "leaky_resnets/data/trained/block0.nc": job("leaky_resnets/trained-block0", 30.0, True),
         "leaky_resnets/data/trained/block1.nc": job("leaky_resnets/trained-block1", 30.0, True),
@@ -189,5 +251,5 @@ def test_datasets_of_one_job_cost_what_the_job_did():
         "leaky_resnets/data/scheme_measures.nc": job("leaky_resnets/measures", 5.0, False),
         "leaky_resnets/data/exact.nc": job("leaky_resnets/exact", 900.0, False),
     }
-    seconds = decide._seconds("leaky_resnets", {("trained", "blocks"): 2}, 1, costs)
+    seconds = decide._seconds("leaky_resnets", {("trained", "blocks"): 2}, 2.0, costs)
     assert seconds == 30 + 30 + 2 * 5

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from repdyn.base import datasets
 from repdyn.pipeline.run.kinds import manifest as job
 from repdyn.pipeline.run.kinds.manifest import build, costs, made_with
 from repdyn.pipeline.run.machine.environment import PACKAGES, versions
@@ -116,6 +117,16 @@ def test_versions_are_those_that_the_jobs_ran_with():
     ran = [{"versions": {"numpy": "1.0", "scipy": "2"}}, {"versions": {"numpy": "2.0", "scipy": "2"}}, {}]
     assert made_with(ran) == {"numpy": "1.0 and 2.0", "scipy": "2"}
     assert made_with([{}]) == versions()
+
+
+def test_versions_are_those_that_the_datasets_tell_whatever_the_jobs_say(run):
+    ran = [{"versions": {"numpy": "2.0", "torch": "2.5+cpu"}}]
+    told = [{"numpy": "1.0", "torch": "2.5"}, {"numpy": "2.0"}]
+    assert made_with(ran, told) == {"numpy": "1.0 and 2.0", "torch": "2.5+cpu"}
+    assert made_with([], told[1:]) == {"numpy": "2.0"}
+    attributes = dict.fromkeys(datasets.REQUIRED, "x") | {"versions": json.dumps({"numpy": "0.1"})}
+    datasets.write(datasets.dataset({}, {}, title="a loss").assign_attrs(attributes), run / "results/x/data/loss.nc")
+    assert manifest(run)["versions"]["numpy"] == "0.1"
 
 
 def test_costs_are_those_of_the_jobs_that_made_the_files_dearest_first(run):

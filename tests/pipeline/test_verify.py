@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.conftest import snakemake
 
+from repdyn.base import datasets
 from repdyn.base.errors import DataError, RepdynError
 from repdyn.base.files import sha256
 from repdyn.pipeline.ask import verify, workflow
@@ -129,6 +130,22 @@ def test_what_other_versions_made_is_not_vouched_for(run):
     path.write_text(json.dumps(record | {"versions": versions() | {"numpy": "0.1"}}))
     assert wrong()[DATA] == f"made with numpy 0.1 (now {versions()['numpy']})"
     assert wrong()[FIGURE] == verify.DOWNSTREAM
+
+
+def test_a_dataset_is_not_vouched_for_against_its_own_word(run):
+    """Old bytes that a record of today's packages vouches for."""
+    data = datasets.dataset({}, {}, title="a loss")
+    old = dict.fromkeys(datasets.REQUIRED, "x") | {"versions": json.dumps({"numpy": "0.1"})}
+    Path(DATA).unlink()
+    datasets.write(data.assign_attrs(old), DATA)
+    for path in MEMBERS:
+        write_record(path)
+    assert wrong()[DATA] == f"made with numpy 0.1 (now {versions()['numpy']})"
+    Path(DATA).unlink()
+    datasets.write(data.assign_attrs(old | {"versions": datasets.package_versions("numpy", "torch")}), DATA)
+    for path in MEMBERS:
+        write_record(path)
+    assert wrong() == {}
 
 
 def test_another_runs_configuration_is_refused(run):

@@ -19,7 +19,7 @@ import xarray as xr
 from repdyn.base import controls as spoiling
 from repdyn.base.controls import Control, Datasets
 from repdyn.base.datasets import said_to_have_diverged
-from repdyn.base.errors import NotEnoughDataError, RepdynError, enough_data
+from repdyn.base.errors import UNFORESEEN, NotEnoughDataError, RepdynError, enough_data
 from repdyn.base.verdicts import KINDS, STATUSES, Test, Verdict, weakest
 
 UNDECIDED = "not decidable at this scale"
@@ -275,7 +275,8 @@ def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset | Mapping[str, 
         with enough_data("the check"):
             verdict = claim(*inputs)
     except NotEnoughDataError as error:
-        why = f"{error}{f'; {said}' if said else ''}"
+        unforeseen = said and UNFORESEEN in str(error)  # what is missing is a number, not a size
+        why = f"{'networks that train' if unforeseen else error}{f'; {said}' if said else ''}"
         return _decision(claim, Verdict(UNDECIDED, note=f"Needs more than this run has: {why}."), {})
     if not isinstance(verdict, Verdict) or verdict.status not in STATUSES:
         raise RepdynError(f"claim {claim.id}: the check returned {verdict!r}, not a verdict")

@@ -189,6 +189,17 @@ def package_versions(*names: str) -> str:
     return json.dumps({name: version(name).split("+")[0] for name in sorted(names)}, sort_keys=True)
 
 
+def versions_of(path: Path | str) -> dict[str, str]:
+    """Package -> the version that a dataset's file says it was made with; empty of what is none of ours."""
+    import netCDF4
+
+    try:
+        with netCDF4.Dataset(path) as file:
+            return dict(json.loads(file.getncattr("versions")))
+    except (OSError, AttributeError, ValueError):
+        return {}
+
+
 def require(data: xr.Dataset | Mapping[str, xr.Dataset], name: str, **needs: Need) -> None:
     """States what a claim or a figure needs of a dataset.
 

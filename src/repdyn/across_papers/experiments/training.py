@@ -45,8 +45,7 @@ from repdyn.across_papers.methods.networks import Kind
 from repdyn.across_papers.methods.recording import PairRecorder, SpectrumRecorder
 from repdyn.across_papers.settings import Digits, OddBatch, Training, TwoPoints
 from repdyn.base.checkpoints import Checkpoint
-from repdyn.base.datasets import dataset, variable
-from repdyn.base.errors import ConfigError
+from repdyn.base.datasets import dataset, left_out, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
 from repdyn.diagnostics.experiments.network import first_of_each_class, standardized
@@ -72,7 +71,8 @@ def two_points(settings: TwoPoints, stream: Stream, checkpoint: Checkpoint) -> x
         kind: checkpoint.of(_rate(settings, kind)).dataset(kind, partial(_two_points_of, kind, settings, stream))
         for kind in FOUR
     }
-    return _joined(by_network, "network", title="Two points alone in four networks")  # type: ignore[arg-type]
+    joined = _joined(by_network, "network", title="Two points alone in four networks")  # type: ignore[arg-type]
+    return _without_diverged(joined, "two_points", settings)
 
 
 def _two_points_of(kind: Kind, settings: TwoPoints, stream: Stream) -> xr.Dataset:
@@ -100,7 +100,8 @@ def digits(settings: Digits, images: xr.Dataset, stream: Stream, checkpoint: Che
             of_kind[kind] = checkpoint.of(_rate(settings, kind)).dataset(f"{task}, {kind}", make)
             progress.step(done := done + 1, loss=float(of_kind[kind]["final_loss"].mean()))
         stacks[task] = _stacked(of_kind, "network")
-    return _joined(stacks, "task", title="Digits in four networks, two tasks")
+    joined = _joined(stacks, "task", title="Digits in four networks, two tasks")
+    return _without_diverged(joined, "digits", settings)
 
 
 def _digits_of(
@@ -160,6 +161,7 @@ def odd_batch(settings: OddBatch, images: xr.Dataset, stream: Stream, checkpoint
         for kind in (*FOUR, "recentered")
     }
     joined = _joined(by_network, "network", title="A batch of digits in deep networks")
+    joined = _without_diverged(joined, "odd_batch", settings)
     return joined.assign_coords(point_count=variable((), settings.batch, "points of the batch"))
 
 
@@ -189,6 +191,14 @@ def _rate(settings: TwoPoints | Digits | OddBatch, kind: Kind) -> float:
     return getattr(settings.rates, kind.replace(" ", "_"))
 
 
+def _without_diverged(joined: xr.Dataset, section: str, settings: TwoPoints | Digits | OddBatch) -> xr.Dataset:
+    """The dataset with gaps where networks have diverged, which says at which rates and gain."""
+    gone = joined["final_loss"].isnull()
+    kinds = joined["network"].values[gone.any([dim for dim in gone.dims if dim != "network"]).values]
+    rates = ", ".join(f"{kind.replace(' ', '_')} {_rate(settings, kind):g}" for kind in kinds)
+    return left_out(joined, gone.values, f"{section}.rates: {rates}; {section}.gain: {settings.gain:g}")
+
+
 def _descent(
     network: networks.Network,
     X: Tensor,
@@ -203,11 +213,7 @@ def _descent(
         steps = settings.recentered_steps
     options = {name: getattr(settings, name, 0.0) for name in ("decay", "momentum")}
     rate = _rate(settings, kind)
-    for step, losses in networks.descend(network, X, Y, rate=rate, steps=steps, moments=moments, **options):
-        if not np.isfinite(losses).all():
-            lower = f"lower rates.{kind.replace(' ', '_')}"
-            raise ConfigError(f"the {kind} network diverges before step {step} at the rate {rate:g}: {lower}")
-        yield step, losses
+    return networks.descend(network, X, Y, rate=rate, steps=steps, moments=moments, **options)
 
 
 def _recorders(

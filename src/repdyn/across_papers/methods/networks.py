@@ -28,6 +28,7 @@ from repdyn.base.streams import Stream
 Kind = Literal["plain", "batch norm", "recentered", "residual", "leaky"]
 STREAMS = ("residual", "leaky")
 VARIANCE_FLOOR = 1e-5  # the usual eps of batch normalization
+DIVERGED = 1e60  # losses from which a network has diverged: its activations no longer have finite squares everywhere
 KERNELS = {
     "plain": compiled_descent.PLAIN,
     "recentered": compiled_descent.RECENTERED,
@@ -210,7 +211,7 @@ def descend(
 
     Yields:
         Before the steps in `moments` (all of them, where none are named) and after the last, the number of steps done
-        and the losses of the seeds, shape (seeds,), without decay.
+        and the losses of the seeds, shape (seeds,), without decay. Of a network that has diverged all is NaN.
     """
     points = (X.contiguous().numpy(), Y.contiguous().numpy())
     arrays, done = _arrays(network), 0
@@ -218,9 +219,12 @@ def descend(
     for stop in sorted({*(range(steps) if moments is None else moments), steps}):
         if stop > done:
             _train(network, arrays, moves, *points, pace, stop - done)
-            _put(network, arrays)
-        done = stop
-        yield stop, _train(network, arrays, moves, *points, pace, 0)
+        done, losses = stop, _train(network, arrays, moves, *points, pace, 0)
+        gone = ~(losses < DIVERGED)
+        for part in (*arrays, losses):
+            part[gone] = np.nan
+        _put(network, arrays)
+        yield stop, losses
 
 
 def _train(

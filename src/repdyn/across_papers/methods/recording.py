@@ -91,6 +91,10 @@ class SpectrumRecorder:
         return xr.Dataset(variables, {"end": list(ends), "index": np.arange(len(self.X))})
 
     def _values(self, points: Tensor) -> np.ndarray:
-        """As many as points, the last ones 0."""
-        values = torch.linalg.svdvals(points - points.mean(dim=-2, keepdim=True)).numpy()
-        return np.pad(values, [*[(0, 0)] * (values.ndim - 1), (0, len(self.X) - values.shape[-1])])
+        """As many as points, the last ones 0; NaN of networks that have diverged."""
+        gone = ~points.isfinite().all(dim=(-2, -1))
+        centered = points - points.mean(dim=-2, keepdim=True)
+        values = torch.linalg.svdvals(centered.nan_to_num(0.0)).numpy()
+        padded = np.pad(values, [*[(0, 0)] * (values.ndim - 1), (0, len(self.X) - values.shape[-1])])
+        padded[gone.numpy()] = np.nan
+        return padded

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.checkpoints import Checkpoint, Trial, stacked
-from repdyn.base.datasets import dataset, index, variable
+from repdyn.base.datasets import dataset, index, left_out, variable
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.settings.study import PointNeurons
 from repdyn.bn_decomposed.theory.initialization import point_neuron_init, unit_columns
@@ -28,7 +28,7 @@ def point_neurons(settings: PointNeurons, images: xr.Dataset, stream: Stream, ch
     shape = (len(schemes), len(settings.rates), settings.seeds)
     starts = {name: stacked(runs, name, *shape)[:, 0] for name in STARTS}
     ends = {name: stacked(runs, name, *shape) for name in ENDS}
-    best = ends["test_accuracy"].mean(axis=2).argmax(axis=1)
+    best = np.nan_to_num(ends["test_accuracy"].mean(axis=2), nan=-1.0).argmax(axis=1)
     words = {
         "off_diagonal": "largest off-diagonal over smallest diagonal entry of the Gram matrix at initialization",
         "activity": "share of positive entries of the representation at initialization",
@@ -37,7 +37,7 @@ def point_neurons(settings: PointNeurons, images: xr.Dataset, stream: Stream, ch
         "test_accuracy": "test accuracy at the end",
         "silent": "share of test points for which no neuron fires at initialization",
     }
-    return dataset(
+    trained = dataset(
         {name: variable(("scheme", "seed"), values, words[name]) for name, values in starts.items()}
         | {name: variable(("scheme", "rate", "seed"), values, words[name]) for name, values in ends.items()},
         {
@@ -52,6 +52,8 @@ def point_neurons(settings: PointNeurons, images: xr.Dataset, stream: Stream, ch
         },
         title="One neuron per data point against He's initialization on a small data set",
     )
+    rates = ", ".join(f"{rate:g}" for rate in settings.rates)
+    return left_out(trained, np.isnan(ends["test_accuracy"]), f"point_neurons.rates: {rates}")
 
 
 def _trained(settings: PointNeurons, margin: float | None, rate: float, images: xr.Dataset, stream: Stream) -> Trial:
@@ -90,8 +92,8 @@ def _sparsity(W: np.ndarray, b: np.ndarray, U: np.ndarray) -> tuple[float, float
 
 def _descend(
     W: np.ndarray, b: np.ndarray, U: np.ndarray, labels: np.ndarray, rate: float, settings: PointNeurons
-) -> tuple[int, float, float]:
-    """Full-batch gradient descent of both layers on the mean cross-entropy from a zero head; see `point_neurons`."""
+) -> tuple[float, float, float]:
+    """Full-batch descent of both layers on the mean cross-entropy from a zero head; NaN where it has diverged."""
     cut, X, Y = settings.points, U[:, : settings.points], np.eye(10)[labels[: settings.points]].T
     V, c = np.zeros((10, len(W))), np.zeros(10)
     reached = settings.steps + 1
@@ -106,6 +108,8 @@ def _descend(
         W, b = W - rate * back @ X.T, b - rate * back.sum(axis=1)
         if reached > step and np.mean(_predict(W, b, V, c, X) == labels[:cut]) == 1:
             reached = step
+    if not all(np.isfinite(part).all() for part in (W, b, V, c)):
+        return np.nan, np.nan, np.nan
     right = _predict(W, b, V, c, U) == labels
     return reached, float(right[:cut].mean()), float(right[cut:].mean())
 

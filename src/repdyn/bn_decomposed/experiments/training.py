@@ -7,7 +7,7 @@ import torch
 import xarray as xr
 
 from repdyn.base.checkpoints import Checkpoint, Trial
-from repdyn.base.datasets import dataset, index, variable
+from repdyn.base.datasets import dataset, index, left_out, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.methods import networks
@@ -44,7 +44,7 @@ def training(
     shape = (len(settings.depths), settings.seeds)
     dims = ("depth", "seed")
     epochs = np.arange(networks.MEASURED_EVERY, settings.epochs + 1, networks.MEASURED_EVERY)
-    return dataset(
+    trained = dataset(
         {
             "accuracy": variable(
                 (*dims, "epoch"), np.reshape([trial["accuracy"] for trial in runs], (*shape, -1)), "training accuracy"
@@ -69,6 +69,8 @@ def training(
         },
         title=f"Training accuracy and initial rank against depth, mode {mode}",
     )
+    gone = trained["accuracy"].isel(epoch=-1).isnull().values
+    return left_out(trained, gone, f"training.rates.{mode}: {', '.join(f'{rate:g}' for rate in rates)}")
 
 
 def _trial(

@@ -6,6 +6,7 @@ He's. Weights are drawn by numpy, so that they depend on the named stream alone,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -72,6 +73,8 @@ def train(
 ) -> Iterator[float]:
     """Plain stochastic gradient descent on the cross-entropy; yields the training accuracy after every fifth epoch.
 
+    It is NaN once the network has diverged.
+
     Args:
         network: maps (points, inputs) to (points, classes).
         X: inputs, shape (points, inputs).
@@ -88,7 +91,8 @@ def train(
             if len(chosen) > 1:
                 descent_step(parameters, nn.functional.cross_entropy(network(X[chosen]), y[chosen]), rate)
         if epoch % MEASURED_EVERY == 0:
-            yield accuracy(network, X, y)
+            finite = all(part.isfinite().all() for part in parameters)
+            yield accuracy(network, X, y) if finite else math.nan
 
 
 @torch.no_grad()

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.arrays import Array
-from repdyn.base.datasets import dataset, index, variable
+from repdyn.base.datasets import dataset, index, left_out, variable
 from repdyn.base.streams import Stream
 from repdyn.bn_mean_field.methods.particle_flows import Trajectory, gradient_descent
 from repdyn.bn_mean_field.methods.starts_and_targets import (
@@ -39,7 +39,7 @@ def first_step(settings: FirstStep, stream: Stream) -> xr.Dataset:
     gradient = np.linalg.norm(Population(linear(0), ANISOTROPIC).velocity(a, b)[1], axis=-1)
     dims = ("start", "radius", "model", "step")
     batch_norm = ("start", "radius", "step")
-    return dataset(
+    computed = dataset(
         {
             "gradient": variable(("start", "neuron"), gradient, "norm of b' at unit length"),
             "norm": variable(("iteration", *dims, "neuron"), norms[: SHOWN + 1], "length of b after the iteration"),
@@ -77,6 +77,9 @@ def first_step(settings: FirstStep, stream: Stream) -> xr.Dataset:
         },
         title="First steps of gradient descent over the length of the neurons",
     )
+    gone = np.isnan(norms[: SHOWN + 1]).any(axis=(0, -1))
+    steps = ", ".join(f"{step:g}" for step in settings.steps)
+    return left_out(computed, gone, f"first_step.steps: {steps}")
 
 
 def _laws(gradient: Array, settings: FirstStep) -> dict[str, xr.Variable]:

@@ -9,7 +9,7 @@ import torch
 import xarray as xr
 from torch import Tensor, nn
 
-from repdyn.base.datasets import index
+from repdyn.base.datasets import index, left_out
 from repdyn.base.descent import descent_step
 from repdyn.base.streams import Stream
 from repdyn.diagnostics.measure import Recorder
@@ -26,7 +26,7 @@ def convolutional_network(settings: ConvolutionalNetwork, images: xr.Dataset, st
     X = torch.from_numpy(values[:, None]).float()
     held = first_of_each_class(labels, settings.per_class)
     rest = np.setdiff1d(np.arange(len(labels)), held)
-    parts = []
+    parts, gone = [], []
     for seed in range(settings.seeds):
         network = convolutional.ConvolutionalNetwork(
             settings.channels, settings.blocks, settings.width, X.shape[-1], CLASSES
@@ -44,10 +44,13 @@ def convolutional_network(settings: ConvolutionalNetwork, images: xr.Dataset, st
             if step in settings.record:
                 recorder(step)
         parts.append(recorder.dataset())
+        gone.append(not all(part.isfinite().all() for part in network.parameters()))
     joined = xr.concat(parts, "seed", data_vars="all", coords="minimal", compat="override", combine_attrs="override")
     kept = {name: joined.attrs[name] for name in ("gamma", "normalized_by", "time")}
     joined.attrs = {"title": "The papers' diagnostics of a small convolutional network through its training"} | kept
-    return joined.assign_coords(seed=index("seed", settings.seeds, "draw of weights and order of the data"))
+    joined = joined.assign_coords(seed=index("seed", settings.seeds, "draw of weights and order of the data"))
+    section = "convolutional_network"
+    return left_out(joined, gone, f"{section}.rate: {settings.rate:g}; {section}.gain: {settings.gain:g}")
 
 
 def descend(

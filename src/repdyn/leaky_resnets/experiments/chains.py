@@ -13,7 +13,12 @@ from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.methods.maps import MAPS, Maps
-from repdyn.leaky_resnets.methods.network_datasets import network_variables, size_coords, task_variables
+from repdyn.leaky_resnets.methods.network_datasets import (
+    network_variables,
+    size_coords,
+    task_variables,
+    without_diverged,
+)
 from repdyn.leaky_resnets.methods.recipe import Batch, Networks, Recipe, Stage, lam, narrow_tasks
 from repdyn.leaky_resnets.settings.training import Trained
 
@@ -31,11 +36,12 @@ def trained(settings: Trained, stream: Stream, device: str, checkpoint: Checkpoi
         arrays += [chain[stage.name, seed] for seed in seeds for stage in stages]
     variables = network_variables(("maps", "seed", "effective_depth"), shape, arrays)
     variables |= task_variables(("seed",), tasks.values())
-    return dataset(
+    networks = dataset(
         variables,
         size_coords(variables) | _coords(settings, seeds),
         title=f"Trained leaky ResNets over effective depths, block {block} of seeds",
     )
+    return without_diverged(networks, "trained", settings)
 
 
 def _stages(settings: Trained, maps: Maps, recipe: Recipe) -> list[Stage]:

@@ -16,7 +16,12 @@ from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.methods.maps import MAPS, Maps
-from repdyn.leaky_resnets.methods.network_datasets import network_variables, size_coords, task_variables
+from repdyn.leaky_resnets.methods.network_datasets import (
+    network_variables,
+    size_coords,
+    task_variables,
+    without_diverged,
+)
 from repdyn.leaky_resnets.methods.recipe import Batch, Networks, Recipe, Stage, lam, narrow_tasks
 from repdyn.leaky_resnets.settings.training import Criticality
 
@@ -98,4 +103,5 @@ def _dataset(
         "effective_depth": variable((), settings.effective_depth, "effective depth Lt"),
         "lam": variable((), strength, "lam of the penalty"),
     }
-    return dataset(variables, size_coords(variables) | coords | own, title=title)
+    networks = dataset(variables, size_coords(variables) | coords | own, title=title)
+    return without_diverged(networks, "criticality", settings)

@@ -21,10 +21,12 @@ from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.methods.maps import MAPS, Maps
 from repdyn.leaky_resnets.methods.network_datasets import (
     Arrays,
+    diverged,
     network_variables,
     restored,
     size_coords,
     task_variables,
+    without_diverged,
 )
 from repdyn.leaky_resnets.methods.recipe import Batch, Networks, Recipe, Stage, descent_rates, lam
 from repdyn.leaky_resnets.methods.teachers import Task, bottleneck_task
@@ -135,11 +137,16 @@ def _stage(recipe: Recipe, maps: Maps, scheme: str, L: int, penalty: float) -> S
 
 def _adapt(run: Trainer, settings: Discretized) -> None:
     paths, cap = run.representations(), LARGEST / settings.effective_depth
-    steps = [adapt_layer_steps(A, rho, settings.damping, cap) for A, rho in zip(paths, run.steps.T, strict=True)]
+    steps = [
+        adapt_layer_steps(A, rho, settings.damping, cap) if np.isfinite(A).all() else rho  # diverged ones stay
+        for A, rho in zip(paths, run.steps.T, strict=True)
+    ]
     run.set_steps(np.stack(steps, axis=1))
 
 
 def _scores(settings: Discretized, arrays: Arrays, task: Task) -> dict[str, float]:
+    if diverged(arrays):
+        return dict.fromkeys(SCORES, np.nan)
     net, strength = restored(arrays, settings.effective_depth), _strength(settings, settings.scheme_penalty)
     A = net.forward(task.X)
     B = net.momenta(A, task.Y, strength)
@@ -174,4 +181,5 @@ def _dataset(
         "inner": variable("part", np.array(settings.inner), "inner dimensions of the teacher"),
         "part": variable("part", np.arange(len(settings.inner)), "between the teacher's parts"),
     }
-    return dataset(variables, size_coords(variables) | own | coords, title=title)
+    networks = dataset(variables, size_coords(variables) | own | coords, title=title)
+    return without_diverged(networks, "discretized", settings)

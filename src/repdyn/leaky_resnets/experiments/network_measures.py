@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product
+from typing import Annotated
 
 import numpy as np
 import xarray as xr
 
 from repdyn.base.arrays import Array
-from repdyn.base.datasets import dataset, index, variable
+from repdyn.base.checkpoints import Checkpoint
+from repdyn.base.datasets import DIVERGED, dataset, index, variable
+from repdyn.base.settings import EACH
 from repdyn.leaky_resnets.methods.maps import MAPS
 from repdyn.leaky_resnets.methods.measures import MEASURES, PLACES, SPECTRA, measure
-from repdyn.leaky_resnets.methods.network_datasets import network_at, task_at
+from repdyn.leaky_resnets.methods.network_datasets import PARTS, diverged, network_at, task_at
 from repdyn.leaky_resnets.methods.networks import LeakyResNet
 from repdyn.leaky_resnets.methods.selection import STAGE
 from repdyn.leaky_resnets.settings.training import Measures
@@ -21,16 +25,20 @@ FIFTH = 0.2
 REDUCED = ("neuron", "input", "feature", "point")  # dimensions of networks and data that no measure has
 
 
-def chain_measures(settings: Measures, trained: Mapping[str, xr.Dataset]) -> xr.Dataset:
+def chain_measures(
+    settings: Measures, trained: Annotated[Mapping[str, xr.Dataset], EACH], checkpoint: Checkpoint
+) -> xr.Dataset:
     """Measures of all chains (Figures 1 and 3): maps, seeds, effective depths."""
     joined = xr.concat(list(trained.values()), "seed", data_vars="minimal", coords="minimal")
-    variables = _measured(joined, ("maps", "seed", "effective_depth"), settings)
+    variables = _measured(joined, ("maps", "seed", "effective_depth"), settings, checkpoint)
     return _dataset(variables, joined, settings, "Measures of trained networks over effective depths")
 
 
-def refinement_measures(settings: Measures, refinement: xr.Dataset) -> xr.Dataset:
+def refinement_measures(
+    settings: Measures, refinement: Annotated[xr.Dataset, EACH], checkpoint: Checkpoint
+) -> xr.Dataset:
     """Measures of networks refined along one path."""
-    variables = _measured(refinement, ("seed", "layers"), settings)
+    variables = _measured(refinement, ("seed", "layers"), settings, checkpoint)
     factors = _balance_factors(variables, refinement["layers"].values)
     variables["balance_factor"] = variable(("seed", "layers"), factors, "(|W_L|^2 - |W_1|^2) / (Lt int |b|^2)")
     return _dataset(variables, refinement, settings, "Measures of refined networks")
@@ -46,35 +54,43 @@ def _balance_factors(variables: Mapping[str, xr.Variable], layers: Array) -> Arr
     return gains[0] / gains[1]
 
 
-def convergence_measures(settings: Measures, convergence: xr.Dataset) -> xr.Dataset:
+def convergence_measures(
+    settings: Measures, convergence: Annotated[xr.Dataset, EACH], checkpoint: Checkpoint
+) -> xr.Dataset:
     """Measures after runs of several lengths."""
-    variables = _measured(convergence, ("maps", "seed", "steps"), settings)
+    variables = _measured(convergence, ("maps", "seed", "steps"), settings, checkpoint)
     return _dataset(variables, convergence, settings, "Measures after runs of several lengths")
 
 
-def paper_measures(settings: Measures, paper_settings: xr.Dataset) -> xr.Dataset:
+def paper_measures(
+    settings: Measures, paper_settings: Annotated[xr.Dataset, EACH], checkpoint: Checkpoint
+) -> xr.Dataset:
     """Measures along training with the paper's own settings."""
-    variables = _measured(paper_settings, ("maps", "seed", "stop"), settings)
+    variables = _measured(paper_settings, ("maps", "seed", "stop"), settings, checkpoint)
     return _dataset(variables, paper_settings, settings, "Measures along training with the paper's own settings")
 
 
-def restart_measures(settings: Measures, restarts: xr.Dataset) -> xr.Dataset:
+def restart_measures(settings: Measures, restarts: Annotated[xr.Dataset, EACH], checkpoint: Checkpoint) -> xr.Dataset:
     """Measures of networks of the same teachers from several starts."""
-    variables = _measured(restarts, ("teacher", "start"), settings)
+    variables = _measured(restarts, ("teacher", "start"), settings, checkpoint)
     return _dataset(variables, restarts, settings, "Measures of networks from several starts")
 
 
-def excess_measures(settings: Measures, overregularized: xr.Dataset) -> xr.Dataset:
+def excess_measures(
+    settings: Measures, overregularized: Annotated[xr.Dataset, EACH], checkpoint: Checkpoint
+) -> xr.Dataset:
     """Measures of networks under penalties that are too large."""
-    variables = _measured(overregularized, ("teacher", "excess"), settings)
+    variables = _measured(overregularized, ("teacher", "excess"), settings, checkpoint)
     return _dataset(variables, overregularized, settings, "Measures under penalties that are too large")
 
 
-def scheme_measures(settings: Measures, discretized: Mapping[str, xr.Dataset]) -> xr.Dataset:
+def scheme_measures(
+    settings: Measures, discretized: Annotated[Mapping[str, xr.Dataset], EACH], checkpoint: Checkpoint
+) -> xr.Dataset:
     """Errors over numbers of layers, measures and planar paths of the largest (Figure 2)."""
     joined = xr.concat(list(discretized.values()), "seed", data_vars="minimal", coords="minimal")
     dims = ("maps", "scheme", "seed")
-    variables = _measured(joined, dims, settings)
+    variables = _measured(joined, dims, settings, checkpoint)
     variables |= _planes(joined, dims) | _fifths(variables["p"]) | _error_ratios(joined) | _stage(variables, dims)
     for name in ("test_error", "train_error", "unevenness", "longest_step", "distance"):
         variables[f"{name}_by_layers"] = joined[name].variable
@@ -87,6 +103,8 @@ def _fifths(p: xr.Variable) -> dict[str, xr.Variable]:
     nodes, paths = np.arange(L + 1), p.values.reshape(-1, L + 1)
     first = np.array([np.interp(FIFTH, path, nodes) for path in paths]) / (FIFTH * L)
     last = np.array([L - np.interp(1 - FIFTH, path, nodes) for path in paths]) / (FIFTH * L)
+    gone = np.isnan(paths).any(axis=1)
+    first[gone] = last[gone] = np.nan
     words = "layers in the {} fifth of [0, 1] over the equidistant number"
     return {
         f"{name}_fifth": variable([*map(str, p.dims[:-1])], values.reshape(p.shape[:-1]), words.format(name))
@@ -103,9 +121,9 @@ def _error_ratios(stored: xr.Dataset) -> dict[str, xr.Variable]:
     return {"test_ratio_by_layers": variable([*map(str, ratio.dims)], ratio.values, words)}
 
 
-def staged_measures(settings: Measures, staged: xr.Dataset) -> xr.Dataset:
+def staged_measures(settings: Measures, staged: Annotated[xr.Dataset, EACH], checkpoint: Checkpoint) -> xr.Dataset:
     """Measures of adaptive networks for two teachers and two penalties (Figure 2b)."""
-    variables = _measured(staged, ("teacher", "seed"), settings)
+    variables = _measured(staged, ("teacher", "seed"), settings, checkpoint)
     variables |= _stage(variables, ("teacher", "seed"))
     return _dataset(variables, staged, settings, "Adaptive networks for two teachers and two penalties")
 
@@ -137,20 +155,32 @@ def _network(cell: xr.Dataset) -> LeakyResNet:
     return network_at(cell, float(cell["effective_depth"]), bias)
 
 
-def _measured(stored: xr.Dataset, dims: Sequence[str], settings: Measures) -> dict[str, xr.Variable]:
+def _measured(
+    stored: xr.Dataset, dims: Sequence[str], settings: Measures, checkpoint: Checkpoint
+) -> dict[str, xr.Variable]:
     """Variables of all measures over `dims`; NaN beyond the last layer where numbers of layers differ."""
-    measured = [
-        measure(_network(cell), task_at(cell), float(cell["lam"]), settings.gammas, settings.values)
-        for cell in _cells(stored, dims)
-    ]
+    cells = _cells(stored, dims)
+    measured = [_measures(cell, settings, checkpoint) for cell in cells]
     shape = tuple(stored.sizes[dim] for dim in dims)
     variables = {}
     for name, (own, words) in MEASURES.items():
         values = _padded([measures[name] for measures in measured])
         variables[name] = variable((*dims, *own), values.reshape(*shape, *values.shape[1:]), words)
         if not np.isfinite(values).all():
-            variables[name].attrs["missing"] = "beyond the last layer"
+            gone = any(map(diverged, cells))
+            variables[name].attrs["missing"] = f"beyond the last layer{f', or {DIVERGED}' if gone else ''}"
     return variables
+
+
+def _measures(cell: xr.Dataset, settings: Measures, checkpoint: Checkpoint) -> dict[str, Array]:
+    """Measures of one network; of one that has diverged all are NaN, in the shapes of another of its size."""
+    gone, network, task, strength = diverged(cell), _network(cell), task_at(cell), float(cell["lam"])
+    if gone:
+        numbers = np.random.default_rng(0).standard_normal
+        network = replace(network, **{name: numbers(getattr(network, name).shape) for name in PARTS})
+    own, of = checkpoint.of(network, task, strength), (network, task, strength, settings.gammas, settings.values)
+    measures = own.get("measures") or own.put("measures", measure(*of))
+    return {name: np.full_like(values, np.nan, float) for name, values in measures.items()} if gone else measures
 
 
 def _padded(parts: Sequence[Array]) -> Array:
@@ -167,7 +197,10 @@ def _planes(stored: xr.Dataset, dims: Sequence[str]) -> dict[str, xr.Variable]:
     """Each path A_0 .. A_L on its first two principal axes, their share of its variance, and its steps there."""
     paths, shares = [], []
     for cell in _cells(stored, dims):
-        path, share = plane_of(_network(cell).forward(cell["X"].values.astype(float)))
+        net = _network(cell)
+        path, share = np.full((len(net.W) + 1, 2), np.nan), np.nan
+        if not diverged(cell):
+            path, share = plane_of(net.forward(cell["X"].values.astype(float)))
         paths.append(path)
         shares.append(share)
     shape = tuple(stored.sizes[dim] for dim in dims)

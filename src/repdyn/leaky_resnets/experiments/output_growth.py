@@ -10,7 +10,7 @@ import torch
 import xarray as xr
 
 from repdyn.base.arrays import Array
-from repdyn.base.datasets import dataset, index, variable
+from repdyn.base.datasets import dataset, index, left_out, variable
 from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.settings.training import OutputGrowth
 
@@ -23,7 +23,7 @@ def output_growth(settings: OutputGrowth, stream: Stream) -> xr.Dataset:
     X, labels, weights = _draws(settings, stream)
     runs = np.array([_train(settings, X, labels, weights, loss) for loss in LOSSES])
     dims = ("loss_name", "record", "seed")
-    return dataset(
+    growth = dataset(
         {
             "output_size": variable(
                 dims, runs[:, :, 0], "root mean square of the outputs less their mean over classes"
@@ -37,6 +37,8 @@ def output_growth(settings: OutputGrowth, stream: Stream) -> xr.Dataset:
         },
         title="Outputs of plain ResNets along training",
     )
+    gone = ~np.isfinite(runs).all(axis=(1, 2))
+    return left_out(growth, gone, f"output_growth.rate: {settings.rate:g}")
 
 
 def _draws(settings: OutputGrowth, stream: Stream) -> tuple[torch.Tensor, torch.Tensor, list[torch.Tensor]]:

@@ -23,6 +23,7 @@ from repdyn.leaky_resnets.methods.network_datasets import (
     network_variables,
     size_coords,
     task_variables,
+    without_diverged,
 )
 from repdyn.leaky_resnets.methods.recipe import Recipe, lam, narrow_tasks
 from repdyn.leaky_resnets.methods.teachers import Task
@@ -55,7 +56,10 @@ def paper_settings(settings: PaperSettings, stream: Stream, device: str, checkpo
         "dimension": variable((), settings.dimension, "inputs and outputs d"),
         "points": variable((), settings.points, "training points N"),
     }
-    return dataset(variables, size_coords(variables) | coords, title="Networks trained with the paper's own settings")
+    networks = dataset(
+        variables, size_coords(variables) | coords, title="Networks trained with the paper's own settings"
+    )
+    return without_diverged(networks, "paper_settings", settings)
 
 
 def _run(settings: PaperSettings, maps: str, seed: int, task: Task, recipe: Recipe) -> list[Arrays]:

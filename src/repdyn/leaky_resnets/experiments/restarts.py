@@ -15,7 +15,12 @@ from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.methods.maps import MAPS
-from repdyn.leaky_resnets.methods.network_datasets import network_variables, size_coords, task_variables
+from repdyn.leaky_resnets.methods.network_datasets import (
+    network_variables,
+    size_coords,
+    task_variables,
+    without_diverged,
+)
 from repdyn.leaky_resnets.methods.recipe import Batch, Networks, Recipe, Stage, lam, narrow_tasks
 from repdyn.leaky_resnets.methods.teachers import Task
 from repdyn.leaky_resnets.settings.training import Restarts
@@ -84,4 +89,5 @@ def _dataset(
         "effective_depth": variable((), settings.effective_depth, "effective depth Lt"),
         "rank": variable((), settings.rank, "inner dimension k* of the teachers"),
     }
-    return dataset(variables, size_coords(variables) | own | coords, title=title)
+    networks = dataset(variables, size_coords(variables) | own | coords, title=title)
+    return without_diverged(networks, "restarts", settings)

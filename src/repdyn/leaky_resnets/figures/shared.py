@@ -30,6 +30,12 @@ def ticks_at(axis: Axis, values: ArrayLike) -> None:
     axis.set_minor_locator(NullLocator())
 
 
+def limits(panel: Axes, bottom: float, top: float) -> None:
+    """The range of an ordinate; left as it is where networks have diverged and there is none."""
+    if np.isfinite([bottom, top]).all():
+        panel.set_ylim(bottom, top)
+
+
 def geometric_mean(draws: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
     """Geometric means over the last axis and the bars of their 95 % intervals, below and above."""
     logs = np.log(draws)
@@ -43,4 +49,4 @@ def spectrum_lines(panel: Axes, p: np.ndarray, values: np.ndarray, count: int) -
         color, width = (BLUE, 1.6) if index < count else (GRAY, 0.8)
         panel.semilogy(p, np.maximum(values[:, index], 1e-12), color=color, linewidth=width)
     top = 1.6 * values.max()
-    panel.set_ylim(max(top * 1e-4, 0.5 * values[:, count:].min()), top)
+    limits(panel, max(top * 1e-4, 0.5 * values[:, count:].min()), top)

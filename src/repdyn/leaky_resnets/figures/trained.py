@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from repdyn.base.datasets import require
 from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, RED, SKY, band, describe, half_width, label_panels, new
-from repdyn.leaky_resnets.figures.shared import DEPTH, ENERGY, LOOKS, spectrum_lines, ticks_at
+from repdyn.leaky_resnets.figures.shared import DEPTH, ENERGY, LOOKS, limits, spectrum_lines, ticks_at
 from repdyn.leaky_resnets.methods.selection import DECAYED, at_paper_depth, of_maps
 
 CRITICAL = 0.1  # relative distance from a critical point above which a point is drawn hollow
@@ -70,8 +70,8 @@ def _estimates(panel: Axes, chains: xr.Dataset) -> None:
     rank = chains["stable_rank"].min("node").mean("seed")
     panel.plot(depth, rank, color=GREEN, marker="v", linestyle="-.", label="least stable rank")
     panel.axhline(int(chains["rank"]), color=BLACK, linestyle=":", linewidth=1)
-    bottom = min((middle - low).min(), float(rank.min()))
-    panel.set_ylim(bottom - 0.3, max(2 * int(chains["rank"]), (middle + high).max() + 0.3))
+    bottom = min(np.fmin.reduce(middle - low), float(rank.min()))
+    limits(panel, bottom - 0.3, max(2 * int(chains["rank"]), np.fmax.reduce(middle + high) + 0.3))
 
 
 def fig1b_spectra(chain_measures: xr.Dataset) -> Figure:
@@ -106,7 +106,8 @@ def fig1b_spectra(chain_measures: xr.Dataset) -> Figure:
 def _shown(chain_measures: xr.Dataset) -> xr.Dataset:
     """The network of median -2 H / Lt with learned maps at the effective depth next to the paper's."""
     nets = at_paper_depth(of_maps(chain_measures))
-    order = np.argsort(nets["median_hamiltonian"].values)
+    energy = nets["median_hamiltonian"].values
+    order = np.argsort(energy)[: max(np.isfinite(energy).sum(), 1)]  # NaN, of networks that have diverged, come last
     return nets.isel(seed=order[len(order) // 2])
 
 
@@ -153,8 +154,9 @@ def _kinetic_against_extra(panel: Axes, chains: xr.Dataset) -> None:
     kinetic = chains["kinetic"].values.ravel()
     shown = extra > 0
     panel.loglog(extra[shown], kinetic[shown], ".", color=BLUE, markersize=2.5, alpha=0.6)
-    ends = np.array([extra[shown].min(), extra[shown].max()])
-    panel.loglog(ends, ends, color=BLACK, linestyle=":", linewidth=1)
+    if shown.any():
+        ends = np.array([extra[shown].min(), extra[shown].max()])
+        panel.loglog(ends, ends, color=BLACK, linestyle=":", linewidth=1)
     panel.set(title="proportion", xlabel=r"extra cost COI + $2 \mathcal{H} / \tilde L$", ylabel="kinetic energy")
 
 

@@ -8,11 +8,14 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.arrays import Array
-from repdyn.base.datasets import index, variable
+from repdyn.base.datasets import index, left_out, variable
 from repdyn.leaky_resnets.methods.networks import LeakyResNet
 from repdyn.leaky_resnets.methods.teachers import Task
+from repdyn.leaky_resnets.settings.training import Discretized, PaperSettings, Recipe
 
 Arrays = dict[str, np.ndarray]
+PARTS = {"W": ("layer", "neuron", "input"), "into": ("neuron", "feature"), "out": ("feature", "neuron")}
+LARGEST = 1e6  # parameters beyond have diverged: activations grow by that factor in every layer
 
 
 def arrays_of(net: LeakyResNet) -> Arrays:
@@ -67,6 +70,29 @@ def size_coords(variables: Mapping[str, xr.Variable]) -> dict[str, xr.Variable]:
     if "layer" in counted:
         counted["layer"] = variable("layer", np.arange(1, sizes["layer"] + 1), words["layer"])
     return counted
+
+
+def diverged(network: Mapping[str, np.ndarray] | xr.Dataset) -> bool:
+    """Whether one network has diverged: parameters that are not finite, or beyond all bounds."""
+    return not all((np.abs(np.asarray(network[name])) < LARGEST).all() for name in PARTS)
+
+
+def without_diverged(networks: xr.Dataset, section: str, settings: Recipe | Discretized | PaperSettings) -> xr.Dataset:
+    """The dataset with gaps where networks have diverged; it says how many, and at which rates of the section."""
+    within = [(abs(networks[name]) < LARGEST).all(own) for name, own in PARTS.items()]
+    gone: xr.DataArray = ~(within[0] & within[1] & within[2])
+    for name in PARTS:
+        array = networks[name]
+        networks[name] = array.where(~gone).transpose(*array.dims).astype(array.dtype).assign_attrs(array.attrs)
+    for array in networks.data_vars.values():  # scores of networks that are not kept
+        if set(gone.dims) <= set(array.dims):
+            gone = gone | array.isnull().any([dim for dim in array.dims if dim not in gone.dims])
+    rates = f"{section}.rate: {settings.rate:g}"
+    if isinstance(settings, PaperSettings):
+        rates += f"; {section}.descent_rates: {', '.join(f'{rate:g}' for rate in settings.descent_rates)}"
+    elif settings.descent_steps:
+        rates += f"; {section}.descent_rate: {settings.descent_rate:g}"
+    return left_out(networks, gone.values, rates)
 
 
 def network_at(cell: xr.Dataset, effective_depth: float, bias: bool) -> LeakyResNet:

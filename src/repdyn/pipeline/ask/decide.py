@@ -3,7 +3,8 @@
 A sampled claim stays open where its interval crosses the border of what the statement allows. The interval shrinks with
 the root of the number of trials, so evidence tells how many are wanted, and the records of jobs tell what they cost.
 Trials are doubled, and every claim on the same data is looked at once more: later looks spend less of the false alarm
-(`base.verdicts.at_look`). Finished trials are read, not computed (`docs/trials.md`).
+(`base.verdicts.at_look`). Finished trials are read, not computed (`docs/trials.md`). A claim on too few trials for any
+interval first gets the fewest that have one; that is its first look.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from repdyn.pipeline import studies
 from repdyn.pipeline.config import yaml_positions
 from repdyn.pipeline.run.declare.graph import Function, Study, home, read_study
 from repdyn.pipeline.run.execute import records
+from repdyn.pipeline.run.execute.kept import member_seconds
 from repdyn.pipeline.run.kinds import ledger
 
 COUNTS = ("blocks", "seeds", "trials", "draws", "runs", "teachers", "staged_seeds")
@@ -44,8 +46,8 @@ COUNTS = ("blocks", "seeds", "trials", "draws", "runs", "teachers", "staged_seed
 MOST_DOUBLINGS = 6
 KEPT = ".log.kept/"  # what is put back from there gets the time at which it is
 SUFFIX = "-decided"
-TOO_FEW = re.compile(r"(\d+) along \w+, has (\d+)")
-"""What `datasets.require` says of a dimension that is too short."""
+TOO_FEW = re.compile(r"(\d+) (?:along (?:seed|teacher|trial|draw|run), has|samples or more, got) ([1-9]\d*)")
+"""What `datasets.require` says of too few trials, `verdicts.mean_within` of too few samples."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class Need:
         study: its study.
         doublings: of the number of its trials; None where more trials decide nothing, `reason` says why.
         reason: in words.
+        factor: on the number of its trials; below 2^doublings where they are too few for any interval.
+        seen: whether the claim has been looked at, which too few trials for an interval do not allow.
         knobs: section and name of the settings to double -> today's value.
         seconds: CPU seconds that this will take.
     """
@@ -67,6 +71,8 @@ class Need:
     reason: str
     knobs: Mapping[tuple[str, str], int] = field(default_factory=dict)
     seconds: float = 0.0
+    factor: float = 1.0
+    seen: bool = True
 
 
 def needs(run: str) -> list[Need]:
@@ -83,13 +89,15 @@ def needs(run: str) -> list[Need]:
     costs = _costs(run)
     wanted = []
     for row in _rows(table[table["verdict"] == UNDECIDED]):
-        doublings, reason = _doublings(evidence[evidence["id"] == row["id"]], row["note"])
+        few = _of_too_few(row["note"])
+        doublings, reason = few[1:] if few else _doublings(evidence[evidence["id"] == row["id"]], row["note"])
         study = row["study"]
         knobs = _knobs(study, row["datasets"].split(), settings[study]) if doublings else {}
         if doublings and not knobs:
             doublings, reason = None, "no setting says how many trials its data have"
-        seconds = _seconds(study, knobs, doublings, costs) if doublings else 0.0
-        wanted.append(Need(row["id"], study, doublings, reason, knobs, seconds))
+        factor = few[0] if few else 2.0 ** (doublings or 0)
+        seconds = _seconds(study, knobs, factor, costs) if doublings else 0.0
+        wanted.append(Need(row["id"], study, doublings, reason, knobs, seconds, factor, few is None))
     return sorted(wanted, key=lambda need: (need.doublings is None, need.seconds))
 
 
@@ -97,11 +105,16 @@ def _rows(table: pd.DataFrame) -> list[dict[str, str]]:
     return [{str(name): str(cell) for name, cell in row.items()} for row in table.to_dict("records")]
 
 
+def _of_too_few(note: str) -> tuple[float, int, str] | None:
+    """Factor on too few trials for any interval that gives the fewest, doublings it comes to, why; else None."""
+    if not (few := TOO_FEW.search(note)):
+        return None
+    wanted, has = map(int, few.groups())
+    return wanted / has, math.ceil(math.log2(wanted / has)), few[0]
+
+
 def _doublings(evidence: pd.DataFrame, note: str) -> tuple[int | None, str]:
     """How often the trials are to be doubled until the open parts of a claim are decided, and why."""
-    if few := TOO_FEW.search(note):
-        wanted, has = map(int, few.groups())
-        return math.ceil(math.log2(wanted / has)), f"{few[0]}"
     whole = evidence[(evidence["reading"] == "") & (evidence["outcome"] == "undecided")]
     if whole.empty:
         return None, note or "no part of it is sampled"
@@ -196,22 +209,22 @@ def _attributes(study: str, function: Function) -> set[str]:
 
 
 @dataclass(frozen=True)
-class JobCost:
-    """What a job took.
+class Cost:
+    """What a dataset took: its member of a job, or the whole job where that is not known.
 
     Attributes:
-        job: its name.
+        of: name of the job, with that of the file where it is the member's cost.
         seconds: CPU seconds.
         keeps: whether it keeps finished trials.
     """
 
-    job: str
+    of: str
     seconds: float
     keeps: bool
 
 
-def _costs(run: str) -> dict[str, JobCost]:
-    """Dataset's file -> what the job took that made it.
+def _costs(run: str) -> dict[str, Cost]:
+    """Dataset's file -> what it took.
 
     Raises:
         DataError: no job of the run left a record.
@@ -221,40 +234,47 @@ def _costs(run: str) -> dict[str, JobCost]:
         raise DataError(f"logs/{run}: no job of this run left a record of its cost; finish the run first")
     place = f"results/{run}/"
     return {
-        path.removeprefix(place): JobCost(record["log"], float(record["cpu_seconds"]), _keeps(record))
+        path.removeprefix(place): _cost(path, record, path.removeprefix(place), Path("logs") / run)
         for path, record in latest.items()
         if path.startswith(place)
     }
 
 
-def _keeps(record: Mapping[str, Any]) -> bool:
-    functions = [member for member in record["job"]["members"] if "function" in member and "paper" in member]
-    return any(
-        "checkpoint" in read_study(member["study"]).experiments[member["function"].rpartition(":")[2]].parameters
-        for member in functions
-    )
+def _cost(path: str, record: Mapping[str, Any], file: str, logs: Path) -> Cost:
+    members = [member for member in record["job"]["members"] if "function" in member and "paper" in member]
+    kept = member_seconds(logs / f"{record['log']}.log")
+    own = [member for member in members if file in member["outputs"]]
+    seconds = kept.get((Path(file).name, record["outputs"][path])) if own else None
+    if seconds is None:
+        return Cost(record["log"], float(record["cpu_seconds"]), any(map(_keeps, members)))
+    return Cost(f"{record['log']}:{file}", seconds, any(map(_keeps, own)))
 
 
-def _seconds(study: str, knobs: Mapping[tuple[str, str], int], doublings: int, costs: Mapping[str, JobCost]) -> float:
+def _keeps(member: Mapping[str, Any]) -> bool:
+    """Whether an experiment keeps finished trials."""
+    function = member["function"].rpartition(":")[2]
+    return "checkpoint" in read_study(member["study"]).experiments[function].parameters
+
+
+def _seconds(study: str, knobs: Mapping[tuple[str, str], int], factor: float, costs: Mapping[str, Cost]) -> float:
     """CPU seconds of the jobs that more trials make run: of new trials alone where finished ones are kept."""
     grown = _grown(study, read_study(study), {section for section, _ in knobs})
     made_by = {
-        cost.job: cost
+        cost.of: cost
         for file, cost in costs.items()
         for name in grown
         if file == f"{study}/data/{name}.nc" or file.startswith(f"{study}/data/{name}/")
     }
-    return sum(cost.seconds * float(2**doublings - cost.keeps) for cost in made_by.values())
+    return sum(cost.seconds * (factor - cost.keeps) for cost in made_by.values())
 
 
 def _grown(study: str, graph: Study, sections: set[str]) -> list[str]:
     """Datasets with more trials where these sections have: their own, and those of the analyses on them."""
-    grown: list[str] = []
-    for name, function in graph.experiments.items():
-        own = {section for section, _ in _counts(study, graph, name)}
-        if own & sections or set(function.reads) & set(grown):
-            grown.append(name)
-    return grown
+    names = graph.experiments
+    grown = {name for name in names if sections & {section for section, _ in _counts(study, graph, name)}}
+    while more := {name for name in names if name not in grown and grown & set(names[name].reads)}:
+        grown |= more
+    return [name for name in names if name in grown]
 
 
 @dataclass(frozen=True)
@@ -276,19 +296,19 @@ def plan(run: str, budget: float, found: Iterable[Need]) -> Round:
     values: dict[tuple[str, str, str], int] = {}
     chosen, spent = [], 0.0
     looks: dict[str, int] = dict(configuration["run"].get("looks", {}))
-    grown: dict[str, int] = {}
+    found, grown = list(found), dict[str, int]()
+    unseen = {need.id for need in found if not need.seen}
     for need in found:
-        if need.doublings is None or spent + need.seconds > budget:
+        wanted = {(need.study, *knob): math.ceil(value * need.factor) for knob, value in need.knobs.items()}
+        more = any(values.get(key, 0) < value for key, value in wanted.items())  # else another claim has asked for them
+        if need.doublings is None or spent + need.seconds * more > budget:
             continue
-        fresh = [knob for knob in need.knobs if (need.study, *knob) not in values]
-        spent += need.seconds if fresh else 0.0
+        spent += need.seconds * more
         chosen.append(need)
-        for (section, name), value in need.knobs.items():
-            key = (need.study, section, name)
-            values[key] = max(values.get(key, 0), value * 2**need.doublings)
+        values |= {key: max(values.get(key, 0), value) for key, value in wanted.items()}
         graph = read_study(need.study)
         for dataset in _grown(need.study, graph, {section for section, _ in need.knobs}):
-            for id in graph.claims_of(dataset):
+            for id in set(graph.claims_of(dataset)) - unseen:
                 grown[id] = max(grown.get(id, 0), need.doublings)
     looks |= {id: looks.get(id, 1) + more for id, more in grown.items()}
     settings: dict[str, Any] = {"run": {"looks": looks}}

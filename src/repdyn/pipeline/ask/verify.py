@@ -1,8 +1,8 @@
 """Which results are what today's code and settings would make: decided by contents, not by times.
 
 A file is vouched for where the record of its job says the command line of today (it holds settings and code version),
-the digests of the inputs as they are now, today's versions of packages, and the file's own digest; and where
-the same is true of those inputs.
+the digests of the inputs as they are now, today's versions of packages, and the file's own digest; where a dataset says
+today's versions itself; and where the same is true of those inputs.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _reason(path: str, job: Job, record: Mapping[str, Any] | None, reasons: Reas
     today = json.loads(job.text())
     if record["job"] != today:
         return difference(record["job"], today)
-    if others := _other_versions(record.get("versions", {})):
+    if others := _other_versions(record.get("versions", {})) or _other_versions(_told_by(path)):
         return f"made with {others}"
     for source, digest in record["inputs"].items():
         if reasons.get(source):
@@ -128,7 +128,21 @@ def _leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
 def _other_versions(versions: Mapping[str, str]) -> str:
     """Packages that a job ran with in another version than today's, whose results may differ by rounding."""
     old = {name: version for name, version in versions.items() if name not in WITHOUT_NUMBERS}
-    return ", ".join(f"{name} {was} (now {version_of(name)})" for name, was in old.items() if was != version_of(name))
+    return ", ".join(
+        f"{name} {was} (now {now})" for name, was in old.items() if was not in ((now := version_of(name)), _public(now))
+    )
+
+
+def _told_by(path: str) -> dict[str, str]:
+    """What a dataset says itself that it was made with, whatever the record of its job says."""
+    from repdyn.base.datasets import versions_of
+
+    return versions_of(path) if path.endswith(".nc") else {}
+
+
+def _public(version: str) -> str:
+    """A version as datasets tell it, without what stands behind a plus."""
+    return version.partition("+")[0]
 
 
 def _left_over(run: str, reasons: Reasons) -> list[str]:

@@ -21,6 +21,20 @@ from repdyn.pipeline.run.machine.environment import recipe
 DIGESTS, SECONDS = "digests.json", "cpu seconds"
 
 
+def member_seconds(log: Path) -> dict[tuple[str, str], float]:
+    """What the members of a job took, in CPU seconds, by name and SHA-256 of each file that they made.
+
+    Args:
+        log: the job's log.
+    """
+    seconds: dict[tuple[str, str], float] = {}
+    for place in log.with_name(log.name + ".kept").glob("*/"):
+        digests = _digests(place)
+        took = digests.pop(SECONDS, None)
+        seconds |= {} if took is None else dict.fromkeys(digests.items(), float(took))
+    return seconds
+
+
 class Kept:
     """The kept outputs of one job, a folder per member that is named by what the member is.
 

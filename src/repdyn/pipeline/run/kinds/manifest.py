@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -40,7 +40,10 @@ def build(
     Raises:
         DataError: its ledger is none.
     """
-    from repdyn.pipeline.run.kinds import ledger  # brings pandas, and the Snakefile reads this module at every start
+    from repdyn.base import datasets
+    from repdyn.pipeline.run.kinds import (
+        ledger,  # these bring pandas, and the Snakefile reads this module at every start
+    )
 
     names = sorted(files)
     made = costs(logs, [root / name for name in names])
@@ -51,7 +54,7 @@ def build(
             "content": {name: sha256(root / name) for name in names},
             "verdicts": None if claims is None else dict(zip(claims["id"], claims["verdict"], strict=True)),
             "configuration": config,
-            "versions": made_with(made),
+            "versions": made_with(made, [datasets.versions_of(root / name) for name in names if name.endswith(".nc")]),
             "machine": {
                 "system": platform.platform(),
                 "processor": processor(),
@@ -72,12 +75,21 @@ def costs(logs: Path, files: Iterable[Path]) -> list[records.Record]:
     return sorted(by_job.values(), key=lambda record: -float(record["cpu_seconds"]))
 
 
-def made_with(costs: Iterable[records.Record]) -> dict[str, str]:
-    """Package -> the version that the files were made with; where jobs differ, all of them."""
+def made_with(costs: Iterable[records.Record], told: Iterable[Mapping[str, str]] = ()) -> dict[str, str]:
+    """Package -> the version that the files were made with; where jobs or datasets differ, all of them.
+
+    Args:
+        costs: the records of the jobs.
+        told: what each dataset says itself, whatever its job says; without local parts of versions.
+    """
     by_package: dict[str, dict[str, None]] = {}
     for record in costs:
         for name, own in record.get("versions", {}).items():
             by_package.setdefault(name, {})[own] = None
+    for name, own in (pair for versions_of_one in told for pair in versions_of_one.items()):
+        known = by_package.setdefault(name, {})
+        if own not in {version.split("+")[0] for version in known}:
+            known[own] = None
     return {name: " and ".join(sorted(own)) for name, own in by_package.items()} or versions()
 
 

@@ -80,13 +80,15 @@ def _identity(
 ) -> str:
     """What the trials of a function depend on: all but how many or which there are (`EACH`, mappings of settings).
 
-    A trial tells by its name, or by `Checkpoint.of`, which one of these it is.
+    A trial tells by its name, or by `Checkpoint.of`, which one of these it is. A dataset marked by `EACH` holds trials
+    of which each is analyzed on its own.
     """
     hints = typing.get_type_hints(function, include_extras=True)
-    own = {name: value for name, value in values.items() if EACH not in getattr(hints.get(name), "__metadata__", ())}
+    shared = {name for name in hints if EACH in getattr(hints[name], "__metadata__", ())}
+    own = {name: value for name, value in values.items() if name not in shared}
     settings = {name: _of_one_trial(own[name]) for name in member["settings"] if name in own}
     arguments = {name: value for name, value in member["arguments"].items() if name in own}
-    digests = {name: _digest(path, results) for name, path in member["inputs"].items()}
+    digests = {name: _digest(path, results) for name, path in member["inputs"].items() if name not in shared}
     about = {
         "function": f"{member['study']}.{member['function']}",
         "code": member["code"],
