@@ -354,7 +354,7 @@
         const path = place => theory.map((look, layer) => [layer, look[name][place]]);
         panel.line([...path(0), ...path(2).reverse()], "none", { fill: color, opacity: 0.18 });
         panel.line(path(1), color);
-        return { name, panel, bars: panel.line([[0, 0]], color, { width: 1, opacity: 0.35 }), dots: panel.dots(color, 1.8) };
+        return { name, panel, bars: panel.line([[0, 0]], color, { width: 1, opacity: 0.3 }), dots: panel.dots(color, 1.8) };
       });
       clearMap(state, prepared);
       draw(view);
@@ -369,8 +369,11 @@
       moves = map.dots("#009e73", 1.8);
       map.line(curve, OTHERS);
       crossings(prepared, state).forEach(({ theta, stable }) => {
-        Object.entries({ stroke: OTHERS, "stroke-width": 2 }).forEach(([name, value]) => map.dot([theta, 0], stable ? OTHERS : "#fff", 4.5).setAttribute(name, value));
-        if (stable) map.words([theta, 0], `${theta.toFixed(0)}\u00b0`, OTHERS, theta > top / 2 ? "end" : "start");
+        const mark = map.dot([theta, 0], stable ? OTHERS : "#fff", 4.5);
+        mark.setAttribute("stroke", OTHERS);
+        mark.setAttribute("stroke-width", 2);
+        if (stable && theta < top) map.words([theta, 0], `${theta.toFixed(0)}\u00b0`, OTHERS);
+        else if (stable) map.words([theta, 0.2 * map.y[0]], `${theta.toFixed(0)}\u00b0`, OTHERS, "end");
       });
     }
 
@@ -383,7 +386,8 @@
         Object.entries({ cx: sphere.px(radius * Math.cos(turn)), cy: sphere.py(radius * Math.sin(turn)), r: Math.max(1.5, 10 * Math.sqrt(last.norms[i])), fill: odd ? LONGEST : OTHERS }).forEach(([name, value]) => dot.setAttribute(name, value));
       });
       series.forEach(({ name, panel, bars, dots }) => {
-        bars.setAttribute("d", records.map(one => `M${panel.px(one.layer).toFixed(1)} ${panel.py(one[name][0]).toFixed(1)}V${panel.py(one[name][2]).toFixed(1)}`).join(""));
+        const high = look => panel.py(Math.min(look[name][2], panel.y[1])).toFixed(1);
+        bars.setAttribute("d", records.map(one => `M${panel.px(one.layer).toFixed(1)} ${panel.py(one[name][0]).toFixed(1)}V${high(one)}`).join(""));
         dots(records.map(one => [one.layer, one[name][1]]));
       });
       const clip = value => Math.max(map.y[0], Math.min(map.y[1], value));
