@@ -215,8 +215,8 @@ CHECKPOINT = (
         "every claim gets the first one's code version",
         "pipeline.run.kinds.decide",
         "run",
-        '(check["code"], claims',
-        '(next(iter(member["claims"].values()))["code"], claims',
+        '"code_version": check["code"]',
+        '"code_version": next(iter(member["claims"].values()))["code"]',
         SIMULATE,
     ),
     Named(

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-import sys
 import tempfile
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 
 from tests import drawn, small
 
@@ -15,8 +12,6 @@ from repdyn.base.fingerprint import reached
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.run.declare.jobs import input_paths
 
-ROOT = Path(__file__).resolve().parents[1]
-OURS = tuple(f"{ROOT}/{name}/" for name in ("src", "tests", "audits"))
 MOST = 6  # of those that reach a definition
 OF_BASE = ("bn_mean_field", "truncation_flow")  # what reaches a definition of `base` is looked for in these
 KEPT = Path(tempfile.mkdtemp(prefix="small"))  # small experiments of unchanged code
@@ -65,33 +60,3 @@ def notices_anew(guard: Guard) -> bool:
                 (Path(folder) / file).parent.mkdir(parents=True, exist_ok=True)
                 (Path(folder) / file).symlink_to(KEPT / file)
         return notices(guard, Path(folder))
-
-
-def forget(module: str) -> None:
-    """Makes a process import a module anew, and all that import it."""
-    ours = {name: _file_of(known) for name, known in sys.modules.items()}
-    imports = {name: _imported(file) for name, file in ours.items() if file.startswith(OURS) and file.endswith(".py")}
-    old, forgotten = set(), {module}
-    while old != forgotten:
-        old = forgotten
-        forgotten = old | {name for name, imported in imports.items() if imported & old}
-    for name in forgotten:
-        parent, _, leaf = name.rpartition(".")
-        sys.modules.pop(name, None)
-        vars(sys.modules.get(parent, ModuleType(""))).pop(leaf, None)
-
-
-def _file_of(module: object) -> str:
-    return getattr(module, "__file__", None) or ""
-
-
-@cache
-def _imported(file: str) -> frozenset[str]:
-    """Names of modules that a file may import: what stands behind `import`, and behind `from` with each name."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(Path(file).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return frozenset(names)

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from audits import mutation
 from audits.bugs import AREAS, SEVERAL, Named
 from audits.guards import KEPT, guards
-from audits.mutants import Mutant
-from audits.mutation import ROOT, check_baseline, fate, source_file, tests_by_definition
+from audits.mutation import ROOT, fate, source_file, tests_by_definition
+from repdyn.pipeline.mutations.mutants import Mutant
 
 
 def mutated(bug: Named) -> str:
@@ -39,7 +39,6 @@ def noticed(bug: Named, limit: int = 120) -> tuple[str, str]:
     definition = (module, bug.function)
     named = guards(package, definition) if bug.function else guards_of_module(package, module)
     tests = [ROOT / "tests" / test for test in bug.tests] or tests_by_definition(package).get(definition, [])[:3]
-    check_baseline([], named)
     outcome = fate(module, Mutant(bug.function, 0, bug.says, lambda: mutated(bug)), tests, None, limit, named)
     return outcome.by, outcome.first
 

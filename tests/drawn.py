@@ -1,9 +1,9 @@
-"""Datasets of the shape of a finished run with numbers of their own: what figures, tables and claims make of them.
+"""Datasets of recorded shapes with numbers of their own: what figures, tables and claims make of them.
 
-    python -m tests.drawn results/default    # after a change of a dataset: writes tests/golden
+    python -m tests.drawn    # after a change that is meant of these; of a dataset: python -m tests.shapes
 
 `shapes.json` of a study holds, for every dataset that its figures, tables and claims read, dimensions, attributes and
-the range of each variable, from a finished run; who reads what comes from their signatures. Figures and tables go by
+the range of each variable (`tests.shapes`); who reads what comes from their signatures. Figures and tables go by
 their names, claims by their ids, and prose is left out: neither a module renamed nor a note reworded is a change.
 `synthetic_dataset` fills such a shape with numbers that depend on the variable's name and place alone, so that no two
 variables, rows or points are alike and every machine has the same. `shown` reads back from a figure what it has drawn,
@@ -21,9 +21,9 @@ import itertools
 import json
 import math
 import re
-import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib as mpl
@@ -39,18 +39,12 @@ from matplotlib.patches import Rectangle
 
 from repdyn.base import datasets, figures, verdicts
 from repdyn.base.claims import Claim, decide_claim
-from repdyn.base.declarations import Simulation, Variants
 from repdyn.base.tables import Table
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.run.declare.graph import Function, read_study
 from repdyn.pipeline.run.execute.loading import load_function
-from repdyn.pipeline.studies import declared
 
 GOLDEN = Path(__file__).parent / "golden"
-VERBATIM, COORDINATES = 16, 64  # variables of at most so many numbers are kept as they are; texts always
-MEMBERSHIP = 512  # likewise for whole numbers, which often say what belongs where
-MAKING = ("code_version", "versions", "Conventions", "paper", "seed")
-LONG = 200  # attributes beyond are about how the data were made
 GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
 STEEP = 1e3  # largest over least value from which a positive variable is filled evenly in its logarithm
 SAMPLES, MANY = 4, 3
@@ -71,41 +65,7 @@ ROUND_OFF = 1e-12  # smaller numbers are what differences leave of equal ones, o
 LAST_DIGIT = 2e-3  # of a number shown with four digits: the last of these and what another machine rounds
 
 
-# shapes of datasets
-
-
-def shape(data: xr.Dataset) -> dict[str, object]:
-    """What `synthetic_dataset` needs of a dataset."""
-    return {
-        "attrs": {n: v for n, v in _plain(data.attrs).items() if n not in MAKING and len(str(v)) <= LONG},
-        "coords": {name: _variable(variable, COORDINATES) for name, variable in data.coords.items()},
-        "variables": {name: _variable(variable, VERBATIM) for name, variable in data.data_vars.items()},
-    }
-
-
-def _variable(variable: xr.DataArray, verbatim: int) -> dict[str, object]:
-    values, kind = variable.values, variable.dtype.kind
-    attrs = {name: variable.attrs[name] for name in ("units",) if name in variable.attrs}
-    about = {"dims": list(variable.dims), "sizes": list(variable.shape), "attrs": attrs, "dtype": values.dtype.str}
-    even = kind in "fiu" and values.ndim == 1 and values.size > 2
-    if even and np.allclose(np.diff(values), values[1] - values[0], rtol=1e-6, atol=0):
-        return about | {"from": _round(values[0]), "to": _round(values[-1])}
-    if kind not in "fiu" or values.size <= (MEMBERSHIP if kind in "iu" else verbatim) or np.isnan(values).all():
-        return about | {"values": [_round(value) for value in values.ravel()]}
-    finite = values[np.isfinite(values)]
-    if kind in "iu" and len(choices := np.unique(finite)) <= verbatim:
-        return about | {"choices": choices.tolist()}
-    return about | {"least": _round(finite.min()), "largest": _round(finite.max())}
-
-
-def _round(value: object) -> object:
-    if not isinstance(value, np.floating):
-        return value.item() if isinstance(value, np.generic) else value
-    return float(f"{value:.6g}") if np.isfinite(value) else str(float(value))
-
-
-def _plain(attrs: Mapping[str, object]) -> dict[str, object]:
-    return {name: np.asarray(value).tolist() if not isinstance(value, str) else value for name, value in attrs.items()}
+# data of a shape
 
 
 def synthetic_dataset(shape: Mapping[str, object], file: str, width: float = 1.0) -> xr.Dataset:
@@ -328,13 +288,31 @@ CONTROLLED = ("n", "false_alarm", "control_change", "control_outcome", "control_
 
 def decided(called: Claim, arguments: Mapping[str, object]) -> Iterator[str]:
     """The parts of a claim's check, what the controls do to them, what was asked of the data and given to the tests."""
+    controls = {part: replace(control, data=blind(control.data)) for part, control in called.controls.items()}
     with pytest.MonkeyPatch.context() as patch:
         seen = _watched(patch)
-        decision = decide_claim(called, arguments)
+        decision = decide_claim(replace(called, controls=controls), arguments)
     for row in decision.evidence:
         numbers = _numbers([str(row["measured"])])
         yield "  " + " | ".join([*(str(row[name]) for name in (*DECIDED, *CONTROLLED)), numbers])
     yield from (f"  {line}" for line in dict.fromkeys(seen))
+
+
+def blind(change: Callable[..., object]) -> Callable[..., object]:
+    """The change of a control, which fails where it makes a test: a control is one world, named beforehand.
+
+    One that tests the data may ask how the check came out, and then can never fail to turn it.
+    """
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a control makes a test of its own")
+
+    def changed(*datasets: object) -> object:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(verdicts.Test, "__init__", refuse)
+            return change(*datasets)
+
+    return changed
 
 
 def _watched(patch: pytest.MonkeyPatch) -> list[str]:
@@ -428,49 +406,6 @@ def text_of(study: str, kind: str, name: str, shapes: Mapping[str, dict]) -> lis
     return lines
 
 
-def write(results: Path) -> None:
-    """Writes shapes and what is shown of them, from a finished run."""
-    for study in STUDIES:
-        names = dict.fromkeys(name for kind in KINDS for made in makers(study, kind).values() for name in made.reads)
-        shapes = {}
-        for name in sorted(names):
-            folder = results if name == "images" else results / study
-            files = [folder / f"data/{name}.nc", *_variants(study, name, folder)]
-            for path in filter(Path.is_file, files):
-                with xr.open_dataset(path) as data:
-                    shapes[path.relative_to(results).as_posix()] = shape(data)
-        (GOLDEN / study).mkdir(parents=True, exist_ok=True)
-        (GOLDEN / study / "shapes.json").write_text(_lines(shapes) + "\n", encoding="utf-8")
-        rewrite(study)
-
-
-def _variants(study: str, name: str, folder: Path) -> list[Path]:
-    """Files of a dataset's variants, in the order in which the workflow names them."""
-    part = next((part for part in declared()[study].jobs if name in _names_of(part)), None)
-    if isinstance(part, Variants):
-        return sorted((folder / "data" / name).glob("*.nc"))
-    labels = [value for entry in part.experiments if entry[0] == name for value in entry[1].values()] if part else []
-    return [folder / "data" / name / f"{label}.nc" for label in labels]
-
-
-def _names_of(part: Simulation | Variants) -> set[str]:
-    if isinstance(part, Variants):
-        return {part.experiment}
-    return {entry if isinstance(entry, str) else entry[0] for entry in part.experiments}
-
-
-def _lines(shapes: Mapping[str, dict]) -> str:
-    """JSON with a line per variable and one for a dataset's attributes, so that a change shows as a line."""
-    files = []
-    for file, entry in shapes.items():
-        parts = [f' "attrs": {json.dumps(entry["attrs"], ensure_ascii=False)}']
-        for kind in ("coords", "variables"):
-            lines = [f"  {json.dumps(n)}: {json.dumps(v, ensure_ascii=False)}" for n, v in entry[kind].items()]
-            parts.append(f' "{kind}": {{\n' + ",\n".join(lines) + "\n }" if lines else f' "{kind}": {{}}')
-        files.append(f"{json.dumps(file)}: {{\n" + ",\n".join(parts) + "\n}")
-    return "{\n" + ",\n".join(files) + "\n}"
-
-
 def rewrite(study: str) -> None:
     """Writes what is shown of the stored shapes."""
     shapes = read(study)
@@ -480,10 +415,5 @@ def rewrite(study: str) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] and not Path(sys.argv[1], "claims.csv").is_file():
-        sys.exit(f"{sys.argv[1]}: no finished run (it has no claims.csv)")
-    if sys.argv[1:]:
-        write(Path(sys.argv[1]))
-    else:
-        for name in STUDIES:
-            rewrite(name)
+    for name in STUDIES:
+        rewrite(name)

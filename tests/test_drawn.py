@@ -1,15 +1,16 @@
 """Figures, tables and claims make of their data what they made when somebody last looked: which variable, where, how.
 
-Datasets here have the shape of the default scale and numbers of their own (`tests.drawn`), so that another variable,
-another row, a color or a panel exchanged shows as another line of text. After a change that is meant: `python -m
-tests.drawn`, and look at the difference. After a change of a dataset: `python -m tests.drawn results/default`.
+Datasets here have recorded shapes, as large as the default scale's, and numbers of their own (`tests.drawn`), so that
+another variable, another row, a color or a panel exchanged shows as another line of text. After a change that is meant:
+`python -m tests.drawn`, and look at the difference. After a change of a dataset: `python -m tests.shapes`.
 """
 
 import difflib
 
 import pytest
-from tests.drawn import KINDS, alike, golden, makers, read, text_of
+from tests.drawn import KINDS, alike, blind, golden, makers, read, text_of
 
+from repdyn.base.verdicts import at_most
 from repdyn.pipeline.config.configuration import STUDIES
 
 CASES = [(study, kind, name) for study in STUDIES for kind in KINDS for name in sorted(makers(study, kind))]
@@ -39,3 +40,15 @@ def test_an_exchange_is_seen(monkeypatch):
         data[name]["sizes"] = data[name]["sizes"][::-1]
         data[name]["dims"] = data[name]["dims"][::-1]  # the same numbers along other axes
     assert not all(map(alike, text_of(study, "figures", function, shapes), wanted))
+
+
+def test_a_control_that_looks_at_the_outcome_is_noticed():
+    """A control that asks how the check came out can never fail to turn it."""
+
+    def looks(data):
+        return data if at_most([1.0], 2.0, expected="x", reason="x").outcome == "fails" else None
+
+    with pytest.raises(AssertionError, match="makes a test"):
+        blind(looks)(1)
+    assert blind(lambda data: data + 1)(1) == 2
+    assert at_most([1.0], 2.0, expected="x", reason="x").outcome == "passes"

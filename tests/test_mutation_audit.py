@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 from audits import mutation, named
 from audits.bugs import AREAS
-from audits.mutants import Mutant, mutants
+
+from repdyn.pipeline.mutations.audit import summary
+from repdyn.pipeline.mutations.mutants import Mutant, mutants
 
 FORMULA = '''
 """Module."""
@@ -102,8 +104,8 @@ def test_other_code_is_changed_as_bugs_change_it(tmp_path):
 def test_every_mutant_of_a_real_module_can_be_compiled():
     pairs = mutation.mutants_of("base/verdicts")
     assert len(pairs) > 10
-    for _, mutant in pairs:
-        compile(mutant.source, "mutant", "exec")
+    for site in pairs:
+        compile(site.mutant.source, "mutant", "exec")
 
 
 def test_tests_are_found_by_what_they_reach():
@@ -126,7 +128,7 @@ def test_a_wrong_sign_is_caught_by_the_tests_and_an_equal_formula_is_not(old, ne
 
 def test_the_summary_counts_what_was_caught():
     fates = pd.DataFrame({"fate": ["test"] * 17 + ["time", "claim", "untested", "import"], "seconds": 3.0})
-    assert mutation.summary(fates) == "19 of 20 caught: 95.0% [75.1%, 99.9%], 1.1 minutes; 1 more cannot be imported"
+    assert summary(fates) == "19 of 20 caught: 95.0% [75.1%, 99.9%], 1.1 minutes; 1 more cannot be imported"
 
 
 def test_every_mutation_by_hand_changes_its_module():

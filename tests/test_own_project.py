@@ -1,14 +1,19 @@
 """A paper of one's own in a project of one's own: written from a wheel in an empty folder, run, asked, edited."""
 
 import csv
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
+import pandas as pd
 import pytest
+import yaml
 from tests.conftest import ROOT
 
 from repdyn.base.errors import ConfigError
@@ -16,6 +21,12 @@ from repdyn.pipeline.new import project
 
 THEORY = "src/own_paper/theory.py"
 DATA = {"own_paper_data", "own_paper_figures_figures", "own_paper_tables", "own_paper_claims"}
+CONDA_NAMES = {
+    "pytorch-cpu": "torch",
+    "pytorch-gpu": "torch",
+    "matplotlib-base": "matplotlib",
+    "ruamel.yaml": "ruamel-yaml",
+}
 END = {"ledger", "manifest", "report"}
 
 
@@ -49,13 +60,14 @@ def own(site, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("empty")
     page = (ROOT / "docs/own_paper.md").read_text(encoding="utf-8")
     commands = re.search(r"^```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[1]
-    for installed_here in ("pip", "pytest"):  # the wheel is there already; its tests are run below
+    for installed_here in ("pip", "pytest"):  # the wheel is there already; the project's tests are run below
         commands = f"{installed_here}() {{ :; }}\n{commands}"
     bash = ["bash", "-euc", commands]
     done = subprocess.run(bash, cwd=folder, env=environment(site), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "of 9 steps (100%) done" in done.stderr
     assert "holds as corrected" in done.stdout
+    assert re.search(r"[0-5] of 5 caught", done.stdout)
     return folder / "own_paper"
 
 
@@ -147,6 +159,107 @@ def test_its_own_tests_pass(own, site):
 
 
 @pytest.mark.slow
+def test_a_bug_of_every_operator_that_applies_is_noticed(own, site):
+    before = contents(own)
+    said = ask(own, site, "mutations", "--sample", "0", "--results", "results/default", "--output", "fates.csv")
+    fates = pd.read_csv(own / "fates.csv")
+    (own / "fates.csv").unlink()
+    assert contents(own) == before
+    caught = fates[fates["fate"].isin(["test", "claim", "time"])]
+    assert set(caught["operator"]) == set(fates["operator"])
+    assert len(set(fates["operator"])) >= 10
+    assert set(fates["module"]) == {
+        f"own_paper.{name}" for name in ("claims", "experiments", "figures", "methods", "tables", "theory")
+    }
+    left = fates[~fates["fate"].isin(["test", "claim", "time", "import"])]
+    assert [*left["change"]] == ["np.maximum(used, v) -> np.maximum(v, used)"], "which changes nothing"
+    assert f"{len(caught)} of {len(fates)} caught" in said
+
+
+@pytest.mark.slow
+def test_what_a_test_without_a_check_lets_pass_is_reported(own, site, tmp_path):
+    (tmp_path / "test_nothing.py").write_text(
+        "from own_paper.theory import second_moment\n\n\ndef test_it_runs():\n    second_moment([1.0, 2.0], 0.9)\n"
+    )
+    words = ("mutations", "own_paper/theory", "--sample", "0", "--tests", str(tmp_path))
+    said = ask(own, site, *words)
+    fates = dict.fromkeys(re.findall(r"^ *(survived|untested) own_paper.theory +(\w+)", said, re.MULTILINE))
+    assert list(fates) == [("survived", "second_moment"), ("untested", "least_average_regret")]
+    assert re.search(r"^0 of \d+ caught", said, re.MULTILINE)
+    claims = ask(own, site, *words, "--results", "results/default")
+    assert not re.search(r"^0 of \d+ caught", claims, re.MULTILINE), "the claims of the run notice some"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["own_papr"], "did you mean 'own_paper'?"),
+        (["--tests", "docs"], "docs: no tests there"),
+        (["--results", "results/none"], "results/none: no finished run of own_paper"),
+        (["--tests", "{folder}/test_false.py"], "fails on unchanged code"),
+        (["--sample", "-1"], "expected 0 or more"),
+    ],
+)
+def test_what_cannot_be_audited_is_said_in_one_line(own, site, tmp_path, words, message):
+    (tmp_path / "test_false.py").write_text("def test_false():\n    assert False\n")
+    command = [sys.executable, "-m", "repdyn", "mutations", *(word.format(folder=tmp_path) for word in words)]
+    done = subprocess.run(command, cwd=own, env=environment(site), capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_a_killed_audit_leaves_the_project_as_it_was(own, site):
+    before = contents(own)
+    command = [sys.executable, "-m", "repdyn", "mutations", "--sample", "0", "--output", "fates.csv"]
+    with subprocess.Popen(command, cwd=own, env=environment(site), stdout=subprocess.PIPE, text=True) as audit:
+        while not audit.stdout.readline().startswith("2/"):
+            assert audit.poll() is None
+        audit.kill()
+    assert contents(own) == before
+
+
+def contents(folder):
+    """All files of a project but compiled ones."""
+    files = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {path: path.read_bytes() for path in files}
+
+
+@pytest.mark.slow
+def test_its_environments_agree_and_the_recipe_can_be_followed(own, site, tmp_path):
+    text = (own / "envs/constraints.txt").read_text()
+    pins = dict(line.split("==") for line in text.splitlines() if "==" in line)
+    assert {name: version(name).split("+")[0] for name in pins if name != "repdyn"} == {
+        name: pinned for name, pinned in pins.items() if name != "repdyn"
+    }
+    assert {"torch", "snakemake", "pytest", "repdyn", "markupsafe"} <= set(pins)
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    for name, torch in (("repdyn", "pytorch-cpu"), ("repdyn-cuda", "pytorch-gpu")):
+        listed = yaml.safe_load((own / f"envs/{name}.yaml").read_text())["dependencies"]
+        assert listed[:2] == [f"python={python}", "pip"]
+        assert listed[-1] == {"pip": [f"repdyn=={pins['repdyn']}"]}
+        conda = dict(entry.split("=") for entry in listed[2:-1])
+        assert torch in conda
+        ours = {CONDA_NAMES.get(name, name): pinned for name, pinned in conda.items()}
+        assert ours == {name: pins[name].split(".post")[0] for name in ours}
+    recipe = (own / "envs/Dockerfile").read_text()
+    assert f"FROM python:{python}-slim" in recipe
+    (install,), (run,) = (
+        re.findall(r"^RUN (.+)$", recipe, re.MULTILINE),
+        re.findall(r"^CMD (.+)$", recipe, re.MULTILINE),
+    )
+    ignored = shutil.ignore_patterns(*(own / ".dockerignore").read_text().replace("**/", "").split())
+    clean = shutil.copytree(own, tmp_path / "own_paper", ignore=ignored)
+    here = [sys.executable, "-m", *shlex.split(install), "--dry-run", "--no-index", "--no-build-isolation"]
+    for command in (here, [sys.executable, "-m", *json.loads(run), "--dry-run"]):
+        done = subprocess.run(command, cwd=clean, env=environment(site), capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "own_paper_claims" in done.stdout + done.stderr
+
+
+@pytest.mark.slow
 def test_what_it_writes_is_clean(own):
     command = [
         sys.executable,
@@ -181,8 +294,9 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path):
 def test_every_name_of_the_template_is_replaced(tmp_path):
     project.write("two_points_paper", tmp_path / "new")
     texts = [path.read_text() for path in (tmp_path / "new").rglob("*") if path.is_file()]
-    assert len(texts) == 24
+    assert len(texts) == 29
     assert [text for text in texts if "my_paper" in text or "MyPaper" in text] == []
+    assert [text for text in texts if project.PLACEHOLDER.search(text)] == []
     assert "class TwoPointsPaper" in (tmp_path / "new/src/two_points_paper/settings.py").read_text()
 
 

@@ -109,7 +109,7 @@ FORBIDDEN = {"read_pickle", "to_pickle", "mktemp", "create_connection"}
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "shelve", "marshal"}
 NETWORK = {"requests", "urllib.request", "urllib3", "http.client", "ftplib", "pooch"}
 MAY = {
-    ("audits/mutation.py", "exec"): "runs the mutants it makes",
+    ("src/repdyn/pipeline/mutations/trial.py", "exec"): "runs the mutants it makes",
     ("src/repdyn/base/images.py", "pooch"): "MNIST",
     ("src/repdyn/pipeline/run/machine/readiness.py", "urllib.request"): "asks whether a mirror of MNIST answers",
 }

@@ -8,8 +8,9 @@ import difflib
 import json
 
 import pytest
-from tests.drawn import alike, golden
-from tests.small import maker, members, text_of
+from tests.drawn import alike, golden, read
+from tests.shapes import files, followed, shape
+from tests.small import make, maker, members, text_of
 
 from repdyn.base import datasets
 from repdyn.pipeline.config.configuration import STUDIES
@@ -39,6 +40,19 @@ def test_a_small_experiment_holds_what_was_recorded(file, folder):
     says, (_, member) = datasets.read(folder / file).attrs, maker(file)
     assert json.loads(says["settings"]) == {key: member[key] for key in ("seed", "settings", "arguments")}
     assert (says["study"], says["experiment"], says["seed"]) == (study, member["function"], member["seed"])
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_the_recorded_shape_is_that_of_the_experiment(file, folder):
+    """Figures, tables and claims are tested on variables, dimensions, units and types that there are."""
+    recorded = read(file.split("/")[0])
+    data = datasets.read(folder / file) if (folder / file).is_file() else make(file, folder)
+    assert file not in recorded or followed(recorded[file], shape(data)) == recorded[file], "python -m tests.shapes"
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_every_dataset_that_is_read_has_a_shape(study):
+    assert list(read(study)) == files(study), "python -m tests.shapes"
 
 
 @pytest.mark.parametrize("study", STUDIES)

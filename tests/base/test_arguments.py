@@ -1,4 +1,4 @@
-"""Argument checks: what each lets through unchanged, and what it says of the rest."""
+"""Validation of arguments: what each lets through unchanged, and what it says of the rest."""
 
 import numpy as np
 import pytest

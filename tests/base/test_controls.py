@@ -1,13 +1,11 @@
 """Negative controls: what each does to the data, and which of them only shift a number."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 import xarray as xr
 
-from repdyn.base import controls
 from repdyn.base.controls import (
+    Control,
     exchange,
     false_world,
     in_dataset,
@@ -19,8 +17,6 @@ from repdyn.base.controls import (
     wrong_formula,
 )
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.bn_decomposed import theory
-from repdyn.bn_decomposed.theory.layers import propagate
 
 RNG = np.random.default_rng(4)
 
@@ -44,10 +40,11 @@ def data(networks=("relu", "tanh", "linear")):
 BEFORE = data()
 
 
-def kind(change, *before):
+def kind(change, *before, recomputes=False):
     before = before or (BEFORE,)
     after = change(*before)
-    return kind_of_change(wrong_formula("x", change), before, after if isinstance(after, tuple) else (after,))
+    control = wrong_formula("x", change, recomputes=recomputes)
+    return kind_of_change(control, before, after if isinstance(after, tuple) else (after,))
 
 
 RECORDED = {
@@ -69,13 +66,15 @@ SHIFTED = {
     "sign": lambda d: d.assign(loss=-d["loss"]),
     "scaled and offset": lambda d: d.assign(loss=3 - 2 * d["loss"]),
     "offset with gaps": lambda d: d.assign(curve=d["curve"] + 1),
+    "counts raised": lambda d: d.assign(rank=d["rank"] + 1),
+    "flags turned round": lambda d: d.assign(kept=~d["kept"]),
+    "a second variable right, one shifted": lambda d: d.assign(loss=d["printed"], curve=2 * d["curve"]),
+}
+CONSTANT = {
     "one number": lambda d: d.assign(bound=d["bound"] * 2),
     "a constant": lambda d: d.assign(loss=0 * d["loss"] + 7.5),
     "nothing left": lambda d: d.assign(loss=0 * d["loss"]),
-    "counts raised": lambda d: d.assign(rank=d["rank"] + 1),
     "counts to one number": lambda d: d.assign(rank=0 * d["rank"] + 3),
-    "flags turned round": lambda d: d.assign(kept=~d["kept"]),
-    "a second variable right, one shifted": lambda d: d.assign(loss=d["printed"], curve=2 * d["curve"]),
 }
 RECOMPUTED = {
     "another power": lambda d: d.assign(loss=d["loss"] ** 2),
@@ -94,22 +93,32 @@ def test_what_the_datasets_hold_is_recorded_with_its_zeros_but_not_as_zeros_alon
     before = BEFORE.assign(loss=BEFORE["loss"].where(BEFORE["seed"] > 0, 0.0))
     mixture = xr.where(before["network"] == "relu", before["printed"], before["loss"])
     assert kind(lambda d: d.assign(loss=mixture), before) == "recorded"
-    assert kind(lambda d: d.assign(loss=(("seed", "network", "time"), np.zeros((4, 3, 3)))), before) == "recomputed"
+    assert kind(lambda d: d.assign(loss=(("seed", "network", "time"), np.zeros((4, 3, 3)))), before) == "shifted number"
 
 
 @pytest.mark.parametrize("change", SHIFTED.values(), ids=SHIFTED)
-def test_scaled_and_offset_numbers_are_found_out(change):
-    assert kind(change) == "shifted number"
+def test_scaled_and_offset_numbers_are_found_out_whatever_the_control_says_of_itself(change):
+    assert kind(change) == kind(change, recomputes=True) == "shifted number"
+
+
+@pytest.mark.parametrize("change", CONSTANT.values(), ids=CONSTANT)
+def test_one_number_may_be_computed_but_is_not_recorded(change):
+    """Whether a formula gave it, one number cannot tell."""
+    assert (kind(change), kind(change, recomputes=True)) == ("shifted number", "recomputed")
 
 
 @pytest.mark.parametrize("change", RECOMPUTED.values(), ids=RECOMPUTED)
-def test_other_changes_are_recomputed(change):
-    assert kind(change) == "recomputed"
+def test_other_changes_are_recomputed_where_the_control_says_so(change):
+    assert (kind(change), kind(change, recomputes=True)) == ("not recorded", "recomputed")
+
+
+def test_what_a_formula_gives_may_stand_elsewhere_too():
+    assert kind(replace_variables(loss="printed"), recomputes=True) == "recomputed"
 
 
 @pytest.mark.parametrize("change", [lambda d: d, lambda d: d.copy(deep=True), lambda d: d.assign_attrs(title="x")])
 def test_no_change_is_nothing(change):
-    assert kind(change) == "nothing"
+    assert kind(change) == kind(change, recomputes=True) == "nothing"
 
 
 @pytest.mark.parametrize(
@@ -133,74 +142,13 @@ def test_changes_of_several_datasets(change, expected):
         (lambda nets: nets | {"b": nets["b"].assign(loss=nets["a"]["loss"])}, "recorded"),
         (lambda nets: nets | {"b": nets["b"] * 1}, "nothing"),
         (lambda nets: nets | {"b": nets["b"].assign(loss=nets["b"]["loss"] + 1)}, "shifted number"),
-        (lambda nets: nets | {"b": nets["b"].assign(loss=nets["b"]["loss"] ** 3)}, "recomputed"),
+        (lambda nets: nets | {"b": nets["b"].assign(loss=nets["b"]["loss"] ** 3)}, "not recorded"),
         (exchange("network", "relu", "tanh"), "recorded"),
         (replace_variables(loss="printed"), "recorded"),
     ],
 )
 def test_changes_of_variants(change, expected):
     assert kind(change, {"a": BEFORE.drop_vars("kept"), "b": data().drop_vars("kept")}) == expected
-
-
-# Formulas
-
-
-def helper(values):
-    return propagate(values)
-
-
-def by_name(d):
-    return d.assign(loss=d["loss"] + 0 * len(repr(propagate)))
-
-
-def by_module(d):
-    return d.assign(loss=d["loss"] + 0 * len(repr(theory)))
-
-
-def by_closure(formula):
-    def spoil(d):
-        return d.assign(loss=d["loss"] + 0 * len(repr(formula)))
-
-    return spoil
-
-
-def in_a_comprehension(d):
-    return d.assign(loss=d["loss"] + sum(0 * len(repr(propagate)) for _ in range(2)) + 1)
-
-
-def with_default(d, formula=propagate):
-    return d.assign(loss=d["loss"] + 1)
-
-
-def with_argument(formula, d):
-    return d.assign(loss=d["loss"] + 1)
-
-
-@pytest.mark.parametrize("function", [by_name, by_module, by_closure(propagate), in_a_comprehension, with_default])
-def test_a_control_that_uses_a_formula_is_known(function):
-    assert controls._calls_formula(function)
-
-
-def test_a_formula_behind_a_helper_of_the_package_is_known(monkeypatch):
-    monkeypatch.setattr(helper, "__module__", "repdyn.bn_decomposed.claims.ranks")
-    assert controls._calls_formula(lambda d: d.assign(loss=helper(d["loss"])))
-
-
-def test_a_formula_in_a_partial_is_known():
-    assert controls._calls_formula(partial(with_argument, propagate))
-
-
-@pytest.mark.parametrize("function", [exchange("a", "b", "c"), replace_variables(a="b"), lambda d: d + 1, np.sum, len])
-def test_other_functions_use_no_formula(function):
-    assert not controls._calls_formula(function)
-
-
-def test_a_formula_recomputes_even_where_the_change_is_a_shift():
-    def shifted(d):
-        return d.assign(loss=d["loss"] + len(propagate.__name__))
-
-    assert kind(shifted) == "recomputed"
-    assert kind(lambda d: d.assign(loss=d["loss"] + 9)) == "shifted number"
 
 
 # Building blocks
@@ -235,7 +183,8 @@ def test_replaced_variables_leave_the_others():
 @pytest.mark.parametrize("make", [wrong_formula, false_world])
 def test_a_control_says_what_it_is(make):
     control = make("the other sign", len)
-    assert (control.kind, control.says, control.data) == (make.__name__.replace("_", " "), "the other sign", len)
+    assert control == Control(make.__name__.replace("_", " "), "the other sign", len, recomputes=False)
+    assert make("the other sign", len, recomputes=True).recomputes
     with pytest.raises(ValueError, match="says what is wrong"):
         make("", len)
 

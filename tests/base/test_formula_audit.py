@@ -11,6 +11,7 @@ from repdyn.base.formula_audit import (
     audit_variables,
     decide_formula,
     fixed,
+    formula_claim,
     holds,
     relative_error,
     with_wrong_formula,
@@ -81,6 +82,33 @@ def test_the_wrong_formula_is_rejected_and_stands_in_the_audit(equation):
     decided = decide_claim(declare(lambda audit: decide_formula(audit, equation, 1e-9, "rounding")), {"audit": audit()})
     assert decided.ledger["control_outcome"] == "rejected"
     assert decided.evidence[-1]["control_change"] == "recorded"
+
+
+def row(equation, **says):
+    return formula_claim(
+        "x-1",
+        where="eq. (1)",
+        states="S.",
+        audit=("slopes", equation, 1e-9, "finite differences"),
+        control="another sign",
+        decided="Against differences.",
+        **says,
+    )
+
+
+@pytest.mark.parametrize(("equation", "status"), list(zip(EQUATIONS[:2], ["holds", "holds as corrected"], strict=True)))
+def test_a_row_is_decided_as_a_function_would(equation, status):
+    declared = row(equation, correction="T.", note="A note.")
+    assert (declared.kind, declared.data, declared.decided) == ("identity", ("slopes",), "Against differences.")
+    decided = decide_claim(declared, {"slopes": audit()}).ledger
+    assert (decided["verdict"], decided["note"], decided["datasets"]) == (status, "A note.", "slopes")
+    assert (decided["control"], decided["control_outcome"]) == ("another sign", "rejected")
+    assert decided["tolerance_reason"] == "tolerance 1e-09: finite differences"
+
+
+def test_a_row_of_ours_is_decided_by_the_right_form_alone():
+    ours = decide_claim(row(EQUATIONS[1], origin="ours", kind="limit"), {"slopes": audit()}).ledger
+    assert (ours["verdict"], ours["kind"], ours["origin"]) == ("holds", "limit", "ours")
 
 
 def test_only_the_named_equations_are_spoilt():

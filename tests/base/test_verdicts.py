@@ -200,15 +200,17 @@ def test_what_is_far_from_the_border_is_decided():
 )
 def test_the_worst_part_speaks(parts, outcome, margin):
     for order in itertools.permutations(parts.items()):
-        test = all_of(**dict(order))
+        test = all_of(dict(order))
         assert (test.outcome, test.margin) == (outcome, margin)
 
 
 def test_all_parts_are_listed_and_their_chances_of_a_false_alarm_added():
     test = all_of(
-        first_one=part("passes", 3, n=8, interval=(1.0, 2.0), false_alarm=0.01),
-        other=part("passes", 2, n=5, interval=(3.0, 4.0), false_alarm=0.02),
-        exact=part("passes", 9),
+        {
+            "first one": part("passes", 3, n=8, interval=(1.0, 2.0), false_alarm=0.01),
+            "other": part("passes", 2, n=5, interval=(3.0, 4.0), false_alarm=0.02),
+            "exact": part("passes", 9),
+        }
     )
     assert test.measured == "first one: measured passes; other: measured passes; exact: measured passes"
     assert test.expected == "first one: expected; other: expected; exact: expected"
@@ -229,7 +231,7 @@ def test_members_of_a_list_are_told_one_by_one():
 
 def test_a_conjunction_keeps_its_parts_by_name():
     first, inner = part("passes", 3, value=1.0, region=(0.0, 2.0)), part("fails", 0.5)
-    test = all_of(first_one=first, group=all_of(at_2=inner, at_4=first))
+    test = all_of({"first one": first, "group": all_of({"at 2": inner, "at 4": first})})
     assert test.parts["first one"] is first
     assert list(test.parts) == ["first one", "group"]
     assert (test.value, test.region, test.outcome) == (None, None, "fails")
@@ -252,6 +254,13 @@ def test_a_conjunction_keeps_its_parts_by_name():
 def test_a_test_keeps_its_number_and_the_region_it_must_lie_in(test, value, region):
     assert test.value == (None if value is None else pytest.approx(value))
     assert test.region == region
+
+
+def test_a_part_is_called_what_a_reader_sees():
+    first, second = (at_most([value], 2.0, expected="x", reason="y") for value in (1.0, 1.5))
+    whole = all_of({"first half": first}, second=second)
+    assert whole.parts == {"first half": first, "second": second}
+    assert whole.measured == "first half: largest 1; second: largest 1.5"
 
 
 def test_no_part_is_no_test():
@@ -288,6 +297,14 @@ def test_judgment(outcomes, status):
     verdict = Verdict.from_tests(printed, corrected, "a note")
     assert (verdict.status, verdict.printed, verdict.note) == (status, printed, "a note")
     assert verdict.decisive is (printed if status == "holds" or not corrected else corrected)
+
+
+def test_named_parts_are_a_conjunction():
+    parts = {"first half": part("passes"), "second half": part("fails")}
+    verdict = Verdict.from_tests(parts, {"all": part("passes")}, "a note")
+    assert (verdict.status, verdict.note) == ("holds as corrected", "a note")
+    assert verdict.printed == all_of(parts)
+    assert verdict.corrected == all_of(all=part("passes"))
 
 
 def test_statements_without_a_decision():

@@ -2,7 +2,7 @@
 
 from repdyn.base.claims import decide_claim
 
-TOO_WEAK = ("shifted number", "nothing")
+TOO_WEAK = ("shifted number", "not recorded", "nothing")
 
 
 def decided(claims, datasets):

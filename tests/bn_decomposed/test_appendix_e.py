@@ -91,7 +91,7 @@ def amplitudes(*, change=0.0, leaves=0.0, width=0.0, miscount=0.0, zeros=0, late
             "first_layer_bound": (("case", "extreme"), np.array([[2.0, 4.0], [6.0, 4.0], [8.0, 9.0]])),
             "first_layer_bound_of_largest_gap": (("case", "extreme"), np.full((CASES, 2), 2.0)),
         },
-        {"definition": ["(2, n-2)", "(1, 1, n-2)"], "side": ["A", "B", "C", "D"]},
+        {"definition": ["(2, n-2)", "(1, 1, n-2)"], "step": np.arange(STEPS), "side": ["A", "B", "C", "D"]},
     )
 
 

@@ -113,7 +113,7 @@ def test_7b_is_judged_on_circles_of_up_to_six_points():
     y = np.array([[6.0], [1e4]]).repeat(1000, axis=1)
     about = {"kind": ("batch", ["circle"] * 2), "n": ("batch", [6, 7]), "gamma": ("batch", [0.5, 0.5])}
     verdicts = claims._survival(xr.Dataset({"y": (("batch", "draw"), y)} | about))
-    assert (verdicts["below_7b"].outcome, verdicts["below_geometric"].outcome) == ("passes", "fails")
+    assert (verdicts["below 7b"].outcome, verdicts["below geometric"].outcome) == ("passes", "fails")
 
 
 def test_a_bound_7b_that_is_above_7a_is_refuted(datasets):

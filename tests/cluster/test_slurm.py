@@ -11,8 +11,6 @@ import pytest
 import yaml
 from tests.conftest import ROOT, SMOKE, snakemake
 
-from repdyn.pipeline.config.configuration import STUDIES
-
 pytestmark = pytest.mark.slow
 
 NODES = Path(__file__).with_name("two_node_slurm")
@@ -166,11 +164,3 @@ def test_a_gpu_that_no_job_would_use_stops_the_run():
     done = snakemake(ROOT, *ours, "run={name: mine, device: cuda}", "--", "results/mine/universality/data/xor.nc")
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"resources: .*gpu=1", done.stdout + done.stderr)
-
-
-def test_every_group_is_gathered_by_both_profiles():
-    """Short jobs that do not depend on each other share a cluster job only if the profile says so."""
-    groups = {f"{study}_shown" for study in STUDIES}
-    for name in ("slurm", "cluster-generic"):
-        profile = yaml.safe_load((ROOT / f"profiles/{name}/config.yaml").read_text())
-        assert groups == set(profile["group-components"])

@@ -6,6 +6,7 @@ import pytest
 
 from repdyn.base.claims import claims_of
 from repdyn.base.errors import RepdynError
+from repdyn.base.fingerprint import reached
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.run.declare.graph import read_study
 from repdyn.pipeline.run.execute.loading import load_modules
@@ -89,6 +90,31 @@ def test_contradictions_are_told(toy, file, text, message):
         read_study("toy", toy)
 
 
+ROW = """
+falls = formula_claim(
+    "x-row",
+    where="eq. (1)",
+    states="It falls.",
+    audit=({data}, equations.SLOPE, *EXACT),
+    control="it rises",
+    decided="Against differences.",
+)
+"""
+
+
+def test_a_row_is_a_claim_with_data_of_its_own(toy):
+    Path(toy, "repdyn/toy/claims/rows.py").write_text(ROW.replace("{data}", '"slopes"'))
+    row = read_study("toy", toy).claims["x-row"]
+    assert (row.path, row.reads, row.summary) == ("claims.rows:falls", ("slopes",), "Against differences.")
+    assert row.root == "repdyn.toy.claims.rows:falls"
+
+
+def test_a_row_names_its_dataset_as_text(toy):
+    Path(toy, "repdyn/toy/claims/rows.py").write_text(ROW.replace("{data}", "DATA"))
+    with pytest.raises(RepdynError, match=r"toy\.claims\.rows: audit of x-row begins with the name of a dataset"):
+        read_study("toy", toy)
+
+
 def test_an_unknown_study_is_told(toy):
     with pytest.raises(RepdynError, match="no study 'other'"):
         read_study("other", toy)
@@ -103,6 +129,13 @@ def test_claims_read_from_source_are_those_declared():
         read = {id: check.reads for id, check in read_study(study).claims.items()}
         differing += [(study, id) for id in declared | read if declared.get(id) != read.get(id)]
     assert differing == []
+
+
+def test_rows_have_code_versions_of_their_own():
+    """A row reaches its equation's constant, and neither other rows nor those of other equations."""
+    reach = {name for _, name in reached("repdyn.truncation_flow.claims.section2_maps:derivative_of_tau")}
+    assert {"derivative_of_tau", "BIAS_DERIVATIVE", "EXACT", "formula_claim"} <= reach
+    assert not {"tau_is_affine", "AFFINE_FORM"} & reach
 
 
 def test_every_dataset_is_read_by_somebody_and_every_name_that_is_read_exists():

@@ -14,6 +14,12 @@ def test_a_function_is_listed_from_its_first_decorator():
     assert listing.text.count("def ") == 1
 
 
+def test_a_claim_without_a_function_is_listed_as_its_row():
+    listing = listings.function("repdyn.truncation_flow.claims.section2_maps:derivative_of_tau")
+    assert listing.text.startswith('derivative_of_tau = formula_claim(\n    "tf-tau-beta",\n')
+    assert listing.text.endswith("\n)")
+
+
 def test_what_is_not_there_is_no_listing():
     assert listings.function("repdyn.base.files:nothing") is None
     assert listings.function("repdyn.no_such_module:sha256") is None

@@ -1,4 +1,4 @@
-"""The generated reference and schema: committed as generated, and true to the models."""
+"""The generated pages and the schema: committed as generated, and true to the models."""
 
 import json
 
@@ -9,14 +9,14 @@ from tests.conftest import ROOT
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.config.messages import describe
 from repdyn.pipeline.pages import api, outputs
-from repdyn.pipeline.pages.generate import SCALES, claims_page, json_schema, reference, write
+from repdyn.pipeline.pages.generate import SCALES, claims_page, configuration_page, json_schema, write
 
 ADVICE = "differs from the models: run `python -m repdyn reference` in the repository's folder"
 
 
 def test_committed_reference_is_the_generated_one():
     committed = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
-    assert committed == reference(ROOT), f"docs/configuration.md {ADVICE}"
+    assert committed == configuration_page(ROOT), f"docs/configuration.md {ADVICE}"
 
 
 def test_committed_schema_is_the_generated_one():
@@ -43,7 +43,7 @@ def test_write_makes_all_files(tmp_path):
     (tmp_path / "workflow").symlink_to(ROOT / "workflow")
     (tmp_path / "config.yaml").symlink_to(ROOT / "config.yaml")
     write(tmp_path)
-    assert (tmp_path / "docs" / "configuration.md").read_text(encoding="utf-8") == reference(ROOT)
+    assert (tmp_path / "docs" / "configuration.md").read_text(encoding="utf-8") == configuration_page(ROOT)
     assert (tmp_path / "docs" / "outputs.md").read_text(encoding="utf-8") == outputs.page(STUDIES)
     assert all((tmp_path / path).read_text(encoding="utf-8") == page for path, page in api.pages().items())
     assert (tmp_path / "docs" / "claims.md").read_text(encoding="utf-8") == claims_page()
@@ -55,7 +55,7 @@ def test_a_row_shows_range_default_scales_and_meaning():
     default, smoke = (
         yaml.safe_load((values / f"{name}.yaml").read_text())["ablation"]["width"] for name in ("default", "smoke")
     )
-    section = reference(ROOT).split("### bn_decomposed.ablation\n")[1].split("###")[0]
+    section = configuration_page(ROOT).split("### bn_decomposed.ablation\n")[1].split("###")[0]
     row = next(line for line in section.splitlines() if line.startswith("| `width`"))
     assert f"| integer from 8 to 8192 | `{default}` |" in row
     assert f"smoke `{smoke}`" in row

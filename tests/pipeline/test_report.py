@@ -450,7 +450,7 @@ def test_a_card_says_when_the_run_has_another_verdict(tmp_path):
 
 def test_the_papers_statements_and_ours_are_counted_apart(pages):
     words = pages["index.html"].words
-    assert "4 statements of the papers" in words
+    assert "4 statements of the paper, each" in words, "the one study here is of one paper"
     assert "0 hold as printed, 2 hold once corrected, 0 do not hold, 2 stay open" in words
     assert "1 of these 5 are statements of our own" in words
 

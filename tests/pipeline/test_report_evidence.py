@@ -8,7 +8,7 @@ import pytest
 from tests.pipeline.test_report import CLAIM, PART, PRINTED
 
 from repdyn.pipeline.report import views
-from repdyn.pipeline.report.contents import Contents
+from repdyn.pipeline.report.contents import Contents, Product
 from repdyn.pipeline.report.evidence import EDGE, WIDTH, drawing, margin, part, parts
 from repdyn.pipeline.report.notes import Notes
 
@@ -324,3 +324,26 @@ def test_undecided_parts_are_counted_and_an_interval_inside_is_not_said_to_cross
     ]
     inside = views.short(OPEN | {"note": "Ten classes."}, parts([undecided, passing], "corrected"), [])
     assert inside == "1 of 2 parts stay undecided. The note says why."
+
+
+def figure(name, datasets, title="Numbers"):
+    study = CLAIM["study"]
+    return Product(study, "figures", name, title, "", "", datasets, (), name, Path(), (4, 3), (), (), "", "", "")
+
+
+def test_the_figure_that_shows_a_claim_leads_its_page():
+    """Not an overview of many claims, unless a person chose it; of its own place first, then that of fewest claims."""
+    rows = [CLAIM | {"id": f"x-{place}", "datasets": "audit loss" if place < 2 else "audit"} for place in range(14)]
+    overview, both, own = figure("overview", ("audit",)), figure("both", ("loss", "audit")), figure("own", ("loss",))
+    manifest = {"configuration": {"run": {"name": "mine"}}, "content": {}}
+    evidence = {row["id"]: [] for row in rows}
+
+    def led(row, figures, chosen=None):
+        view = views.claim(row, Contents(rows, evidence, manifest, figures, {}, Path()), Notes(), chosen)
+        return view["leading"], view["figures"]
+
+    assert led(rows[0], [overview, both, own]) == (own, [overview, both])
+    assert led(rows[5], [overview, own]) == (None, [overview])
+    assert led(rows[5], [overview, own], overview) == (overview, [])
+    numbered = figure("numbered", ("loss",), "Figure 3: losses")
+    assert led(rows[0] | {"where": "Figure 3"}, [own, numbered])[0] == numbered

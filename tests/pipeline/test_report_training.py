@@ -288,3 +288,26 @@ def test_keys_play_and_step(page):
     wait(page, "view.records.length > 3")
     page.press("space")
     assert view(page, "view.playing") is False
+
+
+@pytest.mark.parametrize("nonlinearity", ["relu", "tanh"])
+@pytest.mark.parametrize("end", ["min", "max"])
+def test_the_ends_of_the_sliders_draw_numbers(page, nonlinearity, end):
+    """One slider after another at its end: a prediction, or a sentence that says why there is none."""
+    names = page.ask("[...document.querySelectorAll('.theory input')].map(one => one.name)")
+    for name in names:
+        press(page, "Rich: six")
+        page.ask(
+            f"{{ const one = document.querySelector('.theory input[name={name}]'); one.value = one.{end};"
+            f" const list = document.querySelector('.theory select[name=nonlinearity]'); list.value = '{nonlinearity}';"
+            " one.dispatchEvent(new Event('input')); list.dispatchEvent(new Event('change')); }"
+        )
+        wait(page, "view.prepared")
+        page.ask(f"{BOX}.training.seek(5)")
+        wait(page, "view.records.length === 5 || view.finished")
+        page.ask("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        drawn = page.ask("[...document.querySelectorAll('.theory path')].map(path => path.getAttribute('d')).join()")
+        assert "NaN" not in drawn + said(page)
+        assert "Infinity" not in drawn + said(page)
+        assert "Epoch" in said(page) or "diverges" in said(page) or "nothing to predict" in said(page)
+    assert page.complaints == []

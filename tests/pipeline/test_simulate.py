@@ -300,13 +300,13 @@ def test_each_claim_has_a_row_with_its_own_code_version_and_its_evidence(results
     monkeypatch.setattr(decide, "load_function", lambda study, function: points(function))
     claims = {id: {"function": id, "code": f"code of {id}"} for id in ("x-late", "x-early")}
     outputs = ["x/claims.csv", "x/evidence.csv"]
-    decide.run({"study": "x", "claims": claims, "inputs": {"images": IMAGES}, "outputs": outputs}, results, None)
+    decide.run({"study": STUDY, "claims": claims, "inputs": {"images": IMAGES}, "outputs": outputs}, results, None)
     with (results / outputs[0]).open(newline="") as file:
         rows = list(csv.DictReader(file))
-    columns = ("study", "id", "verdict", "code_version", "control_outcome")
+    columns = ("study", "id", "verdict", "code", "code_version", "control_outcome")
     assert [tuple(row[column] for column in columns) for row in rows] == [
-        ("x", "x-late", "holds", "code of x-late", "rejected"),
-        ("x", "x-early", "holds", "code of x-early", "rejected"),
+        (STUDY, "x-late", "holds", f"repdyn.{STUDY}.x-late", "code of x-late", "rejected"),
+        (STUDY, "x-early", "holds", f"repdyn.{STUDY}.x-early", "code of x-early", "rejected"),
     ]
     assert rows[0]["statement"] == 'Points, "six", of them.'
     with (results / outputs[1]).open(newline="") as file:

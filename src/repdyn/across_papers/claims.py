@@ -17,7 +17,7 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, over_readings, share_within, weakest
+from repdyn.base.verdicts import Test, Verdict, mean_within, over_readings, share_within, weakest
 
 FACTORS = {"a quarter more": 1.25, "a factor of 1.5": 1.5, "a factor of 2": 2.0}
 SHARES = {"mean of h, y, w": np.mean, "worst of h, y, w": np.max}
@@ -218,8 +218,8 @@ BOTTLENECK: dict[str, Any] = {
 
 @claim(
     "acr-bottleneck-plain",
-    states="Trained to rest under weight decay, the plain network has the rank of the task "
-    "at half depth, up to a factor of two.",
+    states="Trained to rest under weight decay, the plain network has the rank of the task at half depth, up to a "
+    "factor of two.",
     control=AS_INPUTS,
     **BOTTLENECK,
 )
@@ -243,8 +243,8 @@ def plain_goes_below_the_task(digits: xr.Dataset) -> Verdict:
 
 @claim(
     "acr-bottleneck-batch-norm",
-    states="Trained to rest under weight decay, the network with batch normalization has the rank of the task "
-    "at half depth, up to a factor of two.",
+    states="Trained to rest under weight decay, the network with batch normalization has the rank of the task at half "
+    "depth, up to a factor of two.",
     control=AS_INPUTS,
     **BOTTLENECK,
 )
@@ -344,8 +344,8 @@ ODD_WORLD = "networks whose norms are those of recentered ones that have learned
 )
 def no_odd_point_before(odd_batch: xr.Dataset) -> Verdict:
     """Each network by itself."""
-    tests = {kind.replace(" ", "_"): _odd(_before(odd_batch, kind), there=False) for kind in FOUR}
-    return Verdict.from_tests(all_of(**tests))
+    tests: dict[str, Test] = {kind: _odd(_before(odd_batch, kind), there=False) for kind in FOUR}
+    return Verdict.from_tests(tests)
 
 
 @claim(
@@ -397,4 +397,4 @@ def odd_point_survives(odd_batch: xr.Dataset) -> Verdict:
         after = _undecided(after, "too few networks have learned")
     learners = _learners(odd_batch, ("recentered", "batch norm"))
     note = f"{learners}. Before and after the same point is odd in {same.sum()} of {same.size} that have learned."
-    return Verdict.from_tests(all_of(before=before, after=after), note=note)
+    return Verdict.from_tests({"before": before, "after": after}, note=note)

@@ -1,4 +1,4 @@
-"""Argument checks: what public functions demand of arrays and numbers; each returns the value or refuses it by name.
+"""Validation of arguments: what public functions demand of arrays and numbers; each returns the value or refuses it.
 
 Messages say what was got, what was expected and, where `advice` is given, what to do.
 """

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import Literal, TypedDict
+from typing import Literal, Required, TypedDict
 
 import xarray as xr
 
@@ -35,7 +35,14 @@ WHOLE = ""  # the part of a check that is no conjunction
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of a paper, where it stands, and how it is decided; arguments as in `claim`."""
+    """A statement of a paper, where it stands, and how it is decided; arguments as in `claim`.
+
+    Attributes:
+        data: the datasets that the check reads, by name.
+        check: takes them and returns the verdict.
+        controls: what the check must reject, by the part that it turns.
+        decided: how, in a line.
+    """
 
     id: str
     where: str
@@ -53,10 +60,28 @@ class Claim:
     line: int
     assumes: str
     kind_of_slip: str
+    decided: str
 
     def __call__(self, *datasets: xr.Dataset | Mapping[str, xr.Dataset]) -> Verdict:
         """Runs the check on the datasets named in `data`."""
         return self.check(*datasets)
+
+
+class Statement(TypedDict, total=False):
+    """What a claim says and where that stands; arguments as in `claim`."""
+
+    where: Required[str]
+    states: Required[str]
+    kind: str
+    origin: Literal["paper", "ours"]
+    correction: str
+    possible_ocr_error: bool
+    formula: str
+    corrected_formula: str
+    words: str
+    line: int
+    assumes: str
+    kind_of_slip: str
 
 
 def claim(
@@ -84,7 +109,7 @@ def claim(
         kind: one of `verdicts.KINDS`.
         states: the statement in one sentence.
         control: what the check must reject, from `controls.wrong_formula` or `controls.false_world`; for a
-            conjunction one per part, by the part's name as in `verdicts.all_of` with spaces. Where the claim itself
+            conjunction one per part, by the part's name. Where the claim itself
             does not hold, the control is a world in which it would hold, and the check must accept it.
         origin: whether the paper makes the statement or we do.
         correction: the right statement, where the printed one is wrong.
@@ -130,6 +155,7 @@ def claim(
             line,
             assumes,
             kind_of_slip,
+            inspect.getdoc(check) or "",
         )
 
     return declare
@@ -433,7 +459,7 @@ def _row(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) ->
         "control_margin": _number(_weakest([rejection.margin for rejection in rejections.values()])),
         "uncontrolled_parts": "; ".join(parts_without_control(claim, verdict)) if rejections else "",
         "datasets": " ".join(claim.data),
-        "code": f"{claim.check.__module__}:{claim.check.__name__}",
+        "code": "",  # a job knows under which name it has found the claim
         "note": verdict.note,
     }
 

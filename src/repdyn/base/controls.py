@@ -1,17 +1,16 @@
 """Negative controls: wrong formulas and false worlds that a claim's check must reject.
 
-A control recomputes with a wrong formula (the printed one, a wrong sign, constant, exponent, a dropped term) or takes
-data of a world in which the statement is false. A control that only shifts the recorded number proves no more than
-that the tolerance is finite; `kind_of_change` tells such a one apart.
+A control takes numbers that the datasets hold (those of a wrong formula, of a world in which the statement is false),
+or says that it computes its own (`recomputes=True`): with the printed formula, a wrong sign, constant, exponent, a
+dropped term. A control that only shifts the recorded number proves no more than that the tolerance is finite.
+`kind_of_change` compares what a control says of itself with what it does to the data.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
-from types import CodeType, FunctionType, ModuleType
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -23,7 +22,6 @@ Data = xr.Dataset | Mapping[str, xr.Dataset]
 """A dataset, or those of an experiment with variants by variant."""
 Datasets = tuple[Data, ...]
 VariableKey = tuple[int, str, str, str]
-PACKAGE = __name__.split(".")[0]
 Kind = Literal["wrong formula", "false world", "knock-out"]
 Spoil = Callable[..., Datasets | Data]
 """Takes all datasets that a claim reads."""
@@ -39,35 +37,37 @@ class Control:
         kind: "wrong formula", "false world" or "knock-out".
         says: what is wrong in it, in words.
         data: takes the claim's datasets and returns them with the wrong formula's numbers or the false world's.
+        recomputes: whether it computes these numbers; else the datasets hold them, as other variables or labels.
     """
 
     kind: Kind
     says: str
     data: Spoil
+    recomputes: bool = False
 
 
-def wrong_formula(says: str, data: Spoil) -> Control:
+def wrong_formula(says: str, data: Spoil, *, recomputes: bool = False) -> Control:
     """A control that recomputes with a formula which is wrong on purpose, `says` which."""
-    return _control("wrong formula", says, data)
+    return _control("wrong formula", says, data, recomputes)
 
 
-def false_world(says: str, data: Spoil) -> Control:
+def false_world(says: str, data: Spoil, *, recomputes: bool = False) -> Control:
     """A control with data of a world in which the statement is false, `says` which."""
-    return _control("false world", says, data)
+    return _control("false world", says, data, recomputes)
 
 
-def knock_out(says: str, data: Spoil) -> Control:
+def knock_out(says: str, data: Spoil, *, recomputes: bool = False) -> Control:
     """A control with data in which the alleged cause is switched off and all else stays, `says` which.
 
     A causal sentence needs one: where the effect stays without its cause, the sentence has not been shown.
     """
-    return _control("knock-out", says, data)
+    return _control("knock-out", says, data, recomputes)
 
 
-def _control(kind: Kind, says: str, data: Spoil) -> Control:
+def _control(kind: Kind, says: str, data: Spoil, recomputes: bool) -> Control:
     if not says:
         raise ValueError("a control says what is wrong in it")
-    return Control(kind, says, data)
+    return Control(kind, says, data, recomputes)
 
 
 def exchange(dim: str, first: str | float, second: str | float) -> Change:
@@ -139,20 +139,18 @@ def _of_each(change: Callable[[xr.Dataset], xr.Dataset]) -> Change:
 
 
 def kind_of_change(control: Control, before: Datasets, after: Datasets) -> str:
-    """What a control does to the data.
+    """What a control does to the data, as far as they tell; "recorded" and "recomputed" are as they should be.
 
     Returns:
-        "nothing" where no value changes; "recomputed" where the control calls a function of a `theory` or `methods`
-        module, or changes values by more than scale and offset; "recorded" where every changed variable takes values
-        that the datasets hold (another formula's, another world's); "shifted number" where a variable is only scaled,
-        offset or set to a constant that is recorded nowhere.
+        "nothing" where no value changes; "recorded" where every changed variable takes values that the datasets hold;
+        "recomputed" where a control that recomputes changes values by more than scale and offset; "shifted number"
+        where a variable is only scaled or offset, or, of a control that does not recompute, set to a constant that is
+        recorded nowhere; "not recorded" where such a control changes values otherwise.
     """
     old, new = dict(_variables(before)), dict(_variables(after))
     changed = [(place, old.get(place), new.get(place)) for place in old | new if not _same(old, new, place)]
     if not changed:
         return "nothing"
-    if _calls_formula(control.data):
-        return "recomputed"
 
     @cache
     def held(role: str, dtype: np.dtype) -> np.ndarray:
@@ -160,10 +158,12 @@ def kind_of_change(control: Control, before: Datasets, after: Datasets) -> str:
         return np.unique(np.concatenate(known)) if known else np.zeros(0, dtype)
 
     unknown = [(was, now) for place, was, now in changed if now is not None and not _is_recorded(place, now, old, held)]
-    shifts = [(was, now) for was, now in unknown if len(unknown) == len(changed) or not _is_carried(was, now)]
-    if not shifts:
-        return "recorded"
-    return "shifted number" if any(_is_affine(was, now) for was, now in shifts) else "recomputed"
+    computed = [(was, now) for was, now in unknown if len(unknown) == len(changed) or not _is_carried(was, now)]
+    if any(_is_shifted(was, now) or (_is_constant(now) and not control.recomputes) for was, now in computed):
+        return "shifted number"
+    if control.recomputes:
+        return "recomputed"
+    return "not recorded" if computed else "recorded"
 
 
 def _variables(datasets: Datasets) -> Iterator[tuple[VariableKey, np.ndarray]]:
@@ -215,61 +215,22 @@ def _sorted(values: np.ndarray) -> np.ndarray:
     return np.sort(values.astype(str), axis=None)
 
 
-def _is_affine(was: np.ndarray | None, now: np.ndarray) -> bool:
-    """Whether `now` is `a was + b` with one a and one b for all entries."""
+def _is_constant(values: np.ndarray) -> bool:
+    return values.dtype.kind in "fiub" and len(np.unique(values[np.isfinite(values)])) < 2
+
+
+def _is_shifted(was: np.ndarray | None, now: np.ndarray) -> bool:
+    """Whether `now` is `a was + b` with one a, which is not 0, and one b for all of several entries."""
     if was is None or was.shape != now.shape or not {was.dtype.kind, now.dtype.kind} <= set("fiub"):
         return False
     x, y = was.ravel().astype(float), now.ravel().astype(float)
     finite = np.isfinite(x) & np.isfinite(y)
     x, y = x[finite], y[finite]
     values = len(np.unique(x))
-    if values < 2 or (y == y[:1]).all():
-        return len(np.unique(y)) < 2
+    if values < 2 or len(np.unique(y)) < 2:
+        return False
     if values == 2:  # any two numbers go to any other two by some a and b
         return bool(np.allclose(y - x, (y - x)[0]) or np.allclose(y * x[0], x * y[0]) or was.dtype.kind == "b")
     low, high = np.argmin(x), np.argmax(x)
     slope = (y[high] - y[low]) / (x[high] - x[low])
     return bool(np.allclose(y, y[low] + slope * (x - x[low]), rtol=1e-9, atol=1e-9 * np.abs(y).max()))
-
-
-def _calls_formula(data: Spoil) -> bool:
-    """Whether a control uses a function of a `theory` or `methods` module: itself, or through helpers and closures."""
-    seen: set[int] = set()
-    todo: list[object] = [data]
-    while todo:
-        value = todo.pop()
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        if value is not data and _is_formula(value):
-            return True
-        if isinstance(value, partial):
-            todo += [value.func, *value.args, *value.keywords.values()]
-        elif isinstance(function := inspect.unwrap(value) if callable(value) else value, FunctionType):
-            todo += [named for named in _names_used(function) if isinstance(named, partial) or _is_of_package(named)]
-    return False
-
-
-def _names_used(function: FunctionType) -> Iterator[object]:
-    """What the global names, closure variables and defaults of a function stand for, of functions in it too."""
-    yield from (cell.cell_contents for cell in function.__closure__ or ())
-    yield from (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
-    codes = [function.__code__]
-    while codes:
-        inner = codes.pop()
-        yield from (function.__globals__[name] for name in inner.co_names if name in function.__globals__)
-        codes += [constant for constant in inner.co_consts if isinstance(constant, CodeType)]
-
-
-def _is_of_package(value: object) -> bool:
-    return _home(value).startswith(f"{PACKAGE}.")
-
-
-def _is_formula(value: object) -> bool:
-    return bool({"theory", "methods"} & set(_home(value).split(".")[1:3]))
-
-
-def _home(value: object) -> str:
-    """Module of a function or class, name of a module; empty for other values."""
-    name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", "")
-    return name if isinstance(name, str) and (callable(value) or isinstance(value, ModuleType)) else ""

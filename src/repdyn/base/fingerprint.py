@@ -51,9 +51,18 @@ def code_version(*roots: str, source: Path = SOURCE, outside: Outside = ()) -> s
     return package.digest(package.reach(roots))
 
 
-def reached(*roots: str, source: Path = SOURCE) -> list[Location]:
-    """All definitions that the roots reach by name, sorted, as (module, name); imported names are left out."""
-    package = _package(source, ())
+def reached(*roots: str, source: Path = SOURCE, outside: Outside = ()) -> list[Location]:
+    """All definitions that the roots reach by name, sorted, as (module, name); imported names are left out.
+
+    Args:
+        roots: as of `code_version`.
+        source: folder that holds the package.
+        outside: further packages to be read, each with its folder.
+
+    Raises:
+        ValueError: a root names no module of the packages or no definition of the module.
+    """
+    package = _package(source, outside)
     return sorted((module, name) for module, name in package.reach(roots) if name in package.module(module).definitions)
 
 

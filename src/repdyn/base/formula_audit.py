@@ -2,19 +2,22 @@
 
 A study's `methods.formula_audit` holds one function per formula; each returns `Errors` against a derivation that
 shares no formula with it (finite or complex differences, solvers, definitions). An experiment collects them into a
-dataset with `audit_variables`; claims decide on it with `decide_formula` and `with_wrong_formula`.
+dataset with `audit_variables`. A claim that one formula is right is a row, `formula_claim`; claims of several parts
+decide with `decide_formula` and `with_wrong_formula`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from typing import NamedTuple, Unpack
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
 from repdyn.base.arguments import refuse
+from repdyn.base.claims import Claim, Statement, claim
 from repdyn.base.controls import Control, wrong_formula
 from repdyn.base.datasets import variable
 from repdyn.base.verdicts import Test, Verdict, deviation
@@ -92,7 +95,37 @@ def decide_formula(audit: xr.Dataset, equation: str, tolerance: float, reason: s
     return Verdict.from_tests(printed, corrected, note=note)
 
 
-def decide_own_formula(audit: xr.Dataset, equation: str, tolerance: float, reason: str, note: str = "") -> Verdict:
+def formula_claim(
+    id: str,
+    *,
+    audit: tuple[str, str, float, str],
+    control: str,
+    decided: str,
+    note: str = "",
+    **says: Unpack[Statement],
+) -> Claim:
+    """A claim that one formula is right, an identity where `kind` says nothing else; bound to a name at a module's top.
+
+    Args:
+        id: the claim's id in the ledger.
+        audit: the audit's dataset, the equation in it, the tolerance of its errors and the reason for that size.
+        control: what is wrong in the formula that is wrong on purpose.
+        decided: how the errors came about, in a line: against what, on which draws.
+        note: what a reader should know besides.
+        says: what is claimed and where it stands, as in `claims.claim`.
+    """
+    dataset, equation, tolerance, reason = audit
+    decide = _decide_own_formula if says.get("origin") == "ours" else decide_formula
+
+    def check(errors: xr.Dataset) -> Verdict:
+        return decide(errors, equation, tolerance, reason, note)
+
+    statement: Statement = {"kind": "identity", **says}
+    declared = claim(id, control=with_wrong_formula(control, equation), **statement)(check)
+    return replace(declared, data=(dataset,), decided=decided)
+
+
+def _decide_own_formula(audit: xr.Dataset, equation: str, tolerance: float, reason: str, note: str = "") -> Verdict:
     """The verdict on a formula of ours: largest error over all draws of the corrected form."""
     return Verdict.from_tests(_error(audit["corrected"].sel(equation=equation), tolerance, reason), note=note)
 

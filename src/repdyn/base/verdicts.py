@@ -143,8 +143,15 @@ class Verdict:
     note: str = ""
 
     @classmethod
-    def from_tests(cls, printed: Test, corrected: Test | None = None, note: str = "") -> Verdict:
-        """The verdict that follows from the tests of the printed and, if there is one, the corrected form."""
+    def from_tests(
+        cls, printed: Test | Mapping[str, Test], corrected: Test | Mapping[str, Test] | None = None, note: str = ""
+    ) -> Verdict:
+        """The verdict that follows from the tests of the printed and, if there is one, the corrected form.
+
+        Named parts are a conjunction, as in `all_of`.
+        """
+        printed = printed if isinstance(printed, Test) else all_of(printed)
+        corrected = corrected if isinstance(corrected, Test | None) else all_of(corrected)
         if printed.outcome == "passes":
             return cls("holds", printed, None, note)
         outcomes = (printed.outcome, corrected.outcome if corrected else "")
@@ -339,20 +346,25 @@ def interval_within(
     return Test(outcome, measured, expected, margin, reason, n, (bottom, top), false_alarm, estimate, (low, high))
 
 
-def all_of(**tests: Test) -> Test:
-    """Passes if every named part passes; outcome and margin are those of the worst part."""
-    worst = weakest(tests.values())
+def all_of(tests: Mapping[str, Test] | None = None, /, **more: Test) -> Test:
+    """Passes if every named part passes; outcome and margin are those of the worst part.
+
+    A part is called what a reader sees: `all_of(place=..., step=...)`,
+    `all_of({"first half": ..., "second half": ...})`.
+    """
+    parts = {**(tests or {}), **more}
+    worst = weakest(parts.values())
     return replace(
         worst,
-        measured="; ".join(f"{name.replace('_', ' ')}: {test.measured}" for name, test in tests.items()),
-        expected="; ".join(f"{name.replace('_', ' ')}: {test.expected}" for name, test in tests.items()),
-        reason="; ".join(dict.fromkeys(test.reason for test in tests.values())),
-        n=min((test.n for test in tests.values() if test.n), default=0),
+        measured="; ".join(f"{name}: {test.measured}" for name, test in parts.items()),
+        expected="; ".join(f"{name}: {test.expected}" for name, test in parts.items()),
+        reason="; ".join(dict.fromkeys(test.reason for test in parts.values())),
+        n=min((test.n for test in parts.values() if test.n), default=0),
         interval=worst.interval,
-        false_alarm=min(1.0, sum(test.false_alarm for test in tests.values())),
+        false_alarm=min(1.0, sum(test.false_alarm for test in parts.values())),
         value=None,
         region=None,
-        parts={name.replace("_", " "): test for name, test in tests.items()},
+        parts=parts,
     )
 
 

@@ -240,8 +240,8 @@
   const presets = [
     { label: "Rich: six layers", values: {} },
     { label: "Rich: small gain, two layers", values: { hidden: 2, units: 50, gain: 0.35, seed: 2 } },
-    { label: "Lazy: large gain", values: { hidden: 2, units: 50, gain: 3, rate: 0.001, nonlinearity: "tanh", seed: 3 } },
-    { label: "Opposed start: h through 0", values: { hidden: 1, units: 1, gain: 0.5, rate: 0.05, nonlinearity: "none", side: "against the target", seed: 2 } },
+    { label: "Lazy: large gain, a seed that fits (1 and 2 fail)", values: { hidden: 2, units: 50, gain: 3, rate: 0.001, nonlinearity: "tanh", seed: 3 } },
+    { label: "Opposed start: h through 0 (seed 2 of 3)", values: { hidden: 1, units: 1, gain: 0.5, rate: 0.05, nonlinearity: "none", side: "against the target", seed: 2 } },
     { label: "Show me the failure: gain 1.5", values: { hidden: 4, units: 50, gain: 1.5, rate: 0.002 } },
     { label: "Failure of w alone: linear", values: { nonlinearity: "none" } },
   ];

@@ -5,36 +5,33 @@ from __future__ import annotations
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.formula_audit import decide_formula, with_wrong_formula
-from repdyn.base.verdicts import Verdict, all_of, deviation
+from repdyn.base.formula_audit import decide_formula, formula_claim, with_wrong_formula
+from repdyn.base.verdicts import Verdict, deviation
+from repdyn.bn_decomposed.theory import equations
 
 TOLERANCE = 1e-9
 ROUNDING = "rows of up to 21 points and means that fall by 1e4, each operation within 1e-16"
 CHAIN = ("35b", "35c", "35e", "35f")
 
 
-@claim(
+inner_gaps_stay = formula_claim(
     "bnd-eq31",
     where="Appendix C, eqs. (30)-(31)",
     line=493,
-    assumes=(
-        "the proof of Theorem 10 by contradiction: no cluster is lost (29), more than three "
-        "clusters; positive transformations, for which the equation is stated"
-    ),
+    assumes="the proof of Theorem 10 by contradiction: no cluster is lost (29), more than three clusters; positive "
+    "transformations, for which the equation is stated",
     words=r"\Delta_{t_1} = \Delta_{t_2} := \Delta > 0",
-    kind="identity",
     states="With positive transformations that lose no cluster the gap between the second and the third cluster stays "
     "the same.",
     formula=r"\Delta_{t_1} = \Delta_{t_2} := \Delta > 0",
-    control=with_wrong_formula("the gap between the first and the second cluster", "31"),
+    audit=("formula_audit", equations.EQ_31, TOLERANCE, ROUNDING),
+    control="the gap between the first and the second cluster",
+    decided="Largest relative change along positive transformations of random rows that lose no cluster.",
+    note="It is stated for positive transformations. Across negative ones the gaps are reversed (bnd-eq32-mixed).",
 )
-def inner_gaps_stay(formula_audit: xr.Dataset) -> Verdict:
-    """Largest relative change along positive transformations of random rows that lose no cluster."""
-    note = "It is stated for positive transformations. Across negative ones the gaps are reversed (bnd-eq32-mixed)."
-    return decide_formula(formula_audit, "31", TOLERANCE, ROUNDING, note)
 
 
-@claim(
+mean_stays_above_the_gap = formula_claim(
     "bnd-eq32-mixed",
     where="Appendix C, eq. (32), end of the proof",
     words=r"since equation [\(32\)](#page-18-5) still holds for this case",
@@ -43,17 +40,14 @@ def inner_gaps_stay(formula_audit: xr.Dataset) -> Verdict:
     "many negative transformations",
     kind="bound",
     states="With negative transformations among them the mean stays above the first row's gap between the second and "
-    r"the third cluster, over $n$.",
+    "the third cluster, over $n$.",
     formula=r"\bar{x}^{(t)} > \frac{\Delta}{n}",
-    control=with_wrong_formula(r"the first row's mean for $\Delta / n$", "32"),
+    audit=("formula_audit", equations.EQ_32, TOLERANCE, ROUNDING),
+    control=r"the first row's mean for $\Delta / n$",
+    decided="Means along random mixed sequences that lose no cluster, against the gap of the first row.",
+    note=r"$\Delta_t$ itself is not constant here (bnd-eq31-mixed); the bound holds because the first row's gap stays "
+    "one of the inner gaps, whose sum the largest entry exceeds.",
 )
-def mean_stays_above_the_gap(formula_audit: xr.Dataset) -> Verdict:
-    """Means along random mixed sequences that lose no cluster, against the gap of the first row."""
-    note = (
-        r"$\Delta_t$ itself is not constant here (bnd-eq31-mixed); the bound holds because the first row's gap stays "
-        "one of the inner gaps, whose sum the largest entry exceeds."
-    )
-    return decide_formula(formula_audit, "32", TOLERANCE, ROUNDING, note)
 
 
 @claim(
@@ -64,80 +58,68 @@ def mean_stays_above_the_gap(formula_audit: xr.Dataset) -> Verdict:
     states="Across a negative transformation that loses no cluster the inner gaps are reversed, so that the smallest "
     "of them stays the same.",
     formula=r"\min_{2 \le j \le k - 2} \left(c_{j+1}(x^{(t)}) - c_j(x^{(t)})\right) = \text{const}",
-    control=with_wrong_formula("the gap between the second and the third cluster", "31 mixed"),
+    control=with_wrong_formula("the gap between the second and the third cluster", equations.EQ_31_MIXED),
 )
 def smallest_inner_gap_stays(formula_audit: xr.Dataset) -> Verdict:
     """Largest relative change of the smallest inner gap along random mixed sequences that lose no cluster."""
-    error = formula_audit["corrected"].sel(equation="31 mixed")
+    error = formula_audit["corrected"].sel(equation=equations.EQ_31_MIXED)
     return Verdict.from_tests(deviation(error, TOLERANCE, expected="no change", reason=ROUNDING))
 
 
-@claim(
+positive_transformations_lower_the_mean = formula_claim(
     "bnd-eq33",
     where="Appendix C, eq. (33)",
     line=508,
-    assumes=(
-        "the proof of Theorem 10 by contradiction: no cluster is lost (29), more than three "
-        "clusters; positive transformations"
-    ),
+    assumes="the proof of Theorem 10 by contradiction: no cluster is lost (29), more than three clusters; positive "
+    "transformations",
     words=r"from which it follows that $\lim_{t\to\infty} \bar{x}^{(t)} = 0$",
-    kind="identity",
     states="A positive transformation that loses no cluster lowers the mean by the share of the positive entries.",
     formula=r"\bar{x}^{(t+1)} = \left(1 - \frac{n_t}{n}\right) \bar{x}^{(t)}",
-    control=with_wrong_formula("the share of the positive entries itself", "33"),
+    audit=("formula_audit", equations.EQ_33, TOLERANCE, ROUNDING),
+    control="the share of the positive entries itself",
+    decided="Means before and after every positive transformation of random rows that lose no cluster.",
 )
-def positive_transformations_lower_the_mean(formula_audit: xr.Dataset) -> Verdict:
-    """Means before and after every positive transformation of random rows that lose no cluster."""
-    return decide_formula(formula_audit, "33", TOLERANCE, ROUNDING)
 
 
 @claim(
     "bnd-eq35",
     where="Appendix C, eqs. (35b), (35c), (35e), (35f)",
     line=526,
-    assumes=(
-        "the proof of Theorem 10 by contradiction: no cluster is lost (29), more than three "
-        "clusters; two negative transformations with positive ones between, the first not at the start "
-        "($t_1 \\ge 2$, so that the least coordinate before it is 0)"
-    ),
+    assumes="the proof of Theorem 10 by contradiction: no cluster is lost (29), more than three clusters; two "
+    r"negative transformations with positive ones between, the first not at the start ($t_1 \ge 2$, so that the least "
+    "coordinate before it is 0)",
     words="We now show that this sequence of transformations decreases the mean",
     kind="identity",
-    states="From one negative transformation to the next, with positive ones between and no cluster lost, the mean"
-    r" falls below $1 - \frac{2}{n}$ of its value.",
-    formula=r"\bar{x}^{(t_2)} = \left(1 - \frac{n_{t_2}}{n}\right) "
-    r"\left(x_{\max}^{(t_2 - 1)} - \bar{x}^{(t_2 - 1)}\right) < \left(1 - \frac2n\right) \bar{x}^{(t_1 - 1)}",
+    states="From one negative transformation to the next, with positive ones between and no cluster lost, the mean "
+    r"falls below $1 - \frac{2}{n}$ of its value.",
+    formula=r"\bar{x}^{(t_2)} = \left(1 - \frac{n_{t_2}}{n}\right) \left(x_{\max}^{(t_2 - 1)} - \bar{x}^{(t_2 - "
+    r"1)}\right) < \left(1 - \frac2n\right) \bar{x}^{(t_1 - 1)}",
     control={
-        "eq 35b": with_wrong_formula("the sum over all points", "35b"),
-        "eq 35c": with_wrong_formula("the share of the positive entries itself", "35c"),
-        "eq 35e": with_wrong_formula("the largest entry one layer earlier", "35e"),
-        "eq 35f": with_wrong_formula("$2/n$ for $1 - 2/n$", "35f"),
+        "eq 35b": with_wrong_formula("the sum over all points", equations.EQ_35B),
+        "eq 35c": with_wrong_formula("the share of the positive entries itself", equations.EQ_35C),
+        "eq 35e": with_wrong_formula("the largest entry one layer earlier", equations.EQ_35E),
+        "eq 35f": with_wrong_formula("$2/n$ for $1 - 2/n$", equations.EQ_35F),
     },
 )
 def negative_transformations_lower_the_mean(formula_audit: xr.Dataset) -> Verdict:
     """Every step of the chain but (35d) on random rows that lose no cluster."""
-    verdicts = {f"eq_{name}": decide_formula(formula_audit, name, TOLERANCE, ROUNDING) for name in CHAIN}
+    verdicts = {f"eq {name}": decide_formula(formula_audit, name, TOLERANCE, ROUNDING) for name in CHAIN}
     tests = {name: verdict.decisive for name, verdict in verdicts.items() if verdict.decisive}
-    return Verdict.from_tests(all_of(**tests))
+    return Verdict.from_tests(tests)
 
 
-@claim(
+height_does_not_rise = formula_claim(
     "bnd-eq35d",
     where="Appendix C, eq. (35d)",
     line=543,
-    assumes=(
-        "the proof of Theorem 10 by contradiction: no cluster is lost (29), more than three "
-        "clusters; possibly no positive transformation between the two negative ones"
-    ),
-    words=(
-        r"\langle \left(1 - \frac{n_{t_2}}{n}\right) \left(x_{\text{max}}^{(t_1)} - "
-        r"\bar{x}^{(t_1)}\right)"
-    ),
+    assumes="the proof of Theorem 10 by contradiction: no cluster is lost (29), more than three clusters; possibly no "
+    "positive transformation between the two negative ones",
+    words=r"\langle \left(1 - \frac{n_{t_2}}{n}\right) \left(x_{\text{max}}^{(t_1)} - \bar{x}^{(t_1)}\right)",
     kind="bound",
     states="Between the two negative transformations the distance of the largest entry from the mean falls.",
     formula=r"x_{\max}^{(t_2 - 1)} - \bar{x}^{(t_2 - 1)} < x_{\max}^{(t_1)} - \bar{x}^{(t_1)}",
-    control=with_wrong_formula("the reverse inequality", "35d"),
+    audit=("formula_audit", equations.EQ_35D, TOLERANCE, ROUNDING),
+    control="the reverse inequality",
+    decided="Both sides on random rows, zero to three positive transformations between.",
+    note="Equal in the boundary case of no positive transformation between the two; (35f) is strict in any case.",
 )
-def height_does_not_rise(formula_audit: xr.Dataset) -> Verdict:
-    """Both sides on random rows, zero to three positive transformations between."""
-    note = "Equal in the boundary case of no positive transformation between the two; (35f) is strict in any case."
-    return decide_formula(formula_audit, "35d", TOLERANCE, ROUNDING, note)

@@ -9,7 +9,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, knock_out
-from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, over_readings
+from repdyn.base.verdicts import Test, Verdict, mean_within, over_readings
 from repdyn.bn_decomposed.claims.infinite_width import batches_from
 from repdyn.bn_decomposed.claims.odd_point import CLUSTER, FAR_AWAY, LARGE_BATCH, cluster_and_odd
 
@@ -72,10 +72,10 @@ def recentering_and_relu_make_an_odd_point(ablation: xr.Dataset, odd_point: xr.D
             ratio=FAR_AWAY,
             cluster=CLUSTER,
         ),
-        all_of(
-            without_the_others=cluster_and_odd(_combination(ablation, ODD)),
-            larger_batches=cluster_and_odd(batches_from(last, "odd_point", LARGE_BATCH)),
-        ),
+        {
+            "without the others": cluster_and_odd(_combination(ablation, ODD)),
+            "larger batches": cluster_and_odd(batches_from(last, "odd_point", LARGE_BATCH)),
+        },
         "The Abstract names no batch.",
     )
 
@@ -126,7 +126,7 @@ def both_components_are_needed(ablation: xr.Dataset) -> Verdict:
         )
 
     return Verdict.from_tests(
-        all_of(by_recentering=by("recenter"), by_the_non_linearity=by("relu")),
+        {"by recentering": by("recenter"), "by the non linearity": by("relu")},
         note="Longest over second longest norm, means: "
         + ", ".join(
             f"{words} {float((1 / ratio.sel(place)).mean()):.2f}"

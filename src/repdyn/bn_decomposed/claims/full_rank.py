@@ -64,8 +64,8 @@ def _sampled_volume(cells: xr.Dataset) -> Test:
     assumes="columns that are not zero",
     words="We denote the finite set of equivalence classes induced by this relation by",
     kind="identity",
-    states=r"The rows fall into finitely many classes of equal signs, and $\gamma(X)$, the smallest positive Gaussian"
-    " volume of a class, is positive.",
+    states=r"The rows fall into finitely many classes of equal signs, and $\gamma(X)$, the smallest positive Gaussian "
+    "volume of a class, is positive.",
     control={
         "classes": wrong_formula("rows $w$ and $-w$ taken for one class", replace_variables(cell_count="pair_count")),
         "sum of volumes": wrong_formula(
@@ -74,8 +74,8 @@ def _sampled_volume(cells: xr.Dataset) -> Test:
         "rows outside all classes": false_world(
             "the classes of the batch with its last point reflected", replace_variables(strays="strays_of_reflection")
         ),
-        "k 2": wrong_formula("equal volumes for all classes of a batch", equal_cells),
-        "k 3": wrong_formula("equal volumes for all classes of a batch", equal_cells),
+        "k 2": wrong_formula("equal volumes for all classes of a batch", equal_cells, recomputes=True),
+        "k 3": wrong_formula("equal volumes for all classes of a batch", equal_cells, recomputes=True),
     },
 )
 def classes_are_finite(sign_cells: xr.Dataset) -> Verdict:
@@ -84,22 +84,22 @@ def classes_are_finite(sign_cells: xr.Dataset) -> Verdict:
     n = gaussian["n"].values
     by_count = np.where(gaussian["k"].values == 2, 2 * n, n * (n - 1) + 2)
     volumes = {
-        f"k_{k}": _sampled_volume(gaussian.isel(batch=gaussian["k"].values == k)) for k in np.unique(gaussian["k"])
+        f"k {k}": _sampled_volume(gaussian.isel(batch=gaussian["k"].values == k)) for k in np.unique(gaussian["k"])
     }
     return Verdict.from_tests(
-        all_of(
-            classes=equal(
+        {
+            "classes": equal(
                 gaussian["cell_count"].values, by_count, expected="$2n$ in two dimensions, $n (n - 1) + 2$ in three"
             ),
-            sum_of_volumes=deviation(
+            "sum of volumes": deviation(
                 gaussian["volume_sum"] - 1,
                 1e-9,
                 expected="1",
                 reason="corners of cells as thin as 1e-6 are known to 1e-10",
             ),
-            rows_outside_all_classes=equal(int(sign_cells["strays"].sum()), 0, expected="0"),
+            "rows outside all classes": equal(int(sign_cells["strays"].sum()), 0, expected="0"),
             **volumes,
-        )
+        }
     )
 
 
@@ -122,15 +122,12 @@ def _odd_circles(sign_cells: xr.Dataset) -> xr.Dataset:
     line=104,
     kind_of_slip="result changes",
     assumes="odd number of equally spaced points on the unit circle",
-    words=(
-        r"It is clear that* $|\{\text{vol}(\Gamma_l): \text{vol}(\Gamma_l) > 0\}| = n$ and $\gamma(X) "
-        "= 1/n$"
-    ),
+    words=r"It is clear that* $|\{\text{vol}(\Gamma_l): \text{vol}(\Gamma_l) > 0\}| = n$ and $\gamma(X) = 1/n$",
     kind="identity",
-    states="For an odd number $n$ of equally spaced points on the circle there are $n$ classes of positive volume and"
-    r" $\gamma = 1/n$.",
-    correction=r"There are $2n$ classes and $\gamma = 1/(2n)$: the $n$ lines orthogonal to the points are distinct,"
-    " and $n$ lines through the origin cut the plane into $2n$ equal sectors.",
+    states="For an odd number $n$ of equally spaced points on the circle there are $n$ classes of positive volume and "
+    r"$\gamma = 1/n$.",
+    correction=r"There are $2n$ classes and $\gamma = 1/(2n)$: the $n$ lines orthogonal to the points are distinct, "
+    "and $n$ lines through the origin cut the plane into $2n$ equal sectors.",
     formula=r"|\{\mathrm{vol}(\Gamma_l) : \mathrm{vol}(\Gamma_l) > 0\}| = n, \quad \gamma(X) = \frac{1}{n}",
     corrected_formula=r"|\{l : \mathrm{vol}(\Gamma_l) > 0\}| = 2n, \quad \gamma(X) = \frac{1}{2n}",
     control=dict.fromkeys(
@@ -145,13 +142,15 @@ def classes_on_the_circle(sign_cells: xr.Dataset) -> Verdict:
     def form(law, words: str) -> Test:
         counts, volumes = zip(*map(law, odd["n"].values.tolist()), strict=True)
         return all_of(
-            classes_seen=equal(odd["patterns_seen"].values, counts, expected=words),
-            smallest_cell=deviation(
-                odd["gamma"] / np.array(volumes) - 1,
-                1e-12,
-                expected=r"zero relative to the stated $\gamma$",
-                reason="angles between lines are known to 1e-15 rad, the smallest is 0.03 rad and more",
-            ),
+            {
+                "classes seen": equal(odd["patterns_seen"].values, counts, expected=words),
+                "smallest cell": deviation(
+                    odd["gamma"] / np.array(volumes) - 1,
+                    1e-12,
+                    expected=r"zero relative to the stated $\gamma$",
+                    reason="angles between lines are known to 1e-15 rad, the smallest is 0.03 rad and more",
+                ),
+            }
         )
 
     return Verdict.from_tests(form(circle_cells_as_printed, "n"), form(circle_cells, "2n"))
@@ -179,9 +178,9 @@ def _mean_bounded(rows_to_full_rank: xr.Dataset, recentered: int) -> Test:
     assumes="no two columns are collinear, i.i.d. standard Gaussian rows",
     words=r"$\mathbb{E}[y] \leq n/\gamma$",
     kind="bound",
-    states=r"The expected number of rows until $\operatorname{ReLU}(W X)$ has full rank is at most $n/\gamma(X)$, if"
-    " no two columns are collinear.",
-    control=wrong_formula(r"$n$ rows for the bound: $\gamma$ left out", without_gamma),
+    states=r"The expected number of rows until $\operatorname{ReLU}(W X)$ has full rank is at most $n/\gamma(X)$, if "
+    "no two columns are collinear.",
+    control=wrong_formula(r"$n$ rows for the bound: $\gamma$ left out", without_gamma, recomputes=True),
 )
 def mean_rows(rows_to_full_rank: xr.Dataset) -> Verdict:
     """Mean of y over its bound, circles and Gaussian batches of two and three dimensions with exact gamma."""
@@ -208,15 +207,15 @@ def _survival(rows_to_full_rank: xr.Dataset) -> dict[str, Test]:
     circles = rows_to_full_rank.isel(batch=rows_to_full_rank["kind"].values == "circle")
     if int(circles["n"].min()) > LARGEST_RESOLVED:
         raise NotEnoughDataError(f"rows_to_full_rank: a circle of {LARGEST_RESOLVED} points or fewer")
-    cases_by_bound: dict[str, list[tuple[np.ndarray, float, float]]] = {"below_geometric": [], "below_7b": []}
+    cases_by_bound: dict[str, list[tuple[np.ndarray, float, float]]] = {"below geometric": [], "below 7b": []}
     for b in range(circles.sizes["batch"]):
         circle = circles.isel(batch=b)
         n, gamma, y = int(circle["n"]), float(circle["gamma"]), circle["y"].values
         rows = range(n, int(n / gamma) + 1)
-        cases_by_bound["below_geometric"] += [(y, d, float(geometric_sum_tail(d, gamma, n))) for d in rows]
+        cases_by_bound["below geometric"] += [(y, d, float(geometric_sum_tail(d, gamma, n))) for d in rows]
         if n <= LARGEST_RESOLVED:  # beyond, the bound is below what the draws can resolve
             limit = 1 - float(full_rank_tail_bound(2.05, gamma, n, "b"))
-            cases_by_bound["below_7b"].append((y, 2.05 * n / gamma, limit))
+            cases_by_bound["below 7b"].append((y, 2.05 * n / gamma, limit))
     words = {"expected": "survival over its bound at most 1", "reason": "the bound itself"}
     return {name: worst_survival(cases, **words) for name, cases in cases_by_bound.items()}
 
@@ -228,8 +227,8 @@ def _survival(rows_to_full_rank: xr.Dataset) -> dict[str, Test]:
     assumes="no two columns are collinear, i.i.d. standard Gaussian rows",
     words=r"$d = \alpha n / \gamma$ *for some* $\alpha > 2$",
     kind="bound",
-    states=r"For $d = \alpha n/\gamma$ rows, $\alpha > 2$, the rank is full with probability at least (7a), which is"
-    " at least (7b).",
+    states=r"For $d = \alpha n/\gamma$ rows, $\alpha > 2$, the rank is full with probability at least (7a), which is "
+    "at least (7b).",
     control=dict.fromkeys(
         ("exact tail over 7a", "the same below its range", "closed form 28c", "growth with the bound"),
         wrong_formula(
@@ -251,7 +250,9 @@ def _survival(rows_to_full_rank: xr.Dataset) -> dict[str, Test]:
     | dict.fromkeys(
         ("below geometric", "below 7b"),
         false_world(
-            "six points on the circle, whose antipodal pairs the theorem excludes", in_dataset(1, antipodal_circles)
+            "six points on the circle, whose antipodal pairs the theorem excludes",
+            in_dataset(1, antipodal_circles),
+            recomputes=True,
         ),
     ),
 )
@@ -264,24 +265,24 @@ def tail_of_rows(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> V
     over = cast("xr.DataArray", np.exp(logarithm))
     bound: dict[str, Any] = {"expected": "at most 1", "reason": "the bound itself, on an exact grid"}
     return Verdict.from_tests(
-        all_of(
-            exact_tail_over_7a=at_most(over.sel(alpha=over["alpha"] > 2), 1, **bound),
-            the_same_below_its_range=at_most(over.sel(alpha=over["alpha"] <= 2), 1, **bound),
-            exponent_7b_over_7a=at_most(b / a, 1, **bound),
-            closed_form_28c=deviation(
+        {
+            "exact tail over 7a": at_most(over.sel(alpha=over["alpha"] > 2), 1, **bound),
+            "the same below its range": at_most(over.sel(alpha=over["alpha"] <= 2), 1, **bound),
+            "exponent 7b over 7a": at_most(b / a, 1, **bound),
+            "closed form 28c": deviation(
                 full_rank_tail["log_chernoff"] / -a - 1,
                 1e-9,
                 expected="zero relative to the minimum in (28b)",
                 reason="terms up to 1e5 times the exponent cancel, which leaves 11 digits",
             ),
-            growth_with_the_bound=at_least(
+            "growth with the bound": at_least(
                 fine.values[:, 1:] / fine.values[:, :-1],
                 1,
                 expected=r"at least 1 from one $\gamma$ to the next",
                 reason="monotone, by which (28d) follows from (28c)",
             ),
             **_survival(rows_to_full_rank),
-        ),
+        },
         note=r"Holds for $\alpha > 1$ already: the minimum in (28b) is at "
         r"$e^s = (\alpha - \gamma) / (\alpha (1 - \gamma)) > 1$.",
     )
@@ -310,14 +311,16 @@ def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
     n, free = plain["points"].values, plain["pairs_used"].values == 0
     even = (plain["case_kind"].values == "circle") & (n % 2 == 0) & (n >= 6)
     return Verdict.from_tests(
-        all_of(
-            even_circles=equal(plain["rank_cells"].values[even], n[even] // 2 + 2, expected="$n/2 + 2$, below $n$"),
-            with_many_rows=equal(
+        {
+            "even circles": equal(plain["rank_cells"].values[even], n[even] // 2 + 2, expected="$n/2 + 2$, below $n$"),
+            "with many rows": equal(
                 plain["rank_sampled"].values, plain["rank_cells"], expected="the largest rank by the cells"
             ),
-            by_lines=equal(plain["rank_lines"].values, plain["rank_cells"], expected="the largest rank by the cells"),
-            without_collinear_columns=equal(plain["rank_cells"].values[free], n[free], expected="n"),
-        ),
+            "by lines": equal(
+                plain["rank_lines"].values, plain["rank_cells"], expected="the largest rank by the cells"
+            ),
+            "without collinear columns": equal(plain["rank_cells"].values[free], n[free], expected="n"),
+        },
         note="The sharp condition: no two columns of the same direction, and the lines that hold antipodal points "
         "linearly independent. A batch in $k$ dimensions bears $k$ antipodal pairs in general position, not $k + 1$.",
     )
@@ -331,16 +334,18 @@ def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
     assumes="the hypothesis of Theorem 3, stated for X: no two of its columns are collinear",
     words=r"holds for $y \coloneqq \min \{d : \text{rank}(\text{ReLU}(BN(W^{(d)}X))) = n\}$",
     kind="bound",
-    states=r"Theorem 3 holds with batch normalization before ReLU, with $\gamma$ of $X$ less its mean; no two columns"
-    " of $X$ are collinear.",
-    correction="No two columns of $X$ less its mean may be collinear: six points on a circle off the origin, no two of "
-    "them collinear, become a centered hexagon whose rank stays at 5.",
+    states=r"Theorem 3 holds with batch normalization before ReLU, with $\gamma$ of $X$ less its mean; no two columns "
+    "of $X$ are collinear.",
+    correction="No two columns of $X$ less its mean may be collinear: six points on a circle off the origin, no two "
+    "of them collinear, become a centered hexagon whose rank stays at 5.",
     control={
         "largest rank": wrong_formula(
             "the printed hypothesis, on $X$ for $X$ less its mean",
             in_dataset(1, replace_variables(pairs_used="pairs_given")),
         ),
-        "mean over bound": wrong_formula(r"$n$ rows for the bound: $\gamma$ left out", in_dataset(0, without_gamma)),
+        "mean over bound": wrong_formula(
+            r"$n$ rows for the bound: $\gamma$ left out", in_dataset(0, without_gamma), recomputes=True
+        ),
         "rows where the scale changes the rank": false_world(
             "rescaling alone", in_dataset(1, replace_labels("way", {"BN(W X)": "W X / sigma"}))
         ),
@@ -357,12 +362,12 @@ def with_batch_normalization(rows_to_full_rank: xr.Dataset, relu_rank: xr.Datase
 
     ranks = relu_rank["rank_normalized"]
     return Verdict.from_tests(
-        all_of(largest_rank=full("pairs_given"), mean_over_bound=_mean_bounded(rows_to_full_rank, 1)),
-        all_of(
-            largest_rank=full("pairs_used"),
-            mean_over_bound=_mean_bounded(rows_to_full_rank, 1),
-            rows_where_the_scale_changes_the_rank=equal(
+        {"largest rank": full("pairs_given"), "mean over bound": _mean_bounded(rows_to_full_rank, 1)},
+        {
+            "largest rank": full("pairs_used"),
+            "mean over bound": _mean_bounded(rows_to_full_rank, 1),
+            "rows where the scale changes the rank": equal(
                 int((ranks.isel(way=0) != ranks.isel(way=1)).sum()), 0, expected="0"
             ),
-        ),
+        },
     )

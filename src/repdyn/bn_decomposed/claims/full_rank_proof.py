@@ -37,10 +37,10 @@ UNCORRELATED = "a correlation of 0.1 is not independence, and a smaller one woul
     assumes="linear layers",
     words=r"since rank $(AB) \leq$ max $(\text{rank}(A), \text{rank}(B))$",
     kind="bound",
-    states="The rank of a batch cannot grow through linear layers, since the rank of a product is at most the larger"
-    " one of its factors.",
-    correction="The rank of a product is at most the smaller one. The larger one is a bound too, but lets the rank"
-    " grow to that of $A$.",
+    states="The rank of a batch cannot grow through linear layers, since the rank of a product is at most the larger "
+    "one of its factors.",
+    correction="The rank of a product is at most the smaller one. The larger one is a bound too, but lets the rank "
+    "grow to that of $A$.",
     formula=r"\operatorname{rank}(AB) \le \max(\operatorname{rank} A, \operatorname{rank} B)",
     corrected_formula=r"\operatorname{rank}(AB) \le \min(\operatorname{rank} A, \operatorname{rank} B)",
     control={
@@ -60,8 +60,10 @@ def rank_of_a_product(relu_rank: xr.Dataset) -> Verdict:
     def form(which: str) -> Test:
         limit = relu_rank["product_bound"].sel(bound=which)
         return all_of(
-            products_above_the_bound=equal(int((after > limit).sum()), 0, expected="0"),
-            products_whose_rank_it_lets_grow=equal(int((limit > before).sum()), 0, expected="0"),
+            {
+                "products above the bound": equal(int((after > limit).sum()), 0, expected="0"),
+                "products whose rank it lets grow": equal(int((limit > before).sum()), 0, expected="0"),
+            }
         )
 
     return Verdict.from_tests(form("printed"), form("corrected"))
@@ -80,11 +82,11 @@ def hexagon(stalled_rows: xr.Dataset) -> xr.Dataset:
     assumes="t columns have rank t after ReLU, no two of t + 1 are collinear",
     words=r"Then, with probability at least $\gamma(X^{(t+1)})$",
     kind="bound",
-    states="If $t$ columns have full rank after ReLU and no two of $t + 1$ are collinear, one more Gaussian row gives"
-    r" $t + 1$ columns full rank with probability at least $\gamma$ of the $t + 1$ columns.",
+    states="If $t$ columns have full rank after ReLU and no two of $t + 1$ are collinear, one more Gaussian row gives "
+    r"$t + 1$ columns full rank with probability at least $\gamma$ of the $t + 1$ columns.",
     control={
         r"probability over its bound": false_world(
-            "six points on the circle, with antipodal pairs, stalled at rank 5", hexagon
+            "six points on the circle, with antipodal pairs, stalled at rank 5", hexagon, recomputes=True
         ),
         "frequency minus probability": wrong_formula(
             r"$\gamma$, the bound, for the probability", replace_variables(probability="gamma")
@@ -95,23 +97,23 @@ def next_row_raises_the_rank(stalled_rows: xr.Dataset) -> Verdict:
     """Exact probability from the cells over gamma, and against the frequency in sampled rows."""
     ratio = stalled_rows["probability"] / stalled_rows["gamma"]
     return Verdict.from_tests(
-        all_of(
-            probability_over_its_bound=at_least(
+        {
+            "probability over its bound": at_least(
                 ratio,
                 1,
                 expected="at least 1",
                 reason=f"the bound itself; probabilities are exact, in {ratio.size} stalled configurations",
                 n=ratio.size,
             ),
-            frequency_minus_probability=mean_within(
+            "frequency minus probability": mean_within(
                 (stalled_rows["frequency"] - stalled_rows["probability"]).values.ravel(),
                 -0.02,
                 0.02,
                 expected="0",
-                reason="a cell with $w u = 0$ that is counted, or one left out, would shift it by its volume; 0.02 is "
-                "a few per cent of the typical probability",
+                reason="a cell with $w u = 0$ that is counted, or one left out, would shift it by its volume; 0.02 "
+                "is a few per cent of the typical probability",
             ),
-        ),
+        },
         note="A stalled rank rises far more readily than the bound says. The printed proof step (18)-(20) "
         "needs a repair (bnd-e3-step).",
     )
@@ -125,16 +127,14 @@ def next_row_raises_the_rank(stalled_rows: xr.Dataset) -> Verdict:
     assumes="no two columns are collinear; columns of any length",
     words=r"Then, for a sufficiently small $\epsilon > 0$",
     kind="identity",
-    states="The row that is moved along the column $x_i$ of least $|w x_i|$ lies across the hyperplane of $x_i$ and"
-    r" of no other column, for small $\epsilon$.",
-    correction=r"The column is that of least distance $|w x_i| / \|x_i\|$, the nearest hyperplane, and the step is"
-    r" divided by $\|x_i\|^2$. With columns of unit length, which ReLU allows to assume, both forms agree, and Lemma 2"
-    " stands.",
+    states="The row that is moved along the column $x_i$ of least $|w x_i|$ lies across the hyperplane of $x_i$ and "
+    r"of no other column, for small $\epsilon$.",
+    correction=r"The column is that of least distance $|w x_i| / \|x_i\|$, the nearest hyperplane, and the step is "
+    r"divided by $\|x_i\|^2$. With columns of unit length, which ReLU allows to assume, both forms agree, and Lemma 2 "
+    "stands.",
     formula=r"i = \operatorname{arg\,min}_i |w x_i|, \quad w - (1 + \epsilon) \frac{w x_i}{\|x_i\|} x_i^T",
-    corrected_formula=(
-        r"i = \operatorname{arg\,min}_i \frac{|w x_i|}{\|x_i\|}, "
-        r"\quad w - (1 + \epsilon) \frac{w x_i}{\|x_i\|^2} x_i^T"
-    ),
+    corrected_formula=r"i = \operatorname{arg\,min}_i \frac{|w x_i|}{\|x_i\|}, \quad w - (1 + \epsilon) \frac{w "
+    r"x_i}{\|x_i\|^2} x_i^T",
     control=wrong_formula(
         "steps of 2.5 times the distance to the hyperplane", replace_labels("step", {"corrected": "overshot"})
     ),
@@ -154,7 +154,7 @@ def step_crosses_one_hyperplane(sign_cells: xr.Dataset) -> Verdict:
         )
 
     return Verdict.from_tests(
-        all_of(as_printed=form("printed"), with_the_norm_squared=form("printed, norm squared")),
+        {"as printed": form("printed"), "with the norm squared": form("printed, norm squared")},
         form("corrected"),
         "The printed form fails even with a lost square of the norm put back, by the index of (18). In (20) $x_i$ "
         "stands for $x_j$, and the condition is that its sign stays, not that it is positive.",
@@ -206,10 +206,12 @@ def antipodal_waits(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     where="Appendix B, eqs. (28a)-(28b)",
     kind="bound",
     origin="ours",
-    states="Given the past, the waiting time $y_t$ is stochastically below a geometric variable of success"
-    r" probability $\gamma$ of the first $t$ columns; this is enough for (28b), factor by factor from the last.",
+    states="Given the past, the waiting time $y_t$ is stochastically below a geometric variable of success "
+    r"probability $\gamma$ of the first $t$ columns; this is enough for (28b), factor by factor from the last.",
     formula=r"\mathbb{P}(y_t > s \mid y_1, \dots, y_{t-1}) \le (1 - \gamma(X^{(t)}))^s",
-    control=false_world("six points on the circle, whose antipodal pairs the theorem excludes", antipodal_waits),
+    control=false_world(
+        "six points on the circle, whose antipodal pairs the theorem excludes", antipodal_waits, recomputes=True
+    ),
 )
 def waits_are_dominated(rows_to_full_rank: xr.Dataset) -> Verdict:
     """P(y_t > s | y_{t-1}) against (1 - gamma of t columns)^s, y_{t-1} = 0, 1, or more."""
@@ -250,15 +252,15 @@ def index_below(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     assumes=("the proof of Theorem 3; the index of (26) is shifted by one and gamma is non-increasing in the columns"),
     words=r"that of a geometric distribution with success probability $\gamma(X^{(t+1)})$",
     kind="bound",
-    states=r"The wait for the row that raises the rank of $t + 1$ columns from $t$ to $t + 1$ is at most $1/\gamma$ of"
-    r" these columns in the mean, and the sum of these bounds is at most $n/\gamma$.",
-    formula=r"\mathbb{E}[r_{t+1} - r_t] \le \frac{1}{\gamma(X^{(t+1)})}, \quad "
-    r"\sum_{t=0}^{n-1} \frac{1}{\gamma(X^{(t+1)})} \le \frac{n}{\gamma}",
+    states=r"The wait for the row that raises the rank of $t + 1$ columns from $t$ to $t + 1$ is at most $1/\gamma$ "
+    r"of these columns in the mean, and the sum of these bounds is at most $n/\gamma$.",
+    formula=r"\mathbb{E}[r_{t+1} - r_t] \le \frac{1}{\gamma(X^{(t+1)})}, \quad \sum_{t=0}^{n-1} "
+    r"\frac{1}{\gamma(X^{(t+1)})} \le \frac{n}{\gamma}",
     control={
         "sum of bounds": wrong_formula("the index $t + 1$ to the end, with a further point", index_above),
-        "first wait": wrong_formula(r"$\gamma$ of one column less", index_below),
+        "first wait": wrong_formula(r"$\gamma$ of one column less", index_below, recomputes=True),
         "later waits": false_world(
-            "six points on the circle, whose antipodal pairs the theorem excludes", antipodal_waits
+            "six points on the circle, whose antipodal pairs the theorem excludes", antipodal_waits, recomputes=True
         ),
         "all columns": wrong_formula(r"$n$ for the sum: $\gamma$ left out", replace_variables(bound_by_column="n")),
     },
@@ -270,25 +272,25 @@ def sum_over_columns(rows_to_full_rank: xr.Dataset) -> Verdict:
     means = {"expected": "mean over bound at most 1, the largest given", "reason": "the bound itself"}
     later = np.moveaxis(waits, -1, 1)[:, 1:].reshape(-1, waits.shape[1])
     return Verdict.from_tests(
-        all_of(
-            sum_of_bounds=at_most(
+        {
+            "sum of bounds": at_most(
                 (1 / gamma[:, :n]).sum(axis=1) * rows_to_full_rank["wait_gamma"].values / n,
                 1,
                 expected=r"at most 1, over $n / \gamma$",
                 reason=r"the bound itself; $\gamma$ is exact",
             ),
-            first_wait=mean_within(
+            "first wait": mean_within(
                 waits[..., 0].ravel() * gamma[0, 0],
                 0.9,
                 1.1,
                 expected=r"$\gamma E[y_1] = 1$: the first column waits for a positive product",
                 reason="10 %, which tells it from half and from twice the value",
             ),
-            later_waits=worst_mean_over_bound(later, 1 / gamma[:, 1:n].ravel(), **means),
-            all_columns=worst_mean_over_bound(
+            "later waits": worst_mean_over_bound(later, 1 / gamma[:, 1:n].ravel(), **means),
+            "all columns": worst_mean_over_bound(
                 rows_to_full_rank["y"].values, rows_to_full_rank["bound_by_column"].values, **means
             ),
-        ),
+        },
         note="With $y_t = r_t - r_{t-1}$ as defined, the wait in (22)-(26) is $y_{t+1}$, and the sum in (27) runs from "
         "0 to $n - 1$; printed, its last term asks for a column $n + 1$, which does not exist.",
     )

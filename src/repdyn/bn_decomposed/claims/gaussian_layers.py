@@ -8,7 +8,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, in_dataset, replace_variables, wrong_formula
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Test, Verdict, all_of, at_least, deviation
+from repdyn.base.verdicts import Test, Verdict, at_least, deviation
 from repdyn.bn_decomposed.claims.worst_of import worst_mean
 from repdyn.bn_decomposed.theory.kernel import arccos_kernel
 
@@ -43,12 +43,12 @@ def near(samples: xr.DataArray, over: str, value: str) -> Test:
 def relu_halves_the_square(relu_moments: xr.Dataset) -> Verdict:
     """Quadrature at x = y, and layers of explicit weights with a sigma and a norm that are not one."""
     return Verdict.from_tests(
-        all_of(
-            quadrature=deviation(
+        {
+            "quadrature": deviation(
                 relu_moments["quadrature"].sel(cosine=1) - 1, NEXT_TO_ROUNDING, expected="0", reason=CLOSED
             ),
-            sampled=near(relu_moments["square"], "draw", "half of the linear layer's square"),
-        )
+            "sampled": near(relu_moments["square"], "draw", "half of the linear layer's square"),
+        }
     )
 
 
@@ -68,11 +68,11 @@ def arccosine_kernel(relu_moments: xr.Dataset) -> Verdict:
     """Quadrature over the angle of the weights and layers of explicit weights, over the cosine."""
     kappa = xr.zeros_like(relu_moments["quadrature"]) + arccos_kernel(relu_moments["cosine"].values)
     return Verdict.from_tests(
-        all_of(
-            quadrature=deviation(
+        {
+            "quadrature": deviation(
                 relu_moments["quadrature"] - kappa, NEXT_TO_ROUNDING, expected="the kernel", reason=CLOSED
             ),
-            sampled=worst_mean(
+            "sampled": worst_mean(
                 relu_moments["inner"] - kappa,
                 "draw",
                 -0.05,
@@ -80,7 +80,7 @@ def arccosine_kernel(relu_moments: xr.Dataset) -> Verdict:
                 expected="the kernel, which runs from 0 to 1",
                 reason="a twentieth of the range; at opposite cosines the kernel differs by up to 1",
             ),
-        )
+        }
     )
 
 
@@ -105,17 +105,18 @@ def kernel_exceeds_the_product(relu_moments: xr.Dataset) -> Verdict:
         raise NotEnoughDataError("relu_moments: a cosine between -1 and 1")
     least = (np.arccos(rho[apart]) / np.pi) ** 3
     return Verdict.from_tests(
-        all_of(
-            excess_over_its_lower_bound=at_least(
+        {
+            "excess over its lower bound": at_least(
                 excess[apart] / least,
                 1,
                 expected=r"above 1, over $(\theta / \pi)^3$",
-                reason=r"$3 (\sin \theta - \theta \cos \theta) / \theta^3$ falls from 1 to $3 / \pi^2$ on $[0, \pi]$",
+                reason=r"$3 (\sin \theta - \theta \cos \theta) / \theta^3$ falls from 1 to $3 / \pi^2$"
+                r" on $[0, \pi]$",
             ),
-            excess_for_collinear_vectors=deviation(
+            "excess for collinear vectors": deviation(
                 excess[rho == 1], NEXT_TO_ROUNDING, expected="0 at cosine 1", reason=CLOSED
             ),
-        ),
+        },
         note="Equal for points on one ray, such as $y = 2 x$; otherwise the excess is at least a cubic function of the "
         r"angle. Item 4 of Theorem 14, for which it is used, stays strict on a ray through $\alpha < 1$.",
     )
@@ -127,7 +128,7 @@ def alpha_one(gaussian_layer: xr.Dataset) -> xr.Dataset:
     return gaussian_layer.assign({name: gaussian_layer[name] / gaussian_layer["alpha"] for name in squares})
 
 
-ALPHA_ONE = wrong_formula(r"$\sigma^2 = 2/d$ for $2 \alpha / d$", in_dataset(0, alpha_one))
+ALPHA_ONE = wrong_formula(r"$\sigma^2 = 2/d$ for $2 \alpha / d$", in_dataset(0, alpha_one), recomputes=True)
 SQUARES = ("closed form", "odd point sampled", "cluster sampled")
 
 
@@ -135,9 +136,9 @@ def squares_are_kept(layer: xr.Dataset) -> dict[str, Test]:
     """E||x_1'||^2 = 1 and E||nu_c'||^2 = 1/(n-1)^2 in closed form and sampled."""
     closed = [layer["expected_odd_square"].values, layer["expected_cluster_square"].values]
     return {
-        "closed_form": deviation(np.stack(closed) - 1, NEXT_TO_ROUNDING, expected="both squares 1", reason=CLOSED),
-        "odd_point_sampled": near(layer["odd_square"], "block", "square of the odd point 1"),
-        "cluster_sampled": near(layer["cluster_square"], "block", "square of the cluster's mean $1 / (n - 1)^2$"),
+        "closed form": deviation(np.stack(closed) - 1, NEXT_TO_ROUNDING, expected="both squares 1", reason=CLOSED),
+        "odd point sampled": near(layer["odd_square"], "block", "square of the odd point 1"),
+        "cluster sampled": near(layer["cluster_square"], "block", "square of the cluster's mean $1 / (n - 1)^2$"),
     }
 
 
@@ -149,13 +150,13 @@ def squares_are_kept(layer: xr.Dataset) -> dict[str, Test]:
     words="we have proved item 1 since",
     kind="identity",
     states="At the variance of Theorem 13 a layer keeps the expected squared norms of odd point and cluster.",
-    formula=r"\alpha = \frac{n^2}{n^2 - 2n + 2}: \quad \mathbb{E}\|x_1'\|^2 = 1, \quad "
-    r"\mathbb{E}\|\hat\nu_c\|^2 = \frac{1}{(n-1)^2}",
+    formula=r"\alpha = \frac{n^2}{n^2 - 2n + 2}: \quad \mathbb{E}\|x_1'\|^2 = 1, \quad \mathbb{E}\|\hat\nu_c\|^2 = "
+    r"\frac{1}{(n-1)^2}",
     control=dict.fromkeys(SQUARES, ALPHA_ONE),
 )
 def norms_are_kept(gaussian_layer: xr.Dataset) -> Verdict:
     """Closed forms and layers of explicit weights of every width on the representation of Definition 12."""
-    return Verdict.from_tests(all_of(**squares_are_kept(gaussian_layer.sel(start=INVARIANT))))
+    return Verdict.from_tests(squares_are_kept(gaussian_layer.sel(start=INVARIANT)))
 
 
 NOT_RECENTERED = false_world(
@@ -211,8 +212,8 @@ OF_THE_MEAN = wrong_formula(
     states="The expected representation after the layer is again an invariant representation.",
     correction="The expected squared norms and inner products are, as the proof shows; the columns of the expected "
     "representation itself are all parallel.",
-    formula=r"\|\mathbb{E}\, x_1'\|^2 = 1, \quad \|\mathbb{E}\, \hat\nu_c\|^2 = \frac{1}{(n-1)^2}, \quad "
-    r"\mathbb{E}\, x_1' \cdot \mathbb{E}\, \hat\nu_c = 0",
+    formula=r"\|\mathbb{E}\, x_1'\|^2 = 1, \quad \|\mathbb{E}\, \hat\nu_c\|^2 = \frac{1}{(n-1)^2}, \quad \mathbb{E}\, "
+    r"x_1' \cdot \mathbb{E}\, \hat\nu_c = 0",
     corrected_formula=r"\mathbb{E} \|x_1'\|^2 = 1, \quad \mathbb{E} \|\hat\nu_c\|^2 = \frac{1}{(n-1)^2}, \quad "
     r"\mathbb{E}\, x_1' \cdot \hat\nu_c = 0",
     control={
@@ -226,9 +227,9 @@ def expectation_is_invariant(gaussian_layer: xr.Dataset) -> Verdict:
     """Definition 12 for the Gram matrix of E[X'] (printed) and for E[X'^T X'] (corrected), closed and sampled."""
     layer = gaussian_layer.sel(start=INVARIANT)
     of_mean = [layer["square_of_mean_odd"] - 1, layer["square_of_mean_cluster"] - 1, layer["inner_of_means"]]
-    printed = all_of(
-        closed_form=deviation(np.stack(of_mean), NEXT_TO_ROUNDING, expected="1, 1 and 0", reason=CLOSED),
-        norm_of_mean_sampled=near(layer["odd_mean"], "block", "norm of the odd point's expectation 1"),
-    )
+    printed = {
+        "closed form": deviation(np.stack(of_mean), NEXT_TO_ROUNDING, expected="1, 1 and 0", reason=CLOSED),
+        "norm of mean sampled": near(layer["odd_mean"], "block", "norm of the odd point's expectation 1"),
+    }
     inner = deviation(layer["expected_inner"], NEXT_TO_ROUNDING, expected="0", reason=CLOSED)
-    return Verdict.from_tests(printed, all_of(**squares_are_kept(layer), inner=inner))
+    return Verdict.from_tests(printed, {**squares_are_kept(layer), "inner": inner})

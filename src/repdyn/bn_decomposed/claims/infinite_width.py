@@ -8,7 +8,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, in_dataset, replace_variables, wrong_formula
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation, over_readings
+from repdyn.base.verdicts import Test, Verdict, at_most, deviation, over_readings
 from repdyn.bn_decomposed.claims.worst_of import worst_mean
 from repdyn.bn_decomposed.theory.odd_cluster import FEWEST_WITH_ODD_POINT
 
@@ -75,21 +75,21 @@ def from_equal_angles(fixed_point: xr.Dataset) -> xr.Dataset:
             "reduced minus iterated odd angle",
             "reduced over iterated norm ratio",
         ),
-        false_world(EQUAL_ANGLES, in_dataset(1, from_equal_angles)),
+        false_world(EQUAL_ANGLES, in_dataset(1, from_equal_angles), recomputes=True),
     ),
 )
 def closed_form_of_a_layer(relu_moments: xr.Dataset, fixed_point: xr.Dataset) -> Verdict:
     """(8) on images against explicit layers; fixed points of the reduced map against the iterated n x n map."""
     many, few = by_odd_point(fixed_point)
     degrees = {
-        "reduced_minus_iterated_cluster_angle": many["odd_intra_angle"] - many["iterated_intra_angle"],
-        "reduced_minus_iterated_odd_angle": many["odd_angle"] - many["iterated_odd_angle"],
-        "equal_angles_up_to_six_points": few["simplex_angle"] - few["iterated_intra_angle"],
+        "reduced minus iterated cluster angle": many["odd_intra_angle"] - many["iterated_intra_angle"],
+        "reduced minus iterated odd angle": many["odd_angle"] - many["iterated_odd_angle"],
+        "equal angles up to six points": few["simplex_angle"] - few["iterated_intra_angle"],
     }
     ratio = many["odd_norm_ratio"] / many["iterated_norm_ratio"] - 1
     return Verdict.from_tests(
-        all_of(
-            closed_form_minus_sampled=worst_mean(
+        {
+            "closed form minus sampled": worst_mean(
                 relu_moments["recentered_sampled"] - relu_moments["recentered"],
                 "draw",
                 -0.05,
@@ -101,8 +101,8 @@ def closed_form_of_a_layer(relu_moments: xr.Dataset, fixed_point: xr.Dataset) ->
                 name: deviation(angle, 0.01, expected="0", reason=ITERATED, unit=" degree")
                 for name, angle in degrees.items()
             },
-            reduced_over_iterated_norm_ratio=deviation(ratio, 1e-3, expected="1", reason=ITERATED),
-        )
+            "reduced over iterated norm ratio": deviation(ratio, 1e-3, expected="1", reason=ITERATED),
+        }
     )
 
 
@@ -139,11 +139,11 @@ def _one_point(fixed_point: xr.Dataset) -> Test:
     kind_of_slip="result changes",
     kind="limit",
     states="After enough layers all data points but the odd one collapse to one point.",
-    correction="They collapse to a cluster of finite angular width, $540/n$ degrees in leading order, if the batch"
-    " has seven points or more. Up to six points there is no odd point: all points come to rest at equal angles.",
+    correction="They collapse to a cluster of finite angular width, $540/n$ degrees in leading order, if the batch "
+    "has seven points or more. Up to six points there is no odd point: all points come to rest at equal angles.",
     formula=r"\lim_{t \to \infty} \angle(x_i^{(t)}, x_j^{(t)}) = 0 \quad \text{for } i, j \ge 2",
-    corrected_formula=r"\lim_{t \to \infty} \angle(x_i^{(t)}, x_j^{(t)}) = \frac{3\pi}{n} "
-    r"\left(1 + O\!\left(\tfrac1n\right)\right) \quad \text{for } i, j \ge 2, \; n \ge 7",
+    corrected_formula=r"\lim_{t \to \infty} \angle(x_i^{(t)}, x_j^{(t)}) = \frac{3\pi}{n} \left(1 + "
+    r"O\!\left(\tfrac1n\right)\right) \quad \text{for } i, j \ge 2, \; n \ge 7",
     control={
         "cluster angle over leading term": false_world(
             EQUAL_ANGLES, in_dataset(0, replace_variables(odd_intra_angle="simplex_angle"))
@@ -165,23 +165,27 @@ def cluster_keeps_a_width(fixed_point: xr.Dataset, contraction: xr.Dataset) -> V
     multipliers = np.concatenate([many["odd_multiplier"], contraction["full_multiplier"], of_equal])
     return Verdict.from_tests(
         _one_point(fixed_point),
-        all_of(
-            cluster_angle_over_leading_term=deviation(
+        {
+            "cluster angle over leading term": deviation(
                 wide["odd_intra_angle"] * wide["batch"] / 540 - 1,
                 0.1,
                 expected=f"1 up to $O(1/n)$ from $n = {LEADING}$ on",
                 reason=f"corrections of order $1/n$ are a few times 1/{LEADING}",
             ),
-            equal_angles_up_to_six_points=deviation(
-                few["simplex_angle"] - few["iterated_intra_angle"], 0.01, expected="0", reason=ITERATED, unit=" degree"
+            "equal angles up to six points": deviation(
+                few["simplex_angle"] - few["iterated_intra_angle"],
+                0.01,
+                expected="0",
+                reason=ITERATED,
+                unit=" degree",
             ),
-            multipliers=at_most(
+            "multipliers": at_most(
                 multipliers[np.isfinite(multipliers)],
                 1,
                 expected="below 1, odd point and equal points, over all Gram matrices where computed",
                 reason="a modulus below 1 is stable",
             ),
-        ),
+        },
         "On the scale of Figure 3 a cluster of fifty points or more is a dot, as an angle it is none. Equal "
         "angles are stable for larger $n$ too, so the batch decides between the two.",
     )

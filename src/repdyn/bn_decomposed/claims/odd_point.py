@@ -29,30 +29,32 @@ def cluster_and_odd(last: xr.Dataset, ratio: float = 0.25, right: float = 5, clu
         cluster: degrees from which the others are no cluster.
     """
     return all_of(
-        second_over_first_norm=worst_mean(
-            last["second_to_first"],
-            "seed",
-            -np.inf,
-            ratio,
-            expected=f"below {ratio:g}",
-            reason="far away: several times as long as any other",
-        ),
-        odd_angle=worst_mean(
-            last["odd_angle"],
-            "seed",
-            90 - right,
-            90 + right,
-            expected="90 degree",
-            reason=f"orthogonal within {right:g} degrees",
-        ),
-        cluster_angle=worst_mean(
-            last["intra_angle"],
-            "seed",
-            -np.inf,
-            cluster,
-            expected=f"below {cluster:g} degree",
-            reason="closer to each other than to a right angle",
-        ),
+        {
+            "second over first norm": worst_mean(
+                last["second_to_first"],
+                "seed",
+                -np.inf,
+                ratio,
+                expected=f"below {ratio:g}",
+                reason="far away: several times as long as any other",
+            ),
+            "odd angle": worst_mean(
+                last["odd_angle"],
+                "seed",
+                90 - right,
+                90 + right,
+                expected="90 degree",
+                reason=f"orthogonal within {right:g} degrees",
+            ),
+            "cluster angle": worst_mean(
+                last["intra_angle"],
+                "seed",
+                -np.inf,
+                cluster,
+                expected=f"below {cluster:g} degree",
+                reason="closer to each other than to a right angle",
+            ),
+        }
     )
 
 
@@ -80,10 +82,8 @@ def _batches_of_the_paper(last: xr.Dataset) -> Test:
     assumes="recentering and ReLU; sizes of the batches are not stated",
     words="consistent for all the batches that we experimented with",
     kind="qualitative",
-    states=(
-        "With recentering and ReLU, after enough layers, the batch is a single cluster and one odd "
-        "point far away in an orthogonal direction, for all batches of the paper."
-    ),
+    states="With recentering and ReLU, after enough layers, the batch is a single cluster and one odd point far away "
+    "in an orthogonal direction, for all batches of the paper.",
     correction="For batches of twenty points and more. Up to six points there is no odd point at all; at seven it "
     "comes and goes; at ten and twelve it is there in every draw, with the others 48 to 39 degrees apart.",
     kind_of_slip="missing hypothesis",
@@ -109,9 +109,11 @@ def _like_definition_12(last: xr.Dataset, factor: float, degrees: float) -> Test
     ratio = np.log(last["second_to_first"] * (last["batch"] - 1)) / np.log(factor)
     words = {"expected": "Definition 12", "reason": "closely resembles, under this reading"}
     return all_of(
-        ratio_of_norms=worst_mean(ratio, "seed", -1, 1, **words),
-        odd_angle=worst_mean(last["odd_angle"], "seed", 90 - degrees, 90 + degrees, unit=" degree", **words),
-        cluster_angle=worst_mean(last["intra_angle"], "seed", -np.inf, degrees, unit=" degree", **words),
+        {
+            "ratio of norms": worst_mean(ratio, "seed", -1, 1, **words),
+            "odd angle": worst_mean(last["odd_angle"], "seed", 90 - degrees, 90 + degrees, unit=" degree", **words),
+            "cluster angle": worst_mean(last["intra_angle"], "seed", -np.inf, degrees, unit=" degree", **words),
+        }
     )
 
 
@@ -179,11 +181,11 @@ def whatever_the_sign(odd_point: xr.Dataset) -> xr.Dataset:
     words="in the former case much more points map to zero compared to a selected few",
     kind="comparison",
     states="Many more points map to zero where the projected cluster is above the mean than where it is below.",
-    correction="The signs are exchanged: where the projected cluster is below the mean, most of it maps to zero and it "
-    "becomes tighter; where it is above, the odd point and a few others do. The steps before the sentence say so.",
+    correction="The signs are exchanged: where the projected cluster is below the mean, most of it maps to zero and "
+    "it becomes tighter; where it is above, the odd point and a few others do. The steps before the sentence say so.",
     formula=r"\#\{i : x_i' = 0 \mid W\nu - \mu > 0\} \gg \#\{i : x_i' = 0 \mid W\nu - \mu < 0\}",
     corrected_formula=r"\#\{i : x_i' = 0 \mid W\nu - \mu < 0\} \gg \#\{i : x_i' = 0 \mid W\nu - \mu > 0\}",
-    control=wrong_formula("points at zero whatever the sign", whatever_the_sign),
+    control=wrong_formula("points at zero whatever the sign", whatever_the_sign, recomputes=True),
 )
 def cluster_maps_to_zero(odd_point: xr.Dataset) -> Verdict:
     """Points at zero in neurons where the cluster's mean is above and where it is below, mean over the layers."""
@@ -243,22 +245,22 @@ def busy_without_recentering(activity: xr.Dataset) -> Verdict:
     """Neurons active on over 90 % of the inputs, against the prediction; neurons not negligible for most inputs."""
     expected = float(activity["expected_above_90"])
     return Verdict.from_tests(
-        all_of(
-            active_on_90_percent_over_prediction=mean_within(
+        {
+            "active on 90 percent over prediction": mean_within(
                 nearly_always_active(activity, "without") / expected,
                 0.5,
                 2,
                 expected=f"{expected:.3f} of the neurons, ratio 1",
                 reason="a factor two, for a batch and a depth that are not infinite",
             ),
-            above_a_tenth_of_their_maximum_for_most_inputs=mean_within(
+            "above a tenth of their maximum for most inputs": mean_within(
                 busy(activity, "without"),
                 0.1,
                 1,
                 expected="some neurons",
                 reason="some: more than a tenth of them",
             ),
-        ),
+        },
         note="Rescaling without recentering is by the root mean square. The paper gives no batch, width or depth and "
         "no size of a significant response.",
     )
@@ -297,21 +299,21 @@ def quiet_with_recentering(activity: xr.Dataset) -> Verdict:
         f"{float(quiet(activity, name, 'above_tenth', 2 / 3).mean()):.0%} {name}" for name in ("with", "without")
     )
     return Verdict.from_tests(
-        all_of(
-            quiet_for_most_inputs=over_readings(
+        {
+            "quiet for most inputs": over_readings(
                 decide,
                 negligible={f"below {name.replace('above_', 'a ')} of the largest": name for name in NEGLIGIBLE},
                 inputs={"more than half": 1 / 2, "two thirds": 2 / 3, "three quarters": 3 / 4},
                 neurons={"more than half": 1 / 2, "nine in ten": 9 / 10},
             ),
-            active_on_90_percent=mean_within(
+            "active on 90 percent": mean_within(
                 nearly_always_active(activity, "with"),
                 -np.inf,
                 0.01,
                 expected="no neurons",
                 reason="a tenth of the share without recentering",
             ),
-        ),
+        },
         note="The response is exactly zero for half of the inputs, by symmetry, so that more than half is nearly free. "
         f"Below a tenth of the neuron's largest for two thirds of the inputs: {shown} recentering.",
     )
@@ -332,8 +334,8 @@ def large_responses_are_the_odd_points(odd_point: xr.Dataset) -> Verdict:
     last = batches_from(odd_point.isel(layer=-1), "odd_point", LARGE_BATCH)
     expected = 1 / (1 + (last["batch"] - 1) * last["resting_ratio"] ** 2)
     return Verdict.from_tests(
-        all_of(
-            share_of_the_large_responses=worst_mean(
+        {
+            "share of the large responses": worst_mean(
                 last["large_of_odd"],
                 "seed",
                 0.95,
@@ -341,7 +343,7 @@ def large_responses_are_the_odd_points(odd_point: xr.Dataset) -> Verdict:
                 expected="all responses above a tenth of the layer's largest",
                 reason="only: all but a twentieth",
             ),
-            energy_minus_prediction=worst_mean(
+            "energy minus prediction": worst_mean(
                 last["odd_energy"] - expected,
                 "seed",
                 -0.05,
@@ -349,7 +351,7 @@ def large_responses_are_the_odd_points(odd_point: xr.Dataset) -> Verdict:
                 expected="near $(n - 1) / n$",
                 reason="a twentieth; a point like any other would carry $1/n$",
             ),
-        ),
+        },
         note="Half of the neurons fire for the odd point; the other half respond weakly to most of the cluster. "
         "Batches of twenty points and more, in which there is an odd point beside a tight cluster.",
     )

@@ -48,15 +48,13 @@ def recentering_acts_once(recentering_depth: xr.Dataset) -> Verdict:
     where="Introduction; Section I",
     line=50,
     kind_of_slip="misprint",
-    assumes=(
-        "linear networks with rescaling alone; the rescaling of eqs. (2)-(3) without recentering, or "
-        "that of Daneshmand et al. (2021)"
-    ),
+    assumes="linear networks with rescaling alone; the rescaling of eqs. (2)-(3) without recentering, or that of "
+    "Daneshmand et al. (2021)",
     words="a full-rank batch becomes orthonormal asymptotically as the depth of the network grows",
     kind="limit",
     states="With rescaling alone, a full-rank batch becomes orthonormal in a linear network as its depth grows.",
-    correction=r"True for rescaling by the root mean square, up to a gap of order $1/\sqrt{\text{width}}$; with the"
-    r" $\sigma$ of eq. (2) the batch collapses.",
+    correction=r"True for rescaling by the root mean square, up to a gap of order $1/\sqrt{\text{width}}$; with the "
+    r"$\sigma$ of eq. (2) the batch collapses.",
     formula=r"\sigma = \sqrt{\frac{1}{n} \sum_{i=1}^{n} (z_i - \mu)^2}",
     corrected_formula=r"\sigma = \sqrt{\frac{1}{n} \sum_{i=1}^{n} z_i^2}",
     control=dict.fromkeys(
@@ -74,14 +72,14 @@ def rescaling_makes_orthonormal(orthogonality_gap: xr.Dataset) -> Verdict:
         widest = plateau.isel(width=-1) / gap.isel(width=-1, layer=0)
         slope = np.polyfit(np.log(gap["width"]), np.log(plateau.transpose("width", "seed")), 1)[0]
         return {
-            "gap_left_at_the_largest_width": mean_within(
+            "gap left at the largest width": mean_within(
                 widest,
                 0,
                 0.5,
                 expected="below half of the input's",
                 reason="a limit of zero at least halves the gap",
             ),
-            "slope_of_log_gap_in_log_width": mean_within(
+            "slope of log gap in log width": mean_within(
                 slope,
                 -0.6,
                 -0.4,
@@ -90,8 +88,8 @@ def rescaling_makes_orthonormal(orthogonality_gap: xr.Dataset) -> Verdict:
             ),
         }
 
-    printed = over_readings(lambda rescale: all_of(**tests(rescale)), rescale=SCALES)
-    return Verdict.from_tests(printed, all_of(**tests("rms")), "Eq. (2) has the first scale, earlier work the second.")
+    printed = over_readings(lambda rescale: all_of(tests(rescale)), rescale=SCALES)
+    return Verdict.from_tests(printed, tests("rms"), "Eq. (2) has the first scale, earlier work the second.")
 
 
 def _published(layer_angles: xr.Dataset, kinds: dict[str, str], degrees: float) -> Test:
@@ -150,8 +148,8 @@ def full_angle(n: int) -> float:
     assumes=("batch normalization without recentering; rescaling as in (2)-(3); batch and width are not stated"),
     words="the output angles are approximately 60°",
     kind="published number",
-    states="With batch normalization without recentering the typical angle after 30 layers is approximately "
-    "60 degrees.",
+    states="With batch normalization without recentering the typical angle after 30 layers is approximately 60 "
+    "degrees.",
     control=wrong_formula(
         r"the $\sigma$ of eq. (2) for the root mean square", replace_labels("normalization", {"rms": "std"})
     ),
@@ -193,8 +191,8 @@ def seventy_five_degrees(layer_angles: xr.Dataset) -> Verdict:
     origin="ours",
     states="The mean angle after thirty layers is that of a fixed point in closed form, which depends on the batch "
     "size alone, with batch normalization and with rescaling by the root mean square without recentering.",
-    formula=r"\angle(x_i, x_j) = \arccos \kappa\left(-\frac{1}{n-1}\right), \quad \kappa(\rho) "
-    r"= \frac{\sqrt{1 - \rho^2} + (\pi - \arccos\rho) \rho}{\pi}",
+    formula=r"\angle(x_i, x_j) = \arccos \kappa\left(-\frac{1}{n-1}\right), \quad \kappa(\rho) = \frac{\sqrt{1 - "
+    r"\rho^2} + (\pi - \arccos\rho) \rho}{\pi}",
     control={
         "root mean square": wrong_formula(
             r"the $\sigma$ of eq. (2) for the root mean square", replace_labels("normalization", {"rms": "std"})
@@ -207,10 +205,10 @@ def seventy_five_degrees(layer_angles: xr.Dataset) -> Verdict:
 def angles_of_the_fixed_points(layer_angles: xr.Dataset) -> Verdict:
     """Mean angle over pairs, draws as samples, minus the fixed point's at each batch size."""
     return Verdict.from_tests(
-        all_of(
-            root_mean_square=_against_fixed_point(layer_angles, "rms", rms_angle),
-            batch_normalization=_against_fixed_point(layer_angles, "full", full_angle),
-        )
+        {
+            "root mean square": _against_fixed_point(layer_angles, "rms", rms_angle),
+            "batch normalization": _against_fixed_point(layer_angles, "full", full_angle),
+        }
     )
 
 
@@ -259,10 +257,10 @@ def untypical_neurons_decrease_the_angle(layer_angles: xr.Dataset) -> Verdict:
         )
 
     return Verdict.from_tests(
-        all_of(
-            by_untypical_neurons=over_readings(lambda kind: test("untypical", kind, 1, np.inf), kind=UNTYPICAL),
-            not_by_as_many_others=over_readings(lambda kind: test("random", kind, -1, 1), kind=UNTYPICAL),
-        ),
+        {
+            "by untypical neurons": over_readings(lambda kind: test("untypical", kind, 1, np.inf), kind=UNTYPICAL),
+            "not by as many others": over_readings(lambda kind: test("random", kind, -1, 1), kind=UNTYPICAL),
+        },
         note=_explained(layer_angles),
     )
 

@@ -7,7 +7,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, replace_variables
-from repdyn.base.verdicts import Verdict, all_of, equal, mean_within
+from repdyn.base.verdicts import Verdict, equal, mean_within
 
 
 @claim(
@@ -32,20 +32,22 @@ def rank_grows_with_rows(relu_rank: xr.Dataset) -> Verdict:
     linear = relu_rank["rank"].sel(activation="linear")
     image, wanted = relu_rank["image"], relu_rank["image_row"]
     return Verdict.from_tests(
-        all_of(
-            image_of_two_inputs=equal(image.min("draw").values, wanted, expected="the number of rows, in every draw"),
-            batch_rank_over_its_limit=mean_within(
+        {
+            "image of two inputs": equal(
+                image.min("draw").values, wanted, expected="the number of rows, in every draw"
+            ),
+            "batch rank over its limit": mean_within(
                 highest.sel(activation="relu").min("rows"),
                 0.95,
                 np.inf,
                 expected=f"rank of {n} points in {int(relu_rank['input_dim'][-1])} dimensions: min(rows, {n})",
                 reason="5 % below the limit: a few rows more than $n$ are needed now and then",
             ),
-            linear_layer=equal(
+            "linear layer": equal(
                 linear.max("draw").values.tolist(),
                 np.minimum.outer(relu_rank["input_dim"].values, rows.values),
                 expected="min(rows, input dimension)",
             ),
-        ),
+        },
         note="The batch must be large: a finite one of rank 2 lags behind, since thin cells are hit late.",
     )

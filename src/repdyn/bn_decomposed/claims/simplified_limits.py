@@ -10,7 +10,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, in_dataset, replace_variables, wrong_formula
-from repdyn.base.verdicts import Verdict, all_of, at_most, deviation
+from repdyn.base.verdicts import Verdict, at_most, deviation
 from repdyn.bn_decomposed.claims.simplified_model import none
 from repdyn.bn_decomposed.claims.worst_of import worst_share
 from repdyn.bn_decomposed.theory.tree_formulas import (
@@ -35,10 +35,10 @@ DEEP_ENOUGH = 1e-9  # relative; what the other splits leave after e^40, with a w
     assumes="the simplified model, i in {2, ..., n-1}, A or B positive",
     words="the norm of any vector $x_i^{(t+T)}$",
     kind="limit",
-    states="With $A$ and $B$ the squared amplitudes of the rows that part point 1, or point $n$, from all others,"
-    r" $\|x_i\|^2 / \|x_1\|^2$ tends to $\frac{A + B}{(n-1)^2 A + B}$ and $\cos \angle(x_i, x_1)$ to"
-    r" $\frac{B}{\sqrt{(A + B) ((n-1)^2 A + B)}}$ for every interior point $i$, and likewise for $x_n$ with $A$ and"
-    " $B$ exchanged.",
+    states="With $A$ and $B$ the squared amplitudes of the rows that part point 1, or point $n$, from all others, "
+    r"$\|x_i\|^2 / \|x_1\|^2$ tends to $\frac{A + B}{(n-1)^2 A + B}$ and $\cos \angle(x_i, x_1)$ to "
+    r"$\frac{B}{\sqrt{(A + B) ((n-1)^2 A + B)}}$ for every interior point $i$, and likewise for $x_n$ with $A$ and "
+    "$B$ exchanged.",
     control=dict.fromkeys(
         ("norm ratio", "angle"),
         wrong_formula("$A$ and $B$ exchanged", replace_variables(deep_A="deep_B", deep_B="deep_A")),
@@ -56,10 +56,10 @@ def amplitudes_give_the_limits(tree_limits: xr.Dataset) -> Verdict:
     decayed = "the other splits have lost a factor $e^{40}$ in squares, 4e-12 even if they began a millionfold; "
     decayed += "rounding of a thousand layers adds 2e-13"
     return Verdict.from_tests(
-        all_of(
-            norm_ratio=deviation(ratios, 1e-9, expected="the limit", reason=decayed),
-            angle=deviation(angles, 1e-9, unit=" rad", expected="the limit", reason=decayed),
-        ),
+        {
+            "norm ratio": deviation(ratios, 1e-9, expected="the limit", reason=decayed),
+            "angle": deviation(angles, 1e-9, unit=" rad", expected="the limit", reason=decayed),
+        },
         note="Appendix D leaves three-cluster rows out; they only feed $A$ and $B$, so the formulas stay exact with "
         "them if $A$ and $B$ are taken at great depth. In (56) the root in the numerator is one too many (in the text "
         "at hand); (57) is right.",
@@ -121,23 +121,23 @@ def interior_points_collapse(interior_angles: xr.Dataset, split_amplitudes: xr.D
         differences.append(rate / expected - 1)
         slowest = max(slowest, rate)
     return Verdict.from_tests(
-        all_of(
-            largest_angle_in_the_last_layer=at_most(
+        {
+            "largest angle in the last layer": at_most(
                 angle.isel(layer=-1).sel(first=slice(2, n - 1), second=slice(2, n - 1)),
                 1e-6,
                 unit=" degree",
                 expected="zero",
                 reason="the slowest split has decayed to $e^{-20}$ rad or less by $4 n^2$ layers",
             ),
-            rate_per_layer=deviation(
+            "rate per layer": deviation(
                 differences,
                 1e-5,
                 expected=r"$\sqrt{\lambda_m / \lambda_1}$, $m$ the most unbalanced split between the two points, "
                 r"$\lambda_m = (m^2 + (n - m)^2) / n^2$",
-                reason="by $3 n^2$ layers the closest other split is at $e^{-12}$ in squares; the rates of neighboring "
-                "splits differ by 2e-2",
+                reason="by $3 n^2$ layers the closest other split is at $e^{-12}$ in squares; the rates of "
+                "neighboring splits differ by 2e-2",
             ),
-            all_batches=at_most(
+            "all batches": at_most(
                 split_amplitudes["interior_angle"],
                 1e-4,
                 unit=" degree",
@@ -145,7 +145,7 @@ def interior_points_collapse(interior_angles: xr.Dataset, split_amplitudes: xr.D
                 reason="the splits between interior points have lost $e^{20}$ against the others, 1e-7 degree, "
                 "even if they began a thousandfold",
             ),
-        ),
+        },
         note=f"$n = {n}$: the slowest pair keeps {slowest:.4f} of its angle per layer. Point 2 joins the others at a "
         "rate that takes about $n$ layers per factor $e$.",
     )
@@ -188,8 +188,8 @@ BOTH = wrong_formula("both extremes for one", the_other_extreme)
     assumes="the simplified model, distinct components of one input dimension",
     words=r"For any* $i \in \{2, \ldots, n-1\}$, either",
     kind="bound",
-    states="For one of the two extremes the norm of every interior point over its norm tends to a limit of at most "
-    r"$3 / (n - 2)$; for two-cluster rows and for the points next to the extremes $\sqrt{2} / (n - 1)$ is enough.",
+    states="For one of the two extremes the norm of every interior point over its norm tends to a limit of at most $3 "
+    r"/ (n - 2)$; for two-cluster rows and for the points next to the extremes $\sqrt{2} / (n - 1)$ is enough.",
     formula=r"\min_{e \in \{1, n\}} \lim_{t \to \infty} \frac{\|x_i^{(t)}\|}{\|x_e^{(t)}\|} \le \frac{3}{n-2}",
     control=dict.fromkeys(("ratio over 3 over n minus 2", "ratio over eqs 51 and 79"), BOTH),
 )
@@ -198,10 +198,10 @@ def interior_norms_are_small(tree_limits: xr.Dataset) -> Verdict:
     n, ratio, _ = _better(tree_limits)
     bound: dict[str, Any] = {"expected": "at most 1", "reason": "an upper bound"}
     return Verdict.from_tests(
-        all_of(
-            ratio_over_3_over_n_minus_2=at_most(ratio / _bounds(n, "theorem")[0], 1, **bound),
-            ratio_over_eqs_51_and_79=at_most(ratio / _bounds(n, "two_clusters")[0], 1, **bound),
-        ),
+        {
+            "ratio over 3 over n minus 2": at_most(ratio / _bounds(n, "theorem")[0], 1, **bound),
+            "ratio over eqs 51 and 79": at_most(ratio / _bounds(n, "two_clusters")[0], 1, **bound),
+        },
         note="(72)-(73) are loose because they keep the $(2, n - 2)$ rows, which vanish beside the $(1, n - 1)$ rows.",
     )
 
@@ -213,10 +213,10 @@ def interior_norms_are_small(tree_limits: xr.Dataset) -> Verdict:
     assumes="the simplified model, distinct components of one input dimension",
     words=r"*4. For any* $i \in \{2, ..., n-1\}$",
     kind="bound",
-    states=r"For one of the two extremes the angle to every interior point tends to a limit within $\sqrt{2}"
-    r" \pi/(n-2)$ below a right angle and not above it.",
-    formula=r"\frac\pi2 - \frac{\sqrt2 \pi}{n-2} \le \max_{e \in \{1, n\}} \lim_{t \to \infty} "
-    r"\angle(x_i^{(t)}, x_e^{(t)}) \le \frac\pi2",
+    states=r"For one of the two extremes the angle to every interior point tends to a limit within $\sqrt{2} "
+    r"\pi/(n-2)$ below a right angle and not above it.",
+    formula=r"\frac\pi2 - \frac{\sqrt2 \pi}{n-2} \le \max_{e \in \{1, n\}} \lim_{t \to \infty} \angle(x_i^{(t)}, "
+    r"x_e^{(t)}) \le \frac\pi2",
     control=dict.fromkeys(("distance from 90 degree over its bound", "the same over eq 59"), BOTH),
 )
 def the_odd_point_is_orthogonal(tree_limits: xr.Dataset) -> Verdict:
@@ -225,10 +225,10 @@ def the_odd_point_is_orthogonal(tree_limits: xr.Dataset) -> Verdict:
     missing = np.pi / 2 - angle
     bound: dict[str, Any] = {"expected": "at most 1", "reason": "a lower bound on the angle"}
     return Verdict.from_tests(
-        all_of(
-            distance_from_90_degree_over_its_bound=at_most(missing / _bounds(n, "theorem")[1], 1, **bound),
-            the_same_over_eq_59=at_most(missing / _bounds(n, "two_clusters")[1], 1, **bound),
-        ),
+        {
+            "distance from 90 degree over its bound": at_most(missing / _bounds(n, "theorem")[1], 1, **bound),
+            "the same over eq 59": at_most(missing / _bounds(n, "two_clusters")[1], 1, **bound),
+        },
         note="The printed bound says nothing up to $n = 4$, where it is negative. The angle is never above 90 degrees: "
         "entries are not negative.",
     )
@@ -253,8 +253,8 @@ def outlier_for_symmetric(tree_limits: xr.Dataset) -> xr.Dataset:
     kind="bound",
     origin="ours",
     states="The best possible bounds of items 3 and 4, three-cluster rows included; symmetric batches reach them.",
-    formula=r"\min_e \lim \frac{\|x_i\|}{\|x_e\|} \le \sqrt{\frac{2}{(n-1)^2 + 1}}, \quad "
-    r"\max_e \lim \angle(x_i, x_e) \ge \arccos \frac{1}{\sqrt{2 ((n-1)^2 + 1)}}",
+    formula=r"\min_e \lim \frac{\|x_i\|}{\|x_e\|} \le \sqrt{\frac{2}{(n-1)^2 + 1}}, \quad \max_e \lim \angle(x_i, "
+    r"x_e) \ge \arccos \frac{1}{\sqrt{2 ((n-1)^2 + 1)}}",
     control={
         "ratio over its bound": BOTH,
         "distance from 90 degree over its bound": BOTH,
@@ -276,12 +276,12 @@ def best_possible_bounds(tree_limits: xr.Dataset) -> Verdict:
         for k in np.unique(n).tolist()
     )
     return Verdict.from_tests(
-        all_of(
-            ratio_over_its_bound=at_most(ratio / of_ratio, 1 + DEEP_ENOUGH, **bound),
-            distance_from_90_degree_over_its_bound=at_most(missing / of_angle, 1 + DEEP_ENOUGH, **bound),
-            ratio_of_symmetric_batches=deviation((ratio / of_ratio)[symmetric] - 1, DEEP_ENOUGH, **reached),
-            distance_of_symmetric_batches=deviation((missing / of_angle)[symmetric] - 1, DEEP_ENOUGH, **reached),
-        ),
+        {
+            "ratio over its bound": at_most(ratio / of_ratio, 1 + DEEP_ENOUGH, **bound),
+            "distance from 90 degree over its bound": at_most(missing / of_angle, 1 + DEEP_ENOUGH, **bound),
+            "ratio of symmetric batches": deviation((ratio / of_ratio)[symmetric] - 1, DEEP_ENOUGH, **reached),
+            "distance of symmetric batches": deviation((missing / of_angle)[symmetric] - 1, DEEP_ENOUGH, **reached),
+        },
         note="Largest ratio and smallest angle in degree seen, in brackets the sharp and the printed bound: "
         f"{numbers}. The two-cluster bounds (51)-(52), (59)-(60) all but state the sharp ones.",
     )
@@ -371,21 +371,25 @@ def several_coordinates_share_extremes(several_coordinates: xr.Dataset) -> Verdi
     shared, n = several_coordinates.sel(extremes="shared"), int(several_coordinates["points"])
     ratio, angle = ratio_bound(n, "theorem"), 90 - np.degrees(angle_bound(n, "theorem"))
     return Verdict.from_tests(
-        all_of(
-            item_1=deviation(
-                shared["extremes_angle"] - 90, 1e-9, unit=" degree from 90", expected="orthogonal", reason="rounding"
+        {
+            "item 1": deviation(
+                shared["extremes_angle"] - 90,
+                1e-9,
+                unit=" degree from 90",
+                expected="orthogonal",
+                reason="rounding",
             ),
-            item_2=at_most(
+            "item 2": at_most(
                 shared["interior_angle"],
                 1e-4,
                 unit=" degree",
                 expected="zero",
                 reason="the slowest split has decayed to $e^{-20}$ rad, and a cosine near 1 resolves 1e-8 rad",
             ),
-            item_3=at_most(shared["ratio"] / ratio, 1, expected="at most 1", reason="an upper bound"),
-            item_4=at_most(
+            "item 3": at_most(shared["ratio"] / ratio, 1, expected="at most 1", reason="an upper bound"),
+            "item 4": at_most(
                 (90 - shared["odd_angle"]) / angle, 1, expected="at most 1", reason="a lower bound on the angle"
             ),
-        ),
+        },
         note="The trees do not interact: $A$ and $B$ add up over the coordinates and the formulas stay.",
     )

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, in_dataset, replace_variables, wrong_formula
-from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation, equal
+from repdyn.base.verdicts import Test, Verdict, at_most, deviation, equal
 from repdyn.bn_decomposed.theory.tree_formulas import (
     split_contribution,
     split_contribution_by_paths,
@@ -31,8 +31,8 @@ def none(count: ArrayLike, expected: str) -> Test:
     line=217,
     words=r"for all $i \in [n]$ for some deterministic function f. Then, $c(y) \leq c(x)$",
     kind="bound",
-    states="A deterministic function of the entries cannot raise the number of clusters: no row has more clusters than "
-    "the row it comes from.",
+    states="A deterministic function of the entries cannot raise the number of clusters: no row has more clusters "
+    "than the row it comes from.",
     control=false_world("parents for children", replace_variables(gaining="losing")),
 )
 def clusters_never_increase(cluster_rows: xr.Dataset) -> Verdict:
@@ -73,9 +73,9 @@ def algorithm_without_ties(cluster_rows: xr.Dataset) -> xr.Dataset:
     where="Appendix E, beside the second paragraph",
     kind="identity",
     origin="ours",
-    states="At every layer the sum over all rows of the number of clusters less 2 is $n - 2$, less one for each"
-    " cluster that has met its row's mean exactly. So at most $n - 2$ rows have three clusters or more, and each"
-    " point but the extremes is strictly inside exactly one row.",
+    states="At every layer the sum over all rows of the number of clusters less 2 is $n - 2$, less one for each "
+    "cluster that has met its row's mean exactly. So at most $n - 2$ rows have three clusters or more, and each point "
+    "but the extremes is strictly inside exactly one row.",
     formula=r"\sum_{\text{rows}} (c - 2) = n - 2",
     control={
         "layers with another excess": wrong_formula("clusters that meet the mean are not counted", ties_forgotten),
@@ -99,20 +99,20 @@ def excess_is_conserved(cluster_rows: xr.Dataset) -> Verdict:
     at_most_once = cluster_rows["interior_rows_most"] > 1
     exactly_once = (cluster_rows["interior_rows_least"] != 1) & (lost == 0)
     return Verdict.from_tests(
-        all_of(
-            layers_with_another_excess=none(cluster_rows["excess"] != expected, "none"),
-            layers_where_the_algorithm_differs=none(
+        {
+            "layers with another excess": none(cluster_rows["excess"] != expected, "none"),
+            "layers where the algorithm differs": none(
                 cluster_rows["excess_by_algorithm"] != cluster_rows["excess"], "none"
             ),
-            layers_with_more_wide_rows=none(cluster_rows["wide_rows"] > cluster_rows["points"] - 2, "none"),
-            layers_where_a_point_is_not_inside_exactly_one_row=none(at_most_once | exactly_once, "none"),
-            gram_matrices=deviation(
+            "layers with more wide rows": none(cluster_rows["wide_rows"] > cluster_rows["points"] - 2, "none"),
+            "layers where a point is not inside exactly one row": none(at_most_once | exactly_once, "none"),
+            "gram matrices": deviation(
                 cluster_rows["gram_difference"],
                 1e-12,
                 expected="algorithm equal to enumeration",
                 reason="float64 sums of thousands of positive terms, scale taken through a logarithm",
             ),
-        ),
+        },
         note="A row of $k$ clusters, $a$ of them below its mean, has children of $k - a + 1$ and $a + 1$ clusters, "
         "together $k + 2$, whence the conservation. From $t_0$ on $n - 2$ rows of three clusters are left, less ties, "
         "for ever.",
@@ -184,13 +184,13 @@ def rows_become_stable(tree_limits: xr.Dataset, narrow_gap: xr.Dataset, cluster_
     depth, decade = narrow_gap["stable_depth"], narrow_gap["decade"]
     slope = float((depth[-1] - depth[0]) / (decade[-1] - decade[0]))
     return Verdict.from_tests(
-        all_of(
-            depth_over_bound=at_most(tree_limits["stable_depth"] / tree_limits["depth_bound"], 1, **bound),
-            depth_over_bound_for_a_narrow_gap=at_most(depth / narrow_gap["depth_bound"], 1, **bound),
-            layers_where_the_widest_rows_differ=none(
+        {
+            "depth over bound": at_most(tree_limits["stable_depth"] / tree_limits["depth_bound"], 1, **bound),
+            "depth over bound for a narrow gap": at_most(depth / narrow_gap["depth_bound"], 1, **bound),
+            "layers where the widest rows differ": none(
                 cluster_rows["most_by_algorithm"] != cluster_rows["most_clusters"].clip(min=2), "none"
             ),
-        ),
+        },
         note=f"Depth of Gaussian batches, median (largest), by $n$: {_depths(tree_limits)}. It is not bounded in $n$ "
         f"alone: (0, 0.3, 0.5, 0.5 + gap, 1) needs {slope:.2f} layers per decade of the gap, {int(depth[-1])} at "
         f"1e-{int(decade[-1])}. One layer serves all rows, since a binary tree whose branches all end is finite.",
@@ -212,9 +212,9 @@ def _depths(tree_limits: xr.Dataset) -> str:
     assumes="a row of two clusters, one of them at zero",
     words="contributes to the inner product, with a value equal to c^2",
     kind="identity",
-    states="The descendants after $T$ layers of a two-cluster row with positive coordinate $c$ contribute $c^2"
-    r" \left(\frac{n-m}{n}\right)^2 \left(\left(\frac{n-m}{n}\right)^2 + \left(\frac{m}{n}\right)^2\right)^{T-1}$ to"
-    " the squared norm of a point in a cluster of $m$ points.",
+    states="The descendants after $T$ layers of a two-cluster row with positive coordinate $c$ contribute $c^2 "
+    r"\left(\frac{n-m}{n}\right)^2 \left(\left(\frac{n-m}{n}\right)^2 + \left(\frac{m}{n}\right)^2\right)^{T-1}$ to "
+    "the squared norm of a point in a cluster of $m$ points.",
     control=dict.fromkeys(
         ("enumeration over eq 40", "enumeration over eq 39"),
         wrong_formula("the other cluster's points for those of the point's own", exchange("end", "first", "last")),
@@ -233,10 +233,10 @@ def two_cluster_rows_add_up(split_rows: xr.Dataset) -> Verdict:
             by_paths.append(square / split_contribution_by_paths(1.0, own, n, T) - 1)
     reason = "sums of thousands of positive float64 terms after a dozen layers, each within a few rounding errors"
     return Verdict.from_tests(
-        all_of(
-            enumeration_over_eq_40=deviation(closed, 1e-12, expected="equal", reason=reason),
-            enumeration_over_eq_39=deviation(by_paths, 1e-12, expected="equal", reason=reason),
-        )
+        {
+            "enumeration over eq 40": deviation(closed, 1e-12, expected="equal", reason=reason),
+            "enumeration over eq 39": deviation(by_paths, 1e-12, expected="equal", reason=reason),
+        }
     )
 
 
@@ -245,7 +245,7 @@ def norms_for_squares(split_rows: xr.Dataset) -> xr.Dataset:
     return split_rows.assign(parted_square=np.sqrt(split_rows["parted_square"]))
 
 
-NORMS = wrong_formula("norms for squared norms", norms_for_squares)
+NORMS = wrong_formula("norms for squared norms", norms_for_squares, recomputes=True)
 
 
 @claim(
@@ -270,17 +270,17 @@ def three_cluster_rows_are_bounded(split_rows: xr.Dataset) -> Verdict:
     later = np.array(layers) >= 2
     reason = "an upper bound"
     return Verdict.from_tests(
-        all_of(
-            enumeration_over_eq_61=at_most(
+        {
+            "enumeration over eq 61": at_most(
                 parted[:, later] / sums[:, later], 1, expected="at most 1", reason=reason, n=len(points)
             ),
-            eq_61_over_eq_62=at_most(
+            "eq 61 over eq 62": at_most(
                 split_rows["eq_61"] / split_rows["eq_62"],
                 1 + 1e-12,
                 expected="at most 1",
                 reason="the quotient is $1 - (b/a)^{T-1}$ and reaches 1 within the rounding of 500 terms",
             ),
-        ),
+        },
         note="From $T = 2$ on; at $T = 1$ the sum (61) is empty while a point of the large cluster already gains. "
         r"Needs $n \ge 4$. The births that (61) leaves out, those of the last layer, are smaller than its slack.",
     )

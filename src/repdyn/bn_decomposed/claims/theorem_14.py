@@ -32,7 +32,7 @@ def norms_as_printed(gaussian_layer: xr.Dataset) -> xr.Dataset:
     return gaussian_layer.assign_coords(norm_ratio=ratio)
 
 
-NORMS_AS_PRINTED = wrong_formula("the printed norms, 1 at every width", norms_as_printed)
+NORMS_AS_PRINTED = wrong_formula("the printed norms, 1 at every width", norms_as_printed, recomputes=True)
 
 
 @claim(
@@ -43,12 +43,12 @@ NORMS_AS_PRINTED = wrong_formula("the printed norms, 1 at every width", norms_as
     assumes="the variance of Theorem 14",
     words=r"$\mathbb{E}[\|\hat{\nu}_c\|] = \frac{1}{n-1}$",
     kind="identity",
-    states="At the variance of Theorem 14 the expected norm of the odd point is 1, that of the cluster's mean "
-    "$1 / (n - 1)$.",
+    states="At the variance of Theorem 14 the expected norm of the odd point is 1, that of the cluster's mean $1 / (n "
+    "- 1)$.",
     correction="That is true of the expected squared norms. The expected norms are smaller by a factor of the width, "
     "which tends to 1.",
-    formula=r"\alpha = \frac{n^2}{(n-1)^2 R^2}: \quad \mathbb{E} \|x_1'\| = 1, \quad "
-    r"\mathbb{E} \|\hat\nu_c\| = \frac{1}{n-1}",
+    formula=r"\alpha = \frac{n^2}{(n-1)^2 R^2}: \quad \mathbb{E} \|x_1'\| = 1, \quad \mathbb{E} \|\hat\nu_c\| = "
+    r"\frac{1}{n-1}",
     corrected_formula=r"\mathbb{E} \|x_1'\|^2 = 1, \quad \mathbb{E} \|\hat\nu_c\|^2 = \frac{1}{(n-1)^2}, \quad "
     r"\mathbb{E}\|x_1'\| = \sqrt{\tfrac{2}{d}} \sum_k \binom{d}{k} 2^{-d} \sqrt2\, "
     r"\frac{\Gamma(\frac{k+1}{2})}{\Gamma(\frac{k}{2})} = 1 - \frac{5}{8d} + O(d^{-2})",
@@ -59,17 +59,17 @@ def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     """Norms and squared norms of explicit layers on a batch with R > n/(n-1), directions at random."""
     require(gaussian_layer, "gaussian_layer", width=(1,))
     layer = gaussian_layer.sel(start=FAR)
-    printed = all_of(
-        odd_point=near(layer["odd_norm"], "block", "norm 1"),
-        cluster=near(layer["cluster_norm"], "block", "norm $1 / (n - 1)$"),
-    )
+    printed = {
+        "odd point": near(layer["odd_norm"], "block", "norm 1"),
+        "cluster": near(layer["cluster_norm"], "block", "norm $1 / (n - 1)$"),
+    }
     norms = {
-        "norm_of_the_odd_point": near(layer["odd_norm"] / layer["norm_ratio"], "block", "over its closed form"),
-        "norm_of_the_cluster": near(layer["cluster_norm"] / layer["norm_ratio"], "block", "over its closed form"),
+        "norm of the odd point": near(layer["odd_norm"] / layer["norm_ratio"], "block", "over its closed form"),
+        "norm of the cluster": near(layer["cluster_norm"] / layer["norm_ratio"], "block", "over its closed form"),
     }
     return Verdict.from_tests(
         printed,
-        all_of(**squares_are_kept(layer), **norms),
+        {**squares_are_kept(layer), **norms},
         "Item 2 prints $1 / (n - 1)$ on the right, so the squares are missing on both sides, not lost in the text.",
     )
 
@@ -81,10 +81,8 @@ def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     assumes="any norms and directions before the layer",
     words="This holds for any W and not only in expectation",
     kind="identity",
-    states=(
-        "The odd point and the image of the cluster's mean are orthogonal for any draw of the "
-        "weights, with any norms and directions before."
-    ),
+    states="The odd point and the image of the cluster's mean are orthogonal for any draw of the weights, with any "
+    "norms and directions before.",
     formula=r"x_1' \cdot \hat\nu_c = 0",
     control=NOT_RECENTERED,
 )
@@ -122,7 +120,7 @@ def at_the_invariant_distance(contraction: xr.Dataset) -> xr.Dataset:
     "the cluster closer in mean square.",
     formula=r"R > \frac{n}{n-1} \;\Rightarrow\; \mathbb{E} \|x_i' - x_j'\|^2 < \|x_i - x_j\|^2",
     control={
-        "factor": false_world(TOO_NEAR, in_dataset(0, at_the_invariant_distance)),
+        "factor": false_world(TOO_NEAR, in_dataset(0, at_the_invariant_distance), recomputes=True),
         "factor over its limit": wrong_formula(
             WRONG_KERNEL, in_dataset(0, replace_variables(largest_factor="wrong_largest_factor"))
         ),
@@ -136,18 +134,18 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
     factor = contraction["largest_factor"]
     layer = gaussian_layer.sel(start=FAR)
     return Verdict.from_tests(
-        all_of(
-            factor=at_most(factor, 1, expected="below 1", reason="the statement"),
-            factor_over_its_limit=at_most(
+        {
+            "factor": at_most(factor, 1, expected="below 1", reason="the statement"),
+            "factor over its limit": at_most(
                 factor / contraction["alpha"],
                 1 + NEXT_TO_ROUNDING,
                 expected="at most 1",
                 reason=r"$\alpha$ is the limit of narrow clusters; round-off",
             ),
-            sampled_over_closed_form=near(
+            "sampled over closed form": near(
                 layer["pair_factor"] / layer["expected_pair_factor"], "block", "the expectation (116)"
             ),
-        ),
+        },
         note="The radius $1 / n^2$ of the cluster is not needed. Positively collinear recentered points contract by "
         r"$\alpha$ alone. The second expectation sign is missing in (114)-(115).",
     )
@@ -165,13 +163,13 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
     "cluster.",
     correction="There is none: norms 1 and $1 / (n - 1)$ and orthogonality already fix a smaller distance. The items "
     "hold for any batch whose odd point is farther than $n / (n - 1)$ from the mean of the others.",
-    formula=r"\|x_1\| = 1, \quad \|\nu_c\| = \frac{1}{n-1}, \quad x_1 \cdot \nu_c = 0, \quad "
-    r"\|x_1 - \nu_c\| = R > \frac{n}{n-1}",
+    formula=r"\|x_1\| = 1, \quad \|\nu_c\| = \frac{1}{n-1}, \quad x_1 \cdot \nu_c = 0, \quad \|x_1 - \nu_c\| = R > "
+    r"\frac{n}{n-1}",
     corrected_formula=r"x_1, \nu_c \text{ arbitrary}, \quad \|x_1 - \nu_c\| = R > \frac{n}{n-1}",
     control={
         "items 1 and 2": ALPHA_ONE,
         "item 3": NOT_RECENTERED,
-        "item 4": false_world(TOO_NEAR, in_dataset(1, at_the_invariant_distance)),
+        "item 4": false_world(TOO_NEAR, in_dataset(1, at_the_invariant_distance), recomputes=True),
     },
 )
 def hypothesis_can_be_met(gaussian_layer: xr.Dataset, contraction: xr.Dataset) -> Verdict:
@@ -184,11 +182,11 @@ def hypothesis_can_be_met(gaussian_layer: xr.Dataset, contraction: xr.Dataset) -
             expected="distance of Definition 12 above $n / (n - 1)$",
             reason="the hypothesis",
         ),
-        all_of(
-            items_1_and_2=squares_are_kept(layer)["closed_form"],
-            item_3=orthogonal(layer),
-            item_4=at_most(contraction["largest_factor"], 1, expected="below 1", reason="the statement"),
-        ),
+        {
+            "items 1 and 2": squares_are_kept(layer)["closed form"],
+            "item 3": orthogonal(layer),
+            "item 4": at_most(contraction["largest_factor"], 1, expected="below 1", reason="the statement"),
+        },
         "The text before the theorem is about a representation somewhat similar to an invariant one; items 1 to 3 of "
         "Definition 12 are enough for the contradiction, so some of them must go.",
     )
@@ -206,7 +204,9 @@ def point_at_its_distance(contraction: xr.Dataset) -> xr.Dataset:
     return at_the_invariant_distance(contraction).assign(family_multiplier=contraction["point_multiplier"])
 
 
-DISTANCE_KEPT = false_world("an odd point kept farther than $n / (n - 1)$ in every layer", distance_kept)
+DISTANCE_KEPT = false_world(
+    "an odd point kept farther than $n / (n - 1)$ in every layer", distance_kept, recomputes=True
+)
 
 
 @claim(
@@ -220,11 +220,12 @@ DISTANCE_KEPT = false_world("an odd point kept farther than $n / (n - 1)$ in eve
     states="A narrow cluster and one separate point remain geometrically unchanged through the layers of a network.",
     correction="A cluster as narrow as Theorem 14's widens at the variance that keeps the odd point's norm; what "
     "remains is a separate point and a cluster of a finite width (bnd-cluster-rest).",
-    formula=r"\frac{\mathbb{E} \|x_i' - x_j'\|^2}{\|x_i - x_j\|^2} < 1 \quad \text{at } \alpha = "
-    r"\frac{n^2}{(n-1)^2 + 1}",
+    formula=r"\frac{\mathbb{E} \|x_i' - x_j'\|^2}{\|x_i - x_j\|^2} < 1 \quad \text{at } \alpha = \frac{n^2}{(n-1)^2 + "
+    "1}",
     control=false_world(
         "the point-like cluster of Definition 12, at its own distance from the odd point",
         in_dataset(0, point_at_its_distance),
+        recomputes=True,
     ),
 )
 def narrow_clusters_contract(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Verdict:
@@ -267,7 +268,7 @@ def layer_without_relu(contraction: xr.Dataset) -> xr.Dataset:
     formula=r"R'^2 = 1 + \frac{1}{(n-1)^2} < \frac{n^2}{(n-1)^2}, \quad \alpha = \frac{n^2}{(n-1)^2 + 1} > 1, \quad "
     r"\theta \to \frac{3\pi}{n}",
     control={
-        "next square distance": wrong_formula(ALPHA_ONE.says, in_dataset(1, alpha_one)),
+        "next square distance": wrong_formula(ALPHA_ONE.says, in_dataset(1, alpha_one), recomputes=True),
         "narrow cluster": DISTANCE_KEPT,
         "wide cluster": false_world("a layer without ReLU", in_dataset(0, layer_without_relu)),
         "multiplier of the fixed point": false_world(
@@ -287,19 +288,19 @@ def cluster_comes_to_rest(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -
     full = contraction["full_multiplier"].values
     multipliers = np.concatenate([contraction["family_multiplier"].values, full[np.isfinite(full)]])
     return Verdict.from_tests(
-        all_of(
-            next_square_distance=near(sampled, "block", "$1 + 1 / (n - 1)^2$"),
-            narrow_cluster=deviation(
+        {
+            "next square distance": near(sampled, "block", "$1 + 1 / (n - 1)^2$"),
+            "narrow cluster": deviation(
                 narrow - 1,
                 0.01,
                 expected=r"factor $\alpha > 1$",
                 reason=r"leading correction $2 \theta / (3 \pi)$, $\theta < 0.02$",
             ),
-            wide_cluster=at_most(
+            "wide cluster": at_most(
                 contraction["factor"].isel(spread=-1), 1, expected="factor below 1", reason="the cluster contracts"
             ),
-            multiplier_of_the_fixed_point=at_most(
+            "multiplier of the fixed point": at_most(
                 multipliers, 1, expected="below 1", reason="stability is a modulus below 1"
             ),
-        )
+        }
     )

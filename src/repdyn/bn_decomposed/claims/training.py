@@ -64,23 +64,23 @@ def accuracy_without_rank(training: dict[str, xr.Dataset]) -> Verdict:
     last = {mode: data.isel(depth=-1) for mode, data in training.items()}
     width = float(training["he"]["width"])
     return Verdict.from_tests(
-        all_of(
-            he_at_low_rank=_accurate_at_low_rank(last["he"], width),
-            accuracy_default_when_deep=mean_within(
+        {
+            "he at low rank": _accurate_at_low_rank(last["he"], width),
+            "accuracy default when deep": mean_within(
                 last["default"]["accuracy"].isel(epoch=-1),
                 0,
                 0.2,
                 expected="fails: below 0.2",
                 reason="twice the chance level of ten classes",
             ),
-            rank_over_width_with_batch_normalization=mean_within(
+            "rank over width with batch normalization": mean_within(
                 last["bn"]["effective_rank"] / width,
                 0.5,
                 1,
                 expected="high: above half the width",
                 reason="most directions used",
             ),
-        ),
+        },
         note="Low rank is seen in the effective and the stable rank and at a tolerance of 1e-2; at 1e-6 the numerical "
         f"rank of the deepest is {int(last['he']['numerical_rank'].min())} to {int(last['he']['numerical_rank'].max())}"
         ". The paper states neither its measure of rank nor data and optimizer.",
@@ -130,8 +130,8 @@ def neighbors_let_in(point_neurons: xr.Dataset) -> xr.Dataset:
     assumes="every data point has a neuron that fires for it alone",
     words="This way, we attain an orthogonal representation and sparse activity in the network",
     kind="identity",
-    states="Associating every data point with a neuron that fires for it alone gives an orthogonal representation "
-    "and sparse activity.",
+    states="Associating every data point with a neuron that fires for it alone gives an orthogonal representation and "
+    "sparse activity.",
     control=dict.fromkeys(
         ("orthogonal", "activity"),
         wrong_formula("thresholds wide enough to let neighbors fire", neighbors_let_in),
@@ -142,20 +142,20 @@ def point_neurons_are_orthogonal_and_sparse(point_neurons: xr.Dataset) -> Verdic
     require(point_neurons, "point_neurons", scheme=(STRICT,))
     strict, n = point_neurons.sel(scheme=STRICT), int(point_neurons["points"])
     return Verdict.from_tests(
-        all_of(
-            orthogonal=deviation(
+        {
+            "orthogonal": deviation(
                 strict["off_diagonal"],
                 rounding(1.0, n),
                 expected="off-diagonal Gram entries zero",
                 reason="round-off of $n$ products",
             ),
-            activity=deviation(
+            "activity": deviation(
                 strict["activity"] * n - 1,
                 rounding(1.0, n),
                 expected="$1/n$ of the entries positive",
                 reason="a count over $n^2$",
             ),
-        ),
+        },
         note="The paper gives no formula; thresholds lie half-way between the point and its nearest neighbor.",
     )
 

@@ -10,7 +10,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_labels, replace_variables
 from repdyn.base.datasets import require
-from repdyn.base.verdicts import Test, Verdict, all_of, over_readings, share_within
+from repdyn.base.verdicts import Test, Verdict, over_readings, share_within
 from repdyn.bn_decomposed.claims.worst_of import FALSE_ALARM, worst_share
 
 MOST = "most means more than half"
@@ -64,10 +64,10 @@ def odd_point_is_the_longest(largest_norm: xr.Dataset) -> Verdict:
     farthest = (limit == largest_norm["farthest"]).transpose("kind", "run").values
     return Verdict.from_tests(
         _longest(largest_norm),
-        all_of(
-            farthest_at_infinite_width=worst_share([*farthest], **typical),
-            longest_where_twice_as_long=worst_share(_twice_as_long(largest_norm), **typical),
-        ),
+        {
+            "farthest at infinite width": worst_share([*farthest], **typical),
+            "longest where twice as long": worst_share(_twice_as_long(largest_norm), **typical),
+        },
         f"{SHARES} {_at_finite_width(largest_norm)}",
     )
 

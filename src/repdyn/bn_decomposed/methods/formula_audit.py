@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.base.formula_audit import Errors, fixed, holds, relative_error
+from repdyn.bn_decomposed.theory import equations
 from repdyn.bn_decomposed.theory.cluster_tree import simplified_layer
 
 SAME_CLUSTER = 1e-12  # of the row's largest entry
@@ -159,13 +160,13 @@ def loss_of_clusters(rows: Array) -> float:
 
 
 FORMULAS = {
-    "31": eq_31,
-    "31 mixed": eq_31_mixed,
-    "32": eq_32,
-    "33": eq_33,
-    "35b": eq_35b,
-    "35c": eq_35c,
-    "35d": eq_35d,
-    "35e": eq_35e,
-    "35f": eq_35f,
+    equations.EQ_31: eq_31,
+    equations.EQ_31_MIXED: eq_31_mixed,
+    equations.EQ_32: eq_32,
+    equations.EQ_33: eq_33,
+    equations.EQ_35B: eq_35b,
+    equations.EQ_35C: eq_35c,
+    equations.EQ_35D: eq_35d,
+    equations.EQ_35E: eq_35e,
+    equations.EQ_35F: eq_35f,
 }

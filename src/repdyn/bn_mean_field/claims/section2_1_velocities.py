@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import xarray as xr
 
@@ -9,16 +11,17 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_labels, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.formula_audit import decide_formula, with_wrong_formula
-from repdyn.base.verdicts import Test, Verdict, all_of, deviation, mean_within, rounding
+from repdyn.base.verdicts import Test, Verdict, deviation, mean_within, rounding
 from repdyn.bn_mean_field.claims.spoiled import of_audit, of_other
+from repdyn.bn_mean_field.theory import equations
 
 
-def decide_lines(audit: xr.Dataset, note: str = "", **lines: str) -> Verdict:
+def decide_lines(audit: xr.Dataset, lines: Mapping[str, str], note: str = "") -> Verdict:
     """The verdict on a formula of several lines, each an equation of the audit under the part's name."""
     verdicts = {part: decide_formula(audit, equation, *_round_off(audit)) for part, equation in lines.items()}
     printed = {part: as_printed(verdict) for part, verdict in verdicts.items()}
     corrected = {part: verdict.corrected or printed[part] for part, verdict in verdicts.items()}
-    return Verdict.from_tests(all_of(**printed), all_of(**corrected), note)
+    return Verdict.from_tests(printed, corrected, note)
 
 
 def as_printed(verdict: Verdict) -> Test:
@@ -42,11 +45,11 @@ def _round_off(audit: xr.Dataset) -> tuple[float, str]:
     assumes="Assumption 1: centered data, positive definite covariance",
     kind="identity",
     states=r"For centered data batch normalization of $b^T x$ is $\bar b^T x$ with $\bar b = b / \sqrt{b^T \Sigma b}$.",
-    control=false_world("data of mean 1 instead of 0", with_wrong_formula("data of mean 1", "3").data),
+    control=false_world("data of mean 1 instead of 0", with_wrong_formula("data of mean 1", equations.NORMALIZER).data),
 )
 def normalizer(formula_audit: xr.Dataset) -> Verdict:
     """Torch's BatchNorm1d without eps against the formula."""
-    verdict = decide_formula(formula_audit, "3", *_round_off(formula_audit))
+    verdict = decide_formula(formula_audit, equations.NORMALIZER, *_round_off(formula_audit))
     note = r"The norm is printed as $\sqrt{b^T \Sigma b^T}$, which is no matrix product; possibly an OCR error."
     return Verdict.from_tests(as_printed(verdict), note=note)
 
@@ -59,11 +62,11 @@ def normalizer(formula_audit: xr.Dataset) -> Verdict:
     assumes="Assumption 1",
     kind="identity",
     states=r"The BN model is the vanilla model at the normalized weights: $f(x, \rho) = f_0(x, \bar\rho)$.",
-    control=with_wrong_formula("the vanilla model at the weights themselves", "12"),
+    control=with_wrong_formula("the vanilla model at the weights themselves", equations.EQUAL_FUNCTIONS),
 )
 def one_function(formula_audit: xr.Dataset) -> Verdict:
     """Outputs through torch's BatchNorm1d against those of the vanilla network at bbar."""
-    return decide_formula(formula_audit, "12", *_round_off(formula_audit))
+    return decide_formula(formula_audit, equations.EQUAL_FUNCTIONS, *_round_off(formula_audit))
 
 
 @claim(
@@ -77,24 +80,20 @@ def one_function(formula_audit: xr.Dataset) -> Verdict:
     states="The gradient flow of the BN model has the right-hand sides of eq. (6).",
     correction=r"Both lines lack the minus of the $-\partial L/\partial a_k$ and $-\partial L/\partial b_k$ printed "
     "next to them; eqs. (10), (14), (21) have it. The $a$ of the second line is $a_k$.",
-    formula=(
-        r"\dot a_k = \frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), \quad \dot b_k "
-        r"= \frac{1}{m} \mathbb{E}\, l' a \sigma'(\bar b_k^T x) \frac{1}{\|b_k\|_\Sigma} "
-        r"\left( I - \frac{\Sigma b_k b_k^T}{\|b_k\|_\Sigma^2} \right) x"
-    ),
-    corrected_formula=(
-        r"\dot a_k = -\frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), \quad \dot b_k "
-        r"= -\frac{1}{m} \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) \frac{1}{\|b_k\|_\Sigma} "
-        r"\left( I - \frac{\Sigma b_k b_k^T}{\|b_k\|_\Sigma^2} \right) x"
-    ),
+    formula=r"\dot a_k = \frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), \quad \dot b_k = \frac{1}{m} \mathbb{E}\, "
+    r"l' a \sigma'(\bar b_k^T x) \frac{1}{\|b_k\|_\Sigma} \left( I - \frac{\Sigma b_k b_k^T}{\|b_k\|_\Sigma^2} "
+    r"\right) x",
+    corrected_formula=r"\dot a_k = -\frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), \quad \dot b_k = -\frac{1}{m} "
+    r"\mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) \frac{1}{\|b_k\|_\Sigma} \left( I - \frac{\Sigma b_k "
+    r"b_k^T}{\|b_k\|_\Sigma^2} \right) x",
     control={
-        "a line": with_wrong_formula("the printed sign in the corrected form", "6, a"),
-        "b line": with_wrong_formula("the printed sign in the corrected form", "6, b"),
+        "a line": with_wrong_formula("the printed sign in the corrected form", equations.BN_OUTER),
+        "b line": with_wrong_formula("the printed sign in the corrected form", equations.BN_INNER),
     },
 )
 def gradient_flow_of_bn(formula_audit: xr.Dataset) -> Verdict:
     """Formula against autograd of the loss with BatchNorm1d, non-Gaussian data."""
-    return decide_lines(formula_audit, a_line="6, a", b_line="6, b")
+    return decide_lines(formula_audit, {"a line": equations.BN_OUTER, "b line": equations.BN_INNER})
 
 
 @claim(
@@ -106,7 +105,7 @@ def gradient_flow_of_bn(formula_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states=r"The gradient flow of the BN model keeps $\|b_k\|$.",
     control={
-        "radial fraction": of_audit("the velocity of the vanilla model", "6, length"),
+        "radial fraction": of_audit("the velocity of the vanilla model", equations.KEPT_LENGTH),
         "drift": of_other("lengths along the flow of the vanilla model", drift="drift_vanilla"),
     },
 )
@@ -115,8 +114,8 @@ def norms_are_kept(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> Verdic
     drift = deviation(
         equivalence["drift"], 1e-10, expected="constant lengths", reason="hundreds of steps of tolerance 1e-12"
     )
-    radial = decide_formula(formula_audit, "6, length", *_round_off(formula_audit))
-    return Verdict.from_tests(all_of(radial_fraction=as_printed(radial), drift=drift))
+    radial = decide_formula(formula_audit, equations.KEPT_LENGTH, *_round_off(formula_audit))
+    return Verdict.from_tests({"radial fraction": as_printed(radial), "drift": drift})
 
 
 @claim(
@@ -129,24 +128,22 @@ def norms_are_kept(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> Verdic
     kind="identity",
     states="At unit length the normalized weights follow the $b$-line of eq. (7), the output weights its $a$-line.",
     correction=r"The $a$-line lacks the minus; the $b$-line is right at $\|b_k\| = 1$, which the paper assumes.",
-    formula=(
-        r"\dot a_k = \frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), \quad \dot{\bar b}_k "
-        r"= -\frac{1}{m} \|\bar b_k\|^2 A(\bar b_k)\, \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x, "
-        r"\quad A(\bar b) = (I - \bar b \bar b^T \Sigma)(I - \Sigma \bar b \bar b^T)"
-    ),
-    corrected_formula=(
-        r"\dot a_k = -\frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), \quad \dot{\bar b}_k "
-        r"= -\frac{1}{m} \|\bar b_k\|^2 A(\bar b_k)\, \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x"
-    ),
+    formula=r"\dot a_k = \frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), \quad \dot{\bar b}_k = -\frac{1}{m} \|\bar "
+    r"b_k\|^2 A(\bar b_k)\, \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x, \quad A(\bar b) = (I - \bar b \bar b^T "
+    r"\Sigma)(I - \Sigma \bar b \bar b^T)",
+    corrected_formula=r"\dot a_k = -\frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), \quad \dot{\bar b}_k = "
+    r"-\frac{1}{m} \|\bar b_k\|^2 A(\bar b_k)\, \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x",
     control={
-        "a line": with_wrong_formula("the printed sign in the corrected form", "7, a"),
-        "b line": with_wrong_formula(r"the factor $\|\bar b\|^2$ left out", "7, b, unit length"),
+        "a line": with_wrong_formula("the printed sign in the corrected form", equations.NORMALIZED_OUTER),
+        "b line": with_wrong_formula(r"the factor $\|\bar b\|^2$ left out", equations.INNER_OF_UNIT_LENGTH),
     },
 )
 def velocity_of_normalized_weights(formula_audit: xr.Dataset) -> Verdict:
     """Autograd's velocity pushed through b -> bbar by the chain rule, at unit length."""
     note = r"For $\|b\| = r$ the $b$-line has the factor $1/r^2$ besides: bnm-norm-general."
-    return decide_lines(formula_audit, note, a_line="7, a", b_line="7, b, unit length")
+    return decide_lines(
+        formula_audit, {"a line": equations.NORMALIZED_OUTER, "b line": equations.INNER_OF_UNIT_LENGTH}, note
+    )
 
 
 @claim(
@@ -161,13 +158,13 @@ def velocity_of_normalized_weights(formula_audit: xr.Dataset) -> Verdict:
     formula=r"\dot a_k = \frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x)",
     corrected_formula=r"\dot a_k = -\frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x)",
     control={
-        "a line": with_wrong_formula("the printed sign in the corrected form", "8, a"),
-        "b line": with_wrong_formula("the projection of the BN model in the vanilla one", "8, b"),
+        "a line": with_wrong_formula("the printed sign in the corrected form", equations.VANILLA_OUTER),
+        "b line": with_wrong_formula("the projection of the BN model in the vanilla one", equations.VANILLA_INNER),
     },
 )
 def gradient_flow_of_vanilla(formula_audit: xr.Dataset) -> Verdict:
     """Formula against autograd of the loss, non-Gaussian data."""
-    return decide_lines(formula_audit, a_line="8, a", b_line="8, b")
+    return decide_lines(formula_audit, {"a line": equations.VANILLA_OUTER, "b line": equations.VANILLA_INNER})
 
 
 TIME = r"The paper drops $1/m$ between (6) and (10) without saying that time is rescaled, $t \to m t$."
@@ -181,11 +178,11 @@ TIME = r"The paper drops $1/m$ between (6) and (10) without saying that time is 
     assumes="unit length; time rescaled by the width",
     kind="identity",
     states=r"In mean-field time $(a, \bar b)$ moves with the velocity field of eq. (14).",
-    control=with_wrong_formula("the paper's parameter time, with the factor $1/m$", "14"),
+    control=with_wrong_formula("the paper's parameter time, with the factor $1/m$", equations.EQ_14),
 )
 def velocity_field_on_manifold(formula_audit: xr.Dataset) -> Verdict:
     """Formula against m times autograd, pushed to bbar, at unit length; the signs of (14) are right."""
-    verdict = decide_formula(formula_audit, "14", *_round_off(formula_audit))
+    verdict = decide_formula(formula_audit, equations.EQ_14, *_round_off(formula_audit))
     return Verdict.from_tests(as_printed(verdict), note=rf"For $\|b\| = 1$. {TIME}")
 
 
@@ -198,13 +195,13 @@ def velocity_field_on_manifold(formula_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="In mean-field time the two gradient flows are eqs. (21) and (22).",
     control={
-        "bn": with_wrong_formula("the paper's parameter time, with the factor $1/m$", "21"),
-        "vanilla": with_wrong_formula("the paper's parameter time, with the factor $1/m$", "22"),
+        "bn": with_wrong_formula("the paper's parameter time, with the factor $1/m$", equations.EQ_21),
+        "vanilla": with_wrong_formula("the paper's parameter time, with the factor $1/m$", equations.EQ_22),
     },
 )
 def mean_field_time(formula_audit: xr.Dataset) -> Verdict:
     """Formula against m times autograd; the signs of (21), (22) are right."""
-    return decide_lines(formula_audit, TIME, bn="21", vanilla="22")
+    return decide_lines(formula_audit, {"bn": equations.EQ_21, "vanilla": equations.EQ_22}, TIME)
 
 
 @claim(
@@ -220,11 +217,11 @@ def mean_field_time(formula_audit: xr.Dataset) -> Verdict:
     r"$\mathbb{E}(b^T x)^2$.",
     formula=r"\|b\|_\Sigma \text{ small} \Leftrightarrow \mathbb{E}\, b^T x \text{ small}",
     corrected_formula=r"\|b\|_\Sigma^2 = \mathbb{E}\, (b^T x)^2",
-    control=with_wrong_formula("the mean in the corrected form", "4.1, size"),
+    control=with_wrong_formula("the mean in the corrected form", equations.SIZE_IN_A_DIRECTION),
 )
 def size_of_data_in_a_direction(formula_audit: xr.Dataset) -> Verdict:
     """|E b^T x| and the root of E (b^T x)^2 against the norm, over random directions."""
-    return decide_formula(formula_audit, "4.1, size", *_round_off(formula_audit))
+    return decide_formula(formula_audit, equations.SIZE_IN_A_DIRECTION, *_round_off(formula_audit))
 
 
 @claim(
@@ -235,10 +232,10 @@ def size_of_data_in_a_direction(formula_audit: xr.Dataset) -> Verdict:
     assumes=r"$b_2 = c b_1$ with $c > 0$, equal $a$, and $\sigma'(c w) = \sigma'(w)$",
     kind="identity",
     states=r"For $b_2 = c b_1$ with equal $a$: $\dot b_2 = \dot b_1/c$ with BN, $\dot b_2 = \dot b_1$ for a vanilla "
-    r"ReLU model.",
+    "ReLU model.",
     control={
-        "bn": with_wrong_formula("a BN neuron that does not slow down", "4.2, BN"),
-        "vanilla": with_wrong_formula("a vanilla neuron that slows down", "4.2, vanilla"),
+        "bn": with_wrong_formula("a BN neuron that does not slow down", equations.LONGER_BN),
+        "vanilla": with_wrong_formula("a vanilla neuron that slows down", equations.LONGER_VANILLA),
     },
 )
 def longer_neurons_are_slower(formula_audit: xr.Dataset) -> Verdict:
@@ -246,7 +243,7 @@ def longer_neurons_are_slower(formula_audit: xr.Dataset) -> Verdict:
     note = r"$\sigma'(c w) = \sigma'(w)$ is needed for the vanilla model only. Without BN the text at hand "
     r"has $b_2 = b_1$, "
     note += "without the dots; possibly an OCR error."
-    return decide_lines(formula_audit, note, bn="4.2, BN", vanilla="4.2, vanilla")
+    return decide_lines(formula_audit, {"bn": equations.LONGER_BN, "vanilla": equations.LONGER_VANILLA}, note)
 
 
 @claim(
@@ -256,18 +253,19 @@ def longer_neurons_are_slower(formula_audit: xr.Dataset) -> Verdict:
     origin="ours",
     states="The direction of $b_2 = c b_1$ turns $1/c^2$ as fast as that of $b_1$ with BN and $1/c$ as fast without: "
     "small neurons turn faster in both models, and one power of $c$ is BN's own.",
-    formula=(
-        r"\left\|\frac{d}{dt} \frac{b}{\|b\|} \right\|\propto \frac{1}{c^2} \text{ with BN}, "
-        r"\quad \propto \frac{1}{c} \text{ without}"
-    ),
+    formula=r"\left\|\frac{d}{dt} \frac{b}{\|b\|} \right\|\propto \frac{1}{c^2} \text{ with BN}, \quad \propto "
+    r"\frac{1}{c} \text{ without}",
     control={
-        "bn": with_wrong_formula("one power of $c$ for BN", "4.2, direction, BN"),
-        "vanilla": with_wrong_formula("no power of $c$ for the vanilla model", "4.2, direction, vanilla"),
+        "bn": with_wrong_formula("one power of $c$ for BN", equations.DIRECTION_BN),
+        "vanilla": with_wrong_formula("no power of $c$ for the vanilla model", equations.DIRECTION_VANILLA),
     },
 )
 def direction_speeds(formula_audit: xr.Dataset) -> Verdict:
     """Tangential speed over length, c = 10, from autograd."""
-    return decide_lines(formula_audit, bn="4.2, direction, BN", vanilla="4.2, direction, vanilla")
+    return decide_lines(
+        formula_audit,
+        {"bn": equations.DIRECTION_BN, "vanilla": equations.DIRECTION_VANILLA},
+    )
 
 
 def _next_to_norm(data: xr.Dataset) -> xr.Dataset:
@@ -299,10 +297,12 @@ def eps_breaks_scale_invariance(batch_norm_eps: xr.Dataset) -> Verdict:
     slope = np.diff(np.log(radial.sel(with_eps=1).values[-2:]), axis=0)[0] / span
     shortest = float(batch_norm_eps["length"].isel(with_eps=1, radius=0).median())
     return Verdict.from_tests(
-        all_of(
-            without_the_offset=deviation(radial.sel(with_eps=0), tolerance, expected="tangent gradient", reason=reason),
-            exponent=mean_within(slope, -2.5, -1.5, expected="-2", reason="nearer to -2 than to -1 and -3"),
-        ),
+        {
+            "without the offset": deviation(
+                radial.sel(with_eps=0), tolerance, expected="tangent gradient", reason=reason
+            ),
+            "exponent": mean_within(slope, -2.5, -1.5, expected="-2", reason="nearer to -2 than to -1 and -3"),
+        },
         note=rf"At $\|b\|$ = {float(batch_norm_eps['radius'][0]):g} the first step reaches {shortest:.2f} of the "
         r"length for $\epsilon = 0$. The paper's eq. (2) has no $\epsilon$; libraries do.",
     )

@@ -7,10 +7,11 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import replace_labels, replace_variables, wrong_formula
-from repdyn.base.formula_audit import decide_formula, with_wrong_formula
-from repdyn.base.verdicts import Test, Verdict, all_of, at_least, deviation, rounding
+from repdyn.base.formula_audit import decide_formula, formula_claim, with_wrong_formula
+from repdyn.base.verdicts import Test, Verdict, at_least, deviation, rounding
 from repdyn.bn_mean_field.claims.section2_1_velocities import as_printed
 from repdyn.bn_mean_field.claims.spoiled import of_audit, of_other
+from repdyn.bn_mean_field.theory import equations
 
 FLOW_REASON = "solver tolerance 1e-12 per step; the ReLU velocity is $C^1$ only, which costs its order"
 ARCS_REASON = "Gauss quadrature, 40 nodes"
@@ -29,14 +30,12 @@ def _flow_gap(equivalence: xr.Dataset, against: str, radii: list[float], expecte
     kind_of_slip="missing hypothesis",
     kind="identity",
     states=r"The length of $b_k$ may be taken as 1 without loss of generality.",
-    assumes="what follows is on the dynamics, (7) and Theorems 2 and 3; that the function does not depend on the"
-    " length, and that training keeps it, is true",
-    correction=r"True of the function. For $\|b_k\| = r$ the normalized flow is the flow on $\mathcal M$ with "
-    r"$r^2 G$ instead of $G$, so a neuron's length sets its learning rate (as section 4.2 uses).",
-    corrected_formula=(
-        r"\dot{\bar b}_k = -\left( r^2 G_{\bar b_k} \right)^{\dagger} P_{\bar b_k} \partial_{\bar b_k} L_0, "
-        r"\quad r = \|b_k \|"
-    ),
+    assumes="what follows is on the dynamics, (7) and Theorems 2 and 3; that the function does not depend on the "
+    "length, and that training keeps it, is true",
+    correction=r"True of the function. For $\|b_k\| = r$ the normalized flow is the flow on $\mathcal M$ with $r^2 G$ "
+    "instead of $G$, so a neuron's length sets its learning rate (as section 4.2 uses).",
+    corrected_formula=r"\dot{\bar b}_k = -\left( r^2 G_{\bar b_k} \right)^{\dagger} P_{\bar b_k} \partial_{\bar b_k} "
+    r"L_0, \quad r = \|b_k \|",
     control=wrong_formula(
         "the metric without the factor $r^2$", replace_labels("against", {"manifold_scaled": "manifold"})
     ),
@@ -102,18 +101,18 @@ def metric_is_positive(metric_audit: xr.Dataset) -> Verdict:
 @claim(
     "bnm-prop1-proof",
     where="Section 2.2, Proposition 1, proof, last display",
-    words=r"$$0 = \alpha^T (I - \Sigma \mathbf{b} \mathbf{b}^T) \alpha = \|\alpha\|^2 + "
-    r"\alpha^T \Sigma \mathbf{b} \mathbf{b}^T \alpha = \|\alpha\|^2.$$",
+    words=r"$$0 = \alpha^T (I - \Sigma \mathbf{b} \mathbf{b}^T) \alpha = \|\alpha\|^2 + \alpha^T \Sigma \mathbf{b} "
+    r"\mathbf{b}^T \alpha = \|\alpha\|^2.$$",
     line=116,
     assumes=r"$\alpha$ tangent: $\alpha^T \Sigma b = 0$",
     kind="identity",
     states=r"$\alpha^T (I - \Sigma b b^T) \alpha = \|\alpha\|^2 + \alpha^T \Sigma b b^T \alpha$ for tangent $\alpha$.",
     formula=r"\alpha^T (I - \Sigma b b^T) \alpha = \|\alpha\|^2 + \alpha^T \Sigma b b^T \alpha = \|\alpha\|^2",
-    control=with_wrong_formula("vectors that are not tangent", "Proposition 1, proof"),
+    control=with_wrong_formula("vectors that are not tangent", equations.POSITIVITY_DISPLAY),
 )
 def positivity_display(formula_audit: xr.Dataset) -> Verdict:
     """Both sides on tangent vectors at random points and covariances."""
-    verdict = decide_formula(formula_audit, "Proposition 1, proof", 1e-10, "round-off of sums over the samples")
+    verdict = decide_formula(formula_audit, equations.POSITIVITY_DISPLAY, 1e-10, "round-off of sums over the samples")
     note = "For general vectors the plus is a minus; for tangents, of which the display speaks, the term is zero."
     return Verdict.from_tests(as_printed(verdict), note=note)
 
@@ -128,9 +127,9 @@ def _cosine_not_squared(metric_audit: xr.Dataset) -> xr.Dataset:
     kind="identity",
     origin="ours",
     states=r"On the tangent space $\|b\|^2 G_b$ has the eigenvalue $\cos^2 \angle(b, \Sigma b)$ once; all others are "
-    r"1.",
+    "1.",
     control={
-        "smallest": wrong_formula("the cosine, not its square", _cosine_not_squared),
+        "smallest": wrong_formula("the cosine, not its square", _cosine_not_squared, recomputes=True),
         "others": wrong_formula(r"$G$ without the factor $\|b\|^2$", replace_variables(others="others_unscaled")),
     },
 )
@@ -139,7 +138,7 @@ def eigenvalues_of_the_metric(metric_audit: xr.Dataset) -> Verdict:
     tolerance, reason = _metric_tolerance(metric_audit)
     ratio = metric_audit["smallest"] / metric_audit["alignment"] - 1
     smallest = deviation(ratio, tolerance, expected=r"$\cos^2$ of the angle", reason=reason)
-    return Verdict.from_tests(all_of(smallest=smallest, others=_metric(metric_audit, "others", "equal to 1")))
+    return Verdict.from_tests({"smallest": smallest, "others": _metric(metric_audit, "others", "equal to 1")})
 
 
 @claim(
@@ -151,19 +150,13 @@ def eigenvalues_of_the_metric(metric_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="The manifold gradient of $L_0$ is the right-hand side of Theorem 2.",
     correction=r"Plus in both lines: the statement gives minus the gradient. Its $1/m$ is right.",
-    formula=(
-        r"\partial_{a_k} L_0 = -\frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), "
-        r"\quad \partial_{\bar b_k} L_0 "
-        r"= -\frac{1}{m} \|\bar b_k\|^2 A(\bar b_k)\, \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x"
-    ),
-    corrected_formula=(
-        r"\partial_{a_k} L_0 = \frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), "
-        r"\quad \partial_{\bar b_k} L_0 "
-        r"= \frac{1}{m} \|\bar b_k\|^2 A(\bar b_k)\, \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x"
-    ),
+    formula=r"\partial_{a_k} L_0 = -\frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), \quad \partial_{\bar b_k} L_0 = "
+    r"-\frac{1}{m} \|\bar b_k\|^2 A(\bar b_k)\, \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x",
+    corrected_formula=r"\partial_{a_k} L_0 = \frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), \quad \partial_{\bar "
+    r"b_k} L_0 = \frac{1}{m} \|\bar b_k\|^2 A(\bar b_k)\, \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x",
     control={
-        "a line": of_audit("the printed sign in the corrected form", "Theorem 2, a"),
-        "b line": of_audit("the printed sign in the corrected form", "Theorem 2, b"),
+        "a line": of_audit("the printed sign in the corrected form", equations.GRADIENT_OUTER),
+        "b line": of_audit("the printed sign in the corrected form", equations.GRADIENT_INNER),
         "pairing": of_other("the printed sign in the corrected form", pairing="pairing_printed"),
         "closed form": of_other(r"the factor $\|b\|^2$ left out", formula_gap="formula_gap_unscaled"),
     },
@@ -172,36 +165,33 @@ def manifold_gradient(formula_audit: xr.Dataset, metric_audit: xr.Dataset) -> Ve
     """Against G^+ P dL from autograd; <t, G grad_m> against the derivative along t; closed form against G^+ P grad."""
     reason = "round-off of sums over the samples and of the inverse of $G$, relative to the largest entry"
     lines = {
-        name: decide_formula(formula_audit, f"Theorem 2, {name[0]}", 1e-10, reason) for name in ("a_line", "b_line")
+        name: decide_formula(formula_audit, f"Theorem 2, {name[0]}", 1e-10, reason) for name in ("a line", "b line")
     }
     closed = _metric(metric_audit, "formula_gap", r"$\|b\|^2 A \nabla = G^+ P \nabla$")
     pairings = [
         _metric(metric_audit, name, r"$\langle t, G \nabla_m \rangle$ = derivative along $t$")
         for name in ("pairing_printed", "pairing")
     ]
-    printed = all_of(**{part: as_printed(row) for part, row in lines.items()}, pairing=pairings[0], closed_form=closed)
+    printed = {**{part: as_printed(row) for part, row in lines.items()}, "pairing": pairings[0], "closed form": closed}
     right = {part: row.corrected for part, row in lines.items() if row.corrected}
-    corrected = all_of(**right, pairing=pairings[1], closed_form=closed)
+    corrected = {**right, "pairing": pairings[1], "closed form": closed}
     return Verdict.from_tests(printed, corrected)
 
 
-@claim(
+euclidean_gradient = formula_claim(
     "bnm-thm2-proof",
     where="Section 2.2, Theorem 2, proof",
     words=r"the gradient of $L_0$ with respect to $\mathbf{\bar{b}}_k$ under Euclidean metric is",
     line=128,
     kind_of_slip="slip in a proof",
-    kind="identity",
     states=r"The Euclidean gradient is $\partial_{\bar b_k} L_0 = \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x$, "
-    r"without a factor.",
-    correction=r"It has the factor $1/m$, as the statement of the theorem does; so has the display that ends the "
-    r"proof.",
+    "without a factor.",
+    correction="It has the factor $1/m$, as the statement of the theorem does; so has the display that ends the proof.",
     corrected_formula=r"\partial_{\bar b_k} L_0 = \frac{1}{m} \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x",
-    control=with_wrong_formula("the printed form, without $1/m$", "Theorem 2, proof"),
+    audit=("formula_audit", equations.EUCLIDEAN_GRADIENT, 1e-10, "round-off of sums over the samples"),
+    control="the printed form, without $1/m$",
+    decided="Against autograd of the vanilla model's loss at the normalized weights.",
 )
-def euclidean_gradient(formula_audit: xr.Dataset) -> Verdict:
-    """Against autograd of the vanilla model's loss at the normalized weights."""
-    return decide_formula(formula_audit, "Theorem 2, proof", 1e-10, "round-off of sums over the samples")
 
 
 @claim(
@@ -226,8 +216,8 @@ def flows_are_equal(equivalence: xr.Dataset) -> Verdict:
     where="Section 2.2 (ours)",
     kind="identity",
     origin="ours",
-    states=r"$(\Omega, G)$ is isometric to the round unit sphere by $b \mapsto b/\|b\|$, so distances on $\mathcal "
-    r"M$ are $\sqrt{(a-a')^2 + \angle(b,b')^2}$.",
+    states=r"$(\Omega, G)$ is isometric to the round unit sphere by $b \mapsto b/\|b\|$, so distances on $\mathcal M$ "
+    r"are $\sqrt{(a-a')^2 + \angle(b,b')^2}$.",
     control={
         "metric": wrong_formula("the Euclidean metric of the ellipsoid", replace_variables(round_gap="chord_gap")),
         "arcs": wrong_formula("Euclidean lengths of the arcs", replace_variables(tick_length="tick_euclidean")),
@@ -238,7 +228,7 @@ def manifold_is_round(metric_audit: xr.Dataset) -> Verdict:
     lengths = metric_audit["tick_length"]
     ratio = lengths * lengths.size / (2 * np.pi) - 1
     arcs = deviation(ratio, 1e-9, expected="length equal to the angle", reason=ARCS_REASON)
-    return Verdict.from_tests(all_of(metric=_metric(metric_audit, "round_gap", "equal on tangent vectors"), arcs=arcs))
+    return Verdict.from_tests({"metric": _metric(metric_audit, "round_gap", "equal on tangent vectors"), "arcs": arcs})
 
 
 @claim(

@@ -11,7 +11,7 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_variables, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, mean_within, not_testable, weakest
+from repdyn.base.verdicts import Test, Verdict, at_least, at_most, deviation, mean_within, not_testable, weakest
 
 
 @claim(
@@ -24,10 +24,8 @@ from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, devia
     states="Along the flow the loss changes at the rate of the display, with the Euclidean norm.",
     correction="With the norm of the metric $G$, and with a minus.",
     formula=r"\frac{d \bar L}{dt} = \frac{1}{m} \sum_{k=1}^{m} \left( |\dot a_k|^2 + \|\dot{\bar b}_k\|^2 \right)",
-    corrected_formula=(
-        r"\frac{d \bar L}{dt} "
-        r"= -\frac{1}{m} \sum_{k=1}^{m} \left( |\dot a_k|^2 + \dot{\bar b}_k^T G \dot{\bar b}_k \right)"
-    ),
+    corrected_formula=r"\frac{d \bar L}{dt} = -\frac{1}{m} \sum_{k=1}^{m} \left( |\dot a_k|^2 + \dot{\bar b}_k^T G "
+    r"\dot{\bar b}_k \right)",
     control=wrong_formula("the Euclidean norm in the corrected form", replace_variables(rate_metric="rate_euclidean")),
 )
 def loss_falls_at_the_rate_of_the_metric(equicontinuity: xr.Dataset) -> Verdict:
@@ -91,8 +89,8 @@ def _part(start: str, target: str) -> str:
     line=228,
     assumes="Assumption 2; the starts converge weakly",
     kind="limit",
-    states="If the starts converge as the width grows, a subsequence of the particle systems converges to a mean-field "
-    "flow at any time.",
+    states="If the starts converge as the width grows, a subsequence of the particle systems converges to a "
+    "mean-field flow at any time.",
     control={_part(*kind): false_world(FALSE_ORDER, _reversed(*kind)) for kind in KINDS},
 )
 def particles_converge(propagation_distances: xr.Dataset) -> Verdict:
@@ -100,10 +98,10 @@ def particles_converge(propagation_distances: xr.Dataset) -> Verdict:
     tests = {}
     for start, target in KINDS:
         exponents = _exponents(propagation_distances, start, target)
-        name = _part(start, target).replace(" ", "_")
+        name = _part(start, target)
         tests[name] = _falls_in_every_draw(exponents) if start == "i.i.d." else _falls(exponents)
     return Verdict.from_tests(
-        all_of(**tests),
+        tests,
         note="The widths tried, powers of two, are one subsequence, of which the whole falls; the theorem promises no "
         "more and gives no rate. For a Lipschitz $\\sigma'$ every sequence converges, by proof (bnm-uniqueness). With "
         f"opposite signs differences of the start are amplified up to {_amplification(propagation_distances):.1f} "
@@ -166,7 +164,7 @@ LITERAL = r"$y$ left out of $\ell'(0, y)$, so that $A = 0$"
     assumes=r"Assumption 2; $\ell'(0)$ stands for the mean $\mathbb{E} |\ell'(0, y)|$",
     kind="bound",
     states=r"Particles stay in $[-r, r] \times \Omega$ up to $t_r \ge (r - r_0)/(A + B r)$, and $t_r$ grows without "
-    r"limit.",
+    "limit.",
     control={
         "bound 18": wrong_formula(LITERAL, replace_variables(bound="literal_bound")),
         "gronwall": wrong_formula(LITERAL, replace_variables(gronwall="literal_gronwall")),
@@ -186,17 +184,19 @@ def exit_times_are_bounded(exit_times: xr.Dataset) -> Verdict:
     slack = float((times / reached["bound"]).min())
     speeds = exit_times["speed"] / exit_times["speed_bound"]
     return Verdict.from_tests(
-        all_of(
-            bound_18=at_least(times / reached["bound"], 1, expected="$t_r$ at least (18)", reason="a bound"),
-            gronwall=at_least(times / reached["gronwall"], 1, expected="$t_r$ at least Gronwall's", reason="a bound"),
-            speed=at_most(speeds, 1, expected=r"$|a'| \le A + B r$", reason="a bound"),
-            sum_19=deviation(
+        {
+            "bound 18": at_least(times / reached["bound"], 1, expected="$t_r$ at least (18)", reason="a bound"),
+            "gronwall": at_least(
+                times / reached["gronwall"], 1, expected="$t_r$ at least Gronwall's", reason="a bound"
+            ),
+            "speed": at_most(speeds, 1, expected=r"$|a'| \le A + B r$", reason="a bound"),
+            "sum 19": deviation(
                 growth - 1,
                 0.05,
                 expected=r"grows as $\log(n) / B$",
                 reason="next term of the harmonic sum, $A / (B r_0 n)$",
             ),
-        ),
+        },
         note=rf"Loose: the times are at least {slack:.0f} times the bound. In print $\ell'(0)$ hides $y$; its mean "
         r"$\mathbb{E} |\ell'(0, y)|$ is enough, which is finite for unbounded labels, too. With $y$ left out (the "
         "control) the bound is violated.",
@@ -211,17 +211,13 @@ def exit_times_are_bounded(exit_times: xr.Dataset) -> Verdict:
     assumes=r"$0 \le t < t' \le t_r$",
     kind_of_slip="slip in a proof",
     kind="bound",
-    states=r"$W_2^2$ between two times is at most $(t'-t)$ times the gain of loss as printed, so at most $(t'-t) "
-    r"L(t')$.",
+    states="$W_2^2$ between two times is at most $(t'-t)$ times the gain of loss as printed, so at most $(t'-t) "
+    "L(t')$.",
     correction=r"$W_2^2 \le (t'-t)(L(t) - L(t')) \le (t'-t) L(0)$; the theorem survives with $C = L(0)$.",
-    formula=(
-        r"W_2(\bar\rho_t, \bar\rho_{t'})^2 \le (t' - t) \left( \bar L_{t'} - \bar L_t \right) "
-        r"\le (t' - t) \bar L_{t'}"
-    ),
-    corrected_formula=(
-        r"W_2(\bar\rho_t, \bar\rho_{t'})^2 \le (t' - t) \left( \bar L_t - \bar L_{t'} \right) "
-        r"\le (t' - t) \bar L_0"
-    ),
+    formula=r"W_2(\bar\rho_t, \bar\rho_{t'})^2 \le (t' - t) \left( \bar L_{t'} - \bar L_t \right) \le (t' - t) \bar "
+    "L_{t'}",
+    corrected_formula=r"W_2(\bar\rho_t, \bar\rho_{t'})^2 \le (t' - t) \left( \bar L_t - \bar L_{t'} \right) \le (t' - "
+    r"t) \bar L_0",
     control=wrong_formula("the factor $t' - t$ left out", replace_variables(bound="bound_without_time")),
 )
 def trajectories_are_equicontinuous(equicontinuity: xr.Dataset) -> Verdict:
@@ -281,14 +277,10 @@ def _pairs(ratio: xr.DataArray) -> np.ndarray:
     states="For every bounded Lipschitz test function the space-time integral of the weak form is zero.",
     correction=r"It is the integral of $\phi$ over $\rho$ at $t_r$ minus the one at 0: zero for test functions that "
     "vanish at both ends.",
-    formula=(
-        r"\int_0^{t_r} \int_{\mathcal{M}} \left( \partial_t \phi + (\nabla_m \phi)^T G \bar v_t \right) "
-        r"d\bar\rho_t\, dt = 0"
-    ),
-    corrected_formula=(
-        r"\int_0^{t_r} \int_{\mathcal{M}} \left( \partial_t \phi + (\nabla_m \phi)^T G \bar v_t \right) "
-        r"d\bar\rho_t\, dt = \int_{\mathcal{M}} \phi\, d\bar\rho_{t_r} - \int_{\mathcal{M}} \phi\, d\bar\rho_0"
-    ),
+    formula=r"\int_0^{t_r} \int_{\mathcal{M}} \left( \partial_t \phi + (\nabla_m \phi)^T G \bar v_t \right) "
+    r"d\bar\rho_t\, dt = 0",
+    corrected_formula=r"\int_0^{t_r} \int_{\mathcal{M}} \left( \partial_t \phi + (\nabla_m \phi)^T G \bar v_t \right) "
+    r"d\bar\rho_t\, dt = \int_{\mathcal{M}} \phi\, d\bar\rho_{t_r} - \int_{\mathcal{M}} \phi\, d\bar\rho_0",
     control=wrong_formula("the boundary term left out", replace_variables(weak_boundary="weak_printed")),
 )
 def weak_form(equicontinuity: xr.Dataset) -> Verdict:
@@ -332,12 +324,15 @@ def separating_starts_reach_the_minimum(minimization: xr.Dataset) -> Verdict:
     late = loss.sizes["frame"] * 9 // 10
     falling = loss.isel(frame=-1) / loss.isel(frame=late)
     return Verdict.from_tests(
-        all_of(
-            loss_left=at_most(
-                loss.isel(frame=-1), 1e-2, expected="a hundredth of the start's or less", reason="a minimum that is 0"
+        {
+            "loss left": at_most(
+                loss.isel(frame=-1),
+                1e-2,
+                expected="a hundredth of the start's or less",
+                reason="a minimum that is 0",
             ),
-            still_falling=at_most(falling, 0.9, expected="falls", reason="by 10 % in the last tenth of the records"),
-        ),
+            "still falling": at_most(falling, 0.9, expected="falls", reason="by 10 % in the last tenth of the records"),
+        },
         note="Convergence itself, on which the theorem is conditional, is not decided; ReLU lacks the "
         "differentiability of Assumption 3, erf has it.",
     )
@@ -369,11 +364,11 @@ def points_come_to_rest(minimization: xr.Dataset) -> Verdict:
     arc = minimization["relative_loss"].sel(start="arc of 0.05 at the antipode, 1 teacher").isel(frame=-1)
     loss = points["relative_loss"].isel(frame=-1)
     return Verdict.from_tests(
-        all_of(
-            loss=at_least(loss, 0.05, expected="positive", reason="five times what separating starts may keep"),
-            speed=at_most(
+        {
+            "loss": at_least(loss, 0.05, expected="positive", reason="five times what separating starts may keep"),
+            "speed": at_most(
                 points["speed"].isel(frame=-1), 1e-8, expected="at rest", reason="solver tolerance 1e-9 of order 1"
             ),
-            thin_arc=at_least(arc, 0.9, expected="no progress", reason="the teacher's half-space is not seen"),
-        )
+            "thin arc": at_least(arc, 0.9, expected="no progress", reason="the teacher's half-space is not seen"),
+        }
     )

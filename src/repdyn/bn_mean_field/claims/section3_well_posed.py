@@ -18,20 +18,14 @@ from repdyn.base.verdicts import Verdict, at_most, deviation, not_testable
     assumes=r"Assumption 2; $|a| \le r$; $\|\cdot\|_{BL}$ is the supremum over functions bounded by 1 and 1-Lipschitz",
     kind="bound",
     kind_of_slip="slip in a proof",
-    states=r"The integral of $a \sigma(\bar b^T x)$ changes by at most its supremum times the "
-    r"bounded-Lipschitz distance.",
-    correction=r"The larger of its supremum and its Lipschitz constant on $\mathcal M$ times the distance; "
-    r"with one constant "
-    "for both the proof stands.",
-    formula=(
-        r"\left| \int a \sigma(\bar b^T x)(d\bar\rho_m - d\bar\rho) \right| "
-        r"\le r (\sigma(0) + L_\sigma C_b C_x) \|\bar\rho_m - \bar\rho\|_{BL}"
-    ),
-    corrected_formula=(
-        r"\left| \int a \sigma(\bar b^T x)(d\bar\rho_m - d\bar\rho) \right| "
-        r"\le \max\left( r M, \sqrt{M^2 + (r L_\sigma C_x C_b)^2 \frac{(k+1)^2}{4 k}} \right) "
-        r"\|\bar\rho_m - \bar\rho\|_{BL}"
-    ),
+    states=r"The integral of $a \sigma(\bar b^T x)$ changes by at most its supremum times the bounded-Lipschitz "
+    "distance.",
+    correction=r"The larger of its supremum and its Lipschitz constant on $\mathcal M$ times the distance; with one "
+    "constant for both the proof stands.",
+    formula=r"\left| \int a \sigma(\bar b^T x)(d\bar\rho_m - d\bar\rho) \right| \le r (\sigma(0) + L_\sigma C_b C_x) "
+    r"\|\bar\rho_m - \bar\rho\|_{BL}",
+    corrected_formula=r"\left| \int a \sigma(\bar b^T x)(d\bar\rho_m - d\bar\rho) \right| \le \max\left( r M, "
+    r"\sqrt{M^2 + (r L_\sigma C_x C_b)^2 \frac{(k+1)^2}{4 k}} \right) \|\bar\rho_m - \bar\rho\|_{BL}",
     control=wrong_formula("the supremum alone in the corrected form", replace_variables(constant="constant_printed")),
 )
 def bounded_lipschitz_estimate(well_posedness: xr.Dataset) -> Verdict:
@@ -58,15 +52,14 @@ def _exponent(well_posedness: xr.Dataset, activation: str, name: str = "gap_at_e
     where="Abstract; Section 3.2, after the proof of Theorem 4",
     words="Theoretical analysis are provided on the well-posedness and convergence of the Wasserstein gradient flow",
     line=9,
-    assumes="Assumption 2; for convergence Assumption 3; well-posed as usual: existence, uniqueness, stability (as"
-    " existence alone, which is what section 3.2 shows, it is bnm-thm4-conv)",
+    assumes="Assumption 2; for convergence Assumption 3; well-posed as usual: existence, uniqueness, stability (as "
+    "existence alone, which is what section 3.2 shows, it is bnm-thm4-conv)",
     kind="limit",
     kind_of_slip="missing hypothesis",
     states="The Wasserstein gradient flow is well-posed: solutions exist, and are unique and stable in their start.",
-    correction=r"Theorem 4 shows existence; section 3.2 says that uniqueness is open. Under Assumption 2 "
-    r"alone it fails "
-    r"(ReLU, point data). With $\sigma'$ Lipschitz, which Assumption 3 has, the flow is unique and "
-    r"$W_1(\rho_t, \rho'_t) \le e^{C_t t} W_1(\rho_0, \rho'_0)$, by proof.",
+    correction="Theorem 4 shows existence; section 3.2 says that uniqueness is open. Under Assumption 2 alone it "
+    r"fails (ReLU, point data). With $\sigma'$ Lipschitz, which Assumption 3 has, the flow is unique and $W_1(\rho_t, "
+    r"\rho'_t) \le e^{C_t t} W_1(\rho_0, \rho'_0)$, by proof.",
     control=false_world(
         "ReLU, whose derivative jumps, in the corrected form", replace_labels("activation", {"erf": "relu"})
     ),
@@ -93,8 +86,8 @@ def flow_is_well_posed(well_posedness: xr.Dataset) -> Verdict:
     where="Section 3.2, beside Theorem 4 (ours)",
     kind="scaling",
     origin="ours",
-    states=r"With $\sigma'$ bounded and Lipschitz (15) has one solution from each start of bounded support, it depends "
-    "on the start in proportion, and in Theorem 4 the whole sequence converges.",
+    states=r"With $\sigma'$ bounded and Lipschitz (15) has one solution from each start of bounded support, it "
+    "depends on the start in proportion, and in Theorem 4 the whole sequence converges.",
     formula=r"W_1(\bar\rho_t, \bar\rho'_t) \le e^{C_t t}\, W_1(\bar\rho_0, \bar\rho'_0)",
     control=false_world("ReLU, whose derivative jumps", replace_labels("activation", {"erf": "relu"})),
 )

@@ -10,7 +10,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, knock_out, replace_labels
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, over_readings
+from repdyn.base.verdicts import Test, Verdict, mean_within, over_readings
 from repdyn.bn_mean_field.claims.section4_1_speeds import UNSTATED
 
 FROZEN = "BN, b frozen"
@@ -64,8 +64,8 @@ RATES = {"equal for both": _at_equal_step, "each at its best": _at_best_step}
     line=388,
     assumes="learning rate, and what is compared with, are not stated",
     kind="causal",
-    states="The anisotropic speed effect of BN speeds up the learning of features along directions where "
-    "data are large.",
+    states="The anisotropic speed effect of BN speeds up the learning of features along directions where data are "
+    "large.",
     control=knock_out("the BN network with b frozen, which trains the rest", replace_labels("network", {"BN": FROZEN})),
 )
 def learning_is_sped_up(feature_learning: xr.Dataset) -> Verdict:
@@ -136,10 +136,10 @@ def linear_target_takes_longer(learning_rates: xr.Dataset) -> Verdict:
     bn, vanilla = (float(fewest.sel(network=name)) for name in ("BN", "vanilla"))
     ratio = 10 ** float(_log_ratio(learning_rates["needed"], "BN", "vanilla").mean())
     return Verdict.from_tests(
-        all_of(
-            equal_step=_slower(learning_rates, "vanilla"),
-            equal_step_and_function=_slower(learning_rates, "vanilla, same function"),
-        ),
+        {
+            "equal step": _slower(learning_rates, "vanilla"),
+            "equal step and function": _slower(learning_rates, "vanilla, same function"),
+        },
         note=f"BN needs {ratio:.1f} times the iterations at equal step; each at its best step {bn:.0f} and "
         f"{vanilla:.0f}. {UNSTATED}.",
     )
@@ -217,9 +217,8 @@ SEVERAL = {"spread over two decades": "BN, many lengths", "1 and 10, as in Figur
     assumes="neurons of different lengths; less sensitivity to the learning rate is how the sentence goes on",
     kind="causal",
     kind_of_slip="conclusion fails",
-    states="That neurons of different lengths learn at different rates makes the BN model less sensitive "
-    "to the choice of "
-    "learning rate.",
+    states="That neurons of different lengths learn at different rates makes the BN model less sensitive to the "
+    "choice of learning rate.",
     control=knock_out(
         "b frozen in the network of one length, so that the lengths alone let b move",
         replace_labels("network", {"BN": FROZEN}),

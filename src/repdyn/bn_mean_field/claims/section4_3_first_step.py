@@ -14,7 +14,6 @@ from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import (
     Test,
     Verdict,
-    all_of,
     at_least,
     at_most,
     deviation,
@@ -91,7 +90,7 @@ def _long_are_fast(first_step: xr.Dataset) -> xr.Dataset:
     assumes="gradient descent; what 'bigger' measures and how small neurons are is not said",
     kind="scaling",
     states="The smaller a neuron is initially, the bigger it becomes after one step.",
-    control=false_world("gradients that grow as the square of the length", _long_are_fast),
+    control=false_world("gradients that grow as the square of the length", _long_are_fast, recomputes=True),
 )
 def smaller_becomes_bigger(first_step: xr.Dataset) -> Verdict:
     """One neuron after one step from neighboring initial lengths: its length, and what it gained."""
@@ -131,8 +130,8 @@ def _critical_to_the(power: float) -> Callable[[xr.Dataset], xr.Dataset]:
     r"$\sqrt{2 h g}$ at $r^*$, beyond it $r_1$ grows with $r$.",
     formula=r"\frac{d r_1}{d r} < 0 \Leftrightarrow r < r^* = \sqrt{h g}",
     control={
-        "below": wrong_formula("$r^* = (h g)^{1/4}$", _critical_to_the(0.5)),
-        "above": wrong_formula("$r^* = h g$", _critical_to_the(2.0)),
+        "below": wrong_formula("$r^* = (h g)^{1/4}$", _critical_to_the(0.5), recomputes=True),
+        "above": wrong_formula("$r^* = h g$", _critical_to_the(2.0), recomputes=True),
     },
 )
 def length_is_least_at_the_critical_one(first_step: xr.Dataset) -> Verdict:
@@ -145,10 +144,10 @@ def length_is_least_at_the_critical_one(first_step: xr.Dataset) -> Verdict:
     if not (below.any() and above.any()):
         raise NotEnoughDataError("first_step: pairs of lengths below r* and above it")
     return Verdict.from_tests(
-        all_of(
-            below=at_most(growth[below], 1, expected="$r_1$ falls in $r$ below $r^*$", reason="monotone"),
-            above=at_least(growth[above], 1, expected="$r_1$ grows in $r$ above $r^*$", reason="monotone"),
-        ),
+        {
+            "below": at_most(growth[below], 1, expected="$r_1$ falls in $r$ below $r^*$", reason="monotone"),
+            "above": at_least(growth[above], 1, expected="$r_1$ grows in $r$ above $r^*$", reason="monotone"),
+        },
     )
 
 
@@ -213,7 +212,7 @@ EXPONENTS = "borders half-way between 1/2 and 1 separate the exponents; the smal
     kind="scaling",
     origin="ours",
     states="Population BN is the limit of BN over batches of size $B$: bias of order $1/B$, noise of order "
-    "$1/\\sqrt{B}$.",
+    r"$1/\sqrt{B}$.",
     control={
         part: wrong_formula("exponents of bias and noise exchanged", replace_variables(bias="noise", noise="bias"))
         for part in ("bias", "noise")
@@ -228,8 +227,8 @@ def batches_approach_the_population(finite_batch: xr.Dataset) -> Verdict:
         for name in ("bias", "noise")
     }
     return Verdict.from_tests(
-        all_of(
-            bias=mean_within(slopes["bias"], -1.25, -0.75, expected="-1", reason=EXPONENTS),
-            noise=mean_within(slopes["noise"], -0.75, -0.25, expected="-1/2", reason=EXPONENTS),
-        )
+        {
+            "bias": mean_within(slopes["bias"], -1.25, -0.75, expected="-1", reason=EXPONENTS),
+            "noise": mean_within(slopes["noise"], -0.75, -0.25, expected="-1/2", reason=EXPONENTS),
+        }
     )

@@ -16,7 +16,7 @@ import torch
 
 from repdyn.base.arrays import Array
 from repdyn.base.formula_audit import Errors, fixed, holds, relative_error
-from repdyn.bn_mean_field.theory import flows, manifold
+from repdyn.bn_mean_field.theory import equations, flows, manifold
 from repdyn.bn_mean_field.theory.flows import Velocity
 
 Layer = Callable[[torch.Tensor], torch.Tensor]
@@ -329,26 +329,26 @@ def size_in_a_direction(draw: Draw) -> Errors:
 
 
 FORMULAS: dict[str, Callable[[Draw], Errors]] = {
-    "3": normalizer,
-    "12": equal_functions,
-    "6, a": bn_outer,
-    "6, b": bn_inner,
-    "6, length": kept_length,
-    "7, a": normalized_outer,
-    "7, b": normalized_inner,
-    "7, b, unit length": normalized_inner_of_unit_length,
-    "8, a": vanilla_outer,
-    "8, b": vanilla_inner,
-    "14": velocity_field_on_manifold,
-    "21": velocity_field_of_bn,
-    "22": velocity_field_of_vanilla,
-    "4.2, BN": longer_neuron_of_bn,
-    "4.2, vanilla": longer_neuron_of_vanilla,
-    "4.2, direction, BN": direction_of_longer_neuron_of_bn,
-    "4.2, direction, vanilla": direction_of_longer_neuron_of_vanilla,
-    "Theorem 2, a": gradient_outer,
-    "Theorem 2, b": gradient_inner,
-    "Theorem 2, proof": euclidean_gradient,
-    "Proposition 1, proof": positivity_display,
-    "4.1, size": size_in_a_direction,
+    equations.NORMALIZER: normalizer,
+    equations.EQUAL_FUNCTIONS: equal_functions,
+    equations.BN_OUTER: bn_outer,
+    equations.BN_INNER: bn_inner,
+    equations.KEPT_LENGTH: kept_length,
+    equations.NORMALIZED_OUTER: normalized_outer,
+    equations.NORMALIZED_INNER: normalized_inner,
+    equations.INNER_OF_UNIT_LENGTH: normalized_inner_of_unit_length,
+    equations.VANILLA_OUTER: vanilla_outer,
+    equations.VANILLA_INNER: vanilla_inner,
+    equations.EQ_14: velocity_field_on_manifold,
+    equations.EQ_21: velocity_field_of_bn,
+    equations.EQ_22: velocity_field_of_vanilla,
+    equations.LONGER_BN: longer_neuron_of_bn,
+    equations.LONGER_VANILLA: longer_neuron_of_vanilla,
+    equations.DIRECTION_BN: direction_of_longer_neuron_of_bn,
+    equations.DIRECTION_VANILLA: direction_of_longer_neuron_of_vanilla,
+    equations.GRADIENT_OUTER: gradient_outer,
+    equations.GRADIENT_INNER: gradient_inner,
+    equations.EUCLIDEAN_GRADIENT: euclidean_gradient,
+    equations.POSITIVITY_DISPLAY: positivity_display,
+    equations.SIZE_IN_A_DIRECTION: size_in_a_direction,
 }

@@ -1,7 +1,7 @@
-"""Argument checks of the study's own: covariances, particles, points of Omega, data; the rest is in `base.arguments`.
+"""Validation of the study's own arguments: covariances, particles, points of Omega, data; see also `base.arguments`.
 
-Each check returns its argument as a float64 array or raises a ValueError that says what was got, what was
-expected and what to do. Loops call the checks once, before they start.
+Each function returns its argument as a float64 array or raises a ValueError that says what was got, what was
+expected and what to do. Loops call them once, before they start.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ CENTERED = 1e-10  # in units of the standard deviation: a subtracted sample mean
 def covariance(cov: ArrayLike) -> Array:
     """A symmetric positive definite matrix (Assumption 1), shape (d, d).
 
-    Ours: a check of arguments.
+    Ours: validation of arguments.
     """
     sigma = finite(cov, "cov")
     if sigma.ndim != 2 or sigma.shape[0] != sigma.shape[1] or sigma.size == 0:
@@ -37,7 +37,7 @@ def covariance(cov: ArrayLike) -> Array:
 def vectors(b: ArrayLike, dimension: int, name: str = "b") -> Array:
     """Nonzero vectors, shape (..., m, d) with m >= 1.
 
-    Ours: a check of arguments.
+    Ours: validation of arguments.
     """
     array = finite(b, name)
     if array.ndim < 2 or array.shape[-1] != dimension:
@@ -54,7 +54,7 @@ def vectors(b: ArrayLike, dimension: int, name: str = "b") -> Array:
 def particles(a: ArrayLike, b: ArrayLike, dimension: int) -> tuple[Array, Array]:
     """Output weights (..., m) and inner weights (..., m, d) of equal m.
 
-    Ours: a check of arguments.
+    Ours: validation of arguments.
     """
     outer, inner = finite(a, "a"), vectors(b, dimension)
     if outer.shape != inner.shape[:-1]:
@@ -65,7 +65,7 @@ def particles(a: ArrayLike, b: ArrayLike, dimension: int) -> tuple[Array, Array]
 def on_omega(b: ArrayLike, cov: Array) -> Array:
     """Points of Omega = {b : b^T Sigma b = 1}, shape (..., m, d).
 
-    Ours: a check of arguments.
+    Ours: validation of arguments.
     """
     array = vectors(b, cov.shape[0])
     off = np.abs(np.sqrt(np.einsum("...i,ij,...j->...", array, cov, array)) - 1.0).max()
@@ -77,7 +77,7 @@ def on_omega(b: ArrayLike, cov: Array) -> Array:
 def data(x: ArrayLike, y: ArrayLike, *, centered: bool) -> tuple[Array, Array]:
     """Inputs (N, d) and targets (N,), N >= 2; with `centered` the inputs' mean must vanish (Assumption 1).
 
-    Ours: a check of arguments.
+    Ours: validation of arguments.
     """
     inputs, targets = finite(x, "x"), finite(y, "y")
     if inputs.ndim != 2 or targets.shape != inputs.shape[:1] or len(inputs) < 2:

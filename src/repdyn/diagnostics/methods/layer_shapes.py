@@ -1,4 +1,4 @@
-"""The named points of a network: which there are, and which of the axes of each counts the points of the data.
+"""The layers of a network: which there are, and which of the axes of each counts the points of the data.
 
 A first forward pass on two points and one on three tell which axis of every layer grows with the points, however long
 the other axes are, and whether a point's rows change with the points beside it, as they do where the inputs' axis
@@ -25,7 +25,7 @@ TWO, THREE = (2, 0), (0, 1, 2)  # points of the first passes, in an order that r
 
 @dataclass(frozen=True)
 class LayerShape:
-    """A named point as the first passes saw it.
+    """The shape of a layer as the first passes saw it.
 
     Attributes:
         axis: the axis that counts points; None where there is none, and `why` says so.
@@ -41,7 +41,7 @@ class LayerShape:
 
 
 def find_shapes(reader: NetworkReader, functions: bool) -> tuple[dict[str, LayerShape], str | None, bool]:
-    """All named points, the classifier, and whether the output is what another point returns."""
+    """Shapes of all layers, the classifier, and whether the output is what another layer returns."""
     passes = _small_passes(reader, functions)
     first, last = passes[0], passes[-1]
     output = last.get(OUTPUT)
@@ -124,7 +124,7 @@ def _values(reader: NetworkReader, batch: Batch, functions: bool) -> dict[str, o
 
 
 def _shape(name: str, values: list[Any], sizes: tuple[int | None, ...], reader: NetworkReader) -> LayerShape:
-    """The axis of points of one named point, or why it has none."""
+    """The axis of points of one layer, or why it has none."""
     value = values[-1]
     if isinstance(value, Exception):
         return LayerShape(None, why=in_one_line(value))

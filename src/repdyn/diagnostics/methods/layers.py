@@ -1,4 +1,4 @@
-"""Named points of a network: what modules and functions inside it return, one name per call.
+"""Layers of a network: what modules and functions inside it return, one name per call.
 
 A module is named as in `model.named_modules()`, its second call `name#2`; what goes into a module is `name:input`; the
 tensors of a tuple or dict it returns are `name[1]`, `name[key]`, the first of a tuple also `name`. A function called in
@@ -29,7 +29,7 @@ class _Calls:
         self.busy = False
 
     def report(self, name: str, value: object) -> None:
-        """Hands a value on; what the receiver computes with it is no point of the network."""
+        """Hands a value on; what the receiver computes with it is no layer of the network."""
         self.busy = True
         try:
             self.emit(name, value)
@@ -80,7 +80,7 @@ def function_label(name: str) -> str:
 
 @contextmanager
 def watched(model: nn.Module, emit: Emit, *, functions: bool = False) -> Iterator[None]:
-    """Reports every named point of the forward passes inside, in the order in which they finish.
+    """Reports every layer of the forward passes inside, in the order in which they finish.
 
     Args:
         model: the network.

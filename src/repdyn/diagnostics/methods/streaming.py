@@ -32,9 +32,9 @@ class Plan:
     Attributes:
         reader: network and inputs.
         layers: names in the order in which they finish, "input" first, "output" last.
-        shapes: every named point.
+        shapes: shape of every layer there is, measured or not.
         left_out: layers that cannot be measured and were not asked for, with the reason.
-        functions: whether points inside functional code are among the layers.
+        functions: whether functional code has some of the layers.
         classifier: the last linear map, if the network returns what it returns; else None.
         resolved: the name of a call for each name that was asked for.
         points: points of all batches.
@@ -66,7 +66,8 @@ def plan(
 
     Args:
         reader: network and inputs.
-        layers: names as in `points`; None takes every module without modules of its own, the input and the output.
+        layers: names as in the module `layers`; None takes every module without modules of its own, the input and the
+            output.
         also: further names to measure.
         hidden: further names to find without measuring them.
 

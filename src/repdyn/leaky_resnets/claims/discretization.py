@@ -12,7 +12,7 @@ from repdyn.base.arrays import Array
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, in_dataset, knock_out
 from repdyn.base.datasets import require
-from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, over_readings
+from repdyn.base.verdicts import Test, Verdict, mean_within, over_readings
 from repdyn.leaky_resnets.claims.over_seeds import LEAST_SEEDS, need_near_critical, positive
 from repdyn.leaky_resnets.methods.selection import DECAYED, of_maps, size_and_distance
 
@@ -57,8 +57,8 @@ def _exchanged(measures: xr.Dataset) -> xr.Dataset:
     kind="comparison",
     states="Adaptive and irregular layer steps have a small but consistent advantage in the test error.",
     control={
-        "irregular": false_world("the test errors of each pair exchanged", _exchanged),
-        "adaptive": false_world("the test errors of each pair exchanged", _exchanged),
+        "irregular": false_world("the test errors of each pair exchanged", _exchanged, recomputes=True),
+        "adaptive": false_world("the test errors of each pair exchanged", _exchanged, recomputes=True),
     },
 )
 def steps_improve_the_test_error(scheme_measures: xr.Dataset) -> Verdict:
@@ -87,7 +87,7 @@ def steps_improve_the_test_error(scheme_measures: xr.Dataset) -> Verdict:
         for scheme in SCHEMES
     }
     note = f"Better than equidistant in so many of {scheme_measures.sizes['seed']} seeds: {'. '.join(words)}."
-    return Verdict.from_tests(all_of(**tests), None, f"{note} {size_and_distance(scheme_measures)}")
+    return Verdict.from_tests(tests, None, f"{note} {size_and_distance(scheme_measures)}")
 
 
 def _dimensions(measures: xr.Dataset, position: float, large: float) -> Array:
@@ -110,7 +110,7 @@ def _first_value(measures: xr.Dataset) -> xr.Dataset:
     assumes="teacher through 6 and then 3 dimensions, adaptive steps, $L = 18$",
     kind="qualitative",
     states="The weight matrices are roughly 6-dimensional around $p = 0.3$.",
-    control=false_world("weights of rank one", in_dataset(0, _first_value)),
+    control=false_world("weights of rank one", in_dataset(0, _first_value), recomputes=True),
 )
 def six_dimensional_stage(scheme_measures: xr.Dataset, staged_measures: xr.Dataset) -> Verdict:
     """Large singular values of adaptive networks near critical points; readings of large, of around and of roughly."""
@@ -190,16 +190,16 @@ def more_layers_at_the_ends(scheme_measures: xr.Dataset) -> Verdict:
             against={"equidistant steps": "equidistant", "the middle fifth": "middle"},
         )
 
-    tests = all_of(
-        beginning=more_at(lambda window: (0.0, window)),
-        end=more_at(lambda window: (1 - window, 1.0)),
-        especially=over_readings(
+    tests = {
+        "beginning": more_at(lambda window: (0.0, window)),
+        "end": more_at(lambda window: (1 - window, 1.0)),
+        "especially": over_readings(
             lambda window: more(
                 _more_layers(scheme_measures, 0.0, window, "") - _more_layers(scheme_measures, 1 - window, 1.0, "")
             ),
             window=windows,
         ),
-    )
+    }
     adaptive = of_maps(scheme_measures).sel(scheme="adaptive")
     words = "; ".join(
         f"{name} {_density(adaptive, 0.0, window).mean():.3g} and {_density(adaptive, 1 - window, 1.0).mean():.3g}"
@@ -230,7 +230,9 @@ def _clumped(measures: xr.Dataset) -> xr.Dataset:
     assumes="a plane through the paths, $L = 18$",
     kind="comparison",
     states="In a two-dimensional projection adaptive steps appear to be better spread out.",
-    control=false_world("adaptive steps that clump in pairs, nine tenths of each second one moved", _clumped),
+    control=false_world(
+        "adaptive steps that clump in pairs, nine tenths of each second one moved", _clumped, recomputes=True
+    ),
 )
 def steps_are_spread_out(scheme_measures: xr.Dataset) -> Verdict:
     """Steps' lengths on the path's first two principal axes, paired; readings of spread and of better than what."""

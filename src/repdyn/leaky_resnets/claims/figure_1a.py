@@ -90,19 +90,19 @@ def _approach(chains: xr.Dataset) -> dict[str, Test]:
 def _approach_of_stable_forms(chains: xr.Dataset) -> dict[str, Test]:
     rank, last = int(chains["rank"]), {"effective_depth": -1}
     stable = near(_stable(chains).isel(last), rank, r"median $-2 H_\gamma / \tilde L$ at the largest $\tilde L$")
-    return {"stable_H": stable, **_from_above(_cost(chains), rank)}
+    return {"stable H": stable, **_from_above(_cost(chains), rank)}
 
 
 def _from_above(cost: xr.DataArray, rank: int) -> dict[str, Test]:
     return {
-        "least_cost": mean_within(
+        "least cost": mean_within(
             cost.isel(effective_depth=-1).values,
             rank - 1,
             2 * rank,
             expected=rf"least cost of identity at the largest $\tilde L$ close to {rank}",
             reason=r"from above and tens at small $\tilde L$: still up to twice the rank; $\gamma$ takes off up to 1",
         ),
-        "cost_falls": positive(-change(cost), r"least cost of identity falls with $\tilde L$"),
+        "cost falls": positive(-change(cost), r"least cost of identity falls with $\tilde L$"),
     }
 
 
@@ -161,11 +161,9 @@ def hamiltonian_reaches_the_rank(chain_measures: xr.Dataset) -> Verdict:
             estimate=_estimates(chain_measures),
             rank={"of the task": lambda _: 0, "kept by each network": _missing_dimensions},
         ),
-        "least_cost": over_readings(
+        "least cost": over_readings(
             lambda maps, gamma: all_of(
-                **_from_above(
-                    of_maps(chain_measures, maps)["least_cost"].isel(gamma=gamma), int(chain_measures["rank"])
-                )
+                _from_above(of_maps(chain_measures, maps)["least_cost"].isel(gamma=gamma), int(chain_measures["rank"]))
             ),
             maps=ALL_MAPS,
             gamma=gammas(chain_measures),
@@ -175,7 +173,7 @@ def hamiltonian_reaches_the_rank(chain_measures: xr.Dataset) -> Verdict:
         f"From below with fixed maps (lrn-fig1a-fixed), not with decayed or free ones (lrn-fig1a-decayed, "
         f"lrn-fig1a-free). Decayed maps: {_note(of_maps(chain_measures))}"
     )
-    return Verdict.from_tests(all_of(**tests), None, note)
+    return Verdict.from_tests(tests, None, note)
 
 
 @claim(
@@ -183,9 +181,8 @@ def hamiltonian_reaches_the_rank(chain_measures: xr.Dataset) -> Verdict:
     where="Section 2.1, Figure 1a",
     kind="limit",
     origin="ours",
-    states="With learned maps that are decayed like the layers all estimates reach $k^*$ as $\\tilde L$ grows,"
-    " the stable"
-    " form of $-2 \\mathcal{H} / \\tilde L$ from above.",
+    states=r"With learned maps that are decayed like the layers all estimates reach $k^*$ as $\tilde L$ grows, the "
+    r"stable form of $-2 \mathcal{H} / \tilde L$ from above.",
     formula=APPROACH_1A,
     control={
         "H": shallowest(DECAYED),
@@ -201,7 +198,7 @@ def hamiltonian_with_decayed_maps(chain_measures: xr.Dataset) -> Verdict:
     chains = of_maps(chain_measures)
     first = _stable(chains).isel(effective_depth=0)
     above = mean_within(first.values, int(chains["rank"]), np.inf, expected="above $k^*$ at first", reason="a sign")
-    return Verdict.from_tests(all_of(**_approach(chains), above=above), None, _note(chains))
+    return Verdict.from_tests({**_approach(chains), "above": above}, None, _note(chains))
 
 
 @claim(
@@ -209,9 +206,8 @@ def hamiltonian_with_decayed_maps(chain_measures: xr.Dataset) -> Verdict:
     where="Section 1.4",
     kind="comparison",
     origin="ours",
-    states=r"Without the appended 1 the estimate $-2 \mathcal{H} / \tilde L$ is one more: with it a constant"
-    r" direction in the"
-    " rows of the representation costs next to nothing, as a non-negative one has.",
+    states=r"Without the appended 1 the estimate $-2 \mathcal{H} / \tilde L$ is one more: with it a constant "
+    "direction in the rows of the representation costs next to nothing, as a non-negative one has.",
     control=false_world("networks with bias in place of those without", replace_labels("maps", {NO_BIAS: DECAYED})),
 )
 def constant_direction_costs_one(chain_measures: xr.Dataset) -> Verdict:
@@ -232,9 +228,8 @@ def constant_direction_costs_one(chain_measures: xr.Dataset) -> Verdict:
     where="Section 2.1, Figure 1a",
     kind="limit",
     origin="ours",
-    states="With free learned maps all estimates reach $k^*$ and $-2 \\mathcal{H} / \\tilde L$ starts below it,"
-    " but passes it"
-    " on the way, when each depth goes on from the one before.",
+    states=r"With free learned maps all estimates reach $k^*$ and $-2 \mathcal{H} / \tilde L$ starts below it, but "
+    "passes it on the way, when each depth goes on from the one before.",
     formula=APPROACH_1A,
     control={
         "H": shallowest(FREE),
@@ -263,7 +258,7 @@ def hamiltonian_with_free_maps(chain_measures: xr.Dataset) -> Verdict:
         ),
     }
     note = f"{_note(chains)} See lrn-free-maps for why these numbers depend on the length of training."
-    return Verdict.from_tests(all_of(**_approach(chains), **sides), None, note)
+    return Verdict.from_tests({**_approach(chains), **sides}, None, note)
 
 
 @claim(
@@ -271,11 +266,11 @@ def hamiltonian_with_free_maps(chain_measures: xr.Dataset) -> Verdict:
     where="Section 2.1, Figure 1a",
     kind="limit",
     origin="ours",
-    states="As $\\tilde L$ grows up to 7, $-2 \\mathcal{H}_\\gamma / \\tilde L$ approaches the rank $k^* = 3$ from"
-    " below,"
-    " the least stable cost of identity from above. Linear maps: fixed (inputs padded with zeros, first outputs read).",
-    formula=r"-\frac{2}{\tilde L} \mathcal{H}_\gamma \nearrow k^*, \quad \min_p \|A_p\|_{K_p + \gamma I}^2 \searrow"
-    r" k^*",
+    states=r"As $\tilde L$ grows up to 7, $-2 \mathcal{H}_\gamma / \tilde L$ approaches the rank $k^* = 3$ from "
+    "below, the least stable cost of identity from above. Linear maps: fixed (inputs padded with zeros, first outputs "
+    "read).",
+    formula=r"-\frac{2}{\tilde L} \mathcal{H}_\gamma \nearrow k^*, \quad \min_p \|A_p\|_{K_p + \gamma I}^2 \searrow "
+    "k^*",
     control={
         "stable H": REVERSED,
         "least cost": REVERSED,
@@ -290,9 +285,9 @@ def hamiltonian_with_fixed_maps(chain_measures: xr.Dataset) -> Verdict:
     low = chain_measures["effective_depth"].values <= PAPER_DEPTH
     chains = of_maps(chain_measures, FIXED).isel(effective_depth=low)
     stable = _stable(chains)
-    tests = all_of(
+    tests = {
         **_approach_of_stable_forms(chains),
-        from_below=_below(stable, int(chains["rank"])),
-        rises=positive(change(stable), r"$-2 H_\gamma / \tilde L$ rises with $\tilde L$"),
-    )
+        "from below": _below(stable, int(chains["rank"])),
+        "rises": positive(change(stable), r"$-2 H_\gamma / \tilde L$ rises with $\tilde L$"),
+    }
     return Verdict.from_tests(tests, None, _note(of_maps(chain_measures, FIXED)))

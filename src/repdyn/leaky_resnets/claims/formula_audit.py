@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import xarray as xr
-
-from repdyn.base.claims import claim
-from repdyn.base.formula_audit import decide_formula, with_wrong_formula
-from repdyn.base.verdicts import Verdict
+from repdyn.base.formula_audit import formula_claim
 from repdyn.leaky_resnets.claims.tolerances import (
     DIFFERENCED,
     DIFFERENCED_REASON,
@@ -17,309 +13,258 @@ from repdyn.leaky_resnets.claims.tolerances import (
     SOLVED,
     SOLVED_REASON,
 )
+from repdyn.leaky_resnets.theory import equations
 
-
-@claim(
+range_is_stretched = formula_claim(
     "lrn-sym-range",
     where="Section 1.2, integration range",
     words="stretching the weights to a new range ... stretches the activations",
     line=80,
-    kind="identity",
-    states=r"Weights $W_{q/c} / c$ with leak $\tilde L / c$ on $[0, c]$ give the activations $A_{q/c}$, and $1/c$ of"
-    " the squared norm.",
-    control=with_wrong_formula("weights that are not divided by $c$", "1.2 range of p"),
+    states=r"Weights $W_{q/c} / c$ with leak $\tilde L / c$ on $[0, c]$ give the activations $A_{q/c}$, and $1/c$ of "
+    "the squared norm.",
+    audit=("formula_audit", equations.RANGE_OF_P, INTEGRATED, INTEGRATED_REASON),
+    control="weights that are not divided by $c$",
+    decided="Both paths integrated, both norms by quadrature (alpha_{q/2} in the display is alpha_{q/c}).",
 )
-def range_is_stretched(formula_audit: xr.Dataset) -> Verdict:
-    """Both paths integrated, both norms by quadrature (alpha_{q/2} in the display is alpha_{q/c})."""
-    return decide_formula(formula_audit, "1.2 range of p", INTEGRATED, INTEGRATED_REASON)
 
 
-@claim(
+outputs_are_scaled = formula_claim(
     "lrn-sym-output",
     where="Section 1.2, output scaling",
     words=r"increasing the leakage by a constant $\tilde{L} \to \tilde{L} + c$ leads to a scaled down path",
     line=92,
     assumes="no bias, as the sentence before says",
-    kind="identity",
     states="Raising the leak by $c$ scales the path by $e^{-cp}$, if there is no bias.",
-    control=with_wrong_formula("the path that is not scaled", "1.2 scale of outputs"),
+    audit=("formula_audit", equations.SCALE_OF_OUTPUTS, INTEGRATED, INTEGRATED_REASON),
+    control="the path that is not scaled",
+    decided="Both paths integrated; with bias too, once b_p is scaled by e^{-cp}.",
+    note="Holds with bias if $b_p$ is scaled by $e^{-cp}$.",
 )
-def outputs_are_scaled(formula_audit: xr.Dataset) -> Verdict:
-    """Both paths integrated; with bias too, once b_p is scaled by e^{-cp}."""
-    return decide_formula(
-        formula_audit,
-        "1.2 scale of outputs",
-        INTEGRATED,
-        INTEGRATED_REASON,
-        note="Holds with bias if $b_p$ is scaled by $e^{-cp}$.",
-    )
 
 
-@claim(
+between_resnet_and_connected = formula_claim(
     "lrn-lt-zero",
     where="Section 1.1, leaky ResNets",
     words="variant of ResNets that interpolate between ResNets and FCNNs, ... the strength of the skip connections",
     line=57,
     assumes=r"discrete layers: the factor $1 - \rho_\ell \tilde L$ of the skip connection goes from 1 to 0",
-    kind="identity",
-    states=r"By the strength of the skip connections Leaky ResNets reach from ResNets, at $\tilde L = 0$, to"
-    r" fully connected"
-    r" networks, at $\rho_\ell \tilde L = 1$.",
-    control=with_wrong_formula(r"$\tilde L = L / 2$ in place of $L$", "1.1 no leak"),
+    states=r"By the strength of the skip connections Leaky ResNets reach from ResNets, at $\tilde L = 0$, to fully "
+    r"connected networks, at $\rho_\ell \tilde L = 1$.",
+    audit=("formula_audit", equations.NO_LEAK, ROUNDING, ROUNDING_REASON),
+    control=r"$\tilde L = L / 2$ in place of $L$",
+    decided="Against both recursions written out.",
 )
-def between_resnet_and_connected(formula_audit: xr.Dataset) -> Verdict:
-    """Against both recursions written out."""
-    return decide_formula(formula_audit, "1.1 no leak", ROUNDING, ROUNDING_REASON)
 
 
-@claim(
+weights_of_a_path = formula_claim(
     "lrn-lagr-weights",
     where="Section 1.3, first display",
     words="the weights W_p at any minimizer can be expressed",
     line=101,
     assumes="the weights that carry a given path, of least norm",
-    kind="identity",
     states=r"The weights of a minimizer are $W_p = (\tilde L A_p + \partial_p A_p) \sigma(A_p)^+$.",
-    control=with_wrong_formula(r"$A$ in place of $\tilde L A$", "1.3 least weights"),
+    audit=("formula_audit", equations.LEAST_WEIGHTS, SOLVED, SOLVED_REASON),
+    control=r"$A$ in place of $\tilde L A$",
+    decided="Against Lagrange multipliers (w >= N), the only solution (w < N), and longer solutions.",
 )
-def weights_of_a_path(formula_audit: xr.Dataset) -> Verdict:
-    """Against Lagrange multipliers (w >= N), the only solution (w < N), and longer solutions."""
-    return decide_formula(formula_audit, "1.3 least weights", SOLVED, SOLVED_REASON)
 
 
-@claim(
+lagrangian_splits = formula_claim(
     "lrn-lagr-terms",
     where="Section 1.3, three terms",
     words="we can decompose the inside of the integral as three terms",
     line=120,
     assumes=r"$\operatorname{Im} A_p^T \subset \operatorname{Im} \sigma(A_p)^T$",
     kind_of_slip="misprint",
-    kind="identity",
     states="The Lagrangian is the sum of three terms: cost of identity, cross term and kinetic energy.",
     correction=r"The cross term has the factor $2 \tilde L / (2 \tilde L) = 1$ in place of $\tilde L$.",
-    formula=(
-        r"\frac{1}{2 \tilde L} \|\tilde L A_p + \partial_p A_p\|_{K_p}^2 = \frac{\tilde L}{2} \|A_p\|_{K_p}^2"
-        r" + \tilde L \langle \partial_p A_p, A_p \rangle_{K_p} + \frac{1}{2 \tilde L} \|\partial_p"
-        r" A_p\|_{K_p}^2"
-    ),
-    corrected_formula=(
-        r"\frac{1}{2 \tilde L} \|\tilde L A_p + \partial_p A_p\|_{K_p}^2 = \frac{\tilde L}{2} \|A_p\|_{K_p}^2"
-        r" + \langle \partial_p A_p, A_p \rangle_{K_p} + \frac{1}{2 \tilde L} \|\partial_p A_p\|_{K_p}^2"
-    ),
-    control=with_wrong_formula("without the middle term", "1.3 three terms"),
+    formula=r"\frac{1}{2 \tilde L} \|\tilde L A_p + \partial_p A_p\|_{K_p}^2 = \frac{\tilde L}{2} \|A_p\|_{K_p}^2 + "
+    r"\tilde L \langle \partial_p A_p, A_p \rangle_{K_p} + \frac{1}{2 \tilde L} \|\partial_p A_p\|_{K_p}^2",
+    corrected_formula=r"\frac{1}{2 \tilde L} \|\tilde L A_p + \partial_p A_p\|_{K_p}^2 = \frac{\tilde L}{2} "
+    r"\|A_p\|_{K_p}^2 + \langle \partial_p A_p, A_p \rangle_{K_p} + \frac{1}{2 \tilde L} \|\partial_p A_p\|_{K_p}^2",
+    audit=("formula_audit", equations.THREE_TERMS, SOLVED, SOLVED_REASON),
+    control="without the middle term",
+    decided="Against the whole, by a linear solve.",
 )
-def lagrangian_splits(formula_audit: xr.Dataset) -> Verdict:
-    """Against the whole, by a linear solve."""
-    return decide_formula(formula_audit, "1.3 three terms", SOLVED, SOLVED_REASON)
 
 
-@claim(
+cross_term_integrates = formula_claim(
     "lrn-linear-remark",
     where="Section 1.3, footnote 1",
     words=r"In linear networks $\sigma = id$ it can actually be discarded, since it is integrable",
     line=136,
     assumes="linear networks",
-    kind="identity",
-    states="In linear networks the cross term is integrable: its integral is a difference between the ends of"
-    " the path.",
-    formula=(
-        r"\int_0^1 \operatorname{Tr}\left[ \partial_p A_p \sigma(A_p)^+ \sigma(A_p)^{+T} A_p^T \right] dp ="
-        r" \log |A_1|_+ - \log |A_0|_+"
-    ),
-    control=with_wrong_formula("Frobenius norms in place of pseudo-determinants", "footnote 1"),
+    states="In linear networks the cross term is integrable: its integral is a difference between the ends of the "
+    "path.",
+    formula=r"\int_0^1 \operatorname{Tr}\left[ \partial_p A_p \sigma(A_p)^+ \sigma(A_p)^{+T} A_p^T \right] dp = \log "
+    r"|A_1|_+ - \log |A_0|_+",
+    audit=("formula_audit", equations.LINEAR_REMARK, SOLVED, SOLVED_REASON),
+    control="Frobenius norms in place of pseudo-determinants",
+    decided="Gauss quadrature along paths of linear networks from starts of rank 3 against the ends; absolute error.",
+    note=r"Weights of finite norm carry $A_p = \Phi_p A_0$ with $\Phi_p$ invertible, so the rank is constant by "
+    "itself.",
 )
-def cross_term_integrates(formula_audit: xr.Dataset) -> Verdict:
-    """Gauss quadrature along paths of linear networks from starts of rank 3 against the ends; absolute error."""
-    note = (
-        r"Weights of finite norm carry $A_p = \Phi_p A_0$ with $\Phi_p$ invertible, so the rank is constant by itself."
-    )
-    return decide_formula(formula_audit, "footnote 1", SOLVED, SOLVED_REASON, note=note)
 
 
-@claim(
+zero_stays_constant = formula_claim(
     "lrn-zero-representation",
     where="Section 1.3, after the kinetic energy",
     words="once the network reaches a zero representation, it can only learn constant representations afterwards",
     line=132,
-    kind="identity",
     states="Once a network reaches the zero representation it can only learn constant representations afterwards.",
     formula=r"A_p = 0 \Rightarrow A_q = a_q \mathbf{1}^T \text{ for } q > p",
-    control=with_wrong_formula("a start that is not zero", "1.3 zero representation"),
+    audit=("formula_audit", equations.ZERO_REPRESENTATION, ROUNDING, ROUNDING_REASON),
+    control="a start that is not zero",
+    decided="Spread over points after 12 random layers, absolute, numbers of order 1.",
+    note="In continuous networks of finite norm distinct inputs never meet, since flows are one to one: there it is a "
+    "limit.",
 )
-def zero_stays_constant(formula_audit: xr.Dataset) -> Verdict:
-    """Spread over points after 12 random layers, absolute, numbers of order 1."""
-    note = (
-        "In continuous networks of finite norm distinct inputs never meet, since flows are one to one: there it"
-        " is a limit."
-    )
-    return decide_formula(formula_audit, "1.3 zero representation", ROUNDING, ROUNDING_REASON, note=note)
 
 
-@claim(
+infinite_terms_cancel = formula_claim(
     "lrn-infinite-terms",
     where="Section 1.3, Remark",
     words="all three terms are infinite and cancel each other to yield a finite sum",
     line=134,
     assumes=r"$\operatorname{Im} A_p^T \not\subset \operatorname{Im} \sigma(A_p)^T$, weights of finite norm",
     kind="limit",
-    states="Where $\\operatorname{Im} A_p^T \\not\\subset \\operatorname{Im} \\sigma(A_p)^T$ the three terms of the"
-    " Lagrangian are infinite and cancel each other to yield a finite sum.",
-    formula=(
-        r"\gamma \|A_p\|_{K_p + \gamma I}^2 \to \|A_p (I - \sigma(A_p)^+ \sigma(A_p))\|^2, \quad"
-        r" \|\tilde L A_p + \partial_p A_p\|_{K_p + \gamma I}^2 \to \|W_p \sigma(A_p) \sigma(A_p)^+\|^2"
+    states=r"Where $\operatorname{Im} A_p^T \not\subset \operatorname{Im} \sigma(A_p)^T$ the three terms of the "
+    "Lagrangian are infinite and cancel each other to yield a finite sum.",
+    formula=r"\gamma \|A_p\|_{K_p + \gamma I}^2 \to \|A_p (I - \sigma(A_p)^+ \sigma(A_p))\|^2, \quad \|\tilde L A_p + "
+    r"\partial_p A_p\|_{K_p + \gamma I}^2 \to \|W_p \sigma(A_p) \sigma(A_p)^+\|^2",
+    audit=(
+        "formula_audit",
+        equations.INFINITE_TERMS,
+        1e-5,
+        r"$\gamma = 10^{-8} |S|^2$ and condition numbers below 10: 1e-6",
     ),
-    control=with_wrong_formula("the sum without the cross term", "1.3 infinite terms"),
+    control="the sum without the cross term",
+    decided="Stable norms at gamma = 1e-8 |S|^2 against their limits, w + 1 < N.",
 )
-def infinite_terms_cancel(formula_audit: xr.Dataset) -> Verdict:
-    """Stable norms at gamma = 1e-8 |S|^2 against their limits, w + 1 < N."""
-    return decide_formula(
-        formula_audit, "1.3 infinite terms", 1e-5, r"$\gamma = 10^{-8} |S|^2$ and condition numbers below 10: 1e-6"
-    )
 
 
-@claim(
+connected_networks_are_balanced = formula_claim(
     "lrn-a3-connected",
     where="Appendix A.3, fully connected networks",
     words="the norm of incoming weights equals the norm of the outcoming weights",
     line=458,
     assumes="fully connected ReLU networks, neurons rescaled to least norm",
-    kind="identity",
     states="Neurons of a fully connected network rescaled to least norm have incoming weights as large as outgoing "
     "ones, so the norm of the weights increases through the layers by the biases.",
-    formula=r"\|W_\ell\|_F^2 + \|b_\ell\|^2 = \|W_{\ell+1}\|_F^2, \quad \|W_\ell\|_F^2 = \|W_1\|_F^2 +"
-    r" \sum_{k=1}^{\ell-1} \|b_k\|^2",
-    control=with_wrong_formula("without the sum of biases", "A.3 fully connected"),
+    formula=r"\|W_\ell\|_F^2 + \|b_\ell\|^2 = \|W_{\ell+1}\|_F^2, \quad \|W_\ell\|_F^2 = \|W_1\|_F^2 + "
+    r"\sum_{k=1}^{\ell-1} \|b_k\|^2",
+    audit=("formula_audit", equations.CONNECTED_BALANCE, SOLVED, "rescaling has converged to round-off"),
+    control="without the sum of biases",
+    decided="Random networks of four layers, each neuron rescaled until nothing moves; outputs stay as they are.",
+    note="The line printed after it lacks its left side; this is the one that follows.",
 )
-def connected_networks_are_balanced(formula_audit: xr.Dataset) -> Verdict:
-    """Random networks of four layers, each neuron rescaled until nothing moves; outputs stay as they are."""
-    note = "The line printed after it lacks its left side; this is the one that follows."
-    return decide_formula(
-        formula_audit, "A.3 fully connected", SOLVED, "rescaling has converged to round-off", note=note
-    )
 
 
-@claim(
+hamilton_equations = formula_claim(
     "lrn-ham-eqs",
     where="Section 1.5, joint dynamics",
     words="These are Hamiltonian dynamics",
     line=202,
-    kind="identity",
-    states=r"$\partial_p A = \partial \mathcal{H} / \partial B$ and $-\partial_p B = \partial \mathcal{H} / \partial"
-    r" A$ for $\mathcal{H} = \frac{\tilde L}{2} \|B \sigma(A)^T\|^2 - \tilde L \operatorname{Tr}[B A^T]$.",
-    control=with_wrong_formula("$dB/dp$ with the other sign", "1.5 Hamilton's equations"),
+    states=r"$\partial_p A = \partial \mathcal{H} / \partial B$ and $-\partial_p B = \partial \mathcal{H} / \partial "
+    r"A$ for $\mathcal{H} = \frac{\tilde L}{2} \|B \sigma(A)^T\|^2 - \tilde L \operatorname{Tr}[B A^T]$.",
+    audit=("formula_audit", equations.HAMILTON_EQUATIONS, DIFFERENCED, DIFFERENCED_REASON),
+    control="$dB/dp$ with the other sign",
+    decided="Against central differences of H (the row of the bias dropped from S B^T B).",
 )
-def hamilton_equations(formula_audit: xr.Dataset) -> Verdict:
-    """Against central differences of H (the row of the bias dropped from S B^T B)."""
-    return decide_formula(formula_audit, "1.5 Hamilton's equations", DIFFERENCED, DIFFERENCED_REASON)
 
 
-@claim(
+hamiltonian_splits = formula_claim(
     "lrn-ham-split",
     where="Section 2.1, first display",
     words="then the Hamiltonian equals the sum of the kinetic and potential energies",
     line=222,
-    assumes=r"$\operatorname{Im} A_p^T \subset \operatorname{Im} \sigma(A_p)^T$; potential energy "
-    r"$-\frac{\tilde L}{2} \|A_p\|_{K_p}^2$",
-    kind="identity",
-    states=r"Where $\operatorname{Im} A^T$ lies in $\operatorname{Im} \sigma(A)^T$, $\mathcal{H} = \frac{1}{2 \tilde"
-    r" L} \|\partial_p A\|_K^2 - \frac{\tilde L}{2} \|A\|_K^2$.",
-    control=with_wrong_formula("the sum of the energies", "2.1 split of H"),
+    assumes=r"$\operatorname{Im} A_p^T \subset \operatorname{Im} \sigma(A_p)^T$; potential energy $-\frac{\tilde "
+    r"L}{2} \|A_p\|_{K_p}^2$",
+    states=r"Where $\operatorname{Im} A^T$ lies in $\operatorname{Im} \sigma(A)^T$, $\mathcal{H} = \frac{1}{2 \tilde "
+    r"L} \|\partial_p A\|_K^2 - \frac{\tilde L}{2} \|A\|_K^2$.",
+    audit=("formula_audit", equations.HAMILTONIAN_SPLIT, SOLVED, SOLVED_REASON),
+    control="the sum of the energies",
+    decided="Random A and B with w >= N, where the assumption holds.",
 )
-def hamiltonian_splits(formula_audit: xr.Dataset) -> Verdict:
-    """Random A and B with w >= N, where the assumption holds."""
-    return decide_formula(formula_audit, "2.1 split of H", SOLVED, SOLVED_REASON)
 
 
-@claim(
+theorem4_identity = formula_claim(
     "lrn-thm4-identity",
     where="Appendix A.2, proof of Theorem 7",
     words=r"$$-\frac{2}{\tilde{L}}\mathcal{H} = \left\|A_p\right\|_{(K_p+\gamma I)}^2 - "
     r"\left\|\frac{1}{\tilde{L}}\partial_p A_p + \gamma B_p\right\|_{(K_p+\gamma I)}^2 + \gamma "
     r"\left\|B_p\right\|^2.$$",
     line=389,
-    kind="identity",
-    states=r"$-\frac{2}{\tilde L} \mathcal{H} = \|A\|_\gamma^2 - \left\|\frac{1}{\tilde L} \partial_p A + \gamma"
-    r" B\right\|_\gamma^2 + \gamma \|B\|^2$, where $\|\cdot\|_\gamma$ is the norm of $K + \gamma I$.",
-    control=with_wrong_formula(r"$\gamma |B|^2$ subtracted", "Theorem 7 identity"),
+    states=r"$-\frac{2}{\tilde L} \mathcal{H} = \|A\|_\gamma^2 - \left\|\frac{1}{\tilde L} \partial_p A + \gamma "
+    r"B\right\|_\gamma^2 + \gamma \|B\|^2$, where $\|\cdot\|_\gamma$ is the norm of $K + \gamma I$.",
+    audit=("formula_audit", equations.THEOREM4_IDENTITY, SOLVED, SOLVED_REASON),
+    control=r"$\gamma |B|^2$ subtracted",
+    decided="Any A and B, gamma = 1e-3 and 1.",
 )
-def theorem4_identity(formula_audit: xr.Dataset) -> Verdict:
-    """Any A and B, gamma = 1e-3 and 1."""
-    return decide_formula(formula_audit, "Theorem 7 identity", SOLVED, SOLVED_REASON)
 
 
-@claim(
+scale_of_gamma = formula_claim(
     "lrn-e14-gamma",
     where="Section 2.1, after Theorem 4",
     words=r"$\gamma_p = \gamma_0 \|\sigma(A_p^{\tilde{L}})\|_{op}^2 = \gamma_0 \|K_p\|_{op}^2$",
     line=238,
     kind_of_slip="misprint",
-    kind="identity",
     states=r"The scale of $\gamma_p$: the squared operator norm of $\sigma(A_p)$ is that of $K_p$.",
     correction="It is the operator norm of $K_p$, not its square.",
     formula=r"\gamma_p = \gamma_0 \|\sigma(A_p)\|_{op}^2 = \gamma_0 \|K_p\|_{op}^2",
     corrected_formula=r"\gamma_p = \gamma_0 \|\sigma(A_p)\|_{op}^2 = \gamma_0 \|K_p\|_{op}",
-    control=with_wrong_formula("the root of $|K|_{op}$", "2.1 gamma_p"),
     possible_ocr_error=True,
+    audit=("formula_audit", equations.LAYER_REGULARIZER, SOLVED, SOLVED_REASON),
+    control="the root of $|K|_{op}$",
+    decided="Largest eigenvalue of the smaller Gram matrix against the operator norm of K.",
 )
-def scale_of_gamma(formula_audit: xr.Dataset) -> Verdict:
-    """Largest eigenvalue of the smaller Gram matrix against the operator norm of K."""
-    return decide_formula(formula_audit, "2.1 gamma_p", SOLVED, SOLVED_REASON)
 
 
-@claim(
+loss_splits_by_neurons = formula_claim(
     "lrn-lagr-neurons",
     where="Section 1.3, particles",
     words="It can be helpful to decompose this loss along the different neurons",
     line=112,
-    kind="identity",
-    states="The loss is a sum over the neurons of the error of its output and the norm of its row, with the norm of"
-    " $K_p$ that they share.",
-    formula=(
-        r"\sum_{i=1}^w \frac{1}{N} \|f_i^*(X) - A_{1,i}\|^2 + \frac{\lambda}{2 \tilde L} \int_0^1 \|\tilde L"
-        r" A_{p,i \cdot}"
-        r" + \partial_p A_{p,i \cdot}\|_{K_p}^2 dp"
-    ),
-    control=with_wrong_formula("each neuron with the kernel of itself alone", "1.3 neurons"),
+    states="The loss is a sum over the neurons of the error of its output and the norm of its row, with the norm of "
+    "$K_p$ that they share.",
+    formula=r"\sum_{i=1}^w \frac{1}{N} \|f_i^*(X) - A_{1,i}\|^2 + \frac{\lambda}{2 \tilde L} \int_0^1 \|\tilde L "
+    r"A_{p,i \cdot} + \partial_p A_{p,i \cdot}\|_{K_p}^2 dp",
+    audit=("formula_audit", equations.SPLIT_BY_NEURONS, SOLVED, SOLVED_REASON),
+    control="each neuron with the kernel of itself alone",
+    decided="Against the error and the least weights of the whole representation, at one position.",
+    note="What couples the neurons is the kernel: with its own kernel alone a neuron has another norm.",
 )
-def loss_splits_by_neurons(formula_audit: xr.Dataset) -> Verdict:
-    """Against the error and the least weights of the whole representation, at one position."""
-    note = "What couples the neurons is the kernel: with its own kernel alone a neuron has another norm."
-    return decide_formula(formula_audit, "1.3 neurons", SOLVED, SOLVED_REASON, note=note)
 
 
-@claim(
+kernel_sums_over_neurons = formula_claim(
     "lrn-lagr-kernel",
     where="Section 1.3, particles",
     words=r"on the covariance $K_p = \sum_{i=1}^{w} \sigma(A_i) \sigma(A_i)^T$, leading to a global interaction",
     line=118,
     assumes=r"$K_p = \sigma(A_p)^T \sigma(A_p)$, where $\sigma$ appends a 1",
     kind_of_slip="misprint",
-    kind="identity",
     states="The kernel is the sum over the $w$ neurons of the products of their activations.",
     correction=r"With the appended 1 the sum lacks $\mathbf{1} \mathbf{1}^T$.",
     formula=r"K_p = \sum_{i=1}^{w} \sigma(A_i) \sigma(A_i)^T",
     corrected_formula=r"K_p = \mathbf{1} \mathbf{1}^T + \sum_{i=1}^{w} [A_{i \cdot}]_+^T [A_{i \cdot}]_+",
-    control=with_wrong_formula("the products before the ReLU", "1.3 covariance"),
+    audit=("formula_audit", equations.COVARIANCE, ROUNDING, ROUNDING_REASON),
+    control="the products before the ReLU",
+    decided="Against the product of the activations with their row of ones.",
 )
-def kernel_sums_over_neurons(formula_audit: xr.Dataset) -> Verdict:
-    """Against the product of the activations with their row of ones."""
-    return decide_formula(formula_audit, "1.3 covariance", ROUNDING, ROUNDING_REASON)
 
 
-@claim(
+potential_energy_is_proportional = formula_claim(
     "lrn-potential-inverse",
     where="Section 4, Conclusion",
     words="the potential energy is inversely proportional ... to the cost of identity",
     line=294,
     assumes=r"potential energy $-\frac{\tilde L}{2} \|A_p\|_{K_p}^2$ (Section 1.3)",
     kind_of_slip="misprint",
-    kind="identity",
     states="The potential energy is inversely proportional to the cost of identity.",
     correction=r"It is proportional to it, with the negative factor $-\tilde L / 2$, by its definition.",
     formula=r"E_{pot} \propto \frac{1}{\|A_p\|_{K_p}^2}",
     corrected_formula=r"E_{pot} = -\frac{\tilde L}{2} \|A_p\|_{K_p}^2",
-    control=with_wrong_formula(r"the positive factor $\tilde L / 2$", "4 potential energy"),
+    audit=("formula_audit", equations.POTENTIAL_ENERGY, SOLVED, SOLVED_REASON),
+    control=r"the positive factor $\tilde L / 2$",
+    decided="What the kinetic energy leaves of the Hamiltonian, over two representations, against their costs.",
 )
-def potential_energy_is_proportional(formula_audit: xr.Dataset) -> Verdict:
-    """What the kinetic energy leaves of the Hamiltonian, over two representations, against their costs."""
-    return decide_formula(formula_audit, "4 potential energy", SOLVED, SOLVED_REASON)

@@ -16,7 +16,7 @@ from repdyn.base.controls import (
     wrong_formula,
 )
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, deviation, over_readings
+from repdyn.base.verdicts import Verdict, at_least, at_most, deviation, over_readings
 from repdyn.leaky_resnets.claims.tolerances import ROUNDING, ROUNDING_REASON, SOLVED, SOLVED_REASON
 
 
@@ -41,18 +41,17 @@ PRINTED_BOUND = wrong_formula("the printed bound with bias", _printed_with_bias)
     where="Section 1.4, Proposition 1",
     words=r"$$||A\sigma(A)^+||_F^2 \ge \frac{||A||_*^2}{||A||_F^2}$$",
     line=143,
-    assumes=r"infinite cost where $\operatorname{Im} A^T \not\subseteq \operatorname{Im} \sigma(A)^T$ (Section "
-    r"1.3); $\sigma$ appends a 1 (Section 1.1)",
+    assumes=r"infinite cost where $\operatorname{Im} A^T \not\subseteq \operatorname{Im} \sigma(A)^T$ (Section 1.3); "
+    r"$\sigma$ appends a 1 (Section 1.1)",
     kind_of_slip="missing hypothesis",
     kind="bound",
     states="The cost of identity is at least the stable rank.",
-    correction=r"Without bias and with the convention of infinite cost; with the appended 1, $\|\sigma(A)\|_F^2 \le"
-    r" \|A\|_F^2 + N$ gives a smaller bound, with equality for $A = c \mathbf{1}^T$, $c > 0$.",
+    correction=r"Without bias and with the convention of infinite cost; with the appended 1, $\|\sigma(A)\|_F^2 \le "
+    r"\|A\|_F^2 + N$ gives a smaller bound, with equality for $A = c \mathbf{1}^T$, $c > 0$.",
     formula=r"\|A \sigma(A)^+\|_F^2 \ge \frac{\|A\|_*^2}{\|A\|_F^2}",
-    corrected_formula=(
-        r"\operatorname{Im} A^T \subseteq \operatorname{Im} \sigma(A)^T \Rightarrow \|A \sigma(A)^+\|_F^2 \ge"
-        r" \frac{\|A\|_*^2}{\|A\|_F^2 + N} \text{ with bias}, \quad \ge \frac{\|A\|_*^2}{\|A\|_F^2} \text{ without}"
-    ),
+    corrected_formula=r"\operatorname{Im} A^T \subseteq \operatorname{Im} \sigma(A)^T \Rightarrow \|A "
+    r"\sigma(A)^+\|_F^2 \ge \frac{\|A\|_*^2}{\|A\|_F^2 + N} \text{ with bias}, \quad \ge \frac{\|A\|_*^2}{\|A\|_F^2} "
+    r"\text{ without}",
     control={"bound": PRINTED_BOUND, "tight": PRINTED_BOUND, "constant": PRINTED_BOUND},
 )
 def cost_bounds_stable_rank(identity_costs: xr.Dataset) -> Verdict:
@@ -65,21 +64,21 @@ def cost_bounds_stable_rank(identity_costs: xr.Dataset) -> Verdict:
         reason=reason,
     )
     least = costs["least_ratio"].sel(search=["no bias, printed", "bias, corrected"])
-    corrected = all_of(
-        bound=at_least(
+    corrected = {
+        "bound": at_least(
             _ratios(costs, "bound_corrected", ["no bias, printed", "bias, corrected"]),
             1 - SOLVED,
             expected="ratio at least 1",
             reason=reason,
         ),
-        tight=deviation(least.min("start") - 1, 0.01, expected="1 is reached", reason="a search of 60 steps"),
-        constant=deviation(
+        "tight": deviation(least.min("start") - 1, 0.01, expected="1 is reached", reason="a search of 60 steps"),
+        "constant": deviation(
             costs["constant_cost"] - costs["constant_bound"],
             ROUNDING,
             expected="$c^2 / (1 + c^2)$",
             reason=ROUNDING_REASON,
         ),
-    )
+    }
     plain = float((costs["plain_cost"] / costs["bound_printed"]).sel(bias=0).min())
     return Verdict.from_tests(
         printed, corrected, f"Without the convention the ratio falls to {plain:.2g} ($A = -I$ costs 0)."
@@ -106,21 +105,21 @@ def cost_bounds_stable_rank(identity_costs: xr.Dataset) -> Verdict:
 def stable_ranks_are_ordered(identity_costs: xr.Dataset) -> Verdict:
     """Random representations."""
     ratios = {
-        "nuclear_over_spectral": identity_costs["nuclear_rank"] / identity_costs["spectral_rank"],
-        "rank_over_nuclear": identity_costs["full_rank"] / identity_costs["nuclear_rank"],
+        "nuclear over spectral": identity_costs["nuclear_rank"] / identity_costs["spectral_rank"],
+        "rank over nuclear": identity_costs["full_rank"] / identity_costs["nuclear_rank"],
     }
     tests = {
         name: at_least(ratio, 1 - ROUNDING, expected="ratio at least 1", reason="round-off")
         for name, ratio in ratios.items()
     }
-    return Verdict.from_tests(all_of(**tests))
+    return Verdict.from_tests(tests)
 
 
 @claim(
     "lrn-coi-rank",
     where="Section 1.4, first display",
-    words=r"It is obvious for non-negative representations because $||A_p||_{K_p^+}^2 = ||A_pA_p^+||_F^2 ="
-    r" \operatorname{Rank} A_p$",
+    words="It is obvious for non-negative representations because $||A_p||_{K_p^+}^2 = ||A_pA_p^+||_F^2 = "
+    r"\operatorname{Rank} A_p$",
     line=140,
     assumes=r"no bias, as Section 1.3 says of the same fact, so that $A_p = \sigma(A_p)$",
     kind="identity",
@@ -140,16 +139,14 @@ def cost_is_rank(identity_costs: xr.Dataset) -> Verdict:
     where="Section 1.4",
     kind="identity",
     origin="ours",
-    states="With the appended 1 the cost of a non-negative representation is its rank, unless $\\mathbf{1}$ lies in its"
-    " row space: there it is less by $x / (1 + x)$.",
-    formula=(
-        r"A \ge 0, \mathbf{1} \in \operatorname{Im} A^T \Rightarrow \|A\|_K^2 = \operatorname{Rank} A -"
-        r" \frac{x}{1 + x},"
-        r" \quad x = \mathbf{1}^T (A^T A)^+ \mathbf{1}"
-    ),
+    states=r"With the appended 1 the cost of a non-negative representation is its rank, unless $\mathbf{1}$ lies in "
+    "its row space: there it is less by $x / (1 + x)$.",
+    formula=r"A \ge 0, \mathbf{1} \in \operatorname{Im} A^T \Rightarrow \|A\|_K^2 = \operatorname{Rank} A - "
+    r"\frac{x}{1 + x}, \quad x = \mathbf{1}^T (A^T A)^+ \mathbf{1}",
     control=wrong_formula(
         "Rank A with bias",
         lambda costs: costs.assign(nonnegative_closed=costs["rank"] + 0 * costs["nonnegative_closed"]),
+        recomputes=True,
     ),
 )
 def cost_with_bias(identity_costs: xr.Dataset) -> Verdict:
@@ -165,8 +162,8 @@ def cost_with_bias(identity_costs: xr.Dataset) -> Verdict:
     line=150,
     kind="bound",
     states="In contrast to the cost of identity, the stable rank is continuous except at $A = 0$.",
-    formula=r"\left| \frac{\|A + E\|_*}{\|A + E\|_F} - \frac{\|A\|_*}{\|A\|_F} \right| \le \frac{\sqrt{\min(w, N)} +"
-    r" \|A\|_* / \|A\|_F}{\|A\|_F / \|E\|_F - 1}",
+    formula=r"\left| \frac{\|A + E\|_*}{\|A + E\|_F} - \frac{\|A\|_*}{\|A\|_F} \right| \le \frac{\sqrt{\min(w, N)} + "
+    r"\|A\|_* / \|A\|_F}{\|A\|_F / \|E\|_F - 1}",
     control={
         "rank": wrong_formula(
             "the cost of identity in place of the stable rank", replace_variables(rank_change="cost_change")
@@ -179,20 +176,20 @@ def cost_with_bias(identity_costs: xr.Dataset) -> Verdict:
 def stable_rank_is_continuous(identity_costs: xr.Dataset) -> Verdict:
     """Non-negative representations of rank 3 and perturbations of relative size 1e-2 to 1e-8."""
     costs = identity_costs
-    tests = all_of(
-        rank=at_most(
+    tests = {
+        "rank": at_most(
             np.abs(costs["rank_change"]) / costs["rank_modulus"],
             1 + 1e-6,
             expected="at most its modulus of continuity",
             reason="a bound from the triangle inequality of both norms; round-off 1e-15 over changes of 1e-8",
         ),
-        cost=at_least(
+        "cost": at_least(
             np.abs(costs["cost_change"]),
             0.1,
             expected="the cost jumps",
             reason="it jumps from root 3 to root 4 or more, by .27, when the rank rises",
         ),
-    )
+    }
     return Verdict.from_tests(tests)
 
 
@@ -239,4 +236,4 @@ def descent_ends_nonnegative(descents: xr.Dataset) -> Verdict:
         f"{int(rest.sel(case=case).sum())} of {rest.sizes['start']}, {float(near.sel(case=case).mean()):.1%} ({case})"
         for case in cases.values()
     )
-    return Verdict.from_tests(all_of(**tests), None, f"{note}. No neuron is added here; what one does: lrn-prop2.")
+    return Verdict.from_tests(tests, None, f"{note}. No neuron is added here; what one does: lrn-prop2.")

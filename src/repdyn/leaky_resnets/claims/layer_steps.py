@@ -7,33 +7,29 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import replace_variables, wrong_formula
-from repdyn.base.verdicts import Verdict, all_of, deviation
+from repdyn.base.verdicts import Verdict, deviation
 
 
 @claim(
     "lrn-rho-sum",
     where="Section 3, irregular steps",
-    words=r"layer-steps ρ_1, \ldots, ρ_L with $\sum \rho_\ell = 1$ ... one can choose $\rho_{\ell} = "
-    r"\frac{1}{L} + \frac{a}{L}(\frac{1}{4} - \left|\frac{\ell}{L} - \frac{1}{2}\right|)$",
+    words=r"layer-steps ρ_1, \ldots, ρ_L with $\sum \rho_\ell = 1$ ... one can choose $\rho_{\ell} = \frac{1}{L} + "
+    r"\frac{a}{L}(\frac{1}{4} - \left|\frac{\ell}{L} - \frac{1}{2}\right|)$",
     line=266,
     kind_of_slip="missing hypothesis",
     kind="identity",
     states="The irregular layer steps that the paper gives have the sum 1 that layer steps are to have.",
-    correction=r"For even $L$, as 18 and 20 are; for odd $L$ the sum is short by $a / (4 L^2)$. With $\ell -"
-    r" \frac12$ for"
-    r" $\ell$, divided by their sum, they are symmetric too.",
-    formula=(
-        r"\rho_\ell = \frac{1}{L} + \frac{a}{L} \left( \frac{1}{4} - \left| \frac{\ell}{L} - \frac{1}{2}"
-        r" \right| \right), \quad \sum_{\ell=1}^{L} \rho_\ell = 1"
-    ),
-    corrected_formula=(
-        r"\sum_{\ell=1}^{L} \rho_\ell = 1 - \frac{a}{4 L^2} \text{ for odd } L, \quad \rho_\ell \propto 1 + a"
-        r" \left( \frac{1}{4} - \left| \frac{\ell - 1/2}{L} - \frac{1}{2} \right| \right)"
-    ),
+    correction=r"For even $L$, as 18 and 20 are; for odd $L$ the sum is short by $a / (4 L^2)$. With $\ell - \frac12$ "
+    r"for $\ell$, divided by their sum, they are symmetric too.",
+    formula=r"\rho_\ell = \frac{1}{L} + \frac{a}{L} \left( \frac{1}{4} - \left| \frac{\ell}{L} - \frac{1}{2} \right| "
+    r"\right), \quad \sum_{\ell=1}^{L} \rho_\ell = 1",
+    corrected_formula=r"\sum_{\ell=1}^{L} \rho_\ell = 1 - \frac{a}{4 L^2} \text{ for odd } L, \quad \rho_\ell \propto "
+    r"1 + a \left( \frac{1}{4} - \left| \frac{\ell - 1/2}{L} - \frac{1}{2} \right| \right)",
     control={
         "odd": wrong_formula(
             "$a / (4 L)$ in place of $a / (4 L^2)$",
             lambda steps: steps.assign(excess=steps["excess"] * steps["layer_count"]),
+            recomputes=True,
         ),
         "symmetry": wrong_formula(
             "the printed steps in place of the symmetric ones",
@@ -49,21 +45,23 @@ def irregular_steps_sum(step_schemes: xr.Dataset) -> Verdict:
     steps = step_schemes
     L, a = steps["layer_count"], steps["irregularity"]
     printed = deviation(steps["excess"], 1e-15, expected="sum 1", reason="exact fractions")
-    corrected = all_of(
-        odd=deviation(
+    corrected = {
+        "odd": deviation(
             steps["excess"] + (L % 2) * a / (4 * L**2), 1e-15, expected="$-a / (4 L^2)$ for odd $L$", reason="exact"
         ),
-        symmetry=deviation(
+        "symmetry": deviation(
             steps["corrected_asymmetry"], 1e-12, expected="first step equal to the last", reason="round-off"
         ),
-        code=deviation(steps["float_error"], 1e-15, expected="the code's steps", reason="round-off"),
-    )
+        "code": deviation(steps["float_error"], 1e-15, expected="the code's steps", reason="round-off"),
+    }
     worst = float(abs(steps["asymmetry"]).max())
     return Verdict.from_tests(printed, corrected, f"As printed, first and last step differ by up to {worst:.2g} $/ L$.")
 
 
 HIGHER_PEAK = wrong_formula(
-    "steps that peak at $1 + a/2$", lambda steps: steps.assign(cap=steps["cap"] + steps["irregularity"] / 4)
+    "steps that peak at $1 + a/2$",
+    lambda steps: steps.assign(cap=steps["cap"] + steps["irregularity"] / 4),
+    recomputes=True,
 )
 
 
@@ -81,12 +79,12 @@ def steps_stay_below_the_leak(step_schemes: xr.Dataset) -> Verdict:
     """L max rho_l against 1 + a/4, exact fractions."""
     steps = step_schemes
     even = steps["cap"].where(steps["layer_count"] % 2 == 0, drop=True)
-    test = all_of(
-        enough=deviation(
+    test = {
+        "enough": deviation(
             np.maximum(steps["cap"], 0), 1e-15, expected="no step above $(1 + a/4) / L$", reason="exact fractions"
         ),
-        needed=deviation(even, 1e-15, expected="equality at even $L$", reason="exact fractions"),
-    )
+        "needed": deviation(even, 1e-15, expected="equality at even $L$", reason="exact fractions"),
+    }
     return Verdict.from_tests(
         test, None, "At odd $L$ the largest step is $(1 + a/4 - a/(2 L)) / L$: slightly fewer layers do."
     )

@@ -17,16 +17,16 @@ from repdyn.base.controls import (
     replace_variables,
     wrong_formula,
 )
-from repdyn.base.formula_audit import decide_formula, with_wrong_formula
+from repdyn.base.formula_audit import decide_formula, formula_claim, with_wrong_formula
 from repdyn.base.verdicts import (
     Test,
     Verdict,
-    all_of,
     at_least,
     at_most,
     deviation,
 )
 from repdyn.leaky_resnets.claims.tolerances import EXTRAPOLATED, EXTRAPOLATED_REASON, SOLVED, SOLVED_REASON
+from repdyn.leaky_resnets.theory import equations
 
 WIDE = "9 x 4"  # neurons x points; every cost finite and solved to 1e-9
 MIDDLE = "middle_activation"
@@ -51,7 +51,7 @@ def _wrong(equation: str, says: str) -> Spoil:
 
 
 OTHER_EXPANSION = wrong_formula(
-    "the coefficient with a plus sign", _wrong("Prop. 2 positive neuron", "the coefficient with a plus sign")
+    "the coefficient with a plus sign", _wrong(equations.POSITIVE_NEURON, "the coefficient with a plus sign")
 )
 
 
@@ -82,17 +82,17 @@ def stable_minima_are_nonnegative(formula_audit: xr.Dataset, identity_costs: xr.
     """The steps of the proof: b = 0 at a minimum; then a neuron lowers the cost, or the cost is the rank."""
     costs = identity_costs
     without_ones = costs["nonnegative_cost"].sel(row_space="without 1")
-    tests = all_of(
-        bias=at_most(
+    tests = {
+        "bias": at_most(
             1 + costs["scaling"].sel(shape=WIDE, bias=1),
             1 - 1e-6,
             expected="$0.9 A$ costs less where the least weights have a bias",
             reason="a sign; it falls by a tenth of the bias's share",
         ),
-        falls=_falls(costs["kept_change"], "cost"),
-        expansion=_error(formula_audit, "Prop. 2 positive neuron", r"the cost at finite $\epsilon$"),
-        rank=deviation(without_ones - costs["rank"], SOLVED, expected="Rank A", reason=SOLVED_REASON),
-    )
+        "falls": _falls(costs["kept_change"], "cost"),
+        "expansion": _error(formula_audit, equations.POSITIVE_NEURON, r"the cost at finite $\epsilon$"),
+        "rank": deviation(without_ones - costs["rank"], SOLVED, expected="Rank A", reason=SOLVED_REASON),
+    }
     note = (
         "The proof's neuron $K e_i$ does not show it with bias (lrn-prop2-neuron); $[A]_+^T [A_i]_+$ does, with"
         " the proof "
@@ -104,30 +104,26 @@ def stable_minima_are_nonnegative(formula_audit: xr.Dataset, identity_costs: xr.
 @claim(
     "lrn-prop2-neuron",
     where="Section 1.4, proof of Proposition 2",
-    words=r"then choosing $z = \sigma(A)^T \sigma(A_{\cdot i})$ we have $\sigma(z) = z$ and the two ϵ^2 terms are"
-    r" negative",
+    words=r"then choosing $z = \sigma(A)^T \sigma(A_{\cdot i})$ we have $\sigma(z) = z$ and the two ϵ^2 terms are "
+    "negative",
     line=164,
     assumes=r"a point $i$ with $\sigma(A_i) \ne A_i$, a minimum of finite cost; $\sigma$ appends a 1",
     kind_of_slip="slip in a proof",
     kind="bound",
     states=r"Where a point has a negative entry, the neuron $\epsilon K e_i$ lowers the cost of identity.",
-    correction=r"Without bias. With it $K e_i$ raises the cost unless the negative part exceeds 1; the neuron"
-    r" $\epsilon [A]_+^T [A_i]_+$ lowers it by $\epsilon^2 \|[A_i]_-\|^2$ or more, at a minimum, whose least"
-    r" weights have no"
-    " bias. The proposition stands.",
+    correction="Without bias. With it $K e_i$ raises the cost unless the negative part exceeds 1; the neuron "
+    r"$\epsilon [A]_+^T [A_i]_+$ lowers it by $\epsilon^2 \|[A_i]_-\|^2$ or more, at a minimum, whose least weights "
+    "have no bias. The proposition stands.",
     formula=r"\epsilon^2 \|\sigma(A_{\cdot i})\|^2 - \epsilon^2 \|A_{\cdot i}\|^2 < 0",
-    corrected_formula=(
-        r"z = [A]_+^T [A_{\cdot i}]_+: \quad \epsilon^2 \|z^T \sigma(A)^+\|^2 - \epsilon^2 \|A_{\cdot i}\|^2 \le"
-        r" -\epsilon^2"
-        r" \|[A_{\cdot i}]_-\|^2"
-    ),
+    corrected_formula=r"z = [A]_+^T [A_{\cdot i}]_+: \quad \epsilon^2 \|z^T \sigma(A)^+\|^2 - \epsilon^2 \|A_{\cdot "
+    r"i}\|^2 \le -\epsilon^2 \|[A_{\cdot i}]_-\|^2",
     control={
         "falls": wrong_formula(
             "the neuron of the proof", in_dataset(1, replace_variables(kept_change="kept_change_printed"))
         ),
         "expansion": OTHER_EXPANSION,
         "printed expansion": wrong_formula(
-            "the coefficient with the other sign", _wrong("Prop. 2 added neuron", "the coefficient with the other sign")
+            "the coefficient with the other sign", _wrong(equations.ADDED_NEURON, "the coefficient with the other sign")
         ),
     },
 )
@@ -135,11 +131,11 @@ def added_neuron_lowers_the_cost(formula_audit: xr.Dataset, identity_costs: xr.D
     """Coefficients of both neurons at representations whose least weights have no bias; expansions by Richardson."""
     costs = identity_costs
     printed = _falls(costs["kept_change_printed"], "cost")
-    corrected = all_of(
-        falls=_falls(costs["kept_change"], "cost"),
-        expansion=_error(formula_audit, "Prop. 2 positive neuron", r"the cost at finite $\epsilon$"),
-        printed_expansion=_error(formula_audit, "Prop. 2 added neuron", r"the cost at finite $\epsilon$"),
-    )
+    corrected = {
+        "falls": _falls(costs["kept_change"], "cost"),
+        "expansion": _error(formula_audit, equations.POSITIVE_NEURON, r"the cost at finite $\epsilon$"),
+        "printed expansion": _error(formula_audit, equations.ADDED_NEURON, r"the cost at finite $\epsilon$"),
+    }
     small = costs["negative_norm"].values[0]
     raised = float(costs["kept_change_printed"].sel(bias=1, negative_norm=small).mean()) * small**2
     note = f"Negative part {small:g}, bias: the proof's neuron changes the cost by {raised:+.2f} $\\epsilon^2$."
@@ -177,14 +173,14 @@ def no_other_minimum_is_strict(identity_costs: xr.Dataset) -> Verdict:
     line=174,
     assumes="$w > N(N + 1)$; the first representation a local minimum of finite cost that is not non-negative",
     kind="identity",
-    states="From a local minimum that is not non-negative a path of constant cost of identity leads to a saddle: a"
-    " representation with a zero row, critical as the first is.",
-    control=with_wrong_formula("rows scaled by $(1 - t) + t a$ without the root", "Prop. 3 merged neurons"),
+    states="From a local minimum that is not non-negative a path of constant cost of identity leads to a saddle: a "
+    "representation with a zero row, critical as the first is.",
+    control=with_wrong_formula("rows scaled by $(1 - t) + t a$ without the root", equations.MERGED_NEURONS),
 )
 def neurons_merge(formula_audit: xr.Dataset) -> Verdict:
     """N = 2, w = 9: cost along the path, number of rows, and gradients that scale with their rows."""
     verdict = decide_formula(
-        formula_audit, "Prop. 3 merged neurons", 1e-8, "a vertex of a linear program, solved to 1e-9"
+        formula_audit, equations.MERGED_NEURONS, 1e-8, "a vertex of a linear program, solved to 1e-9"
     )
     note = (
         "That the end is a saddle also needs it to be critical, which the proof leaves out: the COI depends on "
@@ -205,12 +201,11 @@ def _share_of_bias(geodesics: xr.Dataset) -> np.ndarray:
 @claim(
     "lrn-prop5",
     where="Section 2.1, Proposition 5; Appendix A.2, Proposition 8",
-    words=r"a uniformly bounded sequence of local minima ... then $A_{p_0}^{\infty} = \lim_{\tilde{L}}"
-    r" A_{p_0}^{\tilde{L}}$ is non-negative",
+    words=r"a uniformly bounded sequence of local minima ... then $A_{p_0}^{\infty} = \lim_{\tilde{L}} "
+    r"A_{p_0}^{\tilde{L}}$ is non-negative",
     line=256,
-    assumes=r"$\|A\|$ and $\|B\|$ bounded as in Theorem 7, $\|\partial_p A_p\|$ bounded near $p_0$, paths stable"
-    r" under adding"
-    " a neuron",
+    assumes=r"$\|A\|$ and $\|B\|$ bounded as in Theorem 7, $\|\partial_p A_p\|$ bounded near $p_0$, paths stable "
+    "under adding a neuron",
     kind="limit",
     states="Limits of local minima are non-negative where the path is slow.",
     formula=r"\lim_{\tilde L \to \infty} [A_{p_0}^{\tilde L}]_- = 0",
@@ -219,7 +214,8 @@ def _share_of_bias(geodesics: xr.Dataset) -> np.ndarray:
             "the neuron of the proof", in_dataset(1, replace_variables(slow_norm_change="slow_norm_change_printed"))
         ),
         "objective": wrong_formula(
-            "the neuron's activation left out", _wrong("Prop. 5 objective", "the neuron's activation left out")
+            "the neuron's activation left out",
+            _wrong(equations.ADDED_NEURON_OBJECTIVE, "the neuron's activation left out"),
         ),
         "bias": wrong_formula(
             "all columns of the weights in place of the bias", in_dataset(2, replace_variables(bias_sq="weight_sq"))
@@ -228,13 +224,13 @@ def _share_of_bias(geodesics: xr.Dataset) -> np.ndarray:
 )
 def limits_are_nonnegative(formula_audit: xr.Dataset, identity_costs: xr.Dataset, geodesics: xr.Dataset) -> Verdict:
     """The steps of a proof with and without bias: norm of the enlarged weights, the objective's change, size of b."""
-    tests = all_of(
-        norm=_falls(identity_costs["slow_norm_change"], "norm"),
-        objective=_error(formula_audit, "Prop. 5 objective", r"the objective at finite $\epsilon$"),
-        bias=at_most(
+    tests = {
+        "norm": _falls(identity_costs["slow_norm_change"], "norm"),
+        "objective": _error(formula_audit, equations.ADDED_NEURON_OBJECTIVE, r"the objective at finite $\epsilon$"),
+        "bias": at_most(
             _share_of_bias(geodesics), 1 + 1e-3, expected="the bias takes at most what the norm gains", reason="Simpson"
         ),
-    )
+    }
     note = (
         "Proved on the study's page with the neuron $[A]_+^T [A_i]_+$, by the objective's first variation in the place "
         "of the Gronwall argument; Proposition 9 makes $b / \\tilde L$ vanish. Trained networks: lrn-prop5-trained."
@@ -245,19 +241,16 @@ def limits_are_nonnegative(formula_audit: xr.Dataset, identity_costs: xr.Dataset
 @claim(
     "lrn-prop5-neuron",
     where="Appendix A.2, proof of Proposition 8",
-    words=r"has at least one negative entry, and therefore $\|A_{p_0, \cdot i}\|^2 - \|\sigma(A_{p_0, \cdot"
-    r" i})\|^2 = c_0 >"
-    " 0$",
+    words=r"has at least one negative entry, and therefore $\|A_{p_0, \cdot i}\|^2 - \|\sigma(A_{p_0, \cdot i})\|^2 = "
+    "c_0 > 0$",
     line=415,
     assumes=r"$\sigma$ appends a 1",
     kind_of_slip="slip in a proof",
     kind="bound",
-    states=r"Where a point has a negative entry, $\|A_i\|^2$ exceeds $\|\sigma(A_i)\|^2$, so that the added"
-    r" neuron lowers the"
-    " parameter norm.",
-    correction=r"Without bias. With it the difference is $\|[A_i]_-\|^2 - 1$; incoming weights $[A_i]_+$ without"
-    r" the entry"
-    r" of the bias lower the norm by $\|[A_i]_-\|^2$. The proposition stands.",
+    states=r"Where a point has a negative entry, $\|A_i\|^2$ exceeds $\|\sigma(A_i)\|^2$, so that the added neuron "
+    "lowers the parameter norm.",
+    correction=r"Without bias. With it the difference is $\|[A_i]_-\|^2 - 1$; incoming weights $[A_i]_+$ without the "
+    r"entry of the bias lower the norm by $\|[A_i]_-\|^2$. The proposition stands.",
     formula=r"\|A_{p, \cdot i}\|^2 - \|\sigma(A_{p, \cdot i})\|^2 > 0",
     corrected_formula=r"\|A_{p, \cdot i}\|^2 - \|[A_{p, \cdot i}]_+\|^2 = \|[A_{p, \cdot i}]_-\|^2 > 0",
     control=wrong_formula("the neuron of the proof", replace_variables(slow_norm_change="slow_norm_change_printed")),
@@ -278,30 +271,24 @@ def added_neuron_lowers_the_norm(identity_costs: xr.Dataset) -> Verdict:
     return Verdict.from_tests(printed, _falls(costs["slow_norm_change"], "norm"), note)
 
 
-@claim(
+added_neuron_changes_norm = formula_claim(
     "lrn-prop5-norm",
     where="Appendix A.2, proof of Proposition 8",
     words=r"this simplifies to ... - \frac{1}{\tilde{L}} A_{p,\cdot i}^{T} \partial_{p} A_{p,\cdot i}",
     line=429,
     assumes="the neuron that the proof adds",
     kind_of_slip="slip in a proof",
-    kind="identity",
-    states="What the added neuron changes the squared norm of the weights by, to second order in its size, and the"
-    " block it adds to $W_p$.",
+    states="What the added neuron changes the squared norm of the weights by, to second order in its size, and the "
+    "block it adds to $W_p$.",
     correction="The block has $t^2$, as the next display of the proof has it, and the last term the factor 2.",
-    formula=(
-        r"\tilde L^2 \epsilon^2 t^2 \left( \|\sigma(A_i)\|^2 - \|A_i\|^2 - \frac{1}{\tilde L} A_i^T \partial_p"
-        r" A_i \right), \quad W_p - \tilde L \epsilon^2 t A_i \sigma(A_i)^T"
-    ),
-    corrected_formula=(
-        r"\tilde L^2 \epsilon^2 t^2 \left( \|\sigma(A_i)\|^2 - \|A_i\|^2 - \frac{2}{\tilde L} A_i^T \partial_p"
-        r" A_i \right), \quad W_p - \tilde L \epsilon^2 t^2 A_i \sigma(A_i)^T"
-    ),
-    control=with_wrong_formula(r"$-1 / \tilde L$ with the right block", "Prop. 8 norm"),
+    formula=r"\tilde L^2 \epsilon^2 t^2 \left( \|\sigma(A_i)\|^2 - \|A_i\|^2 - \frac{1}{\tilde L} A_i^T \partial_p "
+    r"A_i \right), \quad W_p - \tilde L \epsilon^2 t A_i \sigma(A_i)^T",
+    corrected_formula=r"\tilde L^2 \epsilon^2 t^2 \left( \|\sigma(A_i)\|^2 - \|A_i\|^2 - \frac{2}{\tilde L} A_i^T "
+    r"\partial_p A_i \right), \quad W_p - \tilde L \epsilon^2 t^2 A_i \sigma(A_i)^T",
+    audit=("formula_audit", equations.ENLARGED_NORM, EXTRAPOLATED, EXTRAPOLATED_REASON),
+    control=r"$-1 / \tilde L$ with the right block",
+    decided="Norms of the enlarged weights at finite eps, extrapolated.",
 )
-def added_neuron_changes_norm(formula_audit: xr.Dataset) -> Verdict:
-    """Norms of the enlarged weights at finite eps, extrapolated."""
-    return decide_formula(formula_audit, "Prop. 8 norm", EXTRAPOLATED, EXTRAPOLATED_REASON)
 
 
 @claim(
@@ -315,9 +302,8 @@ def added_neuron_changes_norm(formula_audit: xr.Dataset) -> Verdict:
     states=r"As $\tilde L$ grows the added neuron's activation tends to 0 at $p = 0$ and to 1 at $p = 1$.",
     correction="It tends to $t(p) K_i$, so to 0 at both ends.",
     formula=r"a_0 \to 0, \quad a_1 \to 1 \text{ as } \tilde L \to \infty",
-    corrected_formula=(
-        r"a_p \to t(p) K_{p,i}, \quad a_0 \to 0, \quad a_1 = O\left( e^{-\tilde L (1 - p_0 - r)} \right) \to 0"
-    ),
+    corrected_formula=r"a_p \to t(p) K_{p,i}, \quad a_0 \to 0, \quad a_1 = O\left( e^{-\tilde L (1 - p_0 - r)} "
+    r"\right) \to 0",
     possible_ocr_error=True,
     control={
         "end": wrong_formula("the limit 1 as printed, that of $a$ at $p_0$", replace_variables(end_activation=MIDDLE)),
@@ -334,11 +320,13 @@ def added_neuron_vanishes_at_the_end(formula_audit: xr.Dataset) -> Verdict:
     steep = RADIUS * formula_audit["effective_depth"]
     near = 1 - (1 - np.exp(-steep)) / steep  # a at p_0 in closed form, 1 in the limit
     printed = deviation(last - 1, 1e-3, expected=r"$a_1 = 1$ at $\tilde L = 80$", reason=r"a tenth of $1 / \tilde L$")
-    corrected = all_of(
-        end=at_most(last, 1e-3, expected=r"$a_1 = 0$ at $\tilde L = 80$", reason=r"a tenth of $1 / \tilde L$"),
-        integral=deviation(agree, 1e-6, expected="the integrated path", reason="tolerance 1e-12 over values of 1e-10"),
-        middle=deviation(
+    corrected = {
+        "end": at_most(last, 1e-3, expected=r"$a_1 = 0$ at $\tilde L = 80$", reason=r"a tenth of $1 / \tilde L$"),
+        "integral": deviation(
+            agree, 1e-6, expected="the integrated path", reason="tolerance 1e-12 over values of 1e-10"
+        ),
+        "middle": deviation(
             formula_audit["middle_activation"] - near, SOLVED, expected="$t K_i$ in the limit", reason="quadrature"
         ),
-    )
+    }
     return Verdict.from_tests(printed, corrected)

@@ -55,7 +55,9 @@ def _other_places(measures: xr.Dataset) -> xr.Dataset:
     return measures.assign(separation_place=0 * measures["separation_place"] + places)
 
 
-NO_PLACE = false_world("networks whose largest step lies two or three places away in turn", _other_places)
+NO_PLACE = false_world(
+    "networks whose largest step lies two or three places away in turn", _other_places, recomputes=True
+)
 
 
 @claim(
@@ -90,7 +92,7 @@ def k_values_separate(chain_measures: xr.Dataset) -> Verdict:
         place, step = (decayed[f"separation_{part}"].sel(spectrum_of=matrix).values for part in ("place", "step"))
         counts = ", ".join(f"{np.sum(place == k)} after {k:.0f}" for k in np.unique(place))
         words.append(f"{matrix}: {counts}, by a factor {np.exp(step.mean()):.3g}")
-    return Verdict.from_tests(all_of(**tests), None, f"{LEARNED} Largest steps: {'; '.join(words)}.")
+    return Verdict.from_tests(tests, None, f"{LEARNED} Largest steps: {'; '.join(words)}.")
 
 
 LEAST, HALF, WORST = "least_negative", "middle", "worst"
@@ -172,10 +174,10 @@ def negative_part_vanishes(chain_measures: xr.Dataset) -> Verdict:
         "where": PLACES,
         "rate": {"at all": 1e-9, "as a root": 0.5},
     }
-    tests = all_of(
-        bias=over_readings(test, maps=ALL_MAPS, **grid),
-        no_bias=over_readings(lambda where, rate: test(NO_BIAS, where, rate), **grid),
-    )
+    tests = {
+        "bias": over_readings(test, maps=ALL_MAPS, **grid),
+        "no bias": over_readings(lambda where, rate: test(NO_BIAS, where, rate), **grid),
+    }
     least = of_maps(chain_measures)["least_negative"]
     return Verdict.from_tests(tests, None, f"{LEARNED} Least shares: {in_words(least, 2)}.")
 
@@ -217,7 +219,9 @@ def _peak_in_the_middle(measures: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="A jump in the middle of the network is never observed.",
     control=false_world(
-        "the kinetic energy of the fastest and the cost of the costliest layer added in the middle", _peak_in_the_middle
+        "the kinetic energy of the fastest and the cost of the costliest layer added in the middle",
+        _peak_in_the_middle,
+        recomputes=True,
     ),
 )
 def jumps_lie_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
@@ -254,12 +258,13 @@ def jumps_lie_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
     line=240,
     assumes="trained networks",
     kind="scaling",
-    states="The stable speed $\\|\\partial_p A_p\\|$ is of order 1 where the cost of identity is almost least, of order"
-    " $\\tilde L$ where it is far from it.",
+    states=r"The stable speed $\|\partial_p A_p\|$ is of order 1 where the cost of identity is almost least, of order "
+    r"$\tilde L$ where it is far from it.",
     control={
         "everywhere": wrong_formula(
             "the kinetic energy in proportion to the square of the extra cost",
             lambda measures: measures.assign(kinetic=measures["kinetic"] ** 2),
+            recomputes=True,
         ),
         "first layer": false_world(
             "the slowest layer in place of all",
@@ -288,8 +293,8 @@ def speeds_separate(chain_measures: xr.Dataset) -> Verdict:
         ratio = np.log2(chains["kinetic"].isel(gamma=gamma).where(extra > far) / extra.where(extra > far)) / 2
         return cast("xr.DataArray", np.abs(ratio)).mean(("layer", "effective_depth")).values
 
-    tests = all_of(
-        everywhere=over_readings(
+    tests = {
+        "everywhere": over_readings(
             lambda maps, gamma, far: mean_within(
                 fast(maps, gamma, far),
                 0,
@@ -301,7 +306,7 @@ def speeds_separate(chain_measures: xr.Dataset) -> Verdict:
             gamma=gammas(chain_measures),
             far={"extra cost over 1": 1.0, "over 3": 3.0},
         ),
-        first_layer=over_readings(
+        "first layer": over_readings(
             lambda maps, gamma: mean_within(
                 growth(speed(maps, gamma).isel(layer=0)),
                 0.75,
@@ -311,7 +316,7 @@ def speeds_separate(chain_measures: xr.Dataset) -> Verdict:
             ),
             **grid,
         ),
-        slow=over_readings(
+        "slow": over_readings(
             lambda maps, gamma, layers: mean_within(
                 growth(
                     getattr(speed(maps, gamma).isel(layer=layers), "min" if layers == slice(None) else "median")(
@@ -326,7 +331,7 @@ def speeds_separate(chain_measures: xr.Dataset) -> Verdict:
             **grid,
             layers={"least over layers": slice(None), "median near $p = 1/2$": _around_the_middle(chain_measures)},
         ),
-    )
+    }
     decayed = speed(DECAYED, 0)
     first, least, last = decayed.isel(layer=0), decayed.min("layer"), decayed.isel(layer=-1)
     note = (

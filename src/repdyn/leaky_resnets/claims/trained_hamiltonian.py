@@ -11,7 +11,7 @@ import xarray as xr
 from repdyn.base.arrays import Array
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, wrong_formula
-from repdyn.base.verdicts import Verdict, all_of, mean_within, over_readings
+from repdyn.base.verdicts import Verdict, mean_within, over_readings
 from repdyn.leaky_resnets.claims.over_seeds import (
     ALL_MAPS,
     FIXED,
@@ -62,7 +62,7 @@ def _at_constant_speed(measures: xr.Dataset) -> xr.Dataset:
     return measures.assign(kinetic=0 * kinetic + cast("xr.DataArray", np.sqrt(kinetic)).mean("layer") ** 2)
 
 
-CONSTANT_SPEED = false_world("paths of the same length at constant speed", _at_constant_speed)
+CONSTANT_SPEED = false_world("paths of the same length at constant speed", _at_constant_speed, recomputes=True)
 
 
 @claim(
@@ -72,13 +72,14 @@ CONSTANT_SPEED = false_world("paths of the same length at constant speed", _at_c
     line=260,
     assumes="the network of Figure 1b",
     kind="qualitative",
-    states="Along $p$ the Hamiltonian varies much less than its parts, and the kinetic energy is proportional to"
-    " the extra"
-    " cost of identity.",
+    states="Along $p$ the Hamiltonian varies much less than its parts, and the kinetic energy is proportional to the "
+    "extra cost of identity.",
     control={
         "varies": wrong_formula("the cost of identity in place of the Hamiltonian", _cost_for_hamiltonian),
         "proportion": wrong_formula(
-            "the speed in place of its square", lambda measures: measures.assign(kinetic=measures["kinetic"] ** 0.5)
+            "the speed in place of its square",
+            lambda measures: measures.assign(kinetic=measures["kinetic"] ** 0.5),
+            recomputes=True,
         ),
     },
 )
@@ -86,8 +87,8 @@ def hamiltonian_varies_less_than_its_parts(chain_measures: xr.Dataset) -> Verdic
     """Lt next to 7; ranges over layers, exponent of the proportion. Learned maps (fixed: too far from critical)."""
     need_chains(chain_measures, DECAYED, FREE)
     chains = at_paper_depth(chain_measures)
-    tests = all_of(
-        varies=over_readings(
+    tests = {
+        "varies": over_readings(
             lambda maps, hamiltonian, part, window, much_less: mean_within(
                 _share(of_maps(chains, maps), hamiltonian, part, window),
                 -np.inf,
@@ -101,7 +102,7 @@ def hamiltonian_varies_less_than_its_parts(chain_measures: xr.Dataset) -> Verdic
             window={"all layers": 0.0, "without a tenth at each end": 0.1, "$0.2 < p < 0.8$": 0.2},
             much_less={"a quarter": 0.25, "a tenth": 0.1},
         ),
-        proportion=over_readings(
+        "proportion": over_readings(
             lambda maps, above: mean_within(
                 _proportion(of_maps(chains, maps), above),
                 0.75,
@@ -112,7 +113,7 @@ def hamiltonian_varies_less_than_its_parts(chain_measures: xr.Dataset) -> Verdic
             maps=LEARNED_MAPS,
             above={"a tenth": 0.1, "one": 1.0},
         ),
-    )
+    }
     spread = float(of_maps(chains)["hamiltonian_range"].mean())
     return Verdict.from_tests(
         tests, None, rf"Decayed maps: range of $-2 H / \tilde L$ over layers {spread:.2g}, mean over seeds."
@@ -150,7 +151,7 @@ def energies_are_large_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
         for name, layer in (("beginning", 0), ("end", -1))
     }
     note = "Towards the end the energy rises above its least, but with free maps not above the median of the layers."
-    return Verdict.from_tests(all_of(**tests), None, note)
+    return Verdict.from_tests(tests, None, note)
 
 
 @claim(
@@ -160,8 +161,8 @@ def energies_are_large_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
     line=240,
     assumes="trained networks, which Figure 1 shows for it",
     kind="limit",
-    states="On trained networks with large $\\tilde L$ the Hamiltonian is close to the least stable cost of identity"
-    " along the path.",
+    states=r"On trained networks with large $\tilde L$ the Hamiltonian is close to the least stable cost of identity "
+    "along the path.",
     formula=r"-\frac{2}{\tilde L} \mathcal{H} - \min_p \|A_p\|_{K_p + \gamma I}^2 \to 0",
     control={"close": REVERSED, "closes": REVERSED},
 )
@@ -178,8 +179,8 @@ def theorem_4_on_trained_networks(chain_measures: xr.Dataset) -> Verdict:
         "gamma": gammas(chain_measures),
         "over": {"median layer": "median", "mean over layers": "mean"},
     }
-    tests = all_of(
-        close=over_readings(
+    tests = {
+        "close": over_readings(
             lambda maps, gamma, over: mean_within(
                 gap(maps, gamma, over).isel(effective_depth=-1).values,
                 -1,
@@ -189,11 +190,11 @@ def theorem_4_on_trained_networks(chain_measures: xr.Dataset) -> Verdict:
             ),
             **readings,
         ),
-        closes=over_readings(
+        "closes": over_readings(
             lambda maps, gamma, over: positive(-change(abs(gap(maps, gamma, over))), r"its size falls with $\tilde L$"),
             **readings,
         ),
-    )
+    }
     chains = of_maps(chain_measures).isel(gamma=0)
     note = (
         rf"{LEARNED} Difference {in_words(chains['gap'], 2)} from the least to the largest $\tilde L$. The theorem"

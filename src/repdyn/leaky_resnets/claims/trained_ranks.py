@@ -43,7 +43,7 @@ def _first_start(measures: xr.Dataset) -> xr.Dataset:
     states="The number of dimensions kept in the bottleneck can vary by 1 or 2.",
     control={
         "varies": false_world("every start of a teacher keeps what its first start keeps", _first_start),
-        "little": false_world("two and six dimensions in turn", _two_and_six),
+        "little": false_world("two and six dimensions in turn", _two_and_six, recomputes=True),
     },
 )
 def kept_dimension_varies(restart_measures: xr.Dataset) -> Verdict:
@@ -75,11 +75,13 @@ def _without_negatives(measures: xr.Dataset) -> xr.Dataset:
     line=228,
     assumes="trained networks",
     kind="qualitative",
-    states=r"The assumption $\operatorname{Im} A_p^T \subset \operatorname{Im} \sigma(A_p)^T$ is rarely true in"
-    r" practice.",
+    states=r"The assumption $\operatorname{Im} A_p^T \subset \operatorname{Im} \sigma(A_p)^T$ is rarely true in "
+    "practice.",
     formula=r"\|A_p - A_p \sigma(A_p)^+ \sigma(A_p)\| > 0",
     control=false_world(
-        "representations without a part outside the image, as non-negative ones are", _without_negatives
+        "representations without a part outside the image, as non-negative ones are",
+        _without_negatives,
+        recomputes=True,
     ),
 )
 def image_is_missed(chain_measures: xr.Dataset) -> Verdict:

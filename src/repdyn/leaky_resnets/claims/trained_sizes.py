@@ -12,7 +12,7 @@ from repdyn.base.arrays import Array
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, knock_out, replace_labels, replace_variables, wrong_formula
 from repdyn.base.datasets import require
-from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, over_readings
+from repdyn.base.verdicts import Test, Verdict, mean_within, over_readings
 from repdyn.leaky_resnets.claims.over_seeds import (
     ALL_MAPS,
     FIXED,
@@ -79,16 +79,13 @@ COST_INSTEAD = wrong_formula("the cost of identity, which falls tenfold, in its 
     assumes=r"path length, magnitudes of $B_p$ and of $B_p \sigma(A_p)^T$; trained networks",
     kind_of_slip="conclusion fails",
     kind="scaling",
-    states=r"The magnitudes of the path length, of $B_p$ and of $B_p \sigma(A_p)^T$ remain relatively constant as"
-    r" $\tilde L$"
-    " grows.",
-    correction=r"That of $B_p \sigma(A_p)^T$ does. The path length and the largest $\|B_p\|$ grow several times,"
-    r" as a power of"
-    r" $\tilde L$ above 1/2.",
+    states=r"The magnitudes of the path length, of $B_p$ and of $B_p \sigma(A_p)^T$ remain relatively constant as "
+    r"$\tilde L$ grows.",
+    correction=r"That of $B_p \sigma(A_p)^T$ does. The path length and the largest $\|B_p\|$ grow several times, as a "
+    r"power of $\tilde L$ above 1/2.",
     formula=r"\int_0^1 \|\partial_p A_p\| dp, \|B_p\|, \|B_p \sigma(A_p)^T\| = O(1) \text{ as } \tilde L \to \infty",
-    corrected_formula=(
-        r"\|B_p \sigma(A_p)^T\| = O(1), \quad \int_0^1 \|\partial_p A_p\| dp \nearrow, \quad \max_p \|B_p\| \nearrow"
-    ),
+    corrected_formula=r"\|B_p \sigma(A_p)^T\| = O(1), \quad \int_0^1 \|\partial_p A_p\| dp \nearrow, \quad \max_p "
+    r"\|B_p\| \nearrow",
     control={
         "length": false_world("$|B S^T|$, which stays constant, in place of the length", _constant_instead),
         "B": COST_INSTEAD,
@@ -107,23 +104,23 @@ def quantities_stay_bounded(chain_measures: xr.Dataset) -> Verdict:
             constancy=CONSTANCY,
         )
 
-    tests = all_of(
-        length=tested(ALL_MAPS, {"length": lambda chains: chains["length"]}),
-        B=tested(
+    tests = {
+        "length": tested(ALL_MAPS, {"length": lambda chains: chains["length"]}),
+        "B": tested(
             LEARNED_MAPS,
             {
                 "largest": lambda chains: chains["largest_momentum"],
                 "median over layers": lambda chains: chains["momentum"].median("layer"),
             },
         ),
-        BS=tested(
+        "BS": tested(
             LEARNED_MAPS,
             {
                 "largest": lambda chains: chains["alignment"].max("layer"),
                 "median over layers": lambda chains: chains["median_alignment"],
             },
         ),
-    )
+    }
     chains = of_maps(chain_measures)
     names = ("length", "largest_momentum", "median_alignment")
     length, largest, median = (in_words(chains[name]) for name in names)
@@ -236,6 +233,7 @@ def momenta_balance_activations(chain_measures: xr.Dataset) -> Verdict:
         "slowly": wrong_formula(
             "the exponential of the outputs' size",
             lambda outputs: outputs.assign(output_size=np.exp(outputs["output_size"])),
+            recomputes=True,
         ),
     },
 )
@@ -249,8 +247,8 @@ def outputs_keep_growing(output_growth: xr.Dataset) -> Verdict:
         sizes = output_growth["output_size"].sel(loss_name=loss)
         return growth(sizes.isel(record=slice(first, None)), "record")
 
-    tests = all_of(
-        grows=over_readings(
+    tests = {
+        "grows": over_readings(
             lambda window: mean_within(
                 exponents("cross-entropy", window),
                 0.1,
@@ -260,7 +258,7 @@ def outputs_keep_growing(output_growth: xr.Dataset) -> Verdict:
             ),
             window=windows,
         ),
-        slowly=over_readings(
+        "slowly": over_readings(
             lambda window, slow: mean_within(
                 exponents("cross-entropy", window),
                 -np.inf,
@@ -271,7 +269,7 @@ def outputs_keep_growing(output_growth: xr.Dataset) -> Verdict:
             window=windows,
             slow={"less than the steps": 1.0, "less than their root": 0.5},
         ),
-    )
+    }
     sizes = in_words(output_growth["output_size"].sel(loss_name="cross-entropy"))
     other = exponents("mean squared error", windows["last half"])
     return Verdict.from_tests(

@@ -15,6 +15,7 @@ from repdyn.base.arrays import Array
 from repdyn.base.formula_audit import Errors, holds, relative_error
 from repdyn.leaky_resnets.methods import audited_minima
 from repdyn.leaky_resnets.methods.audit_draws import DEPTH, TALL, WIDE, Generator, wide
+from repdyn.leaky_resnets.theory import equations
 from repdyn.leaky_resnets.theory import lagrangian as energies
 from repdyn.leaky_resnets.theory.flows import leaky_path, linear_path
 from repdyn.leaky_resnets.theory.hamiltonian import force, hamiltonian, scaled_hamiltonian_from_cost, velocity
@@ -278,25 +279,25 @@ def layer_regularizer(bias: bool, rng: Generator) -> Errors:
 
 
 FORMULAS: dict[str, Callable[[bool, Generator], Errors]] = {
-    "1.2 range of p": range_of_p,
-    "1.2 scale of outputs": scale_of_outputs,
-    "1.1 no leak": no_leak,
-    "1.3 least weights": least_weights,
-    "1.3 three terms": three_terms,
-    "1.3 neurons": split_by_neurons,
-    "1.3 covariance": covariance,
-    "footnote 1": linear_remark,
-    "1.3 zero representation": zero_representation,
-    "1.3 infinite terms": infinite_terms,
-    "1.5 Hamilton's equations": hamilton_equations,
-    "2.1 split of H": hamiltonian_split,
-    "Theorem 7 identity": theorem4_identity,
-    "Prop. 2 added neuron": audited_minima.added_neuron,
-    "Prop. 2 positive neuron": audited_minima.positive_neuron,
-    "Prop. 5 objective": audited_minima.added_neuron_objective,
-    "Prop. 3 merged neurons": audited_minima.merged_neurons,
-    "Prop. 8 norm": audited_minima.enlarged_norm,
-    "2.1 gamma_p": layer_regularizer,
-    "A.3 fully connected": connected_balance,
-    "4 potential energy": potential_energy,
+    equations.RANGE_OF_P: range_of_p,
+    equations.SCALE_OF_OUTPUTS: scale_of_outputs,
+    equations.NO_LEAK: no_leak,
+    equations.LEAST_WEIGHTS: least_weights,
+    equations.THREE_TERMS: three_terms,
+    equations.SPLIT_BY_NEURONS: split_by_neurons,
+    equations.COVARIANCE: covariance,
+    equations.LINEAR_REMARK: linear_remark,
+    equations.ZERO_REPRESENTATION: zero_representation,
+    equations.INFINITE_TERMS: infinite_terms,
+    equations.HAMILTON_EQUATIONS: hamilton_equations,
+    equations.HAMILTONIAN_SPLIT: hamiltonian_split,
+    equations.THEOREM4_IDENTITY: theorem4_identity,
+    equations.ADDED_NEURON: audited_minima.added_neuron,
+    equations.POSITIVE_NEURON: audited_minima.positive_neuron,
+    equations.ADDED_NEURON_OBJECTIVE: audited_minima.added_neuron_objective,
+    equations.MERGED_NEURONS: audited_minima.merged_neurons,
+    equations.ENLARGED_NORM: audited_minima.enlarged_norm,
+    equations.LAYER_REGULARIZER: layer_regularizer,
+    equations.CONNECTED_BALANCE: connected_balance,
+    equations.POTENTIAL_ENERGY: potential_energy,
 }

@@ -1,4 +1,4 @@
-"""Argument checks of representations and effective depths, for all of the theory."""
+"""Validation of arguments: representations and effective depths, for all of the theory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from repdyn.base.arrays import Array
 def as_matrix(values: ArrayLike, name: str, shape: tuple[int | None, int | None] = (None, None)) -> Array:
     """A finite float64 matrix, neurons in rows, points in columns; None in `shape` leaves a size free.
 
-    Ours: a check of arguments.
+    Ours: validation of arguments.
     """
     return shaped(values, name, shape, "one column per point")
 
@@ -19,7 +19,7 @@ def as_matrix(values: ArrayLike, name: str, shape: tuple[int | None, int | None]
 def effective_depth_of(value: float) -> float:
     """An effective depth, which the energies and the penalty divide by.
 
-    Ours: a check of arguments.
+    Ours: validation of arguments.
     """
     return float(positive(value, "effective_depth", "at 0, a plain ResNet, kinetic energy and penalty are not defined"))
 
@@ -27,7 +27,7 @@ def effective_depth_of(value: float) -> float:
 def representation_pair(A: ArrayLike, B: ArrayLike, names: tuple[str, str] = ("A", "B")) -> tuple[Array, Array]:
     """Two matrices of one shape (w, N).
 
-    Ours: a check of arguments.
+    Ours: validation of arguments.
     """
     A = as_matrix(A, names[0])
     return A, as_matrix(B, names[1], A.shape)

@@ -10,7 +10,7 @@ from repdyn.base.claims import NOT_SEEN
 from repdyn.base.errors import DataError
 from repdyn.base.tables import read_cells, rows
 
-WEAK = ("shifted number", "nothing")
+WEAK = ("shifted number", "not recorded", "nothing")
 
 
 @dataclass(frozen=True)

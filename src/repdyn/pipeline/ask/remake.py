@@ -49,6 +49,11 @@ class Remaker:
                 self._make(file, Path(folder), seed)
             return members.read_inputs(asked, Path(folder))
 
+    def stored(self, names: Iterable[str]) -> members.Inputs:
+        """The named datasets as the run has them."""
+        inputs = {name: self._paths(name) for name in names}
+        return members.read_inputs({"code": "", "inputs": inputs, "outputs": []}, self.root)
+
     def members(self, name: str) -> list[Member]:
         """What made a dataset: one member of a job, or one per variant."""
         return [self._members[file] for file in self._files(name) if file in self._members]

@@ -13,10 +13,12 @@ from pathlib import Path
 
 from repdyn.base.errors import ConfigError
 from repdyn.base.files import write_text
+from repdyn.pipeline.new import environments
 
 TEMPLATE = Path(__file__).parent / "template"
 SUFFIX = ".in"  # of the template's files, which are no modules of this package
 NAME = "my_paper"
+PLACEHOLDER = re.compile("@([A-Z_]+)@")  # of versions, which are those of the environment at hand
 
 
 def run(words: Sequence[str]) -> None:
@@ -48,11 +50,13 @@ def write(name: str, folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"{folder}: there already, and not an empty folder; name another with --into")
     short, model = name.partition("_")[0], "".join(part.capitalize() for part in name.split("_"))
+    versions = environments.placeholders()
     try:
         for path in sorted(TEMPLATE.rglob(f"*{SUFFIX}")):
             text = path.read_text(encoding="utf-8").replace(NAME, name).replace("MyPaper", model)
             inside = str(path.relative_to(TEMPLATE)).removesuffix(SUFFIX).replace(NAME, name)
-            write_text(folder / inside, re.sub(r"\bmy-(?=average|second)", f"{short}-", text))
+            text = re.sub(r"\bmy-(?=average|second)", f"{short}-", text)
+            write_text(folder / inside, PLACEHOLDER.sub(lambda match: versions[match[1]], text))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -1,4 +1,4 @@
-"""Generated pages: the configuration's reference and JSON schema, claims, outputs, public functions.
+"""Generated pages of docs: configuration and its JSON schema, claims, outputs, public functions.
 
 `python -m repdyn reference` in the repository's folder writes them anew.
 """
@@ -66,8 +66,8 @@ def json_schema() -> str:
     return json.dumps(schema, indent=2) + "\n"
 
 
-def reference(root: Path) -> str:
-    """The reference as Markdown: one table per section, with the values of every scale.
+def configuration_page(root: Path) -> str:
+    """The page of all settings as Markdown: one table per section, with the values of every scale.
 
     Args:
         root: folder of `config.yaml` and `workflow/scales/`.
@@ -130,7 +130,7 @@ def write(root: Path) -> None:
     (root / api.FOLDER).mkdir(exist_ok=True)
     for path, text in api.pages().items():
         (root / path).write_text(text, encoding="utf-8")
-    (root / "docs" / "configuration.md").write_text(reference(root), encoding="utf-8")
+    (root / "docs" / "configuration.md").write_text(configuration_page(root), encoding="utf-8")
     (root / "docs" / "config.schema.json").write_text(json_schema(), encoding="utf-8")
 
 

@@ -56,7 +56,8 @@ EVIDENCE = {
     "region_low, region_high": "what the statement allows for it",
     "control, control_kind": "the part's negative control: what is wrong in it; `wrong formula`, `false world` or "
     "`knock-out`",
-    "control_change": "what it does to the data: `recorded` elsewhere, `recomputed`; never `shifted number`",
+    "control_change": "what it does to the data: takes numbers `recorded` elsewhere, or says that it computes its "
+    "own, `recomputed`; never `shifted number`, `not recorded`, `nothing`",
     "control_outcome, control_margin": "what became of it",
 }
 ATTRIBUTES = {

@@ -238,8 +238,9 @@ class Site:
 
     def _claim(self, claim: Row, place: int) -> ClaimPage:
         before, after = self._neighbors(place)
+        chosen = next((card.figure for card in self.findings if card.claim["id"] == claim["id"]), None)
         return {
-            **views.claim(claim, self.contents, self.notes[claim["study"]]),
+            **views.claim(claim, self.contents, self.notes[claim["study"]], chosen),
             "scales": self._scales(claim["id"]),
             "exception": self.exceptions.get(claim["id"], ""),
             "chosen": self.chosen.get(claim["id"], []),

@@ -128,10 +128,12 @@ class Contents:
         return [product for product in self.products if (product.study, product.kind) == (study, kind)]
 
     def figures_of(self, claim: Row) -> list[Product]:
-        """Figures that show a dataset which the claim reads, those of the claim's own place first."""
+        """Figures that show a dataset which the claim reads: of its own place first, then those of fewest claims."""
         figures = self.products_of(claim["study"], "figures")
         shared = [figure for figure in figures if set(figure.datasets) & set(claim["datasets"].split())]
-        return sorted(shared, key=lambda figure: not same_number(figure.title, claim["where"]))
+        return sorted(
+            shared, key=lambda figure: (not same_number(figure.title, claim["where"]), len(self.claims_on(figure)))
+        )
 
     def claims_on(self, product: Product) -> list[Row]:
         """Claims that read a dataset which a figure or table shows, those of its own number first."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from repdyn.base.fingerprint import SOURCE
 from repdyn.pipeline import studies
 from repdyn.pipeline.run.declare.graph import statements
+from repdyn.pipeline.run.execute.loading import definition_name
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,11 @@ def function(code: str) -> Listing | None:
     path, root = _file(module)
     if not path.is_file():
         return None
-    functions = (node for node in statements(path) if isinstance(node, ast.FunctionDef))
-    node = next((function for function in functions if function.name == name), None)
+    node = next((node for node in statements(path) if definition_name(node) == name), None)
     if node is None:
         return None
-    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+    first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
     lines = path.read_text(encoding="utf-8").splitlines()[first - 1 : node.end_lineno]
     return Listing(f"src/{path.relative_to(root).as_posix()}", first, "\n".join(lines))
 

@@ -36,6 +36,9 @@ SEARCHED = (
 )
 
 
+MOST_CLAIMS = 12  # a figure of more is an overview, and does not show any one of them at a glance
+
+
 class Theory(TypedDict):
     """The interactive figure of a study, and the figure shown where scripts are off."""
 
@@ -76,6 +79,7 @@ class ClaimView(TypedDict):
     curves: list[Curve]
     reasons: list[tuple[Markup, str]]
     samples: str
+    leading: Product | None
     figures: list[Product]
     passage: str
     data: list[str]
@@ -131,8 +135,11 @@ def study(
     }
 
 
-def claim(row: Row, contents: Contents, notes: Notes) -> ClaimView:
-    """What the page of a claim shows."""
+def claim(row: Row, contents: Contents, notes: Notes, chosen: Product | None = None) -> ClaimView:
+    """What the page of a claim shows; `chosen` is the figure that a person gave it, if any."""
+    figures = contents.figures_of(row)
+    own = (figure for figure in figures if len(contents.claims_on(figure)) <= MOST_CLAIMS)
+    leading = chosen or next(own, None)
     rows = contents.evidence[row["id"]]
     printed, corrected = evidence.parts(rows, "printed"), evidence.parts(rows, "corrected")
     decisive = corrected or printed
@@ -145,7 +152,8 @@ def claim(row: Row, contents: Contents, notes: Notes) -> ClaimView:
         "curves": readings.curves(rows),
         "reasons": _reasons(decisive),
         "samples": _samples(row),
-        "figures": contents.figures_of(row),
+        "leading": leading,
+        "figures": [figure for figure in figures if figure != leading],
         "passage": notes.passages.get(row["id"], ""),
         "data": contents.files_of(row["study"], row["datasets"].split()),
         "job": contents.jobs.get(f"{row['study']}/claims.csv", ""),

@@ -28,6 +28,8 @@ for study in STUDIES:
             shell:
                 "python -m repdyn run {input.job:q} 2> {log:q}"
 
+    # A profile says once, of `shown`, how many jobs of a study share a cluster job.
+    workflow.parent_groupids[f"{study}_shown"] = "shown"
     for job in filter(None, [*JOBS.figures(study).values(), JOBS.tables(study), JOBS.claims(study)]):
 
         rule:

@@ -6,7 +6,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_variables
-from repdyn.base.verdicts import Verdict, all_of, at_least
+from repdyn.base.verdicts import Verdict, at_least
 from repdyn.truncation_flow.claims.tolerances import COUNTED, EXACT, zero
 
 BREAKS_416 = "clusters that break (4.16)"
@@ -33,8 +33,8 @@ def cumulative_parameters_are_free(counterexamples: xr.Dataset) -> Verdict:
     where="Section 2.2, beside the last paragraph",
     kind="comparison",
     origin="ours",
-    states="The gradient flow of the cumulative parameters is not that of the layers' own: with two layers of width 1"
-    r" the cumulative bias moves at $W_1^{-2} + (W_1 W_2)^{-2}$ in place of 1.",
+    states="The gradient flow of the cumulative parameters is not that of the layers' own: with two layers of width 1 "
+    "the cumulative bias moves at $W_1^{-2} + (W_1 W_2)^{-2}$ in place of 1.",
     formula=r"\partial_s \beta^{(2)} = -\left( W_1^{-2} + (W_1 W_2)^{-2} \right) (\beta^{(2)} + \tilde y)",
     control=false_world(
         "a first layer without effect, whose flow is the cumulative one",
@@ -56,8 +56,8 @@ def layer_flow_is_another(counterexamples: xr.Dataset) -> Verdict:
     where="Section 2.3, beside Definition 2.2",
     kind="comparison",
     origin="ours",
-    states=r"Alignment is not kept by the gradient flow in $(W, \beta)$: the part of the velocity that ends it is of"
-    " the size of the rotating part. The clusters tried for Proposition 4.2 collapse there, too.",
+    states=r"Alignment is not kept by the gradient flow in $(W, \beta)$: the part of the velocity that ends it is of "
+    "the size of the rotating part. The clusters tried for Proposition 4.2 collapse there, too.",
     control={
         "lost": false_world(
             "fully truncated clusters, whose weights rest", replace_variables(misaligning="misaligning_truncated")
@@ -69,17 +69,17 @@ def alignment_is_lost(counterexamples: xr.Dataset) -> Verdict:
     """Parts of dW/ds of random clusters; the flow in both parameters from the data of Proposition 4.2."""
     angle = float(counterexamples["unaligned_angle"])
     return Verdict.from_tests(
-        all_of(
-            lost=at_least(
+        {
+            "lost": at_least(
                 counterexamples["misaligning"],
                 0.1,
                 expected="misaligning over rotating part",
                 reason="a tenth of the velocity is no small correction",
             ),
-            collapses=zero(
+            "collapses": zero(
                 counterexamples["unaligned_left"], "all points truncated at the end", COUNTED._replace(size=1e-12)
             ),
-        ),
+        },
         None,
         f"At the end $W W^T$ is {angle:.2g} off the diagonal.",
     )

@@ -7,28 +7,27 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, in_dataset, replace_labels, replace_variables, wrong_formula
-from repdyn.base.formula_audit import decide_formula, decide_own_formula, with_wrong_formula
+from repdyn.base.formula_audit import decide_formula, formula_claim, with_wrong_formula
 from repdyn.base.verdicts import Verdict, at_least, at_most
 from repdyn.truncation_flow.claims.requirements import reaches
 from repdyn.truncation_flow.claims.tolerances import DIFFERENCED, EXACT, zero
+from repdyn.truncation_flow.theory import equations
 
 RISE_SEEN = 5.0  # flow time by which the printed flow has raised the cost of the explicit example
 
 
-@claim(
+bias_flow_is_the_gradient = formula_claim(
     "tf-thm32-beta",
     where="Section 3.2, Theorem 3.2, (3.19), (3.25)",
     line=435,
-    assumes=("cluster separated truncations; aligned weights, so that W = R is orthogonal (Theorem 3.2)"),
+    assumes="cluster separated truncations; aligned weights, so that W = R is orthogonal (Theorem 3.2)",
     words="the gradient flow for the cumulative biases is determined by",
-    kind="identity",
     states="The bias flow is the negative gradient of the cost.",
     formula=r"\partial_s \beta = -R^T J_0^\perp R (\beta + \tilde y)",
-    control=with_wrong_formula("the points that are not truncated", "(3.19) bias flow"),
+    audit=("gradient_audit", equations.BIAS_FLOW, *EXACT),
+    control="the points that are not truncated",
+    decided="Against complex steps of the cost.",
 )
-def bias_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
-    """Against complex steps of the cost."""
-    return decide_formula(gradient_audit, "(3.19) bias flow", *EXACT)
 
 
 @claim(
@@ -37,18 +36,14 @@ def bias_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
     line=446,
     kind_of_slip="result changes",
     assumes=("cluster separated truncations; aligned weights, so that W = R is orthogonal (Theorem 3.2)"),
-    words=(
-        r"the gradient flow for the cumulative weights $R_{\ell}$ , $\ell = 1, \dots, Q$ , is "
-        "determined by"
-    ),
+    words=r"the gradient flow for the cumulative weights $R_{\ell}$ , $\ell = 1, \dots, Q$ , is determined by",
     kind="identity",
     states=r"The weight flow is $\partial_s R = \Omega R$, $\Omega$ the mean of the commutators $[H, M]$.",
     correction="A quadratic term is missing in $M$.",
     formula=r"M(x) = \frac{1}{2} \left( x (\beta + \tilde y)^T R^T + R (\beta + \tilde y) x^T \right)",
-    corrected_formula=(
-        r"M(x) = \frac{1}{2} \left( x (\beta + \tilde y)^T R^T + R (\beta + \tilde y) x^T - x x^T \right)"
-    ),
-    control=with_wrong_formula("without the quadratic term", "(3.22) weight flow"),
+    corrected_formula=r"M(x) = \frac{1}{2} \left( x (\beta + \tilde y)^T R^T + R (\beta + \tilde y) x^T - x x^T "
+    r"\right)",
+    control=with_wrong_formula("without the quadratic term", equations.WEIGHT_FLOW),
 )
 def weight_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
     """Against complex steps of the cost along the orthogonal group."""
@@ -59,25 +54,21 @@ def weight_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
         f" {float(audit['relative_error'].max()):.2g}; obtuse to the true flow in {obtuse} of {audit['cosine'].size}"
         f" draws."
     )
-    return decide_formula(audit, "(3.22) weight flow", *EXACT, note=note)
+    return decide_formula(audit, equations.WEIGHT_FLOW, *EXACT, note=note)
 
 
-@claim(
+theorems_agree = formula_claim(
     "tf-thm32-51",
     where="Section 3.2, Theorem 3.2 against Section 5, Theorem 5.1",
-    kind="identity",
     origin="ours",
-    states="For one layer the weight flow (5.6)-(5.7) of Theorem 5.1 is the corrected one of Theorem 3.2: as printed"
-    " the two theorems contradict each other.",
-    formula=(
-        r"\tilde\Omega = \int dx\, \mu(a^{-1}(x)) [H, M], \quad M = \frac{1}{2} \left( x b^T + b x^T "
-        r"- x x^T \right)"
-    ),
-    control=with_wrong_formula("(3.22) as printed", "Thm 3.2 against Thm 5.1"),
+    states="For one layer the weight flow (5.6)-(5.7) of Theorem 5.1 is the corrected one of Theorem 3.2: as printed "
+    "the two theorems contradict each other.",
+    formula=r"\tilde\Omega = \int dx\, \mu(a^{-1}(x)) [H, M], \quad M = \frac{1}{2} \left( x b^T + b x^T - x x^T "
+    r"\right)",
+    audit=("gradient_audit", equations.LAST_LAYER_OF_THEOREM_5_1, *EXACT),
+    control="(3.22) as printed",
+    decided="Two formulas of the paper against each other.",
 )
-def theorems_agree(gradient_audit: xr.Dataset) -> Verdict:
-    """Two formulas of the paper against each other."""
-    return decide_own_formula(gradient_audit, "Thm 3.2 against Thm 5.1", *EXACT)
 
 
 def _largest_rise(cost: xr.DataArray) -> xr.DataArray:
@@ -122,95 +113,81 @@ def cost_falls(printed_and_corrected: xr.Dataset, random_clusters: xr.Dataset) -
     return Verdict.from_tests(test, None, note)
 
 
-@claim(
+sign_of_the_weight_flow = formula_claim(
     "tf-sign",
     where="Section 4, eq. (4.1); Section 1, (1.14)",
     line=559,
     kind_of_slip="misprint",
     assumes="the generator of (3.22), whose flow (3.37) has the other sign",
     words="We use the expressions for the gradient flow equations as given in Corollary 3.5",
-    kind="identity",
     states="The weights move against the generator.",
     correction="They move with it, as (3.21) has it; with the minus sign the cost rises.",
     formula=r"\partial_s R_\ell = -\Omega_\ell R_\ell",
     corrected_formula=r"\partial_s R_\ell = \Omega_\ell R_\ell",
-    control=with_wrong_formula("the minus sign", "(4.1) sign of the weight flow"),
+    audit=("gradient_audit", equations.WEIGHT_FLOW_SIGN, *EXACT),
+    control="the minus sign",
+    decided="The corrected generator with both signs against complex steps.",
 )
-def sign_of_the_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
-    """The corrected generator with both signs against complex steps."""
-    return decide_formula(gradient_audit, "(4.1) sign of the weight flow", *EXACT)
 
 
-@claim(
+cost_dissipates = formula_claim(
     "tf-thm32-dissip",
     where="Section 3.2, Theorem 3.2, (3.25)-(3.26)",
     line=473,
-    assumes=("cluster separated truncations; aligned weights, so that W = R is orthogonal (Theorem 3.2)"),
+    assumes="cluster separated truncations; aligned weights, so that W = R is orthogonal (Theorem 3.2)",
     words=r"are separately negative semidefinite for every $\ell = 1, \dots, Q$",
-    kind="identity",
     states="Biases and weights each lower the cost by the square of their velocity.",
     formula=r"\partial_s \mathcal{C} = -|J_0^\perp b|^2 - \mathrm{Tr}(\Omega^T \Omega)",
-    control=with_wrong_formula("the generator (3.22) as printed", "(3.26) dissipation"),
+    audit=("gradient_audit", equations.DISSIPATION, *DIFFERENCED),
+    control="the generator (3.22) as printed",
+    decided="Against a central difference of the cost, with the true generator.",
 )
-def cost_dissipates(gradient_audit: xr.Dataset) -> Verdict:
-    """Against a central difference of the cost, with the true generator."""
-    return decide_formula(gradient_audit, "(3.26) dissipation", *DIFFERENCED)
 
 
-@claim(
+commutator_has_two_blocks = formula_claim(
     "tf-327",
     where="Section 3.2, eq. (3.27)",
     line=477,
     words=r"We remark that for any symmetric matrix $M = M^T \in \mathbb{R}^{Q \times Q}$",
-    kind="identity",
-    states=("The commutator of a pattern with a symmetric matrix links truncated with other directions."),
+    states="The commutator of a pattern with a symmetric matrix links truncated with other directions.",
     formula=r"H M - M H = H M H^\perp - H^\perp M H",
-    control=with_wrong_formula("a plus sign between the blocks", "(3.27) blocks of the commutator"),
+    audit=("gradient_audit", equations.COMMUTATOR_BLOCKS, *EXACT),
+    control="a plus sign between the blocks",
+    decided="Random symmetric matrices, patterns of random clusters.",
 )
-def commutator_has_two_blocks(gradient_audit: xr.Dataset) -> Verdict:
-    """Random symmetric matrices, patterns of random clusters."""
-    return decide_formula(gradient_audit, "(3.27) blocks of the commutator", *EXACT)
 
 
-@claim(
+commutator_by_elements = formula_claim(
     "tf-335",
     where="Section 3.3, eq. (3.35)",
     line=519,
-    words=(
-        r"for any symmetric matrix $M = M^T \in \mathbb{R}^{Q \times Q}$ , $$[H(x), M]_{ij} = (\nu_i "
-        r"- \nu_j) M_{ij} \quad , \quad \forall x \in \mathbb{R}_{\underline{\nu}}^Q \quad (3.35)$$ "
-        r"for all $i, j \in \{1, \dots, Q\}$"
-    ),
-    kind="identity",
+    words=r"for any symmetric matrix $M = M^T \in \mathbb{R}^{Q \times Q}$ , $$[H(x), M]_{ij} = (\nu_i - \nu_j) "
+    r"M_{ij} \quad , \quad \forall x \in \mathbb{R}_{\underline{\nu}}^Q \quad (3.35)$$ for all $i, j \in \{1, \dots, "
+    r"Q\}$",
     states="In a sector the commutator multiplies every entry by a difference of the pattern.",
     formula=r"[H(x), M]_{ij} = (\nu_i - \nu_j) M_{ij}, \quad x \in \mathbb{R}_\nu^Q",
-    control=with_wrong_formula("the sum of the pattern's entries", "(3.35) elements of the commutator"),
+    audit=("gradient_audit", equations.COMMUTATOR_ELEMENTS, *EXACT),
+    control="the sum of the pattern's entries",
+    decided="Random symmetric matrices, patterns of random clusters.",
 )
-def commutator_by_elements(gradient_audit: xr.Dataset) -> Verdict:
-    """Random symmetric matrices, patterns of random clusters."""
-    return decide_formula(gradient_audit, "(3.35) elements of the commutator", *EXACT)
 
 
-@claim(
+matrix_elements = formula_claim(
     "tf-cor35-half",
     where="Section 3.3, Corollary 3.5, (3.38); Section 4, (4.3)",
     line=533,
     kind_of_slip="misprint",
     assumes="the assumptions of Theorem 3.2, the generator (3.22)",
     words=r"where the matrix elements of $\Omega_\ell$ are given by",
-    kind="identity",
     states="(3.38) gives the matrix elements of (3.22).",
     correction=r"A factor $\frac12$ is missing; in (4.3) the sum over sectors also repeats the integral.",
     formula=r"[\Omega]_{ij} = \sum_\nu (\nu_i - \nu_j) \left( (J_{1,\nu})_i b_j + b_i (J_{1,\nu})_j \right)",
-    corrected_formula=(
-        r"[\Omega]_{ij} "
-        r"= \frac{1}{2} \sum_\nu (\nu_i - \nu_j) \left( (J_{1,\nu})_i b_j + b_i (J_{1,\nu})_j \right)"
-    ),
-    control=with_wrong_formula("without the factor 1/2", "(3.38) matrix elements"),
+    corrected_formula=r"[\Omega]_{ij} = \frac{1}{2} \sum_\nu (\nu_i - \nu_j) \left( (J_{1,\nu})_i b_j + b_i "
+    r"(J_{1,\nu})_j \right)",
+    audit=("gradient_audit", equations.MATRIX_ELEMENTS, *EXACT),
+    control="without the factor 1/2",
+    decided="Sector by sector against the sum of commutators.",
 )
-def matrix_elements(gradient_audit: xr.Dataset) -> Verdict:
-    """Sector by sector against the sum of commutators."""
-    return decide_formula(gradient_audit, "(3.38) matrix elements", *EXACT)
 
 
 @claim(
@@ -222,12 +199,10 @@ def matrix_elements(gradient_audit: xr.Dataset) -> Verdict:
     words="the gradient flow depends on the training inputs only through the first degree moments",
     kind="identity",
     states="The flow depends on the data only through first moments, restricted to the sectors.",
-    correction="It depends on them only through masses and second moments of the half spaces; the first sentence of"
-    " Section 3.3, which names second moments, is right.",
+    correction="It depends on them only through masses and second moments of the half spaces; the first sentence of "
+    "Section 3.3, which names second moments, is right.",
     formula=r"[\Omega]_{ij} = \sum_\nu (\nu_i - \nu_j) \left( (J_{1,\nu})_i b_j + b_i (J_{1,\nu})_j \right)",
-    corrected_formula=(
-        r"[\Omega]_{ij} = \frac{1}{2} \left( (J_i - J_j) b_i b_j - r_i^T S_i r_j + r_i^T S_j r_j \right)"
-    ),
+    corrected_formula=r"[\Omega]_{ij} = \frac{1}{2} \left( (J_i - J_j) b_i b_j - r_i^T S_i r_j + r_i^T S_j r_j \right)",
     control=false_world(
         "two clusters with equal first and other second moments",
         replace_variables(equal_second_true="equal_means_true"),
@@ -241,91 +216,76 @@ def first_moments_do_not_suffice(counterexamples: xr.Dataset) -> Verdict:
     return Verdict.from_tests(printed, corrected, note)
 
 
-@claim(
+shares_are_counts = formula_claim(
     "tf-cor35-count",
     where="Section 3.3, eqs. (3.39)-(3.40)",
     line=547,
     assumes="the assumptions of Theorem 3.2",
     words=r"driven by the number of training inputs $x_{\ell,i}^{(0)}$ that have been truncated",
-    kind="identity",
     states="The bias flow is driven by the share of points truncated in a direction.",
     formula=r"J_0^\perp = \mathrm{diag}(n_1/N, \dots, n_Q/N)",
-    control=with_wrong_formula("points that are not truncated", "(3.39) counted shares"),
+    audit=("gradient_audit", equations.COUNTED_SHARES, *EXACT),
+    control="points that are not truncated",
+    decided="Moments against counting point by point.",
 )
-def shares_are_counts(gradient_audit: xr.Dataset) -> Verdict:
-    """Moments against counting point by point."""
-    return decide_formula(gradient_audit, "(3.39) counted shares", *EXACT)
 
 
-@claim(
+no_backpropagation = formula_claim(
     "tf-nobackprop",
     where="Section 3.3, end",
     line=551,
     assumes="cluster separated truncations, Theorem 3.2",
     words="no backpropagation is needed",
-    kind="identity",
     states="The flow of separated truncations needs no backpropagation.",
-    control=with_wrong_formula("the second moments without the masses", "moment form"),
+    audit=("gradient_audit", equations.MOMENT_FORM, *EXACT),
+    control="the second moments without the masses",
+    decided="Velocity and cost from the half-space moments alone, without a pass through the data or the network.",
+    note=r"Between crossings one $Q \times Q$ matrix per coordinate decides the flow whatever $N$. In Theorem 5.1 the "
+    "products $P^+$ and $P^-$ transposed are reverse-mode differentiation by hand. Times: "
+    "benchmarks/truncation_flow.py.",
 )
-def no_backpropagation(gradient_audit: xr.Dataset) -> Verdict:
-    """Velocity and cost from the half-space moments alone, without a pass through the data or the network."""
-    note = (
-        r"Between crossings one $Q \times Q$ matrix per coordinate decides the flow whatever $N$. In Theorem 5.1 the "
-        "products $P^+$ and $P^-$ transposed are reverse-mode differentiation by hand. Times: "
-        "benchmarks/truncation_flow.py."
-    )
-    return decide_formula(gradient_audit, "moment form", *EXACT, note=note)
 
 
-@claim(
+residual_moves = formula_claim(
     "tf-btilde",
     where="Section 4.2, eq. (4.23)",
     line=679,
-    assumes=("cluster separated truncations; aligned weights, so that W = R is orthogonal (Theorem 3.2)"),
+    assumes="cluster separated truncations; aligned weights, so that W = R is orthogonal (Theorem 3.2)",
     words="we obtain",
-    kind="identity",
     states=r"The residual $\tilde b = R(\beta + \tilde y)$ turns with the weights and is damped by truncated shares.",
     formula=r"\partial_s \tilde b = \Omega \tilde b - J_0^\perp \tilde b",
-    control=with_wrong_formula("the sign of (4.1)", "(4.23) motion of the residual"),
+    audit=("gradient_audit", equations.RESIDUAL_MOTION, *DIFFERENCED),
+    control="the sign of (4.1)",
+    decided="Against a central difference.",
 )
-def residual_moves(gradient_audit: xr.Dataset) -> Verdict:
-    """Against a central difference."""
-    return decide_formula(gradient_audit, "(4.23) motion of the residual", *DIFFERENCED)
 
 
-@claim(
+gradient_for_any_weight = formula_claim(
     "tf-64",
     where="Section 6, eq. (6.4)",
     line=885,
     assumes="any invertible cumulative weight, cluster separated truncations",
-    words=(
-        r"we determine the expression for the gradient with respect to $\beta^\ell$ for general "
-        r"$W^{(\ell)}$"
-    ),
-    kind="identity",
+    words=r"we determine the expression for the gradient with respect to $\beta^\ell$ for general $W^{(\ell)}$",
     states="For any invertible weight the bias gradient pulls the error back through the inverse transposed.",
     formula=r"\partial_\beta \mathcal{C} = -\int dx\, \mu(x) W^T H^\perp(x) W^{-T} (\tau(x) - \tilde y)",
-    control=with_wrong_formula("the weights not transposed", "(6.4) bias gradient of any weight"),
+    audit=("gradient_audit", equations.GENERAL_BIAS_GRADIENT, *EXACT),
+    control="the weights not transposed",
+    decided="Against complex steps of the cost, weights that are not orthogonal.",
 )
-def gradient_for_any_weight(gradient_audit: xr.Dataset) -> Verdict:
-    """Against complex steps of the cost, weights that are not orthogonal."""
-    return decide_formula(gradient_audit, "(6.4) bias gradient of any weight", *EXACT)
 
 
-@claim(
+truncated_part_cancels = formula_claim(
     "tf-68",
     where="Section 6, eqs. (6.6)-(6.8)",
     line=905,
-    assumes=("weights aligned with the activation: the cumulative weight is a rotation R (Definition 2.2, (3.17))"),
+    assumes="weights aligned with the activation: the cumulative weight is a rotation R (Definition 2.2, (3.17))",
     words="because of the key cancelation property",
-    kind="identity",
     states="What is truncated and what is passed on do not overlap, which removes the data from the bias flow.",
     formula=r"H^\perp(x) \sigma(R (x + \beta)) = 0",
-    control=with_wrong_formula("the directions that are passed on", "(6.8) cancellation"),
+    audit=("gradient_audit", equations.CANCELLATION, *EXACT),
+    control="the directions that are passed on",
+    decided="Random clusters.",
 )
-def truncated_part_cancels(gradient_audit: xr.Dataset) -> Verdict:
-    """Random clusters."""
-    return decide_formula(gradient_audit, "(6.8) cancellation", *EXACT)
 
 
 @claim(
@@ -353,39 +313,33 @@ def no_cancellation_in_another_metric(gradient_audit: xr.Dataset) -> Verdict:
     )
 
 
-@claim(
+lemma_6_1 = formula_claim(
     "tf-lemma61",
     where="Section 6, Lemma 6.1, (6.11)",
     line=923,
     assumes=r"$R(s) = \exp(s \omega)$, $\omega$ antisymmetric",
     words=r"for any smooth $f : O(Q) \rightarrow \mathbb{R}$",
-    kind="identity",
     states="Along a one-parameter group a function changes by the trace with the antisymmetric part of its gradient.",
     formula=r"\partial_s f(R(s)) = -\mathrm{Tr}\left( \omega\, \pi_-(\partial_R f\, R^T) \right)",
-    control=with_wrong_formula("without the minus sign", "(6.11) Lemma 6.1"),
+    audit=("gradient_audit", equations.LEMMA_6_1, *DIFFERENCED),
+    control="without the minus sign",
+    decided="Cost along a one-parameter group, central difference.",
 )
-def lemma_6_1(gradient_audit: xr.Dataset) -> Verdict:
-    """Cost along a one-parameter group, central difference."""
-    return decide_formula(gradient_audit, "(6.11) Lemma 6.1", *DIFFERENCED)
 
 
-@claim(
+gradient_in_r = formula_claim(
     "tf-616",
     where="Section 6, eqs. (6.16)-(6.18)",
     line=988,
     kind_of_slip="result changes",
-    assumes=("weights aligned with the activation: the cumulative weight is a rotation R (Definition 2.2, (3.17))"),
+    assumes="weights aligned with the activation: the cumulative weight is a rotation R (Definition 2.2, (3.17))",
     words="the first term on the r.h.s. is eliminated",
-    kind="identity",
-    states=("The quadratic term of the gradient in the weights is symmetric, so that the projection eliminates it."),
+    states="The quadratic term of the gradient in the weights is symmetric, so that the projection eliminates it.",
     correction="Its two halves differ; the antisymmetric part is $[H, u u^T]/2$: the slip behind Theorem 3.2.",
     formula=r"\left( \partial_R \frac{1}{2} |\tau - \tilde y|^2 \right) R^T = 2 H u u^T H - H u b^T - H b u^T",
-    corrected_formula=(
-        r"\left( \partial_R \frac{1}{2} |\tau - \tilde y|^2 \right) R^T = H u u^T H + H u u^T "
-        r"- H u b^T - H b u^T"
-    ),
-    control=with_wrong_formula("twice the symmetric half", "(6.16) gradient in R"),
+    corrected_formula=r"\left( \partial_R \frac{1}{2} |\tau - \tilde y|^2 \right) R^T = H u u^T H + H u u^T - H u b^T "
+    "- H b u^T",
+    audit=("gradient_audit", equations.FULL_GRADIENT, *EXACT),
+    control="twice the symmetric half",
+    decided="Against complex steps in every entry of the weight.",
 )
-def gradient_in_r(gradient_audit: xr.Dataset) -> Verdict:
-    """Against complex steps in every entry of the weight."""
-    return decide_formula(gradient_audit, "(6.16) gradient in R", *EXACT)

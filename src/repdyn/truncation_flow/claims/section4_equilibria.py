@@ -6,7 +6,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_variables, wrong_formula
-from repdyn.base.verdicts import Test, Verdict, all_of, at_least, not_testable, over_readings
+from repdyn.base.verdicts import Test, Verdict, at_least, not_testable, over_readings
 from repdyn.truncation_flow.claims.tolerances import COUNTED, LOCATED, zero
 
 PARTIAL = "a cluster that is partly truncated"
@@ -18,10 +18,8 @@ MEANT = {"as printed": "free_share", r"with $\mathbb{R}_+^Q$": "one_direction_sh
     "tf-eq-untrunc",
     where="Section 4.1, Proposition 4.1, case 1",
     line=575,
-    assumes=(
-        "cluster separated truncations; aligned weights, so that W = R is orthogonal (Theorem 3.2); "
-        r"$\mathbb{R}_+^Q$ open, as Definition 3.3 has it"
-    ),
+    assumes="cluster separated truncations; aligned weights, so that W = R is orthogonal (Theorem 3.2); "
+    r"$\mathbb{R}_+^Q$ open, as Definition 3.3 has it",
     words="either fully untruncated ... is an equilibrium solution to the gradient flow",
     kind="identity",
     states="An untruncated cluster is an equilibrium.",
@@ -45,10 +43,8 @@ def untruncated_rests(counterexamples: xr.Dataset) -> Verdict:
     words=("or fully truncated ... in either case ... is an equilibrium solution to the gradient flow"),
     kind="identity",
     states="A fully truncated cluster is an equilibrium.",
-    correction=(
-        r"Only if $\beta = -\tilde y$ besides. Otherwise the weights rest, but the bias moves to "
-        r"$-\tilde y$ at rate 1, as (4.36) says."
-    ),
+    correction=r"Only if $\beta = -\tilde y$ besides. Otherwise the weights rest, but the bias moves to $-\tilde y$ "
+    "at rate 1, as (4.36) says.",
     formula=r"\partial_s \beta = 0, \quad \partial_s R = 0",
     corrected_formula=r"\partial_s \beta = -(\beta + \tilde y), \quad \partial_s R = 0",
     control={
@@ -59,11 +55,11 @@ def untruncated_rests(counterexamples: xr.Dataset) -> Verdict:
 )
 def truncated_moves(counterexamples: xr.Dataset) -> Verdict:
     """Two points in the negative sector of the identity, label 0, bias (.5, .7) or 0."""
-    corrected = all_of(
-        bias=zero(counterexamples["truncated_formula"], "velocity of the bias minus its distance from the label"),
-        weights=zero(counterexamples["truncated_rotation"], "generator zero"),
-        at_the_label=zero(counterexamples["truncated_at_label"], "rest at the label"),
-    )
+    corrected = {
+        "bias": zero(counterexamples["truncated_formula"], "velocity of the bias minus its distance from the label"),
+        "weights": zero(counterexamples["truncated_rotation"], "generator zero"),
+        "at the label": zero(counterexamples["truncated_at_label"], "rest at the label"),
+    }
     return Verdict.from_tests(zero(counterexamples["truncated_speed"], "velocity zero"), corrected)
 
 
@@ -71,10 +67,7 @@ def truncated_moves(counterexamples: xr.Dataset) -> Verdict:
     "tf-trunc-stays",
     where="Section 4.2, Proposition 4.2, after eq. (4.35)",
     line=731,
-    assumes=(
-        r"the proof of Proposition 4.2: (4.16), so that all $R(x - \tilde y)$ lie in the negative "
-        "orthant"
-    ),
+    assumes=r"the proof of Proposition 4.2: (4.16), so that all $R(x - \tilde y)$ lie in the negative orthant",
     words="for $s > s_1$ , the gradient flow equations reduce to",
     kind="identity",
     states="A fully truncated cluster stays so.",
@@ -93,8 +86,8 @@ def truncated_stays(counterexamples: xr.Dataset) -> Verdict:
     where="Section 4.2, beside Proposition 4.2",
     kind="identity",
     origin="ours",
-    states=r"A fully truncated cluster with some $R(x - \tilde y)$ outside the closed negative orthant is released, at"
-    " the time at which a coordinate of the closed form reaches 0.",
+    states=r"A fully truncated cluster with some $R(x - \tilde y)$ outside the closed negative orthant is released, "
+    "at the time at which a coordinate of the closed form reaches 0.",
     formula=r"u(s) = e^{-s} u(0) + (1 - e^{-s}) R (x - \tilde y)",
     control={
         "time of release": wrong_formula(
@@ -107,12 +100,15 @@ def truncated_is_released(counterexamples: xr.Dataset) -> Verdict:
     """Event-driven flow of random truncated clusters against the closed form."""
     note = f"The point (.5, .4), label 0, apex (1, 1), is released at {float(counterexamples['release_time']):.4f}."
     return Verdict.from_tests(
-        all_of(
-            time_of_release=zero(counterexamples["release_error"], "released at the time of the formula", LOCATED),
-            released=at_least(
-                counterexamples["released_runs"], 1, expected="clusters released", reason="one is enough for 'not stay'"
+        {
+            "time of release": zero(counterexamples["release_error"], "released at the time of the formula", LOCATED),
+            "released": at_least(
+                counterexamples["released_runs"],
+                1,
+                expected="clusters released",
+                reason="one is enough for 'not stay'",
             ),
-        ),
+        },
         None,
         note,
     )
@@ -126,10 +122,8 @@ def truncated_is_released(counterexamples: xr.Dataset) -> Verdict:
     words=r"so that $(J_0^{(\ell)\perp})_r > 0$ for each component $r = 1, \dots, Q$",
     kind="bound",
     states="At the start (4.10) holds, so that the cluster is partially truncated in every direction.",
-    formula=(
-        r"\mathrm{supp}(\mu \circ a^{-1}) \cap (\mathbb{R}^Q \setminus \mathbb{R}_-^Q) \ne \emptyset, "
-        r"\quad (J_0^\perp)_r > 0 \text{ for all } r"
-    ),
+    formula=r"\mathrm{supp}(\mu \circ a^{-1}) \cap (\mathbb{R}^Q \setminus \mathbb{R}_-^Q) \ne \emptyset, \quad "
+    r"(J_0^\perp)_r > 0 \text{ for all } r",
     control=false_world("fully untruncated clusters alone", replace_variables(partial_share="free_share")),
 )
 def partial_truncation(counterexamples: xr.Dataset) -> Verdict:

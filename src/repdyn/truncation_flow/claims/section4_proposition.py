@@ -8,7 +8,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import Control, false_world, in_dataset, replace_variables, reverse
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Verdict, all_of, at_least, at_most
+from repdyn.base.verdicts import Verdict, at_least, at_most
 from repdyn.truncation_flow.claims.requirements import finite
 from repdyn.truncation_flow.claims.tolerances import COUNTED, Tolerance, above, below, zero
 
@@ -28,10 +28,8 @@ def _beyond(*names: str, of_two: bool = False) -> Control:
     assumes="(4.14) on the ball of biases and rotations",
     words="By assumption (4.14), we have that as long as",
     kind="bound",
-    states=(
-        r"Under (4.14) the truncated share stays above $1 - \eta_0$ in each direction while the bias "
-        "is in the ball."
-    ),
+    states=r"Under (4.14) the truncated share stays above $1 - \eta_0$ in each direction while the bias is in the "
+    "ball.",
     formula=r"J_0^\perp > 1 - \eta_0",
     control=_beyond("truncated_share"),
 )
@@ -51,8 +49,8 @@ def share_stays_large(proposition: xr.Dataset) -> Verdict:
     words="we find that in operator norm",
     kind="bound",
     states="The generator is at most the size of the residual bias times the first moment of the partial sectors.",
-    formula=r"\|\Omega\| \le |\tilde b| \int_{\mathbb{R}^Q \setminus (\mathbb{R}_+^Q \cup \mathbb{R}_-^Q)} "
-    r"dx\, \mu(a^{-1}(x)) |x|",
+    formula=r"\|\Omega\| \le |\tilde b| \int_{\mathbb{R}^Q \setminus (\mathbb{R}_+^Q \cup \mathbb{R}_-^Q)} dx\, "
+    r"\mu(a^{-1}(x)) |x|",
     control=false_world("clusters that break (4.16)", replace_variables(bound_ratio="bound_ratio_outside")),
 )
 def generator_is_bounded(counterexamples: xr.Dataset) -> Verdict:
@@ -83,12 +81,15 @@ def share_grows(proposition: xr.Dataset) -> Verdict:
     """Steps of the smallest share along the orbits, in numbers of points, and its last value."""
     share, points = proposition["truncated_share"], float(proposition["points"])
     return Verdict.from_tests(
-        all_of(
-            grows=at_least(
-                1.0 + share.diff("time") * points, 0.5, expected="1 + points truncated 1 or more", reason="whole points"
+        {
+            "grows": at_least(
+                1.0 + share.diff("time") * points,
+                0.5,
+                expected="1 + points truncated 1 or more",
+                reason="whole points",
             ),
-            to_one=zero((1.0 - share.isel(time=-1)) * points, "all points truncated in each direction", COUNTED),
-        ),
+            "to one": zero((1.0 - share.isel(time=-1)) * points, "all points truncated in each direction", COUNTED),
+        },
         None,
         "At fixed weights this is proved under (4.16): a truncated coordinate stays truncated (page of the study).",
     )
@@ -103,13 +104,11 @@ def share_grows(proposition: xr.Dataset) -> Verdict:
     words=r"< \eta_2 := \frac{\eta'_1}{1 - \eta_0 - \eta_1} \log \frac{1}{\gamma}",
     kind="bound",
     states="(4.13) and (4.32) define one radius of the ball of rotations.",
-    correction="They differ. A radius that suffices is the rotation that the flow can make, half the moment (4.15) by"
-    r" the integral of $|\tilde b|$; it depends neither on $\gamma$ nor on $\eta_1'$. That of (4.32) is larger, that of"
-    " (4.13) may be smaller.",
-    formula=(
-        r"\frac{\eta_1}{1 - \eta_0 - \eta_1'} \log \frac{1}{\gamma} = \frac{\eta_1'}{1 - \eta_0 - \eta_1} "
-        r"\log \frac{1}{\gamma}"
-    ),
+    correction="They differ. A radius that suffices is the rotation that the flow can make, half the moment (4.15) by "
+    r"the integral of $|\tilde b|$; it depends neither on $\gamma$ nor on $\eta_1'$. That of (4.32) is larger, that "
+    "of (4.13) may be smaller.",
+    formula=r"\frac{\eta_1}{1 - \eta_0 - \eta_1'} \log \frac{1}{\gamma} = \frac{\eta_1'}{1 - \eta_0 - \eta_1} \log "
+    r"\frac{1}{\gamma}",
     corrected_formula=r"\eta_2 = \frac{\eta_1}{2 (1 - \eta_0)} |\beta(0) + \tilde y|",
     control=_beyond("rotation"),
 )
@@ -125,10 +124,8 @@ def one_radius_of_rotations(proposition: xr.Dataset) -> Verdict:
     "tf-427",
     where="Section 4.2, proof of Proposition 4.2, eqs. (4.27)-(4.29)",
     line=695,
-    assumes=(
-        "the hypotheses of Proposition 4.2, as long as the orbit is in their balls; at s = 0 both sides are equal, so"
-        " that < is read as at most"
-    ),
+    assumes="the hypotheses of Proposition 4.2, as long as the orbit is in their balls; at s = 0 both sides are "
+    "equal, so that < is read as at most",
     words=r"This implies that for all ... and therefore",
     kind="bound",
     states=("Until truncation the residual bias decays and the weights turn within the bounds (4.28) and (4.29)."),
@@ -146,16 +143,16 @@ def residual_decays(proposition: xr.Dataset) -> Verdict:
     later = proposition.isel(time=slice(1, None))
     turned = later["rotation"] / (proposition["eta_1_prime"] * later["time"])
     return Verdict.from_tests(
-        all_of(
-            rate=above(proposition["decay_rate"] / least, "rate over bound"),
-            residual=at_most(
+        {
+            "rate": above(proposition["decay_rate"] / least, "rate over bound"),
+            "residual": at_most(
                 proposition["residual"] / (start * np.exp(-least * time)),
                 1.0 + 1e-12,
                 expected="residual over bound at most 1",
                 reason="a bound; rounding at $s = 0$",
             ),
-            rotation=below(turned, "rotation over bound"),
-        )
+            "rotation": below(turned, "rotation over bound"),
+        }
     )
 
 
@@ -172,12 +169,12 @@ def hypotheses_can_be_met(proposition: xr.Dataset) -> Verdict:
     largest = xr.concat([proposition[name] for name in ("eta_0", "eta_1")], "constant")
     note = r"Read with $\mu \circ a^{-1}$ for $\mu \circ a$ in (4.14) and (4.15), in the ball of `tf-413`, corrected."
     return Verdict.from_tests(
-        all_of(
-            constants=at_most(largest, 0.1, expected=r"$\eta_0, \eta_1 < 1/10$", reason="the paper's bound"),
-            negative_sector=at_most(
+        {
+            "constants": at_most(largest, 0.1, expected=r"$\eta_0, \eta_1 < 1/10$", reason="the paper's bound"),
+            "negative sector": at_most(
                 1.0 + proposition["highest"], 1.0, expected="1 + largest coordinate at most 1", reason="sign only"
             ),
-        ),
+        },
         None,
         note,
     )
@@ -227,10 +224,10 @@ ONLY_WITH_RADIUS = (
     kind="bound",
     states="There is a finite time at which the cluster is fully truncated.",
     correction=ONLY_WITH_RADIUS + r", and $s_1 \le \log(1/\gamma)/(1 - \eta_0)$.",
-    formula=r"\eta_2 = \frac{\eta_1}{1 - \eta_0 - \eta_1'} \log \frac{1}{\gamma}, "
-    r"\quad s_1 \le \frac{1}{1 - \eta_0 - \eta_1'} \log \frac{1}{\gamma}",
-    corrected_formula=r"\eta_2 = \frac{\eta_1}{2 (1 - \eta_0)} |\beta(0) + \tilde y|, "
-    r"\quad s_1 \le \frac{1}{1 - \eta_0} \log \frac{1}{\gamma}",
+    formula=r"\eta_2 = \frac{\eta_1}{1 - \eta_0 - \eta_1'} \log \frac{1}{\gamma}, \quad s_1 \le \frac{1}{1 - \eta_0 - "
+    r"\eta_1'} \log \frac{1}{\gamma}",
+    corrected_formula=r"\eta_2 = \frac{\eta_1}{2 (1 - \eta_0)} |\beta(0) + \tilde y|, \quad s_1 \le \frac{1}{1 - "
+    r"\eta_0} \log \frac{1}{\gamma}",
     control=_beyond("arrival", of_two=True),
 )
 def arrival_is_bounded(proposition: xr.Dataset, counterexamples: xr.Dataset) -> Verdict:
@@ -255,10 +252,10 @@ def arrival_is_bounded(proposition: xr.Dataset, counterexamples: xr.Dataset) -> 
     kind="identity",
     states="After full truncation, which the hypotheses bring about, the generator vanishes and the weights rest.",
     correction=ONLY_WITH_RADIUS + ".",
-    formula=r"\eta_2 = \frac{\eta_1}{1 - \eta_0 - \eta_1'} \log \frac{1}{\gamma}, "
-    r"\quad \Omega_\ell(s) = 0, \quad R_\ell(s) = R_\ell(s_1), \quad s \ge s_1",
-    corrected_formula=r"\eta_2 = \frac{\eta_1}{2 (1 - \eta_0)} |\beta(0) + \tilde y|, "
-    r"\quad \Omega_\ell(s) = 0, \quad R_\ell(s) = R_\ell(s_1), \quad s \ge s_1",
+    formula=r"\eta_2 = \frac{\eta_1}{1 - \eta_0 - \eta_1'} \log \frac{1}{\gamma}, \quad \Omega_\ell(s) = 0, \quad "
+    r"R_\ell(s) = R_\ell(s_1), \quad s \ge s_1",
+    corrected_formula=r"\eta_2 = \frac{\eta_1}{2 (1 - \eta_0)} |\beta(0) + \tilde y|, \quad \Omega_\ell(s) = 0, \quad "
+    r"R_\ell(s) = R_\ell(s_1), \quad s \ge s_1",
     control={
         "generator": _beyond("late_generator", of_two=True),
         "rotation": _beyond("late_rotation", of_two=True),
@@ -269,10 +266,10 @@ def weights_freeze(proposition: xr.Dataset, counterexamples: xr.Dataset) -> Verd
     _meets_printed_hypotheses(counterexamples)
     finite(proposition, "proposition", "late_generator", "late_rotation")
     printed = zero(counterexamples["radius_left"], "no point left, so that the generator vanishes", COUNTED)
-    corrected = all_of(
-        generator=zero(proposition["late_generator"], "generator zero"),
-        rotation=zero(proposition["late_rotation"], "weights at rest"),
-    )
+    corrected = {
+        "generator": zero(proposition["late_generator"], "generator zero"),
+        "rotation": zero(proposition["late_rotation"], "weights at rest"),
+    }
     return Verdict.from_tests(printed, corrected, _example_note(counterexamples))
 
 
@@ -293,8 +290,8 @@ def rates_after_arrival(proposition: xr.Dataset) -> Verdict:
     step = float(proposition["step"])
     tolerance = Tolerance(step**2, "midpoint rule: relative error of a rate $h^2/12$, below $h^2$")
     return Verdict.from_tests(
-        all_of(
-            residual=zero(proposition["residual_rate"] - 1, "rate 1", tolerance),
-            cost=zero(proposition["cost_rate"] / 2 - 1, "rate 2", tolerance),
-        )
+        {
+            "residual": zero(proposition["residual_rate"] - 1, "rate 1", tolerance),
+            "cost": zero(proposition["cost_rate"] / 2 - 1, "rate 2", tolerance),
+        }
     )

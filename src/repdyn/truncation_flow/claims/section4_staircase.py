@@ -9,7 +9,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, replace_labels, replace_variables, wrong_formula
-from repdyn.base.verdicts import Verdict, all_of
+from repdyn.base.verdicts import Verdict
 from repdyn.truncation_flow.claims.requirements import reaches
 from repdyn.truncation_flow.claims.tolerances import COUNTED, LOCATED, Tolerance, zero
 
@@ -43,10 +43,10 @@ def meeting_times(staircase: xr.Dataset) -> Verdict:
     gap = (staircase["meeting"] - staircase["meeting_by_events"]).values[seen]
     literal = staircase["printed_time"].values[1:] - staircase["meeting_by_events"].sel(case="beyond").values[:3]
     return Verdict.from_tests(
-        all_of(
-            all_cases=zero(gap, "times of the event-driven flow", LOCATED),
-            as_printed=zero(literal, "times of the event-driven flow", LOCATED),
-        )
+        {
+            "all cases": zero(gap, "times of the event-driven flow", LOCATED),
+            "as printed": zero(literal, "times of the event-driven flow", LOCATED),
+        }
     )
 
 
@@ -76,10 +76,10 @@ def rates_step(staircase: xr.Dataset) -> Verdict:
     """Log-slopes of the event-driven flow where the label lies beyond all points."""
     reaches(staircase, "staircase", END)
     return Verdict.from_tests(
-        all_of(
-            stages=zero(_slope_errors(staircase, "beyond"), "rates $n / N$", SLOPES),
-            last=zero(staircase["rate"].sel(case="beyond")[-1] - 1.0, "rate 1 at the end"),
-        )
+        {
+            "stages": zero(_slope_errors(staircase, "beyond"), "rates $n / N$", SLOPES),
+            "last": zero(staircase["rate"].sel(case="beyond")[-1] - 1.0, "rate 1 at the end"),
+        }
     )
 
 
@@ -92,8 +92,8 @@ def rates_step(staircase: xr.Dataset) -> Verdict:
     words=r"the $n+1$ -st training point will be reached in finite time, for every $n \geq 1$",
     kind="identity",
     states="Once the $n$-th point is truncated, the next is reached in finite time, for every $n$.",
-    correction="Needs a label beyond all points. If it lies above $m$ points, these are truncated, the rate stays at"
-    " $m/N$, and the cost does not vanish.",
+    correction="Needs a label beyond all points. If it lies above $m$ points, these are truncated, the rate stays at "
+    "$m/N$, and the cost does not vanish.",
     formula=r"s_{n+1} < \infty \text{ for every } n",
     corrected_formula=r"s_{n+1} < \infty \Leftrightarrow y > x_{n+1}",
     control={
@@ -110,11 +110,11 @@ def label_between_points(staircase: xr.Dataset) -> Verdict:
     between = staircase.sel(case=["between", "at a point"])
     met = cast("xr.DataArray", np.isfinite(between["meeting_by_events"])).sum("station")
     every = zero(met - 3, "three further points met in finite time", COUNTED)
-    corrected = all_of(
-        points=zero(met - 1, "one further point met", COUNTED),
-        rate=zero(between["rate"].isel(time=-1) - 0.5, "final rate $m / N = 1/2$"),
-        slope=zero(_slope_errors(staircase, "between"), "log-slopes $n / N$", SLOPES),
-    )
+    corrected = {
+        "points": zero(met - 1, "one further point met", COUNTED),
+        "rate": zero(between["rate"].isel(time=-1) - 0.5, "final rate $m / N = 1/2$"),
+        "slope": zero(_slope_errors(staircase, "between"), "log-slopes $n / N$", SLOPES),
+    }
     return Verdict.from_tests(every, corrected)
 
 
@@ -123,8 +123,8 @@ def label_between_points(staircase: xr.Dataset) -> Verdict:
     where="Section 4.3, beside eq. (4.50)",
     kind="limit",
     origin="ours",
-    states="If the label lies below the points and the bias above, points are released and the bias stops at the lowest"
-    " in finite time, where only Filippov's solution exists.",
+    states="If the label lies below the points and the bias above, points are released and the bias stops at the "
+    "lowest in finite time, where only Filippov's solution exists.",
     formula=r"b(s) \to x_1 \text{ if } y < x_1 < b(0)",
     control=false_world("a bias that starts below all points", exchange("case", "below", "frozen")),
 )

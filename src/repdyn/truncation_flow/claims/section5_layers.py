@@ -8,10 +8,11 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_variables, wrong_formula
-from repdyn.base.formula_audit import decide_formula, with_wrong_formula
-from repdyn.base.verdicts import Verdict, all_of, at_least, at_most
+from repdyn.base.formula_audit import formula_claim
+from repdyn.base.verdicts import Verdict, at_least, at_most
 from repdyn.truncation_flow.claims.requirements import finite
 from repdyn.truncation_flow.claims.tolerances import COUNTED, EXACT, Tolerance, zero
+from repdyn.truncation_flow.theory import equations
 
 TOO_WIDE = "clusters too wide to be separated"
 
@@ -26,15 +27,11 @@ TOO_WIDE = "clusters too wide to be separated"
     kind="identity",
     states="With cluster separated truncations the composition acts on a cluster as its own truncation map alone.",
     correction="It needs besides that later maps leave the images alone, and both conditions at all times.",
-    formula=(
-        r"\tau^{(\ell)}(X_{\ell'}) = X_{\ell'} \; (\ell' \ne \ell) \Rightarrow \underline{\tau}^{(Q)}(X_\ell) "
-        r"= \tau^{(\ell)}(X_\ell)"
-    ),
-    corrected_formula=(
-        r"\tau^{(\ell)}(X_{\ell'}) = X_{\ell'} \; (\ell' \ne \ell), "
-        r"\quad \tau^{(\ell')}(\tau^{(\ell)}(X_\ell)) = \tau^{(\ell)}(X_\ell) \; (\ell' > \ell) "
-        r"\Rightarrow \underline{\tau}^{(Q)}(X_\ell) = \tau^{(\ell)}(X_\ell)"
-    ),
+    formula=r"\tau^{(\ell)}(X_{\ell'}) = X_{\ell'} \; (\ell' \ne \ell) \Rightarrow \underline{\tau}^{(Q)}(X_\ell) = "
+    r"\tau^{(\ell)}(X_\ell)",
+    corrected_formula=r"\tau^{(\ell)}(X_{\ell'}) = X_{\ell'} \; (\ell' \ne \ell), \quad "
+    r"\tau^{(\ell')}(\tau^{(\ell)}(X_\ell)) = \tau^{(\ell)}(X_\ell) \; (\ell' > \ell) \Rightarrow "
+    r"\underline{\tau}^{(Q)}(X_\ell) = \tau^{(\ell)}(X_\ell)",
     control=false_world(
         TOO_WIDE,
         lambda examples, collapse: (
@@ -61,8 +58,8 @@ def composition_reduces(counterexamples: xr.Dataset, neural_collapse: xr.Dataset
     where="Sections 1 and 3.1",
     kind="bound",
     origin="ours",
-    states="Aligned weights separate three narrow clusters in space exactly where no angle of the triangle of their"
-    " means reaches 90 degrees.",
+    states="Aligned weights separate three narrow clusters in space exactly where no angle of the triangle of their "
+    "means reaches 90 degrees.",
     formula=r"\langle m_i - m_\ell, m_j - m_\ell \rangle > 0 \text{ for all } \ell, \; i, j \ne \ell",
     control={
         "acute": wrong_formula(
@@ -87,14 +84,17 @@ def acute_triangles_separate(own_clusters: xr.Dataset) -> Verdict:
         f" {float(digits[-1]):.2f}; drawn to their means by {widest:.2g} they separate."
     )
     return Verdict.from_tests(
-        all_of(
-            acute=at_least(
-                margins[acute.values], 1e-6, expected="positive margin", reason="sign only; the search stops at 1e-6"
+        {
+            "acute": at_least(
+                margins[acute.values],
+                1e-6,
+                expected="positive margin",
+                reason="sign only; the search stops at 1e-6",
             ),
-            right_or_obtuse=at_most(
+            "right or obtuse": at_most(
                 1 + margins[~acute.values], 1 + 1e-6, expected="no positive margin", reason="sign only, as above"
             ),
-        ),
+        },
         None,
         note,
     )
@@ -107,10 +107,8 @@ def acute_triangles_separate(own_clusters: xr.Dataset) -> Verdict:
     assumes=("cluster separated truncations, aligned weights, the cluster positioned as Section 1 lists"),
     words="under the right circumstances, they are contracted to points",
     kind="limit",
-    states=(
-        "Under the right circumstances clusters are contracted to points in finite time, and the "
-        "cost goes to zero exponentially."
-    ),
+    states="Under the right circumstances clusters are contracted to points in finite time, and the cost goes to zero "
+    "exponentially.",
     control={
         "margin": false_world(TOO_WIDE, replace_variables(margin_least="margin_least_too_wide")),
         "within": false_world("untruncated clusters", replace_variables(within_late="within_late_untruncated")),
@@ -126,60 +124,52 @@ def clusters_collapse(neural_collapse: xr.Dataset) -> Verdict:
         " truncated where its apex reaches the label."
     )
     return Verdict.from_tests(
-        all_of(
-            margin=at_least(neural_collapse["margin_least"], 1e-6, expected="separation kept", reason="sign only"),
-            within=at_most(
+        {
+            "margin": at_least(neural_collapse["margin_least"], 1e-6, expected="separation kept", reason="sign only"),
+            "within": at_most(
                 neural_collapse["within_late"],
                 1e-24,
                 expected="no variance within clusters",
                 reason="squares of round-off",
             ),
-            rate=zero(neural_collapse["cost_rate"] - 2, "rate 2", Tolerance(1e-3, "midpoint rule: error $h^2/6$")),
-        ),
+            "rate": zero(neural_collapse["cost_rate"] - 2, "rate 2", Tolerance(1e-3, "midpoint rule: error $h^2/6$")),
+        },
         None,
         note,
     )
 
 
-@claim(
+general_bias_flow = formula_claim(
     "tf-thm51-beta",
     where="Section 5, Theorem 5.1, (5.4); Section 7, (7.15)",
     line=823,
     kind_of_slip="result changes",
     assumes="aligned weights, any truncation map may act on any cluster",
     words="determines the gradient flow of the cumulative biases",
-    kind="identity",
     states="The bias flow of a layer sums over later layers, and over the clusters with the same index.",
     correction="It has a plus sign, no sum over layers, and the sum runs over all clusters, each with its own label.",
-    formula=(
-        r"\partial_s \beta^{(\ell)} = -\sum_{\ell'=\ell}^{Q} \int dx\, \mu_{\ell'}(x) (P_{\ell',Q}^-)^T "
-        r"\left( \tau^{(Q,1)}(x) - \tilde y \right)"
-    ),
-    corrected_formula=(
-        r"\partial_s \beta^{(\ell)} = \sum_{\ell'=1}^{Q} \int dx\, \mu_{\ell'}(x) (P_{\ell,Q}^-)^T "
-        r"\left( \tau^{(Q,1)}(x) - \tilde y_{\ell'} \right)"
-    ),
-    control=with_wrong_formula("the printed sum and sign", "(5.4) bias flow of layers"),
+    formula=r"\partial_s \beta^{(\ell)} = -\sum_{\ell'=\ell}^{Q} \int dx\, \mu_{\ell'}(x) (P_{\ell',Q}^-)^T \left( "
+    r"\tau^{(Q,1)}(x) - \tilde y \right)",
+    corrected_formula=r"\partial_s \beta^{(\ell)} = \sum_{\ell'=1}^{Q} \int dx\, \mu_{\ell'}(x) (P_{\ell,Q}^-)^T "
+    r"\left( \tau^{(Q,1)}(x) - \tilde y_{\ell'} \right)",
+    audit=("gradient_audit", equations.GENERAL_BIAS_FLOW, *EXACT),
+    control="the printed sum and sign",
+    decided="Against complex steps of the cost of all layers.",
 )
-def general_bias_flow(gradient_audit: xr.Dataset) -> Verdict:
-    """Against complex steps of the cost of all layers."""
-    return decide_formula(gradient_audit, "(5.4) bias flow of layers", *EXACT)
 
 
-@claim(
+general_weight_flow = formula_claim(
     "tf-thm51-omega",
     where="Section 5, Theorem 5.1, (5.6)-(5.7); Section 7, (7.16)",
     line=835,
     assumes="aligned weights, any truncation map may act on any cluster",
     words="determines the gradient flow of the cumulative weights",
-    kind="identity",
-    states=("The weight flow of a layer is minus the sum over the clusters of the commutators of (5.6) with (5.7)."),
+    states="The weight flow of a layer is minus the sum over the clusters of the commutators of (5.6) with (5.7).",
     formula=r"\tilde\Omega_\ell = -\sum_{\ell'=1}^{Q} \int dx\, \mu_{\ell'}(x) [H^{(\ell)}, M_{\ell,\ell'}(x)]",
-    control=with_wrong_formula("the other sign", "(5.6) weight flow of layers"),
+    audit=("gradient_audit", equations.GENERAL_WEIGHT_FLOW, *EXACT),
+    control="the other sign",
+    decided="Against complex steps of the cost of all layers along the orthogonal group.",
 )
-def general_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
-    """Against complex steps of the cost of all layers along the orthogonal group."""
-    return decide_formula(gradient_audit, "(5.6) weight flow of layers", *EXACT)
 
 
 @claim(
@@ -191,12 +181,11 @@ def general_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
     words="is contained in the intersection set",
     kind="bound",
     states=("A layer's bias feels a point where the later layers see it in their positive sectors."),
-    correction="Only where no later layer sees it in its negative sector: $H \\ne 0$ means not in the negative sector,"
-    " it does not mean in the positive one.",
+    correction=r"Only where no later layer sees it in its negative sector: $H \ne 0$ means not in the negative "
+    "sector, it does not mean in the positive one.",
     formula=r"P_{\ell',Q}^-(x) \ne 0 \Rightarrow \tau^{(m-1,1)}(x) \in \mathcal{S}_m^+ \text{ for } m > \ell'",
-    corrected_formula=(
-        r"P_{\ell',Q}^-(x) \ne 0 \Rightarrow \tau^{(m-1,1)}(x) \notin \mathcal{S}_m^- \text{ for } m > \ell'"
-    ),
+    corrected_formula=r"P_{\ell',Q}^-(x) \ne 0 \Rightarrow \tau^{(m-1,1)}(x) \notin \mathcal{S}_m^- \text{ for } m > "
+    r"\ell'",
     control=wrong_formula("the printed domain", replace_variables(domain_corrected_violations="domain_violations")),
 )
 def renormalized_domain(counterexamples: xr.Dataset) -> Verdict:
@@ -241,10 +230,8 @@ def separated_projection(counterexamples: xr.Dataset) -> Verdict:
     states="With separated truncations the data drop out of the bias flow of Theorem 5.1, as in Theorem 3.2.",
     correction="It needs besides, as (3.4) does, that later maps leave the images alone.",
     formula=r"(P_{\ell',Q}^-(x))^T P_{\ell',Q}^+(x) \tau^{(\ell'-1,1)}(x) = 0",
-    corrected_formula=(
-        r"\tau^{(\ell')}(\tau^{(\ell)}(X_\ell)) = \tau^{(\ell)}(X_\ell) \; (\ell' > \ell) "
-        r"\Rightarrow (P_{\ell',Q}^-(x))^T P_{\ell',Q}^+(x) \tau^{(\ell'-1,1)}(x) = 0"
-    ),
+    corrected_formula=r"\tau^{(\ell')}(\tau^{(\ell)}(X_\ell)) = \tau^{(\ell)}(X_\ell) \; (\ell' > \ell) \Rightarrow "
+    r"(P_{\ell',Q}^-(x))^T P_{\ell',Q}^+(x) \tau^{(\ell'-1,1)}(x) = 0",
     control=false_world("random truncation maps", replace_variables(cross_product="cross_product_random")),
 )
 def data_drop_out(counterexamples: xr.Dataset) -> Verdict:
@@ -257,48 +244,36 @@ def data_drop_out(counterexamples: xr.Dataset) -> Verdict:
     )
 
 
-@claim(
+lemma_7_1 = formula_claim(
     "tf-lemma71",
     where="Section 7, Lemma 7.1, (7.2)",
     line=1038,
     assumes="aligned weights",
-    words=(
-        r"\tau^{(\ell_1, \ell_2)}(x) = P_{\ell_1, \ell_2}^+(x)x - \sum_{\ell=\ell_1}^{\ell_2} "
-        r"P_{\ell, \ell_2}^-(x)\beta^{(\ell)}"
-    ),
-    kind="identity",
-    states=("The composed truncation maps are a product of projections of the point minus those of the biases."),
-    formula=(
-        r"\tau^{(\ell_1,\ell_2)}(x) = P_{\ell_1,\ell_2}^+(x) x "
-        r"- \sum_{\ell=\ell_1}^{\ell_2} P_{\ell,\ell_2}^-(x) \beta^{(\ell)}"
-    ),
-    control=with_wrong_formula("plus in place of minus", "(7.2) Lemma 7.1"),
+    words=r"\tau^{(\ell_1, \ell_2)}(x) = P_{\ell_1, \ell_2}^+(x)x - \sum_{\ell=\ell_1}^{\ell_2} P_{\ell, "
+    r"\ell_2}^-(x)\beta^{(\ell)}",
+    states="The composed truncation maps are a product of projections of the point minus those of the biases.",
+    formula=r"\tau^{(\ell_1,\ell_2)}(x) = P_{\ell_1,\ell_2}^+(x) x - \sum_{\ell=\ell_1}^{\ell_2} P_{\ell,\ell_2}^-(x) "
+    r"\beta^{(\ell)}",
+    audit=("gradient_audit", equations.COMPOSITION_PRODUCTS, *EXACT),
+    control="plus in place of minus",
+    decided="Against composing the maps of every range of layers, inner ones too.",
 )
-def lemma_7_1(gradient_audit: xr.Dataset) -> Verdict:
-    """Against composing the maps of every range of layers, inner ones too."""
-    return decide_formula(gradient_audit, "(7.2) Lemma 7.1", *EXACT)
 
 
-@claim(
+lemma_7_2 = formula_claim(
     "tf-lemma72",
     where="Section 7, Lemma 7.2, (7.11)",
     line=1090,
     kind_of_slip="misprint",
     assumes="aligned weights; a derivative inside the sectors",
     words=r"For any $x \in \mathbb{R}^Q$ , the following holds",
-    kind="identity",
     states="The gradient in the bias of a layer is the error pulled back, with a plus sign.",
     correction="With a minus sign, as in (7.14), the last line of its own proof.",
-    formula=(
-        r"\partial_{\beta^{(\ell)}} \frac{1}{2} |\tau^{(Q,1)}(x) - \tilde y|^2 = (P_{\ell,Q}^-)^T "
-        r"\left( \tau^{(Q,1)}(x) - \tilde y \right)"
-    ),
-    corrected_formula=(
-        r"\partial_{\beta^{(\ell)}} \frac{1}{2} |\tau^{(Q,1)}(x) - \tilde y|^2 = -(P_{\ell,Q}^-)^T "
-        r"\left( \tau^{(Q,1)}(x) - \tilde y \right)"
-    ),
-    control=with_wrong_formula("without the minus sign", "(7.11) Lemma 7.2"),
+    formula=r"\partial_{\beta^{(\ell)}} \frac{1}{2} |\tau^{(Q,1)}(x) - \tilde y|^2 = (P_{\ell,Q}^-)^T \left( "
+    r"\tau^{(Q,1)}(x) - \tilde y \right)",
+    corrected_formula=r"\partial_{\beta^{(\ell)}} \frac{1}{2} |\tau^{(Q,1)}(x) - \tilde y|^2 = -(P_{\ell,Q}^-)^T "
+    r"\left( \tau^{(Q,1)}(x) - \tilde y \right)",
+    audit=("gradient_audit", equations.POINT_BIAS_GRADIENT, *EXACT),
+    control="without the minus sign",
+    decided="Against complex steps.",
 )
-def lemma_7_2(gradient_audit: xr.Dataset) -> Verdict:
-    """Against complex steps."""
-    return decide_formula(gradient_audit, "(7.11) Lemma 7.2", *EXACT)

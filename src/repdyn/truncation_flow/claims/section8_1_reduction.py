@@ -7,10 +7,11 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_variables, wrong_formula
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.formula_audit import decide_formula, with_wrong_formula
+from repdyn.base.formula_audit import formula_claim, with_wrong_formula
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most
 from repdyn.truncation_flow.claims.requirements import finite
 from repdyn.truncation_flow.claims.tolerances import EXACT, INTEGRATED, SOLVED, Tolerance, above, zero
+from repdyn.truncation_flow.theory import equations
 
 PRINTED_GRAMS = "the Gram matrices of (8.9) as printed"
 
@@ -18,46 +19,39 @@ PRINTED_GRAMS = "the Gram matrices of (8.9) as printed"
 SYMBOL = r"; $W_{Q+1}$ there is the cumulative $W^{(Q+1)}$ (tf-82-cost)"
 
 
-@claim(
+collapsed_cost = formula_claim(
     "tf-82-cost",
     where="Section 8, eq. (8.2)",
     line=1217,
     kind_of_slip="misprint",
     assumes=r"collapsed initial data (8.1), $b_{Q+1} = 0$; $W_{Q+1}$ is the output layer's weight (2.4)",
     words="the time-dependent standard cost reduces to",
-    kind="identity",
     states="For collapsed clusters the standard cost is that of the output layer's weight on the biases.",
-    correction="With the cumulative output weight, and the output bias that (2.18) needs in place of 0. Sections 8 and "
-    "9 write $W_{Q+1}$ for $W^{(Q+1)}$ throughout.",
-    formula=(
-        r"\widetilde{\mathcal{C}} = \frac{1}{2} \sum_\ell |{-W_{Q+1}} \beta^{(\ell)} - y_\ell|^2, "
-        r"\quad b_{Q+1} = 0"
-    ),
-    corrected_formula=(
-        r"\widetilde{\mathcal{C}} = \frac{1}{2} \sum_\ell |{-W^{(Q+1)}} \beta^{(\ell)} - y_\ell|^2, "
-        r"\quad b_{Q+1} = -W_{Q+1} b^{(Q)}"
-    ),
-    control=with_wrong_formula("the output layer's own weight, output bias 0", "(8.2) collapsed cost"),
+    correction="With the cumulative output weight, and the output bias that (2.18) needs in place of 0. Sections 8 "
+    "and 9 write $W_{Q+1}$ for $W^{(Q+1)}$ throughout.",
+    formula=r"\widetilde{\mathcal{C}} = \frac{1}{2} \sum_\ell |{-W_{Q+1}} \beta^{(\ell)} - y_\ell|^2, \quad b_{Q+1} = "
+    "0",
+    corrected_formula=r"\widetilde{\mathcal{C}} = \frac{1}{2} \sum_\ell |{-W^{(Q+1)}} \beta^{(\ell)} - y_\ell|^2, "
+    r"\quad b_{Q+1} = -W_{Q+1} b^{(Q)}",
+    audit=("gradient_audit", equations.COLLAPSED_COST, *EXACT),
+    control="the output layer's own weight, output bias 0",
+    decided="Against the network whose layers have these cumulative parameters, weights free.",
 )
-def collapsed_cost(gradient_audit: xr.Dataset) -> Verdict:
-    """Against the network whose layers have these cumulative parameters, weights free."""
-    return decide_formula(gradient_audit, "(8.2) collapsed cost", *EXACT)
 
 
-@claim(
+collapsed_gradient = formula_claim(
     "tf-84-87",
     where="Section 8, eqs. (8.4)-(8.7)",
     line=1225,
     assumes="collapsed initial data (8.1), cumulative weights that need not be aligned" + SYMBOL,
     words="because the gradient flow is trivial for the cumulative weights",
-    kind="identity",
     states="For collapsed clusters the weights rest, and biases and output follow the gradient of the reduced cost.",
     formula=r"\partial_s B = -W^T (W B + Y), \quad \partial_s W = -(W B + Y) B^T, \quad \partial_s W^{(\ell)} = 0",
-    control=with_wrong_formula("labels with the other sign", "(8.4)-(8.7) collapsed gradient"),
+    audit=("gradient_audit", equations.COLLAPSED_GRADIENT, *EXACT),
+    control="labels with the other sign",
+    decided="Against complex steps of the standard cost in all entries of the cumulative parameters, hidden weights "
+    "free.",
 )
-def collapsed_gradient(gradient_audit: xr.Dataset) -> Verdict:
-    """Against complex steps of the standard cost in all entries of the cumulative parameters, hidden weights free."""
-    return decide_formula(gradient_audit, "(8.4)-(8.7) collapsed gradient", *EXACT)
 
 
 @claim(
@@ -98,68 +92,60 @@ def reduction_holds_while_sectors_are_kept(reduced_network: xr.Dataset) -> Verdi
     return Verdict.from_tests(printed, corrected, note)
 
 
-@claim(
+error_equation = formula_claim(
     "tf-88",
     where="Section 8.1, eq. (8.8)",
     line=1243,
     assumes="collapsed initial data (8.1), output bias 0, the flow (8.6)-(8.7) of the standard cost",
     words="We straightforwardly deduce from (8.6) and (8.7) that",
-    kind="identity",
     states="The output error obeys a linear equation with the Gram matrices of both factors.",
     formula=r"\partial_s (W B + Y) = -W W^T (W B + Y) - (W B + Y) B^T B",
-    control=with_wrong_formula(PRINTED_GRAMS, "(8.8)"),
+    audit=("propagators", equations.ERROR_EQUATION, *INTEGRATED),
+    control=PRINTED_GRAMS,
+    decided="Integrated along the orbit against the change of the error.",
 )
-def error_equation(propagators: xr.Dataset) -> Verdict:
-    """Integrated along the orbit against the change of the error."""
-    return decide_formula(propagators, "(8.8)", *INTEGRATED)
 
 
-@claim(
+propagators_carry_the_error = formula_claim(
     "tf-89-811",
     where="Section 8.1, eqs. (8.9), (8.11)",
     line=1255,
     kind_of_slip="misprint",
     assumes="collapsed initial data (8.1), output bias 0, the flow (8.6)-(8.7) of the standard cost",
     words="and find that",
-    kind="identity",
     states="Two propagators carry the output error from the start to a later time.",
     correction="With the Gram matrices of (8.8).",
     formula=r"\partial_s \mathcal{U}_B = -\mathcal{U}_B B B^T, \quad \partial_s \mathcal{U}_W = -W^T W \mathcal{U}_W",
-    corrected_formula=(
-        r"\partial_s \mathcal{U}_B = -\mathcal{U}_B B^T B, \quad \partial_s \mathcal{U}_W "
-        r"= -W W^T \mathcal{U}_W"
-    ),
-    control=with_wrong_formula("the printed Gram matrices", "(8.9), (8.11)"),
+    corrected_formula=r"\partial_s \mathcal{U}_B = -\mathcal{U}_B B^T B, \quad \partial_s \mathcal{U}_W = -W W^T "
+    r"\mathcal{U}_W",
+    audit=("propagators", equations.PROPAGATORS, *SOLVED),
+    control="the printed Gram matrices",
+    decided="Against the error along the orbit, all integrated to a relative 1e-12.",
 )
-def propagators_carry_the_error(propagators: xr.Dataset) -> Verdict:
-    """Against the error along the orbit, all integrated to a relative 1e-12."""
-    return decide_formula(propagators, "(8.9), (8.11)", *SOLVED)
 
 
-@claim(
+initial_time_derivative = formula_claim(
     "tf-810",
     where="Section 8.1, eq. (8.10)",
     line=1247,
     kind_of_slip="misprint",
     assumes="propagators defined by (8.9) with the identity at equal times",
     words="We define the propagators for $s > s_0$",
-    kind="identity",
     states="The derivative of the propagators in their initial time has a minus sign.",
     correction="It has a plus sign.",
-    formula=(
-        r"\partial_{s_0} \mathcal{U}_B = -B B^T \mathcal{U}_B, \quad \partial_{s_0} \mathcal{U}_W "
-        r"= -\mathcal{U}_W W^T W"
+    formula=r"\partial_{s_0} \mathcal{U}_B = -B B^T \mathcal{U}_B, \quad \partial_{s_0} \mathcal{U}_W = "
+    r"-\mathcal{U}_W W^T W",
+    corrected_formula=r"\partial_{s_0} \mathcal{U}_B = B B^T \mathcal{U}_B, \quad \partial_{s_0} \mathcal{U}_W = "
+    r"\mathcal{U}_W W^T W",
+    audit=(
+        "propagators",
+        equations.INITIAL_TIME_DERIVATIVE,
+        1e-5,
+        "central difference with step 1e-4: 1e-8 times third derivatives up to 100",
     ),
-    corrected_formula=(
-        r"\partial_{s_0} \mathcal{U}_B = B B^T \mathcal{U}_B, \quad \partial_{s_0} \mathcal{U}_W "
-        r"= \mathcal{U}_W W^T W"
-    ),
-    control=with_wrong_formula("the minus sign", "(8.10)"),
+    control="the minus sign",
+    decided="Against a central difference.",
 )
-def initial_time_derivative(propagators: xr.Dataset) -> Verdict:
-    """Against a central difference."""
-    why = "central difference with step 1e-4: 1e-8 times third derivatives up to 100"
-    return decide_formula(propagators, "(8.10)", 1e-5, why)
 
 
 @claim(
@@ -172,17 +158,13 @@ def initial_time_derivative(propagators: xr.Dataset) -> Verdict:
     kind="identity",
     states="Variation of constants gives both factors with a plus sign of the integral.",
     correction="Both integrals carry a minus sign, with the propagators of (8.9) as printed.",
-    formula=(
-        r"B(s) = \mathcal{U}_W(s) B(0) + \int_0^s ds' \mathcal{U}_W(s, s') W^T Y, \quad W(s) "
-        r"= W(0) \mathcal{U}_B(s) + \int_0^s ds' Y B^T \mathcal{U}_B(s, s')"
-    ),
-    corrected_formula=(
-        r"B(s) = \mathcal{U}_W(s) B(0) - \int_0^s ds' \mathcal{U}_W(s, s') W^T Y, \quad W(s) "
-        r"= W(0) \mathcal{U}_B(s) - \int_0^s ds' Y B^T \mathcal{U}_B(s, s')"
-    ),
+    formula=r"B(s) = \mathcal{U}_W(s) B(0) + \int_0^s ds' \mathcal{U}_W(s, s') W^T Y, \quad W(s) = W(0) "
+    r"\mathcal{U}_B(s) + \int_0^s ds' Y B^T \mathcal{U}_B(s, s')",
+    corrected_formula=r"B(s) = \mathcal{U}_W(s) B(0) - \int_0^s ds' \mathcal{U}_W(s, s') W^T Y, \quad W(s) = W(0) "
+    r"\mathcal{U}_B(s) - \int_0^s ds' Y B^T \mathcal{U}_B(s, s')",
     control={
-        "biases": with_wrong_formula("the plus sign", "(8.16)"),
-        "output": with_wrong_formula("the plus sign", "(8.17)"),
+        "biases": with_wrong_formula("the plus sign", equations.EQ_8_16),
+        "output": with_wrong_formula("the plus sign", equations.EQ_8_17),
     },
 )
 def variation_of_constants(propagators: xr.Dataset) -> Verdict:
@@ -248,8 +230,8 @@ def other_propagator_decays(propagators: xr.Dataset) -> Verdict:
     kind="identity",
     kind_of_slip="misprint",
     states="The problem (8.20) is overdetermined.",
-    correction=r"It is underdetermined: $Q^2$ equations for $2 Q^2$ unknowns leave $Q^2$ free, the gauge freedom of"
-    " the same sentence.",
+    correction="It is underdetermined: $Q^2$ equations for $2 Q^2$ unknowns leave $Q^2$ free, the gauge freedom of "
+    "the same sentence.",
     formula=r"W B = -Y",
     control=false_world(
         "a known output weight, with which nothing is free",

@@ -7,7 +7,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_variables, wrong_formula
-from repdyn.base.verdicts import Verdict, all_of, at_least, at_most
+from repdyn.base.verdicts import Verdict, at_least, at_most
 from repdyn.truncation_flow.claims.tolerances import Tolerance, above, below, zero
 
 DEFINITE = ["positive", "negative"]
@@ -42,9 +42,8 @@ def integral_is_conserved(collapsed_clusters: xr.Dataset) -> Verdict:
     assumes="a definite integral of motion (8.25) or (8.26); strictness of the gap aside",
     words=r"Therefore, we find a spectral gap, uniformly in $s \in \mathbb{R}_+$",
     kind="bound",
-    states=(
-        "Definiteness at the start keeps the smallest eigenvalue of one Gram matrix above the gap, uniformly in time."
-    ),
+    states="Definiteness at the start keeps the smallest eigenvalue of one Gram matrix above the gap, uniformly in "
+    "time.",
     formula=r"\inf \mathrm{spec}(B(s) B(s)^T) \ge \lambda_0 \text{ or } \inf \mathrm{spec}(W(s)^T W(s)) \ge \lambda_0",
     control=wrong_formula(
         "the largest eigenvalue of I(0) in place of the smallest",
@@ -159,7 +158,7 @@ def weight_is_bounded(collapsed_clusters: xr.Dataset) -> Verdict:
         expected="norm over bound at most 1",
         reason="a bound; integrator",
     )
-    return Verdict.from_tests(printed, all_of(slow_start=corrected, random_starts=random))
+    return Verdict.from_tests(printed, {"slow start": corrected, "random starts": random})
 
 
 @claim(
@@ -192,10 +191,8 @@ def bias_is_bounded(collapsed_clusters: xr.Dataset) -> Verdict:
     states="The speeds of both factors decay at the gap, with the constant of (8.34).",
     correction="With the root of that constant: the norm of the error is the root of (8.34).",
     formula=r"\|\partial_s W\| \le c\, c_B e^{-\lambda_0 s}, \quad \|\partial_s B\| \le c\, c_W e^{-\lambda_0 s}",
-    corrected_formula=(
-        r"\|\partial_s W\| \le \sqrt{c}\, c_B e^{-\lambda_0 s}, \quad "
-        r"\|\partial_s B\| \le \sqrt{c}\, c_W e^{-\lambda_0 s}"
-    ),
+    corrected_formula=r"\|\partial_s W\| \le \sqrt{c}\, c_B e^{-\lambda_0 s}, \quad \|\partial_s B\| \le \sqrt{c}\, "
+    r"c_W e^{-\lambda_0 s}",
     control={
         "slow start": wrong_formula(
             "the constant without its root", replace_variables(speed_bound_corrected="speed_bound_printed")
@@ -215,7 +212,7 @@ def speeds_decay(collapsed_clusters: xr.Dataset) -> Verdict:
     )
     return Verdict.from_tests(
         printed,
-        all_of(slow_start=corrected, output=output, biases=biases),
+        {"slow start": corrected, "output": output, "biases": biases},
         "The printed constant is too small where the cost at the start is small, as for $W = 0.01$, $B = 1$, $Y = 0$.",
     )
 

@@ -6,73 +6,59 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import replace_variables, wrong_formula
-from repdyn.base.formula_audit import decide_formula, with_wrong_formula
-from repdyn.base.verdicts import Verdict, all_of, equal
+from repdyn.base.formula_audit import formula_claim
+from repdyn.base.verdicts import Verdict, equal
 from repdyn.truncation_flow.claims.tolerances import EXACT, Tolerance, zero
+from repdyn.truncation_flow.theory import equations
 
-
-@claim(
+cost_of_untruncated = formula_claim(
     "tf-93",
     where="Section 9, eq. (9.3)",
     line=1444,
     kind_of_slip="result changes",
-    assumes=(
-        "the standard cost is (2.22), each class weighed by its size; every cluster lies in the "
-        "positive sector of every truncation map (9.2)"
-    ),
+    assumes="the standard cost is (2.22), each class weighed by its size; every cluster lies in the positive sector "
+    "of every truncation map (9.2)",
     words="In this situation",
-    kind="identity",
     states="For untruncated data the standard cost (2.22) is the mean of squares over all points.",
     correction="(2.22) weighs every point by the size of its class; the two differ by a factor $Q$ for classes of "
     "equal size, and have other minimizers else.",
-    formula=(
-        r"\widetilde{\mathcal{C}} = \frac{1}{2N} \sum_{\ell=1}^{Q} \sum_{i=1}^{N_\ell} "
-        r"|W_{Q+1} x_{\ell,i} - y_\ell|^2"
-    ),
-    corrected_formula=(
-        r"\widetilde{\mathcal{C}} = \frac{1}{2} \sum_{\ell=1}^{Q} \frac{1}{N_\ell} \sum_{i=1}^{N_\ell} "
-        r"|W_{Q+1} x_{\ell,i} - y_\ell|^2"
-    ),
-    control=with_wrong_formula("one weight for all points", "(9.3) cost of untruncated data"),
+    formula=r"\widetilde{\mathcal{C}} = \frac{1}{2N} \sum_{\ell=1}^{Q} \sum_{i=1}^{N_\ell} |W_{Q+1} x_{\ell,i} - "
+    r"y_\ell|^2",
+    corrected_formula=r"\widetilde{\mathcal{C}} = \frac{1}{2} \sum_{\ell=1}^{Q} \frac{1}{N_\ell} \sum_{i=1}^{N_\ell} "
+    r"|W_{Q+1} x_{\ell,i} - y_\ell|^2",
+    audit=("gradient_audit", equations.COST_OF_UNTRUNCATED, *EXACT),
+    control="one weight for all points",
+    decided="Against the network's standard cost.",
 )
-def cost_of_untruncated(gradient_audit: xr.Dataset) -> Verdict:
-    """Against the network's standard cost."""
-    return decide_formula(gradient_audit, "(9.3) cost of untruncated data", *EXACT)
 
 
-@claim(
+hidden_layers_rest = formula_claim(
     "tf-96",
     where="Section 9, eq. (9.6)",
     line=1456,
-    assumes=(
-        "every cluster lies in the positive sector of every truncation map (9.2), weights that need not be aligned; "
-        r"$W_{Q+1}$ is the cumulative $W^{(Q+1)}$ (tf-82-cost)"
-    ),
+    assumes="every cluster lies in the positive sector of every truncation map (9.2), weights that need not be "
+    "aligned; $W_{Q+1}$ is the cumulative $W^{(Q+1)}$ (tf-82-cost)",
     words="the cost does not depend on the cumulative parameters",
-    kind="identity",
     states="Untruncated data leave the hidden cumulative weights and biases at rest.",
     formula=r"\partial_s W^{(\ell)} = 0, \quad \partial_s \beta^{(\ell)} = 0",
-    control=with_wrong_formula("data that are partly truncated", "(9.6) hidden layers at rest"),
+    audit=("gradient_audit", equations.HIDDEN_LAYERS_REST, *EXACT),
+    control="data that are partly truncated",
+    decided="Complex steps of the standard cost in all entries of the hidden cumulative parameters, weights free.",
 )
-def hidden_layers_rest(gradient_audit: xr.Dataset) -> Verdict:
-    """Complex steps of the standard cost in all entries of the hidden cumulative parameters, weights free."""
-    return decide_formula(gradient_audit, "(9.6) hidden layers at rest", *EXACT)
 
 
-@claim(
+output_gradient = formula_claim(
     "tf-97",
     where="Section 9, eq. (9.7)",
     line=1460,
     assumes="every cluster lies in the positive sector of every truncation map (9.2)",
     words="the gradient flow for $W_{Q+1}$ is given by",
-    kind="identity",
     states="The output weight follows the gradient of the least-squares cost.",
     formula=r"\partial_s W = -\sum_k w_k (W x_k - y_k) x_k^T",
-    control=with_wrong_formula("the other sign", "(9.7) output gradient"),
+    audit=("gradient_audit", equations.OUTPUT_GRADIENT, *EXACT),
+    control="the other sign",
+    decided="Against complex steps of the standard cost, with the weights of (2.22).",
 )
-def output_gradient(gradient_audit: xr.Dataset) -> Verdict:
-    """Against complex steps of the standard cost, with the weights of (2.22)."""
-    return decide_formula(gradient_audit, "(9.7) output gradient", *EXACT)
 
 
 @claim(
@@ -86,10 +72,8 @@ def output_gradient(gradient_audit: xr.Dataset) -> Verdict:
     states="The output weight has an explicit solution in the matrix of labels.",
     correction="The matrix must hold one label per point; with one per class the product is not defined.",
     formula=r"W(s) = W(0) e^{-\frac{s}{N} X X^T} + Y \mathcal{P} \left( 1 - e^{-\frac{s}{N} X X^T} \right)",
-    corrected_formula=(
-        r"W(s) "
-        r"= W(0) e^{-\frac{s}{N} X X^T} + Y_{\mathrm{ext}} \mathcal{P} \left( 1 - e^{-\frac{s}{N} X X^T} \right)"
-    ),
+    corrected_formula=r"W(s) = W(0) e^{-\frac{s}{N} X X^T} + Y_{\mathrm{ext}} \mathcal{P} \left( 1 - e^{-\frac{s}{N} "
+    r"X X^T} \right)",
     control=wrong_formula("without $1/N$ in the exponent", replace_variables(formula_error="formula_error_unweighted")),
 )
 def output_in_closed_form(output_layer: xr.Dataset) -> Verdict:
@@ -126,10 +110,10 @@ def right_inverse_is_no_projector(output_layer: xr.Dataset) -> Verdict:
     """A projector is square; the product with the data is one, and leaves the range alone."""
     square = equal(int(output_layer["columns_of_P"]), int(output_layer["rows_of_P"]), expected="P square")
     products = Tolerance(1e-10, r"$N \times N$ products of order 1")
-    corrected = all_of(
-        projector=zero(output_layer["projector_defect"], "$(P X)^2 = P X$", products),
-        range=zero(output_layer["range_error"], "$P X X^T = X^T$", products),
-    )
+    corrected = {
+        "projector": zero(output_layer["projector_defect"], "$(P X)^2 = P X$", products),
+        "range": zero(output_layer["range_error"], "$P X X^T = X^T$", products),
+    }
     return Verdict.from_tests(square, corrected)
 
 

@@ -12,7 +12,7 @@ from repdyn.base.streams import Stream
 from repdyn.truncation_flow.methods import collapsed
 from repdyn.truncation_flow.methods.formula_audit import worst
 from repdyn.truncation_flow.settings import CollapsedClusters
-from repdyn.truncation_flow.theory import standard_cost
+from repdyn.truncation_flow.theory import equations, standard_cost
 
 DIFFERENCE = 1e-4
 SHORT = 1.0
@@ -21,8 +21,14 @@ SHORT = 1.0
 def propagators(settings: CollapsedClusters, stream: Stream) -> xr.Dataset:
     """Errors of (8.8)-(8.11), (8.16), (8.17) as printed and corrected, and the lemmas 8.1 and 8.2."""
     Q, times, longer = settings.dimension, np.linspace(0.0, SHORT, settings.nodes), np.linspace(0.0, 3.0, 61)
-    equations = ("(8.8)", "(8.9), (8.11)", "(8.10)", "(8.16)", "(8.17)")
-    errors = np.empty((settings.seeds, len(equations), 3))
+    audited = (
+        equations.ERROR_EQUATION,
+        equations.PROPAGATORS,
+        equations.INITIAL_TIME_DERIVATIVE,
+        equations.EQ_8_16,
+        equations.EQ_8_17,
+    )
+    errors = np.empty((settings.seeds, len(audited), 3))
     decay, ratio, decay_W, free = (np.empty((2, settings.seeds)) for _ in range(4))
     Y = np.eye(Q)
     for seed in range(settings.seeds):
@@ -51,7 +57,7 @@ def propagators(settings: CollapsedClusters, stream: Stream) -> xr.Dataset:
         },
         {
             "seed": index("seed", settings.seeds, "random start, I positive definite"),
-            "equation": variable("equation", np.array(equations), "equation of the paper"),
+            "equation": variable("equation", np.array(audited), "equation of the paper"),
         },
         title="Propagators of Section 8 as printed and corrected",
     )

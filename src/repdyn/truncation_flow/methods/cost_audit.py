@@ -16,7 +16,7 @@ from repdyn.base.arrays import Array
 from repdyn.base.formula_audit import Errors, fixed, holds
 from repdyn.truncation_flow.methods.construction import ball_clusters, largest_radius, simplex_initial_data
 from repdyn.truncation_flow.methods.formula_audit import Draw, Layers, random_cluster, random_layers, worst
-from repdyn.truncation_flow.theory import derivatives, general
+from repdyn.truncation_flow.theory import derivatives, equations, general
 from repdyn.truncation_flow.theory.truncation import hidden_layers, layers_of_cumulative, output_bias_for_pullback
 
 COLLAPSED_FILL = 0.5  # cluster radius over the largest that the explicit construction separates
@@ -258,19 +258,19 @@ def cost_of_untruncated(trained: Trained) -> Errors:
 
 
 OF_WEIGHTS: dict[str, Callable[[Weighted], Errors]] = {
-    "(2.25) invariance of the metric": metric_invariance,
-    "(3.13) derivative of tau": bias_derivative,
-    "(3.27) blocks of the commutator": commutator_blocks,
-    "(3.35) elements of the commutator": commutator_elements,
-    "(6.4) bias gradient of any weight": general_bias_gradient,
-    "(6.8) cancellation": cancellation,
+    equations.METRIC_INVARIANCE: metric_invariance,
+    equations.BIAS_DERIVATIVE: bias_derivative,
+    equations.COMMUTATOR_BLOCKS: commutator_blocks,
+    equations.COMMUTATOR_ELEMENTS: commutator_elements,
+    equations.GENERAL_BIAS_GRADIENT: general_bias_gradient,
+    equations.CANCELLATION: cancellation,
 }
 OF_TRAINED: tuple[str, ...] = (
-    "(8.2) collapsed cost",
-    "(8.4)-(8.7) collapsed gradient",
-    "(9.3) cost of untruncated data",
-    "(9.6) hidden layers at rest",
-    "(9.7) output gradient",
+    equations.COLLAPSED_COST,
+    equations.COLLAPSED_GRADIENT,
+    equations.COST_OF_UNTRUNCATED,
+    equations.HIDDEN_LAYERS_REST,
+    equations.OUTPUT_GRADIENT,
 )
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.base.formula_audit import Errors, fixed, holds
-from repdyn.truncation_flow.theory import derivatives, general, separated, truncation
+from repdyn.truncation_flow.theory import derivatives, equations, general, separated, truncation
 
 DIFFERENCE = 1e-6
 
@@ -314,31 +314,31 @@ def last_layer_of_theorem_5_1(draw: Draw) -> Errors:
 
 
 OF_CLUSTERS: dict[str, Callable[[Draw], Errors]] = {
-    "(3.7) split of the cost": cost_split,
-    "(3.19) bias flow": bias_flow,
-    "(3.39) counted shares": counted_shares,
-    "(3.22) weight flow": weight_flow,
-    "(4.1) sign of the weight flow": weight_flow_sign,
-    "(3.38) matrix elements": matrix_elements,
-    "moment form": moment_form,
-    "(3.26) dissipation": dissipation,
-    "(4.23) motion of the residual": residual_motion,
-    "(6.16) gradient in R": full_gradient,
-    "Thm 3.2 against Thm 5.1": last_layer_of_theorem_5_1,
+    equations.COST_SPLIT: cost_split,
+    equations.BIAS_FLOW: bias_flow,
+    equations.COUNTED_SHARES: counted_shares,
+    equations.WEIGHT_FLOW: weight_flow,
+    equations.WEIGHT_FLOW_SIGN: weight_flow_sign,
+    equations.MATRIX_ELEMENTS: matrix_elements,
+    equations.MOMENT_FORM: moment_form,
+    equations.DISSIPATION: dissipation,
+    equations.RESIDUAL_MOTION: residual_motion,
+    equations.FULL_GRADIENT: full_gradient,
+    equations.LAST_LAYER_OF_THEOREM_5_1: last_layer_of_theorem_5_1,
 }
 OF_CLUSTERS_WITH_CHANCE: dict[str, Callable[[Draw, np.random.Generator], Errors]] = {
-    "(6.2) tau without W_*": independence_of_scale,
-    "(3.12) affine form": affine_form,
-    "(6.11) Lemma 6.1": lemma_6_1,
+    equations.INDEPENDENCE_OF_SCALE: independence_of_scale,
+    equations.AFFINE_FORM: affine_form,
+    equations.LEMMA_6_1: lemma_6_1,
 }
 OF_NETWORKS: dict[str, Callable[[Network], Errors]] = {
-    "(2.17) hidden layer": layer_pullback,
-    "(2.18) output": output_pullback,
-    "(2.7) last bias": output_shift,
+    equations.LAYER_PULLBACK: layer_pullback,
+    equations.OUTPUT_PULLBACK: output_pullback,
+    equations.OUTPUT_SHIFT: output_shift,
 }
 OF_LAYERS: dict[str, Callable[[Layers], Errors]] = {
-    "(7.2) Lemma 7.1": composition_products,
-    "(7.11) Lemma 7.2": point_bias_gradient,
-    "(5.4) bias flow of layers": general_bias_flow,
-    "(5.6) weight flow of layers": general_weight_flow,
+    equations.COMPOSITION_PRODUCTS: composition_products,
+    equations.POINT_BIAS_GRADIENT: point_bias_gradient,
+    equations.GENERAL_BIAS_FLOW: general_bias_flow,
+    equations.GENERAL_WEIGHT_FLOW: general_weight_flow,
 }

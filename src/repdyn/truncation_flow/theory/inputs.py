@@ -1,6 +1,6 @@
-"""Checks of arguments that only this study needs: clusters of points and their state, invertible weights, labels.
+"""Validation of arguments that only this study needs: clusters of points and their state, invertible weights, labels.
 
-Rows of a data array are points. The general checks stand in `repdyn.base.arguments`.
+Rows of a data array are points. The general ones stand in `repdyn.base.arguments`.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ CONDITION_LIMIT = 1e12
 def points(X: ArrayLike, name: str = "X") -> Array:
     """Return a non-empty cluster of points, shape (N, Q).
 
-    Ours: a check of arguments.
+    Ours: validation of arguments.
     """
     return arguments.shaped(X, name, (None, None), "one row per point, at least one point")
 
@@ -27,7 +27,7 @@ def points(X: ArrayLike, name: str = "X") -> Array:
 def cluster_state(X: ArrayLike, R: ArrayLike, beta: ArrayLike, name: str = "X") -> tuple[Array, Array, Array]:
     """Return points (N, Q), rotation (Q, Q) and bias (Q,) of one cluster.
 
-    Ours: a check of arguments.
+    Ours: validation of arguments.
 
     Args:
         X: points, shape (N, Q), input units.
@@ -42,7 +42,7 @@ def cluster_state(X: ArrayLike, R: ArrayLike, beta: ArrayLike, name: str = "X") 
 def rotations(R: ArrayLike, Q: int, name: str) -> Array:
     """Return orthogonal matrices, shape (L, Q, Q).
 
-    Ours: a check of arguments.
+    Ours: validation of arguments.
     """
     stack = enumerate(cast("Sequence[ArrayLike]", R))
     return np.array([arguments.orthogonal(matrix, Q, f"{name}[{index}]") for index, matrix in stack])
@@ -51,7 +51,7 @@ def rotations(R: ArrayLike, Q: int, name: str) -> Array:
 def invertible(W: ArrayLike, name: str) -> Array:
     """Return a square matrix whose condition number allows it to be inverted.
 
-    Ours: a check of arguments.
+    Ours: validation of arguments.
     """
     array, condition = _square(W, name)
     if not condition < CONDITION_LIMIT:
@@ -63,7 +63,7 @@ def invertible(W: ArrayLike, name: str) -> Array:
 def independent_labels(yt: ArrayLike) -> Array:
     """Return Q linearly independent pulled-back labels, one per row, shape (Q, Q).
 
-    Ours: a check of arguments.
+    Ours: validation of arguments.
     """
     array, condition = _square(yt, "yt")
     if not condition < CONDITION_LIMIT:
@@ -86,7 +86,7 @@ def _square(value: ArrayLike, name: str) -> tuple[Array, float]:
 def clusters(X: Array | Sequence[ArrayLike]) -> list[Array]:
     """Return clusters of points of one common dimension Q.
 
-    Ours: a check of arguments.
+    Ours: validation of arguments.
     """
     arrays = [points(cluster, f"X[{index}]") for index, cluster in enumerate(X)]
     if not arrays:

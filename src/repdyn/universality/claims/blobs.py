@@ -51,7 +51,7 @@ def typical(data: xr.Dataset, run: str, name: str) -> str:
 
 def at_both_weights(data: xr.Dataset, kind: str) -> Test:
     """Networks of a kind: collapsed at small, a square at large initial weights."""
-    return all_of(small_weights=collapsed(data, f"{kind}_low"), large_weights=square(data, f"{kind}_high"))
+    return all_of({"small weights": collapsed(data, f"{kind}_low"), "large weights": square(data, f"{kind}_high")})
 
 
 def weights_exchanged(kind: str) -> dict[str, Control]:
@@ -91,9 +91,8 @@ def irrelevant_feature_collapses(blob_structure: xr.Dataset) -> Verdict:
     assumes="large initial weights",
     words="will retain the input data structure, i.e. one 2-d square for each context",
     kind="qualitative",
-    states=(
-        "At large initial weights the representation retains the structure of the input, one square for each context."
-    ),
+    states="At large initial weights the representation retains the structure of the input, one square for each "
+    "context.",
     control=false_world("small initial weights in place of large ones", exchange("run", "high", "low")),
 )
 def squares_remain(blob_structure: xr.Dataset) -> Verdict:
@@ -136,11 +135,11 @@ def collapse_with_leaky_relu(blob_structure: xr.Dataset) -> Verdict:
 def lines_merge(blob_structure: xr.Dataset) -> Verdict:
     """Distance of the contexts at gains 0.275 and 0.5."""
     tests = {
-        "very_small_weights": lines(blob_structure, "very_low", 0.0, ONE_LINE, "one line, below 0.5"),
-        "small_weights": lines(blob_structure, "low", TWO_LINES, np.inf, "two lines, above 1"),
+        "very small weights": lines(blob_structure, "very_low", 0.0, ONE_LINE, "one line, below 0.5"),
+        "small weights": lines(blob_structure, "low", TWO_LINES, np.inf, "two lines, above 1"),
     }
     note = f"$C$ is {typical(blob_structure, 'very_low', 'collapse')} at very small weights."
-    return Verdict.from_tests(all_of(**tests), note=note)
+    return Verdict.from_tests(tests, note=note)
 
 
 def _narrower(images: np.ndarray, variance: float) -> np.ndarray:
@@ -221,8 +220,8 @@ BECAUSE = {
     "the images of the public settings, which sum to 1",
     words="we still find two separate lines ... because the difference in inputs here is much larger",
     kind="causal",
-    states="At small weights the contexts keep two separate lines because inputs differ much more between them than"
-    " along the irrelevant feature.",
+    states="At small weights the contexts keep two separate lines because inputs differ much more between them than "
+    "along the irrelevant feature.",
     control=knock_out(
         "networks on images so bright that features differ as much as contexts, in place of the others",
         exchange("run", "low", "bright"),

@@ -25,7 +25,7 @@ from repdyn.base.controls import (
 )
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Outcome, Test, Verdict, all_of, mean_within, over_readings, spent
+from repdyn.base.verdicts import Outcome, Test, Verdict, mean_within, over_readings, spent
 from repdyn.universality.claims.intervals import FALSE_ALARM, log_mean_within, mean_of, undecided
 from repdyn.universality.methods.networks import Net, parameter_counts
 from repdyn.universality.theory.published import FIT_LOSSES
@@ -65,7 +65,7 @@ def _theory_exchanged(name: str) -> Control:
 )
 def alternatives_fit_worse(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
     """Paired over seeds: log ratio of the global minima; the other reading of the square in the note."""
-    tests = {name.replace(" ", "_"): fits_worse(default_ensemble_fits, name) for name in PRINTED}
+    tests = {name: fits_worse(default_ensemble_fits, name) for name in PRINTED}
     other = fits_worse(default_ensemble_fits, OTHER_READING)
     wide = {name: log_ratios(default_network_fits, name) for name in (*PRINTED, OTHER_READING)}
     count = ", ".join(f"{name} {int((ratio > 0).sum())} of {np.isfinite(ratio).sum()}" for name, ratio in wide.items())
@@ -73,7 +73,7 @@ def alternatives_fit_worse(default_network_fits: xr.Dataset, default_ensemble_fi
         f"a factor 2 in the first line in place of the square: {other.measured}, {other.outcome}; worse than the "
         f"theory at {int(default_network_fits['units'])} units: {count}; "
     )
-    return Verdict.from_tests(all_of(**tests), note=note + _medians((default_network_fits, default_ensemble_fits)))
+    return Verdict.from_tests(tests, note=note + _medians((default_network_fits, default_ensemble_fits)))
 
 
 def fits_worse(fits: xr.Dataset, name: str) -> Test:
@@ -142,7 +142,7 @@ def _losses_of_square(name: str) -> Control:
     )
 
 
-ONE_OF_OURS = false_world("a published network that is one of ours", _one_of_ours)
+ONE_OF_OURS = false_world("a published network that is one of ours", _one_of_ours, recomputes=True)
 
 
 def _one_square(fits: xr.Dataset) -> xr.Dataset:
@@ -157,15 +157,17 @@ def _one_square(fits: xr.Dataset) -> xr.Dataset:
     where="Appendix C.1",
     line=589,
     kind_of_slip="result changes",
-    assumes="squared fit loss (49), default network; the data set on which it trains; the search and its start are not "
-    "stated, so the loss is the minimum",
+    assumes="squared fit loss (49), default network; the data set on which it trains; the search and its start are "
+    "not stated, so the loss is the minimum",
     words="increases from 0.92 to 15.35, 16.61, 2.99 and 5.64 respectively",
     kind="published number",
     states="The squared fit loss is 0.92 for the theory and 15.35, 16.61, 2.99, 5.64 for the four altered dynamics.",
     control={
         "theory": _losses_of_square("theory"),
         "factor two": ONE_OF_OURS,
-        "square": false_world("a published network that is one of ours, under either reading", _one_square),
+        "square": false_world(
+            "a published network that is one of ours, under either reading", _one_square, recomputes=True
+        ),
         "minus removed": _losses_of_square("minus removed"),
         "term removed": _losses_of_square("term removed"),
     },
@@ -175,7 +177,7 @@ def published_fit_losses(default_network_fits: xr.Dataset) -> Verdict:
     logs = cast("xr.DataArray", np.log(default_network_fits["alternative_loss"]))
     published = default_network_fits["published_loss"]
     tests = {
-        name.replace(" ", "_"): predicted(logs.sel(alternative=name).values, float(published.sel(alternative=name)))
+        name: predicted(logs.sel(alternative=name).values, float(published.sel(alternative=name)))
         for name in FIT_LOSSES
     }
     tests["square"] = over_readings(
@@ -183,7 +185,7 @@ def published_fit_losses(default_network_fits: xr.Dataset) -> Verdict:
         square={"of w, as printed": "square", "a factor 2 in the first line": OTHER_READING},
     )
     note = "Ours are global minima over both rates; a local search from one start can end well above them."
-    return Verdict.from_tests(all_of(**tests), note=note)
+    return Verdict.from_tests(tests, note=note)
 
 
 def halves(fits: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
@@ -226,7 +228,7 @@ def accurate_in_the_second_half(default_network_fits: xr.Dataset, default_ensemb
     note = f"At {int(default_network_fits['units'])} units: {wide}. From layer {_from(default_ensemble_fits)} on the "
     note += "mean $R^2$ is 0.8 or more. Within the second half accuracy does not rise: "
     note += _best_layers((default_network_fits, default_ensemble_fits))
-    return Verdict.from_tests(all_of(second_half=accurate, first_half=above), note=note)
+    return Verdict.from_tests({"second half": accurate, "first half": above}, note=note)
 
 
 def _accuracy(half: xr.Dataset, against: str, side: tuple[bool, str]) -> Test:
@@ -294,7 +296,7 @@ def rates_in_the_second_half(default_ensemble_fits: xr.Dataset) -> Verdict:
     """Slopes of the log rates over the layers of the second half, per seed."""
     later = halves(default_ensemble_fits)[1]
     encoder, decoder = (slope_in_layer(later, name) for name in ("eta_h", "eta_y"))
-    return Verdict.from_tests(all_of(encoder=_trend(encoder, True, 2), decoder=_trend(decoder, False, 2)))
+    return Verdict.from_tests({"encoder": _trend(encoder, True, 2), "decoder": _trend(decoder, False, 2)})
 
 
 def exponent_in_depth(fits: xr.Dataset, rate: str) -> np.ndarray:
@@ -345,10 +347,13 @@ def _proportional(*datasets: xr.Dataset) -> tuple[xr.Dataset, ...]:
     "where the theory is accurate",
     words="so it makes changes to a map proportional to the number of parameters it contains",
     kind="scaling",
-    states="Gradient descent makes changes to a map, the encoder or the decoder, proportional to the number of its"
-    " parameters.",
+    states="Gradient descent makes changes to a map, the encoder or the decoder, proportional to the number of its "
+    "parameters.",
     control=dict.fromkeys(
-        RATES, false_world("networks whose rates are proportional to the numbers of parameters", _proportional)
+        RATES,
+        false_world(
+            "networks whose rates are proportional to the numbers of parameters", _proportional, recomputes=True
+        ),
     ),
 )
 def changes_follow_the_parameters(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
@@ -372,7 +377,7 @@ def changes_follow_the_parameters(default_network_fits: xr.Dataset, default_ense
         f"{part} {how} {np.nanmean(power(rate)):.2f}" for part, rate in RATES.items() for how, power in powers.items()
     ]
     note = f"Mean powers: {', '.join(means)}. The order of the rates with depth is as the paper says."
-    return Verdict.from_tests(all_of(**{part: of_map(rate) for part, rate in RATES.items()}), note=note)
+    return Verdict.from_tests({part: of_map(rate) for part, rate in RATES.items()}, note=note)
 
 
 def _halves_exchanged(fits: xr.Dataset) -> xr.Dataset:
@@ -443,8 +448,8 @@ def _after_training(*datasets: xr.Dataset) -> tuple[xr.Dataset, ...]:
     "uni-eq14-gain",
     where="Section 5.1, eq. (14)",
     line=228,
-    assumes="small weights; the average gain of each layer is a constant below one, a supposition; the two points of"
-    " the experiments, -1 and 0, lie on a line through 0",
+    assumes="small weights; the average gain of each layer is a constant below one, a supposition; the two points of "
+    "the experiments, -1 and 0, lie on a line through 0",
     words="The initial representational distance as a function of the depth ... scales roughly as",
     kind="scaling",
     states=r"At the start the distance falls by a constant factor per layer, $h(0) \sim G^n dx^2$, with $G < 1$.",
@@ -469,4 +474,4 @@ def gain_per_layer(default_network_fits: xr.Dataset, default_ensemble_fits: xr.D
         f"At {int(default_network_fits['units'])} units the ratio is {wide:.3f}. Inputs at a right angle are "
         f"{np.exp(np.log(angled / on_line).mean()):.2g} times as far apart as others at the same distance."
     )
-    return Verdict.from_tests(all_of(from_layer_to_layer=by_layer, in_any_direction=everywhere), note=note)
+    return Verdict.from_tests({"from layer to layer": by_layer, "in any direction": everywhere}, note=note)

@@ -23,16 +23,12 @@ from repdyn.universality.theory.final import large_weight_limit
     words="is Gaussian ... giving us a final representational distribution",
     kind="limit",
     states="With initial ratios drawn from $N(G, G^2)$ the final distance has the distribution (47) and density (48).",
-    correction=r"$A_{\text{high}} \sim N(dx^2 G (1 - \rho), dx^4 G^2 (1 + \rho^2))$; the printed law and density are"
-    r" those of $\rho = 1$.",
-    formula=(
-        r"P(\|dh(\infty)\|^2 < h) = \Phi \left( \frac{h - A_{\text{low}}^2 / h}{\sqrt{2} \|x_2 - x_1\|^2 G}"
-        r" \right)"
-    ),
-    corrected_formula=(
-        r"P(\|dh(\infty)\|^2 < h) = \Phi \left( \frac{h - A_{\text{low}}^2 / h - \|x_2 - x_1\|^2 G (1 -"
-        r" \rho)}{\sqrt{1 + \rho^2} \|x_2 - x_1\|^2 G} \right), \quad \rho = \frac{\tau_y}{\tau_h}"
-    ),
+    correction=r"$A_{\text{high}} \sim N(dx^2 G (1 - \rho), dx^4 G^2 (1 + \rho^2))$; the printed law and density are "
+    r"those of $\rho = 1$.",
+    formula=r"P(\|dh(\infty)\|^2 < h) = \Phi \left( \frac{h - A_{\text{low}}^2 / h}{\sqrt{2} \|x_2 - x_1\|^2 G} "
+    r"\right)",
+    corrected_formula=r"P(\|dh(\infty)\|^2 < h) = \Phi \left( \frac{h - A_{\text{low}}^2 / h - \|x_2 - x_1\|^2 G (1 - "
+    r"\rho)}{\sqrt{1 + \rho^2} \|x_2 - x_1\|^2 G} \right), \quad \rho = \frac{\tau_y}{\tau_h}",
     control={
         "law": wrong_formula(
             r"the printed law (47), right for $\rho = 1$ alone", replace_variables(corrected="printed")
@@ -60,7 +56,7 @@ def random_features(final_distribution: xr.Dataset) -> Verdict:
     )
     note = "A Gaussian of equal mean and deviation gives negative squared distances with probability 0.159."
     printed_mean, mean = (density_mean(final_distribution, form) for form in ("printed", "corrected"))
-    return Verdict.from_tests(all_of(law=printed, density=printed_mean), all_of(law=corrected, density=mean), note)
+    return Verdict.from_tests({"law": printed, "density": printed_mean}, {"law": corrected, "density": mean}, note)
 
 
 def density_mean(final_distribution: xr.Dataset, form: str) -> Test:
@@ -127,12 +123,14 @@ def _arithmetic_rates(theory_maps: xr.Dataset) -> xr.Dataset:
     words="the final representational distance converges to",
     kind="limit",
     states=r"For large initial weights, (12), the final distance converges to $A_{\text{high}}$.",
-    correction="It converges to the positive part, on the scale of the initial distance; (12) does not make"
-    r" $A_{\text{high}}$ positive, and where it is negative the final distance is $A_{\text{low}}^2/|A_{\text{high}}|"
-    r" \to 0$.",
+    correction="It converges to the positive part, on the scale of the initial distance; (12) does not make "
+    r"$A_{\text{high}}$ positive, and where it is negative the final distance is $A_{\text{low}}^2/|A_{\text{high}}| "
+    r"\to 0$.",
     formula=r"\|dh(\infty)\|^2 \to A_{\text{high}}",
     corrected_formula=r"\|dh(\infty)\|^2 \to \max(A_{\text{high}}, 0)",
-    control=wrong_formula(r"$A_{\text{high}}$ with its second part added, not subtracted", _wrong_sign),
+    control=wrong_formula(
+        r"$A_{\text{high}}$ with its second part added, not subtracted", _wrong_sign, recomputes=True
+    ),
 )
 def large_weights(theory_maps: xr.Dataset) -> Verdict:
     """At initial ratios of 1e6, for three ratios of the rates."""
@@ -157,7 +155,9 @@ def large_weights(theory_maps: xr.Dataset) -> Verdict:
     words="which depends on the input and output structure of the data",
     kind="limit",
     states=r"For small initial weights, (13), the final distance converges to $A_{\text{low}}$.",
-    control=wrong_formula(r"$A_{\text{low}}$ with $\tau_y / \tau_h$ in place of its root", _arithmetic_rates),
+    control=wrong_formula(
+        r"$A_{\text{low}}$ with $\tau_y / \tau_h$ in place of its root", _arithmetic_rates, recomputes=True
+    ),
 )
 def small_weights(theory_maps: xr.Dataset) -> Verdict:
     """At initial ratios of 1e-6."""
@@ -216,8 +216,8 @@ PASSES_SADDLE = false_world("starts that pass the saddle in place of all", _sadd
     words="whereas for large initial weights we have immediate exponential decay",
     kind="scaling",
     states="Small initial weights give a plateau, large ones immediate decay.",
-    correction=r"Large ones do where $A_{\text{high}} > 0$, or where the first output difference lies within 30 degrees"
-    " of the target's line, as with one output; else there is a plateau again, uni-a5-decay.",
+    correction=r"Large ones do where $A_{\text{high}} > 0$, or where the first output difference lies within 30 "
+    "degrees of the target's line, as with one output; else there is a plateau again, uni-a5-decay.",
     control={
         "plateau at small weights": wrong_formula(
             "the growth rate with the mean of the two rates", replace_variables(plateau_growth="plateau_growth_wrong")
@@ -236,7 +236,7 @@ def plateau(theory_maps: xr.Dataset) -> Verdict:
     )
     free = without_saddle(theory_maps)
     printed, corrected = (
-        all_of(plateau_at_small_weights=small, decay_at_large_weights=immediate(theory_maps, chosen, which))
+        all_of({"plateau at small weights": small, "decay at large weights": immediate(theory_maps, chosen, which)})
         for chosen, which in ((np.ones_like(free), "for all starts"), (free, "away from the saddle"))
     )
     return Verdict.from_tests(printed, corrected)
@@ -263,14 +263,12 @@ def _rate_of_small_weights(theory_maps: xr.Dataset) -> xr.Dataset:
     words="exponentially decay to zero without a plateau at large initial weights",
     kind="limit",
     states="At large initial weights the training loss decays exponentially to zero without a plateau.",
-    correction=r"It does for $A_{\text{high}} > 0$. For $A_{\text{high}} < 0$ the outputs turn toward the target at a"
-    r" rate that falls as the square of the weights' scale $s$: from an angle of cosine $c$, $|c| < \sqrt{3}/2$, the"
-    r" error is halved after the time given; across the target the time has a factor $\ln s$ besides.",
-    corrected_formula=(
-        r"A_{\text{high}} < 0: \quad \lambda_+ t \to \ln \frac{3 (1 - c^2)}{c^2} \; (0 < |c| < \tfrac{\sqrt{3}}{2}),"
-        r" \quad \lambda_+ t \simeq 4 \ln s \; (c = 0), \quad"
-        r" \lambda_+ = \frac{A_{\text{low}}^2}{|A_{\text{high}}| \tau_y}"
-    ),
+    correction=r"It does for $A_{\text{high}} > 0$. For $A_{\text{high}} < 0$ the outputs turn toward the target at a "
+    r"rate that falls as the square of the weights' scale $s$: from an angle of cosine $c$, $|c| < \sqrt{3}/2$, the "
+    r"error is halved after the time given; across the target the time has a factor $\ln s$ besides.",
+    corrected_formula=r"A_{\text{high}} < 0: \quad \lambda_+ t \to \ln \frac{3 (1 - c^2)}{c^2} \; (0 < |c| < "
+    r"\tfrac{\sqrt{3}}{2}), \quad \lambda_+ t \simeq 4 \ln s \; (c = 0), \quad \lambda_+ = "
+    r"\frac{A_{\text{low}}^2}{|A_{\text{high}}| \tau_y}",
     control={
         "decay": PASSES_SADDLE,
         "across the target": wrong_formula("the growth rate of small weights at $h = 0$", _rate_of_small_weights),
@@ -306,6 +304,10 @@ def decay_at_large_weights(theory_maps: xr.Dataset) -> Verdict:
     )
     return Verdict.from_tests(
         printed,
-        all_of(decay=immediate(theory_maps, free, "away from the saddle"), across_the_target=law, at_an_angle=turning),
+        {
+            "decay": immediate(theory_maps, free, "away from the saddle"),
+            "across the target": law,
+            "at an angle": turning,
+        },
         note,
     )

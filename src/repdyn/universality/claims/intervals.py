@@ -80,7 +80,7 @@ def quantiles_within(
 
 def worst_of(tests: Mapping[str, Test]) -> Test:
     """Passes if every test passes: for a statement on all members of a list that the configuration sets."""
-    whole = all_of(**tests)
+    whole = all_of(tests)
     return replace(whole, parts={}, members=whole.parts)
 
 

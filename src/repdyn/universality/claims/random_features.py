@@ -69,8 +69,8 @@ SPREADS = {"of logarithms": np.log, "of squared distances": np.array, "of distan
     assumes="default network, two points, the gains of Figure 3; randomness is the spread over draws of the weights",
     words="random features, as opposed to the more consistent structured features learned at small initialization",
     kind="comparison",
-    states="Features learned at small initial weights are more consistent over draws of the weights than those at large"
-    " ones.",
+    states="Features learned at small initial weights are more consistent over draws of the weights than those at "
+    "large ones.",
     control=WHOLE_GRID,
 )
 def consistent_at_small_weights(architecture_fits: xr.Dataset, architectures: xr.Dataset) -> Verdict:
@@ -122,8 +122,8 @@ def from_the_starts(architecture_fits: xr.Dataset, architectures: xr.Dataset, ro
     where="Appendix A.6",
     kind="comparison",
     origin="ours",
-    states="At the smallest weights final distances still spread over networks, ten times and more as much as (10)"
-    " makes of their starts.",
+    states="At the smallest weights final distances still spread over networks, ten times and more as much as (10) "
+    "makes of their starts.",
     control=false_world(
         "networks of the largest gain, where starts make the spread",
         in_every_dataset(exchange("network", SMALLEST, LARGEST)),

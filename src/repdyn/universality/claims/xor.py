@@ -17,7 +17,7 @@ from repdyn.base.controls import (
     replace_variables,
     wrong_formula,
 )
-from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, over_readings, share_within, weakest
+from repdyn.base.verdicts import Test, Verdict, mean_within, over_readings, share_within, weakest
 from repdyn.universality.claims.intervals import log_mean_within, of_learned, undecided
 from repdyn.universality.methods.selection import learned
 
@@ -114,8 +114,8 @@ def equal_targets_merge(xor_structure: xr.Dataset) -> Verdict:
         f"targets {float(low['growth_apart'].median()):.0f} times. With ReLU, as in the authors' notebook, "
         f"{int((relu['merged'] < MERGED).all('pair').sum())} of {xor_structure.sizes['trial']} merge both pairs."
     )
-    tests = {name: pair_merges(xor_structure, "low", pair) for pair, name in enumerate(("first_pair", "second_pair"))}
-    return Verdict.from_tests(all_of(**tests), note=note)
+    tests = {name: pair_merges(xor_structure, "low", pair) for pair, name in enumerate(("first pair", "second pair"))}
+    return Verdict.from_tests(tests, note=note)
 
 
 @claim(
@@ -127,8 +127,8 @@ def equal_targets_merge(xor_structure: xr.Dataset) -> Verdict:
     words="XOR Low weights leaky relu 0.7 0.015 1000 500 20",
     kind="qualitative",
     states="With gain 0.7, rate 0.015 and 1000 epochs the network learns the XOR task.",
-    correction="With gain 0.7 it is still on the plateau of loss 1/4 after 1000 epochs; with the public settings' gain "
-    "0.85 and 3000 epochs it learns.",
+    correction="With gain 0.7 it is still on the plateau of loss 1/4 after 1000 epochs; with the public settings' "
+    "gain 0.85 and 3000 epochs it learns.",
     control=false_world("the printed settings' networks in place of the public ones", printed_everywhere),
 )
 def printed_settings_learn(xor_structure: xr.Dataset) -> Verdict:
@@ -168,8 +168,8 @@ def nothing_merges_at_large_weights(xor_structure: xr.Dataset) -> Verdict:
         f" {float(between['merged'].isel(pair=1).median()):.2f} (medians): unmerged, distances grow"
         f" {float(between['growth_apart'].median()):.1f} times."
     )
-    tests = {name: pair_stays(xor_structure, "high", pair) for pair, name in enumerate(("first_pair", "second_pair"))}
-    return Verdict.from_tests(all_of(**tests), note=note)
+    tests = {name: pair_stays(xor_structure, "high", pair) for pair, name in enumerate(("first pair", "second pair"))}
+    return Verdict.from_tests(tests, note=note)
 
 
 @claim(
@@ -190,7 +190,7 @@ def one_pair_merges(xor_structure: xr.Dataset) -> Verdict:
     run = xor_structure.sel(run="two_layers")
     note = f"After {int(run['epochs'])} epochs, loss at most {float(run['loss'].max()):.1g}; Table 2 has 40000."
     return Verdict.from_tests(
-        all_of(merged=pair_merges(xor_structure, "two_layers", 0), apart=pair_stays(xor_structure, "two_layers", 1)),
+        {"merged": pair_merges(xor_structure, "two_layers", 0), "apart": pair_stays(xor_structure, "two_layers", 1)},
         note=note,
     )
 
@@ -240,16 +240,12 @@ def _at_start(data: xr.Dataset, *runs: str) -> str:
     "uni-fig6-theory",
     where="Section 4.4, Figure 6",
     line=183,
-    assumes=(
-        "the 20-layer network at low, intermediate and high weights; rates of the two-point "
-        "experiments; two layers at small weights"
-    ),
+    assumes="the 20-layer network at low, intermediate and high weights; rates of the two-point experiments; two "
+    "layers at small weights",
     words=("match the theory prediction at varying initial weight scales ... not for a 2 layer network"),
     kind="comparison",
-    states=(
-        "Distances after training match (10) at varying initial weight scales in the 20-layer "
-        "network, but not in a two-layer network at small weights."
-    ),
+    states="Distances after training match (10) at varying initial weight scales in the 20-layer network, but not in "
+    "a two-layer network at small weights.",
     control={
         "small weights": in_the_place_of("low", "two_layers", "the two-layer network in their place"),
         "intermediate weights": in_the_place_of("intermediate", "two_layers", "the two-layer network in their place"),
@@ -262,16 +258,16 @@ def distances_match_the_theory(xor_structure: xr.Dataset) -> Verdict:
     runs = ("low", "intermediate", "high")
     scales = ", ".join(f"{float(learned(xor_structure, run)['scale'].mean()):.2f} ({run})" for run in runs)
     tests = {
-        "small_weights": _meets(xor_structure, "low", LEVELS | SIZES),
-        "intermediate_weights": _meets(xor_structure, "intermediate", LEVELS | SIZES),
-        "large_weights": _meets(xor_structure, "high", SIZES),
-        "two_layers": _meets(xor_structure, "two_layers", MISSED),
+        "small weights": _meets(xor_structure, "low", LEVELS | SIZES),
+        "intermediate weights": _meets(xor_structure, "intermediate", LEVELS | SIZES),
+        "large weights": _meets(xor_structure, "high", SIZES),
+        "two layers": _meets(xor_structure, "two_layers", MISSED),
     }
     note = (
         rf"Measured over predicted size of the distances: {scales}; $\rho$ = {float(xor_structure['rho']):.3g}. "
         + _at_start(xor_structure, *runs)
     )
-    return Verdict.from_tests(all_of(**tests), note=note)
+    return Verdict.from_tests(tests, note=note)
 
 
 ADAM_SCALES = ("adam_low", "adam_intermediate", "adam_high")
@@ -297,11 +293,8 @@ def varying_scales(xor_structure: xr.Dataset, scan: xr.Dataset) -> dict[str, lis
     assumes="Adam, XOR; the scales are not stated, nor the rates",
     words=("match the theory prediction at varying initial weight scales for the default 20 layer network"),
     kind="qualitative",
-    states=(
-        "With Adam, too, distances match (10) at varying initial weight scales in 20 layers, so that "
-        "pairs with equal targets merge at small and not at large weights, but not in a two-layer "
-        "network at small weights."
-    ),
+    states="With Adam, too, distances match (10) at varying initial weight scales in 20 layers, so that pairs with "
+    "equal targets merge at small and not at large weights, but not in a two-layer network at small weights.",
     control=dict.fromkeys(
         (
             "first pair at small weights",
@@ -326,17 +319,17 @@ def varying_scales(xor_structure: xr.Dataset, scan: xr.Dataset) -> dict[str, lis
 def adam_merges_alike(xor_structure: xr.Dataset, xor_gain_structure: xr.Dataset) -> Verdict:
     """The pattern of Figure 6 under Adam at rates found here; which scales "varying" means is read over a scan."""
     tests = {}
-    for pair, name in enumerate(("first_pair", "second_pair")):
-        tests[f"{name}_at_small_weights"] = pair_merges(xor_structure, "adam_low", pair)
-        tests[f"{name}_at_large_weights"] = pair_stays(xor_structure, "adam_high", pair)
-    tests["match_at_varying_scales"] = over_readings(
+    for pair, name in enumerate(("first pair", "second pair")):
+        tests[f"{name} at small weights"] = pair_merges(xor_structure, "adam_low", pair)
+        tests[f"{name} at large weights"] = pair_stays(xor_structure, "adam_high", pair)
+    tests["match at varying scales"] = over_readings(
         lambda scales, level: weakest([match(data, run, level, np.inf, f"above {level:.2f}") for data, run in scales]),
         scales=varying_scales(xor_structure, xor_gain_structure),
         level={"half of the variance": HALF_EXPLAINED, "four fifths": np.sqrt(0.8)},
     )
-    tests["size_at_large_weights"] = keeps_size(xor_structure, "adam_high")
-    tests["two_layers"] = misses(xor_structure, "adam_two_layers")
-    return Verdict.from_tests(all_of(**tests), note=_adam_note(xor_structure, xor_gain_structure))
+    tests["size at large weights"] = keeps_size(xor_structure, "adam_high")
+    tests["two layers"] = misses(xor_structure, "adam_two_layers")
+    return Verdict.from_tests(tests, note=_adam_note(xor_structure, xor_gain_structure))
 
 
 def _adam_note(xor_structure: xr.Dataset, scan: xr.Dataset) -> str:

@@ -22,7 +22,7 @@ from repdyn.universality.methods.random_cases import (
     random_case,
     random_network,
 )
-from repdyn.universality.theory import effective, final, identical, linearized
+from repdyn.universality.theory import effective, equations, final, identical, linearized
 from repdyn.universality.theory.linearized import Linearized
 
 STEP = 1e-30
@@ -322,21 +322,21 @@ def _random_amplitudes(generator: np.random.Generator) -> tuple[Case, float, flo
 
 
 EQUATIONS: dict[str, Callable[[np.random.Generator], Errors]] = {
-    "(5), (15)": linear_approximation,
-    "(17)": gradient,
-    "(17) middle": gradient_middle,
-    "(18)": mean_output,
-    "(7), (19)-(21)": reduction,
-    "(9), (22)": loss_curve,
-    "(23), (24)": invariant,
-    "(25)": plane,
-    "(10), (36)": final_value,
-    "(29)-(31)": stability,
-    "(30), (31) signs": stability_signs,
-    "(32)-(35)": saddle,
-    "(35) signs": saddle_signs,
-    "(37), (38)": equal_target_rates,
-    "(39), (40)": equal_targets,
-    "(42), (43)": scaling,
-    "closed form": closed_form,
+    equations.LINEAR_APPROXIMATION: linear_approximation,
+    equations.GRADIENT: gradient,
+    equations.GRADIENT_MIDDLE: gradient_middle,
+    equations.MEAN_OUTPUT: mean_output,
+    equations.REDUCTION: reduction,
+    equations.LOSS_CURVE: loss_curve,
+    equations.INVARIANT: invariant,
+    equations.PLANE: plane,
+    equations.FINAL_VALUE: final_value,
+    equations.STABILITY: stability,
+    equations.STABILITY_SIGNS: stability_signs,
+    equations.SADDLE: saddle,
+    equations.SADDLE_SIGNS: saddle_signs,
+    equations.EQUAL_TARGET_RATES: equal_target_rates,
+    equations.EQUAL_TARGETS: equal_targets,
+    equations.SCALING: scaling,
+    equations.CLOSED_FORM: closed_form,
 }

@@ -15,6 +15,7 @@ from repdyn.base.errors import RepdynError
 from repdyn.base.fingerprint import SOURCE
 from repdyn.pipeline import studies
 from repdyn.pipeline.packages import package_of
+from repdyn.pipeline.run.execute.loading import FORMULA_CLAIM, calls, definition_name
 
 KINDS = {"experiments": "xr.Dataset", "figures": "Figure", "tables": "Table"}
 OFFERED = ("settings", "stream", "device", "checkpoint")
@@ -133,10 +134,25 @@ def _claims(study: str, source: Path) -> dict[str, Function]:
     functions: dict[str, Function] = {}
     for module, path in modules(study, "claims", source):
         for node in statements(path):
+            place = ((study, home(study, source)[0]), module)
             if isinstance(node, ast.FunctionDef) and (call := _claim_call(node)):
                 id = ast.literal_eval(call.args[0])
-                functions[id] = _function((study, home(study, source)[0]), module, node, claim=id)
+                functions[id] = _function(*place, node, claim=id)
+            elif isinstance(node, ast.Assign) and calls(node.value, FORMULA_CLAIM):
+                row = _row(*place, node, node.value)
+                functions[row.claim] = row
     return functions
+
+
+def _row(study: tuple[str, str], module: str, node: ast.Assign, call: ast.Call) -> Function:
+    """A claim without a function of its own: what it reads stands first in its `audit`."""
+    says = {keyword.arg: keyword.value for keyword in call.keywords}
+    audit, id = says["audit"], ast.literal_eval(call.args[0])
+    if not isinstance(audit, ast.Tuple) or not isinstance(audit.elts[0], ast.Constant):
+        raise RepdynError(f"{'.'.join((study[1], module))}: audit of {id} begins with the name of a dataset, as text")
+    reads = (str(audit.elts[0].value),)
+    summary = str(ast.literal_eval(says["decided"]))
+    return Function(*study, module, definition_name(node), summary, reads, dict.fromkeys(reads, "xr.Dataset"), id)
 
 
 def statements(path: Path) -> list[ast.stmt]:
@@ -150,8 +166,7 @@ def _tree(path: Path, _changed: int) -> ast.Module:
 
 
 def _claim_call(node: ast.FunctionDef) -> ast.Call | None:
-    calls = (part for part in node.decorator_list if isinstance(part, ast.Call))
-    return next((call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "claim"), None)
+    return next((part for part in node.decorator_list if calls(part, "claim")), None)
 
 
 def _function(study: tuple[str, str], module: str, node: ast.FunctionDef, *, claim: str = "") -> Function:

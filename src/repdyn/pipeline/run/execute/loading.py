@@ -11,11 +11,12 @@ import pkgutil
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 from repdyn.base.errors import RepdynError
 from repdyn.pipeline.packages import package_of
 
+FORMULA_CLAIM = "formula_claim"
 RUNNERS = ("simulate", "draw", "tabulate", "decide", "images", "ledger", "manifest", "site")
 
 
@@ -76,5 +77,17 @@ def _functions(study: str, module: str) -> list[str]:
     if found is None or found.origin is None:
         raise RepdynError(f"no module {module!r} in study {study!r}")
     source = Path(found.origin).read_text(encoding="utf-8")
-    names = [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
-    return [name for name in names if not name.startswith("_")]
+    names = [definition_name(node) for node in ast.parse(source).body]
+    return [name for name in names if name and not name.startswith("_")]
+
+
+def definition_name(node: ast.stmt) -> str:
+    """Name of the function, or of the claim without a function of its own, that a statement defines; else empty."""
+    if isinstance(node, ast.FunctionDef):
+        return node.name
+    return ast.unparse(node.targets[0]) if isinstance(node, ast.Assign) and calls(node.value, FORMULA_CLAIM) else ""
+
+
+def calls(node: ast.expr, name: str) -> TypeGuard[ast.Call]:
+    """Whether an expression calls what has this name."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name

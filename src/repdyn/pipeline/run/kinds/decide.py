@@ -10,6 +10,7 @@ from repdyn.base import claims
 from repdyn.base.errors import RepdynError
 from repdyn.base.tables import write_csv
 from repdyn.base.verdicts import at_look
+from repdyn.pipeline.packages import package_of
 from repdyn.pipeline.run.declare.jobs import Member
 from repdyn.pipeline.run.execute.loading import load_function
 from repdyn.pipeline.run.execute.members import read_inputs
@@ -22,11 +23,16 @@ def run(member: Member, results: Path, _trials: object) -> None:
     for id, check in member["claims"].items():
         claim = load_function(study, check["function"])
         with at_look(check.get("look", 1)):
-            decisions.append((check["code"], claims.decide_claim(claim, data)))
+            decisions.append((check, claims.decide_claim(claim, data)))
         if claim.id != id:
             raise RepdynError(f"{check['function']} decides {claim.id}, the job file says {id}; run snakemake")
     ledger, evidence = (results / path for path in member["outputs"])
-    rows = [{"study": study} | decision.ledger | {"code_version": code} for code, decision in decisions]
+    rows = [
+        {"study": study}
+        | decision.ledger
+        | {"code": f"{package_of(study)}.{check['function']}", "code_version": check["code"]}
+        for check, decision in decisions
+    ]
     parts = [{"study": study} | row for _, decision in decisions for row in decision.evidence]
     write_csv(ledger, pd.DataFrame(rows))
     write_csv(evidence, pd.DataFrame(parts))

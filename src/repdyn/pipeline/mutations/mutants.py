@@ -8,11 +8,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TypeGuard
 
-from audits import operators
+from repdyn.pipeline.mutations import operators
+from repdyn.pipeline.mutations.operators import Change
 
-SWAPPED = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
+SWAPPED: dict[type, type] = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
 POWERS = {"sqrt": "cbrt", "square": "abs"}
+DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 UNTOUCHED = (ast.Raise, ast.Assert, ast.JoinedStr, ast.arguments)  # messages and defaults are no formulas
 
 
@@ -25,12 +28,14 @@ class Mutant:
         line: line of the change.
         change: before and after, as code.
         write: gives the whole module, changed.
+        operator: the kind of change, "sign", "exponent", "axis" and the like; nothing for one made by hand.
     """
 
     function: str
     line: int
     change: str
     write: Callable[[], str]
+    operator: str = ""
 
     @property
     def source(self) -> str:
@@ -48,16 +53,15 @@ def mutants(path: Path, *, formulas_only: bool = True) -> Iterator[Mutant]:
     """
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for definition in tree.body:
-        name = getattr(definition, "name", None)
-        if name is None:
+        if not isinstance(definition, DEFINITIONS):
             if not formulas_only:
                 yield from _constants(tree, definition)
             continue
         names = operators.keys(definition)
         sites = [site for part in definition.body for site in _sites(part, formulas_only)]
         for site in sorted(sites, key=lambda node: (node.lineno, node.col_offset)):
-            for changed in [*_changes(site), *(() if formulas_only else operators.changes(site, names))]:
-                yield _mutant(tree, site, changed, name)
+            for change in [*_changes(site), *(() if formulas_only else operators.changes(site, names))]:
+                yield _mutant(tree, site, change, definition.name)
 
 
 def _constants(tree: ast.Module, statement: ast.stmt) -> Iterator[Mutant]:
@@ -66,13 +70,15 @@ def _constants(tree: ast.Module, statement: ast.stmt) -> Iterator[Mutant]:
         return
     target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
     for part in ast.walk(statement.value):
-        if isinstance(part, ast.Constant) and type(part.value) in (int, float) and isinstance(target, ast.Name):
-            yield _mutant(tree, part, ast.copy_location(ast.Constant(_nudged(part.value)), part), target.id)
+        if isinstance(part, ast.Constant) and isinstance(target, ast.Name) and _is_number(part.value):
+            nudged = ast.copy_location(ast.Constant(_nudged(part.value)), part)
+            yield _mutant(tree, part, ("constant", nudged), target.id)
 
 
-def _mutant(tree: ast.Module, site: ast.AST, changed: ast.AST, name: str) -> Mutant:
+def _mutant(tree: ast.Module, site: ast.expr | ast.AugAssign, change: Change, name: str) -> Mutant:
+    operator, changed = change
     shown = f"{ast.unparse(site)} -> {ast.unparse(ast.fix_missing_locations(copy.copy(changed)))}"
-    return Mutant(name, site.lineno, shown, partial(_written, tree, site, changed))
+    return Mutant(name, site.lineno, shown, partial(_written, tree, site, changed), operator)
 
 
 def _written(tree: ast.Module, site: ast.AST, changed: ast.AST) -> str:
@@ -87,24 +93,31 @@ def _sites(node: ast.AST, formulas_only: bool) -> Iterator[ast.expr | ast.AugAss
     if isinstance(node, UNTOUCHED) or operators.tells_progress(node):
         return
     arithmetic = isinstance(node, ast.BinOp | ast.UnaryOp | ast.Call | ast.AugAssign)
-    if arithmetic or (not formulas_only and isinstance(node, ast.expr)):
+    if isinstance(node, ast.expr | ast.AugAssign) and (arithmetic or not formulas_only):
         yield node
     for child in ast.iter_child_nodes(node):
         yield from _sites(child, formulas_only)
 
 
-def _changes(node: ast.AST) -> Iterator[ast.AST]:
+def _changes(node: ast.AST) -> Iterator[Change]:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and not isinstance(node.operand, ast.Constant):
-        yield node.operand
+        yield "sign", node.operand
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in POWERS:
-        yield operators.with_parts(node, func=ast.Attribute(node.func.value, POWERS[node.func.attr], ast.Load()))
+        power = ast.Attribute(node.func.value, POWERS[node.func.attr], ast.Load())
+        yield "exponent", operators.with_parts(node, func=power)
     if isinstance(node, ast.BinOp | ast.AugAssign) and type(node.op) in SWAPPED:
-        yield operators.with_parts(node, op=SWAPPED[type(node.op)]())
+        name = "sign" if isinstance(node.op, ast.Add | ast.Sub) else "factor"
+        yield name, operators.with_parts(node, op=SWAPPED[type(node.op)]())
     if isinstance(node, ast.BinOp):
         for side in ("left", "right"):
             operand = getattr(node, side)
-            if isinstance(operand, ast.Constant) and type(operand.value) in (int, float):
-                yield operators.with_parts(node, **{side: ast.Constant(_nudged(operand.value))})
+            if isinstance(operand, ast.Constant) and _is_number(operand.value):
+                name = "exponent" if side == "right" and isinstance(node.op, ast.Pow) else "constant"
+                yield name, operators.with_parts(node, **{side: ast.Constant(_nudged(operand.value))})
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return type(value) in (int, float)
 
 
 def _nudged(value: float) -> float:

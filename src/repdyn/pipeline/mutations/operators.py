@@ -5,8 +5,12 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
-COMPARED = {
+Node = TypeVar("Node", bound=ast.AST)
+Change = tuple[str, ast.AST]  # operator, what stands there instead
+
+COMPARED: dict[type, type] = {
     ast.Lt: ast.Gt,
     ast.Gt: ast.Lt,
     ast.LtE: ast.GtE,
@@ -30,20 +34,20 @@ STREAMS = {"child", "generator", "integer"}
 COLORS = ("BLACK", "ORANGE", "SKY", "GREEN", "YELLOW", "BLUE", "RED", "PURPLE")
 
 
-def changes(node: ast.AST, names: Sequence[str]) -> Iterator[ast.AST]:
-    """All changes of one node; `names` are the texts that the function uses as keys."""
+def changes(node: ast.AST, names: Sequence[str]) -> Iterator[Change]:
+    """All changes of one node, each with its operator; `names` are the texts that the function uses as keys."""
     if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARED:
-        yield with_parts(node, ops=[COMPARED[type(node.ops[0])](), *node.ops[1:]])
+        yield "comparison", with_parts(node, ops=[COMPARED[type(node.ops[0])](), *node.ops[1:]])
     if isinstance(node, ast.BoolOp):
-        yield with_parts(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
+        yield "condition", with_parts(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        yield node.operand
+        yield "condition", node.operand
     if isinstance(node, ast.IfExp):
-        yield with_parts(node, body=node.orelse, orelse=node.body)
+        yield "condition", with_parts(node, body=node.orelse, orelse=node.body)
     if isinstance(node, ast.Subscript):
         yield from _other_entry(node, names)
     if isinstance(node, ast.Name) and node.id in COLORS:
-        yield ast.Name(COLORS[(COLORS.index(node.id) + 3) % len(COLORS)], ast.Load())
+        yield "color", ast.Name(COLORS[(COLORS.index(node.id) + 3) % len(COLORS)], ast.Load())
     if isinstance(node, ast.Call):
         yield from _other_call(node)
 
@@ -61,54 +65,56 @@ def keys(function: ast.AST) -> list[str]:
     return sorted({key.value for key in slices if isinstance(key, ast.Constant) and isinstance(key.value, str)})
 
 
-def _other_entry(node: ast.Subscript, names: Sequence[str]) -> Iterator[ast.AST]:
+def _other_entry(node: ast.Subscript, names: Sequence[str]) -> Iterator[Change]:
     """Another index, another key of the same function, a slice the other way."""
     entry = node.slice
     if isinstance(entry, ast.Constant) and type(entry.value) is int:
-        yield with_parts(node, slice=ast.Constant(entry.value + 1))
+        yield "index", with_parts(node, slice=ast.Constant(entry.value + 1))
     elif isinstance(entry, ast.UnaryOp) and isinstance(entry.operand, ast.Constant):
-        yield with_parts(node, slice=ast.Constant(0))
+        yield "index", with_parts(node, slice=ast.Constant(0))
     elif isinstance(entry, ast.Constant) and entry.value in names and len(names) > 1:
-        yield with_parts(node, slice=ast.Constant(names[(names.index(entry.value) + 1) % len(names)]))
+        yield "key", with_parts(node, slice=ast.Constant(names[(names.index(entry.value) + 1) % len(names)]))
     elif isinstance(entry, ast.Slice) and entry.step is not None:
-        yield with_parts(node, slice=with_parts(entry, step=None))
+        yield "order", with_parts(node, slice=with_parts(entry, step=None))
 
 
-def _other_call(node: ast.Call) -> Iterator[ast.AST]:
+def _other_call(node: ast.Call) -> Iterator[Change]:
     name = getattr(node.func, "attr", getattr(node.func, "id", ""))
     if name in OTHER:
-        yield with_parts(node, func=_renamed(node.func, OTHER[name]))
+        yield "statistic", with_parts(node, func=_renamed(node.func, OTHER[name]))
     if name in ORDERING and len(node.args) == 1:
-        yield node.args[0]
+        yield "order", node.args[0]
     if name in STREAMS and node.args:
-        yield with_parts(node, args=node.args[:-1])
+        yield "stream", with_parts(node, args=node.args[:-1])
     if len({part.id for part in node.args[:2] if isinstance(part, ast.Name)}) > 1:
-        yield with_parts(node, args=[node.args[1], node.args[0], *node.args[2:]])
+        yield "arguments", with_parts(node, args=[node.args[1], node.args[0], *node.args[2:]])
     for place, keyword in enumerate(node.keywords):
         yield from _other_keyword(node, place, keyword)
 
 
-def _other_keyword(node: ast.Call, place: int, keyword: ast.keyword) -> Iterator[ast.AST]:
+def _other_keyword(node: ast.Call, place: int, keyword: ast.keyword) -> Iterator[Change]:
     before, after = node.keywords[:place], node.keywords[place + 1 :]
     value = keyword.value
     if keyword.arg in GUARDS | STYLE:
         return
     if isinstance(value, ast.Constant) and isinstance(value.value, bool):
-        yield with_parts(node, keywords=[*before, with_parts(keyword, value=ast.Constant(not value.value)), *after])
+        changed = with_parts(keyword, value=ast.Constant(not value.value))
+        yield "option", with_parts(node, keywords=[*before, changed, *after])
     elif isinstance(value, ast.Constant) and type(value.value) is int:
-        yield with_parts(node, keywords=[*before, with_parts(keyword, value=ast.Constant(value.value + 1)), *after])
+        changed = with_parts(keyword, value=ast.Constant(value.value + 1))
+        yield "option", with_parts(node, keywords=[*before, changed, *after])
     elif keyword.arg in ("axis", "dim", "where", "ddof", "keepdims", "skipna"):
-        yield with_parts(node, keywords=[*before, *after])
+        yield "axis", with_parts(node, keywords=[*before, *after])
     if after and len({part.id for part in (value, after[0].value) if isinstance(part, ast.Name)}) > 1:
         swapped = [with_parts(keyword, value=after[0].value), with_parts(after[0], value=value)]
-        yield with_parts(node, keywords=[*before, *swapped, *after[1:]])
+        yield "arguments", with_parts(node, keywords=[*before, *swapped, *after[1:]])
 
 
 def _renamed(function: ast.expr, name: str) -> ast.expr:
     return with_parts(function, attr=name) if isinstance(function, ast.Attribute) else ast.Name(name, ast.Load())
 
 
-def with_parts(node: ast.AST, **parts: object) -> ast.AST:
+def with_parts(node: Node, **parts: object) -> Node:
     """A copy of a node with some parts replaced."""
     changed = copy.copy(node)
     for name, part in parts.items():

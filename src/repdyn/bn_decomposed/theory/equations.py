@@ -1,0 +1,11 @@
+"""The paper's equations that the formula audit tries, by the names that they have in its datasets."""
+
+EQ_31 = "31"
+EQ_31_MIXED = "31 mixed"
+EQ_32 = "32"
+EQ_33 = "33"
+EQ_35B = "35b"
+EQ_35C = "35c"
+EQ_35D = "35d"
+EQ_35E = "35e"
+EQ_35F = "35f"
