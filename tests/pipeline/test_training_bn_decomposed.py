@@ -215,6 +215,7 @@ def test_a_batch_of_nine_has_the_angles_of_figure_5(page, preset, wanted):
 def test_the_address_restores_the_same_picture(page, browser):
     press(page, "Odd point appears")
     wait(page, "view.prepared")
+    page.ask("new Promise(done => setTimeout(done, 100))")
     assert "Press Play" in said(page)
     page.ask("document.querySelector('[data-theory]').training.seek(15)")
     wait(page, "view.records.length === 15")

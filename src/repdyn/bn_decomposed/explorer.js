@@ -413,11 +413,12 @@
     return `The odd point is there. The cluster of the paper fails: it does not shrink to a point, but stays ${degrees(rests)} wide (average of the last third).`;
   }
 
-  function compares({ records, prepared }) {
+  function compares({ state, records, prepared }) {
     if (prepared.theory.length < records.length) return "";
     const end = records.at(-1), limit = prepared.theory.at(-1), [ours, theirs] = [records, prepared.theory].map(looks => average(third(looks)));
-    const ratio = ours / theirs, agrees = isOdd(end) === isOdd(limit) && ratio < 1.5 && ratio > 1 / 1.5;
-    return `The theory of infinite width ${agrees ? "holds" : "fails"} here: ${isOdd(limit) ? "an" : "no"} odd point predicted, ${isOdd(end) ? "one" : "none"} seen; ${degrees(theirs)} between the others predicted, ${degrees(ours)} seen, averages of the last third of the layers (it holds within a factor of 1.5).`;
+    const ratio = ours / theirs, scatter = 180 / Math.PI / Math.sqrt(state.width);  // of a right angle in one layer
+    const agrees = isOdd(end) === isOdd(limit) && (Math.abs(ours - theirs) < scatter || (ratio < 1.5 && ratio > 1 / 1.5));
+    return `The theory of infinite width ${agrees ? "holds" : "fails"} here: ${isOdd(limit) ? "an" : "no"} odd point predicted, ${isOdd(end) ? "one" : "none"} seen; ${degrees(theirs)} between the others predicted, ${degrees(ours)} seen, averages of the last third of the layers (it holds within a factor of 1.5, or within ${degrees(scatter)}, the scatter of one layer of this width).`;
   }
 
   function says(view) {
