@@ -30,11 +30,11 @@ STUDY = Study(
         Simulation("largest_norm", "largest_norm"),
     ),
     explorer=Explorer(
-        "Move it: one layer of recentering and ReLU",
-        "One odd point and a cluster of $n - 1$ points stay of this form at infinite width, and one angle"
-        " $\\theta$ between recentered cluster points describes them. The map $\\theta \\mapsto \\theta'$ of "
-        "one layer is closed; where it crosses the diagonal the representation rests. Change $n$ and the "
-        "angle at the start.",
+        "Run it: a random network over its limit of infinite width",
+        "Lines, bands and rings are the theory, drawn before the network runs: the closed-form expectation of each"
+        " layer, from the same batch. Dots are one network, its Gaussian weights drawn layer by layer. Switch"
+        " recentering, rescaling and ReLU; the longest point is orange, all others are blue. The last panel shows what"
+        " one layer adds to an angle $\\theta$: where the line falls through zero, the batch rests.",
         "fig3_odd_point",
     ),
 )
