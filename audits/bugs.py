@@ -47,8 +47,8 @@ EXPERIMENTS = (
         "best rate by training accuracy",
         f"{BND}.experiments.point_neurons",
         "point_neurons",
-        'best = ends["test',
-        'best = ends["train',
+        'best = np.nan_to_num(ends["test',
+        'best = np.nan_to_num(ends["train',
     ),
     Named(
         "loss matched the wrong way round",

@@ -50,7 +50,7 @@ def test_the_overview_imports_no_numerical_package():
 
 def test_reading_the_snakefile_imports_no_numerical_package():
     """What `pipeline/rules/common.smk` imports, at every start and again in every job of a cluster."""
-    modules = ("config.configuration", "run.checkout", "run.workflow")
+    modules = ("config.configuration", "run.machine.checkout", "run.declare.workflow")
     imported, _ = imported_by("-c", ";".join(f"import repdyn.pipeline.{module}" for module in modules))
     assert "pydantic" in imported
     assert not HEAVY & imported

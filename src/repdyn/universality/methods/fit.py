@@ -193,7 +193,7 @@ def _polish(residual: Callable[..., Array], starts: Array, middle: Array) -> tup
     cost = (off**2).sum(axis=1)
     for _ in range(ITERATIONS):
         normal = np.einsum("kni,knj->kij", slope, slope)
-        ridge = damping[:, None] * np.maximum(np.einsum("kii->ki", normal), 1e-300)
+        ridge = damping[:, None] * np.maximum(np.einsum("kii->ki", normal), 1e-200)
         gradient = np.einsum("kni,kn->ki", slope, off)
         step = np.linalg.solve(normal + ridge[:, :, None] * np.eye(2), -gradient[..., None])[..., 0]
         tried = np.clip(logs + np.clip(step, -2, 2), middle - BOX, middle + BOX)
