@@ -162,3 +162,14 @@ def test_other_dynamics_can_be_fitted():
     assert (estimate.eta_h, estimate.eta_y) == pytest.approx(rates, rel=1e-5)
     theory = fit.fit_effective_rates(*data, DX2, DY2, every=EVERY, allow_unconverged=True)
     assert theory.loss > 0.01 > 1e-6 > estimate.loss  # the theory does not fit what is not it
+
+
+def test_slopes_in_parallel_end_the_search_and_not_in_an_error():
+    """Only the sum of the logs counts, and each step halves it: the damping falls below rounding on the way."""
+
+    def residual(logs, frames=None):
+        return ((logs[:, :1] + logs[:, 1:]) ** 2).repeat(3, axis=1)
+
+    logs, costs = fit._polish(residual, np.array([[1.0, 2.0], [0.5, 0.25]]), np.zeros(2))
+    assert (costs < 1e-20).all()
+    assert np.abs(logs.sum(axis=1)).max() < 1e-5

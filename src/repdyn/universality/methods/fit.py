@@ -195,7 +195,9 @@ def _polish(residual: Callable[..., Array], starts: Array, middle: Array) -> tup
         normal = np.einsum("kni,knj->kij", slope, slope)
         ridge = damping[:, None] * np.maximum(np.einsum("kii->ki", normal), 1e-200)
         gradient = np.einsum("kni,kn->ki", slope, off)
-        step = np.linalg.solve(normal + ridge[:, :, None] * np.eye(2), -gradient[..., None])[..., 0]
+        damped = normal + ridge[:, :, None] * np.eye(2)
+        damped[np.linalg.slogdet(damped).sign == 0] = np.eye(2)  # slopes in parallel, damping below rounding: downhill
+        step = np.linalg.solve(damped, -gradient[..., None])[..., 0]
         tried = np.clip(logs + np.clip(step, -2, 2), middle - BOX, middle + BOX)
         new_off, new_slope = _with_slopes(residual, tried)
         new_cost = (new_off**2).sum(axis=1)
