@@ -191,6 +191,15 @@ def _backward(skip, X, weights, mean, square, kept, share, inputs, slope, error,
                     grad[layer, point, j] += down[point, j] * share if part[point * size + j] else 0.0
 
 
+@compiled
+def _squared_distance(first: np.ndarray, other: np.ndarray) -> float:
+    """Summed in the order of the entries: a reordered sum had other last bits in another process."""
+    total = 0.0
+    for i in range(first.size):
+        total += (np.float64(other[i]) - np.float64(first[i])) ** 2
+    return total
+
+
 @compiled(fastmath=FAST)
 def _train(net, X, Y, weights, mean, square, adams, kept, share, rate, epochs, every, layers, stop, records):
     """Trains one trial in place and records; stops at a loss below `stop` or not finite."""
@@ -217,10 +226,7 @@ def _train(net, X, Y, weights, mean, square, adams, kept, share, rate, epochs, e
                     loss += (out[point, k] - Y[point, k]) ** 2 / 4
                     o[frame, point, k] = out[point, k]
             for place in range(layers.size):
-                apart = 0.0
-                for i in range(units):
-                    apart += (np.float64(a[layers[place], 1, i]) - np.float64(a[layers[place], 0, i])) ** 2
-                h[frame, place] = apart
+                h[frame, place] = _squared_distance(a[layers[place], 0], a[layers[place], 1])
             L[frame] = loss
             if not np.isfinite(loss) or loss < stop:
                 return
