@@ -193,7 +193,7 @@ def _polish(residual: Callable[..., Array], starts: Array, middle: Array) -> tup
     cost = (off**2).sum(axis=1)
     for _ in range(ITERATIONS):
         normal = np.einsum("kni,knj->kij", slope, slope)
-        ridge = damping[:, None] * np.maximum(np.einsum("kii->ki", normal), 1e-200)
+        ridge = damping[:, None] * np.maximum(np.einsum("kii->ki", normal), 1e-300)
         gradient = np.einsum("kni,kn->ki", slope, off)
         damped = normal + ridge[:, :, None] * np.eye(2)
         damped[np.linalg.slogdet(damped).sign == 0] = np.eye(2)  # slopes in parallel, damping below rounding: downhill
