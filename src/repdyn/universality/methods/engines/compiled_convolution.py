@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from repdyn.base.compiling import compiled
-from repdyn.universality.methods.engines.compiled import FAST, _activate
+from repdyn.universality.methods.engines.compiled import FAST, _activate, _squared_distance
 from repdyn.universality.methods.engines.frames import Array, Frames, Task, empty_frames
 from repdyn.universality.methods.networks import LEAK, NONLINEARITIES, Net, Weights
 
@@ -144,9 +144,8 @@ def _train(kind, leak, X, Y, maps, sizes, rate, epochs, every, layers, stop, h, 
             for place in range(layers.size):
                 length, apart = units - (layers[place] + 1) * (kernels.shape[3] - 1), 0.0
                 for c in range(sizes[layers[place] + 1]):
-                    for i in range(length):
-                        value, other = a[layers[place] + 1, 0, c, i], a[layers[place] + 1, 1, c, i]
-                        apart += (np.float64(other) - np.float64(value)) ** 2
+                    both = a[layers[place] + 1, :, c, :length]
+                    apart += _squared_distance(both[0], both[1])
                 h[frame, place] = apart
             L[frame] = loss
             if not np.isfinite(loss) or loss < stop:
