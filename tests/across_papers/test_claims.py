@@ -277,3 +277,16 @@ def test_the_odd_world_is_that_of_networks_that_learned():
     decision = decide_claim(claims.no_odd_point_before, {"odd_batch": data})
     assert decision.ledger["verdict"] == "holds"
     assert {row["control_outcome"] for row in decision.evidence if not row["reading"]} == {"rejected"}
+
+
+def test_the_odd_world_leaves_out_networks_without_an_odd_point():
+    """With 8 of 20 of them in it, it would be undecided whether most seeds are odd."""
+    data = norms()
+    recentered = data["network"] == "recentered"
+    for check in (claims.no_odd_point_before, claims.no_odd_point_after_learning):
+        some = data["norm_ratio"].where(~recentered | (data["seed"] >= 8), 1)
+        decision = decide_claim(check, {"odd_batch": data.assign(norm_ratio=some)})
+        assert decision.ledger["verdict"] == "holds"
+        assert {row["control_outcome"] for row in decision.evidence if not row["reading"]} == {"rejected"}
+        none = data.assign(norm_ratio=data["norm_ratio"].where(~recentered, 1))
+        assert decide_claim(check, {"odd_batch": none}).ledger["verdict"] == UNDECIDED

@@ -319,12 +319,16 @@ def _learners(odd_batch: xr.Dataset, networks: tuple[str, ...]) -> str:
 
 
 def _odd_given_to(*networks: str) -> Callable[[xr.Dataset], xr.Dataset]:
-    """Gives the norms of recentered networks that have learned, in turn, out for those of others, before and after."""
+    """Gives norms with an odd point, of recentered networks in turn, out for those of others, before and after.
+
+    Which recentered networks have an odd point differs between processors, so those without one stay out.
+    """
 
     def spoil(odd_batch: xr.Dataset) -> xr.Dataset:
         ratio, odd = odd_batch["norm_ratio"], _after(odd_batch, "recentered").drop_vars("network")
+        odd = odd.isel(seed=np.flatnonzero(odd.isel(layer=-1).values > max(TIMES.values())))
         if not odd.sizes["seed"]:
-            raise NotEnoughDataError("odd_batch: a recentered network that has learned")
+            raise NotEnoughDataError("odd_batch: a recentered network that has learned and has an odd point")
         in_turn = odd.drop_vars("end").isel(seed=np.arange(ratio.sizes["seed"]) % odd.sizes["seed"])
         odd = in_turn.assign_coords(seed=ratio["seed"].values)
         return odd_batch.assign(norm_ratio=ratio.where(~ratio["network"].isin(networks), odd))
@@ -333,7 +337,7 @@ def _odd_given_to(*networks: str) -> Callable[[xr.Dataset], xr.Dataset]:
 
 
 ODD: dict[str, Any] = {"where": "Question 3; Section III of bn_decomposed", "kind": "comparison", "origin": "ours"}
-ODD_WORLD = "networks whose norms are those of recentered ones that have learned"
+ODD_WORLD = "networks whose norms are those of recentered ones that have learned and have an odd point"
 
 
 @claim(
