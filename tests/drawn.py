@@ -1,6 +1,6 @@
 """Datasets of recorded shapes with numbers of their own: what figures, tables and claims make of them.
 
-    python -m tests.drawn    # after a change that is meant of these; of a dataset: python -m tests.shapes
+    python -m tests.drawn [STUDY ...]    # after a change that is meant of these; of a dataset: python -m tests.shapes
 
 `shapes.json` of a study holds, for every dataset that its figures, tables and claims read, dimensions, attributes and
 the range of each variable (`tests.shapes`); who reads what comes from their signatures. Figures and tables go by
@@ -21,6 +21,7 @@ import itertools
 import json
 import math
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -407,13 +408,18 @@ def text_of(study: str, kind: str, name: str, shapes: Mapping[str, dict]) -> lis
 
 
 def rewrite(study: str) -> None:
-    """Writes what is shown of the stored shapes."""
+    """Writes what is shown of the stored shapes; what differs by rounding alone keeps its lines."""
     shapes = read(study)
     for kind in KINDS:
-        lines = [line for name in sorted(makers(study, kind)) for line in text_of(study, kind, name, shapes)]
-        (GOLDEN / study / f"{kind}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        file = GOLDEN / study / f"{kind}.txt"
+        before = golden(study, kind) if file.is_file() else {}
+        lines = []
+        for name in sorted(makers(study, kind)):
+            old, new = before.get(name, []), text_of(study, kind, name, shapes)
+            lines += old if len(old) == len(new) and all(map(alike, new, old)) else new
+        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    for name in STUDIES:
+    for name in sys.argv[1:] or STUDIES:
         rewrite(name)
