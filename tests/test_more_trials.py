@@ -3,6 +3,7 @@
 import copy
 import inspect
 import typing
+from pathlib import Path
 
 import pytest
 from tests.small import interpreted, make, maker
@@ -94,6 +95,8 @@ ALTERED = {
 }
 """Dataset -> a change of some of its trials, and how many that are."""
 
+LONG = {"formula_audit", "identity_costs", "geodesics", "critical_paths"}
+"""Datasets of leaky ResNets that take seconds each time."""
 ANALYSES = {
     "chain_measures": ("trained/block0", {"seeds": 3}),
     "scheme_measures": ("discretized/block0", {"seeds": 3}),
@@ -105,6 +108,11 @@ ANALYSES = {
     "excess_measures": ("overregularized", {"teachers": 3}),
 }
 """Analysis of leaky ResNets, trial by trial -> the dataset that it reads, and a change that gives this one more."""
+
+
+def trying(file, *more):
+    """A case for pytest: slow where the dataset is."""
+    return pytest.param(file, *more, marks=[pytest.mark.slow] if Path(file).stem in LONG else [])
 
 
 def changed(member, changes):
@@ -138,7 +146,7 @@ class Runs:
 
 
 @pytest.mark.parametrize(
-    ("file", "changes"), [(file, changes) for file, listed in MORE_TRIALS.items() for changes in listed], ids=str
+    ("file", "changes"), [trying(file, changes) for file, listed in MORE_TRIALS.items() for changes in listed], ids=str
 )
 def test_only_new_trials_are_computed_and_nothing_changes(file, changes, tmp_path):
     run = Runs(file, tmp_path)
