@@ -15,12 +15,23 @@ from tests.conftest import ROOT, copy_checkout
 
 @dataclass(frozen=True)
 class Declared:
-    """What each job runs, reads and makes, and what the rule `all` asks for."""
+    """What each job runs, reads and makes, and what the rule `all` asks for.
+
+    Attributes:
+        texts: job -> its job file.
+        inputs: job -> the data that it reads.
+        outputs: job -> what it makes.
+        wanted: inputs of the rule `all`.
+        files: job -> its job file's and its log's path.
+        rules: job -> name, inputs, outputs and logs of the rules that make its outputs, wildcards filled in.
+    """
 
     texts: Mapping[str, str]
     inputs: Mapping[str, list[str]]
     outputs: Mapping[str, list[str]]
     wanted: list[str]
+    files: Mapping[str, tuple[str, str]]
+    rules: Mapping[str, list[tuple[str, list[str], list[str], list[str]]]]
 
     def changed(self, other: "Declared") -> set[str]:
         """Jobs whose functions, code, settings or files differ, and jobs that only one side has."""
@@ -107,11 +118,25 @@ def _read(pipe, folder: Path, configfiles: tuple[str, ...], config: dict[str, ob
             {name: job.inputs for name, job in jobs.items()},
             {name: job.outputs for name, job in jobs.items()},
             [str(path) for path in workflow.get_rule("all").input],
+            {name: (job.file, job.log) for name, job in jobs.items()},
+            {name: _rules(workflow, job.outputs) for name, job in jobs.items()},
         )
     except BaseException as error:
         answer = f"{type(error).__name__}: {error}"
     pipe.send(answer)
     pipe.close()
+
+
+def _rules(workflow, outputs: Iterable[str]) -> list[tuple[str, list[str], list[str], list[str]]]:
+    """Name, inputs, outputs and logs of every rule that makes one of the files."""
+    made_by = {}
+    for path in outputs:
+        for rule in workflow.rules:
+            if rule.is_producer(path):
+                filled = rule.get_wildcards(path)
+                parts = rule.expand_input(filled)[0], rule.expand_output(filled)[0], rule.expand_log(filled)
+                made_by[rule.name] = (rule.name, *(sorted(map(str, part)) for part in parts))
+    return list(made_by.values())
 
 
 def copy_sources(target: Path) -> Path:

@@ -93,6 +93,48 @@ def test_every_file_is_made_once_and_every_input_is_made(jobs):
     assert {path for paths in jobs.inputs.values() for path in paths} <= set(outputs)
 
 
+def test_a_rule_reads_makes_and_logs_what_its_job_does(jobs):
+    """Of one rule each, and never another job's: what Snakemake follows is what the job file says."""
+    wrong = []
+    for job, rules in jobs.rules.items():
+        file, log = jobs.files[job]
+        said = sorted([file, *jobs.inputs[job]]), sorted(jobs.outputs[job]), [log]
+        if [tuple(parts) for _, *parts in rules] != [said]:
+            wrong.append(job)
+    assert wrong == []
+    assert len({name for rules in jobs.rules.values() for name, *_ in rules}) > 50
+
+
+def test_the_end_of_the_line_reads_all_that_is_made(jobs):
+    """The ledger every claim, the manifest every product, the report every figure, table, dataset and number."""
+    kinds = {job: json.loads(text)["kind"] for job, text in jobs.texts.items()}
+    products = {job: set(jobs.outputs[job]) for job in kinds}
+    of = {kind: set().union(*(products[job] for job in kinds if kinds[job] == kind)) for kind in set(kinds.values())}
+    ends = {
+        kind: set(jobs.inputs[job]) for kind in ("ledger", "manifest", "site") for job in kinds if kinds[job] == kind
+    }
+    shown = of["simulate"] | of["images"] | of["draw"] | of["tabulate"]
+    assert ends["ledger"] == of["decide"]
+    assert ends["manifest"] >= shown | of["decide"]
+    assert ends["site"] == shown | of["ledger"] | of["manifest"]
+    assert set(jobs.wanted) == set().union(*products.values())
+
+
+def test_the_report_names_every_text_that_it_shows(folder, jobs):
+    """An edit of one of them makes the report again: each stands in its job file with a digest."""
+    (site,) = (json.loads(text) for text in jobs.texts.values() if json.loads(text)["kind"] == "site")
+    named = {line.rpartition(" ")[0] for member in site["members"] for line in member["texts"]}
+    own = ("findings.yaml", "chosen_after_looking.yaml", "settings_sources.yaml")
+    shown = [f"src/repdyn/{study}/decided/{name}" for study in STUDIES for name in own]
+    shown += [
+        f"src/repdyn/{study}/{name}" for study in STUDIES for name in ("story.md", "glossary.yaml", "explorer.js")
+    ]
+    shown += [f"docs/{study}.md" for study in STUDIES] + ["workflow/settings_sources.yaml"]
+    shown += [path.relative_to(folder).as_posix() for path in (folder / "reference").rglob("*") if path.is_file()]
+    assert [path for path in shown if (folder / path).is_file() and path not in named] == []
+    assert sum((folder / path).is_file() for path in shown) > 30
+
+
 def test_under_ninety_jobs(jobs):
     assert len(jobs.texts) < 90
 
