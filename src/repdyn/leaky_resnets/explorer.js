@@ -275,8 +275,14 @@
   // How many directions the network has kept: at its end above half of their targets.
   const keptBy = (state, { sizes }) => targets(state).filter((target, i) => target > 0 && sizes[i].at(-1) > target / 2).length;
 
+  // Largest distance of a layer's total energy from the geodesic's with the same regularizer at the same place.
+  const offGeodesic = (state, { total }, now) => Math.max(...total.map((value, l) => {
+    const { kinetic, potential } = predictedEnergies(now, state, l / state.layers);
+    return Math.abs(value - kinetic - potential);
+  }));
+
   function verdict({ state, records }, now) {
-    const last = records.at(-1), kept = keptBy(state, last), off = Math.max(...last.total.map(value => Math.abs(value - now.total)));
+    const last = records.at(-1), kept = keptBy(state, last), off = offGeodesic(state, last, now);
     const near = `The distance from a critical point, |W \u2212 L\u0303BS\u1d40|/|W|, is ${percent(last.distance)}.`;
     if (kept !== now.kept && last.distance < CRITICAL) {
       return `${near} The prediction fails here: training ends in another minimum, which keeps ${kept} instead of ${now.kept} and costs ${repdyn.tools.short(last.objective)} instead of ${repdyn.tools.short(now.objective)}. The theory holds for each minimum; it does not say which one training finds.`;
@@ -285,8 +291,8 @@
       return `${near} The theory fails here: the data are fitted (loss ${repdyn.tools.short(last.cost)}), but the path is no geodesic and its energy is not conserved. Weight decay, which straightens it, acts at a rate in proportion to the penalty; train longer.`;
     }
     return off <= NEAR
-      ? `${near} The theory holds here: the network keeps ${kept}, and at every layer its energy is within ${fixed(Math.max(off, 0.005))} of the prediction.`
-      : `${near} Yet some layer's energy is ${fixed(off)} from the prediction: layers are too few or \u03b3 is too large for the continuous path.`;
+      ? `${near} The theory holds here: the network keeps ${kept}, and at every layer its energy is within ${fixed(Math.max(off, 0.01))} of the geodesic's with the same \u03b3.`
+      : `${near} Yet some layer's energy is ${fixed(off)} from the geodesic's with the same \u03b3: ${state.layers} layers are too few for a continuous path.`;
   }
 
   function says(view) {

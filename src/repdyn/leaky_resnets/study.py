@@ -58,9 +58,9 @@ STUDY = Study(
         "Train it: drag a path, watch its energies, train a chain on it",
         "Drag the handles: the network starts on this path. Wide lines are the theory, drawn before training: the"
         " geodesics of least cost in closed form, one for each direction, and their conserved total energy, which is"
-        " minus the number of dimensions kept in units of $\\tilde L / 2$. Thin lines are the network; gradient descent on"
-        " loss and weight decay moves them. Below, one neuron in closed form: the bound of Theorem 4 as printed fails"
-        " where the regularizer is large and the path short.",
+        " minus the number of dimensions kept in units of $\\tilde L / 2$. Thin lines are the network; gradient descent"
+        " on loss and weight decay moves them. Below, one neuron in closed form: the bound of Theorem 4 as printed"
+        " fails where the regularizer is large and the path short.",
         "theorem4",
     ),
 )
