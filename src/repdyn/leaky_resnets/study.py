@@ -55,10 +55,12 @@ STUDY = Study(
     ),
     work=WORK,
     explorer=Explorer(
-        "Move it: an exact path and Theorem 4",
-        "One neuron, one point: a geodesic in closed form with the conserved product $u = A B$, faster "
-        "the larger the effective depth. Theorem 4 bounds its energy from below; the printed bound fails "
-        "where the regularizer is large and the path short.",
+        "Train it: drag a path, watch its energies, train a chain on it",
+        "Drag the handles: the network starts on this path. Wide lines are the theory, drawn before training: the"
+        " geodesics of least cost in closed form, one for each direction, and their conserved total energy, which is"
+        " minus the number of dimensions kept in units of $\\tilde L / 2$. Thin lines are the network; gradient descent"
+        " on loss and weight decay moves them. Below, one neuron in closed form: the bound of Theorem 4 as printed"
+        " fails where the regularizer is large and the path short.",
         "theorem4",
     ),
 )

@@ -32,6 +32,14 @@ window.repdyn = window.repdyn || {};
     return marks;
   }
 
+  // Labels of the ticks; numbers too large or too small for the margin share a power of ten, which is given apart.
+  function labelled(marks) {
+    const size = Math.max(...marks.map(Math.abs)), power = size >= 1e4 || size < 1e-2 ? Math.floor(Math.log10(size)) : 0;
+    if (!Number.isFinite(power) || power === 0) return { labels: marks.map(short), factor: "" };
+    const exponent = String(power).replace(/./g, sign => "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"[sign] || "\u207b");
+    return { labels: marks.map(mark => short(Number((mark / 10 ** power).toPrecision(6)))), factor: `\u00d710${exponent}` };
+  }
+
   // A panel with axes: x and y are [low, high]; "square" gives both axes one scale.
   class Panel {
     constructor(parent, { title, label, x, y, width = 320, height = 220, square = false, xlabel = "", axes = true }) {
@@ -63,15 +71,17 @@ window.repdyn = window.repdyn || {};
 
     draw_axes() {
       const bottom = this.height - MARGIN.bottom;
-      ticks(...this.x).forEach(mark => {
+      const [across, up] = [this.x, this.y].map(ends => ticks(...ends)), [below, left] = [across, up].map(labelled);
+      across.forEach((mark, k) => {
         element("line", { x1: this.px(mark), x2: this.px(mark), y1: MARGIN.top, y2: bottom, stroke: COLORS.line }, this.back);
-        element("text", { x: this.px(mark), y: bottom + 14, "text-anchor": "middle" }, this.back).textContent = short(mark);
+        element("text", { x: this.px(mark), y: bottom + 14, "text-anchor": "middle" }, this.back).textContent = below.labels[k];
       });
-      ticks(...this.y).forEach(mark => {
+      up.forEach((mark, k) => {
         element("line", { x1: MARGIN.left, x2: this.width - MARGIN.right, y1: this.py(mark), y2: this.py(mark), stroke: COLORS.line }, this.back);
-        element("text", { x: MARGIN.left - 5, y: this.py(mark) + 4, "text-anchor": "end" }, this.back).textContent = short(mark);
+        element("text", { x: MARGIN.left - 5, y: this.py(mark) + 4, "text-anchor": "end" }, this.back).textContent = left.labels[k];
       });
-      element("text", { x: this.width - MARGIN.right, y: this.height - 3, "text-anchor": "end" }, this.back).textContent = this.xlabel;
+      element("text", { x: MARGIN.left + 4, y: MARGIN.top + 9 }, this.back).textContent = left.factor;
+      element("text", { x: this.width - MARGIN.right, y: this.height - 3, "text-anchor": "end" }, this.back).textContent = [this.xlabel, below.factor].filter(Boolean).join(" ");
     }
 
     px(x) { return MARGIN.left + (x - this.x[0]) / (this.x[1] - this.x[0]) * (this.width - MARGIN.left - MARGIN.right); }
