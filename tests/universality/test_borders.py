@@ -1,7 +1,7 @@
 """Made-up data just inside and just outside of what each claim on the theory allows, with the verdict by name.
 
-Claims on networks have theirs in `test_borders_two_points` and `test_borders_data_sets`. In a variable with several
-entries the last one alone is changed.
+Claims on networks have theirs in `test_borders_default_network`, `test_borders_two_points` and
+`test_borders_data_sets`. In a variable with several entries the last one alone is changed.
 """
 
 import numpy as np
@@ -9,6 +9,7 @@ import pytest
 import xarray as xr
 from scipy import stats
 from tests.made_up import CORRECTED, HOLDS, REFUTED, changed, controls_that_do_not_turn
+from tests.universality import test_borders_data_sets, test_borders_default_network, test_borders_two_points
 
 from repdyn.base.claims import claims_of
 from repdyn.pipeline.run.execute.loading import load_modules
@@ -282,3 +283,9 @@ def test_where_nothing_waits_the_loss_decays_as_printed():
     assert CLAIMS["uni-a5-decay"](data).status == HOLDS
     data["learning_time"][-1, -1, -1] = 1.001 * FALLING[1]
     assert CLAIMS["uni-a5-decay"](data).status == REFUTED
+
+
+def test_every_claim_of_the_study_that_can_be_tested_is_made_up_somewhere():
+    here = {*AUDITED, *SIGNED, *CASES, "uni-eq5-taylor", "uni-closed-form", "uni-eq44-48-random", "uni-s41-small"}
+    of_networks = (test_borders_default_network, test_borders_two_points, test_borders_data_sets)
+    assert set(CLAIMS) == here.union(*(module.COVERED for module in of_networks))

@@ -352,6 +352,8 @@ CASES = {  # claim: worlds and their verdicts
         ((xor(UNLEARNED, ("learned", "low", ..., np.zeros(N, int))),), REFUTED),
         ((xor(UNLEARNED, epochs=999),), UNDECIDED),
         ((xor(("learned", "low_as_printed", ..., np.arange(N) < 6)),), UNDECIDED),
+        ((xor().isel(trial=slice(0, 8)),), HOLDS),  # of eight all must learn
+        ((xor(("learned", "low_as_printed", ..., np.arange(N) > 0)).isel(trial=slice(0, 8)),), UNDECIDED),
     ],
     "uni-fig6-theory": [
         ((xor(("match", "low", ..., near(0.70))),), READING),
