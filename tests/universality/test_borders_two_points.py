@@ -349,6 +349,17 @@ def test_a_made_up_world_has_its_verdict(id):
     assert [CLAIMS[id](*world).status for world, _ in CASES[id]] == [status for _, status in CASES[id]]
 
 
+@pytest.mark.parametrize(("share", "both"), [(1, "undecided"), (2, "passes")])
+def test_networks_that_are_judged_together_share_the_false_alarm(share, both):
+    readings = CLAIMS["uni-fig5-final"](*finals(fisher(np.sqrt(0.8), 1, share))).printed.readings
+    outcomes = {name: test.outcome for name, test in readings.items() if "four fifths" in name}
+    assert outcomes == {
+        "networks: default; measure: four fifths of the variance": "passes",
+        "networks: skip; measure: four fifths of the variance": "passes",
+        "networks: each of them; measure: four fifths of the variance": both,
+    }
+
+
 @pytest.mark.parametrize("id", RIGHT)
 def test_every_control_turns_its_part(id):
     world, status = RIGHT[id]
