@@ -238,6 +238,13 @@ def test_more_than_half_of_the_networks_must_have_learned(learned, status):
     assert CLAIMS["acr-odd-survives"](norms(learned=learned)).status == status
 
 
+@pytest.mark.parametrize(("learned", "status"), [(10, HOLDS), (11, REFUTED)])
+def test_a_network_is_judged_where_more_than_half_of_it_has_learned(learned, status):
+    data = norms(("plain", AFTER, LATE, 10.0))
+    data["learned"][0] = np.arange(SEEDS) < learned
+    assert CLAIMS["acr-odd-made"](data).status == status
+
+
 @pytest.mark.parametrize("id", [*ODD, "acr-odd-survives"])
 def test_every_control_on_odd_points_turns_its_part(id):
     assert controls_that_do_not_turn(CLAIMS[id], [norms()], HOLDS) == {}

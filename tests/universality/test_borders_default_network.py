@@ -257,6 +257,12 @@ def test_a_made_up_world_has_its_verdict(id):
     assert [CLAIMS[id](*world).status for world, _ in CASES[id]] == [status for _, status in CASES[id]]
 
 
+@pytest.mark.parametrize(("ratio", "outcome"), [(1 / 3.99, "passes"), (1 / 4.01, "fails")])
+def test_within_a_factor_of_four_is_a_reading(ratio, outcome):
+    readings = CLAIMS["uni-eq14-gain"](*gains(ratio=ratio)).printed.parts["in any direction"].readings
+    assert readings["roughly: of 4"].outcome == outcome
+
+
 @pytest.mark.parametrize("id", RIGHT)
 def test_every_control_turns_its_part(id):
     world, status = RIGHT[id]

@@ -360,6 +360,21 @@ def test_networks_that_are_judged_together_share_the_false_alarm(share, both):
     }
 
 
+@pytest.mark.parametrize(("factor", "outcome"), [(1.999, "passes"), (2.001, "fails")])
+def test_within_a_factor_of_two_is_a_reading(factor, outcome):
+    readings = CLAIMS["uni-fig5-final"](*finals(factor=factor)).printed.readings
+    assert readings["networks: skip; measure: within a factor of 2"].outcome == outcome
+
+
+def test_spreads_of_logarithms_distances_and_their_squares_are_readings():
+    """Sizes that double and redouble with the gain make squares spread more, and distances half as much more."""
+    outcomes = [
+        [test.outcome for test in CLAIMS["uni-a6-networks"](*spreads(slope, mean)).printed.readings.values()]
+        for slope, mean in ((-1.02 * SLOPE, 4.1 * SLOPE), (-1.02 * SLOPE, 2.1 * SLOPE))
+    ]
+    assert outcomes == [["fails", "passes", "passes"], ["fails", "passes", "undecided"]]
+
+
 @pytest.mark.parametrize("id", RIGHT)
 def test_every_control_turns_its_part(id):
     world, status = RIGHT[id]
