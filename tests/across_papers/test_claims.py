@@ -29,22 +29,6 @@ def fits(**log2_ratios):
     )
 
 
-@pytest.mark.parametrize(
-    ("ratio", "verdict"),
-    [
-        (-2.0, "holds"),
-        (0.2, "holds"),
-        (0.32, UNDECIDED),  # across a quarter more, log2 of which is 0.32
-        (0.8, "depends on the reading"),  # within a factor of two, beyond one of 1.5
-        (1.6, "does not hold"),
-    ],
-)
-def test_theory_is_judged_by_the_share(ratio, verdict):
-    assert claims.theory_with_leakage(fits(leaky=ratio)).status == verdict
-    assert claims.theory_with_batch_norm(fits(batch_norm=ratio)).status == verdict
-    assert claims.theory_with_residual(fits(residual=ratio)).status == verdict
-
-
 def test_the_worst_curve_is_a_reading():
     """A network whose h alone is fitted badly has 1.3 times the mean share and 1.9 times the worst."""
     fitted = fits()
@@ -111,24 +95,6 @@ def ranks(middle, half=None, tail=0.0):
     )
 
 
-BOTTLENECKS = (claims.bottleneck_of_plain, claims.bottleneck_with_batch_norm)
-
-
-@pytest.mark.parametrize(
-    ("middle", "verdict"),
-    [
-        ((17, 3), "holds"),
-        ((19, 3), "does not hold"),
-        ((17, 5), "does not hold"),
-        ((5, 2), "holds"),
-        ((4, 2), "does not hold"),  # below half of the rank, as the plain network's four of nine
-    ],
-)
-def test_bottleneck_needs_both_tasks(middle, verdict):
-    for check in BOTTLENECKS:
-        assert check(ranks(middle)).status == verdict
-
-
 @pytest.mark.parametrize(
     ("tail", "verdict"), [(0.001, "holds"), (0.03, "depends on the reading"), (0.2, "does not hold")]
 )
@@ -150,28 +116,6 @@ def test_the_world_of_images_turns_the_bottleneck():
     decision = decide_claim(claims.bottleneck_of_plain, {"digits": ranks((9, 2))})
     assert decision.ledger["verdict"] == "holds"
     assert {row["control_outcome"] for row in decision.evidence if not row["reading"]} == {"rejected"}
-
-
-@pytest.mark.parametrize(
-    ("plain", "other", "verdict"),
-    [
-        ((4, 2), (5, 3), "holds"),
-        ((4, 2), (13, 3), "holds"),
-        ((5, 3), (4, 2), "does not hold"),
-        ((4, 3), (5, 2), "does not hold"),  # higher in both tasks, or not higher
-        ((4, 2), (5, 2), UNDECIDED),
-    ],
-)
-def test_a_higher_rank_than_the_plain_network(plain, other, verdict):
-    of_plain = (data := ranks(other))["network"] == "plain"
-    if other[1] == plain[1]:  # one seed of ten is higher
-        data["middle_values"][1, :, 0] = spectrum(4)
-    data["middle_values"] = data["middle_values"].where(~of_plain, ranks(plain)["middle_values"])
-    for check in (claims.bottleneck_of_residual, claims.bottleneck_of_leaky):
-        decision = decide_claim(check, {"digits": data})
-        assert check(data).status == verdict
-        if verdict == "holds":
-            assert {row["control_outcome"] for row in decision.evidence if not row["reading"]} == {"rejected"}
 
 
 def test_the_plain_network_has_to_rest_for_the_comparison():
@@ -219,28 +163,6 @@ def norms(four=(1.1, 1.2), recentered=(6.0, 5.0)):
             "layer": ["layers.0", "layers.19", "layers.34", "layers.39"],
         },
     )
-
-
-def test_odd_points():
-    for check in (claims.no_odd_point_before, claims.no_odd_point_after_learning, claims.odd_point_survives):
-        assert check(norms()).status == "holds"
-    for ratio, verdict in ((1.9, "holds"), (2.4, "depends on the reading"), (3.2, "does not hold")):
-        assert claims.no_odd_point_before(norms(four=(ratio, 1))).status == verdict
-        assert claims.no_odd_point_after_learning(norms(four=(1, ratio))).status == verdict
-    for ratio, verdict in ((3.2, "holds"), (2.4, "depends on the reading"), (1.9, "does not hold")):
-        assert claims.odd_point_survives(norms(recentered=(6, ratio))).status == verdict
-        assert claims.odd_point_survives(norms(recentered=(ratio, 6))).status == verdict
-
-
-def test_the_last_quarter_of_the_layers_is_a_reading():
-    data = norms(four=(1, 1))
-    last = data["norm_ratio"].where((data["layer"] != "layers.39") | (data["network"] != "plain"), 4)
-    test = claims.no_odd_point_before(data.assign(norm_ratio=last)).printed.parts["plain"]
-    assert test.readings["times: three times; layers: last hidden layer; seeds: mean"].outcome == "fails"
-    assert (
-        test.readings["times: three times; layers: last quarter of the layers; seeds: mean"].outcome == "passes"
-    )  # 1 and 4
-    assert test.outcome == "depends"
 
 
 def test_only_networks_that_learned_decide_what_training_does():

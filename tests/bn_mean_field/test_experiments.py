@@ -15,7 +15,7 @@ from repdyn.bn_mean_field.experiments.equivalence import equivalence
 from repdyn.bn_mean_field.experiments.exit_times import exit_times
 from repdyn.bn_mean_field.experiments.feature_learning import feature_learning
 from repdyn.bn_mean_field.experiments.finite_batch import finite_batch
-from repdyn.bn_mean_field.experiments.first_step import first_step
+from repdyn.bn_mean_field.experiments.first_step import _statistics, first_step
 from repdyn.bn_mean_field.experiments.formula_audit import formula_audit
 from repdyn.bn_mean_field.experiments.learning_rates import learning_rates, steps_of
 from repdyn.bn_mean_field.experiments.magnitudes import magnitudes
@@ -291,3 +291,14 @@ def test_neurons_of_the_concentration_are_those_of_the_descent():
     last = gradient_descent(a, b, Population(teacher, problems.ANISOTROPIC), 0.01, record=[20]).b[-1]
     angle = run["axis_angle"].sel(network="BN", angle=90.0, start=2, iteration=20)
     np.testing.assert_allclose(angle, problems.axis_angle(last), atol=1e-8)
+
+
+def test_a_run_that_diverged_has_no_turns_and_no_share_of_large_ones():
+    """Four neurons in two runs, of which the second is lost in its last iteration: missing, not 0."""
+    turns = np.array([[[5.0, 9.0, 11.0, 90.0], [0.0, 1.0, 2.0, 3.0]], [[0.0, 0.0, 0.0, 12.0], [np.nan] * 4]])
+    found = _statistics(turns, ("later", "run"))
+    np.testing.assert_array_equal(found["large_turns"], [[0.5, 0.0], [0.25, np.nan]])
+    quantiles = found["turn_quantile"].values
+    assert np.isnan(quantiles[:, 1, 1]).all()
+    np.testing.assert_allclose(quantiles[[2, -1], 0], [[10.0, 1.5], [90.0, 3.0]])
+    assert {array.attrs["missing"] for array in found.values()} == {"the run diverged"}

@@ -94,6 +94,37 @@ def test_beside_chance_stand_the_mean_over_pairs_of_runs_and_layers_that_both_ne
     assert lines["the two networks"].get_xdata().tolist() == [0, 1, 3]
 
 
+def test_chance_is_two_different_runs_of_which_the_first_is_the_network_itself():
+    X = torch.randn(20, 4, generator=torch.Generator().manual_seed(0))
+    runs = [model(seed) for seed in range(3)]
+    chance = compare(runs[0], None, X, reruns=runs[1:])
+    assert chance["runs"].values.tolist() == ["0-1", "0-2", "1-2"]
+    for name in ("cka", "cka_debiased", "procrustes", "angular"):
+        for pair in chance["runs"].values.tolist():
+            first, second = (runs[int(number)] for number in pair.split("-"))
+            both = np.diag(compare(first, second, X)[name])
+            np.testing.assert_allclose(chance[f"{name}_of_runs"].sel(runs=pair), both, rtol=1e-9, atol=1e-9)
+    assert float(chance["cka_of_runs"].sel(layer="2").max()) < 0.99
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_one_number_that_is_not_finite_leaves_its_layer_out_of_either_network(value):
+    class OneLost(nn.Module):
+        def forward(self, x):
+            return torch.where(torch.arange(x.numel()).view(x.shape) == 5, value, x)
+
+    X = torch.randn(9, 4, generator=torch.Generator().manual_seed(0))
+    whole, lost = (nn.Sequential(model(0)[0], layer) for layer in (nn.Identity(), OneLost()))
+    found = compare(lost, whole, X, reruns=[whole])
+    assert "one, 1: values that are NaN or infinite" in found.attrs["left_out"]
+    assert found["cka"].sel(layer="1").isnull().all()
+    assert found["cka_of_runs"].sel(layer="1").isnull().all()
+    assert found["cka"].sel(other_layer="1").notnull().sum() == 2  # of the input and of the layer before
+    turned = compare(whole, lost, X)
+    assert turned["cka"].sel(other_layer="1").isnull().all()
+    assert turned["cka"].sel(layer="1").notnull().sum() == 2
+
+
 def test_a_layer_without_shape_is_missing_and_comparing_changes_nothing():
     network = model(0)
     with torch.no_grad():

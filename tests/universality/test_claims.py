@@ -129,14 +129,6 @@ def fit_losses(ratio: float, seeds: int = 20) -> xr.Dataset:
     )
 
 
-@pytest.mark.parametrize(
-    ("ratio", "status"), [(5.0, "holds"), (0.2, "does not hold"), (1.02, "not decidable at this scale")]
-)
-def test_alternatives(ratio, status):
-    fits = fit_losses(ratio)
-    assert default_network.alternatives_fit_worse(fits, fits).status == status
-
-
 def test_published_numbers_need_a_telling_interval():
     logs = np.random.default_rng(0).normal(scale=0.3, size=12)
     assert default_network.predicted(logs, 1.0).outcome == "passes"
@@ -321,24 +313,6 @@ def test_parameters_of_both_maps_are_those_of_the_network():
     assert {sum(parameter_counts(net, layer)) for layer in range(5)} == {sum(map(np.size, weights.values()))}
     assert parameter_counts(net, 0)[0] == 4 * 7
     assert parameter_counts(net, 4)[1] == 8 * 2
-
-
-@pytest.mark.parametrize(
-    ("powers", "parts", "status"),
-    [
-        ((1.0, 1.0), ("passes", "passes"), "holds"),
-        ((1.2, 1.2), ("passes", "passes"), "holds"),
-        ((1.35, 1.0), ("depends", "passes"), "depends on the reading"),
-        ((1.0, 0.4), ("passes", "fails"), "does not hold"),
-        ((1.6, 1.0), ("fails", "passes"), "does not hold"),
-        ((1.0, 1.0, 0.0), ("depends", "depends"), "depends on the reading"),
-    ],
-)
-def test_proportional_means_the_first_power_in_depth_and_width(powers, parts, status):
-    claim, data = default_network.changes_follow_the_parameters, by_parameters(*powers)
-    verdict = claim(*data)
-    assert (verdict.printed.parts["encoder"].outcome, verdict.printed.parts["decoder"].outcome) == parts
-    assert verdict.status == status
 
 
 def test_rates_of_another_power_turn_into_proportional_ones():

@@ -329,17 +329,6 @@ def gallery_of(width: float, between: float) -> xr.Dataset:
     return xr.Dataset({"gallery": (dims, shown), "input_between": between, "input_along": along})
 
 
-@pytest.mark.parametrize(
-    ("between", "status"),
-    [(12.0, "holds"), (np.sqrt(2), "depends on the reading"), (0.1, "does not hold")],
-)
-def test_how_far_contexts_lie_apart_depends_on_the_scale_of_the_images(between, status):
-    claim, data = blobs.contexts_dominate_the_input, gallery_of(1.0, between)
-    assert claim(data).status == status
-    if status == "depends on the reading":
-        assert claim(claim.controls[""].data(data)).status == "does not hold"
-
-
 def contexts(low, bright):
     """Distances of the contexts at small weights, on images as printed and on bright ones, by network."""
     wiggle = np.exp(0.1 * np.random.default_rng(5).standard_normal((3, 6)))

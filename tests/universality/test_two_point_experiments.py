@@ -188,24 +188,6 @@ def test_distribution_dataset_separates_the_two_laws():
     assert (np.diff(distribution["deviation"]) < 0).all()
 
 
-def test_randomness_vanishes_only_as_the_spread_does():
-    def drawn(spread, mean=0.6):
-        return xr.Dataset(
-            {
-                "deviation": (("gain", "rho"), [[0.2] * 3, [spread] * 3]),
-                "mean": (("gain", "rho"), [[0.7] * 3, [mean] * 3]),
-                "low": ("rho", [0.6] * 3),
-            },
-            coords={"gain": [0.3, 0.01]},
-        )
-
-    claim = initial_weights.randomness_vanishes
-    assert claim(drawn(0.011)).status == "holds"
-    assert claim(drawn(0.013)).status == claim(drawn(0.011, mean=0.62)).status == "does not hold"
-    (control,) = claim.controls.values()
-    assert claim(control.data(drawn(0.011))).status == "does not hold"
-
-
 def test_crossing_is_between_records():
     trajectory = xr.Dataset({"y": ("epoch", [0.0, 0.1, 0.3]), "dy2": 0.5}, coords={"epoch": [0, 10, 20]})
     assert fits.crossing(trajectory, 0.4) == pytest.approx(15.0)

@@ -1,0 +1,98 @@
+"""What made-up data of tests at the borders of claims are built from: samples of a given interval, entries changed.
+
+A sample has the interval asked for at the false alarm that a claim states, and it is skew, so that its mean is neither
+its middle value nor the middle of its range.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+from scipy import stats
+
+from repdyn.base.claims import Claim, decide_claim
+
+HOLDS, CORRECTED, REFUTED = "holds", "holds as corrected", "does not hold"
+READING, UNDECIDED = "depends on the reading", "not decidable at this scale"
+FALSE_ALARM = 1e-3
+JUST = 0.01  # how far inside and outside, of an interval's width
+
+
+def skew(n: int) -> np.ndarray:
+    """Values of mean 0 and standard deviation 1 whose median lies below their mean."""
+    values = np.linspace(0, 1, n) ** 2
+    return (values - values.mean()) / values.std(ddof=1)
+
+
+def sample(low: float, high: float, n: int = 12, share: float = 1) -> np.ndarray:
+    """Values whose mean has Student's interval [low, high] at the false alarm 0.001 divided by `share`."""
+    quantile = stats.t.ppf(1 - FALSE_ALARM / share / 2, n - 1)
+    return (low + high) / 2 + (high - low) / 2 * np.sqrt(n) / quantile * skew(n)
+
+
+def near(value: float, n: int = 12) -> np.ndarray:
+    """Values whose interval is narrow at any false alarm, all within a ten-thousandth."""
+    return value + 1e-5 * skew(n)
+
+
+class Border(NamedTuple):
+    """A border of what a claim allows for a sampled mean.
+
+    Attributes:
+        world: takes the sample and gives the claim's datasets.
+        at: where the border lies, on the scale on which the mean is taken.
+        above: whether the claim allows what lies above it.
+        share: number of parts that share the false alarm.
+        outside: the verdict where the whole interval lies outside, `across` where it lies on the border.
+    """
+
+    world: Callable[[np.ndarray], tuple[xr.Dataset, ...]]
+    at: float
+    above: bool
+    share: float = 1
+    width: float = 0.05
+    n: int = 12
+    outside: str = REFUTED
+    across: str = UNDECIDED
+    inside: str = HOLDS
+
+    def cases(self) -> list[tuple[np.ndarray, str]]:
+        """Samples whose interval ends just inside, begins just inside but ends across, and ends just outside."""
+        side = 1 if self.above else -1
+        starts = ((JUST, self.inside), (-JUST, self.across), (-1 - JUST, self.outside))
+        made = []
+        for start, status in starts:
+            ends = sorted(self.at + side * self.width * np.array([start, start + 1]))
+            made.append((sample(*ends, n=self.n, share=self.share), status))
+        return made
+
+
+def in_logs(world: Callable[[np.ndarray], tuple[xr.Dataset, ...]]) -> Callable[[np.ndarray], tuple[xr.Dataset, ...]]:
+    """A world of ratios, of which a claim takes the geometric mean, given their logarithms."""
+    return lambda logs: world(np.exp(logs))
+
+
+def changed(datasets: Sequence[xr.Dataset], **values: float) -> tuple[xr.Dataset, ...]:
+    """The datasets with variables changed, of several entries the last one alone."""
+    datasets = tuple(data.copy(deep=True) for data in datasets)
+    for name, value in values.items():
+        homes = [data for data in datasets if name in data]
+        assert homes, name
+        for home in homes:
+            array = home[name].values.astype(float)
+            array.reshape(-1)[-1] = value
+            home[name] = (home[name].dims, array)
+    return datasets
+
+
+def controls_that_do_not_turn(claim: Claim, datasets: Sequence[xr.Dataset], status: str) -> dict[str, str]:
+    """Part -> outcome of the controls that do not turn it; the verdict besides where it is not this one."""
+    decision = decide_claim(claim, dict(zip(claim.data, datasets, strict=True)))
+    rows = [row for row in decision.evidence if row["control"]]
+    found = {row["part"]: row["control_outcome"] for row in rows if row["control_outcome"] != "rejected"}
+    if decision.ledger["verdict"] != status:
+        found["verdict"] = decision.ledger["verdict"]
+    if decision.ledger["uncontrolled_parts"]:
+        found["without a control"] = decision.ledger["uncontrolled_parts"]
+    return found

@@ -1,0 +1,272 @@
+"""Made-up fits of the default network just inside and just outside of what each claim allows, verdicts by name.
+
+Where a claim takes an interval, it ends just inside of the border, lies across it, and ends just outside.
+"""
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import stats
+from tests.made_up import (
+    HOLDS,
+    READING,
+    REFUTED,
+    UNDECIDED,
+    Border,
+    controls_that_do_not_turn,
+    in_logs,
+    near,
+    skew,
+)
+
+from repdyn.base.claims import claims_of
+from repdyn.pipeline.run.execute.loading import load_modules
+from repdyn.universality.theory.published import FIT_LOSSES
+
+CLAIMS = {claim.id: claim for claim in claims_of(*load_modules("universality", "claims"))}
+N = 12  # networks
+ALTERED = tuple(name for name in FIT_LOSSES if name != "theory")
+RATES = ("eta_h", "eta_y")
+LATER = np.arange(20) >= 10  # layers of the second half
+EVERY, W = slice(None), slice(2, 3)  # curves
+
+
+def losses(**logs):
+    """Fit losses of both widths: log ratios of the altered dynamics to the theory, 1 but for those given."""
+    names = ["theory", *ALTERED, "factor two in h"]
+    ratios = np.array([near(0.0), *(logs.get(name.replace(" ", "_"), near(1.0)) for name in names[1:])])
+    loss = np.exp(ratios - ratios[0])
+    data = {"alternative_loss": (("alternative", "seed"), loss), "units": 100}
+    narrow = xr.Dataset(data, {"alternative": names})
+    return narrow.assign(alternative_loss=1 / narrow["alternative_loss"], units=500), narrow
+
+
+def numbers(**shift):
+    """Losses of one width whose prediction intervals have half a width of 2 in logs, off the published by `shift`."""
+    n, names = 12, [*FIT_LOSSES, "factor two in h"]
+    width = shift.pop("half", 2.0)
+    scatter = width / (stats.t.ppf(1 - 1e-3 / 2, n - 1) * np.sqrt(1 + 1 / n)) * skew(n)
+    published = FIT_LOSSES | {"factor two in h": np.nan}
+    printed = FIT_LOSSES | {"factor two in h": FIT_LOSSES["square"]}
+    logs = [np.log(printed[name]) + width * shift.get(name.replace(" ", "_"), 0.0) + scatter for name in names]
+    return (
+        xr.Dataset(
+            {
+                "alternative_loss": (("alternative", "seed"), np.exp(logs)),
+                "published_loss": ("alternative", [published[name] for name in names]),
+            },
+            {"alternative": names},
+        ),
+    )
+
+
+def depth(second=0.95, first=0.4, changes=()):
+    """R2 by layer, network and curve of both widths; changes: layers, curves, the value there."""
+    noise = near(0.0)[:, None]
+    r2 = np.where(LATER, second, first)[:, None, None] + noise + np.zeros((20, N, 3))
+    for layers, curves, value in changes:
+        r2[layers, :, curves] = value + noise
+    return of_depth(r2)
+
+
+def of_depth(r2):
+    data = {"r2": (("layer", "seed", "curve"), r2), "fit_loss": (("layer", "seed"), np.ones((20, N))), "units": 100}
+    fits = xr.Dataset(data, {"layer": np.arange(20)})
+    return fits.assign(units=500), fits
+
+
+def in_half(later, values):
+    """R2 of all layers and curves of one half of the network, seed by seed."""
+    own = (LATER if later else ~LATER)[:, None, None]
+    return of_depth(
+        np.where(own, values[:, None], np.where(LATER, 0.95, 0.4)[:, None, None] + near(0.0)[:, None]) * np.ones(3)
+    )
+
+
+def slopes(encoder=0.2, decoder=-0.2, early=0.3):
+    """Rates whose logs have these slopes over the layers of the second half, the decoder's also in the first."""
+    layers = np.arange(20)[:, None]
+    in_h = np.where(LATER[:, None], layers * (near(0.0) + encoder), -layers * near(0.2))
+    in_y = np.where(LATER[:, None], layers * (near(0.0) + decoder), layers * (near(0.0) + early))
+    data = {"eta_h": np.exp(in_h), "eta_y": np.exp(in_y), "r2": np.full((20, N), 0.5)}
+    return (xr.Dataset({k: (("layer", "seed"), v) for k, v in data.items()}, {"layer": np.arange(20)}),)
+
+
+def powers(**changes):
+    """Rates that grow as powers of the numbers of parameters: `encoder_depth`, `encoder_width`, `decoder_depth` ..."""
+
+    def counts(units):
+        middle, layers = units * (units + 1), np.arange(20)
+        return np.stack([2 * units + layers * middle, (19 - layers) * middle + units + 1])[..., None]
+
+    wide, narrow = np.log(counts(500)), np.log(counts(50))
+    power = lambda name: near(0.0) + changes.get(name, 1.0)  # noqa: E731
+    of_narrow = [narrow[k] * power(f"{part}_depth") for k, part in enumerate(("encoder", "decoder"))]
+    of_wide = [
+        of_narrow[k] + (wide[k] - narrow[k]) * power(f"{part}_width") for k, part in enumerate(("encoder", "decoder"))
+    ]
+    scatter = 1e-3 * skew(N)[::-1]
+    return tuple(
+        xr.Dataset(
+            {name: (("layer", "seed"), np.exp(values + scatter)) for name, values in zip(RATES, logs, strict=True)}
+            | {"units": units},
+            {"layer": np.arange(20)},
+        )
+        for units, logs in ((500, of_wide), (50, of_narrow))
+    )
+
+
+START = 2e-5  # distance of inputs on a line through 0, over that of the inputs
+
+
+def gains(by_layer=1.0, ratio=0.9):
+    """Gain per layer over its theory; distances of inputs at a right angle over those of inputs on a line, at first."""
+    fits = xr.Dataset(
+        {
+            "layer_gain": ("seed", 0.5 * (near(0.0) + by_layer)),
+            "layer_gain_theory": 0.5,
+            "layer_gain_linear": 1.0,
+            "units": 100,
+        }
+    )
+    dx = np.sqrt(np.array([[0, 1, 1, 2], [1, 0, 2, 1], [1, 2, 0, 1], [2, 1, 1, 0]]))
+    h = np.full((1, N, 2, 4, 4), 0.1) * np.exp(near(0.0))[:, None, None, None]
+    h[:, :, 0] = START * dx**2 * np.exp(near(0.0))[:, None, None]
+    h[:, :, 0, 1, 2] *= ratio
+    xor = xr.Dataset(
+        {"h": (("run", "trial", "look", "point", "other"), h)},
+        {"run": ["low"], "dx": (("point", "other"), dx)},
+    )
+    return fits.assign(units=500), fits, xor
+
+
+def power_of_start(power):
+    """The ratio at which the distance at a right angle is this power of that on a line."""
+    return START ** (power - 1)
+
+
+POWERS = [f"{part}_{way}" for part in ("encoder", "decoder") for way in ("depth", "width")]
+BORDERS = {
+    **{
+        ("uni-fig11-alt", name): Border(lambda v, name=name: losses(**{name: v}), 0.0, True, share=4)
+        for name in (name.replace(" ", "_") for name in ALTERED)
+    },
+    ("uni-fig10-depth", "second half"): Border(lambda v: in_half(True, v), 0.9, True, share=2, outside=READING),
+    ("uni-fig10-depth", "first half"): Border(lambda v: in_half(False, v), 0.7, False, share=2, outside=READING),
+    ("uni-s52-rates", "encoder"): Border(lambda v: slopes(encoder=v), 0.0, True, share=2),
+    ("uni-s52-rates", "decoder"): Border(lambda v: slopes(decoder=v), 0.0, False, share=2),
+    ("uni-s52-early", ""): Border(lambda v: slopes(early=v), 0.0, True),
+    **{
+        ("uni-s52-parameters", f"{name} {at}"): Border(
+            lambda v, name=name: powers(**{name: v}), at, at < 1, share=2, outside=READING
+        )
+        for name in POWERS
+        for at in (0.75, 1.25)
+    },
+    ("uni-eq14-gain", "larger"): Border(lambda v: gains(by_layer=v), 1.1, False),
+    ("uni-eq14-gain", "smaller"): Border(lambda v: gains(by_layer=v), 0.9, True),
+    **{
+        ("uni-eq14-gain", f"at a right angle {side}"): Border(
+            in_logs(lambda v: gains(ratio=v)), side * np.log(2), side < 0, outside=READING
+        )
+        for side in (1, -1)
+    },
+}
+
+
+@pytest.mark.parametrize(("id", "part"), BORDERS)
+def test_an_interval_inside_across_and_outside_of_a_border_has_its_verdict(id, part):
+    border = BORDERS[id, part]
+    assert [CLAIMS[id](*border.world(values)).status for values, _ in border.cases()] == [
+        status for _, status in border.cases()
+    ]
+
+
+CASES = {  # claim: worlds and their verdicts
+    "uni-fig11-alt": [(losses(factor_two_in_h=near(-1.0)), HOLDS)],  # the other reading stands in the note
+    "uni-fig11-numbers": [
+        *(
+            (numbers(**{name: side * far}), status)
+            for name in ("theory", "factor_two", "minus_removed", "term_removed")
+            for side in (1, -1)
+            for far, status in ((0.99, HOLDS), (1.01, REFUTED))
+        ),
+        (numbers(square=0.99, factor_two_in_h=-0.99), HOLDS),
+        (numbers(square=1.01), READING),
+        (numbers(factor_two_in_h=1.01), READING),
+        (numbers(square=1.01, factor_two_in_h=-1.01), REFUTED),
+        (numbers(half=0.99 * np.log(100)), HOLDS),
+        (numbers(half=1.01 * np.log(100)), UNDECIDED),
+        ((numbers()[0].isel(seed=slice(0, 3)),), UNDECIDED),
+    ],
+    "uni-fig10-depth": [
+        (depth(second=0.905), HOLDS),
+        (depth(second=0.895), READING),  # by the level of 0.9
+        (depth(second=0.705), READING),
+        (depth(second=0.695), REFUTED),
+        (depth(first=0.695), HOLDS),
+        (depth(first=0.705), READING),
+        (depth(first=0.895), READING),
+        (depth(first=0.905), REFUTED),
+        (depth(changes=[(19, EVERY, 0.905)]), HOLDS),
+        (depth(changes=[(19, EVERY, 0.895)]), READING),  # the worst layer, not the mean
+        (depth(changes=[(19, W, 0.895)]), READING),
+        (depth(changes=[(slice(10, 20), W, 0.895)]), READING),  # the least of the curves, not their mean
+        (depth(changes=[(0, EVERY, 0.695)]), HOLDS),
+        (depth(changes=[(0, EVERY, 0.705)]), READING),  # the best layer
+        (depth(changes=[(slice(0, 10), W, 1.0)]), HOLDS),  # no reading takes the best curve
+    ],
+    "uni-s52-parameters": [
+        (powers(encoder_depth=1.49), READING),
+        (powers(encoder_depth=1.51), READING),  # with width the power is 1
+        (powers(decoder_depth=1.49, decoder_width=1.49), READING),
+        *(
+            (powers(**{f"{part}_depth": p, f"{part}_width": p}), READING)
+            for part in ("encoder", "decoder")
+            for p in (0.51, 1.49)
+        ),
+        *(
+            (powers(**{f"{part}_depth": p, f"{part}_width": p}), REFUTED)
+            for part in ("encoder", "decoder")
+            for p in (0.49, 1.51)
+        ),
+    ],
+    "uni-eq14-gain": [
+        (gains(ratio=1 / 3.99), READING),
+        (gains(ratio=1 / 4.01), READING),  # a power of the distance still
+        (gains(ratio=power_of_start(1.24)), READING),
+        (gains(ratio=power_of_start(1.26)), READING),
+        *((gains(ratio=power_of_start(power)), READING) for power in (0.51, 1.49)),
+        *((gains(ratio=power_of_start(power)), REFUTED) for power in (0.49, 1.51)),
+    ],
+}
+BEYOND = dict.fromkeys(POWERS, 1.6)
+RIGHT = {  # a world with the verdict that the claim has there, in which its controls have to turn it
+    "uni-fig11-alt": (losses(), HOLDS),
+    "uni-fig11-numbers": (numbers(factor_two=3, square=3, factor_two_in_h=3), REFUTED),
+    "uni-fig10-depth": (depth(), HOLDS),
+    "uni-s52-rates": (slopes(), HOLDS),
+    "uni-s52-early": (slopes(decoder=-0.2), HOLDS),
+    "uni-s52-parameters": (powers(**BEYOND), REFUTED),
+    "uni-eq14-gain": (gains(), HOLDS),
+}
+
+
+@pytest.mark.parametrize("id", CASES)
+def test_a_made_up_world_has_its_verdict(id):
+    assert [CLAIMS[id](*world).status for world, _ in CASES[id]] == [status for _, status in CASES[id]]
+
+
+@pytest.mark.parametrize(("ratio", "outcome"), [(1 / 3.99, "passes"), (1 / 4.01, "fails")])
+def test_within_a_factor_of_four_is_a_reading(ratio, outcome):
+    readings = CLAIMS["uni-eq14-gain"](*gains(ratio=ratio)).printed.parts["in any direction"].readings
+    assert readings["roughly: of 4"].outcome == outcome
+
+
+@pytest.mark.parametrize("id", RIGHT)
+def test_every_control_turns_its_part(id):
+    world, status = RIGHT[id]
+    assert controls_that_do_not_turn(CLAIMS[id], world, status) == {}
+
+
+COVERED = {id for id, _ in BORDERS} | set(CASES)
