@@ -19,7 +19,8 @@ TEXT = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
 FIRST_WORDS = ("snakemake", "python", "python3", "pip", "pytest", "from", "import", "--config", "repdyn")
 PLACEHOLDERS = {
     "compare A B --tier ...": "compare results/smoke results/smoke --tier identical",
-    "decide default --budget 60": "decide smoke --budget 0",  # test_decide buys something
+    "decide default --budget 60": "decide smoke --budget 0",  # tests/end_to_end/test_decide.py buys something
+    "--tests tests/truncation_flow": "--tests tests/truncation_flow/test_general.py",
 }
 QUESTIONS = {
     "claim": "verdict ",
@@ -83,6 +84,8 @@ def test_command(command, smoke_run, tmp_path):
             np.savez(tmp_path / "points.npz", inputs=np.random.default_rng(0).normal(size=(12, 6)))
             run(words[1:], tmp_path)
             assert (tmp_path / "diag.nc").is_file()
+        case ["python", "-m", "repdyn", "mutations", *_]:
+            assert "1 of 1 caught" in run([*words[1:], "--sample", "1"], ROOT)
         case ["python", "-m", "repdyn", "new", name]:
             run(words[1:], tmp_path)
             assert (tmp_path / name / "Snakefile").is_file()

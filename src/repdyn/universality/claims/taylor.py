@@ -50,17 +50,17 @@ def no_trend(samples: np.ndarray, source: str) -> Test:
     return on_mnist(mean_of(samples, -VISIBLE, VISIBLE, 2, **words), source)
 
 
-def steep_after_training(taylor: xr.Dataset) -> xr.Dataset:
-    """The decoder's ratios at the end of training, which fall, for both maps and at every look but the first."""
-    return _steep(taylor, taylor["look"] > taylor["look"][0])
+def trends_exchanged(taylor: xr.Dataset) -> xr.Dataset:
+    """At every look but the first maps fall as far as they miss of the decoder's fall at the end of training."""
+    ratio = taylor["ratio"]
+    missing = ratio.isel(look=-1, drop=True).sel(map="decoder", drop=True) / ratio
+    exchanged = xr.where(taylor["look"] > taylor["look"][0], ratio.isel(look=0, drop=True) * missing, ratio)
+    return taylor.assign(ratio=exchanged.transpose(*ratio.dims))
 
 
 def steep_at_the_start(taylor: xr.Dataset) -> xr.Dataset:
-    """The same at the first look."""
-    return _steep(taylor, taylor["look"] == taylor["look"][0])
-
-
-def _steep(taylor: xr.Dataset, looks: xr.DataArray) -> xr.Dataset:
+    """The decoder's ratios at the end of training, which fall, for both maps at the first look."""
+    looks = taylor["look"] == taylor["look"][0]
     steep = taylor["ratio"].isel(look=-1, drop=True).sel(map="decoder", drop=True)
     return taylor.assign(ratio=xr.where(looks, steep, taylor["ratio"]).transpose(*taylor["ratio"].dims))
 
@@ -84,6 +84,7 @@ def _all_trends(taylor: xr.Dataset) -> str:
 
 
 STEEP = "both maps fall as the decoder does at the end of training"
+EXCHANGED = "a map that falls as the decoder does at the end of training does not, one that does not fall does"
 
 
 @claim(
@@ -133,7 +134,7 @@ def no_trend_at_the_start(taylor_ratios: xr.Dataset) -> Verdict:
     words="appear very quickly, becoming visible even at a single epoch",
     kind="qualitative",
     states="The trend becomes visible at a single epoch of training on MNIST.",
-    control=dict.fromkeys(MAPS, false_world(STEEP, steep_after_training)),
+    control=dict.fromkeys(MAPS, false_world(EXCHANGED, trends_exchanged, recomputes=True)),
 )
 def trend_after_one_epoch(taylor_ratios: xr.Dataset) -> Verdict:
     """Change of the trend from initialization to the pass nearest to one of the paper's epochs, paired by network."""
