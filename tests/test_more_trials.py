@@ -60,6 +60,7 @@ MORE_TRIALS = {
         {"maps": ["free maps", "decayed maps"]},
         {"layers": [4, 5, 6]},
     ],
+    "leaky_resnets/data/output_growth.nc": [({"seeds": 8}, {"seeds": 9})],
     "leaky_resnets/data/staged.nc": [{"staged_seeds": 3}],
     "leaky_resnets/data/refinement.nc": [{"seeds": 3}, {"doublings": 3}],
     "leaky_resnets/data/convergence.nc": [{"seeds": 3}, {"steps": [2, 4, 8, 16]}],
