@@ -27,6 +27,16 @@ MORE_TRIALS = {
         {"rates": [0.1, 0.3, 0.4, 1.0]},
     ],
     "bn_decomposed/data/gaussian_layer.nc": [{"batches": [3, 4, 5]}, {"widths": [1, 2, 4]}, {"blocks": 20}],
+    "bn_decomposed/data/contraction.nc": [
+        {"batches": [7, 10, 12]},
+        {"draws": 3},
+        ({"configurations": 10}, {"configurations": 11}),
+    ],
+    "bn_decomposed/data/symmetric_batch.nc": [
+        {"batches": [7, 8, 10]},
+        {"widths": [16, 20, 24]},
+        ({"runs": 10}, {"runs": 11}),
+    ],
     "bn_decomposed/data/rows_to_full_rank.nc": [{"recentered": [3, 5, 6]}],
     "bn_decomposed/data/tree_limits.nc": [
         {"points": [4, 5, 6], "batches": [4, 4, 4]},
