@@ -90,7 +90,14 @@ def crossing(run: xr.Dataset, share: float) -> float:
 def fit_all(
     runs: xr.Dataset, dim: str, limit: float, checkpoint: Checkpoint
 ) -> tuple[dict[str, xr.Variable], dict[tuple, EffectiveFit]]:
-    """Fits of all converged trials of runs (dim, seed, epoch); stored numbers, and the fits by place."""
+    """Fits of all converged trials; stored numbers, and the fits by place.
+
+    Args:
+        runs: h, y, w and loss over (dim, seed, epoch), with dx2, dy2.
+        dim: what the runs differ in besides the seed.
+        limit: largest final loss of a trial that is fitted.
+        checkpoint: where fits are kept.
+    """
     good = converged(runs, limit).broadcast_like(runs["h"].isel(epoch=0, drop=True)).transpose(dim, "seed").values
     stored = {name: np.full(good.shape, np.nan) for name in NUMBERS}
     r2, fits = np.full((*good.shape, 3), np.nan), {}
