@@ -27,6 +27,16 @@ MORE_TRIALS = {
         {"rates": [0.1, 0.3, 0.4, 1.0]},
     ],
     "bn_decomposed/data/gaussian_layer.nc": [{"batches": [3, 4, 5]}, {"widths": [1, 2, 4]}, {"blocks": 20}],
+    "bn_decomposed/data/contraction.nc": [
+        {"batches": [7, 10, 12]},
+        {"draws": 3},
+        ({"configurations": 10}, {"configurations": 11}),
+    ],
+    "bn_decomposed/data/symmetric_batch.nc": [
+        {"batches": [7, 8, 10]},
+        {"widths": [16, 20, 24]},
+        ({"runs": 10}, {"runs": 11}),
+    ],
     "bn_decomposed/data/rows_to_full_rank.nc": [{"recentered": [3, 5, 6]}],
     "bn_decomposed/data/tree_limits.nc": [
         {"points": [4, 5, 6], "batches": [4, 4, 4]},
@@ -35,6 +45,14 @@ MORE_TRIALS = {
     ],
     "bn_decomposed/data/odd_point.nc": [{"batches": [5, 7, 10]}, {"seeds": 3}],
     "bn_decomposed/data/largest_norm.nc": [{"widths": [8, 16]}, {"runs": 3}],
+    "bn_mean_field/data/propagation.nc": [
+        {"seeds": 3},
+        {"widths": [4, 6, 8, 16]},
+        {"random_widths": [4, 6, 8, 16]},
+    ],
+    "bn_mean_field/data/learning_rates.nc": [{"seeds": 3}],
+    "bn_mean_field/data/feature_learning.nc": [{"seeds": 3}],
+    "bn_mean_field/data/concentration.nc": [{"seeds": 3}, {"angles": [0.0, 44.9999999, 45.0, 90.0]}],
     "leaky_resnets/data/formula_audit.nc": [{"draws": 3}],
     "leaky_resnets/data/identity_costs.nc": [{"searches": 3}, {"draws": 5}],
     "leaky_resnets/data/geodesics.nc": [{"effective_depths": [2.9999999999, 3, 4, 6]}, {"seeds": 3}],
@@ -52,6 +70,7 @@ MORE_TRIALS = {
         {"maps": ["free maps", "decayed maps"]},
         {"layers": [4, 5, 6]},
     ],
+    "leaky_resnets/data/output_growth.nc": [({"seeds": 8}, {"seeds": 9})],
     "leaky_resnets/data/staged.nc": [{"staged_seeds": 3}],
     "leaky_resnets/data/refinement.nc": [{"seeds": 3}, {"doublings": 3}],
     "leaky_resnets/data/convergence.nc": [{"seeds": 3}, {"steps": [2, 4, 8, 16]}],
@@ -85,6 +104,7 @@ Draws that are kept in groups start from full ones: settings before and after.
 """
 ALTERED = {
     "bn_decomposed/data/training/bn.nc": ({"rates.bn": [0.1, 0.2]}, 2),
+    "bn_mean_field/data/propagation.nc": ({"reference": 80, "random_reference": 80}, 4),
     "universality/data/architectures.nc": ({"networks.high.gain": 1.5}, 2),
     "universality/data/printed_data.nc": ({"dx": 0.7, "dy": 0.9}, 4),
     "universality/data/final_distances.nc": ({"slower": 2.0}, 8),
@@ -95,19 +115,35 @@ ALTERED = {
 }
 """Dataset -> a change of some of its trials, and how many that are."""
 
-LONG = {"formula_audit", "identity_costs", "geodesics", "critical_paths"}
-"""Datasets of leaky ResNets that take seconds each time."""
-ANALYSES = {
-    "chain_measures": ("trained/block0", {"seeds": 3}),
-    "scheme_measures": ("discretized/block0", {"seeds": 3}),
-    "refinement_measures": ("refinement", {"seeds": 3}),
-    "convergence_measures": ("convergence", {"seeds": 3}),
-    "staged_measures": ("staged", {"staged_seeds": 3}),
-    "paper_measures": ("paper_settings", {"seeds": 2}),
-    "restart_measures": ("restarts", {"teachers": 3}),
-    "excess_measures": ("overregularized", {"teachers": 3}),
+LONG = {
+    *("propagation", "propagation_distances", "learning_rates", "feature_learning", "concentration"),
+    *("formula_audit", "identity_costs", "geodesics", "critical_paths"),
+    *("default_network_fits", "default_ensemble_fits"),
 }
-"""Analysis of leaky ResNets, trial by trial -> the dataset that it reads, and a change that gives this one more."""
+"""Datasets that take seconds each time, or to compile."""
+LEARNED = {"hidden": 2, "gain": 1.0, "learning_rate": 0.1}
+"""A network that converges within 300 epochs, so that there is something to fit."""
+DEFAULT = {"epochs": 300, **{f"default.{name}": value for name, value in LEARNED.items()}}
+SHALLOW = {"epochs": 300, "rows": ["shallow"], **{f"networks.shallow.{name}": value for name, value in LEARNED.items()}}
+ADAM = DEFAULT | {"epochs": 150, "every": 10, "rates": [0.01]}
+ANALYSES = {
+    "bn_mean_field/data/propagation_distances.nc": ("propagation", {}, {"seeds": 3}),
+    "leaky_resnets/data/chain_measures.nc": ("trained/block0", {}, {"seeds": 3}),
+    "leaky_resnets/data/scheme_measures.nc": ("discretized/block0", {}, {"seeds": 3}),
+    "leaky_resnets/data/refinement_measures.nc": ("refinement", {}, {"seeds": 3}),
+    "leaky_resnets/data/convergence_measures.nc": ("convergence", {}, {"seeds": 3}),
+    "leaky_resnets/data/staged_measures.nc": ("staged", {}, {"staged_seeds": 3}),
+    "leaky_resnets/data/paper_measures.nc": ("paper_settings", {}, {"seeds": 2}),
+    "leaky_resnets/data/restart_measures.nc": ("restarts", {}, {"teachers": 3}),
+    "leaky_resnets/data/excess_measures.nc": ("overregularized", {}, {"teachers": 3}),
+    "universality/data/architecture_fits.nc": ("architectures", SHALLOW, {"seeds": 3}),
+    "universality/data/default_network_fits.nc": ("default_network", DEFAULT, {"seeds": 3}),
+    "universality/data/default_ensemble_fits.nc": ("default_ensemble", DEFAULT, {"seeds": 4}),
+    "universality/data/printed_data_fits.nc": ("printed_data", {}, {"seeds": 3}),
+    "universality/data/adam_fits.nc": ("adam_runs", ADAM, {"seeds": 3}),
+    "universality/data/final_predictions.nc": ("architectures", SHALLOW, {"seeds": 3}),
+}
+"""Analysis, trial by trial -> the dataset that it reads, settings before, and a change that gives more trials."""
 
 
 def trying(file, *more):
@@ -162,20 +198,24 @@ def test_only_new_trials_are_computed_and_nothing_changes(file, changes, tmp_pat
     assert (again, tally.computed) == (expected, 0)
 
 
-@pytest.mark.parametrize(("name", "reads", "changes"), [(name, *more) for name, more in ANALYSES.items()], ids=str)
-def test_an_analysis_reads_what_it_found_of_trials_that_were_there_before(name, reads, changes, tmp_path):
-    networks = Runs(f"leaky_resnets/data/{reads}.nc", tmp_path)
-    run = Runs(f"leaky_resnets/data/{name}.nc", tmp_path)
+@pytest.mark.parametrize(
+    ("file", "reads", "start", "changes"), [trying(file, *more) for file, more in ANALYSES.items()], ids=str
+)
+def test_an_analysis_reads_what_it_found_of_trials_that_were_there_before(file, reads, start, changes, tmp_path):
+    networks = Runs(f"{file.split('/')[0]}/data/{reads}.nc", tmp_path)
+    networks(start, "networks")
+    run = Runs(file, tmp_path)
+    of_both = {key: value for key, value in changes.items() if key in run.member["settings"]["settings"]}
     _, before = run({}, "kept")
-    networks(changes, "networks")
-    result, tally = run({}, "kept")
-    expected, alone = run({}, "fresh")
+    networks(start | changes, "networks")
+    result, tally = run(of_both, "kept")
+    expected, alone = run(of_both, "fresh")
     assert result == expected
     assert (tally.read, tally.computed) == (before.computed, alone.computed - before.computed)
     assert 0 < tally.computed < alone.computed
 
 
-@pytest.mark.parametrize("file", ALTERED)
+@pytest.mark.parametrize("file", [trying(file) for file in ALTERED])
 def test_a_change_of_some_trials_computes_those(file, tmp_path):
     changes, count = ALTERED[file]
     run = Runs(file, tmp_path)
@@ -211,7 +251,7 @@ def test_every_marked_knob_of_every_such_experiment_is_tried():
         afterwards = [changes[1] if isinstance(changes, tuple) else changes for changes in tried]
         knobs = {key.removeprefix("usual.").split(".")[0] for changes in afterwards for key in changes}
         names.setdefault((member["study"], function.__name__), (function, set()))[1].update(knobs)
-    assert experiments_with_checkpoints() == {*names, *(("leaky_resnets", name) for name in ANALYSES)}
+    assert experiments_with_checkpoints() == {*names, *((file.split("/")[0], Path(file).stem) for file in ANALYSES)}
     shared = {"rows", "runs", "trials"}  # of a model of settings that another of its experiments tries
     for function, knobs in names.values():
         others = {knob for other, tried in names.values() if marked(other) == marked(function) for knob in tried}

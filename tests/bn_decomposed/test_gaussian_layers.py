@@ -69,6 +69,7 @@ def small_datasets(images) -> dict[str, xr.Dataset]:
         "contraction": gaussian_layers.contraction(
             Contraction(batches=[8, 20], spreads=[0.01, 1.0, 30.0], draws=2, configurations=20, multiplier_up_to=8),
             STREAM,
+            NOTHING_KEPT,
         ),
         "odd_point": odd_point.odd_point(
             OddPoint(batches=[8, 12], input_dim=10, width=64, seeds=2, record=[1, 5, 30], limit_record=[1, 30]),

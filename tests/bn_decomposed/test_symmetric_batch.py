@@ -5,6 +5,7 @@ import pytest
 import xarray as xr
 from tests.bn_decomposed.deciding import decided
 
+from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.claims.symmetric_batch import symmetric_batches_wait
 from repdyn.bn_decomposed.experiments.symmetric_batch import symmetric_batch
@@ -16,7 +17,7 @@ RUNS, DEPTH = 40, 100
 @pytest.fixture(scope="module")
 def waits():
     settings = SymmetricBatch(batches=[8], widths=[24], runs=30, depth=200, far=10.0)
-    return symmetric_batch(settings, Stream(0, ("bn_decomposed", "symmetric_batch")))
+    return symmetric_batch(settings, Stream(0, ("bn_decomposed", "symmetric_batch")), Checkpoint(None, ""))
 
 
 def test_equal_angles_stay_without_randomness(waits):

@@ -1,10 +1,13 @@
 """Experiments at tiny sizes: conventions, repeatability, and the pieces of analysis that claims rest on."""
 
+import inspect
+
 import numpy as np
 import pytest
 import xarray as xr
 
 from repdyn.base import datasets
+from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
 from repdyn.bn_mean_field import settings as knobs
 from repdyn.bn_mean_field.experiments.anisotropy import anisotropy
@@ -30,6 +33,7 @@ from repdyn.bn_mean_field.methods.particle_flows import gradient_descent
 from repdyn.bn_mean_field.theory.velocity import Population, Teacher
 
 STREAM = Stream(1, ("test",))
+NOTHING_KEPT = Checkpoint(None, "")
 ANISOTROPY = knobs.Anisotropy(
     directions=12, step=0.002, steps=[0.002, 0.004], record=[0, 10, 20], look=10, early=20, stride=5, seeds=2
 )
@@ -81,7 +85,7 @@ RUNS = {
     "equivalence": lambda: equivalence(
         knobs.Equivalence(width=4, dimensions=[2, 3], radii=[0.5, 1.0], time=0.5, frames=3, tolerance=1e-10), STREAM
     ),
-    "propagation": lambda: propagation(PROPAGATION, STREAM),
+    "propagation": lambda: propagation(PROPAGATION, STREAM, NOTHING_KEPT),
     "equicontinuity": lambda: equicontinuity(
         knobs.Equicontinuity(width=10, time=2.0, frames=41, pair_stride=10, transport_stride=20)
     ),
@@ -92,9 +96,9 @@ RUNS = {
     "anisotropy": lambda: anisotropy(ANISOTROPY),
     "speed_ratio": lambda: speed_ratio(ANISOTROPY, STREAM),
     "target_scan": lambda: target_scan(SCAN, STREAM),
-    "learning_rates": lambda: learning_rates(RATES, STREAM),
-    "feature_learning": lambda: feature_learning(FEATURES, STREAM),
-    "concentration": lambda: concentration(CONCENTRATION, STREAM),
+    "learning_rates": lambda: learning_rates(RATES, STREAM, NOTHING_KEPT),
+    "feature_learning": lambda: feature_learning(FEATURES, STREAM, NOTHING_KEPT),
+    "concentration": lambda: concentration(CONCENTRATION, STREAM, NOTHING_KEPT),
     "well_posedness": lambda: well_posedness(WELL_POSED, STREAM),
     "magnitudes": lambda: magnitudes(MAGNITUDES, STREAM),
     "first_step": lambda: first_step(FIRST_STEP, STREAM),
@@ -111,8 +115,8 @@ def test_datasets_keep_the_conventions_and_repeat(name):
 
 
 def test_distances_name_the_right_reference():
-    flows = propagation(PROPAGATION, STREAM)
-    distances = propagation_distances(PROPAGATION, flows)
+    flows = propagation(PROPAGATION, STREAM, NOTHING_KEPT)
+    distances = propagation_distances(PROPAGATION, flows, NOTHING_KEPT)
     references = distances["width"] == 64
     assert np.all(distances["distance"].values[references.values] == 0)
     assert np.all(distances["distance"].values[~references.values] > 0)
@@ -121,7 +125,7 @@ def test_distances_name_the_right_reference():
 
 def test_adding_a_draw_changes_no_old_number():
     more = PROPAGATION.model_copy(update={"seeds": 3})
-    old, new = (propagation(s, STREAM) for s in (PROPAGATION, more))
+    old, new = (propagation(s, STREAM, NOTHING_KEPT) for s in (PROPAGATION, more))
     for seed in range(2):
         losses = []
         for dataset in (old, new):
@@ -206,8 +210,9 @@ TRIALS = {  # experiment, its settings, its dimension of trials, places of the f
 @pytest.mark.parametrize("name", TRIALS)
 def test_trials_differ_and_do_not_depend_on_their_number(name):
     experiment, settings, dim, places = TRIALS[name]
-    many = experiment(settings, STREAM)
-    few = experiment(settings.model_copy(update={"seeds": 2}), STREAM)
+    kept = {"checkpoint": NOTHING_KEPT} if "checkpoint" in inspect.signature(experiment).parameters else {}
+    many = experiment(settings, STREAM, **kept)
+    few = experiment(settings.model_copy(update={"seeds": 2}), STREAM, **kept)
     drawn = [variable for variable in many.data_vars if dim in many[variable].dims]
     first, second = (many[drawn].isel({dim: place}, drop=True) for place in places)
     assert not first.equals(second)
@@ -217,7 +222,7 @@ def test_trials_differ_and_do_not_depend_on_their_number(name):
 
 def test_learning_is_recomputed_by_a_loop_of_its_own():
     """Descent on y = x1 by the closed forms of the kernel, all pairs of neurons."""
-    rates = learning_rates(RATES, STREAM)
+    rates = learning_rates(RATES, STREAM, NOTHING_KEPT)
     a, b = problems.signed_start(8, STREAM.generator(1))
     step, m = float(rates["step"][3]), len(a)
     w, c, cov = np.array([[1.0, 0.0], [-1.0, 0.0]]), np.array([1.0, -1.0]), np.diag([5.0, 1.0])
@@ -269,7 +274,7 @@ def test_settings_that_contradict_each_other_are_refused(build, words):
 
 
 def test_steps_of_a_start_are_a_grid_shifted_by_a_part_of_its_spacing():
-    tried = np.log10(feature_learning(FEATURES, STREAM)["tried"].values)
+    tried = np.log10(feature_learning(FEATURES, STREAM, NOTHING_KEPT)["tried"].values)
     np.testing.assert_allclose(np.diff(tried, axis=1), 0.5)
     assert ((tried[:, 0] >= -1) & (tried[:, 0] < -0.5)).all()
     assert len(np.unique(tried[:, 0])) == 3
@@ -285,7 +290,7 @@ def test_a_relu_neuron_at_an_edge_may_rest_or_leave_and_an_erf_neuron_may_not():
 
 
 def test_neurons_of_the_concentration_are_those_of_the_descent():
-    run = concentration(CONCENTRATION, STREAM)
+    run = concentration(CONCENTRATION, STREAM, NOTHING_KEPT)
     a, b = problems.signed_start(6, STREAM.generator(2))
     teacher = Teacher(np.array([1.0, -1.0]), np.array([[0.0, 1.0], [0.0, -1.0]]))
     last = gradient_descent(a, b, Population(teacher, problems.ANISOTROPIC), 0.01, record=[20]).b[-1]

@@ -51,18 +51,25 @@ SMALL = {
 }
 KILLS = {
     "bn_decomposed/ablation": 2,
+    "bn_decomposed/random_networks": 9,
     "bn_decomposed/point_neurons": 7,
     "bn_decomposed/gaussian_layers": 11,
     "bn_decomposed/full_rank": 9,
     "bn_decomposed/tree_limits": 7,
     "bn_decomposed/odd_point": 4,
     "bn_decomposed/largest_norm": 4,
+    "bn_mean_field/propagation": 9,
+    "bn_mean_field/propagation_distances": 9,
+    "bn_mean_field/descent": 9,
+    "bn_mean_field/features": 9,
     "leaky_resnets/exact": 20,
     "leaky_resnets/trained-block0": 7,
     "leaky_resnets/discretized-block0": 3,
     "leaky_resnets/near_critical": 9,
+    "leaky_resnets/measures": 9,
     "universality/default_network": 5,
     "universality/table_1_networks": 5,
+    "universality/fits": 3,
     "universality/xor_and_images": 25,
     "universality/blobs": 12,
     "across_papers/training": 7,
@@ -99,6 +106,15 @@ def run(folder, number, *files, **more):
     )
 
 
+def prepare(folder, jobs, name):
+    """Makes what a job reads, by the jobs that make it."""
+    for other, made in jobs.outputs.items():
+        if {*made} & {*jobs.inputs[name]} and not all((folder / path).is_file() for path in made):
+            prepare(folder, jobs, other)
+            done = run(folder, 0, job_file(other))
+            assert done.returncode == 0, done.stderr
+
+
 def test_every_job_with_checkpoints_is_killed_here(place):
     _, jobs = place
     functions = {f.root: f.parameters for study in STUDIES for f in read_study(study).experiments.values()}
@@ -115,6 +131,7 @@ def test_every_job_with_checkpoints_is_killed_here(place):
 def test_a_killed_job_resumes_and_equals_the_uninterrupted_one(place, name):
     folder, jobs = place
     outputs = [folder / path for path in jobs.outputs[name]]
+    prepare(folder, jobs, name)
     killed = run(folder, KILLS[name], job_file(name))
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert kept_trials(folder, name)

@@ -351,11 +351,12 @@ def test_outputs_grow_under_cross_entropy_alone():
     settings = OutputGrowth(
         dimension=3, classes=2, points=20, width=6, layers=3, rate=0.2, records=(20, 40, 80, 160), seeds=2
     )
-    growth = output_growth.output_growth(settings, stream("output_growth"))
+    growth = output_growth.output_growth(settings, stream("output_growth"), no_checkpoint())
     sizes = growth["output_size"]
     assert (np.diff(sizes.sel(loss_name="cross-entropy"), axis=0) > 0).all()
     assert float(sizes.sel(loss_name="mean squared error").max()) < 1
-    single = output_growth.output_growth(settings.model_copy(update={"seeds": 1}), stream("output_growth"))
+    one = settings.model_copy(update={"seeds": 1})
+    single = output_growth.output_growth(one, stream("output_growth"), no_checkpoint())
     np.testing.assert_allclose(single["output_size"][..., 0], sizes[..., 0])
 
 

@@ -44,6 +44,7 @@ CHANGES = {"shallow": {"gain": 0.9}, "tanh": {"nonlinearity": "tanh"}, "linear":
 NETWORKS = Networks(**{name: NetworkSettings(**ROW | CHANGES.get(name, {})) for name in Networks.model_fields})
 RUN = {"seeds": 3, "epochs": 1500, "every": 10, "stop": 1e-12, "dtype": "float64", "engine": "auto"}
 LIMIT = Fits(converged=0.01)
+NOTHING_KEPT = Checkpoint(None, "")
 
 
 def run(function, settings, **more):
@@ -53,7 +54,7 @@ def run(function, settings, **more):
         "networks": {name: getattr(NETWORKS, name) for name in Networks.model_fields},
     }
     rows = {name: value for name, value in wanted.items() if name in inspect.signature(function).parameters}
-    return function(settings, **rows, stream=stream, device="cpu", checkpoint=Checkpoint(None, ""), **more)
+    return function(settings, **rows, stream=stream, device="cpu", checkpoint=NOTHING_KEPT, **more)
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +84,7 @@ def test_records_are_consistent(architectures):
 
 
 def test_fits_drop_what_has_not_converged(architectures):
-    estimates = fits.architecture_fits(LIMIT, architectures)
+    estimates = fits.architecture_fits(LIMIT, architectures, NOTHING_KEPT)
     assert estimates["converged"].sum("seed").values.tolist() == [3, 3, 3, 0]
     fitted = estimates.isel(network=[0, 1, 2])
     assert np.isfinite(fitted["eta_h"]).all()
@@ -100,7 +101,7 @@ def test_fits_drop_what_has_not_converged(architectures):
 
 
 def test_every_layer_and_every_alternative_is_fitted(default):
-    estimates = fits.default_network_fits(LIMIT, default)
+    estimates = fits.default_network_fits(LIMIT, default, NOTHING_KEPT)
     assert estimates["fit_loss"].dims == ("layer", "seed")
     assert estimates["alternative"].values.tolist() == list(ALTERNATIVES)
     halfway = estimates["fit_loss"].sel(layer=1)
@@ -115,7 +116,7 @@ def test_every_layer_and_every_alternative_is_fitted(default):
 
 def test_printed_data_are_fitted_even_on_a_plateau():
     data = run(two_points.printed_data, PrintedData(rows=("linear",), dx=0.5, dy=1.0, **RUN | {"epochs": 200}))
-    estimates = fits.printed_data_fits(LIMIT, data)
+    estimates = fits.printed_data_fits(LIMIT, data, NOTHING_KEPT)
     assert float(data["dx2"][0]) == 0.25
     assert float(data["dy2"][0]) == pytest.approx(1.0)
     assert not estimates["converged"].any()
@@ -130,11 +131,11 @@ def test_final_distances_have_networks_of_their_own(architectures):
     assert np.unique(distances["h0"].values / distances["dx"].values[:, None, None] ** 2).size > 12  # no start twice
     assert (distances["loss_end"] < 1e-3).all()
     assert (distances["epochs"] < 1500).all()
-    predictions = final_predictions.final_predictions(LIMIT, distances, architectures)
+    predictions = final_predictions.final_predictions(LIMIT, distances, architectures, NOTHING_KEPT)
     assert predictions["good"].all()
     assert np.allclose(predictions["measured"], distances["h_end"])
     assert (predictions["fitted"] == 3).all()
-    rates = fits.architecture_fits(LIMIT, architectures).sel(network="tanh")
+    rates = fits.architecture_fits(LIMIT, architectures, NOTHING_KEPT).sel(network="tanh")
     assert float(predictions["rho"].sel(network="tanh")) == pytest.approx(
         float(np.exp(np.log(rates["eta_h"] / rates["eta_y"]).mean())), rel=1e-9
     )

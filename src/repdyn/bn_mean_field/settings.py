@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from repdyn.base.settings import Many, Problem, Settings, increasing
+from repdyn.base.settings import EACH, Many, Problem, Settings, increasing
 
 PAPER = "Ma and Ying: A Riemannian Mean Field Formulation for Two-layer Neural Networks with Batch Normalization"
 
@@ -88,11 +88,19 @@ class Equivalence(Settings):
 class Propagation(Settings):
     """Theorem 4: particle systems of growing width."""
 
-    widths: Many[Neurons] = Field(min_length=3, description="Neurons of the low-discrepancy starts, increasing.")
-    random_widths: Many[Neurons] = Field(min_length=3, description="Neurons of the i.i.d. starts, increasing.")
-    seeds: Seeds = Field(description="i.i.d. starts per width.")
-    reference: Neurons = Field(description="Neurons of the reference of low-discrepancy starts, itself one.")
-    random_reference: Neurons = Field(description="Neurons of the reference of i.i.d. starts, of low discrepancy.")
+    widths: Annotated[Many[Neurons], EACH] = Field(
+        min_length=3, description="Neurons of the low-discrepancy starts, increasing."
+    )
+    random_widths: Annotated[Many[Neurons], EACH] = Field(
+        min_length=3, description="Neurons of the i.i.d. starts, increasing."
+    )
+    seeds: Annotated[Seeds, EACH] = Field(description="i.i.d. starts per width.")
+    reference: Annotated[Neurons, EACH] = Field(
+        description="Neurons of the reference of low-discrepancy starts, itself one."
+    )
+    random_reference: Annotated[Neurons, EACH] = Field(
+        description="Neurons of the reference of i.i.d. starts, of low discrepancy."
+    )
     times: Many[Annotated[float, Field(ge=0, le=1e3)]] = Field(
         min_length=2, description="Mean-field times compared, increasing, the first one 0."
     )
@@ -224,7 +232,7 @@ class LearningRates(Settings):
     spread: Annotated[float, Field(gt=1, le=1e3)] = Field(
         description="Lengths of neurons are spread from 1/spread to spread in the starts of many lengths."
     )
-    seeds: Seeds = Field(description="Starts with i.i.d. signs of a.")
+    seeds: Annotated[Seeds, EACH] = Field(description="Starts with i.i.d. signs of a.")
 
     def problems(self) -> Iterator[Problem]:
         """The steps are a range."""
@@ -245,7 +253,7 @@ class FeatureLearning(Settings):
     spread: Annotated[float, Field(gt=1, le=1e3)] = Field(
         description="Lengths of neurons: from 1/spread to spread, or 1 and spread, in the starts of several lengths."
     )
-    seeds: Seeds = Field(description="Starts.")
+    seeds: Annotated[Seeds, EACH] = Field(description="Starts.")
 
     def problems(self) -> Iterator[Problem]:
         """The steps are a range."""
@@ -257,13 +265,13 @@ class FeatureLearning(Settings):
 class Concentration(Settings):
     """Section 4.1: where neurons gather, over the direction of a linear target, with equal speeds too."""
 
-    angles: Many[Annotated[float, Field(ge=0, le=90)]] = Field(
+    angles: Annotated[Many[Annotated[float, Field(ge=0, le=90)]], EACH] = Field(
         min_length=2, description="Directions of the target in degrees, increasing, from 0 to 90."
     )
     directions: Annotated[int, Field(ge=6, le=100_000)] = Field(description="Half the number of neurons.")
     step: Step = Field(description="Mean-field step.")
     record: Many[Iteration] = Field(min_length=2, description="Iterations recorded, increasing, the first one 0.")
-    seeds: Seeds = Field(description="Starts with i.i.d. signs of a.")
+    seeds: Annotated[Seeds, EACH] = Field(description="Starts with i.i.d. signs of a.")
 
     def problems(self) -> Iterator[Problem]:
         """The scan runs from one axis to the other, the record from the start."""

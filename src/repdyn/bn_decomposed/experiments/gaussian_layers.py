@@ -279,7 +279,7 @@ def _measured(X: np.ndarray, alpha: float, width: int, layers: int, rng: np.rand
     }
 
 
-def contraction(settings: Contraction, stream: Stream) -> xr.Dataset:
+def contraction(settings: Contraction, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
     """Expected change of a cluster's size over one layer against its size, and the bound of item 4 of Theorem 14."""
     counts = len(settings.batches)
     factor = np.empty((counts, len(settings.spreads), settings.draws))
@@ -287,13 +287,18 @@ def contraction(settings: Contraction, stream: Stream) -> xr.Dataset:
     rest = {name: np.empty(counts) for name in RESTING}
     progress = Progress("contraction", counts)
     for b, n in enumerate(settings.batches):
-        for (s, spread), draw in product(enumerate(settings.spreads), range(settings.draws)):
-            X = invariance.perturbed_invariant(n, spread / n**2, stream.generator(n, draw, "cluster"))
-            factor[b, s, draw] = invariance.cluster_contraction(X, invariance.theorem13_alpha(n))
-        for c in range(settings.configurations):
-            largest[b, c], wrong[b, c], alpha[b, c] = _largest_factor(n, stream.generator(n, c, "configuration"))
-        for name, value in _resting(n, settings.multiplier_up_to).items():
-            rest[name][b] = value
+        for draw in range(settings.draws):
+            name = f"{n} points, draw {draw}"
+            kept = checkpoint.get(name) or checkpoint.put(name, {"factor": _factors(settings, n, draw, stream)})
+            factor[b, :, draw] = kept["factor"]
+        for group in groups(settings.configurations, GROUP):
+            name = f"{n} points, configurations {group.start} to {group.stop - 1}"
+            kept = checkpoint.get(name) or checkpoint.put(name, _largest_factors(n, group, stream))
+            own = slice(group.start, group.stop)
+            largest[b, own], wrong[b, own], alpha[b, own] = kept["largest"], kept["wrong"], kept["alpha"]
+        name = f"{n} points at rest"
+        for quantity, value in (checkpoint.get(name) or checkpoint.put(name, _resting(n, settings))).items():
+            rest[quantity][b] = value
         progress.step(b + 1)
     variables = {name: variable("batch", rest[name], long_name) for name, long_name in RESTING.items()}
     for name in ("full_multiplier", "full_multiplier_of_equal_points"):
@@ -338,6 +343,21 @@ RESTING = {
 }
 
 
+def _factors(settings: Contraction, n: int, draw: int, stream: Stream) -> list[float]:
+    """Expected change of the size of one cluster of n points at every spread."""
+    clusters = (
+        invariance.perturbed_invariant(n, spread / n**2, stream.generator(n, draw, "cluster"))
+        for spread in settings.spreads
+    )
+    return [invariance.cluster_contraction(X, invariance.theorem13_alpha(n)) for X in clusters]
+
+
+def _largest_factors(n: int, group: range, stream: Stream) -> dict[str, np.ndarray]:
+    """What `_largest_factor` gives of some configurations of n points, by name."""
+    found = np.array([_largest_factor(n, stream.generator(n, c, "configuration")) for c in group])
+    return dict(zip(("largest", "wrong", "alpha"), found.T, strict=True))
+
+
 def _largest_factor(n: int, rng: np.random.Generator) -> tuple[float, float, float]:
     """Item 4 on a batch with R between one and three times n/(n-1) and a cluster of any size.
 
@@ -355,14 +375,14 @@ def _largest_factor(n: int, rng: np.random.Generator) -> tuple[float, float, flo
     return largest, wrong, alpha
 
 
-def _resting(n: int, multiplier_up_to: int) -> dict[str, float]:
+def _resting(n: int, settings: Contraction) -> dict[str, float]:
     """Distances of Theorem 14 and the fixed point at infinite width, names of `RESTING`."""
     point = odd_fixed_point(n)
     if point is None:
         raise ValueError(f"got n = {n}, expected a batch that keeps its odd point, 7 points or more")
     square = (point.norm_ratio / (n - 1)) ** 2 * 2 * np.sin(point.intra_angle / 2) ** 2 * (n - 2) / (n - 1)
     full = [
-        gram_map_multiplier(expected_gram_fixed_point(n, start)) if n <= multiplier_up_to else np.nan
+        gram_map_multiplier(expected_gram_fixed_point(n, start)) if n <= settings.multiplier_up_to else np.nan
         for start in ("odd", "simplex")
     ]
     return {

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import xarray as xr
 
+from repdyn.base.checkpoints import Checkpoint, groups
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
@@ -15,6 +16,7 @@ from repdyn.bn_decomposed.theory.kernel import expected_gram_step
 from repdyn.bn_decomposed.theory.layers import propagate
 from repdyn.bn_decomposed.theory.rank import circle_batch
 
+GROUP = 10  # draws that are kept together when they are finished
 TIMES_AS_LONG = (2.0, 4.0)
 WITH_RELU_ALONE = {"recenter": True, "rescale": None, "relu": True}
 STARTS = {
@@ -24,7 +26,7 @@ STARTS = {
 }
 
 
-def symmetric_batch(settings: SymmetricBatch, stream: Stream) -> xr.Dataset:
+def symmetric_batch(settings: SymmetricBatch, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
     """First layer in which one point is longer than all others, from symmetric batches and from one that is not."""
     factors = np.array(TIMES_AS_LONG)
     shape = (len(STARTS), len(settings.batches), len(settings.widths), settings.runs)
@@ -34,9 +36,15 @@ def symmetric_batch(settings: SymmetricBatch, stream: Stream) -> xr.Dataset:
     for done, ((s, start), (b, n)) in enumerate(product(enumerate(STARTS), enumerate(settings.batches))):
         X = _batch(start, n, settings.far)
         limit[s, b] = _wait_in_the_limit(X.T @ X, factors, settings.depth)
-        for (w, width), run in product(enumerate(settings.widths), range(settings.runs)):
-            weights = stream.generator(run, n, width, "weights")
-            wait[s, b, w, run], odd[s, b, w, run] = _wait(X, width, factors, settings.depth, weights)
+        for (w, width), runs in product(enumerate(settings.widths), groups(settings.runs, GROUP)):
+            name = f"{start}, {n} points, width {width}, runs {runs.start} to {runs.stop - 1}"
+            kept = checkpoint.get(name)
+            if kept is None:
+                weights = (stream.generator(run, n, width, "weights") for run in runs)
+                waits, longest = zip(*(_wait(X, width, factors, settings.depth, rng) for rng in weights), strict=True)
+                kept = checkpoint.put(name, {"wait": waits, "odd": longest})
+            own = slice(runs.start, runs.stop)
+            wait[s, b, w, own], odd[s, b, w, own] = kept["wait"], kept["odd"]
         progress.step(done + 1)
     dims = ("start", "batch", "width", "run")
     never = f"{settings.depth + 1}: in none of the {settings.depth} layers"

@@ -198,15 +198,15 @@ class GaussianLayer(Settings):
 class Contraction(Settings):
     """Expected contraction of a cluster over one layer against its size (Theorem 14, item 4)."""
 
-    batches: Many[Annotated[int, Field(ge=7, le=512)]] = Field(
+    batches: Annotated[Many[Annotated[int, Field(ge=7, le=512)]], EACH] = Field(
         min_length=1, description="Data points per batch, increasing; an odd point can rest from 7 on."
     )
     spreads: Many[Annotated[float, Field(gt=0, le=1e6)]] = Field(
         min_length=2,
         description="Root mean square distance of the cluster from its mean in units of 1/n^2, increasing.",
     )
-    draws: Seeds = Field(description="Clusters drawn for each spread.")
-    configurations: Annotated[int, Field(ge=1, le=100_000)] = Field(
+    draws: Annotated[Seeds, EACH] = Field(description="Clusters drawn for each spread.")
+    configurations: Annotated[Annotated[int, Field(ge=1, le=100_000)], EACH] = Field(
         description="Random configurations for the bound of item 4."
     )
     multiplier_up_to: Annotated[int, Field(ge=7, le=40)] = Field(
@@ -245,11 +245,15 @@ class OddPoint(Settings):
 class SymmetricBatch(Settings):
     """How many layers a symmetric batch waits before one point breaks away (Section III)."""
 
-    batches: Many[Annotated[int, Field(ge=7, le=100)]] = Field(
+    batches: Annotated[Many[Annotated[int, Field(ge=7, le=100)]], EACH] = Field(
         min_length=1, description="Data points per batch, increasing; an odd point can rest from 7 on."
     )
-    widths: Many[Width] = Field(min_length=1, description="Neurons per layer, increasing; the wait grows with them.")
-    runs: Annotated[int, Field(ge=2, le=100_000)] = Field(description="Independent draws of the weights.")
+    widths: Annotated[Many[Width], EACH] = Field(
+        min_length=1, description="Neurons per layer, increasing; the wait grows with them."
+    )
+    runs: Annotated[Annotated[int, Field(ge=2, le=100_000)], EACH] = Field(
+        description="Independent draws of the weights."
+    )
     depth: Depth = Field(description="Layers after which the wait is given up.")
     far: Annotated[float, Field(gt=1, le=100)] = Field(
         description="Length of the one point farther from the mean in the batch that is not symmetric."

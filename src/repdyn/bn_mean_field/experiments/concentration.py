@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.arrays import Array
+from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
 from repdyn.bn_mean_field.methods.compiled_pairs import BN, EQUAL_SPEEDS, descend
@@ -18,17 +19,17 @@ from repdyn.bn_mean_field.theory.velocity import Teacher
 NETWORKS = {"BN": BN, "BN, equal speeds": EQUAL_SPEEDS}
 
 
-def concentration(settings: Concentration, stream: Stream) -> xr.Dataset:
+def concentration(settings: Concentration, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
     """Angles of neurons to the x1 axis along training, for linear targets at several angles to it."""
     starts = [signed_start(settings.directions, stream.generator(seed)) for seed in range(settings.seeds)]
     shape = (len(settings.angles), len(NETWORKS), settings.seeds, len(settings.record), 2 * settings.directions)
     angle = np.empty(shape)
-    for (row, w), (column, kind) in product(
-        enumerate(directions(np.radians(settings.angles))), enumerate(NETWORKS.values())
-    ):
-        teacher = Teacher(np.array([1.0, -1.0]), np.stack([w, -w]))
-        for seed, (a, b) in enumerate(starts):
-            angle[row, column, seed] = _angles(a, b, teacher, kind, settings)
+    for row, w in enumerate(directions(np.radians(settings.angles))):
+        own, teacher = checkpoint.of(w), Teacher(np.array([1.0, -1.0]), np.stack([w, -w]))
+        for (column, (network, kind)), (seed, (a, b)) in product(enumerate(NETWORKS.items()), enumerate(starts)):
+            name = f"{network}, start {seed}"
+            trial = own.get(name) or own.put(name, {"angles": _angles(a, b, teacher, kind, settings)})
+            angle[row, column, seed] = trial["angles"]
     dims = ("angle", "network", "start", "iteration", "neuron")
     return dataset(
         {"axis_angle": variable(dims, angle, "angle between b and the x1 axis", "degree")},

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 
 import numpy as np
 import xarray as xr
 
 from repdyn.base.arrays import Array
+from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
@@ -43,7 +45,7 @@ LARGE = 5.0  # largest variance, as in the paper's Sigma
 THRESHOLD = np.array([0.03, 0.01])  # of the loss of f = 0
 
 
-def feature_learning(settings: FeatureLearning, stream: Stream) -> xr.Dataset:
+def feature_learning(settings: FeatureLearning, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
     """Iterations to learn a single index along the largest variance, for networks, tasks, starts and steps.
 
     Networks of a start share directions, signs, lengths where they have them, and steps; the steps of a start are
@@ -52,19 +54,30 @@ def feature_learning(settings: FeatureLearning, stream: Stream) -> xr.Dataset:
     starts = [_start(settings, stream.generator(seed)) for seed in range(settings.seeds)]
     steps = np.array([_steps(settings, stream.generator(seed, "steps")) for seed in range(settings.seeds)])
     shape = (len(TASKS), len(NETWORKS), *steps.shape, len(THRESHOLD))
-    needed, frozen = np.full(shape, np.inf), np.empty((len(TASKS), settings.seeds))
+    needed, frozen = np.empty(shape), np.empty((len(TASKS), settings.seeds))
     progress = Progress("feature_learning", len(TASKS) * settings.seeds)
-    for (task, (spectrum, c)), (seed, start) in product(enumerate(TASKS.values()), enumerate(starts)):
-        teacher, variances = _problem(spectrum, c, settings.dimension)
-        zero = np.sum(teacher.c**2) * LARGE / 4
-        frozen[task, seed] = least_loss_with_b_frozen(start[1], teacher, variances) / zero
-        for row, (kind, lengths) in enumerate(NETWORKS.values()):
-            b = _lengths(lengths, *start[1:], variances)
-            for place, step in enumerate(steps[seed]):
-                run = descend(start[0], b, teacher, variances, kind, step, settings.iterations, zero * THRESHOLD)
-                needed[task, row, seed, place] = run.reached
-        progress.step(task * settings.seeds + seed + 1)
+    for (place, task), (seed, start) in product(enumerate(TASKS), enumerate(starts)):
+        name = f"{task}, start {seed}"
+        trial = checkpoint.get(name) or checkpoint.put(name, _learned(settings, task, start, steps[seed]))
+        needed[place, :, seed], frozen[place, seed] = trial["needed"], trial["frozen"]
+        progress.step(place * settings.seeds + seed + 1)
     return _learned_dataset(settings, steps, needed, frozen)
+
+
+def _learned(
+    settings: FeatureLearning, task: str, start: tuple[Array, Array, Array, Array], steps: Array
+) -> Mapping[str, Array | float]:
+    """Iterations that all networks of a start need, shape (networks, steps, thresholds), and the loss with b frozen."""
+    spectrum, c = TASKS[task]
+    teacher, variances = _problem(spectrum, c, settings.dimension)
+    zero = np.sum(teacher.c**2) * LARGE / 4
+    needed = np.empty((len(NETWORKS), len(steps), len(THRESHOLD)))
+    for row, (kind, lengths) in enumerate(NETWORKS.values()):
+        b = _lengths(lengths, *start[1:], variances)
+        for place, step in enumerate(steps):
+            run = descend(start[0], b, teacher, variances, kind, step, settings.iterations, zero * THRESHOLD)
+            needed[row, place] = run.reached
+    return {"needed": needed, "frozen": least_loss_with_b_frozen(start[1], teacher, variances) / zero}
 
 
 def _start(settings: FeatureLearning, rng: np.random.Generator) -> tuple[Array, Array, Array, Array]:

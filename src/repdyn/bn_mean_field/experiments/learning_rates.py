@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 import xarray as xr
 
 from repdyn.base.arrays import Array
+from repdyn.base.checkpoints import Checkpoint, Trial
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
@@ -32,7 +34,7 @@ NETWORKS = {
 }
 
 
-def learning_rates(settings: LearningRates, stream: Stream) -> xr.Dataset:
+def learning_rates(settings: LearningRates, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
     """Iterations to learn and loss at the end for every network, start and step.
 
     Unit lengths; on Omega, where the vanilla network begins with the BN network's function; lengths spread evenly in
@@ -41,19 +43,28 @@ def learning_rates(settings: LearningRates, stream: Stream) -> xr.Dataset:
     steps = steps_of(settings)
     starts = list(_starts(settings, stream))
     shape = (len(NETWORKS), len(starts), len(steps))
-    needed, final, zero_loss = np.full(shape, np.inf), np.empty(shape), float(ANISOTROPIC[0, 0]) / 2
+    needed, final = np.empty(shape), np.empty(shape)
     progress = Progress("learning_rates", len(NETWORKS) * len(starts))
-    for row, (normalization, lengths) in enumerate(NETWORKS.values()):
-        model = Population(linear(0), ANISOTROPIC, normalization)
-        for column, (a, b, spread) in enumerate(starts):
-            own = {"unit": b, "Omega": normalize(b, ANISOTROPIC), "many": spread[:, None] * b}[lengths]
-            for place, step in enumerate(steps):
-                losses = descent_losses(a, own, model, step, settings.iterations) / zero_loss
-                final[row, column, place] = losses[-1]
-                if losses[-1] <= settings.learned:
-                    needed[row, column, place] = np.argmax(losses <= settings.learned)
-            progress.step(row * len(starts) + column + 1)
+    for (row, network), (column, start) in product(enumerate(NETWORKS), enumerate(starts)):
+        name = f"{network}, start {column}"
+        trial = checkpoint.get(name) or checkpoint.put(name, _learned(settings, network, start, steps))
+        needed[row, column], final[row, column] = trial["needed"], trial["final"]
+        progress.step(row * len(starts) + column + 1)
     return _rates_dataset(settings, steps, needed, final)
+
+
+def _learned(settings: LearningRates, network: str, start: tuple[Array, Array, Array], steps: Array) -> Trial:
+    """Iterations to learn and loss at the end of one network from one start, at every step."""
+    (a, b, spread), (normalization, lengths) = start, NETWORKS[network]
+    model, zero_loss = Population(linear(0), ANISOTROPIC, normalization), float(ANISOTROPIC[0, 0]) / 2
+    own = {"unit": b, "Omega": normalize(b, ANISOTROPIC), "many": spread[:, None] * b}[lengths]
+    needed, final = np.full(len(steps), np.inf), np.empty(len(steps))
+    for place, step in enumerate(steps):
+        losses = descent_losses(a, own, model, step, settings.iterations) / zero_loss
+        final[place] = losses[-1]
+        if losses[-1] <= settings.learned:
+            needed[place] = np.argmax(losses <= settings.learned)
+    return {"needed": needed, "final": final}
 
 
 def steps_of(settings: LearningRates) -> Array:

@@ -10,18 +10,27 @@ import torch
 import xarray as xr
 
 from repdyn.base.arrays import Array
+from repdyn.base.checkpoints import Checkpoint, groups
 from repdyn.base.datasets import dataset, index, left_out, variable
 from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.settings.training import OutputGrowth
 
 LOSSES = ("cross-entropy", "mean squared error")
+GROUP = 8  # seeds that are trained as one batch: one by one, small networks take five times as long
 
 
-def output_growth(settings: OutputGrowth, stream: Stream) -> xr.Dataset:
-    """Sizes of outputs and losses along training, both losses from the same weights."""
+def output_growth(settings: OutputGrowth, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
+    """Sizes of outputs and losses along training, both losses from the same weights.
+
+    Seeds are kept by groups. A group that was smaller is trained again whole: products of matrices need not round alike
+    in batches of other sizes.
+    """
     torch.set_num_threads(1)
-    X, labels, weights = _draws(settings, stream)
-    runs = np.array([_train(settings, X, labels, weights, loss) for loss in LOSSES])
+    parts = []
+    for seeds in groups(settings.seeds, GROUP):
+        name = f"seeds {seeds.start} to {seeds.stop - 1}"
+        parts.append(checkpoint.get(name) or checkpoint.put(name, {"runs": _trained(settings, seeds, stream)}))
+    runs = np.concatenate([part["runs"] for part in parts], axis=-1)
     dims = ("loss_name", "record", "seed")
     growth = dataset(
         {
@@ -41,11 +50,19 @@ def output_growth(settings: OutputGrowth, stream: Stream) -> xr.Dataset:
     return left_out(growth, gone, f"output_growth.rate: {settings.rate:g}")
 
 
-def _draws(settings: OutputGrowth, stream: Stream) -> tuple[torch.Tensor, torch.Tensor, list[torch.Tensor]]:
+def _trained(settings: OutputGrowth, seeds: range, stream: Stream) -> list[list[Array]]:
+    """Size of outputs and loss of some seeds, shape (losses, records, 2, seeds)."""
+    X, labels, weights = _draws(settings, seeds, stream)
+    return [_train(settings, X, labels, weights, loss) for loss in LOSSES]
+
+
+def _draws(
+    settings: OutputGrowth, seeds: range, stream: Stream
+) -> tuple[torch.Tensor, torch.Tensor, list[torch.Tensor]]:
     """Inputs (M, d, N), labels (M, N) by the largest of random linear scores, and weights, a network per seed."""
     d, w, N, L = settings.dimension, settings.width, settings.points, settings.layers
     parts: list[list[Array]] = []
-    for seed in range(settings.seeds):
+    for seed in seeds:
         generator = stream.generator(seed)
         X = generator.standard_normal((d, N))
         labels = (generator.standard_normal((settings.classes, d)) @ X).argmax(axis=0)

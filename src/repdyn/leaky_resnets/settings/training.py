@@ -223,7 +223,7 @@ class OutputGrowth(Settings):
     layers: Layers = Field(description="Layers L.")
     rate: Annotated[float, Field(gt=0, le=10)] = Field(description="Rate of full-batch gradient descent.")
     records: Many[Steps] = Field(min_length=4, description="Steps after which outputs are measured, increasing.")
-    seeds: Count = Field(description="Seeds.")
+    seeds: Annotated[Count, EACH] = Field(description="Seeds.")
 
     def problems(self) -> Iterator[Problem]:
         """Records increase."""

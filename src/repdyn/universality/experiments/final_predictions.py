@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
+from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, explain_gaps, variable
+from repdyn.base.settings import EACH
 from repdyn.universality.methods.power_laws import fit_power_law
 from repdyn.universality.methods.trajectory_fits import DROPPED, fit_all, predicted_distance, with_gaps
 from repdyn.universality.settings.two_points import Fits
 
 
-def final_predictions(settings: Fits, final_distances: xr.Dataset, architectures: xr.Dataset) -> xr.Dataset:
+def final_predictions(
+    settings: Fits,
+    final_distances: Annotated[xr.Dataset, EACH],
+    architectures: Annotated[xr.Dataset, EACH],
+    checkpoint: Checkpoint,
+) -> xr.Dataset:
     """Figure 5: rates from the trials at dx = 1, dy2 = 0.5, averaged, then equation (10) over the grid."""
     names = list(final_distances["network"].values)
-    rates, _ = fit_all(architectures.sel(network=names), "network", settings.converged)
+    rates, _ = fit_all(architectures.sel(network=names), "network", settings.converged, checkpoint)
     free = np.where(rates["at_bound"].values == 0, 1.0, np.nan)
     eta = {name: rates[name].values * free for name in ("eta_h", "eta_y")}
     geometric = np.exp(np.nanmean(np.log(eta["eta_h"] / eta["eta_y"]), axis=1))

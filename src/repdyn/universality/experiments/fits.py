@@ -7,21 +7,24 @@ explained variance of each curve, never by their fit losses.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
+from typing import Annotated
 
 import numpy as np
 import xarray as xr
 
 from repdyn.base.arrays import Array
+from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, variable
+from repdyn.base.settings import EACH
 from repdyn.universality.methods.fit import EffectiveFit, explained_variance, fit_mean_rate, squared_error
 from repdyn.universality.methods.networks import LEAK
 from repdyn.universality.methods.trajectory_fits import (
     CURVES,
-    alternative,
     converged,
     crossing,
     fit_all,
-    fit_run,
+    kept_fit,
     with_gaps,
 )
 from repdyn.universality.settings.two_points import Fits
@@ -31,10 +34,10 @@ from repdyn.universality.theory.published import FIT_LOSSES
 
 
 def _fitted(
-    runs: xr.Dataset, dim: str, settings: Fits
+    runs: xr.Dataset, dim: str, settings: Fits, checkpoint: Checkpoint
 ) -> tuple[dict[str, xr.Variable], dict[tuple, EffectiveFit], Array]:
     """Fits of all trials with the theory's curves for those that figures show; the fits; the shown trials."""
-    variables, fits = fit_all(runs, dim, settings.converged)
+    variables, fits = fit_all(runs, dim, settings.converged, checkpoint)
     seeds, theory = np.full(runs.sizes[dim], -1), np.full((runs.sizes[dim], 3, runs.sizes["epoch"]), np.nan)
     for (row, seed), fit in sorted(fits.items(), reverse=True):
         seeds[row], theory[row] = seed, fit.theory
@@ -51,9 +54,9 @@ def _coords(runs: xr.Dataset, *names: str) -> dict[str, xr.Variable]:
     }
 
 
-def architecture_fits(settings: Fits, architectures: xr.Dataset) -> xr.Dataset:
+def architecture_fits(settings: Fits, architectures: Annotated[xr.Dataset, EACH], checkpoint: Checkpoint) -> xr.Dataset:
     """Figures 2, 3, 12: rates, explained variance, plateau and loss curve of every network of Table 1."""
-    variables, fits, seeds = _fitted(architectures, "network", settings)
+    variables, fits, seeds = _fitted(architectures, "network", settings, checkpoint)
     losses, shown = _loss_fits(architectures, fits, seeds)
     return dataset(
         variables
@@ -106,11 +109,11 @@ def _plateaus(runs: xr.Dataset) -> dict[str, xr.Variable]:
     return plateaus
 
 
-def printed_data_fits(settings: Fits, printed_data: xr.Dataset) -> xr.Dataset:
+def printed_data_fits(settings: Fits, printed_data: Annotated[xr.Dataset, EACH], checkpoint: Checkpoint) -> xr.Dataset:
     """Fits on the data set as printed, whether converged or not: a plateau gives a small loss that means nothing."""
     shape = (printed_data.sizes["network"], printed_data.sizes["seed"])
     runs = [printed_data.isel(network=row, seed=seed) for row, seed in np.ndindex(shape)]
-    loss = np.reshape([_loss_of_any(run) for run in runs], shape)
+    loss = np.reshape([_loss_of_any(run, checkpoint) for run in runs], shape)
     good = converged(printed_data, settings.converged).transpose("network", "seed").values
     return dataset(
         {
@@ -124,28 +127,31 @@ def printed_data_fits(settings: Fits, printed_data: xr.Dataset) -> xr.Dataset:
     )
 
 
-def _loss_of_any(run: xr.Dataset) -> float:
+def _loss_of_any(run: xr.Dataset, checkpoint: Checkpoint) -> float:
     """Fit loss (49) of a trial, converged or not; NaN where it has diverged."""
     gone = not np.isfinite(run["loss"].values[-1])
-    return np.nan if gone else fit_run(run, allow_unconverged=True).loss
+    return np.nan if gone else kept_fit(run, checkpoint, allow_unconverged=True).loss
 
 
-def adam_fits(settings: Fits, adam_runs: xr.Dataset) -> xr.Dataset:
+def adam_fits(settings: Fits, adam_runs: Annotated[xr.Dataset, EACH], checkpoint: Checkpoint) -> xr.Dataset:
     """Figure 15: fits of the theory to the default network trained by Adam."""
     return dataset(
-        _fitted(adam_runs, "rate", settings)[0],
+        _fitted(adam_runs, "rate", settings, checkpoint)[0],
         _coords(adam_runs, "rate", "seed", "epoch"),
         title="Fits to the default network trained by Adam",
     )
 
 
-def default_network_fits(settings: Fits, default_network: xr.Dataset) -> xr.Dataset:
+def default_network_fits(
+    settings: Fits, default_network: Annotated[xr.Dataset, EACH], checkpoint: Checkpoint
+) -> xr.Dataset:
     """Figures 10, 11 at the paper's width: every layer of one run, and the alternatives (51) halfway."""
     runs = default_network
-    layers, _ = fit_all(runs, "layer", settings.converged)
-    halfway = runs.sel(layer=int(runs["halfway"]))
-    gain = float(runs["gain"])
-    altered, shown = _alternatives(halfway, converged(halfway, settings.converged).values)
+    layers, fits = fit_all(runs, "layer", settings.converged, checkpoint)
+    middle = runs.get_index("layer").get_loc(int(runs["halfway"]))
+    halfway, gain = runs.isel(layer=middle), float(runs["gain"])
+    of_theory = {seed: fit for (layer, seed), fit in fits.items() if layer == middle}
+    altered, shown = _alternatives(halfway, of_theory, checkpoint)
     more = {
         "layer_gain": variable("seed", _layer_gain(runs), "factor of h per layer at the start, log-linear fit"),
         "layer_gain_theory": variable((), gain**2 * (1 + LEAK**2) / 2, "gain^2 times the mean of phi'^2, leaky ReLU"),
@@ -169,9 +175,11 @@ def default_network_fits(settings: Fits, default_network: xr.Dataset) -> xr.Data
     )
 
 
-def default_ensemble_fits(settings: Fits, default_ensemble: xr.Dataset) -> xr.Dataset:
+def default_ensemble_fits(
+    settings: Fits, default_ensemble: Annotated[xr.Dataset, EACH], checkpoint: Checkpoint
+) -> xr.Dataset:
     """Figures 10, 11 for the narrower network with many seeds."""
-    return default_network_fits(settings, default_ensemble)
+    return default_network_fits(settings, default_ensemble, checkpoint)
 
 
 def _published_losses() -> xr.Variable:
@@ -181,17 +189,24 @@ def _published_losses() -> xr.Variable:
     return with_gaps("alternative", values, "squared fit loss that the paper prints, C.1", "epoch", missing)
 
 
-def _alternatives(halfway: xr.Dataset, good: Array) -> tuple[dict[str, xr.Variable], int]:
-    """Fits of the theory and of the alternatives (51) to the layer halfway, and the trial whose curves are kept."""
-    shape, frames = (len(ALTERNATIVES), len(good)), halfway.sizes["epoch"]
+def _alternatives(
+    halfway: xr.Dataset, of_theory: Mapping[int, EffectiveFit], checkpoint: Checkpoint
+) -> tuple[dict[str, xr.Variable], int]:
+    """Fits of the alternatives (51) to the layer halfway beside the theory's, and the trial whose curves are kept.
+
+    Args:
+        halfway: the runs in that layer, (seed, epoch).
+        of_theory: converged trial -> the theory's fit to it.
+        checkpoint: where fits are kept.
+    """
+    shape, frames = (len(ALTERNATIVES), halfway.sizes["seed"]), halfway.sizes["epoch"]
     loss, r2 = np.full(shape, np.nan), np.full((*shape, 3), np.nan)
-    curves, shown = np.full((shape[0], 3, frames), np.nan), int(np.argmax(good)) if good.any() else -1
-    for place in zip(*np.nonzero(np.broadcast_to(good, shape)), strict=True):
-        run = halfway.isel(seed=place[1])
-        fit = fit_run(run, solution=alternative(list(ALTERNATIVES)[place[0]], run))
-        loss[place], r2[place] = fit.loss, fit.r2
-        if place[1] == shown:
-            curves[place[0]] = fit.theory
+    curves, shown = np.full((shape[0], 3, frames), np.nan), int(min(of_theory, default=-1))
+    for (row, name), (seed, theory) in product(enumerate(ALTERNATIVES), of_theory.items()):
+        fit = theory if name == "theory" else kept_fit(halfway.isel(seed=seed), checkpoint, name)
+        loss[row, seed], r2[row, seed] = fit.loss, fit.r2
+        if seed == shown:
+            curves[row] = fit.theory
     dims = ("alternative", "seed")
     return {
         "alternative_loss": with_gaps(dims, loss, "squared fit loss, eq. (49), halfway", "epoch"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from repdyn.base.arrays import Array
+from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import variable
 from repdyn.universality.methods.fit import EffectiveFit, Solution, fit_effective_rates
 from repdyn.universality.theory.alternatives import altered_solution
@@ -51,6 +53,25 @@ def fit_run(run: xr.Dataset, **more: Any) -> EffectiveFit:
     return fit_effective_rates(h, y, w, float(run["dx2"]), float(run["dy2"]), every=float(epoch[1] - epoch[0]), **more)
 
 
+def kept_fit(
+    run: xr.Dataset, checkpoint: Checkpoint, name: str = "theory", *, allow_unconverged: bool = False
+) -> EffectiveFit:
+    """The fit of one trial by `fit_run`, kept under the content of its trajectory.
+
+    Args:
+        run: h, y, w over epoch, with dx2, dy2.
+        checkpoint: where fits are kept.
+        name: the theory, or which alternative of (51) is fitted.
+        allow_unconverged: as in `fit_effective_rates`.
+    """
+    own = checkpoint.of(*(run[part].values for part in (*CURVES, "epoch", "dx2", "dy2")))
+    if (kept := own.get(name)) is None:
+        fit = fit_run(run, solution=alternative(name, run), allow_unconverged=allow_unconverged)
+        kept = own.put(name, asdict(fit))
+    parts: dict[str, Any] = {part: values if values.ndim else values.item() for part, values in kept.items()}
+    return EffectiveFit(**parts)
+
+
 def converged(runs: xr.Dataset, limit: float) -> xr.DataArray:
     """Trials whose final loss is below the limit; a diverged trial has none."""
     return runs["loss"].isel(epoch=-1).fillna(np.inf) < limit
@@ -66,13 +87,22 @@ def crossing(run: xr.Dataset, share: float) -> float:
     return float(np.interp(level, y[place - 1 : place + 1], epoch[place - 1 : place + 1]))
 
 
-def fit_all(runs: xr.Dataset, dim: str, limit: float) -> tuple[dict[str, xr.Variable], dict[tuple, EffectiveFit]]:
-    """Fits of all converged trials of runs (dim, seed, epoch); stored numbers, and the fits by place."""
+def fit_all(
+    runs: xr.Dataset, dim: str, limit: float, checkpoint: Checkpoint
+) -> tuple[dict[str, xr.Variable], dict[tuple, EffectiveFit]]:
+    """Fits of all converged trials; stored numbers, and the fits by place.
+
+    Args:
+        runs: h, y, w and loss over (dim, seed, epoch), with dx2, dy2.
+        dim: what the runs differ in besides the seed.
+        limit: largest final loss of a trial that is fitted.
+        checkpoint: where fits are kept.
+    """
     good = converged(runs, limit).broadcast_like(runs["h"].isel(epoch=0, drop=True)).transpose(dim, "seed").values
     stored = {name: np.full(good.shape, np.nan) for name in NUMBERS}
     r2, fits = np.full((*good.shape, 3), np.nan), {}
     for place in zip(*np.nonzero(good), strict=True):
-        fits[place] = fit = fit_run(runs.isel({dim: place[0], "seed": place[1]}))
+        fits[place] = fit = kept_fit(runs.isel({dim: place[0], "seed": place[1]}), checkpoint)
         for name, value in numbers(fit).items():
             stored[name][place] = value
         r2[place] = fit.r2
