@@ -253,3 +253,15 @@ def test_datasets_of_one_job_cost_what_the_job_did():
     }
     seconds = decide._seconds("leaky_resnets", {("trained", "blocks"): 2}, 2.0, costs)
     assert seconds == 30 + 30 + 2 * 5
+
+
+def test_what_a_look_took_is_that_of_the_jobs_that_ran():
+    """A job that ran before, and dearer then, gives nothing back; one that read its trials took the rest."""
+    before = [record("a", "1", 90.0), record("b", "1", 20.0)]
+    after = [record("a", "2", 100.0, spared_cpu_seconds=90.0), record("b", "1", 20.0), record("c", "2", 5.0)]
+    assert decide._spent(before, after) == 15.0
+    assert decide._spent(before, before) == 0.0
+
+
+def record(log, finished, seconds, **more):
+    return {"log": log, "finished": finished, "cpu_seconds": seconds, **more}

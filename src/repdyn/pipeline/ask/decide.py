@@ -345,16 +345,18 @@ def go_on(name: str, options: Iterable[str], cores: int) -> float:
     Raises:
         RepdynError: the run failed.
     """
-    before = _spent(name)
+    before = records.of_run(name)
     command = [sys.executable, "-m", "snakemake", "--cores", str(cores), *options, "--", "all"]
     if subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
         raise RepdynError(f"the run {name} failed: its logs are in logs/{name}; the same command resumes")
-    return _spent(name) - before
+    return _spent(before, records.of_run(name))
 
 
-def _spent(name: str) -> float:
-    """CPU seconds that all jobs of a run took, without what they read."""
-    return sum(float(job["cpu_seconds"]) - float(job.get("spared_cpu_seconds", 0)) for job in records.of_run(name))
+def _spent(before: Iterable[Mapping[str, Any]], after: Iterable[Mapping[str, Any]]) -> float:
+    """CPU seconds of the jobs that ran between two readings of a run's records, without what they read."""
+    finished = {job["log"]: job.get("finished") for job in before}
+    ran = (job for job in after if finished.get(job["log"]) != job.get("finished"))
+    return sum(float(job["cpu_seconds"]) - float(job.get("spared_cpu_seconds", 0)) for job in ran)
 
 
 def overlay(settings: Mapping[str, Any], name: str) -> str:
