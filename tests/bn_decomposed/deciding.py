@@ -1,4 +1,4 @@
-"""Decisions of many claims at once, for tests: every part has a control, and none only shifts a number."""
+"""Decisions for tests: outcomes by name, and of many claims at once whether every part has a control that counts."""
 
 from repdyn.base.claims import decide_claim
 
@@ -18,3 +18,14 @@ def decided(claims, datasets):
     assert not weak, f"controls that do not turn their part: {weak}"
     assert not missing, f"parts without a control: {missing}"
     return {id: decision.ledger["verdict"] for id, decision in decisions.items()}
+
+
+def outcome(verdict, form, part):
+    """Outcome of a form's part, or of the whole form."""
+    test = getattr(verdict, form)
+    return test.parts[part].outcome if part else test.outcome
+
+
+def on(*data):
+    """The datasets that a claim reads."""
+    return data
