@@ -29,3 +29,33 @@ def outcome(verdict, form, part):
 def on(*data):
     """The datasets that a claim reads."""
     return data
+
+
+def changed(datasets, variable, place, value):
+    """The datasets with one place of a variable at another value, or what a function makes of the one there.
+
+    A variable that several datasets hold is called with the dataset's position: `stable_depth@1`.
+    """
+    name, _, position = variable.partition("@")
+    (home,) = [int(position)] if position else [i for i, data in enumerate(datasets) if name in data]
+    copies = [data.copy(deep=True) for data in datasets]
+    array = copies[home][name].values.astype(float)
+    array[place] = value(array[place]) if callable(value) else value
+    copies[home][name] = (copies[home][name].dims, array)
+    return copies
+
+
+def failing(verdict):
+    """Names of the parts of the deciding form that do not pass, "" for a form without parts."""
+    parts = verdict.decisive.parts or {"": verdict.decisive}
+    return {name for name, test in parts.items() if test.outcome != "passes"}
+
+
+def turns(claim, world, status, case):
+    """Fails unless the claim turns from its status to a refutation, at one place and in the parts named, no others."""
+    parts, variable, place, inside, outside = case
+    before, after = (claim(*changed(world, variable, place, value)) for value in (inside, outside))
+    assert not failing(before) & parts, (variable, "inside")
+    assert failing(after) == failing(before) | parts, (variable, "outside")
+    assert failing(before) or before.status == status, (variable, "inside")
+    assert after.status == "does not hold", (variable, "outside")
