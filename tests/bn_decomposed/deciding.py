@@ -51,11 +51,11 @@ def failing(verdict):
     return {name for name, test in parts.items() if test.outcome != "passes"}
 
 
-def turns(claim, world, status, case):
-    """Fails unless the claim turns from its status to a refutation, at one place and in the parts named, no others."""
+def turns(claim, world, status, case, turned="does not hold"):
+    """Fails unless the claim turns from its status to another one, at one place and in the parts named, no others."""
     parts, variable, place, inside, outside = case
     before, after = (claim(*changed(world, variable, place, value)) for value in (inside, outside))
     assert not failing(before) & parts, (variable, "inside")
     assert failing(after) == failing(before) | parts, (variable, "outside")
     assert failing(before) or before.status == status, (variable, "inside")
-    assert after.status == "does not hold", (variable, "outside")
+    assert after.status == turned, (variable, "outside")

@@ -113,8 +113,8 @@ def rests(*, leading=1.0, equal=0.0, iterated=0.0, odd=0.0, norms=0.0, scale=1.0
 def deep(*, ratio=0.1, odd=90.0, cluster=20.0, least=20, sizes=(5, 20, 50), large=1.0, energy=0.0, signs=0.2):
     """Deep networks: an odd point beside a cluster from `least` points on, none below.
 
-    `cluster` is the angle at 20 points and falls as 1/n; `energy` is added to the predicted share; where the cluster is
-    below the mean `signs` of the batch more are at zero than where it is above.
+    `energy` is added to the predicted share; where the cluster is below the mean, `signs` of the batch more are at zero
+    than where it is above.
     """
     n = np.array(sizes, float)[:, None, None]
     there = n >= least

@@ -6,7 +6,7 @@ stay well inside, so a claim on all rows, layers or draws must turn at the one t
 
 import numpy as np
 import pytest
-from tests.bn_decomposed.deciding import changed, on, turns
+from tests.bn_decomposed.deciding import changed, failing, on, turns
 from tests.bn_decomposed.made_up_theorems import (
     DRAWS,
     all_batches,
@@ -391,9 +391,7 @@ def test_the_error_of_one_draw_turns_a_formula_of_appendix_c(id, equation, parts
         assert CLAIMS[id](*inside).status == HOLDS
         verdict = CLAIMS[id](*outside)
         assert verdict.status == REFUTED
-        assert {
-            name for name, test in (verdict.decisive.parts or {"": verdict.decisive}).items() if test.outcome == "fails"
-        } == parts
+        assert failing(verdict) == parts
 
 
 def test_the_bounds_of_an_extreme_are_those_of_its_own_number_of_points():
