@@ -48,7 +48,6 @@ def layers(*, closed=0.0, odd=1.0, cluster=1.0, inner=0.0, mean=0.0, norm=1.0, c
         "odd_mean": 0.56,
     }
     dims, blocks = ("start", "batch", "width"), ("start", "batch", "width", "block")
-    alpha = np.array([0.8, 0.9])
     return xr.Dataset(
         {name: (blocks, value * shape * OF_DRAWS) for name, value in sampled.items()}
         | {name: (dims, np.full((2, 2, 2), value)) for name, value in (closed_forms | of_mean).items()}
@@ -56,14 +55,14 @@ def layers(*, closed=0.0, odd=1.0, cluster=1.0, inner=0.0, mean=0.0, norm=1.0, c
             "inner": (blocks, np.full((2, 2, 2, DRAWS), inner)),
             "expected_pair_factor": (("start", "batch"), np.full((2, 2), 0.9)),
             "cluster_mean_cosine": (("start", "batch"), np.full((2, 2), 1e-3)),
+            "alpha": (("start", "batch"), [[1.8, 1.2], [0.4, 0.4]]),
         },
         {
             "start": [INVARIANT, FAR],
             "batch": [3, 10],
             "width": [1, 10],
             "norm_ratio": ("width", [0.7, 0.9]),
-            "alpha": ("batch", alpha),
-            "distance": ("batch", [2.25, 1.67]),
+            "distance": 1.5,
         },
     )
 
@@ -75,8 +74,8 @@ def clusters(*, factor=0.9, limit=1.0, near=0.95, narrow=1.0, wide=0.9, family=0
     return xr.Dataset(
         {
             "factor": (("batch", "spread", "draw"), by_spread * np.ones((1, 3, 2))),
-            "largest_factor": ("batch", [factor]),
-            "alpha": ("batch", [factor / limit]),
+            "largest_factor": (("batch", "configuration"), [[factor, factor]]),
+            "alpha": (("batch", "configuration"), [[factor / limit, factor / limit]]),
             "norm_keeping_alpha": ("batch", alpha),
             "family_multiplier": ("batch", [family]),
             "point_multiplier": ("batch", alpha),

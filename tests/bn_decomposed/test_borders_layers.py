@@ -112,8 +112,8 @@ CASES = {
         on(TWO, layers()),
         (HOLDS, REFUTED),
         [
-            ({"factor"}, "largest_factor", -1, 0.999, 1.001),
-            ({"factor over its limit"}, "alpha@0", -1, 0.9 / (1 + 0.99e-12), 0.9 / (1 + 1.01e-12)),
+            ({"factor"}, "largest_factor", (-1, -1), 0.999, 1.001),
+            ({"factor over its limit"}, "alpha@0", (-1, -1), 0.9 / (1 + 0.99e-12), 0.9 / (1 + 1.01e-12)),
             ({"sampled over closed form"}, "pair_factor", FAR, 0.9 * 1.0499 * OF_DRAWS, 0.9 * 1.0501 * OF_DRAWS),
             ({"sampled over closed form"}, "pair_factor", FAR, 0.9 * 0.9501 * OF_DRAWS, 0.9 * 0.9499 * OF_DRAWS),
         ],
@@ -125,7 +125,7 @@ CASES = {
             ({"items 1 and 2"}, "expected_odd_square", FAR, 1 + 0.99e-12, 1 + 1.01e-12),
             ({"items 1 and 2"}, "expected_cluster_square", FAR, 1 - 0.99e-12, 1 - 1.01e-12),
             ({"item 3"}, "inner", (*FAR, -1), 0.99e-12, 1.01e-12),
-            ({"item 4"}, "largest_factor", -1, 0.999, 1.001),
+            ({"item 4"}, "largest_factor", (-1, -1), 0.999, 1.001),
         ],
     ),
     "bnd-thm14-iter": (
@@ -133,7 +133,7 @@ CASES = {
         (HOLDS, READING),
         [
             ({""}, "factor", (-1, 0, -1), 0.999, 1.001),
-            ({""}, "largest_factor", -1, 0.999, 1.001),
+            ({""}, "largest_factor", (-1, -1), 0.999, 1.001),
             ({""}, "family_multiplier", -1, 0.999, 1.001),
             ({""}, "full_multiplier", -1, 0.999, 1.001),
             ({""}, "resting_spread", -1, 24.99, 25.01),  # a quarter of n^2 = 100
