@@ -93,21 +93,23 @@ def clusters(*, factor=0.9, limit=1.0, near=0.95, narrow=1.0, wide=0.9, family=0
     )
 
 
-def rests(*, leading=1.0, equal=0.0, iterated=0.0, odd=0.0, norms=0.0, scale=1.0, multiplier=0.95):
-    """Fixed points of 5, 7, 20 and 50 points: errors of the reduced map, and the cluster's angle over 540/n degrees."""
-    n = np.array([5.0, 7.0, 20.0, 50.0])
+def rests(
+    *, points=(5, 7, 20, 50), leading=1.0, equal=0.0, iterated=0.0, odd=0.0, norms=0.0, scale=1.0, multiplier=0.95
+):
+    """Fixed points of batches of these sizes: errors of the reduced map, and the cluster's angle over 540/n degrees."""
+    n = np.array(points, float)
     width = 540 / n * leading * scale
     return xr.Dataset(
         {
             "odd_intra_angle": ("batch", width + iterated),
-            "odd_angle": ("batch", np.full(4, 90.0 + odd)),
-            "odd_norm_ratio": ("batch", np.full(4, 1.0 + norms)),
-            "odd_multiplier": ("batch", np.full(4, multiplier)),
-            "simplex_angle": ("batch", np.array([78.0, 76.0, 73.0, 72.0]) + equal),
-            "rms_angle": ("batch", np.full(4, 60.0)),
+            "odd_angle": ("batch", np.full(n.size, 90.0 + odd)),
+            "odd_norm_ratio": ("batch", np.full(n.size, 1.0 + norms)),
+            "odd_multiplier": ("batch", np.full(n.size, multiplier)),
+            "simplex_angle": ("batch", 72 + 30 / n + equal),
+            "rms_angle": ("batch", np.full(n.size, 60.0)),
             "iterated_intra_angle": ("batch", np.where(n < 7, 78.0, width)),
-            "iterated_odd_angle": ("batch", np.full(4, 90.0)),
-            "iterated_norm_ratio": ("batch", np.full(4, 1.0)),
+            "iterated_odd_angle": ("batch", np.full(n.size, 90.0)),
+            "iterated_norm_ratio": ("batch", np.full(n.size, 1.0)),
         },
         {"batch": n.astype(int)},
     )

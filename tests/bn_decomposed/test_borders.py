@@ -256,15 +256,14 @@ def test_every_claim_of_the_study_that_can_be_tested_is_made_up_somewhere():
     samples = {name.split(",")[0] for name in of_samples.MEANS} | {id for id, *_ in of_samples.SHARES}
     alone = {"bnd-yt-indep", "bnd-disc-init-gain"}  # of_samples: a correlation, gains in pairs
     alone |= {"bnd-fig2-he"}  # of_layers: networks of two depths
-    in_test_appendix_e = {"bnd-appE-ratio", "bnd-appE-positive"}
     in_regions = {"bnd-fig6-a"}
-    covered = one_entry | formulas | samples | set(READINGS) | alone | in_test_appendix_e | in_regions
+    covered = one_entry | formulas | samples | set(READINGS) | alone | in_regions
     assert set(CLAIMS) - covered == set()
     assert covered - set(CLAIMS) == set()
 
 
 def test_every_part_that_a_control_turns_has_data_just_inside_and_outside():
-    """By part, so that a new one needs its pair; parts of claims over readings and of Appendix E stand elsewhere."""
+    """By part, so that a new one needs its pair; parts of claims over readings stand above."""
     pairs = {
         (name.split(",")[0], part)
         for cases in (of_layers.CASES, of_theorems.CASES)
@@ -279,6 +278,6 @@ def test_every_part_that_a_control_turns_has_data_just_inside_and_outside():
     pairs |= {("bnd-def1-gamma", "k 2"), ("bnd-def1-gamma", "k 3"), ("bnd-yt-indep", ""), ("bnd-disc-init-gain", "")}
     for module in (test_regions_layers, test_regions_networks, test_regions_theorems):
         pairs |= {(claim.id, part) for claim, _, part, _, _ in module.REGIONS}
-    elsewhere = {*READINGS, "bnd-appE-ratio", "bnd-appE-positive"}
+    elsewhere = set(READINGS) - {id for id, _ in pairs}
     wanted = {(id, part) for id, claim in CLAIMS.items() if id not in elsewhere for part in claim.controls}
     assert wanted - pairs == set()

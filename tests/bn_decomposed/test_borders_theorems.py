@@ -26,6 +26,7 @@ from tests.bn_decomposed.made_up_theorems import (
     tails,
     tree,
 )
+from tests.bn_decomposed.test_appendix_e import amplitudes as splits
 
 from repdyn.base.claims import claims_of
 from repdyn.bn_decomposed.theory.tree_formulas import angle_bound, ratio_bound
@@ -63,6 +64,25 @@ def no_help(data, name, value):
 DEEP = limits(which="sharp")
 BY_RATIO, BY_ANGLE = no_help(DEEP, "ratio", 0.99), no_help(DEEP, "cosine", 0.99)
 LAST = (1, 1)  # deep batch that is not symmetric, interior point that is worst
+
+
+def of_ratio(rows, definition):
+    """Borders of the ratio of Appendix E in the last batch, whose limit is 2 and whose first interval is 0.4 to 10."""
+    change, inside, width = (
+        {f"{rows} {part}"}
+        for part in (
+            "change over the last quarter",
+            "later ratios over the ends of their interval",
+            "width of the last interval",
+        )
+    )
+    return [
+        (change, "ratio", (-1, definition, -1), 2 * (1 + 0.99e-6), 2 * (1 + 1.01e-6)),
+        (inside, "ratio", (-1, definition, 1), 10 * (1 + 0.99e-9), 10 * (1 + 1.01e-9)),
+        (inside, "ratio", (-1, definition, 1), 0.4 / (1 + 0.99e-9), 0.4 / (1 + 1.01e-9)),
+        (width, "highest", (-1, definition, -1), 2 * (1 + 0.99e-6), 2 * (1 + 1.01e-6)),
+    ]
+
 
 # claim: world, verdict in it, per variable the parts that turn, the place, a value just inside and one just outside
 CASES = {
@@ -154,6 +174,16 @@ CASES = {
             ({"linear layer"}, "rank", (1, 0, -1, -1), 2, 3),
         ],
     ),
+    "bnd-appE-ratio": (
+        on(splits()),
+        HOLDS,
+        [
+            *of_ratio("split", 0),
+            *of_ratio("fed", 1),
+            ({"enumeration minus algorithm"}, "enumerated", (-1, -1), 0.05 + 0.99e-12, 0.05 + 1.01e-12),
+        ],
+    ),
+    "bnd-appE-positive": (on(splits(zeros=1)), CORRECTED, [({""}, "first_layer", (-1, -1), 9, 10)]),
     "bnd-lem7": (on(TREE), HOLDS, [({""}, "gaining", (1, 2), 0, 1)]),
     "bnd-appE-middle": (on(TREE), HOLDS, [({""}, "shared_middles", (1, 2), 0, 1)]),
     "bnd-excess": (
@@ -335,6 +365,7 @@ NOT_COUNTED = [  # claim, world, its verdict, variable, place and a value there 
     ("bnd-e3-step", on(CELLS), CORRECTED, "not_one", (0, -1), 1),
     ("bnd-e3-step", on(CELLS), CORRECTED, "not_one", (1, -1), 1),
     ("bnd-e3-step", on(CELLS), HOLDS, "not_one", (2, -1), 1),
+    ("bnd-appE-positive", on(splits()), CORRECTED, "zero_layers", (-1, -1), 1),  # not as printed any more
     ("bnd-lem2-prob", on(stalled()), HOLDS, "frequency", (0, -1), 0.4),  # far off in one case of fifty, not in the mean
     ("bnd-sec1-rank", on(RANKS), HOLDS, "rank", (0, -1, -1, 0), 4.5),  # one draw of twelve
     ("bnd-sec1-rank", on(RANKS), HOLDS, "rank", (0, 0), 1.0),  # two inputs only
