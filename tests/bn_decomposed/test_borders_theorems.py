@@ -425,6 +425,12 @@ def test_the_error_of_one_draw_turns_a_formula_of_appendix_c(id, equation, parts
         assert failing(verdict) == parts
 
 
+def test_a_printed_step_of_the_chain_that_is_wrong_is_not_excused_by_a_right_one():
+    """No correction is given for (35), so what is printed decides."""
+    wrong = changed([audit("", 0.0)], "printed", (4, -1), 1.01e-9)
+    assert CLAIMS["bnd-eq35"](*wrong).status == REFUTED
+
+
 def test_the_bounds_of_an_extreme_are_those_of_its_own_number_of_points():
     for id, name, value in (
         ("bnd-thm11-3", "ratio", 0.999 * TWO_RATIO),
