@@ -300,6 +300,14 @@ def test_draws_of_a_rare_past_decide_nothing():
     assert claim(*changed([data], "wait", (0, slice(None), 1), hit(200, DRAWS, 1000.0))).status == "does not hold"
 
 
+def test_pasts_above_one_are_one_class():
+    """Two and three rows together are the 200 draws that are asked for, though neither is alone."""
+    past = hit(100, DRAWS, 2.0) + np.roll(hit(100, DRAWS, 3.0), 100)
+    (data,) = changed([waiting(0.0)], "wait", (0, slice(None), 0), past)
+    late = changed([data], "wait", (0, slice(None), 1), hit(200, DRAWS, 1000.0))
+    assert CLAIMS["bnd-yt-dominated"](*late).status == "does not hold"
+
+
 def gains(distance, schemes=("margin 0.5", "he"), best=(1.0, 1.0)):
     """Test accuracies that differ much over the draws, in pairs by a gain whose interval ends at 0 at distance 1."""
     draws = np.linspace(0.3, 0.7, 8)

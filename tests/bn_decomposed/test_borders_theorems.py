@@ -252,7 +252,11 @@ CASES = {
             for end in ("first", "last")
         ],
     ),
-    "bnd-thm11-1": (on(TREE), HOLDS, [({""}, "both_extremes", (1, 2), 0, 1)]),
+    "bnd-thm11-1": (
+        on(TREE),
+        HOLDS,
+        [({""}, "both_extremes", (1, 2), 0, 1), ({""}, "both_extremes", (0, 1), 0, 1)],  # from layer 1 on
+    ),
     "bnd-thm11-2": (
         on(interior(), all_batches()),
         HOLDS,
