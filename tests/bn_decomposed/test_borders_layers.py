@@ -309,6 +309,34 @@ def test_an_entry_that_the_sentence_does_not_count_turns_nothing(id, world, stat
     assert CLAIMS[id](*changed(world, variable, place, value)).status == status
 
 
+ONE = layers()["odd_square"]  # ratios of one
+AS_PRINTED = layers().assign(
+    square_of_mean_odd=layers()["square_of_mean_odd"] * 0 + 1,
+    square_of_mean_cluster=layers()["square_of_mean_cluster"] * 0 + 1,
+    inner_of_means=layers()["inner_of_means"] * 0,
+    odd_mean=ONE,
+    odd_norm=ONE,
+    cluster_norm=ONE,
+)
+FAR_ENOUGH = clusters(near=1.2).isel(batch=[0, 0])
+PRINTED = [  # claim, world in which it holds as printed, variable, place, a value just inside and one just outside
+    ("bnd-thm13-EX", on(AS_PRINTED), "square_of_mean_odd", INVARIANT, 1 + 0.99e-12, 1 + 1.01e-12),
+    ("bnd-thm13-EX", on(AS_PRINTED), "square_of_mean_cluster", INVARIANT, 1 - 0.99e-12, 1 - 1.01e-12),
+    ("bnd-thm13-EX", on(AS_PRINTED), "inner_of_means", INVARIANT, 0.99e-12, 1.01e-12),
+    ("bnd-thm13-EX", on(AS_PRINTED), "odd_mean", INVARIANT, 1.0499 * OF_DRAWS, 1.0501 * OF_DRAWS),
+    ("bnd-thm14-1-2", on(AS_PRINTED), "odd_norm", FAR, 0.9501 * OF_DRAWS, 0.9499 * OF_DRAWS),
+    ("bnd-thm14-1-2", on(AS_PRINTED), "cluster_norm", FAR, 1.0499 * OF_DRAWS, 1.0501 * OF_DRAWS),
+    ("bnd-thm14-hyp", on(layers(), FAR_ENOUGH), "invariant_distance", -1, 1.001, 0.999),
+]
+
+
+@pytest.mark.parametrize(("id", "world", "variable", "place", "inside", "outside"), PRINTED)
+def test_one_entry_alone_turns_the_printed_form(id, world, variable, place, inside, outside):
+    turned = REFUTED if variable in ("odd_norm", "cluster_norm") else CORRECTED  # other norms than in closed form, too
+    assert CLAIMS[id](*changed(world, variable, place, inside)).status == HOLDS
+    assert CLAIMS[id](*changed(world, variable, place, outside)).status == turned
+
+
 @pytest.mark.parametrize("kind", [0, 1])
 def test_one_kind_of_batch_alone_in_which_the_farthest_input_is_not_odd_refutes_the_correction(kind):
     claim, few = CLAIMS["bnd-remark-largest"], longest(farthest=0.1)["limit_odd"][0].values
