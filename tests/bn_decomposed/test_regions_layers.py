@@ -1,119 +1,10 @@
 """Claims on Gaussian layers and their limit, on made-up data just inside and just outside each of their regions."""
 
-import numpy as np
 import pytest
-import xarray as xr
+from tests.bn_decomposed.deciding import on, outcome
+from tests.bn_decomposed.made_up_layers import clusters, layers, moments, rests
 
 from repdyn.bn_decomposed.claims import gaussian_layers, infinite_width, theorem_14
-from repdyn.bn_decomposed.claims.gaussian_layers import FAR, INVARIANT
-from repdyn.bn_decomposed.theory.kernel import arccos_kernel
-
-DRAWS = 16
-SCATTER = 1 + 1e-5 * np.linspace(-1, 1, DRAWS)  # far less than the distance to any border
-
-
-def outcome(verdict, form, part):
-    """Outcome of a form's part, or of the whole form."""
-    test = getattr(verdict, form)
-    return test.parts[part].outcome if part else test.outcome
-
-
-def moments(*, quadrature=0.0, square=1.0, inner=0.0, ray=0.0, excess=1.2, sampled=0.0):
-    """One layer: errors of the quadrature, at cosine 1 and of samples; the kernel's excess over its bound."""
-    rho = np.array([-0.5, 0.5, 1.0])
-    kappa = arccos_kernel(rho)
-    if excess != 1.2:
-        kappa = np.append((rho + excess * (np.arccos(rho) / np.pi) ** 3)[:2], 1.0)
-    quadratures = kappa + quadrature + np.array([0, 0, ray])
-    products = np.outer(arccos_kernel(rho) + inner, SCATTER)
-    return xr.Dataset(
-        {
-            "quadrature": ("cosine", quadratures),
-            "square": ("draw", square * SCATTER),
-            "inner": (("cosine", "draw"), products),
-            "recentered": ("entry", [1.0, 0.3]),
-            "recentered_sampled": (("entry", "draw"), np.outer([1.0, 0.3], np.ones(DRAWS)) + sampled * SCATTER),
-        },
-        {"cosine": rho},
-    )
-
-
-def layers(*, closed=0.0, odd=1.0, cluster=1.0, inner=0.0, mean=0.0, norm=1.0, cluster_norm=1.0, pair=1.0):
-    """Sampled layers at both starts: errors of closed forms, ratios of squares and norms to what is expected."""
-    shape = np.ones((2, 2, 2, 1))
-    closed_forms = {"expected_odd_square": 1 + closed, "expected_cluster_square": 1 + closed, "expected_inner": mean}
-    of_mean = {"square_of_mean_odd": 0.32, "square_of_mean_cluster": 0.32, "inner_of_means": 0.3}
-    ratio = np.array([0.7, 0.9])[None, None, :, None]
-    sampled = {
-        "odd_square": odd,
-        "cluster_square": cluster,
-        "odd_norm": norm * ratio,
-        "cluster_norm": cluster_norm * ratio,
-        "pair_factor": 0.9 * pair,
-        "odd_mean": 0.56,
-    }
-    dims, blocks = ("start", "batch", "width"), ("start", "batch", "width", "block")
-    alpha = np.array([0.8, 0.9])
-    return xr.Dataset(
-        {name: (blocks, value * shape * SCATTER) for name, value in sampled.items()}
-        | {name: (dims, np.full((2, 2, 2), value)) for name, value in (closed_forms | of_mean).items()}
-        | {
-            "inner": (blocks, np.full((2, 2, 2, DRAWS), inner)),
-            "expected_pair_factor": (("start", "batch"), np.full((2, 2), 0.9)),
-            "cluster_mean_cosine": (("start", "batch"), np.full((2, 2), 1e-3)),
-        },
-        {
-            "start": [INVARIANT, FAR],
-            "batch": [3, 10],
-            "width": [1, 10],
-            "norm_ratio": ("width", [0.7, 0.9]),
-            "alpha": ("batch", alpha),
-            "distance": ("batch", [2.25, 1.67]),
-        },
-    )
-
-
-def clusters(*, factor=0.9, limit=1.0, near=0.95, narrow=1.0, wide=0.9, family=0.95, resting=20.0):
-    """Expected factors of clusters: the largest, over its limit, narrow and wide; multiplier and size at rest."""
-    alpha = np.array([1.22])
-    by_spread = np.array([narrow * alpha[0], 1.1, wide])[None, :, None]
-    return xr.Dataset(
-        {
-            "factor": (("batch", "spread", "draw"), by_spread * np.ones((1, 3, 2))),
-            "largest_factor": ("batch", [factor]),
-            "alpha": ("batch", [factor / limit]),
-            "norm_keeping_alpha": ("batch", alpha),
-            "family_multiplier": ("batch", [family]),
-            "point_multiplier": ("batch", alpha),
-            "full_multiplier": ("batch", [0.9]),
-            "full_multiplier_of_equal_points": ("batch", [0.9]),
-            "resting_spread": ("batch", [resting]),
-            "invariant_distance": ("batch", [near]),
-            "required_distance": ("batch", [1.0]),
-        },
-        {"batch": [10], "spread": [0.01, 1.0, 30.0]},
-    )
-
-
-def rests(*, leading=1.0, equal=0.0, iterated=0.0, odd=0.0, norms=0.0, scale=1.0, multiplier=0.95):
-    """Fixed points of 5, 7, 20 and 50 points: errors of the reduced map, and the cluster's angle over 540/n degrees."""
-    n = np.array([5.0, 7.0, 20.0, 50.0])
-    width = 540 / n * leading * scale
-    return xr.Dataset(
-        {
-            "odd_intra_angle": ("batch", width + iterated),
-            "odd_angle": ("batch", np.full(4, 90.0 + odd)),
-            "odd_norm_ratio": ("batch", np.full(4, 1.0 + norms)),
-            "odd_multiplier": ("batch", np.full(4, multiplier)),
-            "simplex_angle": ("batch", np.array([78.0, 76.0, 73.0, 72.0]) + equal),
-            "rms_angle": ("batch", np.full(4, 60.0)),
-            "iterated_intra_angle": ("batch", np.where(n < 7, 78.0, width)),
-            "iterated_odd_angle": ("batch", np.full(4, 90.0)),
-            "iterated_norm_ratio": ("batch", np.full(4, 1.0)),
-        },
-        {"batch": n.astype(int)},
-    )
-
 
 G, T = gaussian_layers, theorem_14
 CLOSED, WIDTH, REST = (
@@ -121,10 +12,6 @@ CLOSED, WIDTH, REST = (
     infinite_width.cluster_keeps_a_width,
     T.cluster_comes_to_rest,
 )
-
-
-def on(*data):
-    return data
 
 
 REGIONS = [  # claim, form, part, data just inside, data just outside

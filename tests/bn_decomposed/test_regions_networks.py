@@ -2,134 +2,13 @@
 
 import numpy as np
 import pytest
-import xarray as xr
+from tests.bn_decomposed.deciding import outcome
+from tests.bn_decomposed.made_up_layers import at_rest, combinations, deep, longest, neurons, point_neurons, trained
 
 from repdyn.bn_decomposed.claims import odd_point, random_networks, training, which_point
 from repdyn.bn_decomposed.claims.combinations import no_other_combination_makes_an_odd_point
-from repdyn.bn_decomposed.claims.training import STRICT
 
-SEEDS, RUNS = 12, 400
-SCATTER = 1 + 1e-4 * np.linspace(-1, 1, SEEDS)  # far less than the distance to any border
 EPS = np.finfo(float).eps
-
-
-def outcome(verdict, form, part):
-    """Outcome of a form's part, or of the whole form."""
-    test = getattr(verdict, form)
-    return test.parts[part].outcome if part else test.outcome
-
-
-def deep(*, ratio=0.1, odd=90.0, cluster=20.0, least=20, sizes=(5, 20, 50), large=1.0, energy=0.0, signs=0.2):
-    """Deep networks: an odd point beside a cluster from `least` points on, none below.
-
-    `cluster` is the angle at 20 points and falls as 1/n; `energy` is added to the predicted share; where the cluster is
-    below the mean `signs` of the batch more are at zero than where it is above.
-    """
-    n = np.array(sizes, float)[:, None, None]
-    there = n >= least
-    shape = np.ones((2, len(sizes), SEEDS, 2)) * SCATTER[:, None]
-    resting = 1 / (n - 1)
-    predicted = 1 / (1 + (n - 1) * resting**2)
-    dims = ("source", "batch", "seed", "layer")
-    values = {
-        "second_to_first": np.where(there, ratio, 0.9),
-        "odd_angle": np.where(there, odd, 70.0),
-        "intra_angle": np.where(there, np.broadcast_to(cluster, n.shape), 70.0),
-        "large_of_odd": np.where(there, large, 0.3),
-        "odd_energy": predicted + energy,
-        "zeros_if_cluster_above": 0.1 * n,
-        "zeros_if_cluster_below": (0.1 + signs) * n,
-    }
-    alone = {"resting_ratio": resting[:, 0, 0], "resting_intra_angle": np.full(len(sizes), 20.0)}
-    return xr.Dataset(
-        {name: (dims, value * shape) for name, value in values.items()}
-        | {name: ("batch", value) for name, value in alone.items()},
-        {"source": ["images", "Gaussian"], "batch": list(sizes), "layer": [1, 500]},
-    )
-
-
-def neurons(*, always=0.1, busy=0.3, expected=0.1, with_recentering=0.0):
-    """Shares of 1000 neurons: active on over 90 % of the inputs, above a tenth of their largest on most."""
-    place = np.arange(1000) / 1000
-    active = np.where(place < always, 0.95, 0.5)
-    above = np.where(place < busy, 0.6, 0.1)
-    quiet = np.where(place < with_recentering, 0.6, 0.1)
-    dims, shape = ("recentering", "seed", "neuron"), np.ones((SEEDS, 1))
-    return xr.Dataset(
-        {
-            "active": (dims, np.stack([active * shape, 0.5 * np.ones((SEEDS, 1000))])),
-            "above_tenth": (dims, np.stack([above * shape, quiet * shape])),
-            "expected_above_90": ((), expected),
-        },
-        {"recentering": ["without", "with"]},
-    )
-
-
-def trained(*, accuracy=0.99, ranks=0.2, effective=None, default=0.1, bn=0.8):
-    """The deepest networks of each mode: final accuracy, and ranks over the width of 100."""
-
-    def mode(final, rank, effective=None):
-        shape = np.ones((1, SEEDS)) * SCATTER
-        names = ("effective_rank", "numerical_rank", "r1", "stable_rank")
-        variables = dict.fromkeys(names, (("depth", "seed"), 100 * rank * shape))
-        if effective is not None:
-            variables["effective_rank"] = (("depth", "seed"), 100 * effective * shape)
-        variables["accuracy"] = (("depth", "seed", "epoch"), np.stack([0.1 * shape, final * shape], axis=-1))
-        return xr.Dataset(variables, {"depth": [16], "epoch": [5, 20], "width": 100.0})
-
-    return {"he": mode(accuracy, ranks, effective), "default": mode(default, 0.01), "bn": mode(0.99, bn)}
-
-
-def point_neurons(*, off=0.0, active=0.0):
-    """Gram entries off the diagonal and the relative excess of the active share, at 100 points."""
-    return xr.Dataset(
-        {
-            "off_diagonal": (("scheme", "seed"), [[off] * 2, [0.5] * 2]),
-            "activity": (("scheme", "seed"), [[(1 + active) / 100] * 2, [0.5] * 2]),
-        },
-        {"scheme": [STRICT, "he"], "points": 100},
-    )
-
-
-def longest(*, longest=0.1, limit=0.1, farthest=0.9, twice=0.9, kinds=("Gaussian, k = 100", "images")):
-    """Shares of runs in which the longest is odd, at width 200 and infinite, the farthest, and the long unit vector."""
-    names = [*kinds, "unit norms, one of 2"]
-    run = np.arange(RUNS) / RUNS
-    first = (len(names), 1, RUNS)
-    odd = np.where(run < longest, 1, 0) * np.ones(first, int)
-    odd[-1] = np.where(run < twice, 1, 0)
-    limit_odd = np.where(run < farthest, 2, np.where(run < farthest + limit, 1, 0)) * np.ones((len(names), RUNS), int)
-    dims = ("kind", "run")
-    constant = {"longest": 1, "farthest": 2, "nearest": 3}
-    return xr.Dataset(
-        {"odd": (("kind", "width", "run"), odd), "limit_odd": (dims, limit_odd)}
-        | {name: (dims, np.full((len(names), RUNS), place)) for name, place in constant.items()},
-        {"kind": names, "width": [200]},
-    )
-
-
-def combinations(others):
-    """Second over first norm 0.1 with recentering and ReLU alone, `others` in every other combination."""
-    ratio = np.full((2, 2, 2, SEEDS, 2), others) * SCATTER[:, None]
-    data = xr.Dataset(
-        {"second_to_first": (("recenter", "rescale", "relu", "seed", "layer"), ratio)},
-        {"recenter": [0, 1], "rescale": ["none", "std"], "relu": [0, 1]},
-    )
-    data["second_to_first"].loc[{"recenter": 1, "rescale": "none", "relu": 1}] = 0.1
-    return data
-
-
-def at_rest(shift):
-    """Mean angles of both normalizations at their fixed points, shifted by so many degrees."""
-    angle = {
-        "rms": [random_networks.rms_angle(9), random_networks.rms_angle(64)],
-        "full": [random_networks.full_angle(9), random_networks.full_angle(64)],
-    }
-    mean = np.array([angle["rms"], angle["full"]])[:, :, None] + shift * SCATTER
-    coords = {"normalization": ["rms", "full"], "batch": [9, 64]}
-    return xr.Dataset({"mean_angle": (("normalization", "batch", "seed"), mean)}, coords)
-
-
 FIG3, SIGNS, FIRE = (
     odd_point.cluster_forms_beside_odd_point,
     odd_point.cluster_maps_to_zero,

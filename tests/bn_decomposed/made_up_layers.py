@@ -1,0 +1,226 @@
+"""Made-up data of the claims on layers and networks: all as it should be, off by what is given."""
+
+from functools import cache
+
+import numpy as np
+import xarray as xr
+
+from repdyn.bn_decomposed.claims import random_networks
+from repdyn.bn_decomposed.claims.gaussian_layers import FAR, INVARIANT
+from repdyn.bn_decomposed.claims.training import STRICT
+from repdyn.bn_decomposed.theory.kernel import arccos_kernel
+from repdyn.bn_decomposed.theory.odd_cluster import rms_fixed_point
+
+DRAWS, SEEDS, RUNS = 16, 12, 400
+OF_DRAWS = 1 + 1e-5 * np.linspace(-1, 1, DRAWS)  # far less than the distance to any border
+OF_SEEDS = 1 + 1e-4 * np.linspace(-1, 1, SEEDS)
+found_once = cache(rms_fixed_point)  # half a second each
+
+
+def moments(*, quadrature=0.0, square=1.0, inner=0.0, ray=0.0, excess=1.2, sampled=0.0):
+    """One layer: errors of the quadrature, at cosine 1 and of samples; the kernel's excess over its bound."""
+    rho = np.array([-0.5, 0.5, 1.0])
+    kappa = arccos_kernel(rho)
+    if excess != 1.2:
+        kappa = np.append((rho + excess * (np.arccos(rho) / np.pi) ** 3)[:2], 1.0)
+    quadratures = kappa + quadrature + np.array([0, 0, ray])
+    products = np.outer(arccos_kernel(rho) + inner, OF_DRAWS)
+    return xr.Dataset(
+        {
+            "quadrature": ("cosine", quadratures),
+            "square": ("draw", square * OF_DRAWS),
+            "inner": (("cosine", "draw"), products),
+            "recentered": ("entry", [1.0, 0.3]),
+            "recentered_sampled": (("entry", "draw"), np.outer([1.0, 0.3], np.ones(DRAWS)) + sampled * OF_DRAWS),
+        },
+        {"cosine": rho},
+    )
+
+
+def layers(*, closed=0.0, odd=1.0, cluster=1.0, inner=0.0, mean=0.0, norm=1.0, cluster_norm=1.0, pair=1.0):
+    """Sampled layers at both starts: errors of closed forms, ratios of squares and norms to what is expected."""
+    shape = np.ones((2, 2, 2, 1))
+    closed_forms = {"expected_odd_square": 1 + closed, "expected_cluster_square": 1 + closed, "expected_inner": mean}
+    of_mean = {"square_of_mean_odd": 0.32, "square_of_mean_cluster": 0.32, "inner_of_means": 0.3}
+    ratio = np.array([0.7, 0.9])[None, None, :, None]
+    sampled = {
+        "odd_square": odd,
+        "cluster_square": cluster,
+        "odd_norm": norm * ratio,
+        "cluster_norm": cluster_norm * ratio,
+        "pair_factor": 0.9 * pair,
+        "odd_mean": 0.56,
+    }
+    dims, blocks = ("start", "batch", "width"), ("start", "batch", "width", "block")
+    return xr.Dataset(
+        {name: (blocks, value * shape * OF_DRAWS) for name, value in sampled.items()}
+        | {name: (dims, np.full((2, 2, 2), value)) for name, value in (closed_forms | of_mean).items()}
+        | {
+            "inner": (blocks, np.full((2, 2, 2, DRAWS), inner)),
+            "expected_pair_factor": (("start", "batch"), np.full((2, 2), 0.9)),
+            "cluster_mean_cosine": (("start", "batch"), np.full((2, 2), 1e-3)),
+            "alpha": (("start", "batch"), [[1.8, 1.2], [0.4, 0.4]]),
+        },
+        {
+            "start": [INVARIANT, FAR],
+            "batch": [3, 10],
+            "width": [1, 10],
+            "norm_ratio": ("width", [0.7, 0.9]),
+            "distance": 1.5,
+        },
+    )
+
+
+def clusters(*, factor=0.9, limit=1.0, near=0.95, narrow=1.0, wide=0.9, family=0.95, resting=20.0):
+    """Expected factors of clusters: the largest, over its limit, narrow and wide; multiplier and size at rest."""
+    alpha = np.array([1.22])
+    by_spread = np.array([narrow * alpha[0], 1.1, wide])[None, :, None]
+    return xr.Dataset(
+        {
+            "factor": (("batch", "spread", "draw"), by_spread * np.ones((1, 3, 2))),
+            "largest_factor": (("batch", "configuration"), [[factor, factor]]),
+            "alpha": (("batch", "configuration"), [[factor / limit, factor / limit]]),
+            "norm_keeping_alpha": ("batch", alpha),
+            "family_multiplier": ("batch", [family]),
+            "point_multiplier": ("batch", alpha),
+            "full_multiplier": ("batch", [0.9]),
+            "full_multiplier_of_equal_points": ("batch", [0.9]),
+            "resting_spread": ("batch", [resting]),
+            "invariant_distance": ("batch", [near]),
+            "required_distance": ("batch", [1.0]),
+        },
+        {"batch": [10], "spread": [0.01, 1.0, 30.0]},
+    )
+
+
+def rests(
+    *, points=(5, 7, 20, 50), leading=1.0, equal=0.0, iterated=0.0, odd=0.0, norms=0.0, scale=1.0, multiplier=0.95
+):
+    """Fixed points of batches of these sizes: errors of the reduced map, and the cluster's angle over 540/n degrees."""
+    n = np.array(points, float)
+    width = 540 / n * leading * scale
+    return xr.Dataset(
+        {
+            "odd_intra_angle": ("batch", width + iterated),
+            "odd_angle": ("batch", np.full(n.size, 90.0 + odd)),
+            "odd_norm_ratio": ("batch", np.full(n.size, 1.0 + norms)),
+            "odd_multiplier": ("batch", np.full(n.size, multiplier)),
+            "simplex_angle": ("batch", 72 + 30 / n + equal),
+            "rms_angle": ("batch", np.full(n.size, 60.0)),
+            "iterated_intra_angle": ("batch", np.where(n < 7, 78.0, width)),
+            "iterated_odd_angle": ("batch", np.full(n.size, 90.0)),
+            "iterated_norm_ratio": ("batch", np.full(n.size, 1.0)),
+        },
+        {"batch": n.astype(int)},
+    )
+
+
+def deep(*, ratio=0.1, odd=90.0, cluster=20.0, least=20, sizes=(5, 20, 50), large=1.0, energy=0.0, signs=0.2):
+    """Deep networks: an odd point beside a cluster from `least` points on, none below.
+
+    `energy` is added to the predicted share; where the cluster is below the mean, `signs` of the batch more are at zero
+    than where it is above.
+    """
+    n = np.array(sizes, float)[:, None, None]
+    there = n >= least
+    shape = np.ones((2, len(sizes), SEEDS, 2)) * OF_SEEDS[:, None]
+    resting = 1 / (n - 1)
+    predicted = 1 / (1 + (n - 1) * resting**2)
+    dims = ("source", "batch", "seed", "layer")
+    values = {
+        "second_to_first": np.where(there, ratio, 0.9),
+        "odd_angle": np.where(there, odd, 70.0),
+        "intra_angle": np.where(there, np.broadcast_to(cluster, n.shape), 70.0),
+        "large_of_odd": np.where(there, large, 0.3),
+        "odd_energy": predicted + energy,
+        "zeros_if_cluster_above": 0.1 * n,
+        "zeros_if_cluster_below": (0.1 + signs) * n,
+    }
+    alone = {"resting_ratio": resting[:, 0, 0], "resting_intra_angle": np.full(len(sizes), 20.0)}
+    return xr.Dataset(
+        {name: (dims, value * shape) for name, value in values.items()}
+        | {name: ("batch", value) for name, value in alone.items()},
+        {"source": ["images", "Gaussian"], "batch": list(sizes), "layer": [1, 500]},
+    )
+
+
+def neurons(*, always=0.1, busy=0.3, expected=0.1, with_recentering=0.0):
+    """Shares of 1000 neurons: active on over 90 % of the inputs, above a tenth of their largest on most."""
+    place = np.arange(1000) / 1000
+    active = np.where(place < always, 0.95, 0.5)
+    above = np.where(place < busy, 0.6, 0.1)
+    quiet = np.where(place < with_recentering, 0.6, 0.1)
+    dims, shape = ("recentering", "seed", "neuron"), np.ones((SEEDS, 1))
+    return xr.Dataset(
+        {
+            "active": (dims, np.stack([active * shape, 0.5 * np.ones((SEEDS, 1000))])),
+            "above_tenth": (dims, np.stack([above * shape, quiet * shape])),
+            "expected_above_90": ((), expected),
+        },
+        {"recentering": ["without", "with"]},
+    )
+
+
+def trained(*, accuracy=0.99, ranks=0.2, effective=None, default=0.1, bn=0.8):
+    """The deepest networks of each mode: final accuracy, and ranks over the width of 100."""
+
+    def mode(final, rank, effective=None):
+        shape = np.ones((1, SEEDS)) * OF_SEEDS
+        names = ("effective_rank", "numerical_rank", "r1", "stable_rank")
+        variables = dict.fromkeys(names, (("depth", "seed"), 100 * rank * shape))
+        if effective is not None:
+            variables["effective_rank"] = (("depth", "seed"), 100 * effective * shape)
+        variables["accuracy"] = (("depth", "seed", "epoch"), np.stack([0.1 * shape, final * shape], axis=-1))
+        return xr.Dataset(variables, {"depth": [16], "epoch": [5, 20], "width": 100.0})
+
+    return {"he": mode(accuracy, ranks, effective), "default": mode(default, 0.01), "bn": mode(0.99, bn)}
+
+
+def point_neurons(*, off=0.0, active=0.0):
+    """Gram entries off the diagonal and the relative excess of the active share, at 100 points."""
+    return xr.Dataset(
+        {
+            "off_diagonal": (("scheme", "seed"), [[off] * 2, [0.5] * 2]),
+            "activity": (("scheme", "seed"), [[(1 + active) / 100] * 2, [0.5] * 2]),
+        },
+        {"scheme": [STRICT, "he"], "points": 100},
+    )
+
+
+def longest(*, longest=0.1, limit=0.1, farthest=0.9, twice=0.9, kinds=("Gaussian, k = 100", "images")):
+    """Shares of runs in which the longest is odd, at width 200 and infinite, the farthest, and the long unit vector."""
+    names = [*kinds, "unit norms, one of 2"]
+    run = np.arange(RUNS) / RUNS
+    first = (len(names), 1, RUNS)
+    odd = np.where(run < longest, 1, 0) * np.ones(first, int)
+    odd[-1] = np.where(run < twice, 1, 0)
+    limit_odd = np.where(run < farthest, 2, np.where(run < farthest + limit, 1, 0)) * np.ones((len(names), RUNS), int)
+    dims = ("kind", "run")
+    constant = {"longest": 1, "farthest": 2, "nearest": 3}
+    return xr.Dataset(
+        {"odd": (("kind", "width", "run"), odd), "limit_odd": (dims, limit_odd)}
+        | {name: (dims, np.full((len(names), RUNS), place)) for name, place in constant.items()},
+        {"kind": names, "width": [200]},
+    )
+
+
+def combinations(others):
+    """Second over first norm 0.1 with recentering and ReLU alone, `others` in every other combination."""
+    ratio = np.full((2, 2, 2, SEEDS, 2), others) * OF_SEEDS[:, None]
+    data = xr.Dataset(
+        {"second_to_first": (("recenter", "rescale", "relu", "seed", "layer"), ratio)},
+        {"recenter": [0, 1], "rescale": ["none", "std"], "relu": [0, 1]},
+    )
+    data["second_to_first"].loc[{"recenter": 1, "rescale": "none", "relu": 1}] = 0.1
+    return data
+
+
+def at_rest(shift):
+    """Mean angles of both normalizations at their fixed points, shifted by so many degrees."""
+    angle = {
+        "rms": [np.degrees(np.arccos(found_once(n))) for n in (9, 64)],
+        "full": [random_networks.full_angle(n) for n in (9, 64)],
+    }
+    mean = np.array([angle["rms"], angle["full"]])[:, :, None] + shift * OF_SEEDS
+    coords = {"normalization": ["rms", "full"], "batch": [9, 64]}
+    return xr.Dataset({"mean_angle": (("normalization", "batch", "seed"), mean)}, coords)

@@ -1,0 +1,283 @@
+"""Claims whose sentences leave something open, just inside and just outside of every reading; which claims are covered.
+
+The tables of one entry, of samples and of controls stand in test_borders_layers, _theorems, _sampled and _controls.
+"""
+
+import numpy as np
+import pytest
+import xarray as xr
+from tests.bn_decomposed import test_borders_layers as of_layers
+from tests.bn_decomposed import test_borders_sampled as of_samples
+from tests.bn_decomposed import test_borders_theorems as of_theorems
+from tests.bn_decomposed import test_regions_layers, test_regions_networks, test_regions_theorems
+from tests.bn_decomposed.deciding import changed
+from tests.bn_decomposed.made_up_layers import OF_SEEDS, SEEDS, deep, longest
+from tests.bn_decomposed.test_borders_controls import cause
+from tests.bn_decomposed.test_claims import ablation, beside, left_out, recentering
+from tests.bn_decomposed.test_symmetric_batch import made_up as waits
+
+from repdyn.base.claims import claims_of
+from repdyn.base.verdicts import at_look
+from repdyn.pipeline.run.execute.loading import load_modules
+
+CLAIMS = {claim.id: claim for claim in claims_of(*load_modules("bn_decomposed", "claims"))}
+HOLDS, CORRECTED, REFUTED, READING = "holds", "holds as corrected", "does not hold", "depends on the reading"
+UNDECIDED, UNSTATED = "not decidable at this scale", "not reproducible as stated"
+ROUND_OFF = np.finfo(float).eps * 20 * 64  # twenty layers of width 64
+WIDE_SPREAD = np.linspace(-1, 1, SEEDS)  # an interval of 1.0 either way, across a border in its middle
+
+
+def one(data, variable, place, value):
+    """A dataset with one place at another value."""
+    (result,) = changed([data], variable, place, value)
+    return result
+
+
+def gaps(share=0.2, slope=-0.5, std=1.0, **place):
+    """Orthogonality gaps of both scales over depth: this share is left at the largest width, this power of others."""
+    width = np.array([64, 256, 1024])
+    plateau = share * (width / 1024) ** slope
+    gap = np.ones((2, 3, SEEDS, 40)) * OF_SEEDS[:, None]
+    gap[0, ..., 1:] *= plateau[:, None, None]
+    gap[1, ..., 1:] *= std * (1 if std == 1 else plateau[:, None, None])
+    return xr.Dataset(
+        {"gap": (("rescale", "width", "seed", "layer"), gap)}, {"rescale": ["rms", "std"], "width": width}
+    )
+
+
+def at_angles(kinds, degrees, **others):
+    """Mean angles of every scale at 9 and 50 points; others puts one scale's or batch's at another value."""
+    mean = np.full((len(kinds), 2, 1), float(degrees)) * OF_SEEDS
+    data = xr.Dataset(
+        {"mean_angle": (("normalization", "batch", "seed"), mean)}, {"normalization": kinds, "batch": [9, 50]}
+    )
+    return one(data, "mean_angle", others["place"], others["value"] * OF_SEEDS) if others else data
+
+
+SCALES, FULL = ["rms", "std"], ["full"]
+
+
+def quiet(neurons=1.0, above=0.2, active=0.0):
+    """Neurons above every fraction of their largest on a share of the inputs; so many quiet, so many always active."""
+    place = np.arange(1000) / 1000
+    shares = np.where(place < neurons, above, 0.9) * np.ones((2, SEEDS, 1))
+    on = np.where(place < active, 0.95, 0.5) * np.ones((2, SEEDS, 1))
+    names = ("above_twentieth", "above_tenth", "above_fifth")
+    dims = ("recentering", "seed", "neuron")
+    return xr.Dataset(
+        dict.fromkeys(names, (dims, shares)) | {"active": (dims, on)}, {"recentering": ["without", "with"]}
+    )
+
+
+LEFT_OUT = left_out()
+
+
+def by_untypical(kind, batch, gain):
+    """Gain of the mean angle without one kind of untypical neurons in one batch."""
+    return one(LEFT_OUT, "angle_without", (1, kind, batch), 60 + gain * OF_SEEDS)
+
+
+def by_others(kind, batch, gain):
+    return one(LEFT_OUT, "angle_without", (2, kind, batch), 60 + gain * OF_SEEDS)
+
+
+ABLATED, DEEP_ENOUGH = beside(ablation(), fewest=5).values()
+LAST = (slice(None), -1, slice(None), -1)  # both sources, fifty points, the last layer
+
+
+# claim: worlds and the verdict in each, those at the two sides of a border beside each other
+READINGS = {
+    "bnd-sec2-rc": [
+        (one(recentering()["recentering_depth"], "difference", (0, -1, -1), 0.99 * ROUND_OFF), HOLDS),
+        (one(recentering()["recentering_depth"], "difference", (0, -1, -1), 1.01 * ROUND_OFF), REFUTED),
+        (one(recentering()["recentering_depth"], "difference", (1, -1, -1), 9.0), HOLDS),  # with ReLU
+    ],
+    "bnd-rs-orth": [
+        (gaps(std=0.5), HOLDS),
+        (gaps(), READING),  # by one scale alone
+        (gaps(share=0.4995), READING),
+        (gaps(share=0.5005), REFUTED),
+        (gaps(slope=-0.401), READING),
+        (gaps(slope=-0.399), REFUTED),
+        (gaps(slope=-0.599), READING),
+        (gaps(slope=-0.601), REFUTED),
+        (one(gaps(), "gap", (0, -1, slice(None), slice(1, 20)), 0.9), READING),  # the first half of the layers
+        (one(gaps(), "gap", (0, -1, slice(None), slice(20, None)), 0.9), REFUTED),
+        (one(gaps(), "gap", (0, slice(None), -1, slice(20, None)), lambda gap: 3 * gap), READING),  # one draw of twelve
+    ],
+    "bnd-fig5-60": [
+        (at_angles(SCALES, 60.49), HOLDS),
+        (at_angles(SCALES, 60.51), UNSTATED),
+        (at_angles(SCALES, 59.51), HOLDS),
+        (at_angles(SCALES, 59.49), UNSTATED),
+        (at_angles(SCALES, 62.49), UNSTATED),
+        (at_angles(SCALES, 62.51), REFUTED),
+        (at_angles(SCALES, 57.51), UNSTATED),
+        (at_angles(SCALES, 57.49), REFUTED),
+        (at_angles(SCALES, 60, place=(0, 1), value=60.51), UNSTATED),  # one scale, one batch
+        (at_angles(SCALES, 50, place=(1, 0), value=62.49), UNSTATED),
+    ],
+    "bnd-fig5-75": [
+        (at_angles(FULL, 75.48), HOLDS),
+        (at_angles(FULL, 75.52), UNSTATED),
+        (at_angles(FULL, 74.52), HOLDS),
+        (at_angles(FULL, 74.48), UNSTATED),
+        (at_angles(FULL, 77.48), UNSTATED),
+        (at_angles(FULL, 77.52), REFUTED),
+        (at_angles(FULL, 72.52), UNSTATED),
+        (at_angles(FULL, 72.48), REFUTED),
+        (at_angles(FULL, 75, place=(0, 1), value=75.52), UNSTATED),
+        (at_angles(FULL, 65, place=(0, 1), value=72.52), UNSTATED),
+    ],
+    "bnd-fig6-cause": [
+        (by_untypical(0, 1, 1.001), HOLDS),
+        (by_untypical(0, 1, 0.999), READING),
+        (by_untypical(slice(None), 1, 0.999), REFUTED),
+        (by_others(3, 0, 0.999), HOLDS),
+        (by_others(3, 0, 1.001), READING),
+        (by_others(3, 0, -0.999), HOLDS),
+        (by_others(3, 0, -1.001), READING),
+        (by_others(slice(None), 0, -1.001), REFUTED),
+    ],
+    "bnd-fig6-b": [
+        (quiet(above=0.249), HOLDS),
+        (quiet(above=0.251), READING),  # not for three quarters of the inputs
+        (quiet(above=0.499), READING),
+        (quiet(above=0.501), REFUTED),
+        (quiet(neurons=0.9), HOLDS),
+        (quiet(neurons=0.899), READING),
+        (quiet(neurons=0.5), READING),
+        (quiet(neurons=0.499), REFUTED),
+        (quiet(active=0.01), HOLDS),
+        (quiet(active=0.011), REFUTED),
+        (one(quiet(), "above_twentieth", slice(None), 0.6), READING),  # what is negligible is open
+        (one(quiet(), "above_tenth", 0, 0.9), HOLDS),  # networks without recentering
+    ],
+    "bnd-fig1-cause": [
+        (cause(0.1, 0.401, 0.9), HOLDS),
+        (cause(0.1, 0.399, 0.9), READING),  # by recentering, not four times
+        (cause(0.1, 0.201, 0.9), READING),
+        (cause(0.1, 0.199, 0.9), REFUTED),
+        (cause(0.1, 0.9, 0.401), HOLDS),
+        (cause(0.1, 0.9, 0.399), READING),
+        (cause(0.1, 0.9, 0.201), READING),
+        (cause(0.1, 0.9, 0.199), REFUTED),
+    ],
+    "bnd-fig1-ablation": [
+        ((ABLATED, DEEP_ENOUGH), HOLDS),
+        ((ABLATED, one(DEEP_ENOUGH, "second_to_first", LAST, 0.2499 * OF_SEEDS)), HOLDS),
+        ((ABLATED, one(DEEP_ENOUGH, "second_to_first", LAST, 0.2501 * OF_SEEDS)), READING),
+        ((ABLATED, one(DEEP_ENOUGH, "odd_angle", LAST, 85.05 * OF_SEEDS)), HOLDS),
+        ((ABLATED, one(DEEP_ENOUGH, "odd_angle", LAST, 84.95 * OF_SEEDS)), READING),  # one batch of five
+        ((ABLATED, one(DEEP_ENOUGH, "odd_angle", LAST, 94.95 * OF_SEEDS)), HOLDS),
+        ((ABLATED, one(DEEP_ENOUGH, "odd_angle", LAST, 95.05 * OF_SEEDS)), READING),
+        ((ABLATED, one(DEEP_ENOUGH, "intra_angle", LAST, 44.9 * OF_SEEDS)), HOLDS),
+        ((ABLATED, one(DEEP_ENOUGH, "intra_angle", LAST, 45.1 * OF_SEEDS)), READING),
+        ((ablation(ratio=0.8)["ablation"], DEEP_ENOUGH), READING),  # the batch of Figure 1 alone
+        # two readings of twenty across a border, then three: nine in ten are enough
+        ((ABLATED, one(DEEP_ENOUGH, "intra_angle", LAST, 45 + WIDE_SPREAD)), HOLDS),
+        (
+            (
+                ABLATED,
+                one(
+                    one(DEEP_ENOUGH, "intra_angle", LAST, 45 + WIDE_SPREAD),
+                    "second_to_first",
+                    LAST,
+                    0.25 + 0.1 * WIDE_SPREAD,
+                ),
+            ),
+            UNDECIDED,
+        ),
+    ],
+    "bnd-symmetric-wait": [
+        (waits(hits=31), HOLDS),
+        (waits(hits=30), UNDECIDED),
+        (waits(hits=10), UNDECIDED),
+        (waits(hits=9), REFUTED),
+        (waits(first=9), HOLDS),
+        (waits(first=10), UNDECIDED),
+        (waits(first=30), UNDECIDED),
+        (waits(first=31), REFUTED),
+        (waits(longer=0.01), HOLDS),
+        (waits(longer=-0.01), REFUTED),
+        (one(waits(), "wait", 1, 101.0), READING),  # from the circle no outlier
+        (one(waits(), "odd", 1, 0), READING),
+        (one(waits(), "wait", 1, 3.9 * (1 + 0.01 * np.arange(40)[:, None])), READING),  # the circle does not wait
+    ],
+    "bnd-fig3": [
+        (deep(least=3, sizes=(5, 20, 50)), HOLDS),
+        (one(deep(least=3), "second_to_first", (0, 0, slice(None), -1), 0.9), READING),  # images, five points
+        (one(deep(least=3), "second_to_first", (0, 0, slice(None), -1), 0.4999 * OF_SEEDS), READING),
+        (deep(least=3, cluster=45.1), READING),
+        (deep(least=3, cluster=59.9), READING),
+        (deep(least=3, cluster=60.1), REFUTED),
+        (deep(least=3, ratio=0.4999), READING),
+        (deep(least=3, ratio=0.5001), REFUTED),
+    ],
+    "bnd-remark-largest": [
+        (longest(longest=0.9, limit=0.9, farthest=0.0), HOLDS),
+        (longest(longest=0.9, limit=0.1), READING),  # at infinite width another one
+        (longest(longest=0.1, limit=0.1), CORRECTED),
+        (one(longest(longest=0.9, limit=0.9, farthest=0.0), "odd", (0, 0), 7), READING),  # one kind of batch
+    ],
+}
+
+
+@pytest.mark.parametrize("id", READINGS)
+def test_a_verdict_turns_at_the_border_of_a_reading(id):
+    for place, (world, status) in enumerate(READINGS[id]):
+        datasets = world if isinstance(world, tuple) else (world,)
+        assert CLAIMS[id](*datasets).status == status, place
+
+
+def test_a_batch_of_figure_1_alone_decides_the_abstract_in_its_own_reading():
+    """Of five batches each is a reading: the one of Figure 1 stands beside those of other sizes."""
+    verdict = CLAIMS["bnd-fig1-ablation"](ablation(ratio=0.8)["ablation"], DEEP_ENOUGH)
+    failing = {name for name, test in verdict.printed.readings.items() if test.outcome == "fails"}
+    assert len(verdict.printed.readings) == 20
+    assert {name.split(";")[0] for name in failing} == {"batch: 16 points, as in Figure 1"}
+    assert len(failing) == 4
+
+
+@pytest.mark.parametrize(("id", "world"), [("bnd-disc-fire", deep()), ("bnd-fig5-75", at_angles(FULL, 75.0))])
+def test_a_second_look_spends_half_of_the_false_alarm(id, world):
+    def alarm():
+        return CLAIMS[id](world).printed.false_alarm
+
+    first = alarm()
+    with at_look(2):
+        assert alarm() == pytest.approx(first / 2)
+
+
+def test_every_claim_of_the_study_that_can_be_tested_is_made_up_somewhere():
+    """Claims are pairs of data beside each other in one of the tables here, or in the file that is named."""
+    one_entry = {name.split(",")[0] for name in {**of_layers.CASES, **of_theorems.CASES}}
+    formulas = {id for id, _, _ in of_theorems.ERRORS}
+    samples = {name.split(",")[0] for name in of_samples.MEANS} | {id for id, *_ in of_samples.SHARES}
+    alone = {"bnd-yt-indep", "bnd-disc-init-gain"}  # of_samples: a correlation, gains in pairs
+    alone |= {"bnd-fig2-he"}  # of_layers: networks of two depths
+    in_regions = {"bnd-fig6-a"}
+    covered = one_entry | formulas | samples | set(READINGS) | alone | in_regions
+    assert set(CLAIMS) - covered == set()
+    assert covered - set(CLAIMS) == set()
+
+
+def test_every_part_that_a_control_turns_has_data_just_inside_and_outside():
+    """By part, so that a new one needs its pair; parts of claims over readings stand above."""
+    pairs = {
+        (name.split(",")[0], part)
+        for cases in (of_layers.CASES, of_theorems.CASES)
+        for name, case in cases.items()
+        for parts, *_ in case[2]
+        for part in parts
+    }
+    pairs |= {(id, part) for id, _, parts in of_theorems.ERRORS for part in parts}
+    pairs |= {("bnd-thm11-sharp", part) for part in of_theorems.OUTSIDE_ONE_EXTREME}
+    pairs |= {(name.split(",")[0], part) for name, case in of_samples.MEANS.items() for part, *_ in case[2]}
+    pairs |= {(id, part) for id, part, *_ in of_samples.SHARES}
+    pairs |= {("bnd-def1-gamma", "k 2"), ("bnd-def1-gamma", "k 3"), ("bnd-yt-indep", ""), ("bnd-disc-init-gain", "")}
+    for module in (test_regions_layers, test_regions_networks, test_regions_theorems):
+        pairs |= {(claim.id, part) for claim, _, part, _, _ in module.REGIONS}
+    elsewhere = set(READINGS) - {id for id, _ in pairs}
+    wanted = {(id, part) for id, claim in CLAIMS.items() if id not in elsewhere for part in claim.controls}
+    assert wanted - pairs == set()

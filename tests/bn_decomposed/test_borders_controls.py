@@ -1,0 +1,350 @@
+"""Controls on made-up data: each turns the parts that it is for and leaves the others, so none can stand for another.
+
+The worlds hold what the false world or the wrong formula has beside what the claim reads.
+"""
+
+import numpy as np
+import pytest
+import xarray as xr
+from tests.bn_decomposed.deciding import changed, failing, on
+from tests.bn_decomposed.made_up_layers import (
+    OF_SEEDS,
+    at_rest,
+    clusters,
+    deep,
+    layers,
+    longest,
+    moments,
+    neurons,
+    point_neurons,
+    rests,
+    trained,
+)
+from tests.bn_decomposed.made_up_theorems import (
+    all_batches,
+    audit,
+    cells,
+    descendants,
+    hexagon,
+    interior,
+    limits,
+    narrow,
+    ranks,
+    rows,
+    stalled,
+    survivors,
+    tails,
+    tree,
+)
+from tests.bn_decomposed.test_appendix_e import amplitudes
+from tests.bn_decomposed.test_symmetric_batch import made_up as waits
+
+from repdyn.base.claims import claims_of
+from repdyn.pipeline.run.execute.loading import load_modules
+
+CLAIMS = {claim.id: claim for claim in claims_of(*load_modules("bn_decomposed", "claims"))}
+
+
+def beside(data, **others):
+    """The dataset with further variables, of the form of another one times a factor or plus nothing: `b=("a", 2)`."""
+    return data.assign({name: data[source] * factor for name, (source, factor) in others.items()})
+
+
+def shallow(**last):
+    """Deep networks whose first layer shows nothing of what the last one shows."""
+    data = deep(**last)
+    first = {"second_to_first": 0.9, "odd_angle": 70.0, "intra_angle": 90.0, "large_of_odd": 0.3, "odd_energy": 0.3}
+    for name, value in first.items():
+        (data,) = changed([data], name, (..., 0), value)
+    return data
+
+
+def cause(both, without_recentering, without_relu):
+    """Second over first norm of networks with both components and with one alone."""
+    ratio = np.full((2, 2, OF_SEEDS.size, 1), 0.9) * OF_SEEDS[:, None]
+    ratio[1, 1], ratio[0, 1], ratio[1, 0] = (
+        value * OF_SEEDS[:, None] for value in (both, without_recentering, without_relu)
+    )
+    dims = ("recenter", "relu", "seed", "layer")
+    names = ("second_to_first", "odd_angle", "intra_angle")
+    data = xr.Dataset(dict.fromkeys(names, (dims, ratio)), {"recenter": [0, 1], "relu": [0, 1]})
+    return data.expand_dims(rescale=["none", "std"])
+
+
+def of_cells():
+    data = cells()
+    others = {"pair_count": ("cell_count", 0.5), "volume_sum_without_smallest": ("volume_sum", 0.9)}
+    data = beside(data, **others, smallest_count=("cell_count", 0.5))
+    return data.assign(strays_of_reflection=data["strays"] + 1)
+
+
+def of_rows(**off):
+    data = rows(**{"mean": 0.9, "recentered": 0.9, "by_column": 0.9, "later": 0.4} | off)
+    return data.assign(
+        n=("batch", [3, 3]), wait_antipodal=("wait_draw", np.full(data.sizes["wait_draw"], 1000.0)), antipodal_points=6
+    )
+
+
+def of_ranks(data):
+    return data.assign(rank_linear=0 * data["rank_cells"] + 2, image_linear=0 * data["image"] + 2).assign_coords(
+        way=["ReLU(W X H)", "BN(W X)", "W X / sigma"]
+    )
+
+
+def of_tails():
+    data = tails()
+    wrong = {"wrong_exponent_a": ("exponent_a", 2), "wrong_exponent_b": ("exponent_b", 2)}
+    circle = survivors(0.1, 20)
+    return on(
+        beside(data, **wrong).assign(wrong_exponent_fine=1 / data["exponent_fine"]),
+        circle.assign(y_antipodal=("draw", np.full(circle.sizes["draw"], 1000)), antipodal_points=6).set_coords(
+            ["kind", "n", "gamma"]
+        ),
+    )
+
+
+def of_tree():
+    """A tree with a tie in layer 0, after which its excess is one less."""
+    data = tree()
+    for name, place, value in (
+        ("excess", (0, slice(1, None)), 2),
+        ("excess_by_algorithm", (0, slice(1, None)), 2),
+        ("interior_rows_least", (0, slice(1, None)), 0),
+        ("ties", (0, 0), 1),
+    ):
+        (data,) = changed([data], name, place, value)
+    return data.assign(
+        parted_rows=0 * data["ties"] + 5, gram_difference_of_wide_rows=0 * data["ties"] + 0.1, three_tied=data["ties"]
+    )
+
+
+def of_limits(data):
+    return beside(data, depth_bound_of_equal_gaps=("depth_bound", 0.5))
+
+
+def of_deep_batches():
+    """A symmetric batch and one with a far point, of which one extreme alone is odd."""
+    data = limits(which="sharp").assign(deep_kind=("deep", ["symmetric", "outlier"]))
+    for name in ("ratio", "cosine"):
+        (data,) = changed([data], f"deep_{name}_last", 1, 0.9)
+    return data
+
+
+def of_moments():
+    data = moments()
+    return data.assign(not_recentered=data["recentered"] + 0.1)
+
+
+def of_layers():
+    data = layers()
+    return data.assign(inner_not_recentered=data["inner"] + 0.3, wrong_pair_factor=data["expected_pair_factor"] * 0.8)
+
+
+def of_clusters(**off):
+    data = clusters(**off)
+    return data.assign(wrong_largest_factor=data["alpha"] + 0.02)
+
+
+def of_angles():
+    data = at_rest(0.0)
+    std = data.sel(normalization="rms") - 50
+    return xr.concat([data, std.assign_coords(normalization="std")], "normalization")
+
+
+def of_neurons():
+    wide = point_neurons(off=0.5, active=3.0).isel(scheme=[0]).assign_coords(scheme=["margin 2"])
+    return xr.concat([point_neurons(), wide], "scheme", data_vars="minimal").isel(scheme=[0, 2, 1])
+
+
+SQUARES = {"closed form", "odd point sampled", "cluster sampled"}
+CHANGES, INSIDE, WIDTHS = (
+    {f"{rows} {part}" for rows in ("split", "fed")}
+    for part in (
+        "change over the last quarter",
+        "later ratios over the ends of their interval",
+        "width of the last interval",
+    )
+)
+RANK = {"even circles", "with many rows", "by lines"}
+ODD, NORMS = {"second over first norm", "odd angle", "cluster angle"}, {"norm of the odd point", "norm of the cluster"}
+SURVIVAL = {"below geometric", "below 7b"}
+TAILS = {"exact tail over 7a", "the same below its range", "closed form 28c", "growth with the bound"}
+FIXED = {
+    "reduced minus iterated cluster angle",
+    "reduced minus iterated odd angle",
+    "reduced over iterated norm ratio",
+}
+SYMMETRIC = {"ratio of symmetric batches", "distance of symmetric batches"}
+SHARP = {"ratio over its bound", "distance from 90 degree over its bound"}
+DEPTHS = {"depth over bound", "depth over bound for a narrow gap"}
+ONE_ROW = "layers where a point is not inside exactly one row"
+WIDE_ANGLE = rests().assign(iterated_norm_ratio=rests()["batch"] - 1.0)
+
+
+def of_its_own(*parts):
+    return {part: {part} for part in parts}
+
+
+def together(*parts):
+    return {part: set(parts) for part in parts}
+
+
+CONTROLS = {  # claim: world in which no part fails, by the control's part all parts that fail with it
+    "bnd-eq35": (
+        on(audit("", 0.0).assign(control=audit("", 0.0)["control"] + 1.0)),
+        of_its_own("eq 35b", "eq 35c", "eq 35e", "eq 35f"),
+    ),
+    "bnd-appE-ratio": (
+        on(amplitudes()),
+        dict.fromkeys(CHANGES, CHANGES | INSIDE)
+        | together(*INSIDE)
+        | dict.fromkeys(WIDTHS, CHANGES | INSIDE | WIDTHS)
+        | of_its_own("enumeration minus algorithm"),
+    ),
+    "bnd-fig1-cause": (
+        on(cause(0.04, 0.2, 0.9)),
+        {"by recentering": {"by recentering"}, "by the non linearity": {"by recentering", "by the non linearity"}},
+    ),
+    "bnd-def1-gamma": (
+        on(of_cells()),
+        of_its_own("classes", "sum of volumes", "rows outside all classes") | together("k 2", "k 3"),
+    ),
+    "bnd-thm3-tail": (
+        of_tails(),
+        together(*TAILS) | of_its_own("exponent 7b over 7a") | together(*SURVIVAL),
+    ),
+    "bnd-thm3-hyp": (
+        on(of_ranks(ranks())),
+        of_its_own("with many rows", "by lines")
+        | {"even circles": RANK, "without collinear columns": RANK | {"without collinear columns"}},
+    ),
+    "bnd-cor4": (
+        on(of_rows(), of_ranks(hexagon())),
+        of_its_own("largest rank", "mean over bound", "rows where the scale changes the rank"),
+    ),
+    "bnd-e2-product": (
+        on(ranks()),
+        of_its_own("products above the bound", "products whose rank it lets grow"),
+    ),
+    "bnd-lem2-prob": (
+        on(stalled()),
+        of_its_own("frequency minus probability")
+        | {"probability over its bound": {"probability over its bound", "frequency minus probability"}},
+    ),
+    "bnd-e4-columns": (
+        on(of_rows()),
+        of_its_own("first wait", "later waits", "all columns") | {"sum of bounds": {"sum of bounds", "first wait"}},
+    ),
+    "bnd-thm13-EX": (
+        on(layers()),
+        together("closed form", "inner") | dict.fromkeys(("odd point sampled", "cluster sampled"), SQUARES),
+    ),
+    "bnd-eq8-closed": (
+        on(of_moments(), rests()),
+        of_its_own("closed form minus sampled", "equal angles up to six points") | together(*FIXED),
+    ),
+    "bnd-infwidth": (
+        on(WIDE_ANGLE, clusters()),
+        of_its_own("cluster angle over leading term", "equal angles up to six points", "multipliers"),
+    ),
+    "bnd-fig5-rest": (on(of_angles()), of_its_own("root mean square", "batch normalization")),
+    "bnd-sec1-rank": (
+        on(of_ranks(ranks())),
+        of_its_own("image of two inputs") | together("batch rank over its limit", "linear layer"),
+    ),
+    "bnd-thm11-2": (
+        on(interior(), all_batches().assign(interior_angle_early=("case", [1e-3, 1.0]))),
+        of_its_own("all batches") | together("largest angle in the last layer", "rate per layer"),
+    ),
+    "bnd-thm11-sharp": (on(of_deep_batches()), together(*SHARP) | together(*SYMMETRIC)),
+    "bnd-excess": (
+        on(of_tree()),
+        of_its_own("layers where the algorithm differs", "layers with more wide rows", "gram matrices", ONE_ROW)
+        | {"layers with another excess": {"layers with another excess", ONE_ROW}},
+    ),
+    "bnd-thm10": (
+        on(of_limits(limits()), of_limits(narrow()), tree()),
+        of_its_own("layers where the widest rows differ") | together(*DEPTHS),
+    ),
+    "bnd-eq61-62": (
+        on(descendants().assign(wrong_eq_62=("sum", [0.5]))),
+        of_its_own("enumeration over eq 61", "eq 61 over eq 62"),
+    ),
+    "bnd-symmetric-wait": (
+        on(waits()),
+        of_its_own("an outlier forms") | together("after a wait", "point 1 is the outlier"),
+    ),
+    "bnd-thm14-1-2": (on(layers()), together(*SQUARES) | together(*NORMS)),
+    "bnd-thm14-4": (
+        on(of_clusters(limit=0.95), of_layers()),
+        of_its_own("factor over its limit", "sampled over closed form")
+        | {"factor": {"factor", "factor over its limit"}},
+    ),
+    "bnd-thm14-hyp": (on(of_layers(), clusters()), of_its_own("items 1 and 2", "item 3", "item 4")),
+    "bnd-cluster-rest": (
+        on(clusters(), layers()),
+        of_its_own("next square distance", "narrow cluster", "wide cluster", "multiplier of the fixed point"),
+    ),
+    "bnd-fig2-he": (
+        on(trained()),
+        of_its_own("he at low rank")
+        | {
+            "accuracy default when deep": {"he at low rank", "accuracy default when deep"},
+            "rank over width with batch normalization": {
+                "accuracy default when deep",
+                "rank over width with batch normalization",
+            },
+        },
+    ),
+    "bnd-remark-largest": (
+        on(longest()),
+        of_its_own("farthest at infinite width", "longest where twice as long"),
+    ),
+    "bnd-fig3": (on(shallow()), together(*ODD)),
+    "bnd-def12-resembles": (on(shallow(sizes=(20,), ratio=1 / 19, cluster=9.9)), {"": {""}}),
+    "bnd-finite-width": (on(shallow()), {"": {""}}),
+    "bnd-sec3-signs": (on(deep()), {"": {""}}),
+    "bnd-disc-fire": (
+        on(shallow()),
+        together("share of the large responses", "energy minus prediction"),
+    ),
+    "bnd-fig6-a": (
+        on(neurons()),
+        together("active on 90 percent over prediction", "above a tenth of their maximum for most inputs"),
+    ),
+    "bnd-disc-init": (on(of_neurons()), together("orthogonal", "activity")),
+}
+
+
+@pytest.mark.parametrize("id", CONTROLS)
+def test_a_control_turns_what_it_is_for_and_no_other_part(id):
+    world, turned = CONTROLS[id]
+    claim = CLAIMS[id]
+    assert not failing(claim(*world))
+    assert set(turned) == set(claim.controls)
+    for part, control in claim.controls.items():
+        spoiled = control.data(*world)
+        assert failing(claim(*(spoiled if isinstance(spoiled, tuple) else (spoiled,)))) == turned[part], part
+
+
+def test_every_claim_with_controls_of_several_kinds_is_here_or_beside_its_data():
+    several = {id for id, claim in CLAIMS.items() if len({control.says for control in claim.controls.values()}) > 1}
+    in_test_claims = {"bnd-fig6-b", "bnd-fig6-cause"}  # turned there, part by part
+    assert several - set(CONTROLS) == in_test_claims
+
+
+@pytest.mark.parametrize("id", [id for id in CONTROLS if len(CLAIMS[id].controls) > 1])
+def test_of_two_different_controls_one_does_not_turn_the_others_part(id):
+    """So that two controls that were exchanged would be noticed above."""
+    turned, controls = CONTROLS[id][1], CLAIMS[id].controls
+    same = [
+        (first, second)
+        for first in turned
+        for second in turned
+        if controls[first].says != controls[second].says and turned[first] == turned[second]
+    ]
+    exchanged_either_way = {
+        ("batch rank over its limit", "linear layer"),
+        ("linear layer", "batch rank over its limit"),
+    }
+    assert set(same) <= exchanged_either_way
