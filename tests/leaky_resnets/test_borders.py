@@ -22,12 +22,12 @@ from tests.leaky_resnets.made_up_paths import (
     NEAR,
     ODD,
     ONE_PATH,
-    P,
     PROOFS,
     RANDOM,
     SCALAR,
     SHORT,
     STEPS,
+    P,
     of_path,
     slopes,
 )

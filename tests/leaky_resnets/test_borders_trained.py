@@ -1,0 +1,279 @@
+"""Made-up chains just inside and just outside of what claims on them allow, the verdict by name.
+
+A border is crossed by values, one per seed, whose interval ends a hundredth of its half-width before it or behind it;
+where the interval lies across it nothing is decided. Kinds of maps, estimates, layers and depths are changed alone.
+"""
+
+import numpy as np
+import pytest
+import xarray as xr
+from tests.leaky_resnets.made_up import (
+    CLAIMS,
+    HOLDS,
+    READING,
+    REFUTED,
+    UNDECIDED,
+    decided,
+    put,
+    samples,
+)
+from tests.leaky_resnets.made_up_chains import (
+    DECAYED,
+    DEPTH,
+    FIXED,
+    FREE,
+    LAYER,
+    LAYERS,
+    NO_BIAS,
+    along,
+    by_maps,
+    chains,
+)
+
+LAST, PAPERS, SECOND, SHALLOW = ({"effective_depth": depth} for depth in (10.0, 7.0, 4.0, 2.0))
+RISING, FALLING = along("effective_depth", 0, 1, 2, 3), along("effective_depth", 30, 20, 10, 4)
+FIRST_LAYER, ROOT = 1.0 * (LAYER == 0), np.sqrt(2) - 1
+NOTED = {"relative_distance": 0.1}
+APPROACH = {"median_hamiltonian": RISING, "median_stable": RISING, "least_cost": FALLING, **NOTED}
+FROM_ABOVE = along("effective_depth", 4, 3.5, 3.2, 3)
+OF_DECAYED = xr.where(by_maps(1, 0, 0, 0) == 1, FROM_ABOVE, RISING)
+FAST = 100 * FIRST_LAYER + 1e-2 * (1 - FIRST_LAYER) / DEPTH**2
+RAMP = 10.0 * (LAYER + 1)
+LARGE_ENDS = 1 + 9.0 * ((LAYER == 0) | (LAYER == LAYERS - 1))
+GAPS = along("effective_depth", -20, -10, -5, -0.5)
+SIZES = {"stable_length": 1.0, "momentum": 2.0, "alignment": 2.0, "largest_momentum": 2.0, "median_alignment": 2.0}
+WORLDS = {  # in each of these the claim holds
+    "lrn-fig1a": (chains(**APPROACH, separation_place=3.0),),
+    "lrn-fig1a-decayed": (chains(**APPROACH | {"median_hamiltonian": OF_DECAYED, "median_stable": OF_DECAYED}),),
+    "lrn-fig1a-free": (chains(**APPROACH | {"median_hamiltonian": along("effective_depth", 0, 2, 3.5, 3)}),),
+    "lrn-fig1a-fixed": (
+        chains(
+            **APPROACH
+            | {"median_stable": xr.where(by_maps(1, 0, 0, 0) == 1, FROM_ABOVE, along("effective_depth", 0, 1, 2.9, 9))}
+            | {"least_cost": along("effective_depth", 30, 20, 4, 40)}
+        ),
+    ),
+    "lrn-no-bias-rank": (chains(median_hamiltonian=by_maps(3, 3, 3, 4)),),
+    "lrn-fig1b": (chains(separation_place=3.0, separation_step=np.log(4.0)),),
+    "lrn-only-nonneg": (
+        chains(least_negative=0.0, negative=0.4 * xr.DataArray(1.0 * (np.arange(21) > 19), dims="node")),
+    ),
+    "lrn-prop5-trained": (chains(least_negative=0.1 / DEPTH, negative=0.1 / DEPTH),),
+    "lrn-ends-jumps": (chains(kinetic=1 + 99 * FIRST_LAYER, cost=1 + 99 * FIRST_LAYER, speed=1.0),),
+    "lrn-fig1-speed": (chains(kinetic=FAST, cost=FAST, median_hamiltonian=0.0),),
+    "lrn-fig1c": (
+        chains(
+            hamiltonian=0.01 * RAMP,
+            stable_hamiltonian=0.01 * RAMP,
+            median_hamiltonian=0.0,
+            hamiltonian_range=0.0,
+            kinetic=RAMP,
+            cost=RAMP,
+        ),
+    ),
+    "lrn-fig1c-ends": (chains(kinetic=LARGE_ENDS),),
+    "lrn-thm4-trained": (chains(gap=GAPS, hamiltonian=3.0, least_cost=3 - GAPS, bound_low=0.0, bound_high=0.0),),
+    "lrn-long-steps": (chains(merged_change=along("place", 0.8, 0.05, 0.5), merged_step=1.5),),
+    "lrn-image-never": (chains(image_gap=1e-2),),
+    "lrn-fig3": (chains(length=2.0, least_cost=FALLING, **SIZES),),
+    "lrn-balanced-size": (chains(weight_sq=4.0, cost=RAMP**2),),
+    "lrn-b-inverse": (chains(activation=RAMP, momentum=1 / RAMP),),
+    "lrn-ab-identity": (
+        xr.Dataset(
+            {
+                "identity": (("bias", "layer"), np.zeros((2, 3))),
+                "increment": (("bias", "layer"), np.ones((2, 3))),
+                "size": (("bias", "layer"), np.full((2, 3), 5.0)),
+            }
+        ),
+        chains(identity_error=0.0, identity_error_without=1.0),
+    ),
+}
+LEARNED, WITH_BIAS = {"maps": [DECAYED, FREE]}, {"maps": [DECAYED, FREE, FIXED]}
+
+
+def powers(name, scale=1.0):
+    """A variable that goes with a power of the effective depth."""
+    return lambda x: {name: scale * DEPTH**x}
+
+
+def in_layer(layer, inside=1.0):
+    """Kinetic energies of ten to a power over the others in one layer."""
+    return lambda x: {"kinetic": inside + (layer == LAYER) * (10.0**x - inside) + 9 * (LAYERS - 1 - layer == LAYER)}
+
+
+def two_sizes(x):
+    """Squared weights of layers that are larger and smaller in turn: a standard deviation of x of the mean."""
+    return {"weight_sq": (1 + x * (-1.0) ** LAYER) ** 2}
+
+
+def one_size(x):
+    """Squared weights of layers of which the last alone is larger."""
+    return {"weight_sq": (1 + x * (LAYER == LAYERS - 1)) ** 2}
+
+
+def fast_layers(x):
+    """The first layer's speed goes with a power of the effective depth, and the extra cost with it."""
+    energy = 100 * FIRST_LAYER * DEPTH ** (2 * x - 2) + 1e-2 * (1 - FIRST_LAYER) / DEPTH**2
+    return {"kinetic": energy, "cost": energy}
+
+
+def slow_layers(x):
+    """The slow layers' speed goes with a power of the effective depth."""
+    energy = 100 * FIRST_LAYER + 1e-4 * (1 - FIRST_LAYER) * DEPTH ** (2 * x - 2)
+    return {"kinetic": energy, "cost": energy}
+
+
+def off_proportion(x):
+    """The speed off the root of the extra cost by a factor of two to a power, up in one seed and down in the next."""
+    turn = xr.where(x["seed"] % 2 == 0, 1.0, -1.0)
+    return {"kinetic": FAST * 4.0 ** (turn * x), "cost": FAST}
+
+
+def proportions(x):
+    """Kinetic energy as a power of the extra cost; a Hamiltonian that is constant."""
+    return {"kinetic": RAMP**x, "cost": RAMP, "hamiltonian": 0.0, "stable_hamiltonian": 0.0}
+
+
+def first_and_last(name, first, middle, last):
+    return {name: first * (DEPTH == 2) + middle * ((DEPTH > 2) & (DEPTH < 10)) + last * (DEPTH == 10)}
+
+
+BOTH = ("median_hamiltonian", "median_stable")
+NEGATIVE = ("least_negative", "negative")
+# claim: what is set to x, where, and borders of x with the verdicts below and above
+BORDERS = {
+    "lrn-fig1a": [
+        (lambda x: dict.fromkeys(BOTH, x), WITH_BIAS | PAPERS, [(3, HOLDS, REFUTED)]),
+        (lambda x: dict.fromkeys(BOTH, x), WITH_BIAS | SECOND, [(3, HOLDS, REFUTED)]),
+        (lambda x: dict.fromkeys(BOTH, x), WITH_BIAS | LAST, [(2, REFUTED, HOLDS), (4, HOLDS, REFUTED)]),
+        (
+            lambda x: first_and_last("median_hamiltonian", 2.9, 2.5, x) | first_and_last("median_stable", 2.9, 2.5, x),
+            WITH_BIAS,
+            [(2.9, REFUTED, HOLDS)],
+        ),
+        (lambda x: {"least_cost": x}, WITH_BIAS | LAST, [(2, REFUTED, HOLDS), (6, HOLDS, REFUTED)]),
+        (lambda x: {"least_cost": x}, WITH_BIAS | SHALLOW, [(4, REFUTED, HOLDS)]),
+    ],
+    "lrn-fig1a-decayed": [
+        (lambda x: {"median_hamiltonian": x}, {"maps": DECAYED} | LAST, [(2, REFUTED, HOLDS), (4, HOLDS, REFUTED)]),
+        (lambda x: {"median_stable": x}, {"maps": DECAYED} | LAST, [(2, REFUTED, HOLDS), (4, HOLDS, REFUTED)]),
+        (lambda x: {"median_stable": x}, {"maps": DECAYED} | SHALLOW, [(3, REFUTED, HOLDS)]),
+        (lambda x: {"least_cost": x}, {"maps": DECAYED} | LAST, [(2, REFUTED, HOLDS), (6, HOLDS, REFUTED)]),
+        (lambda x: {"least_cost": x}, {"maps": DECAYED} | SHALLOW, [(4, REFUTED, HOLDS)]),
+    ],
+    "lrn-fig1a-free": [
+        (lambda x: {"median_hamiltonian": x}, {"maps": FREE} | LAST, [(2, REFUTED, HOLDS), (4, HOLDS, REFUTED)]),
+        (lambda x: {"median_hamiltonian": x}, {"maps": FREE} | PAPERS, [(3, REFUTED, HOLDS)]),
+        (lambda x: {"median_hamiltonian": x}, {"maps": FREE} | SHALLOW, [(3, HOLDS, REFUTED)]),
+        (lambda x: {"median_stable": x}, {"maps": FREE} | LAST, [(2, REFUTED, HOLDS), (4, HOLDS, REFUTED)]),
+        (lambda x: {"least_cost": x}, {"maps": FREE} | LAST, [(2, REFUTED, HOLDS), (6, HOLDS, REFUTED)]),
+        (lambda x: {"least_cost": x}, {"maps": FREE} | SHALLOW, [(4, REFUTED, HOLDS)]),
+    ],
+    "lrn-fig1a-fixed": [
+        (lambda x: {"median_stable": x}, {"maps": FIXED} | PAPERS, [(2, REFUTED, HOLDS), (4, HOLDS, REFUTED)]),
+        (lambda x: {"median_stable": x}, {"maps": FIXED} | SECOND, [(3, HOLDS, REFUTED)]),
+        (lambda x: {"median_stable": x}, {"maps": FIXED} | SHALLOW, [(2.9, HOLDS, REFUTED)]),
+        (lambda x: {"least_cost": x}, {"maps": FIXED} | PAPERS, [(2, REFUTED, HOLDS), (6, HOLDS, REFUTED)]),
+        (lambda x: {"least_cost": x}, {"maps": FIXED} | SHALLOW, [(4, REFUTED, HOLDS)]),
+    ],
+    "lrn-no-bias-rank": [
+        (
+            lambda x: {"median_hamiltonian": 3 + x},
+            {"maps": NO_BIAS} | LAST,
+            [(0.25, REFUTED, HOLDS), (1.75, HOLDS, REFUTED)],
+        ),
+    ],
+    "lrn-fig1b": [
+        (lambda x: {"separation_step": x}, PAPERS, [(np.log(3), READING, HOLDS), (np.log(2), REFUTED, READING)]),
+    ],
+    "lrn-only-nonneg": [
+        (lambda x: dict.fromkeys(NEGATIVE, x), LAST, [(0.01, HOLDS, READING), (0.05, READING, REFUTED)]),
+    ],
+    "lrn-prop5-trained": [
+        (
+            lambda x: powers("least_negative")(x) | powers("negative")(x),
+            {},
+            [(-0.5, HOLDS, READING), (-1e-9, READING, REFUTED)],
+        ),
+        (
+            lambda x: powers("least_negative")(x) | powers("negative")(x),
+            {"maps": NO_BIAS},
+            [(-0.5, HOLDS, READING), (-1e-9, READING, REFUTED)],
+        ),
+    ],
+    "lrn-fig1-speed": [
+        (fast_layers, {}, [(0.75, REFUTED, HOLDS), (1.25, HOLDS, REFUTED)]),
+        (slow_layers, {}, [(0.25, HOLDS, REFUTED)]),
+        (off_proportion, {}, [(0.5, HOLDS, REFUTED)]),
+    ],
+    "lrn-fig1c": [
+        (
+            lambda x: {"hamiltonian": x * RAMP, "stable_hamiltonian": x * RAMP},
+            PAPERS,
+            [(0.1, HOLDS, READING), (0.25, READING, REFUTED)],
+        ),
+        (proportions, {}, [(0.75, REFUTED, HOLDS), (1.25, HOLDS, REFUTED)]),
+    ],
+    "lrn-fig1c-ends": [
+        (in_layer(layer), PAPERS, [(np.log10(1.1), REFUTED, READING), (np.log10(2), READING, HOLDS)])
+        for layer in (0, LAYERS - 1)
+    ],
+    "lrn-thm4-trained": [
+        (lambda x: {"gap": x, "least_cost": 3 - x}, LAST, [(-1, REFUTED, HOLDS), (1, HOLDS, REFUTED)]),
+        (
+            lambda x: (
+                first_and_last("gap", -0.5, 0.1, x) | {"least_cost": 3 - first_and_last("gap", -0.5, 0.1, x)["gap"]}
+            ),
+            {},
+            [(-0.5, REFUTED, HOLDS), (0.5, HOLDS, REFUTED)],
+        ),
+    ],
+    "lrn-long-steps": [
+        (lambda x: {"merged_change": x}, {"place": "middle"} | LAST, [(0.1, HOLDS, READING), (0.25, READING, REFUTED)]),
+    ],
+    "lrn-fig3": [
+        (
+            lambda x, names=names: dict.fromkeys(names, DEPTH**x),
+            {},
+            [(-0.5, REFUTED, READING), (-0.25, READING, HOLDS), (0.25, HOLDS, READING), (0.5, READING, REFUTED)],
+        )
+        for names in (("length",), ("momentum", "largest_momentum"), ("alignment", "median_alignment"))
+    ],
+    "lrn-balanced-size": [
+        (two_sizes, {}, [(0.1, HOLDS, READING), (0.2, READING, REFUTED)]),
+        (one_size, {}, [(ROOT, HOLDS, READING)]),
+    ],
+    "lrn-b-inverse": [
+        (
+            lambda x: {"momentum": RAMP**x},
+            {},
+            [(-1.5, REFUTED, READING), (-1.25, READING, HOLDS), (-0.75, HOLDS, READING), (-0.5, READING, REFUTED)],
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize(("id", "case"), [(id, case) for id, cases in BORDERS.items() for case in range(len(cases))])
+def test_a_sampled_claim_turns_where_its_interval_has_passed_a_border(id, case):
+    change, place, borders = BORDERS[id][case]
+
+    def status(x):
+        return CLAIMS[id](*put(WORLDS[id], change(x), place)).status
+
+    for border, below, above in borders:
+        assert [status(samples(border, halves)) for halves in (-1.01, 1.01)] == [below, above], border
+    across = (-0.99, 0.99)[case % 2]
+    assert status(samples(borders[0][0], across)) == UNDECIDED
+
+
+@pytest.mark.parametrize("id", sorted(set(WORLDS) - {"lrn-fig3"}))
+def test_a_claim_holds_in_its_world_and_every_control_turns_its_part(id):
+    assert decided(id, WORLDS[id]) == (HOLDS, "rejected")
+
+
+def test_where_length_and_largest_momenta_grow_controls_of_figure_3_turn():
+    """Its controls are for what the correction says: the length is to fail, B to depend on the reading."""
+    assert CLAIMS["lrn-fig3"](*WORLDS["lrn-fig3"]).status == HOLDS
+    grown = put(WORLDS["lrn-fig3"], dict.fromkeys(("length", "largest_momentum"), 1.0 * DEPTH), {})
+    assert decided("lrn-fig3", grown) == (REFUTED, "rejected")
