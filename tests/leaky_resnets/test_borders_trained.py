@@ -50,7 +50,7 @@ WORLDS = {  # in each of these the claim holds
         chains(
             **APPROACH
             | {"median_stable": xr.where(by_maps(1, 0, 0, 0) == 1, FROM_ABOVE, along("effective_depth", 0, 1, 2.9, 9))}
-            | {"least_cost": along("effective_depth", 30, 20, 4, 40)}
+            | {"least_cost": along("effective_depth", 30, 20, 4, 7)}
         ),
     ),
     "lrn-no-bias-rank": (chains(median_hamiltonian=by_maps(3, 3, 3, 4)),),
