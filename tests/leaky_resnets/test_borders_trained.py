@@ -9,9 +9,13 @@ import pytest
 import xarray as xr
 from tests.leaky_resnets.made_up import (
     CLAIMS,
+    FEW,
     HOLDS,
+    MANY,
+    MOST,
     READING,
     REFUTED,
+    SEEDS,
     UNDECIDED,
     decided,
     put,
@@ -24,6 +28,7 @@ from tests.leaky_resnets.made_up_chains import (
     FREE,
     LAYER,
     LAYERS,
+    MAPS,
     NO_BIAS,
     along,
     by_maps,
@@ -277,3 +282,145 @@ def test_where_length_and_largest_momenta_grow_controls_of_figure_3_turn():
     assert CLAIMS["lrn-fig3"](*WORLDS["lrn-fig3"]).status == HOLDS
     grown = put(WORLDS["lrn-fig3"], dict.fromkeys(("length", "largest_momentum"), 1.0 * DEPTH), {})
     assert decided("lrn-fig3", grown) == (REFUTED, "rejected")
+
+
+SOME = [DECAYED, FREE, FIXED]
+COUNTED = {  # claim: what is outside, the kinds of maps each of which turns the claim alone; others do not count
+    "lrn-fig1a": (dict.fromkeys(BOTH, 4.5), LAST, SOME),
+    "lrn-fig1a-decayed": (dict.fromkeys(BOTH, 4.5), LAST, [DECAYED]),
+    "lrn-fig1a-free": (dict.fromkeys(BOTH, 4.5), LAST, [FREE]),
+    "lrn-fig1a-fixed": ({"median_stable": 4.5}, PAPERS, [FIXED]),
+    "lrn-no-bias-rank": ({"median_hamiltonian": 5.0}, LAST, [DECAYED, NO_BIAS]),
+    "lrn-fig1b": ({"separation_place": 5.0}, PAPERS, SOME),
+    "lrn-only-nonneg": (dict.fromkeys(NEGATIVE, 0.1), LAST, SOME),
+    "lrn-prop5-trained": (dict.fromkeys(NEGATIVE, 0.1), {}, MAPS),
+    "lrn-fig1-speed": ({"kinetic": FAST * DEPTH, "cost": FAST * DEPTH}, {}, SOME),
+    "lrn-fig1c": ({"kinetic": RAMP**1.5}, PAPERS, [DECAYED, FREE]),
+    "lrn-fig1c-ends": ({"kinetic": 1.0}, PAPERS, SOME),
+    "lrn-thm4-trained": ({"gap": -1.5, "least_cost": 4.5}, LAST, [DECAYED, FREE]),
+    "lrn-long-steps": ({"merged_change": 0.3}, {"place": "middle"} | LAST, [DECAYED, FREE]),
+    "lrn-image-never": ({"image_gap": 1e-6}, {}, SOME),
+    "lrn-balanced-size": (two_sizes(0.3), LAST, SOME),
+    "lrn-b-inverse": ({"momentum": 1.0}, LAST, [DECAYED, FREE]),
+}
+OF_ONE = {"lrn-fig1a-decayed", "lrn-fig1a-free", "lrn-fig1a-fixed", "lrn-no-bias-rank"}  # no readings, so refuted
+
+
+@pytest.mark.parametrize("id", COUNTED)
+def test_one_kind_of_maps_turns_a_claim_only_if_it_is_about_it(id):
+    changes, place, kinds = COUNTED[id]
+    for maps in MAPS:
+        outside = REFUTED if id in OF_ONE or (id, maps) == ("lrn-prop5-trained", NO_BIAS) else READING
+        found = CLAIMS[id](*put(WORLDS[id], changes, place | {"maps": maps})).status
+        assert found == (outside if maps in kinds else HOLDS), maps
+
+
+def peak(size, layer=9, maps=DECAYED, names=("kinetic", "cost")):
+    """A peak of one chain at one depth, of speed and cost, over both sides."""
+    heights = {"kinetic": float(size) ** 2, "cost": float(size)}
+    return {name: heights[name] for name in names}, {"maps": maps, "seed": 19, "layer": layer} | PAPERS
+
+
+def scores(name, value, count=SEEDS, spectra=None):
+    """Largest steps at another place in so many networks."""
+    place = PAPERS | {"seed": np.arange(count)} | ({"spectrum_of": spectra} if spectra else {})
+    return {name: value}, place
+
+
+CASES = [  # claim, (what is changed, where), verdict
+    ("lrn-fig1a", ({"median_stable": 4.5}, WITH_BIAS | LAST), READING),  # one of two estimates
+    ("lrn-fig1a", ({"median_hamiltonian": 3.5}, WITH_BIAS | LAST), HOLDS),
+    ("lrn-fig1a", ({"separation_place": 1.0}, LAST), READING),  # two dimensions less than the task's: 5 for 3
+    ("lrn-fig1a", ({"separation_place": 1.0}, SHALLOW), HOLDS),
+    ("lrn-fig1a-fixed", ({"median_hamiltonian": 99.0}, {}), HOLDS),  # of the form without momenta alone
+    ("lrn-fig1b", scores("separation_place", 5.0, SEEDS - MOST), HOLDS),
+    ("lrn-fig1b", scores("separation_place", 5.0, SEEDS - MANY), UNDECIDED),
+    ("lrn-fig1b", scores("separation_place", 5.0, SEEDS - FEW), REFUTED),
+    ("lrn-fig1b", scores("separation_place", 4.0), READING),
+    ("lrn-fig1b", scores("separation_place", 2.0), READING),
+    *[
+        ("lrn-fig1b", scores("separation_place", 5.0, SEEDS, [of]), READING)
+        for of in ("A", "A centered", "W", "W centered")
+    ],
+    ("lrn-fig1b", scores("separation_place", 5.0, SEEDS, ["W", "W centered"]), REFUTED),
+    ("lrn-fig1b", ({"separation_place": 5.0}, LAST), HOLDS),
+    *[
+        ("lrn-only-nonneg", ({"negative": 0.1}, LAST | {"node": node}), status)
+        for node, status in ((3, HOLDS), (4, READING), (16, READING), (17, HOLDS))
+    ],
+    (
+        "lrn-only-nonneg",
+        ({"negative": 0.049}, LAST | {"node": 8}),
+        READING,
+    ),  # the largest over 1 %, its mean of five not
+    ("lrn-only-nonneg", (dict.fromkeys(NEGATIVE, 0.5), PAPERS), HOLDS),
+    ("lrn-ends-jumps", peak(1.49), HOLDS),
+    ("lrn-ends-jumps", peak(1.51), READING),
+    ("lrn-ends-jumps", peak(2.99), READING),
+    ("lrn-ends-jumps", peak(3.01), REFUTED),
+    ("lrn-ends-jumps", peak(3.01, maps=FIXED), REFUTED),
+    ("lrn-ends-jumps", peak(3.01, maps=NO_BIAS), HOLDS),
+    ("lrn-ends-jumps", peak(3.01, names=["cost"]), READING),
+    ("lrn-ends-jumps", peak(3.01, names=["kinetic"]), READING),
+    *[
+        ("lrn-ends-jumps", peak(3.01, layer), status)
+        for layer, status in (
+            (1, HOLDS),
+            (2, READING),
+            (3, READING),
+            (4, REFUTED),
+            (15, REFUTED),
+            (16, READING),
+            (18, HOLDS),
+        )
+    ],
+    (
+        "lrn-fig1-speed",
+        ({"kinetic": 1e-2, "cost": 1e-2}, {"layer": [8, 9, 10, 11]}),
+        READING,
+    ),  # grows with the depth there
+    ("lrn-fig1c", ({"stable_hamiltonian": RAMP}, PAPERS), READING),
+    ("lrn-fig1c", ({"hamiltonian": 0.15 * RAMP}, PAPERS), READING),
+    ("lrn-fig1c", ({"hamiltonian": RAMP}, LAST), HOLDS),
+    ("lrn-fig1c", ({"hamiltonian": 60.0, "stable_hamiltonian": 60.0}, PAPERS | {"layer": 0}), READING),  # one end alone
+    ("lrn-fig1c-ends", ({"kinetic": 1.5}, PAPERS | {"layer": 0}), READING),
+    ("lrn-fig1c-ends", ({"kinetic": 1.0}, PAPERS | {"layer": 0}), REFUTED),
+    ("lrn-fig1c-ends", ({"kinetic": 1.0}, PAPERS | {"layer": 19}), REFUTED),
+    ("lrn-fig1c-ends", ({"kinetic": 2.1}, PAPERS | {"layer": [0, 19]}), HOLDS),
+    ("lrn-fig1c-ends", ({"kinetic": 6.0}, PAPERS | {"layer": 5}), HOLDS),
+    ("lrn-thm4-trained", ({"gap": 1.01}, LAST), READING),  # of the median layer alone
+    ("lrn-thm4-trained", ({"hamiltonian": 10.0}, LAST | {"layer": 7}), HOLDS),  # the mean moves by 0.35
+    ("lrn-thm4-trained", ({"hamiltonian": 43.0}, LAST | {"layer": 7}), READING),  # by 2
+    ("lrn-long-steps", ({"merged_change": 0.9}, {"place": ["start", "end"]}), HOLDS),
+    ("lrn-long-steps", ({"merged_change": 0.9}, PAPERS), HOLDS),
+    *[
+        ("lrn-image-never", ({"image_gap": 0.0}, {"layer": np.arange(whole)}), status)
+        for whole, status in ((1, HOLDS), (3, READING), (4, READING), (6, REFUTED))
+    ],
+    *[
+        ("lrn-image-never", ({"image_gap": gap}, {}), status)
+        for gap, status in ((1.01e-4, HOLDS), (0.99e-4, READING), (1.01e-5, READING), (0.99e-5, REFUTED))
+    ],
+    ("lrn-fig3", ({"length": DEPTH}, {"maps": FIXED}), READING),
+    (
+        "lrn-fig3",
+        (dict.fromkeys(("momentum", "largest_momentum", "alignment", "median_alignment"), DEPTH), {"maps": FIXED}),
+        HOLDS,
+    ),
+    ("lrn-fig3", ({"largest_momentum": DEPTH}, {}), READING),  # the median over layers stays
+    ("lrn-fig3", ({"alignment": 2 * DEPTH}, {"layer": 3}), READING),  # the largest grows
+    ("lrn-fig3", ({"momentum": 2 * DEPTH}, {"layer": 3}), HOLDS),
+    ("lrn-balanced-size", (two_sizes(0.3), PAPERS), READING),
+    ("lrn-balanced-size", (two_sizes(0.3), SECOND), HOLDS),
+    ("lrn-b-inverse", ({"momentum": 1.0}, PAPERS), READING),
+    ("lrn-b-inverse", ({"momentum": 1.0}, SECOND), HOLDS),
+    ("lrn-ab-identity", ({"identity": 5 * 0.99e-12}, None), HOLDS),
+    ("lrn-ab-identity", ({"identity": -5 * 1.01e-12}, None), REFUTED),
+    ("lrn-ab-identity", ({"identity_error": -0.99e-12}, None), HOLDS),
+    ("lrn-ab-identity", ({"identity_error": -1.01e-12}, None), REFUTED),
+]
+
+
+@pytest.mark.parametrize(("id", "changed", "status"), CASES)
+def test_one_entry_turns_a_claim_or_does_not_count(id, changed, status):
+    assert CLAIMS[id](*put(WORLDS[id], *changed)).status == status
