@@ -284,7 +284,7 @@ def test_where_length_and_largest_momenta_grow_controls_of_figure_3_turn():
     assert decided("lrn-fig3", grown) == (REFUTED, "rejected")
 
 
-SOME = [DECAYED, FREE, FIXED]
+SOME, ONE_NODE = [DECAYED, FREE, FIXED], xr.DataArray(1.0 * (np.arange(LAYERS + 1) == 8), dims="node")
 COUNTED = {  # claim: what is outside, the kinds of maps each of which turns the claim alone; others do not count
     "lrn-fig1a": (dict.fromkeys(BOTH, 4.5), LAST, SOME),
     "lrn-fig1a-decayed": (dict.fromkeys(BOTH, 4.5), LAST, [DECAYED]),
@@ -354,10 +354,14 @@ CASES = [  # claim, (what is changed, where), verdict
         READING,
     ),  # the largest over 1 %, its mean of five not
     ("lrn-only-nonneg", (dict.fromkeys(NEGATIVE, 0.5), PAPERS), HOLDS),
+    # near 1/2 the mean counts, which is a fifth of what one of five layers has
+    ("lrn-only-nonneg", ({"least_negative": 0.06, "negative": 0.06 * ONE_NODE}, LAST), READING),
+    ("lrn-only-nonneg", ({"least_negative": 0.06, "negative": 0.26 * ONE_NODE}, LAST), REFUTED),
     ("lrn-ends-jumps", peak(1.49), HOLDS),
     ("lrn-ends-jumps", peak(1.51), READING),
     ("lrn-ends-jumps", peak(2.99), READING),
     ("lrn-ends-jumps", peak(3.01), REFUTED),
+    ("lrn-ends-jumps", peak(3.01, np.arange(9, LAYERS)), HOLDS),  # a cliff is no peak
     ("lrn-ends-jumps", peak(3.01, maps=FIXED), REFUTED),
     ("lrn-ends-jumps", peak(3.01, maps=NO_BIAS), HOLDS),
     ("lrn-ends-jumps", peak(3.01, names=["cost"]), READING),
