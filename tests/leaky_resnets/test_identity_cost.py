@@ -4,11 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.claims.identity_cost import descent_ends_nonnegative
 from repdyn.leaky_resnets.experiments.descents import descents
@@ -203,37 +201,6 @@ def test_layer_gamma_scales_with_the_kernel(shape):
 def test_bad_input_is_refused_by_name(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-@pytest.mark.parametrize(
-    ("negative", "slope", "status"),
-    [(0.0, 0.01, "holds"), (0.5, 0.01, "does not hold"), (5e-3, 0.01, "depends on the reading"), (0.5, 1.0, "holds")],
-)
-def test_where_descents_end_decides(negative, slope, status):
-    """One start in ten has negative entries; of those that move on nothing is said."""
-    rank, mass, slopes = np.full((3, 60), 3.0), np.zeros((3, 60)), np.full((3, 60), 0.01)
-    mass[:, ::10], slopes[:, ::10] = negative, slope
-    ends = xr.Dataset(
-        {
-            "end_cost": (("case", "start"), rank),
-            "end_rank": (("case", "start"), rank),
-            "negative_mass": (("case", "start"), mass),
-            "slope": (("case", "start"), slopes),
-        },
-        {"case": ["small", "large", "with bias"]},
-    )
-    verdict = descent_ends_nonnegative(ends)
-    assert verdict.status == status
-    assert f"{54 if slope == 1 else 60} of 60" in verdict.note
-
-
-def test_descents_that_do_not_come_to_rest_decide_nothing():
-    moving = xr.Dataset(
-        {name: (("case", "start"), np.ones((3, 60))) for name in ("end_cost", "end_rank", "negative_mass", "slope")},
-        {"case": ["small", "large", "with bias"]},
-    )
-    with pytest.raises(NotEnoughDataError, match="ends at rest"):
-        descent_ends_nonnegative(moving)
 
 
 def test_the_control_of_the_descents_is_their_gaussian_start():

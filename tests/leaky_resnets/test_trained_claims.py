@@ -205,24 +205,6 @@ def test_a_and_w_are_held_to_one_criterion(spectra, status):
     assert CLAIMS["lrn-fig1b"](measures.assign(separation_step=smeared)).status == status
 
 
-def test_exactly_k_values_or_one_more_are_two_readings():
-    measures = chain_measures(20)
-    one_more = measures.assign(separation_place=measures["separation_place"] + 1)
-    assert CLAIMS["lrn-fig1b"](one_more).status == "depends on the reading"
-
-
-@pytest.mark.parametrize(
-    ("share", "status"), [(0.001, "holds"), (0.03, "depends on the reading"), (0.2, "does not hold")]
-)
-def test_negative_shares_in_the_bottleneck(share, status):
-    measures = chain_measures()
-    noise = 1 + 0.01 * (measures["seed"] % 3)
-    changed = measures.assign(
-        least_negative=share * noise + 0 * measures["least_negative"], negative=share * noise + 0 * measures["negative"]
-    )
-    assert CLAIMS["lrn-only-nonneg"](changed).status == status
-
-
 def test_a_peak_in_the_middle_is_seen():
     jumps, speed = trained_bottleneck.jumps_in_the_middle, trained_bottleneck.stable_speed
     measures = chain_measures()
@@ -250,64 +232,6 @@ def test_one_jump_refutes_never_and_chains_with_bias_are_counted_once(peaks, sta
     assert verdict.note.startswith(f"{3 * measures.sizes['seed']} chains of 4 effective depths each")
     with pytest.raises(NotEnoughDataError, match="maps"):
         CLAIMS["lrn-ends-jumps"](measures.sel(maps=["decayed maps, no bias"]))
-
-
-@pytest.mark.parametrize(
-    ("power", "status"),
-    [(0.0, "does not hold"), (-1.0, "holds"), (-1.4, "depends on the reading"), (-2.0, "does not hold")],
-)
-def test_momenta_that_follow_activations_by_a_power(power, status):
-    measures = chain_measures()
-    changed = measures.assign(momentum=measures["activation"] ** power)
-    assert CLAIMS["lrn-b-inverse"](changed).status == status
-    if status == "holds":
-        assert verdict("lrn-b-inverse", changed) == status
-
-
-@pytest.mark.parametrize(
-    ("share", "status"), [(0.05, "holds"), (0.18, "depends on the reading"), (0.5, "does not hold")]
-)
-def test_energies_are_compared_with_both_parts(share, status):
-    """A Hamiltonian whose range is a share of the parts' at every window."""
-    measures = chain_measures()
-    for name in ("cost", "kinetic"):
-        measures[name] = measures[name] + 0 * measures[name]
-    span = measures["kinetic"].isel(gamma=0)
-    varying = measures.assign(hamiltonian=share * span, stable_hamiltonian=share * measures["kinetic"])
-    parts = varying.assign(cost=varying["kinetic"])
-    assert figure_1c(parts) == status
-
-
-def figure_1c(measures: xr.Dataset) -> str:
-    """The outcome of the part on ranges alone."""
-    test = CLAIMS["lrn-fig1c"](measures).printed.parts["varies"]
-    return {"passes": "holds", "fails": "does not hold", "depends": "depends on the reading"}[test.outcome]
-
-
-def kinetic_by_layer(last: float) -> xr.Dataset:
-    """Kinetic energies 100 in the first layer, 1 inside, as given in the last."""
-    measures = chain_measures()
-    levels = xr.DataArray([100.0] + [1.0] * (LAYERS - 2) + [last], dims="layer")
-    return measures.assign(kinetic=levels * np.exp(0.01 * (measures["seed"] % 3)) + 0 * measures["kinetic"])
-
-
-@pytest.mark.parametrize(("last", "status"), [(10.0, "holds"), (1.5, "depends on the reading"), (1.0, "does not hold")])
-def test_energy_at_the_end(last, status):
-    assert CLAIMS["lrn-fig1c-ends"](kinetic_by_layer(last)).status == status
-    if status == "holds":
-        assert verdict("lrn-fig1c-ends", kinetic_by_layer(last)) == status
-
-
-@pytest.mark.parametrize(
-    ("exponent", "status"), [(0.0, "holds"), (0.35, "depends on the reading"), (0.9, "does not hold")]
-)
-def test_lengths_that_grow_by_a_power(exponent, status):
-    measures = chain_measures()
-    flat = measures["median_alignment"] / measures["median_alignment"].mean()
-    grown = flat * measures["effective_depth"] ** exponent
-    along = 2.0 + 0.01 * (measures["seed"] % 3) + 0 * measures["momentum"]
-    changed = measures.assign(length=grown, momentum=along, largest_momentum=along.max("layer"))
-    assert CLAIMS["lrn-fig3"](changed).status == status
 
 
 def restart_measures(kept: np.ndarray, distance: float = 0.1) -> xr.Dataset:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from tests.leaky_resnets.test_trained_claims import CLAIMS, LAYERS, MAPS, SPECTRA, chain_measures, verdict
+from tests.leaky_resnets.test_trained_claims import CLAIMS, MAPS, verdict
 
 
 def layer_positions(first: float, last: float, L: int = 18) -> np.ndarray:
@@ -117,53 +117,6 @@ def test_layers_at_both_ends(ends, status):
         assert verdict("lrn-fig2b-steps", measures) == status
 
 
-@pytest.mark.parametrize(
-    ("place", "status"),
-    [
-        (1.0, "does not hold"),  # two less than k* = 3 are as wrong as two more
-        (2.0, "depends on the reading"),
-        (3.0, "holds"),
-        (4.0, "depends on the reading"),
-        (5.0, "does not hold"),
-    ],
-)
-def test_the_papers_settings_show_a_bottleneck_of_the_right_dimension(place, status):
-    assert CLAIMS["lrn-literal"](own_settings(place)).status == status
-    if status == "holds":
-        assert verdict("lrn-literal", own_settings(place)) == status
-
-
-def own_settings(place: float, seeds: int = 20) -> xr.Dataset:
-    """Measures at the paper's sizes: a clear step after some values, the Hamiltonian near k*."""
-    noise = 0.01 * np.arange(seeds)[None, :, None]
-    dims, shape = ("maps", "seed", "stop"), (1, seeds, 2)
-    variables = {
-        "separation_place": ((*dims, "spectrum_of"), np.full((*shape, 4), place)),
-        "separation_step": ((*dims, "spectrum_of"), np.full((*shape, 4), np.log(4.0)) + noise[..., None]),
-        "first_separation_place": ((*dims, "spectrum_of"), np.full((*shape, 4), 6.0)),
-        "first_separation_step": ((*dims, "spectrum_of"), np.full((*shape, 4), 0.1)),
-        "median_stable": ((*dims, "gamma"), np.full((*shape, 1), 3.0) + noise[..., None]),
-        "median_hamiltonian": (dims, np.full(shape, 3.0)),
-        "relative_distance": (dims, np.full(shape, 0.2)),
-    }
-    coords = {"maps": MAPS[1:2], "seed": np.arange(seeds), "spectrum_of": SPECTRA, "gamma": [1e-3], "rank": 3}
-    coords |= {"dimension": 30, "width": 100, "points": 1000, "steps": ("stop", [5000, 6000])}
-    return xr.Dataset(variables, coords)
-
-
-@pytest.mark.parametrize(("exponent", "status"), [(0.3, "holds"), (0.0, "does not hold"), (1.5, "does not hold")])
-def test_outputs_that_grow_by_a_power(exponent, status):
-    steps = np.array([100, 200, 400, 800, 1600, 3200])
-    rng = np.random.default_rng(0)
-    sizes = steps[:, None] ** exponent * np.exp(0.01 * rng.standard_normal((6, 8)))
-    flat = np.exp(0.001 * rng.standard_normal((6, 8)))
-    growth = xr.Dataset(
-        {"output_size": (("loss_name", "record", "seed"), np.stack([sizes, flat]))},
-        {"loss_name": ["cross-entropy", "mean squared error"], "record": steps},
-    )
-    assert CLAIMS["lrn-cross-entropy"](growth).status == status
-
-
 @pytest.mark.parametrize(("spread", "status"), [(0.5, "holds"), (1.0, "does not hold"), (2.0, "does not hold")])
 def test_steps_that_spread_out(spread, status):
     """Adaptive steps alternate around 1 by half, as much or twice as much as the other schemes' steps."""
@@ -189,61 +142,3 @@ def test_steps_of_which_one_is_longer_and_one_shorter_depend_on_the_reading():
     noisy = steps * (1 + 0.01 * ((measures["seed"] + measures["layer"]) % 3))
     changed = measures.assign(plane_step=noisy, plane_unevenness=noisy.std("layer"))
     assert verdict("lrn-fig2c", changed) == "depends on the reading"
-
-
-@pytest.mark.parametrize(
-    ("ratio", "status"), [(1.05, "holds"), (1.2, "depends on the reading"), (1.5, "does not hold")]
-)
-def test_changes_of_layers_that_are_the_same(ratio, status):
-    measures = scheme_measures(0.0)
-    values = xr.where(measures["scheme"] == "adaptive", ratio, 2.0) * (1 + 0.001 * (measures["seed"] % 3))
-    changed = measures.assign(unevenness_by_layers=values + 0 * measures["test_error_by_layers"])
-    assert CLAIMS["lrn-adaptive"](changed).status == status
-
-
-@pytest.mark.parametrize(
-    ("id", "name", "inside", "between", "outside"),
-    [
-        ("lrn-image-never", "image_gap", 1e-2, 5e-5, 1e-6),
-        ("lrn-long-steps", "merged_change", 0.02, 0.2, 0.5),
-        ("lrn-balanced-size", "weight_sq", 0.1, 0.4, 30.0),
-    ],
-)
-def test_readings_that_agree_and_readings_that_do_not(id, name, inside, between, outside):
-    measures = chain_measures()
-    noise = 1 + 0.01 * (measures["seed"] % 3)
-
-    def status(value: float) -> str:
-        shape = 0 * measures[name] + noise
-        if name == "weight_sq":  # sizes whose squares differ by a share along p
-            return CLAIMS[id](measures.assign({name: (1 + value * measures["layer"] / LAYERS) * shape})).status
-        return CLAIMS[id](measures.assign({name: value * shape})).status
-
-    assert status(inside) == "holds"
-    assert status(between) == ("holds" if name == "weight_sq" else "depends on the reading")
-    assert status(outside) == "does not hold"
-
-
-@pytest.mark.parametrize(("gap", "status"), [(0.3, "holds"), (3.0, "does not hold")])
-def test_a_hamiltonian_close_to_the_least_cost(gap, status):
-    """Under every reading: the distance falls from 20 to the one given."""
-    measures = chain_measures()
-    distance = xr.DataArray([20.0, 10.0, 5.0, gap], dims="effective_depth") * (1 + 0.01 * (measures["seed"] % 3))
-    cost = measures["hamiltonian"].mean("layer") + distance + 0 * measures["gamma"]
-    changed = measures.assign(gap=-distance + 0 * measures["gap"], least_cost=cost.transpose(*measures["gap"].dims))
-    assert CLAIMS["lrn-thm4-trained"](changed).status == status
-
-
-@pytest.mark.parametrize(
-    ("ratios", "status"),
-    [((0.5, 0.8), "holds"), ((0.5, 1.5), "depends on the reading"), ((1.2, 1.5), "does not hold")],
-)
-def test_descent_that_tightens_at_some_rates(ratios, status):
-    seeds = 8
-    noise = 1 + 0.01 * (np.arange(seeds) % 3)
-    distance = np.stack([noise**0, ratios[0] * noise, ratios[1] * noise], axis=-1)[None]
-    own = xr.Dataset(
-        {"relative_distance": (("maps", "seed", "stop"), distance)},
-        {"descent_rate": ("stop", [0.0, 0.03, 0.3]), "seed": np.arange(seeds)},
-    )
-    assert CLAIMS["lrn-sgd"](own).status == status

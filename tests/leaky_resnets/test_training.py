@@ -91,6 +91,27 @@ def test_resumed_training_is_the_uninterrupted_one():
         np.testing.assert_array_equal(ours.into, theirs.into)
 
 
+@pytest.mark.parametrize("batched", [False, True])
+def test_a_state_stays_what_it_was_while_training_goes_on(batched):
+    """Descents from one state must not begin where the one before has ended."""
+    X, Y = data(2)
+    run = Trainer(nets(2), X, Y, penalty=0.3, batched=batched)
+    run.adam(cosine(0.01, 5))
+    end = run.state()
+    before = {name: part.copy() for name, part in end.items()}
+    ends = []
+    for _ in range(2):
+        run.restore(end)
+        run.descend(np.full(5, 0.01))
+        ends.append(run.trained())
+    run.adam(cosine(0.01, 2))
+    for name, part in before.items():
+        np.testing.assert_array_equal(end[name], part)
+    for once, again in zip(*ends, strict=True):
+        np.testing.assert_array_equal(once.W, again.W)
+        np.testing.assert_array_equal(once.out, again.out)
+
+
 def test_representations_are_the_forward_pass():
     X, Y = data(2)
     run = Trainer(nets(2), X, Y, penalty=0.3, dtype=torch.float64)

@@ -108,7 +108,7 @@ def gradient_vanishes_where_weights_align(network_audit: xr.Dataset) -> Verdict:
 
 def _need_own_settings(measures: xr.Dataset) -> None:
     """Five seeds at the sizes and lengths of training that the paper states."""
-    require(measures, "paper_measures", seed=LEAST_SEEDS)
+    require(measures, "paper_measures", seed=LEAST_SEEDS, maps=(FREE,))
     have = {name: int(measures[name].max()) for name in OWN}
     if smaller := [f"{name} = {OWN[name]}" for name, value in have.items() if value < OWN[name]]:
         raise NotEnoughDataError(f"paper_measures: {', '.join(smaller)}")
@@ -129,7 +129,7 @@ def _need_own_settings(measures: xr.Dataset) -> None:
 def own_settings_show_the_bottleneck(paper_measures: xr.Dataset) -> Verdict:
     """Learned maps: spectra in the middle after Adam and the last descent; readings of which, of k* and of clear."""
     _need_own_settings(paper_measures)
-    series, rank = paper_measures.isel(maps=0), int(paper_measures["rank"])
+    series, rank = of_maps(paper_measures, FREE), int(paper_measures["rank"])
     last = series.isel(stop=-1)
 
     def separates(spectrum: str, values: int, factor: float) -> Test:
