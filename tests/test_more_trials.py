@@ -115,12 +115,17 @@ ALTERED = {
 }
 """Dataset -> a change of some of its trials, and how many that are."""
 
-LONG = {
-    *("propagation", "propagation_distances", "learning_rates", "feature_learning", "concentration"),
-    *("formula_audit", "identity_costs", "geodesics", "critical_paths"),
-    *("default_network_fits", "default_ensemble_fits"),
+QUICK = {
+    "bn",
+    "point_neurons",
+    "staged",
+    "staged_measures",
+    "paper_settings",
+    "adam_runs",
+    "adam_fits",
+    "learning_rates",
 }
-"""Datasets that take seconds each time, or to compile."""
+"""Datasets that are tried with every run of the tests; the others in slow tests."""
 LEARNED = {"hidden": 2, "gain": 1.0, "learning_rate": 0.1}
 """A network that converges within 300 epochs, so that there is something to fit."""
 DEFAULT = {"epochs": 300, **{f"default.{name}": value for name, value in LEARNED.items()}}
@@ -148,7 +153,7 @@ ANALYSES = {
 
 def trying(file, *more):
     """A case for pytest: slow where the dataset is."""
-    return pytest.param(file, *more, marks=[pytest.mark.slow] if Path(file).stem in LONG else [])
+    return pytest.param(file, *more, marks=[] if Path(file).stem in QUICK else [pytest.mark.slow])
 
 
 def changed(member, changes):

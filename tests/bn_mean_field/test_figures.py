@@ -59,7 +59,10 @@ def test_contrast_is_drawn_over_the_angle_of_the_target():
 
 
 def test_what_is_switched_off_is_drawn_under_its_name():
-    learned, gathered = feature_learning(FEATURES, STREAM), concentration(CONCENTRATION, STREAM)
+    learned, gathered = (
+        feature_learning(FEATURES, STREAM, Checkpoint(None, "")),
+        concentration(CONCENTRATION, STREAM, Checkpoint(None, "")),
+    )
     panels = parts_switched_off(learned, gathered).axes
     for name in ("BN", "BN, equal speeds", "vanilla"):
         (points,) = drawn(panels[0], name)

@@ -217,9 +217,8 @@ EXAMPLES = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name != "own_network" else []) for name in EXAMPLES]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_examples_run(name, tmp_path):
     script = ROOT / "examples" / f"{name}.py"
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
