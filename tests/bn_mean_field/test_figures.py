@@ -4,6 +4,7 @@ import numpy as np
 from tests.bn_mean_field.test_claims import rates
 from tests.bn_mean_field.test_experiments import ANISOTROPY, CONCENTRATION, FEATURES, MAGNITUDES, SCAN, STREAM
 
+from repdyn.base.checkpoints import Checkpoint
 from repdyn.bn_mean_field.experiments.anisotropy import anisotropy
 from repdyn.bn_mean_field.experiments.concentration import concentration
 from repdyn.bn_mean_field.experiments.feature_learning import feature_learning
