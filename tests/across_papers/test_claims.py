@@ -212,3 +212,14 @@ def test_the_odd_world_leaves_out_networks_without_an_odd_point():
         assert {row["control_outcome"] for row in decision.evidence if not row["reading"]} == {"rejected"}
         none = data.assign(norm_ratio=data["norm_ratio"].where(~recentered, 1))
         assert decide_claim(check, {"odd_batch": none}).ledger["verdict"] == UNDECIDED
+
+
+def test_the_world_without_an_odd_point_counts_no_diverged_network_among_those_that_learned():
+    """A recentered network that has diverged has no norms; the one with batch normalization of its seed has learned."""
+    data = norms()
+    gone = (data["network"] == "recentered") & (data["seed"] == 3)
+    data["learned"] = data["learned"].where(~gone, 0)
+    data["norm_ratio"] = data["norm_ratio"].where(~gone | (data["end"] == ENDS[0]))
+    decision = decide_claim(claims.odd_point_survives, {"odd_batch": data})
+    assert decision.ledger["verdict"] == "holds"
+    assert {row["control_outcome"] for row in decision.evidence if not row["reading"]} == {"rejected"}

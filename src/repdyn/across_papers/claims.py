@@ -368,17 +368,19 @@ def no_odd_point_after_learning(odd_batch: xr.Dataset) -> Verdict:
 
 
 def _rescaled(end: str) -> Callable[[xr.Dataset], xr.Dataset]:
-    """Gives the norms with batch normalization in full out for those with recentering alone, and who learned."""
+    """Gives the norms with batch normalization in full out for those with recentering alone; after it, who learned too.
+
+    Before it, who learned stays: a recentered network that diverged has no norms to be counted among the learned.
+    """
 
     def spoil(odd_batch: xr.Dataset) -> xr.Dataset:
         recentered = odd_batch["network"] == "recentered"
         other = odd_batch[["norm_ratio", "learned"]].sel(network="batch norm", drop=True)
-        ratio, learned = odd_batch["norm_ratio"], odd_batch["learned"]
         own = recentered & (odd_batch["end"] == end)
-        return odd_batch.assign(
-            norm_ratio=ratio.where(~own, other["norm_ratio"]),
-            learned=learned.where(~recentered, other["learned"]),
-        )
+        spoiled = odd_batch.assign(norm_ratio=odd_batch["norm_ratio"].where(~own, other["norm_ratio"]))
+        if end == ENDS[0]:
+            return spoiled
+        return spoiled.assign(learned=odd_batch["learned"].where(~recentered, other["learned"]))
 
     return spoil
 
