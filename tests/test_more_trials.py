@@ -21,6 +21,8 @@ FOUR_MAPS = ["free maps", "decayed maps, no bias", "decayed maps", "fixed maps"]
 MORE_TRIALS = {
     "bn_decomposed/data/training/bn.nc": [{"seeds": 3}, DEEPER],
     "bn_decomposed/data/ablation.nc": [{"seeds": 3}],
+    "bn_decomposed/data/layer_angles.nc": [{"seeds": 3}, {"batches": [4, 5, 9]}],
+    "truncation_flow/data/general_flow.nc": [({"seeds": 8}, {"seeds": 10})],
     "bn_decomposed/data/point_neurons.nc": [
         {"seeds": 3},
         {"margins": [0.4999999999, 0.5, 1.0, 2.0, 5.0]},

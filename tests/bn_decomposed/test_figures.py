@@ -32,7 +32,7 @@ def data():
             OrthogonalityGap(batch=4, input_dim=6, widths=WIDTHS, depth=6, seeds=3), stream.child("gap")
         ),
         "layer_angles": experiments.layer_angles(
-            LayerAngles(batches=BATCHES, width=16, depth=3, seeds=2), images, stream.child("angles")
+            LayerAngles(batches=BATCHES, width=16, depth=3, seeds=2), images, stream.child("angles"), NOTHING_KEPT
         ),
         "fixed_point": experiments.fixed_point(FixedPoint(batches=(3, 4, 9))),
     }

@@ -51,7 +51,7 @@ SMALL = {
 }
 KILLS = {
     "bn_decomposed/ablation": 2,
-    "bn_decomposed/random_networks": 9,
+    "bn_decomposed/random_networks": 17,
     "bn_decomposed/point_neurons": 7,
     "bn_decomposed/gaussian_layers": 11,
     "bn_decomposed/full_rank": 9,
@@ -63,6 +63,7 @@ KILLS = {
     "bn_mean_field/descent": 9,
     "bn_mean_field/features": 9,
     "leaky_resnets/exact": 20,
+    "truncation_flow/general_flow": 2,
     "leaky_resnets/trained-block0": 7,
     "leaky_resnets/discretized-block0": 3,
     "leaky_resnets/near_critical": 9,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from repdyn.base.settings import Many, Problem, Settings, increasing
+from repdyn.base.settings import EACH, Many, Problem, Settings, increasing
 
 PAPER = (
     "T. Chen, Derivation of effective gradient flow equations and dynamical truncation of training data in Deep"
@@ -141,7 +141,7 @@ class GeneralFlow(Settings):
     """The corrected flow of Theorem 5.1 without separation, beside plain gradient descent."""
 
     points: Points = Field(description="Points per cluster (Q = L = 3).")
-    seeds: Draws = Field(description="Random draws per kind of start.")
+    seeds: Annotated[Draws, EACH] = Field(description="Random draws per kind of start.")
     horizon: Time = Field(description="Last flow time.")
     step: StepLength = Field(description="Step of the midpoint scheme.")
     rate: Annotated[float, Field(gt=0, le=0.1)] = Field(description="Learning rate of gradient descent.")

@@ -7,7 +7,7 @@ are compared with each other share batch and weights: their name is no part of t
 from __future__ import annotations
 
 from itertools import product
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import xarray as xr
@@ -199,7 +199,7 @@ def _gaps_with_depth(X: np.ndarray, width: int, depth: int, rng: np.random.Gener
     return gaps
 
 
-def layer_angles(settings: LayerAngles, images: xr.Dataset, stream: Stream) -> xr.Dataset:
+def layer_angles(settings: LayerAngles, images: xr.Dataset, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
     """Angles of all pairs before and after the last layer, with and without recentering (Figure 5)."""
     pairs = [n * (n - 1) // 2 for n in settings.batches]
     shape = (len(NORMALIZATIONS), settings.seeds)
@@ -208,19 +208,12 @@ def layer_angles(settings: LayerAngles, images: xr.Dataset, stream: Stream) -> x
     untypical_share = np.empty(left_out.shape[1:])
     progress = Progress("layer_angles", settings.seeds)
     for seed in range(settings.seeds):
-        for (b, n), (v, (recenter, rescale)) in product(
-            enumerate(settings.batches), enumerate(NORMALIZATIONS.values())
-        ):
-            X = image_batch(images, n, stream.child(seed, n))
-            weights = stream.generator(seed, n, "weights")
-            record = (settings.depth - 1, settings.depth)
-            components: dict[str, Any] = {"recenter": recenter, "rescale": rescale}
-            both = propagate(X, settings.width, settings.depth, weights, **components, relu=True, record=record)
-            for which, layer in zip(angles, both, strict=True):
-                angles[which][b][v, seed] = np.degrees(pair_angles(layer))
-            if (recenter, rescale) == NORMALIZATIONS["rms"]:
-                rng = stream.generator(seed, n, "neurons left out")
-                left_out[..., b, seed], untypical_share[:, b, seed] = _without_untypical(both[1], rng)
+        for b, n in enumerate(settings.batches):
+            name = f"seed {seed}, {n} points"
+            trial = checkpoint.get(name) or checkpoint.put(name, _last_layers(settings, images, n, seed, stream))
+            for which, of_batches in angles.items():
+                of_batches[b][:, seed] = trial[which]
+            left_out[..., b, seed], untypical_share[:, b, seed] = trial["left_out"], trial["untypical_share"]
         progress.step(seed + 1)
     mean = np.stack([angle.mean(axis=-1) for angle in angles["after"]], axis=1)
     before, after = (np.concatenate(parts, axis=-1) for parts in angles.values())
@@ -251,6 +244,26 @@ def layer_angles(settings: LayerAngles, images: xr.Dataset, stream: Stream) -> x
         },
         title="Angles between data points before and after the last layer",
     )
+
+
+def _last_layers(settings: LayerAngles, images: xr.Dataset, n: int, seed: int, stream: Stream) -> Trial:
+    """Angles of pairs before and after the last layer, shape (normalizations, pairs), and without some neurons."""
+    X = image_batch(images, n, stream.child(seed, n))
+    both = {}
+    for normalization, (recenter, rescale) in NORMALIZATIONS.items():
+        both[normalization] = propagate(
+            X,
+            settings.width,
+            settings.depth,
+            stream.generator(seed, n, "weights"),
+            recenter=recenter,
+            rescale=rescale,
+            relu=True,
+            record=(settings.depth - 1, settings.depth),
+        )
+    before, after = (np.degrees([pair_angles(layers[k]) for layers in both.values()]) for k in range(2))
+    left_out, share = _without_untypical(both["rms"][1], stream.generator(seed, n, "neurons left out"))
+    return {"before": before, "after": after, "left_out": left_out, "untypical_share": share}
 
 
 def _untypical_variables(left_out: np.ndarray, share: np.ndarray) -> dict[str, xr.Variable]:

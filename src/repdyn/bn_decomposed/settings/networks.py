@@ -70,13 +70,13 @@ class OrthogonalityGap(Settings):
 class LayerAngles(Settings):
     """Angles between data points with and without recentering (Figure 5)."""
 
-    batches: Many[Batch] = Field(
+    batches: Annotated[Many[Batch], EACH] = Field(
         min_length=1,
         description="Data points per batch, increasing; the angle near 75 degrees belongs to 9 points.",
     )
     width: Width = Field(description="Neurons per layer; the angles scatter as 1/sqrt(width).")
     depth: Depth = Field(description="Layers; the figure shows layer 30.")
-    seeds: Seeds = Field(description="Independent draws of the weights.")
+    seeds: Annotated[Seeds, EACH] = Field(description="Independent draws of the weights.")
 
     def problems(self) -> Iterable[Problem]:
         """The batch sizes increase."""

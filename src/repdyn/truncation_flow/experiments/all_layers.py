@@ -9,6 +9,7 @@ import scipy
 import xarray as xr
 
 from repdyn.base.arrays import Array
+from repdyn.base.checkpoints import Checkpoint, groups
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
@@ -27,6 +28,7 @@ Q = 3
 STARTS = ("separated", "too wide", "random", "untruncated")
 WIDE = 0.35
 ALGORITHMS = ("flow", "descent")
+GROUP = 8  # seeds that move as one batch, and are kept together
 
 
 def starting_point(kind: str, points: int, generator: np.random.Generator) -> tuple[Array, Array, Array, Array]:
@@ -42,24 +44,34 @@ def starting_point(kind: str, points: int, generator: np.random.Generator) -> tu
     return X, R, beta, yt
 
 
-def general_flow(settings: GeneralFlow, stream: Stream) -> xr.Dataset:
-    """Cost and within-cluster variance of four starts under both algorithms, seeds in one batch."""
+def general_flow(settings: GeneralFlow, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
+    """Cost and within-cluster variance of four starts under both algorithms."""
     times = np.linspace(0.0, settings.horizon, settings.samples)
     shape = (len(STARTS), len(ALGORITHMS), settings.seeds, settings.samples)
     cost, within = np.empty(shape), np.empty(shape)
     progress = Progress("general_flow", len(STARTS))
     for s, kind in enumerate(STARTS):
-        draws = [starting_point(kind, settings.points, stream.generator(kind, seed)) for seed in range(settings.seeds)]
-        X, R, beta, yt = (np.array(part) for part in zip(*draws, strict=True))
-        points, labels = X.reshape(settings.seeds, -1, Q), np.repeat(yt, settings.points, axis=1)
-        w = np.full(points.shape[1], 1.0 / settings.points)
-        rotations, offsets = layers.general_flow(points, w, labels, R, beta, times, step=settings.step)
-        z = np.array([general.forward(points, a, c).z[-1] for a, c in zip(rotations, offsets, strict=True)])
-        cost[s, 0] = general.weighted_cost(z - labels, w).T
-        within[s, 0] = _within(z, settings.points).T
-        cost[s, 1], within[s, 1] = _descent(points, w, yt, R, beta, times, settings)
+        for seeds in groups(settings.seeds, GROUP):
+            name = f"{kind}, seeds {seeds.start} to {seeds.stop - 1}"
+            kept = checkpoint.get(name) or checkpoint.put(name, _moved(kind, seeds, times, settings, stream))
+            own = slice(seeds.start, seeds.stop)
+            cost[s, :, own], within[s, :, own] = kept["cost"], kept["within"]
         progress.step(s + 1)
     return _general_dataset(settings, times, cost, within)
+
+
+def _moved(kind: str, seeds: range, times: Array, settings: GeneralFlow, stream: Stream) -> dict[str, Array]:
+    """Cost and variance of some seeds in one batch, shape (algorithms, seeds, times)."""
+    draws = [starting_point(kind, settings.points, stream.generator(kind, seed)) for seed in seeds]
+    X, R, beta, yt = (np.array(part) for part in zip(*draws, strict=True))
+    points, labels = X.reshape(len(seeds), -1, Q), np.repeat(yt, settings.points, axis=1)
+    w = np.full(points.shape[1], 1.0 / settings.points)
+    rotations, offsets = layers.general_flow(points, w, labels, R, beta, times, step=settings.step)
+    z = np.array([general.forward(points, a, c).z[-1] for a, c in zip(rotations, offsets, strict=True)])
+    flow = general.weighted_cost(z - labels, w).T, _within(z, settings.points).T
+    descent = _descent(points, w, yt, R, beta, times, settings)
+    cost, within = (np.array(pair) for pair in zip(flow, descent, strict=True))
+    return {"cost": cost, "within": within}
 
 
 def _descent(
