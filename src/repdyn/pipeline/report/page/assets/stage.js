@@ -55,7 +55,8 @@
     settings.className = "sliders";
     const changed = () => { view.state.at = 0; restart(); };
     const change = values => { Object.assign(view.state, values); changed(); };  // what a board's handles do
-    const shown = wanted.controls.map(one => control(settings, view.state, one, changed));
+    const kept = wanted.controls.filter(one => one.keeps);  // what only changes how the same run is shown
+    const shown = wanted.controls.filter(one => !one.keeps).map(one => control(settings, view.state, one, changed));
     const play = button(keys, "Play", () => (view.playing ? pause() : start()));
     button(keys, "Step", () => { pause(); seek(view.records.length + 1); });
     button(keys, "Reset", () => { view.state.at = 0; restart(0); });
@@ -63,6 +64,7 @@
     const seed = keys.appendChild(document.createElement("span"));
     shown.push(() => { seed.textContent = `seed ${view.state.seed}`; });
     shown.push(control(keys, view.state, { name: "speed", label: "Looks per second", choices: [5, 20, 60, 240] }, () => remember()));
+    shown.push(...kept.map(one => control(keys, view.state, one, () => { remember(); board.clear(view); draw(); })));
     wanted.presets.forEach(({ label, values }) => button(presets, label, () => {
       Object.assign(view.state, defaults, values);
       restart(0);
