@@ -114,7 +114,7 @@ def test_one_statement_is_corrected_one_holds_and_both_are_the_accepted_verdicts
 @pytest.mark.slow
 def test_questions_are_answered_as_in_the_checkout(own, site):
     assert "holds as corrected" in ask(own, site, "claim", "own-average-regret")
-    assert "26 of 26 files" in ask(own, site, "verify")
+    assert re.search(r"\b(\d{2,}) of \1 files", ask(own, site, "verify"))
     assert "0 faults" in ask(own, site, "controls", "results/default")
     ask(own, site, "costs", "default")
     assert "0 unknown" not in ask(own, site, "plan")
