@@ -219,7 +219,7 @@
     return { BN, plain, ratio: BN.largest / plain.largest };
   }
 
-  // Mean speed of neurons nearer to the x2 axis over that of those nearer to the x1 axis.
+  // Mean speed of neurons nearer to the x2 axis over that of those nearer to the x1 axis; NaN where either has none.
   function contrast({ b, speeds }) {
     const mean = near => {
       const own = speeds.filter((_, k) => Math.abs(b[2 * k + 1]) > Math.abs(b[2 * k]) === near);
@@ -285,6 +285,7 @@
     }
     const speeds = new Decades(box, { title: "Speed of the fastest neuron: with BN (blue), without (orange)", label: "Largest speed of a neuron with and without batch normalization: lines theory, dots networks", x: [0, 1], y: [-3, 1], height: 250 });
     const losses = new Panel(box, { title: "Loss over its start: lines predicted, dots networks; green: compared", label: "Loss against iterations with and without batch normalization: lines theory, dots networks", x: [0, 1], y: [0, 1], xlabel: "iteration", height: 250 });
+    [speeds, losses].forEach(panel => { panel.root.style.overflow = "visible"; });  // the last number of the axis
     const rings = {
       BN: new Panel(box, { title: "With BN: neurons on the ellipse b\u2032\u03a3b = 1. Spikes: speed", label: "Directions and speeds of neurons with batch normalization: pale predicted, dark network", ...square }),
       plain: new Panel(box, { title: "Without BN: directions of neurons. Spikes: speed, same scale", label: "Directions and speeds of neurons without batch normalization: pale predicted, dark network", ...square }),
@@ -294,7 +295,7 @@
       root.training.change({ target: (turn + 360) % 180 });
       return along(root.training.state.target).map(value => 1.9 * value);
     });
-    let dots = {}, spikes = {}, marks = null, scale = 1, across = null;
+    let dots = {}, spikes = {}, marks = null, factor = null, scale = 1, across = null;
 
     const onRing = (model, x, y, variance) => {
       const size = model === "BN" ? Math.sqrt(variance * x * x + y * y) : Math.hypot(x, y);
@@ -312,7 +313,9 @@
     }
 
     const known = (looks, model) => looks.filter(one => one[model]).map(one => ({ iteration: one.iteration, ...one[model] }));
-    const log = value => Math.log10(Math.max(value, 1e-12));
+    const log = value => Math.log10(Math.max(value, 1e-12)), within = (value, [low, high]) => Math.max(low, Math.min(high, value));
+    const placeOfSpeed = one => [within(across(one), speeds.x), within(log(one.largest), speeds.y)];
+    const placeOfLoss = one => [one.iteration, within(one.left, losses.y)];
 
     function clearRings(view, end) {
       const { state } = view, turns = repdyn.tools.grid(0, 2 * Math.PI, 181);
@@ -350,11 +353,15 @@
       losses.range([0, state.iterations], [0, 1.12 * Math.min(Math.max(...all.map(one => one.left)), 3)]);
       MODELS.forEach(model => {
         const dash = model === "plain" ? "6 3" : "";
-        speeds.line(own[model].map(one => [across(one), log(one.largest)]), HUES[model], { dash });
-        losses.line(own[model].map(one => [one.iteration, one.left]), HUES[model], { dash });
+        speeds.line(own[model].map(one => [across(one), log(one.largest)]).filter(point => point[1] >= speeds.y[0]), HUES[model], { dash });
+        losses.line(own[model].map(placeOfLoss), HUES[model], { dash });
         dots[model] = [speeds.dots(HUES[model]), losses.dots(HUES[model])];
       });
       marks = [speeds, losses].map(panel => [panel.line([[0, 0]], GREEN, { width: 1.6 }), panel.dots(GREEN, 4)]);
+      speeds.words([0, speeds.y[0]], "", GREEN);
+      factor = speeds.front.lastChild;
+      Object.entries({ x: speeds.px(0) + 10, y: speeds.py(speeds.y[0]) - 12 }).forEach(([name, value]) => factor.setAttribute(name, value));
+      factor.style.fontSize = "14px";
       drawMarks(end);
       draw(view);
     }
@@ -363,10 +370,12 @@
     function drawMarks(now) {
       if (!now || !marks) return;
       const pair = MODELS.map(model => now[model]);
-      [[speeds, one => [across(one), log(one.largest)]], [losses, one => [one.iteration, one.left]]].forEach(([panel, place], k) => {
+      [[speeds, placeOfSpeed], [losses, placeOfLoss]].forEach(([panel, place], k) => {
         const ends = pair.map(place);
         marks[k][0].setAttribute("d", `M${panel.px(ends[0][0])} ${panel.py(ends[0][1])}L${panel.px(ends[1][0])} ${panel.py(ends[1][1])}`);
         marks[k][1](ends);
+        if (panel !== speeds) return;
+        factor.textContent = spent(now) ? "" : `BN over without: ${short(now.ratio)}`;
       });
     }
 
@@ -375,8 +384,8 @@
       const apart = Math.max(1, Math.ceil(prepared.theory.length / 50)), now = moment(records, state.compare);
       MODELS.forEach(model => {
         const shown = known(records.filter((_, k) => k % apart === 0 || k === records.length - 1), model);
-        dots[model][0](shown.map(one => [Math.max(0, across(one)), log(one.largest)]));
-        dots[model][1](shown.map(one => [one.iteration, one.left]));
+        dots[model][0](shown.map(placeOfSpeed));
+        dots[model][1](shown.map(placeOfLoss));
         const seen = now ? now[model] : records.at(-1)[model];
         if (!seen) return;
         spikes[model].fan.setAttribute("d", spread(model, seen, state.variance));
@@ -398,15 +407,16 @@
     return where;
   }
 
+  const percent = value => `${Number((100 * value).toPrecision(2))} %`;
   const ENOUGH = 0.1, HALF = 0.5;  // of a loss over its start; of a power of ten, in a ratio of speeds
   const spent = now => now.plain.left < 1e-4 || now.BN.left < 1e-4;  // a network that has finished has speeds near 0
 
   function follows({ state, prepared, records }) {
-    const off = Math.max(...records.flatMap((one, k) => MODELS.map(model => Math.abs(one[model].left - prepared.theory[k][model].left))));
+    const offs = MODELS.map(model => Math.max(...records.map((one, k) => Math.abs(one[model].left - prepared.theory[k][model].left)))), off = Math.max(...offs);
     const [seen, wanted] = [records, prepared.theory].map(looks => moment(looks, state.compare)), fair = !spent(seen) && !spent(wanted);
     const holds = off <= ENOUGH && (!fair || Math.abs(Math.log10(seen.ratio / wanted.ratio)) <= HALF);
     const ratios = fair ? `, ratio of speeds ${short(seen.ratio)}, predicted ${short(wanted.ratio)}` : "";
-    return `The theory of infinite width ${holds ? "holds" : "fails"} here: losses within ${short(100 * off)} % of the start${ratios} (it holds within ${100 * ENOUGH} %${fair ? " and half a power of ten" : ""}). `;
+    return `The theory of infinite width ${holds ? "holds" : "fails"} here: the losses are within ${percent(offs[0])} of the start of those predicted with BN, ${percent(offs[1])} without${ratios} (it holds within ${100 * ENOUGH} %${fair ? " and half a power of ten" : ""}). `;
   }
 
   // What the paper says of Figure 1 and of lengths, against what the networks have done.
@@ -415,7 +425,7 @@
     const seen = logs >= 0.5 && logs <= 1.5, cause = seen && state.compare === EQUAL_ITERATION && now.plain.left < 0.02 && now.BN.left > 0.1;
     const order = spent(now) ? "A network has finished: that it is slow says nothing of its metric. "
       : `The order of magnitude of Figure 1 ${seen ? "is seen" : "fails"} here${cause ? ", but the network without BN is slow because it has finished: switch to equal loss" : now.ratio <= 1 ? ": BN's fastest neuron is not the faster one" : ""}. `;
-    const across2 = contrast(now.BN), place = state.variance === 1 ? "" : `With BN neurons nearer to x\u2082, where data are small, are ${short(across2)} times as fast as the others: the paper's sentence ${across2 > 1 ? "holds" : "fails"} for this target. `;
+    const across2 = contrast(now.BN), place = state.variance === 1 || !Number.isFinite(across2) ? "" : `With BN neurons nearer to x\u2082, where data are small, are ${short(across2)} times as fast as the others: the paper's sentence ${across2 > 1 ? "holds" : "fails"} for this target. `;
     const grown = Math.max(...last.BN.b.map((_, k) => (k % 2 ? 1 : Math.hypot(last.BN.b[k], last.BN.b[k + 1]) / Math.hypot(first.BN.b[k], first.BN.b[k + 1])))) - 1;
     const lengths = `Lengths with BN, constant along the flow, have grown by at most ${short(100 * grown)} %. `;
     const longer = state.longer === 1 ? "" : `With BN neurons of length 1 have turned by ${short(turned(first.BN.b, last.BN.b, 1))} degrees on average, those of length ${short(state.longer)} by ${short(turned(first.BN.b, last.BN.b, state.longer))}. `;
@@ -423,7 +433,7 @@
   }
 
   function says(view) {
-    const { state, prepared, records, finished } = view;
+    const { state, prepared, records } = view, finished = view.finished || (records.length > 1 && records.at(-1).iteration === state.iterations);
     const who = `${state.neurons} neurons, ${state.inputs} inputs of variance ${short(state.variance)} along x\u2081 and 1 along x\u2082, target at ${state.target}\u00b0 to x\u2081, seed ${state.seed}. `;
     if (!prepared) return `${who}Computing the theory.`;
     const line = moment(prepared.theory, state.compare), ends = prepared.theory.at(-1).over;
