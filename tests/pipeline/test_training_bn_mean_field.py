@@ -138,7 +138,7 @@ def trained_in_torch(start, settings, model, steps):
     for _ in range(steps):
         z = X @ b.T
         if model == "BN":
-            z = torch.nn.functional.batch_norm(z, None, None, training=True, eps=0.0)
+            z = torch.nn.functional.batch_norm(z, None, None, training=True, eps=1e-14)  # torch refuses 0
         loss = ((torch.relu(z) @ a / len(a) - y) ** 2).mean() / 2
         grads = torch.autograd.grad(loss, (a, b))
         looks.append([loss.item(), *a.tolist(), *b.flatten().tolist()])

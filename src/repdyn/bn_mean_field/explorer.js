@@ -279,7 +279,7 @@
       draw_axes() {
         super.draw_axes();
         this.back.querySelectorAll("text[text-anchor=end]").forEach(text => {
-          if (Number(text.getAttribute("x")) < 44) text.textContent = repdyn.tools.short(Number((10 ** Number(text.textContent.replace("\u2212", "-"))).toPrecision(1)));
+          if (Number(text.getAttribute("x")) < 44) text.textContent = repdyn.tools.short(Number((10 ** Number(text.textContent.replace("\u2212", "-"))).toPrecision(2)));
         });
       }
     }
@@ -334,7 +334,7 @@
         spikes[model] = { fan: panel.line([[0, 0]], HUES[model], { width: 1.4 }), dots: panel.dots(INK, 1.8) };
         spikes[model].fan.setAttribute("d", "");
       });
-      rings.BN.words([1.9 * along(state.target)[0], 1.9 * along(state.target)[1] + 0.15], "target", GREEN, "end");
+      if (along(state.target)[1] < 0.6) rings.BN.words([1.9 * along(state.target)[0], 1.9 * along(state.target)[1] + 0.15], "target", GREEN, "end");
       aim(along(state.target).map(value => 1.9 * value));
     }
 
