@@ -19,7 +19,7 @@ TEXT = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
 FIRST_WORDS = ("snakemake", "python", "python3", "pip", "pytest", "from", "import", "--config", "repdyn")
 PLACEHOLDERS = {
     "compare A B --tier ...": "compare results/smoke results/smoke --tier identical",
-    "decide default --budget 60": "decide smoke --budget 0",  # tests/end_to_end/test_decide.py buys something
+    "decide default --budget 60": "decide smoke --budget 0",  # buys nothing
     "--tests tests/truncation_flow": "--tests tests/truncation_flow/test_general.py",
 }
 QUESTIONS = {
