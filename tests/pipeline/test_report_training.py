@@ -1,14 +1,10 @@
 """Networks that train in the report, in a headless Chromium from file://: numbers, controls, address, words."""
 
 import json
-import shutil
 
 import numpy as np
 import pytest
-from tests.browser import Browser
 
-from repdyn.pipeline import studies
-from repdyn.pipeline.report.build import ASSETS
 from repdyn.universality.methods.engines import autograd
 from repdyn.universality.methods.engines.frames import Task
 from repdyn.universality.methods.fit import explained_variance, fit_effective_rates
@@ -16,7 +12,7 @@ from repdyn.universality.methods.networks import NONLINEARITIES, Net
 from repdyn.universality.theory.effective import effective_solution, two_point_observables
 
 pytestmark = pytest.mark.slow
-SCRIPTS = ("site.js", "theory.js", "training.js", "stage.js")
+STUDY = "universality"  # whose explorer the page holds
 BOX = "document.querySelector('[data-theory]')"
 RICH = {
     "hidden": 6,
@@ -29,34 +25,6 @@ RICH = {
     "side": "as drawn",
     "rates": "this run",
 }
-
-
-@pytest.fixture(scope="module")
-def page_file(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("training")
-    for path in ASSETS.iterdir():
-        shutil.copy(path, folder)
-    shutil.copy(studies.files(studies.EXPLORER)["universality"], folder / "universality.js")
-    scripts = "".join(f'<script src="{name}" defer></script>' for name in (*SCRIPTS, "universality.js"))
-    head = '<meta charset="utf-8"><link rel="icon" href="data:,"><link rel="stylesheet" href="site.css">'
-    body = '<main><h1>A network beside its theory</h1><div class="theory" data-theory="universality"></div></main>'
-    file = folder / "page.html"
-    file.write_text(f"<!doctype html><html lang=en><head>{head}{scripts}</head><body>{body}</body></html>")
-    return file
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    one = Browser(tmp_path_factory.mktemp("browser"))
-    yield one
-    one.close()
-
-
-@pytest.fixture
-def page(browser, page_file):
-    browser.open("about:blank")
-    browser.open(page_file.as_uri())
-    return browser
 
 
 def wait(page, condition):

@@ -1,14 +1,12 @@
 """The random network of bn_decomposed's explorer, in a headless Chromium: closed forms, 200 layers, words, address."""
 
 import json
-import shutil
 from functools import cache
 from itertools import product
 
 import numpy as np
 import pytest
-from tests.browser import Browser
-from tests.pipeline.test_report_training import SCRIPTS, press, said, trained, view, wait
+from tests.pipeline.test_report_training import press, said, trained, view, wait
 
 from repdyn.bn_decomposed.theory.geometry import geometry, pair_angles
 from repdyn.bn_decomposed.theory.kernel import expected_gram_step
@@ -20,10 +18,9 @@ from repdyn.bn_decomposed.theory.odd_cluster import (
     rms_fixed_point,
     simplex_angle,
 )
-from repdyn.pipeline import studies
-from repdyn.pipeline.report.build import ASSETS
 
 pytestmark = pytest.mark.slow
+STUDY = "bn_decomposed"  # whose explorer the page holds
 THEORY = "repdyn.theory.bn_decomposed"
 RESCALE = {"off": None, "RMS": "rms", "sigma": "std"}
 OPTIONS = list(product(("on", "off"), RESCALE, ("on", "off")))
@@ -34,34 +31,6 @@ STARTS = {
 }
 NOT_CHAOTIC = [("on", "off", "off"), ("off", "off", "on"), ("off", "off", "off")]
 POINTS, WIDTH, LAYERS, SEED = 9, 24, 200, 3
-
-
-@pytest.fixture(scope="module")
-def page_file(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("training")
-    for path in ASSETS.iterdir():
-        shutil.copy(path, folder)
-    shutil.copy(studies.files(studies.EXPLORER)["bn_decomposed"], folder / "bn_decomposed.js")
-    scripts = "".join(f'<script src="{name}" defer></script>' for name in (*SCRIPTS, "bn_decomposed.js"))
-    head = '<meta charset="utf-8"><link rel="icon" href="data:,"><link rel="stylesheet" href="site.css">'
-    body = '<main><h1>A network beside its limit</h1><div class="theory" data-theory="bn_decomposed"></div></main>'
-    file = folder / "page.html"
-    file.write_text(f"<!doctype html><html lang=en><head>{head}{scripts}</head><body>{body}</body></html>")
-    return file
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    one = Browser(tmp_path_factory.mktemp("browser"))
-    yield one
-    one.close()
-
-
-@pytest.fixture
-def page(browser, page_file):
-    browser.open("about:blank")
-    browser.open(page_file.as_uri())
-    return browser
 
 
 @pytest.fixture(scope="module")

@@ -1,23 +1,20 @@
 """The networks that train in bn_mean_field's explorer, in a headless Chromium: numbers, words, controls."""
 
 import json
-import shutil
 
 import numpy as np
 import pytest
 import torch
-from tests.browser import Browser
-from tests.pipeline.test_report_training import BOX, SCRIPTS, press, said, trained, view, wait
+from tests.pipeline.test_report_training import BOX, press, said, trained, view, wait
 
 from repdyn.bn_mean_field.experiments.speed_ratio import _iteration_of_loss
 from repdyn.bn_mean_field.methods.particle_flows import gradient_descent
 from repdyn.bn_mean_field.methods.starts_and_targets import MODELS, linear_along
 from repdyn.bn_mean_field.theory.flows import tangential_speed
 from repdyn.bn_mean_field.theory.velocity import Population, mean_field_velocity
-from repdyn.pipeline import studies
-from repdyn.pipeline.report.build import ASSETS
 
 pytestmark = pytest.mark.slow
+STUDY = "bn_mean_field"  # whose explorer the page holds
 THEORY = "repdyn.theory.bn_mean_field"
 KINDS = {"BN": MODELS["BN"], "plain": MODELS["vanilla"]}
 START = {
@@ -39,34 +36,6 @@ CASES = {
     "few": {"neurons": 4, "inputs": 20, "variance": 20, "target": 120, "seed": 2},
 }
 SETTLED = "new Promise(done => setTimeout(done, 100))"
-
-
-@pytest.fixture(scope="module")
-def page_file(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("training")
-    for path in ASSETS.iterdir():
-        shutil.copy(path, folder)
-    shutil.copy(studies.files(studies.EXPLORER)["bn_mean_field"], folder / "bn_mean_field.js")
-    scripts = "".join(f'<script src="{name}" defer></script>' for name in (*SCRIPTS, "bn_mean_field.js"))
-    head = '<meta charset="utf-8"><link rel="icon" href="data:,"><link rel="stylesheet" href="site.css">'
-    body = '<main><h1>Networks beside their limit</h1><div class="theory" data-theory="bn_mean_field"></div></main>'
-    file = folder / "page.html"
-    file.write_text(f"<!doctype html><html lang=en><head>{head}{scripts}</head><body>{body}</body></html>")
-    return file
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    one = Browser(tmp_path_factory.mktemp("browser"))
-    yield one
-    one.close()
-
-
-@pytest.fixture
-def page(browser, page_file):
-    browser.open("about:blank")
-    browser.open(page_file.as_uri())
-    return browser
 
 
 def population(settings, model):

@@ -1,24 +1,21 @@
 """The leaky ResNet that trains in leaky_resnets' explorer, in a headless Chromium: numbers, words, handles, ticks."""
 
 import json
-import shutil
 
 import numpy as np
 import pytest
 import torch
 from scipy.optimize import minimize_scalar
-from tests.browser import Browser
-from tests.pipeline.test_report_training import BOX, SCRIPTS, press, said, trained, view, wait
+from tests.pipeline.test_report_training import BOX, press, said, trained, view, wait
 
 from repdyn.leaky_resnets.methods.networks import LeakyResNet
 from repdyn.leaky_resnets.methods.training import Trainer
 from repdyn.leaky_resnets.theory.hamiltonian import hamiltonian, stable_energies
 from repdyn.leaky_resnets.theory.layers import criticality
 from repdyn.leaky_resnets.theory.scalar_geodesic import scalar_path
-from repdyn.pipeline import studies
-from repdyn.pipeline.report.build import ASSETS
 
 pytestmark = pytest.mark.slow
+STUDY = "leaky_resnets"  # whose explorer the page holds
 THEORY = "repdyn.theory.leaky_resnets"
 FIRST = {
     "inputs": 4,
@@ -48,34 +45,6 @@ CASES = {
     "the paper's penalty": {"penalty": 0.001, "layers": 10},
     "no spare neuron": {"spare": 0, "ratio": 0.4, "inputs": 6, "kept": 4, "layers": 40},
 }
-
-
-@pytest.fixture(scope="module")
-def page_file(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("training")
-    for path in ASSETS.iterdir():
-        shutil.copy(path, folder)
-    shutil.copy(studies.files(studies.EXPLORER)["leaky_resnets"], folder / "leaky_resnets.js")
-    scripts = "".join(f'<script src="{name}" defer></script>' for name in (*SCRIPTS, "leaky_resnets.js"))
-    head = '<meta charset="utf-8"><link rel="icon" href="data:,"><link rel="stylesheet" href="site.css">'
-    body = '<main><h1>A chain beside its geodesic</h1><div class="theory" data-theory="leaky_resnets"></div></main>'
-    file = folder / "page.html"
-    file.write_text(f"<!doctype html><html lang=en><head>{head}{scripts}</head><body>{body}</body></html>")
-    return file
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    one = Browser(tmp_path_factory.mktemp("browser"))
-    yield one
-    one.close()
-
-
-@pytest.fixture
-def page(browser, page_file):
-    browser.open("about:blank")
-    browser.open(page_file.as_uri())
-    return browser
 
 
 def ready(page):

@@ -1,22 +1,19 @@
 """The ReLU layer that trains in truncation flow's explorer, in a headless Chromium: numbers, words, handles."""
 
 import json
-import shutil
 
 import numpy as np
 import pytest
 import torch
-from tests.browser import Browser
-from tests.pipeline.test_report_training import BOX, SCRIPTS, press, said, trained, view, wait
+from tests.pipeline.test_report_training import BOX, press, said, trained, view, wait
 
-from repdyn.pipeline import studies
-from repdyn.pipeline.report.build import ASSETS
 from repdyn.truncation_flow.experiments.beyond_alignment import misalignment
 from repdyn.truncation_flow.methods.flow import integrate_flow
 from repdyn.truncation_flow.theory.separated import FORMULAS, effective_gradient
 from repdyn.truncation_flow.theory.truncation import sector_pattern, truncation_map, truncation_map_of_weights
 
 pytestmark = pytest.mark.slow
+STUDY = "truncation_flow"  # whose explorer the page holds
 THEORY = "repdyn.theory.truncation_flow"
 ALIGNED, FREE = "rotation and bias, aligned", "weights and biases, free"
 START = {
@@ -40,34 +37,6 @@ CASES = {
     "opposite": {"cx": -0.8, "cy": -0.8, "lx": 0.8, "ly": 0.6},
     "turned": {"turn": -130, "ax": 0.2, "ay": -0.3, "spread": 1.5, "rate": 0.05, "seed": 2},
 }
-
-
-@pytest.fixture(scope="module")
-def page_file(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("training")
-    for path in ASSETS.iterdir():
-        shutil.copy(path, folder)
-    shutil.copy(studies.files(studies.EXPLORER)["truncation_flow"], folder / "truncation_flow.js")
-    scripts = "".join(f'<script src="{name}" defer></script>' for name in (*SCRIPTS, "truncation_flow.js"))
-    head = '<meta charset="utf-8"><link rel="icon" href="data:,"><link rel="stylesheet" href="site.css">'
-    body = '<main><h1>A layer beside its theory</h1><div class="theory" data-theory="truncation_flow"></div></main>'
-    file = folder / "page.html"
-    file.write_text(f"<!doctype html><html lang=en><head>{head}{scripts}</head><body>{body}</body></html>")
-    return file
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    one = Browser(tmp_path_factory.mktemp("browser"))
-    yield one
-    one.close()
-
-
-@pytest.fixture
-def page(browser, page_file):
-    browser.open("about:blank")
-    browser.open(page_file.as_uri())
-    return browser
 
 
 def rotation(turn):

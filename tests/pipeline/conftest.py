@@ -1,0 +1,40 @@
+"""The page of a study's explorer, in a headless Chromium from file://; a module names the study as STUDY."""
+
+import shutil
+
+import pytest
+from tests.browser import Browser
+
+from repdyn.pipeline import studies
+from repdyn.pipeline.report.build import ASSETS
+
+SCRIPTS = ("site.js", "theory.js", "training.js", "stage.js")
+
+
+@pytest.fixture(scope="module")
+def page_file(request, tmp_path_factory):
+    study = request.module.STUDY
+    folder = tmp_path_factory.mktemp("training")
+    for path in ASSETS.iterdir():
+        shutil.copy(path, folder)
+    shutil.copy(studies.files(studies.EXPLORER)[study], folder / f"{study}.js")
+    scripts = "".join(f'<script src="{name}" defer></script>' for name in (*SCRIPTS, f"{study}.js"))
+    head = '<meta charset="utf-8"><link rel="icon" href="data:,"><link rel="stylesheet" href="site.css">'
+    body = f'<main><h1>A network beside its theory</h1><div class="theory" data-theory="{study}"></div></main>'
+    file = folder / "page.html"
+    file.write_text(f"<!doctype html><html lang=en><head>{head}{scripts}</head><body>{body}</body></html>")
+    return file
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    one = Browser(tmp_path_factory.mktemp("browser"))
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def page(browser, page_file):
+    browser.open("about:blank")
+    browser.open(page_file.as_uri())
+    return browser
