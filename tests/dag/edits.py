@@ -149,8 +149,8 @@ EDITS = [
     edit(
         "an effect in an `__init__`",
         *("src/repdyn/truncation_flow/theory/__init__.py", "", "import numpy\n\nnumpy.seterr(all='raise')\n"),
-        "simulate|truncation_flow/*",
-        then=(*(f"truncation_flow/{name}" for name in ("figures_*", "tables", "claims")), *VERDICTS),
+        *("simulate|truncation_flow/*", "truncation_flow/claims"),
+        then=(*(f"truncation_flow/{name}" for name in ("figures_*", "tables")), *VERDICTS),
     ),
     edit("the threads of a job", "src/repdyn/base/devices.py", "= str(count)", "= str(count + 0)", "*"),
     edit(
@@ -207,8 +207,8 @@ EDITS = [
     edit(
         "how claims are decided",
         "src/repdyn/pipeline/run/kinds/decide.py",
-        '{"study": study} | decision.ledger',
-        '{"study": f"{study}"} | decision.ledger',
+        '{"study": study} | row for',
+        '{"study": f"{study}"} | row for',
         "decide|*",
         then=VERDICTS,
     ),

@@ -432,10 +432,9 @@ def test_every_interactive_figure_moves(show, study):
     """A slider changes the lines and the sentence below; nothing is infinite."""
     page = show(f"studies/{study}.html")
     drawn = "[...document.querySelectorAll('.theory path')].map(path => path.getAttribute('d')).join()"
-    changed = (
-        "new Promise(met => (function look() {{ if ({drawn} !== {before}) met(); else setTimeout(look, 50); }})())"
-    )
-    page.ask(changed.format(drawn=drawn, before='""'))  # a network's theory is fitted first
+    until = "new Promise(met => (function look() {{ if ({}) met(); else setTimeout(look, 50); }})())"
+    network = "document.querySelector('.theory').training"
+    page.ask(until.format(f"!{network} || {network}.draws > 0 && {network}.prepared"))  # its theory is drawn
     before = page.ask(drawn)
     assert before
     sliders = page.ask("document.querySelectorAll('.theory input[type=range]').length")
@@ -447,7 +446,7 @@ def test_every_interactive_figure_moves(show, study):
             )
             assert "NaN" not in page.ask(drawn)
             assert "NaN" not in page.ask("document.querySelector('.theory .said').textContent")
-    assert page.ask(drawn) != before
+    page.ask(until.format(f"{drawn} !== {json.dumps(before)}"))
     assert page.complaints == []
 
 
