@@ -121,6 +121,7 @@ def decide(words: Sequence[str]) -> None:
     parser = _parser("decide", "More trials for the claims that a run leaves open, in a copy named <run>-decided.")
     parser.add_argument("run", help="name of a finished run, e.g. default")
     parser.add_argument("--budget", type=float, help="core-minutes to spend; without it, only says what is wanted")
+    parser.add_argument("--looks", type=int, help="stop after so many looks (default: when the budget is used)")
     parser.add_argument("--cores", type=int, default=2, help="cores to use (default: 2)")
     _snakemake_options(parser)
     arguments = parser.parse_args(words)
@@ -133,6 +134,7 @@ def decide(words: Sequence[str]) -> None:
         arguments.run,
         options,
         budget=60 * arguments.budget,
+        looks=arguments.looks,
         cores=arguments.cores,
         say=lambda text: print(text, flush=True),
     )

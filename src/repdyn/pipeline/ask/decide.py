@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import io
+import itertools
 import json
 import math
 import os
@@ -379,20 +380,23 @@ def show(wanted: Iterable[Need]) -> str:
     return "\n".join(lines)
 
 
-def decide(run: str, options: Iterable[str], *, budget: float, cores: int, say: Callable[[str], None]) -> None:
+def decide(
+    run: str, options: Iterable[str], *, budget: float, looks: int | None, cores: int, say: Callable[[str], None]
+) -> None:
     """Adds trials to a copy of a run, look after look, until nothing is open that they decide or the budget is used.
 
     Args:
         run: name of a finished run.
         options: Snakemake's options for it: its overlays.
         budget: CPU seconds.
+        looks: at most so many; None for no limit.
         cores: cores of the runs.
         say: takes what a person should read.
     """
     name = run if run.endswith(SUFFIX) else run + SUFFIX
     file, today, left = Path("config") / f"{name}.yaml", run, budget
     before = {need.id for need in needs(run)}
-    while True:
+    for _ in itertools.count() if looks is None else range(looks):
         wanted = needs(today)
         step = plan(today, left, wanted)
         if not step.chosen:
