@@ -61,7 +61,7 @@ def test_open_claims_get_trials_and_the_run_is_one_that_can_be_repeated(finished
     assert all(overlay["run"]["looks"][id] > 1 for id in seen)  # their part of the false alarm has shrunk
     by_hand = shlex.split(re.search(r"^by hand: (.*)$", said, re.MULTILINE)[1])
     assert by_hand[0] == "snakemake"
-    again = snakemake(finished, "--cores", "2", "--dry-run", *by_hand[1:])
+    again = snakemake(finished, "--dry-run", *by_hand[1:])
     assert "Nothing to be done" in again.stdout + again.stderr
 
     monkeypatch.chdir(finished)
@@ -69,6 +69,7 @@ def test_open_claims_get_trials_and_the_run_is_one_that_can_be_repeated(finished
     assert grown, "no finished trial was read"
     cheapest = min(grown, key=lambda job: job["cpu_seconds"])
     fresh = copy_checkout(tmp_path / "fresh")
+    (fresh / OVERLAY).parent.mkdir(exist_ok=True)
     shutil.copy(finished / OVERLAY, fresh / OVERLAY)
     paths = [path for path in cheapest["outputs"] if path.endswith(".nc")]
     done = snakemake(fresh, "--cores", "2", "--configfile", SMOKE, OVERLAY, "--", *paths)

@@ -9,6 +9,7 @@ import pytest
 import xarray as xr
 from tests.leaky_resnets.made_up import (
     CLAIMS,
+    CORRECTED,
     FEW,
     HOLDS,
     MANY,
@@ -280,11 +281,34 @@ def test_a_claim_holds_in_its_world_and_every_control_turns_its_part(id):
     assert decided(id, WORLDS[id]) == (HOLDS, "rejected")
 
 
+GROWN = put(WORLDS["lrn-fig3"], dict.fromkeys(("length", "largest_momentum"), 1.0 * DEPTH), {})
+
+
 def test_where_length_and_largest_momenta_grow_controls_of_figure_3_turn():
-    """Its controls are for what the correction says: the length is to fail, B to depend on the reading."""
+    """Its controls are for what the correction says: length and largest momentum are to grow, the alignment is not."""
     assert CLAIMS["lrn-fig3"](*WORLDS["lrn-fig3"]).status == HOLDS
-    grown = put(WORLDS["lrn-fig3"], dict.fromkeys(("length", "largest_momentum"), 1.0 * DEPTH), {})
-    assert decided("lrn-fig3", grown) == (REFUTED, "rejected")
+    assert decided("lrn-fig3", GROWN) == (CORRECTED, "rejected")
+
+
+@pytest.mark.parametrize(
+    ("names", "border", "below", "above"),
+    [
+        (("length",), 0.5, READING, CORRECTED),  # below, one reading of the printed form allows it
+        (("largest_momentum",), 0.5, REFUTED, CORRECTED),
+        (("alignment", "median_alignment"), 0.25, CORRECTED, REFUTED),
+        (("alignment", "median_alignment"), -0.25, REFUTED, CORRECTED),
+        (("alignment",), 0.25, CORRECTED, READING),
+        (("median_alignment",), 0.25, CORRECTED, READING),
+    ],
+)
+@pytest.mark.parametrize("maps", [[DECAYED, FREE], DECAYED, FREE])
+def test_the_correction_of_figure_3_turns_where_an_exponent_passes_its_border(names, border, below, above, maps):
+    def status(x):
+        return CLAIMS["lrn-fig3"](*put(GROWN, dict.fromkeys(names, DEPTH**x), {"maps": maps})).status
+
+    of_one_kind = {REFUTED: READING} if isinstance(maps, str) else {}
+    wanted = [of_one_kind.get(outcome, outcome) for outcome in (below, above)]
+    assert [status(samples(border, halves)) for halves in (-1.01, 1.01)] == wanted
 
 
 SOME, ONE_NODE = [DECAYED, FREE, FIXED], xr.DataArray(1.0 * (np.arange(LAYERS + 1) == 8), dims="node")

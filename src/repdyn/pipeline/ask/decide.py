@@ -410,7 +410,8 @@ def decide(
         say(f"{name}: {took / 60:.1f} core-minutes, {max(left, 0) / 60:.1f} left")
     if today == name:
         gone = sorted(before - {need.id for need in needs(name)})
-        say(f"decided: {', '.join(gone) or 'none'}\nby hand: {shlex.join(['snakemake', *_with(options, file), 'all'])}")
+        command = ["snakemake", "--cores", str(cores), *_with(options, file), "--", "all"]
+        say(f"decided: {', '.join(gone) or 'none'}\nby hand: {shlex.join(command)}")
     say(show(needs(today)))
 
 
