@@ -109,6 +109,64 @@ def test_a_trial_is_what_a_network_of_its_own_gives(images):
     assert len(np.unique(dataset["effective_rank"])) == dataset["effective_rank"].size
 
 
+def by_hand(network, x, labels, rate):
+    """One step of descent on the mean cross-entropy by the chain rule, float64; the last linear layer has no ReLU."""
+    layers, seen, normal = list(network), [x], {}
+    for place, layer in enumerate(layers):
+        below = seen[-1]
+        if isinstance(layer, nn.Linear):
+            seen.append(below @ array(layer.weight).T + array(layer.bias))
+        elif isinstance(layer, nn.BatchNorm1d):
+            spread = np.sqrt(below.var(axis=0) + 1e-5)
+            normal[place] = (below - below.mean(axis=0)) / spread, spread
+            seen.append(normal[place][0] * array(layer.weight) + array(layer.bias))
+        else:
+            seen.append(np.maximum(below, 0))
+    share = np.exp(seen[-1] - seen[-1].max(axis=1, keepdims=True))
+    slope = (share / share.sum(axis=1, keepdims=True) - np.eye(share.shape[1])[labels]) / len(x)
+    for place, layer in reversed(list(enumerate(layers))):
+        if isinstance(layer, nn.ReLU):
+            slope = slope * (seen[place] > 0)
+            continue
+        if isinstance(layer, nn.Linear):
+            weight, bias, below = slope.T @ seen[place], slope.sum(axis=0), slope @ array(layer.weight)
+        else:
+            z, spread = normal[place]
+            weight, bias, inner = (slope * z).sum(axis=0), slope.sum(axis=0), slope * array(layer.weight)
+            below = (inner - inner.mean(axis=0) - z * (inner * z).mean(axis=0)) / spread
+        with torch.no_grad():
+            layer.weight -= torch.from_numpy(rate * weight)
+            layer.bias -= torch.from_numpy(rate * bias)
+        slope = below
+
+
+def array(part):
+    return part.detach().numpy()
+
+
+@pytest.mark.parametrize("mode", networks.MODES)
+def test_training_is_descent_on_the_cross_entropy_in_batches_of_shuffled_points(mode):
+    """Every fifth epoch is measured; a last batch of several points counts, one of a single point does not."""
+    draws, batch = np.random.default_rng(3), 8
+    for points in (3 * batch + 1, 3 * batch + 3):
+        X, labels = draws.standard_normal((points, 6)), draws.integers(0, 3, points)
+        ours, theirs = (networks.mlp(6, 9, 2, 3, mode, np.random.default_rng(4)).double() for _ in range(2))
+        args = torch.from_numpy(X), torch.from_numpy(labels)
+        accuracy = list(networks.train(theirs, *args, rate=0.1, batch=batch, epochs=10, rng=np.random.default_rng(5)))
+        order, expected = np.random.default_rng(5), []
+        for epoch in range(1, 11):
+            shuffled = order.permutation(points)
+            for first in range(0, points, batch):
+                chosen = shuffled[first : first + batch]
+                if len(chosen) > 1:
+                    by_hand(ours, X[chosen], labels[chosen], 0.1)
+            if epoch in (5, 10):
+                expected.append(np.mean(array(ours(args[0])).argmax(axis=1) == labels))
+        assert accuracy == expected
+        for mine, other in zip(ours.parameters(), theirs.parameters(), strict=True):
+            np.testing.assert_allclose(array(mine), array(other), rtol=0, atol=1e-12)
+
+
 def test_networks_learn(images):
     assert float(run(images, mode="bn")["accuracy"].isel(epoch=-1).min()) > 0.5  # five times chance
 
