@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import socket
 from pathlib import Path
 
@@ -116,6 +117,21 @@ def test_a_job_resumes_from_what_the_same_job_left(what, trials, results, tmp_pa
     simulate.run(jobs_for_tests.member(), results, Store(tmp_path))
     simulate.run(jobs_for_tests.member(**change), results, Store(tmp_path))
     assert len(trials) == 1 + anew
+
+
+def test_the_log_of_a_job_says_what_each_member_read(trials, results, tmp_path, capsys, monkeypatch):
+    """A member that keeps no trials says nothing of those of the members before it."""
+
+    def plain(stream: Stream) -> xr.Dataset:
+        coords = {"i": datasets.index("i", 2, "place")}
+        return datasets.dataset({"x": datasets.variable("i", np.zeros(2), "number")}, coords, title="numbers")
+
+    store = Store(tmp_path)
+    for _ in range(2):
+        simulate.run(jobs_for_tests.member(), results, store)
+    monkeypatch.setattr(simulate, "load_function", lambda study, function: plain)
+    simulate.run(jobs_for_tests.member(inputs={}), results, store)
+    assert re.findall("finished trials: (.+) read .+, (.+) computed", capsys.readouterr().err) == [("1", "0")]
 
 
 def test_a_job_with_other_contents_of_its_inputs_resumes_nothing(trials, tmp_path):

@@ -43,7 +43,8 @@ def run(member: Member, results: Path, trials: Store | None) -> None:
     """
     study, function = member["study"], load_function(member["study"], member["function"])
     device = choose_device(member.get("device", "cpu"))
-    before = replace(trials.tally) if trials else Tally()
+    counted = trials.tally if trials else Tally()
+    before = replace(counted)
     values = _typed(function, {**member["arguments"], **member["settings"]})
     checkpoint = Checkpoint(None, "")
     if trials and "checkpoint" in inspect.signature(function).parameters:
@@ -71,7 +72,7 @@ def run(member: Member, results: Path, trials: Store | None) -> None:
         device=device,
     )
     datasets.write(data, results / member["outputs"][0])
-    if (tally := checkpoint.tally.since(before)).read:
+    if (tally := counted.since(before)).read:
         print(tally, file=sys.stderr)
 
 
