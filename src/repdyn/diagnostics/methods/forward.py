@@ -13,7 +13,15 @@ BATCH_NORMS = (nn.modules.batchnorm._BatchNorm, nn.modules.instancenorm._Instanc
 
 
 def unwrapped(model: nn.Module) -> nn.Module:
-    """The network inside `torch.compile`, `DataParallel` and `DistributedDataParallel`; it shares all parameters."""
+    """The network inside `torch.compile`, `DataParallel` and `DistributedDataParallel`; it shares all parameters.
+
+    Raises:
+        ValueError: what was given is no module.
+    """
+    if not isinstance(model, nn.Module):
+        given = type(model).__name__
+        wanted = "its .module()" if given == "ExportedProgram" else "a torch.nn.Module, or call it in one's forward"
+        raise ValueError(f"the model is a {given}; give {wanted}")
     while True:
         if isinstance(inner := getattr(model, "_orig_mod", None), nn.Module):
             model = inner
