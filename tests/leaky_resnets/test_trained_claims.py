@@ -126,7 +126,7 @@ PICTURE = {
     "lrn-fig1b": "holds",
     "lrn-fig1c": "holds",
     "lrn-thm4-trained": "holds",
-    "lrn-fig3": "does not hold",
+    "lrn-fig3": "holds as corrected",
     "lrn-b-inverse": "holds",
     "lrn-balanced-size": "holds",
     "lrn-only-nonneg": "holds",
