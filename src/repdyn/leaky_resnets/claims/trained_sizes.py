@@ -45,12 +45,14 @@ CONSTANCY: dict[str, Constancy] = {  # how much may change, from which depth on,
     "exponent within 1/2": (_doubling, 0, 0.5),
     "exponent within 1/4 from the second depth on": (_doubling, 1, 0.25),
 }
-ALIGNMENTS: dict[str, Callable[[xr.Dataset], xr.DataArray]] = {
+Magnitudes = dict[str, Callable[[xr.Dataset], xr.DataArray]]
+ALIGNMENTS: Magnitudes = {
     "largest": lambda chains: chains["alignment"].max("layer"),
     "median over layers": lambda chains: chains["median_alignment"],
 }
 SAME, GROWS = (-0.25, 0.25), (0.5, np.inf)
-CORRECTED = {  # part: what may be meant by the magnitude, exponents in Lt that the correction allows
+# Part: what may be meant by the magnitude, exponents in Lt that the correction allows.
+CORRECTED: dict[str, tuple[Magnitudes, tuple[float, float]]] = {
     "length": ({"length": lambda chains: chains["length"]}, GROWS),
     "B": ({"largest": lambda chains: chains["largest_momentum"]}, GROWS),
     "BS": (ALIGNMENTS, SAME),
