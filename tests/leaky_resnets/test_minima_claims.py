@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from repdyn.leaky_resnets.methods.audit_draws import kept_without_bias
+from repdyn.leaky_resnets.methods.audited_minima import added_neuron_objective
 from repdyn.leaky_resnets.theory import added_neuron
 from repdyn.leaky_resnets.theory import minima as theory
 from repdyn.leaky_resnets.theory.flows import symplectic_euler
@@ -45,6 +46,16 @@ def test_a_negative_part_above_one_is_seen_by_the_proofs_neuron_too():
 
 def test_no_row_without_room_gets_a_negative_entry():
     assert theory.without_bias(np.ones((3, 2)) + np.eye(3, 2)) is None
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("seed", [582, 974])
+def test_an_added_neuron_responds_to_some_point_where_the_first_has_no_positive_entry(seed, bias):
+    first = np.random.default_rng(seed).standard_normal((2, 6, 8))[0, :, 0]
+    assert (first < 0.2).all()
+    errors = added_neuron_objective(bias, np.random.default_rng(seed))
+    assert errors.corrected < 1e-5  # round-off of the finite differences
+    assert errors.control > 1e-2
 
 
 @pytest.mark.parametrize("bias", [False, True])

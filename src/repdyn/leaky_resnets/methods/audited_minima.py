@@ -73,7 +73,8 @@ def added_neuron_objective(bias: bool, rng: Generator) -> Errors:
     S = activation(path.A[:-1], bias)
     W, rho = path.B[1:] @ np.swapaxes(S, -1, -2), np.full(L, 1 / L)
     t = np.sin(np.pi * np.arange(L) / L)[:, None]
-    r = t * np.concatenate([np.maximum(path.A[:-1, :, 0], 0), np.zeros((L, int(bias)))], axis=1)
+    point = np.argmax(np.any(path.A[1:-1] > 0, axis=(0, 1)))  # the first one that the neuron can respond to
+    r = t * np.concatenate([np.maximum(path.A[:-1, :, point], 0), np.zeros((L, int(bias)))], axis=1)
     other, target = rng.standard_normal(W.shape), path.A[-1] + path.B[-1]
     added = np.zeros((L + 1, N))
     for at in range(L):
