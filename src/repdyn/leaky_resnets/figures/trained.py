@@ -55,7 +55,7 @@ def fig1a_hamiltonian(chain_measures: xr.Dataset) -> Figure:
     gammas = ", ".join(f"{gamma:g}" for gamma in chain_measures["gamma"].values)
     return describe(
         figure,
-        title="The cost of identity falls to the rank; the energy rises to it with free or fixed maps only (Figure 1a)",
+        title="The cost of identity falls to the rank; the energy stays below it with fixed maps only (Figure 1a)",
         caption=f"{size_of(chain_measures)}; means over seeds, one column per kind of linear maps. Top: least cost of "
         "identity (COI, first $\\gamma_0$) and least stable rank $\\|A\\|_*^2 / \\|A\\|_F^2$ over layers. Bottom: "
         "median over layers, bars from the least to the largest layer, as in the paper; hollow where "
