@@ -172,6 +172,8 @@ def test_figure_2b_colors_the_two_inner_dimensions_apart():
         np.testing.assert_allclose(line(panel, f"first {narrow}")[1], values[:, 0])
         np.testing.assert_allclose(line(panel, f"to {wide}th")[1], values[:, narrow])
         np.testing.assert_allclose(line(panel, "others")[0], middle)
+        colors = {drawn.get_label(): drawn.get_color() for drawn in panel.get_lines()}
+        assert (colors[f"first {narrow}"], colors[f"to {wide}th"]) == (BLUE, RED)
         assert [drawn.get_color() for drawn in panel.get_lines()].count(BLUE) == narrow
         assert [drawn.get_color() for drawn in panel.get_lines()].count(RED) == wide - narrow
         np.testing.assert_allclose(line(panel, "a quarter")[1], values[np.argmin(np.abs(middle - 0.3)), 0] / 4)

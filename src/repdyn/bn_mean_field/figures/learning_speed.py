@@ -113,7 +113,7 @@ def speeds_over_targets(target_scan: xr.Dataset) -> Figure:
     for panel, angle in zip(axes[0, 1:], (0.0, 90.0), strict=True):
         _draw_speeds(panel, target_scan.sel(angle=angle))
         panel.set_title(f"target at {angle:g} degrees")
-    top = 1.05 * float(target_scan["speed"].sel(angle=[0.0, 90.0]).max())
+    top = max(panel.get_ylim()[1] for panel in axes[0, 1:])
     for panel in axes[0, 1:]:
         panel.set_ylim(0, top)
     axes[0, 1].set_ylabel("speed")
