@@ -226,7 +226,8 @@ def fig3_bounded(chain_measures: xr.Dataset) -> Figure:
         caption=f"{size_of(chain_measures)}; means over seeds with 95 % intervals. Path length over $\\sqrt{{N}}$; "
         f"median over layers in (d); stable norm with $\\gamma_p$ = {float(chain_measures['gamma'][0]):g} "
         "$\\|K_p\\|_{op}$. From the first point of the decayed maps, dotted: in proportion to $\\tilde L$; dashed: "
-        f"constant, as all four are in the paper, relatively. {penalty_and_steps(chain_measures)}",
+        'constant, as the paper says of path lengths, $B_p$ and $B_p S_p^T$ ("relatively constant"). '
+        f"{penalty_and_steps(chain_measures)}",
         alt="The norm of B S^T is flat; path lengths and the largest |B| grow, the latter with fixed maps faster than "
         "in proportion.",
     )
