@@ -338,7 +338,7 @@ SHOWN = (
     Named(
         "speeds at the wrong angles",
         f"{BNM}.figures.neuron_directions",
-        "fig1_anisotropy",
+        "_draw_speed",
         'cell["speed"].values[order]',
         'cell["speed"].values',
     ),

@@ -32,38 +32,55 @@ def fig1_anisotropy(anisotropy: xr.Dataset) -> Figure:
     """Figure 1: speed over direction, and directions during training, with and without BN."""
     even = np.linspace(0, int(anisotropy["iteration"][-1]), 5)
     frames = anisotropy["iteration"].sel(iteration=even, method="nearest").values
-    figure, axes = new(2, 6, height=1.55, gridspec_kw={"width_ratios": [1.5, 1, 1, 1, 1, 1]})
+    figure, speeds, roses = _speeds_above_roses(len(frames))
     look, largest = int(anisotropy["look"]), {}
-    for row, model in zip(axes, anisotropy["model"].values, strict=True):
+    for panel, row, model in zip(speeds, roses, anisotropy["model"].values, strict=True):
         cell = anisotropy.sel(model=model, target="y = x1")
-        then = cell.sel(iteration=look)
-        order = np.argsort(then["angle"].values)
-        row[0].plot(np.degrees(then["angle"].values[order]), cell["speed"].values[order], ".", color=BLUE, markersize=3)
+        _draw_speed(panel, cell, look)
         largest[model] = float(cell["largest_speed"])
-        row[0].set_xticks([-180, -90, 0, 90, 180])
-        row[0].set_ylim(0, 1.1 * largest[model])
-        row[0].set_ylabel(f"{model}\nspeed")
-        for panel, iteration in zip(row[1:], frames, strict=True):
-            _rose(panel, cell.sel(iteration=iteration))
-    axes[1, 0].set_xlabel("direction (degree)")
-    axes[0, 0].set_title(f"iteration {look}")
-    for panel, iteration in zip(axes[0, 1:], frames, strict=True):
-        panel.set_title(f"{iteration}")
+        panel.set_title(f"{model}, iteration {look}")
+        row[0].set_ylabel(str(model))
+        for rose, iteration in zip(row, frames, strict=True):
+            _rose(rose, cell.sel(iteration=iteration))
+            rose.set_title(f"iteration {iteration}", fontsize=7.5, fontweight="normal")
     ratio = largest["BN"] / largest["vanilla"]
-    axes[1, 0].set_title(f"scale 1/{ratio:.1f} of above", fontsize=7.5, fontweight="normal")
+    words = f"largest of vanilla: 1/{ratio:.1f} (the paper: 1/10)"
+    speeds[0].axhline(largest["vanilla"], color=RED, linewidth=1, linestyle="--", label=words)
+    speeds[0].set_ylim(0, 1.5 * largest["BN"])
+    speeds[0].legend(loc="upper center")
+    label_panels(speeds)
     neurons, step = anisotropy.sizes["neuron"] // 2, float(anisotropy["step"])
     return describe(
         figure,
-        title="Figure 1: speeds and directions of neurons with and without batch normalization",
-        caption=rf"$\Sigma$ = diag(5, 1). Left: tangential speed of each neuron at iteration {look}; the scales differ "
-        f"by {ratio:.1f}. Right: directions at the iterations above; dots: neurons on the unit circle, blue $a > 0$, "
-        "orange-red $a < 0$, paler for small $|a|$; gray bars: number of neurons in 15 degrees; thin line: the ellipse "
-        r"$\Omega$. "
+        title="Figure 1: with batch normalization the neurons gather at the $x_1$ axis, without it they hardly turn",
+        caption=rf"$\Sigma$ = diag(5, 1). (a), (b) Tangential speed of each neuron at iteration {look}; the scales "
+        f"differ by {ratio:.1f}, in the paper by one order of magnitude (dashed: the largest speed of (b)). Below: "
+        "directions at the iterations above, those of the paper, with BN (upper row) and without; dots: neurons on the "
+        "unit circle (red in the paper), blue $a > 0$, orange-red, drawn outside, $a < 0$, paler for small $|a|$; gray "
+        r"wedges: number of neurons in 15 degrees; thin line: the ellipse $\Omega$. "
         + UNSTATED.format(neurons=neurons, step=step)
         + " The factor between the scales is one of unequal progress: see the figure on matched loss.",
         alt="With batch normalization the speed peaks at plus and minus 90 degrees and the neurons gather at the x1 "
         "axis; without it the speeds are an order of magnitude smaller and the directions hardly change.",
     )
+
+
+def _speeds_above_roses(columns: int) -> tuple[Figure, np.ndarray, np.ndarray]:
+    """Two wide panels over two rows of square ones."""
+    figure, axes = new(3, columns, height=1.6, gridspec_kw={"height_ratios": [1.2, 1, 1]})
+    grid = axes[0, 0].get_gridspec()
+    for panel in axes[0]:
+        panel.remove()
+    above = grid[0, :].subgridspec(1, 2)
+    return figure, np.array([figure.add_subplot(above[0, place]) for place in (0, 1)]), axes[1:]
+
+
+def _draw_speed(panel: Axes, cell: xr.Dataset, look: int) -> None:
+    angle = cell["angle"].sel(iteration=look).values
+    order = np.argsort(angle)
+    panel.plot(np.degrees(angle[order]), cell["speed"].values[order], "o", color=BLUE, markersize=2.2)
+    panel.set(xticks=[-180, -90, 0, 90, 180], xlabel="direction (degree)", ylabel="speed")
+    panel.set_ylim(0, 1.1 * float(cell["largest_speed"]))
 
 
 def directions_over_time(anisotropy: xr.Dataset, magnitudes: xr.Dataset) -> Figure:
@@ -100,35 +117,38 @@ def directions_over_time(anisotropy: xr.Dataset, magnitudes: xr.Dataset) -> Figu
 def fig2_magnitudes(magnitudes: xr.Dataset) -> Figure:
     """Figure 2: directions of small and large neurons during training of one BN model."""
     frames = magnitudes["iteration"].values[np.linspace(0, magnitudes.sizes["iteration"] - 1, 6).round().astype(int)]
-    figure, axes = new(2, 6, height=1.5)
-    for panel, iteration in zip(axes[0], frames, strict=True):
+    figure, axes = new(3, 3, height=1.75)
+    for panel, iteration in zip(axes[:2].ravel(), frames, strict=True):
         _compass(panel, magnitudes.isel(start=0).sel(iteration=iteration))
-        panel.set_title(f"{iteration}")
-    grid = axes[1, 0].get_gridspec()
-    for panel in axes[1]:
+        panel.set_title(f"iteration {iteration}")
+    grid = axes[2, 0].get_gridspec()
+    for panel in axes[2]:
         panel.remove()
-    below = figure.add_subplot(grid[1, :])
-    near = magnitudes["near"]
-    for color, dash, radius in zip((BLUE, PURPLE), ("-", "--"), magnitudes["radius"].values, strict=True):
-        drawn = near.sel(radius=radius).isel(start=slice(1, None))
-        below.plot(near["iteration"], drawn.mean("start"), dash, color=color, label=f"length {radius:g}")
-        band(below, near["iteration"].values, drawn.min("start").values, drawn.max("start").values, color=color)
-        below.plot(near["iteration"], near.sel(radius=radius, start=0), ":", color=color, label="both signs")
-    below.set_xlabel("iteration")
-    below.set_ylabel("fraction within\n15 degrees of $x_1$")
-    below.set_ylim(0, 1.05)
-    below.legend(ncols=2, loc="center right")
+    _draw_near(figure.add_subplot(grid[2, :]), magnitudes["near"])
     neurons = magnitudes.sizes["neuron"] // 2
     return describe(
         figure,
         title="Figure 2: small neurons turn, tenfold larger ones do not",
-        caption="Top: directions at the iterations above (blue: small, purple: tenfold larger, drawn longer), both "
-        "signs of a at each direction. Below: fraction of neurons within 15 degrees of the axis of large variance; "
-        f"lines and bands: mean and range over {magnitudes.sizes['start'] - 1} starts with random signs of $a$, "
-        "dotted: both signs. " + UNSTATED.format(neurons=neurons, step=float(magnitudes["step"])),
-        alt="The blue directions gather at the horizontal axis by iteration 4000; the purple ones stay where they "
-        "were.",
+        caption="Top: directions at the paper's iterations (blue, inside: small; pink, outside: tenfold larger, purple "
+        "in the paper), both signs of $a$ at each direction. Below: fraction of neurons within 15 degrees of the axis "
+        f"of large variance; lines and bands: mean and range over {magnitudes.sizes['start'] - 1} starts with random "
+        "signs of $a$, dotted: the start shown above. The paper says that the small ones converge faster and gives no "
+        "numbers. " + UNSTATED.format(neurons=neurons, step=float(magnitudes["step"])),
+        alt="The blue directions gather at the horizontal axis by iteration 4000; the pink ones stay where they were.",
     )
+
+
+def _draw_near(panel: Axes, near: xr.DataArray) -> None:
+    """Fraction of neurons near the x1 axis over the iterations, by initial length."""
+    for color, dash, radius in zip((BLUE, PURPLE), ("-", "--"), near["radius"].values, strict=True):
+        drawn = near.sel(radius=radius).isel(start=slice(1, None))
+        panel.plot(near["iteration"], drawn.mean("start"), dash, color=color, label=f"length {radius:g}")
+        low, high = drawn.min("start").values, drawn.max("start").values
+        band(panel, near["iteration"].values, low, high, color=color)
+        shown = near.sel(radius=radius, start=0)
+        panel.plot(near["iteration"], shown, ":", color=color, label=f"length {radius:g}, shown above")
+    panel.set(xlabel="iteration", ylabel="fraction within\n15 degrees of $x_1$", ylim=(0, 1.05))
+    panel.legend(ncols=2, loc="center right")
 
 
 def _rose(panel: Axes, cell: xr.Dataset) -> None:
@@ -144,18 +164,19 @@ def _rose(panel: Axes, cell: xr.Dataset) -> None:
     for side, sign, color in ((1.0, 1, BLUE), (1.12, -1, RED)):
         mine = np.sign(a) == sign
         where = side * np.cos(angle[mine]), side * np.sin(angle[mine])
-        panel.scatter(*where, s=4, color=color, alpha=strength[mine], linewidths=0)
+        panel.scatter(*where, s=6, color=color, alpha=strength[mine], linewidths=0)
     panel.plot(np.cos(CIRCLE) / np.sqrt(5), np.sin(CIRCLE), color=BLACK, linewidth=0.4)
     _bare(panel, 1.2)
 
 
 def _compass(panel: Axes, cell: xr.Dataset) -> None:
-    """Lines from the center to the directions of small (blue) and large (purple) neurons."""
-    for color, length, radius in zip((PURPLE, BLUE), (1.0, 0.75), cell["radius"].values[::-1], strict=True):
+    """Lines to the directions of the small neurons from the center, of the large ones in a ring around them."""
+    small, large = cell["radius"].values
+    for color, inner, outer, radius in ((PURPLE, 0.78, 1.0, large), (BLUE, 0.0, 0.72, small)):
         angle = cell["angle"].sel(radius=radius).values
-        tips = length * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
-        lines = np.stack([np.zeros_like(tips), tips], axis=1)
-        panel.add_collection(LineCollection(list(lines), colors=color, linewidths=0.7, alpha=0.6))
+        toward = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+        lines = np.stack([inner * toward, outer * toward], axis=1)
+        panel.add_collection(LineCollection(list(lines), colors=color, linewidths=1.0))
     panel.plot(np.cos(CIRCLE), np.sin(CIRCLE), color=BLACK, linewidth=0.4)
     _bare(panel, 1.08)
 

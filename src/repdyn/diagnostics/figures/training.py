@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from itertools import cycle
-
-import matplotlib as mpl
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLUE, GREEN, band, describe, label_panels, legend_below, new, plain_numbers, style
+from repdyn.base.figures import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    RED,
+    band,
+    describe,
+    label_panels,
+    legend_below,
+    new,
+    plain_numbers,
+    style,
+)
 from repdyn.diagnostics.figures.shared import over_seeds, seeds_text, shade_task_rank, time_axis, time_of
 
-DASHES = ("-", "--", "-.", ":")  # so that neighbors of like color differ
+LOOKS = ((RED, "-"), (BLUE, "--"), (ORANGE, "-."))  # of the layers that change most
+GRAY = "0.7"
 
 
 def draw_training(recorded: xr.Dataset) -> Figure:
-    """Ranks, collapse and loss against training, one line per layer.
+    """Ranks, collapse and loss against training, one line per layer; in color the layers that change most.
 
     Args:
         recorded: dataset of `Recorder.dataset`.
@@ -34,33 +44,53 @@ def draw_training(recorded: xr.Dataset) -> Figure:
         flat = axes.ravel()
         for panel in flat[wide:]:
             panel.set_visible(False)
-        colors = mpl.colormaps["viridis"](np.linspace(0, 0.95, recorded.sizes["layer"]))
-        looks = list(zip(recorded["layer"].values, colors, cycle(DASHES), strict=False))
+        most = _changed_most(recorded[list(panels)], time)
         for panel, (name, title) in zip(flat, panels.items(), strict=False):
-            values = over_seeds(recorded[name])
-            for layer, color, dash in looks:
-                panel.plot(recorded[time], values.sel(layer=layer), color=color, linestyle=dash, label=layer)
-            if name == "effective_rank":
-                panel.set_yscale("log", base=2)
-            else:
-                panel.set_yscale("log")
-                plain_numbers(panel.yaxis)
+            _layers_panel(panel, over_seeds(recorded[name]), time, most)
+            panel.set_yscale("log")
+            plain_numbers(panel.yaxis)
             panel.set_title(title)
         shade_task_rank(flat[0], recorded)
         if "loss" in recorded:
             _loss_panel(flat[wide - 1], recorded, time)
         for panel in flat[:wide]:
             time_axis(panel, recorded[time], time)
-        figure.legend(*flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, handlelength=2.5)
+        figure.legend(*flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, handlelength=2.5)
         label_panels(flat[:wide])
     return describe(
         figure,
-        title="A network through its training, as the papers measure it",
+        title=f"Training changes {_listed(most)} most",
         caption=f"{recorded.attrs['title']}, measured at {recorded.sizes[time]} moments{seeds_text(recorded)}. One "
-        "line per layer, dark to light from input to output; band: rank of the task."
+        f"line per layer; in color the {len(most)} whose measures change most from the first to the last moment "
+        "(largest mean of the absolute logarithms of their ratios), gray the others; band: rank of the task."
         + (" Last panel: loss against the targets." if "loss" in recorded else ""),
-        alt="Lines of rank, cost of identity and collapse per layer against training.",
+        alt="Lines of rank, cost of identity and collapse per layer against training; those of "
+        f"{_listed(most)} change most.",
     )
+
+
+def _changed_most(measures: xr.Dataset, time: str) -> list[str]:
+    """Names of the layers whose measures change most over training, the most changed one first."""
+    ends = over_seeds(measures).isel({time: [0, -1]}).transpose("layer", time, ...)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        changes = [np.abs(np.diff(np.log(ends[name].values), axis=1)).ravel() for name in measures]
+    change = np.where(np.isfinite(changes), changes, 0.0).mean(axis=0)
+    return measures["layer"].values[np.argsort(-change, kind="stable")][: len(LOOKS)].tolist()
+
+
+def _layers_panel(panel: Axes, values: xr.DataArray, time: str, most: list[str]) -> None:
+    """A measure of every layer over training: gray, and in color above them the layers that change most."""
+    for name, (color, dash) in zip(most, LOOKS, strict=False):
+        panel.plot(values[time], values.sel(layer=name), dash, color=color, zorder=3, label=name)
+    others = [name for name in values["layer"].values if name not in most]
+    for number, name in enumerate(others):
+        label = f"{len(others)} other{'s' if len(others) > 1 else ''}" if number == 0 else None
+        panel.plot(values[time], values.sel(layer=name), color=GRAY, linewidth=0.8, label=label)
+
+
+def _listed(names: list[str]) -> str:
+    """Names in words: a, b and c."""
+    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
 
 
 def _loss_panel(panel: Axes, recorded: xr.Dataset, time: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import matplotlib as mpl
 import numpy as np
@@ -10,8 +10,13 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLACK, BLUE, ORANGE, PURPLE, RED, band, describe, label_panels, legend_below, new
+from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, band, describe, label_panels, legend_below, new
 from repdyn.leaky_resnets.figures.shared import DEPTH, ticks_at
+
+BIAS = ("no bias", "bias")
+WIDE = "9 x 4"
+"""Shape with more neurons than points."""
+NEARLY_NONE = 1e-3
 
 
 def _shades(count: int) -> np.ndarray:
@@ -74,7 +79,7 @@ def _kinetic_against_extra(panel: Axes, lab: xr.Dataset) -> None:
 
 def theorem4(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Figure:
     """Theorem 4: how tight its bounds are, as printed and corrected, and where the printed one is false."""
-    figure, axes = new(1, 3, height=3.0)
+    figure, axes = new(1, 3, height=2.9)
     _random_bounds(axes[0, 0], random_geodesics)
     _scalar_region(figure, axes[0, 1], scalar_geodesics)
     _laboratory_bounds(axes[0, 2], geodesics)
@@ -85,15 +90,15 @@ def theorem4(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset, geodesi
     most = float((scalar["middle"] / scalar["lower"]).max())
     return describe(
         figure,
-        title="Theorem 4: how far the energy is from the least cost of identity, printed and corrected bounds",
-        caption=f"(a) Of {random['middle'].size} random exact trajectories with and without bias those whose "
-        f"quantity, $-2 \\mathcal{{H}} / \\tilde L$ less the least COI, is negative ({below}), sorted: the quantity "
-        f"over the lower bound, at most 1 obeys it; cut at 1e-4. Filled: the printed bound is violated ({count} "
-        "times). (b) Scalar geodesics in closed form, $\\gamma = \\min A^2$, $\\tilde L$ = "
-        f"{float(scalar['effective_depth']):g}: the same over the printed bound, which is false inside the line "
-        f"({share:.0%} of the grid); over the corrected bound it is at most {most:.2f}. Cross: the example in the "
-        "text. (c) Through a bottleneck: place between the corrected lower (-1) and the upper bound (1), with "
-        f"$\\gamma_p$; median and range of {geodesics.sizes['seed']} bottlenecks.",
+        title="Theorem 4: the printed lower bound is false, the corrected one holds",
+        caption="Theorem 4 bounds the gap, $-2 \\mathcal{H} / \\tilde L$ less the least COI, from both sides; above 1 "
+        f"the gap breaks a bound. (a) The {below} of {random['middle'].size} random exact trajectories, with and "
+        "without bias, that have a negative gap, over both lower bounds; shaded: the printed bound is broken "
+        f"({count} times, filled). (b) Scalar geodesics in closed form, $\\gamma = \\min A^2$, $\\tilde L$ = "
+        f"{float(scalar['effective_depth']):g}: inside the black line the printed bound is broken ({share:.0%} of the "
+        f"grid); the gap over the corrected bound is at most {most:.2f}. Cross: the example in the text. (c) Through a "
+        "bottleneck, with $\\gamma_p$: a positive gap over the upper, a negative one over the corrected lower bound; "
+        f"lines: medians, bands: range of {geodesics.sizes['seed']} bottlenecks.",
         alt="The corrected bounds hold on all trajectories; the printed lower bound is violated by a few random ones"
         " and in a whole region of scalar geodesics with c below one.",
     )
@@ -103,15 +108,18 @@ def _random_bounds(panel: Axes, random: xr.Dataset) -> None:
     below = (random["middle"] < 0).values
     corrected = (random["middle"] / random["lower"]).values[below]
     printed = (random["middle"] / random["lower_printed"]).values[below]
-    order = np.argsort(corrected)
-    rank, violated = np.arange(len(order)), printed[order] > 1
+    violated = printed > 1
+    top = 1.08 * max([1.0, *printed[np.isfinite(printed)]])
+    panel.axvspan(1, top, color=RED, alpha=0.15, linewidth=0)
     panel.axhline(1, color=BLACK, linewidth=0.8)
-    panel.semilogy(rank, printed[order], "o", color=RED, markersize=2.5, markerfacecolor="none", label="printed")
-    look = {"markersize": 5, "markeredgecolor": BLACK, "markeredgewidth": 0.6, "alpha": 0.6}
-    panel.semilogy(rank[violated], printed[order][violated], "o", color=RED, label="printed, violated", **look)
-    panel.semilogy(rank, corrected[order], color=BLUE, label="corrected")
-    panel.set(title="random trajectories", xlabel="trajectory, sorted", ylabel="quantity / lower bound")
-    panel.set_ylim(1e-4, 5)
+    look: dict[str, Any] = {"markersize": 3.5, "markeredgewidth": 0.8}
+    for shown, color, fill, words in (
+        (~violated, BLUE, "none", "obeyed"),
+        (violated, RED, RED, "printed bound broken"),
+    ):
+        panel.plot(printed[shown], corrected[shown], "o", color=color, markerfacecolor=fill, label=words, **look)
+    panel.set(title="random trajectories", xlabel="gap / printed bound", ylabel="gap / corrected bound")
+    panel.set(xlim=(-0.03 * top, top), ylim=(-0.03, 1.1))
     legend_below(panel)
 
 
@@ -121,131 +129,148 @@ def _scalar_region(figure: Figure, panel: Axes, scalar: xr.Dataset) -> None:
     shown = panel.pcolormesh(u, c, ratio, cmap="RdBu_r", vmin=0, vmax=2, rasterized=True)
     panel.contour(u, c, ratio, levels=[1.0], colors=BLACK, linewidths=1)
     panel.plot(-1, 0.01, "x", color=BLACK, markersize=6)
+    panel.text(0.03, 0.04, "printed bound\nbroken", transform=panel.transAxes, fontsize=7.5)
     panel.set_yscale("log")
     panel.set(title="scalar geodesics", xlabel="$u = A B$", ylabel=r"$c = \sup B^2$")
-    bar = figure.colorbar(shown, ax=panel, ticks=[0, 1, 2])
-    bar.ax.set_yticklabels(["0", "1", r"$\geq$2"])
-    bar.ax.set_title("ratio", fontsize=7.5, fontweight="normal")
+    bar = figure.colorbar(
+        shown, ax=panel, ticks=[0, 1, 2], location="bottom", extend="min", label="gap / printed bound"
+    )
+    bar.ax.axvline(1, color=BLACK, linewidth=1)
 
 
 def _laboratory_bounds(panel: Axes, laboratory: xr.Dataset) -> None:
-    middle, lower, upper = (laboratory[name] for name in ("middle", "lower", "upper"))
-    place = xr.where(middle > 0, middle / upper, -middle / lower)
+    middle = laboratory["middle"]
+    used = middle / xr.where(middle > 0, laboratory["upper"], laboratory["lower"])
     depths = laboratory["effective_depth"].values
-    for bias, marker, color, words in ((0, "o-", BLUE, "no bias"), (1, "s--", RED, "bias")):
-        part = place.sel(bias=bias)
+    for bias, marker, color, words in ((0, "o-", BLUE, "no bias"), (1, "s--", ORANGE, "bias")):
+        part = used.sel(bias=bias)
         panel.plot(depths, part.median("seed"), marker, color=color, markersize=3, label=words)
         band(panel, depths, part.min("seed").values, part.max("seed").values, color=color)
-    for bound, words, shift in ((1, "upper bound", -0.12), (-1, "lower bound, corrected", 0.06)):
-        panel.axhline(bound, color=BLACK, linewidth=0.8)
-        panel.annotate(words, (0.98, bound + shift), xycoords=("axes fraction", "data"), ha="right", fontsize=7.5)
-    panel.set(title="bottleneck", xlabel=DEPTH, ylabel="place between the bounds", ylim=(-1.15, 1.15))
+    panel.axhline(1, color=BLACK, linewidth=0.8)
+    panel.set(title="bottleneck", xlabel=DEPTH, ylabel="gap / corrected bound", ylim=(0, 1.1))
     panel.set_xticks(depths)
     legend_below(panel)
 
 
 def identity_cost(identity_costs: xr.Dataset, descents: xr.Dataset) -> Figure:
     """Cost of identity: Proposition 1 with the appended 1, a neuron added, and where descent ends (Section 1.4)."""
-    figure, axes = new(1, 3, height=3.1)
+    figure, axes = new(1, 3, height=2.3)
     _bound_ratios(axes[0, 0], identity_costs)
-    panel, wide = axes[0, 1], identity_costs.sel(shape="9 x 4")
-    for bias, color, words in ((0, BLUE, "no bias"), (1, RED, "bias")):
-        ratio = np.sort(1 + wide["scaling"].sel(bias=bias).values)
-        panel.plot(np.linspace(0, 1, ratio.size), ratio, color=color, label=words)
-    panel.set(title="scaling by 0.9", xlabel="share of representations", ylabel="COI of $0.9 A$ over COI of $A$")
-    legend_below(panel)
+    _scaled_costs(axes[0, 1], identity_costs.sel(shape=WIDE))
     _descent_ends(axes[0, 2], descents)
     label_panels(axes)
+    near = float((descents["negative_mass"] < NEARLY_NONE).mean())
     return describe(
         figure,
-        title="Cost of identity: bound, scaling, descent",
-        caption=f"(a) Feasible Gaussian representations ({identity_costs.sizes['draw']} per shape) and the least ratios"
-        f" that {identity_costs.sizes['start']} searches find (triangles): COI over the bound of Proposition 1, cut at"
-        " 4. (b) Scaling by 0.9, 9 neurons, 4 points, sorted: no change without bias, so no local"
-        f" minimum but $A = 0$ is strict. (c) Ends of {descents.sizes['start']} descents per case ($w$ neurons, $N$"
-        " points): COI less rank against negative mass, values below 1e-6 drawn there.",
+        title="With a bias the cost of identity falls below what is printed",
+        caption="Points: one representation each, moved up and down so that they do not cover each other; blue: no "
+        "bias, orange-red: bias (an appended 1); black lines: what is printed. (a) Bound of Proposition 1 over "
+        f"COI, feasible Gaussian representations ({identity_costs.sizes['draw']} per shape); triangles: the largest "
+        f"ratios that {identity_costs.sizes['start']} searches find; above 1 the bound is broken. (b) COI of $0.9 A$ "
+        f"over COI of $A$, {WIDE} (neurons x points): no change without bias, so no local minimum but $A = 0$ is "
+        f"strict. (c) Ends of {descents.sizes['start']} descents per case ($w$ neurons, $N$ points), COI less the rank "
+        f"of $A$; {near:.0%} of them have a negative mass $\\|[A]_-\\|^2 / \\|A\\|^2$ below {NEARLY_NONE:g}.",
         alt="With the appended row of ones the printed bound of Proposition 1 is violated and the corrected one is"
         " reached; scaling leaves the cost unchanged without bias and lowers it with bias; descent ends near"
         " non-negative representations whose cost is their rank, without bias only.",
     )
 
 
+def _spread_row(panel: Axes, row: int, values: np.ndarray, color: str) -> None:
+    """A row of points, moved up and down so that equal ones do not cover each other."""
+    spots = row + 0.3 * np.sin(2.4 * np.arange(values.size))
+    panel.plot(np.sort(values.ravel()), spots, "o", markersize=1.8, color=color, markeredgewidth=0)
+
+
+def _name_rows(panel: Axes, names: list[str], printed: float) -> None:
+    panel.axvline(printed, color=BLACK, linewidth=0.8, zorder=0)
+    panel.set_yticks(range(len(names)), names)
+    panel.set_ylim(len(names) - 0.5, -0.5)
+
+
 def _bound_ratios(panel: Axes, costs: xr.Dataset) -> None:
-    rows = (
-        ("no bias, printed", 0, "bound_printed", BLUE, False),
-        ("bias, printed", 1, "bound_printed", RED, False),
-        ("bias, corrected", 1, "bound_corrected", RED, True),
-    )
-    for at, (search, bias, bound, color, filled) in enumerate(rows):
+    rows = ((0, "printed", BLUE), (1, "printed", RED), (1, "corrected", RED))
+    for row, (bias, bound, color) in enumerate(rows):
         part = costs.sel(bias=bias)
-        ratio = np.sort((part["plain_cost"] / part[bound]).values[part["feasible"].values == 1])
-        spots = at + 0.28 * np.sin(2.4 * np.arange(ratio.size))  # spread, so that points do not cover each other
-        panel.plot(spots, ratio, ".", markersize=2, color=color, markerfacecolor=color if filled else "none")
-        panel.plot(at, float(costs["least_ratio"].sel(search=search).min()), "v", color=BLACK, markersize=5)
-    panel.axhline(1, color=BLACK, linewidth=0.8)
-    panel.set_xticks(range(3), ["no bias\nprinted", "bias\nprinted", "bias\ncorrected"])
-    panel.set(title="Proposition 1", ylabel="COI / bound", ylim=(0.5, 4))
+        ratio = part[f"bound_{bound}"] / part["plain_cost"]
+        _spread_row(panel, row, ratio.values[part["feasible"].values == 1], color)
+        least = costs["least_ratio"].sel(search=f"{BIAS[bias]}, {bound}").min()
+        panel.plot(1 / float(least), row, "^", color=BLACK, markersize=5)
+    _name_rows(panel, [f"{BIAS[bias]},\n{bound}" for bias, bound, _ in rows], 1)
+    panel.set(title="Proposition 1", xlabel="bound / COI", xlim=(-0.05, None))
+
+
+def _scaled_costs(panel: Axes, costs: xr.Dataset) -> None:
+    for bias, color in enumerate((BLUE, RED)):
+        _spread_row(panel, bias, 1 + costs["scaling"].sel(bias=bias).values, color)
+    _name_rows(panel, list(BIAS), 1)
+    panel.set(title="scaling by 0.9", xlabel="COI of $0.9 A$ / COI of $A$")
 
 
 def _descent_ends(panel: Axes, descents: xr.Dataset) -> None:
-    styles = zip(descents["case"].values, (BLUE, ORANGE, RED), ("o", "^", "x"), strict=True)
-    for case, color, marker in styles:
+    cases = [str(case) for case in descents["case"].values]
+    for row, case in enumerate(cases):
         part = descents.sel(case=case)
-        mass = np.maximum(part["negative_mass"], 1e-6)
-        words = str(case).replace(" + ", "+").replace(", no bias", "")
-        panel.plot(
-            mass, part["end_cost"] - part["end_rank"], marker, color=color, markersize=2.5, alpha=0.6, label=words
-        )
-    panel.set_xscale("log")
-    panel.axhline(0, color=BLACK, linewidth=0.8)
-    panel.set(title="ends of descent", xlabel=r"negative mass $\|[A]_-\|^2 / \|A\|^2$")
-    panel.set(ylabel="COI less rank", ylim=(-1.3, 2))
-    legend_below(panel)
+        _spread_row(panel, row, (part["end_cost"] - part["end_rank"]).values, BLUE if "no bias" in case else RED)
+    _name_rows(panel, [",\n".join(case.rsplit(", ", 1)) for case in cases], 0)
+    largest = float((descents["end_cost"] - descents["end_rank"]).max())
+    panel.set_xscale("symlog", linthresh=1)
+    panel.set_xlim(-1.5, 2 * max(1.0, largest))
+    panel.set(
+        title="ends of descent", xlabel="COI less rank", xticks=[-1, 0, 1, 10], xticklabels=["-1", "0", "1", "10"]
+    )
 
 
 def critical_paths(critical_paths: xr.Dataset, random_geodesics: xr.Dataset) -> Figure:
     """Critical points of the discrete network: H varies as 1/L, weights grow by twice their biases (Proposition 9)."""
     figure, axes = new(1, 3, height=2.9)
     paths, L = critical_paths, critical_paths["layer_count"].values
-    for bias, color, words in ((0, BLUE, "no bias"), (1, RED, "bias")):
-        spread = paths["spread"].sel(bias=bias)
-        axes[0, 0].loglog(L, spread.T, color=color, linewidth=0.4, alpha=0.5)
-        middle = np.exp(cast("xr.DataArray", np.log(spread)).mean("seed"))
-        axes[0, 0].loglog(L, middle, color=color, linewidth=2, label=words)
-    axes[0, 0].loglog(L, 0.5 / L, color=BLACK, linestyle=":", label="slope $-1$")
-    axes[0, 0].set(
-        title=r"spread of $\mathcal{H}$", xlabel="layers $L$", ylabel=r"range of $\mathcal{H}$ over $|\mathcal{H}|$"
-    )
-    legend_below(axes[0, 0], columns=2)
+    looks = (("-", BLUE, "no bias"), ("--", ORANGE, "bias"))
+    for bias, (dash, color, words) in enumerate(looks):
+        _over_layers(axes[0, 0], paths["spread"].sel(bias=bias), dash, color, words)
+    axes[0, 0].set(title=r"$\mathcal{H}$ varies as $1/L$", ylabel=r"range of $\mathcal{H}$ / $|\mathcal{H}|$")
     gain = paths["norm_gain"].sel(bias=1)
-    axes[0, 1].semilogx(L, gain.T, color=PURPLE, linewidth=0.6, alpha=0.6)
-    axes[0, 1].set(title="discrete networks", xlabel="layers $L$")
-    axes[0, 1].set_ylabel(r"gain of $\|W\|^2$ over $\tilde L \sum \rho_\ell \|b_\ell\|^2$")
-    _gains(axes[0, 2], random_geodesics)
+    for factor, (dash, color, words) in zip(
+        (2, 1), (("-", BLUE, "corrected, 2"), ("--", RED, "printed, 1")), strict=True
+    ):
+        _over_layers(axes[0, 1], np.abs(gain - factor), dash, color, words)
+    axes[0, 1].set(title="gain, networks", ylabel="|gain less its factor|")
     for panel in axes[0, :2]:
+        panel.loglog(L, 4 / L, color=BLACK, linestyle=":", linewidth=1, label="slope $-1$")
+        panel.set_xlabel("layers $L$")
         ticks_at(panel.xaxis, L)
-    for panel in axes[0, 1:]:
-        panel.axhline(2, color=BLACK, linewidth=0.8)
-        panel.axhline(1, color=RED, linewidth=0.8, linestyle="--")
-        panel.set_ylim(0.8, 2.4)
-        panel.annotate("corrected", (0.98, 2.09), xycoords=("axes fraction", "data"), ha="right", fontsize=7.5)
-        panel.annotate("printed", (0.98, 1.05), xycoords=("axes fraction", "data"), ha="right", fontsize=7.5, color=RED)
+        legend_below(panel, columns=2)
+    _gains(axes[0, 2], random_geodesics)
     label_panels(axes)
     return describe(
         figure,
-        title="Critical discrete networks, and balancedness (Proposition 9)",
-        caption=f"(a) {paths.sizes['seed']} random critical paths each, thin, and geometric means: symplectic Euler"
-        f" steps of the Hamiltonian flow, $w$ = {int(paths['width'])}, $N$ = {int(paths['points'])},"
-        f" $\\tilde L$ = {float(paths['effective_depth']):g}. (b) The same paths with bias: gain of the squared "
-        f"weights from the first"
-        f" to the last layer. (c) {random_geodesics.sizes['draw']} random exact trajectories: gain from $p = 0$ to 1.",
+        title="Critical discrete networks obey the continuous laws up to $1/L$, with the factor 2 in Proposition 9",
+        caption=f"(a), (b) {paths.sizes['seed']} random critical paths each: symplectic Euler steps of the Hamiltonian "
+        f"flow, $w$ = {int(paths['width'])}, $N$ = {int(paths['points'])}, $\\tilde L$ = "
+        f"{float(paths['effective_depth']):g}; lines: geometric means, bands: range over the paths. (b) Gain: growth "
+        "of $\\|W\\|^2$ from the first to the last layer over $\\tilde L \\sum \\rho_\\ell \\|b_\\ell\\|^2$, "
+        "networks with bias; the proposition prints the factor 1, its proof corrected gives 2. (c) "
+        f"{random_geodesics.sizes['draw']} random exact trajectories: growth of $\\|W_p\\|^2$ from $p = 0$ to 1 over "
+        "$\\tilde L \\int \\|b\\|^2$.",
         alt="The Hamiltonian of critical discrete networks varies in inverse proportion to the number of layers; the"
         " squared weights gain twice, not once, the integral of the squared biases times the effective depth.",
     )
 
 
+def _over_layers(panel: Axes, values: xr.DataArray, dash: str, color: str, words: str) -> None:
+    """Geometric mean and range over seeds against the number of layers."""
+    values, L = values.transpose("layer_count", "seed"), values["layer_count"].values
+    middle = np.exp(cast("xr.DataArray", np.log(values)).mean("seed"))
+    panel.loglog(L, middle, dash, color=color, linewidth=1.8, label=words)
+    band(panel, L, values.min("seed").values, values.max("seed").values, color=color)
+
+
 def _gains(panel: Axes, random: xr.Dataset) -> None:
     part = random.sel(bias=1)
-    panel.semilogx(part["effective_depth"], part["norm_gain"], "o", color=PURPLE, markersize=3)
-    panel.set(title="exact trajectories", xlabel=DEPTH)
-    panel.set_ylabel(r"gain of $\|W\|^2$ over $\tilde L \int \|b\|^2$")
+    panel.semilogx(part["effective_depth"], part["norm_gain"], "o", color=BLUE, markersize=3)
+    for factor, color, dash, words in ((2, BLUE, "-", "corrected"), (1, RED, "--", "printed")):
+        panel.axhline(factor, color=color, linewidth=0.8, linestyle=dash)
+        panel.annotate(
+            words, (0.98, factor + 0.05), xycoords=("axes fraction", "data"), ha="right", fontsize=7.5, color=color
+        )
+    panel.set(title="gain, exact paths", xlabel=DEPTH, ylabel="gain", ylim=(0, 2.4))

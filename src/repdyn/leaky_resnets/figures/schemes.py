@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -9,8 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from repdyn.base.datasets import require
-from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, label_panels, legend_below, new
-from repdyn.leaky_resnets.figures.shared import GRAY, geometric_mean, ticks_at
+from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, half_width, label_panels, legend_below, new
+from repdyn.leaky_resnets.figures.shared import GRAY, geometric_mean, limits, ticks_at
+from repdyn.leaky_resnets.methods.measures import LARGE
 from repdyn.leaky_resnets.methods.selection import DECAYED, STAGE, of_maps, size_and_distance
 
 SCHEMES = {"equidistant": (BLUE, "o"), "irregular": (GREEN, "s"), "adaptive": (RED, "^")}
@@ -19,23 +22,24 @@ SCHEMES = {"equidistant": (BLUE, "o"), "irregular": (GREEN, "s"), "adaptive": (R
 def fig2a_test_error(scheme_measures: xr.Dataset) -> Figure:
     """Test error against the number of layers, and paired differences (Figure 2a)."""
     kinds = scheme_measures["maps"].values
-    figure, axes = new(2, len(kinds), height=2.2, sharex=True)
-    for column, maps in enumerate(kinds):
-        _errors(axes[0, column], scheme_measures["test_error_by_layers"].sel(maps=maps))
-        _paired(axes[1, column], scheme_measures["test_ratio_by_layers"].sel(maps=maps))
-        axes[0, column].set_title(str(maps))
-        axes[1, column].set_title("ratio to equidistant steps")
-        axes[1, column].set_xlabel("number of layers $L$")
-    axes[0, 0].set_ylabel("test error / variance")
-    axes[1, 0].set_ylabel("over equidistant")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    figure, axes = new(len(kinds), 2, height=2.6, gridspec_kw={"width_ratios": [1, 1.6]})
+    for (left, right), maps in zip(axes, kinds, strict=True):
+        _errors(left, scheme_measures["test_error_by_layers"].sel(maps=maps))
+        _paired(right, scheme_measures["test_ratio_by_layers"].sel(maps=maps))
+        left.set(title=str(maps), ylabel="test error / variance", xlabel="number of layers $L$")
+        right.set(title="over equidistant steps", ylabel="ratio of test errors", xlabel="number of layers $L$")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     label_panels(axes)
+    means = geometric_mean(scheme_measures["test_ratio_by_layers"].transpose(..., "seed").values)[0]
     return describe(
         figure,
-        title="Test error by scheme of layer steps (Figure 2a)",
+        title="Irregular and adaptive steps change the mean test error by "
+        f"{100 * float(np.nanmax(np.abs(means - 1))):.2g} % at most (Figure 2a)",
         caption=f"$\\tilde L$ = {float(scheme_measures['effective_depth']):g}, {scheme_measures.sizes['seed']} seeds; "
-        "schemes share data and initial weights. Top: seeds thin, means thick. Bottom: ratio to equidistant steps in "
-        f"the same seed, points; geometric mean with its 95 % interval. {size_and_distance(scheme_measures)}",
+        "schemes share data and initial weights; they lie side by side at each $L$. Left: means over seeds with 95 % "
+        "intervals. Right: ratio to equidistant steps in the same seed, small points; geometric means with 95 % "
+        f"intervals; means from {float(np.nanmin(means)):.3f} to {float(np.nanmax(means)):.3f}. Shaded: below 1 at all "
+        f"$L$, the paper's small but consistent advantage. {size_and_distance(scheme_measures)}",
         alt="The three schemes' mean test errors lie on top of each other except at four layers; the ratios scatter "
         "around one without a consistent sign.",
     )
@@ -43,62 +47,78 @@ def fig2a_test_error(scheme_measures: xr.Dataset) -> Figure:
 
 def _errors(panel: Axes, errors: xr.DataArray) -> None:
     L = errors["layers"].values
-    for scheme, (color, marker) in SCHEMES.items():
+    for shift, (scheme, (color, marker)) in zip((0.93, 1, 1.07), SCHEMES.items(), strict=True):
         draws = errors.sel(scheme=scheme).transpose("layers", "seed").values
-        panel.plot(L, draws, color=color, linewidth=0.4, alpha=0.4)
-        panel.plot(L, draws.mean(axis=1), color=color, marker=marker, linewidth=1.8, label=scheme)
+        look: dict[str, Any] = {"color": color, "marker": marker, "linestyle": "none", "capsize": 2}
+        panel.errorbar(L * shift, draws.mean(axis=1), half_width(draws), label=scheme, **look)
     panel.set_xscale("log")
+    panel.set_ylim(0, None)
     ticks_at(panel.xaxis, L)
 
 
 def _paired(panel: Axes, ratios: xr.DataArray) -> None:
     L = ratios["layers"].values
-    for shift, scheme in ((0.97, "irregular"), (1.03, "adaptive")):
+    for shift, scheme in ((0.96, "irregular"), (1.04, "adaptive")):
         color, marker = SCHEMES[scheme]
         values = ratios.sel(scheme=scheme).transpose("layers", "seed").values
-        panel.plot(L * shift, values, ".", color=color, markersize=3, alpha=0.5)
+        panel.plot(L * shift * 1.025, values, ".", color=color, markersize=3, alpha=0.5)
         middle, bars = geometric_mean(values)
-        panel.errorbar(L * shift, middle, bars, color=color, marker=marker, linestyle="none", capsize=3)
-    panel.axhline(1, color=BLACK, linestyle=":", linewidth=1)
+        panel.errorbar(L * shift, middle, bars, color=color, marker=marker, linestyle="none", capsize=2)
+    panel.set_xscale("log")
+    ticks_at(panel.xaxis, L)
     panel.margins(y=0.1)
+    low, high = panel.get_ylim()
+    panel.axhline(1, color=BLACK, linestyle=":", linewidth=1)
+    panel.axhspan(min(low, 1), 1, color="0.93", linewidth=0, zorder=0)
+    panel.annotate("the paper: below 1", (0.99, 0.02), xycoords="axes fraction", ha="right", fontsize=7.5)
+    limits(panel, low, high)
 
 
 def fig2b_weight_spectra(staged_measures: xr.Dataset) -> Figure:
     """Spectra of the weights of adaptive networks along p (Figure 2b)."""
     require(staged_measures, "staged_measures", part=2)
-    teachers = staged_measures["teacher"].values
     wide, narrow = (int(n) for n in staged_measures["inner"].values[:2])
-    figure, axes = new(2, 2, height=2.3, sharex=True, sharey=True)
-    for panel, teacher in zip(axes.ravel(), teachers, strict=True):
-        net = staged_measures.sel(teacher=teacher).isel(seed=0)
-        p = net["p"].values
-        for position in p:
-            panel.axvline(position, color="0.88", linewidth=0.6, zorder=0)
-        values, middle = net["weight_spectrum"].values, (p[1:] + p[:-1]) / 2
-        for index in range(values.shape[1] - 1, -1, -1):
-            color = BLUE if index < narrow else RED if index < wide else GRAY
-            panel.plot(middle, values[:, index], color=color, linewidth=1.3 if index < wide else 0.7)
-        panel.axvline(STAGE, color=BLACK, linestyle=":", linewidth=1)
-        panel.set_title(str(teacher))
+    figure, axes = new(2, 2, height=2.4, sharex=True, sharey=True)
+    dimension = staged_measures["stage_dimension"].mean("seed")
+    for panel, teacher in zip(axes.ravel(), staged_measures["teacher"].values, strict=True):
+        _stages(panel, staged_measures.sel(teacher=teacher).isel(seed=0), wide, narrow)
+        panel.set_title(f"{teacher}: {float(dimension.sel(teacher=teacher)):.1f}")
     for panel in axes[1]:
         panel.set_xlabel("position $p$")
     for panel in axes[:, 0]:
         panel.set_ylabel(r"singular value of $W_p / \tilde L$")
     axes[0, 0].set_ylim(0, None)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=6, columnspacing=1.2)
     label_panels(axes)
-    dimension = staged_measures["stage_dimension"].mean("seed")
-    counts = ", ".join(f"({'abcd'[k]}) {value:.1f}" for k, value in enumerate(dimension.values))
     return describe(
         figure,
-        title="Weights of adaptive networks: is there a 6-dimensional stage? (Figure 2b)",
-        caption=f"One network per panel, seed 0, $L$ = {staged_measures.sizes['layer']}, $\\tilde L$ = "
-        f"{float(staged_measures['effective_depth']):g}, learned and decayed maps. Blue: first {narrow} singular "
-        f"values; orange-red: up to {wide}; gray: further ones. Gray vertical lines: $p_\\ell$. Dotted: $p$ = "
-        f"{STAGE:g}, where singular values above a quarter of the largest number {counts}, means over "
-        f"{staged_measures.sizes['seed']} seeds. {size_and_distance(staged_measures)}",
+        title=f"At the paper's penalty the weights have no {wide}-dimensional stage (Figure 2b)",
+        caption="Singular values of the weights, one network per panel, seed 0, $L$ = "
+        f"{staged_measures.sizes['layer']}, $\\tilde L$ = {float(staged_measures['effective_depth']):g}, learned and "
+        f"decayed maps; the largest {staged_measures.sizes['value']} are drawn. Dotted: $p$ = {STAGE:g}, where the "
+        f"paper sees roughly {wide} dimensions; numbers above the panels: singular values there above a quarter of the "
+        f"largest (short black line), means over {staged_measures.sizes['seed']} seeds. Teachers: random ResNets as in "
+        f"the paper, and fully connected; penalties: the paper's and a stronger one. "
+        f"{size_and_distance(staged_measures)}",
         alt="At the paper's penalty singular values fall off slowly at p = 0.3, a dozen of them above a quarter of the "
         "largest; under the stronger penalty five or six are.",
     )
+
+
+def _stages(panel: Axes, net: xr.Dataset, wide: int, narrow: int) -> None:
+    """Singular values along p, in colors up to the two inner dimensions; the mark of a quarter at the stage."""
+    p, values = net["p"].values, net["weight_spectrum"].transpose("layer", "value").values
+    middle = (p[1:] + p[:-1]) / 2
+    for number, position in enumerate(p):
+        panel.axvline(position, color="0.88", linewidth=0.6, zorder=0, label=r"steps $p_\ell$" if number == 0 else None)
+    groups = ((wide, None, GRAY, "others"), (narrow, wide, RED, f"to {wide}th"), (0, narrow, BLUE, f"first {narrow}"))
+    for first, last, color, words in groups:
+        lines = panel.plot(middle, values[:, first:last], color=color, linewidth=0.7 if color == GRAY else 1.3)
+        lines[0].set_label(words)
+    panel.axvline(STAGE, color=BLACK, linestyle=":", linewidth=1, label=f"paper: roughly {wide}")
+    quarter = LARGE * float(values[np.abs(middle - STAGE).argmin(), 0])
+    ends = [STAGE - 0.05, STAGE + 0.05]
+    panel.plot(ends, [quarter, quarter], color=BLACK, linewidth=1.6, label="a quarter")
 
 
 def fig2c_paths(scheme_measures: xr.Dataset) -> Figure:
@@ -121,11 +141,13 @@ def fig2c_paths(scheme_measures: xr.Dataset) -> Figure:
     unevenness = ", ".join(f"{scheme} {value:.2f}" for scheme, value in spreads.items())
     return describe(
         figure,
-        title="Paths in two dimensions (Figure 2c)",
+        title="Adaptive steps spread out more evenly along the path (Figure 2c)",
         caption=f"(a)-(c) $A_\\ell / \\sqrt{{N}}$ on the two principal axes of each path, seed 0, $L$ = "
         f"{learned.sizes['layer']}, learned and decayed maps; they hold "
         f"{float(learned['plane_share'].mean()):.0%} of the variance. (d) Means over {learned.sizes['seed']} seeds; "
-        f"standard deviation over mean of the lengths: {unevenness}. {size_and_distance(scheme_measures)}",
+        f"standard deviation over mean of the lengths: {unevenness}. The paper: "
+        f"adaptive steps spread out better, more of them at the beginning and also at the end. "
+        f"{size_and_distance(scheme_measures)}",
         alt="All three paths bend once and their steps shorten along them. With equidistant steps the first are twice "
         "the mean; adaptive steps are of more equal length.",
     )

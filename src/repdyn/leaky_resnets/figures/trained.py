@@ -10,9 +10,22 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.datasets import require
-from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, RED, SKY, band, describe, half_width, label_panels, new
+from repdyn.base.figures import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    RED,
+    SKY,
+    band,
+    describe,
+    half_width,
+    label_panels,
+    new,
+    plain_numbers,
+)
 from repdyn.leaky_resnets.figures.shared import DEPTH, ENERGY, LOOKS, limits, spectrum_lines, ticks_at
-from repdyn.leaky_resnets.methods.selection import DECAYED, at_paper_depth, of_maps
+from repdyn.leaky_resnets.methods.selection import DECAYED, at_paper_depth, of_maps, penalty_and_steps
 
 CRITICAL = 0.1  # relative distance from a critical point above which a point is drawn hollow
 STABLE_ENERGY = r"$-2 \mathcal{H}_\gamma / \tilde L$"
@@ -26,35 +39,44 @@ def size_of(measures: xr.Dataset) -> str:
 def fig1a_hamiltonian(chain_measures: xr.Dataset) -> Figure:
     """Estimates of the rank against the effective depth, by linear maps (Figure 1a)."""
     kinds = chain_measures["maps"].values
-    figure, axes = new(2, 2, height=2.5, sharex=True)
-    for panel, maps in zip(axes.ravel(), kinds, strict=False):
-        _estimates(panel, chain_measures.sel(maps=maps))
-        panel.set_title(str(maps))
-    for panel in axes.ravel()[len(kinds) :]:
-        panel.set_visible(False)
-    for panel in axes[-1]:
-        panel.set_xlabel(DEPTH)
-    for panel in axes[:, 0]:
-        panel.set_ylabel("estimate of the rank")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    figure, axes = new(2, len(kinds), height=2.35, sharex=True, sharey="row", gridspec_kw={"height_ratios": [1, 1.4]})
+    for (above, below), maps in zip(axes.T, kinds, strict=True):
+        _costs_of_depth(above, chain_measures.sel(maps=maps))
+        _energies_of_depth(below, chain_measures.sel(maps=maps))
+        above.set_title(str(maps).replace(", ", ",\n"))
+        below.set_xlabel(DEPTH)
+    axes[0, 0].set(yscale="log", ylabel="COI, stable rank")
+    plain_numbers(axes[0, 0].yaxis)
+    axes[1, 0].set_ylabel("energy")
+    _shade_paper_sides(axes, int(chain_measures["rank"]))
+    handles = {words: handle for row in axes for handle, words in zip(*row[0].get_legend_handles_labels(), strict=True)}
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3)
     label_panels(axes)
     gammas = ", ".join(f"{gamma:g}" for gamma in chain_measures["gamma"].values)
     return describe(
         figure,
-        title="Hamiltonian of trained networks against the effective depth (Figure 1a)",
-        caption=f"{size_of(chain_measures)}; means over seeds. Energy: median over layers, bars from the least to the "
-        f"largest layer; hollow where $\\|W - \\tilde L B S^T\\| / \\|W\\|$ exceeds {CRITICAL:g}, so that the point "
-        f"is no geodesic. Stable forms with $\\gamma_0$ = {gammas}, $\\gamma_p = \\gamma_0 \\|K_p\\|_{{op}}$; least "
-        "cost of identity (COI, first $\\gamma_0$) and least stable rank $\\|A\\|_*^2 / \\|A\\|_F^2$ over layers, cut "
-        "at the top; every panel has its own range. Dotted: $k^*$ of the teacher. Every effective depth is trained "
-        "from the one before.",
+        title="The cost of identity falls to the rank; the energy stays below it with fixed maps only (Figure 1a)",
+        caption=f"{size_of(chain_measures)}; means over seeds, one column per kind of linear maps. Top: least cost of "
+        "identity (COI, first $\\gamma_0$) and least stable rank $\\|A\\|_*^2 / \\|A\\|_F^2$ over layers. Bottom: "
+        "median over layers, bars from the least to the largest layer, as in the paper; hollow where "
+        f"$\\|W - \\tilde L B S^T\\| / \\|W\\|$ exceeds {CRITICAL:g}, so that the point is no geodesic. Stable forms "
+        f"with $\\gamma_0$ = {gammas}, $\\gamma_p = \\gamma_0 \\|K_p\\|_{{op}}$. Dotted: $k^*$ of the teacher, "
+        f"{int(chain_measures['rank'])} (the paper: 3). Shaded: the side from which the paper's curves come to it, the "
+        f"COI from above, all energies from below. {penalty_and_steps(chain_measures)}",
         alt="With learned, decayed maps the Hamiltonians and the least cost of identity meet at three as the effective "
         "depth grows, the stable forms and the cost from above; with fixed maps the Hamiltonian rises from below zero "
         "to two or three; without bias they meet near four.",
     )
 
 
-def _estimates(panel: Axes, chains: xr.Dataset) -> None:
+def _costs_of_depth(panel: Axes, chains: xr.Dataset) -> None:
+    depth = chains["effective_depth"].values
+    panel.plot(depth, chains["least_cost"].isel(gamma=0).mean("seed"), color=RED, marker="^", label="least COI")
+    rank = chains["stable_rank"].min("node").mean("seed")
+    panel.plot(depth, rank, color=GREEN, marker="v", linestyle="-.", label="least stable rank")
+
+
+def _energies_of_depth(panel: Axes, chains: xr.Dataset) -> None:
     depth, H = chains["effective_depth"].values, chains["hamiltonian"]
     middle = chains["median_hamiltonian"].mean("seed").values
     low, high = (middle - H.min("layer").mean("seed").values, H.max("layer").mean("seed").values - middle)
@@ -66,12 +88,18 @@ def _estimates(panel: Axes, chains: xr.Dataset) -> None:
     for gamma, style in zip(chains["gamma"].values, ("-", "--", ":"), strict=False):
         stable, words = chains["median_stable"].sel(gamma=gamma).mean("seed"), f"stable, $\\gamma_0$ = {gamma:g}"
         panel.plot(depth, stable, color=SKY, linestyle=style, marker="s", markersize=3, label=words)
-    panel.plot(depth, chains["least_cost"].isel(gamma=0).mean("seed"), color=RED, marker="^", label="least COI")
-    rank = chains["stable_rank"].min("node").mean("seed")
-    panel.plot(depth, rank, color=GREEN, marker="v", linestyle="-.", label="least stable rank")
-    panel.axhline(int(chains["rank"]), color=BLACK, linestyle=":", linewidth=1)
-    bottom = min(np.fmin.reduce(middle - low), float(rank.min()))
-    limits(panel, bottom - 0.3, max(2 * int(chains["rank"]), np.fmax.reduce(middle + high) + 0.3))
+    panel.set_xticks(depth)
+
+
+def _shade_paper_sides(axes: np.ndarray, rank: int) -> None:
+    """The line k* in every panel and, shaded, where the paper's curves lie: costs above it, energies below."""
+    for row, is_above in zip(axes, (True, False), strict=True):
+        low, high = row[0].get_ylim()
+        for panel in row:
+            panel.axhline(rank, color=BLACK, linestyle=":", linewidth=1, label=f"$k^*$ = {rank}")
+            ends = (rank, max(high, rank)) if is_above else (min(low, rank), rank)
+            panel.axhspan(*ends, color="0.93", linewidth=0, zorder=0, label="side of the paper's curves")
+        limits(row[0], low, high)
 
 
 def fig1b_spectra(chain_measures: xr.Dataset) -> Figure:
@@ -94,10 +122,11 @@ def fig1b_spectra(chain_measures: xr.Dataset) -> Figure:
     label_panels(axes)
     return describe(
         figure,
-        title="Spectra along the network (Figure 1b)",
+        title=f"In the middle of the network {int(net['rank'])} singular values stand above the others (Figure 1b)",
         caption=f"One network, the one of median energy (seed {int(net['seed'])}), $\\tilde L$ = "
         f"{float(net['effective_depth']):g}, $L$ = {net.sizes['layer']}, learned and decayed maps. Blue: the first "
-        f"$k^*$ = {int(net['rank'])} singular values; gray: the others.",
+        f"$k^*$ = {int(net['rank'])} singular values; gray: the others. The paper, $\\tilde L$ = 7, $L$ = 20, too: a "
+        f"clear gap after $k^*$ = 3 values. {penalty_and_steps(chain_measures)}",
         alt="In the middle of the network three singular values of the centered representation stand far above the "
         "rest; without centering a further direction is in between.",
     )
@@ -142,8 +171,10 @@ def fig1c_energies(chain_measures: xr.Dataset) -> Figure:
         figure,
         title="The Hamiltonian varies less than its parts (Figure 1c)",
         caption=f"{size_of(chains)}, $\\tilde L$ = {float(chains['effective_depth']):g}, learned and decayed maps, "
-        f"$\\gamma_p$ = {float(chains['gamma']):g} $\\|K_p\\|_{{op}}$. (a), (b) Median and range over seeds. (c) All "
-        "layers of all seeds with positive abscissa; line of slope 1.",
+        f"$\\gamma_p$ = {float(chains['gamma']):g} $\\|K_p\\|_{{op}}$. (a), (b) Median and range over seeds; dotted: "
+        f"$k^*$ = {rank}. (c) All layers of all seeds with positive abscissa; dotted: equal, the paper says "
+        "proportional. The paper, $\\tilde L$ = 7, says: not exactly constant, but varies much less than its "
+        f"components. {penalty_and_steps(chain_measures)}",
         alt="The cost of identity and the kinetic energy fall from several hundred to a few and rise again at the end,"
         " while both Hamiltonians stay close to three; kinetic energy and extra cost lie on the line of slope one.",
     )
@@ -181,17 +212,22 @@ def fig3_bounded(chain_measures: xr.Dataset) -> Figure:
         start = float(values.isel(effective_depth=0).sel(maps=DECAYED).mean())
         line, words = start * depth / depth[0], r"in proportion to $\tilde L$"
         panel.plot(depth, line, color=BLACK, linestyle=":", linewidth=1, label=words)
+        panel.plot(
+            depth, np.full(depth.size, start), color=BLACK, linestyle="--", linewidth=1, label="constant (paper)"
+        )
         panel.set(title=title, xlabel=DEPTH, xscale="log", yscale="log")
         ticks_at(panel.xaxis, depth)
         ticks_at(panel.yaxis, (0.5, 1, 2, 5, 10, 20, 50, 100, 200))
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
     label_panels(axes)
     return describe(
         figure,
-        title="What stays bounded as the effective depth grows (Figure 3)",
+        title="Path lengths and $|B|$ grow with the effective depth; $|B S^T|$ stays near constant (Figure 3)",
         caption=f"{size_of(chain_measures)}; means over seeds with 95 % intervals. Path length over $\\sqrt{{N}}$; "
         f"median over layers in (d); stable norm with $\\gamma_p$ = {float(chain_measures['gamma'][0]):g} "
-        "$\\|K_p\\|_{op}$. Dotted: in proportion to $\\tilde L$ from the first point of the decayed maps.",
+        "$\\|K_p\\|_{op}$. From the first point of the decayed maps, dotted: in proportion to $\\tilde L$; dashed: "
+        'constant, as the paper says of path lengths, $B_p$ and $B_p S_p^T$ ("relatively constant"). '
+        f"{penalty_and_steps(chain_measures)}",
         alt="The norm of B S^T is flat; path lengths and the largest |B| grow, the latter with fixed maps faster than "
         "in proportion.",
     )

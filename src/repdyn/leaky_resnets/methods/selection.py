@@ -16,6 +16,8 @@ STAGE = 0.3
 """Position p of Figure 2b's 6-dimensional stage."""
 PAPER_SIZES = "the paper: 30, 100, 1000, 6000"
 """Dimension, width, points and steps of the paper."""
+PAPER_LAM = 0.001
+"""Penalty of the paper times the effective depth."""
 
 
 def of_maps(measures: Selected, maps: str = DECAYED) -> Selected:
@@ -26,6 +28,16 @@ def of_maps(measures: Selected, maps: str = DECAYED) -> Selected:
 def at_paper_depth(measures: xr.Dataset) -> xr.Dataset:
     """The effective depth next to the paper's 7."""
     return measures.sel(effective_depth=PAPER_DEPTH, method="nearest")
+
+
+def penalty_and_steps(measures: xr.Dataset) -> str:
+    """Penalty and length of training of Figure 1's and 3's networks, next to the paper's settings, in words."""
+    scaled = (measures["lam"] * measures["effective_depth"]).values.ravel()
+    return (
+        f"$\\lambda \\tilde L$ = {float(scaled[0]):.2g}, {int(measures['steps'])} steps of Adam per effective depth, "
+        f"each trained from the one before (the paper: {PAPER_LAM:g}, 6000 steps, input 30, width 100, 1000 points; "
+        "this run's sizes: `leaky_resnets.trained` of the configuration)."
+    )
 
 
 def size_and_distance(measures: xr.Dataset) -> str:
