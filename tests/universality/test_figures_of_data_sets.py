@@ -45,6 +45,6 @@ def test_settings_that_differ_from_table_2_are_told_with_what_it_prints():
     places = {"gain": 0.85, "rate": 0.015, "epochs": 3000, "units": 500, "nonlinearity": "leaky relu"}
     data = data.assign_coords({name: ("run", [value] * data.sizes["run"]) for name, value in places.items()})
     words = other_settings("xor", data, {"low": "small"})
-    assert words == "Used here for what Table 2 prints: small: gain 0.85 for 0.7, epochs 3000 for 1000."
+    assert words == "Used here for what Table 2 prints: gain 0.85 for 0.7, epochs 3000 for 1000 (small)."
     same = data.assign_coords(gain=("run", [0.7] * data.sizes["run"]), epochs=("run", [1000] * data.sizes["run"]))
     assert other_settings("xor", same, {"low": "small"}) == "Used here for what Table 2 prints: the same."
