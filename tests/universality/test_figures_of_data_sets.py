@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 from tests.drawn import read, synthetic_dataset
 
-from repdyn.base.figures import BLUE, ORANGE
+from repdyn.base.figures import BLUE, GREEN, ORANGE, RED
+from repdyn.universality.figures.blobs import fig8_blob_structure, fig17_blob_structure_adam
 from repdyn.universality.figures.printed import other_settings
 from repdyn.universality.figures.xor import PANELS, fig6_xor, fig16_xor_adam
 
@@ -48,3 +50,61 @@ def test_settings_that_differ_from_table_2_are_told_with_what_it_prints():
     assert words == "Used here for what Table 2 prints: gain 0.85 for 0.7, epochs 3000 for 1000 (small)."
     same = data.assign_coords(gain=("run", [0.7] * data.sizes["run"]), epochs=("run", [1000] * data.sizes["run"]))
     assert other_settings("xor", same, {"low": "small"}) == "Used here for what Table 2 prints: the same."
+
+
+def with_squares(data, sides):
+    """Pictures of context 1 in a tilted plane whose side along the irrelevant feature is given, by run."""
+    side = np.array([sides.get(run, 1.0) for run in data["run"].values])
+    x, y = np.meshgrid(np.linspace(0, 1, 4), np.linspace(0, 1, 3), indexing="ij")
+    feature = np.stack([x.ravel(), y.ravel()], axis=1)
+    plane = np.linalg.qr(np.random.default_rng(3).standard_normal((3, 3)))[0][:2]
+    points = 7 * feature[None, :, :1] * plane[0] + 7 * side[:, None, None] * feature[None, :, 1:] * plane[1]
+    small = data.isel(point=slice(0, 2 * len(feature)))
+    return small.assign(
+        picture=(("run", "point", "component"), np.concatenate([points, points], axis=1)),
+        feature=(("point", "axis"), np.concatenate([feature, feature])),
+        context=("point", np.repeat([0, 1], len(feature))),
+    )
+
+
+def test_a_square_is_a_mesh_and_a_collapsed_context_a_line_to_scale():
+    """Context 1 has the first feature as its target, context 2 the second; a quarter of a side is drawn as one."""
+    data = with_squares(made_up("blob_structure"), {"low": 0.25})
+    axes = fig8_blob_structure(data).axes
+    heights = {"high": (1.0, 1.0), "low": (0.25, 4.0)}  # over the length along the target
+    for column, run in enumerate(heights):
+        for row, height in enumerate(heights[run]):
+            across, along = (c for c in axes[4 * row + column].collections if isinstance(c, LineCollection))
+            assert [to_hex(c.get_colors()[0]) for c in (along, across)] == [BLUE.lower(), ORANGE.lower()]
+            assert (len(along.get_segments()), len(across.get_segments())) == ((3, 4), (4, 3))[row]
+            drawn = np.concatenate(along.get_segments())
+            np.testing.assert_allclose(np.ptp(drawn, axis=0), [1, height], rtol=1e-6)
+            assert all(np.all(np.diff(line[:, 0]) > 0) for line in along.get_segments())
+            (low, high), vertical = axes[4 * row + column].get_xlim(), axes[4 * row + column].get_ylim()
+            assert (low, high) == vertical, "to scale"
+            assert low <= drawn.min() <= drawn.max() <= high
+
+
+@pytest.mark.parametrize("figure", [fig8_blob_structure, fig17_blob_structure_adam])
+def test_every_network_that_has_learned_has_its_marks_of_collapse_and_distance(figure):
+    data = made_up("blob_structure")
+    data["learned"][:, 0] = 0
+    axes = figure(data).axes
+    runs = ["high", "low", "very_low"] if len(axes) == 8 else ["adam_high", "adam_low", "leaky_high", "leaky_low"]
+    collapse, between = axes[len(runs)], axes[-1]
+    assert collapse.get_yscale() == between.get_yscale() == "log"
+    for place, run in enumerate(runs):
+        nets = data.sel(run=run).isel(trial=slice(1, None))
+        first, second, bar = collapse.get_lines()[3 * place : 3 * place + 3]
+        for context, (line, color) in enumerate(((first, GREEN), (second, RED))):
+            np.testing.assert_allclose(line.get_ydata(), nets["collapse"].isel(context_of=context))
+            assert line.get_color() == color
+        np.testing.assert_allclose(bar.get_ydata(), float(nets["typical_collapse"]))
+        np.testing.assert_allclose(between.get_lines()[2 * place].get_ydata(), nets["between"])
+        np.testing.assert_allclose(between.get_lines()[2 * place + 1].get_ydata(), float(nets["typical_between"]))
+
+
+def test_a_network_without_a_picture_has_an_empty_panel():
+    data = made_up("blob_structure")
+    gaps = data.assign(picture=data["picture"].where(data["run"] != "low"))
+    assert not fig8_blob_structure(gaps).axes[1].collections

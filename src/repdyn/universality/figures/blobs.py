@@ -13,6 +13,7 @@ from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, describ
 from repdyn.universality.figures.printed import other_settings
 from repdyn.universality.methods.selection import learned
 
+OURS = "not in the paper"
 MARKS = ((GREEN, "o"), (RED, "s"))  # of both contexts
 NAMES = {"high": "large", "low": "small", "very_low": "very small"}
 
@@ -54,7 +55,7 @@ def fig8_blob_structure(blob_structure: xr.Dataset) -> Figure:
     """Figures 8 and 13: each context's representation at large, small and very small weights, and how collapsed."""
     return _pictures(
         blob_structure,
-        {"high": "squares", "low": "two lines", "very_low": "one line"},
+        {"high": "paper: squares", "low": "paper: two lines", "very_low": "paper: one line"},
         "Figures 8 and 13: the irrelevant feature collapses at small weights, the contexts merge at very small ones",
         "Meshes of each context: squares at large weights, lines at small and very small ones. Beside them $C$, about "
         "1 at large weights and below 0.1 at the others, and the distance of the contexts, far above the length of the "
@@ -66,23 +67,23 @@ def fig17_blob_structure_adam(blob_structure: xr.Dataset) -> Figure:
     """Figure 17, and the same with leaky ReLU."""
     return _pictures(
         blob_structure,
-        {"adam_high": "squares", "adam_low": "lines", "leaky_high": None, "leaky_low": None},
+        {"adam_high": "paper: squares", "adam_low": "paper: lines", "leaky_high": OURS, "leaky_low": OURS},
         "Figure 17: with Adam and with leaky ReLU, too, the irrelevant feature collapses at small weights",
         "Meshes of each context: squares at large weights, lines at small ones, with Adam and with leaky ReLU. At the "
         "small weights the contexts lie closer together than the lines are long.",
     )
 
 
-def _pictures(data: xr.Dataset, runs: dict[str, str | None], title: str, alt: str) -> Figure:
-    figure, axes = new(2, len(runs) + 1, height=1.9, width_ratios=[*[1] * len(runs), 1.35])
+def _pictures(data: xr.Dataset, runs: dict[str, str], title: str, alt: str) -> Figure:
+    figure, axes = new(2, len(runs) + 1, height=2.05, width_ratios=[*[1] * len(runs), 0.45 * len(runs)])
     context = data["context"].values
     for column, (run, published) in enumerate(runs.items()):
         own = data.sel(run=run)
         for row, panel in enumerate(axes[:, column]):
             mine = context == row
             _mesh(panel, own["picture"].values[mine], data["feature"].values[mine], relevant=row)
-        words = "" if published is None else f"\npaper: {published}"
-        axes[0, column].set_title(f"{_label(run)}, gain {float(own['gain']):g}{words}", fontsize=7.5)
+        name = _label(run).replace(", ", "\n")
+        axes[0, column].set_title(f"{name}, gain {float(own['gain']):g}\n{published}", fontsize=7.5)
         axes[1, column].set_xlabel("relevant feature")
     for row, name in enumerate(("x", "y")):
         axes[row, 0].set_ylabel(f"context {row + 1}: target is {name}\nirrelevant feature")
@@ -96,7 +97,7 @@ def _label(run: str) -> str:
     return f"{'Adam' if kind == 'adam' else 'leaky ReLU'}, {NAMES[scale]}" if kind in ("adam", "leaky") else NAMES[run]
 
 
-def _caption(data: xr.Dataset, runs: dict[str, str | None]) -> str:
+def _caption(data: xr.Dataset, runs: dict[str, str]) -> str:
     method = {"classical": "Classical scaling", "smacof": "Scaling by majorization"}[data["method"].item()]
     counts = ", ".join(f"{learned(data, run).sizes['trial']} ({_label(run)})" for run in runs)
     return (
@@ -130,7 +131,7 @@ def _seen_along_features(points: np.ndarray, feature: np.ndarray, relevant: int)
     axes, _ = np.linalg.qr(np.stack([along, across], axis=1))
     axes *= np.sign(np.sum(axes * np.stack([along, across], axis=1), axis=0))
     seen = centered @ axes
-    return np.asarray(seen / np.ptp(seen[:, 0]))
+    return np.asarray(seen / (np.ptp(seen[:, 0]) or 1.0))
 
 
 def _mesh(panel: Axes, points: np.ndarray, feature: np.ndarray, relevant: int) -> None:

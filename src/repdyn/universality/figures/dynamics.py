@@ -122,8 +122,8 @@ def fig2_architectures(architectures: xr.Dataset, architecture_fits: xr.Dataset)
         caption="Squared representational distance $h$, squared output distance $y$ and alignment $w$ of one converged "
         f"trial per network ({architecture_fits.sizes['seed']} trials each, {_dropped(architecture_fits, rows)} did "
         "not converge), and the theory with two fitted rates (dashed). Above each panel: $R^2$ of $h, y, w$ of the "
-        "shown trial. The paper's figure prints no levels and no $R^2$; its text: the curves match the theory in all of "
-        f"these. {other_two_point_settings(architectures, {name: WORDS.get(name, name) for name in rows})}",
+        "shown trial. The paper's figure prints no levels and no $R^2$; its text: the curves match the theory in all. "
+        f"{other_two_point_settings(architectures, {name: WORDS.get(name, name) for name in rows})}",
         alt="In every network h and y rise from a plateau in one step. The theory follows it closely for leaky ReLU, "
         "ReLU, narrow and shallow networks, and too slowly for linear, tanh, ELU, swish and convolution; under dropout "
         "y stays below it. w dips and returns, where the theory dips too early and too wide.",
