@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
-from matplotlib.collections import LineCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_hex
+from scipy import stats
 from tests.drawn import read, synthetic_dataset
 
 from repdyn.base.figures import BLUE, GREEN, ORANGE, RED
 from repdyn.universality.figures.blobs import fig8_blob_structure, fig17_blob_structure_adam
+from repdyn.universality.figures.digits import fig9_structure, fig14_taylor, fig18_structure_adam
 from repdyn.universality.figures.printed import other_settings
 from repdyn.universality.figures.xor import PANELS, fig6_xor, fig16_xor_adam
 
@@ -108,3 +110,68 @@ def test_a_network_without_a_picture_has_an_empty_panel():
     data = made_up("blob_structure")
     gaps = data.assign(picture=data["picture"].where(data["run"] != "low"))
     assert not fig8_blob_structure(gaps).axes[1].collections
+
+
+@pytest.mark.parametrize(("figure", "run"), [(fig9_structure, "sgd"), (fig18_structure_adam, "adam")])
+def test_structure_shows_network_below_and_the_prediction_of_each_pair_of_digits_above(figure, run):
+    data = made_up("representational_structure")
+    n = data.sizes["row"]
+    labels = np.sort(np.arange(n) % 3)
+    data = data.assign_coords(label=("row", labels))
+    matrix, pairs = figure(data).axes[:2]
+    apart = labels[:, None] != labels
+    measured = data["measured"].sel(run=run).values
+    predicted = data["predicted"].sel(prediction="weighed (50)").values
+    below, above = (drawn for drawn in matrix.collections if isinstance(drawn, PolyCollection))
+    assert below.get_clim() == above.get_clim() == (0, 2)
+    rows, columns = np.tril_indices(n, -1)
+    np.testing.assert_allclose(below.get_array(), (measured / measured[apart].mean())[rows, columns])
+    centers = np.array([path.vertices[:4].mean(axis=0) for path in below.get_paths()])
+    np.testing.assert_allclose(centers, np.stack([columns, rows], axis=1), err_msg="row downwards, column across")
+    assert matrix.get_ylim() == (n - 0.5, -0.5)
+
+    def mean(values, first, second):
+        return values[np.ix_(labels == first, labels == second)].mean() / values[apart].mean()
+
+    blocks = [(a, b) for a in range(3) for b in range(a, 3)]
+    np.testing.assert_allclose(above.get_array(), [mean(predicted, *block) for block in blocks])
+    place = above.get_paths()[1].vertices[:4].mean(axis=0)  # digit 0 across digit 1: right of the diagonal
+    assert place[0] > place[1]
+    two, one = (next(line for line in pairs.get_lines() if line.get_label() == f"{count} digit{'s' * (count == 'two')}")
+                for count in ("two", "one"))  # fmt: skip
+    for line, chosen in ((two, [(0, 1), (0, 2), (1, 2)]), (one, [(0, 0), (1, 1), (2, 2)])):
+        np.testing.assert_allclose(line.get_xdata(), [mean(predicted, *pair) for pair in chosen])
+        np.testing.assert_allclose(line.get_ydata(), [mean(measured, *pair) for pair in chosen])
+
+
+def test_taylor_ratios_have_their_map_time_and_interval():
+    data = made_up("taylor_ratios")
+    data = data.assign_coords(progress=("look", np.array([0, 2.9, 139.2, 870])[: data.sizes["look"]]))
+    looks = data.sizes["look"]
+    axes = fig14_taylor(data).axes
+    titles = [panel.get_title() for panel in axes[:looks]]
+    assert (
+        titles
+        == [
+            "before training\npaper: no trend",
+            "0.62 epochs\npaper at 1: falls",
+            "30 epochs\npaper at 30: falls",
+            "186 epochs\nnot in the paper",
+        ][:looks]
+    )
+    for row, kind in enumerate(("encoder", "decoder")):
+        assert axes[row * looks].get_ylabel() == f"{kind}: ratio"
+        for look in range(looks):
+            panel = axes[row * looks + look]
+            logs = np.log10(data["ratio"].isel(look=look).sel(map=kind).transpose("network", "bin").values)
+            level, curve = panel.get_lines()
+            assert panel.get_yscale() == "log"
+            np.testing.assert_allclose(curve.get_ydata(), 10 ** logs.mean(axis=0))
+            np.testing.assert_allclose(level.get_ydata(), 10 ** logs[:, 0].mean())
+            interval = stats.t.interval(0.95, len(logs) - 1, logs.mean(axis=0), stats.sem(logs))
+            edges = panel.collections[0].get_paths()[0].vertices[:, 1]
+            assert edges.max() == pytest.approx(10 ** interval[1].max())
+            assert edges.min() == pytest.approx(10 ** interval[0].min())
+            change = logs[:, -1] - logs[:, 0]
+            low, high = stats.t.interval(0.95, len(change) - 1, change.mean(), stats.sem(change))
+            assert panel.texts[0].get_text() == f"x {10 ** change.mean():.2f} ({10**low:.2f} to {10**high:.2f})"
