@@ -1,10 +1,13 @@
-"""Moments of figures that are found in the data: made-up curves of which one knows where they are half way."""
+"""Figures of two points draw what their datasets hold; Figure 1 finds its moments in made-up curves."""
 
 import numpy as np
 import pytest
 import xarray as xr
+from tests.drawn import read, synthetic_dataset
 
-from repdyn.universality.figures.dynamics import fig1_two_points
+from repdyn.base.figures import BLUE, RED
+from repdyn.universality.figures.dynamics import WORDS, fig1_two_points, fig3_initial_weights, fig12_training_loss
+from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
 
 
 @pytest.mark.parametrize(("before", "frame"), [(0.49, 3), (0.51, 2)])
@@ -30,3 +33,80 @@ def test_half_way_up_in_figure_1_the_outputs_are_half_as_far_apart_as_at_the_end
     ]
     outputs = panels[1].get_lines()[2].get_xdata()
     np.testing.assert_allclose(np.diff(outputs), dy[frame])
+
+
+def made_up(*names):
+    files = [f"universality/data/{name}.nc" for name in names]
+    return [synthetic_dataset(read("universality")[file], file) for file in files]
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """Datasets of the recorded shapes; the second trial of every network is the shown one."""
+    architectures, fits = made_up("architectures", "architecture_fits")
+    return architectures, fits.assign(shown=fits["shown"] * 0 + 1)
+
+
+def lines_of(panel, label):
+    return [line for line in panel.get_lines() if line.get_label() == label]
+
+
+def check_losses(panel, run, fits):
+    """Network and (9) on a logarithmic axis, and the plateau's level: outputs together, at the mean target."""
+    assert panel.get_yscale() == "log"
+    (network,), (theory,), (level,) = (lines_of(panel, words) for words in NAMES_OF_LOSSES)
+    np.testing.assert_allclose(network.get_xydata(), np.stack([run["epoch"], run["loss"]], 1))
+    wanted = fits["theory_loss"].values
+    np.testing.assert_allclose(theory.get_ydata()[wanted > 0], wanted[wanted > 0])
+    assert np.isnan(theory.get_ydata()[wanted <= 0]).all()
+    np.testing.assert_allclose(level.get_ydata(), float(run["dy2"]) / 8)
+
+
+NAMES_OF_LOSSES = ("network", "theory, eq. (9)", "plateau, $dy^2/8$")
+
+
+def test_figure_3_has_each_gain_in_its_column_and_losses_on_a_logarithmic_axis(runs):
+    architectures, fits = runs
+    axes = fig3_initial_weights(architectures, fits).axes
+    names = [name for name in FIGURE_3 if name in fits["network"].values]
+    for column, name in enumerate(names):
+        run, own = architectures.sel(network=name).isel(seed=1), fits.sel(network=name)
+        top, bottom = axes[column], axes[len(names) + column]
+        assert top.get_title().startswith(f"gain {float(run['gain']):g}\n")
+        check_losses(bottom, run, own)
+        np.testing.assert_allclose(lines_of(top, "$w$, network")[0].get_ydata(), run["w"])
+        for panel in (top, bottom):
+            half = [line for line in panel.get_lines() if line.get_linestyle() == ":"]
+            np.testing.assert_allclose(half[0].get_xdata(), float(own["half"].isel(seed=1)))
+
+
+def test_figure_12_sorts_networks_by_the_fall_that_is_explained(runs):
+    architectures, fits = runs
+    figure = fig12_training_loss(architectures, fits)
+    median = {name: float((1 - fits["pair_r2"].sel(network=name)).median()) for name in FIGURE_2}
+    names = sorted(FIGURE_2, key=median.get)
+    for panel, name in zip(figure.axes[: len(names)], names, strict=True):
+        assert panel.get_title() == WORDS.get(name, name)
+        check_losses(panel, architectures.sel(network=name).isel(seed=1), fits.sel(network=name))
+    summary = figure.axes[-1]
+    assert summary.get_xscale() == "log"
+    assert [label.get_text() for label in summary.get_yticklabels()] == [WORDS.get(name, name) for name in names]
+    dots = [line for line in summary.get_lines() if line.get_marker() == "o"]
+    bars = [line for line in summary.get_lines() if line.get_marker() == "|"]
+    for place, name in enumerate(names):
+        for kind, (variable, color) in enumerate((("loss_r2", BLUE), ("pair_r2", RED))):
+            line, share = dots[2 * place + kind], 1 - fits[variable].sel(network=name).values
+            np.testing.assert_allclose(line.get_xdata(), share)
+            assert line.get_color() == color
+            np.testing.assert_allclose(bars[2 * place + kind].get_xdata(), np.median(share))
+    words = [text.get_text() for text in summary.get_legend().get_texts()]
+    assert words == ["whole loss", "fall from the plateau"]
+
+
+def test_figure_12_says_where_no_trial_converged(runs):
+    architectures, fits = runs
+    gaps = fits.assign(shown=fits["shown"].where(fits["network"] != "tanh", -1))
+    gaps["pair_r2"] = fits["pair_r2"].where(fits["network"] != "tanh")
+    panel = fig12_training_loss(architectures, gaps).axes[len(FIGURE_2) - 1]
+    assert panel.get_title() == "tanh", "networks without a fit come last"
+    assert [text.get_text() for text in panel.texts] == ["none converged"]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from mpl_toolkits.mplot3d import Axes3D, proj3d
+from matplotlib.lines import Line2D
 
-from repdyn.base.figures import BLUE, ORANGE, WIDTH, describe, new
+from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, describe, new
+from repdyn.universality.figures.printed import other_settings
 from repdyn.universality.methods.selection import learned
 
-FLATTEN = 1.6  # axis between the contexts over the second longest, at most
+OURS = "not in the paper"
+MARKS = ((GREEN, "o"), (RED, "s"))  # of both contexts
 NAMES = {"high": "large", "low": "small", "very_low": "very small"}
 
 
@@ -48,13 +52,14 @@ def fig7_blobs(blob_structure: xr.Dataset) -> Figure:
 
 
 def fig8_blob_structure(blob_structure: xr.Dataset) -> Figure:
-    """Figures 8 and 13: pictures of the representation at large, small and very small weights."""
+    """Figures 8 and 13: each context's representation at large, small and very small weights, and how collapsed."""
     return _pictures(
         blob_structure,
-        list(NAMES),
-        "Figures 8 and 13: representational structure in the orthogonal feature task",
-        "At large weights two squares, one per context; at small weights two lines, one per context, ordered by the"
-        " feature that counts; at very small weights both lie side by side, close against their length.",
+        {"high": "paper: squares", "low": "paper: two lines", "very_low": "paper: one line"},
+        "Figures 8 and 13: the irrelevant feature collapses at small weights, the contexts merge at very small ones",
+        "Meshes of each context: squares at large weights, lines at small and very small ones. Beside them $C$, about "
+        "1 at large weights and below 0.1 at the others, and the distance of the contexts, far above the length of the "
+        "lines at large and small weights, below it at very small ones.",
     )
 
 
@@ -62,31 +67,28 @@ def fig17_blob_structure_adam(blob_structure: xr.Dataset) -> Figure:
     """Figure 17, and the same with leaky ReLU."""
     return _pictures(
         blob_structure,
-        ["adam_high", "adam_low", "leaky_high", "leaky_low"],
-        "Figure 17: the orthogonal feature task with Adam, and with leaky ReLU",
-        "With Adam and with leaky ReLU squares at large weights and lines at small ones; both bring the "
-        "contexts' lines close together at the small weights at which tanh under gradient descent keeps them apart.",
+        {"adam_high": "paper: squares", "adam_low": "paper: lines", "leaky_high": OURS, "leaky_low": OURS},
+        "Figure 17: with Adam and with leaky ReLU, too, the irrelevant feature collapses at small weights",
+        "Meshes of each context: squares at large weights, lines at small ones, with Adam and with leaky ReLU. At the "
+        "small weights the contexts lie closer together than the lines are long.",
     )
 
 
-def _pictures(data: xr.Dataset, runs: list[str], title: str, alt: str) -> Figure:
-    width = WIDTH * len(runs) / 4 if len(runs) < 4 else WIDTH
-    figure, axes = new(3, len(runs), height=1.75, width=max(width, 5.2), subplot_kw={"projection": "3d"})
-    feature, context = data["feature"].values, data["context"].values
-    colorings = (
-        ("context", np.array([BLUE, ORANGE])[context], None),
-        ("feature 1", feature[:, 0], "viridis"),
-        ("feature 2", feature[:, 1], "viridis"),
-    )
-    for column, run in enumerate(runs):
+def _pictures(data: xr.Dataset, runs: dict[str, str], title: str, alt: str) -> Figure:
+    figure, axes = new(2, len(runs) + 1, height=2.05, width_ratios=[*[1] * len(runs), 0.45 * len(runs)])
+    context = data["context"].values
+    for column, (run, published) in enumerate(runs.items()):
         own = data.sel(run=run)
-        for row, (words, color, cmap) in enumerate(colorings):
-            _cloud(axes[row, column], own["picture"].values, context, color, cmap)
-            _name_axes(axes[row, column])
-            if column == 0:
-                place = {"transform": axes[row, 0].transAxes, "rotation": 90, "ha": "left", "va": "center"}
-                axes[row, 0].text2D(-0.04, 0.5, f"by {words}", **place)
-        axes[0, column].set_title(f"{_label(run)}\ngain {float(own['gain']):g}", pad=-2)
+        for row, panel in enumerate(axes[:, column]):
+            mine = context == row
+            _mesh(panel, own["picture"].values[mine], data["feature"].values[mine], relevant=row)
+        name = _label(run).replace(", ", "\n")
+        axes[0, column].set_title(f"{name}, gain {float(own['gain']):g}\n{published}", fontsize=7.5)
+        axes[1, column].set_xlabel("relevant feature")
+    for row, name in enumerate(("x", "y")):
+        axes[row, 0].set_ylabel(f"context {row + 1}: target is {name}\nirrelevant feature")
+    _indices(axes[:, -1], data, list(runs))
+    figure.legend(handles=_legend_handles(), loc="outside lower center", ncols=4, columnspacing=1.2)
     return describe(figure, title=title, caption=_caption(data, runs), alt=alt)
 
 
@@ -95,56 +97,87 @@ def _label(run: str) -> str:
     return f"{'Adam' if kind == 'adam' else 'leaky ReLU'}, {NAMES[scale]}" if kind in ("adam", "leaky") else NAMES[run]
 
 
-def _caption(data: xr.Dataset, runs: list[str]) -> str:
-    indices = []
-    for run in runs:
-        networks = learned(data, run)
-        if networks.sizes["trial"]:
-            typical, between = (float(networks[f"typical_{name}"]) for name in ("collapse", "between"))
-            indices.append(
-                f"{_label(run)}: $C$ {typical:.2g}, contexts {between:.2g}, {networks.sizes['trial']} of "
-                f"{data.sizes['trial']} networks"
-            )
+def _caption(data: xr.Dataset, runs: dict[str, str]) -> str:
     method = {"classical": "Classical scaling", "smacof": "Scaling by majorization"}[data["method"].item()]
+    counts = ", ".join(f"{learned(data, run).sizes['trial']} ({_label(run)})" for run in runs)
     return (
-        f"{method} to three dimensions of the distances between {data.sizes['point']} of {int(data['point_count'])} "
-        f"representations in the hidden layer halfway of one network each ({int(data['units'])} units, four hidden "
-        "layers), colored by context and by each feature. Axes 1 to 3 are the coordinates of the scaling, to scale; "
-        f"only one that leads from one context to the other is flattened, to {FLATTEN:g} times the second. Collapse of "
-        "the irrelevant over the relevant feature (geometric mean, $C$) and squared distance of the contexts over the "
-        "variance along the target: " + "; ".join(indices) + "."
+        f"Left: representations in the hidden layer halfway of one network each ({int(data['units'])} units, four "
+        f"hidden layers), {data.sizes['point']} of {int(data['point_count'])} points. {method} of their distances to "
+        "three dimensions, then each context seen along its two features: horizontal, how its points move with the "
+        "feature that is its target; vertical, with the other; both over the length along the target, to scale. Blue "
+        "lines join points of one irrelevant feature, orange ones those of one relevant feature: a square is a mesh, "
+        "a collapsed context a line. Above: what the paper's text says of its figure, which prints no numbers. Right, "
+        f"each of the networks that have learned, {counts} of {data.sizes['trial']}: $C$, variance along the "
+        "irrelevant over that along the relevant feature (bars: geometric mean over both contexts), and squared "
+        "distance of the contexts at equal target over the variance along it; gray lines at 1, a square and lines as "
+        f"far apart as their spread. {other_settings('blobs', data, {run: _label(run) for run in runs})}"
     )
 
 
-def _cloud(panel: Axes3D, points: np.ndarray, context: np.ndarray, color: np.ndarray, cmap: str | None) -> None:
-    """Points to scale; only an axis that leads from one context to the other is flattened. A gap is an empty box."""
+def _seen_along_features(points: np.ndarray, feature: np.ndarray, relevant: int) -> np.ndarray:
+    """Points of one context in the plane of its two features, the relevant one first and of length 1.
+
+    Args:
+        points: coordinates of the scaling, shape (points, 3).
+        feature: both features, shape (points, 2).
+        relevant: which of them is the target.
+
+    Returns:
+        Shape (points, 2).
+    """
+    centered = points - points.mean(axis=0)
+    slopes = np.linalg.lstsq(feature - feature.mean(axis=0), centered, rcond=None)[0]
+    along, across = slopes[relevant], slopes[1 - relevant]
+    axes, _ = np.linalg.qr(np.stack([along, across], axis=1))
+    axes *= np.sign(np.sum(axes * np.stack([along, across], axis=1), axis=0))
+    seen = centered @ axes
+    return np.asarray(seen / (np.ptp(seen[:, 0]) or 1.0))
+
+
+def _mesh(panel: Axes, points: np.ndarray, feature: np.ndarray, relevant: int) -> None:
+    """Lines through the points along each feature; a gap is an empty panel."""
+    panel.set(xticks=[], yticks=[], aspect="equal", xlim=(-0.6, 0.6), ylim=(-0.6, 0.6))
     if not np.isfinite(points).all():
-        panel.set(xticks=[], yticks=[], zticks=[])
         return
-    x, y, z = points.T
-    panel.scatter(x, y, z, c=color, cmap=cmap, s=2, linewidths=0, depthshade=False)
-    spans = np.ptp(points, axis=0)
-    between = abs(points[context == 0, 0].mean() - points[context == 1, 0].mean()) > spans[0] / 2
-    aspect = spans.copy()
-    aspect[0] = min(spans[0], FLATTEN * spans[1]) if between else spans[0]
-    least = 0.12 * aspect.max()
-    aspect = np.maximum(aspect, least)
-    middle = (points.max(axis=0) + points.min(axis=0)) / 2
-    room = np.maximum(spans, least) / 2 * 1.05
-    panel.set(xlim=(middle[0] - room[0], middle[0] + room[0]), ylim=(middle[1] - room[1], middle[1] + room[1]))
-    panel.set(zlim=(middle[2] - room[2], middle[2] + room[2]), xticks=[], yticks=[], zticks=[])
-    panel.set_box_aspect(aspect, zoom=1.0)
-    panel.view_init(elev=22, azim=-58)
+    seen = _seen_along_features(points, feature, relevant)
+    for fixed, color in ((relevant, ORANGE), (1 - relevant, BLUE)):
+        lines = []
+        for value in np.unique(feature[:, fixed]):
+            members = np.flatnonzero(feature[:, fixed] == value)
+            lines.append(seen[members[np.argsort(feature[members, 1 - fixed])]])
+        panel.add_collection(LineCollection(lines, colors=color, linewidths=0.6))
+    reach = max(0.6, 1.05 * np.abs(seen).max())
+    panel.set(xlim=(-reach, reach), ylim=(-reach, reach))
 
 
-def _name_axes(panel: Axes3D) -> None:
-    """Names at the edges of the box that stand free."""
-    (left, right), (front, back), (low, high) = panel.get_xlim(), panel.get_ylim(), panel.get_zlim()
-    middles = (
-        ((left + right) / 2, front, low, "1 ", "right", "top"),
-        (right, (front + back) / 2, low, " 2", "left", "top"),
-        (right, back, (low + high) / 2, " 3", "left", "center"),
-    )
-    for *place, name, ha, va in middles:
-        x, y, _ = proj3d.proj_transform(*place, panel.get_proj())
-        panel.text2D(x, y, name, transform=panel.transData, ha=ha, va=va)
+def _indices(panels: np.ndarray, data: xr.Dataset, runs: list[str]) -> None:
+    """Collapse of every network and context, above, and distance of the contexts, below."""
+    for place, run in enumerate(runs):
+        nets = learned(data, run)
+        for shift, (context, (color, marker)) in zip((-0.18, 0.18), enumerate(MARKS), strict=True):
+            values = nets["collapse"].isel(context_of=context).values
+            x = np.full(values.size, place + shift)
+            panels[0].plot(x, values, marker, color=color, markersize=3.5, alpha=0.7)
+        x = np.full(nets.sizes["trial"], float(place))
+        panels[1].plot(x, nets["between"].values, "D", color=PURPLE, markersize=3.5, alpha=0.7)
+        for panel, name in zip(panels, ("collapse", "between"), strict=True):
+            panel.plot(place, float(nets[f"typical_{name}"]), "_", color=BLACK, markersize=20, markeredgewidth=1.5)
+    for panel, words in zip(panels, ("$C$", "contexts, over variance"), strict=True):
+        panel.axhline(1, color="0.6", linewidth=0.8, zorder=0)
+        panel.set(yscale="log", ylabel=words, xlim=(-0.5, len(runs) - 0.5))
+        panel.set_xticks(range(len(runs)), [_label(run).replace(" ", "\n") for run in runs])
+    panels[0].set_title("collapse", fontsize=7.5)
+    panels[1].set_title("distance of contexts", fontsize=7.5)
+
+
+def _legend_handles() -> list[Line2D]:
+    """What lines of the meshes and marks of the networks are."""
+    lines = [
+        Line2D([], [], color=BLUE, label="along the relevant feature"),
+        Line2D([], [], color=ORANGE, label="along the irrelevant one"),
+    ]
+    marks = [
+        Line2D([], [], color=color, marker=marker, linestyle="", label=f"context {context}")
+        for context, (color, marker) in enumerate(MARKS, start=1)
+    ]
+    return lines + marks

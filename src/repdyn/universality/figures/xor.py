@@ -8,26 +8,32 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLUE, ORANGE, describe, new
+from repdyn.universality.figures.printed import other_settings
 from repdyn.universality.methods.selection import learned
 
 POINTS = ("00", "10", "01", "11")
+BY_TARGET = (0, 3, 1, 2)  # pairs of equal target side by side: merged pairs are dark blocks on the diagonal
+COLORS = (BLUE, ORANGE)  # of targets 0 and 1
 PANELS = {
     "low": "20 layers, small",
     "intermediate": "20 layers, middle",
     "high": "20 layers, large",
     "two_layers": "2 layers, small",
 }
+PUBLISHED = ("2 pairs merge", "as in (10)", "none merges", "1 pair merges")  # of Figure 6, Section 4.4
+PUBLISHED_ADAM = ("as in (10)", "as in (10)", "as in (10)", "not as in (10)")  # of Figure 16
 
 
 def fig6_xor(xor_structure: xr.Dataset) -> Figure:
     """Figure 6: distances after training by gradient descent."""
     return _matrices(
         xor_structure,
-        list(PANELS),
-        "Figure 6: representational structure in the XOR task",
-        "Rows and columns of each matrix are the four data points. At small weights in 20 layers equal targets lie "
-        "together in theory and network; at large weights distances are those at the start; the two-layer network "
-        "merges one pair only, the theory two.",
+        PANELS,
+        "Figure 6: at small weights 20 layers merge both pairs of equal target, two layers only one",
+        PUBLISHED,
+        "Theory above network, four matrices each. At small weights in 20 layers both blocks on the diagonal are dark "
+        "in both rows; at large weights the rows agree and nothing merges; in two layers the theory has two dark "
+        "blocks, the network one.",
     )
 
 
@@ -35,36 +41,45 @@ def fig16_xor_adam(xor_structure: xr.Dataset) -> Figure:
     """Figure 16: distances after training with Adam."""
     return _matrices(
         xor_structure,
-        [f"adam_{run}" for run in PANELS],
-        "Figure 16: representational structure in the XOR task with Adam",
-        "As Figure 6 with Adam: equal targets merge at small weights in 20 layers, half so at middle ones, not at large"
-        " ones; the two-layer network merges no pair.",
+        {f"adam_{run}": words for run, words in PANELS.items()},
+        "Figure 16: with Adam, too, 20 layers merge both pairs at small weights; two layers merge none",
+        PUBLISHED_ADAM,
+        "As Figure 6 with Adam: both blocks on the diagonal are dark at small weights in 20 layers, half so at middle "
+        "ones, not at large ones; the two-layer network merges no pair.",
     )
 
 
-def _matrices(data: xr.Dataset, runs: list[str], title: str, alt: str) -> Figure:
-    figure, axes = new(2, 5, height=1.6)
+def _matrices(data: xr.Dataset, runs: dict[str, str], title: str, published: tuple[str, ...], alt: str) -> Figure:
+    figure, axes = new(2, 5, height=1.95)
     _task(axes[0, 0])
     axes[1, 0].axis("off")
     axes[1, 0].legend(*axes[0, 0].get_legend_handles_labels(), loc="upper center", handletextpad=0.2)
     counts = []
-    for column, (run, words) in enumerate(zip(runs, PANELS.values(), strict=True), start=1):
+    for column, (run, words) in enumerate(runs.items(), start=1):
         nets = learned(data, run)
-        counts.append(f"{nets.sizes['trial']} ({words})")
-        for row, (name, side) in enumerate((("theory", "theory (10)"), ("distance", "network"))):
-            _matrix(axes[row, column], nets[name].mean("trial").values if nets.sizes["trial"] else np.zeros((4, 4)))
-            if column == 1:
-                axes[row, column].set_ylabel(side)
+        counts.append(f"{nets.sizes['trial']} of {data.sizes['trial']} ({words})")
+        both = [
+            nets[name].mean("trial").values if nets.sizes["trial"] else np.zeros((4, 4))
+            for name in ("theory", "distance")
+        ]
+        top = float(np.nanmax(both)) or 1.0
+        for panel, values in zip(axes[:, column], both, strict=True):
+            _matrix(panel, values[np.ix_(BY_TARGET, BY_TARGET)], top)
+        figure.colorbar(axes[1, column].collections[0], ax=axes[:, column], location="bottom", shrink=0.85, pad=0.03)
         axes[0, column].set_title(f"{words}\ngain {float(nets['gain']):g}")
-    units = ", ".join(f"{int(data['units'].sel(run=run))}" for run in runs)
+        axes[1, column].set_xlabel(f"paper: {published[column - 1]}", fontsize=7.5)
+    for panel, side in zip(axes[:, 1], ("theory (10)", "network"), strict=True):
+        panel.set_ylabel(side)
     return describe(
         figure,
         title=title,
-        caption="Left: the task, color is the target. Right: distances between the representations of the four points "
-        f"in the hidden layer halfway, mean over the networks that have learned: {', '.join(counts)}; units per layer "
-        f"{units} (the paper has 500). Above, equation (10) with each network's own start and the ratio of rates "
-        f"{float(data['rho']):.2g} fitted to two points; below, the networks. Each matrix has its own color scale from "
-        "0 to its largest entry; the numbers are distances.",
+        caption="Left: the task. Right: distances between the representations of the four points in the hidden layer "
+        "halfway, points with equal targets side by side (the color of their names is the target's), so that a merged "
+        "pair is a dark block on the diagonal. Theory and network of a column share the color scale below them; the "
+        f"numbers are distances, means over the networks that have learned: {', '.join(counts)}. Theory: (10) with "
+        f"each network's own start and the ratio of rates {float(data['rho']):.2g} fitted to two points. Below each "
+        "column: what the paper's text says of its figure, which prints no numbers. "
+        f"{other_settings('xor', data, runs)}",
         alt=alt,
     )
 
@@ -78,17 +93,24 @@ def _task(panel: Axes) -> None:
     panel.set(xlim=(-0.35, 1.35), ylim=(-0.35, 1.35))
 
 
-def _matrix(panel: Axes, values: np.ndarray) -> None:
-    top = values.max() or 1.0
-    panel.imshow(values, cmap="cividis", vmin=0, vmax=top)
-    panel.set_xticks(range(4), POINTS)
-    panel.set_yticks(range(4), POINTS)
+def _matrix(panel: Axes, values: np.ndarray, top: float) -> None:
+    """Vector cells with their numbers; white lines part the targets."""
+    panel.pcolormesh(values, cmap="cividis", vmin=0, vmax=top)
+    names = [POINTS[point] for point in BY_TARGET]
+    panel.set_xticks(np.arange(4) + 0.5, names)
+    panel.set_yticks(np.arange(4) + 0.5, names)
+    panel.set(aspect="equal", ylim=(4, 0))
     panel.tick_params(length=0)
+    for axis in (panel.xaxis, panel.yaxis):
+        for place, label in enumerate(axis.get_ticklabels()):
+            label.set_color(COLORS[place // 2])
+    panel.axhline(2, color="w", linewidth=1.5)
+    panel.axvline(2, color="w", linewidth=1.5)
     for i, j in np.ndindex(4, 4):
         if i != j:
             dark = values[i, j] < 0.55 * top
             words = _short(float(values[i, j]))
-            panel.text(j, i, words, ha="center", va="center", fontsize=7.5, color="w" if dark else "k")
+            panel.text(j + 0.5, i + 0.5, words, ha="center", va="center", fontsize=7.5, color="w" if dark else "k")
 
 
 def _short(value: float) -> str:
