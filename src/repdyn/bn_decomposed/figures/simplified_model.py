@@ -42,7 +42,8 @@ def fig4_tree(tree_example: xr.Dataset) -> Figure:
         r"the tick is the mean. Solid green edges, +: $\mathrm{{ReLU}}(x - \bar x)$; dashed purple edges, -: "
         r"$\mathrm{{ReLU}}(\bar x - x)$. Rows of two clusters only change sides (Figure 7), a row of three makes one "
         f"of three and one of two (Figure 8), and the sum over a layer of (clusters - 2) stays n - 2 = {n - 2}: "
-        f"however deep, no more than {n - 2} rows have more than two clusters.",
+        f"however deep, no more than {n - 2} rows have more than two clusters. The paper draws part of the first three "
+        "layers of such a tree for n = 5; it does not state the values.",
         alt="A binary tree of rows of marked points. The rows become more clustered with depth, and at every layer the "
         f"clusters beyond two add up to {n - 2}.",
     )
