@@ -1,7 +1,8 @@
-"""What Figures 3 and 6 draw is what their datasets hold: which quantiles, which neurons, on which axes."""
+"""What Figures 2, 3 and 6 draw is what their datasets hold: which quantiles, which neurons, on which axes."""
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from repdyn.base import figures as base_figures
 from repdyn.base.checkpoints import Checkpoint
@@ -9,6 +10,7 @@ from repdyn.base.images import load_images
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.experiments import odd_point as experiments
 from repdyn.bn_decomposed.figures.gaussian_layers import fig3_odd_point, fig6_activity
+from repdyn.bn_decomposed.figures.training import LOOKS, fig2_training
 from repdyn.bn_decomposed.settings.study import Activity, OddPoint
 
 STREAM = Stream(11, ("bn_decomposed", "drawn"))
@@ -105,3 +107,51 @@ def test_figure_6_counts_all_neurons_on_an_axis_of_shares(activities):
         np.testing.assert_allclose(stairs[2 * place].values, np.histogram(active, stairs[0].edges)[0] / active.size)
         np.testing.assert_allclose(stairs[2 * place + 1].values, activities["expected"].sel(recentering=name))
         assert panel.patches[2 * place + 1].get_label() == f"{name} recentering"
+
+
+@pytest.fixture(scope="module")
+def trainings():
+    """Made-up networks: four draws at three depths, one of which diverged."""
+    random = np.random.default_rng(3)
+    made = {}
+    for place, mode in enumerate(LOOKS):
+        accuracy = 0.2 + 0.2 * place + 0.1 * random.random((3, 4, 2))
+        if mode == "default":
+            accuracy[2, 1] = np.nan
+        rank = 10.0 ** (1 + place) * (1 + random.random((3, 4)))
+        made[mode] = xr.Dataset(
+            {"accuracy": (("depth", "seed", "epoch"), accuracy), "effective_rank": (("depth", "seed"), rank)},
+            {"depth": [2, 4, 16], "epoch": [5, 9], "width": 64, "point_count": 100, "batch": 10},
+        )
+    return made
+
+
+def test_figure_2_shows_medians_and_whole_ranges_of_the_draws(trainings):
+    figure = draw(fig2_training, trainings)
+    for panel, name in zip(figure.axes, ("accuracy", "effective_rank"), strict=False):
+        assert panel.get_xscale() == "log"
+        assert [text.get_text() for text in panel.get_xticklabels()] == ["2", "4", "16"]
+        for container, (mode, (color, _, dash, words, _)) in zip(panel.containers, LOOKS.items(), strict=True):
+            draws = trainings[mode][name].isel(epoch=-1, missing_dims="ignore")
+            line = container.lines[0]
+            assert (line.get_color(), line.get_linestyle()) == (color, dash)
+            np.testing.assert_allclose(line.get_ydata(), np.nanmedian(draws.values, axis=1))
+            np.testing.assert_allclose(segments(container), [draws.min("seed"), draws.max("seed")])
+            assert name != "accuracy" or container.get_label() == words
+    assert [panel.get_yscale() for panel in figure.axes] == ["linear", "log", "linear"]
+    assert "bars: range of 4 draws" in figure.repdyn["caption"]
+    assert "9 epochs" in figure.repdyn["caption"]
+
+
+def test_figure_2_shows_accuracy_over_rank_of_the_same_networks(trainings):
+    panel = draw(fig2_training, trainings).axes[2]
+    assert panel.get_xscale() == "linear"
+    for cloud, (mode, (color, *_)) in zip(panel.collections, LOOKS.items(), strict=True):
+        rank, final = trainings[mode]["effective_rank"], trainings[mode]["accuracy"].sel(epoch=9)
+        wanted = np.stack([rank.values.ravel(), final.values.ravel()], axis=1)
+        drawn = cloud.get_offsets()
+        np.testing.assert_array_equal(drawn.mask.any(axis=1), np.isnan(wanted).any(axis=1))
+        np.testing.assert_allclose(drawn.data[~drawn.mask.any(axis=1)], wanted[np.isfinite(wanted).all(axis=1)])
+        (line,) = (line for line in panel.get_lines() if line.get_color() == color)
+        np.testing.assert_allclose(line.get_data(), [rank.median("seed"), final.median("seed")])
+    assert [text.get_text() for text in panel.texts] == ["2 layers", "16 layers"]
