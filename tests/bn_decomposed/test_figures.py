@@ -6,12 +6,20 @@ import warnings
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.colors import to_hex
 
 from repdyn.base import figures as base_figures
 from repdyn.base.checkpoints import Checkpoint
+from repdyn.base.figures import BLUE, RED
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.experiments import random_networks as experiments
-from repdyn.bn_decomposed.figures.random_networks import REGIMES, fig1_ablation, fig5_layer_angles, orthogonality_gap
+from repdyn.bn_decomposed.figures.random_networks import (
+    GRAY,
+    REGIMES,
+    fig1_ablation,
+    fig5_layer_angles,
+    orthogonality_gap,
+)
 from repdyn.bn_decomposed.settings.study import Ablation, FixedPoint, LayerAngles, OrthogonalityGap
 
 NOTHING_KEPT = Checkpoint(None, "")
@@ -135,15 +143,54 @@ def test_every_width_has_its_line_and_band(drawn, data):
             np.testing.assert_array_equal(curves[f"width {width}"].get_ydata(), median)
 
 
-def test_every_batch_size_has_its_points(drawn, data):
+def of_batch(angles, kind, name, n):
+    pairs = np.flatnonzero(angles["pair_batch"] == n)
+    return angles[name].sel(normalization=kind).isel(pair=pairs).values.ravel()
+
+
+def test_pairs_of_the_batch_nearest_to_the_paper_are_drawn_once(drawn, data):
     angles = data["layer_angles"]
-    for panel, kind in zip(drawn["fig5_layer_angles"].axes, ("rms", "std", "full"), strict=False):
-        clouds = {cloud.get_label(): cloud.get_offsets() for cloud in panel.collections}
-        assert set(clouds) == {f"$n$ = {n}" for n in BATCHES}
+    means = angles["mean_angle"].sel(normalization="full").mean("seed")
+    n = int(angles["batch"][np.argmin(np.abs(means.values - 75))])
+    limits = set()
+    for panel, kind, color in zip(drawn["fig5_layer_angles"].axes, ("rms", "full"), (RED, BLUE), strict=False):
+        (cloud,) = panel.collections
+        expected = np.stack([of_batch(angles, kind, name, n) for name in ("before", "after")], axis=1)
+        np.testing.assert_array_equal(np.sort(cloud.get_offsets(), axis=0), np.sort(expected, axis=0))
+        assert to_hex(cloud.get_facecolor()) == color.lower()
+        assert panel.get_title(loc="left").endswith(f"$n$ = {n}")
+        limits |= {panel.get_xlim(), panel.get_ylim()}
+    ((low, high),) = limits  # one scale, so that 60 and 75 can be compared
+    assert low <= expected.min() <= expected.max() <= high
+
+
+def test_bars_are_5_to_95_percent_of_all_pairs_under_their_names(drawn, data):
+    panel, angles = drawn["fig5_layer_angles"].axes[2], data["layer_angles"]
+    names = dict(zip(panel.get_yticks(), (text.get_text() for text in panel.get_yticklabels()), strict=True))
+    bars = {names[line.get_ydata()[0]]: line.get_xdata() for line in panel.get_lines() if line.get_linewidth() == 3}
+    dots = {names[line.get_ydata()[0]]: line.get_xdata() for line in panel.get_lines() if line.get_marker() == "o"}
+    assert len(bars) == 3 * len(BATCHES)
+    for kind, words in (("std", "RS by std"), ("rms", "RS by RMS"), ("full", "RC + RS")):
         for n in BATCHES:
-            pairs = angles.sel(normalization=kind).isel(pair=np.flatnonzero(angles["pair_batch"] == n))
-            expected = np.stack([pairs["before"].values.ravel(), pairs["after"].values.ravel()], axis=1)
-            np.testing.assert_array_equal(np.sort(clouds[f"$n$ = {n}"], axis=0), np.sort(expected, axis=0))
+            pairs = of_batch(angles, kind, "after", n)
+            np.testing.assert_allclose(bars[f"{words}, $n$ = {n}"], np.percentile(pairs, (5, 95)))
+            np.testing.assert_allclose(dots[f"{words}, $n$ = {n}"], np.median(pairs))
+    assert "medians and 5-95 % ranges" in drawn["fig5_layer_angles"].repdyn["caption"]
+
+
+def test_the_angles_of_the_paper_are_drawn_where_they_are(drawn):
+    def said(panel, along):
+        return {text.get_text(): text.xy[along] for text in panel.texts if text.get_text().startswith("paper")}, {
+            line.get_xydata()[0, along] for line in panel.get_lines() if line.get_color() == GRAY
+        }
+
+    panels = drawn["fig5_layer_angles"].axes
+    assert said(panels[0], 1) == ({"paper: 60°": 60}, {60})
+    assert said(panels[1], 1) == ({"paper: 75°": 75}, {75})
+    assert said(panels[2], 0) == ({"paper: 60°": 60, "paper: 75°": 75}, {60, 75})
+    assert said(panels[3], 1) == ({"paper: 60°": 60, "paper: 75°": 75}, {60, 75})
+    assert [panel.get_xscale() for panel in panels] == ["linear"] * 3 + ["log"]
+    assert {panel.get_yscale() for panel in panels} == {"linear"}
 
 
 def test_measured_angles_stand_on_the_curves_of_their_regime(drawn, data):

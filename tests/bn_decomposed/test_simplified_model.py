@@ -144,6 +144,61 @@ def test_figures_and_table(datasets):
     assert (frame["smallest angle (degree)"] > frame["printed bound (degree)"]).all()
 
 
+def errorbar(panel):
+    """Abscissae, lower ends, middles and upper ends of a panel's error bars."""
+    (container,) = panel.containers
+    (bars,) = container.lines[2]
+    low, high = np.array([segment[:, 1] for segment in bars.get_segments()]).T
+    return container.lines[0].get_xdata(), low, container.lines[0].get_ydata(), high
+
+
+def test_limits_of_theorem_11_are_drawn_beside_both_bounds(datasets):
+    data = datasets["tree_limits"]
+    panels = figures.thm11_limits(data, datasets["interior_angles"]).axes
+    best = {
+        "ratio": np.minimum(data["ratio_first"], data["ratio_last"]),
+        "angle": np.maximum(data["angle_first"], data["angle_last"]),
+    }
+    for panel, (name, values), scale in zip(panels, best.items(), ("log", "linear"), strict=False):
+        batches = [values.values[data["points"].values == n] for n in (4, 5, 10)]
+        wanted = [[4, 5, 10], *np.transpose([(b.min(), np.median(b), b.max()) for b in batches])]
+        np.testing.assert_allclose(errorbar(panel), wanted)
+        shown = {line.get_label(): line.get_ydata() for line in panel.get_lines()}
+        np.testing.assert_array_equal(shown["bound as printed"], data[f"printed_{name}"])
+        np.testing.assert_array_equal(shown["best possible bound"], data[f"sharp_{name}"])
+        assert (panel.get_xscale(), panel.get_yscale()) == ("log", scale)
+        assert [text.get_text() for text in panel.get_xticklabels()] == ["4", "5", "10"]
+    assert panels[1].get_ylim()[1] < 100  # no angle is above 90 degrees
+
+
+def test_angles_between_neighbors_are_drawn_with_their_predicted_decay(datasets):
+    data = datasets["interior_angles"]
+    panel = figures.thm11_limits(datasets["tree_limits"], data).axes[2]
+    assert (panel.get_xscale(), panel.get_yscale()) == ("linear", "log")
+    shown = {line.get_label(): line for line in panel.get_lines()}
+    predictions = [line for line in panel.get_lines() if line.get_linestyle() == "--" and line.get_color() == "#000000"]
+    for m, prediction in zip((2, 3), predictions, strict=True):
+        x, y = shown[f"points {m}, {m + 1}"].get_data()
+        np.testing.assert_array_equal(y, data["angle"].sel(layer=x, first=m, second=m + 1))
+        slope = np.diff(np.log(prediction.get_ydata())) / np.diff(prediction.get_xdata())
+        np.testing.assert_allclose(slope, np.log(float(data["kept"].sel(split=m))))
+        assert prediction.get_ydata()[-1] == y[-1]
+
+
+def test_the_shorter_extreme_is_drawn_with_10_to_90_percent_of_the_gaussian_batches(datasets):
+    data = datasets["tree_limits"]
+    figure = figures.thm11_limits(data, datasets["interior_angles"])
+    panel = figure.axes[3]
+    gaussian = data["kind"].values == "gaussian"
+    batches = [data["extremes"].values[gaussian & (data["points"].values == n)] for n in (4, 5, 10)]
+    assert errorbar(panel)[0].tolist() == [4, 5, 10]
+    np.testing.assert_allclose(errorbar(panel)[1:], np.transpose([np.percentile(b, (10, 50, 90)) for b in batches]))
+    assert "10-90 % ranges" in figure.repdyn["caption"]
+    (line,) = (line for line in panel.get_lines() if line.get_label() == "one odd point")
+    np.testing.assert_allclose(line.get_ydata(), 1 / (line.get_xdata() - 1))
+    assert (panel.get_ylim(), panel.get_yscale()) == ((0, 1), "linear")
+
+
 def test_depth_of_stability_is_within_its_bound_and_the_bound_grows_with_the_gap():
     rng = np.random.default_rng(3)
     for n in (4, 5, 8, 12):

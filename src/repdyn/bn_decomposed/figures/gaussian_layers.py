@@ -14,6 +14,10 @@ from repdyn.bn_decomposed.theory.odd_cluster import FEWEST_WITH_ODD_POINT
 
 SHADES = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (GREEN, "-.", "^"), (PURPLE, ":", "D"))
 THIN = (0, (1, 2))
+RECENTERING = (("without", "without recentering", RED, "-"), ("with", "with recentering", BLUE, "--"))
+GRAY = "#666666"  # what the paper says
+TOUCHING = 0.2  # in the logarithm of batch sizes: labels closer than this touch
+WEAK = 0.1  # of a neuron's largest response
 
 
 def fig3_odd_point(odd_point: xr.Dataset) -> Figure:
@@ -21,14 +25,14 @@ def fig3_odd_point(odd_point: xr.Dataset) -> Figure:
     figure, axes = new(2, 2, height=2.75)
     n = int(odd_point["batch"][-1])
     _projection(axes[0, 0], odd_point, n)
-    _angles_of_last_layer(axes[0, 1], odd_point, n)
+    _angles_of_last_layer(axes[0, 1], odd_point)
     batches = _shown_batches(odd_point["batch"].values)
     shown = odd_point.sel(batch=batches)
     _with_depth(axes[1, 0], shown, "second_to_first", shown["resting_ratio"])
-    axes[1, 0].set_title("norms")
+    axes[1, 0].set_title("its norm outgrows the others")
     axes[1, 0].set_ylabel("2nd largest over largest norm")
     _with_depth(axes[1, 1], shown, "intra_angle", shown["leading_width"].where(shown["resting_ratio"].notnull()))
-    axes[1, 1].set_title("width of the cluster")
+    axes[1, 1].set_title("the others stop at $540/n$ degrees")
     axes[1, 1].set_ylabel("angle in the cluster (degree)")
     axes[1, 1].set_yticks([5, 10, 20, 40, 80], ["5", "10", "20", "40", "80"])
     axes[1, 1].minorticks_off()
@@ -36,19 +40,28 @@ def fig3_odd_point(odd_point: xr.Dataset) -> Figure:
     label_panels(axes)
     return describe(
         figure,
-        title="Figure 3: a cluster and an odd point",
-        caption=f"Recentering and ReLU without rescaling, batches of images, width {int(odd_point['width'])}. (a) "
-        f"Random projection of one batch of {n} after layer {int(odd_point['layer'][-1])}, the point of largest norm "
-        "in orange-red. (b) Angles of all pairs before and after that layer, those with this point in orange-red; "
-        "diagonal: unchanged. (c) Second largest over largest norm and (d) median angle between the other points "
-        f"against depth. Solid lines and bands: median and range of {odd_point.sizes['seed']} draws of batch and "
-        "weights; dashed lines: the same batches at infinite width, median; dotted: in (c) the fixed point of infinite "
-        "width, in (d) $540/n$ degrees, where an odd point can rest. Of the batches of "
-        f"{_listed(odd_point['batch'].values)} points those of {_listed(batches)} are shown; Gaussian batches behave "
-        "alike.",
+        title="Figure 3: one odd point at 90 degrees to a cluster, which keeps a width of 540/n degrees",
+        caption=_caption_of_figure_3(odd_point, batches, n),
         alt="One point far from a knot of others. All its angles are 90 degrees, those of the others are small. In "
         "batches of twenty points and more the ratio of norms falls to 1/(n-1) over about a hundred layers, the angle "
         "in the cluster to about 540/n degrees, not to zero; five points form no cluster.",
+    )
+
+
+def _caption_of_figure_3(odd_point: xr.Dataset, batches: np.ndarray, n: int) -> str:
+    last = int(odd_point["layer"][-1])
+    return (
+        f"Recentering and ReLU without rescaling, batches of images, width {int(odd_point['width'])}. (a) "
+        f"Random projection of one batch of {n} after layer {last}, the point of largest norm in orange-red; black "
+        "cross: the origin. (b) Angles of the pairs of one batch per size $n$ after that layer: medians and 5-95 % "
+        "ranges of the pairs with this point (orange-red) and of the others (blue); pale: before that layer. Solid "
+        "black: fixed point of infinite width; shaded: sizes at which no odd point can rest. Gray dashes: the paper's "
+        'words, an "orthogonal direction" and "collapse to one point". (c) Second largest over largest norm and (d) '
+        "median angle between the other points against depth. Solid lines and bands: median and range of "
+        f"{odd_point.sizes['seed']} draws of batch and weights; dashed lines: the same batches at infinite width, "
+        "median; dotted: in (c) the fixed point of infinite width, in (d) $540/n$ degrees, where an odd point can "
+        f"rest. Of the batches of {_listed(odd_point['batch'].values)} points (c) and (d) show those of "
+        f"{_listed(batches)}; Gaussian batches behave alike. The paper states no data, batch size, width or depth."
     )
 
 
@@ -72,7 +85,7 @@ def _projection(panel: Axes, odd_point: xr.Dataset, n: int) -> None:
     panel.plot(0, 0, "+", color=BLACK, markersize=9, markeredgewidth=0.7)
     panel.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), xticks=(-1, 0, 1), yticks=(-1, 0, 1))
     panel.set_aspect("equal")
-    panel.set_title(f"projection, $n$ = {n}")
+    panel.set_title(f"one of {n} points escapes")
     panel.set_xlabel("random direction 1")
     panel.set_ylabel("random direction 2")
     at, beside = (x[odd][0], y[odd][0]), (0, 6 if up < 0 else -6)
@@ -100,27 +113,34 @@ def _enlarged(panel: Axes, x: np.ndarray, y: np.ndarray, corner: tuple[float, fl
     )
 
 
-def _angles_of_last_layer(panel: Axes, odd_point: xr.Dataset, n: int) -> None:
-    mine = odd_point.isel(pair=np.flatnonzero(odd_point["pair_batch"] == n))
-    odd = mine["with_odd"].values.astype(bool)
-    panel.plot((0, 95), (0, 95), color=BLACK, linewidth=0.7, zorder=0)
-    for which, color, marker, words in ((~odd, BLUE, "o", "other pairs"), (odd, RED, "D", "pairs with the odd point")):
-        panel.scatter(
-            mine["before"].values[which],
-            mine["after"].values[which],
-            s=14,
-            color=color,
-            marker=marker,
-            alpha=0.5,
-            linewidths=0,
-            label=words,
-            rasterized=True,
+def _angles_of_last_layer(panel: Axes, odd_point: xr.Dataset) -> None:
+    n = odd_point["batch"].values
+    rests = np.isfinite(odd_point["resting_intra_angle"].values)
+    panel.axvspan(n.min() * 0.8, FEWEST_WITH_ODD_POINT - 0.5, color=BLACK, alpha=0.08, linewidth=0)
+    for level, words, place in ((90, "paper: 90°", "bottom"), (0, "paper: one point, 0°", "top")):
+        panel.axhline(level, color=GRAY, linewidth=1, linestyle="--", zorder=1)
+        up = 3 if place == "bottom" else -3
+        panel.annotate(
+            words, (n.min() * 0.85, level), (0, up), textcoords="offset points", color=GRAY, size=7.5, va=place
         )
-    panel.set(xlim=(0, 95), ylim=(0, 95), xticks=(0, 30, 60, 90), yticks=(0, 30, 60, 90))
-    panel.set_aspect("equal")
-    panel.set_title(f"angles, $n$ = {n}")
-    panel.set_xlabel("before the last layer (degree)")
-    panel.set_ylabel("after it (degree)")
+    panel.plot(n[rests], odd_point["resting_intra_angle"].values[rests], color=BLACK, linewidth=0.9)
+    for odd, color, marker, words in ((1, RED, "D", "with the odd point"), (0, BLUE, "o", "others")):
+        mine = odd_point["pair_batch"].where(odd_point["with_odd"] == odd).values
+        sizes = n[np.isin(n, mine)]
+        for name, shift, alpha in (("before", 0.94, 0.35), ("after", 1.06, 1.0)):
+            angles = [np.quantile(odd_point[name].values[mine == size], (0.05, 0.5, 0.95)) for size in sizes]
+            low, middle, high = np.transpose(angles)
+            panel.errorbar(
+                shift * sizes, middle, (middle - low, high - middle), fmt=marker, color=color, alpha=alpha,
+                elinewidth=1.2, label=words if name == "after" else None,
+            )  # fmt: skip
+    panel.set(xscale="log", xlim=(n.min() * 0.8, n.max() * 1.25), ylim=(-14, 104), yticks=(0, 30, 60, 90))
+    apart = np.append(True, np.diff(np.log(n)) > TOUCHING)
+    panel.set_xticks(n, [f"{size}" if written else "" for size, written in zip(n, apart, strict=True)])
+    panel.minorticks_off()
+    panel.set_title("at 90 degrees to all others")
+    panel.set_xlabel("data points in the batch $n$")
+    panel.set_ylabel("angle of a pair (degree)")
     legend_below(panel, columns=2)
 
 
@@ -140,51 +160,56 @@ def _with_depth(panel: Axes, odd_point: xr.Dataset, name: str, rest: xr.DataArra
 
 def fig6_activity(activity: xr.Dataset) -> Figure:
     """Figure 6: to how many inputs one neuron responds, and over all neurons, without and with recentering."""
-    figure, axes = new(1, 3, height=2.5)
-    words = {"without": "without recentering", "with": "with recentering"}
-    bins = np.linspace(0, 1, 26)
-    for panel, (name, text), color in zip(axes[0], words.items(), (RED, BLUE), strict=False):
-        response = activity["response"].sel(recentering=name).values
-        panel.hist(response, bins, color=color)
-        panel.set_title(text)
-        panel.set_xlabel("response of one neuron / its largest")
-        panel.set_ylabel("inputs")
-        panel.text(
-            0.97,
-            0.95,
-            f"zero for {np.mean(response == 0):.0%}\nbelow 0.1 for {np.mean(response <= 0.1):.0%}",
-            transform=panel.transAxes,
-            ha="right",
-            va="top",
-            fontsize=7.5,
-        )
-    edges = np.append(activity["bin"].values, 1)
-    panel = axes[0, 2]
-    for (name, text), color, dash in zip(words.items(), (RED, BLUE), ("-", "--"), strict=True):
-        draws = activity["active"].sel(recentering=name).values
-        share = np.histogram(draws, edges)[0] / draws.size
-        panel.stairs(share, edges, fill=True, color=color, alpha=0.35)
-        panel.stairs(activity["expected"].sel(recentering=name), edges, color=color, linestyle=dash, label=text)
-    panel.set_yscale("log")
-    panel.set_ylim(bottom=1e-3)
-    panel.set_title("all neurons")
-    panel.set_xlabel("share of inputs it is active for")
-    panel.set_ylabel("share of neurons")
-    legend_below(panel)
+    figure, axes = new(1, 3, height=2.7)
+    for panel, (name, words, color, _) in zip(axes[0], RECENTERING, strict=False):
+        _responses(panel, activity["response"].sel(recentering=name).values, color)
+        panel.set_title(words)
+    axes[0, 1].sharey(axes[0, 0])
+    axes[0, 0].set(ylabel="share of inputs", ylim=(0, 0.8), yticks=(0, 0.2, 0.4, 0.6, 0.8))
+    _active_shares(axes[0, 2], activity)
     label_panels(axes)
     n, width, depth = activity.sizes["point"], activity.sizes["neuron"], int(activity["depth"])
     return describe(
         figure,
-        title="Figure 6: activity of a neuron without and with recentering",
+        title="Figure 6: recentering makes every neuron respond to about half of the inputs",
         caption=f"Batches of {n} images after {depth} layers of width {width} with ReLU and rescaling, by the root "
-        "mean square where the mean is not subtracted. (a) Responses of the neuron that is active for the most inputs; "
-        "(b) of the median neuron with recentering. (c) Share of the inputs for which a neuron is active, filled: over "
-        f"all neurons of {activity.sizes['seed']} draws of batch and weights; lines: predictions at the fixed points "
-        "of infinite width.",
+        "mean square where the mean is not subtracted. (a) Responses of the neuron that is active for the most inputs, "
+        "without recentering; (b) of the median neuron, with it. Gray: below a tenth of the neuron's largest. (c) All "
+        f"neurons of {activity.sizes['seed']} draws of batch and weights, sorted by the share of inputs that each is "
+        f"active for, in bins of {float(activity['bin'][1] - activity['bin'][0]):g}; the vertical axis is logarithmic. "
+        "Filled: measured; lines: predicted at the fixed points of infinite width. The paper shows (a) and (b), says "
+        'of (a) "significant response for a large number of inputs", of (b) "negligible for most of the inputs", and '
+        "states no numbers, data, batch, width or depth.",
         alt="Without recentering the share of inputs that a neuron responds to spreads over the whole range, with "
         "peaks at both ends; with recentering every neuron is active for about half of the inputs, and weakly for "
         "most.",
     )
+
+
+def _responses(panel: Axes, response: np.ndarray, color: str) -> None:
+    weights = np.full(response.size, 1 / response.size)
+    panel.axvspan(0, WEAK, color=BLACK, alpha=0.12, linewidth=0)
+    panel.hist(response, np.linspace(0, 1, 26), weights=weights, color=color)
+    panel.text(
+        0.97, 0.95, f"zero for {np.mean(response == 0):.0%} of inputs,\nbelow {WEAK:g} for "
+        f"{np.mean(response <= WEAK):.0%}", transform=panel.transAxes, ha="right", va="top", fontsize=7.5,
+    )  # fmt: skip
+    panel.set(xlabel="response / its largest", xlim=(0, 1))
+
+
+def _active_shares(panel: Axes, activity: xr.Dataset) -> None:
+    edges = np.append(activity["bin"].values, 1)
+    for name, words, color, dash in RECENTERING:
+        draws = activity["active"].sel(recentering=name).values
+        share = np.histogram(draws, edges)[0] / draws.size
+        panel.stairs(share, edges, fill=True, color=color, alpha=0.35)
+        panel.stairs(activity["expected"].sel(recentering=name), edges, color=color, linestyle=dash, label=words)
+    panel.set(yscale="log", xlim=(0, 1), ylim=(1e-3, 1), title="all neurons")
+    panel.set_yticks([0.001, 0.01, 0.1, 1], ["0.001", "0.01", "0.1", "1"])
+    panel.minorticks_off()
+    panel.set_xlabel("share of inputs it is active for")
+    panel.set_ylabel("share of neurons")
+    legend_below(panel)
 
 
 def thm14_contraction(contraction: xr.Dataset, fixed_point: xr.Dataset) -> Figure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import cycle
+from typing import Literal
 
 import numpy as np
 import xarray as xr
@@ -14,7 +15,6 @@ from repdyn.base.figures import (
     BLUE,
     CYCLE,
     GREEN,
-    ORANGE,
     RED,
     band,
     describe,
@@ -32,6 +32,14 @@ REGIMES = (  # recentering, rescaling, and the words above the column
     (1, "none", "RC"),
     (1, "std", "RC + RS"),
 )
+
+NORMALIZATIONS = {  # color and words; RC: recentering, RS: rescaling
+    "std": (GREEN, "RS by std"),
+    "rms": (RED, "RS by RMS"),
+    "full": (BLUE, "RC + RS"),
+}
+PAPER = {"rms": 60.0, "full": 75.0}  # degrees, caption of Figure 5
+GRAY = "#666666"  # what the paper says
 
 
 def fig1_ablation(ablation: xr.Dataset) -> Figure:
@@ -61,10 +69,11 @@ def fig1_ablation(ablation: xr.Dataset) -> Figure:
         title="Figure 1 as data: each component of batch normalization on and off",
         caption=f"Angles of all pairs of a batch of {n} images after {depth} layers of width {width} at "
         f"initialization, pooled over {seeds} draws of batch and weights. RC: recentering; RS: rescaling, by the "
-        "standard deviation of eq. (2) or by the root mean square. Vermilion: pairs that hold the point of largest "
+        "standard deviation of eq. (2) or by the root mean square. Orange-red: pairs that hold the point of largest "
         "norm. Numbers: medians over the draws of effective rank and of second largest over largest norm. Four "
         "regimes: orthogonal points (RS by RMS, linear), the simplex (RC + RS), collapse (RS by std without RC), and "
-        "one odd point orthogonal to a cluster (RC with ReLU alone).",
+        "one odd point orthogonal to a cluster (RC with ReLU alone). The paper's Figure 1 is a diagram of the "
+        "components without numbers.",
         alt="Ten histograms of pair angles. Only recentering with ReLU and no rescaling splits the angles into a small "
         "cluster and pairs at 90 degrees that all hold one point.",
     )
@@ -125,70 +134,98 @@ def orthogonality_gap(orthogonality_gap: xr.Dataset) -> Figure:
 
 def fig5_layer_angles(layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> Figure:
     """Figure 5: angles before and after the last layer without and with recentering, and what sets them."""
-    figure, axes = new(2, 2, height=2.7)
-    batches = layer_angles["batch"].values
-    panels = (
-        ("rms", "no recentering, RS by RMS"),
-        ("std", "no recentering, RS by std, eq. (2)"),
-        ("full", "batch normalization (RC + RS)"),
-    )
-    for panel, (kind, words) in zip(axes.ravel(), panels, strict=False):
-        looks = zip(cycle((RED, BLUE, GREEN, ORANGE)), cycle("o.^s*"), batches, strict=False)
-        for color, marker, n in reversed(list(looks)):
-            pairs = layer_angles.sel(normalization=kind).isel(
-                pair=np.flatnonzero(layer_angles["pair_batch"] == n), seed=slice(0, 4)
-            )
-            panel.scatter(
-                pairs["before"],
-                pairs["after"],
-                s=5,
-                color=color,
-                marker=marker,
-                alpha=0.35,
-                linewidths=0,
-                label=f"$n$ = {n}",
-                rasterized=True,
-            )
-        panel.plot((0, 90), (0, 90), color=BLACK, linewidth=0.7)
-        panel.set(xlim=(0, 90), ylim=(0, 90), xticks=(0, 30, 60, 90), yticks=(0, 30, 60, 90))
-        panel.set_title(words)
+    figure, axes = new(2, 2, height=2.8)
+    n = _batch_of_the_paper(layer_angles)
+    pairs = layer_angles.isel(pair=np.flatnonzero(layer_angles["pair_batch"] == n))
+    window = _window(pairs.sel(normalization=list(PAPER)))
+    for panel, (kind, level) in zip(axes[0], PAPER.items(), strict=True):
+        mine = pairs.sel(normalization=kind)
+        color, words = NORMALIZATIONS[kind]
+        panel.plot(window, window, color=BLACK, linewidth=0.7)
+        _across(panel, level, "left" if level > np.mean(window) else "right")
+        dots = {"color": color, "alpha": 0.5, "linewidths": 0, "rasterized": True}
+        panel.scatter(mine["before"], mine["after"], s=6, **dots)
+        panel.set(xlim=window, ylim=window, title=f"{words}, $n$ = {n}")
         panel.set_xlabel(f"angle after layer {int(layer_angles['depth']) - 1} (degree)")
         panel.set_ylabel(f"after layer {int(layer_angles['depth'])} (degree)")
-    _mark(axes[0, 0], fixed_point["rms_angle"], batches)
-    _mark(axes[1, 0], fixed_point["simplex_angle"], batches)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, markerscale=2.5)
+    _angles_by_normalization(axes[1, 0], layer_angles)
     _angle_against_batch(axes[1, 1], layer_angles, fixed_point)
     label_panels(axes)
     return describe(
         figure,
-        title="Figure 5: the angles 60 and 75 degrees, and where they come from",
-        caption=f"(a)-(c) Angles of all pairs before and after layer {int(layer_angles['depth'])} (width "
-        f"{int(layer_angles['width'])}, ReLU), 4 draws shown; diagonal: unchanged; horizontal lines: fixed points at "
-        "infinite width for these batch sizes. About 60 degrees needs rescaling by the root mean square; with the "
-        r"$\sigma$ of eq. (2) the batch collapses. (d) Mean angle against batch size $n$: points with 95 % intervals "
-        f"of the mean over {layer_angles.sizes['seed']} draws of batch and weights, curves: exact fixed points. 75 "
-        r"degrees is the value at $n = 9$; it falls to $\arccos(1/\pi)$ = 71.4 degrees.",
-        alt="Three scatter plots of pair angles and one curve: with recentering the angle falls from 84 degrees for "
-        "three points to 71 degrees for many, passing 75 at nine.",
+        title=r"Figure 5: 60 and 75 degrees are the angles of small batches, and 60 needs rescaling by the RMS",
+        caption=f"(a), (b) Angles of all pairs of {n} points, {layer_angles.sizes['seed']} draws, before and after "
+        f"layer {int(layer_angles['depth'])} (width {int(layer_angles['width'])}, ReLU), without recentering and with "
+        "all of batch normalization (RC: recentering, RS: rescaling); black diagonal: unchanged. (c) The angles after "
+        "this layer: medians and 5-95 % ranges over all pairs and draws, for every batch size; with the "
+        r"$\sigma$ of eq. (2) and no recentering the batch collapses. (d) Mean angle against batch size: points with "
+        "95 % intervals of the mean over the draws of batch and weights, lines: exact fixed points of infinite width. "
+        r"With recentering the angle falls to $\arccos(1/\pi)$ = 71.4 degrees for large batches, without it to 58.75. "
+        "Gray dashes: the paper's values, which it calls approximate and shows after layer 30; it states no data, "
+        r"batch size or width, and defines $\sigma$ by eq. (2).",
+        alt="Two scatter plots of pair angles around 60 and 75 degrees; ranges that lie there except with the standard "
+        "deviation of eq. (2), where angles are far smaller; and one curve: with recentering the angle falls from 84 "
+        "degrees for three points to 71 degrees for many, passing 75 at nine.",
     )
 
 
-def _mark(panel: Axes, curve: xr.DataArray, batches: np.ndarray) -> None:
-    for n in np.intersect1d(batches, curve["batch"]):
-        panel.axhline(float(curve.sel(batch=n)), color=BLACK, linewidth=0.8, linestyle="--")
+def _batch_of_the_paper(layer_angles: xr.Dataset) -> int:
+    """The batch size whose mean angle with batch normalization is nearest to the paper's."""
+    means = layer_angles["mean_angle"].sel(normalization="full").mean("seed").values
+    return int(layer_angles["batch"][np.argmin(np.abs(means - PAPER["full"]))])
+
+
+def _window(pairs: xr.Dataset) -> tuple[float, float]:
+    """Multiples of 10 degrees around all angles before and after."""
+    angles = np.append(pairs["before"], pairs["after"])
+    return 10 * np.floor(angles.min() / 10), 10 * np.ceil(angles.max() / 10)
+
+
+def _across(panel: Axes, level: float, side: Literal["left", "right"] = "right") -> None:
+    """A value of the paper: a gray dashed line with its words above one end."""
+    panel.axhline(level, color=GRAY, linewidth=1, linestyle="--", zorder=1)
+    frame = panel.get_yaxis_transform()
+    place = (0.02 if side == "left" else 0.98, level)
+    panel.annotate(
+        f"paper: {level:g}°", place, (0, 2.5), xycoords=frame, textcoords="offset points", ha=side, color=GRAY, size=7.5
+    )
+
+
+def _angles_by_normalization(panel: Axes, layer_angles: xr.Dataset) -> None:
+    batches = layer_angles["batch"].values
+    places = []
+    for row, (kind, (color, words)) in enumerate(NORMALIZATIONS.items()):
+        for place, n in enumerate(batches):
+            angles = layer_angles["after"].sel(normalization=kind, pair=layer_angles["pair_batch"] == n)
+            low, middle, high = np.quantile(angles, (0.05, 0.5, 0.95))
+            height = row + 0.6 * (place + 0.5) / batches.size - 0.3
+            places.append((height, f"{words}, $n$ = {n}"))
+            panel.plot((low, high), (height, height), color=color, linewidth=3, alpha=0.5, solid_capstyle="butt")
+            panel.plot(middle, height, "o", color=color)
+    frame = panel.get_xaxis_transform()
+    for level, side in zip(PAPER.values(), ("right", "left"), strict=True):
+        panel.axvline(level, color=GRAY, linewidth=1, linestyle="--", zorder=1)
+        panel.annotate(
+            f"paper: {level:g}°", (level, 1), (0, 2.5), xycoords=frame, textcoords="offset points", ha=side, color=GRAY,
+            size=7.5,
+        )  # fmt: skip
+    panel.set_title("all pairs")
+    panel.set_yticks(*zip(*places, strict=True))
+    panel.set(xlim=(0, 90), xticks=(0, 30, 60, 90), ylim=(len(NORMALIZATIONS) - 0.4, -0.6))
+    panel.set_xlabel(f"angle after layer {int(layer_angles['depth'])} (degree)")
 
 
 def _angle_against_batch(panel: Axes, layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> None:
     for name, kind, color, dash, words in (
         ("simplex_angle", "full", BLUE, "-", "RC + RS"),
-        ("rms_angle", "rms", RED, "--", "RS by RMS"),
+        ("rms_angle", "rms", RED, "-.", "RS by RMS"),
     ):
         panel.plot(fixed_point["batch"], fixed_point[name], color=color, linestyle=dash, label=words)
         draws = layer_angles["mean_angle"].sel(normalization=kind)
         half = half_width(draws.transpose("batch", "seed"))
         panel.errorbar(draws["batch"], draws.mean("seed"), half, fmt="o", color=color, capsize=2)
-    for level in (60, 75):
-        panel.axhline(level, color=BLACK, linewidth=0.6, linestyle=(0, (1, 3)))
+    for level in PAPER.values():
+        _across(panel, level)
     panel.set_xscale("log")
     plain_numbers(panel.xaxis)
     panel.set_title("angle at rest")

@@ -9,10 +9,24 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, describe, label_panels, new
+from repdyn.base.figures import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    RED,
+    SKY,
+    describe,
+    label_panels,
+    legend_below,
+    new,
+    plain_numbers,
+)
 
 POINT_COLORS = (BLUE, SKY, BLACK, ORANGE, RED, GREEN, PURPLE)
 POINT_MARKERS = "o^sDvP*"
+GRAY = "#666666"  # one odd point
 SIZES = ((BLUE, "-"), (RED, "--"), (GREEN, ":"), (ORANGE, "-."), (PURPLE, (0, (5, 1, 1, 1, 1, 1))), (BLACK, "-"))
 
 
@@ -42,7 +56,8 @@ def fig4_tree(tree_example: xr.Dataset) -> Figure:
         r"the tick is the mean. Solid green edges, +: $\mathrm{{ReLU}}(x - \bar x)$; dashed purple edges, -: "
         r"$\mathrm{{ReLU}}(\bar x - x)$. Rows of two clusters only change sides (Figure 7), a row of three makes one "
         f"of three and one of two (Figure 8), and the sum over a layer of (clusters - 2) stays n - 2 = {n - 2}: "
-        f"however deep, no more than {n - 2} rows have more than two clusters.",
+        f"however deep, no more than {n - 2} rows have more than two clusters. The paper draws part of the first three "
+        "layers of such a tree for n = 5; it does not state the values.",
         alt="A binary tree of rows of marked points. The rows become more clustered with depth, and at every layer the "
         f"clusters beyond two add up to {n - 2}.",
     )
@@ -116,35 +131,39 @@ def _point_legend(panel: Axes, points: np.ndarray) -> None:
 
 def thm11_limits(tree_limits: xr.Dataset, interior_angles: xr.Dataset) -> Figure:
     """Theorem 11: limits of many batches beside printed and sharp bounds, and how the cluster forms."""
-    figure, axes = new(2, 2, height=2.6)
+    figure, axes = new(2, 2, height=2.8)
     points = tree_limits["points"].values
     ratio = np.minimum(tree_limits["ratio_first"].values, tree_limits["ratio_last"].values)
-    missing = 90 - np.maximum(tree_limits["angle_first"].values, tree_limits["angle_last"].values)
-    sizes = np.unique(points)
+    angle = np.maximum(tree_limits["angle_first"].values, tree_limits["angle_last"].values)
     _against_bounds(axes[0, 0], points, ratio, tree_limits["printed_ratio"], tree_limits["sharp_ratio"])
-    _against_bounds(axes[0, 1], points, missing, 90 - tree_limits["printed_angle"], 90 - tree_limits["sharp_angle"])
-    axes[0, 0].set(title="cluster norm over odd norm", ylabel="limit, better extreme")
-    axes[0, 1].set(title="odd point against the cluster", ylabel="90 \N{MINUS SIGN} angle (degree)")
-    axes[0, 0].legend(loc="lower left")
+    _against_bounds(axes[0, 1], points, angle, tree_limits["printed_angle"], tree_limits["sharp_angle"])
+    axes[0, 0].set(title="the cluster is close to 0", ylabel="cluster norm over that of the extreme", yscale="log")
+    plain_numbers(axes[0, 0].yaxis)
+    axes[0, 1].set(title="and nearly orthogonal to the extreme", ylabel="angle between them (degree)")
+    axes[0, 1].set(ylim=(0, 95), yticks=(0, 30, 60, 90))
     _collapse(axes[1, 0], interior_angles)
     _second_extreme(axes[1, 1], tree_limits)
+    for panel in axes.ravel():
+        legend_below(panel, columns=2)
     label_panels(axes)
-    counts = ", ".join(f"{int((points == n).sum())} at $n$ = {n}" for n in sizes.tolist())
+    counts = ", ".join(f"{int((points == n).sum())} at $n$ = {n}" for n in np.unique(points).tolist())
     n = interior_angles.sizes["first"]
     return describe(
         figure,
-        title="Theorem 11: limits of the simplified model",
-        caption=f"(a), (b) Limits for batches of $n$ points ({counts}; one symmetric, one with a far point, the others "
-        "Gaussian), the better of the two extremes: norm of the cluster over that of the extreme, and how far the "
-        r"angle between them is from 90 degrees. Dashed: bounds as printed, $3/(n-2)$ and $\sqrt 2 \pi/(n-2)$, which "
-        r"exceeds 90 degrees up to $n = 4$; solid: the best possible, $\sqrt{2/((n-1)^2 + 1)}$ and its angle, reached "
-        f"by the symmetric batch. (c) Angles between neighboring interior points of one Gaussian batch of {n}; thin "
-        r"black: slopes $(\lambda_m/\lambda_1)^{t/2}$ of the split of $m$ from $n - m$ points between them, "
-        r"$\lambda_m = (m^2 + (n-m)^2)/n^2$. (d) Gaussian batches: share whose ratio of the extremes' limiting norms "
-        "is at most the value on the axis. Near one, two orthogonal points leave the cluster alike; the single odd "
-        "point of Figure 3 would be $1/(n-1)$, the dots.",
-        alt="Four panels: limits lie on or below the sharp bound, which is well below the printed one; interior angles "
-        "decay exponentially at the predicted slopes; the shorter extreme is typically half as long as the longer.",
+        title="Theorem 11: all limits keep its bounds with room to spare, and as a rule two points leave the cluster",
+        caption=f"Limits of the simplified model for batches of $n$ points ({counts}; one symmetric, one with a far "
+        "point, the others Gaussian), for the better of the two extremes, the least and the greatest point. (a) Norm "
+        "of the cluster over that of the extreme; (b) angle between them. Black: medians, bars: range of all batches. "
+        r"Orange-red, dashed: bounds as printed, $3/(n-2)$ and 90 degrees $- \sqrt 2 \pi/(n-2)$, the second below 0 at "
+        r"$n = 4$; blue: the best possible, $\sqrt{2/((n-1)^2 + 1)}$ and its angle, reached by the symmetric batch. "
+        f"(c) Angles between neighboring interior points of one Gaussian batch of {n}; dashed black: decay as "
+        r"$(\lambda_m/\lambda_1)^{t/2}$ of the split of $m$ from $n - m$ points between them, "
+        r"$\lambda_m = (m^2 + (n-m)^2)/n^2$, through the last angle shown. (d) Norm of the shorter extreme over that "
+        "of the longer in the limit, Gaussian batches: medians and 10-90 % ranges. At 1 two orthogonal points leave "
+        "the cluster alike; a single odd point, as in Figure 3, would be at $1/(n-1)$ (gray dashes).",
+        alt="Four panels: limits keep the best possible bound, which is well within the printed one; interior angles "
+        "decay exponentially at the predicted slopes; the shorter extreme is typically half as long as the longer, far "
+        "above what one odd point would give.",
     )
 
 
@@ -153,36 +172,38 @@ def _against_bounds(
 ) -> None:
     panel.plot(printed["bound_points"], printed, color=RED, linestyle="--", label="bound as printed")
     panel.plot(sharp["bound_points"], sharp, color=BLUE, label="best possible bound")
-    panel.plot(points, values, "o", color=BLACK, markersize=2.2, alpha=0.35, markeredgewidth=0, label="batches")
-    panel.set(xscale="log", yscale="log", xlabel="data points in the batch $n$")
+    _ranges(panel, points, values, (0, 0.5, 1), "batches")
+
+
+def _ranges(panel: Axes, points: np.ndarray, values: np.ndarray, shares: tuple[float, ...], words: str) -> None:
+    """Median and range between two quantiles for each batch size, on a logarithmic axis of sizes."""
     sizes = np.unique(points)
+    low, middle, high = np.transpose([np.quantile(values[points == n], shares) for n in sizes])
+    bars = (middle - low, high - middle)
+    panel.errorbar(sizes, middle, bars, fmt="o", color=BLACK, capsize=2, elinewidth=1.2, label=words)
+    panel.set(xscale="log", xlabel="data points in the batch $n$", xlim=(0.88 * sizes.min(), 1.12 * sizes.max()))
     panel.set_xticks(sizes, [f"{n}" for n in sizes])
     panel.minorticks_off()
 
 
 def _collapse(panel: Axes, interior_angles: xr.Dataset) -> None:
     angle, n = interior_angles["angle"], interior_angles.sizes["first"]
-    layer = angle["layer"].values
-    shown = (layer >= 8) & (layer <= 200)
-    start = np.searchsorted(layer, 100)
+    shown = angle.sel(layer=slice(8, max(100, n**2)))  # the rates of neighboring splits differ by 4/n^2
+    layer = shown["layer"].values
+    late = layer >= layer[-1] / 2
     for m, (color, dash) in zip(range(2, n // 2 + 1), SIZES, strict=False):
-        pair = angle.sel(first=m, second=m + 1).values
-        panel.plot(layer[shown], pair[shown], color=color, linestyle=dash, label=f"points {m}, {m + 1}")
-        slope = 8 * pair[start] * float(interior_angles["kept"].sel(split=m)) ** (layer - layer[start])
-        panel.plot(layer[start:][shown[start:]], slope[start:][shown[start:]], color=BLACK, linewidth=0.9)
-    panel.set(yscale="log", xlim=(0, 205), title="the cluster forms", xlabel="layer $t$", ylabel="angle (degree)")
-    panel.legend(loc="lower left")
+        pair = shown.sel(first=m, second=m + 1).values
+        panel.plot(layer, pair, color=color, linestyle=dash, label=f"points {m}, {m + 1}")
+        decay = pair[-1] * float(interior_angles["kept"].sel(split=m)) ** (layer[late] - layer[-1])
+        panel.plot(layer[late], decay, color=BLACK, linewidth=0.9, linestyle=(0, (4, 4)))
+    panel.set(yscale="log", xlim=(0, layer[-1]), title="the others meet at the predicted rates")
+    panel.set(xlabel="layer $t$", ylabel="angle between neighbors (degree)")
 
 
 def _second_extreme(panel: Axes, tree_limits: xr.Dataset) -> None:
-    gaussian = tree_limits.where(tree_limits["kind"] == "gaussian", drop=True)
-    for n, (color, dash) in zip(np.unique(gaussian["points"].values).astype(int).tolist(), SIZES, strict=False):
-        ratio = np.sort(gaussian["extremes"].values[gaussian["points"].values == n])
-        share = np.arange(1, ratio.size + 1) / ratio.size
-        panel.step(ratio, share, where="post", color=color, linestyle=dash, label=f"$n$ = {n}")
-        panel.plot(1 / (n - 1), 0, "o", color=color, clip_on=False, zorder=3)
-    panel.text(0.03, 0.95, "dots: one odd point", transform=panel.transAxes, fontsize=7.5, va="top")
-    panel.set(xlim=(0, 1), ylim=(0, 1), title="one odd point or two?")
-    panel.set_xlabel("shorter over longer extreme, limit")
-    panel.set_ylabel("share of batches")
-    panel.legend(loc="lower right")
+    gaussian = tree_limits["kind"].values == "gaussian"
+    points = tree_limits["points"].values[gaussian]
+    n = np.linspace(points.min(), points.max(), 200)
+    panel.plot(n, 1 / (n - 1), color=GRAY, linestyle="--", linewidth=1, label="one odd point")
+    _ranges(panel, points, tree_limits["extremes"].values[gaussian], (0.1, 0.5, 0.9), "Gaussian batches")
+    panel.set(ylim=(0, 1), title="as a rule two points stay outside", ylabel="shorter over longer extreme")

@@ -1,0 +1,72 @@
+"""What the study's figures draw is what its datasets hold: which formula, which time, on which axes."""
+
+import numpy as np
+import pytest
+
+from repdyn.base import figures as base_figures
+from repdyn.base.figures import BLUE, RED
+from repdyn.base.streams import Stream
+from repdyn.truncation_flow import settings as sizes
+from repdyn.truncation_flow.claims import tolerances
+from repdyn.truncation_flow.experiments.audits import gradient_audit
+from repdyn.truncation_flow.experiments.propagators import propagators
+from repdyn.truncation_flow.figures import many_layers
+
+STREAM = Stream(6, ("truncation_flow", "figures"))
+COLLAPSED = sizes.CollapsedClusters(dimension=3, seeds=2, horizon=6.0, samples=25, euler_steps=(0.01, 0.1), nodes=301)
+
+
+def draw(function, *data):
+    with base_figures.style():
+        return function(*data)
+
+
+def largest(data, name):
+    """Equation -> its largest error over all draws."""
+    errors = data[name].max([dim for dim in data[name].dims if dim != "equation"])
+    return dict(zip(data["equation"].values.tolist(), errors.values.tolist(), strict=True))
+
+
+@pytest.fixture(scope="module")
+def audits():
+    return (
+        gradient_audit(sizes.GradientAudit(dimensions=(2, 3), points=10, draws=2), STREAM),
+        propagators(COLLAPSED, STREAM),
+    )
+
+
+def test_the_audit_shows_the_largest_error_of_every_formula_under_its_name(audits):
+    figure = draw(many_layers.gradient_audit, *audits)
+    (panel,) = figure.axes
+    names = [text.get_text() for text in panel.get_yticklabels()]
+    printed, corrected = (
+        {name: error for data in audits for name, error in largest(data, form).items()}
+        for form in ("printed", "corrected")
+    )
+    assert sorted(names) == sorted(printed)
+    shown = {line.get_label(): line for line in panel.get_lines()}
+    wrong, right = shown["wrong as printed"], shown["right: as corrected, or as printed"]
+    assert (wrong.get_color(), right.get_color()) == (RED, BLUE)
+    np.testing.assert_allclose(right.get_xdata(), [max(corrected[name], 1e-17) for name in names])
+    drawn = dict(zip((names[row] for row in wrong.get_ydata()), wrong.get_xdata().tolist(), strict=True))
+    assert drawn == {name: error for name, error in printed.items() if error != corrected[name]}
+    assert min(drawn.values()) > 1e3 * many_layers.LOOSEST
+    assert max(corrected.values()) < many_layers.LOOSEST
+    assert figure.repdyn["title"].startswith(f"{len(drawn)} of {len(printed)} ")
+
+
+def test_the_audit_has_a_logarithmic_axis_with_the_tolerances_of_the_checks(audits):
+    (panel,) = draw(many_layers.gradient_audit, *audits).axes
+    assert panel.get_xscale() == "log"
+    labels = dict(zip(panel.get_xticks().tolist(), (text.get_text() for text in panel.get_xticklabels()), strict=True))
+    assert labels == {
+        1e-17: "0", 1e-14: "$10^{-14}$", 1e-10: "$10^{-10}$", 1e-7: "$10^{-7}$", 1e-4: "$10^{-4}$", 1: "1", 100: "100",
+    }  # fmt: skip
+    assert {text.get_text(): text.xy[0] for text in panel.texts} == {
+        "tolerance of\nexact formulas": tolerances.EXACT.size,
+        "loosest\ntolerance": tolerances.INTEGRATED.size,
+    }
+    dashed = {line.get_xdata()[0] for line in panel.get_lines() if line.get_linestyle() == "--"}
+    assert dashed == {tolerances.EXACT.size, tolerances.INTEGRATED.size}
+    formulas = [t.size for t in vars(tolerances).values() if isinstance(t, tolerances.Tolerance)]
+    assert max(size for size in formulas if size != tolerances.COUNTED.size) == many_layers.LOOSEST
