@@ -68,7 +68,7 @@ def test_many_arguments_are_listed(study, module):
         for function in functions(study, module)
         if len(function.parameters) >= MANY and (unlisted := set(function.parameters) - function.listed)
     }
-    assert missing == {}, "list every parameter in `Args:`, with shape and unit"
+    assert missing == {}, "list every parameter in `Args:`, with its unit; shapes stand in signatures"
 
 
 @pytest.mark.parametrize("text", ["See (12).", "Corrects (3.22).", "Theorem 2, item 1.", "Ours: a check.", "eq. (8)"])

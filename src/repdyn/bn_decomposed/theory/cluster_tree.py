@@ -16,18 +16,23 @@ The cost per layer is O(n) integer operations. Gram matrices, norms and angles f
 Bondaschi, Gastpar and Khina, "Batch Normalization Decomposed", Theorems 10 and 11, Appendices C to E.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import gcd, lcm, log
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from repdyn.base.arrays import Array
 from repdyn.bn_decomposed.theory.tree_formulas import TreeLimit, limit_of_amplitudes
+
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float, Shaped
 
 NEGLIGIBLE = -40.0
 
@@ -55,13 +60,13 @@ class Row:
         """Logarithm of the largest modulus in the row."""
         return self.log_scale + log(max(abs(v) for v in self.values))
 
-    def entries(self) -> Array:
-        """The row over all points, divided by its largest modulus, shape (n,)."""
+    def entries(self) -> Float[Array, "n"]:
+        """The row over all points, divided by its largest modulus."""
         largest = max(abs(v) for v in self.values)
         return np.repeat([float(Fraction(v, largest)) for v in self.values], self.sizes)
 
-    def gaps(self) -> Array:
-        """Differences of neighboring points in the unit of `entries`, taken on the integers, shape (n - 1,)."""
+    def gaps(self) -> Float[Array, "n-1"]:
+        """Differences of neighboring points in the unit of `entries`, taken on the integers."""
         largest = max(abs(v) for v in self.values)
         gaps = np.zeros(sum(self.sizes) - 1)
         ends = np.cumsum(self.sizes)[:-1] - 1
@@ -84,7 +89,7 @@ class ClusterTree:
         log_scale: logarithm of the common scale that is taken out of `lower`, `upper` and `gram`.
     """
 
-    def __init__(self, x: Array | Sequence[Fraction | float]) -> None:
+    def __init__(self, x: Float[Array, "n"] | Sequence[Fraction | float]) -> None:
         """Start from one-dimensional points.
 
         Args:
@@ -159,8 +164,8 @@ class ClusterTree:
         rows = [row.entries() * self._weight(row) for row in self.rows]
         return np.array(rows).reshape(len(rows), self.n)
 
-    def gram(self) -> Array:
-        r"""Gram matrix X'X of the layer divided by exp(2 log_scale), sorted points, shape (n, n).
+    def gram(self) -> Float[Array, "n n"]:
+        r"""Gram matrix X'X of the layer divided by exp(2 log_scale), sorted points.
 
         From depth 1 on element (0, n - 1) is exactly zero, Theorem 11, item 1.
         """
@@ -171,7 +176,7 @@ class ClusterTree:
         two_clusters = from_above[np.maximum.outer(i, i)] + from_below[np.minimum.outer(i, i)]
         return two_clusters + entries.T @ entries
 
-    def angles(self) -> Array:
+    def angles(self) -> Float[Array, "n n"]:
         r"""Angles between the points, eq. (11), resolved however narrow the cluster.
 
         ||u - v||^2 and ||u||^2 - ||v||^2 are sums over the splits that part u from v, so a narrow cluster
@@ -207,8 +212,8 @@ class ClusterTree:
         both = self.split_squares()
         return float(both[0]), float(both[-1])
 
-    def split_squares(self) -> Array:
-        r"""Sums of c^2 over the rows that part points 1..m from the others, m = 1..n-1, shape (n - 1,).
+    def split_squares(self) -> Float[Array, "n-1"]:
+        r"""Sums of c^2 over the rows that part points 1..m from the others, m = 1..n-1.
 
         Divided by exp(2 log_scale), as `gram`. Entry 0 is A, the last one B of `amplitudes`; the next ones inwards are
         C and D of (63)-(65).
@@ -249,27 +254,27 @@ class ClusterTree:
         return all(size + persistence < NEGLIGIBLE + log(smaller) for size in log_rows)
 
 
-def simplified_layer(X: Array) -> Array:
+def simplified_layer(X: Shaped[Array, "d n"]) -> Shaped[Array, "2*d n"]:
     r"""One layer of the simplified model by its definition, X -> ReLU([I; -I] (X - mean)), eqs. (9)-(10).
 
     Args:
-        X: batch, shape (d, n); floats, or an object array of exact numbers.
+        X: batch; floats, or an object array of exact numbers.
 
     Returns:
-        All positive children above all negative ones, shape (2 d, n).
+        All positive children above all negative ones.
     """
     return _both_sides(X - X.sum(axis=1, keepdims=True) / X.shape[1])
 
 
-def integer_layer(X: np.ndarray) -> np.ndarray:
-    """The same layer times n, which keeps integers integers, shape (2 d, n).
+def integer_layer(X: Shaped[np.ndarray, "d n"]) -> Shaped[np.ndarray, "2*d n"]:
+    """The same layer times n, which keeps integers integers.
 
     Ours: `simplified_layer`, eqs. (9)-(10), scaled by n, which changes no cluster.
     """
     return _both_sides(X.shape[1] * X - X.sum(axis=1, keepdims=True))
 
 
-def enumerate_tree(x: Array | list[Fraction] | list[int], t: int) -> Array:
+def enumerate_tree(x: Float[Array, "n"] | list[Fraction] | list[int], t: int) -> Shaped[Array, "{2**t} n"]:
     r"""All 2^t rows of layer t, exactly, times n^t: the definition without any insight.
 
     Eqs. (9)-(10), t times, scaled.
@@ -279,7 +284,7 @@ def enumerate_tree(x: Array | list[Fraction] | list[int], t: int) -> Array:
         t: layer, >= 0; the size doubles with each.
 
     Returns:
-        Object array of `Fraction`, shape (2^t, n), the rows of n^t X^(t).
+        Object array of `Fraction`, the rows of n^t X^(t).
 
     Raises:
         ValueError: t < 0, or points as for `ClusterTree`.

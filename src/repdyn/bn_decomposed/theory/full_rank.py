@@ -7,7 +7,9 @@ exceeds 1e-10 of its length. Paper: Nachum, Bondaschi, Gastpar and Khina, "Batch
 Section I and Appendix B.
 """
 
-from typing import Literal
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import scipy
@@ -16,6 +18,9 @@ from numpy.typing import NDArray
 from repdyn.base.arrays import Array
 from repdyn.bn_decomposed.theory.layers import as_batch
 from repdyn.bn_decomposed.theory.rank import NEW_DIRECTION, collinear_pairs, null_vector
+
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float, Int
 
 ROUNDING = 1e-9  # relative distance from which a number of rows counts as the integer that it was computed for
 
@@ -47,17 +52,19 @@ class _Span:
         return new
 
 
-def rows_to_full_rank(X: Array, rng: np.random.Generator, trials: int, *, max_rows: int = 100_000) -> Indices:
+def rows_to_full_rank(
+    X: Float[Array, "k n"], rng: np.random.Generator, trials: int, *, max_rows: int = 100_000
+) -> Int[Indices, "trials"]:
     r"""Draws of y = min{d : rank ReLU(W^(d) X) = n}, Theorem 3, by incremental Gram-Schmidt.
 
     Args:
-        X: batch, shape (k, n).
+        X: batch.
         rng: source of the rows of W.
         trials: number of independent draws of y.
         max_rows: give up beyond this number of rows.
 
     Returns:
-        Integers, shape (trials,).
+        Integers.
 
     Raises:
         ValueError: bad batch, trials < 1, or full rank not reached within `max_rows` (collinear pairs are
@@ -67,8 +74,8 @@ def rows_to_full_rank(X: Array, rng: np.random.Generator, trials: int, *, max_ro
 
 
 def rows_to_rank_by_column(
-    X: Array, rng: np.random.Generator, trials: int, *, max_rows: int = 100_000, prefixes: bool = True
-) -> Indices:
+    X: Float[Array, "k n"], rng: np.random.Generator, trials: int, *, max_rows: int = 100_000, prefixes: bool = True
+) -> Int[Indices, "trials #n"]:
     r"""Draws of r_t = min{r : rank ReLU(W^(r) X^(t)) = t}, Appendix B, with X^(t) the first t columns.
 
     The paper prints r_t with W^(r) X^(r) and without "rank"; y_t = r_t - r_{t-1}. The y_t are not
@@ -78,7 +85,7 @@ def rows_to_rank_by_column(
     Errors are those of `rows_to_full_rank`.
 
     Args:
-        X: batch, shape (k, n).
+        X: batch.
         rng: source of the rows of W.
         trials: number of independent draws.
         max_rows: give up beyond this number of rows.
@@ -107,19 +114,21 @@ def rows_to_rank_by_column(
     )
 
 
-def relu_rank_profile(X: Array, rng: np.random.Generator, rows: int, trials: int = 1) -> Indices:
+def relu_rank_profile(
+    X: Float[Array, "k n"], rng: np.random.Generator, rows: int, trials: int = 1
+) -> Int[Indices, "trials rows"]:
     """Rank of ReLU(W^(d) X) for d = 1..rows.
 
     The ranks of Theorem 3, row by row.
 
     Args:
-        X: batch, shape (k, n).
+        X: batch.
         rng: source of the rows of W.
         rows: largest number of rows.
         trials: independent draws.
 
     Returns:
-        Integers, shape (trials, rows).
+        Integers.
 
     Raises:
         ValueError: bad batch or trials < 1.
@@ -134,12 +143,12 @@ def relu_rank_profile(X: Array, rng: np.random.Generator, rows: int, trials: int
     return rank
 
 
-def success_frequency(X: Array, W: Array, rng: np.random.Generator, draws: int) -> float:
+def success_frequency(X: Float[Array, "k n"], W: Float[Array, "r k"], rng: np.random.Generator, draws: int) -> float:
     r"""Frequency with which one more Gaussian row raises rank ReLU(W X), Lemma 2, eq. (6), given the rows W.
 
     Args:
-        X: batch, shape (k, t + 1).
-        W: rows so far, shape (r, k), with ReLU(W X) of rank t.
+        X: batch of n = t + 1 columns.
+        W: rows so far, with ReLU(W X) of rank t.
         rng: source of the new row.
         draws: number of new rows tried.
 
@@ -155,7 +164,9 @@ def success_frequency(X: Array, W: Array, rng: np.random.Generator, draws: int) 
     return float(np.mean(np.abs(rows @ a) > NEW_DIRECTION * np.linalg.norm(rows, axis=1)))
 
 
-def expected_rows_bound(gamma: Array | float, n: Array | int) -> Array | float:
+def expected_rows_bound(
+    gamma: Float[Array, "*#shape"] | float, n: Int[Array, "*#shape"] | int
+) -> Float[Array, "*shape"] | float:
     """Theorem 3, item 1: E[y] <= n / gamma.
 
     Example:
@@ -166,7 +177,7 @@ def expected_rows_bound(gamma: Array | float, n: Array | int) -> Array | float:
     return n / gamma
 
 
-def expected_rows_bound_by_column(gammas: Array) -> float:
+def expected_rows_bound_by_column(gammas: Float[Array, "n"]) -> float:
     r"""E[y] <= sum_t 1 / gamma(X^(t)), t = 1..n, the middle of (27) as corrected; at most n / gamma.
 
     Printed with X^(t+1), which does not exist for t = n: the waiting time for column t is y_t in (26), not
@@ -178,7 +189,9 @@ def expected_rows_bound_by_column(gammas: Array) -> float:
     return float(np.sum(1.0 / np.asarray(gammas)))
 
 
-def tail_exponent(alpha: Array | float, gamma: Array | float, form: Form = "a") -> Array:
+def tail_exponent(
+    alpha: Float[Array, "*#shape"] | float, gamma: Float[Array, "*#shape"] | float, form: Form = "a"
+) -> Float[Array, "*shape"]:
     r"""Exponent per column of P(rank < n at d = alpha n / gamma) <= exp(-n exponent), eqs. (7), (28c), (28d).
 
     form "a": (alpha/gamma) log(1/alpha) + (alpha/gamma - 1) log((alpha - gamma) / (1 - gamma)); form "b":
@@ -206,7 +219,9 @@ def tail_exponent(alpha: Array | float, gamma: Array | float, form: Form = "a") 
     return -alpha / gamma * np.log(alpha) + (alpha / gamma - 1) * np.log1p((alpha - 1) / (1 - gamma))
 
 
-def full_rank_tail_bound(alpha: Array | float, gamma: Array | float, n: int, form: Form = "a") -> Array:
+def full_rank_tail_bound(
+    alpha: Float[Array, "*#shape"] | float, gamma: Float[Array, "*#shape"] | float, n: int, form: Form = "a"
+) -> Float[Array, "*shape"]:
     """Theorem 3, item 2: lower bound (7a) or (7b) on P(rank ReLU(W^(d) X) = n) at d = alpha n / gamma rows.
 
     It is 1 - exp(-n exponent) with `tail_exponent`, of the same errors.
@@ -220,7 +235,9 @@ def full_rank_tail_bound(alpha: Array | float, gamma: Array | float, n: int, for
     return -np.expm1(-n * tail_exponent(alpha, gamma, form))
 
 
-def geometric_sum_tail(d: Array | float, gamma: Array | float, n: int) -> Array:
+def geometric_sum_tail(
+    d: Float[Array, "*#shape"] | float, gamma: Float[Array, "*#shape"] | float, n: int
+) -> Float[Array, "*shape"]:
     """P(g_1 + ... + g_n > d) for independent Geometric(gamma): P(Binomial(floor d, gamma) < n), cf. (28a).
 
     The sum is an integer, so the tail is a step function of d: at n = 2, gamma = 0.8 it is 0.36 on [2, 3) and 0.104 on
@@ -233,7 +250,7 @@ def geometric_sum_tail(d: Array | float, gamma: Array | float, n: int) -> Array:
     return scipy.stats.binom.cdf(n - 1, trials, gamma)
 
 
-def chernoff_log_bound(s: Array | float, alpha: float, gamma: float) -> Array:
+def chernoff_log_bound(s: Float[Array, "*shape"] | float, alpha: float, gamma: float) -> Float[Array, "*shape"]:
     """Logarithm per column of (28b) before min: log(gamma e^s / (1 - (1-gamma) e^s)) - s alpha / gamma."""
     s = np.asarray(s, dtype=np.float64)
     return np.log(gamma) + s - np.log1p(-(1 - gamma) * np.exp(s)) - s * alpha / gamma

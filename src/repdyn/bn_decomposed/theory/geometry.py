@@ -5,8 +5,10 @@ all digits where arccos of a cosine near one keeps half. The odd point of a batc
 Bondaschi, Gastpar and Khina, "Batch Normalization Decomposed") is the column of largest norm.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import scipy
@@ -14,6 +16,9 @@ import scipy
 from repdyn.base import ranks
 from repdyn.base.arrays import Array
 from repdyn.bn_decomposed.theory.layers import as_batch
+
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
 
 
 @dataclass(frozen=True)
@@ -46,13 +51,13 @@ class Geometry:
     orthogonality_gap: float
 
 
-def pair_angles(X: Array) -> Array:
+def pair_angles(X: Float[Array, "k n"]) -> Float[Array, "n*(n-1)//2"]:
     r"""Angles between the columns of a batch, eq. (11), stable near 0 and pi.
 
     theta = 2 atan2(||u - v||, ||u + v||) on unit columns u, v.
 
     Args:
-        X: batch, shape (k, n).
+        X: batch.
 
     Returns:
         Angles of the pairs (0, 1), (0, 2), ..., (n-2, n-1) as in `numpy.triu_indices(n, 1)`, radians in [0,
@@ -74,7 +79,7 @@ def pair_angles(X: Array) -> Array:
     return 2.0 * np.arctan2(scipy.spatial.distance.pdist(U), together)
 
 
-def angle_matrix(X: Array) -> Array:
+def angle_matrix(X: Float[Array, "k n"]) -> Float[Array, "n n"]:
     """The angles of `pair_angles` as a symmetric matrix of shape (n, n) with zero diagonal, radians.
 
     Ours: another form of the angles of Section III.
@@ -82,7 +87,7 @@ def angle_matrix(X: Array) -> Array:
     return scipy.spatial.distance.squareform(pair_angles(X))
 
 
-def singular_values(X: Array) -> Array:
+def singular_values(X: Float[Array, "k n"]) -> Float[Array, "min(k,n)"]:
     """Singular values of a batch, largest first, shape (min(k, n),), units of X.
 
     Ours: the numbers behind the ranks, no formula of the paper.
@@ -90,7 +95,7 @@ def singular_values(X: Array) -> Array:
     return cast("Array", np.linalg.svd(as_batch(X), compute_uv=False))
 
 
-def numerical_rank(X: Array) -> int:
+def numerical_rank(X: Float[Array, "k n"]) -> int:
     """Number of singular values above `ranks.RANK_TOLERANCE` times the largest; 0 for a batch of zeros.
 
     Ours: the rank of Theorem 3 in floating point.
@@ -98,7 +103,7 @@ def numerical_rank(X: Array) -> int:
     return ranks.numerical_rank(singular_values(X))
 
 
-def effective_rank(X: Array) -> float:
+def effective_rank(X: Float[Array, "k n"]) -> float:
     """Exp of the entropy of s_i / sum s (singular values), from 1 to the rank; NaN for a batch of zeros.
 
     Ours: a rank that varies smoothly, no formula of the paper.
@@ -110,7 +115,7 @@ def effective_rank(X: Array) -> float:
     return ranks.effective_rank(singular_values(X))
 
 
-def orthogonality_gap(X: Array) -> float:
+def orthogonality_gap(X: Float[Array, "k n"]) -> float:
     """||X'X / ||X||_F^2 - I/n||_F of a batch of n columns; NaN for a batch of zeros.
 
     Ours: the measure of the work on rescaling alone that the paper sets itself apart from; not defined in the paper.
@@ -118,7 +123,7 @@ def orthogonality_gap(X: Array) -> float:
     return ranks.orthogonality_gap(singular_values(X), np.shape(X)[1])
 
 
-def geometry(X: Array) -> Geometry:
+def geometry(X: Float[Array, "k n"]) -> Geometry:
     """Measure a batch of shape (k, n): pair angles, norms, the odd point and four notions of rank.
 
     Ours: the measures of Section III and its figures in one pass.

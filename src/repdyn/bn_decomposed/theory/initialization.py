@@ -5,13 +5,20 @@ sparse representations, and gives no formula. Here neuron i has weights x_i / ||
 x_i exceeds a threshold b_i between the cosine of the nearest other point and 1.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from repdyn.base.arrays import Array
 from repdyn.bn_decomposed.theory.layers import as_batch
 
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
 
-def unit_columns(X: Array) -> Array:
+
+def unit_columns(X: Float[Array, "k n"]) -> Float[Array, "k n"]:
     """The batch with every column divided by its norm.
 
     Ours: what `point_neuron_init` needs.
@@ -26,7 +33,7 @@ def unit_columns(X: Array) -> Array:
     return X / norms
 
 
-def point_neuron_init(X: Array, margin: float = 0.5) -> tuple[Array, Array]:
+def point_neuron_init(X: Float[Array, "k n"], margin: float = 0.5) -> tuple[Float[Array, "n k"], Float[Array, "n"]]:
     r"""Weights and biases of n neurons, neuron i for data point i: ReLU(W x + b) on unit vectors x.
 
     W_i = g_i x_i, b_i = -g_i t_i, threshold t_i = 1 - margin (1 - c_i), c_i the largest cosine to another point,
@@ -40,7 +47,7 @@ def point_neuron_init(X: Array, margin: float = 0.5) -> tuple[Array, Array]:
         margin: where the threshold lies: 0 (excluded) at the point itself, 1 at its nearest neighbor.
 
     Returns:
-        Weights, shape (n, k), and biases, shape (n,), for inputs of unit norm.
+        Weights and biases, for inputs of unit norm.
 
     Raises:
         ValueError: bad batch, margin not positive, or two points on one ray (named), which no threshold separates.

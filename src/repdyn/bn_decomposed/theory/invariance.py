@@ -7,7 +7,10 @@ the width d, while expected norms do. Throughout, X is a batch of shape (k, n), 
 (`layers.as_batch`). Paper: Nachum, Bondaschi, Gastpar and Khina, "Batch Normalization Decomposed", Appendix F.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
@@ -18,10 +21,13 @@ from repdyn.bn_decomposed.theory.geometry import pair_angles
 from repdyn.bn_decomposed.theory.kernel import arccos_kernel_complement, expected_gram_step
 from repdyn.bn_decomposed.theory.layers import as_batch
 
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
+
 Complement = Callable[[Array], Array]
 
 
-def invariant_representation(n: int, k: int = 2) -> Array:
+def invariant_representation(n: int, k: int = 2) -> Float[Array, "k n"]:
     r"""The representation of Definition 12 in the coordinates of Appendix F: x_1 = e_1, nu_c = e_2 / (n - 1).
 
     Args:
@@ -29,7 +35,7 @@ def invariant_representation(n: int, k: int = 2) -> Array:
         k: dimension, k >= 2.
 
     Returns:
-        Batch, shape (k, n).
+        Batch.
 
     Raises:
         ValueError: n < 2 or k < 2.
@@ -42,11 +48,11 @@ def invariant_representation(n: int, k: int = 2) -> Array:
     return X
 
 
-def invariance_defects(X: Array) -> Array:
+def invariance_defects(X: Float[Array, "k n"]) -> Float[Array, "4"]:
     r"""How far a batch is from Definition 12, item by item; all zero for an invariant representation.
 
     Returns:
-        ( ||x_1||^2 - 1, (n-1)^2 ||nu_c||^2 - 1, (n-1) x_1.nu_c, (n-1) max ||x_i - nu_c|| ), shape (4,).
+        ( ||x_1||^2 - 1, (n-1)^2 ||nu_c||^2 - 1, (n-1) x_1.nu_c, (n-1) max ||x_i - nu_c|| ).
     """
     X = as_batch(X)
     m = X.shape[1] - 1
@@ -56,7 +62,7 @@ def invariance_defects(X: Array) -> Array:
     return np.array([odd @ odd - 1, m**2 * (nu @ nu) - 1, m * (odd @ nu), m * spread])
 
 
-def perturbed_invariant(n: int, spread: float, rng: np.random.Generator, k: int = 100) -> Array:
+def perturbed_invariant(n: int, spread: float, rng: np.random.Generator, k: int = 100) -> Float[Array, "k n"]:
     r"""Definition 12 with a cluster of finite size: ||x_i - nu_c|| of root mean square `spread`, mean kept at nu_c.
 
     The displacements are isotropic Gaussian in the k - 2 dimensions orthogonal to x_1 and nu_c.
@@ -68,7 +74,7 @@ def perturbed_invariant(n: int, spread: float, rng: np.random.Generator, k: int 
         k: dimension, k >= 3.
 
     Returns:
-        Batch, shape (k, n).
+        Batch.
 
     Raises:
         ValueError: n < 3, k < 3 or spread < 0.
@@ -82,7 +88,7 @@ def perturbed_invariant(n: int, spread: float, rng: np.random.Generator, k: int 
     return X
 
 
-def separated_cluster(n: int, R: float, spread: float, rng: np.random.Generator, k: int = 100) -> Array:
+def separated_cluster(n: int, R: float, spread: float, rng: np.random.Generator, k: int = 100) -> Float[Array, "k n"]:
     r"""A point at distance R from the mean of a cluster, all directions at random: all that Theorem 14 needs.
 
     nu_c is Gaussian of mean square 1, x_1 = nu_c + R u with u uniform on the sphere, and the displacements of the
@@ -96,7 +102,7 @@ def separated_cluster(n: int, R: float, spread: float, rng: np.random.Generator,
         k: dimension, k >= 1.
 
     Returns:
-        Batch, shape (k, n).
+        Batch.
 
     Raises:
         ValueError: n < 3, k < 1, R <= 0 or spread < 0.
@@ -123,20 +129,20 @@ def theorem14_alpha(n: int, R: float) -> float:
     return n**2 / ((n - 1) ** 2 * R**2)
 
 
-def with_cluster_mean(X: Array) -> Array:
+def with_cluster_mean(X: Float[Array, "k n"]) -> Float[Array, "k n+1"]:
     """Recentered batch with the mean of its cluster appended, x~_1, ..., x~_n, x~_{n+1} = nu_c - mean, (99)-(104)."""
     X = as_batch(X)
     extended = np.column_stack([X, X[:, 1:].mean(axis=1)])
     return extended - X.mean(axis=1, keepdims=True)
 
 
-def expected_next_gram(X: Array, alpha: float) -> Array:
+def expected_next_gram(X: Float[Array, "k n"], alpha: float) -> Float[Array, "n n"]:
     r"""E[X'^T X'] of the next layer, eqs. (98) and (111), shape (n, n), any width: what Theorem 13 is true of."""
     X = as_batch(X)
     return expected_gram_step(X.T @ X, scale=alpha)
 
 
-def gram_of_expectation_as_printed(X: Array, alpha: float) -> Array:
+def gram_of_expectation_as_printed(X: Float[Array, "k n"], alpha: float) -> Float[Array, "n n"]:
     r"""(E X')^T (E X'), shape (n, n), which Theorem 13 as printed declares an invariant representation.
 
     E ReLU(W x~) = sigma ||x~|| / sqrt(2 pi) in every coordinate, so the columns of E X' are all parallel and
@@ -185,7 +191,7 @@ def theorem14_norms(n: int, d: int) -> tuple[float, float]:
     return ratio, ratio / (n - 1)
 
 
-def theorem14_square_norms(X: Array, alpha: float) -> tuple[float, float]:
+def theorem14_square_norms(X: Float[Array, "k n"], alpha: float) -> tuple[float, float]:
     r"""E||x_1'||^2 and E||nu_c'||^2 with nu_c' = ReLU(W nu_c - mu), items 1 and 2 as corrected: 1 and 1/(n-1)^2.
 
     They need neither the orthogonality nor the norms of Definition 12: x~_1 = ((n-1)/n) (x_1 - nu_c) and nu~
@@ -196,7 +202,11 @@ def theorem14_square_norms(X: Array, alpha: float) -> tuple[float, float]:
     return float(alpha * tilde[:, 0] @ tilde[:, 0]), float(alpha * tilde[:, -1] @ tilde[:, -1])
 
 
-def contraction_factors(X: Array, alpha: float, complement: Complement = arccos_kernel_complement) -> Array:
+def contraction_factors(
+    X: Float[Array, "k n"],
+    alpha: float,
+    complement: Callable[[Float[Array, "*shape"]], Float[Array, "*shape"]] = arccos_kernel_complement,
+) -> Float[Array, "n*(n-1)//2"]:
     r"""E||x_i' - x_j'||^2 / ||x_i - x_j||^2 for the pairs of item 4 of Theorem 14, i < j in 2..n+1.
 
     The expected square is alpha ((|x~| - |y~|)^2 + 2 |x~| |y~| (1 - kappa)), from coordinates, so that narrow
@@ -209,7 +219,7 @@ def contraction_factors(X: Array, alpha: float, complement: Complement = arccos_
         complement: 1 - kappa(cos theta) of the angle; of another activation, or of a wrong kernel on purpose.
 
     Returns:
-        Factors in the order of `geometry.pair_angles` for x~_2, ..., x~_n, nu~, shape (n (n-1) / 2,).
+        Factors in the order of `geometry.pair_angles` for x~_2, ..., x~_n, nu~.
 
     Raises:
         ValueError: bad batch, n < 3, or a cluster point at the mean of the batch.
@@ -218,7 +228,7 @@ def contraction_factors(X: Array, alpha: float, complement: Complement = arccos_
     return np.divide(after, before, out=np.full_like(after, np.nan), where=before > 0)
 
 
-def cluster_contraction(X: Array, alpha: float) -> float:
+def cluster_contraction(X: Float[Array, "k n"], alpha: float) -> float:
     r"""Factor of the total mean square distance within the cluster: sum E||x_i' - x_j'||^2 / sum ||x_i - x_j||^2.
 
     The cluster's points must not all be equal; errors are those of `contraction_factors`.
@@ -242,7 +252,7 @@ def required_distance(n: int) -> float:
     return n / (n - 1)
 
 
-def cluster_mean_defect(X: Array, alpha: float) -> tuple[float, float]:
+def cluster_mean_defect(X: Float[Array, "k n"], alpha: float) -> tuple[float, float]:
     r"""How the mean of the new cluster differs from nu_c' = ReLU(W nu_c - mu), which stands for it in items 2 and 3.
 
     Ours: the error of a step in the proofs of Theorems 13 and 14.

@@ -8,14 +8,21 @@ Conventions: H = I - 11'/n, rho cosines, theta angles in radians. A Gram matrix 
 the square root of the rounding error, 1e-8; `odd_cluster` carries the angle itself and has no such limit.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 from scipy.special import jv
 
 from repdyn.base.arrays import Array
 from repdyn.bn_decomposed.theory.layers import Rescale
 
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
 
-def arccos_kernel(rho: Array | float) -> Array:
+
+def arccos_kernel(rho: Float[Array, "*shape"] | float) -> Float[Array, "*shape"]:
     r"""Arc-cosine kernel of degree one, eq. (111): kappa(rho) = (sqrt(1-rho^2) + (pi - arccos rho) rho) / pi.
 
     kappa(-1) = 0, kappa(0) = 1/pi, kappa(1) = 1.
@@ -35,7 +42,7 @@ def arccos_kernel(rho: Array | float) -> Array:
     return (np.sqrt((1 - rho) * (1 + rho)) + (np.pi - np.arccos(rho)) * rho) / np.pi
 
 
-def arccos_kernel_complement(theta: Array | float) -> Array:
+def arccos_kernel_complement(theta: Float[Array, "*shape"] | float) -> Float[Array, "*shape"]:
     r"""1 - kappa(cos theta) = 2 sin^2(theta/2) - (sin theta - theta cos theta) / pi, to full precision.
 
     For small angles theta^2/2 - theta^3/(3 pi): the second term is what lets a cluster stop contracting.
@@ -53,17 +60,17 @@ def arccos_kernel_complement(theta: Array | float) -> Array:
     return 2 * np.sin(theta / 2) ** 2 - third_order / np.pi
 
 
-def expected_relu_gram(G: Array) -> Array:
+def expected_relu_gram(G: Float[Array, "n n"]) -> Float[Array, "n n"]:
     r"""E ReLU(W x_i).ReLU(W x_j) = ||x_i|| ||x_j|| kappa(rho_ij), eqs. (98) and (111), in units of d sigma^2 / 2.
 
     Exact for any width d and any batch; W has i.i.d. N(0, sigma^2) entries. The unit is 1 at He's choice
     sigma^2 = 2/d, which keeps norms.
 
     Args:
-        G: Gram matrix X'X, shape (n, n).
+        G: Gram matrix X'X.
 
     Returns:
-        Expected Gram matrix of the next batch, shape (n, n); its diagonal is that of G.
+        Expected Gram matrix of the next batch; its diagonal is that of G.
 
     Raises:
         ValueError: G is not a symmetric matrix with a diagonal >= 0.
@@ -72,8 +79,8 @@ def expected_relu_gram(G: Array) -> Array:
 
 
 def expected_gram_step(
-    G: Array, recenter: bool = True, rescale: Rescale = None, scale: float = 1.0, *, relu: bool = True
-) -> Array:
+    G: Float[Array, "n n"], recenter: bool = True, rescale: Rescale = None, scale: float = 1.0, *, relu: bool = True
+) -> Float[Array, "n n"]:
     r"""Expected Gram matrix after one Gaussian layer, for every combination of the components.
 
     Let z ~ N(0, C) be one neuron over the batch, C = H G H with recentering and C = G without. Then
@@ -92,14 +99,14 @@ def expected_gram_step(
     The expectation of eq. (8), in closed form.
 
     Args:
-        G: Gram matrix X'X, shape (n, n).
+        G: Gram matrix X'X.
         recenter: subtract the mean over the batch.
         rescale: None, "rms" or "std", as in `layers.bn_components`.
         scale: overall factor; for rescale None it is d sigma^2 / 2 with ReLU, d sigma^2 without.
         relu: apply ReLU.
 
     Returns:
-        Expected Gram matrix, shape (n, n). With "rms" its trace is n scale.
+        Expected Gram matrix. With "rms" its trace is n scale.
 
     Raises:
         ValueError: bad Gram matrix, unknown `rescale`, no scale to divide by (zero batch without recentering),
@@ -118,7 +125,7 @@ def expected_gram_step(
     return scale * _rescaled_gram(C, about_mean, relu)
 
 
-def gram_step_derivative(G: Array, D: Array) -> Array:
+def gram_step_derivative(G: Float[Array, "n n"], D: Float[Array, "n n"]) -> Float[Array, "n n"]:
     r"""Derivative at G in direction D of the map G -> K(H G H) (recentering and ReLU, scale 1).
 
     With C = H G H, dC = H D H: dK_ij = (1 - theta_ij/pi) dC_ij
@@ -127,11 +134,11 @@ def gram_step_derivative(G: Array, D: Array) -> Array:
     Ours: the paper does not linearize (8).
 
     Args:
-        G: Gram matrix, shape (n, n), no centered point zero.
-        D: symmetric direction, shape (n, n).
+        G: Gram matrix, no centered point zero.
+        D: symmetric direction.
 
     Returns:
-        Symmetric matrix, shape (n, n).
+        Symmetric matrix.
 
     Raises:
         ValueError: bad Gram matrix.
@@ -145,7 +152,7 @@ def gram_step_derivative(G: Array, D: Array) -> Array:
     return angular + radial * (relative[:, None] + relative[None, :])
 
 
-def gram_map_multiplier(G: Array) -> float:
+def gram_map_multiplier(G: Float[Array, "n n"]) -> float:
     r"""Spectral radius of the map G -> K(H G H) / trace at a fixed point, over all Gram matrices.
 
     Below one the fixed point is locally stable against every perturbation of the points, not only against
@@ -154,7 +161,7 @@ def gram_map_multiplier(G: Array) -> float:
     Ours: the paper does not linearize (8).
 
     Args:
-        G: fixed point up to a factor, shape (n, n).
+        G: fixed point up to a factor.
 
     Returns:
         Largest modulus of an eigenvalue of the derivative, n (n + 1) / 2 dimensions, dense: meant for n <=

@@ -7,6 +7,10 @@ column i: where no two columns are collinear, the rank reaches n. Paper: Nachum,
 Normalization Decomposed", Section I and Appendix B.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from repdyn.base.arrays import Array
@@ -14,10 +18,13 @@ from repdyn.bn_decomposed.theory.geometry import angle_matrix
 from repdyn.bn_decomposed.theory.layers import as_batch
 from repdyn.bn_decomposed.theory.rank import COLLINEAR, NEW_DIRECTION, Method, cells, null_vector
 
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
+
 NULL = 1e-8
 
 
-def exact_method(X: Array) -> Method:
+def exact_method(X: Float[Array, "k n"]) -> Method:
     """The exact method of `rank.cells` that serves the rank of X: "exact2d" up to rank 2, "exact3d" for rank 3.
 
     Ours: a choice among the methods for Definition 1.
@@ -33,13 +40,13 @@ def exact_method(X: Array) -> Method:
     return "exact2d" if rank < 3 else "exact3d"
 
 
-def largest_rank(X: Array) -> int:
+def largest_rank(X: Float[Array, "k n"]) -> int:
     """Maximum over d and W of rank ReLU(W^(d) X), reached with probability one, from the cells.
 
     Ours: where Lemma 2 and Theorem 3 end without their assumptions.
 
     Args:
-        X: batch of rank 2 or 3, shape (k, n), no zero column; collinear columns are allowed.
+        X: batch of rank 2 or 3, no zero column; collinear columns are allowed.
 
     Returns:
         Rank of the matrices X diag(1_A), stacked over all cells.
@@ -53,7 +60,7 @@ def largest_rank(X: Array) -> int:
     return int(np.linalg.matrix_rank(stacked, rtol=NEW_DIRECTION))
 
 
-def largest_rank_by_lines(X: Array) -> int:
+def largest_rank_by_lines(X: Float[Array, "k n"]) -> int:
     r"""The same rank from the lines that the columns span, in any dimension.
 
     (w x)+ = (|w x| + w x) / 2. The functions |w x| of different lines are independent even modulo linear functions,
@@ -63,7 +70,7 @@ def largest_rank_by_lines(X: Array) -> int:
     Ours: a second way to `largest_rank`, beyond Lemma 2.
 
     Args:
-        X: batch, shape (k, n), no zero column.
+        X: batch, no zero column.
 
     Raises:
         ValueError: bad batch or a zero column.
@@ -76,15 +83,15 @@ def largest_rank_by_lines(X: Array) -> int:
     return len(np.unique(first)) + int(spanned)
 
 
-def success_probability(X: Array, W: Array) -> float:
+def success_probability(X: Float[Array, "k n"], W: Float[Array, "r k"]) -> float:
     r"""Probability that one more Gaussian row raises rank ReLU(W X) from t to t + 1, Lemma 2, exactly.
 
     With a the unique null vector of ReLU(W X), (14a), the row adds nothing if and only if w u = 0, (16), u = sum of
     a_j x_j over the active columns of its cell: the probability is the volume of the cells with u != 0.
 
     Args:
-        X: batch of rank 2 or 3, shape (k, t + 1).
-        W: rows so far, shape (r, k), with ReLU(W X) of rank t.
+        X: batch of rank 2 or 3, of n = t + 1 columns.
+        W: rows so far, with ReLU(W X) of rank t.
 
     Raises:
         ValueError: bad batch, rank above 3, or ReLU(W X) not of rank t.

@@ -10,23 +10,28 @@ the two coincide; without it only "rms" gives the orthonormal limit of the linea
 of Figure 5(a).
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
 from repdyn.base.arrays import Array
 
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
+
 Rescale = Literal["rms", "std"] | None
 
 
-def as_batch(X: Array) -> Array:
+def as_batch(X: Float[Array, "k n"]) -> Float[Array, "k n"]:
     """Check a batch and return it as a float64 matrix.
 
     Ours: a check; the batch is that of eqs. (1)-(4).
 
     Args:
-        X: batch, shape (k, n), one column per data point.
+        X: batch, one column per data point.
 
     Raises:
         ValueError: not two-dimensional, no row, fewer than two columns, or a value that is not finite.
@@ -45,7 +50,9 @@ def as_batch(X: Array) -> Array:
     return X
 
 
-def bn_components(X: Array, W: Array, recenter: bool, rescale: Rescale, relu: bool) -> Array:
+def bn_components(
+    X: Float[Array, "k n"], W: Float[Array, "d k"], recenter: bool, rescale: Rescale, relu: bool
+) -> Float[Array, "d n"]:
     r"""One layer X' = F((W X - mu) / s), eqs. (1)-(4), with each component optional.
 
     A neuron that is constant over the batch has sigma = 0; with recentering its row is returned as zero.
@@ -53,15 +60,15 @@ def bn_components(X: Array, W: Array, recenter: bool, rescale: Rescale, relu: bo
     sigma.
 
     Args:
-        X: batch, shape (k, n).
-        W: weights, shape (d, k).
+        X: batch.
+        W: weights.
         recenter: subtract the mean mu over the batch from every row.
         rescale: None, "rms" (sqrt of the mean square of the row as it is divided) or "std" (sigma of eq.
             (2)).
         relu: apply F = ReLU; without it F is the identity.
 
     Returns:
-        Next batch, shape (d, n).
+        Next batch.
 
     Raises:
         ValueError: bad batch, weights that do not fit, unknown `rescale`, or without recentering a row whose
@@ -76,8 +83,8 @@ def bn_components(X: Array, W: Array, recenter: bool, rescale: Rescale, relu: bo
 
 
 def random_layer(
-    X: Array, width: int, rng: np.random.Generator, *, recenter: bool, rescale: Rescale, relu: bool
-) -> Array:
+    X: Float[Array, "k n"], width: int, rng: np.random.Generator, *, recenter: bool, rescale: Rescale, relu: bool
+) -> Float[Array, "d n"]:
     r"""A layer with i.i.d. N(0, 1) weights, exact in law in O(width n min(k, n)) operations.
 
     With X = Q R (Q with orthonormal columns) W Q is again i.i.d. N(0, 1), so W X = N R in law with N of shape
@@ -87,7 +94,7 @@ def random_layer(
     Ours: a sampler for the layer of eqs. (1)-(4) with the random weights of Section II.
 
     Args:
-        X: batch, shape (k, n).
+        X: batch.
         width: number d of neurons.
         rng: source of the weights.
         recenter: see `bn_components`.
@@ -106,12 +113,12 @@ def random_layer(
 
 
 def random_layer_naive(
-    X: Array, width: int, rng: np.random.Generator, *, recenter: bool, rescale: Rescale, relu: bool
-) -> Array:
+    X: Float[Array, "k n"], width: int, rng: np.random.Generator, *, recenter: bool, rescale: Rescale, relu: bool
+) -> Float[Array, "d n"]:
     """The same layer as `random_layer`, eqs. (1)-(4), with all width x k weights drawn; same law and errors, slower.
 
     Args:
-        X: batch, shape (k, n).
+        X: batch.
         width: number d of neurons.
         rng: source of the weights.
         recenter: see `bn_components`.
@@ -124,7 +131,7 @@ def random_layer_naive(
 
 
 def propagate(
-    X: Array,
+    X: Float[Array, "k n"],
     width: int,
     depth: int,
     rng: np.random.Generator,
@@ -133,7 +140,7 @@ def propagate(
     rescale: Rescale,
     relu: bool,
     record: Iterable[int] | None = None,
-) -> Array | list[Array]:
+) -> Float[Array, "_ n"] | list[Float[Array, "_ n"]]:
     """Send a batch through `depth` random layers of equal width.
 
     After every layer the whole batch is divided by one power of two that brings its largest entry into [1/2,
@@ -143,7 +150,7 @@ def propagate(
     Ours: eqs. (1)-(4) layer after layer.
 
     Args:
-        X: batch, shape (k, n); the input is layer 0.
+        X: batch; the input is layer 0.
         width: number d of neurons of each layer.
         depth: number of layers, 0 returns the input.
         rng: source of the weights.

@@ -15,8 +15,10 @@ In all functions of the odd configuration theta is in radians, in [0, arccos(-1/
 points; fewer raise ValueError.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import scipy
@@ -28,6 +30,9 @@ from repdyn.bn_decomposed.theory.kernel import (
     arccos_kernel_complement,
     expected_gram_step,
 )
+
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
 
 FEWEST_WITH_ODD_POINT = 7  # points from which an odd point can rest
 
@@ -77,7 +82,7 @@ def simplex_angle(n: float) -> float:
     return float(np.arccos(arccos_kernel(-1.0 / (n - 1))))
 
 
-def odd_map(theta: Array | float, n: int) -> Array:
+def odd_map(theta: Float[Array, "*shape"] | float, n: int) -> Float[Array, "*shape"]:
     r"""One layer of recentering + ReLU on the odd configuration: centered angle theta -> theta'.
 
     2 sin^2(theta'/2) = (1 - kappa(cos theta)) / D, where D = `odd_growth` is the factor of ||x_i - mean||^2.
@@ -89,7 +94,7 @@ def odd_map(theta: Array | float, n: int) -> Array:
     return 2 * np.arcsin(np.sqrt(np.clip(ratio, 0.0, 1.0)))
 
 
-def odd_growth(theta: Array | float, n: int) -> Array:
+def odd_growth(theta: Float[Array, "*shape"] | float, n: int) -> Float[Array, "*shape"]:
     r"""Factor D of the squared norm of a recentered cluster point over one layer at sigma^2 = 2/d.
 
     D = 1 - 2 m + M with the row mean m = (q + 1 + (n-2) kappa(r)) / n of a cluster point, q = sqrt(a)
@@ -122,7 +127,7 @@ def odd_map_multiplier(theta: float, n: int) -> float:
     return float(dkappa / D + arccos_kernel_complement(theta) * dD / D**2)
 
 
-def odd_gram(theta: float, n: int) -> Array:
+def odd_gram(theta: float, n: int) -> Float[Array, "n n"]:
     r"""Gram matrix after ReLU of the odd configuration, shape (n, n), point 0 odd with norm 1.
 
     Ours: the configuration that `odd_map` follows.
@@ -168,7 +173,7 @@ def odd_fixed_point(n: int) -> OddFixedPoint | None:
     )
 
 
-def expected_gram_fixed_point(n: int, start: Literal["odd", "simplex"]) -> Array:
+def expected_gram_fixed_point(n: int, start: Literal["odd", "simplex"]) -> Float[Array, "n n"]:
     r"""Fixed point of G -> K(H G H) up to a factor: a tight cluster with an odd point, or the simplex.
 
     Args:

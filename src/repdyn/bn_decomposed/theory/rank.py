@@ -6,8 +6,10 @@ span of the columns matters, so the exact methods apply to any k once the rank o
 Bondaschi, Gastpar and Khina, "Batch Normalization Decomposed".
 """
 
+from __future__ import annotations
+
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -15,18 +17,21 @@ from repdyn.base.arrays import Array
 from repdyn.bn_decomposed.theory.geometry import pair_angles
 from repdyn.bn_decomposed.theory.layers import as_batch
 
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float, Int
+
 Method = Literal["exact2d", "exact3d"]
 COLLINEAR = 1e-12
 NEW_DIRECTION = 1e-10
 
 
-def collinear_pairs(X: Array) -> list[tuple[int, int]]:
+def collinear_pairs(X: Float[Array, "k n"]) -> list[tuple[int, int]]:
     """Pairs of columns i < j whose angle is within `COLLINEAR` radians of 0 or pi.
 
     Ours: what Theorem 3 and Lemma 2 exclude, in floating point.
 
     Args:
-        X: batch, shape (k, n).
+        X: batch.
 
     Raises:
         ValueError: bad batch or a zero column.
@@ -37,16 +42,16 @@ def collinear_pairs(X: Array) -> list[tuple[int, int]]:
     return list(zip(rows[bad].tolist(), columns[bad].tolist(), strict=True))
 
 
-def cells(X: Array, method: Method) -> tuple[Array, Array]:
+def cells(X: Float[Array, "k n"], method: Method) -> tuple[Float[Array, "cells n"], Float[Array, "cells"]]:
     """Signs and Gaussian volumes of the cells of Definition 1, exactly, in no particular order.
 
     Args:
-        X: batch, shape (k, n), no zero column; collinear columns share their hyperplane.
+        X: batch, no zero column; collinear columns share their hyperplane.
         method: "exact2d" (rank 1 or 2: gaps between the directions mod pi) or "exact3d" (rank 3: areas of the
             arrangement of great circles).
 
     Returns:
-        Signs of w x_i in each cell, shape (cells, n), entries -1 and 1, and volumes > 0 that sum to 1, shape (cells,).
+        Signs of w x_i in each cell, entries -1 and 1, and volumes > 0 that sum to 1.
 
     Raises:
         ValueError: bad batch, a zero column, or a rank that the method does not serve.
@@ -65,13 +70,13 @@ def cells(X: Array, method: Method) -> tuple[Array, Array]:
     return np.sign(rows[kept] @ directions), volumes[kept]
 
 
-def cell_volume_min(X: Array, method: Method) -> float:
+def cell_volume_min(X: Float[Array, "k n"], method: Method) -> float:
     r"""gamma(X) = min positive Gaussian volume of a cell {w : sign(w x_i) = s_i for all i}, eq. (5).
 
     It never exceeds 1/2, since -w lies in the opposite cell.
 
     Args:
-        X: batch, shape (k, n), no two columns collinear (the hypothesis of Lemma 2 and Theorem 3).
+        X: batch, no two columns collinear (the hypothesis of Lemma 2 and Theorem 3).
         method: see `cells`.
 
     Raises:
@@ -85,8 +90,8 @@ def cell_volume_min(X: Array, method: Method) -> float:
     return float(cells(X, method)[1].min())
 
 
-def circle_batch(n: int) -> Array:
-    """The n equally spaced points (cos 2 pi i/n, sin 2 pi i/n), i = 1..n, of the example, shape (2, n).
+def circle_batch(n: int) -> Float[Array, "2 n"]:
+    """The n equally spaced points (cos 2 pi i/n, sin 2 pi i/n), i = 1..n, of the example.
 
     The example below Definition 1.
     """
@@ -131,12 +136,12 @@ def rank_product_bound(rank_a: int, rank_b: int) -> int:
     return min(rank_a, rank_b)
 
 
-def null_vector(X: Array, W: Array) -> Array:
-    """The unit vector a with ReLU(W X) a = 0, (14a), unique up to its sign, shape (t + 1,).
+def null_vector(X: Float[Array, "k n"], W: Float[Array, "r k"]) -> Float[Array, "n"]:
+    """The unit vector a with ReLU(W X) a = 0, (14a), unique up to its sign.
 
     Args:
-        X: batch, shape (k, t + 1).
-        W: rows, shape (r, k), with ReLU(W X) of rank t.
+        X: batch of n = t + 1 columns.
+        W: rows, with ReLU(W X) of rank t.
 
     Raises:
         ValueError: ReLU(W X) not of rank t.
@@ -148,7 +153,7 @@ def null_vector(X: Array, W: Array) -> Array:
     return right[-1]
 
 
-def flip_one_sign(w: Array, X: Array, epsilon: float = 1e-9) -> Array:
+def flip_one_sign(w: Float[Array, "*rows k"], X: Float[Array, "k n"], epsilon: float = 1e-9) -> Float[Array, "*rows k"]:
     r"""Row next to w on the other side of exactly one hyperplane; eqs. (18)-(20) as corrected.
 
     w' = w - (1 + epsilon) (w x_i) x_i' / ||x_i||^2 with i = argmin |w x_i| / ||x_i||, the nearest hyperplane.
@@ -156,8 +161,8 @@ def flip_one_sign(w: Array, X: Array, epsilon: float = 1e-9) -> Array:
     epsilon.
 
     Args:
-        w: row, shape (k,), or rows, shape (m, k).
-        X: batch, shape (k, n), no two columns collinear.
+        w: row, or rows.
+        X: batch, no two columns collinear.
         epsilon: overshoot > 0.
 
     Returns:
@@ -169,15 +174,17 @@ def flip_one_sign(w: Array, X: Array, epsilon: float = 1e-9) -> Array:
     return w - _step(product, X, i, (1 + epsilon) / length**2)
 
 
-def flip_one_sign_as_printed(w: Array, X: Array, epsilon: float = 1e-9, *, squared_norm: bool = False) -> Array:
+def flip_one_sign_as_printed(
+    w: Float[Array, "*rows k"], X: Float[Array, "k n"], epsilon: float = 1e-9, *, squared_norm: bool = False
+) -> Float[Array, "*rows k"]:
     r"""Eqs. (18)-(20) as printed: i = argmin |w x_i|, w' = w - (1 + epsilon) (w x_i / ||x_i||) x_i'.
 
     The result is that of `flip_one_sign`. The index of (18) is that of the smallest product, not of the nearest
     hyperplane.
 
     Args:
-        w: row of weights, shape (k,).
-        X: batch, shape (k, n).
+        w: row of weights, or rows.
+        X: batch.
         epsilon: how far beyond the hyperplane the step goes, relative to the way there.
         squared_norm: read the denominator as ||x_i||^2, so that the step at least reaches the hyperplane.
     """
@@ -187,7 +194,9 @@ def flip_one_sign_as_printed(w: Array, X: Array, epsilon: float = 1e-9, *, squar
     return w - _step(product, X, i, (1 + epsilon) / length ** (2 if squared_norm else 1))
 
 
-def signs_changed(w: Array, v: Array, X: Array) -> Array:
+def signs_changed(
+    w: Float[Array, "*rows k"], v: Float[Array, "*rows k"], X: Float[Array, "k n"]
+) -> Int[Array, "*rows"]:
     """Number of columns with sign(w x_i) != sign(v x_i), for one row or for rows.
 
     Ours: what Lemma 2 says is one.

@@ -4,18 +4,25 @@ Each function returns its argument as a float64 array or raises a ValueError tha
 expected and what to do. Loops call them once, before they start.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from repdyn.base.arguments import finite
 from repdyn.base.arrays import Array
 
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
+
 ON_OMEGA = 1e-8  # rounding of a normalization is 1e-16; a trajectory integrated to 1e-10 must still pass
 CENTERED = 1e-10  # in units of the standard deviation: a subtracted sample mean leaves about 1e-16
 
 
-def covariance(cov: ArrayLike) -> Array:
-    """A symmetric positive definite matrix (Assumption 1), shape (d, d).
+def covariance(cov: Float[ArrayLike, "d d"]) -> Float[Array, "d d"]:
+    """A symmetric positive definite matrix (Assumption 1).
 
     Ours: validation of arguments.
     """
@@ -34,7 +41,7 @@ def covariance(cov: ArrayLike) -> Array:
     return sigma
 
 
-def vectors(b: ArrayLike, dimension: int, name: str = "b") -> Array:
+def vectors(b: Float[ArrayLike, "*batch m d"], dimension: int, name: str = "b") -> Float[Array, "*batch m d"]:
     """Nonzero vectors, shape (..., m, d) with m >= 1.
 
     Ours: validation of arguments.
@@ -51,7 +58,9 @@ def vectors(b: ArrayLike, dimension: int, name: str = "b") -> Array:
     return array
 
 
-def particles(a: ArrayLike, b: ArrayLike, dimension: int) -> tuple[Array, Array]:
+def particles(
+    a: Float[ArrayLike, "*batch m"], b: Float[ArrayLike, "*batch m d"], dimension: int
+) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m d"]]:
     """Output weights (..., m) and inner weights (..., m, d) of equal m.
 
     Ours: validation of arguments.
@@ -62,8 +71,8 @@ def particles(a: ArrayLike, b: ArrayLike, dimension: int) -> tuple[Array, Array]
     return outer, inner
 
 
-def on_omega(b: ArrayLike, cov: Array) -> Array:
-    """Points of Omega = {b : b^T Sigma b = 1}, shape (..., m, d).
+def on_omega(b: Float[ArrayLike, "*batch m d"], cov: Float[Array, "d d"]) -> Float[Array, "*batch m d"]:
+    """Points of Omega = {b : b^T Sigma b = 1}.
 
     Ours: validation of arguments.
     """
@@ -74,7 +83,9 @@ def on_omega(b: ArrayLike, cov: Array) -> Array:
     return array
 
 
-def data(x: ArrayLike, y: ArrayLike, *, centered: bool) -> tuple[Array, Array]:
+def data(
+    x: Float[ArrayLike, "N d"], y: Float[ArrayLike, "N"], *, centered: bool
+) -> tuple[Float[Array, "N d"], Float[Array, "N"]]:
     """Inputs (N, d) and targets (N,), N >= 2; with `centered` the inputs' mean must vanish (Assumption 1).
 
     Ours: validation of arguments.

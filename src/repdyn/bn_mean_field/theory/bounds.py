@@ -4,11 +4,18 @@ Ma and Ying, eqs. (18), (19), the equicontinuity display, and section 4.3. Times
 are mean-field steps h (the learning rate of the parameters is h m).
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from repdyn.base.arguments import finite, not_negative, positive, refuse
 from repdyn.base.arrays import Array
+
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
 
 
 def growth_constants(activation_bound: float, loss_slope_at_zero: float, loss_curvature: float) -> tuple[float, float]:
@@ -29,7 +36,7 @@ def growth_constants(activation_bound: float, loss_slope_at_zero: float, loss_cu
     return M * slope, float(not_negative(loss_curvature, "loss_curvature")) * M**2
 
 
-def exit_time(r: ArrayLike, r0: float, A: float, B: float) -> Array:
+def exit_time(r: Float[ArrayLike, "*shape"], r0: float, A: float, B: float) -> Float[Array, "*shape"]:
     """Lower bound (18) of the time to leave [-r, r] x Omega: (r - r0) / (A + B r).
 
     Args:
@@ -60,7 +67,7 @@ def exit_time_by_stages(stages: int, r0: float, A: float, B: float) -> float:
     return float(np.sum(r0 / (A + B * radii)))
 
 
-def exit_time_by_gronwall(r: ArrayLike, r0: float, A: float, B: float) -> Array:
+def exit_time_by_gronwall(r: Float[ArrayLike, "*shape"], r0: float, A: float, B: float) -> Float[Array, "*shape"]:
     """The sharper bound log((A + B r)/(A + B r0)) / B from Gronwall's lemma (not in the paper).
 
     At B = 0 the bound is its limit (r - r0)/A.
@@ -77,14 +84,14 @@ def exit_time_by_gronwall(r: ArrayLike, r0: float, A: float, B: float) -> Array:
     return np.log1p(B * (r - r0) / (A + B * r0)) / B if B > 0 else (r - r0) / A
 
 
-def equicontinuity_bound(losses: ArrayLike, times: ArrayLike) -> Array:
+def equicontinuity_bound(losses: Float[ArrayLike, "n"], times: Float[ArrayLike, "n"]) -> Float[Array, "n n"]:
     r"""W_2(rho_t, rho_t')^2 <= (t' - t)(L(t) - L(t')), all pairs t < t'.
 
     Corrects the display before the Arzela-Ascoli step of Theorem 4, which has L(t') - L(t) <= 0.
 
     Args:
-        losses: L at the times, shape (n,).
-        times: increasing times, shape (n,).
+        losses: L at the times.
+        times: increasing times.
 
     Returns:
         Bounds on the squared distance, shape (n, n), row t, column t', NaN where t' <= t.
@@ -93,7 +100,7 @@ def equicontinuity_bound(losses: ArrayLike, times: ArrayLike) -> Array:
     return lags(t) * (L[:, None] - L[None, :])
 
 
-def equicontinuity_bound_as_printed(losses: ArrayLike, times: ArrayLike) -> Array:
+def equicontinuity_bound_as_printed(losses: Float[ArrayLike, "n"], times: Float[ArrayLike, "n"]) -> Float[Array, "n n"]:
     """The last line of that display as printed: (t' - t) L(t'); arguments as above.
 
     From the proof of Theorem 4.
@@ -102,7 +109,7 @@ def equicontinuity_bound_as_printed(losses: ArrayLike, times: ArrayLike) -> Arra
     return lags(t) * L[None, :]
 
 
-def lags(times: Array) -> Array:
+def lags(times: Float[Array, "n"]) -> Float[Array, "n n"]:
     """Differences t' - t of all pairs of times t < t', row t, column t', NaN elsewhere.
 
     Ours: the factor of the bounds in the proof of Theorem 4.
@@ -132,7 +139,9 @@ def bounded_lipschitz_constant_as_printed(r: float, bound: float) -> float:
     return float(r * bound)
 
 
-def first_step_norm(radius: ArrayLike, gradient_norm: ArrayLike, step: ArrayLike) -> Array:
+def first_step_norm(
+    radius: Float[ArrayLike, "*#shape"], gradient_norm: Float[ArrayLike, "*#shape"], step: Float[ArrayLike, "*#shape"]
+) -> Float[Array, "*shape"]:
     """Norm after one step of descent: r_1 = sqrt(r^2 + (h g / r)^2), as the gradient is tangent (4.3).
 
     Args:
@@ -147,7 +156,9 @@ def first_step_norm(radius: ArrayLike, gradient_norm: ArrayLike, step: ArrayLike
     return np.hypot(r, not_negative(step, "step") * not_negative(gradient_norm, "gradient_norm") / r)
 
 
-def critical_radius(gradient_norm: ArrayLike, step: ArrayLike) -> Array:
+def critical_radius(
+    gradient_norm: Float[ArrayLike, "*#shape"], step: Float[ArrayLike, "*#shape"]
+) -> Float[Array, "*shape"]:
     """r* = sqrt(h g): below it, and only there, "the smaller initially, the bigger after" (section 4.3).
 
     Example:
@@ -157,7 +168,9 @@ def critical_radius(gradient_norm: ArrayLike, step: ArrayLike) -> Array:
     return np.sqrt(not_negative(step, "step") * not_negative(gradient_norm, "gradient_norm"))
 
 
-def effective_angular_rate(step: ArrayLike, radius: ArrayLike) -> Array:
+def effective_angular_rate(
+    step: Float[ArrayLike, "*#shape"], radius: Float[ArrayLike, "*#shape"]
+) -> Float[Array, "*shape"]:
     """Step of the direction, h / r^2: what the norm of a batch-normalized neuron does to its learning rate.
 
     Ours: the law behind Section 4.3.

@@ -9,14 +9,21 @@ target enter through the sums of c cos, c sin, c psi cos, c psi sin only, so the
 Data: Gaussian, or any law that is rotation invariant after whitening (`theory.kernels`).
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from repdyn.base.arguments import finite
 from repdyn.base.arrays import Array
 
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
 
-def circular_kernel(difference: ArrayLike) -> tuple[Array, Array]:
+
+def circular_kernel(difference: Float[ArrayLike, "*shape"]) -> tuple[Float[Array, "*shape"], Float[Array, "*shape"]]:
     r"""kappa(D) = (sin|D| + (pi - |D|) cos D)/(2 pi) and kappa'(D) = -(pi - |D|) sin(D)/(2 pi).
 
     Ours: the kernel of `relu_kernel` over the angle, in two dimensions.
@@ -33,18 +40,20 @@ def circular_kernel(difference: ArrayLike) -> tuple[Array, Array]:
     return (np.sin(np.abs(D)) + rest * np.cos(D)) / (2 * np.pi), -rest * np.sin(D) / (2 * np.pi)
 
 
-def circular_kernel_sums(angle_targets: ArrayLike, angle_sources: ArrayLike, weights: ArrayLike) -> tuple[Array, Array]:
+def circular_kernel_sums(
+    angle_targets: Float[ArrayLike, "m"], angle_sources: Float[ArrayLike, "n"], weights: Float[ArrayLike, "n"]
+) -> tuple[Float[Array, "m"], Float[Array, "m"]]:
     r"""E(psi) = sum_j w_j kappa(psi - psi_j) and E'(psi) at all targets in O((m + n) log n).
 
     Ours: a fast way to the field of (21) in two dimensions.
 
     Args:
-        angle_targets: psi, shape (m,), radians.
-        angle_sources: psi_j, shape (n,), radians.
-        weights: w_j, shape (n,).
+        angle_targets: psi, radians.
+        angle_sources: psi_j, radians.
+        weights: w_j.
 
     Returns:
-        E and E', each of shape (m,).
+        E and E'.
     """
     targets, sources = (
         finite(angle_targets, "angle_targets"),
@@ -66,7 +75,9 @@ def circular_kernel_sums(angle_targets: ArrayLike, angle_sources: ArrayLike, wei
     return _assemble(phi, np.cos(phi), np.sin(phi), below, left[:, -1:], dipole, flip)
 
 
-def planar_field(points: Array, weights: Array) -> tuple[Array, Array]:
+def planar_field(
+    points: Float[Array, "*batch n 2"], weights: Float[Array, "*batch n"]
+) -> tuple[Float[Array, "*batch n"], Float[Array, "*batch n"]]:
     r"""E and E' of charges w_j at the directions of `points`, at those same points; batched, O(n log n).
 
     The inner loop of every two-dimensional run: no check, no search, no trigonometric call but arctan2.
@@ -74,11 +85,11 @@ def planar_field(points: Array, weights: Array) -> tuple[Array, Array]:
     Ours: a fast way to the field of (21) in two dimensions.
 
     Args:
-        points: whitened weights Sigma^{1/2} b, shape (..., n, 2), nonzero; only directions matter.
-        weights: charges, shape (..., n).
+        points: whitened weights Sigma^{1/2} b, nonzero; only directions matter.
+        weights: charges.
 
     Returns:
-        E and E', each of shape (..., n).
+        E and E'.
     """
     unit = points / np.sqrt(points[..., 0] ** 2 + points[..., 1] ** 2)[..., None]
     flip = np.where((unit[..., 1] < 0) | ((unit[..., 1] == 0) & (unit[..., 0] < 0)), -1.0, 1.0)

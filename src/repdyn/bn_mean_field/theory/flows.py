@@ -10,59 +10,86 @@ mean-field time (10), (14), (21), (22): the second is the first with t -> m t, w
 printed and the corrected form differ in signs. No input is checked here: loops call these.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from repdyn.base.arrays import Array
 from repdyn.bn_mean_field.theory.manifold import unchecked_gradient, unchecked_norm
 
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
+
 Velocity = tuple[Array, Array]
 
 
-def bn_flow(force: Array, moment: Array, a: Array, b: Array, cov: Array, scale: float = 1.0) -> Velocity:
+def bn_flow(
+    force: Float[Array, "*batch m"],
+    moment: Float[Array, "*batch m d"],
+    a: Float[Array, "*batch m"],
+    b: Float[Array, "*batch m d"],
+    cov: Float[Array, "d d"],
+    scale: float = 1.0,
+) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m d"]]:
     r"""Gradient flow of the BN model, eq. (6) with its signs restored; eqs. (10), (21) at scale 1.
 
     a' = -force, b' = -a (I - Sigma b b^T / ||b||_Sigma^2) moment / ||b||_Sigma.
 
     Args:
-        force: E l'(f, y) sigma(v_k^T x), shape (..., m).
-        moment: E l'(f, y) sigma'(v_k^T x) x, shape (..., m, d).
-        a: output weights, shape (..., m).
-        b: inner weights, nonzero, shape (..., m, d).
-        cov: covariance Sigma, shape (d, d).
+        force: E l'(f, y) sigma(v_k^T x).
+        moment: E l'(f, y) sigma'(v_k^T x) x.
+        a: output weights.
+        b: inner weights, nonzero.
+        cov: covariance Sigma.
         scale: 1/m in the paper's parameter time, 1 in its mean-field time.
     """
     return bn_flow_of_norm(force, moment, a, b, cov, unchecked_norm(b, cov), scale)
 
 
 def bn_flow_of_norm(
-    force: Array, moment: Array, a: Array, b: Array, cov: Array, norm: Array, scale: float = 1.0
-) -> Velocity:
+    force: Float[Array, "*batch m"],
+    moment: Float[Array, "*batch m d"],
+    a: Float[Array, "*batch m"],
+    b: Float[Array, "*batch m d"],
+    cov: Float[Array, "d d"],
+    norm: Float[Array, "*batch m"],
+    scale: float = 1.0,
+) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m d"]]:
     """`bn_flow` for a given normalizer: sqrt(b^T Sigma b), or sqrt(b^T Sigma b + eps) in libraries.
 
     Eq. (6) corrected; with eps ours, for comparison with libraries.
 
     Args:
-        force: E l'(f, y) sigma(v_k^T x), shape (..., m).
-        moment: E l'(f, y) sigma'(v_k^T x) x, shape (..., m, d).
-        a: output weights, shape (..., m).
-        b: inner weights, nonzero, shape (..., m, d).
-        cov: covariance Sigma, shape (d, d).
-        norm: the normalizer, shape (..., m), units of the pre-activation.
+        force: E l'(f, y) sigma(v_k^T x).
+        moment: E l'(f, y) sigma'(v_k^T x) x.
+        a: output weights.
+        b: inner weights, nonzero.
+        cov: covariance Sigma.
+        norm: the normalizer, units of the pre-activation.
         scale: 1/m in the paper's parameter time, 1 in its mean-field time.
     """
     radial = np.sum(b * moment, axis=-1) / norm**2
     return -scale * force, -scale * (a / norm)[..., None] * (moment - radial[..., None] * (b @ cov))
 
 
-def bn_flow_as_printed(force: Array, moment: Array, a: Array, b: Array, cov: Array, scale: float = 1.0) -> Velocity:
+def bn_flow_as_printed(
+    force: Float[Array, "*batch m"],
+    moment: Float[Array, "*batch m d"],
+    a: Float[Array, "*batch m"],
+    b: Float[Array, "*batch m d"],
+    cov: Float[Array, "d d"],
+    scale: float = 1.0,
+) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m d"]]:
     """Eq. (6) as printed: both right-hand sides lack the minus of -dL/da_k, -dL/db_k beside them.
 
     Args:
-        force: E l'(f, y) sigma(v_k^T x), shape (..., m).
-        moment: E l'(f, y) sigma'(v_k^T x) x, shape (..., m, d).
-        a: output weights, shape (..., m).
-        b: inner weights, nonzero, shape (..., m, d).
-        cov: covariance Sigma, shape (d, d).
+        force: E l'(f, y) sigma(v_k^T x).
+        moment: E l'(f, y) sigma'(v_k^T x) x.
+        a: output weights.
+        b: inner weights, nonzero.
+        cov: covariance Sigma.
         scale: 1/m in the paper's parameter time, 1 in its mean-field time.
     """
     da, db = bn_flow(force, moment, a, b, cov, scale)
@@ -70,19 +97,25 @@ def bn_flow_as_printed(force: Array, moment: Array, a: Array, b: Array, cov: Arr
 
 
 def normalized_flow(
-    force: Array, moment: Array, a: Array, bbar: Array, cov: Array, scale: float = 1.0, radius: float = 1.0
-) -> Velocity:
+    force: Float[Array, "*batch m"],
+    moment: Float[Array, "*batch m d"],
+    a: Float[Array, "*batch m"],
+    bbar: Float[Array, "*batch m d"],
+    cov: Float[Array, "d d"],
+    scale: float = 1.0,
+    radius: Float[Array, "m"] | float = 1.0,
+) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m d"]]:
     r"""Velocity of (a, bbar) induced by eq. (6): a' = -force, bbar' = -(||bbar||^2 / r^2) A(bbar) a moment.
 
     Corrects eq. (7) in the sign of a' and for ||b|| = r: the printed factor needs r = 1, so that the norm,
     free in the function, is not free in the dynamics.
 
     Args:
-        force: E l'(f, y) sigma(v_k^T x), shape (..., m).
-        moment: E l'(f, y) sigma'(v_k^T x) x, shape (..., m, d).
-        a: output weights, shape (..., m).
-        bbar: normalized inner weights, points of Omega, shape (..., m, d).
-        cov: covariance Sigma, shape (d, d).
+        force: E l'(f, y) sigma(v_k^T x).
+        moment: E l'(f, y) sigma'(v_k^T x) x.
+        a: output weights.
+        bbar: normalized inner weights, points of Omega.
+        cov: covariance Sigma.
         scale: 1/m in the paper's parameter time, 1 in its mean-field time.
         radius: r, Euclidean length of the unnormalized weights, scalar or shape (m,).
     """
@@ -91,59 +124,75 @@ def normalized_flow(
 
 
 def normalized_flow_as_printed(
-    force: Array, moment: Array, a: Array, bbar: Array, cov: Array, scale: float = 1.0
-) -> Velocity:
+    force: Float[Array, "*batch m"],
+    moment: Float[Array, "*batch m d"],
+    a: Float[Array, "*batch m"],
+    bbar: Float[Array, "*batch m d"],
+    cov: Float[Array, "d d"],
+    scale: float = 1.0,
+) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m d"]]:
     """Eq. (7) as printed: no minus in the a-line, no r.
 
     Args:
-        force: E l'(f, y) sigma(v_k^T x), shape (..., m).
-        moment: E l'(f, y) sigma'(v_k^T x) x, shape (..., m, d).
-        a: output weights, shape (..., m).
-        bbar: normalized inner weights, points of Omega, shape (..., m, d).
-        cov: covariance Sigma, shape (d, d).
+        force: E l'(f, y) sigma(v_k^T x).
+        moment: E l'(f, y) sigma'(v_k^T x) x.
+        a: output weights.
+        bbar: normalized inner weights, points of Omega.
+        cov: covariance Sigma.
         scale: 1/m in the paper's parameter time, 1 in its mean-field time.
     """
     da, db = normalized_flow(force, moment, a, bbar, cov, scale)
     return -da, db
 
 
-def vanilla_flow(force: Array, moment: Array, a: Array, scale: float = 1.0) -> Velocity:
+def vanilla_flow(
+    force: Float[Array, "*batch m"], moment: Float[Array, "*batch m d"], a: Float[Array, "*batch m"], scale: float = 1.0
+) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m d"]]:
     """Gradient flow without BN, eq. (8) with the sign of its a-line restored; eq. (22) at scale 1.
 
     Args:
-        force: E l'(f, y) sigma(v_k^T x), shape (..., m).
-        moment: E l'(f, y) sigma'(v_k^T x) x, shape (..., m, d).
-        a: output weights, shape (..., m).
+        force: E l'(f, y) sigma(v_k^T x).
+        moment: E l'(f, y) sigma'(v_k^T x) x.
+        a: output weights.
         scale: 1/m in the paper's parameter time, 1 in its mean-field time.
     """
     return -scale * force, -scale * a[..., None] * moment
 
 
-def vanilla_flow_as_printed(force: Array, moment: Array, a: Array, scale: float = 1.0) -> Velocity:
+def vanilla_flow_as_printed(
+    force: Float[Array, "*batch m"], moment: Float[Array, "*batch m d"], a: Float[Array, "*batch m"], scale: float = 1.0
+) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m d"]]:
     """Eq. (8) as printed: no minus in the a-line.
 
     Args:
-        force: E l'(f, y) sigma(v_k^T x), shape (..., m).
-        moment: E l'(f, y) sigma'(v_k^T x) x, shape (..., m, d).
-        a: output weights, shape (..., m).
+        force: E l'(f, y) sigma(v_k^T x).
+        moment: E l'(f, y) sigma'(v_k^T x) x.
+        a: output weights.
         scale: 1/m in the paper's parameter time, 1 in its mean-field time.
     """
     da, db = vanilla_flow(force, moment, a, scale)
     return -da, db
 
 
-def manifold_gradient(force: Array, moment: Array, a: Array, bbar: Array, cov: Array, scale: float = 1.0) -> Velocity:
+def manifold_gradient(
+    force: Float[Array, "*batch m"],
+    moment: Float[Array, "*batch m d"],
+    a: Float[Array, "*batch m"],
+    bbar: Float[Array, "*batch m d"],
+    cov: Float[Array, "d d"],
+    scale: float = 1.0,
+) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m d"]]:
     r"""Manifold gradient of L_0 on M: (force, ||bbar||^2 A(bbar) a moment) times 1/m.
 
     Corrects Theorem 2, whose statement gives minus the gradient in both lines; its 1/m is right, the proof
     drops it.
 
     Args:
-        force: E l'(f, y) sigma(v_k^T x), shape (..., m).
-        moment: E l'(f, y) sigma'(v_k^T x) x, shape (..., m, d).
-        a: output weights, shape (..., m).
-        bbar: normalized inner weights, points of Omega, shape (..., m, d).
-        cov: covariance Sigma, shape (d, d).
+        force: E l'(f, y) sigma(v_k^T x).
+        moment: E l'(f, y) sigma'(v_k^T x) x.
+        a: output weights.
+        bbar: normalized inner weights, points of Omega.
+        cov: covariance Sigma.
         scale: 1/m in the paper's parameter time, 1 in its mean-field time.
     """
     da, db = normalized_flow(force, moment, a, bbar, cov, scale)
@@ -151,30 +200,35 @@ def manifold_gradient(force: Array, moment: Array, a: Array, bbar: Array, cov: A
 
 
 def manifold_gradient_as_printed(
-    force: Array, moment: Array, a: Array, bbar: Array, cov: Array, scale: float = 1.0
-) -> Velocity:
+    force: Float[Array, "*batch m"],
+    moment: Float[Array, "*batch m d"],
+    a: Float[Array, "*batch m"],
+    bbar: Float[Array, "*batch m d"],
+    cov: Float[Array, "d d"],
+    scale: float = 1.0,
+) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m d"]]:
     """Statement of Theorem 2 as printed: a minus in front of both lines of a gradient.
 
     Args:
-        force: E l'(f, y) sigma(v_k^T x), shape (..., m).
-        moment: E l'(f, y) sigma'(v_k^T x) x, shape (..., m, d).
-        a: output weights, shape (..., m).
-        bbar: normalized inner weights, points of Omega, shape (..., m, d).
-        cov: covariance Sigma, shape (d, d).
+        force: E l'(f, y) sigma(v_k^T x).
+        moment: E l'(f, y) sigma'(v_k^T x) x.
+        a: output weights.
+        bbar: normalized inner weights, points of Omega.
+        cov: covariance Sigma.
         scale: 1/m in the paper's parameter time, 1 in its mean-field time.
     """
     return normalized_flow(force, moment, a, bbar, cov, scale)
 
 
-def tangential_speed(b: Array, db: Array) -> Array:
+def tangential_speed(b: Float[Array, "*batch m d"], db: Float[Array, "*batch m d"]) -> Float[Array, "*batch m"]:
     """Speed |(I - u u^T) b'|, u = b/||b||, along the sphere: the vertical axis of Figure 1.
 
     Args:
-        b: inner weights, shape (..., m, d).
+        b: inner weights.
         db: their velocities, same shape.
 
     Returns:
-        Speeds, shape (..., m); divided by ||b|| it is the angular speed.
+        Speeds; divided by ||b|| it is the angular speed.
     """
     u = b / np.linalg.norm(b, axis=-1, keepdims=True)
     return np.linalg.norm(db - u * np.sum(u * db, axis=-1, keepdims=True), axis=-1)

@@ -7,6 +7,10 @@ potential E residual(x) sigma(u^T x), its gradient the moment E residual(x) sigm
 Used by section 4 of Ma and Ying, whose experiments leave the data's law open.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -15,22 +19,27 @@ from repdyn.base.arrays import Array
 from repdyn.bn_mean_field.theory import arguments
 from repdyn.bn_mean_field.theory.manifold import unchecked_norm
 
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
+
 ACTIVATIONS = ("relu", "erf")
 PAIRS_PER_BLOCK = 2_000_000  # 16 MB per temporary: the m x n kernel is never held whole
 
 
-def relu_kernel(u: ArrayLike, v: ArrayLike, cov: ArrayLike) -> Array:
+def relu_kernel(
+    u: Float[ArrayLike, "*#batch m d"], v: Float[ArrayLike, "*#batch n d"], cov: Float[ArrayLike, "d d"]
+) -> Float[Array, "*batch m n"]:
     r"""E relu(u^T x) relu(v^T x) = ||u|| ||v|| (sin theta + (pi - theta) cos theta) / (2 pi), Sigma-norms.
 
     Ours: the integrals of (21) and (22) for Gaussian inputs, which the paper does not take.
 
     Args:
-        u: first weights, shape (..., m, d).
-        v: second weights, shape (..., n, d).
-        cov: covariance Sigma, shape (d, d).
+        u: first weights.
+        v: second weights.
+        cov: covariance Sigma.
 
     Returns:
-        Kernel, shape (..., m, n); equal rows give ||u||^2/2 to rounding.
+        Kernel; equal rows give ||u||^2/2 to rounding.
     """
     cov = arguments.covariance(cov)
     u, v = arguments.vectors(u, len(cov), "u"), arguments.vectors(v, len(cov), "v")
@@ -39,7 +48,12 @@ def relu_kernel(u: ArrayLike, v: ArrayLike, cov: ArrayLike) -> Array:
     return lengths * (sine + (np.pi - angle) * cosine) / (2 * np.pi)
 
 
-def relu_kernel_grad(u: ArrayLike, v: ArrayLike, weights: ArrayLike, cov: ArrayLike) -> Array:
+def relu_kernel_grad(
+    u: Float[ArrayLike, "*#batch m d"],
+    v: Float[ArrayLike, "*#batch n d"],
+    weights: Float[ArrayLike, "*#batch n"],
+    cov: Float[ArrayLike, "d d"],
+) -> Float[Array, "*batch m d"]:
     r"""Gradient in u of the ReLU potential: sum_j w_j E relu'(u^T x) relu(v_j^T x) x.
 
     One source contributes Sigma [||v||_Sigma sin(theta) ubar + (pi - theta) v] / (2 pi).
@@ -49,15 +63,17 @@ def relu_kernel_grad(u: ArrayLike, v: ArrayLike, weights: ArrayLike, cov: ArrayL
     Ours: (21) and (22) for Gaussian inputs.
 
     Args:
-        u: points, shape (..., m, d).
-        v: sources, shape (..., n, d).
-        weights: source weights w, shape (..., n).
-        cov: covariance Sigma, shape (d, d).
+        u: points.
+        v: sources.
+        weights: source weights w.
+        cov: covariance Sigma.
     """
     return potential(u, v, weights, cov)[1]
 
 
-def erf_kernel(u: ArrayLike, v: ArrayLike, cov: ArrayLike) -> Array:
+def erf_kernel(
+    u: Float[ArrayLike, "*#batch m d"], v: Float[ArrayLike, "*#batch n d"], cov: Float[ArrayLike, "d d"]
+) -> Float[Array, "*batch m n"]:
     r"""E erf(u^T x) erf(v^T x) = (2/pi) arcsin(2 u^T Sigma v / sqrt((1 + 2 ||u||^2)(1 + 2 ||v||^2))).
 
     For unit Sigma-norms and correlation rho this is (2/pi) arcsin(2 rho / 3). Gaussian x only; arguments and shape as
@@ -73,37 +89,47 @@ def erf_kernel(u: ArrayLike, v: ArrayLike, cov: ArrayLike) -> Array:
 
 
 def potential(
-    u: ArrayLike, v: ArrayLike, weights: ArrayLike, cov: ArrayLike, activation: str = "relu"
-) -> tuple[Array, Array]:
+    u: Float[ArrayLike, "*#batch m d"],
+    v: Float[ArrayLike, "*#batch n d"],
+    weights: Float[ArrayLike, "*#batch n"],
+    cov: Float[ArrayLike, "d d"],
+    activation: str = "relu",
+) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m d"]]:
     r"""The potential F(u) = sum_j w_j k(u, v_j) = E residual sigma(u^T x) and its gradient, block by block.
 
     Ours: the force and the moment of (21) and (22) for Gaussian inputs.
 
     Args:
-        u: points, shape (..., m, d).
-        v: sources, shape (..., n, d).
-        weights: source weights w, shape (..., n).
-        cov: covariance Sigma, shape (d, d).
+        u: points.
+        v: sources.
+        weights: source weights w.
+        cov: covariance Sigma.
         activation: "relu" or "erf".
 
     Returns:
-        F, shape (..., m), and its gradient E residual sigma'(u^T x) x, shape (..., m, d).
+        F, and its gradient E residual sigma'(u^T x) x.
     """
     cov = arguments.covariance(cov)
     u, v = arguments.vectors(u, len(cov), "u"), arguments.vectors(v, len(cov), "v")
     return unchecked_potential(u, v, finite(weights, "weights"), cov, activation)
 
 
-def unchecked_potential(u: Array, v: Array, weights: Array, cov: Array, activation: str) -> tuple[Array, Array]:
+def unchecked_potential(
+    u: Float[Array, "*#batch m d"],
+    v: Float[Array, "*#batch n d"],
+    weights: Float[Array, "*#batch n"],
+    cov: Float[Array, "d d"],
+    activation: str,
+) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m d"]]:
     """`potential` without its input checks, for loops that checked once.
 
     Ours: (21) and (22) for Gaussian inputs.
 
     Args:
-        u: points, shape (..., m, d).
-        v: sources, shape (..., n, d).
-        weights: source weights w, shape (..., n).
-        cov: covariance Sigma, shape (d, d).
+        u: points.
+        v: sources.
+        weights: source weights w.
+        cov: covariance Sigma.
         activation: "relu" or "erf".
     """
     form = _relu_potential if one_of(activation, ACTIVATIONS, "activation") == "relu" else _erf_potential

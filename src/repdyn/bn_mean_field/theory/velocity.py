@@ -6,8 +6,10 @@ dimensions with ReLU take the O(m log m) field, everything else blocked pairs. M
 (10), (14), (21), (22).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +21,9 @@ from repdyn.bn_mean_field.theory import arguments, flows
 from repdyn.bn_mean_field.theory.circular import planar_field
 from repdyn.bn_mean_field.theory.kernels import ACTIVATIONS, unchecked_potential
 from repdyn.bn_mean_field.theory.manifold import unchecked_norm
+
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
 
 NORMALIZATIONS = ("batch", "none", "manifold")
 TIME_SCALES = ("mean_field", "parameter")
@@ -71,7 +76,9 @@ class Population:
         object.__setattr__(self, "cov", cov)
         object.__setattr__(self, "root", basis * np.sqrt(eigenvalues) @ basis.T)
 
-    def moments(self, a: Array, b: Array) -> tuple[Array, Array, Array]:
+    def moments(
+        self, a: Float[Array, "*batch m"], b: Float[Array, "*batch m d"]
+    ) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m d"], Float[Array, "*batch"]]:
         """Force (..., m), moment (..., m, d) and loss (...) of the residual at the model's weights."""
         m, c, w = a.shape[-1], self.teacher.c, self.teacher.w
         if self.normalization != "none":
@@ -84,7 +91,9 @@ class Population:
             force, moment = unchecked_potential(v, v, charge, self.cov, self.activation)
         return force[..., :m], moment[..., :m, :], np.sum(charge * force, axis=-1) / 2
 
-    def velocity(self, a: Array, b: Array) -> tuple[Array, Array, Array]:
+    def velocity(
+        self, a: Float[Array, "*batch m"], b: Float[Array, "*batch m d"]
+    ) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m d"], Float[Array, "*batch"]]:
         """Velocities of a and b in mean-field time, and the loss; no input checks."""
         force, moment, loss = self.moments(a, b)
         if self.normalization == "none":
@@ -104,22 +113,22 @@ class Population:
 
 
 def mean_field_velocity(
-    a: ArrayLike,
-    b: ArrayLike,
+    a: Float[ArrayLike, "*batch m"],
+    b: Float[ArrayLike, "*batch m d"],
     teacher: Teacher,
-    cov: ArrayLike,
+    cov: Float[ArrayLike, "d d"],
     *,
     normalization: str = "batch",
     activation: str = "relu",
     time_scale: str = "mean_field",
-) -> tuple[Array, Array, Array]:
+) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m d"], Float[Array, "*batch"]]:
     r"""Exact population velocity of the gradient flow, eqs. (21) and (22), and the loss.
 
     Args:
-        a: output weights, shape (..., m).
-        b: inner weights, shape (..., m, d); on Omega if normalization is "manifold".
+        a: output weights.
+        b: inner weights; on Omega if normalization is "manifold".
         teacher: the target.
-        cov: covariance Sigma, shape (d, d).
+        cov: covariance Sigma.
         normalization: "batch", "none", or "manifold" (vanilla loss on M, eq. 14).
         activation: "relu" or "erf".
         time_scale: "mean_field" as in (10), (21), or "parameter" as in (6): 1/m of it.
@@ -137,24 +146,24 @@ def mean_field_velocity(
 
 
 def empirical_velocity(
-    a: ArrayLike,
-    b: ArrayLike,
-    x: ArrayLike,
-    y: ArrayLike,
+    a: Float[ArrayLike, "m"],
+    b: Float[ArrayLike, "m d"],
+    x: Float[ArrayLike, "N d"],
+    y: Float[ArrayLike, "N"],
     *,
     normalization: str = "batch",
     activation: str = "relu",
     loss: str = "squared",
     eps: float = 0.0,
     time_scale: str = "mean_field",
-) -> tuple[Array, Array, float]:
+) -> tuple[Float[Array, "m"], Float[Array, "m d"], float]:
     r"""Velocity of the gradient flow on a data set, mu its empirical law: section 2 holds exactly, O(m N d).
 
     Args:
-        a: output weights, shape (m,).
-        b: inner weights, shape (m, d).
-        x: inputs, shape (N, d), of mean zero if normalization is "batch" (Assumption 1).
-        y: targets, shape (N,); labels -1, 1 for the logistic loss.
+        a: output weights.
+        b: inner weights.
+        x: inputs, of mean zero if normalization is "batch" (Assumption 1).
+        y: targets; labels -1, 1 for the logistic loss.
         normalization: "batch" or "none".
         activation: "relu" or "erf".
         loss: "squared", (f - y)^2/2, or "logistic", log(1 + exp(-y f)).
@@ -180,8 +189,12 @@ def empirical_velocity(
 
 
 def minibatch_velocity(
-    a: ArrayLike, b: ArrayLike, x: ArrayLike, y: ArrayLike, **options: Any
-) -> tuple[Array, Array, float]:
+    a: Float[ArrayLike, "m"],
+    b: Float[ArrayLike, "m d"],
+    x: Float[ArrayLike, "N d"],
+    y: Float[ArrayLike, "N"],
+    **options: Any,
+) -> tuple[Float[Array, "m"], Float[Array, "m d"], float]:
     """Velocity from one batch normalized by its own mean and biased variance, as BatchNorm1d does.
 
     What is returned is that of `empirical_velocity`; the inputs may have any mean.
@@ -189,29 +202,31 @@ def minibatch_velocity(
     Ours: the paper's eq. (3) normalizes by the covariance of all data.
 
     Args:
-        a: output weights, shape (m,).
-        b: inner weights, shape (m, d).
-        x: inputs of the batch, shape (N, d), any mean.
-        y: targets, shape (N,).
+        a: output weights.
+        b: inner weights.
+        x: inputs of the batch, any mean.
+        y: targets.
         **options: further options of `empirical_velocity`.
     """
     x = finite(x, "x")
     return empirical_velocity(a, b, x - x.mean(axis=0), y, **options)
 
 
-def batch_velocities(a: Array, b: Array, x: Array, y: Array) -> Array:
+def batch_velocities(
+    a: Float[Array, "m"], b: Float[Array, "m d"], x: Float[Array, "R B d"], y: Float[Array, "R B"]
+) -> Float[Array, "R m d"]:
     """b-velocities in mean-field time of `minibatch_velocity` for many batches at once: ReLU, squared loss, eps = 0.
 
     Ours: the paper's eq. (3) normalizes by the covariance of all data.
 
     Args:
-        a: output weights, shape (m,).
-        b: inner weights, shape (m, d).
-        x: inputs of the batches, shape (R, B, d), any mean.
-        y: targets, shape (R, B).
+        a: output weights.
+        b: inner weights.
+        x: inputs of the batches, any mean.
+        y: targets.
 
     Returns:
-        Velocities of b, shape (R, m, d).
+        Velocities of b.
     """
     x = x - x.mean(axis=1, keepdims=True)
     cov = np.swapaxes(x, 1, 2) @ x / x.shape[1]

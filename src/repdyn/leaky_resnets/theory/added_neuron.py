@@ -8,14 +8,19 @@ Paper: Hamiltonian Mechanics of Feature Learning, Proposition 8.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
 from repdyn.base.arrays import Array
 
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
 
-def triangle(p: ArrayLike, center: float, radius: float) -> Array:
+
+def triangle(p: Float[ArrayLike, "*shape"], center: float, radius: float) -> Float[Array, "*shape"]:
     """t(p) = max(0, 1 - |p - p_0| / r).
 
     From the proof of Proposition 8.
@@ -23,7 +28,9 @@ def triangle(p: ArrayLike, center: float, radius: float) -> Array:
     return np.maximum(0.0, 1 - np.abs(np.asarray(p, float) - center) / radius)
 
 
-def enlarged_weights(W: Array, A_i: Array, S_i: Array, t: float, eps: float, effective_depth: float) -> Array:
+def enlarged_weights(
+    W: Float[Array, "w s"], A_i: Float[Array, "w"], S_i: Float[Array, "s"], t: float, eps: float, effective_depth: float
+) -> Float[Array, "w+1 s+1"]:
     r"""[[W - Lt eps^2 t^2 A_i S_i^T, eps Lt t A_i], [eps Lt t S_i^T, 0]], shape (w + 1, columns of W + 1).
 
     The printed block has t in place of t^2; the later displays have t^2 (proof of Proposition 8). The new neuron's
@@ -31,7 +38,7 @@ def enlarged_weights(W: Array, A_i: Array, S_i: Array, t: float, eps: float, eff
 
     Args:
         W: weights, shape (w, w + 1) with bias or (w, w).
-        A_i: representation of point i, shape (w,).
+        A_i: representation of point i.
         S_i: its activation, shape (w + 1,) with bias or (w,).
         t: height t(p) of the triangle, 0 to 1.
         eps: size of the perturbation.
@@ -41,15 +48,15 @@ def enlarged_weights(W: Array, A_i: Array, S_i: Array, t: float, eps: float, eff
 
 
 def enlarged_weights_as_printed(
-    W: Array, A_i: Array, S_i: Array, t: float, eps: float, effective_depth: float
-) -> Array:
+    W: Float[Array, "w s"], A_i: Float[Array, "w"], S_i: Float[Array, "s"], t: float, eps: float, effective_depth: float
+) -> Float[Array, "w+1 s+1"]:
     """The same with the block W - Lt eps^2 t A_i S_i^T, as printed.
 
     From the proof of Proposition 8.
 
     Args:
         W: weights, shape (w, w + 1) with bias or (w, w).
-        A_i: representation of point i, shape (w,).
+        A_i: representation of point i.
         S_i: its activation, shape (w + 1,) with bias or (w,).
         t: height t(p) of the triangle, 0 to 1.
         eps: size of the perturbation.
@@ -64,7 +71,12 @@ def _enlarged(W: Array, A_i: Array, S_i: Array, inner: float, t: float, eps: flo
 
 
 def objective_change(
-    c: Array, r: Array, momenta: Array, activation: Array, rho: Array, effective_depth: float
+    c: Float[Array, "L w"],
+    r: Float[Array, "L s"],
+    momenta: Float[Array, "L w N"],
+    activation: Float[Array, "L N"],
+    rho: Float[Array, "L"],
+    effective_depth: float,
 ) -> float:
     r"""Coefficient of eps^2 in the objective over lam, at a critical network, by a neuron that is added to it.
 
@@ -72,24 +84,26 @@ def objective_change(
     drops out, since they are critical (Proposition 5, in place of its Gronwall argument).
 
     Args:
-        c: outgoing weights over eps, shape (L, w).
+        c: outgoing weights over eps.
         r: incoming weights over eps, shape (L, w) or with bias (L, w + 1).
-        momenta: B_l of the layers, shape (L, w, N).
-        activation: relu(a_{l-1}) of the neuron over eps, shape (L, N).
-        rho: layer steps, shape (L,).
+        momenta: B_l of the layers.
+        activation: relu(a_{l-1}) of the neuron over eps.
+        rho: layer steps.
         effective_depth: Lt > 0.
     """
     sizes = (np.sum(c**2, axis=1) + np.sum(r**2, axis=1)) / (2 * effective_depth)
     return float(rho @ (sizes - np.einsum("lw,lwn,ln->l", c, momenta, activation)))
 
 
-def norm_change(A_i: Array, S_i: Array, dA_i: Array, t: float, effective_depth: float) -> float:
+def norm_change(
+    A_i: Float[Array, "w"], S_i: Float[Array, "s"], dA_i: Float[Array, "w"], t: float, effective_depth: float
+) -> float:
     r"""Coefficient of eps^2 in |enlarged W|^2: Lt^2 t^2 (|S_i|^2 - |A_i|^2 - (2 / Lt) A_i . dA_i) (Proposition 8).
 
     Args:
-        A_i: representation of point i, shape (w,).
+        A_i: representation of point i.
         S_i: its activation, shape (w + 1,) with bias or (w,).
-        dA_i: derivative of A_i by p, shape (w,).
+        dA_i: derivative of A_i by p.
         t: height t(p) of the triangle, 0 to 1.
         effective_depth: Lt > 0.
     """
@@ -97,15 +111,17 @@ def norm_change(A_i: Array, S_i: Array, dA_i: Array, t: float, effective_depth: 
     return float(Lt**2 * t**2 * (S_i @ S_i - A_i @ A_i - 2 / Lt * A_i @ dA_i))
 
 
-def norm_change_as_printed(A_i: Array, S_i: Array, dA_i: Array, t: float, effective_depth: float) -> float:
+def norm_change_as_printed(
+    A_i: Float[Array, "w"], S_i: Float[Array, "s"], dA_i: Float[Array, "w"], t: float, effective_depth: float
+) -> float:
     """The same with -(1 / Lt) A_i . dA_i, as printed.
 
     From the proof of Proposition 8.
 
     Args:
-        A_i: representation of point i, shape (w,).
+        A_i: representation of point i.
         S_i: its activation, shape (w + 1,) with bias or (w,).
-        dA_i: derivative of A_i by p, shape (w,).
+        dA_i: derivative of A_i by p.
         t: height t(p) of the triangle, 0 to 1.
         effective_depth: Lt > 0.
     """

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from repdyn.base.arrays import Array
 from repdyn.base.compiling import compiled
+
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
 
 REORDERED = {"reassoc", "contract", "nsz"}  # sums for the vector unit; NaN and infinity keep their meaning
 
@@ -24,12 +29,12 @@ def _through(A: Array, B: Array, bias: bool, V: Array) -> None:
 
 
 @compiled(fastmath=REORDERED)
-def rates(A: Array, B: Array, effective_depth: float, bias: bool) -> Array:
-    """dA/dp = Lt (B K - A) and dB/dp = Lt (B - sigma'(A) o [S B^T B]) (Section 1.5), shape (2, w, N).
+def rates(A: Float[Array, "w N"], B: Float[Array, "w N"], effective_depth: float, bias: bool) -> Float[Array, "2 w N"]:
+    """dA/dp = Lt (B K - A) and dB/dp = Lt (B - sigma'(A) o [S B^T B]) (Section 1.5).
 
     Args:
-        A: representation, shape (w, N).
-        B: momentum, shape (w, N).
+        A: representation.
+        B: momentum.
         effective_depth: Lt > 0.
         bias: whether S carries a row of ones.
     """

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import count
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy
@@ -21,6 +21,9 @@ from repdyn.leaky_resnets.theory.arguments import effective_depth_of, representa
 from repdyn.leaky_resnets.theory.compiled_rates import rates
 from repdyn.leaky_resnets.theory.hamiltonian import force, velocity
 from repdyn.leaky_resnets.theory.identity_cost import activation
+
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
 
 ATOL = 1e-12
 IMPLICIT = 1e-15  # relative change at which the implicit step counts as solved
@@ -45,11 +48,11 @@ class Trajectory(NamedTuple):
 
 
 def hamiltonian_flow(
-    A0: ArrayLike,
-    B0: ArrayLike,
+    A0: Float[ArrayLike, "w N"],
+    B0: Float[ArrayLike, "w N"],
     effective_depth: float,
     bias: bool,
-    p: ArrayLike,
+    p: Float[ArrayLike, "P"],
     rtol: float = 1e-9,
     *,
     start: float | None = None,
@@ -57,11 +60,11 @@ def hamiltonian_flow(
     r"""dA/dp = dH/dB = Lt (B K - A), -dB/dp = dH/dA = Lt (sigma'(A) o [S B^T B] - B) (Section 1.5).
 
     Args:
-        A0: representation at the start, shape (w, N).
-        B0: momentum at the start, shape (w, N).
+        A0: representation at the start.
+        B0: momentum at the start.
         effective_depth: Lt > 0.
         bias: whether S carries a row of ones.
-        p: positions wanted, increasing, shape (P,).
+        p: positions wanted, increasing.
         rtol: relative tolerance of DOP853; the drift of H is its measure.
         start: position of A0 and B0, by default p[0]; from inside the range the flow runs both ways.
 
@@ -110,19 +113,23 @@ def _integrate(
 
 
 def leaky_path(
-    weights: Callable[[float], Array], A0: ArrayLike, effective_depth: float, q: ArrayLike, rtol: float = 1e-10
-) -> Array:
+    weights: Callable[[float], Float[Array, "w s"]],
+    A0: Float[ArrayLike, "w N"],
+    effective_depth: float,
+    q: Float[ArrayLike, "P"],
+    rtol: float = 1e-10,
+) -> Float[Array, "P w N"]:
     r"""Solution of dA/dq = -Lt A + W_q S at the positions q, increasing from the start (Section 1.1).
 
     Args:
         weights: W_q, shape (w, w + 1) with bias or (w, w).
-        A0: representation at q[0], shape (w, N).
+        A0: representation at q[0].
         effective_depth: leak Lt >= 0.
-        q: positions, shape (P,).
+        q: positions.
         rtol: relative tolerance of DOP853.
 
     Returns:
-        Representations, shape (P, w, N).
+        Representations.
     """
     A0, q = finite(A0, "A0"), finite(q, "q")
 
@@ -133,16 +140,21 @@ def leaky_path(
     return _integrate(right_side, A0.ravel(), q[0], q, rtol)[0].reshape(-1, *A0.shape)
 
 
-def linear_path(weights: Callable[[float], Array], A0: ArrayLike, effective_depth: float, q: ArrayLike) -> Array:
+def linear_path(
+    weights: Callable[[float], Float[Array, "w w"]],
+    A0: Float[ArrayLike, "w N"],
+    effective_depth: float,
+    q: Float[ArrayLike, "P"],
+) -> Float[Array, "P w N"]:
     r"""Path of a linear network, dA/dq = (W_q - Lt) A (footnote 1): A_q = Phi_q A_0 with Phi_q invertible.
 
     Every representation, shape (P, w, N), has the rank of A0.
 
     Args:
-        weights: W_q, shape (w, w).
-        A0: representation at q[0], shape (w, N).
+        weights: W_q.
+        A0: representation at q[0].
         effective_depth: leak Lt >= 0.
-        q: positions, shape (P,).
+        q: positions.
     """
     A0, q = finite(A0, "A0"), finite(q, "q")
     identity = np.eye(len(A0))
@@ -154,7 +166,9 @@ def linear_path(weights: Callable[[float], Array], A0: ArrayLike, effective_dept
     return transport @ A0
 
 
-def symplectic_euler(A0: ArrayLike, B0: ArrayLike, effective_depth: float, bias: bool, L: int) -> Trajectory:
+def symplectic_euler(
+    A0: Float[ArrayLike, "w N"], B0: Float[ArrayLike, "w N"], effective_depth: float, bias: bool, L: int
+) -> Trajectory:
     r"""A critical equidistant network of L layers from (A_0, B_0): the symplectic Euler scheme of the Hamiltonian flow.
 
     A_l = A_{l-1} + dH/dB(A_{l-1}, B_l) / L, B_{l-1} = B_l + dH/dA(A_{l-1}, B_l) / L: momenta are implicit, solved by
@@ -162,8 +176,8 @@ def symplectic_euler(A0: ArrayLike, B0: ArrayLike, effective_depth: float, bias:
     discretization of Section 1.5.
 
     Args:
-        A0: representation before the first layer, shape (w, N).
-        B0: momentum before the first layer, shape (w, N).
+        A0: representation before the first layer.
+        B0: momentum before the first layer.
         effective_depth: Lt > 0.
         bias: whether S carries a row of ones.
         L: number of layers.

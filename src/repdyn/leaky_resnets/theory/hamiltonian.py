@@ -6,7 +6,7 @@ Paper: Hamiltonian Mechanics of Feature Learning, Sections 1.5 and 2.1, Theorems
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,16 +15,19 @@ from repdyn.base.arrays import Array
 from repdyn.leaky_resnets.theory.arguments import effective_depth_of, representation_pair
 from repdyn.leaky_resnets.theory.identity_cost import activation, stable_norm_sq
 
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
 
-def hamiltonian(A: ArrayLike, B: ArrayLike, effective_depth: float, bias: bool) -> float:
+
+def hamiltonian(A: Float[ArrayLike, "w N"], B: Float[ArrayLike, "w N"], effective_depth: float, bias: bool) -> float:
     r"""H(A, B) = (Lt / 2) |B S^T|_F^2 - Lt Tr[B A^T] (Section 1.5).
 
     Conserved along geodesics; in a discrete network evaluate it at (A_{l-1}, B_l). -2 H / Lt estimates the rank of
     the bottleneck.
 
     Args:
-        A: representation, shape (w, N).
-        B: momentum, -(1 / lam) of the cost's derivative by A, shape (w, N).
+        A: representation.
+        B: momentum, -(1 / lam) of the cost's derivative by A.
         effective_depth: Lt > 0.
         bias: whether S carries a row of ones.
 
@@ -40,12 +43,12 @@ def hamiltonian(A: ArrayLike, B: ArrayLike, effective_depth: float, bias: bool) 
     return effective_depth_of(effective_depth) * float(0.5 * np.sum((B @ S.T) ** 2) - np.sum(A * B))
 
 
-def velocity(A: Array, B: Array, effective_depth: float, bias: bool) -> Array:
+def velocity(A: Float[Array, "w N"], B: Float[Array, "w N"], effective_depth: float, bias: bool) -> Float[Array, "w N"]:
     """Derivative of A by p: dH/dB = Lt (B K - A) (Section 1.5); unchecked.
 
     Args:
-        A: representation, shape (w, N).
-        B: momentum, shape (w, N).
+        A: representation.
+        B: momentum.
         effective_depth: Lt > 0.
         bias: whether S carries a row of ones.
     """
@@ -53,14 +56,14 @@ def velocity(A: Array, B: Array, effective_depth: float, bias: bool) -> Array:
     return effective_depth * ((B @ S.T) @ S - A)
 
 
-def force(A: Array, B: Array, effective_depth: float, bias: bool) -> Array:
+def force(A: Float[Array, "w N"], B: Float[Array, "w N"], effective_depth: float, bias: bool) -> Float[Array, "w N"]:
     """Derivative of H by A: Lt (sigma'(A) o [S B^T B] - B), without the row of the bias; equals -dB/dp; unchecked.
 
     Section 1.5.
 
     Args:
-        A: representation, shape (w, N).
-        B: momentum, shape (w, N).
+        A: representation.
+        B: momentum.
         effective_depth: Lt > 0.
         bias: whether S carries a row of ones.
     """
@@ -83,14 +86,16 @@ class StableEnergies(NamedTuple):
     hamiltonian: float
 
 
-def stable_energies(A: ArrayLike, dA: ArrayLike, effective_depth: float, bias: bool, gamma: float) -> StableEnergies:
+def stable_energies(
+    A: Float[ArrayLike, "w N"], dA: Float[ArrayLike, "w N"], effective_depth: float, bias: bool, gamma: float
+) -> StableEnergies:
     r"""Stable energies H_gamma = |dA|^2_{K + gamma I} / (2 Lt) - (Lt / 2) |A|^2_{K + gamma I} (after Theorem 4).
 
     In a network dA is (A_l - A_{l-1}) / rho_l.
 
     Args:
-        A: representation, shape (w, N).
-        dA: its derivative by p, shape (w, N).
+        A: representation.
+        dA: its derivative by p.
         effective_depth: Lt > 0.
         bias: whether S carries a row of ones.
         gamma: regularizer gamma > 0, units of A squared.
@@ -101,12 +106,14 @@ def stable_energies(A: ArrayLike, dA: ArrayLike, effective_depth: float, bias: b
     return StableEnergies(kinetic, cost, kinetic / (2 * Lt) - Lt * cost / 2)
 
 
-def stable_hamiltonian(A: ArrayLike, dA: ArrayLike, effective_depth: float, bias: bool, gamma: float) -> float:
+def stable_hamiltonian(
+    A: Float[ArrayLike, "w N"], dA: Float[ArrayLike, "w N"], effective_depth: float, bias: bool, gamma: float
+) -> float:
     """H_gamma of `stable_energies` alone (after Theorem 4). It needs no momentum, so no critical point.
 
     Args:
-        A: representation, shape (w, N).
-        dA: its derivative by p, shape (w, N).
+        A: representation.
+        dA: its derivative by p.
         effective_depth: Lt > 0.
         bias: whether S carries a row of ones.
         gamma: regularizer gamma > 0, units of A squared.
@@ -114,14 +121,16 @@ def stable_hamiltonian(A: ArrayLike, dA: ArrayLike, effective_depth: float, bias
     return stable_energies(A, dA, effective_depth, bias, gamma).hamiltonian
 
 
-def scaled_hamiltonian_from_cost(A: ArrayLike, B: ArrayLike, effective_depth: float, bias: bool, gamma: float) -> float:
+def scaled_hamiltonian_from_cost(
+    A: Float[ArrayLike, "w N"], B: Float[ArrayLike, "w N"], effective_depth: float, bias: bool, gamma: float
+) -> float:
     r"""-2 H / Lt = |A|^2_g - |dA / Lt + gamma B|^2_g + gamma |B|^2, g = K + gamma I (proof of Theorem 7).
 
     Holds for any A and B, with the derivative of the Hamiltonian flow, dA / Lt = B K - A.
 
     Args:
-        A: representation, shape (w, N).
-        B: momentum, shape (w, N).
+        A: representation.
+        B: momentum.
         effective_depth: Lt > 0.
         bias: whether S carries a row of ones.
         gamma: regularizer gamma > 0, units of A squared.
@@ -139,7 +148,9 @@ class Bounds(NamedTuple):
     upper: Array
 
 
-def theorem4_bounds(length: ArrayLike, effective_depth: float, gamma_c: ArrayLike) -> Bounds:
+def theorem4_bounds(
+    length: Float[ArrayLike, "*#shape"], effective_depth: float, gamma_c: Float[ArrayLike, "*#shape"]
+) -> Bounds:
     r"""Theorem 4 corrected: -(l / Lt + sqrt(gamma c))^2 <= -2 H / Lt - min_p |A_p|^2_{K_p + gamma I} <= gamma c.
 
     Args:
@@ -151,7 +162,12 @@ def theorem4_bounds(length: ArrayLike, effective_depth: float, gamma_c: ArrayLik
     return Bounds(-((length / Lt + np.sqrt(gamma_c)) ** 2), np.asarray(gamma_c, float))
 
 
-def theorem4_bounds_as_printed(length: ArrayLike, effective_depth: float, gamma: ArrayLike, c: ArrayLike) -> Bounds:
+def theorem4_bounds_as_printed(
+    length: Float[ArrayLike, "*#shape"],
+    effective_depth: float,
+    gamma: Float[ArrayLike, "*#shape"],
+    c: Float[ArrayLike, "*#shape"],
+) -> Bounds:
     r"""Theorem 4 as printed: sqrt(gamma) c in the lower bound, sqrt(gamma c) in its proof; false for c < 1.
 
     Args:
@@ -166,8 +182,11 @@ def theorem4_bounds_as_printed(length: ArrayLike, effective_depth: float, gamma:
 
 
 def theorem4_speed_gap(
-    speed: ArrayLike, cost: ArrayLike, scaled_hamiltonian: Array | float, effective_depth: float
-) -> Array:
+    speed: Float[ArrayLike, "*#shape"],
+    cost: Float[ArrayLike, "*#shape"],
+    scaled_hamiltonian: Float[Array, "*#shape"] | float,
+    effective_depth: float,
+) -> Float[Array, "*shape"]:
     r"""Middle of Theorem 4's second display: |dA|_g - Lt sqrt((|A|^2_g + 2 H / Lt)_+), within Lt sqrt(gamma c) [-1, 2].
 
     The positive part is missing in print, though the root's argument falls to -gamma |B|^2.

@@ -7,7 +7,7 @@ Paper: Hamiltonian Mechanics of Feature Learning, Sections 1.3, 1.4, 2.1.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 import numpy as np
 import scipy
@@ -17,6 +17,9 @@ from repdyn.base import ranks
 from repdyn.base.arguments import positive
 from repdyn.base.arrays import Array
 from repdyn.leaky_resnets.theory.arguments import as_matrix
+
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
 
 WOODBURY_FROM = 1e-5  # gamma / |S|_F^2 from which Woodbury's cancellation costs at most eps / 1e-5 of the value
 Method = Literal["woodbury", "svd"]
@@ -36,7 +39,7 @@ class IdentityCost(NamedTuple):
     gap: float
 
 
-def activation(A: np.ndarray, bias: bool) -> np.ndarray:
+def activation(A: Float[np.ndarray, "*batch w N"], bias: bool) -> Float[np.ndarray, "*batch s N"]:
     """S = [relu(A); 1], shape (..., w + 1, N), or relu(A) without bias; of any floating type.
 
     The activation of Section 1.1.
@@ -45,8 +48,8 @@ def activation(A: np.ndarray, bias: bool) -> np.ndarray:
     return np.concatenate([active, np.ones((*A.shape[:-2], 1, A.shape[-1]))], axis=-2) if bias else active
 
 
-def row_space(S: Array, rtol: float) -> tuple[Array, Array]:
-    """Singular values above rtol times the largest, shape (r,), and their right vectors, shape (r, N).
+def row_space(S: Float[Array, "s N"], rtol: float) -> tuple[Float[Array, "r"], Float[Array, "r N"]]:
+    """Singular values above rtol times the largest, and their right vectors.
 
     Ours: what the plain cost of Section 1.3 needs.
     """
@@ -55,7 +58,7 @@ def row_space(S: Array, rtol: float) -> tuple[Array, Array]:
     return s[kept], Vt[kept]
 
 
-def pseudo_inverse_norm_sq(M: Array, S: Array, rtol: float = 1e-10) -> float:
+def pseudo_inverse_norm_sq(M: Float[Array, "_ N"], S: Float[Array, "s N"], rtol: float = 1e-10) -> float:
     """|M S^+|_F^2 with the plain pseudo-inverse, whatever part of M lies outside the row space of S.
 
     Ours: the norm |M|_K of Section 1.3 without its condition.
@@ -64,14 +67,16 @@ def pseudo_inverse_norm_sq(M: Array, S: Array, rtol: float = 1e-10) -> float:
     return float(np.sum((M @ Vt.T / s) ** 2))
 
 
-def cost_of_identity(A: ArrayLike, bias: bool, gamma: float | None = None, rtol: float = 1e-10) -> IdentityCost:
+def cost_of_identity(
+    A: Float[ArrayLike, "w N"], bias: bool, gamma: float | None = None, rtol: float = 1e-10
+) -> IdentityCost:
     r"""Cost of identity of a representation.
 
     |A|^2_K = |A S^+|_F^2, the squared norm of the least W with W S = A, infinite if there is none (Section 1.3);
     with gamma the stable |A|^2_{K + gamma I} = Tr[A (K + gamma I)^{-1} A^T] (Theorem 4).
 
     Args:
-        A: representation, shape (w, N).
+        A: representation.
         bias: whether S carries a row of ones.
         gamma: regularizer of the stable cost, units of A squared; None for the plain cost.
         rtol: singular values of S below rtol times the largest count as 0, and a gap above sqrt(rtol) as infeasible.
@@ -100,7 +105,9 @@ def cost_of_identity(A: ArrayLike, bias: bool, gamma: float | None = None, rtol:
     return IdentityCost(float(np.sum((within / s) ** 2)) if feasible else np.inf, feasible, gap)
 
 
-def stable_norm_sq(M: ArrayLike, S: ArrayLike, gamma: float, method: Method | None = None) -> float:
+def stable_norm_sq(
+    M: Float[ArrayLike, "_ N"], S: Float[ArrayLike, "s N"], gamma: float, method: Method | None = None
+) -> float:
     r"""Stable norm |M|^2_{K + gamma I} = Tr[M (K + gamma I)^{-1} M^T], K = S^T S (Theorem 4).
 
     Woodbury: (|M|_F^2 - |C^{-1/2} S M^T|_F^2) / gamma with C = S S^T + gamma I, which never forms K and loses
@@ -108,8 +115,8 @@ def stable_norm_sq(M: ArrayLike, S: ArrayLike, gamma: float, method: Method | No
     does not cancel.
 
     Args:
-        M: matrix, shape (any, N).
-        S: activations, shape (m, N).
+        M: matrix of one column per point.
+        S: activations, one column per point.
         gamma: regularizer, units of S squared.
         method: "woodbury" or "svd"; None takes Woodbury where gamma >= 1e-5 |S|_F^2.
 
@@ -124,7 +131,7 @@ def stable_norm_sq(M: ArrayLike, S: ArrayLike, gamma: float, method: Method | No
     return stable_norm_sq_woodbury(M, S, gamma) if method == "woodbury" else float(stable_norm_sq_svd(M, S, gamma))
 
 
-def stable_norm_sq_woodbury(M: Array, S: Array, gamma: float) -> float:
+def stable_norm_sq_woodbury(M: Float[Array, "_ N"], S: Float[Array, "s N"], gamma: float) -> float:
     """`stable_norm_sq` by Woodbury's identity in the dimension of S; unchecked.
 
     Ours: a way to the stable norm of Section 2.1.
@@ -134,7 +141,9 @@ def stable_norm_sq_woodbury(M: Array, S: Array, gamma: float) -> float:
     return float(np.sum(M**2) - np.sum(half**2)) / gamma
 
 
-def stable_norm_sq_svd(M: Array, S: Array, gamma: ArrayLike) -> Array:
+def stable_norm_sq_svd(
+    M: Float[Array, "*batch _ N"], S: Float[Array, "*batch s N"], gamma: Float[ArrayLike, "*batch"]
+) -> Float[Array, "*batch"]:
     """`stable_norm_sq` by the singular values of S; unchecked, also for stacks of M, S and gamma.
 
     Ours: a way to the stable norm of Section 2.1.
@@ -146,7 +155,7 @@ def stable_norm_sq_svd(M: Array, S: Array, gamma: ArrayLike) -> Array:
     return np.sum(weighed, axis=(-1, -2)) + outside / gamma
 
 
-def operator_norm_sq(S: Array) -> float:
+def operator_norm_sq(S: Float[Array, "s N"]) -> float:
     """|S|_op^2 = |K|_op, by the smaller Gram matrix.
 
     The scale of gamma in Section 2.1.
@@ -155,7 +164,7 @@ def operator_norm_sq(S: Array) -> float:
     return float(np.linalg.eigvalsh(gram)[-1])
 
 
-def layer_gamma(A: ArrayLike, bias: bool, gamma_0: float) -> float:
+def layer_gamma(A: Float[ArrayLike, "w N"], bias: bool, gamma_0: float) -> float:
     """gamma_p = gamma_0 |K_p|_op = gamma_0 |S|_op^2 (Section 2.1, where |S|_op^2 = |K|_op^2 is a slip)."""
     return float(positive(gamma_0, "gamma_0")) * operator_norm_sq(activation(as_matrix(A, "A"), bias))
 
@@ -174,11 +183,11 @@ class StableRanks(NamedTuple):
     rank: int
 
 
-def stable_ranks(A: ArrayLike, rtol: float = 1e-10) -> StableRanks:
+def stable_ranks(A: Float[ArrayLike, "w N"], rtol: float = 1e-10) -> StableRanks:
     """Stable ranks of a representation (Proposition 1 and after).
 
     Args:
-        A: matrix, shape (w, N), not 0.
+        A: matrix, not 0.
         rtol: singular values below rtol times the largest do not count to the rank.
 
     Raises:
@@ -195,18 +204,18 @@ def stable_ranks(A: ArrayLike, rtol: float = 1e-10) -> StableRanks:
     return StableRanks(ranks.nuclear_rank(s), ranks.stable_rank(s), ranks.numerical_rank(s, rtol))
 
 
-def nuclear_bound_as_printed(A: ArrayLike) -> float:
+def nuclear_bound_as_printed(A: Float[ArrayLike, "w N"]) -> float:
     """Proposition 1 as printed: |A|_*^2 / |A|_F^2; holds without bias and with the infinite-cost convention."""
     return stable_ranks(A).nuclear
 
 
-def nuclear_bound(A: ArrayLike, bias: bool) -> float:
+def nuclear_bound(A: Float[ArrayLike, "w N"], bias: bool) -> float:
     r"""Proposition 1 corrected: COI >= |A|_*^2 / (|A|_F^2 + N) with bias, since |S|_F^2 <= |A|_F^2 + N."""
     A = as_matrix(A, "A")
     return stable_ranks(A).nuclear / (1 + bias * A.shape[1] / float(np.sum(A**2)))
 
 
-def nonnegative_cost(A: ArrayLike, bias: bool) -> float:
+def nonnegative_cost(A: Float[ArrayLike, "w N"], bias: bool) -> float:
     r"""COI of a non-negative representation: Rank A; with bias Rank A - x / (1 + x), x = 1^T (A^T A)^+ 1.
 
     The second form needs 1 in the row space of A; where it is not, the cost is Rank A (Section 1.4, corrected).

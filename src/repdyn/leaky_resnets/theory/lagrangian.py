@@ -7,7 +7,7 @@ Paper: Hamiltonian Mechanics of Feature Learning, Sections 1.3 and 2.1, footnote
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,15 +16,20 @@ from repdyn.base.arrays import Array
 from repdyn.leaky_resnets.theory.arguments import as_matrix, effective_depth_of, representation_pair
 from repdyn.leaky_resnets.theory.identity_cost import activation, row_space
 
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
+
 RTOL = 1e-10  # singular values below RTOL times the largest count as 0
 
 
-def least_norm_weights(A: ArrayLike, dA: ArrayLike, effective_depth: float, bias: bool) -> Array:
+def least_norm_weights(
+    A: Float[ArrayLike, "w N"], dA: Float[ArrayLike, "w N"], effective_depth: float, bias: bool
+) -> Float[Array, "w s"]:
     r"""W = (Lt A + dA) S^+, the least-norm weights with W S = Lt A + dA; shape (w, w + 1) or (w, w) (Section 1.3).
 
     Args:
-        A: representation, shape (w, N).
-        dA: its derivative by p, shape (w, N).
+        A: representation.
+        dA: its derivative by p.
         effective_depth: Lt > 0.
         bias: whether S carries a row of ones.
     """
@@ -47,12 +52,14 @@ class LagrangianTerms(NamedTuple):
     kinetic: float
 
 
-def lagrangian_terms(A: ArrayLike, dA: ArrayLike, effective_depth: float, bias: bool) -> LagrangianTerms:
+def lagrangian_terms(
+    A: Float[ArrayLike, "w N"], dA: Float[ArrayLike, "w N"], effective_depth: float, bias: bool
+) -> LagrangianTerms:
     r"""|Lt A + dA|^2_K / (2 Lt) = (Lt / 2) |A|^2_K + <dA, A>_K + |dA|^2_K / (2 Lt) (Section 1.3, corrected).
 
     Args:
-        A: representation, shape (w, N).
-        dA: its derivative by p, shape (w, N).
+        A: representation.
+        dA: its derivative by p.
         effective_depth: Lt > 0.
         bias: whether S carries a row of ones.
     """
@@ -65,12 +72,14 @@ def lagrangian_terms(A: ArrayLike, dA: ArrayLike, effective_depth: float, bias: 
     )
 
 
-def lagrangian_terms_as_printed(A: ArrayLike, dA: ArrayLike, effective_depth: float, bias: bool) -> LagrangianTerms:
+def lagrangian_terms_as_printed(
+    A: Float[ArrayLike, "w N"], dA: Float[ArrayLike, "w N"], effective_depth: float, bias: bool
+) -> LagrangianTerms:
     """The same with the cross term Lt <dA, A>_K of Section 1.3.
 
     Args:
-        A: representation, shape (w, N).
-        dA: its derivative by p, shape (w, N).
+        A: representation.
+        dA: its derivative by p.
         effective_depth: Lt > 0.
         bias: whether S carries a row of ones.
     """
@@ -78,12 +87,14 @@ def lagrangian_terms_as_printed(A: ArrayLike, dA: ArrayLike, effective_depth: fl
     return terms._replace(cross=effective_depth * terms.cross)
 
 
-def hamiltonian_from_energies(A: ArrayLike, dA: ArrayLike, effective_depth: float, bias: bool) -> float:
+def hamiltonian_from_energies(
+    A: Float[ArrayLike, "w N"], dA: Float[ArrayLike, "w N"], effective_depth: float, bias: bool
+) -> float:
     r"""H = |dA|^2_K / (2 Lt) - (Lt / 2) |A|^2_K, where Im A^T lies in Im S^T (Section 2.1).
 
     Args:
-        A: representation, shape (w, N).
-        dA: its derivative by p, shape (w, N).
+        A: representation.
+        dA: its derivative by p.
         effective_depth: Lt > 0.
         bias: whether S carries a row of ones.
     """
@@ -91,7 +102,7 @@ def hamiltonian_from_energies(A: ArrayLike, dA: ArrayLike, effective_depth: floa
     return terms.kinetic - terms.identity
 
 
-def linear_cross_term(A: ArrayLike, dA: ArrayLike, rtol: float = RTOL) -> float:
+def linear_cross_term(A: Float[ArrayLike, "w N"], dA: Float[ArrayLike, "w N"], rtol: float = RTOL) -> float:
     r"""Tr[dA A^+ A^{+T} A^T], the cross term of a linear network (footnote 1).
 
     Footnote 1 belongs to Section 1.3.
@@ -101,7 +112,7 @@ def linear_cross_term(A: ArrayLike, dA: ArrayLike, rtol: float = RTOL) -> float:
     return float(np.sum((dA @ inverse) * (A @ inverse)))
 
 
-def log_pseudo_determinant(A: ArrayLike, rtol: float = RTOL) -> float:
+def log_pseudo_determinant(A: Float[ArrayLike, "w N"], rtol: float = RTOL) -> float:
     """Logarithm of the pseudo-determinant |A|_+, the product of the nonzero singular values (footnote 1).
 
     Footnote 1 belongs to Section 1.3.

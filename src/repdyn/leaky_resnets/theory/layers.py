@@ -8,7 +8,7 @@ Paper: Hamiltonian Mechanics of Feature Learning, Sections 1.5 and 3, Appendix A
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,13 +18,16 @@ from repdyn.base.arrays import Array
 from repdyn.leaky_resnets.theory.arguments import as_matrix, effective_depth_of
 from repdyn.leaky_resnets.theory.identity_cost import activation
 
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
+
 Scheme = Literal["equidistant", "irregular"]
 KINK = 1e-4  # |A| below KINK times its root mean square counts as a kink
 SLOWEST = 1e-6  # relative speed of a layer, over the fastest, below which adaptive steps grow no more
 
 
-def layer_steps(scheme: Scheme, L: int, a: float = 0.0) -> Array:
-    r"""Layer steps rho of sum 1, shape (L,).
+def layer_steps(scheme: Scheme, L: int, a: float = 0.0) -> Float[Array, "L"]:
+    r"""Layer steps rho of sum 1.
 
     Equidistant: 1 / L. Irregular: in proportion to 1 + a (1/4 - |(l - 1/2) / L - 1/2|), small at both ends.
 
@@ -51,13 +54,13 @@ def layer_steps(scheme: Scheme, L: int, a: float = 0.0) -> Array:
     return rho / rho.sum()
 
 
-def irregular_steps_as_printed(L: int, a: float) -> Array:
+def irregular_steps_as_printed(L: int, a: float) -> Float[Array, "L"]:
     """rho_l = 1/L + (a/L) (1/4 - |l/L - 1/2|) (Section 3): of sum 1 for even L only, and not symmetric."""
     return (1 + a * (0.25 - np.abs(np.arange(1, L + 1) / L - 0.5))) / L
 
 
-def relative_speeds(A: ArrayLike, rho: ArrayLike) -> Array:
-    r"""c_l = |A_l - A_{l-1}| / (rho_l |A_l|), shape (L,) (Section 3).
+def relative_speeds(A: Float[ArrayLike, "L+1 w N"], rho: Float[ArrayLike, "L"]) -> Float[Array, "L"]:
+    r"""c_l = |A_l - A_{l-1}| / (rho_l |A_l|) (Section 3).
 
     Raises:
         ValueError: a representation is 0 or not finite, or the shapes do not fit.
@@ -71,12 +74,14 @@ def relative_speeds(A: ArrayLike, rho: ArrayLike) -> Array:
     return np.linalg.norm(np.diff(A, axis=0), axis=(1, 2)) / (rho * sizes)
 
 
-def adapt_layer_steps(A: ArrayLike, rho: ArrayLike, damping: float = 0.5, largest: float | None = None) -> Array:
+def adapt_layer_steps(
+    A: Float[ArrayLike, "L+1 w N"], rho: Float[ArrayLike, "L"], damping: float = 0.5, largest: float | None = None
+) -> Float[Array, "L"]:
     r"""Steps that even out |A_l - A_{l-1}| / |A_l|: rho_l <- c_l^{-1} / sum c^{-1}, damped and capped (Section 3).
 
     Args:
-        A: representations, shape (L + 1, w, N).
-        rho: present steps, shape (L,), of sum 1.
+        A: representations.
+        rho: present steps, of sum 1.
         damping: weight of the present steps in the new ones; 0 is the paper's rule.
         largest: cap on a step, e.g. 1 / Lt; what is cut goes to the other layers in proportion. None: no cap.
 
@@ -107,15 +112,17 @@ def _capped(rho: Array, largest: float | None) -> Array:
     return rho
 
 
-def propagate(W: ArrayLike, A0: ArrayLike, rho: ArrayLike, effective_depth: float) -> Array:
+def propagate(
+    W: Float[ArrayLike, "L w s"], A0: Float[ArrayLike, "w N"], rho: Float[ArrayLike, "L"], effective_depth: float
+) -> Float[Array, "L+1 w N"]:
     r"""A_0 .. A_L by A_l = (1 - rho_l Lt) A_{l-1} + rho_l W_l S_{l-1} (Section 3).
 
     Lt = 0 is a plain ResNet, equidistant steps with Lt = L a fully-connected network.
 
     Args:
         W: weights, shape (L, w, w + 1) with bias or (L, w, w).
-        A0: input, shape (w, N).
-        rho: layer steps, sum 1, shape (L,).
+        A0: input.
+        rho: layer steps, sum 1.
         effective_depth: Lt >= 0.
 
     Raises:
@@ -132,25 +139,31 @@ def propagate(W: ArrayLike, A0: ArrayLike, rho: ArrayLike, effective_depth: floa
     return A
 
 
-def end_momentum(residual: ArrayLike, penalty: float) -> Array:
+def end_momentum(residual: Float[ArrayLike, "w N"], penalty: float) -> Float[Array, "w N"]:
     r"""B_1 = (2 / (lam N)) (f* - A_1) for C = |f* - A_1|^2 / N (Section 1.5, whose C = |f* - A|^2 / 2 does not fit).
 
     Args:
-        residual: f* - A_1, shape (w, N).
+        residual: f* - A_1.
         penalty: lam > 0.
     """
     residual = as_matrix(residual, "residual")
     return 2 / (positive(penalty, "penalty") * residual.shape[1]) * residual
 
 
-def momenta(W: ArrayLike, A: ArrayLike, end: ArrayLike, rho: ArrayLike, effective_depth: float) -> Array:
+def momenta(
+    W: Float[ArrayLike, "L w s"],
+    A: Float[ArrayLike, "L+1 w N"],
+    end: Float[ArrayLike, "w N"],
+    rho: Float[ArrayLike, "L"],
+    effective_depth: float,
+) -> Float[Array, "L+1 w N"]:
     r"""B_0 .. B_L from B_L = end: B_{l-1} = (1 - rho_l Lt) B_l + rho_l sigma'(A_{l-1}) o [V_l^T B_l] (Section 1.5).
 
     Args:
         W: weights, shape (L, w, w + 1) with bias or (L, w, w).
-        A: representations, shape (L + 1, w, N).
-        end: momentum B_L, shape (w, N).
-        rho: layer steps, sum 1, shape (L,).
+        A: representations.
+        end: momentum B_L.
+        rho: layer steps, sum 1.
         effective_depth: Lt > 0.
     """
     W, A, Lt = finite(W, "W"), finite(A, "A"), effective_depth_of(effective_depth)
@@ -176,16 +189,22 @@ class Criticality(NamedTuple):
     kinks: float
 
 
-def criticality(W: ArrayLike, A: ArrayLike, B: ArrayLike, rho: ArrayLike, effective_depth: float) -> Criticality:
+def criticality(
+    W: Float[ArrayLike, "L w s"],
+    A: Float[ArrayLike, "L+1 w N"],
+    B: Float[ArrayLike, "L+1 w N"],
+    rho: Float[ArrayLike, "L"],
+    effective_depth: float,
+) -> Criticality:
     r"""Distance from W_l = Lt B_l S_{l-1}^T, which holds at critical points (Section 1.5).
 
     The objective's gradient is rho_l (lam / Lt) (W_l - Lt B_l S_{l-1}^T). Padded entries, exactly 0, are no kinks.
 
     Args:
         W: weights, shape (L, w, w + 1) with bias or (L, w, w).
-        A: representations, shape (L + 1, w, N).
-        B: momenta, shape (L + 1, w, N).
-        rho: layer steps, sum 1, shape (L,).
+        A: representations.
+        B: momenta.
+        rho: layer steps, sum 1.
         effective_depth: Lt > 0.
     """
     W, A, B, Lt = finite(W, "W"), finite(A, "A"), finite(B, "B"), effective_depth_of(effective_depth)
@@ -195,7 +214,7 @@ def criticality(W: ArrayLike, A: ArrayLike, B: ArrayLike, rho: ArrayLike, effect
     return Criticality(float(np.sqrt(np.dot(rho, off) / np.dot(rho, size))), np.sqrt(off / size), kink_share(A[:-1]))
 
 
-def kink_share(A: ArrayLike) -> float:
+def kink_share(A: Float[ArrayLike, "L w N"]) -> float:
     """Share of the nonzero entries of A, shape (L, w, N), within 1e-4 of their layer's root mean square.
 
     Ours: how near a network is to ReLU's kinks, where gradients jump.
@@ -213,7 +232,7 @@ class Balance(NamedTuple):
     predicted_as_printed: Array
 
 
-def balancedness(W: ArrayLike, rho: ArrayLike, effective_depth: float) -> Balance:
+def balancedness(W: Float[ArrayLike, "L w s"], rho: Float[ArrayLike, "L"], effective_depth: float) -> Balance:
     r"""|W_p|^2 = |W_0|^2 + 2 Lt int_0^p |b_q|^2 dq at critical points; Proposition 9 prints the factor Lt.
 
     Discrete networks obey it up to O(1 / L). Integrals run from the middle of the first layer to the middle of each.
@@ -225,16 +244,21 @@ def balancedness(W: ArrayLike, rho: ArrayLike, effective_depth: float) -> Balanc
     return Balance(norm_sq, norm_sq[0] + 2 * Lt * gained, norm_sq[0] + Lt * gained)
 
 
-def momentum_identity(W: ArrayLike, A: ArrayLike, B: ArrayLike, rho: ArrayLike) -> Array:
-    r"""<A_l, B_l> - <A_{l-1}, B_{l-1}> - rho_l b_l . (B_l 1), shape (L,): 0 for any weights, critical or not.
+def momentum_identity(
+    W: Float[ArrayLike, "L w s"],
+    A: Float[ArrayLike, "L+1 w N"],
+    B: Float[ArrayLike, "L+1 w N"],
+    rho: Float[ArrayLike, "L"],
+) -> Float[Array, "L"]:
+    r"""<A_l, B_l> - <A_{l-1}, B_{l-1}> - rho_l b_l . (B_l 1): 0 for any weights, critical or not.
 
     Ours: a check of `momenta`, in the manner of Appendix A.3.
 
     Args:
         W: weights, shape (L, w, w + 1) with bias or (L, w, w).
-        A: representations, shape (L + 1, w, N).
-        B: momenta, shape (L + 1, w, N).
-        rho: layer steps, sum 1, shape (L,).
+        A: representations.
+        B: momenta.
+        rho: layer steps, sum 1.
     """
     W, A, B = finite(W, "W"), finite(A, "A"), finite(B, "B")
     products = np.sum(A * B, axis=(1, 2))
@@ -249,7 +273,7 @@ class Spectra(NamedTuple):
     weights: Array
 
 
-def bottleneck_spectra(A: Array, W: Array, centered: bool = False) -> Spectra:
+def bottleneck_spectra(A: Float[Array, "L+1 w N"], W: Float[Array, "L w s"], centered: bool = False) -> Spectra:
     """Singular values of representations and weights (Figures 1b and 2b).
 
     `centered` removes the mean over points from A, and from W_l the direction of the mean of S_{l-1}: with positive

@@ -7,9 +7,14 @@ stay bounded for all Lt. Paper: Hamiltonian Mechanics of Feature Learning, after
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from repdyn.base.arrays import Array
+
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
 
 AXIS = np.ones(3) / np.sqrt(3)
 TURN = np.array([[0.0, -1.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]]) / np.sqrt(3)  # TURN v = AXIS x v
@@ -17,7 +22,7 @@ ACROSS = np.array([[1.0, -1.0, 0.0], [1.0, 1.0, -2.0]]) / np.sqrt([[2.0], [6.0]]
 OPENING = 0.35  # of the cone over its height; entries stay positive below root 1/2
 
 
-def rotating_start(points: int) -> Array:
+def rotating_start(points: int) -> Float[Array, "3 {points}"]:
     """A_0 of rank 3, shape (3, N): points around the axis, all entries positive at every rotation.
 
     Ours: the start of `rotating_path`.
@@ -26,7 +31,9 @@ def rotating_start(points: int) -> Array:
     return AXIS[:, None] + OPENING * ACROSS.T @ np.stack([np.cos(angles), np.sin(angles)])
 
 
-def rotating_path(rate: float, effective_depth: float, p: Array, points: int) -> tuple[Array, Array]:
+def rotating_path(
+    rate: float, effective_depth: float, p: Float[Array, "P"], points: int
+) -> tuple[Float[Array, "P 3 {points}"], Float[Array, "P 3 {points}"]]:
     """A_p and B_p, shapes (P, 3, N); |Omega|^2 = 2 rate^2, so that -2 H / Lt = 3 - 2 rate^2.
 
     Ours: an example for what stands after Theorem 4.
@@ -34,7 +41,7 @@ def rotating_path(rate: float, effective_depth: float, p: Array, points: int) ->
     Args:
         rate: angle per unit of Lt p.
         effective_depth: Lt > 0.
-        p: positions, shape (P,).
+        p: positions.
         points: N, at least 3.
     """
     angle = (rate * effective_depth * np.asarray(p, float))[:, None, None]

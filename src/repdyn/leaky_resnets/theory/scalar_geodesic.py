@@ -7,12 +7,15 @@ Paper: Hamiltonian Mechanics of Feature Learning, Theorems 4 and 7.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from repdyn.base.arrays import Array
+
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
 
 
 class ScalarGeodesic(NamedTuple):
@@ -31,7 +34,12 @@ class ScalarGeodesic(NamedTuple):
     c: Array
 
 
-def scalar_path(u: ArrayLike, end: ArrayLike, effective_depth: ArrayLike, p: ArrayLike) -> tuple[Array, Array]:
+def scalar_path(
+    u: Float[ArrayLike, "*#shape"],
+    end: Float[ArrayLike, "*#shape"],
+    effective_depth: Float[ArrayLike, "*#shape"],
+    p: Float[ArrayLike, "*#shape"],
+) -> tuple[Float[Array, "*shape"], Float[Array, "*shape"]]:
     """A_p = a e^{Lt (u - 1) (p - 1)} and B_p = u / A_p.
 
     Ours: an example of Hamilton's equations, Section 1.5.
@@ -46,7 +54,12 @@ def scalar_path(u: ArrayLike, end: ArrayLike, effective_depth: ArrayLike, p: Arr
     return A, np.asarray(u) / A
 
 
-def scalar_geodesic(u: ArrayLike, end: ArrayLike, effective_depth: ArrayLike, gamma: ArrayLike) -> ScalarGeodesic:
+def scalar_geodesic(
+    u: Float[ArrayLike, "*#shape"],
+    end: Float[ArrayLike, "*#shape"],
+    effective_depth: Float[ArrayLike, "*#shape"],
+    gamma: Float[ArrayLike, "*#shape"],
+) -> ScalarGeodesic:
     """Quantities of Theorem 4 along the scalar geodesic that ends at A_1 = a > 0, with the regularizer gamma > 0.
 
     Args:

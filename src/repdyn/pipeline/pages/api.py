@@ -22,8 +22,9 @@ TOP = """\
 # Public functions
 
 What other code may import, a page per package: the formulas of the five papers, the diagnostics, what all share.
-Arguments, shapes, units and errors are in each docstring (`help(...)`, or follow the link of the module). A formula
-that the paper has wrong has a twin `..._as_printed` next to the corrected one. Every example is run by a test.
+Arguments, units and errors are in each docstring (`help(...)`, or follow the link of the module), shapes of arrays in
+the signature: `Float[Array, 'k n']` are k rows and n columns of numbers ([words](../../src/repdyn/base/arrays.py)). A
+formula that the paper has wrong has a twin `..._as_printed` next to the corrected one. Every example is run by a test.
 
 These pages are generated from the code (`python -m repdyn reference`); a test holds them to it.
 

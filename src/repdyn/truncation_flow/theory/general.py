@@ -10,7 +10,9 @@ Batch axes lead: R (..., L, Q, Q), beta (..., L, Q), points z (..., n, Q). Every
 w (..., n) or (n,); cluster c of N_c points has weights 1/N_c.
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 from repdyn.base import arguments
 from repdyn.base.arrays import Array
 from repdyn.truncation_flow.theory import inputs
+
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Bool, Float, Int
 
 
 class ForwardPass(NamedTuple):
@@ -37,16 +42,20 @@ class GeneralGradient(NamedTuple):
 
 
 def general_effective_gradient(
-    X: ArrayLike, cluster: ArrayLike, R: ArrayLike, beta: ArrayLike, yt: ArrayLike
+    X: Float[ArrayLike, "n Q"],
+    cluster: Int[ArrayLike, "n"],
+    R: Float[ArrayLike, "L Q Q"],
+    beta: Float[ArrayLike, "L Q"],
+    yt: Float[ArrayLike, "K Q"],
 ) -> GeneralGradient:
     """Corrected velocity of Theorem 5.1 for data in clusters, any number L of layers.
 
     Args:
-        X: all points, shape (n, Q), input units.
-        cluster: index of each point's cluster, shape (n,), 0 .. K-1.
-        R: orthogonal matrices, shape (L, Q, Q).
-        beta: pulled-back biases, shape (L, Q), input units.
-        yt: pulled-back labels, one row per cluster, shape (K, Q), input units.
+        X: all points, input units.
+        cluster: index of each point's cluster, 0 .. K-1.
+        R: orthogonal matrices.
+        beta: pulled-back biases, input units.
+        yt: pulled-back labels, one row per cluster, input units.
 
     Returns:
         `dbeta` (L, Q), `Omega` (L, Q, Q) with dR_l/ds = Omega_l R_l, and the Euclidean `cost` (2.26).
@@ -66,16 +75,16 @@ def general_effective_gradient(
     return GeneralGradient(*pull_back(passed, R, residual, weights), weighted_cost(residual, weights))
 
 
-def weighted_cost(residual: Array, w: Array) -> Array:
-    """Half the weighted sum of squared residuals (..., n, Q) of all points, shape (...).
+def weighted_cost(residual: Float[Array, "*batch n Q"], w: Float[Array, "*#batch n"]) -> Float[Array, "*batch"]:
+    """Half the weighted sum of squared residuals (..., n, Q) of all points.
 
     The Euclidean cost (2.26).
     """
     return 0.5 * np.sum(w * np.sum(residual**2, axis=-1), axis=-1)
 
 
-def cluster_weights(cluster: NDArray[np.intp], K: int) -> Array:
-    """Weight 1/N_c of every point, c its cluster (2.26), shape (n,).
+def cluster_weights(cluster: Int[NDArray[np.intp], "n"], K: int) -> Float[Array, "n"]:
+    """Weight 1/N_c of every point, c its cluster (2.26).
 
     Raises:
         ValueError: if one of the K clusters has no point.
@@ -87,7 +96,9 @@ def cluster_weights(cluster: NDArray[np.intp], K: int) -> Array:
     return 1.0 / sizes[cluster]
 
 
-def forward(X: Array, R: Array, beta: Array) -> ForwardPass:
+def forward(
+    X: Float[Array, "*#batch n Q"], R: Float[Array, "*batch L Q Q"], beta: Float[Array, "*batch L Q"]
+) -> ForwardPass:
     """Apply the L truncation maps in turn (7.1), keeping what the gradient needs."""
     z, pre, patterns = [X], [], []
     for layer in range(R.shape[-3]):
@@ -100,7 +111,12 @@ def forward(X: Array, R: Array, beta: Array) -> ForwardPass:
     return ForwardPass(z, pre, patterns)
 
 
-def pull_back(passed: ForwardPass, R: Array, residual: Array, w: Array) -> tuple[Array, Array]:
+def pull_back(
+    passed: ForwardPass,
+    R: Float[Array, "*batch L Q Q"],
+    residual: Float[Array, "*batch n Q"],
+    w: Float[Array, "*#batch n"],
+) -> tuple[Float[Array, "*batch L Q"], Float[Array, "*batch L Q Q"]]:
     """Velocities of (beta_l, R_l) for a cost whose derivative in the output z_L is `residual`, weighted by w.
 
     The products P_L^T ... P_{l+1}^T of (5.1)-(5.2) are applied from the output inwards, which is reverse-mode
@@ -108,9 +124,9 @@ def pull_back(passed: ForwardPass, R: Array, residual: Array, w: Array) -> tuple
 
     Args:
         passed: a pass of `forward`.
-        R: orthogonal matrices, shape (..., L, Q, Q).
-        residual: derivative of the cost in z_L over the weight of the point, shape (..., n, Q).
-        w: weight of each point, shape (..., n).
+        R: orthogonal matrices.
+        residual: derivative of the cost in z_L over the weight of the point.
+        w: weight of each point.
     """
     dbeta, generators, v = [], [], residual
     for layer in reversed(range(R.shape[-3])):
@@ -123,26 +139,31 @@ def pull_back(passed: ForwardPass, R: Array, residual: Array, w: Array) -> tuple
     return np.stack(dbeta[::-1], axis=-2), np.stack(generators[::-1], axis=-3)
 
 
-def layer_generator(H: NDArray[np.bool_], a: Array, u: Array, w: Array) -> Array:
+def layer_generator(
+    H: Bool[NDArray[np.bool_], "*batch n Q"],
+    a: Float[Array, "*batch n Q"],
+    u: Float[Array, "*batch n Q"],
+    w: Float[Array, "*#batch n"],
+) -> Float[Array, "*batch Q Q"]:
     """Sum of commutators sum_k w_k [H_k, (a_k u_k^T + u_k a_k^T)/2] (5.6)-(5.7), batched.
 
     Args:
-        H: activation patterns of the layer, shape (..., n, Q).
-        a: R_l v_l of each point, the error pulled back to the layer, shape (..., n, Q).
-        u: pre-activations of the layer, shape (..., n, Q), input units.
-        w: weight of each point, shape (..., n).
+        H: activation patterns of the layer.
+        a: R_l v_l of each point, the error pulled back to the layer.
+        u: pre-activations of the layer, input units.
+        w: weight of each point.
     """
     weighted = H * w[..., None]
     G = (weighted * a).mT @ u + (weighted * u).mT @ a
     return 0.5 * (G - G.mT)
 
 
-def forward_product(passed: ForwardPass, R: Array, first: int, point: int) -> Array:
+def forward_product(passed: ForwardPass, R: Float[Array, "L Q Q"], first: int, point: int) -> Float[Array, "Q Q"]:
     """P^+ of (5.1) for one point: P_L ... P_first (layers from 1; the identity if first = L + 1).
 
     Args:
         passed: a pass of `forward`.
-        R: orthogonal matrices, shape (L, Q, Q).
+        R: orthogonal matrices.
         first: first layer of the product, from 1.
         point: index of the point.
     """
@@ -152,12 +173,12 @@ def forward_product(passed: ForwardPass, R: Array, first: int, point: int) -> Ar
     return product
 
 
-def truncating_product(passed: ForwardPass, R: Array, layer: int, point: int) -> Array:
+def truncating_product(passed: ForwardPass, R: Float[Array, "L Q Q"], layer: int, point: int) -> Float[Array, "Q Q"]:
     """P^- of (5.2) for one point: P_L ... P_{layer+1} (1 - P_layer), layers from 1.
 
     Args:
         passed: a pass of `forward`.
-        R: orthogonal matrices, shape (L, Q, Q).
+        R: orthogonal matrices.
         layer: the layer that truncates, from 1.
         point: index of the point.
     """
@@ -165,13 +186,15 @@ def truncating_product(passed: ForwardPass, R: Array, layer: int, point: int) ->
     return forward_product(passed, R, layer + 1, point) @ off
 
 
-def composition_by_products(passed: ForwardPass, R: Array, beta: Array, first: int, point: int) -> Array:
+def composition_by_products(
+    passed: ForwardPass, R: Float[Array, "L Q Q"], beta: Float[Array, "L Q"], first: int, point: int
+) -> Float[Array, "Q"]:
     """Lemma 7.1, (7.2): tau^(L..first)(z) = P^+ z_{first-1} - sum_{m >= first} P^-_m beta_m for one point.
 
     Args:
         passed: a pass of `forward`.
-        R: orthogonal matrices, shape (L, Q, Q).
-        beta: pulled-back biases, shape (L, Q), input units.
+        R: orthogonal matrices.
+        beta: pulled-back biases, input units.
         first: first layer of the composition, from 1.
         point: index of the point.
     """
@@ -181,14 +204,21 @@ def composition_by_products(passed: ForwardPass, R: Array, beta: Array, first: i
     return image
 
 
-def bias_gradient_of_point(passed: ForwardPass, R: Array, beta: Array, yt: Array, layer: int, point: int) -> Array:
+def bias_gradient_of_point(
+    passed: ForwardPass,
+    R: Float[Array, "L Q Q"],
+    beta: Float[Array, "L Q"],
+    yt: Float[Array, "Q"],
+    layer: int,
+    point: int,
+) -> Float[Array, "Q"]:
     """Corrected (7.11), as (7.14): the gradient in beta_l is -(P^-_l)^T (P^+_l z_{l-1} - sum P^- beta - yt).
 
     Args:
         passed: a pass of `forward`.
-        R: orthogonal matrices, shape (L, Q, Q).
-        beta: pulled-back biases, shape (L, Q), input units.
-        yt: pulled-back label of the point, shape (Q,), input units.
+        R: orthogonal matrices.
+        beta: pulled-back biases, input units.
+        yt: pulled-back label of the point, input units.
         layer: layer l, from 1.
         point: index of the point.
     """
@@ -196,15 +226,20 @@ def bias_gradient_of_point(passed: ForwardPass, R: Array, beta: Array, yt: Array
 
 
 def bias_gradient_of_point_as_printed(
-    passed: ForwardPass, R: Array, beta: Array, yt: Array, layer: int, point: int
-) -> Array:
+    passed: ForwardPass,
+    R: Float[Array, "L Q Q"],
+    beta: Float[Array, "L Q"],
+    yt: Float[Array, "Q"],
+    layer: int,
+    point: int,
+) -> Float[Array, "Q"]:
     """(7.11) as printed, without the minus sign that the last line of its own proof (7.14) has.
 
     Args:
         passed: a pass of `forward`.
-        R: orthogonal matrices, shape (L, Q, Q).
-        beta: pulled-back biases, shape (L, Q), input units.
-        yt: pulled-back label of the point, shape (Q,), input units.
+        R: orthogonal matrices.
+        beta: pulled-back biases, input units.
+        yt: pulled-back label of the point, input units.
         layer: layer l, from 1.
         point: index of the point.
     """
@@ -212,17 +247,23 @@ def bias_gradient_of_point_as_printed(
     return truncating_product(passed, R, layer, point).T @ residual
 
 
-def bias_velocity_as_printed(X: Array, cluster: NDArray[np.intp], R: Array, beta: Array, yt: Array) -> Array:
-    """(5.4) as printed, for L = Q: d(beta_l)/ds = - sum_{c >= l} E_c[(P^-_c)^T (z_Q - yt_c)], shape (Q, Q).
+def bias_velocity_as_printed(
+    X: Float[Array, "n Q"],
+    cluster: Int[NDArray[np.intp], "n"],
+    R: Float[Array, "Q Q Q"],
+    beta: Float[Array, "Q Q"],
+    yt: Float[Array, "Q Q"],
+) -> Float[Array, "Q Q"]:
+    """(5.4) as printed, for L = Q: d(beta_l)/ds = - sum_{c >= l} E_c[(P^-_c)^T (z_Q - yt_c)].
 
     One index serves as layer of the product and as cluster; the label, printed without index, is the cluster's.
 
     Args:
-        X: points of all clusters, shape (n, Q), input units.
-        cluster: cluster of each point, 0 to Q - 1, shape (n,).
-        R: orthogonal matrices, shape (Q, Q, Q).
-        beta: pulled-back biases, shape (Q, Q), input units.
-        yt: pulled-back labels, one per row, shape (Q, Q), input units.
+        X: points of all clusters, input units.
+        cluster: cluster of each point, 0 to Q - 1.
+        R: orthogonal matrices.
+        beta: pulled-back biases, input units.
+        yt: pulled-back labels, one per row, input units.
     """
     passed, L = forward(X, R, beta), len(R)
     weights = cluster_weights(cluster, len(yt))

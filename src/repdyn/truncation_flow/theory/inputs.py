@@ -3,8 +3,10 @@
 Rows of a data array are points. The general ones stand in `repdyn.base.arguments`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,34 +15,39 @@ from repdyn.base import arguments
 from repdyn.base.arguments import refuse
 from repdyn.base.arrays import Array
 
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
+
 CONDITION_LIMIT = 1e12
 
 
-def points(X: ArrayLike, name: str = "X") -> Array:
-    """Return a non-empty cluster of points, shape (N, Q).
+def points(X: Float[ArrayLike, "N Q"], name: str = "X") -> Float[Array, "N Q"]:
+    """Return a non-empty cluster of points.
 
     Ours: validation of arguments.
     """
     return arguments.shaped(X, name, (None, None), "one row per point, at least one point")
 
 
-def cluster_state(X: ArrayLike, R: ArrayLike, beta: ArrayLike, name: str = "X") -> tuple[Array, Array, Array]:
+def cluster_state(
+    X: Float[ArrayLike, "N Q"], R: Float[ArrayLike, "Q Q"], beta: Float[ArrayLike, "Q"], name: str = "X"
+) -> tuple[Float[Array, "N Q"], Float[Array, "Q Q"], Float[Array, "Q"]]:
     """Return points (N, Q), rotation (Q, Q) and bias (Q,) of one cluster.
 
     Ours: validation of arguments.
 
     Args:
-        X: points, shape (N, Q), input units.
-        R: orthogonal matrix, shape (Q, Q).
-        beta: pulled-back bias, shape (Q,), input units.
+        X: points, input units.
+        R: orthogonal matrix.
+        beta: pulled-back bias, input units.
         name: what errors call the points.
     """
     X = points(X, name)
     return X, arguments.orthogonal(R, X.shape[1], "R"), arguments.shaped(beta, "beta", (X.shape[1],))
 
 
-def rotations(R: ArrayLike, Q: int, name: str) -> Array:
-    """Return orthogonal matrices, shape (L, Q, Q).
+def rotations(R: Float[ArrayLike, "L Q Q"], Q: int, name: str) -> Float[Array, "L Q Q"]:
+    """Return orthogonal matrices.
 
     Ours: validation of arguments.
     """
@@ -48,7 +55,7 @@ def rotations(R: ArrayLike, Q: int, name: str) -> Array:
     return np.array([arguments.orthogonal(matrix, Q, f"{name}[{index}]") for index, matrix in stack])
 
 
-def invertible(W: ArrayLike, name: str) -> Array:
+def invertible(W: Float[ArrayLike, "Q Q"], name: str) -> Float[Array, "Q Q"]:
     """Return a square matrix whose condition number allows it to be inverted.
 
     Ours: validation of arguments.
@@ -60,8 +67,8 @@ def invertible(W: ArrayLike, name: str) -> Array:
     return array
 
 
-def independent_labels(yt: ArrayLike) -> Array:
-    """Return Q linearly independent pulled-back labels, one per row, shape (Q, Q).
+def independent_labels(yt: Float[ArrayLike, "Q Q"]) -> Float[Array, "Q Q"]:
+    """Return Q linearly independent pulled-back labels, one per row.
 
     Ours: validation of arguments.
     """
@@ -83,7 +90,7 @@ def _square(value: ArrayLike, name: str) -> tuple[Array, float]:
     return array, float(np.linalg.cond(array))
 
 
-def clusters(X: Array | Sequence[ArrayLike]) -> list[Array]:
+def clusters(X: Float[Array, "K N Q"] | Sequence[Float[ArrayLike, "_ Q"]]) -> list[Float[Array, "_ Q"]]:
     """Return clusters of points of one common dimension Q.
 
     Ours: validation of arguments.

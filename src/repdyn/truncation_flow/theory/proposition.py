@@ -9,7 +9,10 @@ false (experiments/printed_radius.py). It holds with eta_2 = eta_1 |beta(0) + yt
 the rate 1 - eta_0, because b^T Omega b = 0, and R turns at most at the rate eta_1 |b|/2.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +20,9 @@ from numpy.typing import ArrayLike
 from repdyn.base import arguments
 from repdyn.base.arrays import Array
 from repdyn.truncation_flow.theory import inputs
+
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
 
 BALL = 1.1
 FIXED_POINT_STEPS = 200
@@ -53,14 +59,20 @@ class Constants:
         return max(self.eta_0, self.eta_1, self.gamma) < 0.1 and np.isfinite(self.eta_2) and self.highest <= 0
 
 
-def proposition_4_2_constants(X: ArrayLike, R0: ArrayLike, beta0: ArrayLike, yt: ArrayLike, gamma: float) -> Constants:
+def proposition_4_2_constants(
+    X: Float[ArrayLike, "N Q"],
+    R0: Float[ArrayLike, "Q Q"],
+    beta0: Float[ArrayLike, "Q"],
+    yt: Float[ArrayLike, "Q"],
+    gamma: float,
+) -> Constants:
     """Bound the constants of Proposition 4.2 for one cluster and given initial data.
 
     Args:
-        X: points, shape (N, Q), input units.
-        R0: initial orthogonal matrix, shape (Q, Q).
-        beta0: initial pulled-back bias, shape (Q,).
-        yt: pulled-back label, shape (Q,).
+        X: points, input units.
+        R0: initial orthogonal matrix.
+        beta0: initial pulled-back bias.
+        yt: pulled-back label.
         gamma: constant of (4.17), in (0, 1/10).
 
     Returns:
@@ -90,13 +102,13 @@ def _least_fixed_point(v: Array, r: float, gamma: float) -> Constants:
     return constants
 
 
-def constants_in_ball(v: Array, r: float, gamma: float, ball: float) -> Constants:
+def constants_in_ball(v: Float[Array, "N Q"], r: float, gamma: float, ball: float) -> Constants:
     """Suprema over |b| <= 1.1 r and rotations within `ball`, and what follows from them; v = R_0 (x - yt), (N, Q).
 
     Ours: bounds on the constants of (4.14)-(4.17), Proposition 4.2.
 
     Args:
-        v: R_0 (x - yt) of each point, shape (N, Q), input units.
+        v: R_0 (x - yt) of each point, input units.
         r: |beta(0) + yt|, input units.
         gamma: share of r at which arrival is counted, in (0, 1).
         ball: radius of the ball of rotations, operator norm.
@@ -130,8 +142,10 @@ def _over_gap(value: float, eta_0: float, other: float) -> float:
     return value / gap if gap > 0 else np.inf
 
 
-def partial_size_bound(raised: Array, lowered: Array, size: Array, reach: float) -> Array:
-    """Largest |u| a point can have while partially truncated, 0 if it never is; shape (N,).
+def partial_size_bound(
+    raised: Float[Array, "N Q"], lowered: Float[Array, "N Q"], size: Float[Array, "N"], reach: float
+) -> Float[Array, "N"]:
+    """Largest |u| a point can have while partially truncated, 0 if it never is.
 
     A coordinate turns positive only if b_i > -raised_i =: c, which leaves at most sqrt(reach^2 - c^2) of |b| for the
     others; where c > 0 the positive coordinate itself is u_i <= raised_i + b_i, of size at most reach - c.
@@ -139,9 +153,9 @@ def partial_size_bound(raised: Array, lowered: Array, size: Array, reach: float)
     Ours: a bound on the integrand of eta_1, (4.15).
 
     Args:
-        raised: v_i and the most that a rotation in the ball adds, shape (N, Q), input units.
-        lowered: v_i less the same, shape (N, Q), input units.
-        size: |v| of each point, shape (N,), input units.
+        raised: v_i and the most that a rotation in the ball adds, input units.
+        lowered: v_i less the same, input units.
+        size: |v| of each point, input units.
         reach: largest |b|, input units.
     """
     needed = np.maximum(-raised, 0.0)

@@ -7,13 +7,18 @@ truncated one by one (4.49). Downwards (b > y), a case the paper leaves out, the
 smallest point, in finite time, where no classical solution exists (h(0) = 0) and Filippov's does.
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from repdyn.base import arguments
 from repdyn.base.arrays import Array
+
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
 
 
 class Schedule(NamedTuple):
@@ -23,11 +28,11 @@ class Schedule(NamedTuple):
     counts: Array
 
 
-def truncation_times(x: ArrayLike, b0: float, y: float) -> Schedule:
+def truncation_times(x: Float[ArrayLike, "N"], b0: float, y: float) -> Schedule:
     """Times at which the moving bias meets each point, s_{n+1} = s_n + (N/n) log((y - x_n)/(y - x_{n+1})) (4.49).
 
     Args:
-        x: data of one coordinate, shape (N,), any order, ties allowed.
+        x: data of one coordinate, any order, ties allowed.
         b0: initial bias b(0).
         y: label of the coordinate.
 
@@ -49,11 +54,11 @@ def truncation_times(x: ArrayLike, b0: float, y: float) -> Schedule:
     return Schedule(np.cumsum(_waiting_times(stations, counts[:-1], len(x), y)), counts)
 
 
-def bias_flow(x: ArrayLike, b0: float, y: float, s: ArrayLike) -> Array:
+def bias_flow(x: Float[ArrayLike, "N"], b0: float, y: float, s: Float[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
     """Exact bias b(s) at fixed R: y - b(s) = exp(-(n/N)(s - s_n)) (y - b(s_n)) between meetings (4.47).
 
     Args:
-        x: data of one coordinate, shape (N,).
+        x: data of one coordinate.
         b0: initial bias.
         y: label of the coordinate.
         s: flow times, any shape, >= 0.
@@ -74,8 +79,8 @@ def bias_flow(x: ArrayLike, b0: float, y: float, s: ArrayLike) -> Array:
     return y - (y - stations[stage]) * np.exp(-counts[stage] / len(x) * (s - starts[stage]))
 
 
-def truncation_times_upward(x: ArrayLike, y: float) -> Array:
-    """The recursion (4.49) as printed, from s_1 = 0 at b = x_1, for distinct points below y; shape (N,).
+def truncation_times_upward(x: Float[ArrayLike, "N"], y: float) -> Float[Array, "N"]:
+    """The recursion (4.49) as printed, from s_1 = 0 at b = x_1, for distinct points below y.
 
     Raises:
         ValueError: if a point does not lie below y, where (4.49) has no real time, or two points coincide.

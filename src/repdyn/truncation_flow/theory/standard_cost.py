@@ -7,16 +7,25 @@ Two pairs of propagators are needed. Those of the E-equation (8.8) have the Gram
 the variation of constants (8.16)-(8.17) have B B^T and W^T W, as (8.9) prints.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from repdyn.base import arguments
 from repdyn.base.arrays import Array
 
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
+
 SINGULAR = 1e12
 
 
-def output_error(B: Array, W: Array, Y: Array) -> Array:
+def output_error(
+    B: Float[Array, "*batch Q Q"], W: Float[Array, "*batch Q Q"], Y: Float[Array, "*#batch Q Q"]
+) -> Float[Array, "*batch Q Q"]:
     """E = W B + Y, batched.
 
     The error of Section 8, whose equation is (8.8).
@@ -24,34 +33,44 @@ def output_error(B: Array, W: Array, Y: Array) -> Array:
     return W @ B + Y
 
 
-def collapsed_cost(B: Array, W: Array, Y: Array) -> Array:
+def collapsed_cost(
+    B: Float[Array, "*batch Q Q"], W: Float[Array, "*batch Q Q"], Y: Float[Array, "*#batch Q Q"]
+) -> Float[Array, "*batch"]:
     """Standard cost of collapsed clusters, C = Tr(E^T E)/2 (8.2), batched."""
     return 0.5 * np.sum(output_error(B, W, Y) ** 2, axis=(-2, -1))
 
 
-def collapsed_flow(B: Array, W: Array, Y: Array) -> tuple[Array, Array]:
+def collapsed_flow(
+    B: Float[Array, "*batch Q Q"], W: Float[Array, "*batch Q Q"], Y: Float[Array, "*#batch Q Q"]
+) -> tuple[Float[Array, "*batch Q Q"], Float[Array, "*batch Q Q"]]:
     """Gradient flow of collapsed clusters: dB = -W^T E (8.6), dW = -E B^T (8.7), batched."""
     E = output_error(B, W, Y)
     return -W.mT @ E, -E @ B.mT
 
 
-def error_flow(B: Array, W: Array, Y: Array) -> Array:
+def error_flow(
+    B: Float[Array, "*batch Q Q"], W: Float[Array, "*batch Q Q"], Y: Float[Array, "*#batch Q Q"]
+) -> Float[Array, "*batch Q Q"]:
     """dE/ds = -W W^T E - E B^T B (8.8), batched."""
     E = output_error(B, W, Y)
     return -W @ W.mT @ E - E @ B.mT @ B
 
 
-def propagator_rates(B: Array, W: Array) -> tuple[Array, Array]:
+def propagator_rates(B: Float[Array, "Q Q"], W: Float[Array, "Q Q"]) -> tuple[Float[Array, "Q Q"], Float[Array, "Q Q"]]:
     """Gram matrices of corrected (8.9): dU_B = -U_B (B^T B), dU_W = -(W W^T) U_W, so that E = U_W E(0) U_B (8.11)."""
     return B.T @ B, W @ W.T
 
 
-def propagator_rates_as_printed(B: Array, W: Array) -> tuple[Array, Array]:
+def propagator_rates_as_printed(
+    B: Float[Array, "Q Q"], W: Float[Array, "Q Q"]
+) -> tuple[Float[Array, "Q Q"], Float[Array, "Q Q"]]:
     """Gram matrices of (8.9) as printed, B B^T and W^T W: those of the variation of constants, not of (8.11)."""
     return B @ B.T, W.T @ W
 
 
-def conserved_quantity(B: ArrayLike, W: ArrayLike) -> Array:
+def conserved_quantity(
+    B: Float[ArrayLike, "*batch Q Q"], W: Float[ArrayLike, "*batch Q Q"]
+) -> Float[Array, "*batch Q Q"]:
     """Integral of motion I = B B^T - W^T W (8.21), batched over leading axes.
 
     Raises:
@@ -63,7 +82,7 @@ def conserved_quantity(B: ArrayLike, W: ArrayLike) -> Array:
     return B @ B.mT - W.mT @ W
 
 
-def spectral_gap(B: ArrayLike, W: ArrayLike) -> float:
+def spectral_gap(B: Float[ArrayLike, "Q Q"], W: Float[ArrayLike, "Q Q"]) -> float:
     """Rate lambda_0 of Theorem 8.4: the smallest eigenvalue of +I or of -I, whichever is positive definite.
 
     Raises:
@@ -83,37 +102,42 @@ def spectral_gap(B: ArrayLike, W: ArrayLike) -> float:
     return float(gap)
 
 
-def cost_bound(s: Array, gap: float, cost_0: float) -> Array:
+def cost_bound(s: Float[Array, "*shape"], gap: float, cost_0: float) -> Float[Array, "*shape"]:
     """Theorem 8.4: C(s) <= exp(-2 lambda_0 s) C(0) (8.27)."""
     return np.exp(-2.0 * gap * np.asarray(s)) * cost_0
 
 
-def weight_bound(s: Array, gap: float, cost_0: float) -> Array:
+def weight_bound(s: Float[Array, "*shape"], gap: float, cost_0: float) -> Float[Array, "*shape"]:
     """Corrected (8.35): ||W + Y B^{-1}|| <= sqrt(c/lambda_0) exp(-lambda_0 s), c = 2 C(0), if I > 0."""
     return np.sqrt(2.0 * cost_0 / gap) * np.exp(-gap * np.asarray(s))
 
 
-def weight_bound_as_printed(s: Array, gap: float, cost_0: float) -> Array:
+def weight_bound_as_printed(s: Float[Array, "*shape"], gap: float, cost_0: float) -> Float[Array, "*shape"]:
     """(8.35) as printed: ||W + Y B^{-1}|| <= c exp(-2 lambda_0 s)/sqrt(lambda_0), the root of (8.34) not taken."""
     return 2.0 * cost_0 / np.sqrt(gap) * np.exp(-2.0 * gap * np.asarray(s))
 
 
 def output_layer_flow(
-    X: ArrayLike, Y: ArrayLike, W0: ArrayLike, s: ArrayLike, *, weights: ArrayLike | None = None
-) -> Array:
+    X: Float[ArrayLike, "Q N"],
+    Y: Float[ArrayLike, "M N"],
+    W0: Float[ArrayLike, "M Q"],
+    s: Float[ArrayLike, "T"],
+    *,
+    weights: Float[ArrayLike, "N"] | None = None,
+) -> Float[Array, "T M Q"]:
     r"""Output weight of Theorem 9.1 in closed form, W(s) = W_0 e^{-sG} + A G^{-1} (1 - e^{-sG}) (9.10), Y -> Y_ext.
 
     G = X D X^T and A = Y D X^T with D the diagonal of weights: 1/N as in (9.3), or 1/N_j as in (2.22).
 
     Args:
-        X: points as columns, shape (Q, N), input units.
-        Y: label of every point as columns (Y_ext), shape (M, N).
-        W0: initial weight, shape (M, Q).
-        s: flow times, none negative, shape (T,).
-        weights: weight of every point, shape (N,); 1/N if not given.
+        X: points as columns, input units.
+        Y: label of every point as columns (Y_ext).
+        W0: initial weight.
+        s: flow times, none negative.
+        weights: weight of every point; 1/N if not given.
 
     Returns:
-        Weights, shape (T, M, Q).
+        Weights.
 
     Raises:
         ValueError: if X D X^T is singular (9.9), a weight or a time is negative, or shapes disagree.
@@ -137,14 +161,16 @@ def output_layer_flow(
     return limit + np.einsum("ma,ta,qa->tmq", (W0 - limit) @ axes, decay, axes)
 
 
-def least_squares_minimizer(X: ArrayLike, Y: ArrayLike, weights: ArrayLike | None = None) -> Array:
-    """Minimizer of sum_k w_k |W x_k - y_k|^2, which (9.12) names as the limit; shape (M, Q)."""
+def least_squares_minimizer(
+    X: Float[ArrayLike, "Q N"], Y: Float[ArrayLike, "M N"], weights: Float[ArrayLike, "N"] | None = None
+) -> Float[Array, "M Q"]:
+    """Minimizer of sum_k w_k |W x_k - y_k|^2, which (9.12) names as the limit."""
     X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
     root = np.ones(X.shape[1]) if weights is None else np.sqrt(np.asarray(weights, dtype=np.float64))
     return np.linalg.lstsq((X * root).T, (Y * root).T, rcond=None)[0].T
 
 
-def right_inverse(X: ArrayLike) -> Array:
+def right_inverse(X: Float[ArrayLike, "Q N"]) -> Float[Array, "N Q"]:
     """P = X^T (X X^T)^{-1} of (9.11): N x Q, a right inverse of X; the projector onto the range of X^T is P X."""
     X = np.asarray(X, dtype=np.float64)
     return np.linalg.solve(X @ X.T, X).T

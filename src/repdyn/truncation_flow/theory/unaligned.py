@@ -4,12 +4,17 @@ tau(x) = W^{-1} H u - beta with u = W (x + beta). At W = R the gradient in W, in
 Its antisymmetric part turns R, which is the flow of Theorem 3.2; its symmetric part leaves the aligned weights D R.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from repdyn.base.arrays import Array
+
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
 
 
 class Velocity(NamedTuple):
@@ -19,7 +24,9 @@ class Velocity(NamedTuple):
     bias_speed: Array
 
 
-def velocity(X: Array, W: Array, beta: Array, yt: Array) -> Velocity:
+def velocity(
+    X: Float[Array, "N Q"], W: Float[Array, "Q Q"], beta: Float[Array, "Q"], yt: Float[Array, "Q"]
+) -> Velocity:
     r"""Minus the gradient of C = E|tau(x) - yt|^2/2 in W and beta, points as rows.
 
     With e = tau(x) - yt and f = W^{-T} e: dC/dW = E[H f (x + beta)^T - f (tau + beta)^T],
@@ -28,10 +35,10 @@ def velocity(X: Array, W: Array, beta: Array, yt: Array) -> Velocity:
     Ours: the paper keeps the weights aligned.
 
     Args:
-        X: points, shape (N, Q), input units.
-        W: cumulative weight, invertible, shape (Q, Q).
-        beta: pulled-back bias, shape (Q,), input units.
-        yt: pulled-back label, shape (Q,), input units.
+        X: points, input units.
+        W: cumulative weight, invertible.
+        beta: pulled-back bias, input units.
+        yt: pulled-back label, input units.
     """
     inverse = np.linalg.inv(W)
     moved = X + beta
@@ -41,22 +48,26 @@ def velocity(X: Array, W: Array, beta: Array, yt: Array) -> Velocity:
     return Velocity((f.T @ image - (H * f).T @ moved) / len(X), ((1.0 - H) * f).mean(axis=0) @ W)
 
 
-def rotating_and_misaligning(X: Array, R: Array, beta: Array, yt: Array) -> tuple[float, float]:
+def rotating_and_misaligning(
+    X: Float[Array, "N Q"], R: Float[Array, "Q Q"], beta: Float[Array, "Q"], yt: Float[Array, "Q"]
+) -> tuple[float, float]:
     """Frobenius norms of the antisymmetric and the symmetric part of (dW/ds) R^T at W = R orthogonal.
 
     Ours: the part of the gradient that Theorem 3.2 follows, and the part that it leaves out.
 
     Args:
-        X: points, shape (N, Q), input units.
-        R: orthogonal matrix, shape (Q, Q).
-        beta: pulled-back bias, shape (Q,), input units.
-        yt: pulled-back label, shape (Q,), input units.
+        X: points, input units.
+        R: orthogonal matrix.
+        beta: pulled-back bias, input units.
+        yt: pulled-back label, input units.
     """
     A = velocity(X, R, beta, yt).weight_speed @ R.T
     return float(np.linalg.norm(A - A.T)) / 2, float(np.linalg.norm(A + A.T)) / 2
 
 
-def forward(X: Array, W: Array, beta: Array) -> tuple[list[Array], list[Array]]:
+def forward(
+    X: Float[Array, "n Q"], W: Float[Array, "L Q Q"], beta: Float[Array, "L Q"]
+) -> tuple[list[Float[Array, "n Q"]], list[Float[Array, "n Q"]]]:
     """Images z_0 = x, z_l = tau_l(z_{l-1}) and pre-activations u_l = W_l (z_{l-1} + beta_l), lists of (n, Q).
 
     Ours: the truncation maps of Section 2.2 with weights that need not be orthogonal.
@@ -68,7 +79,13 @@ def forward(X: Array, W: Array, beta: Array) -> tuple[list[Array], list[Array]]:
     return z, u
 
 
-def pull_back(X: Array, W: Array, beta: Array, w: Array, residual: Callable[[Array], Array]) -> tuple[Array, Array]:
+def pull_back(
+    X: Float[Array, "n Q"],
+    W: Float[Array, "L Q Q"],
+    beta: Float[Array, "L Q"],
+    w: Float[Array, "n"],
+    residual: Callable[[Float[Array, "n Q"]], Float[Array, "n Q"]],
+) -> tuple[Float[Array, "L Q Q"], Float[Array, "L Q"]]:
     r"""Velocities (dW_l/ds, d(beta_l)/ds) of L layers for a cost whose derivative in the output z_L is `residual`(z_L).
 
     With v the derivative in z_l and f = W_l^{-T} v: dC/dW_l = E[H f (z_{l-1} + beta)^T - f (z_l + beta)^T],
@@ -77,11 +94,11 @@ def pull_back(X: Array, W: Array, beta: Array, w: Array, residual: Callable[[Arr
     Ours: reverse-mode differentiation by hand.
 
     Args:
-        X: points, shape (n, Q).
-        W: cumulative weights, shape (L, Q, Q).
-        beta: pulled-back biases, shape (L, Q).
-        w: weight of every point, shape (n,).
-        residual: takes z_L, returns the derivative of a point's cost in it, shape (n, Q).
+        X: points.
+        W: cumulative weights.
+        beta: pulled-back biases.
+        w: weight of every point.
+        residual: takes z_L, returns the derivative of a point's cost in it.
     """
     z, u = forward(X, W, beta)
     v, weight_speeds, bias_speeds = residual(z[-1]), [], []

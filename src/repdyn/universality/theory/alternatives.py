@@ -6,10 +6,15 @@ The square stands as w^2 in the first line; the code that the paper's figures co
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from repdyn.base.arrays import Array
 from repdyn.base.compiling import compiled
+
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
 
 ALTERNATIVES = {  # name: what is changed in equation (7)
     "theory": "nothing: equation (7)",
@@ -76,13 +81,13 @@ def altered_solution(
     name: str,
     frames: int,
     every: int,
-    start: Array,
+    start: Float[Array, "3"],
     eta_h: float,
     eta_y: float,
     dx2: float,
     dy2: float,
     step: float = 1.0,
-) -> Array:
+) -> Float[Array, "3 frames"]:
     """Solution of an alternative of (51) at epochs 0, every, 2 every, ...; NaN from where it leaves h > 0.
 
     Args:
@@ -97,7 +102,7 @@ def altered_solution(
         step: longest Runge-Kutta step, epochs.
 
     Returns:
-        h, y, w, shape (3, frames).
+        h, y, w.
 
     Raises:
         ValueError: unknown name.

@@ -6,6 +6,8 @@ negative squared distances with probability 0.159, and A_high is then no distanc
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
@@ -14,8 +16,13 @@ from repdyn.base.arguments import not_negative, positive
 from repdyn.base.arrays import Array
 from repdyn.universality.theory.final import from_amplitudes
 
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
 
-def final_distance_cdf(q: ArrayLike, dx: float, dy: float, rho: float, G: float) -> Array:
+
+def final_distance_cdf(
+    q: Float[ArrayLike, "*shape"], dx: float, dy: float, rho: float, G: float
+) -> Float[Array, "*shape"]:
     r"""P(h_inf < q) = Phi((q - A_low^2/q - dx^2 G (1 - rho))/(dx^2 G sqrt(1 + rho^2))); corrects (46), (47).
 
     From (45), P(A_high < q - A_low^2/q), with A_high = dx^2 (h0/dx^2 - rho y0/h0) ~ N(dx^2 G (1 - rho),
@@ -38,7 +45,9 @@ def final_distance_cdf(q: ArrayLike, dx: float, dy: float, rho: float, G: float)
     return _cdf(q, dx, dy, rho, G, dx**2 * G * (1 - rho), dx**2 * G * np.sqrt(1 + rho**2))
 
 
-def final_distance_cdf_as_printed(q: ArrayLike, dx: float, dy: float, rho: float, G: float) -> Array:
+def final_distance_cdf_as_printed(
+    q: Float[ArrayLike, "*shape"], dx: float, dy: float, rho: float, G: float
+) -> Float[Array, "*shape"]:
     """Equation (47) as printed: Phi((q - A_low^2/q)/(sqrt(2) dx^2 G)); right for rho = 1 only.
 
     Args:
@@ -57,7 +66,9 @@ def _cdf(q: ArrayLike, dx: float, dy: float, rho: float, G: float, mean: float, 
     return ndtr((q - rho * dx**2 * dy**2 / q - mean) / spread)
 
 
-def final_distance_density(q: ArrayLike, dx: float, dy: float, rho: float, G: float) -> Array:
+def final_distance_density(
+    q: Float[ArrayLike, "*shape"], dx: float, dy: float, rho: float, G: float
+) -> Float[Array, "*shape"]:
     r"""Density of h_inf: (1 + A_low^2/q^2) phi(z)/spread, z as in `final_distance_cdf`; corrects (48).
 
     Args:
@@ -70,7 +81,9 @@ def final_distance_density(q: ArrayLike, dx: float, dy: float, rho: float, G: fl
     return _density(q, dx, dy, rho, G, dx**2 * G * (1 - rho), dx**2 * G * np.sqrt(1 + rho**2))
 
 
-def final_distance_density_as_printed(q: ArrayLike, dx: float, dy: float, rho: float, G: float) -> Array:
+def final_distance_density_as_printed(
+    q: Float[ArrayLike, "*shape"], dx: float, dy: float, rho: float, G: float
+) -> Float[Array, "*shape"]:
     """Equation (48) as printed; right for rho = 1 only.
 
     Args:
@@ -93,8 +106,8 @@ def _density(q: ArrayLike, dx: float, dy: float, rho: float, G: float, mean: flo
 
 def sample_final_distance(
     count: int, dx: float, dy: float, rho: float, G: float, generator: np.random.Generator
-) -> Array:
-    """Draws of h_inf: two independent N(G, G^2) ratios, A_high from (46), h_inf from (10); shape (count,).
+) -> Float[Array, "count"]:
+    """Draws of h_inf: two independent N(G, G^2) ratios, A_high from (46), h_inf from (10).
 
     Args:
         count: number of draws.

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from repdyn.base.arguments import finite, not_negative, positive
 from repdyn.base.arrays import Array
 
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
+
 REALIZABLE = 1e-6  # relative slack in Cauchy-Schwarz: float32 outputs round to 1e-7, a wrong w misses by far more
 
 
-def rates(eta_h: ArrayLike, eta_y: ArrayLike, dx2: ArrayLike) -> tuple[Array, Array, Array]:
+def rates(
+    eta_h: Float[ArrayLike, "*#shape"], eta_y: Float[ArrayLike, "*#shape"], dx2: Float[ArrayLike, "*#shape"]
+) -> tuple[Float[Array, "*#shape"], Float[Array, "*#shape"], Float[Array, "*#shape"]]:
     """Effective learning rates (1/epoch) and the squared input distance, all above zero.
 
     Ours: a check of the rates of equation (7).
@@ -23,7 +30,12 @@ def rates(eta_h: ArrayLike, eta_y: ArrayLike, dx2: ArrayLike) -> tuple[Array, Ar
     )
 
 
-def realizable(h: ArrayLike, y: ArrayLike, w: ArrayLike, dy2: ArrayLike) -> tuple[Array, Array, Array, Array]:
+def realizable(
+    h: Float[ArrayLike, "*#shape"],
+    y: Float[ArrayLike, "*#shape"],
+    w: Float[ArrayLike, "*#shape"],
+    dy2: Float[ArrayLike, "*#shape"],
+) -> tuple[Float[Array, "*#shape"], Float[Array, "*#shape"], Float[Array, "*#shape"], Float[Array, "*#shape"]]:
     """Measured (h, y, w) that some pair of vectors can have: h > 0, y >= 0, (y - w)^2 <= y dy2.
 
     The last is Cauchy-Schwarz for y - w = dy . (y2 - y1); a network that breaks it was measured wrongly.

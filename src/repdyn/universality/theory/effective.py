@@ -11,7 +11,7 @@ Q' = g (H - g |Q|^2) Q, g = a b / 2, solved by Q(t) = e^{gHt} Q(0) / sqrt(1 + 2 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from repdyn.base.arguments import finite, not_negative, positive
 from repdyn.base.arrays import Array
 from repdyn.universality.theory.domain import rates, realizable
+
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
 
 Values = NDArray[np.floating] | np.float64
 
@@ -32,16 +35,21 @@ class Observables(NamedTuple):
 
 
 def two_point_observables(
-    h1: ArrayLike, h2: ArrayLike, o1: ArrayLike, o2: ArrayLike, y1: ArrayLike, y2: ArrayLike
+    h1: Float[ArrayLike, "*batch units"],
+    h2: Float[ArrayLike, "*batch units"],
+    o1: Float[ArrayLike, "*batch outputs"],
+    o2: Float[ArrayLike, "*batch outputs"],
+    y1: Float[ArrayLike, "*#batch outputs"],
+    y2: Float[ArrayLike, "*#batch outputs"],
 ) -> Observables:
     """Measures h = ||h2 - h1||^2, y = ||o2 - o1||^2, w = y - (o2 - o1) . (y2 - y1), equation (8), in float64.
 
     Args:
-        h1: representations of the first point, shape (..., units).
+        h1: representations of the first point.
         h2: those of the second point, same shape.
-        o1: outputs of the first point, shape (..., outputs).
+        o1: outputs of the first point.
         o2: those of the second point, same shape.
-        y1: targets of the first point, shape (..., outputs).
+        y1: targets of the first point.
         y2: those of the second point, same shape.
 
     Returns:
@@ -67,8 +75,14 @@ def _difference(first: ArrayLike, second: ArrayLike, names: str) -> Array:
 
 
 def effective_rhs(
-    h: ArrayLike, y: ArrayLike, w: ArrayLike, eta_h: float, eta_y: float, dx2: float, dy2: float
-) -> tuple[Array, Array, Array]:
+    h: Float[ArrayLike, "*#shape"],
+    y: Float[ArrayLike, "*#shape"],
+    w: Float[ArrayLike, "*#shape"],
+    eta_h: float,
+    eta_y: float,
+    dx2: float,
+    dy2: float,
+) -> tuple[Float[Array, "*#shape"], Float[Array, "*shape"], Float[Array, "*shape"]]:
     r"""Right-hand side of the three-dimensional system, equations (7), (21).
 
     h' = -eta_h dx2 w; y' = -w (eta_y h + eta_h dx2 y/h); w' = -eta_y (3w - y + dy2) h/2 - eta_h dx2 (y + w) w/(2h).
@@ -94,15 +108,15 @@ def effective_rhs(
 
 
 def effective_solution(
-    t: ArrayLike,
-    h0: ArrayLike,
-    y0: ArrayLike,
-    w0: ArrayLike,
-    eta_h: ArrayLike,
-    eta_y: ArrayLike,
-    dx2: ArrayLike,
-    dy2: ArrayLike,
-) -> Array:
+    t: Float[ArrayLike, "*#shape"],
+    h0: Float[ArrayLike, "*#shape"],
+    y0: Float[ArrayLike, "*#shape"],
+    w0: Float[ArrayLike, "*#shape"],
+    eta_h: Float[ArrayLike, "*#shape"],
+    eta_y: Float[ArrayLike, "*#shape"],
+    dx2: Float[ArrayLike, "*#shape"],
+    dy2: Float[ArrayLike, "*#shape"],
+) -> Float[Array, "3 *shape"]:
     r"""Closed-form solution of equation (7), without overflow and without division by zero at dy2 = 0 or A_high = 0.
 
     With k = s^2 - r^2 - q^2, m = g k, lam = sqrt(D^2 + m^2):
@@ -121,7 +135,7 @@ def effective_solution(
         dy2: squared target distance.
 
     Returns:
-        h, y, w stacked, shape (3, ...).
+        h, y, w stacked.
 
     Raises:
         ValueError: rates or distances out of range, or initial values that no network can have.
@@ -138,8 +152,15 @@ def effective_solution(
 
 
 def solution_unchecked(
-    t: Values, h0: Values, y0: Values, w0: Values, eta_h: Values, eta_y: Values, dx2: Values, dy2: Values
-) -> Array:
+    t: Float[Values, "*#shape"],
+    h0: Float[Values, "*#shape"],
+    y0: Float[Values, "*#shape"],
+    w0: Float[Values, "*#shape"],
+    eta_h: Float[Values, "*#shape"],
+    eta_y: Float[Values, "*#shape"],
+    dx2: Float[Values, "*#shape"],
+    dy2: Float[Values, "*#shape"],
+) -> Float[Array, "3 *shape"]:
     """`effective_solution` without the checks, for loops that made them once.
 
     Ours: the closed form of equation (7).
@@ -178,7 +199,7 @@ def solution_unchecked(
     return np.stack(np.broadcast_arrays(h, y, y - D * a * b * S * R / n))
 
 
-def mean_decay(x: Array) -> Array:
+def mean_decay(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """(1 - e^{-x})/x, the mean of e^{-u} over u from 0 to x; 1 at x = 0.
 
     Ours: a factor of `effective_solution`.
@@ -196,7 +217,9 @@ def _diagonal(m: Array, D: Array, lam: Array, fall: Array) -> Array:
     return (up + (2 - up) * fall) / 2
 
 
-def conserved(h: ArrayLike, y: ArrayLike, eta_h: float, eta_y: float, dx2: float) -> Array:
+def conserved(
+    h: Float[ArrayLike, "*#shape"], y: Float[ArrayLike, "*#shape"], eta_h: float, eta_y: float, dx2: float
+) -> Float[Array, "*shape"]:
     """What equation (7) conserves: y/h - kappa h, kappa = tau_h/(tau_y dx2); equations (23), (24).
 
     Args:
@@ -211,8 +234,14 @@ def conserved(h: ArrayLike, y: ArrayLike, eta_h: float, eta_y: float, dx2: float
 
 
 def plane_rhs(
-    h: ArrayLike, w: ArrayLike, eta_h: float, eta_y: float, dx2: float, dy2: float, constant: float
-) -> tuple[Array, Array]:
+    h: Float[ArrayLike, "*#shape"],
+    w: Float[ArrayLike, "*#shape"],
+    eta_h: float,
+    eta_y: float,
+    dx2: float,
+    dy2: float,
+    constant: float,
+) -> tuple[Float[Array, "*#shape"], Float[Array, "*shape"]]:
     r"""The system reduced to (h, w), equation (25).
 
     w' = -(-kappa eta_y h^3 + eta_y dy2 h + 4 eta_y h w + eta_h dx2 w^2/h + constant (eta_h dx2 w - eta_y h^2))/2.
@@ -235,7 +264,12 @@ def plane_rhs(
     return -encoder * w, -(bracket + constant * (encoder * w - eta_y * h**2)) / 2
 
 
-def mean_prediction(t: ArrayLike, mean0: ArrayLike, target_mean: ArrayLike, eta_b: float) -> Array:
+def mean_prediction(
+    t: Float[ArrayLike, "*#shape"],
+    mean0: Float[ArrayLike, "*#shape"],
+    target_mean: Float[ArrayLike, "*#shape"],
+    eta_b: float,
+) -> Float[Array, "*shape"]:
     """Mean output ybar(t) = m + (ybar(0) - m) e^{-eta_b t}, m = (y1 + y2)/2; equation (18).
 
     Args:
@@ -253,8 +287,13 @@ def mean_prediction(t: ArrayLike, mean0: ArrayLike, target_mean: ArrayLike, eta_
 
 
 def effective_loss(
-    t: ArrayLike, y: ArrayLike, w: ArrayLike, dy2: Array | float, offset2: Array | float, eta_b: float
-) -> Array:
+    t: Float[ArrayLike, "*#shape"],
+    y: Float[ArrayLike, "*#shape"],
+    w: Float[ArrayLike, "*#shape"],
+    dy2: Float[Array, "*#shape"] | float,
+    offset2: Float[Array, "*#shape"] | float,
+    eta_b: float,
+) -> Float[Array, "*shape"]:
     r"""Training loss L = offset2 e^{-2 eta_b t}/2 + (w + (dy2 - y)/2)/4; equations (9), (22).
 
     Args:

@@ -6,13 +6,16 @@ fixed points depend on the start through A_high alone; S = sqrt(A_high^2 + 4 A_l
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from repdyn.base.arguments import finite, not_negative, positive
 from repdyn.base.arrays import Array
+
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
 
 
 class FixedPoint(NamedTuple):
@@ -31,7 +34,13 @@ class FixedPoint(NamedTuple):
     directions: Array
 
 
-def amplitudes(h0: ArrayLike, y0: ArrayLike, dx: ArrayLike, dy: ArrayLike, rho: ArrayLike) -> tuple[Array, Array]:
+def amplitudes(
+    h0: Float[ArrayLike, "*#shape"],
+    y0: Float[ArrayLike, "*#shape"],
+    dx: Float[ArrayLike, "*#shape"],
+    dy: Float[ArrayLike, "*#shape"],
+    rho: Float[ArrayLike, "*#shape"],
+) -> tuple[Float[Array, "*shape"], Float[Array, "*shape"]]:
     """A_high = h0 - rho dx^2 y0/h0 and A_low = sqrt(rho) dx dy, equations (11), (28).
 
     Args:
@@ -56,7 +65,13 @@ def amplitudes(h0: ArrayLike, y0: ArrayLike, dx: ArrayLike, dy: ArrayLike, rho: 
     return h0 - rho * dx**2 * ratio, np.sqrt(rho) * dx * dy
 
 
-def final_distance(h0: ArrayLike, y0: ArrayLike, dx: ArrayLike, dy: ArrayLike, rho: ArrayLike) -> Array:
+def final_distance(
+    h0: Float[ArrayLike, "*#shape"],
+    y0: Float[ArrayLike, "*#shape"],
+    dx: Float[ArrayLike, "*#shape"],
+    dy: Float[ArrayLike, "*#shape"],
+    rho: Float[ArrayLike, "*#shape"],
+) -> Float[Array, "*shape"]:
     """Final squared distance h_inf = A_high/2 + sqrt(A_high^2/4 + A_low^2), equations (10), (36), elementwise.
 
     For A_high < 0 it is A_low^2/(sqrt(A_high^2/4 + A_low^2) - A_high/2), which does not cancel.
@@ -84,7 +99,7 @@ def final_distance(h0: ArrayLike, y0: ArrayLike, dx: ArrayLike, dy: ArrayLike, r
     return from_amplitudes(*amplitudes(h0, y0, dx, dy, rho))
 
 
-def from_amplitudes(high: ArrayLike, low: ArrayLike) -> Array:
+def from_amplitudes(high: Float[ArrayLike, "*#shape"], low: Float[ArrayLike, "*#shape"]) -> Float[Array, "*shape"]:
     """h_inf of given A_high and A_low (not negative), equation (10)."""
     high, low = np.broadcast_arrays(finite(high, "high"), not_negative(low, "low", "A_low is a product of distances"))
     root = np.hypot(high / 2, low)
@@ -139,7 +154,9 @@ def saddle_point(high: float, low: float, eta_h: float, eta_y: float, dx2: float
     return FixedPoint(0.0, saddle_jacobian(slopes[0], high, low, eta_h, eta_y, dx2), eigenvalues, slopes)
 
 
-def saddle_jacobian(slope: float, high: float, low: float, eta_h: float, eta_y: float, dx2: float) -> Array:
+def saddle_jacobian(
+    slope: float, high: float, low: float, eta_h: float, eta_y: float, dx2: float
+) -> Float[Array, "2 2"]:
     """Jacobian (32), (33) at h = 0 approached along w = slope h; dy2 = A_low^2 eta_y/(eta_h dx2).
 
     Args:
@@ -154,11 +171,11 @@ def saddle_jacobian(slope: float, high: float, low: float, eta_h: float, eta_y: 
     return np.array([[0.0, -encoder], [(encoder * slope**2 - eta_y * dy2) / 2, eta_y * high / 2 - encoder * slope]])
 
 
-def large_weight_limit_as_printed(high: ArrayLike) -> Array:
+def large_weight_limit_as_printed(high: Float[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
     """Section 4.1: large initial weights, condition (12), give h_inf -> A_high."""
     return finite(high, "high")
 
 
-def large_weight_limit(high: ArrayLike) -> Array:
+def large_weight_limit(high: Float[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
     """Corrects section 4.1: for |A_high| >> A_low, h_inf -> max(A_high, 0); condition (12) implies neither."""
     return np.maximum(finite(high, "high"), 0.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -10,10 +12,13 @@ from repdyn.base.arrays import Array
 from repdyn.universality.theory.domain import rates, realizable
 from repdyn.universality.theory.effective import mean_decay
 
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
+
 
 def identical_solution(
-    t: ArrayLike, h0: float, y0: float, eta_h: float, eta_y: float, dx2: float
-) -> tuple[Array, Array]:
+    t: Float[ArrayLike, "*shape"], h0: float, y0: float, eta_h: float, eta_y: float, dx2: float
+) -> tuple[Float[Array, "*shape"], Float[Array, "*shape"]]:
     r"""Solution for equal targets (w = y, dy2 = 0); corrects equations (39), (40).
 
     h = A/(1 + (A/h0 - 1) e^{-A eta_y t}), y = kappa A^2 (1 - A/h0) e^{-A eta_y t}/(1 + (A/h0 - 1) e^{-A eta_y t})^2,
@@ -43,8 +48,8 @@ def identical_solution(
 
 
 def identical_solution_as_printed(
-    t: ArrayLike, h0: float, y0: float, eta_h: float, eta_y: float, dx2: float
-) -> tuple[Array, Array]:
+    t: Float[ArrayLike, "*shape"], h0: float, y0: float, eta_h: float, eta_y: float, dx2: float
+) -> tuple[Float[Array, "*shape"], Float[Array, "*shape"]]:
     """Equations (39), (40) as printed: exponent -A_high t, without 1/tau_y.
 
     Args:
@@ -68,13 +73,15 @@ def _bernoulli(u: Array, h0: float, A: float, kappa: float) -> tuple[Array, Arra
     return h, kappa * h * (h0 - A) * fall / bottom
 
 
-def identical_rhs(h: ArrayLike, eta_y: float, high: float) -> Array:
+def identical_rhs(h: Float[ArrayLike, "*shape"], eta_y: float, high: float) -> Float[Array, "*shape"]:
     """H' = eta_y (A_high h - h^2), equation (38)."""
     h = np.asarray(h, float)
     return eta_y * (high * h - h**2)
 
 
-def rescaled(h: ArrayLike, y: ArrayLike, w: ArrayLike, gain: float) -> tuple[Array, Array, Array, float]:
+def rescaled(
+    h: Float[ArrayLike, "*#shape"], y: Float[ArrayLike, "*#shape"], w: Float[ArrayLike, "*#shape"], gain: float
+) -> tuple[Float[Array, "*#shape"], Float[Array, "*#shape"], Float[Array, "*#shape"], float]:
     """The change of variables that turns (7) into (43): h/G, y/G^2, w/G^2, and time times G; corrects (42).
 
     Args:
@@ -87,7 +94,9 @@ def rescaled(h: ArrayLike, y: ArrayLike, w: ArrayLike, gain: float) -> tuple[Arr
     return h / gain, y / gain**2, w / gain**2, gain
 
 
-def rescaled_as_printed(h: ArrayLike, y: ArrayLike, w: ArrayLike, gain: float) -> tuple[Array, Array, Array, float]:
+def rescaled_as_printed(
+    h: Float[ArrayLike, "*#shape"], y: Float[ArrayLike, "*#shape"], w: Float[ArrayLike, "*#shape"], gain: float
+) -> tuple[Float[Array, "*#shape"], Float[Array, "*#shape"], Float[Array, "*#shape"], float]:
     """Equation (42) as printed: G h, G^2 y, G^2 w, and time divided by G; it gives G^{+2} dy2, not G^{-2} dy2.
 
     Args:

@@ -5,11 +5,14 @@ Shapes: x1, x2 (inputs,), y1, y2 (outputs,), D_h (units, inputs), D_y (outputs, 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from repdyn.base.arrays import Array
+
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float, Inexact
 
 
 class Linearized(NamedTuple):
@@ -29,7 +32,7 @@ class Points(NamedTuple):
     y2: Array
 
 
-def linear_outputs(state: Linearized, points: Points) -> tuple[Array, Array]:
+def linear_outputs(state: Linearized, points: Points) -> tuple[Inexact[Array, "outputs"], Inexact[Array, "outputs"]]:
     """y(x_i) = ybar + D_y D_h (x_i - x_other)/2, equations (5), (15)."""
     half = state.D_y @ state.D_h @ (points.x2 - points.x1) / 2
     return state.ybar - half, state.ybar + half
@@ -78,6 +81,8 @@ def middle_lines(state: Linearized, points: Points) -> Linearized:
     return Linearized(*total)
 
 
-def aligned(dh: Array, v: Array, d: Array) -> tuple[Array, Array]:
+def aligned(
+    dh: Float[Array, "units"], v: Float[Array, "outputs"], d: Float[Array, "inputs"]
+) -> tuple[Float[Array, "units inputs"], Float[Array, "outputs units"]]:
     """Jacobians that meet (19): D_h = dh d^T/||d||^2 and D_y = v dh^T/||dh||^2, so that dy = v; (D_h, D_y)."""
     return np.outer(dh, d) / (d @ d), np.outer(v, dh) / (dh @ dh)

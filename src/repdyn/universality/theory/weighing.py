@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from repdyn.base.arguments import not_negative
 from repdyn.base.arrays import Array
 
+if TYPE_CHECKING:
+    from repdyn.base.arrays import Float
 
-def exponential_weighing(A: ArrayLike, length_scale: float | None = None, normalize: bool = True) -> Array:
+
+def exponential_weighing(
+    A: Float[ArrayLike, "n n"], length_scale: float | None = None, normalize: bool = True
+) -> Float[Array, "n n"]:
     r"""Weighs predicted distances by nearness: pred = P A P^T, P = K or its rows normalized, K = e^{-A/length_scale}.
 
     Corrects equation (50), whose exponent has units and whose weights do not sum to one.
 
     Args:
-        A: predicted squared distances of all pairs, symmetric, shape (n, n).
+        A: predicted squared distances of all pairs, symmetric.
         length_scale: squared distance over which neighbors count; None takes the mean over pairs of different points.
         normalize: divide each row of K by its sum, so that pred is a weighted mean of distances.
 
     Returns:
-        Weighed distances, shape (n, n), in the units of A (if normalized).
+        Weighed distances, in the units of A (if normalized).
 
     Raises:
         ValueError: A is not square, symmetric and 0 or more, or the length scale is not above 0.
@@ -34,7 +41,7 @@ def exponential_weighing(A: ArrayLike, length_scale: float | None = None, normal
     return P @ A @ P.T
 
 
-def exponential_weighing_as_printed(A: ArrayLike) -> Array:
+def exponential_weighing_as_printed(A: Float[ArrayLike, "n n"]) -> Float[Array, "n n"]:
     """Equation (50): sum_kl e^{-A_ik} e^{-A_lj} A_kl; distances far above 1 underflow to sums over equal labels."""
     A = _pairwise(A)
     K = np.exp(-A)
