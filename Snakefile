@@ -1,13 +1,19 @@
 """The whole pipeline: `snakemake --cores 8 all`. See README.md; what to change stands in config.yaml."""
 
+from importlib.util import find_spec
+from pathlib import Path
+
 from snakemake.utils import min_version
 
 min_version("9.0")
 
 PROJECT = workflow.current_basedir
+RULES = Path("src/repdyn/pipeline/rules")  # of a checkout; in a folder that `repdyn init` wrote, those of the package
+if not (Path(PROJECT) / RULES).is_dir():
+    RULES = Path(find_spec("repdyn").origin).parent / "pipeline" / "rules"
 
 
-report: "src/repdyn/pipeline/rules/run.rst"
+report: str(RULES / "run.rst")
 
 
-include: "src/repdyn/pipeline/rules/everything.smk"
+include: str(RULES / "everything.smk")

@@ -73,3 +73,26 @@ def finished(smoke_run, tmp_path) -> Path:
     folder = tmp_path / "checkout"
     shutil.copytree(smoke_run, folder, copy_function=shutil.copy2, symlinks=True)
     return folder
+
+
+@pytest.fixture(scope="session")
+def wheel_source(tmp_path_factory) -> Path:
+    """A copy of all that a wheel is built from, without results."""
+    from repdyn.pipeline.new import folder as to_write
+
+    folder = tmp_path_factory.mktemp("wheel") / "source"
+    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", *to_write.files()):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, folder / name)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def site(wheel_source) -> Path:
+    """A folder with the package as a wheel installs it."""
+    folder = wheel_source.with_name("site")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), str(wheel_source)]
+    done = subprocess.run(pip, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder

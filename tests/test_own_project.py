@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 import yaml
 from tests.conftest import ROOT
+from tests.installed import ask, environment
 
 from repdyn.base.errors import ConfigError
 from repdyn.pipeline.new import project
@@ -28,30 +29,6 @@ CONDA_NAMES = {
     "ruamel.yaml": "ruamel-yaml",
 }
 END = {"ledger", "manifest", "report"}
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory) -> Path:
-    """A folder with the package as a wheel installs it."""
-    folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"
-    shutil.copytree(ROOT / "src", source / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy2(ROOT / name, source / name)
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--target",
-        str(folder / "site"),
-        str(source),
-    ]
-    done = subprocess.run(pip, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder / "site"
 
 
 @pytest.fixture(scope="module")
@@ -69,19 +46,6 @@ def own(site, tmp_path_factory) -> Path:
     assert "holds as corrected" in done.stdout
     assert re.search(r"[0-5] of 5 caught", done.stdout)
     return folder / "own_paper"
-
-
-def environment(site):
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return os.environ | {"PYTHONPATH": str(site), "PATH": path}
-
-
-def ask(folder, site, *words):
-    """What `python -m repdyn` says in a folder."""
-    command = [sys.executable, "-m", "repdyn", *words]
-    done = subprocess.run(command, cwd=folder, env=environment(site), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def snakemake(folder, site, *words):

@@ -34,6 +34,7 @@ COMMANDS = {
     "false-alarms": (f"{ASK}:false_alarms", "how often other seeds refute cheap sampled claims"),
     "check-config": (f"{ASK}:check_config", "validate configuration files"),
     "new": ("repdyn.pipeline.new.project:run", "write a project of your own, with one small study"),
+    "init": ("repdyn.pipeline.new.folder:run", "write a folder from which the studies of this package run"),
     "reference": ("repdyn.pipeline.pages.generate:run", "rewrite the generated pages under docs/"),
     "measure": ("repdyn.diagnostics.command:run", "the papers' diagnostics on your own network"),
 }

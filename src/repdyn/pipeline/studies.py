@@ -24,6 +24,7 @@ from repdyn.pipeline.packages import PACKAGE, package_of
 KEY, CHOICE = "studies", "REPDYN_STUDIES"
 ACCEPTED, FINDINGS = "decided/verdicts.yaml", "decided/findings.yaml"
 SOURCES, CHOSEN = "decided/settings_sources.yaml", "decided/chosen_after_looking.yaml"
+REPLIES = "decided/replies.yaml"
 VALUES, COSTS, EXPLORER = "values/{}.yaml", "costs.csv", "explorer.js"
 STORY, GLOSSARY = "story.md", "glossary.yaml"
 """Files of a study, below its folder."""

@@ -13,6 +13,7 @@ from repdyn.base.errors import RepdynError
 from repdyn.pipeline.run.declare.jobs import Job, load_all
 from repdyn.pipeline.studies import CHOICE
 
+OUR_RULES = "src/repdyn/pipeline/rules"  # what our Snakefile includes
 RUN_NAME = re.compile(r"^run: (?P<name>\S+)$", re.M)
 
 
@@ -44,12 +45,15 @@ def options(workflow: Path, run: str, configfiles: Sequence[Path] | None, settin
 
 
 def folder() -> Path:
-    """The working directory where it is a checkout of this project or names studies, else the checkout of this package.
+    """The working directory where it is a checkout of this project, `repdyn init` wrote it or it names studies.
 
-    A Snakefile of another project would run its Python by being read.
+    Else the checkout of this package: a Snakefile of another project would run its Python by being read.
     """
-    ours = Path("Snakefile").is_file() and (
-        Path("src/repdyn/pipeline/ask/workflow.py").is_file() or bool(os.environ.get(CHOICE))
+    file = Path("Snakefile")
+    ours = file.is_file() and (
+        Path("src/repdyn/pipeline/ask/workflow.py").is_file()
+        or bool(os.environ.get(CHOICE))
+        or OUR_RULES in file.read_text(encoding="utf-8", errors="replace")
     )
     return Path() if ours else Path(__file__).resolve().parents[4]
 

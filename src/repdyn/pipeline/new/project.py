@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import keyword
 import re
-import shutil
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -13,7 +12,7 @@ from pathlib import Path
 
 from repdyn.base.errors import ConfigError
 from repdyn.base.files import write_text
-from repdyn.pipeline.new import environments
+from repdyn.pipeline.new import environments, filling
 
 TEMPLATE = Path(__file__).parent / "template"
 SUFFIX = ".in"  # of the template's files, which are no modules of this package
@@ -47,16 +46,11 @@ def write(name: str, folder: Path) -> None:
         raise ConfigError(f"{name!r} is no name for a package: small letters, digits and _, a letter first: my_paper")
     if name in sys.stdlib_module_names or find_spec(name) or find_spec(f"repdyn.{name}"):
         raise ConfigError(f"{name!r} is the name of a package that is there already; choose another")
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ConfigError(f"{folder}: there already, and not an empty folder; name another with --into")
     short, model = name.partition("_")[0], "".join(part.capitalize() for part in name.split("_"))
     versions = environments.placeholders()
-    try:
+    with filling.fresh(folder):
         for path in sorted(TEMPLATE.rglob(f"*{SUFFIX}")):
             text = path.read_text(encoding="utf-8").replace(NAME, name).replace("MyPaper", model)
             inside = str(path.relative_to(TEMPLATE)).removesuffix(SUFFIX).replace(NAME, name)
             text = re.sub(r"\bmy-(?=average|second)", f"{short}-", text)
             write_text(folder / inside, PLACEHOLDER.sub(lambda match: versions[match[1]], text))
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise

@@ -1,0 +1,25 @@
+"""Commands with the package as a wheel installs it (fixture `site`), without the checkout on the path."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+
+def environment(site):
+    """Variables of a process that imports the package from there."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return os.environ | {"PYTHONPATH": str(site), "PATH": path}
+
+
+def said(folder, site, *words):
+    """What `python -m` with these words says in a folder."""
+    command = [sys.executable, "-m", *words]
+    done = subprocess.run(command, cwd=folder, env=environment(site), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def ask(folder, site, *words):
+    """What `python -m repdyn` says in a folder."""
+    return said(folder, site, "repdyn", *words)

@@ -1,0 +1,164 @@
+"""`repdyn init`: what the studies need to run, without a checkout, the same bytes as in the repository."""
+
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+import tarfile
+from importlib.util import find_spec
+
+import pytest
+from tests.conftest import ROOT, SMOKE
+from tests.installed import ask, said
+
+from repdyn.__main__ import main
+from repdyn.base.errors import ConfigError
+from repdyn.pipeline.ask import workflow
+from repdyn.pipeline.new import filling
+from repdyn.pipeline.new import folder as to_write
+
+NEEDED = {
+    "Snakefile",
+    "config.yaml",
+    "workflow/scales/smoke.yaml",
+    "profiles/slurm/config.yaml",
+    "docs/universality.md",
+}
+
+
+def contents(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and ".snakemake" not in path.parts
+    }
+
+
+def in_the_repository(names):
+    return {name: (ROOT / name).read_bytes() for name in names}
+
+
+def test_it_writes_what_the_repository_has(tmp_path, capsys):
+    assert main(["init", str(tmp_path / "a/runs")]) == 0
+    written = contents(tmp_path / "a/runs")
+    assert set(written) >= NEEDED
+    assert written == in_the_repository(written)
+    assert (tmp_path / "a/runs/profiles/cluster-generic/status").stat().st_mode & 0o111
+    assert "--configfile workflow/scales/smoke.yaml" in capsys.readouterr().out
+
+
+def test_all_of_workflow_and_profiles_is_carried():
+    for folder in ("workflow", "profiles", "reference"):
+        there = {path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*") if path.is_file()}
+        assert there <= set(to_write.files()), folder
+
+
+def test_the_build_carries_what_a_checkout_writes(monkeypatch):
+    pytest.importorskip("setuptools")
+    monkeypatch.setattr("setuptools.setup", lambda **_: None)
+    build = runpy.run_path(str(ROOT / "setup.py"))
+    assert {path.as_posix() for path in build["carried"]()} == set(to_write.files())
+    assert ROOT / "src" / build["INSIDE"] == to_write.CARRIED
+
+
+def test_a_wheel_writes_what_it_carries(tmp_path, monkeypatch):
+    for name in ("Snakefile", "workflow/scales/a.yaml"):
+        (tmp_path / "carried" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "carried" / name).write_text(name)
+    monkeypatch.setattr(to_write, "CARRIED", tmp_path / "carried")
+    to_write.write(tmp_path / "runs")
+    assert contents(tmp_path / "runs") == contents(tmp_path / "carried")
+
+
+def test_an_empty_folder_is_taken_one_that_holds_something_left_alone(tmp_path, capsys):
+    to_write.write(tmp_path)
+    before = contents(tmp_path)
+    (tmp_path / "Snakefile").write_text("mine")
+    assert main(["init", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == f"error: {tmp_path}: there already, and not an empty folder; name another one\n"
+    assert contents(tmp_path) == before | {"Snakefile": b"mine"}
+    assert main(["init", str(tmp_path / "Snakefile")]) == 1
+    assert "not an empty folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_nothing_half_written_stays(tmp_path, monkeypatch, is_there):
+    folder = tmp_path / "runs"
+    if is_there:
+        folder.mkdir()
+    copy, done = shutil.copy, []
+
+    def fails_later(source, target):
+        done.append(target)
+        if len(done) > 20:
+            raise KeyboardInterrupt
+        return copy(source, target)
+
+    monkeypatch.setattr(shutil, "copy", fails_later)
+    with pytest.raises(KeyboardInterrupt):
+        to_write.write(folder)
+    assert folder.exists() == is_there
+    assert [*tmp_path.rglob("*")] == ([folder] if is_there else [])
+
+
+def test_a_link_that_leads_nowhere_is_refused(tmp_path):
+    (tmp_path / "runs").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(ConfigError, match="not an empty folder"), filling.fresh(tmp_path / "runs"):
+        pass
+
+
+def test_an_installation_without_the_files_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(to_write, "CARRIED", tmp_path / "none")
+    monkeypatch.setattr(to_write, "CHECKOUT", tmp_path)
+    for text in (None, "[tool.other]\nkey = 1\n"):
+        if text:
+            (tmp_path / "pyproject.toml").write_text(text)
+        with pytest.raises(ConfigError, match="neither an installed wheel nor a checkout"):
+            to_write.write(tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_questions_are_about_the_folder_they_are_asked_in(tmp_path, monkeypatch):
+    to_write.write(tmp_path / "runs")
+    monkeypatch.chdir(tmp_path / "runs")
+    assert workflow.folder().resolve() == tmp_path / "runs"
+    (tmp_path / "runs/Snakefile").write_text("rule all:\n    input: []\n")
+    assert workflow.folder() == ROOT
+
+
+@pytest.mark.slow
+def test_an_installed_wheel_writes_the_same_and_the_studies_can_run_there(site, tmp_path):
+    ask(tmp_path, site, "init", "runs")
+    runs = tmp_path / "runs"
+    assert contents(runs) == in_the_repository(to_write.files())
+    plan = said(runs, site, "snakemake", "--dry-run", "--cores", "2", "--configfile", SMOKE, "--", "all")
+    table = re.search(r"^Job stats:\n.*?\n-+.*?\n(.*?)\n\n", plan, re.MULTILINE | re.DOTALL)[1]
+    rules = {line.split()[0] for line in table.splitlines()}
+    assert {"universality_claims", "bn_decomposed_claims", "ledger", "report"} <= rules
+    assert str(ROOT / "src") not in plan
+    assert "core-minutes" in ask(runs, site, "plan", "--configfile", SMOKE)
+
+
+@pytest.mark.slow
+def test_one_study_runs_there(site, tmp_path):
+    ask(tmp_path, site, "init", "runs")
+    runs = tmp_path / "runs"
+    said(runs, site, "snakemake", "--cores", "2", "--configfile", SMOKE, "--", "truncation_flow")
+    assert len((runs / "results/smoke/truncation_flow/claims.csv").read_text().splitlines()) > 50
+    again = said(runs, site, "snakemake", "-n", "--cores", "2", "--configfile", SMOKE, "--", "truncation_flow")
+    assert "Nothing to be done" in again
+    assert not [path for path in (site / "repdyn").rglob("*") if path.name in ("results", "logs", ".snakemake")]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("setuptools") is None, reason="the build backend is not installed here")
+def test_a_source_distribution_has_what_a_wheel_is_built_from(wheel_source, tmp_path):
+    code = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
+    build = [sys.executable, "-c", code, str(tmp_path)]
+    done = subprocess.run(build, cwd=wheel_source, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (file,) = tmp_path.glob("repdyn-*.tar.gz")
+    with tarfile.open(file) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert names >= {"setup.py", "pyproject.toml", "README.md", "LICENSE", *to_write.files()}
