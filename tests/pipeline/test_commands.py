@@ -142,15 +142,21 @@ def test_false_alarms_are_printed_and_written(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--seeds", "0"], "argument --seeds: got 0, expected 1 or more"),
-        (["--seeds", "1.5"], "argument --seeds: invalid int value: '1.5'"),
-        (["--seconds", "-0.1"], "argument --seconds: got -0.1, expected 0 or more"),
-        (["--seconds", "nan"], "argument --seconds: got nan, expected 0 or more"),
+        ("false_alarms results/smoke --seeds 0", "argument --seeds: got 0, expected 1 or more"),
+        ("false_alarms results/smoke --seeds 1.5", "argument --seeds: invalid int value: '1.5'"),
+        ("false_alarms results/smoke --seconds -0.1", "argument --seconds: got -0.1, expected 0 or more"),
+        ("false_alarms results/smoke --seconds nan", "argument --seconds: got nan, expected 0 or more"),
+        ("decide smoke --budget -1", "argument --budget: got -1, expected 0 or more"),
+        ("decide smoke --looks 0", "argument --looks: got 0, expected 1 or more"),
+        ("decide smoke --cores 0", "argument --cores: got 0, expected 1 or more"),
+        ("store --clean --gigabytes -1", "argument --gigabytes: got -1, expected 0 or more"),
+        ("store --clean --days nan", "argument --days: got nan, expected 0 or more"),
     ],
 )
 def test_numbers_that_make_no_sense_are_refused(words, message, capsys):
+    command, *rest = words.split()
     with pytest.raises(SystemExit):
-        commands.false_alarms(["results/smoke", *words])
+        getattr(commands, command)(rest)
     assert message in capsys.readouterr().err
 
 

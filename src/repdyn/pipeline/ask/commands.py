@@ -120,9 +120,13 @@ def decide(words: Sequence[str]) -> None:
 
     parser = _parser("decide", "More trials for the claims that a run leaves open, in a copy named <run>-decided.")
     parser.add_argument("run", help="name of a finished run, e.g. default")
-    parser.add_argument("--budget", type=float, help="core-minutes to spend; without it, only says what is wanted")
-    parser.add_argument("--looks", type=int, help="stop after so many looks (default: when the budget is used)")
-    parser.add_argument("--cores", type=int, default=2, help="cores to use (default: 2)")
+    parser.add_argument(
+        "--budget", type=_at_least(float, 0), help="core-minutes to spend; without it, only says what is wanted"
+    )
+    parser.add_argument(
+        "--looks", type=_at_least(int, 1), help="stop after so many looks (default: when the budget is used)"
+    )
+    parser.add_argument("--cores", type=_at_least(int, 1), default=2, help="cores to use (default: 2)")
     _snakemake_options(parser)
     arguments = parser.parse_args(words)
     if arguments.budget is None:
@@ -147,8 +151,12 @@ def store(words: Sequence[str]) -> None:
     parser = _parser("store", "Finished trials of all runs: what is kept, what an experiment's depend on, making room.")
     parser.add_argument("experiment", nargs="?", help="study/experiment: what its trials depend on, an entry for each")
     parser.add_argument("--clean", action="store_true", help="remove trials, those used longest ago first")
-    parser.add_argument("--gigabytes", type=float, help="with --clean: what may stay (default: the store's limit)")
-    parser.add_argument("--days", type=float, default=0.0, help="with --clean: remove what was not used for so long")
+    parser.add_argument(
+        "--gigabytes", type=_at_least(float, 0), help="with --clean: what may stay (default: the store's limit)"
+    )
+    parser.add_argument(
+        "--days", type=_at_least(float, 0), default=0.0, help="with --clean: remove what was not used for so long"
+    )
     arguments = parser.parse_args(words)
     if arguments.clean:
         print(kept.clean(Path(), arguments.gigabytes, arguments.days))
