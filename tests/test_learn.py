@@ -1,0 +1,25 @@
+"""The pages for learning print what they say they print."""
+
+import doctest
+import re
+
+import pytest
+from tests.conftest import ROOT
+
+PAGES = sorted((ROOT / "docs/learn").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_what_is_shown_is_what_is_printed(page):
+    blocks = re.findall(r"^```pycon\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    parsed = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page.stem, str(page), 0)
+    told: list[str] = []
+    result = doctest.DocTestRunner(verbose=False).run(parsed, out=told.append)
+    assert result.attempted > 10
+    assert result.failed == 0, "".join(told)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_no_code_stands_where_it_is_not_run(page):
+    fences = re.findall(r"^```(\w+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(fences) == {"pycon"}
