@@ -367,10 +367,10 @@ def test_one_reading_is_none():
 def test_nine_readings_in_ten_refute_a_true_sentence_as_rarely_as_promised():
     """Each reading of a true sentence fails with chance a; nine in ten of dependent readings with at most a / 0.9."""
     rate, random = 0.05, np.random.default_rng(11)
-    refuted = 0
+    allowed, refuted = stats.norm.isf(rate / 2), 0
     for _ in range(4000):
         noise = random.standard_normal() * 0.9 + random.standard_normal(10) * math.sqrt(1 - 0.81)
-        false = [abs(value) > stats.norm.isf(rate / 2) for value in noise]
+        false = [abs(value) > allowed for value in noise]
         test = over_readings(
             lambda w, false=false: part("fails" if false[w] else "passes", false_alarm=rate),
             w={f"{i}": i for i in range(10)},
