@@ -50,6 +50,23 @@ def test_an_edit_runs_what_depends_on_it(folder, before, says):
     check(folder, before, edit)
 
 
+def test_a_reply_and_its_edits_make_the_report_again(folder, before):
+    """A study has no file of replies before its first; without one, nothing changes."""
+    path = folder / "src/repdyn/truncation_flow/decided/replies.yaml"
+    report = matching(["report"], before.members)
+    assert not path.exists()
+    try:
+        path.write_text("tf-thm32-omega: []\n", encoding="utf-8")
+        first = declared(folder, SMOKE)
+        path.write_text("tf-thm32-omega: [{}]\n", encoding="utf-8")
+        second = declared(folder, SMOKE)
+    finally:
+        path.unlink()
+    for earlier, later in ((before, first), (first, second)):
+        assert earlier.changed_members(later) == report
+        assert earlier.downstream(earlier.changed(later)) == {"report"}
+
+
 @pytest.mark.slow
 def test_the_table_of_edits(folder, before):
     """Every edit as expected, all that fail told together; the page says the same."""

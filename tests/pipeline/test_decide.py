@@ -8,8 +8,10 @@ import pandas as pd
 import pytest
 
 from repdyn.base.errors import DataError
+from repdyn.pipeline import open_claims
 from repdyn.pipeline.ask import decide
 from repdyn.pipeline.ask.decide import Need
+from repdyn.pipeline.run.declare.graph import read_study
 
 COLUMNS = ("id", "form", "part", "reading", "outcome", "value", "interval_low", "interval_high", "region_low")
 COLUMNS += ("region_high", "measured", "tolerance_reason", "n", "false_alarm")
@@ -25,7 +27,7 @@ def evidence(*rows):
         written.append(
             ["x", "printed", about["part"], about["reading"], outcome, *texts, "measured", "why", about["n"], "0.001"]
         )
-    return pd.DataFrame(written, columns=COLUMNS)
+    return [dict(zip(COLUMNS, row, strict=True)) for row in written]
 
 
 OWN_SETTINGS = ("lrn-literal", "lrn-sgd")
@@ -45,7 +47,7 @@ ABOVE_ZERO = (0.0, math.inf)
     ],
 )
 def test_how_often_trials_are_doubled(value, interval, region, doublings):
-    wanted, reason = decide._doublings(evidence(("undecided", value, interval, region)), "")
+    wanted, reason = open_claims.doublings(evidence(("undecided", value, interval, region)), "")
     assert wanted == doublings
     assert ("border case" in reason) == (doublings is None)
 
@@ -53,21 +55,21 @@ def test_how_often_trials_are_doubled(value, interval, region, doublings):
 def test_few_samples_shrink_faster_than_the_root_of_their_number():
     """Student's quantile falls as well: what a hundred samples decide with four times as many, eight do with twice."""
     row = ("undecided", 1.0, (-0.7, 2.7), ABOVE_ZERO)
-    assert decide._doublings(evidence((*row, ("n", "100"))), "")[0] == 2
-    assert decide._doublings(evidence((*row, ("n", "8"))), "")[0] == 1
+    assert open_claims.doublings(evidence((*row, ("n", "100"))), "")[0] == 2
+    assert open_claims.doublings(evidence((*row, ("n", "8"))), "")[0] == 1
 
 
 def test_a_run_with_too_few_seeds_for_any_interval_gets_enough():
     note = "Needs more than this run has: paper_measures: 5 along seed, has 1."
-    assert decide._of_too_few(note) == (5.0, 3, "5 along seed, has 1")
-    assert decide._of_too_few(note.replace("has 1", "has 4"))[:2] == (1.25, 1)
-    assert decide._of_too_few("an interval of a mean needs 2 samples or more, got 1")[0] == 2
+    assert open_claims.of_too_few(note) == (5.0, 3, "5 along seed, has 1")
+    assert open_claims.of_too_few(note.replace("has 1", "has 4"))[:2] == (1.25, 1)
+    assert open_claims.of_too_few("an interval of a mean needs 2 samples or more, got 1")[0] == 2
 
 
 @pytest.mark.parametrize("note", ["3 along layers, has 2", "5 along start, has 2", "2 samples or more, got 0", "MNIST"])
 def test_what_more_trials_do_not_mend_is_not_too_few(note):
     """A study has no setting for more layers of the same trials; of networks of which none learned, more may not."""
-    assert decide._of_too_few(note) is None
+    assert open_claims.of_too_few(note) is None
 
 
 def test_the_part_that_is_least_sure_counts_and_decided_ones_do_not():
@@ -76,23 +78,23 @@ def test_the_part_that_is_least_sure_counts_and_decided_ones_do_not():
         ("undecided", 1.0, (-1.0, 3.0), ABOVE_ZERO, ("part", "b")),
         ("passes", 9.0, (1.0, 17.0), ABOVE_ZERO, ("part", "c")),
     )
-    assert decide._doublings(rows, "")[0] == 3
+    assert open_claims.doublings(rows, "")[0] == 3
 
 
 def test_nine_readings_in_ten_are_enough():
     readings = [("undecided", 1.0, (-0.1, 2.1), ABOVE_ZERO, ("reading", f"{k}")) for k in range(9)]
     hopeless = ("undecided", 0.0, (-1.0, 1.0), ABOVE_ZERO, ("reading", "the last"))
     whole = ("undecided", "", None, ("", ""))
-    assert decide._doublings(evidence(whole, *readings, hopeless), "")[0] == 1
-    assert decide._doublings(evidence(whole, *readings[:8], hopeless, hopeless), "")[0] is None
+    assert open_claims.doublings(evidence(whole, *readings, hopeless), "")[0] == 1
+    assert open_claims.doublings(evidence(whole, *readings[:8], hopeless, hopeless), "")[0] is None
 
 
 def test_what_no_number_of_trials_decides_says_why():
-    assert decide._doublings(evidence(), "Needs more than this run has: MNIST.") == (
+    assert open_claims.doublings(evidence(), "Needs more than this run has: MNIST.") == (
         None,
         "Needs more than this run has: MNIST.",
     )
-    assert decide._doublings(evidence(("undecided", 1.0, None, ("", ""))), "")[1] == "measured; why"
+    assert open_claims.doublings(evidence(("undecided", 1.0, None, ("", ""))), "")[1] == "measured; why"
 
 
 @pytest.mark.parametrize(
@@ -107,14 +109,14 @@ def test_what_no_number_of_trials_decides_says_why():
     ],
 )
 def test_which_setting_counts_the_trials_of_an_experiment(study, experiment, counts):
-    assert decide._counts(study, decide.read_study(study), experiment) == counts
+    assert open_claims.counts(study, read_study(study), experiment) == counts
 
 
 def test_an_analysis_has_as_many_trials_as_what_it_reads():
     settings = {"default_ensemble": {"seeds": 5}, "default_network": {"seeds": 2}}
-    reads = decide.read_study("universality").experiments["default_ensemble_fits"].reads
+    reads = read_study("universality").experiments["default_ensemble_fits"].reads
     assert "default_ensemble" in reads
-    knobs = decide._knobs("universality", ["default_ensemble_fits"], settings)
+    knobs = open_claims.knobs("universality", ["default_ensemble_fits"], settings)
     assert knobs == {("default_ensemble", "seeds"): 5}
 
 
@@ -135,7 +137,7 @@ def test_too_few_trials_are_first_made_as_many_as_have_an_interval(tmp_path, mon
     """Five networks, not eight; the claim has not been looked at before, others on the same data have."""
     run(tmp_path, monkeypatch)
     knobs = {("paper_settings", "seeds"): 1}
-    found = [Need(id, "leaky_resnets", 3, "5 along seed, has 1", knobs, 60.0, 5.0, False) for id in OWN_SETTINGS]
+    found = [Need(3, "5 along seed, has 1", knobs, 5.0, False, id, "leaky_resnets", 60.0) for id in OWN_SETTINGS]
     step = decide.plan("mine", 100.0, found)
     assert [need.id for need in step.chosen] == list(OWN_SETTINGS)
     assert step.settings["leaky_resnets"] == {"paper_settings": {"seeds": 5}}
@@ -152,7 +154,7 @@ def test_a_run_at_default_scale_proposes_seeds_for_claims_on_one_network(tmp_pat
     row = {"verdict": decide.UNDECIDED, "note": note, "study": "leaky_resnets", "datasets": "paper_measures"}
     (results / "claims.csv").touch()
     monkeypatch.setattr(decide.ledger, "read", lambda _: pd.DataFrame([row | {"id": id} for id in OWN_SETTINGS]))
-    monkeypatch.setattr(decide, "read_cells", lambda _: evidence())
+    monkeypatch.setattr(decide, "read_cells", lambda _: pd.DataFrame(columns=COLUMNS))
     costs = {
         "leaky_resnets/data/paper_settings.nc": decide.Cost("near_critical:paper_settings.nc", 50.0, True),
         "leaky_resnets/data/paper_measures.nc": decide.Cost("measures:paper_measures.nc", 2.0, False),
@@ -188,7 +190,7 @@ def test_a_dataset_costs_what_its_member_took(tmp_path, monkeypatch):
 def needs(*ids):
     """Claims that want one doubling each, of settings of their own."""
     knobs = {"lrn-fig2b": {("discretized", "staged_seeds"): 3}, "lrn-fig1b": {("trained", "blocks"): 1}}
-    return [Need(id, "leaky_resnets", 1, "2 times", knobs[id], seconds, 2.0) for id, seconds in ids]
+    return [Need(1, "2 times", knobs[id], 2.0, True, id, "leaky_resnets", seconds) for id, seconds in ids]
 
 
 def test_the_budget_buys_the_cheapest_and_every_claim_on_the_grown_data_is_looked_at_once_more(tmp_path, monkeypatch):
@@ -198,7 +200,7 @@ def test_the_budget_buys_the_cheapest_and_every_claim_on_the_grown_data_is_looke
     assert step.settings["leaky_resnets"] == {"discretized": {"staged_seeds": 6}}
     looks = step.settings["run"]["looks"]
     assert looks["lrn-fig2b"] == 3
-    readers = set(decide.read_study("leaky_resnets").claims_of("staged"))
+    readers = set(read_study("leaky_resnets").claims_of("staged"))
     assert readers <= set(looks)
     assert set(looks.values()) == {2, 3}
     assert decide.plan("mine", 10.0, needs(("lrn-fig2b", 60.0))).chosen == []

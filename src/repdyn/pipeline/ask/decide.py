@@ -9,71 +9,50 @@ interval first gets the fewest that have one; that is its first look.
 
 from __future__ import annotations
 
-import ast
 import io
 import itertools
 import json
 import math
 import os
-import re
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from ruamel.yaml import YAML
-from scipy.special import stdtrit
 
 from repdyn.base.claims import UNDECIDED
 from repdyn.base.errors import DataError, RepdynError
 from repdyn.base.files import write_text
-from repdyn.base.settings import Settings
-from repdyn.base.tables import read_cells
-from repdyn.base.verdicts import AGREEMENT
-from repdyn.pipeline import studies
+from repdyn.base.tables import read_cells, rows
 from repdyn.pipeline.config import yaml_positions
-from repdyn.pipeline.run.declare.graph import Function, Study, home, read_study
+from repdyn.pipeline.open_claims import Wanted, counts, wanted
+from repdyn.pipeline.run.declare.graph import Study, read_study
 from repdyn.pipeline.run.execute import records
 from repdyn.pipeline.run.execute.kept import member_seconds
 from repdyn.pipeline.run.kinds import ledger
 
-COUNTS = ("blocks", "seeds", "trials", "draws", "runs", "teachers", "staged_seeds")
-"""Settings that say how many independent trials there are."""
-MOST_DOUBLINGS = 6
 KEPT = ".log.kept/"  # what is put back from there gets the time at which it is
 SUFFIX = "-decided"
-TOO_FEW = re.compile(r"(\d+) (?:along (?:seed|teacher|trial|draw|run), has|samples or more, got) ([1-9]\d*)")
-"""What `datasets.require` says of too few trials, `verdicts.mean_within` of too few samples."""
 
 
 @dataclass(frozen=True)
-class Need:
-    """What an open claim wants.
+class Need(Wanted):
+    """What an open claim of a run wants, with the claim and the cost.
 
     Attributes:
         id: the claim.
         study: its study.
-        doublings: of the number of its trials; None where more trials decide nothing, `reason` says why.
-        reason: in words.
-        factor: on the number of its trials; below 2^doublings where they are too few for any interval.
-        seen: whether the claim has been looked at, which too few trials for an interval do not allow.
-        knobs: section and name of the settings to double -> today's value.
         seconds: CPU seconds that this will take.
     """
 
-    id: str
-    study: str
-    doublings: int | None
-    reason: str
-    knobs: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    id: str = ""
+    study: str = ""
     seconds: float = 0.0
-    factor: float = 1.0
-    seen: bool = True
 
 
 def needs(run: str) -> list[Need]:
@@ -85,128 +64,17 @@ def needs(run: str) -> list[Need]:
     results = Path("results") / run
     if not (results / "claims.csv").is_file():
         raise DataError(f"{results}/claims.csv: missing; finish the run first: snakemake --cores 8 all")
-    table, evidence = ledger.read(results / "claims.csv"), read_cells(results / "evidence.csv")
+    claims, evidence = rows(ledger.read(results / "claims.csv")), rows(read_cells(results / "evidence.csv"))
     settings = json.loads((results / "manifest.json").read_text(encoding="utf-8"))["configuration"]
     costs = _costs(run)
-    wanted = []
-    for row in _rows(table[table["verdict"] == UNDECIDED]):
-        few = _of_too_few(row["note"])
-        doublings, reason = few[1:] if few else _doublings(evidence[evidence["id"] == row["id"]], row["note"])
-        study = row["study"]
-        knobs = _knobs(study, row["datasets"].split(), settings[study]) if doublings else {}
-        if doublings and not knobs:
-            doublings, reason = None, "no setting says how many trials its data have"
-        factor = few[0] if few else 2.0 ** (doublings or 0)
-        seconds = _seconds(study, knobs, factor, costs) if doublings else 0.0
-        wanted.append(Need(row["id"], study, doublings, reason, knobs, seconds, factor, few is None))
-    return sorted(wanted, key=lambda need: (need.doublings is None, need.seconds))
-
-
-def _rows(table: pd.DataFrame) -> list[dict[str, str]]:
-    return [{str(name): str(cell) for name, cell in row.items()} for row in table.to_dict("records")]
-
-
-def _of_too_few(note: str) -> tuple[float, int, str] | None:
-    """Factor on too few trials for any interval that gives the fewest, doublings it comes to, why; else None."""
-    if not (few := TOO_FEW.search(note)):
-        return None
-    wanted, has = map(int, few.groups())
-    return wanted / has, math.ceil(math.log2(wanted / has)), few[0]
-
-
-def _doublings(evidence: pd.DataFrame, note: str) -> tuple[int | None, str]:
-    """How often the trials are to be doubled until the open parts of a claim are decided, and why."""
-    whole = evidence[(evidence["reading"] == "") & (evidence["outcome"] == "undecided")]
-    if whole.empty:
-        return None, note or "no part of it is sampled"
-    wanted_by_part = []
-    for row in _rows(whole):
-        same = (evidence["part"] == row["part"]) & (evidence["form"] == row["form"])
-        readings = _rows(evidence[same & (evidence["reading"] != "")])
-        wanted_by_part.append(_of_readings(readings) if readings else _of_interval(row))
-        if wanted_by_part[-1] is None:
-            return None, "; ".join(filter(None, (row["measured"], row["tolerance_reason"])))
-    doublings = max(filter(None, wanted_by_part))
-    if doublings > MOST_DOUBLINGS:
-        return None, f"a border case: not even {2**MOST_DOUBLINGS} times as many trials"
-    return doublings, f"{2**doublings} times as many trials"
-
-
-def _of_readings(readings: Sequence[Mapping[str, str]]) -> int | None:
-    """Doublings at which as many readings are decided as carry a verdict."""
-    wanted = [0 if row["outcome"] != "undecided" else _of_interval(row) for row in readings]
-    known = sorted(doublings for doublings in wanted if doublings is not None)
-    enough = math.ceil(AGREEMENT * len(wanted))
-    return known[enough - 1] if len(known) >= enough else None
-
-
-def _of_interval(row: Mapping[str, str]) -> int | None:
-    """Doublings until an interval no longer reaches the border in it, one more than the most where none of these do.
-
-    As many samples from the same distribution have Student's interval of the same standard deviation, at the part of
-    the false alarm that the look then spends. None for what has no interval, or none with a border in it.
-    """
-    names = ("interval_low", "interval_high", "region_low", "region_high", "value", "n", "false_alarm")
-    low, high, bottom, top, value, n, rate = (float(row[name]) if row[name] else math.nan for name in names)
-    center = value if math.isfinite(value) else (low + high) / 2
-    borders = [border for border in (bottom, top) if low < border < high]
-    if not borders or not n >= 2 or not rate > 0:
-        return None
-    reaches = [(center - low if border < center else high - center, abs(center - border)) for border in borders]
-    for doublings in range(1, MOST_DOUBLINGS + 1):
-        samples, spent = n * 2**doublings, rate / 2**doublings
-        quantiles = stdtrit(samples - 1, 1 - spent / 2) / stdtrit(n - 1, 1 - rate / 2)
-        shrunk = quantiles / math.sqrt(2**doublings)
-        if all(reach * shrunk <= distance for reach, distance in reaches):
-            return doublings
-    return MOST_DOUBLINGS + 1
-
-
-def _knobs(study: str, names: Iterable[str], settings: Mapping[str, Any]) -> dict[tuple[str, str], int]:
-    """The settings that count the trials of datasets: of the experiment, or of those whose data it analyzes."""
-    graph = read_study(study)
-    knobs: dict[tuple[str, str], int] = {}
-    for name in names:
-        if name not in graph.experiments:
+    found = []
+    for row in claims:
+        if row["verdict"] != UNDECIDED:
             continue
-        own = _counts(study, graph, name)
-        values = {knob: settings[knob[0]][knob[1]] for knob in own}
-        knobs |= values or _knobs(study, graph.experiments[name].reads, settings)
-    return knobs
-
-
-def _counts(study: str, graph: Study, name: str) -> list[tuple[str, str]]:
-    """Section and name of the settings that count an experiment's trials."""
-    sections = studies.declared()[study].settings.model_fields
-    function = graph.experiments[name]
-    counts = []
-    for parameter, annotation in function.parameters.items():
-        models = {
-            section: info.annotation
-            for section, info in sections.items()
-            if isinstance(info.annotation, type)
-            and issubclass(info.annotation, Settings)
-            and annotation in {model.__name__ for model in info.annotation.__mro__}
-        }
-        chosen = {name: models[name]} if name in models else models
-        if parameter in function.reads or len(chosen) != 1:
-            continue
-        ((section, model),) = chosen.items()
-        names = [key for key in COUNTS if key in model.model_fields and model.model_fields[key].annotation is int]
-        if "blocks" in names and "block" in function.parameters:
-            names = ["blocks"]
-        elif used := [key for key in names if key in _attributes(study, function)]:
-            names = used
-        counts += [(section, key) for key in names]
-    return counts
-
-
-def _attributes(study: str, function: Function) -> set[str]:
-    """Names of the attributes that a function reads itself: `settings.seeds`."""
-    file = home(study)[1].joinpath(*function.module.split(".")).with_suffix(".py")
-    nodes = ast.parse(file.read_text(encoding="utf-8")).body
-    own = next(node for node in nodes if isinstance(node, ast.FunctionDef) and node.name == function.name)
-    return {node.attr for node in ast.walk(own) if isinstance(node, ast.Attribute)}
+        wants = wanted(row, [part for part in evidence if part["id"] == row["id"]], settings[row["study"]])
+        seconds = _seconds(row["study"], wants.knobs, wants.factor, costs) if wants.doublings else 0.0
+        found.append(Need(**vars(wants), id=row["id"], study=row["study"], seconds=seconds))
+    return sorted(found, key=lambda need: (need.doublings is None, need.seconds))
 
 
 @dataclass(frozen=True)
@@ -272,7 +140,7 @@ def _seconds(study: str, knobs: Mapping[tuple[str, str], int], factor: float, co
 def _grown(study: str, graph: Study, sections: set[str]) -> list[str]:
     """Datasets with more trials where these sections have: their own, and those of the analyses on them."""
     names = graph.experiments
-    grown = {name for name in names if sections & {section for section, _ in _counts(study, graph, name)}}
+    grown = {name for name in names if sections & {section for section, _ in counts(study, graph, name)}}
     while more := {name for name in names if name not in grown and grown & set(names[name].reads)}:
         grown |= more
     return [name for name in names if name in grown]

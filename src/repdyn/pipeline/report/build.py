@@ -14,7 +14,7 @@ from typing import TypedDict
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from repdyn.base.claims import REFUTED, UNDECIDED
-from repdyn.pipeline import kept_runs, studies
+from repdyn.pipeline import kept_runs, replies, studies
 from repdyn.pipeline.pages import chosen
 from repdyn.pipeline.report import (
     captions,
@@ -60,6 +60,7 @@ class ClaimPage(views.ClaimView):
     scales: list[Scale]
     exception: str
     chosen: list[str]
+    replies: list[replies.Reply]
     before: Row | None
     after: Row | None
 
@@ -145,6 +146,7 @@ class Site:
         self.references = kept_runs.ledgers(workflow / kept_runs.FOLDER)
         self.exceptions = kept_runs.exceptions(workflow / kept_runs.FOLDER)
         self.chosen = chosen.by_claim(chosen.read_all(studies.files(studies.CHOSEN, self.folders)))
+        self.replies = replies.of_studies(self.folders)
         self.findings = findings.findings(findings.read_all(studies.files(studies.FINDINGS, self.folders)), contents)
         self.terms = stories.glossary(studies.files(studies.GLOSSARY, self.folders))
         self._larger = {name: kept_runs.verdicts_of(frame) for name, frame in self.references.items()}
@@ -244,6 +246,7 @@ class Site:
             "scales": self._scales(claim["id"]),
             "exception": self.exceptions.get(claim["id"], ""),
             "chosen": self.chosen.get(claim["id"], []),
+            "replies": self.replies.get(claim["id"], []),
             "before": before,
             "after": after,
         }

@@ -8,9 +8,10 @@ from typing import TypedDict
 
 from markupsafe import Markup
 
-from repdyn.base.claims import DECIDED
+from repdyn.base.claims import DECIDED, UNDECIDED
 from repdyn.base.declarations import Explorer
 from repdyn.base.verdicts import OUTCOMES, STATUSES
+from repdyn.pipeline import open_claims, studies
 from repdyn.pipeline.kept_runs import JobCost
 from repdyn.pipeline.report import evidence, readings
 from repdyn.pipeline.report.contents import Contents, DatasetFile, Product, Row
@@ -35,6 +36,9 @@ SEARCHED = (
     "code",
 )
 
+
+PROVED = ("identity", "bound", "limit")
+"""Kinds of statements that are derived."""
 
 MOST_CLAIMS = 12  # a figure of more is an overview, and does not show any one of them at a glance
 
@@ -76,12 +80,14 @@ class ClaimView(TypedDict):
     printed_parts: list[Part]
     corrected_parts: list[Part]
     short: str
+    wants: str
     curves: list[Curve]
     reasons: list[tuple[Markup, str]]
     samples: str
     leading: Product | None
     figures: list[Product]
     passage: str
+    passage_title: str
     data: list[str]
     job: str
     command: str
@@ -141,24 +147,44 @@ def claim(row: Row, contents: Contents, notes: Notes, chosen: Product | None = N
     own = (figure for figure in figures if len(contents.claims_on(figure)) <= MOST_CLAIMS)
     leading = chosen or next(own, None)
     rows = contents.evidence[row["id"]]
-    printed, corrected = evidence.parts(rows, "printed"), evidence.parts(rows, "corrected")
+    printed, corrected = forms(row, rows)
     decisive = corrected or printed
+    shown = {"printed"} | ({"corrected"} if corrected else set())
     return {
         "claim": row,
         "corrected": row["correction"],
         "printed_parts": printed,
         "corrected_parts": corrected,
         "short": short(row, printed, corrected),
-        "curves": readings.curves(rows),
+        "wants": _wants(row, contents),
+        "curves": readings.curves([part for part in rows if part["form"] in shown]),
         "reasons": _reasons(decisive),
         "samples": _samples(row),
         "leading": leading,
         "figures": [figure for figure in figures if figure != leading],
         "passage": notes.passages.get(row["id"], ""),
+        "passage_title": passage_title(row),
         "data": contents.files_of(row["study"], row["datasets"].split()),
         "job": contents.jobs.get(f"{row['study']}/claims.csv", ""),
         "command": _command(contents.run, row["study"]),
     }
+
+
+def forms(row: Row, rows: Sequence[Row]) -> tuple[list[Part], list[Part]]:
+    """The parts of the printed and of the correct form of a claim.
+
+    A claim that is not refuted has no correct form; while it is open, a correction may be on trial.
+    """
+    has_correction = bool(row["correction"]) or row["verdict"] == UNDECIDED
+    return evidence.parts(rows, "printed"), evidence.parts(rows, "corrected") if has_correction else []
+
+
+def passage_title(row: Row) -> str:
+    """What the study's notes tell of a claim: its derivation, or what was measured and why it comes out so."""
+    is_sampled = row["n"] not in ("", "0")
+    if row["kind"] in PROVED or (not is_sampled and (row["formula"] or row["kind"] == "scaling")):
+        return "Derivation"
+    return "What was measured, and why"
 
 
 def searched(row: Row, title: str, contents: Contents) -> str:
@@ -202,8 +228,16 @@ def costs(records: Iterable[JobCost], titles: Mapping[str, str]) -> list[tuple[s
 
 
 def _decisive(row: Row, contents: Contents) -> list[Part]:
-    rows = contents.evidence[row["id"]]
-    return evidence.parts(rows, "corrected") or evidence.parts(rows, "printed")
+    printed, corrected = forms(row, contents.evidence[row["id"]])
+    return corrected or printed
+
+
+def _wants(row: Row, contents: Contents) -> str:
+    """What would decide an open claim, as `python -m repdyn decide` says it."""
+    if row["verdict"] != UNDECIDED or row["study"] not in studies.declared():
+        return ""
+    settings = contents.manifest["configuration"].get(row["study"], {})
+    return open_claims.wanted(row, contents.evidence[row["id"]], settings).says
 
 
 def _worst(rows: Iterable[Row], form: str) -> Markup:

@@ -42,7 +42,8 @@ SITE = JOBS.other(
     )
     + digests((SOURCE / "repdyn/pipeline/report/page").rglob("*"))
     + texts_of_studies(
-        *(studies.FINDINGS, studies.CHOSEN, studies.SOURCES, studies.EXPLORER, studies.STORY, studies.GLOSSARY),
+        *(studies.FINDINGS, studies.CHOSEN, studies.SOURCES, studies.REPLIES),
+        *(studies.EXPLORER, studies.STORY, studies.GLOSSARY),
         *(f"{part}.py" for part in CODE_SHOWN),
         *(f"{part}/**/*.py" for part in CODE_SHOWN),
     ),

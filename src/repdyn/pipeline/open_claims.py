@@ -1,0 +1,171 @@
+"""What an open claim wants: how many times as many trials, of which settings, or why more trials decide nothing.
+
+`python -m repdyn decide` plans with it, and the claim's page of the report says it.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from scipy.special import stdtrit
+
+from repdyn.base.settings import Settings
+from repdyn.base.verdicts import AGREEMENT
+from repdyn.pipeline import studies
+from repdyn.pipeline.run.declare.graph import Function, Study, home, read_study
+
+COUNTS = ("blocks", "seeds", "trials", "draws", "runs", "teachers", "staged_seeds")
+"""Settings that say how many independent trials there are."""
+MOST_DOUBLINGS = 6
+TOO_FEW = re.compile(r"(\d+) (?:along (?:seed|teacher|trial|draw|run), has|samples or more, got) ([1-9]\d*)")
+"""What `datasets.require` says of too few trials, `verdicts.mean_within` of too few samples."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What an open claim wants.
+
+    Attributes:
+        doublings: of the number of its trials; None where more trials decide nothing, `reason` says why.
+        reason: in words.
+        knobs: section and name of the settings to double -> today's value.
+        factor: on the number of its trials; below 2^doublings where they are too few for any interval.
+        seen: whether the claim has been looked at, which too few trials for an interval do not allow.
+    """
+
+    doublings: int | None
+    reason: str
+    knobs: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    factor: float = 1.0
+    seen: bool = True
+
+    @property
+    def says(self) -> str:
+        """What would decide the claim, as a sentence."""
+        if self.doublings is None:
+            return f"More trials do not: {self.reason.rstrip('.')}."
+        return f"{self.reason}." if self.seen else f"Enough trials for an interval: {self.reason}."
+
+
+def wanted(claim: Mapping[str, str], evidence: Sequence[Mapping[str, str]], settings: Mapping[str, Any]) -> Wanted:
+    """What an open claim of a run wants.
+
+    Args:
+        claim: its row of the ledger.
+        evidence: its rows of evidence.
+        settings: those of its study.
+    """
+    few = of_too_few(claim["note"])
+    times, reason = few[1:] if few else doublings(evidence, claim["note"])
+    own = knobs(claim["study"], claim["datasets"].split(), settings) if times else {}
+    if times and not own:
+        times, reason = None, "no setting says how many trials its data have"
+    return Wanted(times, reason, own, few[0] if few else 2.0 ** (times or 0), few is None)
+
+
+def of_too_few(note: str) -> tuple[float, int, str] | None:
+    """Factor on too few trials for any interval that gives the fewest, doublings it comes to, why; else None."""
+    if not (few := TOO_FEW.search(note)):
+        return None
+    wanted, has = map(int, few.groups())
+    return wanted / has, math.ceil(math.log2(wanted / has)), few[0]
+
+
+def doublings(evidence: Sequence[Mapping[str, str]], note: str) -> tuple[int | None, str]:
+    """How often the trials are to be doubled until the open parts of a claim are decided, and why."""
+    whole = [row for row in evidence if not row["reading"] and row["outcome"] == "undecided"]
+    if not whole:
+        return None, note or "no part of it is sampled"
+    by_part = []
+    for row in whole:
+        part = row["part"], row["form"]
+        readings = [other for other in evidence if other["reading"] and (other["part"], other["form"]) == part]
+        by_part.append(_of_readings(readings) if readings else _of_interval(row))
+        if by_part[-1] is None:
+            return None, "; ".join(filter(None, (row["measured"], row["tolerance_reason"])))
+    most = max(filter(None, by_part))
+    if most > MOST_DOUBLINGS:
+        return None, f"a border case: not even {2**MOST_DOUBLINGS} times as many trials"
+    return most, f"{2**most} times as many trials"
+
+
+def _of_readings(readings: Sequence[Mapping[str, str]]) -> int | None:
+    """Doublings at which as many readings are decided as carry a verdict."""
+    by_reading = [0 if row["outcome"] != "undecided" else _of_interval(row) for row in readings]
+    known = sorted(number for number in by_reading if number is not None)
+    enough = math.ceil(AGREEMENT * len(by_reading))
+    return known[enough - 1] if len(known) >= enough else None
+
+
+def _of_interval(row: Mapping[str, str]) -> int | None:
+    """Doublings until an interval no longer reaches the border in it, one more than the most where none of these do.
+
+    As many samples from the same distribution have Student's interval of the same standard deviation, at the part of
+    the false alarm that the look then spends. None for what has no interval, or none with a border in it.
+    """
+    names = ("interval_low", "interval_high", "region_low", "region_high", "value", "n", "false_alarm")
+    low, high, bottom, top, value, n, rate = (float(row[name]) if row[name] else math.nan for name in names)
+    center = value if math.isfinite(value) else (low + high) / 2
+    borders = [border for border in (bottom, top) if low < border < high]
+    if not borders or not n >= 2 or not rate > 0:
+        return None
+    reaches = [(center - low if border < center else high - center, abs(center - border)) for border in borders]
+    for number in range(1, MOST_DOUBLINGS + 1):
+        samples, spent = n * 2**number, rate / 2**number
+        quantiles = stdtrit(samples - 1, 1 - spent / 2) / stdtrit(n - 1, 1 - rate / 2)
+        shrunk = quantiles / math.sqrt(2**number)
+        if all(reach * shrunk <= distance for reach, distance in reaches):
+            return number
+    return MOST_DOUBLINGS + 1
+
+
+def knobs(study: str, names: Iterable[str], settings: Mapping[str, Any]) -> dict[tuple[str, str], int]:
+    """The settings that count the trials of datasets: of the experiment, or of those whose data it analyzes."""
+    graph = read_study(study)
+    found: dict[tuple[str, str], int] = {}
+    for name in names:
+        if name not in graph.experiments:
+            continue
+        own = counts(study, graph, name)
+        values = {knob: settings[knob[0]][knob[1]] for knob in own}
+        found |= values or knobs(study, graph.experiments[name].reads, settings)
+    return found
+
+
+def counts(study: str, graph: Study, name: str) -> list[tuple[str, str]]:
+    """Section and name of the settings that count an experiment's trials."""
+    sections = studies.declared()[study].settings.model_fields
+    function = graph.experiments[name]
+    found = []
+    for parameter, annotation in function.parameters.items():
+        models = {
+            section: info.annotation
+            for section, info in sections.items()
+            if isinstance(info.annotation, type)
+            and issubclass(info.annotation, Settings)
+            and annotation in {model.__name__ for model in info.annotation.__mro__}
+        }
+        chosen = {name: models[name]} if name in models else models
+        if parameter in function.reads or len(chosen) != 1:
+            continue
+        ((section, model),) = chosen.items()
+        names = [key for key in COUNTS if key in model.model_fields and model.model_fields[key].annotation is int]
+        if "blocks" in names and "block" in function.parameters:
+            names = ["blocks"]
+        elif used := [key for key in names if key in _attributes(study, function)]:
+            names = used
+        found += [(section, key) for key in names]
+    return found
+
+
+def _attributes(study: str, function: Function) -> set[str]:
+    """Names of the attributes that a function reads itself: `settings.seeds`."""
+    file = home(study)[1].joinpath(*function.module.split(".")).with_suffix(".py")
+    nodes = ast.parse(file.read_text(encoding="utf-8")).body
+    own = next(node for node in nodes if isinstance(node, ast.FunctionDef) and node.name == function.name)
+    return {node.attr for node in ast.walk(own) if isinstance(node, ast.Attribute)}
