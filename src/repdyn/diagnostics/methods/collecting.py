@@ -18,6 +18,7 @@ from repdyn.base.datasets import index, variable
 from repdyn.diagnostics.methods import radial
 from repdyn.diagnostics.methods.catalog import MEASURES
 from repdyn.diagnostics.methods.findings import Findings
+from repdyn.diagnostics.methods.layers import named_modules
 from repdyn.diagnostics.methods.pairs import alignment, as_pairs, distances
 from repdyn.diagnostics.methods.per_layer import OF_LAYER, Layer
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
@@ -251,8 +252,14 @@ class Collector:
                 raise ValueError(f"{error}; name a layer that stands for the inputs: embeddings=") from error
             self.findings.put({"input_distance": distances(rows, self.pairs)})
 
+    def _real_output(self) -> NDArray[np.float64]:
+        """What the network returns, where it can be compared with targets or has a largest entry."""
+        if self.planned.shapes[OUTPUT].is_complex:
+            raise ValueError("the network returns complex numbers, which have no order; give output=, a real part")
+        return self._needed(OUTPUT)
+
     def _targets(self) -> None:
-        output = self._needed(OUTPUT)
+        output = self._real_output()
         wanted = one_hot(self._classes, output.shape[1]) if self.targets is None else self.targets.reshape(output.shape)
         ranks = [np.linalg.matrix_rank(part) for part in (wanted, wanted - wanted.mean(axis=0))]
         numbers = {"loss": float(np.mean((output - wanted) ** 2) / 2), "task_rank": ranks[0]}
@@ -266,7 +273,7 @@ class Collector:
         return self.labels
 
     def _decisions(self) -> np.ndarray:
-        output = self._needed(OUTPUT)
+        output = self._real_output()
         one_hot(self._classes, output.shape[1])
         return output.argmax(axis=1)
 
@@ -277,8 +284,9 @@ class Collector:
         """NC2 of the classifier, NC3, NC4."""
         if not self._classifier:
             raise ValueError("no nn.Linear returns what the network returns; name one: classifier=")
-        module = self.reader.model.get_submodule(self._classifier.partition("#")[0])
+        module = dict(named_modules(self.reader.model)).get(self._classifier.partition("#")[0])
         W = getattr(module, "weight", None)
+        W = W().dequantize() if callable(W) else W  # of quantized maps
         if not isinstance(W, Tensor) or W.ndim != 2:
             raise ValueError(f"{self._classifier} has no matrix of weights")
         if not np.array_equal(np.unique(self._classes), np.arange(len(W))):

@@ -19,6 +19,7 @@ from torch import nn
 from repdyn.diagnostics.methods.features import as_rows
 from repdyn.diagnostics.methods.forward import in_one_line
 from repdyn.diagnostics.methods.layer_shapes import LayerShape, base, find_shapes
+from repdyn.diagnostics.methods.layers import has_no_parts, named_modules, readable
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
 
 NEVER = "its hook never fired: the forward pass goes round it (unused, scripted, or called by its weights alone)"
@@ -78,7 +79,7 @@ def plan(
         raise ValueError(f"layers is the text {layers!r}; give a list of names: [{layers!r}]")
     measured = [*(layers or ()), *also]
     asked = [*measured, *hidden]
-    modules = {name: module for name, module in reader.model.named_modules() if name}
+    modules = {name: module for name, module in named_modules(reader.model) if name}
     functions = any(base(name) not in modules and name not in (INPUT, OUTPUT) for name in asked)
     shapes, classifier, repeats = find_shapes(reader, functions)
     resolved = {name: shape for name in asked if (shape := _resolved(name, shapes))}
@@ -117,13 +118,15 @@ def _count(reader: NetworkReader) -> int:
 
 
 def _leaves(shapes: Mapping[str, LayerShape], modules: Mapping[str, nn.Module]) -> list[str]:
-    """Whole calls of modules inside which no module ran; what computes weights (parametrizations) is none."""
-    ran = {base(name) for name, shape in shapes.items() if shape.why != NEVER and ".parametrizations" not in name}
+    """Whole calls of modules inside which no module ran; what computes or holds weights alone is none."""
+    ran = {base(name) for name, shape in shapes.items() if shape.why != NEVER and not _of_weights(name)}
     inner = {".".join(parts[:k]) for parts in (name.split(".") for name in ran) for k in range(1, len(parts))}
-    calls = [name for name in shapes if re.sub(r"#\d+$", "", name) in modules and ".parametrizations" not in name]
-    return [
-        name for name in calls if base(name) not in inner and (base(name) in ran or not any(modules[name].children()))
-    ]
+    calls = [name for name in shapes if re.sub(r"#\d+$", "", name) in modules and not _of_weights(name)]
+    return [name for name in calls if base(name) not in inner and (base(name) in ran or has_no_parts(modules[name]))]
+
+
+def _of_weights(name: str) -> bool:
+    return ".parametrizations" in name or name.endswith("._packed_params")
 
 
 def _resolved(name: str, shapes: Mapping[str, LayerShape]) -> str | None:
@@ -211,7 +214,7 @@ def _pass(planned: Plan, number: int, wanted: set[str], consume: Consume, failed
     reader = planned.reader
     batch, seen = reader.inputs.batches[number], set()
     if INPUT in wanted and len(batch.args) == 1:
-        _hand_on(planned, INPUT, batch.args[0], consume, failed)
+        _hand_on(planned, INPUT, readable(batch.args[0]), consume, failed)
 
     def emit(name: str, value: object) -> None:
         if name in wanted and name not in seen:
