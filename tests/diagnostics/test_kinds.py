@@ -284,3 +284,101 @@ def test_complex_outputs_decide_for_no_class():
     assert np.isnan(diagnostics["accuracy"])
     assert np.isnan(diagnostics["loss"])
     assert "accuracy: the network returns complex numbers, which have no order" in diagnostics.attrs["left_out"]
+
+
+# points without a class, layers without differences, experts
+
+
+def test_points_of_label_minus_hundred_have_no_class():
+    labels = np.where(np.arange(12) < 4, -100, LABELS)
+    model = perceptron()
+    diagnostics, fewer = measure(model, POINTS, labels=labels), measure(model, POINTS[4:], labels=LABELS[4:])
+    assert diagnostics.attrs["left_out"] == ""
+    assert list(diagnostics["class"].values) == [0, 1, 2]
+    assert diagnostics.sizes["point"] == 12
+    names = ["nc1", "within", "equiangle", "nearest_mean_accuracy", "accuracy", "loss", "nc3", "nc4", "truncated_share"]
+    for name in names:
+        np.testing.assert_allclose(diagnostics[name], fewer[name], rtol=1e-6, err_msg=name)
+    assert list(diagnostics["pair"].values) == ["4-5", "4-6", "5-6"]
+    assert np.isfinite(diagnostics["pair_loss"]).all()
+
+
+def test_a_named_pair_with_a_point_without_a_class_has_no_loss():
+    labels = np.where(np.arange(12) < 4, -100, LABELS)
+    diagnostics = measure(perceptron(), POINTS, labels=labels, pairs=[(0, 5), (4, 5)])
+    assert np.isnan(diagnostics["pair_loss"].values).tolist() == [True, False]
+    assert np.isfinite(diagnostics["prediction_distance"]).all()
+
+
+def test_one_class_beside_points_without_one_is_refused():
+    with pytest.raises(ValueError, match="labels names one class only"):
+        measure(perceptron(), POINTS, labels=np.where(np.arange(12) < 4, -100, 0))
+
+
+class Equal(nn.Module):
+    """Beside the path a layer that is the same for all points and one that is zero."""
+
+    def __init__(self):
+        super().__init__()
+        self.same, self.zero, self.last = nn.Linear(5, 4), nn.Linear(5, 4), nn.Linear(5, 3)
+        with torch.no_grad():
+            for module, bias in ((self.same, [0.1, 0.2, -0.3, 0.4]), (self.zero, [0.0] * 4)):
+                module.weight.zero_()
+                module.bias.copy_(torch.tensor(bias))
+
+    def forward(self, x):
+        self.same(x)
+        self.zero(x)
+        return self.last(x)
+
+
+RATIOS = [
+    "centered_effective_rank",
+    "within_over_between",
+    "nc1",
+    "equinorm",
+    "equiangularity",
+    "maximal_angle",
+    "equiangle",
+]
+CHOICES = ["odd_point", "nearest_mean_accuracy"]
+
+
+@pytest.mark.parametrize("points", [7, 11, 12])  # the mean of seven times 0.1 is rounded
+def test_in_a_constant_layer_ratios_of_zeros_and_choices_between_equals_are_missing(points):
+    diagnostics = measure(Equal().double(), POINTS[:points], labels=LABELS[:points])
+    same, zero = diagnostics.sel(layer="same"), diagnostics.sel(layer="zero")
+    for layer in (same, zero):
+        assert [name for name in RATIOS + CHOICES if not np.isnan(layer[name])] == []
+        assert float(layer["within"]) + float(layer["between"]) < 1e-28
+    for name in ("effective_rank", "stable_rank", "identity_gap", "stable_cost_of_identity", "angle", "norm_ratio"):
+        assert np.isnan(zero[name]).all(), name
+    np.testing.assert_allclose([same["effective_rank"], same["stable_rank"], same["norm_ratio"]], 1, rtol=1e-12)
+    assert float(abs(same["angle"]).max()) < 1e-12
+    assert [int(layer["numerical_rank"]) for layer in (same, zero)] == [1, 0]
+    assert [float(layer["norm"][0]) for layer in (same, zero)] == pytest.approx([np.sqrt(0.3), 0])
+
+
+class Experts(nn.Module):
+    """Points with a positive first number go to expert 1, the others to expert 0; none reaches expert 2."""
+
+    def __init__(self):
+        super().__init__()
+        self.experts, self.last = nn.ModuleList(nn.Linear(5, 4) for _ in range(3)), nn.Linear(4, 3)
+
+    def forward(self, x):
+        hidden, route = torch.zeros(len(x), 4), (x[:, 0] > 0).long()
+        for number, expert in enumerate(self.experts):
+            if len(own := (route == number).nonzero()[:, 0]):
+                hidden = hidden.index_copy(0, own, expert(x[own]))
+        return self.last(hidden)
+
+
+def test_experts_that_the_first_points_miss_are_told_from_those_that_none_reaches():
+    x = POINTS.clone()
+    x[:, 0] = torch.where(torch.arange(12) < 6, -1.0, 1.0)
+    text = measure(Experts(), x, measures=["ranks"]).attrs["left_out"]
+    assert "layer (experts.1): not every point reaches it" in text
+    assert "layer (experts.2): its hook never fired" in text
+    assert "or none of the points reaches it" in text
+    assert "experts.0" not in text

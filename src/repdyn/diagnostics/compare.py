@@ -128,7 +128,7 @@ def _shapes(
             reasons[f"{place}, {name}"] = in_one_line(error)
 
     failed = stream(planned, (), keep)
-    reasons.update({f"{place}, {name}": why for name, why in (planned.left_out | failed).items()})
+    reasons.update({f"{place}, {name}": why for name, why in failed.items()})
     return shapes
 
 

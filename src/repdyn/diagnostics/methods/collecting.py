@@ -23,7 +23,7 @@ from repdyn.diagnostics.methods.pairs import alignment, as_pairs, distances
 from repdyn.diagnostics.methods.per_layer import OF_LAYER, Layer
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
 from repdyn.diagnostics.methods.streaming import Plan, plan, stream
-from repdyn.diagnostics.methods.targets import as_targets, labels_of_rows, one_hot
+from repdyn.diagnostics.methods.targets import IGNORED, as_targets, labels_of_rows, one_hot
 from repdyn.diagnostics.theory.angles import QUANTILES
 from repdyn.diagnostics.theory.collapse import classifier_collapse
 from repdyn.diagnostics.theory.expectations import expected_angle, expected_norm_ratio
@@ -125,8 +125,6 @@ class Collector:
         coordinates = self._coordinates()
         sizes = {"normalized": len(self.maps)} | {name: array.size for name, array in coordinates.items()}
         self.findings = Findings(self.measures, sizes)
-        for name, reason in self.planned.left_out.items():
-            self.findings.leave_out("layer", reason, name)
         if why:
             self.findings.leave_out("radial", why)
         if "angles" in self.measures:
@@ -260,25 +258,36 @@ class Collector:
 
     def _targets(self) -> None:
         output = self._real_output()
-        wanted = one_hot(self._classes, output.shape[1]) if self.targets is None else self.targets.reshape(output.shape)
-        ranks = [np.linalg.matrix_rank(part) for part in (wanted, wanted - wanted.mean(axis=0))]
-        numbers = {"loss": float(np.mean((output - wanted) ** 2) / 2), "task_rank": ranks[0]}
+        if self.targets is None:
+            counted, wanted = self._counted, np.full(output.shape, np.nan)
+            wanted[counted] = one_hot(self._classes, output.shape[1])
+        else:
+            counted, wanted = np.ones(len(output), bool), self.targets.reshape(output.shape)
+        task = wanted[counted]
+        ranks = [np.linalg.matrix_rank(part) for part in (task, task - task.mean(axis=0))]
+        numbers = {"loss": float(np.mean((output[counted] - task) ** 2) / 2), "task_rank": ranks[0]}
         self.findings.put(numbers | {"centered_task_rank": ranks[1]} | alignment(output, wanted, self.pairs))
 
     @property
     def _classes(self) -> np.ndarray:
-        """The labels, where what needs them is asked for."""
+        """The labels of the points that have a class, where what needs them is asked for."""
         if self.labels is None:
             raise ValueError("no labels, one per point: labels=")
-        return self.labels
+        return self.labels[self._counted]
+
+    @property
+    def _counted(self) -> NDArray[np.bool_]:
+        """The points that have a class; all without labels."""
+        return np.ones(self.points, bool) if self.labels is None else self.labels != IGNORED
 
     def _decisions(self) -> np.ndarray:
+        """The classes that the network decides for, of the points that have one."""
         output = self._real_output()
         one_hot(self._classes, output.shape[1])
-        return output.argmax(axis=1)
+        return output[self._counted].argmax(axis=1)
 
     def _accuracy(self) -> None:
-        self.findings.put({"accuracy": float(np.mean(self._decisions() == self.labels))})
+        self.findings.put({"accuracy": float(np.mean(self._decisions() == self._classes))})
 
     def _classified(self) -> None:
         """NC2 of the classifier, NC3, NC4."""
@@ -293,7 +302,7 @@ class Collector:
             raise ValueError(
                 f"the labels are not 0 .. {len(W) - 1}, a point of each of the classifier's classes at least"
             )
-        H = self._needed(f"{self._classifier}:input")
+        H = self._needed(f"{self._classifier}:input")[self._counted]
         self.findings.put(classifier_collapse(H, self._classes, W.detach().cpu().double().numpy(), self._decisions()))
 
     # gradients
@@ -332,7 +341,7 @@ class Collector:
             "pair": variable("pair", np.array([f"{i}-{j}" for i, j in self.pairs]), "two points"),
         }
         if self.labels is not None:
-            coordinates["class"] = variable("class", np.unique(self.labels), "class")
+            coordinates["class"] = variable("class", np.unique(self.labels[self._counted]), "class")
             coordinates["label"] = variable("point", self.labels, "class of the point")
         if flow := self.request.residual:
             words = "layer a residual step starts from"

@@ -22,7 +22,10 @@ from repdyn.diagnostics.methods.layer_shapes import LayerShape, base, find_shape
 from repdyn.diagnostics.methods.layers import has_no_parts, named_modules, readable
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
 
-NEVER = "its hook never fired: the forward pass goes round it (unused, scripted, or called by its weights alone)"
+NEVER = (
+    "its hook never fired: the forward pass goes round it (unused, scripted, or called by its weights alone), or none of "
+    "the points reaches it"
+)
 Consume = Callable[[str, NDArray[np.floating]], None]
 
 
@@ -165,11 +168,11 @@ def stream(planned: Plan, also: Iterable[str], consume: Consume) -> dict[str, st
         consume: called with a layer's name and rows, shape (rows, units), single or double precision.
 
     Returns:
-        Layers that failed this time, with the reason.
+        Layers that are not handed on, with the reason: those that the plan leaves out and those that failed this time.
     """
     names = list(dict.fromkeys([*planned.layers, *map(planned.call, also)]))
     names = [name for name in names if name in planned.shapes and not planned.shapes[name].why]
-    failed: dict[str, str] = {}
+    failed = dict(planned.left_out)
     if len(planned.reader.inputs.batches) == 1:
         _pass(planned, 0, set(names), consume, failed)
     else:
@@ -220,6 +223,8 @@ def _pass(planned: Plan, number: int, wanted: set[str], consume: Consume, failed
         if name in wanted and name not in seen:
             seen.add(name)
             _hand_on(planned, name, value, consume, failed)
+        elif failed.get(name) == NEVER:  # the first passes on a few points did not reach it
+            failed[name] = "not every point reaches it: it did not run for the first three"
 
     returned = reader.run(batch, emit, functions=planned.functions)
     if OUTPUT in wanted:
