@@ -1,7 +1,7 @@
 """The measures of one layer, each on its own: a dictionary of numbers by the diagnostic's name.
 
-Of a layer that is the same for all points, counts, lengths, sums and angles have their values. A ratio of two zeros and a
-choice between equals have none and are NaN.
+Of a layer that is the same for all points, counts, lengths, sums and angles have their values. A ratio of two zeros and
+a choice between equals have none and are NaN.
 """
 
 from __future__ import annotations

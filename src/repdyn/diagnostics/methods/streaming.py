@@ -23,8 +23,8 @@ from repdyn.diagnostics.methods.layers import has_no_parts, named_modules, reada
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
 
 NEVER = (
-    "its hook never fired: the forward pass goes round it (unused, scripted, or called by its weights alone), or none of "
-    "the points reaches it"
+    "its hook never fired: the forward pass goes round it (unused, scripted, or called by its weights alone), or none "
+    "of the points reaches it"
 )
 Consume = Callable[[str, NDArray[np.floating]], None]
 
