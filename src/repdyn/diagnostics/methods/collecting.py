@@ -21,6 +21,7 @@ from repdyn.diagnostics.methods.findings import Findings
 from repdyn.diagnostics.methods.layers import named_modules
 from repdyn.diagnostics.methods.pairs import alignment, as_pairs, distances
 from repdyn.diagnostics.methods.per_layer import OF_LAYER, Layer
+from repdyn.diagnostics.methods.progress import Interrupted, Progress
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
 from repdyn.diagnostics.methods.streaming import Plan, plan, stream
 from repdyn.diagnostics.methods.targets import IGNORED, as_targets, labels_of_rows, one_hot
@@ -54,6 +55,7 @@ class Request:
     gamma: float
     bias: bool
     loss: Callable[[Tensor], Tensor] | None
+    progress: bool
 
     def chosen(self) -> list[str]:
         """The measures to compute.
@@ -120,7 +122,11 @@ class Collector:
             )
 
     def dataset(self) -> xr.Dataset:
-        """Runs the network and measures everything that is asked."""
+        """Runs the network and measures everything that is asked.
+
+        Raises:
+            Interrupted: the user stopped it; the error holds what was measured until then.
+        """
         self.maps, why = self._normalized_maps()
         coordinates = self._coordinates()
         sizes = {"normalized": len(self.maps)} | {name: array.size for name, array in coordinates.items()}
@@ -129,11 +135,23 @@ class Collector:
             self.findings.leave_out("radial", why)
         if "angles" in self.measures:
             self._expectations()
+        with Progress(len(self.planned.layers), shown=self.request.progress) as progress:
+            try:
+                self._measure_all(progress)
+            except KeyboardInterrupt as error:
+                self.findings.leave_out("all", f"interrupted after {progress.done} of {progress.total} layers")
+                measured = xr.Dataset(self.findings.variables(), coordinates, self._about())
+                raise Interrupted(measured) from error
+        return xr.Dataset(self.findings.variables(), coordinates, self._about())
+
+    def _measure_all(self, progress: Progress) -> None:
         libraries = ThreadpoolController()
 
         def consume(name: str, A: NDArray[np.floating]) -> None:
             with libraries.limit(limits=1, user_api="blas"):  # small products: more threads only wait for each other
                 self.consume(name, A)
+            if name in self.planned.layers:
+                progress.finish(name)
 
         for name, reason in stream(self.planned, self._hidden, consume).items():
             self.findings.leave_out("layer", reason, name)
@@ -141,7 +159,6 @@ class Collector:
             for measure, function in self._of_output().items():
                 with self.findings.isolated(measure):
                     function()
-        return xr.Dataset(self.findings.variables(), coordinates, self._about())
 
     # one layer
 

@@ -31,6 +31,7 @@ class LayerShape:
     Attributes:
         axis: the axis that counts points; None where there is none, and `why` says so.
         units: real numbers per point.
+        kept: real numbers per point that the features keep of them, for pooled layers fewer.
         why: reason why it cannot be measured, empty if it can.
         tokens: rows of a point.
         is_complex: whether its numbers are complex; real and imaginary parts are units of their own.
@@ -38,6 +39,7 @@ class LayerShape:
 
     axis: int | None
     units: int = 0
+    kept: int = 0
     why: str = ""
     tokens: int = 1
     is_complex: bool = False
@@ -160,9 +162,25 @@ def _shape(name: str, values: list[Any], sizes: tuple[int | None, ...], reader: 
     elif not -value.ndim <= axis < value.ndim:
         return LayerShape(None, why=f"it returns {shape_text(value)}, which has no axis {axis}")
     units = value.numel() // max(1, value.shape[axis]) * (1 + value.is_complex())
+    points_first = value.movedim(axis, 0)
     return LayerShape(
-        axis, units, tokens=reader.features.per_point(value.movedim(axis, 0)), is_complex=value.is_complex()
+        axis,
+        units,
+        _kept(name, points_first, reader, units),
+        tokens=reader.features.per_point(points_first),
+        is_complex=value.is_complex(),
     )
+
+
+def _kept(name: str, points_first: Tensor, reader: NetworkReader, units: int) -> int:
+    """Real numbers per point among the rows that the features make; all where they fail, which is said later."""
+    if reader.features.kind == "flatten":
+        return units
+    try:
+        rows = reader.features.rows(name, points_first)
+    except Exception:  # features may be the user's code
+        return units
+    return rows.numel() // max(1, len(points_first)) * (1 + rows.is_complex())
 
 
 def point_axis(shapes: Sequence[tuple[int, ...]], sizes: Sequence[int | None]) -> tuple[int | None, str]:

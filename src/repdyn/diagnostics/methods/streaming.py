@@ -187,7 +187,7 @@ def _groups(planned: Plan, names: list[str]) -> list[list[str]]:
     groups: list[list[str]] = []
     free = 0
     for name in names:
-        needed = 4 * points * planned.shapes[name].units
+        needed = 4 * points * planned.shapes[name].kept
         if needed > free or not groups:
             groups.append([])
             free = planned.reader.memory
