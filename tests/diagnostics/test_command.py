@@ -295,3 +295,91 @@ def test_a_users_folder_comes_first_and_does_not_stay(folder):
     command.measure_and_save("my_seeded:build", Path("data.npz"), Path("one.nc"), measures=["ranks"])
     assert sys.path == before
     assert Path(sys.modules["my_seeded"].__file__).parent == folder
+
+
+# a folder of checkpoints, and a user who stops
+
+
+def weights(folder, name, seed, wrap=lambda state: state):
+    import torch
+
+    torch.manual_seed(seed)
+    namespace = {}
+    exec(NETWORK, namespace)
+    network = namespace["build"]()
+    (folder / "weights").mkdir(exist_ok=True)
+    torch.save(wrap(network.state_dict()), folder / "weights" / name)
+    return network
+
+
+def recorded(*arguments):
+    return measured(
+        "my_network:build", "--data", "data.npz", "--measures", "ranks", "--checkpoints", "weights", *arguments
+    )
+
+
+def test_a_folder_of_checkpoints_is_measured_in_the_order_of_their_numbers(folder, capsys):
+    import torch
+
+    def as_lightning(state):
+        return {"state_dict": {f"model.{name}": part for name, part in state.items()}, "epoch": 1}
+
+    networks = {10: weights(folder, "step_10.ckpt", 1, as_lightning), 9: weights(folder, "step_9.pt", 0)}
+    assert recorded() == 0
+    found = xr.load_dataset(folder / "diag.nc")
+    assert found["checkpoint"].values.tolist() == [9, 10]
+    X = torch.tensor(np.load("data.npz")["inputs"])
+    for step, network in networks.items():
+        alone = measure(network, X, measures=["ranks"])
+        np.testing.assert_allclose(found["effective_rank"].sel(checkpoint=step), alone["effective_rank"], rtol=1e-6)
+    assert recorded() == 1
+    assert "diag.nc: is there already; give --resume" in capsys.readouterr().err
+    weights(folder, "step_11.pt", 2)
+    assert recorded("--resume") == 0
+    assert xr.load_dataset(folder / "diag.nc")["checkpoint"].values.tolist() == [9, 10, 11]
+    printed = capsys.readouterr().out
+    assert "step_11.pt: measured" in printed
+    assert "step_9.pt" not in printed
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ([], "holds no checkpoint; expected files that end in .pt"),
+        (["last.pt"], "no number in its name"),
+        (["a_1.pt", "b_01.pt"], "has the number 01 of a_1.pt"),
+    ],
+)
+def test_folders_that_hold_no_series_of_checkpoints(files, words, folder, capsys):
+    (folder / "weights").mkdir()
+    for name in files:
+        weights(folder, name, 0)
+    assert recorded() == 1
+    assert words in capsys.readouterr().err
+
+
+def test_weights_of_another_network_and_files_that_are_none(folder, capsys):
+    weights(folder, "step_1.pt", 0, lambda state: {"0.weight": state["0.weight"]})
+    assert recorded() == 1
+    assert "step_1.pt: the weights do not fit the network" in capsys.readouterr().err
+    (folder / "weights" / "step_1.pt").write_text("nothing")
+    assert recorded() == 1
+    assert "step_1.pt: not a readable file of weights" in capsys.readouterr().err
+
+
+def test_a_stopped_command_saves_what_it_measured(folder, monkeypatch, capsys):
+    from repdyn.diagnostics.methods import collecting
+
+    within, seen = collecting.Layer, []
+
+    def stopping(*arguments):
+        seen.append(1)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+        return within(*arguments)
+
+    monkeypatch.setattr(collecting, "Layer", stopping)
+    assert measured("my_network:build", "--data", "data.npz", "--measures", "ranks") == command.STOPPED
+    found = datasets.read(folder / "diag.nc")["effective_rank"]
+    assert np.isfinite(found.values).tolist() == [True, True, False, False, False]
+    assert "what was measured until it was stopped" in capsys.readouterr().out

@@ -5,8 +5,10 @@ import pytest
 import torch
 from torch import nn
 
-from repdyn.diagnostics.measure import measure
+from repdyn.diagnostics.measure import Recorder, measure
+from repdyn.diagnostics.methods.features import Features
 from repdyn.diagnostics.methods.per_layer import OF_LAYER, Layer
+from repdyn.diagnostics.methods.progress import Interrupted
 from repdyn.diagnostics.theory import angles, spectra
 
 RNG = np.random.default_rng(0)
@@ -68,3 +70,79 @@ def test_layers_are_handed_on_and_not_kept():
 
     peak(1)
     assert peak(8) < peak(2) + 2 * 300 * 400 * 8
+
+
+class Stopping(nn.Module):
+    """Raises what Ctrl-C raises in its last layer, once it is told to."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.first, self.last, self.stops = nn.Linear(5, 4), nn.Linear(4, 3), True
+
+    def forward(self, x):
+        hidden = self.first(x)
+        if self.stops and len(x) > 3:
+            raise KeyboardInterrupt
+        return self.last(hidden)
+
+
+def test_what_is_pooled_is_counted_as_pooled_and_the_network_runs_once():
+    calls = []
+    model = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.Conv2d(4, 4, 3, padding=1))
+    model.register_forward_hook(lambda *_: calls.append(1))
+    X = torch.randn(12, 1, 8, 8)
+    memory = 4 * 12 * (1 + 4 + 4 + 4)  # single precision, channels of the input and of three layers
+    options = {"batch_size": 4, "measures": ["ranks"], "features": Features("pool", channels=1)}
+    pooled = measure(model, X, memory=memory, **options)
+    assert len(calls) == 2 + 3  # two first passes, three batches
+    calls.clear()
+    measure(model, X, memory=memory - 1, **options)
+    assert len(calls) == 2 + 6
+    whole = measure(model, X, measures=["ranks"], features=options["features"])
+    np.testing.assert_allclose(pooled["effective_rank"], whole["effective_rank"], rtol=1e-6)
+
+
+def test_a_stopped_measurement_holds_what_was_measured_and_gives_everything_back():
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    model, X = Stopping().train(), torch.randn(6, 5)
+    with threadpool_limits(2, user_api="blas"):
+        before = threadpool_info()
+        with pytest.raises(Interrupted) as stopped:
+            measure(model, X, measures=["ranks"])
+        assert threadpool_info() == before
+    found = stopped.value.dataset
+    assert isinstance(stopped.value, KeyboardInterrupt)
+    assert found.attrs["left_out"] == "all: interrupted after 2 of 3 layers"
+    model.stops = False
+    whole = measure(model, X, measures=["ranks"])
+    for layer in ("input", "first"):
+        np.testing.assert_array_equal(
+            found["effective_rank"].sel(layer=layer), whole["effective_rank"].sel(layer=layer)
+        )
+    assert np.isnan(found["effective_rank"].sel(layer="last"))
+    assert model.training
+    assert not model.first._forward_hooks
+
+
+def test_a_stopped_recorder_keeps_its_earlier_moments():
+    model = Stopping()
+    model.stops = False
+    recorder = Recorder(model, torch.randn(6, 5), measures=["ranks"])
+    recorder(0)
+    model.stops = True
+    with pytest.raises(KeyboardInterrupt):
+        recorder(1)
+    assert recorder.dataset()["step"].values.tolist() == [0]
+
+
+def test_progress_counts_layers_on_standard_error(capsys):
+    model, X = nn.Sequential(nn.Linear(5, 4), nn.ReLU()), torch.randn(6, 5)
+    measure(model, X, measures=["ranks"])
+    assert capsys.readouterr().err == ""
+    measure(model, X, measures=["ranks"], progress=True)
+    printed = capsys.readouterr()
+    lines = [line.strip() for line in printed.err.split("\r") if line.strip()]
+    assert lines == ["1 of 3 layers, input", "2 of 3 layers, 0", "3 of 3 layers, 1"]
+    assert printed.out == ""

@@ -5,17 +5,23 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import xarray as xr
+    from torch import nn
 
 
-def run(words: Sequence[str]) -> None:
-    """The command `measure`."""
+STOPPED = 130  # exit status of a command that the user stopped
+
+
+def run(words: Sequence[str]) -> int:
+    """The command `measure`; its exit status."""
     from repdyn.diagnostics.methods.catalog import MEASURES
+    from repdyn.diagnostics.methods.progress import Interrupted
 
     parser = argparse.ArgumentParser(prog="repdyn measure", description="The papers' diagnostics on your own network.")
     parser.add_argument("maker", help="module:function that returns the network")
@@ -33,7 +39,15 @@ def run(words: Sequence[str]) -> None:
     parser.add_argument("--batch-size", type=int, help="points per forward pass; default: all at once")
     parser.add_argument("--batch-statistics", action="store_true", help="batch normalization by these points")
     parser.add_argument("--figures", type=Path, help="folder for figures")
-    run_arguments(parser.parse_args(words))
+    parser.add_argument(
+        "--checkpoints", type=Path, help="folder of weights, each measured: step_100.pt, step_200.pt, ..."
+    )
+    parser.add_argument("--resume", action="store_true", help="measure the checkpoints that --out lacks")
+    try:
+        run_arguments(parser.parse_args(words))
+    except Interrupted:
+        return STOPPED
+    return 0
 
 
 def run_arguments(arguments: argparse.Namespace) -> None:
@@ -53,6 +67,9 @@ def run_arguments(arguments: argparse.Namespace) -> None:
         classifier=arguments.classifier,
         batch_size=arguments.batch_size,
         batch_statistics=arguments.batch_statistics,
+        checkpoints=arguments.checkpoints,
+        resume=arguments.resume,
+        progress=sys.stderr.isatty(),
     )
 
 
@@ -65,6 +82,8 @@ def measure_and_save(
     effective_depth: float = 0.0,
     features: tuple[str, int | None] = ("flatten", None),
     figures: Path | None = None,
+    checkpoints: Path | None = None,
+    resume: bool = False,
     **options: Any,
 ) -> None:
     """Measures the network that a user's function returns and saves the dataset.
@@ -78,14 +97,15 @@ def measure_and_save(
         effective_depth: its leak.
         features: kind and axis of the channels.
         figures: folder for the figures, None for none.
+        checkpoints: folder of weights, each of which is measured in the network, along the dimension `checkpoint`.
+        resume: go on with a file of checkpoints, after its last one.
         options: further arguments of `measure`.
 
     Raises:
         RepdynError: anything unusable, in one line.
+        Interrupted: the user stopped it; what was measured until then is saved.
     """
-    from repdyn.base import datasets
     from repdyn.base.errors import RepdynError
-    from repdyn.diagnostics.measure import measure
     from repdyn.diagnostics.methods.features import Features
     from repdyn.diagnostics.methods.own_network import ANSWERS, made_by, read_arrays
     from repdyn.diagnostics.theory.identity import Residual
@@ -99,11 +119,14 @@ def measure_and_save(
     try:
         stream = Residual(tuple(residual), effective_depth) if residual else None
         answers: dict[str, Any] = {name: arrays[name] for name in ANSWERS if name in arrays}
-        dataset = measure(model, arrays["inputs"], residual=stream, features=Features(*features), **answers, **options)
+        arguments = options | answers | {"residual": stream, "features": Features(*features)}
+        if checkpoints:
+            dataset = _recorded(model, arrays["inputs"], checkpoints, out, arguments, resume=resume)
+        else:
+            settings = {"residual": residual, "effective_depth": effective_depth, "features": features} | options
+            dataset = _measured(model, arrays["inputs"], out, arguments, maker, settings)
     except ValueError as error:
         raise RepdynError(str(error)) from error
-    arguments = {"residual": residual, "effective_depth": effective_depth, "features": features} | options
-    datasets.write(_signed(dataset, maker, arguments), out)
     print(
         f"{out}: {dataset.sizes['layer']} layers, {dataset.sizes['point']} points, {len(dataset.data_vars)} diagnostics"
     )
@@ -111,6 +134,45 @@ def measure_and_save(
         print(f"left out: {dataset.attrs['left_out']}")
     if figures:
         _draw(dataset, figures)
+
+
+def _measured(
+    model: nn.Module, inputs: object, out: Path, arguments: dict[str, Any], maker: str, settings: dict[str, object]
+) -> xr.Dataset:
+    """One moment, saved; what there is of it where the user stops."""
+    from repdyn.base import datasets
+    from repdyn.diagnostics.measure import measure
+    from repdyn.diagnostics.methods.progress import Interrupted
+
+    settings = {name: value for name, value in settings.items() if name != "progress"}
+    try:
+        dataset = measure(model, inputs, **arguments)
+    except Interrupted as stop:
+        datasets.write(_signed(stop.dataset, maker, settings), out)
+        print(f"{out}: what was measured until it was stopped")
+        raise
+    datasets.write(_signed(dataset, maker, settings), out)
+    return dataset
+
+
+def _recorded(
+    model: nn.Module, inputs: object, folder: Path, out: Path, arguments: dict[str, Any], *, resume: bool
+) -> xr.Dataset:
+    """Every checkpoint of a folder that the file does not have, saved one by one."""
+    from repdyn.base.errors import DataError
+    from repdyn.diagnostics.measure import Recorder
+    from repdyn.diagnostics.methods.own_network import checkpoints, load_weights
+
+    steps = checkpoints(folder)
+    if out.exists() and not resume:
+        raise DataError(f"{out}: is there already; give --resume to measure what it lacks, or delete it")
+    recorder = Recorder(model, inputs, time="checkpoint", file=out, resume=resume, **arguments)
+    for step, path in steps.items():
+        if not recorder.steps or step > recorder.steps[-1]:
+            load_weights(model, path)
+            recorder(step)
+            print(f"{path}: measured")
+    return recorder.dataset()
 
 
 def _signed(dataset: xr.Dataset, maker: str, options: dict[str, object]) -> xr.Dataset:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 from torch import Tensor, nn
 
 from repdyn.base.datasets import variable
@@ -76,6 +77,21 @@ def compare(
         >>> dataset["cka"].sel(layer="0", other_layer="0").round(6).item()
         1.0
     """
+    with ThreadpoolController().limit(limits=1, user_api="blas"):  # as in `measure`: more threads wait for each other
+        return _compared(network, other, inputs, layers, other_layers, reruns, most_points, options)
+
+
+def _compared(
+    network: nn.Module,
+    other: nn.Module | Mapping[str, Tensor] | None,
+    inputs: object,
+    layers: Sequence[str] | None,
+    other_layers: Sequence[str] | None,
+    reruns: Sequence[nn.Module | Mapping[str, Tensor]],
+    most_points: int,
+    options: Mapping[str, Any],
+) -> xr.Dataset:
+    """`compare`, with the arguments of the same names."""
     reasons: dict[str, str] = {}
     first = _shapes(network, inputs, layers, most_points, options, "one", reasons)
     second = first
@@ -128,7 +144,7 @@ def _shapes(
             reasons[f"{place}, {name}"] = in_one_line(error)
 
     failed = stream(planned, (), keep)
-    reasons.update({f"{place}, {name}": why for name, why in (planned.left_out | failed).items()})
+    reasons.update({f"{place}, {name}": why for name, why in failed.items()})
     return shapes
 
 

@@ -18,8 +18,10 @@ with its reason in the attribute `left_out`; one measure never takes the others 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence, Sized
 from pathlib import Path
+from types import ModuleType
 from typing import Any, cast
 
 import numpy as np
@@ -65,6 +67,7 @@ def measure(
     batch_statistics: bool = False,
     loss: Callable[[Tensor], Tensor] | None = None,
     memory: int = MEMORY,
+    progress: bool = False,
 ) -> xr.Dataset:
     """Every diagnostic of the five papers, layer by layer.
 
@@ -98,6 +101,7 @@ def measure(
             else half the mean squared error of targets, else of zero. Which one matters little: the gradient of any
             function of the output is orthogonal to what normalization makes free.
         memory: bytes of layers kept at a time when the points come in several batches; less means more passes.
+        progress: whether the number of layers measured so far is shown on standard error.
 
     Returns:
         Dataset over `layer`, `point`, `quantile`, `pair`, with labels `class`, with `residual` `step_from`, and with
@@ -106,6 +110,7 @@ def measure(
     Raises:
         ValueError: unusable inputs, labels, targets, pairs or names, or a network that does not take the inputs; the
             message says what to do. All else that fails is NaN with its reason in `left_out`.
+        Interrupted: the user stopped it with Ctrl-C; the error's `dataset` holds what was measured until then.
 
     Example:
         >>> import torch
@@ -126,8 +131,9 @@ def measure(
         labels, targets = _answers(reader.inputs)
     stream = residual if isinstance(residual, Residual | None) else Residual(tuple(residual))
     request = Request(
-        layers, _numbers(labels), _numbers(targets), pairs, stream, measures, embeddings, classifier, gamma, bias, loss
-    )
+        layers, _numbers(labels), _numbers(targets), pairs, stream, measures, embeddings, classifier, gamma, bias, loss,
+        progress,
+    )  # fmt: skip
     return Collector(reader, request).dataset()
 
 
@@ -281,3 +287,13 @@ class Recorder:
             return recording.aligned(measure(self.model, self.inputs, self.layers, **self.options), self.first)
         except Exception as error:  # whatever it is, the training goes on
             return recording.nothing_of(self.first, f"all: {in_one_line(error)}")
+
+
+class _Module(ModuleType):
+    """This module, called as `measure` is, so that `from repdyn.diagnostics import measure` may be called, too."""
+
+    def __call__(self, *args: Any, **options: Any) -> xr.Dataset:
+        return measure(*args, **options)
+
+
+sys.modules[__name__].__class__ = _Module

@@ -46,6 +46,7 @@ class Text(NamedTuple):
 DEAD = "a point is all zero in this layer and has no direction"
 FLAT = "the layer is zero, or nowhere positive, for all points"
 MEET = "the means of two classes are the same in this layer"
+EQUAL = "all points are the same in this layer"
 LAYER = ("layer",)
 CLASS = ("layer", "class")
 NC = "Section 2 (NC1)", "Section 2 (NC2)", "Section 2 (NC3)", "Section 2 (NC4)"
@@ -71,7 +72,7 @@ TEXTS = {
     "norm": Text(
         "angles", ("layer", "point"), "length of a point's activations", BN, "Section III", units="activation"
     ),
-    "odd_point": Text("angles", LAYER, "point of largest norm", BN, "Section III", integer=True),
+    "odd_point": Text("angles", LAYER, "point of largest norm", BN, "Section III", EQUAL, integer=True),
     "norm_ratio": Text(
         "angles",
         LAYER,
@@ -129,7 +130,7 @@ TEXTS = {
         "no weights give the layer back from its positive part, so the cost is infinite",
     ),
     "identity_gap": Text(
-        "cost_of_identity", LAYER, "part of the layer that no weights give back", LEAKY, "Section 1.3"
+        "cost_of_identity", LAYER, "part of the layer that no weights give back", LEAKY, "Section 1.3", FLAT
     ),
     "stable_cost_of_identity": Text(
         "cost_of_identity", LAYER, "|A|^2 in the norm of K + gamma I", LEAKY, "Theorem 4", FLAT
@@ -143,7 +144,9 @@ TEXTS = {
     "between": Text("collapse", LAYER, "variance of the class means", FLOW, COLLAPSED, units="activation^2"),
     "within_over_between": Text("collapse", LAYER, "trace ratio, within over between classes", FLOW, COLLAPSED, MEET),
     "nc1": Text("collapse", LAYER, "NC1: Tr(Sigma_W pinv(Sigma_B)) / K", "collapse", NC[0], MEET),
-    "equinorm": Text("collapse", LAYER, "NC2: std over mean of the centered class means' lengths", "collapse", NC[1]),
+    "equinorm": Text(
+        "collapse", LAYER, "NC2: std over mean of the centered class means' lengths", "collapse", NC[1], MEET
+    ),
     "equiangularity": Text(
         "collapse", LAYER, "NC2: std of the cosines between centered class means", "collapse", NC[1], MEET
     ),
@@ -153,7 +156,7 @@ TEXTS = {
     "equiangle": Text(
         "collapse", LAYER, "largest distance of these cosines from -1 / (K - 1)", FLOW, "Section 4.4", MEET
     ),
-    "nearest_mean_accuracy": Text("collapse", LAYER, "points nearest to their own class mean", FLOW, COLLAPSED),
+    "nearest_mean_accuracy": Text("collapse", LAYER, "points nearest to their own class mean", FLOW, COLLAPSED, MEET),
     "classifier_equinorm": Text(
         "classifier", (), "NC2: std over mean of the classifier rows' lengths", "collapse", NC[1]
     ),
@@ -171,7 +174,12 @@ TEXTS = {
         NC[2],
     ),
     "nc4": Text(
-        "classifier", (), "NC4: points that the network does not give to the nearest class mean", "collapse", NC[3]
+        "classifier",
+        (),
+        "NC4: points that the network does not give to the nearest class mean",
+        "collapse",
+        NC[3],
+        MEET,
     ),
     "truncated_share": Text("sectors", CLASS, "entries at most zero, per class", FLOW, "(3.9)-(3.11)"),
     "units_truncating_all": Text("sectors", CLASS, "units at most zero on the whole class", FLOW, "Section 4.3"),

@@ -18,11 +18,13 @@ from repdyn.base.datasets import index, variable
 from repdyn.diagnostics.methods import radial
 from repdyn.diagnostics.methods.catalog import MEASURES
 from repdyn.diagnostics.methods.findings import Findings
+from repdyn.diagnostics.methods.layers import named_modules
 from repdyn.diagnostics.methods.pairs import alignment, as_pairs, distances
 from repdyn.diagnostics.methods.per_layer import OF_LAYER, Layer
+from repdyn.diagnostics.methods.progress import Interrupted, Progress
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
 from repdyn.diagnostics.methods.streaming import Plan, plan, stream
-from repdyn.diagnostics.methods.targets import as_targets, labels_of_rows, one_hot
+from repdyn.diagnostics.methods.targets import IGNORED, as_targets, labels_of_rows, one_hot
 from repdyn.diagnostics.theory.angles import QUANTILES
 from repdyn.diagnostics.theory.collapse import classifier_collapse
 from repdyn.diagnostics.theory.expectations import expected_angle, expected_norm_ratio
@@ -53,6 +55,7 @@ class Request:
     gamma: float
     bias: bool
     loss: Callable[[Tensor], Tensor] | None
+    progress: bool
 
     def chosen(self) -> list[str]:
         """The measures to compute.
@@ -119,22 +122,36 @@ class Collector:
             )
 
     def dataset(self) -> xr.Dataset:
-        """Runs the network and measures everything that is asked."""
+        """Runs the network and measures everything that is asked.
+
+        Raises:
+            Interrupted: the user stopped it; the error holds what was measured until then.
+        """
         self.maps, why = self._normalized_maps()
         coordinates = self._coordinates()
         sizes = {"normalized": len(self.maps)} | {name: array.size for name, array in coordinates.items()}
         self.findings = Findings(self.measures, sizes)
-        for name, reason in self.planned.left_out.items():
-            self.findings.leave_out("layer", reason, name)
         if why:
             self.findings.leave_out("radial", why)
         if "angles" in self.measures:
             self._expectations()
+        with Progress(len(self.planned.layers), shown=self.request.progress) as progress:
+            try:
+                self._measure_all(progress)
+            except KeyboardInterrupt as error:
+                self.findings.leave_out("all", f"interrupted after {progress.done} of {progress.total} layers")
+                measured = xr.Dataset(self.findings.variables(), coordinates, self._about())
+                raise Interrupted(measured) from error
+        return xr.Dataset(self.findings.variables(), coordinates, self._about())
+
+    def _measure_all(self, progress: Progress) -> None:
         libraries = ThreadpoolController()
 
         def consume(name: str, A: NDArray[np.floating]) -> None:
             with libraries.limit(limits=1, user_api="blas"):  # small products: more threads only wait for each other
                 self.consume(name, A)
+            if name in self.planned.layers:
+                progress.finish(name)
 
         for name, reason in stream(self.planned, self._hidden, consume).items():
             self.findings.leave_out("layer", reason, name)
@@ -142,7 +159,6 @@ class Collector:
             for measure, function in self._of_output().items():
                 with self.findings.isolated(measure):
                     function()
-        return xr.Dataset(self.findings.variables(), coordinates, self._about())
 
     # one layer
 
@@ -251,41 +267,59 @@ class Collector:
                 raise ValueError(f"{error}; name a layer that stands for the inputs: embeddings=") from error
             self.findings.put({"input_distance": distances(rows, self.pairs)})
 
+    def _real_output(self) -> NDArray[np.float64]:
+        """What the network returns, where it can be compared with targets or has a largest entry."""
+        if self.planned.shapes[OUTPUT].is_complex:
+            raise ValueError("the network returns complex numbers, which have no order; give output=, a real part")
+        return self._needed(OUTPUT)
+
     def _targets(self) -> None:
-        output = self._needed(OUTPUT)
-        wanted = one_hot(self._classes, output.shape[1]) if self.targets is None else self.targets.reshape(output.shape)
-        ranks = [np.linalg.matrix_rank(part) for part in (wanted, wanted - wanted.mean(axis=0))]
-        numbers = {"loss": float(np.mean((output - wanted) ** 2) / 2), "task_rank": ranks[0]}
+        output = self._real_output()
+        if self.targets is None:
+            counted, wanted = self._counted, np.full(output.shape, np.nan)
+            wanted[counted] = one_hot(self._classes, output.shape[1])
+        else:
+            counted, wanted = np.ones(len(output), bool), self.targets.reshape(output.shape)
+        task = wanted[counted]
+        ranks = [np.linalg.matrix_rank(part) for part in (task, task - task.mean(axis=0))]
+        numbers = {"loss": float(np.mean((output[counted] - task) ** 2) / 2), "task_rank": ranks[0]}
         self.findings.put(numbers | {"centered_task_rank": ranks[1]} | alignment(output, wanted, self.pairs))
 
     @property
     def _classes(self) -> np.ndarray:
-        """The labels, where what needs them is asked for."""
+        """The labels of the points that have a class, where what needs them is asked for."""
         if self.labels is None:
             raise ValueError("no labels, one per point: labels=")
-        return self.labels
+        return self.labels[self._counted]
+
+    @property
+    def _counted(self) -> NDArray[np.bool_]:
+        """The points that have a class; all without labels."""
+        return np.ones(self.points, bool) if self.labels is None else self.labels != IGNORED
 
     def _decisions(self) -> np.ndarray:
-        output = self._needed(OUTPUT)
+        """The classes that the network decides for, of the points that have one."""
+        output = self._real_output()
         one_hot(self._classes, output.shape[1])
-        return output.argmax(axis=1)
+        return output[self._counted].argmax(axis=1)
 
     def _accuracy(self) -> None:
-        self.findings.put({"accuracy": float(np.mean(self._decisions() == self.labels))})
+        self.findings.put({"accuracy": float(np.mean(self._decisions() == self._classes))})
 
     def _classified(self) -> None:
         """NC2 of the classifier, NC3, NC4."""
         if not self._classifier:
             raise ValueError("no nn.Linear returns what the network returns; name one: classifier=")
-        module = self.reader.model.get_submodule(self._classifier.partition("#")[0])
+        module = dict(named_modules(self.reader.model)).get(self._classifier.partition("#")[0])
         W = getattr(module, "weight", None)
+        W = W().dequantize() if callable(W) else W  # of quantized maps
         if not isinstance(W, Tensor) or W.ndim != 2:
             raise ValueError(f"{self._classifier} has no matrix of weights")
         if not np.array_equal(np.unique(self._classes), np.arange(len(W))):
             raise ValueError(
                 f"the labels are not 0 .. {len(W) - 1}, a point of each of the classifier's classes at least"
             )
-        H = self._needed(f"{self._classifier}:input")
+        H = self._needed(f"{self._classifier}:input")[self._counted]
         self.findings.put(classifier_collapse(H, self._classes, W.detach().cpu().double().numpy(), self._decisions()))
 
     # gradients
@@ -324,7 +358,7 @@ class Collector:
             "pair": variable("pair", np.array([f"{i}-{j}" for i, j in self.pairs]), "two points"),
         }
         if self.labels is not None:
-            coordinates["class"] = variable("class", np.unique(self.labels), "class")
+            coordinates["class"] = variable("class", np.unique(self.labels[self._counted]), "class")
             coordinates["label"] = variable("point", self.labels, "class of the point")
         if flow := self.request.residual:
             words = "layer a residual step starts from"

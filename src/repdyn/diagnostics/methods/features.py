@@ -47,7 +47,7 @@ class Features:
             ValueError: the axis of channels is not known, or a layer without tokens.
         """
         if callable(self.kind):
-            rows = self.kind(name, tensor)
+            rows = self.kind(name, tensor.clone())  # the network goes on with the tensor itself
             if not isinstance(rows, Tensor) or rows.ndim != 2:
                 raise ValueError(f"features returned {shape_text(rows)}; it must return a tensor (points, units)")
             return rows
@@ -71,8 +71,10 @@ class Features:
 
 
 def as_rows(tensor: Tensor) -> NDArray[np.floating]:
-    """A tensor as an array on the CPU, in double or single precision as it came."""
+    """A tensor as an array on the CPU, in double or single precision as it came; a complex unit as two real ones."""
     tensor = tensor.detach()
+    if tensor.is_complex():
+        tensor = torch.view_as_real(tensor.resolve_conj()).flatten(1)
     return tensor.to("cpu", tensor.dtype if tensor.dtype == torch.float64 else torch.float32).numpy()
 
 

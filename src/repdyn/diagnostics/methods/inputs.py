@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence
 
 from repdyn.diagnostics.methods.forward import unchanged_random_state
 
@@ -27,24 +29,76 @@ class Batch(NamedTuple):
     kwargs: dict[str, object]
 
     def tensors(self) -> list[Tensor]:
-        """All tensors among the arguments, in order."""
-        return [part for part in chain(self.args, self.kwargs.values()) if isinstance(part, Tensor)]
+        """All tensors among the arguments, in order; where there are none, those within lists, tuples and dicts."""
+        parts = [*self.args, *self.kwargs.values()]
+        return [part for part in parts if isinstance(part, Tensor)] or list(chain.from_iterable(map(_inside, parts)))
 
     def shapes(self) -> str:
         """Shapes of these tensors, as errors tell them."""
         return ", ".join(str(tuple(part.shape)) for part in self.tensors())
 
+    def length(self, axis: int) -> int | None:
+        """Points, if all arguments agree; where all are lists of tensors, each entry is a point."""
+        parts = [*self.args, *self.kwargs.values()]
+        if parts and all(map(_is_list, parts)):
+            lengths = {len(cast("list", part)) for part in parts}
+        else:
+            lengths = {part.shape[axis] if part.ndim > axis else -1 for part in self.tensors()}
+        return lengths.pop() if len(lengths) == 1 else None
+
+    def taken(self, tensor: Callable[[Tensor], Tensor], of_list: Callable[[list], list]) -> Batch:
+        """Some of the points.
+
+        Args:
+            tensor: takes them of a tensor.
+            of_list: takes them of a list, where the lists' entries are the points.
+        """
+        parts = [*self.args, *self.kwargs.values()]
+        beside = any(isinstance(part, Tensor) for part in parts)
+
+        def take(part: Any) -> object:
+            return tensor(part) if isinstance(part, Tensor) else part
+
+        if not beside and not all(map(_is_list, parts)):
+            return self.changed(take)
+        change: Callable[[Any], object] = take if beside else of_list
+        return Batch(tuple(map(change, self.args)), {name: change(part) for name, part in self.kwargs.items()})
+
     def fresh(self) -> Batch:
         """Copies for one forward pass, which may work in place on what it is given."""
+        return self.changed(_copied)
 
-        def copy(part: Any) -> object:
-            return part.clone() if callable(getattr(part, "clone", None)) else part
+    def changed(self, change: Callable[[Any], object]) -> Batch:
+        """The same with every argument changed, and with every entry of lists, tuples and dicts among them."""
+        changed = {name: _each(part, change) for name, part in self.kwargs.items()}
+        return Batch(tuple(_each(part, change) for part in self.args), changed)
 
-        return self.changed(copy)
 
-    def changed(self, change: Callable[[object], object]) -> Batch:
-        """The same with every argument changed."""
-        return Batch(tuple(map(change, self.args)), {name: change(part) for name, part in self.kwargs.items()})
+def _each(part: Any, change: Callable[[Any], object]) -> object:
+    """A value changed, or each entry of a plain list, tuple or dict."""
+    if type(part) in (list, tuple):
+        return type(part)(_each(entry, change) for entry in part)
+    if type(part) is dict:
+        return {name: _each(entry, change) for name, entry in part.items()}
+    return change(part)
+
+
+def _inside(part: object) -> list[Tensor]:
+    """Tensors within a plain list, tuple or dict."""
+    tensors: list[Tensor] = []
+    _each(part, lambda entry: tensors.append(entry) if isinstance(entry, Tensor) else None)
+    return tensors
+
+
+def _is_list(part: object) -> bool:
+    """Whether an argument is a list of tensors or arrays, such as images of several sizes."""
+    return isinstance(part, list) and bool(part) and all(isinstance(entry, Tensor | np.ndarray) for entry in part)
+
+
+def _copied(part: Any) -> object:
+    if isinstance(part, PackedSequence):
+        return PackedSequence(part.data.clone(), part.batch_sizes, part.sorted_indices, part.unsorted_indices)
+    return part.clone() if callable(getattr(part, "clone", None)) else part
 
 
 @dataclass(frozen=True)
@@ -66,14 +120,14 @@ class Inputs:
     @cached_property
     def sliceable(self) -> bool:
         """Whether every tensor has a row per point, so that some of the points may be run alone."""
-        return all(_length(batch, self.axis) is not None for batch in self.batches)
+        return all(batch.length(self.axis) is not None for batch in self.batches)
 
     @cached_property
     def sizes(self) -> list[int | None]:
         """Points of each batch; None where the tensors differ in length and no labels say it."""
         unknown = [self.points] if len(self.batches) == 1 else [None] * len(self.batches)
         answers = [len(part) for part in self.answers] or unknown
-        return [_length(batch, self.axis) or size for batch, size in zip(self.batches, answers, strict=True)]
+        return [batch.length(self.axis) or size for batch, size in zip(self.batches, answers, strict=True)]
 
     def some(self, indices: Sequence[int]) -> Batch:
         """These points of the first batch, the first ones over again where there are fewer."""
@@ -90,11 +144,10 @@ class Inputs:
     def _chosen(self, indices: NDArray[np.int64]) -> Batch:
         """These points of the first batch."""
         index = torch.from_numpy(indices)
-
-        def cut(part: object) -> object:
-            return part.index_select(self.axis, index.to(part.device)) if isinstance(part, Tensor) else part
-
-        return self.batches[0].changed(cut)
+        return self.batches[0].taken(
+            lambda part: part.index_select(self.axis, index.to(part.device)),
+            lambda entries: [entries[at] for at in indices.tolist()],
+        )
 
 
 def spread(points: int, most: int) -> NDArray[np.int64]:
@@ -121,7 +174,8 @@ def as_inputs(
     Args:
         model: the network.
         inputs: a tensor, a tuple of positional inputs, a dict of keyword inputs, or a loader of any of these, alone or
-            as (inputs, labels).
+            as (inputs, labels). A list of tensors is one input of a network whose `forward` takes a single one, else
+            it holds positional inputs; an object that knows `to`, as graphs do, is one input.
         axis: axis of the inputs that counts points.
         batch_size: points per forward pass; None runs all at once, and a loader in its own batches.
         unpack: turns a loader's batch into (inputs, labels or targets or None).
@@ -133,7 +187,9 @@ def as_inputs(
     answers: list[Tensor] = []
     if isinstance(inputs, Inputs):
         return replace(inputs, batches=[_placed(batch, model) for batch in inputs.batches])
-    if isinstance(inputs, Tensor | np.ndarray | Mapping | tuple) or _parts(inputs):
+    if _is_list(inputs) and len(cast("list", inputs)) > 1 and _takes_one(model):
+        inputs = (inputs,)
+    if isinstance(inputs, Tensor | np.ndarray | Mapping | tuple) or _is_list(inputs) or _is_object(inputs):
         batches = [_batch(inputs)]
     elif isinstance(inputs, Iterable) and not isinstance(inputs, list | str):
         with _unchanged_loader(inputs):
@@ -168,19 +224,32 @@ def usual_unpack(batch: object) -> tuple[object, object]:
     return batch, None
 
 
-def _parts(inputs: object) -> bool:
-    """Whether a list holds positional inputs."""
-    return isinstance(inputs, list) and bool(inputs) and all(isinstance(part, Tensor | np.ndarray) for part in inputs)
+def _takes_one(model: nn.Module) -> bool:
+    """Whether the network takes a single positional input."""
+    try:
+        parameters = inspect.signature(model.forward).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        return False
+    places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(parameter.kind in places for parameter in parameters) == 1
+
+
+def _is_object(inputs: object) -> bool:
+    """Whether this is one input of a kind of its own that moves between devices: a graph, a packed sequence."""
+    return callable(getattr(inputs, "to", None)) and not isinstance(inputs, Tensor | Mapping)
 
 
 def _batch(inputs: object) -> Batch:
     if isinstance(inputs, Mapping):
-        batch = Batch((), {str(name): _tensor(part) for name, part in inputs.items()})
-    elif isinstance(inputs, tuple | list):
-        batch = Batch(tuple(map(_tensor, inputs)), {})
+        batch = Batch((), {str(name): part for name, part in inputs.items()}).changed(_tensor)
+    elif isinstance(inputs, tuple | list) and not _is_object(inputs):
+        batch = Batch(tuple(inputs), {}).changed(_tensor)
     else:
         batch = Batch((_tensor(inputs),), {})
-    if not batch.tensors() and (isinstance(inputs, Mapping | tuple | list)):
+    several = isinstance(inputs, Mapping | tuple | list) and not _is_object(inputs)
+    if several and not batch.tensors() and not any(map(_is_object, (*batch.args, *batch.kwargs.values()))):
         raise ValueError(f"inputs is a {type(inputs).__name__} without a tensor; {FORMS}")
     return batch
 
@@ -212,15 +281,9 @@ def _unchanged_loader(loader: object) -> Iterator[None]:
             generator.set_state(state)
 
 
-def _length(batch: Batch, axis: int) -> int | None:
-    """Points of a batch, if all its tensors agree."""
-    lengths = {part.shape[axis] if part.ndim > axis else -1 for part in batch.tensors()}
-    return lengths.pop() if len(lengths) == 1 else None
-
-
 def _check_shape(batch: Batch, axis: int) -> None:
     """A single input needs an axis of points and one more."""
-    if len(parts := batch.tensors()) != 1:
+    if len(parts := batch.tensors()) != 1 or _is_list(batch.args[0] if batch.args else None):
         return
     part = parts[0]
     if part.ndim <= axis or (part.ndim < 2 and part.is_floating_point()):
@@ -247,10 +310,10 @@ def _placed(batch: Batch, model: nn.Module) -> Batch:
     """On the network's device, numbers in the network's precision."""
     example = next((part for part in model.parameters() if part.is_floating_point()), None)
 
-    def place(part: object) -> object:
+    def place(part: Any) -> object:
         if example is None or not hasattr(part, "to"):
             return part
-        floating = isinstance(part, Tensor) and part.is_floating_point()
+        floating = isinstance(part, Tensor | PackedSequence) and part.data.is_floating_point()
         return part.to(example.device, example.dtype) if floating else part.to(example.device)
 
     return batch.changed(place)
@@ -270,6 +333,8 @@ def _split(inputs: Inputs, batch_size: int) -> Inputs:
 
     def part_at(first: int) -> Batch:
         size = min(batch_size, points - first)
-        return batch.changed(lambda part: part.narrow(inputs.axis, first, size) if isinstance(part, Tensor) else part)
+        return batch.taken(
+            lambda part: part.narrow(inputs.axis, first, size), lambda entries: entries[first : first + size]
+        )
 
     return Inputs([part_at(first) for first in cuts], inputs.axis)

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from repdyn.diagnostics.methods.features import shape_text
 from repdyn.diagnostics.methods.forward import BATCH_NORMS, in_one_line
 from repdyn.diagnostics.methods.inputs import Batch
+from repdyn.diagnostics.methods.layers import named_modules, readable
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
 
 TWO, THREE = (2, 0), (0, 1, 2)  # points of the first passes, in an order that recurrent layers notice
@@ -29,15 +30,19 @@ class LayerShape:
 
     Attributes:
         axis: the axis that counts points; None where there is none, and `why` says so.
-        units: numbers per point.
+        units: real numbers per point.
+        kept: real numbers per point that the features keep of them, for pooled layers fewer.
         why: reason why it cannot be measured, empty if it can.
         tokens: rows of a point.
+        is_complex: whether its numbers are complex; real and imaginary parts are units of their own.
     """
 
     axis: int | None
     units: int = 0
+    kept: int = 0
     why: str = ""
     tokens: int = 1
+    is_complex: bool = False
 
 
 def find_shapes(reader: NetworkReader, functions: bool) -> tuple[dict[str, LayerShape], str | None, bool]:
@@ -49,19 +54,33 @@ def find_shapes(reader: NetworkReader, functions: bool) -> tuple[dict[str, Layer
     if sizes[-1] is None:
         sizes = (len(output) if isinstance(output, Tensor) and output.ndim else None,)
     shapes = {name: _shape(name, [seen.get(name) for seen in passes], sizes, reader) for name in last if name in first}
-    if len(passes) == 2 and INPUT not in reader.axes and not _normalized_by_the_batch(reader):
+    if len(passes) == 2 and INPUT not in reader.axes and not _depends_on_the_batch(reader):
         _check_independence(shapes, first, last, reader)
     same = [
         name
         for name, value in last.items()
         if name not in (INPUT, OUTPUT) and not name.endswith(":input") and _equal(value, output)
     ]
-    modules = dict(reader.model.named_modules())
-    linear = [name for name in same if isinstance(modules.get(base(name)), nn.Linear)]
+    modules = dict(named_modules(reader.model))
+    linear = [name for name in same if is_linear(modules.get(base(name)))]
     return shapes, (linear[-1] if linear else None), bool(same) or _equal(last.get(INPUT), output)
 
 
-def _normalized_by_the_batch(reader: NetworkReader) -> bool:
+def is_linear(module: nn.Module | None) -> bool:
+    """Whether this is a linear map, in floating point or quantized."""
+    if module is None or isinstance(module, nn.Linear):
+        return module is not None
+    return _quantized(module) and type(module).__name__ == "Linear"
+
+
+def _quantized(module: nn.Module, kind: str = "") -> bool:
+    return type(module).__module__.startswith(f"torch.ao.nn.quantized{kind}")
+
+
+def _depends_on_the_batch(reader: NetworkReader) -> bool:
+    """Whether points are normalized, or rounded to int8, by all points of the batch."""
+    if any(_quantized(module, ".dynamic") for module in reader.model.modules()):
+        return True
     norms = [module for module in reader.model.modules() if isinstance(module, BATCH_NORMS)]
     return reader.batch_statistics or not all(norm.track_running_stats for norm in norms)
 
@@ -77,8 +96,9 @@ def _check_independence(
     for name, shape in shapes.items():
         if shape.axis is None:
             continue
-        first = two[name].movedim(shape.axis, 0).double()
-        other = three[name].movedim(shape.axis, 0)[list(TWO)].double()
+        double = torch.complex128 if shape.is_complex else torch.float64
+        first = two[name].movedim(shape.axis, 0).to(double)
+        other = three[name].movedim(shape.axis, 0)[list(TWO)].to(double)
         rounding = torch.finfo(three[name].dtype).eps ** 0.5
         if first.shape == other.shape and (first - other).norm() > rounding * other.norm():
             axis = reader.inputs.axis
@@ -110,7 +130,7 @@ def _small_passes(reader: NetworkReader, functions: bool) -> list[dict[str, obje
 def _values(reader: NetworkReader, batch: Batch, functions: bool) -> dict[str, object]:
     seen: dict[str, object] = {}
     if len(batch.args) == 1 and not batch.kwargs:
-        seen[INPUT] = batch.args[0]
+        seen[INPUT] = readable(batch.args[0])
 
     def keep(name: str, value: object) -> None:
         seen[name] = value.detach().clone() if isinstance(value, Tensor) else value
@@ -129,8 +149,9 @@ def _shape(name: str, values: list[Any], sizes: tuple[int | None, ...], reader: 
     if isinstance(value, Exception):
         return LayerShape(None, why=in_one_line(value))
     if not all(isinstance(part, Tensor) for part in values):
-        return LayerShape(None, why=f"it returns {shape_text(value)}, not a tensor")
-    if not value.is_floating_point():
+        verb = "is" if name == INPUT else "returns"
+        return LayerShape(None, why=f"it {verb} {shape_text(value)}, not a tensor")
+    if not value.is_floating_point() and not value.is_complex():
         kind = str(value.dtype).removeprefix("torch.")
         return LayerShape(None, why=f"it returns {kind}, which has no distances")
     axis = reader.axes.get(name, reader.inputs.axis if name == INPUT else None)
@@ -140,9 +161,26 @@ def _shape(name: str, values: list[Any], sizes: tuple[int | None, ...], reader: 
             return LayerShape(None, why=f"it returns {why}")
     elif not -value.ndim <= axis < value.ndim:
         return LayerShape(None, why=f"it returns {shape_text(value)}, which has no axis {axis}")
+    units = value.numel() // max(1, value.shape[axis]) * (1 + value.is_complex())
+    points_first = value.movedim(axis, 0)
     return LayerShape(
-        axis, value.numel() // max(1, value.shape[axis]), tokens=reader.features.per_point(value.movedim(axis, 0))
+        axis,
+        units,
+        _kept(name, points_first, reader, units),
+        tokens=reader.features.per_point(points_first),
+        is_complex=value.is_complex(),
     )
+
+
+def _kept(name: str, points_first: Tensor, reader: NetworkReader, units: int) -> int:
+    """Real numbers per point among the rows that the features make; all where they fail, which is said later."""
+    if reader.features.kind == "flatten":
+        return units
+    try:
+        rows = reader.features.rows(name, points_first)
+    except Exception:  # features may be the user's code
+        return units
+    return rows.numel() // max(1, len(points_first)) * (1 + rows.is_complex())
 
 
 def point_axis(shapes: Sequence[tuple[int, ...]], sizes: Sequence[int | None]) -> tuple[int | None, str]:

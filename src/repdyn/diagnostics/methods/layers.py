@@ -13,10 +13,28 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 from torch.overrides import TorchFunctionMode
 
 Emit = Callable[[str, object], None]
 OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "matmul", "pow", "mod")
+
+
+def readable(value: object) -> object:
+    """A value as an ordinary tensor: integers of a quantized network as numbers, a packed sequence padded with zeros.
+
+    A padded sequence has points first, then moments. What is neither stays as it is.
+    """
+    if isinstance(value, PackedSequence):
+        return pad_packed_sequence(value, batch_first=True)[0]
+    return value.dequantize() if isinstance(value, Tensor) and value.is_quantized else value
+
+
+def named_modules(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+    """All modules by name; of a part that `torch.compile` wraps the module within, under the name of the part."""
+    for name, module in model.named_modules():
+        if not isinstance(getattr(module, "_orig_mod", None), nn.Module):
+            yield name.replace("._orig_mod", ""), module
 
 
 class _Calls:
@@ -32,7 +50,7 @@ class _Calls:
         """Hands a value on; what the receiver computes with it is no layer of the network."""
         self.busy = True
         try:
-            self.emit(name, value)
+            self.emit(name, readable(value))
         finally:
             self.busy = False
 
@@ -45,6 +63,11 @@ class _Calls:
         seen = self.counts[f"{name}()"] + (name in self.modules)
         self.counts[f"{name}()"] += 1
         return f"{name}_{seen}" if seen else name
+
+
+def has_no_parts(module: nn.Module) -> bool:
+    """Whether no module is inside; a module's own length or truth is the user's."""
+    return next(module.children(), None) is None
 
 
 class _Functions(TorchFunctionMode):
@@ -87,10 +110,10 @@ def watched(model: nn.Module, emit: Emit, *, functions: bool = False) -> Iterato
         emit: called with name and value, at once, before a later layer may work in place.
         functions: also what functions return, not modules alone.
     """
-    names = {name for name, _ in model.named_modules() if name}
+    names = {name for name, _ in named_modules(model) if name}
     calls = _Calls(emit, names)
     with ExitStack() as stack:
-        for name, module in model.named_modules():
+        for name, module in named_modules(model):
             for handle in _hooks(name, module, calls):
                 stack.callback(handle.remove)
         if functions:
@@ -100,11 +123,11 @@ def watched(model: nn.Module, emit: Emit, *, functions: bool = False) -> Iterato
 
 def _hooks(name: str, module: nn.Module, calls: _Calls) -> Iterator:
     """Hooks of one module, none on scripted ones inside, which never call them."""
-    plain = type(module).__module__.startswith(("torch.nn", "torch.ao.nn")) and not any(module.children())
+    plain = type(module).__module__.startswith(("torch.nn", "torch.ao.nn")) and has_no_parts(module)
 
     def before(_module: nn.Module, args: tuple, kwargs: dict) -> None:
         calls.path.append((name, plain))
-        first = next((part for part in (*args, *kwargs.values()) if isinstance(part, Tensor)), None)
+        first = next((part for part in (*args, *kwargs.values()) if isinstance(part, Tensor | PackedSequence)), None)
         if name and first is not None:
             seen = calls.counts[name]
             calls.report(f"{name}:input" if not seen else f"{name}#{seen + 1}:input", first)
@@ -125,11 +148,13 @@ def _hooks(name: str, module: nn.Module, calls: _Calls) -> Iterator:
 
 def parts_of(name: str, returned: object) -> Iterator[tuple[str, object]]:
     """What a call returns under its names; what holds no tensor under the plain name, to say so."""
-    if isinstance(returned, Mapping):
+    if isinstance(returned, PackedSequence):
+        yield name, returned
+    elif isinstance(returned, Mapping):
         yield from ((f"{name}[{key}]", part) for key, part in returned.items() if isinstance(part, Tensor))
         yield name, returned
     elif isinstance(returned, tuple | list):
-        yield name, returned[0] if returned and isinstance(returned[0], Tensor) else returned
+        yield name, returned[0] if returned and isinstance(returned[0], Tensor | PackedSequence) else returned
         yield from ((f"{name}[{k}]", part) for k, part in enumerate(returned) if k and isinstance(part, Tensor))
     else:
         yield name, returned

@@ -8,6 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from repdyn.diagnostics.methods.features import shape_text
+from repdyn.diagnostics.methods.layers import readable
 
 Adapter = Callable[[object], Tensor] | str | int | None
 
@@ -22,6 +23,7 @@ def adapted(returned: Any, adapter: Adapter) -> Tensor:
                 f"name the part that counts: output={' or '.join(map(repr, tensors or ['key']))}"
             )
         adapter = tensors[0]
+    returned = readable(returned)
     if isinstance(adapter, str | int):
         try:
             returned = returned[adapter]
@@ -31,6 +33,7 @@ def adapted(returned: Any, adapter: Adapter) -> Tensor:
         returned = adapter(returned)
     elif isinstance(returned, tuple | list) and returned:
         returned = returned[0]
+    returned = readable(returned)
     if not isinstance(returned, Tensor):
         raise ValueError(
             f"the network returns {shape_text(returned)}; give output=, a key, an index or a function to a tensor"

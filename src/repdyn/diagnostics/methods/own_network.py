@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
+import pickle
+import re
 import sys
 import traceback
 import zipfile
@@ -18,6 +20,7 @@ from repdyn.base.errors import DataError, RepdynError
 from repdyn.diagnostics.methods.forward import in_one_line
 
 ANSWERS = ("labels", "targets", "pairs")
+SUFFIXES = (".pt", ".pth", ".ckpt", ".bin")
 
 
 def read_arrays(path: Path) -> dict[str, object]:
@@ -60,6 +63,53 @@ def _check_numbers(name: str, array: np.ndarray, *, whole: bool) -> None:
         raise DataError(f"{name} has shape {array.shape}; give one point or more")
     if whole and array.dtype.kind not in "iu":
         raise DataError(f"{name} has type {array.dtype}; give indices of points, whole numbers")
+
+
+def checkpoints(folder: Path) -> dict[int, Path]:
+    """Files of weights in a folder by the last number in their names, ascending.
+
+    Raises:
+        DataError: no such file, or names without a number or with the same one.
+    """
+    files = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES)
+    if not files:
+        raise DataError(f"{folder}: holds no checkpoint; expected files that end in {', '.join(SUFFIXES)}")
+    steps: dict[int, Path] = {}
+    for path in files:
+        numbers = re.findall(r"\d+", path.stem)
+        if not numbers:
+            raise DataError(f"{path}: no number in its name tells when it was written; rename it, as step_100.pt")
+        if other := steps.get(int(numbers[-1])):
+            raise DataError(f"{path}: has the number {numbers[-1]} of {other.name}; give each its own")
+        steps[int(numbers[-1])] = path
+    return dict(sorted(steps.items()))
+
+
+def load_weights(network: torch.nn.Module, path: Path) -> None:
+    """Puts the weights of a file into a network, without unpickling anything but tensors.
+
+    The file holds a `state_dict`, or a dictionary with one under `state_dict`, `model_state_dict` or `model`.
+
+    Raises:
+        DataError: no such file, or weights of another network.
+    """
+    try:
+        weights = torch.load(path, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError) as error:
+        raise DataError(f"{path}: not a readable file of weights ({in_one_line(error)})") from error
+    for name in ("state_dict", "model_state_dict", "model"):
+        if isinstance(weights, dict) and isinstance(weights.get(name), dict):
+            weights = weights[name]
+    if not isinstance(weights, dict):
+        raise DataError(f"{path}: holds a {type(weights).__name__}; expected a state_dict")
+    for prefix in ("module.", "_orig_mod.", "model."):  # of DataParallel, torch.compile, Lightning
+        if all(name.startswith(prefix) for name in weights):
+            weights = {name.removeprefix(prefix): part for name, part in weights.items()}
+    try:
+        network.load_state_dict(weights)
+    except (RuntimeError, TypeError, AttributeError) as error:
+        lines = " ".join(line.strip() for line in str(error).splitlines())
+        raise DataError(f"{path}: the weights do not fit the network: {lines}") from error
 
 
 def made_by(maker: str) -> torch.nn.Module:

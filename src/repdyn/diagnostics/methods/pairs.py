@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.bn_decomposed.theory.geometry import pair_angles
+from repdyn.diagnostics.methods.targets import IGNORED
 
 FIRST_POINTS = 4  # pairs measured if none are named: all six among four points
 
@@ -26,7 +27,10 @@ def as_pairs(pairs: Sequence[tuple[int, int]] | None, points: int, labels: np.nd
         [(0, 2), (0, 4), (2, 4)]
     """
     if pairs is None:
-        firsts = np.arange(points) if labels is None else np.sort(np.unique(labels, return_index=True)[1])
+        firsts = np.arange(points)
+        if labels is not None:
+            classes, first = np.unique(labels, return_index=True)
+            firsts = np.sort(first[classes != IGNORED])
         return list(combinations(firsts[:FIRST_POINTS].tolist(), 2))
     chosen = [tuple(int(i) for i in pair) for pair in pairs]
     for pair in chosen:

@@ -1,4 +1,8 @@
-"""The measures of one layer, each on its own: a dictionary of numbers by the diagnostic's name."""
+"""The measures of one layer, each on its own: a dictionary of numbers by the diagnostic's name.
+
+Of a layer that is the same for all points, counts, lengths, sums and angles have their values. A ratio of two zeros and
+a choice between equals have none and are NaN.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from numpy.typing import NDArray
 
 from repdyn.base import ranks
 from repdyn.diagnostics.methods.pairs import angles_of_pairs, distances
+from repdyn.diagnostics.methods.targets import with_classes
 from repdyn.diagnostics.theory import spectra
 from repdyn.diagnostics.theory.angles import QUANTILES, angles
 from repdyn.diagnostics.theory.collapse import collapse, groups_of
@@ -25,7 +30,7 @@ class Layer:
 
     Attributes:
         A: activations, shape (points, units), single or double precision.
-        labels: class of each point; None without.
+        labels: class of each point, `IGNORED` for those without one; None without.
         pairs: pairs of points.
         gamma: regularizer of the stable cost of identity, relative to |K|_op.
         bias: whether the cost of identity may use a bias.
@@ -47,11 +52,12 @@ def _angles(layer: Layer) -> dict[str, object]:
     """Angles of all pairs of points, lengths, the odd point."""
     norms = layer.seen.norms
     odd, second = int(np.argmax(norms)), float(np.partition(norms, -2)[-2])
+    constant = bool((layer.A[:1] == layer.A).all())
     values = {
         "units": layer.A.shape[1],
-        "constant": bool((layer.A[:1] == layer.A).all()),
+        "constant": constant,
         "zero_points": int(np.sum(norms == 0)),
-        "odd_point": odd,
+        "odd_point": np.nan if constant else odd,
         "norm": norms,
         "norm_ratio": norms[odd] / second if second else np.nan,
         "angle": np.full(len(QUANTILES), np.nan),
@@ -79,7 +85,7 @@ def _ranks(layer: Layer) -> dict[str, object]:
 
 def _cost_of_identity(layer: Layer) -> dict[str, object]:
     if layer.seen.s[0] == 0:
-        return {"cost_of_identity": 0.0, "identity_gap": 0.0}
+        return {"cost_of_identity": 0.0}
     plain, stable = costs(layer.A, layer.seen, layer.gamma, layer.bias)
     return {
         "cost_of_identity": plain.value if plain.feasible else np.nan,
@@ -89,11 +95,12 @@ def _cost_of_identity(layer: Layer) -> dict[str, object]:
 
 
 def _collapse(layer: Layer) -> dict[str, float]:
-    return collapse(layer.seen.rows, cast("np.ndarray", layer.labels))
+    return collapse(*with_classes(layer.seen.rows, cast("np.ndarray", layer.labels)))
 
 
 def _sectors(layer: Layer) -> dict[str, list[float]]:
-    return occupation_by_class(layer.A, groups_of(cast("np.ndarray", layer.labels))[1])
+    A, labels = with_classes(layer.A, cast("np.ndarray", layer.labels))
+    return occupation_by_class(A, groups_of(labels)[1])
 
 
 def _pairs(layer: Layer) -> dict[str, object]:

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from repdyn.base.arrays import Array
 from repdyn.diagnostics.methods.forward import BATCH_NORMS, in_one_line, undisturbed
 from repdyn.diagnostics.methods.inputs import Batch
-from repdyn.diagnostics.methods.layers import watched
+from repdyn.diagnostics.methods.layers import named_modules, watched
 from repdyn.diagnostics.methods.reader import NetworkReader
 
 MAPS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
@@ -56,7 +56,7 @@ class Radial(NamedTuple):
 
 def normalized_maps(reader: NetworkReader) -> list[Normalized]:
     """Linear and convolutional layers whose output a normalization layer takes, found by following the tensors."""
-    modules = dict(reader.model.named_modules())
+    modules = dict(named_modules(reader.model))
     if not any(isinstance(module, NORMS) for module in modules.values()):
         return []
     returned: dict[int, tuple[str, object]] = {}

@@ -19,9 +19,13 @@ from torch import nn
 from repdyn.diagnostics.methods.features import as_rows
 from repdyn.diagnostics.methods.forward import in_one_line
 from repdyn.diagnostics.methods.layer_shapes import LayerShape, base, find_shapes
+from repdyn.diagnostics.methods.layers import has_no_parts, named_modules, readable
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
 
-NEVER = "its hook never fired: the forward pass goes round it (unused, scripted, or called by its weights alone)"
+NEVER = (
+    "its hook never fired: the forward pass goes round it (unused, scripted, or called by its weights alone), or none "
+    "of the points reaches it"
+)
 Consume = Callable[[str, NDArray[np.floating]], None]
 
 
@@ -78,7 +82,7 @@ def plan(
         raise ValueError(f"layers is the text {layers!r}; give a list of names: [{layers!r}]")
     measured = [*(layers or ()), *also]
     asked = [*measured, *hidden]
-    modules = {name: module for name, module in reader.model.named_modules() if name}
+    modules = {name: module for name, module in named_modules(reader.model) if name}
     functions = any(base(name) not in modules and name not in (INPUT, OUTPUT) for name in asked)
     shapes, classifier, repeats = find_shapes(reader, functions)
     resolved = {name: shape for name in asked if (shape := _resolved(name, shapes))}
@@ -117,13 +121,15 @@ def _count(reader: NetworkReader) -> int:
 
 
 def _leaves(shapes: Mapping[str, LayerShape], modules: Mapping[str, nn.Module]) -> list[str]:
-    """Whole calls of modules inside which no module ran; what computes weights (parametrizations) is none."""
-    ran = {base(name) for name, shape in shapes.items() if shape.why != NEVER and ".parametrizations" not in name}
+    """Whole calls of modules inside which no module ran; what computes or holds weights alone is none."""
+    ran = {base(name) for name, shape in shapes.items() if shape.why != NEVER and not _of_weights(name)}
     inner = {".".join(parts[:k]) for parts in (name.split(".") for name in ran) for k in range(1, len(parts))}
-    calls = [name for name in shapes if re.sub(r"#\d+$", "", name) in modules and ".parametrizations" not in name]
-    return [
-        name for name in calls if base(name) not in inner and (base(name) in ran or not any(modules[name].children()))
-    ]
+    calls = [name for name in shapes if re.sub(r"#\d+$", "", name) in modules and not _of_weights(name)]
+    return [name for name in calls if base(name) not in inner and (base(name) in ran or has_no_parts(modules[name]))]
+
+
+def _of_weights(name: str) -> bool:
+    return ".parametrizations" in name or name.endswith("._packed_params")
 
 
 def _resolved(name: str, shapes: Mapping[str, LayerShape]) -> str | None:
@@ -162,11 +168,11 @@ def stream(planned: Plan, also: Iterable[str], consume: Consume) -> dict[str, st
         consume: called with a layer's name and rows, shape (rows, units), single or double precision.
 
     Returns:
-        Layers that failed this time, with the reason.
+        Layers that are not handed on, with the reason: those that the plan leaves out and those that failed this time.
     """
     names = list(dict.fromkeys([*planned.layers, *map(planned.call, also)]))
     names = [name for name in names if name in planned.shapes and not planned.shapes[name].why]
-    failed: dict[str, str] = {}
+    failed = dict(planned.left_out)
     if len(planned.reader.inputs.batches) == 1:
         _pass(planned, 0, set(names), consume, failed)
     else:
@@ -181,7 +187,7 @@ def _groups(planned: Plan, names: list[str]) -> list[list[str]]:
     groups: list[list[str]] = []
     free = 0
     for name in names:
-        needed = 4 * points * planned.shapes[name].units
+        needed = 4 * points * planned.shapes[name].kept
         if needed > free or not groups:
             groups.append([])
             free = planned.reader.memory
@@ -211,12 +217,14 @@ def _pass(planned: Plan, number: int, wanted: set[str], consume: Consume, failed
     reader = planned.reader
     batch, seen = reader.inputs.batches[number], set()
     if INPUT in wanted and len(batch.args) == 1:
-        _hand_on(planned, INPUT, batch.args[0], consume, failed)
+        _hand_on(planned, INPUT, readable(batch.args[0]), consume, failed)
 
     def emit(name: str, value: object) -> None:
         if name in wanted and name not in seen:
             seen.add(name)
             _hand_on(planned, name, value, consume, failed)
+        elif failed.get(name) == NEVER:  # the first passes on a few points did not reach it
+            failed[name] = "not every point reaches it: it did not run for the first three"
 
     returned = reader.run(batch, emit, functions=planned.functions)
     if OUTPUT in wanted:

@@ -7,9 +7,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from repdyn.base.arrays import Array
 
+IGNORED = -100  # label of a point that has no class, as in torch's cross-entropy
+
 
 def labels_of_rows(labels: ArrayLike, points: int, tokens: int, mask: NDArray[np.bool_] | None) -> np.ndarray:
-    """A label for each row: of the points as given, or of their tokens.
+    """A label for each row: of the points as given, or of their tokens; `IGNORED` for those without a class.
 
     Args:
         labels: shape (points,), or with several tokens (points, tokens).
@@ -32,9 +34,15 @@ def labels_of_rows(labels: ArrayLike, points: int, tokens: int, mask: NDArray[np
         raise ValueError(
             f"labels has shape {labels.shape} and type {labels.dtype}; give {points} integers, one per point"
         )
-    if len(np.unique(labels)) < 2:
+    if len(np.unique(labels[labels != IGNORED])) < 2:
         raise ValueError("labels names one class only; collapse is measured against the distance of classes, give two")
     return labels.astype(np.int64)
+
+
+def with_classes(rows: NDArray[np.floating], labels: np.ndarray) -> tuple[NDArray[np.floating], np.ndarray]:
+    """Rows and labels of the points that have a class; the same arrays where all have one."""
+    kept = labels != IGNORED
+    return (rows, labels) if kept.all() else (rows[kept], labels[kept])
 
 
 def as_targets(targets: ArrayLike, shape: tuple[int, ...]) -> Array:

@@ -39,8 +39,11 @@ class ClassMeans:
 
     @property
     def centered(self) -> Array:
-        """Class means without the mean of the class means, shape (K, d)."""
-        return self.means - self.means.mean(axis=0)
+        """Class means without the mean of the class means, shape (K, d); 0 where they differ by rounding alone."""
+        centered = self.means - self.means.mean(axis=0)
+        points = sum(map(len, self.groups))
+        rounding = points * np.finfo(float).eps * float(np.abs(self.means).max())
+        return centered if np.abs(centered).max() > rounding else np.zeros_like(centered)
 
 
 def groups_of(labels: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -96,7 +99,7 @@ def collapse(H: Array, labels: np.ndarray) -> dict[str, float]:
         "within_over_between": within / between if between else float("nan"),
         "nc1": float(np.sum(along / s**2)) if len(s) else float("nan"),
         **simplex_defects(seen.centered),
-        "nearest_mean_accuracy": float(np.mean(nearest_mean(H, seen) == labels)),
+        "nearest_mean_accuracy": float(np.mean(nearest_mean(H, seen) == labels)) if between else float("nan"),
     }
 
 
@@ -116,7 +119,7 @@ def simplex_defects(centered: Array) -> dict[str, float]:
         {'equinorm': 0.0, 'equiangularity': 0.0, 'maximal_angle': 0.0, 'equiangle': 0.0}
     """
     lengths, K = np.linalg.norm(centered, axis=1), len(centered)
-    equinorm = float(np.std(lengths) / np.mean(lengths)) if lengths.any() else 0.0
+    equinorm = float(np.std(lengths) / np.mean(lengths)) if lengths.any() else float("nan")
     if not lengths.all():
         return {"equinorm": equinorm} | dict.fromkeys(("equiangularity", "maximal_angle", "equiangle"), float("nan"))
     unit = centered / lengths[:, None]
@@ -168,5 +171,5 @@ def classifier_collapse(H: Array, labels: np.ndarray, W: ArrayLike, decisions: n
         "classifier_equiangularity": rows["equiangularity"],
         "classifier_maximal_angle": rows["maximal_angle"],
         "nc3": nc3,
-        "nc4": float(np.mean(nearest_mean(H, seen) != decisions)),
+        "nc4": float(np.mean(nearest_mean(H, seen) != decisions)) if sizes[1] else float("nan"),
     }

@@ -143,7 +143,8 @@ class Spectrum:
             return np.sqrt(self.centered_values)
         mean = self.rows.mean(axis=0)
         if self.A is not None:
-            return cast("Array", np.linalg.svd(square(self.A - mean), compute_uv=False))
+            s = cast("Array", np.linalg.svd(square(self.A - mean), compute_uv=False))
+            return np.where(s > len(self.A) * np.finfo(float).eps * self.s[0], s, 0.0)  # else rounding of the mean
         return np.sqrt(eigenvalues(np.diag(self.s**2), mean, len(self.F))[1])
 
 
