@@ -2,15 +2,17 @@
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 
 from repdyn.base import figures as base_figures
-from repdyn.base.figures import BLUE, RED
+from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, RED
 from repdyn.base.streams import Stream
 from repdyn.truncation_flow import settings as sizes
 from repdyn.truncation_flow.claims import tolerances
 from repdyn.truncation_flow.experiments.audits import gradient_audit
+from repdyn.truncation_flow.experiments.collapse import truncation_in_the_plane
 from repdyn.truncation_flow.experiments.propagators import propagators
-from repdyn.truncation_flow.figures import many_layers
+from repdyn.truncation_flow.figures import geometry, many_layers
 
 STREAM = Stream(6, ("truncation_flow", "figures"))
 COLLAPSED = sizes.CollapsedClusters(dimension=3, seeds=2, horizon=6.0, samples=25, euler_steps=(0.01, 0.1), nodes=301)
@@ -70,3 +72,55 @@ def test_the_audit_has_a_logarithmic_axis_with_the_tolerances_of_the_checks(audi
     assert dashed == {tolerances.EXACT.size, tolerances.INTEGRATED.size}
     formulas = [t.size for t in vars(tolerances).values() if isinstance(t, tolerances.Tolerance)]
     assert max(size for size in formulas if size != tolerances.COUNTED.size) == many_layers.LOOSEST
+
+
+PLANES = {
+    2: (geometry.truncation_in_the_plane, np.eye(2)),
+    3: (geometry.truncation_in_three_dimensions, np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])),
+}
+
+
+@pytest.fixture(scope="module")
+def truncated():
+    settings = sizes.NeuralCollapse(
+        dimensions=(2, 3), points=10, fill=0.8, start=-0.3, horizon=8.0, samples=33, step=0.05
+    )
+    return truncation_in_the_plane(settings, STREAM)
+
+
+@pytest.mark.parametrize("Q", PLANES)
+def test_cluster_1_is_drawn_with_its_images_at_the_time_in_the_title(truncated, Q):
+    function, frame = PLANES[Q]
+    figure, data = draw(function, truncated), truncated.sel(dimension=Q)
+    for panel, snapshot in zip(figure.axes[1:], (1, 3, 4), strict=True):
+        part = data.sel(snapshot=snapshot)
+        assert panel.get_title(loc="left").endswith(f"cluster 1 at $s$ = {float(part['moment']):.2g}")
+        lines, before, after = panel.collections
+        for cloud, name, alpha in ((before, "data", 0.3), (after, "image", None)):
+            wanted = part[name].sel(cluster=0).values[:, :Q] @ frame.T
+            np.testing.assert_allclose(cloud.get_offsets(), wanted)
+            assert (to_hex(cloud.get_facecolor()), cloud.get_alpha()) == (RED.lower(), alpha)
+            at = [segment[int(name == "image")] for segment in lines.get_segments()]
+            np.testing.assert_allclose(at, wanted)
+        path, label = (line for line in panel.get_lines())
+        until = data["time"].values <= float(part["moment"]) + 1e-9
+        np.testing.assert_allclose(path.get_xydata()[: until.sum()], data["apex"].values[until, :Q] @ frame.T)
+        assert len(path.get_xdata()) <= until.sum() + 1
+        np.testing.assert_allclose(label.get_xydata()[0], data["label"].values[:Q] @ frame.T)
+        assert (path.get_color(), label.get_color(), label.get_marker()) == (BLACK, GREEN, "*")
+
+
+@pytest.mark.parametrize("Q", PLANES)
+def test_the_first_panel_shows_every_cluster_where_it_lies(truncated, Q):
+    function, frame = PLANES[Q]
+    figure, data = draw(function, truncated), truncated.sel(dimension=Q)
+    panel = figure.axes[0]
+    for cluster, (cloud, color) in enumerate(zip(panel.collections, (RED, BLUE, ORANGE)[:Q], strict=True)):
+        wanted = data["data"].sel(cluster=cluster).values[:, :Q] @ frame.T
+        np.testing.assert_allclose(cloud.get_offsets(), wanted)
+        assert to_hex(cloud.get_facecolor()) == color.lower()
+    for panel in figure.axes:
+        assert panel.get_aspect() == 1
+        assert (panel.get_xscale(), panel.get_yscale()) == ("linear", "linear")
+        assert np.ptp(panel.get_xlim()) == pytest.approx(np.ptp(panel.get_ylim()))
+    assert f"clusters of {data.sizes['point']} points" in figure.repdyn["caption"]

@@ -5,38 +5,78 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
 from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, SKY, describe, label_panels, legend_below, new
 
 REACH = 6.0
+ENLARGED = (1, 3, 4)  # snapshots of cluster 1
 PLANE_OF_MEANS = np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])  # for Q = 3, orthogonal to (1, 1, 1)
 
 
 def truncation_in_the_plane(truncation_in_the_plane: xr.Dataset) -> Figure:
     """Cluster 1 is pushed onto the boundary of its cone and into the apex; cluster 2 stays (Q = 2)."""
     data = truncation_in_the_plane.sel(dimension=2)
-    figure, axes = new(1, data.sizes["snapshot"], height=2.0, sharex=True, sharey=True)
-    for panel, moment in zip(axes[0], data["snapshot"].values, strict=True):
-        snapshot = data.sel(snapshot=moment)
-        _cone(panel, snapshot)
-        _snapshot(panel, snapshot, np.eye(2), alpha=0.25)
-        panel.set_title(f"$s$ = {float(snapshot['moment']):.2g}")
-    axes[0, 0].set(xlim=(-0.35, 1.4), ylim=(-0.45, 1.35), ylabel="input coordinate 2")
-    for panel in axes[0]:
-        panel.set_xlabel("coordinate 1")
-    moments = data["moment"].values
+    figure, axes = new(2, 2, height=2.9)
+    _pictures(axes, data, np.eye(2), cone=True)
+    for panel in axes.ravel():
+        panel.set(xlabel="input coordinate 1", ylabel="input coordinate 2")
     return describe(
         figure,
-        title="Truncation in the plane",
+        title="Truncation in the plane: cluster 1 shrinks to one point, which runs to its label; cluster 2 stays",
         caption=f"Two clusters of {data.sizes['point']} points (orange-red: cluster 1, blue: cluster 2) under the "
-        "truncation map of cluster 1. Pale: data; full orange-red: images of cluster 1; shaded: the cone of points "
-        r"that stay; black: path of its apex $-\beta$; green star: pulled-back label. The columns are $s = 0$, a "
-        f"quarter, a half and all of the time $s_1$ = {moments[3]:.2f} of full truncation, and $s$ = {moments[4]:.0f}.",
-        alt="Five panels: a cone moves over one cluster, whose points are pushed onto its boundary and in the end "
+        "truncation map of cluster 1. (a) The data, with the cone of points that stay at the start (shaded) and the "
+        "path that its apex will take (black). (b)-(d) Cluster 1 enlarged, at three times: pale: data; full "
+        r"orange-red: images; thin lines join them; shaded: cone; black: path of its apex $-\beta$; green star: "
+        "pulled-back label. " + _times(data),
+        alt="Four panels: a cone moves over one cluster, whose points are pushed onto its boundary and in the end "
         "into its apex at the label; the other cluster lies inside the cone and does not move.",
     )
+
+
+def _times(data: xr.Dataset) -> str:
+    moments = [f"{float(moment):.2g}" for moment in data["moment"].values[list(ENLARGED)]]
+    return f"$s$ = {moments[0]} and {moments[1]} are a quarter and all of the time of full truncation."
+
+
+def _pictures(axes: np.ndarray, data: xr.Dataset, frame: np.ndarray, *, cone: bool) -> None:
+    """All clusters at the start, then cluster 1 enlarged at three times."""
+    overview, *enlarged = axes.ravel()
+    start = data.isel(snapshot=0)
+    if cone:
+        _cone(overview, start)
+    _clusters(overview, start, frame)
+    path, mine = _plane(data["apex"], frame), _plane(start["data"].sel(cluster=0), frame)
+    label = _plane(start["label"], frame)
+    overview.plot(*path, color=BLACK, linewidth=1)
+    overview.plot(*label, "*", color=GREEN, markersize=9, zorder=5)
+    overview.set_title("the data")
+    everything = _plane(start["data"].isel(cluster=slice(0, frame.shape[1])), frame).reshape(2, -1)
+    _window(overview, np.column_stack((everything, path)), 0.12)
+    for panel, place in zip(enlarged, ENLARGED, strict=True):
+        snapshot = data.isel(snapshot=place)
+        if cone:
+            _cone(panel, snapshot)
+        _snapshot(panel, snapshot, frame)
+        panel.set_title(f"cluster 1 at $s$ = {float(snapshot['moment']):.2g}")
+        _window(panel, np.column_stack((mine, path, label)), 0.1)
+    label_panels(axes)
+
+
+def _window(panel: Axes, points: np.ndarray, margin: float) -> None:
+    """A square around the points, shape (2, ...), with room of a share of their extent."""
+    low, high = points.min(axis=1), points.max(axis=1)
+    middle, half = (low + high) / 2, (0.5 + margin) * (high - low).max()
+    panel.set(xlim=(middle[0] - half, middle[0] + half), ylim=(middle[1] - half, middle[1] + half))
+    panel.set_aspect("equal")
+    panel.locator_params(nbins=5)
+
+
+def _plane(points: xr.DataArray, frame: np.ndarray) -> np.ndarray:
+    """Points in the plane of a frame of shape (2, Q), shape (2, ...)."""
+    return np.moveaxis(points.values[..., : frame.shape[1]] @ frame.T, -1, 0)
 
 
 def _cone(panel: Axes, snapshot: xr.Dataset) -> None:
@@ -49,43 +89,38 @@ def _cone(panel: Axes, snapshot: xr.Dataset) -> None:
 def truncation_in_three_dimensions(truncation_in_the_plane: xr.Dataset) -> Figure:
     """The same for Q = 3, seen along the axis (1, 1, 1): the plane through the three means."""
     data = truncation_in_the_plane.sel(dimension=3)
-    figure, axes = new(2, data.sizes["snapshot"], height=1.7, sharex="row", sharey="row")
-    for column, moment in enumerate(data["snapshot"].values):
-        snapshot = data.sel(snapshot=moment)
-        for panel in axes[:, column]:
-            _snapshot(panel, snapshot, PLANE_OF_MEANS, alpha=0.3)
-        axes[0, column].set_title(f"$s$ = {float(snapshot['moment']):.2g}")
-        axes[1, column].set_xlabel("along $e_1 - e_2$")
-    axes[1, 0].set(xlim=(0.5, 0.85), ylim=(0.25, 0.55))
-    for panel in axes[:, 0]:
-        panel.set_ylabel("along $e_1 + e_2 - 2 e_3$")
+    figure, axes = new(2, 2, height=2.9)
+    _pictures(axes, data, PLANE_OF_MEANS, cone=False)
+    for panel in axes.ravel():
+        panel.set(xlabel="along $e_1 - e_2$", ylabel="along $e_1 + e_2 - 2 e_3$")
     return describe(
         figure,
-        title="Truncation in three dimensions",
-        caption=f"Three clusters of {data.sizes['point']} points around $e_1, e_2, e_3$, projected on the plane "
-        "through the means; images of cluster 1 in full orange-red, its data pale, the path of the apex black, "
-        "the label a green star. Below: cluster 1 enlarged. Times as in the plane.",
+        title="Truncation in three dimensions: cluster 1 shrinks to one point, which runs to its label",
+        caption=f"Three clusters of {data.sizes['point']} points around $e_1, e_2, e_3$ (orange-red, blue, orange), "
+        "projected on the plane through the means. (a) The data and the path that the apex of cluster 1 will take "
+        "(black). (b)-(d) Cluster 1 enlarged, at three times: pale: data; full orange-red: images; thin lines join "
+        "them; black: path of the apex; green star: pulled-back label. " + _times(data),
         alt="Three clusters at the corners of a triangle; the images of one contract to its label, inside"
         " the triangle.",
     )
 
 
-def _snapshot(panel: Axes, snapshot: xr.Dataset, frame: np.ndarray, alpha: float) -> None:
-    """Data, images of cluster 1, path of its apex and its label in the plane of a frame of shape (2, Q)."""
-    Q, reached = frame.shape[1], int(np.searchsorted(snapshot["time"], snapshot["moment"]))
-
-    def plane(points: xr.DataArray) -> np.ndarray:
-        return frame @ points.values[..., :Q].T
-
+def _clusters(panel: Axes, snapshot: xr.Dataset, frame: np.ndarray) -> None:
+    Q = frame.shape[1]
     for cluster, color in zip(range(Q), (RED, BLUE, ORANGE), strict=False):
-        x, y = plane(snapshot["data"].sel(cluster=cluster))
-        panel.scatter(x, y, s=5, color=color, alpha=alpha, linewidth=0)
-    x, y = plane(snapshot["image"].sel(cluster=0))
-    panel.scatter(x, y, s=7, color=RED, linewidth=0)
-    panel.plot(*plane(snapshot["apex"][: reached + 1]), color=BLACK, linewidth=0.9)
-    x, y = plane(snapshot["label"])
-    panel.scatter(x, y, marker="*", s=45, color=GREEN, zorder=5, linewidth=0)
-    panel.set_aspect("equal")
+        panel.scatter(*_plane(snapshot["data"].sel(cluster=cluster), frame), s=8, color=color, alpha=0.6, linewidth=0)
+
+
+def _snapshot(panel: Axes, snapshot: xr.Dataset, frame: np.ndarray) -> None:
+    """Data and images of cluster 1, path of its apex and its label in the plane of a frame of shape (2, Q)."""
+    reached = int(np.searchsorted(snapshot["time"], snapshot["moment"]))
+    data, image = (_plane(snapshot[name].sel(cluster=0), frame) for name in ("data", "image"))
+    moves = np.stack((data, image)).transpose(2, 0, 1)
+    panel.add_collection(LineCollection(list(moves), color=RED, alpha=0.3, linewidth=0.5))
+    panel.scatter(*data, s=9, color=RED, alpha=0.3, linewidth=0)
+    panel.plot(*_plane(snapshot["apex"][: reached + 1], frame), color=BLACK, linewidth=1)
+    panel.scatter(*image, s=12, color=RED, linewidth=0, zorder=3)
+    panel.plot(*_plane(snapshot["label"], frame), "*", color=GREEN, markersize=9, zorder=5)
 
 
 def neural_collapse(neural_collapse: xr.Dataset) -> Figure:
