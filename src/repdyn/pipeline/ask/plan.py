@@ -16,6 +16,7 @@ from typing import Any
 
 from repdyn.base.errors import DataError
 from repdyn.base.files import write_text
+from repdyn.pipeline.ask.schedule import critical_path, needs, schedule
 from repdyn.pipeline.run.declare.costs import COLUMNS, SAME, Row, grown, home, nearest, recorded, rows, size, work
 from repdyn.pipeline.run.declare.jobs import Job
 from repdyn.pipeline.run.execute import records
@@ -62,14 +63,14 @@ def costs(jobs: Iterable[Job], files: Iterable[Path]) -> list[tuple[Job, Cost | 
     return [(job, _cost(job, known.get(job.name, []))) for job in jobs]
 
 
-def show(expected: Expected, wanted: str) -> str:
-    """The table, one line per study."""
+def show(expected: Expected, wanted: str, cores: Sequence[int] = ()) -> str:
+    """The table, one line per study; then how long it takes on so many cores, one line per number."""
     studies = sorted({_study(job) for job, _ in expected}, key=lambda study: (study == SHARED, study))
     lines = [f"{wanted}\n", f"{'study':24}{'jobs':>6}{'core-minutes':>14}{'largest job (MB)':>18}"]
     for study in studies:
         lines.append(_line(study, [(job, cost) for job, cost in expected if _study(job) == study]))
     lines.append(_line("all", expected))
-    return "\n".join([*lines, "", *_remarks(expected)])
+    return "\n".join([*lines, *_times(expected, cores), "", *_remarks(expected)])
 
 
 def _cost(job: Job, known: Sequence[Row]) -> Cost | None:
@@ -97,19 +98,48 @@ def _line(study: str, expected: Expected) -> str:
     known = [cost for _, cost in expected if cost]
     minutes = sum(cost.cpu_seconds for cost in known) / 60
     memory = max((cost.memory_mb for cost in known), default=0.0)
-    shown = f"{minutes:.1f}" if minutes < 100 else f"{minutes:.0f}"
+    shown = _short(minutes)
     rough = sum(not cost.recorded for cost in known)
     counts = {"estimated": rough, "unknown": len(expected) - len(known)}
     marks = "".join(f"   {count} {word}" for word, count in counts.items() if count)
     return f"{study:24}{len(expected):>6}{shown:>14}{memory:>18.0f}{marks}"
 
 
+def _times(expected: Expected, cores: Sequence[int]) -> list[str]:
+    """Minutes and parallel efficiency by number of cores; jobs of unknown cost take no time."""
+    if not cores:
+        return []
+    seconds, before = _seconds(expected), needs(job for job, _ in expected)
+    lines = ["", f"{'cores':>5}{'minutes':>12}{'efficiency':>12}"]
+    for number in cores:
+        when = schedule(seconds, before, number)
+        lines.append(f"{number:>5}{_short(when.seconds / 60):>12}{_short(100 * when.efficiency):>10} %")
+    return lines
+
+
+def _seconds(expected: Expected) -> dict[str, float]:
+    return {job.name: cost.cpu_seconds if cost else 0.0 for job, cost in expected}
+
+
+def _short(number: float) -> str:
+    """With a tenth below a hundred."""
+    return f"{number:.1f}" if round(number, 1) < 100 else f"{number:.0f}"
+
+
+def _critical(expected: Expected) -> str:
+    """The chain of jobs that no number of cores shortens, those of less than a tenth of a minute left out."""
+    minutes = {name: seconds / 60 for name, seconds in _seconds(expected).items()}
+    path = critical_path(minutes, needs(job for job, _ in expected))
+    total, longest = sum(minutes[name] for name in path), max(minutes[name] for name in path)
+    shown = [f"{name} ({minutes[name]:.1f})" for name in path if minutes[name] >= min(0.1, longest)]
+    return f"No faster than {total:.1f} minutes on any number of cores: {', '.join(shown)}."
+
+
 def _remarks(expected: Expected) -> list[str]:
     known = [(job, cost) for job, cost in expected if cost]
     notes = []
     if known:
-        longest, cost = max(known, key=lambda pair: pair[1].cpu_seconds)
-        notes.append(f"No faster than {cost.cpu_seconds / 60:.1f} minutes on any number of cores: {longest.name}.")
+        notes.append(_critical(expected))
     if any(not cost.recorded for _, cost in known):
         notes.append(
             "Estimated: no cost is recorded at these settings; extrapolated from the nearest records, trainings by "
