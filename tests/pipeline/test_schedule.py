@@ -4,7 +4,7 @@ import argparse
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from repdyn.pipeline.ask import commands, plan, schedule
@@ -76,6 +76,7 @@ def graphs(draw):
     return seconds, {name: [str(maker) for maker in before] for name, before in needs.items()}
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(graphs(), st.integers(1, 6))
 def test_between_the_lower_bounds_and_grahams(graph, cores):
     seconds, needs = graph

@@ -10,15 +10,29 @@ magnitude.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from repdyn.base.errors import DataError
 from repdyn.base.files import write_text
 from repdyn.pipeline.ask.schedule import critical_path, needs, schedule
-from repdyn.pipeline.run.declare.costs import COLUMNS, SAME, Row, grown, home, nearest, recorded, rows, size, work
-from repdyn.pipeline.run.declare.jobs import Job
+from repdyn.pipeline.run.declare.costs import (
+    COLUMNS,
+    SAME,
+    Row,
+    grown,
+    home,
+    nearest,
+    of_job,
+    recorded,
+    rows,
+    size,
+    work,
+)
+from repdyn.pipeline.run.declare.jobs import Job, Parted
+from repdyn.pipeline.run.declare.parts import share
 from repdyn.pipeline.run.execute import records
 
 START_UP = 2.0
@@ -59,8 +73,17 @@ def keep(run: str, checkout: Path) -> int:
 
 def costs(jobs: Iterable[Job], files: Iterable[Path]) -> list[tuple[Job, Cost | None]]:
     """What each job will take by the records in files; None where no job of its name is recorded."""
-    known = recorded(files)
-    return [(job, _cost(job, known.get(job.name, []))) for job in jobs]
+    known, jobs = recorded(files), list(jobs)
+    makers = {path: job for job in jobs for member in job.members for path in member["outputs"]}
+    return [(job, _of_its_own(_cost(job, of_job(job, known)), share(job, makers))) for job in jobs]
+
+
+def _of_its_own(cost: Cost | None, share: float) -> Cost | None:
+    """Cost of a job of whose work others do all but a share; costs are recorded as of a job that does it all."""
+    if cost is None or share == 1:
+        return cost
+    start = min(START_UP, 0.8 * cost.cpu_seconds)
+    return replace(cost, cpu_seconds=start + share * (cost.cpu_seconds - start))
 
 
 def show(expected: Expected, wanted: str, cores: Sequence[int] = ()) -> str:
@@ -130,9 +153,15 @@ def _critical(expected: Expected) -> str:
     """The chain of jobs that no number of cores shortens, those of less than a tenth of a minute left out."""
     minutes = {name: seconds / 60 for name, seconds in _seconds(expected).items()}
     path = critical_path(minutes, needs(job for job, _ in expected))
-    total, longest = sum(minutes[name] for name in path), max(minutes[name] for name in path)
-    shown = [f"{name} ({minutes[name]:.1f})" for name in path if minutes[name] >= min(0.1, longest)]
-    return f"No faster than {total:.1f} minutes on any number of cores: {', '.join(shown)}."
+    parts = {job.name: job.part_of for job, _ in expected if isinstance(job, Parted) and job.part_of}
+    stations = [(name, list(names)) for name, names in groupby(path, lambda name: parts.get(name, name))]
+    took = [sum(minutes[name] for name in names) for _, names in stations]
+    shown = [
+        f"{len(names)} parts of {name} ({time:.1f})" if names[0] in parts else f"{name} ({time:.1f})"
+        for (name, names), time in zip(stations, took, strict=True)
+        if time >= min(0.1, max(took))
+    ]
+    return f"No faster than {sum(took):.1f} minutes on any number of cores: {', '.join(shown)}."
 
 
 def _remarks(expected: Expected) -> list[str]:
