@@ -96,7 +96,7 @@ def test_work_sees_nested_networks_and_runs():
 
     assert 3 < work(units=200) / work() < 9  # from what stays in the cache to what does not
     adam = universality.WORK["adam_runs"]({"settings": settings | {"rates": [0.1, 0.2]}, "default": row}, {})
-    assert adam == pytest.approx(14 * work())  # moments leave the cache: seven times descent, at each rate
+    assert adam == pytest.approx(4 * work())  # twice descent, at each rate
     run = {"units": 100, "hidden": 4, "epochs": 10, "optimizer": "sgd"}
     blobs = {"trials": 6, "batch": 64, "positions": 30, "pixels": 5}
     networks = (run, run | {"epochs": 20})
@@ -205,7 +205,7 @@ def test_the_table_sums_per_study_and_says_what_is_not_recorded(tmp_path):
     assert table["t"] == ["2", "4.0", "900", "1", "estimated", "1", "unknown"]
     assert table[plan.SHARED] == ["1", "0.1", "1"]
     assert table["all"][:3] == ["4", "5.1", "900"]
-    assert "No faster than 4.0 minutes on any number of cores: t/train." in lines
+    assert "No faster than 4.0 minutes on any number of cores: t/train (4.0)." in lines
     assert any(line.startswith("Estimated:") for line in lines)
     assert any(line.startswith("Unknown:") for line in lines)
 
@@ -222,7 +222,7 @@ def test_studies_come_by_name_and_what_they_share_last(tmp_path):
 def test_from_a_hundred_minutes_on_tenths_are_left_out(minutes, shown):
     lines = plan.show([(job(), plan.Cost(60 * minutes, 1.0, True))], "snakemake").splitlines()
     assert lines[3].split() == ["s", "1", shown, "1"]
-    assert lines[-1] == f"No faster than {minutes:.1f} minutes on any number of cores: s/train."
+    assert lines[-1] == f"No faster than {minutes:.1f} minutes on any number of cores: s/train ({minutes:.1f})."
 
 
 def test_starting_takes_at_most_four_fifths_of_the_least_cost(tmp_path):

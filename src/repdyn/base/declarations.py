@@ -14,6 +14,8 @@ from repdyn.base.settings import Settings
 
 Work = Callable[[Mapping[str, Any], Mapping[str, Any]], float]
 """CPU seconds of an experiment from its settings, by parameter, and its further arguments."""
+Cut = str | tuple[str, int]
+"""A knob marked by `EACH` at which an experiment may be cut; a count of trials kept in groups with the groups' size."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +38,20 @@ class Simulation:
         name: name of the job inside the study.
         experiments: functions by name, in an order in which they can run; `("blobs", {"run": "sgd"})` is a variant,
             its dataset `data/blobs/sgd.nc`.
+        cut: experiment -> knobs at which it is cut where the job is long: its trials are then computed by parts, jobs
+            of their own, and this job joins them. No knobs: one part. Only what has its `work` in the study.
         resources: fields of `Resources`.
     """
 
-    def __init__(self, name: str, *experiments: str | tuple[str, Mapping[str, Any]], **resources: Any) -> None:
+    def __init__(
+        self,
+        name: str,
+        *experiments: str | tuple[str, Mapping[str, Any]],
+        cut: Mapping[str, Sequence[Cut]] | None = None,
+        **resources: Any,
+    ) -> None:
         self.name, self.experiments, self.resources = name, experiments, Resources(**resources)
+        self.cut: Mapping[str, Sequence[Cut]] = cut or {}
 
 
 class Variants:

@@ -38,6 +38,12 @@ STUDY = Study(
             "overregularized",
             "output_growth",
             "network_audit",
+            cut={
+                "refinement": ["seeds"],
+                "convergence": ["seeds"],
+                "staged": ["staged_seeds"],
+                "paper_settings": ["maps", "seeds"],
+            },
             memory_mb=1500,
         ),
         Simulation(

@@ -12,7 +12,14 @@ STUDY = Study(
     jobs=(
         Simulation("theory", "formula_audit", "final_distribution", "theory_maps"),
         Simulation("default_network", "default_network", "default_ensemble", "printed_data", memory_mb=2000),
-        Simulation("table_1_networks", "architectures", "adam_runs", "final_distances", memory_mb=2000),
+        Simulation(
+            "table_1_networks",
+            "architectures",
+            "adam_runs",
+            "final_distances",
+            cut={"architectures": ["rows", "seeds"], "adam_runs": ["rates", "seeds"], "final_distances": ["rows"]},
+            memory_mb=2000,
+        ),
         Simulation(
             "fits",
             "architecture_fits",
@@ -28,9 +35,15 @@ STUDY = Study(
             "xor",
             "xor_gains",
             *[("image_training", {"run": run}) for run in ImageRuns.model_fields],
+            cut={"xor": ["trials"], "xor_gains": ["gains"], "image_training": ["trials"]},
             memory_mb=3000,
         ),
-        Simulation("blobs", *[("blobs", {"run": run}) for run in BlobRuns.model_fields], memory_mb=1500),
+        Simulation(
+            "blobs",
+            *[("blobs", {"run": run}) for run in BlobRuns.model_fields],
+            cut={"blobs": ["trials"]},
+            memory_mb=1500,
+        ),
         Simulation(
             "data_set_analyses",
             "xor_structure",

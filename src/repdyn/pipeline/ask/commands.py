@@ -90,6 +90,9 @@ def plan(words: Sequence[str]) -> None:
 
     parser = _parser("plan", "Jobs, core-minutes and memory of a run before it starts.")
     parser.add_argument("--remaining", action="store_true", help="only what today's results lack")
+    parser.add_argument(
+        "--cores", type=numbers_of_cores, default=[], help="how long it takes on so many cores each, e.g. 1,8,64,512"
+    )
     _snakemake_options(parser)
     arguments = parser.parse_args(words)
     folder = workflow.folder()
@@ -99,7 +102,19 @@ def plan(words: Sequence[str]) -> None:
         jobs = verification.due(jobs)
     wanted = shlex.join(["snakemake", *options, "--", "all"])
     expected = planning.costs(jobs, files(folder))
-    print(planning.show(expected, wanted) if jobs else f"{wanted}: nothing to be done")
+    print(planning.show(expected, wanted, arguments.cores) if jobs else f"{wanted}: nothing to be done")
+
+
+def numbers_of_cores(text: str) -> list[int]:
+    """Numbers of cores from a list with commas.
+
+    Raises:
+        argparse.ArgumentTypeError: one is no whole number above 0.
+    """
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and int(part) for part in parts):
+        raise argparse.ArgumentTypeError(f"got {text!r}, expected numbers above 0, e.g. 1,8,64")
+    return [int(part) for part in parts]
 
 
 def costs(words: Sequence[str]) -> None:

@@ -10,14 +10,29 @@ magnitude.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from repdyn.base.errors import DataError
 from repdyn.base.files import write_text
-from repdyn.pipeline.run.declare.costs import COLUMNS, SAME, Row, grown, home, nearest, recorded, rows, size, work
-from repdyn.pipeline.run.declare.jobs import Job
+from repdyn.pipeline.ask.schedule import critical_path, needs, schedule
+from repdyn.pipeline.run.declare.costs import (
+    COLUMNS,
+    SAME,
+    Row,
+    grown,
+    home,
+    nearest,
+    of_job,
+    recorded,
+    rows,
+    size,
+    work,
+)
+from repdyn.pipeline.run.declare.jobs import Job, Parted
+from repdyn.pipeline.run.declare.parts import share
 from repdyn.pipeline.run.execute import records
 
 START_UP = 2.0
@@ -58,18 +73,27 @@ def keep(run: str, checkout: Path) -> int:
 
 def costs(jobs: Iterable[Job], files: Iterable[Path]) -> list[tuple[Job, Cost | None]]:
     """What each job will take by the records in files; None where no job of its name is recorded."""
-    known = recorded(files)
-    return [(job, _cost(job, known.get(job.name, []))) for job in jobs]
+    known, jobs = recorded(files), list(jobs)
+    makers = {path: job for job in jobs for member in job.members for path in member["outputs"]}
+    return [(job, _of_its_own(_cost(job, of_job(job, known)), share(job, makers))) for job in jobs]
 
 
-def show(expected: Expected, wanted: str) -> str:
-    """The table, one line per study."""
+def _of_its_own(cost: Cost | None, share: float) -> Cost | None:
+    """Cost of a job of whose work others do all but a share; costs are recorded as of a job that does it all."""
+    if cost is None or share == 1:
+        return cost
+    start = min(START_UP, 0.8 * cost.cpu_seconds)
+    return replace(cost, cpu_seconds=start + share * (cost.cpu_seconds - start))
+
+
+def show(expected: Expected, wanted: str, cores: Sequence[int] = ()) -> str:
+    """The table, one line per study; then how long it takes on so many cores, one line per number."""
     studies = sorted({_study(job) for job, _ in expected}, key=lambda study: (study == SHARED, study))
     lines = [f"{wanted}\n", f"{'study':24}{'jobs':>6}{'core-minutes':>14}{'largest job (MB)':>18}"]
     for study in studies:
         lines.append(_line(study, [(job, cost) for job, cost in expected if _study(job) == study]))
     lines.append(_line("all", expected))
-    return "\n".join([*lines, "", *_remarks(expected)])
+    return "\n".join([*lines, *_times(expected, cores), "", *_remarks(expected)])
 
 
 def _cost(job: Job, known: Sequence[Row]) -> Cost | None:
@@ -97,19 +121,54 @@ def _line(study: str, expected: Expected) -> str:
     known = [cost for _, cost in expected if cost]
     minutes = sum(cost.cpu_seconds for cost in known) / 60
     memory = max((cost.memory_mb for cost in known), default=0.0)
-    shown = f"{minutes:.1f}" if minutes < 100 else f"{minutes:.0f}"
+    shown = _short(minutes)
     rough = sum(not cost.recorded for cost in known)
     counts = {"estimated": rough, "unknown": len(expected) - len(known)}
     marks = "".join(f"   {count} {word}" for word, count in counts.items() if count)
     return f"{study:24}{len(expected):>6}{shown:>14}{memory:>18.0f}{marks}"
 
 
+def _times(expected: Expected, cores: Sequence[int]) -> list[str]:
+    """Minutes and parallel efficiency by number of cores; jobs of unknown cost take no time."""
+    if not cores:
+        return []
+    seconds, before = _seconds(expected), needs(job for job, _ in expected)
+    lines = ["", f"{'cores':>5}{'minutes':>12}{'efficiency':>12}"]
+    for number in cores:
+        when = schedule(seconds, before, number)
+        lines.append(f"{number:>5}{_short(when.seconds / 60):>12}{_short(100 * when.efficiency):>10} %")
+    return lines
+
+
+def _seconds(expected: Expected) -> dict[str, float]:
+    return {job.name: cost.cpu_seconds if cost else 0.0 for job, cost in expected}
+
+
+def _short(number: float) -> str:
+    """With a tenth below a hundred."""
+    return f"{number:.1f}" if round(number, 1) < 100 else f"{number:.0f}"
+
+
+def _critical(expected: Expected) -> str:
+    """The chain of jobs that no number of cores shortens, those of less than a tenth of a minute left out."""
+    minutes = {name: seconds / 60 for name, seconds in _seconds(expected).items()}
+    path = critical_path(minutes, needs(job for job, _ in expected))
+    parts = {job.name: job.part_of for job, _ in expected if isinstance(job, Parted) and job.part_of}
+    stations = [(name, list(names)) for name, names in groupby(path, lambda name: parts.get(name, name))]
+    took = [sum(minutes[name] for name in names) for _, names in stations]
+    shown = [
+        f"{len(names)} parts of {name} ({time:.1f})" if names[0] in parts else f"{name} ({time:.1f})"
+        for (name, names), time in zip(stations, took, strict=True)
+        if time >= min(0.1, max(took))
+    ]
+    return f"No faster than {sum(took):.1f} minutes on any number of cores: {', '.join(shown)}."
+
+
 def _remarks(expected: Expected) -> list[str]:
     known = [(job, cost) for job, cost in expected if cost]
     notes = []
     if known:
-        longest, cost = max(known, key=lambda pair: pair[1].cpu_seconds)
-        notes.append(f"No faster than {cost.cpu_seconds / 60:.1f} minutes on any number of cores: {longest.name}.")
+        notes.append(_critical(expected))
     if any(not cost.recorded for _, cost in known):
         notes.append(
             "Estimated: no cost is recorded at these settings; extrapolated from the nearest records, trainings by "

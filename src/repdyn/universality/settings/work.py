@@ -11,10 +11,10 @@ Sections = Mapping[str, Any]
 CACHE = 2e6  # bytes next to a core
 NEAR, FAR = 5e10, 3e10  # bytes per second of weights that stay there, and of others
 SINGLE = 1.3e11  # operations per second of products in single precision
-CONVOLVED = 1.6e10  # operations per second of compiled convolutions
+CONVOLVED = 3.5e10  # operations per second of compiled convolutions
 CALL = 2e-6  # seconds per layer, step and network of what is no product
 STOPPED = 3900  # epochs, at the rates of Table 1, until the loss at which a trial ends
-ADAM = 7.0  # times an epoch of descent: its moments leave the cache
+ADAM = 2.0  # times an epoch of descent: two moments more, a root and a quotient per weight
 
 
 def _epoch(row: Sections, dtype: str, units: int | None = None) -> float:

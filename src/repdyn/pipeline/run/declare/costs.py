@@ -17,7 +17,7 @@ from typing import Any
 
 from repdyn.base.errors import DataError
 from repdyn.pipeline import studies
-from repdyn.pipeline.run.declare.jobs import Job, Member
+from repdyn.pipeline.run.declare.jobs import Job, Member, Parted
 
 COLUMNS = ("run", "job", "cpu_seconds", "peak_memory_mb", "sizes")
 MEMORY_POWER = 0.5
@@ -28,6 +28,7 @@ SAME = 1e-4
 """Logarithms of sizes that differ by less are equal: sizes are kept with six digits."""
 ROOM = 1.5
 """Memory asked for over what the records let expect."""
+DIGITS = "0123456789"
 SPANS = ("horizon", "time", "counter_time")
 SPARSER = ("seed", "stride", "every", "record", "look")
 """Settings that make a job no longer: what is kept of it, where its random numbers begin."""
@@ -52,6 +53,18 @@ def recorded(files: Iterable[Path]) -> dict[str, list[Row]]:
         for row in rows(file):
             by_job.setdefault(row["job"], []).append(row)
     return by_job
+
+
+def of_job(job: Job, known: Mapping[str, Sequence[Row]]) -> list[Row]:
+    """What is known of a job by name; of a part also what is known of the job that it is a part of.
+
+    Of a numbered block that was never recorded: what is known of the other blocks.
+    """
+    rows = [*known.get(job.name, ()), *(known.get(job.part_of, ()) if isinstance(job, Parted) else ())]
+    stem = job.name.rstrip(DIGITS)
+    if rows or stem == job.name:
+        return rows
+    return [row for name in sorted(known) if name.rstrip(DIGITS) == stem != name for row in known[name]]
 
 
 def rows(file: Path) -> list[Row]:

@@ -128,6 +128,29 @@ class Job:
         return json.dumps(content, indent=1, ensure_ascii=False) + "\n"  # variants keep the order of the settings
 
 
+@dataclass(frozen=True)
+class Parted(Job):
+    """A part of a long job, or a long job with parts; its job file is that of a job without.
+
+    Attributes:
+        after: files of parts, below the results, that must be there before it runs; no member reads them.
+        part_of: the job whose trials it computes, where it is a part.
+    """
+
+    after: tuple[str, ...] = ()
+    part_of: str = ""
+
+    @property
+    def inputs(self) -> list[str]:
+        """Files that it reads or waits for."""
+        return [*super().inputs, *(f"results/{self.run}/{path}" for path in self.after)]
+
+
+def is_part(job: Job) -> bool:
+    """Whether a job computes trials of another one."""
+    return isinstance(job, Parted) and bool(job.part_of)
+
+
 def input_paths(members: Iterable[Member]) -> Iterator[str]:
     """Files that members read, relative to the results."""
     for member in members:
@@ -187,7 +210,7 @@ def write_all(jobs: Sequence[Job], finished: Mapping[str, Mapping[str, Any]]) ->
         for job in jobs:
             _write(Path(job.file), job.text(), finished.get(job.name))
         if jobs:
-            index = json.dumps([[job.name, job.memory_mb] for job in jobs]) + "\n"
+            index = json.dumps([[job.name, job.memory_mb, *_parted(job)] for job in jobs]) + "\n"
             _write(Path(f"logs/{jobs[0].run}/{INDEX}"), index, None)
     except (OSError, RepdynError) as error:
         raise ConfigError(f"job files cannot be written: {error}") from error
@@ -214,7 +237,13 @@ def load_all(run: str) -> list[Job]:
     if not index.is_file():
         raise DataError(f"{index}: missing; the workflow writes it: snakemake --cores 8 --dry-run all")
     jobs = []
-    for name, memory in json.loads(index.read_text(encoding="utf-8")):
+    for name, memory, *parted in json.loads(index.read_text(encoding="utf-8")):
         job = read(Path("logs") / run / f"{name}{SUFFIX}")
-        jobs.append(Job(run, name, job.kind, job.members, job.threads, memory))
+        whole = run, name, job.kind, job.members, job.threads, memory
+        jobs.append(Parted(*whole, tuple(parted[0]), parted[1]) if parted else Job(*whole))
     return jobs
+
+
+def _parted(job: Job) -> tuple[Any, ...]:
+    """What the index says of a job besides name and memory: what it waits for and what it is a part of."""
+    return (job.after, job.part_of) if isinstance(job, Parted) else ()

@@ -21,10 +21,10 @@ from repdyn.base.fingerprint import SOURCE
 from repdyn.base.settings import Settings, canonical
 from repdyn.pipeline import studies
 from repdyn.pipeline.config.configuration import Workflow
-from repdyn.pipeline.run.declare import costs
+from repdyn.pipeline.run.declare import costs, parts
 from repdyn.pipeline.run.declare.digests import CodeVersions
 from repdyn.pipeline.run.declare.graph import OFFERED, Function, Study, modules, read_study, statements
-from repdyn.pipeline.run.declare.jobs import Check, Inputs, Job, Member, write_all
+from repdyn.pipeline.run.declare.jobs import Check, Inputs, Job, Member, is_part, write_all
 from repdyn.pipeline.run.execute import records
 
 ENTRY = "repdyn.pipeline.run.execute.entry:main"
@@ -87,12 +87,19 @@ class RunJobs:
                 form = self.variants(name, part.experiment, part.key, values, memory_mb=memory)
                 form["constraints"] = {part.key: r"\d+"} if isinstance(values[0], int) else {}
             else:
-                job = self.simulate(name, *part.experiments, memory_mb=memory)
-                form = {"inputs": _rule_inputs(job), "outputs": _rule_outputs(job), "log": job.log}
+                *pieces, job = self._cut(part, name, memory)
+                form = _form(job)
             trains = self._trains(study, part)
             runtime = part.resources.minutes or (480 if trains else 30)
             rules.append(Rule(name.replace("/", "_"), trains=trains, runtime=runtime, **form))
+            rules += [Rule(piece.rule, trains=trains, runtime=runtime, **_form(piece)) for piece in pieces]
         return rules
+
+    def _cut(self, part: Simulation, name: str, memory_mb: int) -> list[Job]:
+        """The jobs of a simulation: its parts, if it is long, and last itself; on a GPU its ensembles train at once."""
+        whole = self._simulations(name, *part.experiments, memory_mb=memory_mb)
+        pieces, job = parts.cut(whole, part.cut) if self.config.run.device == "cpu" else ([], whole)
+        return [self._add(single) for single in (*pieces, job)]
 
     def _trains(self, study: str, part: Simulation | Variants) -> bool:
         named = [part.experiment] if isinstance(part, Variants) else part.experiments
@@ -118,12 +125,21 @@ class RunJobs:
         Raises:
             ConfigError: there is no such function, or a dataset it reads is made by no earlier job.
         """
+        return self._add(self._simulations(name, *experiments, memory_mb=memory_mb, arguments=arguments))
+
+    def _simulations(
+        self,
+        name: str,
+        *experiments: str | tuple[str, Mapping[str, Any]],
+        memory_mb: int,
+        arguments: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> Job:
         members = []
         for experiment in experiments:
             function_name, variant = (experiment, {}) if isinstance(experiment, str) else experiment
             further = dict((arguments or {}).get(function_name, {}))
             members.append(self._simulation(name.partition("/")[0], function_name, variant, further))
-        return self._add(Job(self.run, name, "simulate", members, memory_mb=memory_mb))
+        return Job(self.run, name, "simulate", members, memory_mb=memory_mb)
 
     def variants(self, name: str, experiment: str, key: str, values: list[Any], **options: Any) -> dict[str, Any]:
         """`inputs`, `outputs` and `log` of a rule with the wildcard `{key}`, for the jobs of all values of `key`."""
@@ -195,8 +211,8 @@ class RunJobs:
         return self._add(Job(self.run, name, kind, [member], memory_mb=600))
 
     def outputs(self, *kinds: str) -> list[str]:
-        """Files below the results that all jobs declared so far make, or those of some kinds."""
-        jobs = (job for job in self.jobs.values() if not kinds or job.kind in kinds)
+        """Files below the results that all jobs declared so far make, or those of some kinds; parts are left out."""
+        jobs = (job for job in self.jobs.values() if (not kinds or job.kind in kinds) and not is_part(job))
         return [path for job in jobs for member in job.members for path in member["outputs"]]
 
     def write(self) -> None:
@@ -210,12 +226,13 @@ class RunJobs:
 
     def rule_outputs(self) -> dict[str, list[str]]:
         """Rule's job -> files below the results that it makes, for the report's links."""
-        return {job.name: [path for m in job.members for path in m["outputs"]] for job in self.jobs.values()}
+        whole = (job for job in self.jobs.values() if not is_part(job))
+        return {job.name: [path for member in job.members for path in member["outputs"]] for job in whole}
 
     def _add(self, job: Job) -> Job:
         if job.name in self.jobs:
             raise ConfigError(f"the workflow declares the job {job.name} twice")
-        asked = costs.memory(job, self._known.get(job.name, []))
+        asked = costs.memory(job, costs.of_job(job, self._known))
         self.jobs[job.name] = replace(job, memory_mb=asked)
         return self.jobs[job.name]
 
@@ -339,8 +356,9 @@ def _of_class(section: Any, model: str) -> set[str]:
     return {name for name in names if type(getattr(section, name)).__name__ == model}
 
 
-def _rule_inputs(job: Job) -> dict[str, Any]:
-    return {"job": job.file, "data": job.inputs}
+def _form(job: Job) -> dict[str, Any]:
+    """Inputs, outputs and log of a job's rule."""
+    return {"inputs": {"job": job.file, "data": job.inputs}, "outputs": _rule_outputs(job), "log": job.log}
 
 
 def _rule_outputs(job: Job) -> dict[str, str]:

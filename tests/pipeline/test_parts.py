@@ -1,0 +1,229 @@
+"""Long jobs cut into parts: which, at what, and that the job itself writes the same bytes from their trials."""
+
+import typing
+from pathlib import Path
+
+import pytest
+from tests.conftest import ROOT
+from tests.small import interpreted, make, maker
+from tests.test_more_trials import changed, marked
+
+from repdyn.base.checkpoints import Store
+from repdyn.base.errors import ConfigError
+from repdyn.pipeline import studies
+from repdyn.pipeline.ask import plan
+from repdyn.pipeline.config import configuration
+from repdyn.pipeline.run.declare import costs, parts
+from repdyn.pipeline.run.declare.jobs import Job, Parted, is_part, load_all, write_all
+from repdyn.pipeline.run.declare.workflow import RunJobs
+from repdyn.pipeline.run.execute.loading import load_function
+from repdyn.pipeline.run.kinds import simulate
+
+CUT = {
+    (study, experiment): keys
+    for study, declared in studies.declared().items()
+    for job in declared.jobs
+    for experiment, keys in getattr(job, "cut", {}).items()
+}
+QUICK = {"adam_runs", "staged", "paper_settings"}
+ENLARGED = {"paper_settings": {"seeds": 2}}
+"""Changes of the small settings without which there is one trial alone."""
+FILES = {("universality", "image_training"): "image_training/sgd", ("universality", "blobs"): "blobs/high"}
+
+
+def member(**changes):
+    """A member of the study `universality` whose work is in proportion to rows and seeds."""
+    row = {"connections": "dense", "dropout": 0.0, "units": 100, "hidden": 20}
+    names = ["tanh", "elu", "skip", "relu"]
+    settings = {"seeds": 4, "epochs": 9000, "stop": 0.0, "dtype": "float64", "rows": names} | changes
+    return {
+        "study": "universality",
+        "function": "experiments.two_points:architectures",
+        "code": "",
+        "settings": {"settings": settings, "networks": dict.fromkeys(names, row)},
+        "arguments": {},
+        "inputs": {"images": "data/images.nc"},
+        "outputs": ["universality/data/architectures.nc"],
+    }
+
+
+def job(*members):
+    return Job("r", "universality/long", "simulate", members or [member()], memory_mb=900)
+
+
+def knobs(jobs, key):
+    return [single.members[0]["settings"]["settings"][key] for single in jobs]
+
+
+ROW = costs.work([member(rows=["tanh"])])
+"""Seconds of one row with four seeds."""
+
+
+def test_a_short_job_is_not_cut():
+    whole = job()
+    assert parts.cut(whole, {"architectures": ["rows"]}, 4 * ROW * 1.01) == ([], whole)
+    assert parts.cut(whole, {}, ROW) == ([], whole)
+
+
+def test_a_list_is_cut_into_neighbors_side_by_side():
+    pieces, whole = parts.cut(job(), {"architectures": ["rows"]}, 2 * ROW * 1.01)
+    assert knobs(pieces, "rows") == [["tanh", "elu"], ["skip", "relu"]]
+    assert [piece.name for piece in pieces] == ["universality/long-part1", "universality/long-part2"]
+    assert [piece.outputs for piece in pieces] == [[f"results/r/universality/parts/long/{k}.nc"] for k in (1, 2)]
+    assert all(piece.inputs == ["results/r/data/images.nc"] and piece.part_of == whole.name for piece in pieces)
+    assert whole.inputs == ["results/r/data/images.nc", *pieces[0].outputs, *pieces[1].outputs]
+    assert (whole.text(), whole.members) == (job().text(), job().members)
+
+
+def test_a_count_is_cut_into_a_chain_of_more_and_more_trials():
+    pieces, whole = parts.cut(job(), {"architectures": ["rows", "seeds"]}, ROW / 2 * 1.01)
+    assert knobs(pieces, "rows") == [[row] for row in ["tanh", "elu", "skip", "relu"] for _ in range(2)]
+    assert knobs(pieces, "seeds") == [2, 4] * 4
+    assert [piece.after for piece in pieces[:2]] == [(), ("universality/parts/long/1.nc",)]
+    assert whole.after == tuple(f"universality/parts/long/{k}.nc" for k in (2, 4, 6, 8))
+
+
+def test_trials_kept_in_groups_are_cut_between_groups():
+    pieces, _ = parts.cut(job(member(seeds=20)), {"architectures": [("seeds", 8)]}, 20 * ROW / 3)
+    assert knobs(pieces, "seeds") == [8, 16, 20]
+
+
+def test_an_experiment_without_knobs_is_a_part_of_its_own():
+    pieces, _ = parts.cut(job(), {"architectures": []}, ROW)
+    assert [piece.members[0]["settings"] for piece in pieces] == [member()["settings"]]
+
+
+def test_what_cannot_be_cut_is_named():
+    with pytest.raises(ConfigError, match="universality/long is to be cut at rows, which is none of its experiments"):
+        parts.cut(job(), {"rows": []}, ROW)
+    unknown = member() | {"function": "experiments.theory_maps:theory_maps"}
+    with pytest.raises(ConfigError, match="cannot be cut at theory_maps: its work is unknown"):
+        parts.cut(job(member(), unknown), {"theory_maps": []}, ROW)
+    reader = member() | {"inputs": {"architectures": "universality/data/architectures.nc"}, "outputs": ["x"]}
+    with pytest.raises(ConfigError, match="or it reads what the job makes"):
+        parts.cut(job(member(), reader), {"architectures": []}, ROW)
+
+
+# What they cost
+
+
+def test_a_job_costs_what_its_parts_leave_and_a_part_what_is_new(tmp_path):
+    """100 s per row by the record of the whole job; the job that joins keeps its start alone."""
+    pieces, whole = parts.cut(job(), {"architectures": ["rows", "seeds"]}, ROW / 2 * 1.01)
+    file = tmp_path / "costs.csv"
+    file.write_text(",".join(costs.COLUMNS) + f"\nbefore,universality/long,402,300,{4 * ROW:.6g}\n")
+    took = [cost.cpu_seconds for _, cost in plan.costs([*pieces, whole], [file])]
+    assert took[:8] == [pytest.approx(52, rel=1e-3), pytest.approx(52, rel=1e-3)] * 4
+    assert took[8] == pytest.approx(plan.START_UP, abs=0.01)
+
+
+def test_a_block_that_was_never_recorded_costs_what_others_cost(tmp_path):
+    file = tmp_path / "costs.csv"
+    file.write_text(",".join(costs.COLUMNS) + "\nr,s/train-block0,10,300,\nr,s/train,99,1,\nr,s/trains-block1,99,1,\n")
+    (_, cost), (_, other) = plan.costs([Job("r", f"s/train-{k}", "draw", []) for k in ("block3", "bn")], [file])
+    assert cost == plan.Cost(10.0, 300.0, True)
+    assert other is None
+
+
+# Declared by the studies
+
+
+def declared(scale, tmp_path, **run):
+    overlays = [ROOT / f"workflow/scales/{scale}.yaml"] if scale else []
+    config = configuration.load([ROOT / "config.yaml", *overlays], {"run": run} if run else {})
+    made = RunJobs(config, ROOT / "src", tmp_path / "versions.json")
+    made.other("images", "images", outputs=["data/images.nc"])
+    rules = [rule for study in studies.declared() for rule in made.data(study)]
+    return made, rules
+
+
+@pytest.fixture(scope="module")
+def paper(tmp_path_factory):
+    return declared("paper", tmp_path_factory.mktemp("paper"))
+
+
+def test_the_papers_own_sizes_are_cut_into_jobs_of_half_an_hour(paper):
+    made, rules = paper
+    pieces = [single for single in made.jobs.values() if is_part(single)]
+    makers = {path: single for single in made.jobs.values() for path in single.members[0]["outputs"]}
+    own = {single.name: costs.work(single.members) * parts.share(single, makers) for single in made.jobs.values()}
+    assert len(pieces) > 50
+    assert {name: seconds for name, seconds in own.items() if seconds > 1800} == {}
+    assert {single.rule for single in pieces} <= {rule.name for rule in rules}
+    assert not {path for single in pieces for path in single.members[0]["outputs"]} & set(made.outputs())
+    assert not {single.name for single in pieces} & set(made.rule_outputs())
+
+
+def test_parts_have_settings_that_their_experiments_take(paper):
+    pieces = [single for single in paper[0].jobs.values() if is_part(single)]
+    for single in pieces:
+        (own,) = single.members
+        function = load_function(own["study"], own["function"])
+        simulate._typed(function, {**own["arguments"], **own["settings"]})
+
+
+@pytest.mark.parametrize("scale", ["", "smoke"])
+def test_the_default_and_the_smoke_scale_are_not_cut(scale, tmp_path):
+    assert not any(isinstance(single, Parted) for single in declared(scale, tmp_path)[0].jobs.values())
+
+
+def test_nothing_is_cut_where_a_gpu_trains_ensembles_at_once(tmp_path):
+    assert not any(isinstance(single, Parted) for single in declared("paper", tmp_path, device="auto")[0].jobs.values())
+
+
+@pytest.mark.parametrize(("study", "experiment"), CUT, ids=str)
+def test_no_trial_depends_on_a_knob_at_which_its_experiment_is_cut(study, experiment):
+    function = load_function(study, next(iter(_paths(study, experiment))))
+    names = {key if isinstance(key, str) else key[0] for key in CUT[study, experiment]}
+    assert names <= marked(function) & set(typing.get_type_hints(function)["settings"].model_fields)
+
+
+def _paths(study, experiment):
+    from repdyn.pipeline.run.declare.graph import read_study
+
+    return [read_study(study).experiments[experiment].path]
+
+
+def test_the_index_of_a_run_says_what_waits_for_what(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pieces, whole = parts.cut(job(), {"architectures": ["rows"]}, 2 * ROW)
+    other = Job("r", "end", "manifest", [{"code": "", "inputs": {}, "outputs": ["a"]}], memory_mb=5)
+    write_all([*pieces, whole, other], {})
+    assert load_all("r") == [*pieces, whole, other]
+    assert [single.inputs for single in load_all("r")] == [*(p.inputs for p in pieces), whole.inputs, []]
+
+
+# The same bytes
+
+
+def cases():
+    for study, experiment in CUT:
+        file = f"{study}/data/{FILES.get((study, experiment), experiment)}.nc"
+        yield pytest.param(file, CUT[study, experiment], marks=[] if experiment in QUICK else [pytest.mark.slow])
+
+
+@pytest.mark.parametrize(("file", "keys"), list(cases()), ids=str)
+def test_the_job_writes_from_its_parts_the_bytes_that_it_writes_uncut(file, keys, tmp_path):
+    whole = changed(maker(file)[1], ENLARGED.get(Path(file).stem, {}))
+    for other in whole["inputs"].values():
+        if not (tmp_path / other).is_file():
+            make(other, tmp_path)
+    name = whole["function"].rpartition(":")[2]
+    single = Job("r", f"{whole['study']}/long", "simulate", [whole])
+    pieces, joined = parts.cut(single, {name: keys}, costs.work([whole]) / 2.5)
+    assert len(pieces) > 1
+
+    def run(one, store):
+        used = Store(tmp_path / store)
+        load_function(one["study"], one["function"])
+        with interpreted(one["study"]):
+            simulate.run(one, tmp_path, used)
+        return (tmp_path / one["outputs"][0]).read_bytes(), used.tally
+
+    computed = [run(piece.members[0], "kept")[1].computed for piece in pieces]
+    result, tally = run(joined.members[0], "kept")
+    expected, alone = run(whole, "fresh")
+    assert result == expected
+    assert (tally.computed, alone.read) == (0, 0)
+    assert all(computed)
+    assert sum(computed) == alone.computed
