@@ -152,5 +152,13 @@ def test_what_the_full_scale_says_of_the_default_scale_is_counted():
     default = {"a": "holds", "b": "holds", "c": "does not hold", "d": OPEN, "e": OPEN, "new": "holds"}
     full = {"a": "holds", "b": OPEN, "c": "holds", "d": "holds", "e": OPEN}
     text = counts.confirmed(default, full)
-    assert "confirms 1 of the 3 verdicts that the default scale decides, leaves 1 of them open, turns 1" in text
-    assert text.endswith("decides 1 of the 2 that the default scale leaves open.")
+    assert "confirms 1 of the 3 verdicts that the default scale decides, " in text
+    assert "leaves 1 of them open (refutations among them: none), contradicts 1, and decides 1 of the 2" in text
+    assert text.endswith(" that the default scale leaves open.")
+
+
+def test_refutations_that_the_full_scale_leaves_open_are_counted():
+    default = {"a": "holds as corrected", "b": "does not hold", "c": "holds", "d": "depends on the reading"}
+    text = counts.confirmed(default, dict.fromkeys(default, OPEN))
+    assert "confirms 0 of the 4" in text
+    assert "leaves 4 of them open (refutations among them: 2), contradicts none, and" in text

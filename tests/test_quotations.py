@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from repdyn.base.claims import REFUTED, SLIPS, Claim, claims_of
+from repdyn.base.verdicts import STATUSES
 from repdyn.pipeline.report.markup import DOLLARS
 from repdyn.pipeline.run.execute.loading import load_modules
 from repdyn.pipeline.run.kinds.ledger import accepted_verdicts
@@ -126,3 +127,59 @@ def test_a_causal_sentence_has_its_cause_switched_off(study):
     causal = [claim for claim in of_paper(study) if claim.kind == "causal" and claim.controls]
     kinds = {claim.id: {control.kind for control in claim.controls.values()} for claim in causal}
     assert [id for id, controls in kinds.items() if "knock-out" not in controls] == []
+
+
+# What the README and the pages of the studies quote
+
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+MARKUP = re.compile(r"<[^>\n]+>|`[^`]*`")
+ITEM = re.compile(r"\n\n|\n- |\n\d+\. |\n\|")  # a quotation ends with its paragraph, its item or its row
+BETWEEN = re.compile(r"\.\.\.|\[[^\]]*\]|\$[^$]*\$")  # words left out or put in, formulas
+FEWEST = 4  # words of a quotation; fewer are a term in quotation marks
+QUOTING = ("README.md", "docs/index.md", *(f"docs/{study}.md" for study in NUMBERS))
+
+
+def letters(text: str) -> str:
+    """Letters and digits alone: a scan breaks lines, words and formulas elsewhere."""
+    return re.sub(r"[^a-z0-9]", "", text.lower())
+
+
+def quotations(page: str) -> list[str]:
+    """What stands between straight quotation marks on a page, verdicts and single terms apart."""
+    items = ITEM.split(MARKUP.sub("", FENCE.sub("", page)))
+    quoted = [words for item in items for words in re.findall(r'"([^"]+)"', folded(item))]
+    long = [words for words in quoted if len(re.findall(r"[A-Za-z]+", BETWEEN.sub(" ", words))) >= FEWEST]
+    return [words for words in long if words not in STATUSES]
+
+
+def misquoted(page: str, text: str) -> list[str]:
+    """The quotations of a page of which a piece is not in a paper's text."""
+    known = letters(text)
+    return [words for words in quotations(page) if not all(letters(piece) in known for piece in BETWEEN.split(words))]
+
+
+@pytest.mark.parametrize("name", QUOTING)
+def test_a_page_quotes_the_papers_words(name):
+    own = [study for study in NUMBERS if name == f"docs/{study}.md"] or list(NUMBERS)
+    text = "|".join("\n".join(lines_of(study)) for study in own)
+    assert misquoted((ROOT / name).read_text(encoding="utf-8"), text) == []
+
+
+def test_quotation_marks_do_not_pair_across_paragraphs():
+    odd = {
+        name: item[:80]
+        for name in QUOTING
+        for item in ITEM.split(MARKUP.sub("", FENCE.sub("", (ROOT / name).read_text(encoding="utf-8"))))
+        if item.count('"') % 2
+    }
+    assert odd == {}
+
+
+def test_a_misquotation_is_noticed():
+    text = "The model is remark-\nably similar to what $x$ happens."
+    assert misquoted('It is "remarkably similar to what\nhappens" there.', text.replace("$x$ ", "")) == []
+    assert misquoted('It is "similar to what $x_1$ happens".', text.replace("$x$ ", "")) == []
+    assert misquoted('It is "remarkably ... what [it] happens to".', text) == ["remarkably ... what [it] happens to"]
+    assert misquoted('- "The model is similar to"\n- a "term" and `"code that is long enough"`', text) == [
+        "The model is similar to"
+    ]

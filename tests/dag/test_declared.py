@@ -127,7 +127,9 @@ def test_the_report_names_every_text_that_it_shows(folder, jobs):
     own = ("findings.yaml", "chosen_after_looking.yaml", "settings_sources.yaml")
     shown = [f"src/repdyn/{study}/decided/{name}" for study in STUDIES for name in own]
     shown += [
-        f"src/repdyn/{study}/{name}" for study in STUDIES for name in ("story.md", "glossary.yaml", "explorer.js")
+        f"src/repdyn/{study}/{name}"
+        for study in STUDIES
+        for name in ("story.md", "glossary.yaml", "labels.yaml", "explorer.js")
     ]
     shown += [f"docs/{study}.md" for study in STUDIES] + ["workflow/settings_sources.yaml"]
     shown += [path.relative_to(folder).as_posix() for path in (folder / "reference").rglob("*") if path.is_file()]

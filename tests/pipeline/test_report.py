@@ -105,7 +105,7 @@ PUBLISHED = UNTESTED | {"id": "x-number", "kind": "published number", "verdict":
 PUBLISHED |= {"note": "No width is stated.", "where": "Figure 1"}
 OURS = CLAIM | EMPTY | {"id": "x-ours", "origin": "ours", "verdict": "does not hold", "words": "", "line": ""}
 CLAIMS = [CLAIM, HOSTILE, UNTESTED, PUBLISHED, OURS]
-EVIDENCE = [PRINTED, PART, HOSTILE_PART, PART | {"id": "x-number"}]
+EVIDENCE = [PRINTED, PART, HOSTILE_PART, PART | {"id": "x-number", "form": "printed"}]
 PAGE = f"""# Page
 
 In short.
@@ -450,9 +450,15 @@ def test_a_card_says_when_the_run_has_another_verdict(tmp_path):
 
 def test_the_papers_statements_and_ours_are_counted_apart(pages):
     words = pages["index.html"].words
-    assert "4 statements of the paper, each" in words, "the one study here is of one paper"
+    assert "4 statements of the paper are in the ledger" in words, "the one study here is of one paper"
     assert "0 hold as printed, 2 hold once corrected, 0 do not hold, 2 stay open" in words
     assert "1 of these 5 are statements of our own" in words
+
+
+def test_a_statement_that_depends_on_its_reading_is_not_counted_as_open():
+    verdicts = ["holds", *["depends on the reading"] * 2, "not testable", "not decidable at this scale"]
+    tally = views.tally([CLAIM | {"verdict": verdict} for verdict in verdicts])
+    assert tally.endswith(", 0 do not hold, 2 depend on how the words are read, 2 stay open")
 
 
 def test_errata_are_the_papers_own_and_possible_ocr_errors_stand_apart(pages, report):

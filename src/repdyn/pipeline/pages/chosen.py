@@ -1,4 +1,4 @@
-"""What was chosen after a look at numbers, and how the claims it decides come out on draws that no choice has seen.
+"""What was chosen after a look at numbers, and how the claims it decides come out on fresh draws.
 
 `decided/chosen_after_looking.yaml` of a study has a list of `{chosen: text, claims: [id, ...]}`. The full scale has a
 seed of its own (`workflow/scales/full.yaml`), so that its reference holds the verdicts on fresh draws.

@@ -52,14 +52,15 @@ def confirmed(default: Mapping[str, str], full: Mapping[str, str]) -> str:
     decided = [id for id in shared if default[id] != UNDECIDED]
     open_before = [id for id in shared if default[id] == UNDECIDED]
     same = sum(full[id] == default[id] for id in decided)
-    opened = sum(full[id] == UNDECIDED for id in decided)
-    turned = len(decided) - same - opened
+    opened = [id for id in decided if full[id] == UNDECIDED]
+    refutations = sum(default[id] in REFUTED for id in opened)
+    contradicted = len(decided) - same - len(opened)
     newly = sum(full[id] != UNDECIDED for id in open_before)
     return (
         f"Of the {len(shared)} statements that the full scale, with MNIST and [fresh draws](docs/fresh_draws.md), has "
         f"judged in today's words, it confirms {same} of the {len(decided)} verdicts that the default scale decides, "
-        f"leaves {opened} of them open, turns {turned}, and "
-        f"decides {newly} of the {len(open_before)} that the default scale leaves open."
+        f"leaves {len(opened)} of them open (refutations among them: {refutations or 'none'}), contradicts "
+        f"{contradicted or 'none'}, and decides {newly} of the {len(open_before)} that the default scale leaves open."
     )
 
 

@@ -20,6 +20,7 @@ from repdyn.pipeline.report import (
     captions,
     evidence,
     findings,
+    labels,
     latex,
     listings,
     markup,
@@ -61,6 +62,7 @@ class ClaimPage(views.ClaimView):
     exception: str
     chosen: list[str]
     replies: list[replies.Reply]
+    labels: dict[str, str]
     before: Row | None
     after: Row | None
 
@@ -147,6 +149,7 @@ class Site:
         self.exceptions = kept_runs.exceptions(workflow / kept_runs.FOLDER)
         self.chosen = chosen.by_claim(chosen.read_all(studies.files(studies.CHOSEN, self.folders)))
         self.replies = replies.of_studies(self.folders)
+        self.labels = labels.read_all(studies.files(studies.LABELS, self.folders))
         self.findings = findings.findings(findings.read_all(studies.files(studies.FINDINGS, self.folders)), contents)
         self.terms = stories.glossary(studies.files(studies.GLOSSARY, self.folders))
         self._larger = {name: kept_runs.verdicts_of(frame) for name, frame in self.references.items()}
@@ -247,6 +250,7 @@ class Site:
             "exception": self.exceptions.get(claim["id"], ""),
             "chosen": self.chosen.get(claim["id"], []),
             "replies": self.replies.get(claim["id"], []),
+            "labels": self.labels.get(claim["id"], {}),
             "before": before,
             "after": after,
         }

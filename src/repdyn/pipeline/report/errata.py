@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from repdyn.base.claims import REFUTED, SLIPS
 from repdyn.pipeline.report.contents import Row
 
-CONFIRMING = ("full", "paper")  # scales with a seed that no choice has seen
+CONFIRMING = ("full", "paper")  # scales with a fresh seed, unused when settings were chosen
 CONSEQUENCES = {
     "conclusion fails": "Conclusions that fail",
     "result changes": "Results that change",

@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from markupsafe import Markup
 
-from repdyn.base.claims import DECIDED, UNDECIDED
+from repdyn.base.claims import DECIDED, DEPENDS, UNDECIDED
 from repdyn.base.declarations import Explorer
 from repdyn.base.verdicts import OUTCOMES, STATUSES
 from repdyn.pipeline import open_claims, studies
@@ -102,9 +102,11 @@ def counts(claims: Iterable[Row]) -> list[tuple[str, int]]:
 def tally(claims: Sequence[Row]) -> str:
     """The verdicts of the papers' statements in one sentence."""
     number = dict(counts(claims))
-    rest = len(claims) - sum(number[status] for status in DECIDED)
+    rest = len(claims) - sum(number[status] for status in (*DECIDED, DEPENDS))
     parts = [f"{number['holds']} hold as printed", f"{number['holds as corrected']} hold once corrected"]
     parts.append(f"{number['does not hold']} {'does' if number['does not hold'] == 1 else 'do'} not hold")
+    if depend := number[DEPENDS]:
+        parts.append(f"{depend} {'depends' if depend == 1 else 'depend'} on how the words are read")
     return ", ".join(parts) + (f", {rest} stay open" if rest else "")
 
 

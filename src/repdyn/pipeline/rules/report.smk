@@ -43,7 +43,7 @@ SITE = JOBS.other(
     + digests((SOURCE / "repdyn/pipeline/report/page").rglob("*"))
     + texts_of_studies(
         *(studies.FINDINGS, studies.CHOSEN, studies.SOURCES, studies.REPLIES),
-        *(studies.EXPLORER, studies.STORY, studies.GLOSSARY),
+        *(studies.EXPLORER, studies.STORY, studies.GLOSSARY, studies.LABELS),
         *(f"{part}.py" for part in CODE_SHOWN),
         *(f"{part}/**/*.py" for part in CODE_SHOWN),
     ),
