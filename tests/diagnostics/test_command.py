@@ -383,3 +383,10 @@ def test_a_stopped_command_saves_what_it_measured(folder, monkeypatch, capsys):
     found = datasets.read(folder / "diag.nc")["effective_rank"]
     assert np.isfinite(found.values).tolist() == [True, True, False, False, False]
     assert "what was measured until it was stopped" in capsys.readouterr().out
+
+
+def test_the_command_says_in_words_what_the_network_does(folder, capsys):
+    assert measured("my_seeded:build", "--data", "data.npz", "--measures", "ranks", "--words") == 0
+    printed = capsys.readouterr().out
+    assert "Cannot tell whether it has learned these points: the largest class alone would be as often right" in printed
+    assert "threshold 0.333; accuracy; Wilson 1927)." in printed

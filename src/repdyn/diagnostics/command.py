@@ -42,6 +42,7 @@ def run(words: Sequence[str]) -> int:
     parser.add_argument(
         "--checkpoints", type=Path, help="folder of weights, each measured: step_100.pt, step_200.pt, ..."
     )
+    parser.add_argument("--words", action="store_true", help="say what the network does, sentence by sentence")
     parser.add_argument("--resume", action="store_true", help="measure the checkpoints that --out lacks")
     try:
         run_arguments(parser.parse_args(words))
@@ -69,6 +70,7 @@ def run_arguments(arguments: argparse.Namespace) -> None:
         batch_statistics=arguments.batch_statistics,
         checkpoints=arguments.checkpoints,
         resume=arguments.resume,
+        words=arguments.words,
         progress=sys.stderr.isatty(),
     )
 
@@ -84,6 +86,7 @@ def measure_and_save(
     figures: Path | None = None,
     checkpoints: Path | None = None,
     resume: bool = False,
+    words: bool = False,
     **options: Any,
 ) -> None:
     """Measures the network that a user's function returns and saves the dataset.
@@ -99,6 +102,7 @@ def measure_and_save(
         figures: folder for the figures, None for none.
         checkpoints: folder of weights, each of which is measured in the network, along the dimension `checkpoint`.
         resume: go on with a file of checkpoints, after its last one.
+        words: print what the network does in words, of checkpoints the last one.
         options: further arguments of `measure`.
 
     Raises:
@@ -125,6 +129,7 @@ def measure_and_save(
         else:
             settings = {"residual": residual, "effective_depth": effective_depth, "features": features} | options
             dataset = _measured(model, arrays["inputs"], out, arguments, maker, settings)
+        paragraph = _paragraph(model, arrays, arguments) if words else ""
     except ValueError as error:
         raise RepdynError(str(error)) from error
     print(
@@ -132,6 +137,8 @@ def measure_and_save(
     )
     if dataset.attrs["left_out"]:
         print(f"left out: {dataset.attrs['left_out']}")
+    if paragraph:
+        print(paragraph)
     if figures:
         _draw(dataset, figures)
 
@@ -173,6 +180,15 @@ def _recorded(
             recorder(step)
             print(f"{path}: measured")
     return recorder.dataset()
+
+
+def _paragraph(model: nn.Module, arrays: dict[str, Any], arguments: dict[str, Any]) -> str:
+    """What the network does, from the arguments of `measure` that say how it is run."""
+    from repdyn.diagnostics import summary
+
+    how = ("layers", "features", "output", "batch_size", "batch_statistics")
+    options = {name: arguments[name] for name in how if name in arguments}
+    return summary.words(summary.summarize(model, arrays["inputs"], labels=arrays.get("labels"), **options))
 
 
 def _signed(dataset: xr.Dataset, maker: str, options: dict[str, object]) -> xr.Dataset:

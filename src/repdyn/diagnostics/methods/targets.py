@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TypeVar, cast
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from repdyn.base.arrays import Array
 
+Rows = TypeVar("Rows", bound=NDArray[np.floating])
 IGNORED = -100  # label of a point that has no class, as in torch's cross-entropy
 
 
@@ -39,10 +42,10 @@ def labels_of_rows(labels: ArrayLike, points: int, tokens: int, mask: NDArray[np
     return labels.astype(np.int64)
 
 
-def with_classes(rows: NDArray[np.floating], labels: np.ndarray) -> tuple[NDArray[np.floating], np.ndarray]:
+def with_classes(rows: Rows, labels: np.ndarray) -> tuple[Rows, np.ndarray]:
     """Rows and labels of the points that have a class; the same arrays where all have one."""
     kept = labels != IGNORED
-    return (rows, labels) if kept.all() else (rows[kept], labels[kept])
+    return (rows, labels) if kept.all() else (cast("Rows", rows[kept]), labels[kept])
 
 
 def as_targets(targets: ArrayLike, shape: tuple[int, ...]) -> Array:

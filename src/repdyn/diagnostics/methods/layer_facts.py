@@ -1,0 +1,114 @@
+"""What sentences about a network rest on: coordinates of its layers, and statistics of them with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from repdyn.base.arrays import Array
+from repdyn.base.ranks import effective_rank
+from repdyn.diagnostics.methods.inputs import spread
+from repdyn.diagnostics.methods.layer_shapes import base
+from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
+from repdyn.diagnostics.methods.streaming import plan, stream
+from repdyn.diagnostics.theory.collapse import collapse
+from repdyn.diagnostics.theory.intervals import Interval, folds, jackknife
+from repdyn.diagnostics.theory.similarity import shape_of, similarities
+from repdyn.diagnostics.theory.spectra import spectrum
+
+MOST_POINTS = 500  # of which layers are kept: points x min(points, units) numbers each
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A network on its points.
+
+    Attributes:
+        layers: coordinates that keep inner products, shape (kept points, d), by layer in order; without the output.
+        hidden: names of those layers that are neither the input nor the last linear map.
+        output: what the network returns for all points, shape (points, outputs); None if it cannot be read.
+        kept: indices of the points of `layers`.
+    """
+
+    layers: Mapping[str, Array]
+    hidden: Sequence[str]
+    output: Array | None
+    kept: NDArray[np.int64]
+
+
+def look(reader: NetworkReader, layers: Sequence[str] | None) -> Seen:
+    """Runs a network once and keeps its layers; those with values that are not finite are left out.
+
+    Raises:
+        ValueError: features that make several rows of a point.
+    """
+    if reader.features.kind == "tokens":
+        raise ValueError('features="tokens" makes several rows of a point; sentences need one: "flatten" or "pool"')
+    planned = plan(reader, layers)
+    kept = spread(planned.points, MOST_POINTS)
+    rows: dict[str, Array] = {}
+    outputs: list[Array] = []
+
+    def keep(name: str, A: NDArray[np.floating]) -> None:
+        if len(A) != planned.points or not np.isfinite(A).all():
+            return
+        if name == OUTPUT:
+            outputs.append(A.astype(np.float64))
+        else:
+            rows[name] = spectrum(A[kept]).F
+
+    stream(planned, [OUTPUT], keep)
+    last = {name for name in rows if planned.classifier and base(name) == base(planned.classifier)}
+    hidden = [name for name in rows if name != INPUT and name not in last]
+    return Seen(rows, hidden, outputs[0] if outputs else None, kept)
+
+
+def within_share(F: Array, labels: np.ndarray) -> Interval:
+    """Trace of the covariance within classes, as a share of the traces within and between them.
+
+    Args:
+        F: points, shape (points, d).
+        labels: class of each point; two points of each at least.
+    """
+
+    def of(indices: np.ndarray) -> float:
+        found = collapse(F[indices], labels[indices])
+        whole = found["within"] + found["between"]
+        return found["within"] / whole if whole else float("nan")
+
+    groups = [np.flatnonzero(labels == name) for name in np.unique(labels)]
+    found = jackknife(of, folds(groups), len(F))
+    return Interval(found.value, *np.clip(found[1:], 0, 1).tolist())
+
+
+def rank(F: Array) -> Interval:
+    """Effective rank without the mean over points."""
+
+    def of(indices: np.ndarray) -> float:
+        return effective_rank(spectrum(F[indices]).centered)
+
+    found = jackknife(of, folds([np.arange(len(F))]), len(F))
+    return Interval(found.value, max(1.0, found.low), found.high)  # no rank is below one
+
+
+def likeness(F: Array, G: Array) -> Interval:
+    """Debiased CKA of two layers on the same points."""
+
+    def of(indices: np.ndarray) -> float:
+        return similarities(shape_of(F[indices]), shape_of(G[indices]))["cka_debiased"]
+
+    return jackknife(of, folds([np.arange(len(F))]), len(F))
+
+
+def lead(F: Array) -> Interval:
+    """Largest norm over the second one, and the range of the largest over each of the others."""
+    norms = np.sort(np.linalg.norm(F, axis=1))[::-1]
+    if not norms[1] > 0:
+        return Interval(float("nan"), float("nan"), float("nan"))
+    smallest = norms[-1]
+    return Interval(
+        float(norms[0] / norms[1]), float(norms[0] / norms[1]), float(norms[0] / smallest) if smallest else np.inf
+    )

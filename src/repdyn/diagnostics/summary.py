@@ -1,0 +1,272 @@
+"""What a network does, in words: each sentence with its number, interval, threshold and source.
+
+    from repdyn.diagnostics.summary import summarize, words
+
+    print(words(summarize(model, inputs, labels=labels, before=first_weights, held_out=(others, their_labels))))
+
+A sentence says that something is so, that it is not, or that these points cannot tell. Intervals are two-sided, 99 %.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from threadpoolctl import ThreadpoolController
+from torch import Tensor, nn
+
+from repdyn.diagnostics.measure import network_reader
+from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
+from repdyn.diagnostics.methods.layer_facts import Seen, lead, likeness, look, rank, within_share
+from repdyn.diagnostics.methods.reader import INPUT
+from repdyn.diagnostics.methods.targets import IGNORED, labels_of_rows
+from repdyn.diagnostics.theory.expectations import expected_norm_ratio
+from repdyn.diagnostics.theory.intervals import Interval, share
+
+Verdict = Literal["yes", "no", "cannot tell"]
+COLLAPSED = 0.1  # share of the variance that is within classes
+NARROW = 1.5  # ranks before and after a bottleneck over its own
+LAZY, RICH = 0.95, 0.8  # debiased CKA with the layer before training
+FEWEST = 8  # points from which ranks and similarities have an interval of any use
+NOTHING = Interval(np.nan, np.nan, np.nan)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One statement on a network.
+
+    Attributes:
+        topic: "learned", "collapse", "bottleneck", "odd point", "features" or "memorized".
+        verdict: whether it is so.
+        text: in words.
+        interval: the number that decides, with its interval; NaN where there is none.
+        threshold: what it is compared with.
+        source: paper and place.
+    """
+
+    topic: str
+    verdict: Verdict
+    text: str
+    interval: Interval = NOTHING
+    threshold: float = np.nan
+    source: str = ""
+
+    def __str__(self) -> str:
+        """The sentence with all that it rests on."""
+        if np.isnan(self.interval.value):
+            return f"{self.text}."
+        value, low, high = self.interval
+        numbers = f"{value:.3g}, interval {low:.3g} to {high:.3g}, threshold {self.threshold:.3g}"
+        return f"{self.text} ({numbers}; {self.source})."
+
+
+def summarize(
+    model: nn.Module,
+    inputs: object,
+    layers: Sequence[str] | None = None,
+    *,
+    labels: ArrayLike | None = None,
+    before: nn.Module | Mapping[str, Tensor] | None = None,
+    held_out: tuple[object, ArrayLike] | None = None,
+    **options: Any,
+) -> list[Sentence]:
+    """Whether it learned, collapses classes, has a bottleneck or an odd point, learned features, memorized.
+
+    Args:
+        model: as `measure` takes it.
+        inputs: as `measure` takes them.
+        layers: as `measure` takes them, in the order of the network.
+        labels: class of each point; without them only bottleneck and odd point are told.
+        before: the same network before training, or its `state_dict`, for lazy and rich.
+        held_out: inputs and labels of points that it was not trained on, for what it memorized.
+        options: `features`, `output`, `axes`, `batch_size`, `unpack`, `batch_statistics`, `memory` as `measure` takes
+            them.
+
+    Returns:
+        One sentence per topic.
+
+    Raises:
+        ValueError: unusable inputs, labels or names.
+    """
+    with ThreadpoolController().limit(limits=1, user_api="blas"):
+        seen = look(network_reader(model, inputs, **options), layers)
+        classes = None if labels is None else _classes(labels, seen)
+        learned = _learned(seen, classes)
+        sentences = [learned, _collapse(seen, classes), _bottleneck(seen), _odd_point(seen)]
+        start = None if before is None else look(network_reader(_network(model, before), inputs, **options), layers)
+        sentences.append(_features(seen, start, learned))
+        other = None
+        if held_out is not None:
+            others = look(network_reader(model, held_out[0], **options), layers)
+            other = _accuracy(others, _classes(held_out[1], others))
+        return [*sentences, _memorized(learned, other)]
+
+
+def words(sentences: Sequence[Sentence]) -> str:
+    """One paragraph: what is so, what is not, what cannot be told."""
+    order = ("yes", "no", "cannot tell")
+    return " ".join(str(sentence) for verdict in order for sentence in sentences if sentence.verdict == verdict)
+
+
+def _classes(labels: ArrayLike, seen: Seen) -> np.ndarray:
+    points = len(seen.output) if seen.output is not None else len(np.asarray(labels))
+    return labels_of_rows(labels, points, 1, None)
+
+
+def _network(model: nn.Module, before: nn.Module | Mapping[str, Tensor]) -> nn.Module:
+    if isinstance(before, nn.Module):
+        return before
+    copied = copy.deepcopy(unwrapped(model))
+    try:
+        copied.load_state_dict(before)
+    except RuntimeError as error:
+        raise ValueError(f"before does not fit the network: {in_one_line(error)}") from error
+    return copied
+
+
+def _unknown(topic: str, whether: str, why: str, **numbers: Any) -> Sentence:
+    return Sentence(topic, "cannot tell", f"Cannot tell whether {whether}: {why}", **numbers)
+
+
+def _accuracy(seen: Seen, labels: np.ndarray | None) -> tuple[Interval, float] | None:
+    """Share of points whose largest output is their label, and share of the largest class."""
+    if seen.output is None or labels is None:
+        return None
+    counted = labels != IGNORED
+    names, counts = np.unique(labels[counted], return_counts=True)
+    if names[0] < 0 or names[-1] >= seen.output.shape[1]:
+        return None
+    hits = seen.output[counted].argmax(axis=1) == labels[counted]
+    return share(int(hits.sum()), len(hits)), float(counts.max() / counts.sum())
+
+
+def _learned(seen: Seen, labels: np.ndarray | None) -> Sentence:
+    whether, accuracy = "it has learned these points", _accuracy(seen, labels)
+    if accuracy is None:
+        return _unknown("learned", whether, "there are no labels that the outputs could be compared with")
+    numbers: dict[str, Any] = {"interval": accuracy[0], "threshold": accuracy[1], "source": "accuracy; Wilson 1927"}
+    if accuracy[0].low > accuracy[1]:
+        text = "It has learned these points: more are right than the largest class has"
+        return Sentence("learned", "yes", text, **numbers)
+    return _unknown("learned", whether, "the largest class alone would be as often right", **numbers)
+
+
+def _collapse(seen: Seen, labels: np.ndarray | None) -> Sentence:
+    whether = "classes collapse"
+    if labels is None or not seen.hidden:
+        return _unknown("collapse", whether, "there are no labels" if labels is None else "there is no hidden layer")
+    own = labels[seen.kept]
+    counted = own != IGNORED
+    if np.unique(own[counted], return_counts=True)[1].min() < 2:
+        return _unknown("collapse", whether, "a class has a single point")
+    shares = {
+        name: within_share(F[counted], own[counted]) for name, F in seen.layers.items() if name in (INPUT, *seen.hidden)
+    }
+    last, at_last = seen.hidden[-1], shares[seen.hidden[-1]]
+    source = "share of variance within classes; as NC1 of Papyan, Han, Donoho 2020; Chen, Proposition 4.2"
+    numbers: dict[str, Any] = {"interval": at_last, "threshold": COLLAPSED, "source": source}
+    if at_last.low > COLLAPSED:
+        return Sentence("collapse", "no", f"Classes do not collapse in {last!r}", **numbers)
+    if not at_last.high < COLLAPSED:
+        why = "holds the threshold" if np.isfinite(at_last.high) else "cannot be had: other points would make it flat"
+        return _unknown("collapse", whether, f"the interval in {last!r} {why}", **numbers)
+    first = last
+    for name in reversed(list(shares)):
+        if not shares[name].high < COLLAPSED:
+            break
+        first = name
+    if first == INPUT:
+        return _unknown("collapse", "the network collapses classes", "the inputs are collapsed already", **numbers)
+    return Sentence("collapse", "yes", f"Classes collapse from {first!r} on; in {last!r}", **numbers)
+
+
+def _bottleneck(seen: Seen) -> Sentence:
+    whether = "there is a bottleneck"
+    names = [name for name in seen.layers if name == INPUT or name in seen.hidden]
+    if len(seen.kept) < FEWEST or len(names) < 3:
+        return _unknown("bottleneck", whether, f"it takes {FEWEST} points and three layers")
+    ranks = {name: rank(seen.layers[name]) for name in names}
+    if flat := [name for name in names if not np.isfinite(ranks[name].value)]:
+        return _unknown("bottleneck", whether, f"{flat[0]!r} is the same for all points")
+    found = []
+    for name in names[1:-1]:
+        at = names.index(name)
+        sides = [[ranks[other] for other in part] for part in (names[:at], names[at + 1 :])]
+        low, high = (min(max(getattr(entry, bound) for entry in side) for side in sides) for bound in ("low", "high"))
+        found.append((low / ranks[name].high, high / ranks[name].low, name, low))
+    surest = max(found)
+    name = surest[2]
+    threshold = surest[3] / NARROW
+    numbers: dict[str, Any] = {
+        "interval": ranks[name],
+        "threshold": threshold,
+        "source": "centered effective rank, at most the lower end of those before and after over 1.5; Leaky ResNets, "
+        "Section 1.2",
+    }
+    if surest[0] > NARROW:
+        return Sentence("bottleneck", "yes", f"There is a bottleneck in {name!r}", **numbers)
+    if max(entry[1] for entry in found) < NARROW:
+        return Sentence("bottleneck", "no", f"There is no bottleneck; the narrowest place is {name!r}", **numbers)
+    return _unknown("bottleneck", whether, f"the intervals around {name!r} overlap too far", **numbers)
+
+
+def _odd_point(seen: Seen) -> Sentence:
+    whether, expected = "there is an odd point", expected_norm_ratio(len(seen.kept))
+    if not np.isfinite(expected) or not seen.hidden:
+        return _unknown("odd point", whether, "the theory has one from seven points and a hidden layer on")
+    leads = {name: lead(seen.layers[name]) for name in seen.hidden}
+    leads = {name: found for name, found in leads.items() if np.isfinite(found.value)}
+    if not leads:
+        return _unknown("odd point", whether, "all points but one are zero in every layer")
+    name = max(leads, key=lambda layer: leads[layer].value)
+    source = "largest norm over the second, interval over all others, threshold half of the theory's; Batch "
+    source += "Normalization Decomposed, Definition 12"
+    numbers: dict[str, Any] = {"interval": leads[name], "threshold": expected / 2, "source": source}
+    if not leads[name].value > expected / 2:
+        return Sentence("odd point", "no", f"No point is odd; nearest to it in {name!r}", **numbers)
+    if INPUT in seen.layers and lead(seen.layers[INPUT]).value > expected / 2:
+        return _unknown("odd point", "the network makes an odd point", "the inputs have one already", **numbers)
+    return Sentence("odd point", "yes", f"One point is odd in {name!r}", **numbers)
+
+
+def _features(seen: Seen, start: Seen | None, learned: Sentence) -> Sentence:
+    whether = "training was lazy or rich"
+    if start is None or learned.verdict != "yes":
+        why = "the network before training is not given" if start is None else "it may have learned nothing"
+        return _unknown("features", whether, why)
+    shared = [name for name in seen.hidden if name in start.layers]
+    if not shared or len(seen.kept) < FEWEST:
+        return _unknown("features", whether, f"it takes a hidden layer and {FEWEST} points")
+    try:
+        found = {name: likeness(seen.layers[name], start.layers[name]) for name in shared}
+    except ValueError as error:
+        return _unknown("features", whether, in_one_line(error))
+    name = min(found, key=lambda layer: found[layer].value)
+    source = "debiased CKA with the same layer before training; Kornblith et al. 2019; van Rossem and Saxe"
+    numbers: dict[str, Any] = {"interval": found[name], "source": source}
+    if found[name].high < RICH:
+        return Sentence("features", "yes", f"It learned features (rich), most in {name!r}", threshold=RICH, **numbers)
+    if all(entry.low > LAZY for entry in found.values()):
+        text = f"It kept its first features (lazy); least like them is {name!r}"
+        return Sentence("features", "no", text, threshold=LAZY, **numbers)
+    return _unknown("features", whether, f"{name!r} lies between", threshold=RICH, **numbers)
+
+
+def _memorized(learned: Sentence, other: tuple[Interval, float] | None) -> Sentence:
+    whether = "it memorized these points"
+    if other is None or learned.verdict != "yes":
+        why = "points that it was not trained on are not given" if other is None else "it may have learned nothing"
+        return _unknown("memorized", whether, why)
+    accuracy, chance = other
+    source = "accuracy on held-out points, threshold the share of their largest class; Wilson 1927"
+    numbers: dict[str, Any] = {"interval": accuracy, "threshold": chance, "source": source}
+    if accuracy.low > chance:
+        return Sentence("memorized", "no", "It did not memorize alone: held-out points are right more often", **numbers)
+    if learned.interval.low > accuracy.high:
+        text = "It memorized these points: held-out ones are right no more often than by their largest class"
+        return Sentence("memorized", "yes", text, **numbers)
+    return _unknown("memorized", whether, "accuracies on these and on held-out points may be the same", **numbers)
