@@ -121,6 +121,37 @@ def test_figures_and_table(datasets):
     assert list(frame["network"]) == [*FOUR, "recentered"]
 
 
+def test_h_is_drawn_from_zero_beside_how_much_it_moves(datasets):
+    figure = figures.theory_fits(datasets["two_points"], datasets["theory_fits"])
+    seed = figures._middling_seed(datasets["theory_fits"])
+    for panel, kind in zip(figure.axes[:4], FOUR, strict=True):
+        own = datasets["two_points"]["representation_distance"].sel(network=kind, seed=seed).isel(pair=0)
+        network, theory = panel.get_lines()
+        np.testing.assert_allclose(network.get_ydata(), own)
+        fitted = datasets["theory_fits"]["theory"].sel(network=kind, seed=seed, curve="h")
+        np.testing.assert_allclose(theory.get_ydata(), fitted)
+        low, high = panel.get_ylim()
+        assert low == 0
+        assert high > max(own.max(), fitted.max())
+        assert panel.texts[0].get_text() == f"range {100 * float((own.max() - own.min()) / own.mean()):.2g} %"
+
+
+def test_filled_and_open_marks_of_the_shares_have_a_key(datasets):
+    figure, fits = figures.theory_fits(datasets["two_points"], datasets["theory_fits"]), datasets["theory_fits"]
+    panel = figure.axes[-1]
+    legend = panel.get_legend()
+    keys = {words.get_text(): line for words, line in zip(legend.get_texts(), legend.get_lines(), strict=True)}
+    assert keys["two points alone"].get_markerfacecolor() != "none"
+    assert keys["pairs of digits"].get_markerfacecolor() == "none"
+    marks = [line for line in panel.get_lines() if line.get_marker() == "o"]
+    for line, (kind, data) in zip(marks, [(k, d) for k in FOUR for d in ("two points", "digits")], strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), fits["unexplained"].sel(network=kind, data=data).dropna("seed"))
+        assert (line.get_markerfacecolor() == "none") == (data == "digits")
+    for kind in FOUR:
+        median = np.median(fits["unexplained"].sel(network=kind, data="two points"))
+        assert f"{median:.0%} ({kind})" in figure.repdyn["title"]
+
+
 def test_ranks_are_drawn_for_the_moment_they_are_named_after(datasets):
     panels = figures.bottlenecks(datasets["digits"]).axes
     cell = datasets["digits"]["centered_effective_rank"].isel(task=1, network=2)

@@ -18,6 +18,7 @@ CURVES = {
     "y": ("prediction_distance", "$y$, outputs", RED),
     "w": ("prediction_alignment", "$w$, alignment", GREEN),
 }
+TINY = 1e-12  # an axis needs a length, where nothing is left of h
 SHADE: dict[str, Any] = {"color": SKY, "alpha": 0.3, "linewidth": 0}
 
 
@@ -31,7 +32,10 @@ def theory_fits(two_points: xr.Dataset, theory_fits: xr.Dataset) -> Figure:
         column[0].set_title(str(kind))
     axes[0, 0].set_ylabel("$h$")
     axes[1, 0].set_ylabel("$y$ and $w$")
-    figure.legend(*axes[1, 1].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    handles, labels = (axes[0, 0].get_legend_handles_labels()[part] for part in (0, 1))
+    for part, more in enumerate(axes[1, 0].get_legend_handles_labels()):
+        (handles, labels)[part][1:1] = more[:3:2]  # y and w; the theory is named once, last
+    figure.legend(handles, labels, loc="outside lower center", ncols=4)
     for panel in axes[2]:
         panel.remove()
     wide = figure.add_subplot(axes[0, 0].get_gridspec()[2, :])
@@ -39,14 +43,17 @@ def theory_fits(two_points: xr.Dataset, theory_fits: xr.Dataset) -> Figure:
     label_panels(np.array([*axes[0], wide]))
     return describe(
         figure,
-        title="Question 1: the effective two-point theory in four networks",
-        caption="(a-d) Two points alone: squared distance $h$ of the representations at half depth, above; squared "
-        "distance $y$ of the outputs and alignment $w$, below. Lines: network, dashed: theory with two fitted rates; "
-        "the seed is the middle one by the ratio of $U$ with batch normalization to $U$ without. (e) Unexplained share "
-        f"$U$ of $h, y, w$: filled, two points alone ({theory_fits.sizes['seed']} seeds), open, pairs of digits in a "
-        f"batch ({_digit_seeds(theory_fits)} seeds); bars: medians; shaded: up to twice the plain network's median on "
-        "two points.",
-        alt="Curves of two points in four networks with the fitted theory dashed, and dots of the unexplained share.",
+        title=f"Question 1: what the two-point theory leaves unexplained: {_median_shares(theory_fits)}",
+        caption="(a-d) Two points alone: squared distance $h$ of the representations at half depth, above, on axes "
+        "from zero, with the range of the network's $h$ over its mean; squared distance $y$ of the outputs and "
+        "alignment $w$, below. Lines: network, dashed: theory with two fitted rates; the seed is the middle one by the "
+        "ratio of $U$ with batch normalization to $U$ without. (e) Unexplained share $U$ of the variance of $h, y, w$: "
+        "a curve that hardly moves can be missed by little and still have a large $U$. Filled: two points alone "
+        f"({theory_fits.sizes['seed']} seeds); open: pairs of digits in a batch ({_digit_seeds(theory_fits)} seeds); "
+        "bars: medians, those of the filled ones in the title; shaded: up to twice the plain network's median on two "
+        "points.",
+        alt="Curves of two points in four networks with the fitted theory dashed, and dots of the unexplained share: "
+        "with batch normalization and in the residual network h stays almost where it was.",
     )
 
 
@@ -54,6 +61,13 @@ def _middling_seed(theory_fits: xr.Dataset) -> int:
     shares = cast("xr.DataArray", np.log2(theory_fits["unexplained"].sel(data="two points")))
     ratio = (shares.sel(network="batch norm") - shares.sel(network="plain")).values
     return int(theory_fits["seed"].values[np.argsort(ratio)[len(ratio) // 2]])
+
+
+def _median_shares(theory_fits: xr.Dataset) -> str:
+    """Median unexplained shares of two points alone, by network."""
+    medians = theory_fits["unexplained"].sel(data="two points").median("seed")
+    kinds = theory_fits["network"].values
+    return ", ".join(f"{float(medians.sel(network=kind)):.0%} ({kind})" for kind in kinds)
 
 
 def _digit_seeds(theory_fits: xr.Dataset) -> int:
@@ -64,7 +78,13 @@ def _two_point_panels(panels: np.ndarray, data: xr.Dataset, fit: xr.Dataset) -> 
     for name, (variable, label, color) in CURVES.items():
         panel = panels[0] if name == "h" else panels[1]
         panel.plot(data["step"], data[variable].isel(pair=0), color=color, label=label)
-        panel.plot(fit["moment"], fit["theory"].sel(curve=name), color=BLACK, linestyle=(0, (3, 2)), linewidth=1)
+        theory = fit["theory"].sel(curve=name)
+        panel.plot(fit["moment"], theory, color=BLACK, linestyle=(0, (3, 2)), linewidth=1, label="theory")
+    h = data["representation_distance"].isel(pair=0)
+    panels[0].set_ylim(0, 1.15 * max(float(h.max()), float(fit["theory"].sel(curve="h").max()), TINY))
+    moved = float((h.max() - h.min()) / h.mean())
+    words, place = f"range {100 * moved:.2g} %", {"x": 0.97, "y": 0.06, "ha": "right"}
+    panels[0].text(s=words, transform=panels[0].transAxes, fontsize=7.5, **place)
     panels[0].set_xticklabels([])
     panels[1].set_xlabel("step")
 
@@ -72,12 +92,17 @@ def _two_point_panels(panels: np.ndarray, data: xr.Dataset, fit: xr.Dataset) -> 
 def _share_panel(panel: Axes, theory_fits: xr.Dataset) -> None:
     shares = theory_fits["unexplained"]
     for place, kind in enumerate(theory_fits["network"].values):
-        for shift, data, filled in ((-0.18, "two points", True), (0.18, "digits", False)):
+        for shift, data, words, filled in (
+            (-0.18, "two points", "two points alone", True),
+            (0.18, "digits", "pairs of digits", False),
+        ):
             draws = shares.sel(network=kind, data=data).dropna("seed").values
             jitter = np.linspace(-0.12, 0.12, draws.size)
-            face = BLUE if filled else "none"
-            panel.plot(place + shift + jitter, draws, "o", color=BLUE, markerfacecolor=face, markersize=3.5, alpha=0.8)
-            panel.plot(place + shift, np.median(draws), "_", color=BLACK, markersize=22, markeredgewidth=1.5)
+            look: dict[str, Any] = {"color": BLUE, "markerfacecolor": BLUE if filled else "none", "markersize": 3.5}
+            label = words if place == 0 else None
+            panel.plot(place + shift + jitter, draws, "o", alpha=0.8, label=label, **look)
+            if draws.size:
+                panel.plot(place + shift, np.median(draws), "_", color=BLACK, markersize=22, markeredgewidth=1.5)
     middle = float(shares.sel(network="plain", data="two points").median())
     panel.axhspan(panel.get_ylim()[0] if middle <= 0 else middle / 50, 2 * middle, **SHADE)
     panel.set_yscale("log")
@@ -85,6 +110,7 @@ def _share_panel(panel: Axes, theory_fits: xr.Dataset) -> None:
     panel.set_xticks(range(theory_fits.sizes["network"]), theory_fits["network"].values)
     panel.set_title("unexplained share")
     panel.set_ylabel("$U$")
+    panel.legend(loc="lower left", bbox_to_anchor=(0.4, 1.0), ncols=2, borderaxespad=0)
 
 
 def bottlenecks(digits: xr.Dataset) -> Figure:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -9,9 +11,27 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
-from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, SKY, describe, label_panels, legend_below, new
+from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, SKY, describe, label_panels, new
 
 REACH = 6.0
+RIGHT = 90.0  # degrees
+SEPARATED = 1e-9  # a smaller margin is round-off
+TRIANGLES: dict[str, tuple[str, dict[str, Any]]] = {
+    "triangle_bound": ("upper bound", {"color": BLACK, "marker": "_", "markersize": 7}),
+    "triangle_margin": ("search", {"color": BLUE, "marker": "o", "markersize": 4}),
+    "triangle_margin_procrustes": (
+        "Procrustes alone",
+        {"color": ORANGE, "marker": "s", "markersize": 4, "markerfacecolor": "none"},
+    ),
+}
+CONDITIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "own": ("own cluster truncated", {"color": ORANGE, "linewidth": 5, "alpha": 0.5}),
+    "others": ("other clusters untouched", {"color": BLUE, "marker": "o", "markersize": 3, "linewidth": 1}),
+    "images": (
+        "images untouched",
+        {"color": GREEN, "marker": "^", "markersize": 6, "linewidth": 1, "linestyle": "--", "markerfacecolor": "none"},
+    ),
+}
 ENLARGED = (1, 3, 4)  # snapshots of cluster 1
 PLANE_OF_MEANS = np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])  # for Q = 3, orthogonal to (1, 1, 1)
 
@@ -161,44 +181,56 @@ def neural_collapse(neural_collapse: xr.Dataset) -> Figure:
 
 def own_clusters(own_clusters: xr.Dataset) -> Figure:
     """Largest margins of separation: triangles of means, clusters of growing width, digits."""
-    figure, axes = new(1, 3, height=3.0)
-    order = np.argsort(own_clusters["triangle_angle"].values, kind="stable")
-    angles = own_clusters["triangle_angle"].values[order]
-    for name, color, marker, words in (
-        ("triangle_margin", BLUE, "o", "search"),
-        ("triangle_margin_procrustes", ORANGE, "s", "Procrustes alone"),
-        ("triangle_bound", BLACK, "_", "bound"),
-    ):
-        axes[0, 0].plot(
-            angles, own_clusters[name].values[order], color=color, marker=marker, linestyle="", markersize=3.5,
-            label=words,
-        )  # fmt: skip
-    axes[0, 0].axvline(90, color=BLACK, linewidth=0.8, linestyle=":")
-    axes[0, 0].set(xlabel="widest angle, degrees", ylabel="smallest margin", title="triangles of means")
-    conditions = {"others": "other clusters untouched", "own": "own cluster truncated", "images": "images untouched"}
-    for panel, name, axis, title, label in (
-        (axes[0, 1], "margin", "width", "three synthetic clusters", "cluster radius"),
-        (axes[0, 2], "digit_margin", "shrink", "digits in space", "distance to mean, scaled by"),
-    ):
-        for condition, marker in zip(own_clusters["condition"].values, "os^", strict=True):
-            panel.plot(
-                own_clusters[axis], own_clusters[name].sel(condition=condition), marker=marker, markersize=3,
-                label=conditions[str(condition)],
-            )  # fmt: skip
-        panel.set(xlabel=label, title=title)
+    figure, axes = new(2, 2, height=2.5)
     for panel in axes[0]:
+        panel.remove()
+    triangles = figure.add_subplot(axes[0, 0].get_gridspec()[0, :])
+    _triangles(triangles, own_clusters)
+    for panel, name, axis, title, label in (
+        (axes[1, 0], "margin", "width", "three synthetic clusters", "cluster radius"),
+        (axes[1, 1], "digit_margin", "shrink", "digits in space", "distance to class mean, scaled by"),
+    ):
+        for condition, (words, look) in CONDITIONS.items():
+            panel.plot(own_clusters[axis], own_clusters[name].sel(condition=condition), label=words, **look)
         panel.axhline(0, color=BLACK, linewidth=0.8)
-        legend_below(panel)
-    label_panels(axes)
-    digits = int(own_clusters["digit_points"])
+        panel.set(xlabel=label, title=title, ylabel="smallest margin")
+    figure.legend(*axes[1, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    label_panels(np.array([triangles, *axes[1]]))
+    angles, margins = own_clusters["triangle_angle"].values, own_clusters["triangle_margin"].values
+    acute = angles < RIGHT - 1e-6  # an angle by arccos
     return describe(
         figure,
-        title="Whose clusters can be separated",
+        title=f"Aligned weights separate {int((margins[acute] > SEPARATED).sum())} of {int(acute.sum())} acute "
+        f"triangles of means and {int((margins[~acute] > SEPARATED).sum())} of {int((~acute).sum())} others",
         caption="Smallest distance to failure of the conditions of separation by aligned weights; below zero none is "
-        "found. (a) Clusters of one point: isosceles and random triangles of means against their widest angle; from 90 "
-        "degrees on (dotted) the bound says that none exists. (b), (c) The three conditions after the search, for "
-        f"growing clusters and for {digits} digits in the discriminant plane and one further direction "
-        f"({float(own_clusters['digit_explained']):.0%} of the variance), moved toward their class means.",
+        "found. (a) Clusters of one point: isosceles and random triangles of means against their widest angle. A thin "
+        "line joins the marks of a triangle: margin after the search, by Procrustes alone, and an upper bound, which "
+        "is zero from 90 degrees on (dotted). (b), (c) The three conditions after the search: margins for other "
+        "clusters untouched (thin, dots) and own cluster truncated (wide, pale) agree but for round-off where one "
+        "line lies in the other. (b) Growing clusters. (c) "
+        f"{int(own_clusters['digit_points'])} digits in the discriminant plane and one further direction "
+        f"({float(own_clusters['digit_explained']):.0%} of the variance), moved toward their class means; all "
+        f"conditions hold {_separable(own_clusters)}.",
         alt="Margins found by a search are positive up to 90 degrees and negative beyond; those by Procrustes alone "
         "fail earlier. Margins fall as clusters widen; digits as they are lie far below zero.",
     )
+
+
+def _triangles(panel: Axes, own_clusters: xr.Dataset) -> None:
+    """Bound, margin after the search and margin by Procrustes of every triangle, over its widest angle."""
+    angles = own_clusters["triangle_angle"].values
+    values = [own_clusters[name].values for name in TRIANGLES]
+    panel.vlines(angles, np.minimum.reduce(values), np.maximum.reduce(values), color="0.75", linewidth=0.8, zorder=1)
+    for drawn, (words, look) in zip(values, TRIANGLES.values(), strict=True):
+        panel.plot(angles, drawn, linestyle="", label=words, **look)
+    panel.axhline(0, color=BLACK, linewidth=0.8, zorder=1)
+    panel.axvline(RIGHT, color=BLACK, linewidth=0.8, linestyle=":", zorder=1)
+    panel.set(xlabel="widest angle, degrees", ylabel="smallest margin", title="triangles of means")
+    panel.legend(loc="upper right")
+
+
+def _separable(own_clusters: xr.Dataset) -> str:
+    """Up to which scale of the digits every condition has a positive margin."""
+    held = (own_clusters["digit_margin"] > SEPARATED).all("condition").values
+    scales = own_clusters["shrink"].values[held]
+    return f"up to a scale of {scales.max():g}" if scales.size else "at no scale drawn"

@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, RED, band, describe, label_panels, legend_below, new
+from repdyn.base.figures import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    RED,
+    describe,
+    label_panels,
+    legend_below,
+    new,
+    plain_numbers,
+)
+
+FLOWS = {
+    "printed": {"color": RED, "linestyle": "--", "marker": "o", "face": "none"},
+    "corrected": {"color": BLUE, "linestyle": "-", "marker": "^", "face": BLUE},
+}
+RATE_TICKS = (-10, -1, -0.1, -0.01, 0, 0.01, 0.1, 1)
+TURNING = ("rotation", "generator_norm")
 
 
 def staircase(staircase: xr.Dataset) -> Figure:
@@ -45,88 +66,125 @@ def staircase(staircase: xr.Dataset) -> Figure:
 
 def printed_and_corrected(printed_and_corrected: xr.Dataset, random_clusters: xr.Dataset) -> Figure:
     """Cost along the weight flow of Theorem 3.2 as printed and as corrected: the printed one rises."""
-    figure, axes = new(2, 2, height=2.2)
-    looks = {"printed": {"color": RED, "linestyle": "--"}, "corrected": {"color": BLUE, "linestyle": "-"}}
+    figure, axes = new(2, 2, height=2.4)
     flows, time = printed_and_corrected, printed_and_corrected["time"]
     case = str(random_clusters["case"].values[1])
-    for formula, look in looks.items():
-        part = flows.sel(formula=formula)
+    rates = {formula: random_clusters[f"{formula}_rate"].sel(case=case).values for formula in FLOWS}
+    for formula, look in FLOWS.items():
         for column, example in enumerate(flows["example"].values):
-            axes[0, column].plot(time, part["example_cost"].sel(example=example), label=formula, **look)
-            axes[0, column].set_title(f"one point, {example}")
-        cost = part["cost"]
-        axes[1, 0].plot(time, cost.mean("cluster"), label=formula, **look)
-        low, high = np.quantile(cost, [0.1, 0.9], axis=cost.get_axis_num("cluster"))
-        band(axes[1, 0], time.values, low, high, color=look["color"])
-        rate = np.sort(random_clusters[f"{formula}_rate"].sel(case=case))
-        axes[1, 1].plot(rate, np.linspace(0, 1, rate.size), label=formula, **look)
+            example_cost = flows["example_cost"].sel(formula=formula, example=example)
+            axes[0, column].plot(time, example_cost, label=formula, color=look["color"], linestyle=look["linestyle"])
+            axes[0, column].set(title=f"one point, {example}", xlabel="flow time $s$", ylabel="cost", ylim=(0, None))
+        known = np.sort(rates[formula][np.isfinite(rates[formula])])
+        share = np.linspace(0, 1, known.size)
+        axes[1, 1].plot(known, share, label=formula, color=look["color"], linestyle=look["linestyle"])
+    _ends_over_starts(axes[1, 0], flows)
     axes[1, 1].axvline(0, color=BLACK, linewidth=0.8)
-    axes[1, 1].set(
-        xlim=(-1, 0.8), xlabel="dC/ds at a random state", ylabel="share of clusters", title=f"random clusters, {case}"
-    )
-    axes[1, 0].set_title(f"{flows.sizes['cluster']} planar clusters")
-    for panel in axes.ravel()[:3]:
-        panel.set(xlabel="flow time $s$", ylabel="cost", ylim=(0, None))
+    axes[1, 1].set_xscale("symlog", linthresh=0.01, linscale=0.7)
+    axes[1, 1].set_xticks(RATE_TICKS, [f"{tick:g}" for tick in RATE_TICKS])
+    axes[1, 1].set(xlabel="dC/ds at a random state", ylabel="share of clusters below", title=f"random clusters, {case}")
+    axes[1, 1].minorticks_off()
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     label_panels(axes)
     rise = flows["example_cost"].sel(formula="printed", example="rise")
-    share = float((random_clusters["printed_rate"].sel(case=case) > 0).mean())
+    shares = {formula: _rising(rate) for formula, rate in rates.items()}
     return describe(
         figure,
-        title="Theorem 3.2 as printed raises the cost",
-        caption="Blue, full: corrected weight flow; orange-red, dashed: as printed in (3.22)-(3.23). (a) "
+        title=f"Theorem 3.2 as printed raises the cost of {shares['printed']:.0%} of random clusters, "
+        f"as corrected of {shares['corrected']:.0%}",
+        caption="Blue: corrected weight flow; orange-red: as printed in (3.22)-(3.23). (a) "
         rf"$x = (1, -1)$, $\tilde y = (1/2, 0)$: the printed flow takes the cost from {float(rise[0]):.3f} to "
-        rf"{float(rise[-1]):.3f}. (b) $\tilde y = 0$: the printed flow rests at cost 1/2. (c) Mean and 10-90 % range "
-        f"over {flows.sizes['cluster']} clusters of {int(flows['points'])} points. (d) Distribution of $dC/ds$ over "
-        rf"{random_clusters.sizes['draw']} random clusters near $\beta = -\tilde y$; to the right of zero the cost "
-        f"rises: {share:.0%} of them under the printed flow, none under the corrected.",
-        alt="The printed flow raises the cost in the first panel, rests at a cost of one half in the second, ends "
-        "higher on average in the third; in the fourth a large share of random states have a positive derivative of "
-        "the cost.",
+        rf"{float(rise[-1]):.3f}. (b) $\tilde y = 0$: the printed flow rests at cost 1/2. (c) Each of "
+        f"{flows.sizes['cluster']} clusters of {int(flows['points'])} points: cost at $s$ = {float(time[-1]):g} over "
+        "cost at the start; above the line at 1 the flow has raised it. (d) Share of "
+        rf"{random_clusters.sizes['draw']} random clusters near $\beta = -\tilde y$ with a smaller $dC/ds$; to the "
+        "right of zero the cost rises. The axis is linear between -0.01 and 0.01 and logarithmic beyond.",
+        alt="The printed flow raises the cost in the first panel and rests at a cost of one half in the second. In the "
+        "third its clusters end about where they began, some of them higher; under the corrected flow they end lower. "
+        "In the fourth a share of random states has a positive derivative of the cost under the printed flow alone.",
     )
+
+
+def _ends_over_starts(panel: Axes, flows: xr.Dataset) -> None:
+    """Last over first cost of every cluster."""
+    for formula, look in FLOWS.items():
+        cost = flows["cost"].sel(formula=formula)
+        start, end = cost.isel(time=0).values, cost.isel(time=-1).values
+        known = np.isfinite(end) & (start > 0)
+        marks: dict[str, Any] = {"color": look["color"], "marker": look["marker"], "markerfacecolor": look["face"]}
+        panel.plot(start[known], end[known] / start[known], linestyle="", label=formula, **marks)
+    panel.axhline(1, color=BLACK, linewidth=0.8)
+    panel.set(xscale="log", xlabel="cost at the start", ylabel="cost at the end over start", ylim=(-0.06, None))
+    panel.set_title(f"{flows.sizes['cluster']} planar clusters")
+    plain_numbers(panel.xaxis)
+
+
+def _rising(rate: np.ndarray) -> float:
+    """Share of positive rates among the known ones; 0 where none is known."""
+    known = rate[np.isfinite(rate)]
+    return float((known > 0).mean()) if known.size else 0.0
 
 
 def proposition(proposition: xr.Dataset) -> Figure:
-    """Proposition 4.2: residual, rotation, generator and truncated share, with the bounds."""
-    figure, axes = new(2, 2, height=2.0)
-    shown = (
-        ("residual", r"$|\beta + \tilde y|$", True),
-        ("rotation", r"$\|R - R(0)\|$", True),
-        ("generator_norm", r"$\|\Omega\|$", False),
-        ("truncated_share", "truncated share", False),
-    )
-    for panel, (name, title, log) in zip(axes.ravel(), shown, strict=True):
-        for Q, color, style in zip(proposition["dimension"].values, (BLUE, RED), ("-", "--"), strict=True):
+    """Proposition 4.2: truncation and frozen weights where its hypotheses hold, neither where (4.16) is broken."""
+    figure, axes = new(2, 2, height=2.2)
+    time = proposition["time"]
+    for met, (suffix, color, words) in enumerate((("_beyond", RED, "(4.16) broken"), ("", BLUE, "hypotheses met"))):
+        for Q, style in zip(proposition["dimension"].values, ("-", "--"), strict=True):
             part = proposition.sel(dimension=Q)
-            values = part[name].values
-            panel.plot(
-                part["time"],
-                np.where(values > 0, values, np.nan) if log else values,
-                color=color,
-                linestyle=style,
-                label=f"$Q$ = {Q}",
-            )
-            panel.axvline(float(part["arrival"]), color=color, linewidth=0.7, linestyle=":")
-            if name in ("residual", "truncated_share"):
-                panel.axvline(float(part["arrival_bound"]), color=color, linewidth=0.9, linestyle="-.")
-            if name == "rotation":
-                panel.axhline(float(part["eta_2"]), color=color, linewidth=0.9, linestyle="-.")
-        panel.set_yscale("log" if log else "linear")
-        panel.set(xlabel="flow time $s$", title=title)
-    axes[1, 0].set_xlim(0, 2 * float(proposition["arrival"].max()))
+            residual = part[f"residual{suffix}"] / part[f"residual{suffix}"].isel(time=0)
+            curves = (1 - part[f"truncated_share{suffix}"], *(part[f"{name}{suffix}"] for name in TURNING))
+            for panel, values in zip(axes.ravel(), (*curves, residual * np.exp(time)), strict=True):
+                look: dict[str, Any] = {"color": color, "linestyle": style, "linewidth": 1.3, "zorder": 2 + met}
+                panel.plot(time, values.where(values > 0) if panel in axes.ravel()[1:] else values, **look)
+                panel.lines[-1].set_label(f"$Q$ = {Q}, {words}")
+    titles = ("share not truncated", r"rotation $\|R - R(0)\|$", r"generator $\|\Omega\|$", "residual bias times $e^s$")
+    for panel, title in zip(axes.ravel(), titles, strict=True):
+        panel.set(xlabel="flow time $s$", title=title, yscale="linear" if panel in (axes[0, 0], axes[1, 1]) else "log")
+    axes[1, 1].set_ylabel("over its start")
+    _bounds(axes, proposition)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     label_panels(axes)
+    rests = ", then the weights rest" if (proposition["late_rotation"] == 0).all() else ""
     return describe(
         figure,
-        title="Proposition 4.2 on data that meet its hypotheses",
+        title=f"Proposition 4.2: under its hypotheses truncation is full at {_moments(proposition['arrival'])}{rests}",
         caption=f"{int(proposition['points'])} points, hypotheses certified by rigorous bounds with $\\gamma$ ="
-        f" {float(proposition['gamma']):g}. Dotted: time $s_1$ of full truncation ("
-        + ", ".join(f"{float(s):.2f}" for s in proposition["arrival"])
-        + "); dash-dotted: bound on $s_1$ in (a) and (d), $\\eta_2$ in (b). After $s_1$ $\\Omega$ is exactly "
-        "zero and $R$ is frozen.",
-        alt="The residual decays exponentially, the rotation stops at once and far below its bound, Omega vanishes "
-        "when all points are truncated, well before the bound on that time.",
+        f" {float(proposition['gamma']):g} (blue), and data that break (4.16) (orange-red), for $Q$ = 2 (full) "
+        "and 3 (dashed). (a) Share of points not yet truncated; dash-dotted: bounds on the time $s_1$ of full "
+        f"truncation, {_moments(proposition['arrival_bound'])}; with (4.16) broken it is full at "
+        f"{_moments(proposition['arrival_beyond'])}. (b) Dash-dotted: the bounds $\\eta_2$, "
+        f"{_listed(proposition['eta_2'])}; the rotation ends at {_listed(proposition['rotation'].isel(time=-1))}. (c) "
+        "A curve ends where $\\Omega$ becomes exactly zero. (d) Flat: the residual bias decays as $e^{-s}$.",
+        alt="Blue: the untruncated share falls to zero well before its bound, the rotation stops far below its bound, "
+        "Omega vanishes, and the residual decays exponentially. Orange-red: a share of points stays untruncated, the "
+        "weights go on turning, and the residual decays more slowly.",
     )
+
+
+def _bounds(axes: np.ndarray, proposition: xr.Dataset) -> None:
+    """Bounds on the time of truncation in the first panel and on the rotation in the second, where finite."""
+    for Q, style in zip(proposition["dimension"].values, ((0, (6, 2, 1, 2)), (3, (6, 2, 1, 2))), strict=True):
+        part = proposition.sel(dimension=Q)
+        look: dict[str, Any] = {"color": BLACK, "linewidth": 0.9, "linestyle": style}
+        if np.isfinite(arrival := float(part["arrival_bound"])):
+            axes[0, 0].axvline(arrival, **look)
+        if np.isfinite(radius := float(part["eta_2"])):
+            axes[0, 1].axhline(radius, **look)
+
+
+def _moments(times: xr.DataArray) -> str:
+    """Times by dimension; infinite: not up to the last time."""
+    return "$s$ = " + _listed(times) if np.isfinite(times).all() else _unreached(times)
+
+
+def _unreached(times: xr.DataArray) -> str:
+    reached = [f"$s$ = {float(time):.2g}" if np.isfinite(time) else "no time seen" for time in times]
+    return reached[0] if len(set(reached)) == 1 else " and ".join(reached)
+
+
+def _listed(values: xr.DataArray) -> str:
+    return " and ".join(f"{float(value):.2g}" for value in values)
 
 
 def integrators(integrators: xr.Dataset) -> Figure:
