@@ -2,6 +2,7 @@
 
 from repdyn.base.declarations import Explorer, Simulation, Study, Variants
 from repdyn.bn_decomposed.settings.study import BnDecomposed
+from repdyn.bn_decomposed.settings.work import WORK
 
 STUDY = Study(
     title="Batch normalization decomposed",
@@ -26,9 +27,10 @@ STUDY = Study(
             "several_coordinates",
         ),
         Simulation("tree_limits", "tree_limits"),
-        Simulation("odd_point", "odd_point"),
-        Simulation("largest_norm", "largest_norm"),
+        Simulation("odd_point", "odd_point", cut={"odd_point": ["batches", "seeds"]}),
+        Simulation("largest_norm", "largest_norm", cut={"largest_norm": ["widths", "runs"]}),
     ),
+    work=WORK,
     explorer=Explorer(
         "Run it: a random network over its limit of infinite width",
         "Lines, bands and rings are the theory, drawn before the network runs: the closed-form expectation of each"

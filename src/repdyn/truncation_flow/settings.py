@@ -1,7 +1,7 @@
 """Settings of the study `truncation_flow`."""
 
-from collections.abc import Iterable, Iterator
-from typing import Annotated
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -201,3 +201,17 @@ class TruncationFlow(Settings):
     general_flow: GeneralFlow
     own_clusters: OwnClusters
     integrators: Integrators
+
+
+GROUP = 8
+"""Seeds of `general_flow` that move, and are kept, together."""
+
+
+def _flows(sections: Mapping[str, Any], _: Mapping[str, Any]) -> float:
+    """CPU seconds of a core with AVX-512: steps of the flow and of the descent, each over all points of all seeds."""
+    s = sections["settings"]
+    return 5e-6 * s["seeds"] * s["points"] * s["horizon"] * (1 / s["step"] + 1 / s["rate"])
+
+
+WORK = {"general_flow": _flows}
+"""Experiment -> its seconds, from its section of settings and its further arguments."""

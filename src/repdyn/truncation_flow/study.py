@@ -1,7 +1,7 @@
 """The study `truncation_flow`: effective gradient flow and dynamical truncation of training data (Chen)."""
 
 from repdyn.base.declarations import Explorer, Simulation, Study
-from repdyn.truncation_flow.settings import TruncationFlow
+from repdyn.truncation_flow.settings import GROUP, WORK, TruncationFlow
 
 STUDY = Study(
     title="Truncation flow",
@@ -12,8 +12,9 @@ STUDY = Study(
         Simulation("one_cluster", "printed_and_corrected", "integrators", "neural_collapse", "truncation_in_the_plane"),
         Simulation("own_clusters", "own_clusters"),
         Simulation("trained_output", "collapsed_clusters", "propagators", "reduced_network", "output_layer"),
-        Simulation("general_flow", "general_flow"),
+        Simulation("general_flow", "general_flow", cut={"general_flow": [("seeds", GROUP)]}),
     ),
+    work=WORK,
     explorer=Explorer(
         "Train it: a ReLU layer beside the printed and the corrected flow",
         "A ReLU layer seen from its input is a cone: points inside stay, all others are moved to its border. Before "

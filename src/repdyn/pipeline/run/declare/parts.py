@@ -21,7 +21,7 @@ from repdyn.base.errors import ConfigError
 from repdyn.pipeline.run.declare import costs
 from repdyn.pipeline.run.declare.jobs import Job, Member, Parted, input_paths
 
-LONGEST = 1200.0
+LONGEST = 900.0
 """Seconds of work from which a job is cut, and that a part has at most, if it has more than one trial."""
 FOLDER = "parts"
 
