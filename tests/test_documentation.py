@@ -162,3 +162,15 @@ def test_refutations_that_the_full_scale_leaves_open_are_counted():
     text = counts.confirmed(default, dict.fromkeys(default, OPEN))
     assert "confirms 0 of the 4" in text
     assert "leaves 4 of them open (refutations among them: 2), contradicts none, and" in text
+
+
+def test_phrases_that_readers_stumbled_over_are_gone():
+    """Of the README, the pages and what the report says; each was replaced by plain words."""
+    phrases = ("turns none", "turns 0", "no choice has seen", "another processor's rounding", "every formula checked")
+    phrases += ("the cluster is no point", "rarer than it reads", "was told apart")
+    folders = (ROOT / "docs", ROOT / "src/repdyn", ROOT / "workflow")
+    files = [path for folder in folders for path in folder.rglob("*") if path.suffix in (".md", ".py", ".j2", ".yaml")]
+    files += [ROOT / "README.md", ROOT / "CHANGELOG.md"]
+    texts = {path: " ".join(path.read_text(encoding="utf-8").split()) for path in files}
+    assert len(files) > 200
+    assert [(path.name, phrase) for path, text in texts.items() for phrase in phrases if phrase in text] == []

@@ -455,6 +455,15 @@ def test_the_papers_statements_and_ours_are_counted_apart(pages):
     assert "1 of these 5 are statements of our own" in words
 
 
+def test_a_study_of_our_own_statements_alone_is_no_paper(tmp_path):
+    """Its datasets name a paper, too."""
+    ours = [OURS | {"id": "y-ours", "study": "y_study"}, OURS | {"id": "z-ours", "study": "z_study"}]
+    files = make_run(tmp_path / "mine", [*CLAIMS, *ours])
+    build(tmp_path / "mine", files, tmp_path / "mine/report", Checkout())
+    words = Page((tmp_path / "mine/report/index.html").read_text()).words
+    assert "One paper, put to numerical tests 4 statements of the paper are" in words
+
+
 def test_a_statement_that_depends_on_its_reading_is_not_counted_as_open():
     verdicts = ["holds", *["depends on the reading"] * 2, "not testable", "not decidable at this scale"]
     tally = views.tally([CLAIM | {"verdict": verdict} for verdict in verdicts])
