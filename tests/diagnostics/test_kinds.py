@@ -1,14 +1,11 @@
 """Networks and inputs of unusual kinds: compiled parts, graphs, lists of images, int8, packed and complex layers."""
 
-import inspect
-
 import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
-from repdyn.diagnostics import measure as callable_module
 from repdyn.diagnostics.measure import Recorder, measure
 
 LABELS = np.arange(12) % 3
@@ -64,7 +61,7 @@ def test_a_function_of_features_that_works_in_place_changes_no_layer_after_it():
     assert torch.equal(X, POINTS)
 
 
-# compiled parts, and the module that is called
+# compiled parts
 
 
 def test_a_compiled_part_is_measured_under_its_own_name():
@@ -84,13 +81,6 @@ def test_a_part_whose_length_is_zero_is_measured():
             return 0
 
     assert "0" in measure(nn.Sequential(Empty(5, 3)), POINTS)["layer"].values
-
-
-def test_the_module_may_be_called_as_its_function():
-    model = nn.Linear(5, 3)
-    assert callable_module(model, POINTS, ["input"]).identical(measure(model, POINTS, ["input"]))
-    assert inspect.ismodule(callable_module)
-    assert callable_module.measure is measure
 
 
 # inputs that are one object

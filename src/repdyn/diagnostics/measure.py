@@ -18,10 +18,8 @@ with its reason in the attribute `left_out`; one measure never takes the others 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence, Sized
 from pathlib import Path
-from types import ModuleType
 from typing import Any, cast
 
 import numpy as np
@@ -287,13 +285,3 @@ class Recorder:
             return recording.aligned(measure(self.model, self.inputs, self.layers, **self.options), self.first)
         except Exception as error:  # whatever it is, the training goes on
             return recording.nothing_of(self.first, f"all: {in_one_line(error)}")
-
-
-class _Module(ModuleType):
-    """This module, called as `measure` is, so that `from repdyn.diagnostics import measure` may be called, too."""
-
-    def __call__(self, *args: Any, **options: Any) -> xr.Dataset:
-        return measure(*args, **options)
-
-
-sys.modules[__name__].__class__ = _Module

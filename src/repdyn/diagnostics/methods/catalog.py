@@ -45,6 +45,8 @@ class Text(NamedTuple):
 
 DEAD = "a point is all zero in this layer and has no direction"
 FLAT = "the layer is zero, or nowhere positive, for all points"
+ONE_MEAN = "the means of all classes are the same in this layer"
+ZERO = "the layer is zero for all points"
 MEET = "the means of two classes are the same in this layer"
 EQUAL = "all points are the same in this layer"
 LAYER = ("layer",)
@@ -130,7 +132,7 @@ TEXTS = {
         "no weights give the layer back from its positive part, so the cost is infinite",
     ),
     "identity_gap": Text(
-        "cost_of_identity", LAYER, "part of the layer that no weights give back", LEAKY, "Section 1.3", FLAT
+        "cost_of_identity", LAYER, "part of the layer that no weights give back", LEAKY, "Section 1.3", ZERO
     ),
     "stable_cost_of_identity": Text(
         "cost_of_identity", LAYER, "|A|^2 in the norm of K + gamma I", LEAKY, "Theorem 4", FLAT
@@ -142,10 +144,12 @@ TEXTS = {
     "hamiltonian": Text("energies", ("step_from",), "kinetic plus potential energy, stable", LEAKY, STREAM, FLAT),
     "within": Text("collapse", LAYER, "mean variance within classes", FLOW, COLLAPSED, units="activation^2"),
     "between": Text("collapse", LAYER, "variance of the class means", FLOW, COLLAPSED, units="activation^2"),
-    "within_over_between": Text("collapse", LAYER, "trace ratio, within over between classes", FLOW, COLLAPSED, MEET),
+    "within_over_between": Text(
+        "collapse", LAYER, "trace ratio, within over between classes", FLOW, COLLAPSED, ONE_MEAN
+    ),
     "nc1": Text("collapse", LAYER, "NC1: Tr(Sigma_W pinv(Sigma_B)) / K", "collapse", NC[0], MEET),
     "equinorm": Text(
-        "collapse", LAYER, "NC2: std over mean of the centered class means' lengths", "collapse", NC[1], MEET
+        "collapse", LAYER, "NC2: std over mean of the centered class means' lengths", "collapse", NC[1], ONE_MEAN
     ),
     "equiangularity": Text(
         "collapse", LAYER, "NC2: std of the cosines between centered class means", "collapse", NC[1], MEET
@@ -156,7 +160,9 @@ TEXTS = {
     "equiangle": Text(
         "collapse", LAYER, "largest distance of these cosines from -1 / (K - 1)", FLOW, "Section 4.4", MEET
     ),
-    "nearest_mean_accuracy": Text("collapse", LAYER, "points nearest to their own class mean", FLOW, COLLAPSED, MEET),
+    "nearest_mean_accuracy": Text(
+        "collapse", LAYER, "points nearest to their own class mean", FLOW, COLLAPSED, ONE_MEAN
+    ),
     "classifier_equinorm": Text(
         "classifier", (), "NC2: std over mean of the classifier rows' lengths", "collapse", NC[1]
     ),
@@ -179,7 +185,7 @@ TEXTS = {
         "NC4: points that the network does not give to the nearest class mean",
         "collapse",
         NC[3],
-        MEET,
+        ONE_MEAN,
     ),
     "truncated_share": Text("sectors", CLASS, "entries at most zero, per class", FLOW, "(3.9)-(3.11)"),
     "units_truncating_all": Text("sectors", CLASS, "units at most zero on the whole class", FLOW, "Section 4.3"),

@@ -27,7 +27,7 @@ def share(successes: int, n: int) -> Interval:
 
     Example:
         >>> [round(bound, 3) for bound in share(5, 10)]
-        [0.5, 0.182, 0.818]
+        [0.5, 0.184, 0.816]
     """
     z = float(scipy.special.ndtri((1 + CONFIDENCE) / 2))
     p, spread = successes / n, 1 + z**2 / n
