@@ -93,8 +93,8 @@ def global_minimum(minimization: xr.Dataset) -> Figure:
     label_panels(axes)
     return describe(
         figure,
-        title=f"Theorem 5: loss left at the end of the flow, {_left(minimization, 1)} of that of $f = 0$ from separating starts, "
-        f"{_left(minimization, 0)} from others",
+        title=f"Theorem 5: loss left at the end of the flow, {_left(minimization, 1)} of that of $f = 0$ from "
+        f"separating starts, {_left(minimization, 0)} from others",
         caption=r"Loss over that of $f = 0$ along exact BN flows, $\Sigma$ = diag(5, 1), targets of 1 to 3 neurons, "
         r"minimum 0; ReLU unless erf is written. Blue: starts that separate, $\{a = 0\} \times$ circle and "
         r"$\{a = \pm 1\} \times$ circle; orange-red: starts that do not. (a) Along the flow. (b) At the end, "
