@@ -67,7 +67,8 @@ def _median_shares(theory_fits: xr.Dataset) -> str:
     """Median unexplained shares of two points alone, by network."""
     medians = theory_fits["unexplained"].sel(data="two points").median("seed")
     kinds = theory_fits["network"].values
-    return ", ".join(f"{float(medians.sel(network=kind)):.0%} ({kind})" for kind in kinds)
+    shares = {kind: float(medians.sel(network=kind)) for kind in kinds}
+    return ", ".join(f"{share:.0%} ({kind})" if np.isfinite(share) else f"? ({kind})" for kind, share in shares.items())
 
 
 def _digit_seeds(theory_fits: xr.Dataset) -> int:
@@ -81,9 +82,13 @@ def _two_point_panels(panels: np.ndarray, data: xr.Dataset, fit: xr.Dataset) -> 
         theory = fit["theory"].sel(curve=name)
         panel.plot(fit["moment"], theory, color=BLACK, linestyle=(0, (3, 2)), linewidth=1, label="theory")
     h = data["representation_distance"].isel(pair=0)
-    panels[0].set_ylim(0, 1.15 * max(float(h.max()), float(fit["theory"].sel(curve="h").max()), TINY))
+    drawn = np.r_[h.values, fit["theory"].sel(curve="h").values, TINY]
+    panels[0].set_ylim(0, 1.15 * drawn[np.isfinite(drawn)].max())
     moved = float((h.max() - h.min()) / h.mean())
-    words, place = f"range {100 * moved:.2g} %", {"x": 0.97, "y": 0.06, "ha": "right"}
+    words, place = (
+        f"range {100 * moved:.2g} %" if np.isfinite(moved) else "diverged",
+        {"x": 0.97, "y": 0.06, "ha": "right"},
+    )
     panels[0].text(s=words, transform=panels[0].transAxes, fontsize=7.5, **place)
     panels[0].set_xticklabels([])
     panels[1].set_xlabel("step")
@@ -104,9 +109,11 @@ def _share_panel(panel: Axes, theory_fits: xr.Dataset) -> None:
             if draws.size:
                 panel.plot(place + shift, np.median(draws), "_", color=BLACK, markersize=22, markeredgewidth=1.5)
     middle = float(shares.sel(network="plain", data="two points").median())
-    panel.axhspan(panel.get_ylim()[0] if middle <= 0 else middle / 50, 2 * middle, **SHADE)
+    if np.isfinite(middle):
+        panel.axhspan(panel.get_ylim()[0] if middle <= 0 else middle / 50, 2 * middle, **SHADE)
     panel.set_yscale("log")
-    panel.set_ylim(bottom=float(shares.min()) / 1.5)
+    if np.isfinite(shares).any():
+        panel.set_ylim(bottom=float(shares.min()) / 1.5)
     panel.set_xticks(range(theory_fits.sizes["network"]), theory_fits["network"].values)
     panel.set_title("unexplained share")
     panel.set_ylabel("$U$")

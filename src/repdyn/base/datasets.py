@@ -221,6 +221,16 @@ def require(data: xr.Dataset | Mapping[str, xr.Dataset], name: str, **needs: Nee
         require(part, f"{name} {variant}", **needs)
 
 
+def require_finite(values: xr.DataArray, needed: str) -> None:
+    """What a figure of numbers needs: one at least.
+
+    Raises:
+        NotEnoughDataError: no value is finite, as where all networks have diverged; the text says what is needed.
+    """
+    if not np.isfinite(values).any():
+        raise NotEnoughDataError(needed)
+
+
 def _require(name: str, labels: Mapping[str, list[Any]], needs: Mapping[str, Need]) -> None:
     for dim, wanted in needs.items():
         if isinstance(wanted, int | np.integer):

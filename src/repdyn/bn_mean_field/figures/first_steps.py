@@ -7,6 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from repdyn.base.datasets import require_finite
 from repdyn.base.figures import (
     BLACK,
     BLUE,
@@ -29,6 +30,8 @@ def fig3_first_step(first_step: xr.Dataset) -> Figure:
     figure, axes = new(2, 2, height=2.9)
     step = float(first_step["step"][-1])
     start = first_step.isel(start=0).sel(step=step)
+    require_finite(start["norm"].sel(iteration=1), "first steps that have not diverged")
+    require_finite(start["turn_quantile"].sel(model="BN"), "turns of networks that have not diverged")
     _lengths_panel(axes[0, 0], start, step)
     _arrows_panel(axes[0, 1], start)
     for panel, quantile, words in ((axes[1, 0], 0.5, "median"), (axes[1, 1], 1.0, "largest")):
@@ -41,7 +44,7 @@ def fig3_first_step(first_step: xr.Dataset) -> Figure:
     label_panels(axes)
     return describe(
         figure,
-        title="Figure 3, computed: the first step lengthens small neurons, and not all of them are stable after it",
+        title="Figure 3, computed: lengths after the first step, and turns from then on",
         caption=rf"$y = x_1$, $\Sigma$ = diag(5, 1), {first_step.sizes['neuron']} neurons, mean-field step $h$ = "
         rf"{step:g}; the paper's Figure 3 is a sketch without settings or numbers. (a) Length after one step: medians, "
         r"bands of 5 to 95 % of the neurons, and $\sqrt{r^2 + (h g/r)^2}$ at the median gradient $g$: smaller neurons "

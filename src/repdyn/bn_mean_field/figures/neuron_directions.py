@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
+from repdyn.base.datasets import require_finite
 from repdyn.base.figures import (
     BLACK,
     BLUE,
@@ -32,6 +33,9 @@ def fig1_anisotropy(anisotropy: xr.Dataset) -> Figure:
     """Figure 1: speed over direction, and directions during training, with and without BN."""
     even = np.linspace(0, int(anisotropy["iteration"][-1]), 5)
     frames = anisotropy["iteration"].sel(iteration=even, method="nearest").values
+    for model in anisotropy["model"].values:
+        speed = anisotropy["largest_speed"].sel(model=model, target="y = x1")
+        require_finite(speed, f"a network ({model}) that has not diverged")
     figure, speeds, roses = _speeds_above_roses(len(frames))
     look, largest = int(anisotropy["look"]), {}
     for panel, row, model in zip(speeds, roses, anisotropy["model"].values, strict=True):
@@ -52,7 +56,7 @@ def fig1_anisotropy(anisotropy: xr.Dataset) -> Figure:
     neurons, step = anisotropy.sizes["neuron"] // 2, float(anisotropy["step"])
     return describe(
         figure,
-        title="Figure 1: with batch normalization the neurons gather at the $x_1$ axis, without it they hardly turn",
+        title=f"Figure 1: largest speed with batch normalization over that without it: {ratio:.1f} (the paper: 10)",
         caption=rf"$\Sigma$ = diag(5, 1). (a), (b) Tangential speed of each neuron at iteration {look}; the scales "
         f"differ by {ratio:.1f}, in the paper by one order of magnitude (dashed: the largest speed of (b)). Below: "
         "directions at the iterations above, those of the paper, with BN (upper row) and without; dots: neurons on the "
@@ -128,7 +132,7 @@ def fig2_magnitudes(magnitudes: xr.Dataset) -> Figure:
     neurons = magnitudes.sizes["neuron"] // 2
     return describe(
         figure,
-        title="Figure 2: small neurons turn, tenfold larger ones do not",
+        title=f"Figure 2: near the $x_1$ axis at the end: {_near_at_end(magnitudes['near'])}",
         caption="Top: directions at the paper's iterations (blue, inside: small; pink, outside: tenfold larger, purple "
         "in the paper), both signs of $a$ at each direction. Below: fraction of neurons within 15 degrees of the axis "
         f"of large variance; lines and bands: mean and range over {magnitudes.sizes['start'] - 1} starts with random "
@@ -136,6 +140,12 @@ def fig2_magnitudes(magnitudes: xr.Dataset) -> Figure:
         "numbers. " + UNSTATED.format(neurons=neurons, step=float(magnitudes["step"])),
         alt="The blue directions gather at the horizontal axis by iteration 4000; the pink ones stay where they were.",
     )
+
+
+def _near_at_end(near: xr.DataArray) -> str:
+    """Mean fraction of neurons near the axis at the last iteration, by initial length."""
+    last = near.isel(iteration=-1, start=slice(1, None)).mean("start")
+    return ", ".join(f"{float(last.sel(radius=r)):.0%} of length {r:g}" for r in near["radius"].values)
 
 
 def _draw_near(panel: Axes, near: xr.DataArray) -> None:
@@ -153,14 +163,15 @@ def _draw_near(panel: Axes, near: xr.DataArray) -> None:
 
 def _rose(panel: Axes, cell: xr.Dataset) -> None:
     """Neurons as dots on the unit circle (hue: sign of a, alpha: |a|) around a histogram of their directions."""
-    angle, a = cell["angle"].values, cell["a"].values
+    known = np.isfinite(cell["angle"].values) & np.isfinite(cell["a"].values)
+    angle, a = cell["angle"].values[known], cell["a"].values[known]
     edges = np.radians(np.arange(-180, 181, 15))
-    share = np.histogram(angle, edges)[0] / angle.size
+    share = np.histogram(angle, edges)[0] / max(angle.size, 1)
     for low, high, part in zip(edges[:-1], edges[1:], share, strict=True):
         arc = np.linspace(low, high, 8)
         height = 0.85 * min(np.sqrt(part / 0.3), 1.0)
         panel.fill(np.r_[0, height * np.cos(arc)], np.r_[0, height * np.sin(arc)], color="0.75", linewidth=0)
-    strength = np.clip(0.15 + 0.85 * np.abs(a) / max(np.abs(a).max(), 1e-12), 0, 1)
+    strength = np.clip(0.15 + 0.85 * np.abs(a) / max(np.abs(a).max(initial=0), 1e-12), 0, 1)
     for side, sign, color in ((1.0, 1, BLUE), (1.12, -1, RED)):
         mine = np.sign(a) == sign
         where = side * np.cos(angle[mine]), side * np.sin(angle[mine])

@@ -47,8 +47,9 @@ def draw_training(recorded: xr.Dataset) -> Figure:
         most = _changed_most(recorded[list(panels)], time)
         for panel, (name, title) in zip(flat, panels.items(), strict=False):
             _layers_panel(panel, over_seeds(recorded[name]), time, most)
-            panel.set_yscale("log")
-            plain_numbers(panel.yaxis)
+            if (recorded[name] > 0).any():  # of a network that has diverged no value is left for a logarithm
+                panel.set_yscale("log")
+                plain_numbers(panel.yaxis)
             panel.set_title(title)
         shade_task_rank(flat[0], recorded)
         if "loss" in recorded:
@@ -101,6 +102,7 @@ def _loss_panel(panel: Axes, recorded: xr.Dataset, time: str) -> None:
             band(panel, recorded[time].values, values.min("seed").values, values.max("seed").values, color=color)
             values = values.mean("seed")
         panel.plot(recorded[time], values, color=color, linestyle="-" if name == "loss" else "--", label=name)
-    panel.set_yscale("log")
+    if any((recorded[name] > 0).any() for name in names):
+        panel.set_yscale("log")
     panel.set_title(" and ".join(names))
     legend_below(panel, columns=2)

@@ -122,7 +122,7 @@ def fig1b_spectra(chain_measures: xr.Dataset) -> Figure:
     label_panels(axes)
     return describe(
         figure,
-        title=f"In the middle of the network {int(net['rank'])} singular values stand above the others (Figure 1b)",
+        title=f"Singular values along the network: the first {int(net['rank'])} beside the others (Figure 1b)",
         caption=f"One network, the one of median energy (seed {int(net['seed'])}), $\\tilde L$ = "
         f"{float(net['effective_depth']):g}, $L$ = {net.sizes['layer']}, learned and decayed maps. Blue: the first "
         f"$k^*$ = {int(net['rank'])} singular values; gray: the others. The paper, $\\tilde L$ = 7, $L$ = 20, too: a "

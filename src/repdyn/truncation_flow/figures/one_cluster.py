@@ -9,6 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from repdyn.base.datasets import require_finite
 from repdyn.base.figures import (
     BLACK,
     BLUE,
@@ -68,6 +69,7 @@ def printed_and_corrected(printed_and_corrected: xr.Dataset, random_clusters: xr
     """Cost along the weight flow of Theorem 3.2 as printed and as corrected: the printed one rises."""
     figure, axes = new(2, 2, height=2.4)
     flows, time = printed_and_corrected, printed_and_corrected["time"]
+    require_finite(flows["cost"].isel(time=-1), "a cluster whose flow has not diverged")
     case = str(random_clusters["case"].values[1])
     rates = {formula: random_clusters[f"{formula}_rate"].sel(case=case).values for formula in FLOWS}
     for formula, look in FLOWS.items():

@@ -45,7 +45,8 @@ def fig7_blobs(blob_structure: xr.Dataset) -> Figure:
         f"{int(np.sqrt(n / 2))} places in two contexts, with the context appended as a one-hot code. Left: every few "
         "blobs; middle and right: the target of each point shown in later figures. Two inputs that differ in the "
         f"context lie {float(blob_structure['input_between']):.2f} apart, two that differ in one feature at most "
-        f"{float(blob_structure['input_along']):.2f}.",
+        f"{float(blob_structure['input_along']):.2f}. The paper has 2 x 30 x 30 points of 5 x 5 pixels and "
+        "states neither the width of the blobs nor the range of their places.",
         alt="A grid of blurred spots moving from left to right and from bottom to top, and two squares of points whose"
         " color runs along x in one context and along y in the other.",
     )

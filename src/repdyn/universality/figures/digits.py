@@ -73,7 +73,10 @@ def fig4_digit_pairs(digit_pairs: xr.Dataset) -> Figure:
         "theory with two rates fitted by equation (49), which $h$ dominates; dotted, with every curve over its "
         "variance; $R^2$ of $h, y, w$ for (49). At equal targets $w = y$. Squared representational distance $h$ above, "
         "squared output distance $y$ and alignment $w$ below. Median explained variance of $h, y, w$ over "
-        f"{digit_pairs.sizes['trial']} networks and {digit_pairs.sizes['pair']} pairs: {shown}.",
+        f"{digit_pairs.sizes['trial']} networks and {digit_pairs.sizes['pair']} pairs: {shown}. The "
+        "paper has one pair of a zero and a one and gives no levels; its text: the dynamics still qualitatively "
+        "resemble the theory, slightly worse for more similar digits. It has four layers of 100 units (caption) or 200 "
+        "(Table 2) and all 60 000 images of MNIST.",
         alt="For a zero and a one the theory follows the rise of h and roughly y and w; for a three and an eight y and "
         "w are missed; for two zeros the distance grows although the theory lets it fall.",
     )
@@ -280,7 +283,7 @@ def fig14_taylor(taylor_ratios: xr.Dataset) -> Figure:
     passes = ", ".join(map(str, data["look"].values))
     return describe(
         figure,
-        title="Figure 14: after 30 epochs the ratio of Taylor orders does not fall with distance yet, later it does",
+        title="Figure 14: the ratio of Taylor orders by distance before, during and after training",
         caption="Median ratio of the first over the second order of the Taylor expansion in "
         f"{data.sizes['bin']} bins of equal count of the representational distance, {int(data['pairs'])} random pairs "
         f"of images ({data['source'].item()}) per network, as in the paper, which has 1000 pairs in 10 bins; geometric "
