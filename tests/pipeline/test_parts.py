@@ -26,8 +26,23 @@ CUT = {
     for experiment, keys in getattr(job, "cut", {}).items()
 }
 QUICK = {"adam_runs", "staged", "paper_settings"}
-ENLARGED = {"paper_settings": {"seeds": 2}}
-"""Changes of the small settings without which there is one trial alone."""
+SMALL = {"connections": "dense", "nonlinearity": "relu", "gain": 1.0, "learning_rate": 0.05, "units": 8, "hidden": 2}
+SMALL |= {"dropout": 0.0, "channels": 1, "kernel": 1}
+ENLARGED = {
+    "paper_settings": {"seeds": 4},
+    "odd_point": {"seeds": 4},
+    "largest_norm": {"runs": 4},
+    "general_flow": {"seeds": 20},
+    "refinement": {"seeds": 4},
+    "convergence": {"seeds": 4},
+    "final_distances": {"rows": ["shallow", "default"], "networks.default": SMALL},
+    "xor": {"trials": 4},
+    "sgd": {"trials": 8},
+    "adam_runs": {"seeds": 4},
+    "staged": {"staged_seeds": 4},
+    "high": {"trials": 4},
+}
+"""Changes of the small settings, which have too few trials to be cut."""
 FILES = {("universality", "image_training"): "image_training/sgd", ("universality", "blobs"): "blobs/high"}
 
 
@@ -83,6 +98,12 @@ def test_a_count_is_cut_into_a_chain_of_more_and_more_trials():
     assert whole.after == tuple(f"universality/parts/long/{k}.nc" for k in (2, 4, 6, 8))
 
 
+def test_a_part_has_two_trials_if_the_job_has():
+    pieces, _ = parts.cut(job(member(rows=["tanh"], seeds=3)), {"architectures": ["seeds"]}, ROW / 40)
+    assert knobs(pieces, "seeds") == [2, 3]
+    assert knobs(parts.cut(job(member(seeds=1)), {"architectures": ["seeds"]}, ROW / 40)[0], "seeds") == [1]
+
+
 def test_trials_kept_in_groups_are_cut_between_groups():
     pieces, _ = parts.cut(job(member(seeds=20)), {"architectures": [("seeds", 8)]}, 20 * ROW / 3)
     assert knobs(pieces, "seeds") == [8, 16, 20]
@@ -115,6 +136,19 @@ def test_a_job_costs_what_its_parts_leave_and_a_part_what_is_new(tmp_path):
     took = [cost.cpu_seconds for _, cost in plan.costs([*pieces, whole], [file])]
     assert took[:8] == [pytest.approx(52, rel=1e-3), pytest.approx(52, rel=1e-3)] * 4
     assert took[8] == pytest.approx(plan.START_UP, abs=0.01)
+
+
+def test_a_part_asks_for_the_memory_of_its_own_trials():
+    """3 GB at the work of one row, 6 at four: the later part of a chain trains no more at once than the first."""
+    pieces, _ = parts.cut(job(), {"architectures": ["rows", "seeds"]}, ROW / 2 * 1.01)
+    made = {path: piece for piece in pieces for path in piece.members[0]["outputs"]}
+    recorded = ((3000, ROW), (6000, 4 * ROW))
+    known = [{"run": "a", "peak_memory_mb": f"{peak}", "sizes": f"{size:.6g}"} for peak, size in recorded]
+    shares = [parts.share(piece, made) for piece in pieces[:2]]
+    assert shares == [1.0, pytest.approx(0.5)]
+    alone = [Job("r", "s/x", "simulate", piece.members) for piece in pieces[:2]]
+    first, second = (costs.memory(piece, known, share) for piece, share in zip(alone, shares, strict=True))
+    assert first == second < costs.memory(alone[1], known)
 
 
 def test_a_block_that_was_never_recorded_costs_what_others_cost(tmp_path):

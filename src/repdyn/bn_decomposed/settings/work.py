@@ -13,6 +13,7 @@ Sections = Mapping[str, Any]
 LAYER = 4e-5  # seconds per layer
 DRAWN, MIXED = 1.5e-8, 3.2e-10  # seconds per neuron and point, and per neuron and pair of points
 LIMIT, OF_PAIR = 5e-5, 2e-8  # seconds per layer at infinite width, and per pair of points
+TREE = 2.8e-3  # seconds per point of a batch whose tree is followed to its limit
 SOURCES = 2  # images and Gaussian points
 
 
@@ -37,5 +38,10 @@ def _largest_norm(sections: Sections, _: Sections) -> float:
     return s["runs"] * kinds * (deep + s["limit_depth"] * _limit(n))
 
 
-WORK = {"odd_point": _odd_point, "largest_norm": _largest_norm}
+def _tree_limits(sections: Sections, _: Sections) -> float:
+    s = sections["settings"]
+    return TREE * sum(n * count for n, count in zip(s["points"], s["batches"], strict=True))
+
+
+WORK = {"tree_limits": _tree_limits, "odd_point": _odd_point, "largest_norm": _largest_norm}
 """Experiment -> its seconds, from its sections of settings and its further arguments."""

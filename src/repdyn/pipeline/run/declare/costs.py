@@ -92,13 +92,20 @@ def _is_row(row: Row) -> bool:
         return False
 
 
-def memory(job: Job, known: Sequence[Row]) -> int:
-    """Megabytes to ask for at the first try: what the rule says, or more where the records let expect more."""
+def memory(job: Job, known: Sequence[Row], share: float = 1.0) -> int:
+    """Megabytes to ask for at the first try: what the rule says, or more where the records let expect more.
+
+    Args:
+        job: the job.
+        known: what is recorded of it.
+        share: share of its work that it does itself, where other jobs do the rest.
+    """
     near = nearest(job, known)
     if not near:
         return job.memory_mb
     peaks = [float(row["peak_memory_mb"]) for _, row in near]
-    expected = grown(peaks, [step for step, _ in near], 0.8 * min(peaks), most=MEMORY_POWER)
+    steps = [step + math.log(share) for step, _ in near]
+    expected = grown(peaks, steps, 0.8 * min(peaks), most=MEMORY_POWER)
     return max(job.memory_mb, math.ceil(ROOM * expected / 100) * 100)
 
 

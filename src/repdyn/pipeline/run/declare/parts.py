@@ -24,6 +24,8 @@ from repdyn.pipeline.run.declare.jobs import Job, Member, Parted, input_paths
 LONGEST = 900.0
 """Seconds of work from which a job is cut, and that a part has at most, if it has more than one trial."""
 FOLDER = "parts"
+LEAST = 2
+"""Trials that a part has at least: fewer are refused by experiments that need a spread."""
 
 
 def cut(job: Job, keys: Mapping[str, Sequence[Cut]], longest: float | None = None) -> tuple[list[Parted], Job]:
@@ -93,7 +95,7 @@ def _chains(member: Member, keys: Sequence[Cut], longest: float) -> Iterator[lis
             yield from _chains(_with(member, key, entries), keys[1:], longest)
     else:
         steps = math.ceil(costs.work([member]) / longest)
-        counts = {min(math.ceil(value * step / steps / group) * group, value) for step in range(1, steps + 1)}
+        counts = {min(max(math.ceil(value * k / steps / group) * group, LEAST), value) for k in range(1, steps + 1)}
         yield [_with(member, key, count) for count in sorted(counts)]
 
 

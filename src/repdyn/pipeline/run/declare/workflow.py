@@ -232,7 +232,9 @@ class RunJobs:
     def _add(self, job: Job) -> Job:
         if job.name in self.jobs:
             raise ConfigError(f"the workflow declares the job {job.name} twice")
-        asked = costs.memory(job, costs.of_job(job, self._known))
+        made = {path: part for part in self.jobs.values() if is_part(part) for path in part.members[0]["outputs"]}
+        own = parts.share(job, made) if is_part(job) else 1.0  # what joins the parts holds all trials
+        asked = costs.memory(job, costs.of_job(job, self._known), own)
         self.jobs[job.name] = replace(job, memory_mb=asked)
         return self.jobs[job.name]
 
