@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
-import pickle
 import re
 import sys
 import traceback
@@ -95,7 +94,7 @@ def load_weights(network: torch.nn.Module, path: Path) -> None:
     """
     try:
         weights = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError) as error:
+    except Exception as error:  # what torch raises depends on what the file holds
         raise DataError(f"{path}: not a readable file of weights ({in_one_line(error)})") from error
     for name in ("state_dict", "model_state_dict", "model"):
         if isinstance(weights, dict) and isinstance(weights.get(name), dict):

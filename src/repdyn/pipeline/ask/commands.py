@@ -166,12 +166,8 @@ def store(words: Sequence[str]) -> None:
     parser = _parser("store", "Finished trials of all runs: what is kept, what an experiment's depend on, making room.")
     parser.add_argument("experiment", nargs="?", help="study/experiment: what its trials depend on, an entry for each")
     parser.add_argument("--clean", action="store_true", help="remove trials, those used longest ago first")
-    parser.add_argument(
-        "--gigabytes", type=_at_least(float, 0), help="with --clean: what may stay (default: the store's limit)"
-    )
-    parser.add_argument(
-        "--days", type=_at_least(float, 0), default=0.0, help="with --clean: remove what was not used for so long"
-    )
+    parser.add_argument("--gigabytes", type=float, help="with --clean: what may stay (default: the store's limit)")
+    parser.add_argument("--days", type=float, default=0.0, help="with --clean: remove what was not used for so long")
     arguments = parser.parse_args(words)
     if arguments.clean:
         print(kept.clean(Path(), arguments.gigabytes, arguments.days))

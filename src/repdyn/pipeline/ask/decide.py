@@ -73,7 +73,8 @@ def needs(run: str) -> list[Need]:
             continue
         wants = wanted(row, [part for part in evidence if part["id"] == row["id"]], settings[row["study"]])
         seconds = _seconds(row["study"], wants.knobs, wants.factor, costs) if wants.doublings else 0.0
-        found.append(Need(**vars(wants), id=row["id"], study=row["study"], seconds=seconds))
+        asked = wants.doublings, wants.reason, wants.knobs, wants.factor, wants.seen
+        found.append(Need(*asked, id=row["id"], study=row["study"], seconds=seconds))
     return sorted(found, key=lambda need: (need.doublings is None, need.seconds))
 
 
