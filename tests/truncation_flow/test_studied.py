@@ -156,9 +156,9 @@ def test_figures_draw_the_variables_they_name(study):
     np.testing.assert_array_equal(
         lines(panels[1])["network"], study["reduced_network"].cost_network.sel(labels="adverse")
     )
-    panels = draw("proposition", study).axes
-    np.testing.assert_array_equal(lines(panels[0])["$Q$ = 2"], study["proposition"]["residual"].sel(dimension=2))
-    np.testing.assert_array_equal(lines(panels[3])["$Q$ = 3"], study["proposition"]["truncated_share"].sel(dimension=3))
+    panels, part = draw("proposition", study).axes, study["proposition"].sel(dimension=2)
+    np.testing.assert_array_equal(lines(panels[0])["$Q$ = 2, hypotheses met"], 1 - part["truncated_share"])
+    np.testing.assert_array_equal(lines(panels[0])["$Q$ = 2, (4.16) broken"], 1 - part["truncated_share_beyond"])
 
 
 def test_tables_hold_the_variables_they_name(study):
