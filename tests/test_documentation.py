@@ -1,6 +1,7 @@
 """The pages as a forge shows them: links lead somewhere, tables keep their columns, verdicts are today's."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,11 +30,13 @@ PREFIXES = {
 }
 
 
+@cache
 def prose(path: Path) -> str:
     """A page without its blocks of code."""
     return re.sub(r"^( *)```.*?^\1```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
 
 
+@cache
 def anchors(path: Path) -> set[str]:
     """What a forge can jump to: `<a id="...">`, and headings in lower case with hyphens, numbered when they repeat."""
     slugs = set(re.findall(r'<a id="([^"]+)">', prose(path)))

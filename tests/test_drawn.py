@@ -13,10 +13,15 @@ from tests.drawn import KINDS, alike, blind, golden, makers, read, text_of
 from repdyn.base.verdicts import at_most
 from repdyn.pipeline.config.configuration import STUDIES
 
-CASES = [(study, kind, name) for study in STUDIES for kind in KINDS for name in sorted(makers(study, kind))]
+CASES = [
+    pytest.param(study, kind, name, id=f"{study}-{name}", marks=[pytest.mark.slow] if kind == "claims" else [])
+    for study in STUDIES
+    for kind in KINDS  # claims have made-up data with the outcome by name, which comes first
+    for name in sorted(makers(study, kind))
+]
 
 
-@pytest.mark.parametrize(("study", "kind", "function"), CASES, ids=[f"{s}-{n}" for s, _, n in CASES])
+@pytest.mark.parametrize(("study", "kind", "function"), CASES)
 def test_what_is_shown_is_what_was_looked_at(study, kind, function):
     wanted, lines = golden(study, kind).get(function, []), text_of(study, kind, function, read(study))
     same = len(wanted) == len(lines) and all(map(alike, lines, wanted))

@@ -54,7 +54,8 @@ def jobs_of(study: str) -> int:
     return len(graph.figures_by_module()) + bool(graph.tables) + bool(graph.claims)
 
 
-@pytest.mark.parametrize("profile", [CLUSTERS[0], pytest.param(CLUSTERS[1], marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("profile", CLUSTERS)
 def test_all_short_jobs_of_a_study_share_a_cluster_job(checkout, profile):
     wanted = [(f"{study}_shown", jobs_of(study)) for study in STUDIES] + [("relu_depth_shown", 2)]
     assert gathered(checkout, "--profile", f"profiles/{profile}") == sorted(wanted)
