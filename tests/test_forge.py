@@ -19,7 +19,6 @@ OF_THE_FORGE = {
     "python -m pip install build",
     "python -m build",
     "pip install -c envs/constraints.txt dist/*.whl",
-    "cp -r results/default/report site",
 }
 """Commands that no page has, since only a workflow wants them."""
 WRITES = {"release": {"contents"}, "site": {"pages", "id-token"}}

@@ -25,6 +25,7 @@ COMMANDS = {
     "costs": (f"{ASK}:costs", "keep what the jobs of a finished run took in the studies' costs.csv, for `plan`"),
     "decide": (f"{ASK}:decide", "more trials for the claims that a run leaves open, the cheapest first"),
     "store": (f"{ASK}:store", "what is kept of finished trials; `--clean` makes room"),
+    "site": (f"{ASK}:site", "write a run's report as a site, ready for a host of static files"),
     "progress": (f"{ASK}:progress", "show the last line of every running job"),
     "controls": (f"{ASK}:controls", "list claims whose controls only shift a number, and parts without a control"),
     "mutations": (

@@ -175,6 +175,21 @@ def store(words: Sequence[str]) -> None:
         print(kept.show(Path(), arguments.experiment))
 
 
+def site(words: Sequence[str]) -> None:
+    """Writes the report of a finished run as a site."""
+    from repdyn.pipeline.ask import site as publishing
+
+    parser = _parser("site", "Write a run's report as a site, ready for a host of static files.")
+    parser.add_argument("results", type=Path, help="folder of a finished run, e.g. results/default")
+    parser.add_argument("--into", type=Path, default=Path("site"), help="folder to make, or an empty one (site)")
+    parser.add_argument(
+        "--url", required=True, help="address at which it will be found, e.g. https://example.org/repdyn"
+    )
+    arguments = parser.parse_args(words)
+    pages = publishing.publish(arguments.results, arguments.into, arguments.url)
+    print(f"{arguments.into}: {pages} pages")
+
+
 def progress(words: Sequence[str]) -> None:
     """Prints the last line of every running job."""
     from repdyn.pipeline.ask import progress as running

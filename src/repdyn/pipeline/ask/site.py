@@ -1,0 +1,125 @@
+"""`python -m repdyn site results/default --url https://example.org/repdyn`: a run's report for a host of static files.
+
+Pages keep their places below `report/`; beside it lie the files of the run that they lead to, a page that leads to the
+report, one for addresses that do not exist, and a map of the site. Links stay relative; what a card of another site
+shows (address and picture of a page) is absolute, as its readers ask.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import shutil
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+from repdyn.base.errors import ConfigError, DataError
+from repdyn.base.files import write_text
+from repdyn.pipeline.new.filling import fresh
+
+REPORT = "report"
+HOME = f"{REPORT}/index.html"
+FORWARD = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>repdyn</title>
+<meta http-equiv="refresh" content="0; url={home}"><link rel="canonical" href="{url}/{home}"></head>
+<body><p><a href="{home}">The report</a></p></body></html>
+"""
+LOST = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Not found · repdyn</title><link rel="stylesheet" href="{url}/report/assets/site.css"></head>
+<body><main id="main"><h1>There is no such page</h1>
+<p>Pages of claims are named by the claim. <a href="{url}/report/ledger.html">Search the ledger</a> or begin with
+<a href="{url}/{home}">the findings</a>.</p></main></body></html>
+"""
+
+
+class _Links(HTMLParser):
+    """Where a page leads, and its pictures, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+        self.pictures: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name in ("href", "src") and value:
+                self.targets.append(value)
+                self.pictures += [value] if tag == "img" else []
+
+
+def publish(results: Path, into: Path, url: str) -> int:
+    """Writes the site of a finished run; the number of its pages.
+
+    Args:
+        results: folder of the run.
+        into: folder to make, or an empty one; left as it was where something fails.
+        url: address at which the folder will be found.
+
+    Raises:
+        ConfigError: no address of the web, or the folder holds something.
+        DataError: no report, or a page leads to a file that is not there.
+    """
+    address = urlsplit(url)
+    if address.scheme not in ("http", "https") or not address.netloc or address.query or address.fragment:
+        raise ConfigError(f"--url: got {url!r}, expected an address as https://example.org/repdyn")
+    if not (results / HOME).is_file():
+        raise DataError(f"{results / HOME}: missing; finish the run first: snakemake --cores 8 all")
+    url = url.rstrip("/")
+    own = [path.relative_to(results).as_posix() for path in sorted((results / REPORT).rglob("*")) if path.is_file()]
+    pages = {name: (results / name).read_text(encoding="utf-8") for name in own if name.endswith(".html")}
+    found = {name: _read(text) for name, text in pages.items()}
+    beside = sorted({target for name, links in found.items() for target in _files(name, links.targets)} - set(own))
+    if missing := [target for target in beside if not (results / target).is_file()]:
+        raise DataError(f"{results}: pages lead to files that are not there: {', '.join(missing[:5])}")
+    cards = {name: _card(name, found[name], results, url) for name in pages}
+    with fresh(into):
+        for name in [*own, *beside, *(picture for _, picture in cards.values() if picture)]:
+            (into / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(results / name, into / name)
+        for name, text in pages.items():
+            write_text(into / name, text.replace("</head>", f"{cards[name][0]}</head>", 1))
+        write_text(into / "index.html", FORWARD.format(home=HOME, url=html.escape(url)))
+        write_text(into / "404.html", LOST.format(home=HOME, url=html.escape(url)))
+        write_text(into / "sitemap.xml", _map(sorted(pages), url))
+        write_text(into / ".nojekyll", "")  # so that the host leaves the files as they are
+    return len(pages)
+
+
+def _read(text: str) -> _Links:
+    links = _Links()
+    links.feed(text)
+    return links
+
+
+def _files(page: str, targets: list[str]) -> Iterator[str]:
+    """Files of the run, from its folder, to which a page leads."""
+    for target in targets:
+        parts = urlsplit(target)
+        if parts.scheme or parts.netloc or not parts.path:
+            continue
+        path = os.path.normpath(PurePosixPath(page).parent / unquote(parts.path))
+        if path.startswith(".."):
+            raise DataError(f"{page}: leads out of the run, to {target}")
+        yield path
+
+
+def _card(page: str, links: _Links, results: Path, url: str) -> tuple[str, str]:
+    """Lines of a page's head that other sites read, and its picture: the first one of which there is a PNG."""
+    address = html.escape(f"{url}/{page}")
+    lines = [f'<link rel="canonical" href="{address}">', f'<meta property="og:url" content="{address}">']
+    pictures = [str(PurePosixPath(path).with_suffix(".png")) for path in _files(page, links.pictures)]
+    drawn = [PurePosixPath(path).relative_to(f"{REPORT}/figures") for path in pictures if f"{REPORT}/figures/" in path]
+    pictures += [f"{path.parent}/figures/{path.name}" for path in drawn]
+    picture = next((path for path in pictures if (results / path).is_file()), "")
+    if picture:
+        lines += [f'<meta property="og:image" content="{html.escape(f"{url}/{picture}")}">']
+    return "".join(f"{line}\n" for line in lines), picture
+
+
+def _map(pages: list[str], url: str) -> str:
+    places = "".join(f"<url><loc>{html.escape(f'{url}/{page}')}</loc></url>\n" for page in pages)
+    opening = '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
+    return f"{opening}{places}</urlset>\n"

@@ -1,0 +1,124 @@
+"""A report as a site: every link leads somewhere, cards are absolute, nothing half written stays."""
+
+import os
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from repdyn.__main__ import main
+from repdyn.base.errors import ConfigError, DataError
+from repdyn.pipeline.ask.site import publish
+
+URL = "https://example.org/repdyn"
+PAGE = "<!doctype html><html><head><title>{title}</title></head><body>{body}</body></html>"
+
+
+@pytest.fixture
+def results(tmp_path) -> Path:
+    """A run with two pages; one shows a vector figure of which the study has a PNG, and leads to a dataset."""
+    folder = tmp_path / "results"
+    shown = '<a href="../index.html#top">up</a> <img src="../figures/s/f.svg"> <a href="../../s/data/d.nc?raw">d</a>'
+    files = {
+        "report/index.html": PAGE.format(
+            title="start", body='<a href="studies/s.html">s</a> <a href="mailto:a@b.c">m</a>'
+        ),
+        "report/studies/s.html": PAGE.format(title="study", body=shown),
+        "report/figures/s/f.svg": "<svg/>",
+        "s/figures/f.png": "png",
+        "s/data/d.nc": "numbers",
+        "s/data/unlinked.nc": "more",
+    }
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_what_pages_lead_to_is_there_and_nothing_else(results, tmp_path):
+    assert publish(results, tmp_path / "site", f"{URL}/") == 2
+    written = {
+        path.relative_to(tmp_path / "site").as_posix() for path in (tmp_path / "site").rglob("*") if path.is_file()
+    }
+    assert written == {
+        *("report/index.html", "report/studies/s.html", "report/figures/s/f.svg", "s/figures/f.png", "s/data/d.nc"),
+        *("index.html", "404.html", "sitemap.xml", ".nojekyll"),
+    }
+
+
+def test_cards_are_absolute_and_links_stay_relative(results, tmp_path):
+    publish(results, tmp_path / "site", URL)
+    study = (tmp_path / "site/report/studies/s.html").read_text()
+    assert f'<meta property="og:url" content="{URL}/report/studies/s.html">' in study
+    assert f'<meta property="og:image" content="{URL}/s/figures/f.png">' in study
+    assert 'href="../index.html#top"' in study
+    assert "og:image" not in (tmp_path / "site/report/index.html").read_text()
+
+
+def test_the_map_lists_every_page(results, tmp_path):
+    publish(results, tmp_path / "site", URL)
+    found = ET.parse(tmp_path / "site/sitemap.xml").getroot()
+    assert [place[0].text for place in found] == [f"{URL}/report/index.html", f"{URL}/report/studies/s.html"]
+
+
+def test_a_link_to_nothing_is_an_error_and_leaves_nothing(results, tmp_path):
+    (results / "s/data/d.nc").unlink()
+    with pytest.raises(DataError, match=r"pages lead to files that are not there: s/data/d\.nc"):
+        publish(results, tmp_path / "site", URL)
+    assert not (tmp_path / "site").exists()
+
+
+def test_a_link_out_of_the_run_is_an_error(results, tmp_path):
+    (results / "report/index.html").write_text(PAGE.format(title="", body='<a href="../../secret">x</a>'))
+    with pytest.raises(DataError, match=r"report/index\.html: leads out of the run, to \.\./\.\./secret"):
+        publish(results, tmp_path / "site", URL)
+
+
+@pytest.mark.parametrize("url", ["example.org", "ftp://example.org", "https://", "https://example.org/?a=b"])
+def test_an_address_is_one_of_the_web(results, tmp_path, url):
+    with pytest.raises(ConfigError, match="expected an address as https"):
+        publish(results, tmp_path / "site", url)
+
+
+def test_a_folder_with_something_in_it_is_left_alone(results, tmp_path):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/mine").write_text("x")
+    with pytest.raises(ConfigError, match="not an empty folder"):
+        publish(results, tmp_path / "site", URL)
+    assert [path.name for path in (tmp_path / "site").iterdir()] == ["mine"]
+
+
+def test_a_run_without_a_report_is_told(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["site", "results/none", "--url", URL]) == 1
+    assert "results/none/report/index.html: missing; finish the run first" in capsys.readouterr().err
+
+
+class Addresses(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def handle_starttag(self, tag, attrs):
+        self.found += [value for name, value in attrs if name in ("href", "src") and value]
+
+
+@pytest.mark.slow
+def test_the_site_of_a_run_is_whole_and_names_no_machine(smoke_run, tmp_path):
+    results = smoke_run / "results/smoke"
+    assert publish(results, tmp_path / "site", URL) > 300
+    lost = set()
+    for page in (tmp_path / "site").rglob("*.html"):
+        parser = Addresses()
+        parser.feed(page.read_text(encoding="utf-8"))
+        for address in map(urlsplit, parser.found):
+            if not address.scheme and address.path and not (page.parent / address.path).exists():
+                lost.add(f"{page.name}: {address.path}")
+    assert lost == set()
+    home = str(smoke_run).encode()
+    texts = [
+        path for path in (tmp_path / "site").rglob("*") if path.suffix in (".html", ".json", ".csv", ".svg", ".js")
+    ]
+    assert [path for path in texts if home in path.read_bytes() or os.fsencode(Path.home()) in path.read_bytes()] == []
