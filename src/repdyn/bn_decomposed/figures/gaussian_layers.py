@@ -189,7 +189,7 @@ def fig6_activity(activity: xr.Dataset) -> Figure:
 def _responses(panel: Axes, response: np.ndarray, color: str) -> None:
     weights = np.full(response.size, 1 / response.size)
     panel.axvspan(0, WEAK, color=BLACK, alpha=0.12, linewidth=0)
-    panel.hist(response, np.linspace(0, 1, 26), weights=weights, color=color)
+    panel.hist(response, 25, range=(0, 1), weights=weights, color=color)
     panel.text(
         0.97, 0.95, f"zero for {np.mean(response == 0):.0%} of inputs,\nbelow {WEAK:g} for "
         f"{np.mean(response <= WEAK):.0%}", transform=panel.transAxes, ha="right", va="top", fontsize=7.5,

@@ -181,7 +181,14 @@ def _window(pairs: xr.Dataset) -> tuple[float, float]:
     return 10 * np.floor(angles.min() / 10), 10 * np.ceil(angles.max() / 10)
 
 
-def _across(panel: Axes, level: float, side: Literal["left", "right"] = "right") -> None:
+def _beside(panel: Axes, level: float) -> None:
+    """A value of the paper: a gray dashed line with its words right of the panel."""
+    panel.axhline(level, color=GRAY, linewidth=1, linestyle="--", zorder=1)
+    frame = panel.get_yaxis_transform()
+    panel.annotate(f"paper:\n{level:g}°", (1.02, level), xycoords=frame, ha="left", va="center", color=GRAY, size=7.5)
+
+
+def _across(panel: Axes, level: float, side: Literal["left", "right"]) -> None:
     """A value of the paper: a gray dashed line with its words above one end."""
     panel.axhline(level, color=GRAY, linewidth=1, linestyle="--", zorder=1)
     frame = panel.get_yaxis_transform()
@@ -225,7 +232,7 @@ def _angle_against_batch(panel: Axes, layer_angles: xr.Dataset, fixed_point: xr.
         half = half_width(draws.transpose("batch", "seed"))
         panel.errorbar(draws["batch"], draws.mean("seed"), half, fmt="o", color=color, capsize=2)
     for level in PAPER.values():
-        _across(panel, level)
+        _beside(panel, level)
     panel.set_xscale("log")
     plain_numbers(panel.xaxis)
     panel.set_title("angle at rest")

@@ -17,6 +17,7 @@ LOOKS = {  # color, marker, line, words, place beside the others at one depth
     "he": (GREEN, "^", "-.", "none, He", 0.9),
 }
 CHANCE = 0.1  # ten classes
+DEEPEST = (-14.0, 8.0)  # points; clear of the curves at the scales tried
 
 
 def fig2_training(training: dict[str, xr.Dataset]) -> Figure:
@@ -52,11 +53,19 @@ def fig2_training(training: dict[str, xr.Dataset]) -> Figure:
 def _write_depths(panel: Axes, training: dict[str, xr.Dataset]) -> None:
     """The number of hidden layers at both ends of the path of He's networks."""
     data = training["he"].median("seed")
-    for end in (0, -1):
+    for end, offset in ((0, (0.0, 8.0)), (-1, DEEPEST)):
         rank, accuracy = float(data["effective_rank"][end]), float(data["accuracy"][end, -1])
         if np.isfinite(rank + accuracy):
-            above = {"textcoords": "offset points", "ha": "center", "va": "bottom", "color": GREEN, "size": 7.5}
-            panel.annotate(f"{int(data['depth'][end])} layers", (rank, accuracy), (0, 6), **above)
+            panel.annotate(
+                f"{int(data['depth'][end])} layers",
+                (rank, accuracy),
+                offset,
+                textcoords="offset points",
+                ha="center",
+                va="bottom",
+                color=GREEN,
+                size=7.5,
+            )
 
 
 def _described(figure: Figure, data: xr.Dataset) -> Figure:

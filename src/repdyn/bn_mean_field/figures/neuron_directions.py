@@ -60,7 +60,7 @@ def fig1_anisotropy(anisotropy: xr.Dataset) -> Figure:
         caption=rf"$\Sigma$ = diag(5, 1). (a), (b) Tangential speed of each neuron at iteration {look}; the scales "
         f"differ by {ratio:.1f}, in the paper by one order of magnitude (dashed: the largest speed of (b)). Below: "
         "directions at the iterations above, those of the paper, with BN (upper row) and without; dots: neurons on the "
-        "unit circle (red in the paper), blue $a > 0$, orange-red, drawn outside, $a < 0$, paler for small $|a|$; gray "
+        "unit circle, blue $a > 0$, orange-red, drawn outside, $a < 0$, paler for small $|a|$; gray "
         r"wedges: number of neurons in 15 degrees; thin line: the ellipse $\Omega$. "
         + UNSTATED.format(neurons=neurons, step=step)
         + " The factor between the scales is one of unequal progress: see the figure on matched loss.",

@@ -233,7 +233,7 @@ def critical_paths(critical_paths: xr.Dataset, random_geodesics: xr.Dataset) -> 
     for factor, (dash, color, words) in zip(
         (2, 1), (("-", BLUE, "corrected, 2"), ("--", RED, "printed, 1")), strict=True
     ):
-        _over_layers(axes[0, 1], np.abs(gain - factor), dash, color, words)
+        _over_layers(axes[0, 1], cast("xr.DataArray", np.abs(gain - factor)), dash, color, words)
     axes[0, 1].set(title="gain, networks", ylabel="|gain less its factor|")
     for panel in axes[0, :2]:
         panel.loglog(L, 4 / L, color=BLACK, linestyle=":", linewidth=1, label="slope $-1$")

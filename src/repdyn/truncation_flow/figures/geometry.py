@@ -128,7 +128,8 @@ def truncation_in_three_dimensions(truncation_in_the_plane: xr.Dataset) -> Figur
 def _clusters(panel: Axes, snapshot: xr.Dataset, frame: np.ndarray) -> None:
     Q = frame.shape[1]
     for cluster, color in zip(range(Q), (RED, BLUE, ORANGE), strict=False):
-        panel.scatter(*_plane(snapshot["data"].sel(cluster=cluster), frame), s=8, color=color, alpha=0.6, linewidth=0)
+        across, up = _plane(snapshot["data"].sel(cluster=cluster), frame)
+        panel.scatter(across, up, s=8, color=color, alpha=0.6, linewidth=0)
 
 
 def _snapshot(panel: Axes, snapshot: xr.Dataset, frame: np.ndarray) -> None:
@@ -137,9 +138,9 @@ def _snapshot(panel: Axes, snapshot: xr.Dataset, frame: np.ndarray) -> None:
     data, image = (_plane(snapshot[name].sel(cluster=0), frame) for name in ("data", "image"))
     moves = np.stack((data, image)).transpose(2, 0, 1)
     panel.add_collection(LineCollection(list(moves), color=RED, alpha=0.3, linewidth=0.5))
-    panel.scatter(*data, s=9, color=RED, alpha=0.3, linewidth=0)
+    panel.scatter(data[0], data[1], s=9, color=RED, alpha=0.3, linewidth=0)
     panel.plot(*_plane(snapshot["apex"][: reached + 1], frame), color=BLACK, linewidth=1)
-    panel.scatter(*image, s=12, color=RED, linewidth=0, zorder=3)
+    panel.scatter(image[0], image[1], s=12, color=RED, linewidth=0, zorder=3)
     panel.plot(*_plane(snapshot["label"], frame), "*", color=GREEN, markersize=9, zorder=5)
 
 

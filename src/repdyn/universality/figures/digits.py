@@ -119,6 +119,7 @@ def _structure(data: xr.Dataset, run: str, title: str, network: str, published: 
     bar = figure.colorbar(axes[0, 0].collections[0], ax=axes[0, 0], shrink=0.8, extend="max")
     bar.set_label("squared distance over mean between classes")
     _class_pairs(axes[0, 1], measured, predicted, labels)
+    figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside lower right", ncols=2, handletextpad=0.2)
     axes[0, 1].set_ylabel(network)
     label_panels(axes)
     cell = data.sel(run=run, prediction="weighed (50)")
@@ -192,7 +193,6 @@ def _class_pairs(panel: Axes, measured: np.ndarray, predicted: np.ndarray, label
     panel.plot(x[same], y[same], "s", color=ORANGE, markersize=3.5, label="one digit")
     panel.set(xlim=(-0.05 * top, top), ylim=(-0.05 * top, top), aspect="equal", xlabel="weighed (50)")
     panel.set_title("pairs of digits")
-    panel.legend(loc="upper left", handletextpad=0.2)
 
 
 def n4_correlations(representational_structure: xr.Dataset) -> Figure:
@@ -277,7 +277,8 @@ def fig14_taylor(taylor_ratios: xr.Dataset) -> Figure:
         row[0].set_ylabel(f"{kind}: ratio")
         low, high = row[0].get_ylim()
         row[0].set_ylim(low * (low / high) ** 0.25, high)  # room for the numbers
-        plain_numbers(row[0].yaxis)
+        if high < 100 * low:  # else powers of ten, which do not cover each other
+            plain_numbers(row[0].yaxis)
     for panel in axes[1]:
         panel.set_xlabel("distance over mean")
     passes = ", ".join(map(str, data["look"].values))
