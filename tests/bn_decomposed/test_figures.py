@@ -188,7 +188,7 @@ def test_the_angles_of_the_paper_are_drawn_where_they_are(drawn):
     assert said(panels[0], 1) == ({"paper: 60°": 60}, {60})
     assert said(panels[1], 1) == ({"paper: 75°": 75}, {75})
     assert said(panels[2], 0) == ({"paper: 60°": 60, "paper: 75°": 75}, {60, 75})
-    assert said(panels[3], 1) == ({"paper: 60°": 60, "paper: 75°": 75}, {60, 75})
+    assert said(panels[3], 1) == ({"paper:\n60°": 60, "paper:\n75°": 75}, {60, 75})
     assert [panel.get_xscale() for panel in panels] == ["linear"] * 3 + ["log"]
     assert {panel.get_yscale() for panel in panels} == {"linear"}
 
