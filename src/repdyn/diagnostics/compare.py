@@ -11,7 +11,6 @@ Points are run as `measure` runs them, and nothing about the networks changes.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,7 +22,7 @@ from torch import Tensor, nn
 
 from repdyn.base.datasets import variable
 from repdyn.diagnostics.measure import network_reader
-from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
+from repdyn.diagnostics.methods.forward import in_one_line, unwrapped, with_weights
 from repdyn.diagnostics.methods.inputs import spread
 from repdyn.diagnostics.methods.streaming import plan, stream
 from repdyn.diagnostics.theory.similarity import Shape, shape_of, similarities
@@ -97,29 +96,29 @@ def _compared(
     second = first
     if other is not None:
         own = layers if other_layers is None else other_layers
-        second = _shapes(_network(network, other), inputs, own, most_points, options, "other", reasons)
+        second = _shapes(
+            with_weights(network, other, "the checkpoint"), inputs, own, most_points, options, "other", reasons
+        )
     dataset = xr.Dataset(_matrices(first, second), _layer_coordinates(first, second))
     if reruns:
         runs = [first]
         for number, run in enumerate(reruns):
             name = f"rerun {number}"
-            runs.append(_shapes(_network(network, run), inputs, list(first), most_points, options, name, reasons))
+            runs.append(
+                _shapes(
+                    with_weights(network, run, "the checkpoint"),
+                    inputs,
+                    list(first),
+                    most_points,
+                    options,
+                    name,
+                    reasons,
+                )
+            )
         dataset = dataset.assign(_chance(runs))
     text = "; ".join(f"{place}: {why}" for place, why in reasons.items())
     title = f"Similarity of {type(unwrapped(network)).__name__} to {'itself' if other is None else 'another network'}"
     return dataset.assign_attrs(title=title, left_out=text)
-
-
-def _network(network: nn.Module, other: nn.Module | Mapping[str, Tensor]) -> nn.Module:
-    """A network as it is, or a copy of the first with a checkpoint's numbers."""
-    if isinstance(other, nn.Module):
-        return other
-    copied = copy.deepcopy(unwrapped(network))
-    try:
-        copied.load_state_dict(other)
-    except RuntimeError as error:
-        raise ValueError(f"the checkpoint does not fit the network: {in_one_line(error)}") from error
-    return copied
 
 
 def _shapes(

@@ -9,7 +9,6 @@ A sentence says that something is so, that it is not, or that these points canno
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -20,7 +19,7 @@ from threadpoolctl import ThreadpoolController
 from torch import Tensor, nn
 
 from repdyn.diagnostics.measure import network_reader
-from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
+from repdyn.diagnostics.methods.forward import in_one_line, with_weights
 from repdyn.diagnostics.methods.layer_facts import Seen, lead, likeness, look, rank, within_share
 from repdyn.diagnostics.methods.reader import INPUT
 from repdyn.diagnostics.methods.targets import IGNORED, labels_of_rows
@@ -97,7 +96,11 @@ def summarize(
         classes = None if labels is None else _classes(labels, seen)
         learned = _learned(seen, classes)
         sentences = [learned, _collapse(seen, classes), _bottleneck(seen), _odd_point(seen)]
-        start = None if before is None else look(network_reader(_network(model, before), inputs, **options), layers)
+        start = (
+            None
+            if before is None
+            else look(network_reader(with_weights(model, before, "before"), inputs, **options), layers)
+        )
         sentences.append(_features(seen, start, learned))
         other = None
         if held_out is not None:
@@ -115,17 +118,6 @@ def words(sentences: Sequence[Sentence]) -> str:
 def _classes(labels: ArrayLike, seen: Seen) -> np.ndarray:
     points = len(seen.output) if seen.output is not None else len(np.asarray(labels))
     return labels_of_rows(labels, points, 1, None)
-
-
-def _network(model: nn.Module, before: nn.Module | Mapping[str, Tensor]) -> nn.Module:
-    if isinstance(before, nn.Module):
-        return before
-    copied = copy.deepcopy(unwrapped(model))
-    try:
-        copied.load_state_dict(before)
-    except RuntimeError as error:
-        raise ValueError(f"before does not fit the network: {in_one_line(error)}") from error
-    return copied
 
 
 def _unknown(topic: str, whether: str, why: str, **numbers: Any) -> Sentence:
@@ -267,6 +259,6 @@ def _memorized(learned: Sentence, other: tuple[Interval, float] | None) -> Sente
     if accuracy.low > chance:
         return Sentence("memorized", "no", "It did not memorize alone: held-out points are right more often", **numbers)
     if learned.interval.low > accuracy.high:
-        text = "It memorized these points: held-out ones are right no more often than by their largest class"
+        text = "It memorized these points: held-out ones are right less often, and not surely more often than by chance"
         return Sentence("memorized", "yes", text, **numbers)
     return _unknown("memorized", whether, "accuracies on these and on held-out points may be the same", **numbers)

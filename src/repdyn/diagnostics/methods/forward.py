@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 import torch
@@ -29,6 +30,27 @@ def unwrapped(model: nn.Module) -> nn.Module:
             model = model.module
         else:
             return model
+
+
+def with_weights(model: nn.Module, other: nn.Module | Mapping[str, Tensor], name: str) -> nn.Module:
+    """Another network as it is, or a copy of the first with the numbers of a `state_dict`.
+
+    Args:
+        model: the first network, wrapped or not; it does not change.
+        other: the other one, or its numbers.
+        name: what an error calls them.
+
+    Raises:
+        ValueError: the numbers do not fit the network.
+    """
+    if isinstance(other, nn.Module):
+        return other
+    copied = copy.deepcopy(unwrapped(model))
+    try:
+        copied.load_state_dict(other)
+    except RuntimeError as error:
+        raise ValueError(f"{name} does not fit the network: {in_one_line(error)}") from error
+    return copied
 
 
 @contextmanager
