@@ -17,7 +17,7 @@ LOOKS = {  # color, marker, line, words, place beside the others at one depth
     "he": (GREEN, "^", "-.", "none, He", 0.9),
 }
 CHANCE = 0.1  # ten classes
-DEEPEST = (-14.0, 8.0)  # points; clear of the curves at the scales tried
+DEEPEST = (-7.0, 8.0)  # points; clear of the curves at the scales tried
 
 
 def fig2_training(training: dict[str, xr.Dataset]) -> Figure:
