@@ -1,6 +1,10 @@
 """The pages as a forge shows them: links lead somewhere, tables keep their columns, verdicts are today's."""
 
+import ast
+import importlib
 import re
+from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -177,3 +181,33 @@ def test_phrases_that_readers_stumbled_over_are_gone():
     texts = {path: " ".join(path.read_text(encoding="utf-8").split()) for path in files}
     assert len(files) > 200
     assert [(path.name, phrase) for path, text in texts.items() for phrase in phrases if phrase in text] == []
+
+
+COLORS = {"BLACK", "BLUE", "GREEN", "ORANGE", "PURPLE", "RED", "SKY", "CYCLE"}
+
+
+def from_base(files: Iterable[Path]) -> Counter[tuple[str, str]]:
+    """Names that files import from `repdyn.base`, with their modules; colors are one another's equals and left out."""
+    trees = (ast.parse(file.read_text(encoding="utf-8")) for file in files)
+    imports = (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    return Counter(
+        (str(node.module).removeprefix("repdyn.base."), alias.name)
+        for node in imports
+        if str(node.module).startswith("repdyn.base.")
+        for alias in node.names
+        if alias.name not in COLORS
+    )
+
+
+def test_names_of_base_to_know_are_enough():
+    page = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+    table = page.partition("## The names of `base` to know")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.MULTILINE)
+    known = {(module, name) for module, names in rows for name in re.findall(r"`(\w+)`", names)}
+    package = ROOT / "src" / "repdyn"
+    assert len(known) == 35, "the page says thirty-five"
+    for module, name in known - {("arrays", "Float")}:  # a word for type checkers alone
+        assert hasattr(importlib.import_module(f"repdyn.base.{module}"), name)
+    assert set(from_base((package / "pipeline" / "new" / "template" / "src").rglob("*.py.in"))) <= known
+    used = from_base(file for study in PREFIXES for file in (package / study).rglob("*.py"))
+    assert sum(used[name] for name in known) > 0.75 * used.total()
