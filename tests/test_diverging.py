@@ -14,9 +14,9 @@ import pytest
 from tests.small import interpreted, make, members
 
 from repdyn.base import datasets, figures
-from repdyn.base.claims import UNDECIDED, decide_claim
+from repdyn.base.claims import decide_claim
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import STATUSES
+from repdyn.base.verdicts import STATUSES, UNDECIDED
 from repdyn.pipeline.run.declare.graph import read_study
 from repdyn.pipeline.run.declare.jobs import input_paths
 from repdyn.pipeline.run.execute.loading import load_function

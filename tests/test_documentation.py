@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 from tests.conftest import ROOT
 
-from repdyn.base.claims import REFUTED, SLIPS, claims_of
-from repdyn.base.verdicts import STATUSES
+from repdyn.base.claims import SLIPS, claims_of
+from repdyn.base.verdicts import REFUTED, STATUSES
 from repdyn.pipeline.pages import counts, generate
 from repdyn.pipeline.run.execute.loading import load_modules
 from repdyn.pipeline.run.kinds.ledger import accepted_verdicts

@@ -8,21 +8,14 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from repdyn.base.claims import claim, claims_of, decide_claim, parts_without_control
+from repdyn.base.claims import claim, claims_of, decide_claim
 from repdyn.base.controls import exchange, false_world, knock_out, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError, RepdynError
-from repdyn.base.verdicts import (
-    Verdict,
-    all_of,
-    at_most,
-    deviation,
-    interval_within,
-    mean_within,
-    not_reproducible,
-    not_testable,
-    over_readings,
-)
+from repdyn.base.ledger import parts_without_control
+from repdyn.base.readings import over_readings
+from repdyn.base.sampled import interval_within, mean_within
+from repdyn.base.verdicts import Verdict, all_of, at_most, deviation, not_reproducible, not_testable
 
 LEDGER = (
     "id,where,kind,origin,statement,verdict,correction,possible_ocr_error,kind_of_slip,words,line,assumes,"

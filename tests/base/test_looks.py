@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from repdyn.base.verdicts import at_look, mean_within, share_within, spent
+from repdyn.base.sampled import at_look, mean_within, share_within, spent
 
 FALSE_ALARM = 0.02
 FIRST, LOOKS = 8, 6

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from repdyn.base.errors import NotEnoughDataError
+from repdyn.base.readings import WORDS, over_readings
+from repdyn.base.sampled import interval_within, mean_within, share_interval, share_within
 from repdyn.base.verdicts import (
     LARGEST_MARGIN,
-    READING_WORDS,
     STATUSES,
     Test,
     Verdict,
@@ -22,14 +23,9 @@ from repdyn.base.verdicts import (
     at_most,
     deviation,
     equal,
-    interval_within,
-    mean_within,
     not_reproducible,
     not_testable,
-    over_readings,
     rounding,
-    share_interval,
-    share_within,
 )
 
 SAY = {"expected": "this", "reason": "that"}
@@ -340,7 +336,7 @@ def test_readings_agree_at_nine_in_ten_without_contradiction(counts, outcome):
     assert list(test.readings.values()) == tests
     assert test.measured.startswith(f"of {len(tests)} readings ")
     for name, n in counts.items():
-        assert f"{n} {READING_WORDS[name]}" in test.measured
+        assert f"{n} {WORDS[name]}" in test.measured
 
 
 def test_readings_are_the_grid_of_all_choices_and_are_shown_by_the_least_clear():

@@ -17,7 +17,7 @@ from tests.bn_decomposed.test_claims import ablation, beside, left_out, recenter
 from tests.bn_decomposed.test_symmetric_batch import made_up as waits
 
 from repdyn.base.claims import claims_of
-from repdyn.base.verdicts import at_look
+from repdyn.base.sampled import at_look
 from repdyn.pipeline.run.execute.loading import load_modules
 
 CLAIMS = {claim.id: claim for claim in claims_of(*load_modules("bn_decomposed", "claims"))}

@@ -11,9 +11,9 @@ import pytest
 from ruamel.yaml import YAML
 from tests.conftest import SMOKE, copy_checkout, snakemake
 
-from repdyn.base.claims import UNDECIDED
 from repdyn.base.files import sha256
 from repdyn.base.tables import read_cells
+from repdyn.base.verdicts import UNDECIDED
 from repdyn.pipeline.run.execute import records
 
 pytestmark = pytest.mark.slow

@@ -7,9 +7,9 @@ import pytest
 import yaml
 from tests.conftest import ROOT
 
-from repdyn.base.claims import UNDECIDED, claim, decide_claim
+from repdyn.base.claims import claim, decide_claim
 from repdyn.base.errors import ConfigError, DataError
-from repdyn.base.verdicts import STATUSES, not_testable
+from repdyn.base.verdicts import STATUSES, UNDECIDED, not_testable
 from repdyn.pipeline.run.kinds import ledger
 from repdyn.pipeline.run.kinds.ledger import accepted_verdicts, build, change, read_expected, run, show
 

@@ -7,8 +7,9 @@ import pytest
 from tests.conftest import ROOT
 from tests.pipeline.test_report import CLAIM, PART, PRINTED, Page, make_run, make_source
 
-from repdyn.base.claims import REFUTED, UNDECIDED, claims_of
+from repdyn.base.claims import claims_of
 from repdyn.base.tables import read_cells, rows
+from repdyn.base.verdicts import REFUTED, UNDECIDED
 from repdyn.pipeline import studies
 from repdyn.pipeline.ask import decide
 from repdyn.pipeline.report import views

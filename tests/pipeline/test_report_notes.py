@@ -5,7 +5,7 @@ import re
 import pytest
 from tests.conftest import ROOT
 
-from repdyn.base.claims import REFUTED
+from repdyn.base.verdicts import REFUTED
 from repdyn.pipeline import studies
 from repdyn.pipeline.report.notes import notes
 from repdyn.pipeline.run.declare.graph import read_study

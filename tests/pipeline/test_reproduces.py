@@ -8,8 +8,8 @@ import pytest
 from tests.conftest import ROOT
 
 from repdyn.__main__ import main
-from repdyn.base.claims import UNDECIDED
 from repdyn.base.errors import ConfigError, DataError
+from repdyn.base.verdicts import UNDECIDED
 from repdyn.pipeline import kept_runs
 from repdyn.pipeline.ask.compare import SHOWN
 from repdyn.pipeline.ask.reproduces import Number, Reproduction, hold_against, show

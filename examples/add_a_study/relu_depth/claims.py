@@ -7,7 +7,8 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, wrong_formula
-from repdyn.base.verdicts import Verdict, deviation, mean_within
+from repdyn.base.sampled import mean_within
+from repdyn.base.verdicts import Verdict, deviation
 from repdyn.relu_depth.theory import RATE, next_cosine
 
 

@@ -17,7 +17,9 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Test, Verdict, mean_within, over_readings, share_within, weakest
+from repdyn.base.readings import over_readings
+from repdyn.base.sampled import mean_within, share_within
+from repdyn.base.verdicts import Test, Verdict, weakest
 
 FACTORS = {"a quarter more": 1.25, "a factor of 1.5": 1.5, "a factor of 2": 2.0}
 SHARES = {"mean of h, y, w": np.mean, "worst of h, y, w": np.max}

@@ -1,84 +1,32 @@
 """Verdicts: what a claim's numbers decide.
 
 A statement is put to the test by one or several `Test`s. Each has a deviation, a tolerance with the reason for its
-size, and an outcome; the margin is tolerance / deviation, so above 1 passes and below 1 fails. Sampled quantities are
-decided by intervals: inside the allowed region passes, outside fails, across the border stays undecided. The tests of
-the printed and of the corrected form together give the verdict (`Verdict.from_tests`).
-
-Who looks at undecided numbers and draws more looks again, and would sooner or later decide anything. So the first look
-spends the false alarm fixed beforehand, the k-th one its 2^(1 - k)-th part, and the numbers of samples at the looks are
-fixed beforehand, too: they double. By the union bound the chance of any wrong decision, whenever a person stops, is at
-most twice that of one look (`at_look`, `spent`).
-
-What a sentence leaves open (window, statistic, threshold, an unstated setting) is a grid of readings, and the sentence
-is decided over all of them (`over_readings`).
+size, and an outcome; the margin is tolerance / deviation, so above 1 passes and below 1 fails. The tests of the printed
+and of the corrected form together give the verdict (`Verdict.from_tests`). Sampled quantities are decided by intervals
+(`base.sampled`), a sentence that leaves something open over all of its readings (`base.readings`).
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainccinv, betaincinv, stdtrit
 
 from repdyn.base.errors import NotEnoughDataError
 
 Outcome = Literal["passes", "fails", "undecided", "depends"]
 OUTCOMES: tuple[Outcome, ...] = ("fails", "depends", "undecided", "passes")  # the weakest first
-AGREEMENT = 0.9  # share of the readings that carries a verdict
-READING_WORDS: dict[Outcome, str] = {
-    "passes": "pass",
-    "fails": "fail",
-    "depends": "depend on more",
-    "undecided": "stay undecided",
-}
-STATUSES = (
-    "holds",
-    "holds as corrected",
-    "does not hold",
-    "depends on the reading",
-    "not reproducible as stated",
-    "not testable",
-    "not decidable at this scale",
-)
+UNDECIDED = "not decidable at this scale"
+DEPENDS = "depends on the reading"
+REFUTED = ("holds as corrected", "does not hold")
+DECIDED = ("holds", *REFUTED)
+STATUSES = (*DECIDED, DEPENDS, "not reproducible as stated", "not testable", UNDECIDED)
 KINDS = ("identity", "bound", "limit", "scaling", "comparison", "published number", "qualitative", "causal")
 LARGEST_MARGIN = 1e300
-_LOOK: ContextVar[int] = ContextVar("look", default=1)
-
-
-@contextmanager
-def at_look(number: int) -> Iterator[None]:
-    """Decides what stands in the block as the look of this number, counted from 1, at samples that have doubled since.
-
-    Raises:
-        ValueError: a number below 1.
-    """
-    if number < 1:
-        raise ValueError(f"got the look {number}, expected 1 or more")
-    token = _LOOK.set(number)
-    try:
-        yield
-    finally:
-        _LOOK.reset(token)
-
-
-def spent(false_alarm: float) -> float:
-    """The part of a false alarm that today's look may spend: all of it at the first one, half of the last at the next.
-
-    Example:
-        >>> with at_look(3):
-        ...     spent(0.001)
-        0.00025
-    """
-    return false_alarm * 0.5 ** (_LOOK.get() - 1)
 
 
 @dataclass(frozen=True)
@@ -192,22 +140,22 @@ def deviation(
         >>> found.outcome, round(found.margin, 6), found.measured
         ('passes', 5.0, 'largest deviation 2e-09')
     """
-    worst = _worst(np.abs(np.asarray(values, float)))
+    worst = worst_of(np.abs(np.asarray(values, float)))
     test = _within_tolerance(worst, tolerance, f"largest deviation {worst:.3g}{unit}", expected, reason, n)
     return replace(test, false_alarm=false_alarm, region=(0.0, tolerance))
 
 
 def at_most(values: ArrayLike, limit: float, *, expected: str, reason: str, unit: str = "", n: int = 0) -> Test:
     """Passes if every value is at most the limit (both positive): for bounds, ratios measured / bound against 1."""
-    worst = _worst(np.asarray(values, float))
+    worst = worst_of(np.asarray(values, float))
     return _within_tolerance(worst, limit, f"largest {worst:.4g}{unit}", expected, reason, n)
 
 
 def at_least(values: ArrayLike, limit: float, *, expected: str, reason: str, unit: str = "", n: int = 0) -> Test:
     """Passes if every value is at least the limit (both positive)."""
-    smallest = -_worst(-np.asarray(values, float))
+    smallest = -worst_of(-np.asarray(values, float))
     outcome: Outcome = "passes" if smallest >= limit else "fails"
-    measured, margin = f"smallest {smallest:.4g}{unit}", _ratio(smallest, limit)
+    measured, margin = f"smallest {smallest:.4g}{unit}", margin_of(smallest, limit)
     text = f"limit {limit:.3g}: {reason}"
     return Test(outcome, measured, expected, margin, text, n, value=smallest, region=(limit, math.inf))
 
@@ -217,133 +165,6 @@ def equal(measured: object, wanted: object, *, expected: str, reason: str = "int
     same = bool(np.array_equal(np.asarray(measured), np.asarray(wanted)))
     margin = LARGEST_MARGIN if same else 1 / LARGEST_MARGIN
     return Test("passes" if same else "fails", _differences(measured, wanted), expected, margin, reason)
-
-
-def mean_within(
-    samples: ArrayLike,
-    low: float,
-    high: float,
-    *,
-    expected: str,
-    reason: str,
-    unit: str = "",
-    false_alarm: float = 1e-3,
-) -> Test:
-    """Decides by Student's interval of the mean of independent samples: inside [low, high], outside, or across.
-
-    Args:
-        samples: independent values, shape (n,), n >= 2.
-        low: lower end of the region that the statement allows; -inf for none.
-        high: upper end; inf for none.
-        expected: the region in words.
-        reason: why the region has this size.
-        unit: unit with a leading space, for the text.
-        false_alarm: 1 - confidence of the interval at the first look; later ones spend less (`spent`).
-
-    Raises:
-        NotEnoughDataError: fewer than two samples.
-        ValueError: a sample is not finite.
-
-    Example:
-        >>> found = mean_within([0.9, 1.1, 1.0, 1.05], 0.3, 1.7, expected="near one", reason="where nothing is gained")
-        >>> found.outcome, found.measured
-        ('passes', '1.012, 99.9 % interval [0.4607, 1.564]')
-    """
-    samples = np.asarray(samples, float)
-    if samples.size < 2:
-        raise NotEnoughDataError(f"an interval of a mean needs 2 samples or more, got {samples.size}")
-    _worst(samples)
-    center, n, false_alarm = float(samples.mean()), samples.size, spent(false_alarm)
-    half = float(stdtrit(n - 1, 1 - false_alarm / 2) * samples.std(ddof=1) / math.sqrt(n))
-    return interval_within(
-        (center - half, center + half),
-        low,
-        high,
-        estimate=center,
-        expected=expected,
-        reason=reason,
-        unit=unit,
-        n=n,
-        false_alarm=false_alarm,
-    )
-
-
-def share_within(
-    hits: ArrayLike, low: float, high: float, *, expected: str, reason: str, false_alarm: float = 1e-3
-) -> Test:
-    """Decides by Clopper and Pearson's interval of a share of independent trials: inside [low, high], outside, across.
-
-    Args as in `mean_within`, but `hits`: whether each trial is a hit, shape (n,), n >= 1.
-
-    Raises:
-        NotEnoughDataError: no trial.
-
-    Example:
-        >>> share_within([True] * 8, 0.5, math.inf, expected="most", reason="more than half", false_alarm=0.01).outcome
-        'passes'
-    """
-    hits = np.asarray(hits, bool)
-    if not hits.size:
-        raise NotEnoughDataError("a share needs at least one trial, got none")
-    false_alarm = spent(false_alarm)
-    return interval_within(
-        share_interval(int(hits.sum()), hits.size, false_alarm),
-        low,
-        high,
-        estimate=float(hits.mean()),
-        expected=expected,
-        reason=reason,
-        n=hits.size,
-        false_alarm=false_alarm,
-    )
-
-
-def share_interval(hits: int, trials: int, false_alarm: float) -> tuple[float, float]:
-    """Clopper and Pearson's interval of a share: quantiles of beta distributions.
-
-    Example:
-        >>> share_interval(0, 1, 0.05)
-        (0.0, 0.975)
-    """
-    low = float(betaincinv(hits, trials - hits + 1, false_alarm / 2)) if hits else 0.0
-    high = float(betainccinv(hits + 1, trials - hits, false_alarm / 2)) if hits < trials else 1.0
-    return low, high
-
-
-def interval_within(
-    interval: tuple[float, float],
-    low: float,
-    high: float,
-    *,
-    expected: str,
-    reason: str,
-    n: int,
-    false_alarm: float,
-    unit: str = "",
-    estimate: float | None = None,
-) -> Test:
-    """Passes if the interval lies in [low, high], fails if it lies outside, is undecided across a border.
-
-    The interval is given at `false_alarm`, which its caller has taken from `spent`.
-    `estimate` is the point value to show beside the interval; the middle of a skew interval is none, so without it only
-    the interval is shown.
-    """
-    bottom, top = interval
-    if not -np.inf < bottom <= top < np.inf:
-        raise ValueError(f"a claim was given the interval [{bottom}, {top}]; a check needs a finite one, low end first")
-    if not 0 < false_alarm < 1:
-        raise ValueError(f"a claim was given the false-alarm rate {false_alarm}; an interval has one between 0 and 1")
-    center = (bottom + top) / 2
-    if low <= bottom and top <= high:
-        outcome: Outcome = "passes"
-        margin = _ratio(min(center - low, high - center), (top - bottom) / 2)
-    elif top < low or bottom > high:
-        outcome, margin = "fails", _ratio((top - bottom) / 2, max(low - center, center - high))
-    else:
-        outcome, margin = "undecided", 1.0
-    shown = "" if estimate is None else f"{estimate:.4g}{unit}, "
-    measured = f"{shown}{100 * (1 - false_alarm):g} % interval [{bottom:.4g}, {top:.4g}]{unit if not shown else ''}"
-    return Test(outcome, measured, expected, margin, reason, n, (bottom, top), false_alarm, estimate, (low, high))
 
 
 def all_of(tests: Mapping[str, Test] | None = None, /, **more: Test) -> Test:
@@ -368,70 +189,6 @@ def all_of(tests: Mapping[str, Test] | None = None, /, **more: Test) -> Test:
     )
 
 
-def over_readings(decide: Callable[..., Test], /, **choices: Mapping[str, object]) -> Test:
-    """Decides a sentence over all readings of what it leaves open: one test per point of the grid of choices.
-
-    Passes (fails) if at least nine readings in ten pass (fail) and none fails (passes); depends if some pass and others
-    fail; else undecided. Of true readings each fails with chance at most a; so nine in ten fail with chance at most
-    a / 0.9, however they depend on each other (Markov's inequality). That is the combination's false alarm.
-
-    Args:
-        decide: takes one value of each choice by name and returns the test under this reading.
-        choices: what is left open: the options in words -> the value that `decide` takes.
-
-    Raises:
-        ValueError: fewer than two readings.
-
-    Example:
-        >>> late = over_readings(
-        ...     lambda window: at_least([3.0, 1.0][-window:], 2, expected="at least 2", reason="twice as many"),
-        ...     window={"last value": 1, "last two values": 2},
-        ... )
-        >>> late.outcome, list(late.readings)
-        ('fails', ['window: last value', 'window: last two values'])
-    """
-    grid = itertools.product(*(options.items() for options in choices.values()))
-    tests = {
-        "; ".join(
-            f"{name.replace('_', ' ')}: {words}" for name, (words, _) in zip(choices, point, strict=True)
-        ): decide(**{name: value for name, (_, value) in zip(choices, point, strict=True)})
-        for point in grid
-    }
-    if len(tests) < 2:
-        raise ValueError(f"a claim was given {len(tests)} readings; a sentence that leaves nothing open needs none")
-    return _agreement(tests)
-
-
-def _agreement(readings: Mapping[str, Test]) -> Test:
-    """The combination of readings, shown by the one that decides it least clearly."""
-    counts = Counter(test.outcome for test in readings.values())
-    outcome = _agreed(counts)
-    deciding = {name: test for name, test in readings.items() if test.outcome == outcome} or readings
-    least = min(deciding, key=lambda name: abs(math.log(deciding[name].margin)))
-    counted = ", ".join(f"{counts[name]} {words}" for name, words in READING_WORDS.items() if counts[name])
-    return replace(
-        readings[least],
-        outcome=outcome,
-        measured=f"of {len(readings)} readings {counted}; {least}: {readings[least].measured}",
-        reason="; ".join(dict.fromkeys(test.reason for test in readings.values())),
-        n=min((test.n for test in readings.values() if test.n), default=0),
-        interval=None,
-        false_alarm=min(1.0, max(test.false_alarm for test in readings.values()) / AGREEMENT),
-        value=None,
-        region=None,
-        parts={},
-        members={},
-        readings=dict(readings),
-    )
-
-
-def _agreed(counts: Mapping[Outcome, int]) -> Outcome:
-    if counts["depends"] or (counts["passes"] and counts["fails"]):
-        return "depends"
-    enough = AGREEMENT * sum(counts.values())
-    return next((outcome for outcome in ("passes", "fails") if counts[outcome] >= enough), "undecided")
-
-
 def weakest(tests: Iterable[Test]) -> Test:
     """The test that decides a conjunction: one that fails before one that is undecided, then the smallest margin."""
     return min(tests, key=lambda test: (OUTCOMES.index(test.outcome), test.margin))
@@ -447,7 +204,13 @@ def not_testable(why: str) -> Verdict:
     return Verdict("not testable", None, None, why)
 
 
-def _worst(values: np.ndarray) -> float:
+def worst_of(values: np.ndarray) -> float:
+    """The largest of a check's values.
+
+    Raises:
+        NotEnoughDataError: there is none.
+        ValueError: one is not finite.
+    """
     if values.size == 0:
         raise NotEnoughDataError("a check needs at least one value, got none")
     if bad := np.count_nonzero(~np.isfinite(values)):
@@ -455,7 +218,8 @@ def _worst(values: np.ndarray) -> float:
     return float(values.max())
 
 
-def _ratio(top: float, bottom: float) -> float:
+def margin_of(top: float, bottom: float) -> float:
+    """What is allowed over what is found, within what a table can hold."""
     if bottom <= 0:
         return LARGEST_MARGIN
     return float(np.clip(top / bottom, 1 / LARGEST_MARGIN, LARGEST_MARGIN))
@@ -463,7 +227,7 @@ def _ratio(top: float, bottom: float) -> float:
 
 def _within_tolerance(worst: float, tolerance: float, measured: str, expected: str, reason: str, n: int) -> Test:
     outcome: Outcome = "passes" if worst <= tolerance else "fails"
-    margin, text = _ratio(tolerance, worst), f"tolerance {tolerance:.3g}: {reason}"
+    margin, text = margin_of(tolerance, worst), f"tolerance {tolerance:.3g}: {reason}"
     return Test(outcome, measured, expected, margin, text, n, value=worst, region=(-math.inf, tolerance))
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from scipy.special import stdtrit
 
+from repdyn.base.readings import AGREEMENT
 from repdyn.base.settings import Settings
-from repdyn.base.verdicts import AGREEMENT
 from repdyn.pipeline import studies
 from repdyn.pipeline.run.declare.graph import Function, Study, home, read_study
 
@@ -23,7 +23,7 @@ COUNTS = ("blocks", "seeds", "trials", "draws", "runs", "teachers", "staged_seed
 """Settings that say how many independent trials there are."""
 MOST_DOUBLINGS = 6
 TOO_FEW = re.compile(r"(\d+) (?:along (?:seed|teacher|trial|draw|run), has|samples or more, got) ([1-9]\d*)")
-"""What `datasets.require` says of too few trials, `verdicts.mean_within` of too few samples."""
+"""What `datasets.require` says of too few trials, `sampled.mean_within` of too few samples."""
 
 
 @dataclass(frozen=True)

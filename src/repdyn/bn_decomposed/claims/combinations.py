@@ -9,7 +9,9 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, knock_out
-from repdyn.base.verdicts import Test, Verdict, mean_within, over_readings
+from repdyn.base.readings import over_readings
+from repdyn.base.sampled import mean_within
+from repdyn.base.verdicts import Test, Verdict
 from repdyn.bn_decomposed.claims.infinite_width import batches_from
 from repdyn.bn_decomposed.claims.odd_point import CLUSTER, FAR_AWAY, LARGE_BATCH, cluster_and_odd
 

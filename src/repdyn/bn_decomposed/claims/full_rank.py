@@ -11,17 +11,8 @@ from scipy.special import gammaincinv
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, in_dataset, replace_labels, replace_variables, wrong_formula
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import (
-    Test,
-    Verdict,
-    all_of,
-    at_least,
-    at_most,
-    deviation,
-    equal,
-    interval_within,
-    spent,
-)
+from repdyn.base.sampled import interval_within, spent
+from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, equal
 from repdyn.bn_decomposed.claims.worst_of import FALSE_ALARM, worst_mean_over_bound, worst_survival
 from repdyn.bn_decomposed.theory.full_rank import full_rank_tail_bound, geometric_sum_tail
 from repdyn.bn_decomposed.theory.rank import circle_cells, circle_cells_as_printed

@@ -10,16 +10,8 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_labels, replace_variables, wrong_formula
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import (
-    Test,
-    Verdict,
-    all_of,
-    at_least,
-    at_most,
-    deviation,
-    equal,
-    mean_within,
-)
+from repdyn.base.sampled import mean_within
+from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, equal
 from repdyn.bn_decomposed.claims.worst_of import worst_mean_over_bound, worst_survival
 from repdyn.bn_decomposed.theory.largest_rank import success_probability
 from repdyn.bn_decomposed.theory.rank import circle_batch, circle_cells

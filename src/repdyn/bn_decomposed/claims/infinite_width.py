@@ -8,7 +8,8 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, in_dataset, replace_variables, wrong_formula
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Test, Verdict, at_most, deviation, over_readings
+from repdyn.base.readings import over_readings
+from repdyn.base.verdicts import Test, Verdict, at_most, deviation
 from repdyn.bn_decomposed.claims.worst_of import worst_mean
 from repdyn.bn_decomposed.theory.odd_cluster import FEWEST_WITH_ODD_POINT
 

@@ -10,7 +10,9 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, wrong_formula
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, over_readings
+from repdyn.base.readings import over_readings
+from repdyn.base.sampled import mean_within
+from repdyn.base.verdicts import Test, Verdict, all_of
 from repdyn.bn_decomposed.claims.infinite_width import batches_from
 from repdyn.bn_decomposed.claims.worst_of import worst_mean
 from repdyn.bn_decomposed.theory.odd_cluster import FEWEST_WITH_ODD_POINT

@@ -11,7 +11,9 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, knock_out, replace_labels, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Test, Verdict, all_of, deviation, mean_within, not_reproducible, over_readings
+from repdyn.base.readings import over_readings
+from repdyn.base.sampled import mean_within
+from repdyn.base.verdicts import Test, Verdict, all_of, deviation, not_reproducible
 from repdyn.bn_decomposed.claims.worst_of import worst_mean
 from repdyn.bn_decomposed.theory.odd_cluster import rms_fixed_point, simplex_angle
 

@@ -7,7 +7,8 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, replace_variables
-from repdyn.base.verdicts import Verdict, equal, mean_within
+from repdyn.base.sampled import mean_within
+from repdyn.base.verdicts import Verdict, equal
 
 
 @claim(

@@ -9,7 +9,8 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, knock_out, replace_labels
-from repdyn.base.verdicts import Test, Verdict, over_readings
+from repdyn.base.readings import over_readings
+from repdyn.base.verdicts import Test, Verdict
 from repdyn.bn_decomposed.claims.worst_of import worst_mean, worst_share
 
 FAR = "one point far"

@@ -9,7 +9,8 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, in_dataset, replace_variables, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, deviation, over_readings
+from repdyn.base.readings import over_readings
+from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, deviation
 from repdyn.bn_decomposed.claims.gaussian_layers import (
     ALPHA_ONE,
     FAR,

@@ -12,16 +12,9 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import (
-    Test,
-    Verdict,
-    all_of,
-    deviation,
-    mean_within,
-    not_reproducible,
-    over_readings,
-    rounding,
-)
+from repdyn.base.readings import over_readings
+from repdyn.base.sampled import mean_within
+from repdyn.base.verdicts import Test, Verdict, all_of, deviation, not_reproducible, rounding
 
 
 def modes_exchanged(mode: str, other: str) -> Callable[[dict[str, xr.Dataset]], dict[str, xr.Dataset]]:

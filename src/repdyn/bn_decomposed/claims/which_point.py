@@ -10,7 +10,9 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_labels, replace_variables
 from repdyn.base.datasets import require
-from repdyn.base.verdicts import Test, Verdict, over_readings, share_within
+from repdyn.base.readings import over_readings
+from repdyn.base.sampled import share_within
+from repdyn.base.verdicts import Test, Verdict
 from repdyn.bn_decomposed.claims.worst_of import FALSE_ALARM, worst_share
 
 MOST = "most means more than half"

@@ -10,7 +10,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from repdyn.base.verdicts import Test, interval_within, mean_within, share_interval, share_within, spent, weakest
+from repdyn.base.sampled import interval_within, mean_within, share_interval, share_within, spent
+from repdyn.base.verdicts import Test, weakest
 
 FALSE_ALARM = 1e-3
 

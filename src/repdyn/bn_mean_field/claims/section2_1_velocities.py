@@ -11,7 +11,8 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_labels, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.formula_audit import decide_formula, with_wrong_formula
-from repdyn.base.verdicts import Test, Verdict, deviation, mean_within, rounding
+from repdyn.base.sampled import mean_within
+from repdyn.base.verdicts import Test, Verdict, deviation, rounding
 from repdyn.bn_mean_field.claims.spoiled import of_audit, of_other
 from repdyn.bn_mean_field.theory import equations
 

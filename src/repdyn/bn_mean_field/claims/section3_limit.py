@@ -11,7 +11,8 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_variables, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Test, Verdict, at_least, at_most, deviation, mean_within, not_testable, weakest
+from repdyn.base.sampled import mean_within
+from repdyn.base.verdicts import Test, Verdict, at_least, at_most, deviation, not_testable, weakest
 
 
 @claim(

@@ -12,15 +12,9 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, knock_out, replace_labels, replace_variables, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import (
-    Test,
-    Verdict,
-    at_least,
-    deviation,
-    mean_within,
-    not_reproducible,
-    over_readings,
-)
+from repdyn.base.readings import over_readings
+from repdyn.base.sampled import mean_within
+from repdyn.base.verdicts import Test, Verdict, at_least, deviation, not_reproducible
 
 UNSTATED = (
     "Width, step, target, activation, loss, start and time scaling are not stated; here ReLU, squared loss, a trained, "

@@ -10,7 +10,9 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, knock_out, replace_labels
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Test, Verdict, mean_within, over_readings
+from repdyn.base.readings import over_readings
+from repdyn.base.sampled import mean_within
+from repdyn.base.verdicts import Test, Verdict
 from repdyn.bn_mean_field.claims.section4_1_speeds import UNSTATED
 
 FROZEN = "BN, b frozen"

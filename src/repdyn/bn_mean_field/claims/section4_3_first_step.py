@@ -11,16 +11,9 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, knock_out, replace_variables, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import (
-    Test,
-    Verdict,
-    at_least,
-    at_most,
-    deviation,
-    mean_within,
-    over_readings,
-    rounding,
-)
+from repdyn.base.readings import over_readings
+from repdyn.base.sampled import mean_within
+from repdyn.base.verdicts import Test, Verdict, at_least, at_most, deviation, rounding
 
 VANILLA = "steps of the vanilla model"
 

@@ -7,7 +7,9 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import Control, false_world, replace_labels, wrong_formula
-from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, over_readings
+from repdyn.base.readings import over_readings
+from repdyn.base.sampled import mean_within
+from repdyn.base.verdicts import Test, Verdict, all_of
 from repdyn.leaky_resnets.claims.over_seeds import (
     ALL_MAPS,
     FIXED,

@@ -10,7 +10,8 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, in_dataset, replace_variables, reverse, wrong_formula
 from repdyn.base.datasets import require
-from repdyn.base.verdicts import Verdict, at_least, at_most, deviation, mean_within
+from repdyn.base.sampled import mean_within
+from repdyn.base.verdicts import Verdict, at_least, at_most, deviation
 
 OTHER_SIGN = r"the Hamiltonian with the other sign of $\mathrm{Tr}[B A^T]$"
 DRIFT_REASON = "integrator tolerance 1e-9 or less over a few thousand steps, exceeded where a kink lies inside a step"

@@ -16,7 +16,8 @@ from repdyn.base.controls import (
     wrong_formula,
 )
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Verdict, at_least, at_most, deviation, over_readings
+from repdyn.base.readings import over_readings
+from repdyn.base.verdicts import Verdict, at_least, at_most, deviation
 from repdyn.leaky_resnets.claims.tolerances import ROUNDING, ROUNDING_REASON, SOLVED, SOLVED_REASON
 
 

@@ -10,7 +10,8 @@ from repdyn.base.arrays import Array
 from repdyn.base.controls import false_world, reverse
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Test, mean_within
+from repdyn.base.sampled import mean_within
+from repdyn.base.verdicts import Test
 from repdyn.leaky_resnets.methods.selection import DECAYED, PAPER_DEPTH
 
 FREE, FIXED, NO_BIAS = "free maps", "fixed maps", "decayed maps, no bias"

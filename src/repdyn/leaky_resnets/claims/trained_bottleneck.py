@@ -11,7 +11,9 @@ import xarray as xr
 from repdyn.base.arrays import Array
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, wrong_formula
-from repdyn.base.verdicts import Test, Verdict, all_of, at_most, mean_within, over_readings, share_within
+from repdyn.base.readings import over_readings
+from repdyn.base.sampled import mean_within, share_within
+from repdyn.base.verdicts import Test, Verdict, all_of, at_most
 from repdyn.leaky_resnets.claims.over_seeds import (
     ALL_MAPS,
     FIXED,

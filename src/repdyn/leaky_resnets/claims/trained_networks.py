@@ -20,7 +20,9 @@ from repdyn.base.controls import (
 )
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Test, Verdict, all_of, deviation, mean_within, over_readings, share_within
+from repdyn.base.readings import over_readings
+from repdyn.base.sampled import mean_within, share_within
+from repdyn.base.verdicts import Test, Verdict, all_of, deviation
 from repdyn.leaky_resnets.claims.over_seeds import (
     FREE,
     LEARNED_MAPS,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from repdyn.base.claims import UNDECIDED, claim
+from repdyn.base.claims import claim
 from repdyn.base.controls import false_world
 from repdyn.base.datasets import require
-from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, mean_within, over_readings
+from repdyn.base.readings import over_readings
+from repdyn.base.sampled import mean_within
+from repdyn.base.verdicts import UNDECIDED, Verdict, all_of, at_least, at_most
 from repdyn.leaky_resnets.claims.over_seeds import (
     ALL_MAPS,
     FIXED,

@@ -12,7 +12,9 @@ from repdyn.base.arrays import Array
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, knock_out, replace_labels, replace_variables, wrong_formula
 from repdyn.base.datasets import require
-from repdyn.base.verdicts import Test, Verdict, mean_within, over_readings
+from repdyn.base.readings import over_readings
+from repdyn.base.sampled import mean_within
+from repdyn.base.verdicts import Test, Verdict
 from repdyn.leaky_resnets.claims.over_seeds import (
     ALL_MAPS,
     FIXED,

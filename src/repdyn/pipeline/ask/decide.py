@@ -3,7 +3,7 @@
 A sampled claim stays open where its interval crosses the border of what the statement allows. The interval shrinks with
 the root of the number of trials, so evidence tells how many are wanted, and the records of jobs tell what they cost.
 Trials are doubled, and every claim on the same data is looked at once more: later looks spend less of the false alarm
-(`base.verdicts.at_look`). Finished trials are read, not computed (`docs/trials.md`). A claim on too few trials for any
+(`base.sampled.at_look`). Finished trials are read, not computed (`docs/trials.md`). A claim on too few trials for any
 interval first gets the fewest that have one; that is its first look.
 """
 
@@ -25,10 +25,10 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from repdyn.base.claims import UNDECIDED
 from repdyn.base.errors import DataError, RepdynError
 from repdyn.base.files import write_text
 from repdyn.base.tables import read_cells, rows
+from repdyn.base.verdicts import UNDECIDED
 from repdyn.pipeline.config import yaml_positions
 from repdyn.pipeline.open_claims import Wanted, counts, wanted
 from repdyn.pipeline.run.declare.graph import Study, read_study

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 import scipy
 
-from repdyn.base import claims
+from repdyn.base import claims, verdicts
 from repdyn.base.errors import RepdynError
 from repdyn.base.progress import Progress
 from repdyn.pipeline.ask.remake import Remaker
@@ -42,7 +42,7 @@ def measure(root: Path, seeds: int, seconds: float) -> pd.DataFrame:
         raise RepdynError(f"{root}: no ledger here; give the results folder of a finished run, e.g. results/smoke")
     ledger = pd.read_csv(root / "claims.csv", keep_default_na=False).set_index("id")
     rates = pd.to_numeric(ledger["false_alarm"], errors="coerce").fillna(0.0)
-    sampled = ledger[(rates > 0) & ledger["verdict"].isin(claims.DECIDED)]
+    sampled = ledger[(rates > 0) & ledger["verdict"].isin(verdicts.DECIDED)]
     counted = []
     for study, rows in sampled.groupby("study", sort=False):
         remaker = Remaker(root, str(study))
@@ -68,14 +68,14 @@ def _count(remaker: Remaker, cheap: dict[str, claims.Claim], seeds: int) -> dict
 
 
 def _row(id: str, rate: float, counts: Counter[str], accepted: str, seeds: int) -> dict[str, object]:
-    wrong = sum(counts[status] for status in claims.DECIDED if status != accepted)
+    wrong = sum(counts[status] for status in verdicts.DECIDED if status != accepted)
     return {
         "claim": id,
         "verdict": accepted,
         "derived_rate": float(rate),
         "seeds": seeds,
         "refuted": wrong,
-        "undecided": counts[claims.UNDECIDED],
+        "undecided": counts[verdicts.UNDECIDED],
         "upper_limit": round(float(scipy.stats.beta.ppf(0.99, wrong + 1, seeds - wrong)) if wrong < seeds else 1.0, 4),
         "compatible": bool(scipy.stats.binomtest(wrong, seeds, min(rate, 1.0), "greater").pvalue > 1e-3),
     }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from repdyn.base.claims import DECIDED, DEPENDS, REFUTED, SLIPS, UNDECIDED, Claim
+from repdyn.base.claims import SLIPS, Claim
+from repdyn.base.verdicts import DECIDED, DEPENDS, REFUTED, UNDECIDED
 from repdyn.pipeline.pages.markdown import table
 
 BEGIN, END = "<!-- counts: generated -->", "<!-- end of counts -->"

@@ -11,8 +11,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from repdyn.base.claims import REFUTED, Claim, claims_of
+from repdyn.base.claims import Claim, claims_of
 from repdyn.base.settings import Settings, json_text
+from repdyn.base.verdicts import REFUTED
 from repdyn.pipeline import kept_runs
 from repdyn.pipeline.config.configuration import SCALE, STUDIES, Config, Workflow, load
 from repdyn.pipeline.config.messages import Schema, describe, resolved

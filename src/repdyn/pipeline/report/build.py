@@ -13,7 +13,7 @@ from typing import TypedDict
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from repdyn.base.claims import REFUTED, UNDECIDED
+from repdyn.base.verdicts import REFUTED, UNDECIDED
 from repdyn.pipeline import kept_runs, replies, studies
 from repdyn.pipeline.pages import chosen
 from repdyn.pipeline.report import (

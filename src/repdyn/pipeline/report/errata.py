@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from repdyn.base.claims import REFUTED, SLIPS
+from repdyn.base.claims import SLIPS
+from repdyn.base.verdicts import REFUTED
 from repdyn.pipeline.report.contents import Row
 
 CONFIRMING = ("full", "paper")  # scales with a fresh seed, unused when settings were chosen

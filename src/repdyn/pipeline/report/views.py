@@ -8,9 +8,8 @@ from typing import TypedDict
 
 from markupsafe import Markup
 
-from repdyn.base.claims import DECIDED, DEPENDS, UNDECIDED
 from repdyn.base.declarations import Explorer
-from repdyn.base.verdicts import OUTCOMES, STATUSES
+from repdyn.base.verdicts import DECIDED, DEPENDS, OUTCOMES, STATUSES, UNDECIDED
 from repdyn.pipeline import open_claims, studies
 from repdyn.pipeline.kept_runs import JobCost
 from repdyn.pipeline.report import evidence, readings

@@ -6,7 +6,8 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_variables, wrong_formula
-from repdyn.base.verdicts import Test, Verdict, at_least, not_testable, over_readings
+from repdyn.base.readings import over_readings
+from repdyn.base.verdicts import Test, Verdict, at_least, not_testable
 from repdyn.truncation_flow.claims.tolerances import COUNTED, LOCATED, zero
 
 PARTIAL = "a cluster that is partly truncated"

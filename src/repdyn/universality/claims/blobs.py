@@ -10,7 +10,8 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import Control, exchange, false_world, knock_out
 from repdyn.base.datasets import require
-from repdyn.base.verdicts import Test, Verdict, all_of, at_least, over_readings
+from repdyn.base.readings import over_readings
+from repdyn.base.verdicts import Test, Verdict, all_of, at_least
 from repdyn.universality.claims.intervals import log_mean_within, of_learned
 from repdyn.universality.methods.selection import learned
 

@@ -25,7 +25,9 @@ from repdyn.base.controls import (
 )
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Outcome, Test, Verdict, mean_within, over_readings, spent
+from repdyn.base.readings import over_readings
+from repdyn.base.sampled import mean_within, spent
+from repdyn.base.verdicts import Outcome, Test, Verdict
 from repdyn.universality.claims.intervals import FALSE_ALARM, log_mean_within, mean_of, undecided
 from repdyn.universality.methods.networks import Net, parameter_counts
 from repdyn.universality.theory.published import FIT_LOSSES

@@ -13,7 +13,8 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
-from repdyn.base.verdicts import Outcome, Test, Verdict, at_most, deviation, rounding, spent
+from repdyn.base.sampled import spent
+from repdyn.base.verdicts import Outcome, Test, Verdict, at_most, deviation, rounding
 from repdyn.universality.claims.intervals import (
     FALSE_ALARM,
     log_mean_within,

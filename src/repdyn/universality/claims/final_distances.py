@@ -11,7 +11,9 @@ from scipy.special import ndtri
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world
-from repdyn.base.verdicts import Test, Verdict, interval_within, over_readings, share_within, spent
+from repdyn.base.readings import over_readings
+from repdyn.base.sampled import interval_within, share_within, spent
+from repdyn.base.verdicts import Test, Verdict
 from repdyn.universality.claims.intervals import FALSE_ALARM, undecided, worst_of
 
 FEWEST = 8

@@ -9,7 +9,8 @@ from scipy.special import ndtri
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
 from repdyn.base.datasets import require
-from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation, spent
+from repdyn.base.sampled import spent
+from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation
 from repdyn.universality.claims.intervals import FALSE_ALARM
 from repdyn.universality.theory.final import large_weight_limit
 

@@ -9,7 +9,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.base.verdicts import Test, all_of, interval_within, mean_within, spent
+from repdyn.base.sampled import interval_within, mean_within, spent
+from repdyn.base.verdicts import Test, all_of
 
 FALSE_ALARM = 1e-3
 FEWEST_NETWORKS = 3

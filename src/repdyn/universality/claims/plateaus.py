@@ -10,7 +10,8 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, in_every_dataset, knock_out, replace_labels
 from repdyn.base.datasets import require
-from repdyn.base.verdicts import Test, Verdict, over_readings
+from repdyn.base.readings import over_readings
+from repdyn.base.verdicts import Test, Verdict
 from repdyn.universality.claims.intervals import mean_of
 from repdyn.universality.theory.effective import effective_loss
 from repdyn.universality.theory.published import FIGURE_3

@@ -9,7 +9,9 @@ from scipy.special import fdtri, ndtri, polygamma
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, in_every_dataset, replace_labels
 from repdyn.base.datasets import require
-from repdyn.base.verdicts import Test, Verdict, interval_within, over_readings, spent
+from repdyn.base.readings import over_readings
+from repdyn.base.sampled import interval_within, spent
+from repdyn.base.verdicts import Test, Verdict
 from repdyn.universality.claims.intervals import FALSE_ALARM, FEWEST_NETWORKS, undecided
 from repdyn.universality.methods.trajectory_fits import predicted_distance
 from repdyn.universality.theory.published import FIGURE_3

@@ -16,7 +16,9 @@ from repdyn.base.controls import (
     wrong_formula,
 )
 from repdyn.base.datasets import require
-from repdyn.base.verdicts import Test, Verdict, over_readings, share_within
+from repdyn.base.readings import over_readings
+from repdyn.base.sampled import share_within
+from repdyn.base.verdicts import Test, Verdict
 from repdyn.universality.claims.intervals import FALSE_ALARM, mean_of, undecided, worst_of
 from repdyn.universality.theory.published import FIGURE_2
 

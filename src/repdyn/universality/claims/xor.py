@@ -17,7 +17,9 @@ from repdyn.base.controls import (
     replace_variables,
     wrong_formula,
 )
-from repdyn.base.verdicts import Test, Verdict, mean_within, over_readings, share_within, weakest
+from repdyn.base.readings import over_readings
+from repdyn.base.sampled import mean_within, share_within
+from repdyn.base.verdicts import Test, Verdict, weakest
 from repdyn.universality.claims.intervals import log_mean_within, of_learned, undecided
 from repdyn.universality.methods.selection import learned
 

@@ -8,8 +8,8 @@ import pandas as pd
 
 from repdyn.base import claims
 from repdyn.base.errors import RepdynError
+from repdyn.base.sampled import at_look
 from repdyn.base.tables import write_csv
-from repdyn.base.verdicts import at_look
 from repdyn.pipeline.packages import package_of
 from repdyn.pipeline.run.declare.jobs import Member
 from repdyn.pipeline.run.execute.loading import load_function

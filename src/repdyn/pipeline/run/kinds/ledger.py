@@ -8,10 +8,9 @@ from typing import TypedDict
 
 import pandas as pd
 
-from repdyn.base.claims import UNDECIDED
 from repdyn.base.errors import ConfigError, DataError
 from repdyn.base.tables import read_cells, write_csv
-from repdyn.base.verdicts import STATUSES
+from repdyn.base.verdicts import STATUSES, UNDECIDED
 from repdyn.pipeline import studies
 from repdyn.pipeline.config import yaml_positions
 from repdyn.pipeline.run.declare.jobs import Member

@@ -1,0 +1,214 @@
+"""What is written of a claim that was decided: its row of the ledger, and a row of evidence per test and reading."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypedDict
+
+from repdyn.base.verdicts import REFUTED, Test, Verdict, weakest
+
+if TYPE_CHECKING:
+    from repdyn.base.claims import Claim
+
+WHOLE = ""  # the part of a check that is no conjunction
+
+
+class LedgerRow(TypedDict):
+    """A claim's row of the ledger, its columns in their order; `docs/outputs.md` says what each holds."""
+
+    id: str
+    where: str
+    kind: str
+    origin: str
+    statement: str
+    verdict: str
+    correction: str
+    possible_ocr_error: bool
+    kind_of_slip: str
+    words: str
+    line: int | str
+    assumes: str
+    formula: str
+    corrected_formula: str
+    printed_measured: str
+    printed_expected: str
+    printed_margin: str
+    measured: str
+    expected: str
+    margin: str
+    tolerance_reason: str
+    n: int
+    interval_low: str
+    interval_high: str
+    false_alarm: str
+    control: str
+    control_outcome: str
+    control_margin: str
+    uncontrolled_parts: str
+    datasets: str
+    code: str
+    note: str
+
+
+class EvidenceRow(TypedDict):
+    """A row of evidence: one test of one form of a claim, under one reading; columns as in `LedgerRow`."""
+
+    id: str
+    form: str
+    part: str
+    reading: str
+    outcome: str
+    value: str
+    interval_low: str
+    interval_high: str
+    region_low: str
+    region_high: str
+    measured: str
+    expected: str
+    margin: str
+    tolerance_reason: str
+    n: int
+    false_alarm: str
+    control: str
+    control_of: str
+    control_kind: str
+    control_change: str
+    control_outcome: str
+    control_margin: str
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A claim's row of the ledger and its evidence, a row per part of the check."""
+
+    ledger: LedgerRow
+    evidence: list[EvidenceRow]
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """What a control's data gave: the outcome of the part it should turn, and what kind of change it makes."""
+
+    outcome: str
+    measured: str
+    margin: float | None
+    change: str
+
+
+def parts_without_control(claim: Claim, verdict: Verdict) -> list[str]:
+    """Parts of the deciding conjunction that no control turns by name."""
+    decisive = verdict.decisive
+    return [part for part in (decisive.parts if decisive else {}) if part not in claim.controls]
+
+
+def decision(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) -> Decision:
+    """The rows of a claim that was decided; parts whose control ran are named in `rejections`."""
+    evidence = [
+        row
+        for form, test in (("printed", verdict.printed), ("corrected", verdict.corrected))
+        if test is not None
+        for whole, part in (test.parts or {WHOLE: test}).items()
+        for leaf, leaf_test in part.leaves.items()
+        for row in _evidence_of(claim, form, whole, rejections if test is verdict.decisive else {}, leaf, leaf_test)
+    ]
+    return Decision(_row(claim, verdict, rejections), evidence)
+
+
+def _evidence_of(
+    claim: Claim, form: str, part: str, rejections: Mapping[str, Rejection], leaf: str, test: Test
+) -> Iterator[EvidenceRow]:
+    """A row for one test, and a row without controls for each of its readings."""
+    yield _evidence(claim, form, part, rejections, leaf, test)
+    for reading, read in test.readings.items():
+        deciding = weakest(read.leaves.values())
+        yield _evidence(claim, form, part, {}, leaf, replace(deciding, outcome=read.outcome)) | {"reading": reading}
+
+
+def _evidence(
+    claim: Claim, form: str, part: str, rejections: Mapping[str, Rejection], leaf: str, test: Test
+) -> EvidenceRow:
+    """A row for one test; its control is that of the part it belongs to, or of the whole check."""
+    turned = part if part in rejections else WHOLE
+    control, rejection = claim.controls.get(turned), rejections.get(turned)
+    low, high = test.interval or (None, None)
+    region = test.region or (None, None)
+    return {
+        "id": claim.id,
+        "form": form,
+        "part": f"{part} {leaf}".strip(),
+        "reading": "",
+        "outcome": test.outcome,
+        "value": _number(test.value),
+        "interval_low": _number(low),
+        "interval_high": _number(high),
+        "region_low": _number(region[0]),
+        "region_high": _number(region[1]),
+        "measured": test.measured,
+        "expected": test.expected,
+        "margin": _number(test.margin),
+        "tolerance_reason": test.reason,
+        "n": test.n,
+        "false_alarm": _number(test.false_alarm),
+        "control": control.says if control and rejection else "",
+        "control_of": (turned or "whole check") if control and rejection else "",
+        "control_kind": control.kind if control and rejection else "",
+        "control_change": rejection.change if rejection else "",
+        "control_outcome": rejection.outcome if rejection else "",
+        "control_margin": _number(rejection.margin if rejection else None),
+    }
+
+
+def _row(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) -> LedgerRow:
+    decisive, printed, refuted = verdict.decisive, verdict.printed, verdict.status in REFUTED
+    interval = decisive.interval if decisive and decisive.interval else (None, None)
+    return {
+        "id": claim.id,
+        "where": claim.where,
+        "kind": claim.kind,
+        "origin": claim.origin,
+        "statement": claim.states,
+        "verdict": verdict.status,
+        "correction": claim.correction if refuted else "",
+        "possible_ocr_error": claim.possible_ocr_error,
+        "kind_of_slip": claim.kind_of_slip if refuted else "",
+        "words": claim.words,
+        "line": claim.line or "",
+        "assumes": claim.assumes,
+        "formula": claim.formula,
+        "corrected_formula": claim.corrected_formula if refuted else "",
+        "printed_measured": printed.measured if printed else "",
+        "printed_expected": printed.expected if printed else "",
+        "printed_margin": _number(printed.margin if printed else None),
+        "measured": decisive.measured if decisive else "",
+        "expected": decisive.expected if decisive else "",
+        "margin": _number(decisive.margin if decisive else None),
+        "tolerance_reason": decisive.reason if decisive else "",
+        "n": decisive.n if decisive else 0,
+        "interval_low": _number(interval[0]),
+        "interval_high": _number(interval[1]),
+        "false_alarm": _number(decisive.false_alarm if decisive else None),
+        "control": "; ".join(control.says for part, control in claim.controls.items() if part in rejections),
+        "control_outcome": _controls_outcome(rejections.values()),
+        "control_margin": _number(_weakest([rejection.margin for rejection in rejections.values()])),
+        "uncontrolled_parts": "; ".join(parts_without_control(claim, verdict)) if rejections else "",
+        "datasets": " ".join(claim.data),
+        "code": "",  # a job knows under which name it has found the claim
+        "note": verdict.note,
+    }
+
+
+def _controls_outcome(rejections: Iterable[Rejection]) -> str:
+    """The worst of the outcomes: not rejected, undecided, rejected; empty without controls."""
+    outcomes = {rejection.outcome for rejection in rejections}
+    return next((name for name in ("not rejected", "undecided", "rejected") if name in outcomes), "")
+
+
+def _weakest(margins: Iterable[float | None]) -> float | None:
+    """The margin nearest to 1: a control that fails by a factor 1.1 is weaker than one that fails by 100."""
+    return min((margin for margin in margins if margin), key=lambda margin: abs(math.log(margin)), default=None)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None or math.isnan(value) else f"{value:.6g}"

@@ -1,0 +1,177 @@
+"""Sampled quantities, decided by intervals: inside the allowed region passes, outside fails, across stays undecided.
+
+Who looks at undecided numbers and draws more looks again, and would sooner or later decide anything. So the first look
+spends the false alarm fixed beforehand, the k-th one its 2^(1 - k)-th part, and the numbers of samples at the looks are
+fixed beforehand, too: they double. By the union bound the chance of any wrong decision, whenever a person stops, is at
+most twice that of one look (`at_look`, `spent`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betainccinv, betaincinv, stdtrit
+
+from repdyn.base.errors import NotEnoughDataError
+from repdyn.base.verdicts import Outcome, Test, margin_of, worst_of
+
+_LOOK: ContextVar[int] = ContextVar("look", default=1)
+
+
+@contextmanager
+def at_look(number: int) -> Iterator[None]:
+    """Decides what stands in the block as the look of this number, counted from 1, at samples that have doubled since.
+
+    Raises:
+        ValueError: a number below 1.
+    """
+    if number < 1:
+        raise ValueError(f"got the look {number}, expected 1 or more")
+    token = _LOOK.set(number)
+    try:
+        yield
+    finally:
+        _LOOK.reset(token)
+
+
+def spent(false_alarm: float) -> float:
+    """The part of a false alarm that today's look may spend: all of it at the first one, half of the last at the next.
+
+    Example:
+        >>> with at_look(3):
+        ...     spent(0.001)
+        0.00025
+    """
+    return false_alarm * 0.5 ** (_LOOK.get() - 1)
+
+
+def mean_within(
+    samples: ArrayLike,
+    low: float,
+    high: float,
+    *,
+    expected: str,
+    reason: str,
+    unit: str = "",
+    false_alarm: float = 1e-3,
+) -> Test:
+    """Decides by Student's interval of the mean of independent samples: inside [low, high], outside, or across.
+
+    Args:
+        samples: independent values, shape (n,), n >= 2.
+        low: lower end of the region that the statement allows; -inf for none.
+        high: upper end; inf for none.
+        expected: the region in words.
+        reason: why the region has this size.
+        unit: unit with a leading space, for the text.
+        false_alarm: 1 - confidence of the interval at the first look; later ones spend less (`spent`).
+
+    Raises:
+        NotEnoughDataError: fewer than two samples.
+        ValueError: a sample is not finite.
+
+    Example:
+        >>> found = mean_within([0.9, 1.1, 1.0, 1.05], 0.3, 1.7, expected="near one", reason="where nothing is gained")
+        >>> found.outcome, found.measured
+        ('passes', '1.012, 99.9 % interval [0.4607, 1.564]')
+    """
+    samples = np.asarray(samples, float)
+    if samples.size < 2:
+        raise NotEnoughDataError(f"an interval of a mean needs 2 samples or more, got {samples.size}")
+    worst_of(samples)
+    center, n, false_alarm = float(samples.mean()), samples.size, spent(false_alarm)
+    half = float(stdtrit(n - 1, 1 - false_alarm / 2) * samples.std(ddof=1) / math.sqrt(n))
+    return interval_within(
+        (center - half, center + half),
+        low,
+        high,
+        estimate=center,
+        expected=expected,
+        reason=reason,
+        unit=unit,
+        n=n,
+        false_alarm=false_alarm,
+    )
+
+
+def share_within(
+    hits: ArrayLike, low: float, high: float, *, expected: str, reason: str, false_alarm: float = 1e-3
+) -> Test:
+    """Decides by Clopper and Pearson's interval of a share of independent trials: inside [low, high], outside, across.
+
+    Args as in `mean_within`, but `hits`: whether each trial is a hit, shape (n,), n >= 1.
+
+    Raises:
+        NotEnoughDataError: no trial.
+
+    Example:
+        >>> share_within([True] * 8, 0.5, math.inf, expected="most", reason="more than half", false_alarm=0.01).outcome
+        'passes'
+    """
+    hits = np.asarray(hits, bool)
+    if not hits.size:
+        raise NotEnoughDataError("a share needs at least one trial, got none")
+    false_alarm = spent(false_alarm)
+    return interval_within(
+        share_interval(int(hits.sum()), hits.size, false_alarm),
+        low,
+        high,
+        estimate=float(hits.mean()),
+        expected=expected,
+        reason=reason,
+        n=hits.size,
+        false_alarm=false_alarm,
+    )
+
+
+def share_interval(hits: int, trials: int, false_alarm: float) -> tuple[float, float]:
+    """Clopper and Pearson's interval of a share: quantiles of beta distributions.
+
+    Example:
+        >>> share_interval(0, 1, 0.05)
+        (0.0, 0.975)
+    """
+    low = float(betaincinv(hits, trials - hits + 1, false_alarm / 2)) if hits else 0.0
+    high = float(betainccinv(hits + 1, trials - hits, false_alarm / 2)) if hits < trials else 1.0
+    return low, high
+
+
+def interval_within(
+    interval: tuple[float, float],
+    low: float,
+    high: float,
+    *,
+    expected: str,
+    reason: str,
+    n: int,
+    false_alarm: float,
+    unit: str = "",
+    estimate: float | None = None,
+) -> Test:
+    """Passes if the interval lies in [low, high], fails if it lies outside, is undecided across a border.
+
+    The interval is given at `false_alarm`, which its caller has taken from `spent`.
+    `estimate` is the point value to show beside the interval; the middle of a skew interval is none, so without it only
+    the interval is shown.
+    """
+    bottom, top = interval
+    if not -np.inf < bottom <= top < np.inf:
+        raise ValueError(f"a claim was given the interval [{bottom}, {top}]; a check needs a finite one, low end first")
+    if not 0 < false_alarm < 1:
+        raise ValueError(f"a claim was given the false-alarm rate {false_alarm}; an interval has one between 0 and 1")
+    center = (bottom + top) / 2
+    if low <= bottom and top <= high:
+        outcome: Outcome = "passes"
+        margin = margin_of(min(center - low, high - center), (top - bottom) / 2)
+    elif top < low or bottom > high:
+        outcome, margin = "fails", margin_of((top - bottom) / 2, max(low - center, center - high))
+    else:
+        outcome, margin = "undecided", 1.0
+    shown = "" if estimate is None else f"{estimate:.4g}{unit}, "
+    measured = f"{shown}{100 * (1 - false_alarm):g} % interval [{bottom:.4g}, {top:.4g}]{unit if not shown else ''}"
+    return Test(outcome, measured, expected, margin, reason, n, (bottom, top), false_alarm, estimate, (low, high))
