@@ -14,7 +14,7 @@ from repdyn.pipeline.new import project
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 TEMPLATES = [*WORKFLOWS, *sorted((project.TEMPLATE / ".github/workflows").glob("*.yml.in"))]
 FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("[0-9]*.yml"))
-PAGES = ("README.md", "docs/usage.md", "docs/without_a_checkout.md")
+PAGES = ("README.md", "CONTRIBUTING.md", "docs/usage.md", "docs/without_a_checkout.md")
 OF_THE_FORGE = {
     "python -m pip install build",
     "python -m build",

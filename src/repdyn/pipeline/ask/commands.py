@@ -185,8 +185,9 @@ def site(words: Sequence[str]) -> None:
     parser.add_argument(
         "--url", required=True, help="address at which it will be found, e.g. https://example.org/repdyn"
     )
+    parser.add_argument("--docs", type=Path, help="the built documentation, e.g. build/docs, to stand under docs/")
     arguments = parser.parse_args(words)
-    pages = publishing.publish(arguments.results, arguments.into, arguments.url)
+    pages = publishing.publish(arguments.results, arguments.into, arguments.url, arguments.docs)
     print(f"{arguments.into}: {pages} pages")
 
 
