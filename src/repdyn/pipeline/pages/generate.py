@@ -92,7 +92,7 @@ def claims_page() -> str:
 
 
 def counted(root: Path) -> str:
-    """The README's count of claims."""
+    """The count of claims on the first page of docs."""
     return counts.block(dict(_claims()), accepted_verdicts(), kept_runs.verdicts(root / kept_runs.FOLDER))
 
 
@@ -121,9 +121,9 @@ def claims_anything(study: str) -> bool:
 
 
 def write(root: Path) -> None:
-    """Write the generated pages into `docs/` under `root`, and the count of claims into its README."""
-    if (readme := root / "README.md").is_file():
-        readme.write_text(counts.put(readme.read_text(encoding="utf-8"), counted(root)), encoding="utf-8")
+    """Write the generated pages into `docs/` under `root`, and the count of claims into its first page."""
+    if (first := root / "docs" / "index.md").is_file():
+        first.write_text(counts.put(first.read_text(encoding="utf-8"), counted(root)), encoding="utf-8")
     (root / "docs" / "claims.md").write_text(claims_page(), encoding="utf-8")
     (root / "docs" / "outputs.md").write_text(outputs.page(STUDIES), encoding="utf-8")
     (root / "docs" / "fresh_draws.md").write_text(chosen.page(root), encoding="utf-8")
