@@ -35,7 +35,8 @@ autodoc_type_aliases = {name: name for name in ("Array", "ArrayLike")}
 napoleon_use_ivar = True
 
 PAGE = re.compile(r"\]\((?!http)([^)#]+)\.md[^)]*\)")
-CODE_OR_MARK = re.compile(r"(``.*?``|`[^`]*`)|(\||(?<=[\w\])])_(?![\w`]))", re.DOTALL)
+CODE = r"``.*?``|`[^`]*`|^ *>>>.*?(?:\n *\n|\Z)|(?<=::\n\n)(?: {4}[^\n]*\n|\n)+"
+CODE_OR_MARK = re.compile(rf"({CODE})|(\||(?<=[\w\])])_(?![\w`]))", re.DOTALL | re.MULTILINE)
 ANCHOR = re.compile(r'<a id="([^"]+)">')
 
 
