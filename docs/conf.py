@@ -33,6 +33,7 @@ default_role = "py:obj"
 autodoc_member_order = "bysource"
 autodoc_type_aliases = {name: name for name in ("Array", "ArrayLike")}
 napoleon_use_ivar = True
+viewcode_follow_imported_members = False  # fields of tuples would lead to Python's own
 
 PAGE = re.compile(r"\]\((?!http)([^)#]+)\.md[^)]*\)")
 CODE = r"``.*?``|`[^`]*`|^ *>>>.*?(?:\n *\n|\Z)|(?<=::\n\n)(?: {4}[^\n]*\n|\n)+"

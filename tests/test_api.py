@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from tests.conftest import ROOT
@@ -107,6 +108,23 @@ def test_functions_lead_to_their_source(site):
     (link,) = set(re.findall(r'href="([^"]*_modules[^"#]*)#rows_to_full_rank"', page))
     source = (site / "api/generated" / link).resolve().read_text(encoding="utf-8")
     assert 'id="rows_to_full_rank"' in source
+
+
+def lost(site):
+    """Links within the site that lead to no file, or to no place on a page."""
+    texts = {path: path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
+    places = {path: set(re.findall(r'\bid="([^"]+)"', text)) for path, text in texts.items()}
+    for path, text in texts.items():
+        for link in map(urlsplit, re.findall(r'(?:href|src)="([^"]+)"', text)):
+            target = (path.parent / unquote(link.path)).resolve() if link.path else path
+            there = target.is_file() and (not link.fragment or unquote(link.fragment) in places.get(target, ()))
+            if not (link.scheme or there):
+                yield path.name, link.geturl()
+
+
+@pytest.mark.slow
+def test_links_lead_somewhere(site):
+    assert list(lost(site.resolve())) == []
 
 
 @pytest.mark.slow
