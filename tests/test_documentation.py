@@ -126,8 +126,15 @@ def test_code_that_imports_what_it_uses_runs(block):
     exec(compile(block, "documentation", "exec"), {})
 
 
-def test_the_readme_counts_the_accepted_verdicts():
+def test_the_readme_is_one_screen():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 45
+    assert text.count("![") == 1
+    assert len(re.findall(r"^- \[[^\]]+\]\(docs/", text, re.MULTILINE)) == 4
+
+
+def test_the_first_page_counts_the_accepted_verdicts():
+    text = (ROOT / "docs/index.md").read_text(encoding="utf-8")
     assert text == counts.put(text, generate.counted(ROOT)), "run `python -m repdyn reference`"
 
 

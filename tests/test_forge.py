@@ -14,7 +14,7 @@ from repdyn.pipeline.new import project
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 TEMPLATES = [*WORKFLOWS, *sorted((project.TEMPLATE / ".github/workflows").glob("*.yml.in"))]
 FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("[0-9]*.yml"))
-PAGES = ("README.md", "docs/usage.md", "docs/without_a_checkout.md")
+PAGES = ("README.md", "CONTRIBUTING.md", "docs/usage.md", "docs/without_a_checkout.md")
 OF_THE_FORGE = {
     "python -m pip install build",
     "python -m build",
@@ -55,7 +55,7 @@ def is_ours(command):
 
 
 def is_known(command, pages):
-    asks_the_forge = command.startswith(("gh release create ", "test "))
+    asks_the_forge = command.startswith(("gh release create ", "gh run download ", "test "))
     a_dry_run = command.replace("snakemake --dry-run ", "snakemake ")
     script = ROOT / command
     is_script = command.startswith(".ci/") and script.is_file() and os.access(script, os.X_OK)
@@ -116,10 +116,22 @@ def test_a_job_may_write_only_what_it_must_and_ends(file):
 
 
 def test_the_nightly_run_is_held_against_a_reference_that_is_there():
-    (comparison,) = (command for command in commands(ROOT / ".github/workflows/nightly.yml") if " compare " in command)
+    comparison, _ = (command for command in commands(ROOT / ".github/workflows/nightly.yml") if " compare " in command)
     run, reference = comparison.split()[-2:]
     assert run.removeprefix("results/") == reference.removeprefix("reference/")
     assert (ROOT / reference / "claims.csv").is_file()
+
+
+def test_the_night_before_is_compared_by_the_files_that_it_kept():
+    """The artifact's root is what its paths share."""
+    night = ROOT / ".github/workflows/nightly.yml"
+    kept = {step["with"]["name"]: step["with"] for step in steps(night) if "retention-days" in step.get("with", {})}
+    (fetch,) = (command for command in commands(night) if command.startswith("gh run download "))
+    folder = re.search(r"--name figures --dir (\S+)", fetch)[1]
+    (comparison,) = (command for command in commands(night) if " --pictures " in command)
+    assert comparison.split()[4:6] == [folder, "results/default"]
+    assert kept["figures"]["path"].split() == ["results/default/claims.csv", "results/default/*/figures/*.png"]
+    assert kept["moved"]["path"] == comparison.split()[-1]
 
 
 def test_no_file_names_a_registry():

@@ -73,6 +73,7 @@ def test_command(command, smoke_run, tmp_path):
             dry_run(smoke_run, ["--cores", "1", "all", *words])
         case ["python", "-m", "repdyn", question, *options] if question in QUESTIONS:
             options = [option.replace("results/default", "results/smoke") for option in options]
+            options = [str(tmp_path / option) if option == "moved" else option for option in options]
             if "reference/default" in options:
                 run(["-m", "repdyn", "keep", "results/smoke", "--into", str(tmp_path / "reference")], smoke_run)
                 options[options.index("reference/default")] = str(tmp_path / "reference")

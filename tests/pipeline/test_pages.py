@@ -8,7 +8,7 @@ from tests.conftest import ROOT
 
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.config.messages import describe
-from repdyn.pipeline.pages import api, outputs
+from repdyn.pipeline.pages import outputs
 from repdyn.pipeline.pages.generate import SCALES, claims_page, configuration_page, json_schema, write
 
 ADVICE = "differs from the models: run `python -m repdyn reference` in the repository's folder"
@@ -45,7 +45,6 @@ def test_write_makes_all_files(tmp_path):
     write(tmp_path)
     assert (tmp_path / "docs" / "configuration.md").read_text(encoding="utf-8") == configuration_page(ROOT)
     assert (tmp_path / "docs" / "outputs.md").read_text(encoding="utf-8") == outputs.page(STUDIES)
-    assert all((tmp_path / path).read_text(encoding="utf-8") == page for path, page in api.pages().items())
     assert (tmp_path / "docs" / "claims.md").read_text(encoding="utf-8") == claims_page()
     assert (tmp_path / "docs" / "config.schema.json").read_text(encoding="utf-8") == json_schema()
 

@@ -57,6 +57,23 @@ def test_cards_are_absolute_and_links_stay_relative(results, tmp_path):
     assert "og:image" not in (tmp_path / "site/report/index.html").read_text()
 
 
+def test_the_documentation_stands_beside_the_report(results, tmp_path):
+    built = tmp_path / "built"
+    for name in ("index.html", "api/f.html", ".doctrees/index.doctree"):
+        (built / name).parent.mkdir(parents=True, exist_ok=True)
+        (built / name).write_text(PAGE.format(title="docs", body=""))
+    publish(results, tmp_path / "site", URL, built)
+    written = {path.relative_to(tmp_path / "site").as_posix() for path in (tmp_path / "site/docs").rglob("*.*")}
+    assert written == {"docs/index.html", "docs/api/f.html"}
+    assert f"<loc>{URL}/docs/api/f.html</loc>" in (tmp_path / "site/sitemap.xml").read_text()
+
+
+def test_documentation_that_was_not_built_is_told(results, tmp_path):
+    with pytest.raises(DataError, match=r"none/index\.html: missing; build it first: sphinx-build"):
+        publish(results, tmp_path / "site", URL, tmp_path / "none")
+    assert not (tmp_path / "site").exists()
+
+
 def test_the_map_lists_every_page(results, tmp_path):
     publish(results, tmp_path / "site", URL)
     found = ET.parse(tmp_path / "site/sitemap.xml").getroot()

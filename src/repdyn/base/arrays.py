@@ -4,7 +4,7 @@ A signature reads `Float[Array, "k n"]`: numbers in k rows and n columns, where 
 stands in the signature. `*shape` are any sizes that recur, `*#shape` sizes that broadcast with them, `#n` is n or 1,
 `_` a size of no account, `n+1` and `2*d` are computed of others, `{t}` of an argument that is a number
 (https://docs.kidger.site/jaxtyping/api/array/). Nothing is checked where the package runs, and jaxtyping is not
-imported: modules postpone their annotations and take the words for type checkers alone, to which all are an `Array`,
+imported: modules postpone their annotations and take the words for type checkers alone, to which all are an `Array`::
 
     from __future__ import annotations
 

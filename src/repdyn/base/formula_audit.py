@@ -64,7 +64,7 @@ def audit_variables(
     """Variables `printed`, `corrected`, `control` of an audit.
 
     Args:
-        errors: the audit's errors, the forms of `Errors` on the last axis, shape (*dims, 3).
+        errors: the audit's errors, the forms of `Errors` on the last axis, shape `(*dims, 3)`.
         dims: names of the leading dimensions; one of them is `equation`.
         unit: unit of the errors.
         scale: what an error is, in words.

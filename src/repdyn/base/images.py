@@ -39,17 +39,17 @@ DOWNLOADS = {
     "t10k-images-idx3-ubyte.gz": "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
     "t10k-labels-idx1-ubyte.gz": "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
 }
-"""What a download fetches: file names at the mirrors and SHA-256."""
+"""What a download fetches, file names at the mirrors and SHA-256."""
 
 DIGITS_SHA256 = (
     "8f26b2bd9d135c256808f68f14fdabddde6d9c7f869ae419704b051f0f14b3b3",
     "8ba4f891220f5e4c9c819638d1602d74b83618f167043c6da52a2a247841ddf0",
 )
-"""SHA-256 of scikit-learn's digits as unsigned bytes, point after point: images, labels."""
+"""SHA-256 of scikit-learn's digits as unsigned bytes, point after point; images, labels."""
 
 IMAGES, LABELS = 2051, 2049
 CONTENTS = {IMAGES: "images", LABELS: "labels"}
-"""Magic numbers of IDX files of unsigned bytes: 0x08 (type), then the number of dimensions."""
+"""Magic numbers of IDX files of unsigned bytes, 0x08 (type), then the number of dimensions."""
 
 
 def load_images(

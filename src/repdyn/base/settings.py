@@ -1,6 +1,7 @@
 """Typed settings: one model per section of the configuration, and the text that stands for its values.
 
 Rules for a model derived from `Settings`:
+
 - every knob has a description and a range (`Field(ge=..., le=...)`, a pattern, or `Literal`);
 - no knob has a default: `config.yaml` is the one place with values. Only a knob that comes after results
   exist may have one, by `addition`, so that its coming re-runs nothing;
@@ -29,8 +30,8 @@ class Each:
 
 
 EACH = Each()
-"""`seeds: Annotated[Count, EACH]`: a trial finished with five seeds is one of ten. What a trial has of such a list (its
-own rate, its own number of layers) must stand in the name or in the identity under which it is kept."""
+"""Marks `Annotated[Count, EACH]`, so that a trial finished with five seeds is one of ten. What a trial has of such a
+list (its own rate, its own number of layers) must stand in the name or in the identity under which it is kept."""
 
 
 class Problem(NamedTuple):

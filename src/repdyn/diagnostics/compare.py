@@ -1,4 +1,4 @@
-"""Similarity of representations between layers, checkpoints and networks, with the band of chance.
+"""Similarity of representations between layers, checkpoints and networks, with the band of chance::
 
     from repdyn.diagnostics.compare import compare
     from repdyn.diagnostics.figures.similarity import draw_similarity

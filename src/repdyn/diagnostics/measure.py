@@ -1,4 +1,4 @@
-"""The five papers' diagnostics on a user's own torch network, as one dataset.
+"""The five papers' diagnostics on a user's own torch network, as one dataset::
 
     from repdyn.diagnostics.measure import Recorder, measure
 

@@ -1,4 +1,4 @@
-"""What a network does, in words: each sentence with its number, interval, threshold and source.
+"""What a network does, in words: each sentence with its number, interval, threshold and source::
 
     from repdyn.diagnostics.summary import summarize, words
 

@@ -83,7 +83,7 @@ def expected_gram_step(
 ) -> Float[Array, "n n"]:
     r"""Expected Gram matrix after one Gaussian layer, for every combination of the components.
 
-    Let z ~ N(0, C) be one neuron over the batch, C = H G H with recentering and C = G without. Then
+    Let z ~ N(0, C) be one neuron over the batch, C = H G H with recentering and C = G without. Then::
 
         rescale None:   G' = scale * K(C),  K = `expected_relu_gram`
         rescale "rms":  G' = scale * 2 E[ReLU(z) ReLU(z)' n / z'z]

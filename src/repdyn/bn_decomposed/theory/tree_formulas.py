@@ -110,7 +110,7 @@ def split_contribution_by_paths(c: float, n_l: int, n: int, T: int) -> float:
 
 
 def split_contribution(c: float, n_l: int, n: int, T: int) -> float:
-    r"""Eq. (40), the same in closed form: c^2 ((n-n_l)/n)^2 lambda^{T-1} with lambda = `split_rate`(n_l, n).
+    r"""Eq. (40), the same in closed form: c^2 ((n-n_l)/n)^2 lambda^{T-1} with lambda = `split_rate(n_l, n)`.
 
     Args:
         c: coordinate of the positive cluster, units of the batch.
@@ -144,7 +144,7 @@ def three_cluster_bound(c: float, n: int, T: int) -> float:
 def later_amplitude_ratios(A: float, B: float, C: float, D: float, wide: float, n: int) -> tuple[float, float]:
     r"""Interval that holds (A + C)/(B + D) of Appendix E in this layer and in every later one.
 
-    Divide the squares by lambda_1 = `split_rate`(1, n) per layer. Those of A and B never fall, those of C and D never
+    Divide the squares by lambda_1 = `split_rate(1, n)` per layer. Those of A and B never fall, those of C and D never
     rise but by new rows, and a three-cluster row of largest coordinate c feeds at most ((n-1)/n)^(2r) c^2 after r
     layers, in all (n-1)^2 c^2. So A + C stays between A and A + C + (n-1)^2 wide, and B + D likewise.
 

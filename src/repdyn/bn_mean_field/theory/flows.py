@@ -1,6 +1,6 @@
 r"""Right-hand sides: eqs. (6), (7), (8), (21), (22) and the gradient of Theorem 2, corrected and as printed.
 
-Each takes the two moments of the residual at the model's own weights v_k (bbar_k with BN, b_k without),
+Each takes the two moments of the residual at the model's own weights v_k (bbar_k with BN, b_k without)::
 
     force_k = E l'(f, y) sigma(v_k^T x)   (..., m),      moment_k = E l'(f, y) sigma'(v_k^T x) x   (..., m, d),
 

@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from repdyn.base.errors import DataError
+
 
 def claim(words: Sequence[str]) -> None:
     """Prints one claim of every run that knows it."""
@@ -23,6 +25,7 @@ def compare(words: Sequence[str]) -> int:
     """Prints how two runs differ, or whether a run reproduces a reference; status 1 where they do, or it does not."""
     from repdyn.pipeline import kept_runs
     from repdyn.pipeline.ask import compare as comparison
+    from repdyn.pipeline.ask import pictures
 
     parser = _parser("compare", "Compare two runs, or a run with a folder of reference/: verdicts first, then numbers.")
     parser.add_argument("first", type=Path)
@@ -31,11 +34,19 @@ def compare(words: Sequence[str]) -> int:
     parser.add_argument(
         "--tier", choices=tiers, default=tiers[0], help="what counts as a difference (see docs/reproducibility.md)"
     )
+    parser.add_argument(
+        "--pictures", type=Path, metavar="FOLDER", help="write the figures that differ side by side into a new folder"
+    )
     arguments = parser.parse_args(words)
     if kept_runs.is_reference(arguments.second):
+        if arguments.pictures:
+            raise DataError(f"{arguments.second}: a reference has no pictures; give --pictures two results folders")
         return _reproduces(arguments.first, arguments.second)
     outcome = comparison.compare(arguments.first, arguments.second, arguments.tier)
     print(comparison.show(outcome, arguments.first, arguments.second, arguments.tier))
+    if arguments.pictures:
+        count = pictures.write(outcome, arguments.first, arguments.second, arguments.pictures)
+        print(f"{arguments.pictures}/index.html: {count} figures differ")
     return int(bool(outcome.differences(arguments.tier)))
 
 
@@ -185,8 +196,9 @@ def site(words: Sequence[str]) -> None:
     parser.add_argument(
         "--url", required=True, help="address at which it will be found, e.g. https://example.org/repdyn"
     )
+    parser.add_argument("--docs", type=Path, help="the built documentation, e.g. build/docs, to stand under docs/")
     arguments = parser.parse_args(words)
-    pages = publishing.publish(arguments.results, arguments.into, arguments.url)
+    pages = publishing.publish(arguments.results, arguments.into, arguments.url, arguments.docs)
     print(f"{arguments.into}: {pages} pages")
 
 

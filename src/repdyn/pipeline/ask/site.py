@@ -19,7 +19,7 @@ from repdyn.base.errors import ConfigError, DataError
 from repdyn.base.files import write_text
 from repdyn.pipeline.new.filling import fresh
 
-REPORT = "report"
+REPORT, DOCS = "report", "docs"
 HOME = f"{REPORT}/index.html"
 FORWARD = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>repdyn</title>
@@ -50,23 +50,26 @@ class _Links(HTMLParser):
                 self.pictures += [value] if tag == "img" else []
 
 
-def publish(results: Path, into: Path, url: str) -> int:
+def publish(results: Path, into: Path, url: str, docs: Path | None = None) -> int:
     """Writes the site of a finished run; the number of its pages.
 
     Args:
         results: folder of the run.
         into: folder to make, or an empty one; left as it was where something fails.
         url: address at which the folder will be found.
+        docs: the built documentation, to stand beside the report under `docs/`.
 
     Raises:
         ConfigError: no address of the web, or the folder holds something.
-        DataError: no report, or a page leads to a file that is not there.
+        DataError: no report, a page leads to a file that is not there, or no documentation.
     """
     address = urlsplit(url)
     if address.scheme not in ("http", "https") or not address.netloc or address.query or address.fragment:
         raise ConfigError(f"--url: got {url!r}, expected an address as https://example.org/repdyn")
     if not (results / HOME).is_file():
         raise DataError(f"{results / HOME}: missing; finish the run first: snakemake --cores 8 all")
+    if docs and not (docs / "index.html").is_file():
+        raise DataError(f"{docs / 'index.html'}: missing; build it first: sphinx-build -W -b html docs {docs}")
     url = url.rstrip("/")
     own = [path.relative_to(results).as_posix() for path in sorted((results / REPORT).rglob("*")) if path.is_file()]
     pages = {name: (results / name).read_text(encoding="utf-8") for name in own if name.endswith(".html")}
@@ -81,11 +84,18 @@ def publish(results: Path, into: Path, url: str) -> int:
             shutil.copyfile(results / name, into / name)
         for name, text in pages.items():
             write_text(into / name, text.replace("</head>", f"{cards[name][0]}</head>", 1))
+        if docs:
+            shutil.copytree(docs, into / DOCS, ignore=shutil.ignore_patterns(".*"))
         write_text(into / "index.html", FORWARD.format(home=HOME, url=html.escape(url)))
         write_text(into / "404.html", LOST.format(home=HOME, url=html.escape(url)))
-        write_text(into / "sitemap.xml", _map(sorted(pages), url))
+        write_text(into / "sitemap.xml", _map(sorted([*pages, *_built(into)]), url))
         write_text(into / ".nojekyll", "")  # so that the host leaves the files as they are
     return len(pages)
+
+
+def _built(site: Path) -> list[str]:
+    """Pages of the documentation."""
+    return [path.relative_to(site).as_posix() for path in (site / DOCS).rglob("*.html")]
 
 
 def _read(text: str) -> _Links:

@@ -56,7 +56,7 @@ class Data(Settings):
     split: Literal["test", "train", "both"] = addition(
         "test", description="Which images of MNIST: 10,000 for tests, 60,000 for training, or all."
     )
-    mnist_mirrors: Many[Annotated[str, Field(pattern=r"^https://[^\s]+$")]] = Field(
+    mnist_mirrors: Many[Annotated[str, Field(pattern=r"^https://\S+$")]] = Field(
         description="Addresses to download MNIST from, tried in turn; every file is checked by SHA-256."
     )
 

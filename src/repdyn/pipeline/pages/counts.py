@@ -1,4 +1,4 @@
-"""The README's count of claims, made from the claims and their accepted verdicts."""
+"""The count of claims on the first page of docs, made from the claims and their accepted verdicts."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def confirmed(default: Mapping[str, str], full: Mapping[str, str]) -> str:
     contradicted = len(decided) - same - len(opened)
     newly = sum(full[id] != UNDECIDED for id in open_before)
     return (
-        f"Of the {len(shared)} statements that the full scale, with MNIST and [fresh draws](docs/fresh_draws.md), has "
+        f"Of the {len(shared)} statements that the full scale, with MNIST and [fresh draws](fresh_draws.md), has "
         f"judged in today's words, it confirms {same} of the {len(decided)} verdicts that the default scale decides, "
         f"leaves {len(opened)} of them open (refutations among them: {refutations or 'none'}), contradicts "
         f"{contradicted or 'none'}, and decides {newly} of the {len(open_before)} that the default scale leaves open."
@@ -77,7 +77,7 @@ def _row(study: str, claims: Sequence[Claim], verdicts: Mapping[str, str]) -> tu
     counts = Counter(verdicts.get(claim.id, "") for claim in claims)
     slips = _slips(claims, verdicts)
     numbers = (len(claims), *(counts[status] for status in (*DECIDED, DEPENDS)), _open(counts))
-    return f"[{study}](docs/{study}.md)", *map(str, numbers), *(str(slips[slip] or "") for slip in reversed(SLIPS))
+    return f"[{study}]({study}.md)", *map(str, numbers), *(str(slips[slip] or "") for slip in reversed(SLIPS))
 
 
 def put(page: str, counted: str) -> str:

@@ -1,4 +1,4 @@
-"""Generated pages of docs: configuration and its JSON schema, claims, outputs, public functions.
+"""Generated pages of docs: configuration and its JSON schema, claims, outputs.
 
 `python -m repdyn reference` in the repository's folder writes them anew.
 """
@@ -18,7 +18,7 @@ from repdyn.pipeline import kept_runs
 from repdyn.pipeline.config.configuration import SCALE, STUDIES, Config, Workflow, load
 from repdyn.pipeline.config.messages import Schema, describe, resolved
 from repdyn.pipeline.packages import package_of
-from repdyn.pipeline.pages import api, chosen, counts, outputs
+from repdyn.pipeline.pages import chosen, counts, outputs
 from repdyn.pipeline.pages.markdown import table
 from repdyn.pipeline.run.execute.loading import load_modules
 from repdyn.pipeline.run.kinds.ledger import SCALES, accepted_verdicts
@@ -93,7 +93,7 @@ def claims_page() -> str:
 
 
 def counted(root: Path) -> str:
-    """The README's count of claims."""
+    """The count of claims on the first page of docs."""
     return counts.block(dict(_claims()), accepted_verdicts(), kept_runs.verdicts(root / kept_runs.FOLDER))
 
 
@@ -122,15 +122,12 @@ def claims_anything(study: str) -> bool:
 
 
 def write(root: Path) -> None:
-    """Write the generated pages into `docs/` under `root`, and the count of claims into its README."""
-    if (readme := root / "README.md").is_file():
-        readme.write_text(counts.put(readme.read_text(encoding="utf-8"), counted(root)), encoding="utf-8")
+    """Write the generated pages into `docs/` under `root`, and the count of claims into its first page."""
+    if (first := root / "docs" / "index.md").is_file():
+        first.write_text(counts.put(first.read_text(encoding="utf-8"), counted(root)), encoding="utf-8")
     (root / "docs" / "claims.md").write_text(claims_page(), encoding="utf-8")
     (root / "docs" / "outputs.md").write_text(outputs.page(STUDIES), encoding="utf-8")
     (root / "docs" / "fresh_draws.md").write_text(chosen.page(root), encoding="utf-8")
-    (root / api.FOLDER).mkdir(exist_ok=True)
-    for path, text in api.pages().items():
-        (root / path).write_text(text, encoding="utf-8")
     (root / "docs" / "configuration.md").write_text(configuration_page(root), encoding="utf-8")
     (root / "docs" / "config.schema.json").write_text(json_schema(), encoding="utf-8")
 

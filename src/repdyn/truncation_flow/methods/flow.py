@@ -2,12 +2,14 @@ r"""One function for the flow of cluster separated truncations on R^Q x O(Q): `i
 
 Under cluster separated truncations (Definition 3.1) every cluster moves by itself (Theorem 3.2).
 
-| method       | what                                              | accuracy                        | for        |
-|--------------|---------------------------------------------------|---------------------------------|------------|
-| occupation   | occupation-time midpoint, Cayley; all clusters at once | second order in `step`     | default    |
-| events       | event-driven Dormand-Prince, sliding modes        | `tolerance` per step            | reference  |
-| exact        | R held fixed: sort and cumulative sums (4.49)     | rounding                        | bias only  |
-| scipy        | `solve_ivp`, RK45, with a cap on evaluations      | poor at jumps, stalls in sliding | comparison |
+==========  ======================================================  ================================  ==========
+method      what                                                    accuracy                          for
+==========  ======================================================  ================================  ==========
+occupation  occupation-time midpoint, Cayley; all clusters at once  second order in `step`            default
+events      event-driven Dormand-Prince, sliding modes              `tolerance` per step              reference
+exact       R held fixed: sort and cumulative sums (4.49)           rounding                          bias only
+scipy       `solve_ivp`, RK45, with a cap on evaluations            poor at jumps, stalls in sliding  comparison
+==========  ======================================================  ================================  ==========
 """
 
 from collections.abc import Sequence

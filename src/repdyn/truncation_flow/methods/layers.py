@@ -13,7 +13,7 @@ from repdyn.truncation_flow.methods.occupation import moved, stacked, states_at
 from repdyn.truncation_flow.theory import general, unaligned
 
 RESOLVED = 0.1
-"""Largest change of a free weight in one step over its least singular value: a tenth keeps it far from singular."""
+"""Largest change of a free weight in one step over its least singular value; a tenth keeps it far from singular."""
 
 
 class Weights(NamedTuple):

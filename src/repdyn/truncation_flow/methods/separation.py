@@ -1,10 +1,12 @@
 r"""Cluster separated truncations for a user's own clusters: margins, the angle condition, and a search.
 
 Three conditions make the gradient flow of L = Q layers split into Q separate flows (Definition 3.1, corrected):
+
     1. others: tau_l leaves every other cluster alone, at the start and at beta_l = -yt_l;
     2. own: tau_l truncates cluster l fully at beta_l = -yt_l;
     3. images: tau_l(X_l), at the start and at the end, stays where every later tau_{l'} (l' > l) is the identity.
        Definition 3.1 does not say so, yet (3.4) needs it: composition fails without it.
+
 At fixed R the pre-activations interpolate coordinate by coordinate between start and end, so conditions that hold at
 both ends hold in between. A margin is the distance to the nearest coordinate plane; below 0 the condition fails.
 

@@ -1,9 +1,11 @@
 r"""The gradient flow of L layers of truncation maps acting on all clusters: Chen, Theorem 5.1 and Section 7.
 
 z_0 = x, z_l = tau_l(z_{l-1}), u_l = R_l (z_{l-1} + beta_l), P_l = R_l^T H_l R_l, e = z_L - yt_c, c the cluster of x.
-Corrected flow, with v_l = P_{l+1}^T ... P_L^T e:
+Corrected flow, with v_l = P_{l+1}^T ... P_L^T e::
+
     d(beta_l)/ds = + sum_c E_c[(1 - P_l)^T v_l],   dR_l/ds = Omega_l R_l,
     Omega_l = - sum_c E_c[ [H_l, (a u_l^T + u_l a^T)/2] ],  a = R_l v_l.
+
 Printed (5.4) has a minus sign, a sum over layers, only the clusters c >= l, and a label without index.
 
 Batch axes lead: R (..., L, Q, Q), beta (..., L, Q), points z (..., n, Q). Every point has its own weight

@@ -1,10 +1,15 @@
 r"""The gradient flow of one cluster under cluster separated truncations: Chen, Theorem 3.2 and Corollary 3.5.
 
-Notation of one cluster (rows are points, weights w_k = 1/N):
+Notation of one cluster (rows are points, weights w_k = 1/N)::
+
     u_k = R (x_k + beta), H_k = 1[u_k > 0], v_k = R (x_k - yt), b = R (beta + yt), so u_k = v_k + b.
     J_i = sum_k w_k H_ki, Jp = 1 - J.
-Corrected flow: d(beta)/ds = -R^T Jp b, dR/ds = Omega R,
+
+Corrected flow::
+
+    d(beta)/ds = -R^T Jp b, dR/ds = Omega R,
     Omega = sum_k w_k [H_k, M_k], M = (u b^T + b u^T - u u^T)/2 = (b b^T - v v^T)/2.
+
 The paper's (3.23) lacks -u u^T/2 because (6.16) writes H sigma(u) u^T = H u u^T H; it is H u u^T.
 
 The functions without checks take leading batch axes: H, u of shape (..., N, Q), b (..., Q), w (..., N).

@@ -1,7 +1,9 @@
 r"""The bias flow at fixed R, exactly: Chen, Section 4.3.
 
-At fixed R the coordinates of R beta decouple (4.42): with b = -(R beta)_r, x_i = (R x_i)_r, y = (R yt)_r,
+At fixed R the coordinates of R beta decouple (4.42): with b = -(R beta)_r, x_i = (R x_i)_r, y = (R yt)_r::
+
     d(y - b)/ds = -(n(b)/N) (y - b),  n(b) = #{i : x_i <= b}.
+
 So b moves toward y at an exponential rate n/N that steps at every point it meets. Upwards (b < y) points are
 truncated one by one (4.49). Downwards (b > y), a case the paper leaves out, they are released, and b stops at the
 smallest point, in finite time, where no classical solution exists (h(0) = 0) and Filippov's does.

@@ -86,7 +86,7 @@ def pull_back(
     w: Float[Array, "n"],
     residual: Callable[[Float[Array, "n Q"]], Float[Array, "n Q"]],
 ) -> tuple[Float[Array, "L Q Q"], Float[Array, "L Q"]]:
-    r"""Velocities (dW_l/ds, d(beta_l)/ds) of L layers for a cost whose derivative in the output z_L is `residual`(z_L).
+    r"""Velocities (dW_l/ds, d(beta_l)/ds) of L layers for a cost whose derivative in the output z_L is `residual(z_L)`.
 
     With v the derivative in z_l and f = W_l^{-T} v: dC/dW_l = E[H f (z_{l-1} + beta)^T - f (z_l + beta)^T],
     dC/dbeta_l = -E[W_l^T (1 - H) f], and W_l^T H f is the derivative in z_{l-1}.

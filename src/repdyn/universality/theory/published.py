@@ -54,13 +54,13 @@ FIGURE_3 = ("low", "default", "intermediate", "high", "very_high")
 """Rows of Table 1 that Figure 3 shows, by increasing gain."""
 
 FIT_LOSSES = {"theory": 0.92, "factor two": 15.35, "square": 16.61, "minus removed": 2.99, "term removed": 5.64}
-"""Squared fit losses of Appendix C.1: of the theory and of the dynamics altered as in (51)."""
+"""Squared fit losses of Appendix C.1, of the theory and of the dynamics altered as in (51)."""
 
 CORRELATIONS = {"all entries": 0.703, "between classes": 0.512}
-"""Correlations of Figure 9 with (50): over all entries, and without the blocks on the diagonal."""
+"""Correlations of Figure 9 with (50), over all entries, and without the blocks on the diagonal."""
 
 RATE_MNIST, EPOCH_STEPS = 0.005, 60000 / 64
-"""Table 2, row MNIST Structure: learning rate, and steps per epoch at the public settings' batches of 64."""
+"""Table 2, row MNIST Structure, learning rate, and steps per epoch at the public settings' batches of 64."""
 
 
 class DataSetRow(NamedTuple):

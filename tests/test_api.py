@@ -1,0 +1,150 @@
+"""The reference of public functions: it lists what others may import, examples are true, the site is whole."""
+
+import ast
+import doctest
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from tests.conftest import ROOT
+
+SOURCE = ROOT / "src"
+STUDIES = sorted(path.parent.name for path in (SOURCE / "repdyn").glob("*/study.py"))
+LISTED = re.findall(r"^   (repdyn[\w.]+)$", (ROOT / "docs/api/index.md").read_text(encoding="utf-8"), re.MULTILINE)
+EXAMPLE = "    Example:\n"
+OF_THE_MACHINE = {str(ROOT), str(Path.home()), sys.prefix} - {"/"}
+
+
+def files(name):
+    """The files of a listed module, or of a listed package and those within."""
+    place = SOURCE.joinpath(*name.split("."))
+    return sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
+
+
+def module(path):
+    return ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+
+
+FILES = [path for name in LISTED for path in files(name) if path.stem != "__init__"]
+EXAMPLES = {module(path): path.read_text(encoding="utf-8").count(EXAMPLE) for path in FILES}
+
+
+def test_formulas_and_methods_of_every_study_are_listed():
+    rooms = {
+        f"repdyn.{study}.{room}"
+        for study in STUDIES
+        if study != "diagnostics"  # lists its modules, since others are a study's
+        for room in ("theory", "methods")
+        if any((SOURCE / "repdyn" / study).glob(f"{room}*"))
+    }
+    assert rooms <= set(LISTED)
+    assert all(path.is_file() for path in FILES)
+
+
+def test_what_studies_take_of_the_ground_floor_is_listed():
+    folders = [SOURCE / "repdyn" / study for study in STUDIES] + [ROOT / "examples"]
+    imports = "\n".join(path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py"))
+    taken = set(re.findall(r"^\s*from (repdyn\.base\.\w+) import", imports, re.MULTILINE))
+    assert len(taken) > 15
+    assert taken - set(LISTED) <= {"repdyn.base.files"}  # writes files, as no study should in its public functions
+
+
+@pytest.mark.parametrize("name", [name for name, examples in EXAMPLES.items() if examples])
+def test_examples(name):
+    result = doctest.testmod(importlib.import_module(name))
+    assert result.attempted >= EXAMPLES[name]
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("study", [study for study in STUDIES if study != "across_papers"])
+def test_every_study_has_examples(study):
+    assert sum(count for name, count in EXAMPLES.items() if name.startswith(f"repdyn.{study}.")) >= 3
+
+
+def test_every_public_function_says_what_it_does():
+    trees = {module(path): ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+    public = {
+        f"{name}.{node.name}": ast.get_docstring(node)
+        for name, tree in trees.items()
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
+    }
+    assert len(public) > 500
+    assert [name for name, text in public.items() if not text] == []
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The documentation, built as CONTRIBUTING says in a checkout where it was not built before."""
+    folder = tmp_path_factory.mktemp("checkout")
+    (command,) = re.findall(r"^sphinx-build .*$", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE)
+    listed = subprocess.run(["git", "ls-files", "docs"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(lambda name: (ROOT / name).is_file(), listed.splitlines()):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes((ROOT / name).read_bytes())
+    for name in ("src", "examples", "tests", "config.yaml"):
+        (folder / name).symlink_to(ROOT / name)
+    words = [sys.executable, "-m", "sphinx", *command.split()[1:]]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=1800, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "build/docs"
+
+
+@pytest.mark.slow
+def test_the_search_finds_a_formula(site):
+    index = (site / "searchindex.js").read_text(encoding="utf-8")
+    assert "rows_to_full_rank" in index
+    assert "repdyn.bn_decomposed.theory.full_rank" in index
+
+
+@pytest.mark.slow
+def test_functions_lead_to_their_source(site):
+    page = (site / "api/generated/repdyn.bn_decomposed.theory.full_rank.html").read_text(encoding="utf-8")
+    assert "Float[Array, 'k n']" in re.sub(r"<[^>]+>", "", page).replace("&#39;", "'")
+    (link,) = set(re.findall(r'href="([^"]*_modules[^"#]*)#rows_to_full_rank"', page))
+    source = (site / "api/generated" / link).resolve().read_text(encoding="utf-8")
+    assert 'id="rows_to_full_rank"' in source
+
+
+def lost(site):
+    """Links within the site that lead to no file, or to no place on a page."""
+    texts = {path: path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
+    places = {path: set(re.findall(r'\bid="([^"]+)"', text)) for path, text in texts.items()}
+    for path, text in texts.items():
+        for link in map(urlsplit, re.findall(r'(?:href|src)="([^"]+)"', text)):
+            target = (path.parent / unquote(link.path)).resolve() if link.path else path
+            there = target.is_file() and (not link.fragment or unquote(link.fragment) in places.get(target, ()))
+            if not (link.scheme or there):
+                yield path.name, link.geturl()
+
+
+@pytest.mark.slow
+def test_links_lead_somewhere(site):
+    assert list(lost(site.resolve())) == []
+
+
+@pytest.mark.slow
+def test_every_listed_module_has_its_page(site):
+    pages = {path.stem for path in (site / "api/generated").glob("*.html")}
+    assert {module(path) for path in FILES} <= pages
+
+
+@pytest.mark.slow
+def test_pages_name_no_machine_and_need_no_network(site):
+    machine = {*OF_THE_MACHINE, str(site.parents[1])}
+    texts = {path: path.read_text(encoding="utf-8") for path in site.rglob("*") if path.suffix in (".html", ".js")}
+    assert len(texts) > 150
+    assert [(path.name, place) for path, text in texts.items() for place in machine if place in text] == []
+    assert [path.name for path, text in texts.items() if re.search(r'<(script|link)[^>]*(src|href)="http', text)] == []
+
+
+@pytest.mark.slow
+def test_formulas_are_typeset_and_marks_are_as_they_were(site):
+    assert "<math" in (site / "bn_decomposed.html").read_text(encoding="utf-8")
+    pages = [path.read_text(encoding="utf-8") for path in (site / "api").rglob("*.html")]
+    assert [text for text in pages if re.search(r"\\[|_]", text)] == []
+    assert any("||X'X / ||X||_F^2 - I/n||_F" in text.replace("&#39;", "'").replace("&#x27;", "'") for text in pages)
