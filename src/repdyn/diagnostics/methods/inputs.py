@@ -200,7 +200,7 @@ def as_inputs(
         _check_shape(batch, axis)
     usable = Inputs([_placed(batch, model) for batch in batches], axis, answers, points)
     _check_values(usable)
-    return usable if batch_size is None else _split(usable, batch_size)
+    return usable if batch_size is None else split(usable, batch_size)
 
 
 def usual_unpack(batch: object) -> tuple[object, object]:
@@ -319,7 +319,12 @@ def _placed(batch: Batch, model: nn.Module) -> Batch:
     return batch.changed(place)
 
 
-def _split(inputs: Inputs, batch_size: int) -> Inputs:
+def split(inputs: Inputs, batch_size: int) -> Inputs:
+    """The points of a single batch in batches of a size.
+
+    Raises:
+        ValueError: a size below 1, or inputs without a common axis.
+    """
     if len(inputs.batches) > 1:
         return inputs
     if batch_size < 1:

@@ -54,7 +54,7 @@ def find_shapes(reader: NetworkReader, functions: bool) -> tuple[dict[str, Layer
     if sizes[-1] is None:
         sizes = (len(output) if isinstance(output, Tensor) and output.ndim else None,)
     shapes = {name: _shape(name, [seen.get(name) for seen in passes], sizes, reader) for name in last if name in first}
-    if len(passes) == 2 and INPUT not in reader.axes and not _depends_on_the_batch(reader):
+    if len(passes) == 2 and INPUT not in reader.axes and not depends_on_the_batch(reader):
         _check_independence(shapes, first, last, reader)
     same = [
         name
@@ -77,7 +77,7 @@ def _quantized(module: nn.Module, kind: str = "") -> bool:
     return type(module).__module__.startswith(f"torch.ao.nn.quantized{kind}")
 
 
-def _depends_on_the_batch(reader: NetworkReader) -> bool:
+def depends_on_the_batch(reader: NetworkReader) -> bool:
     """Whether points are normalized, or rounded to int8, by all points of the batch."""
     if any(_quantized(module, ".dynamic") for module in reader.model.modules()):
         return True

@@ -212,6 +212,17 @@ def _collect(planned: Plan, group: list[str], consume: Consume, failed: dict[str
             failed.setdefault(name, "it did not return the same number of units in every batch")
 
 
+def batch_rows(
+    planned: Plan, number: int, names: Sequence[str]
+) -> tuple[dict[str, NDArray[np.floating]], dict[str, str]]:
+    """Rows of layers for one batch, shape (rows, units) each, and why others have none."""
+    rows: dict[str, NDArray[np.floating]] = {}
+    failed: dict[str, str] = {}
+    if names:
+        _pass(planned, number, set(names), lambda name, A: rows.update({name: A.copy()}), failed)
+    return rows, failed
+
+
 def _pass(planned: Plan, number: int, wanted: set[str], consume: Consume, failed: dict[str, str]) -> None:
     """One batch: the wanted layers as rows."""
     reader = planned.reader
