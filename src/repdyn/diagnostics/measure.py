@@ -41,7 +41,7 @@ from repdyn.diagnostics.methods.scalars import PREFIX, log_scalars, scalars
 from repdyn.diagnostics.theory.identity import Residual
 
 GAMMA = 1e-3  # of the stable cost of identity, relative to |K|_op: the value of the study leaky_resnets
-MEMORY = 2**29  # bytes of layers kept at a time when the points come in several batches
+MEMORY = 2**30  # bytes of layers kept at a time when the points come in several batches
 
 
 def measure(

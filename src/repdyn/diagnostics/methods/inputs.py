@@ -38,13 +38,21 @@ class Batch(NamedTuple):
         return ", ".join(str(tuple(part.shape)) for part in self.tensors())
 
     def length(self, axis: int) -> int | None:
-        """Points, if all arguments agree; where all are lists of tensors, each entry is a point."""
+        """Points, if all arguments agree; where all are lists of tensors, each entry is a point. Of graphs None."""
+        if self.graphs() is not None:
+            return None
         parts = [*self.args, *self.kwargs.values()]
         if parts and all(map(_is_list, parts)):
             lengths = {len(cast("list", part)) for part in parts}
         else:
             lengths = {part.shape[axis] if part.ndim > axis else -1 for part in self.tensors()}
         return lengths.pop() if len(lengths) == 1 else None
+
+    def graphs(self) -> Tensor | None:
+        """The graph of each node, shape (nodes,), of graphs that are one: `batch` of torch_geometric, or a keyword."""
+        parts = [getattr(part, "batch", None) for part in self.args if _is_object(part)]
+        parts += [self.kwargs.get("batch"), *(getattr(p, "batch", None) for p in self.kwargs.values() if _is_object(p))]
+        return next((part for part in parts if isinstance(part, Tensor) and part.ndim == 1 and _is_whole(part)), None)
 
     def taken(self, tensor: Callable[[Tensor], Tensor], of_list: Callable[[list], list]) -> Batch:
         """Some of the points.
@@ -93,6 +101,10 @@ def _inside(part: object) -> list[Tensor]:
 def _is_list(part: object) -> bool:
     """Whether an argument is a list of tensors or arrays, such as images of several sizes."""
     return isinstance(part, list) and bool(part) and all(isinstance(entry, Tensor | np.ndarray) for entry in part)
+
+
+def _is_whole(part: Tensor) -> bool:
+    return not part.is_floating_point() and not part.is_complex() and part.dtype != torch.bool
 
 
 def _copied(part: Any) -> object:
