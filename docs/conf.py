@@ -10,7 +10,7 @@ from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
-from repdyn.pipeline.report.markup import mathml
+from repdyn.base.markup import mathml
 
 project = "repdyn"
 extensions = [

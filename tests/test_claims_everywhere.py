@@ -9,8 +9,8 @@ import xarray as xr
 
 import repdyn
 from repdyn.base.claims import Claim, claims_of
+from repdyn.base.markup import DOLLARS
 from repdyn.base.verdicts import KINDS
-from repdyn.pipeline.report.markup import DOLLARS
 from repdyn.pipeline.run.execute.loading import load_modules
 
 PACKAGE = Path(repdyn.__file__).parent

@@ -10,7 +10,8 @@ PAGES = sorted((ROOT / "docs/learn").glob("*.md"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_what_is_shown_is_what_is_printed(page):
+def test_what_is_shown_is_what_is_printed(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # pages may write files
     blocks = re.findall(r"^```pycon\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     parsed = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page.stem, str(page), 0)
     told: list[str] = []

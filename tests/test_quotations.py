@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from repdyn.base.claims import SLIPS, Claim, claims_of
+from repdyn.base.markup import DOLLARS
 from repdyn.base.verdicts import REFUTED, STATUSES
-from repdyn.pipeline.report.markup import DOLLARS
 from repdyn.pipeline.run.execute.loading import load_modules
 from repdyn.pipeline.run.kinds.ledger import accepted_verdicts
 

@@ -305,7 +305,7 @@ EDITS = [
         "report",
     ),
     edit("what was chosen after looking", f"{STUDY}/decided/chosen_after_looking.yaml", "twenty", "20", "report"),
-    edit("a page of the report", "src/repdyn/pipeline/report/page/assets/site.css", "{", "{ ", "report"),
+    edit("a page of the report", "src/repdyn/base/site.css", "{", "{ ", "report"),
     edit("another page of the documentation", "docs/cluster.md", "# ", "# On "),
 ]
 

@@ -390,3 +390,40 @@ def test_the_command_says_in_words_what_the_network_does(folder, capsys):
     printed = capsys.readouterr().out
     assert "Cannot tell whether it has learned these points: the largest class alone would be as often right" in printed
     assert "threshold 0.333; accuracy; Wilson 1927)." in printed
+
+
+def test_the_command_writes_a_page_with_words_on_weights_before_training_and_held_out_points(folder, capsys):
+    weights(folder, "step_0.pt", 0)
+    np.savez("others.npz", inputs=np.random.default_rng(1).normal(size=(12, 6)), labels=np.arange(12) % 3)
+    more = ("--before", "weights/step_0.pt", "--held-out", "others.npz")
+    assert measured("my_network:build", "--data", "data.npz", "--page", "network.html", *more) == 0
+    printed = capsys.readouterr().out
+    assert "network.html: page" in printed
+    assert "threshold" not in printed
+    text = (folder / "network.html").read_text(encoding="utf-8")
+    assert "it may have learned nothing" in text
+    assert "not given" not in text.split("<h2")[0]
+    assert "<dt>network</dt><dd>my_network:build</dd>" in text
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--before", "weights/step_0.pt"), "before and held_out are for the words; give words or page, too"),
+        (("--words", "--before", "data.npz"), "data.npz: not a readable file of weights"),
+        (("--words", "--held-out", "others.npz"), "others.npz: holds no labels"),
+    ],
+)
+def test_what_the_words_compare_with_must_be_usable(more, words, folder, capsys):
+    np.savez("others.npz", inputs=np.random.default_rng(1).normal(size=(12, 6)))
+    assert measured("my_network:build", "--data", "data.npz", *more) == 1
+    assert words in capsys.readouterr().err
+
+
+def test_words_are_on_the_last_checkpoint_where_all_are_measured_already(folder, capsys):
+    for step in (1, 2):
+        weights(folder, f"step_{step}.pt", step)
+    assert recorded("--words") == 0
+    first = capsys.readouterr().out.splitlines()[-1]
+    assert recorded("--words", "--resume") == 0
+    assert capsys.readouterr().out.splitlines()[-1] == first

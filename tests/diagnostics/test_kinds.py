@@ -124,6 +124,78 @@ def test_a_graph_is_one_input_with_its_nodes_as_points():
     assert "layer (input): it is a Graph, not a tensor" in diagnostics.attrs["left_out"]
 
 
+class GraphBatch(Graph):
+    """Several graphs as one, as torch_geometric's `Batch`: `batch` tells the graph of each node."""
+
+    def __init__(self, x, edge_index, batch):
+        super().__init__(x, edge_index)
+        self.batch = batch
+
+    def to(self, *args):
+        return GraphBatch(self.x.to(*args), self.edge_index.to(*args), self.batch.to(args[0]))
+
+    def clone(self):
+        return GraphBatch(self.x.clone(), self.edge_index.clone(), self.batch.clone())
+
+
+class GraphClassifier(GraphNetwork):
+    """A row per node, then the mean over each graph and a row per graph."""
+
+    def forward(self, graph):
+        return self.of_parts(graph.x, graph.edge_index, graph.batch)
+
+    def of_parts(self, x, edge_index, batch):
+        hidden = self.first(x).relu()
+        hidden = hidden.index_add(0, edge_index[1], hidden[edge_index[0]])
+        sizes = torch.bincount(batch)[:, None]
+        return self.last(hidden.new_zeros(len(sizes), 4).index_add(0, batch, hidden) / sizes)
+
+
+class KeywordClassifier(GraphClassifier):
+    def forward(self, x, edge_index, batch):
+        return self.of_parts(x, edge_index, batch)
+
+
+def batch_of_graphs(number=7):
+    """Graphs of 2, 3, 4, 2, ... nodes."""
+    generator = torch.Generator().manual_seed(number)
+    batch = torch.repeat_interleave(torch.arange(number), 2 + torch.arange(number) % 3)
+    x = torch.randn(len(batch), 5, generator=generator)
+    return GraphBatch(x, torch.randint(0, len(batch), (2, 30), generator=generator), batch)
+
+
+@pytest.mark.parametrize("keywords", [False, True])
+def test_layers_of_nodes_are_means_over_each_graph(keywords):
+    torch.manual_seed(0)
+    graphs, labels = batch_of_graphs(), np.arange(7) % 2
+    model = KeywordClassifier() if keywords else GraphClassifier()
+    inputs = {"x": graphs.x, "edge_index": graphs.edge_index, "batch": graphs.batch} if keywords else graphs
+    for options in ({"labels": labels}, {}):
+        diagnostics = measure(model, inputs, **options)
+        assert list(diagnostics["layer"].values) == ["first", "last"]
+        assert diagnostics.sizes["point"] == 7
+    with torch.no_grad():
+        hidden = model.first(graphs.x)
+        means = torch.stack([hidden[graphs.batch == number].mean(dim=0) for number in range(7)])
+    np.testing.assert_allclose(norms(diagnostics, "first"), means.norm(dim=1), rtol=1e-5)
+
+
+def test_labels_of_nodes_make_the_nodes_points():
+    torch.manual_seed(0)
+    graphs, model = batch_of_graphs(), GraphClassifier()
+    diagnostics = measure(model, graphs, ["first"], labels=np.arange(len(graphs.x)) % 2)
+    with torch.no_grad():
+        np.testing.assert_allclose(norms(diagnostics, "first"), model.first(graphs.x).norm(dim=1), rtol=1e-5)
+
+
+def test_a_loader_of_batches_of_graphs():
+    torch.manual_seed(0)
+    batches, model = [batch_of_graphs(7), batch_of_graphs(5)], GraphClassifier()
+    found = measure(model, iter(batches), ["first"])
+    alone = [measure(model, batch, ["first"]) for batch in batches]
+    np.testing.assert_allclose(norms(found, "first"), np.concatenate([norms(part, "first") for part in alone]))
+
+
 class OfImages(nn.Module):
     """Takes a list of images of several sizes, as detection networks do."""
 

@@ -5,6 +5,7 @@ import shutil
 import pytest
 from tests.browser import Browser
 
+from repdyn.base.web import STYLE
 from repdyn.pipeline import studies
 from repdyn.pipeline.report.build import ASSETS
 
@@ -15,7 +16,7 @@ SCRIPTS = ("site.js", "theory.js", "training.js", "stage.js")
 def page_file(request, tmp_path_factory):
     study = request.module.STUDY
     folder = tmp_path_factory.mktemp("training")
-    for path in ASSETS.iterdir():
+    for path in (*ASSETS.iterdir(), STYLE):
         shutil.copy(path, folder)
     shutil.copy(studies.files(studies.EXPLORER)[study], folder / f"{study}.js")
     scripts = "".join(f'<script src="{name}" defer></script>' for name in (*SCRIPTS, f"{study}.js"))

@@ -10,11 +10,11 @@ import re
 
 import numpy as np
 import pytest
-from tests.conftest import ROOT
 
+from repdyn.base import web
 from repdyn.base.figures import CYCLE
 
-STYLE = (ROOT / "src/repdyn/pipeline/report/page/assets/site.css").read_text(encoding="utf-8")
+STYLE = web.STYLE.read_text(encoding="utf-8")
 SCHEMES = [
     dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", block))
     for block in re.findall(r":root \{(.*?)\}", STYLE, re.DOTALL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import math
 import sys
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import xarray as xr
     from torch import nn
+
+    from repdyn.diagnostics.summary import Sentence
 
 
 STOPPED = 130  # exit status of a command that the user stopped
@@ -43,6 +46,9 @@ def run(words: Sequence[str]) -> int:
         "--checkpoints", type=Path, help="folder of weights, each measured: step_100.pt, step_200.pt, ..."
     )
     parser.add_argument("--words", action="store_true", help="say what the network does, sentence by sentence")
+    parser.add_argument("--page", type=Path, help="HTML page of the network to write: in words, figures, layers")
+    parser.add_argument("--before", type=Path, help="weights before training, for --words and --page")
+    parser.add_argument("--held-out", type=Path, help="npz of points it was not trained on: inputs, labels; likewise")
     parser.add_argument("--resume", action="store_true", help="measure the checkpoints that --out lacks")
     try:
         run_arguments(parser.parse_args(words))
@@ -71,6 +77,9 @@ def run_arguments(arguments: argparse.Namespace) -> None:
         checkpoints=arguments.checkpoints,
         resume=arguments.resume,
         words=arguments.words,
+        page=arguments.page,
+        before=arguments.before,
+        held_out=arguments.held_out,
         progress=sys.stderr.isatty(),
     )
 
@@ -87,6 +96,9 @@ def measure_and_save(
     checkpoints: Path | None = None,
     resume: bool = False,
     words: bool = False,
+    page: Path | None = None,
+    before: Path | None = None,
+    held_out: Path | None = None,
     **options: Any,
 ) -> None:
     """Measures the network that a user's function returns and saves the dataset.
@@ -103,6 +115,9 @@ def measure_and_save(
         checkpoints: folder of weights, each of which is measured in the network, along the dimension `checkpoint`.
         resume: go on with a file of checkpoints, after its last one.
         words: print what the network does in words, of checkpoints the last one.
+        page: HTML file with these words, figures and layers, None for none.
+        before: weights before training, with which the words compare.
+        held_out: npz file of points that the network was not trained on, with `inputs` and `labels`, likewise.
         options: further arguments of `measure`.
 
     Raises:
@@ -110,26 +125,32 @@ def measure_and_save(
         Interrupted: the user stopped it; what was measured until then is saved.
     """
     from repdyn.base.errors import RepdynError
+    from repdyn.diagnostics import summary
     from repdyn.diagnostics.methods.features import Features
     from repdyn.diagnostics.methods.own_network import ANSWERS, made_by, read_arrays
+    from repdyn.diagnostics.page import write_page
     from repdyn.diagnostics.theory.identity import Residual
 
     if effective_depth and not residual:
         raise RepdynError(f"effective_depth is {effective_depth}, the leak of a residual stream; give its layers too")
     if not math.isfinite(effective_depth):
         raise RepdynError(f"effective_depth is {effective_depth}; give a finite number")
+    if (before or held_out) and not (words or page):
+        raise RepdynError("before and held_out are for the words; give words or page, too")
     arrays = read_arrays(data)
+    others = _held_out(held_out) if held_out else None
     model = made_by(maker)
     try:
         stream = Residual(tuple(residual), effective_depth) if residual else None
         answers: dict[str, Any] = {name: arrays[name] for name in ANSWERS if name in arrays}
         arguments = options | answers | {"residual": stream, "features": Features(*features)}
+        settings = {"residual": residual, "effective_depth": effective_depth, "features": features} | options
         if checkpoints:
-            dataset = _recorded(model, arrays["inputs"], checkpoints, out, arguments, resume=resume)
+            recorded = _recorded(model, arrays["inputs"], checkpoints, out, arguments, resume=resume)
+            dataset = _signed(recorded, maker, settings)
         else:
-            settings = {"residual": residual, "effective_depth": effective_depth, "features": features} | options
             dataset = _measured(model, arrays["inputs"], out, arguments, maker, settings)
-        paragraph = _paragraph(model, arrays, arguments) if words else ""
+        sentences = _sentences(model, arrays, arguments, before, others) if words or page else []
     except ValueError as error:
         raise RepdynError(str(error)) from error
     print(
@@ -137,8 +158,11 @@ def measure_and_save(
     )
     if dataset.attrs["left_out"]:
         print(f"left out: {dataset.attrs['left_out']}")
-    if paragraph:
-        print(paragraph)
+    if words:
+        print(summary.words(sentences))
+    if page:
+        write_page(page, dataset, sentences)
+        print(f"{page}: page")
     if figures:
         _draw(dataset, figures)
 
@@ -151,14 +175,13 @@ def _measured(
     from repdyn.diagnostics.measure import measure
     from repdyn.diagnostics.methods.progress import Interrupted
 
-    settings = {name: value for name, value in settings.items() if name != "progress"}
     try:
-        dataset = measure(model, inputs, **arguments)
+        dataset = _signed(measure(model, inputs, **arguments), maker, settings)
     except Interrupted as stop:
         datasets.write(_signed(stop.dataset, maker, settings), out)
         print(f"{out}: what was measured until it was stopped")
         raise
-    datasets.write(_signed(dataset, maker, settings), out)
+    datasets.write(dataset, out)
     return dataset
 
 
@@ -179,16 +202,43 @@ def _recorded(
             load_weights(model, path)
             recorder(step)
             print(f"{path}: measured")
+    load_weights(model, steps[max(steps)])  # with nothing left to measure it has weights of its own
     return recorder.dataset()
 
 
-def _paragraph(model: nn.Module, arrays: dict[str, Any], arguments: dict[str, Any]) -> str:
+def _held_out(path: Path) -> tuple[object, Any]:
+    """Inputs and labels of points that the network was not trained on.
+
+    Raises:
+        DataError: an unusable file, or one without labels.
+    """
+    from repdyn.base.errors import DataError
+    from repdyn.diagnostics.methods.own_network import read_arrays
+
+    arrays = read_arrays(path)
+    if "labels" not in arrays:
+        raise DataError(f"{path}: holds no labels; held-out points need them: what was memorized is told by accuracy")
+    return arrays["inputs"], arrays["labels"]
+
+
+def _sentences(
+    model: nn.Module,
+    arrays: dict[str, Any],
+    arguments: dict[str, Any],
+    before: Path | None,
+    held_out: tuple[object, Any] | None,
+) -> list[Sentence]:
     """What the network does, from the arguments of `measure` that say how it is run."""
-    from repdyn.diagnostics import summary
+    from repdyn.diagnostics.methods.own_network import load_weights
+    from repdyn.diagnostics.summary import summarize
 
     how = ("layers", "features", "output", "batch_size", "batch_statistics")
     options = {name: arguments[name] for name in how if name in arguments}
-    return summary.words(summary.summarize(model, arrays["inputs"], labels=arrays.get("labels"), **options))
+    first = None
+    if before:
+        first = copy.deepcopy(model)
+        load_weights(first, before)
+    return summarize(model, arrays["inputs"], labels=arrays.get("labels"), before=first, held_out=held_out, **options)
 
 
 def _signed(dataset: xr.Dataset, maker: str, options: dict[str, object]) -> xr.Dataset:
@@ -196,6 +246,7 @@ def _signed(dataset: xr.Dataset, maker: str, options: dict[str, object]) -> xr.D
     from repdyn.base.datasets import package_versions
     from repdyn.diagnostics.settings import PAPER
 
+    options = {name: value for name, value in options.items() if name != "progress"}
     return dataset.assign_attrs(
         study="diagnostics",
         experiment=maker,
@@ -211,12 +262,9 @@ def _signed(dataset: xr.Dataset, maker: str, options: dict[str, object]) -> xr.D
 def _draw(dataset: xr.Dataset, folder: Path) -> None:
     """The figures that the measures allow."""
     from repdyn.base import figures
-    from repdyn.diagnostics.figures.depth import draw_depth
-    from repdyn.diagnostics.figures.stream import draw_stream
+    from repdyn.diagnostics.figures.network import draw_all
 
     with figures.style():
-        if {"angle", "centered_effective_rank", "stable_cost_of_identity"} <= set(dataset):
-            figures.save(draw_depth(dataset), folder / "through_depth")
-        if "kinetic_energy" in dataset or "radial_fraction" in dataset:
-            figures.save(draw_stream(dataset), folder / "residual_stream")
+        for name, figure in draw_all(dataset).items():
+            figures.save(figure, folder / name)
     print(f"{folder}: figures")

@@ -11,8 +11,9 @@ Points are run as `measure` runs them, and nothing about the networks changes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -23,11 +24,15 @@ from torch import Tensor, nn
 from repdyn.base.datasets import variable
 from repdyn.diagnostics.measure import network_reader
 from repdyn.diagnostics.methods.forward import in_one_line, unwrapped, with_weights
-from repdyn.diagnostics.methods.inputs import spread
-from repdyn.diagnostics.methods.streaming import plan, stream
+from repdyn.diagnostics.methods.inputs import split, spread
+from repdyn.diagnostics.methods.layer_shapes import depends_on_the_batch
+from repdyn.diagnostics.methods.reader import NetworkReader
+from repdyn.diagnostics.methods.streamed_similarity import WIDE, Key, Streamed
+from repdyn.diagnostics.methods.streaming import Plan, plan, stream
 from repdyn.diagnostics.theory.similarity import Shape, shape_of, similarities
 
-MOST_POINTS = 2000  # compared at most: what is kept of a layer is points x min(points, units)
+MOST_POINTS = 2000  # up to which layers are kept, points x min(points, units) numbers each; more are streamed
+BATCH = 256  # points at a time of a tensor that is streamed
 TEXTS = {
     "cka": ("linear CKA, biased", "1", "Kornblith, Norouzi, Lee, Hinton 2019"),
     "cka_debiased": ("linear CKA with unbiased HSIC", "1", "Song, Smola, Gretton, Bedo, Borgwardt 2012"),
@@ -58,7 +63,9 @@ def compare(
         other_layers: of the second; None takes `layers`.
         reruns: the first network trained from other seeds, as networks or checkpoints. How similar the same layer of
             two of these runs is shows what chance does: a network that is less similar than its own reruns differs.
-        most_points: points compared at most, evenly spread; what is kept of a layer grows as its square.
+        most_points: points compared at most, evenly spread. Up to 2,000 are kept. More are streamed: memory stays
+            within `memory`, and the networks run several times, once per block of points that it holds. Then layers
+            of more than 2,000 units have CKA alone.
         options: `features`, `axes`, `batch_size`, `unpack`, `batch_statistics`, `memory` as `measure` takes them.
 
     Returns:
@@ -91,50 +98,51 @@ def _compared(
     options: Mapping[str, Any],
 ) -> xr.Dataset:
     """`compare`, with the arguments of the same names."""
+    first = plan(network_reader(network, inputs, **options), layers)
+    others = {} if other is None else {"other": (other, layers if other_layers is None else other_layers)}
+    others |= {f"rerun {number}": (run, first.layers) for number, run in enumerate(reruns)}
+
+    def plans() -> Iterator[Plan]:
+        yield first
+        for weights, names in others.values():
+            yield plan(network_reader(with_weights(network, weights, "the checkpoint"), inputs, **options), names)
+
+    many = min(most_points, first.points * first.tokens) > MOST_POINTS and all(first.reader.inputs.sizes)
     reasons: dict[str, str] = {}
-    first = _shapes(network, inputs, layers, most_points, options, "one", reasons)
-    second = first
-    if other is not None:
-        own = layers if other_layers is None else other_layers
-        second = _shapes(
-            with_weights(network, other, "the checkpoint"), inputs, own, most_points, options, "other", reasons
-        )
-    dataset = xr.Dataset(_matrices(first, second), _layer_coordinates(first, second))
+    found = (_streamed if many else _kept)(plans(), ["one", *others], most_points, reasons)
+    second = int(other is not None)
+    dataset = xr.Dataset(_matrices(found, second), _layer_coordinates(found.layers[0], found.layers[second]))
     if reruns:
-        runs = [first]
-        for number, run in enumerate(reruns):
-            name = f"rerun {number}"
-            runs.append(
-                _shapes(
-                    with_weights(network, run, "the checkpoint"),
-                    inputs,
-                    list(first),
-                    most_points,
-                    options,
-                    name,
-                    reasons,
-                )
-            )
-        dataset = dataset.assign(_chance(runs))
+        dataset = dataset.assign(_chance(found, [0, *range(second + 1, len(found.layers))]))
     text = "; ".join(f"{place}: {why}" for place, why in reasons.items())
     title = f"Similarity of {type(unwrapped(network)).__name__} to {'itself' if other is None else 'another network'}"
     return dataset.assign_attrs(title=title, left_out=text)
 
 
-def _shapes(
-    model: nn.Module,
-    inputs: object,
-    layers: Sequence[str] | None,
-    most_points: int,
-    options: Mapping[str, Any],
-    place: str,
-    reasons: dict[str, str],
-) -> dict[str, Shape | None]:
+class _Found(NamedTuple):
+    """Layers of each network, and the similarities of pairs of them."""
+
+    layers: list[list[str]]
+    of: Callable[[Sequence[tuple[Key, Key]]], list[dict[str, float]]]
+
+
+def _kept(plans: Iterable[Plan], places: Sequence[str], most_points: int, reasons: dict[str, str]) -> _Found:
+    """Every layer prepared for comparisons and kept, one network after another."""
+    shapes = [_shapes(planned, place, most_points, reasons) for place, planned in zip(places, plans, strict=True)]
+
+    def of(pairs: Sequence[tuple[Key, Key]]) -> list[dict[str, float]]:
+        return [_similarities(shapes[i].get(a), shapes[j].get(b)) for (i, a), (j, b) in pairs]
+
+    return _Found([list(part) for part in shapes], of)
+
+
+def _shapes(planned: Plan, place: str, most_points: int, reasons: dict[str, str]) -> dict[str, Shape | None]:
     """Every layer of a network prepared for comparisons, None where it cannot be."""
-    planned = plan(network_reader(model, inputs, **options), layers)
     shapes: dict[str, Shape | None] = dict.fromkeys(planned.layers)
+    mask = planned.reader.features.mask
 
     def keep(name: str, A: NDArray[np.floating]) -> None:
+        A = A if mask is None or len(A) != mask.size else A[mask.reshape(-1)]
         try:
             if not np.isfinite(A).all():
                 raise ValueError("values that are NaN or infinite")
@@ -147,37 +155,79 @@ def _shapes(
     return shapes
 
 
+def _streamed(plans: Iterable[Plan], places: Sequence[str], most_points: int, reasons: dict[str, str]) -> _Found:
+    """Sums over blocks of points, of all networks at once."""
+    networks = [replace(planned, reader=_in_batches(planned.reader)) for planned in plans]
+    mask, rows = networks[0].reader.features.mask, networks[0].points * networks[0].tokens
+    counted = np.arange(rows) if mask is None else np.flatnonzero(mask)
+    streamed = Streamed(networks, counted[spread(len(counted), most_points)], networks[0].reader.memory)
+
+    def of(pairs: Sequence[tuple[Key, Key]]) -> list[dict[str, float]]:
+        values = list(streamed.similarities(pairs))
+        whys = dict.fromkeys(streamed.wide, WIDE) | streamed.reasons
+        reasons.update({f"{places[at]}, {name}": why for (at, name), why in whys.items()})
+        return values
+
+    for place, planned in zip(places, networks, strict=True):
+        reasons.update({f"{place}, {name}": why for name, why in planned.left_out.items()})
+    return _Found([planned.layers for planned in networks], of)
+
+
+def _in_batches(reader: NetworkReader) -> NetworkReader:
+    """The same points in batches that can be run one by one.
+
+    Raises:
+        ValueError: points of one batch that change each other.
+    """
+    if len(reader.inputs.batches) > 1:
+        return reader
+    if depends_on_the_batch(reader):
+        raise ValueError(
+            f"more than {MOST_POINTS} points are compared in batches, and this network normalizes the points of a "
+            f"batch by each other; give most_points={MOST_POINTS} or fewer"
+        )
+    return replace(reader, inputs=split(reader.inputs, BATCH))
+
+
 def _similarities(first: Shape | None, second: Shape | None) -> dict[str, float]:
     if first is None or second is None or len(first.F) != len(second.F):
         return dict.fromkeys(TEXTS, np.nan)
     return similarities(first, second)
 
 
-def _matrices(first: Mapping[str, Shape | None], second: Mapping[str, Shape | None]) -> dict[str, xr.Variable]:
-    rows = [[_similarities(row, column) for column in second.values()] for row in first.values()]
-    return {name: _described(name, ("layer", "other_layer"), rows) for name in TEXTS}
+def _matrices(found: _Found, second: int) -> dict[str, xr.Variable]:
+    """Every layer of the first network beside every layer of the second, or of itself."""
+    rows, columns = found.layers[0], found.layers[second]
+    values = found.of([((0, row), (second, column)) for row in rows for column in columns])
+    return {name: _described(name, ("layer", "other_layer"), values, (len(rows), len(columns))) for name in TEXTS}
 
 
-def _chance(runs: Sequence[Mapping[str, Shape | None]]) -> dict[str, xr.Variable]:
+def _chance(found: _Found, runs: Sequence[int]) -> dict[str, xr.Variable]:
     """The same layer in every pair of runs, and the names of the pairs."""
     pairs = [(a, b) for b in range(len(runs)) for a in range(b)]
-    rows = [[_similarities(runs[a][name], runs[b].get(name)) for a, b in pairs] for name in runs[0]]
+    names = found.layers[0]
+    values = found.of([((runs[a], name), (runs[b], name)) for name in names for a, b in pairs])
     variables = {
-        f"{name}_of_runs": _described(name, ("layer", "runs"), rows, ", same layer in two runs") for name in TEXTS
+        f"{name}_of_runs": _described(
+            name, ("layer", "runs"), values, (len(names), len(pairs)), ", same layer in two runs"
+        )
+        for name in TEXTS
     }
-    names = np.array([f"{a}-{b}" for a, b in pairs])
-    return variables | {"runs": variable("runs", names, "two runs of the first network")}
+    texts = np.array([f"{a}-{b}" for a, b in pairs])
+    return variables | {"runs": variable("runs", texts, "two runs of the first network")}
 
 
-def _described(name: str, dims: tuple[str, ...], rows: list[list[dict[str, float]]], more: str = "") -> xr.Variable:
+def _described(
+    name: str, dims: tuple[str, ...], values: list[dict[str, float]], shape: tuple[int, int], more: str = ""
+) -> xr.Variable:
     words, units, source = TEXTS[name]
-    array = variable(dims, np.array([[values[name] for values in row] for row in rows]), words + more, units)
+    array = variable(dims, np.array([entry[name] for entry in values]).reshape(shape), words + more, units)
     array.attrs |= {"source": source, "missing": "the layer could not be compared, for the reason in `left_out`"}
     return array
 
 
-def _layer_coordinates(first: Mapping[str, object], second: Mapping[str, object]) -> dict[str, xr.Variable]:
+def _layer_coordinates(first: Sequence[str], second: Sequence[str]) -> dict[str, xr.Variable]:
     return {
-        "layer": variable("layer", np.array(list(first), str), "layer of the first network"),
-        "other_layer": variable("other_layer", np.array(list(second), str), "layer of the second network"),
+        "layer": variable("layer", np.array(first, str), "layer of the first network"),
+        "other_layer": variable("other_layer", np.array(second, str), "layer of the second network"),
     }

@@ -37,10 +37,11 @@ from repdyn.diagnostics.methods.inputs import Inputs, as_inputs
 from repdyn.diagnostics.methods.layer_shapes import find_shapes
 from repdyn.diagnostics.methods.outputs import Adapter
 from repdyn.diagnostics.methods.reader import NetworkReader
+from repdyn.diagnostics.methods.scalars import PREFIX, log_scalars, scalars
 from repdyn.diagnostics.theory.identity import Residual
 
 GAMMA = 1e-3  # of the stable cost of identity, relative to |K|_op: the value of the study leaky_resnets
-MEMORY = 2**29  # bytes of layers kept at a time when the points come in several batches
+MEMORY = 2**30  # bytes of layers kept at a time when the points come in several batches
 
 
 def measure(
@@ -205,6 +206,7 @@ class Recorder:
         units: of that dimension, `1` for counts.
         file: netCDF file that grows by each moment; a killed training keeps what it has. None keeps all in memory.
         resume: go on with a file that is there, after its last moment; see `rewind`.
+        logger: what takes the numbers of each moment, as `methods.scalars.log_scalars` says; None for nothing.
         options: further arguments of `measure`.
 
     Raises:
@@ -221,11 +223,12 @@ class Recorder:
         units: str = "1",
         file: Path | str | None = None,
         resume: bool = False,
+        logger: Any = None,
         **options: Any,
     ) -> None:
         self.model, self.layers, self.options, self.time, self.units = model, layers, options, time, units
         self.inputs = network_reader(model, inputs, **options).inputs
-        self.file = None if file is None else Path(file)
+        self.file, self.logger = None if file is None else Path(file), logger
         self.first: xr.Dataset | None = None
         self.moments: list[xr.Dataset] = []
         self.steps: list[float] = []
@@ -257,6 +260,8 @@ class Recorder:
         else:
             recording.create(self.file, moment, step, self.time, self.units)
         self.steps.append(step)
+        if self.logger is not None:
+            log_scalars(self.logger, scalars(moment, PREFIX), step)
         return moment
 
     def rewind(self, step: float) -> None:

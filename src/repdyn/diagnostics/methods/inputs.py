@@ -38,13 +38,21 @@ class Batch(NamedTuple):
         return ", ".join(str(tuple(part.shape)) for part in self.tensors())
 
     def length(self, axis: int) -> int | None:
-        """Points, if all arguments agree; where all are lists of tensors, each entry is a point."""
+        """Points, if all arguments agree; where all are lists of tensors, each entry is a point. Of graphs None."""
+        if self.graphs() is not None:
+            return None
         parts = [*self.args, *self.kwargs.values()]
         if parts and all(map(_is_list, parts)):
             lengths = {len(cast("list", part)) for part in parts}
         else:
             lengths = {part.shape[axis] if part.ndim > axis else -1 for part in self.tensors()}
         return lengths.pop() if len(lengths) == 1 else None
+
+    def graphs(self) -> Tensor | None:
+        """The graph of each node, shape (nodes,), of graphs that are one: `batch` of torch_geometric, or a keyword."""
+        parts = [getattr(part, "batch", None) for part in self.args if _is_object(part)]
+        parts += [self.kwargs.get("batch"), *(getattr(p, "batch", None) for p in self.kwargs.values() if _is_object(p))]
+        return next((part for part in parts if isinstance(part, Tensor) and part.ndim == 1 and _is_whole(part)), None)
 
     def taken(self, tensor: Callable[[Tensor], Tensor], of_list: Callable[[list], list]) -> Batch:
         """Some of the points.
@@ -93,6 +101,10 @@ def _inside(part: object) -> list[Tensor]:
 def _is_list(part: object) -> bool:
     """Whether an argument is a list of tensors or arrays, such as images of several sizes."""
     return isinstance(part, list) and bool(part) and all(isinstance(entry, Tensor | np.ndarray) for entry in part)
+
+
+def _is_whole(part: Tensor) -> bool:
+    return not part.is_floating_point() and not part.is_complex() and part.dtype != torch.bool
 
 
 def _copied(part: Any) -> object:
@@ -200,7 +212,7 @@ def as_inputs(
         _check_shape(batch, axis)
     usable = Inputs([_placed(batch, model) for batch in batches], axis, answers, points)
     _check_values(usable)
-    return usable if batch_size is None else _split(usable, batch_size)
+    return usable if batch_size is None else split(usable, batch_size)
 
 
 def usual_unpack(batch: object) -> tuple[object, object]:
@@ -319,7 +331,12 @@ def _placed(batch: Batch, model: nn.Module) -> Batch:
     return batch.changed(place)
 
 
-def _split(inputs: Inputs, batch_size: int) -> Inputs:
+def split(inputs: Inputs, batch_size: int) -> Inputs:
+    """The points of a single batch in batches of a size.
+
+    Raises:
+        ValueError: a size below 1, or inputs without a common axis.
+    """
     if len(inputs.batches) > 1:
         return inputs
     if batch_size < 1:

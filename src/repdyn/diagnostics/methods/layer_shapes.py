@@ -35,6 +35,7 @@ class LayerShape:
         why: reason why it cannot be measured, empty if it can.
         tokens: rows of a point.
         is_complex: whether its numbers are complex; real and imaginary parts are units of their own.
+        of_nodes: whether it has a row per node where graphs are the points; the mean over a graph's nodes is its row.
     """
 
     axis: int | None
@@ -43,6 +44,7 @@ class LayerShape:
     why: str = ""
     tokens: int = 1
     is_complex: bool = False
+    of_nodes: bool = False
 
 
 def find_shapes(reader: NetworkReader, functions: bool) -> tuple[dict[str, LayerShape], str | None, bool]:
@@ -53,8 +55,12 @@ def find_shapes(reader: NetworkReader, functions: bool) -> tuple[dict[str, Layer
     sizes = (2, 3) if len(passes) == 2 else (reader.inputs.sizes[0],)
     if sizes[-1] is None:
         sizes = (len(output) if isinstance(output, Tensor) and output.ndim else None,)
-    shapes = {name: _shape(name, [seen.get(name) for seen in passes], sizes, reader) for name in last if name in first}
-    if len(passes) == 2 and INPUT not in reader.axes and not _depends_on_the_batch(reader):
+    graphs = reader.inputs.batches[0].graphs()
+    nodes = None if graphs is None else len(graphs)
+    shapes = {
+        name: _shape(name, [seen.get(name) for seen in passes], sizes, reader, nodes) for name in last if name in first
+    }
+    if len(passes) == 2 and INPUT not in reader.axes and not depends_on_the_batch(reader):
         _check_independence(shapes, first, last, reader)
     same = [
         name
@@ -77,7 +83,7 @@ def _quantized(module: nn.Module, kind: str = "") -> bool:
     return type(module).__module__.startswith(f"torch.ao.nn.quantized{kind}")
 
 
-def _depends_on_the_batch(reader: NetworkReader) -> bool:
+def depends_on_the_batch(reader: NetworkReader) -> bool:
     """Whether points are normalized, or rounded to int8, by all points of the batch."""
     if any(_quantized(module, ".dynamic") for module in reader.model.modules()):
         return True
@@ -143,7 +149,9 @@ def _values(reader: NetworkReader, batch: Batch, functions: bool) -> dict[str, o
     return seen
 
 
-def _shape(name: str, values: list[Any], sizes: tuple[int | None, ...], reader: NetworkReader) -> LayerShape:
+def _shape(
+    name: str, values: list[Any], sizes: tuple[int | None, ...], reader: NetworkReader, nodes: int | None
+) -> LayerShape:
     """The axis of points of one layer, or why it has none."""
     value = values[-1]
     if isinstance(value, Exception):
@@ -155,8 +163,13 @@ def _shape(name: str, values: list[Any], sizes: tuple[int | None, ...], reader: 
         kind = str(value.dtype).removeprefix("torch.")
         return LayerShape(None, why=f"it returns {kind}, which has no distances")
     axis = reader.axes.get(name, reader.inputs.axis if name == INPUT else None)
+    of_nodes = False
     if axis is None:
-        axis, why = point_axis([tuple(part.shape) for part in values], sizes)
+        shapes = [tuple(part.shape) for part in values]
+        axis, why = point_axis(shapes, sizes)
+        if why and nodes is not None and len(shapes[0]) > 1:
+            of_nodes = shapes[0].count(nodes) == 1
+            axis, why = point_axis(shapes, (nodes,)) if of_nodes else (axis, why)
         if why:
             return LayerShape(None, why=f"it returns {why}")
     elif not -value.ndim <= axis < value.ndim:
@@ -169,6 +182,7 @@ def _shape(name: str, values: list[Any], sizes: tuple[int | None, ...], reader: 
         _kept(name, points_first, reader, units),
         tokens=reader.features.per_point(points_first),
         is_complex=value.is_complex(),
+        of_nodes=of_nodes,
     )
 
 

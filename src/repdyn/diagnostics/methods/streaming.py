@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from repdyn.diagnostics.methods.features import as_rows
 from repdyn.diagnostics.methods.forward import in_one_line
@@ -212,35 +213,59 @@ def _collect(planned: Plan, group: list[str], consume: Consume, failed: dict[str
             failed.setdefault(name, "it did not return the same number of units in every batch")
 
 
+def batch_rows(
+    planned: Plan, number: int, names: Sequence[str]
+) -> tuple[dict[str, NDArray[np.floating]], dict[str, str]]:
+    """Rows of layers for one batch, shape (rows, units) each, and why others have none."""
+    rows: dict[str, NDArray[np.floating]] = {}
+    failed: dict[str, str] = {}
+    if names:
+        _pass(planned, number, set(names), lambda name, A: rows.update({name: A.copy()}), failed)
+    return rows, failed
+
+
 def _pass(planned: Plan, number: int, wanted: set[str], consume: Consume, failed: dict[str, str]) -> None:
     """One batch: the wanted layers as rows."""
     reader = planned.reader
     batch, seen = reader.inputs.batches[number], set()
+    graphs = batch.graphs()
     if INPUT in wanted and len(batch.args) == 1:
-        _hand_on(planned, INPUT, readable(batch.args[0]), consume, failed)
+        _hand_on(planned, INPUT, readable(batch.args[0]), graphs, consume, failed)
 
     def emit(name: str, value: object) -> None:
         if name in wanted and name not in seen:
             seen.add(name)
-            _hand_on(planned, name, value, consume, failed)
+            _hand_on(planned, name, value, graphs, consume, failed)
         elif failed.get(name) == NEVER:  # the first passes on a few points did not reach it
             failed[name] = "not every point reaches it: it did not run for the first three"
 
     returned = reader.run(batch, emit, functions=planned.functions)
     if OUTPUT in wanted:
         try:
-            _hand_on(planned, OUTPUT, reader.output(returned), consume, failed)
+            _hand_on(planned, OUTPUT, reader.output(returned), graphs, consume, failed)
         except Exception as error:
             failed[OUTPUT] = in_one_line(error)
     for name in wanted - seen - {INPUT, OUTPUT}:
         failed.setdefault(name, "it did not run this time")
 
 
-def _hand_on(planned: Plan, name: str, value: Any, consume: Consume, failed: dict[str, str]) -> None:
+def _hand_on(
+    planned: Plan, name: str, value: Any, graphs: Tensor | None, consume: Consume, failed: dict[str, str]
+) -> None:
     """A layer's rows to the consumer, whose own errors are its own matter."""
+    shape = planned.shapes[name]
     try:
-        rows = planned.reader.features.rows(name, value.movedim(planned.shapes[name].axis, 0))
+        rows = planned.reader.features.rows(name, value.movedim(shape.axis, 0))
+        if shape.of_nodes and graphs is not None:
+            rows = _mean_by_graph(rows, graphs)
     except Exception as error:
         failed[name] = in_one_line(error)
         return
     consume(name, as_rows(rows))
+
+
+def _mean_by_graph(rows: Tensor, graphs: Tensor) -> Tensor:
+    """Mean over the nodes of each graph, shape (graphs, units); zero of a graph without nodes."""
+    sizes = torch.bincount(graphs)
+    sums = rows.new_zeros(len(sizes), rows.shape[1]).index_add(0, graphs, rows.detach())
+    return sums / sizes.clamp(min=1)[:, None]

@@ -78,30 +78,56 @@ def similarities(first: Shape, second: Shape) -> dict[str, float]:
     product = float(np.sum(cross**2))
     nuclear = min(1.0, float(np.linalg.svd(cross, compute_uv=False).sum()))
     return {
-        "cka": product / float(np.sqrt(first.own * second.own)),
-        "cka_debiased": _debiased(first, second, product),
-        "procrustes": float(np.sqrt(2 - 2 * nuclear)),
-        "angular": float(np.arccos(nuclear)),
+        "cka": cka(product, first.own, second.own),
+        "cka_debiased": debiased_cka(first.squared, second.squared, product, first.own, second.own),
+        **shape_distances(nuclear),
     }
 
 
-def unbiased_hsic(first: Shape, second: Shape, product: float) -> float:
+def cka(product: float, own: float, other: float) -> float:
+    """Linear CKA from |X^T Y|_F^2, |X^T X|_F^2 and |Y^T Y|_F^2 of centered points.
+
+    Ours: the quotient of this module's first measure.
+    """
+    return float(product / np.sqrt(own * other))
+
+
+def shape_distances(nuclear: float) -> dict[str, float]:
+    """Procrustes and angular distance.
+
+    Ours: the last two measures of this module.
+
+    Args:
+        nuclear: |X^T Y|_* of centered points of Frobenius norm one, at most 1.
+    """
+    return {"procrustes": float(np.sqrt(2 - 2 * nuclear)), "angular": float(np.arccos(nuclear))}
+
+
+def unbiased_hsic(K: Array, L: Array, product: float) -> float:
     r"""Unbiased estimate of HSIC, times n (n - 3), from coordinates rather than Gram matrices (Song et al., eq. (5)).
 
     tr(K L) + 1^T K 1 1^T L 1 / ((n - 1) (n - 2)) - 2 1^T K L 1 / (n - 2) with zero diagonals of K = F F^T and L.
 
     Args:
-        first: centered points, shape (n, d).
-        second: the other ones.
+        K: squared lengths of the centered points F, the diagonal of F F^T, shape (n,).
+        L: those of the other ones, G.
         product: |F^T G|_F^2 of both.
     """
-    n = len(first.F)
-    K, L = first.squared, second.squared  # rows of F F^T sum to zero, so rows without their diagonal sum to -K
+    n = len(K)  # rows of F F^T sum to zero, so rows without their diagonal sum to -K
     return product - float(K @ L) + float(K.sum() * L.sum()) / ((n - 1) * (n - 2)) - 2 * float(K @ L) / (n - 2)
 
 
-def _debiased(first: Shape, second: Shape, product: float) -> float:
-    if len(first.F) < 4:
+def debiased_cka(K: Array, L: Array, product: float, own: float, other: float) -> float:
+    """CKA with unbiased HSIC (Song et al., eq. (5)), NaN for fewer than four points.
+
+    Args:
+        K: squared lengths of the centered points F, shape (n,).
+        L: those of the other ones, G.
+        product: |F^T G|_F^2.
+        own: |F^T F|_F^2.
+        other: |G^T G|_F^2.
+    """
+    if len(K) < 4:
         return float("nan")
-    own = unbiased_hsic(first, first, first.own) * unbiased_hsic(second, second, second.own)
-    return unbiased_hsic(first, second, product) / float(np.sqrt(own)) if own > 0 else float("nan")
+    size = unbiased_hsic(K, K, own) * unbiased_hsic(L, L, other)
+    return unbiased_hsic(K, L, product) / float(np.sqrt(size)) if size > 0 else float("nan")

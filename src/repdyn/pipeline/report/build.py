@@ -13,6 +13,7 @@ from typing import TypedDict
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from repdyn.base import markup, web
 from repdyn.base.verdicts import REFUTED, UNDECIDED
 from repdyn.pipeline import kept_runs, replies, studies
 from repdyn.pipeline.pages import chosen
@@ -23,7 +24,6 @@ from repdyn.pipeline.report import (
     labels,
     latex,
     listings,
-    markup,
     settings_sources,
     single,
     stories,
@@ -189,7 +189,8 @@ class Site:
 
     def assets(self) -> dict[str, str]:
         """Path inside the report and text of styles and scripts."""
-        assets = {f"assets/{path.name}": path.read_text(encoding="utf-8") for path in sorted(ASSETS.iterdir())}
+        files = sorted([*ASSETS.iterdir(), web.STYLE], key=lambda path: path.name)
+        assets = {f"assets/{path.name}": path.read_text(encoding="utf-8") for path in files}
         explorers = studies.files(studies.EXPLORER, self.folders)
         assets |= {f"assets/{study}.js": path.read_text(encoding="utf-8") for study, path in explorers.items()}
         font = base64.b64encode((PAGE / "math.woff2").read_bytes()).decode()

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from repdyn.base.files import write_json, write_text
+from repdyn.base.markup import plain
 from repdyn.pipeline.report.contents import Contents, Product
-from repdyn.pipeline.report.markup import plain
 
 LABELS = "labels.json"
 

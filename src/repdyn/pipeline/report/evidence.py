@@ -11,8 +11,8 @@ from typing import TypedDict
 
 from markupsafe import Markup
 
+from repdyn.base.markup import numbers, words
 from repdyn.base.verdicts import LARGEST_MARGIN
-from repdyn.pipeline.report.markup import numbers, words
 
 Row = Mapping[str, str]
 LONGEST_CELL = 120  # characters; longer words stand below the table

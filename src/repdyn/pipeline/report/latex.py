@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from repdyn.base.markup import DOLLARS
 from repdyn.base.tables import LATEX
 from repdyn.pipeline.report.contents import Row
 from repdyn.pipeline.report.errata import Errata
-from repdyn.pipeline.report.markup import DOLLARS
 
 SPECIAL = {"<": r"\ensuremath{<}", ">": r"\ensuremath{>}", "|": r"\ensuremath{|}"}
 SPECIAL |= {"°": r"\ensuremath{^\circ}", "×": r"\ensuremath{\times}", "±": r"\ensuremath{\pm}", "−": r"\ensuremath{-}"}

@@ -19,7 +19,7 @@ from markdown_it.token import Token
 from markupsafe import Markup, escape
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from repdyn.pipeline.report.markup import mathml
+from repdyn.base.markup import mathml
 
 ANCHOR = re.compile(r'<a\s+id="([A-Za-z0-9._-]+)">|</a>')
 EMPTY = Markup()

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from repdyn.base.markup import words
 from repdyn.pipeline.report.evidence import LOGARITHMIC, measured, number
-from repdyn.pipeline.report.markup import words
 
 Row = Mapping[str, str]
 WIDTH, LEFT, TOP, CURVE, LINE = 720.0, 262.0, 6.0, 130.0, 15.0  # pixels of the drawing

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import html
 import json
 import posixpath
@@ -10,12 +9,13 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from repdyn.base.web import data_address
+
 HEAD = re.compile(r"<head>.*?</head>", re.DOTALL)
 TITLE = re.compile(r"<title>(.*?)</title>")
 BODY = re.compile(r'<div class="frame.*</main>\s*</div>', re.DOTALL)
 BAR = re.compile(r'<header class="bar">.*?</header>', re.DOTALL)
 LINK = re.compile(r' (href|src|action)="([^"]*)"')
-TYPES = {".svg": "svg+xml", ".png": "png"}
 LATE = tuple(f"assets/{name}.js" for name in ("site", "theory", "training", "stage"))  # others build on them: first
 
 
@@ -34,7 +34,7 @@ def page(pages: Mapping[str, str], assets: Mapping[str, str], pictures: Mapping[
     styles = "\n".join(text for path, text in assets.items() if path.endswith(".css"))
     scripts = [path for path in assets if path.endswith(".js")]
     scripts.sort(key=lambda path: LATE.index(path) if path in LATE else len(LATE))
-    encoded = {path: _data_address(file) for path, file in pictures.items()}
+    encoded = {path: data_address(file) for path, file in pictures.items()}
     return "\n".join(
         [
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
@@ -81,7 +81,3 @@ def _link(attribute: str, address: str, path: str, pages: Mapping[str, str]) -> 
     if target in pages:
         return f' {attribute}="#/{target}{"#" + fragment if fragment else ""}"'
     return ""
-
-
-def _data_address(file: Path) -> str:
-    return f"data:image/{TYPES[file.suffix]};base64,{base64.b64encode(file.read_bytes()).decode()}"

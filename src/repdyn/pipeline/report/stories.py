@@ -20,9 +20,9 @@ from markdown_it.token import Token
 from markupsafe import Markup
 
 from repdyn.base.errors import ConfigError
+from repdyn.base.markup import plain, words
 from repdyn.pipeline.config import yaml_positions
 from repdyn.pipeline.report.contents import Product, Row
-from repdyn.pipeline.report.markup import plain, words
 from repdyn.pipeline.report.notes import EMPTY, Renderer, reader
 
 EXPLORER = "explorer"

@@ -40,7 +40,7 @@ SITE = JOBS.other(
         "workflow/settings_sources.yaml",
         *(f"docs/{study}.md" for study in STUDIES),
     )
-    + digests((SOURCE / "repdyn/pipeline/report/page").rglob("*"))
+    + digests([*(SOURCE / "repdyn/pipeline/report/page").rglob("*"), SOURCE / "repdyn/base/site.css"])
     + texts_of_studies(
         *(studies.FINDINGS, studies.CHOSEN, studies.SOURCES, studies.REPLIES),
         *(studies.EXPLORER, studies.STORY, studies.GLOSSARY, studies.LABELS),

@@ -7,10 +7,10 @@ import pytest
 from tests.conftest import ROOT
 
 from repdyn.base.claims import claims_of
+from repdyn.base.markup import DOLLARS, mathml, numbers, plain, words
 from repdyn.pipeline.config import configuration
 from repdyn.pipeline.pages.generate import claims_anything
 from repdyn.pipeline.report.build import PAGE
-from repdyn.pipeline.report.markup import DOLLARS, mathml, numbers, plain, words
 from repdyn.pipeline.run.execute.loading import load_modules
 
 STUDIES = list(filter(claims_anything, configuration.STUDIES))

@@ -1,4 +1,4 @@
-r"""Formulas and numbers for the report: LaTeX to MathML, words with `$...$` in them, numbers as they are printed.
+r"""Formulas and numbers for pages: LaTeX to MathML, words with `$...$` in them, numbers as they are printed.
 
 Only what is understood becomes markup. A formula that does not convert is shown as it was written, and words are
 escaped.

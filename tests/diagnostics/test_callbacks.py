@@ -1,0 +1,242 @@
+"""Scalars of a moment, loggers of every kind, and trainers that call back; the trainers are stand-ins."""
+
+import sys
+import types
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from repdyn.diagnostics.callbacks import growing, lightning_callback, trainer_callback
+from repdyn.diagnostics.measure import Recorder, measure
+from repdyn.diagnostics.methods.scalars import log_scalars, scalars
+
+LABELS = np.arange(12) % 3
+
+
+def points():
+    return torch.randn(12, 4, generator=torch.Generator().manual_seed(0))
+
+
+def network():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, 3))
+
+
+# scalars
+
+
+def test_scalars_are_the_finite_numbers_of_the_dataset():
+    model = network()
+    dataset = measure(model, points(), labels=LABELS, residual=["0", "1"])
+    named = scalars(dataset)
+    assert named["accuracy"] == float(dataset["accuracy"])
+    assert named["effective_rank/2"] == float(dataset["effective_rank"].sel(layer="2"))
+    assert named["angle/0"] == float(dataset["angle"].sel(layer="0", quantile=0.5))
+    assert named["truncated_share/2"] == float(dataset["truncated_share"].sel(layer="2").mean())
+    assert named["kinetic_energy/0"] == float(dataset["kinetic_energy"][0])
+    assert named["radial_fraction/0"] == float(dataset["radial_fraction"][0])
+    assert not [name for name in named if name.split("/")[0] in ("units", "task_rank", "norm", "pair_loss")]
+    assert all(type(value) is float and np.isfinite(value) for value in named.values())
+    with torch.no_grad():
+        model[0].weight.zero_()
+        model[0].bias.zero_()
+    assert "effective_rank/0" in named
+    assert "effective_rank/0" not in scalars(measure(model, points(), labels=LABELS))  # of no direction at all
+
+
+def test_of_a_recording_the_last_moment_counts():
+    model = network()
+    recorder = Recorder(model, points(), labels=LABELS)
+    recorder(0)
+    with torch.no_grad():
+        model[3].weight.mul_(-1)
+    last = recorder(1)
+    assert scalars(recorder.dataset(), "x/") == {f"x/{name}": value for name, value in scalars(last).items()}
+
+
+# loggers
+
+
+class Writer:
+    def __init__(self):
+        self.calls = []
+
+    def add_scalar(self, name, value, step):
+        self.calls.append((step, name, value))
+
+
+class Metrics:
+    def __init__(self):
+        self.calls = []
+
+    def log_metrics(self, metrics, step=None):
+        self.calls += [(step, name, value) for name, value in metrics.items()]
+
+
+class Run:
+    def __init__(self):
+        self.calls = []
+
+    def log(self, data, step=None):
+        self.calls += [(step, name, value) for name, value in data.items()]
+
+
+class Function:
+    def __init__(self):
+        self.calls = []
+
+    def __call__(self, values, step):
+        self.calls += [(step, name, value) for name, value in values.items()]
+
+
+@pytest.mark.parametrize("kind", [Writer, Metrics, Run, Function])
+def test_every_kind_of_logger_gets_the_same(kind):
+    logger = kind()
+    recorder = Recorder(network(), points(), ["0", "2"], labels=LABELS, logger=logger)
+    moments = {step: recorder(step) for step in (0, 5)}
+    assert logger.calls == [
+        (step, f"repdyn/{name}", value) for step, moment in moments.items() for name, value in scalars(moment).items()
+    ]
+
+
+def test_another_kind_of_logger_is_refused():
+    with pytest.raises(ValueError, match="logger is a int; give one with add_scalar, log_metrics or log"):
+        log_scalars(3, {}, 0)
+
+
+# steps that are due
+
+
+def test_steps_that_are_due_grow_apart():
+    steps = [step for step in range(1000) if growing(2)(step)]
+    assert steps == [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
+    dense = np.array([step for step in range(10_000) if growing()(step)])
+    assert (np.diff(dense)[10:] / dense[10:-1] < 0.3).all()
+    with pytest.raises(ValueError, match=r"factor is 1; give a number above 1"):
+        growing(1)
+
+
+# trainers
+
+
+@pytest.fixture
+def trainers(monkeypatch):
+    """Modules with the names and classes that the callbacks look for."""
+    for name, attribute in (("lightning.pytorch", "Callback"), ("transformers", "TrainerCallback")):
+        module = types.ModuleType(name)
+        setattr(module, attribute, type(attribute, (), {}))
+        monkeypatch.setitem(sys.modules, name, module)
+
+
+class LightningModule(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.network, self.logged = network(), []
+
+    def forward(self, x):
+        return self.network(x)
+
+    def log_dict(self, values, **options):
+        assert options == {"logger": False, "rank_zero_only": True}
+        self.logged.append(dict(values))
+
+
+def stepped(model, X):
+    """A step of training, in training mode."""
+    model.train()
+    loss = nn.functional.cross_entropy(model(X), torch.tensor(LABELS))
+    loss.backward()
+    with torch.no_grad():
+        for part in model.parameters():
+            part -= 0.1 * part.grad
+            part.grad = None
+
+
+def fitted(callback, steps, first=0, *, zero=True):
+    """What Lightning's Trainer calls, two batches to a step of the optimizer."""
+    module = LightningModule()
+    trainer = types.SimpleNamespace(loggers=[Metrics(), Metrics()], global_step=first, is_global_zero=zero)
+    callback.on_train_start(trainer, module)
+    for batch in range(2 * first, 2 * steps):
+        if batch % 2:
+            stepped(module, points())
+            trainer.global_step += 1
+        callback.on_train_batch_end(trainer, module, None, None, batch)
+    callback.on_train_end(trainer, module)
+    return module, trainer
+
+
+def test_lightning_measures_due_steps_once_and_its_loggers_get_them(trainers):
+    callback = lightning_callback(points(), ["network.0", "network.2"], labels=LABELS, when=lambda step: step % 2 == 0)
+    module, trainer = fitted(callback, 5)
+    assert callback.recorder.steps == [0, 2, 4, 5]  # the last one always
+    first, second = (logger.calls for logger in trainer.loggers)
+    assert first == second
+    dataset = callback.recorder.dataset()
+    logged = {(step, name): value for step, name, value in first}
+    for step in (0, 2, 4, 5):
+        expected = float(dataset["effective_rank"].sel(step=step, layer="network.2"))
+        assert logged[step, "repdyn/effective_rank/network.2"] == expected
+    assert len(module.logged) == 2
+    assert module.training
+
+
+def test_lightning_in_another_process_measures_nothing(trainers):
+    callback = lightning_callback(points(), labels=LABELS)
+    module, trainer = fitted(callback, 3, zero=False)
+    assert callback.recorder is None
+    assert trainer.loggers[0].calls == module.logged == []
+
+
+def test_a_training_that_starts_again_forgets_what_its_checkpoint_does_not_know(trainers, tmp_path):
+    def callback(**options):
+        file = tmp_path / "found.nc"
+        return lightning_callback(points(), ["network.0"], file=file, when=lambda step: True, **options)
+
+    fitted(callback(), 4)
+    again = callback(resume=True)
+    assert again.recorder is None
+    fitted(again, 5, first=2)
+    assert again.recorder.steps == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_part_of_what_is_trained_may_be_measured(trainers):
+    callback = lightning_callback(points(), ["0"], network=lambda module: module.network)
+    module, _ = fitted(callback, 2)
+    alone = measure(module.network, points(), ["0"])
+    last = callback.recorder.dataset().isel(step=-1)
+    np.testing.assert_array_equal(last["effective_rank"], alone["effective_rank"])
+
+
+def test_the_trainer_of_hugging_face_logs_by_its_own_log(trainers):
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.network = network()
+
+        def forward(self, x):
+            return {"loss": None, "logits": self.network(x), "hidden": x}
+
+    model, logs = Model(), []
+    state = types.SimpleNamespace(global_step=0, is_world_process_zero=True)
+    trainer = types.SimpleNamespace(log=lambda values: logs.append((state.global_step, values)))
+    callback = trainer_callback(trainer, {"x": points()}, ["network.0"], output="logits", labels=LABELS)
+    callback.on_train_begin(None, state, None, model=model, optimizer=None)
+    for _ in range(7):
+        state.global_step += 1
+        callback.on_step_end(None, state, None, model=model, optimizer=None)
+    callback.on_train_end(None, state, None, model=model, optimizer=None)
+    assert [step for step, _ in logs] == callback.recorder.steps == [0, 1, 2, 3, 4, 5, 6, 7]
+    accuracies = callback.recorder.dataset()["accuracy"].values.tolist()
+    assert [values["repdyn/accuracy"] for _, values in logs] == accuracies
+
+
+def test_a_trainer_that_is_not_installed_is_named(monkeypatch):
+    for name in ("lightning", "lightning.pytorch", "pytorch_lightning", "transformers"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match="pip install lightning"):
+        lightning_callback(points())
+    with pytest.raises(ImportError, match="pip install transformers"):
+        trainer_callback(None, points())
