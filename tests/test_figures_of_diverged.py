@@ -79,8 +79,8 @@ def test_one_finite_value_is_enough():
 
 
 EVERY = [(study, name) for study in STUDIES for name in sorted(makers(study, "figures"))]
-COUNTS = {"fig1_ablation", "fig6_activity", "integrators"}
-"""What is shown there are counts and whole numbers, which are not missing."""
+KNOWN = {"fig1_ablation", "fig6_activity", "integrators", "fig1_two_points", "n6_fit_losses"}
+"""What is left there is known: counts, whole numbers, positions given by the task, published values."""
 
 
 def without_numbers(data):
@@ -113,7 +113,7 @@ def test_a_figure_without_a_number_is_drawn_and_says_so(study, name, shapes, tmp
     figure = seen[-1]
     said = " ".join(text.get_text() for panel in figure.axes for text in panel.texts)
     assert "ended with" not in figure.repdyn["caption"]
-    assert name in COUNTS or re.search("converged|diverged", said)
+    assert name in KNOWN or re.search("converged|diverged|Needs more than this run has", said)
 
 
 def test_the_figure_names_what_is_missing(tmp_path):

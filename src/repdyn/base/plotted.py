@@ -69,9 +69,11 @@ def is_missing(panel: Axes, *columns: str) -> bool:
 
     Args:
         panel: the panel.
-        columns: some of `NUMBERS`; levels, spans and words count only where they are none.
+        columns: some of `NUMBERS`; where they are none, levels, spans and words do not count. Lines between two
+            points, as that of equality, count only where nothing else is drawn.
     """
-    blocks = [block for _, block in _drawn(panel) if columns or block["kind"] not in BESIDE]
+    every = [block for _, block in _drawn(panel) if columns or block["kind"] not in BESIDE]
+    blocks = [block for block in every if block["kind"] != "line" or np.size(block["x"]) > 2] or every
     wanted = [[name for name in columns or ("x", "y", "value") if name in block] for block in blocks]
     values = [[np.ravel(block[name]) for name in names] for block, names in zip(blocks, wanted, strict=True) if names]
     values = [columns for columns in values if columns[0].size]
