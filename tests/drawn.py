@@ -380,10 +380,10 @@ def makers(study: str, kind: str) -> dict[str, Function]:
     return {name: made for name, made in getattr(read_study(study), kind).items() if name not in HEAVY}
 
 
-def text_of(study: str, kind: str, name: str, shapes: Mapping[str, dict]) -> list[str]:
-    """What one figure or table shows of the made datasets, or how a claim is decided on them."""
+def given(study: str, function: Function, shapes: Mapping[str, dict], width: float = 1.0) -> dict[str, object]:
+    """The datasets that a figure, table or claim reads, of the stored shapes; those of variants by variant."""
 
-    def load(dataset: str, width: float) -> object:
+    def load(dataset: str) -> object:
         file = f"data/{dataset}.nc" if dataset == "images" else f"{study}/data/{dataset}.nc"
         if file in shapes:
             return synthetic_dataset(shapes[file], file, width)
@@ -391,6 +391,11 @@ def text_of(study: str, kind: str, name: str, shapes: Mapping[str, dict]) -> lis
         variants = [path for path in shapes if path.startswith(folder)]
         return {Path(path).stem: synthetic_dataset(shapes[path], path, width) for path in variants}
 
+    return {dataset: load(dataset) for dataset in function.reads}
+
+
+def text_of(study: str, kind: str, name: str, shapes: Mapping[str, dict]) -> list[str]:
+    """What one figure or table shows of the made datasets, or how a claim is decided on them."""
     function = makers(study, kind)[name]
     widths = (1.0, NARROW) if kind == "claims" else (1.0,)
     lines = [name]
@@ -398,7 +403,7 @@ def text_of(study: str, kind: str, name: str, shapes: Mapping[str, dict]) -> lis
         warnings.simplefilter("ignore")  # of axes that numbers without meaning squeeze
         called = load_function(study, function.path)
         for width in widths:
-            arguments = {dataset: load(dataset, width) for dataset in function.reads}
+            arguments = given(study, function, shapes, width)
             if kind == "claims":
                 lines += decided(called, arguments)
             else:

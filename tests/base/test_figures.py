@@ -36,7 +36,7 @@ from repdyn.base.figures import (
 )
 
 HERE, SOURCE = Path(__file__).parent, Path(repdyn.__file__).parents[1]
-SUFFIXES = ("json", "png", "svg")
+SUFFIXES = ("csv", "json", "png", "svg")
 WORDS = {
     "title": 'Figure 1: <loss> & "gap" – ω',
     "caption": "n = 3.",
@@ -69,7 +69,7 @@ def saved(tmp_path_factory):
     return stem
 
 
-def test_three_files_and_no_other(saved):
+def test_four_files_and_no_other(saved):
     assert sorted(path.name for path in saved.parent.iterdir()) == [f"fig1_losses.{suffix}" for suffix in SUFFIXES]
 
 

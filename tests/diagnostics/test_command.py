@@ -71,7 +71,7 @@ def test_dataset_is_one_of_the_house(folder, capsys):
     assert list(dataset["pair"].values) == ["0-1"]
     assert "5 layers, 12 points" in capsys.readouterr().out
     assert sorted(path.name for path in (folder / "figures").iterdir()) == [
-        f"{name}.{suffix}" for name in ("residual_stream", "through_depth") for suffix in ("json", "png", "svg")
+        f"{name}.{suffix}" for name in ("residual_stream", "through_depth") for suffix in ("csv", "json", "png", "svg")
     ]
     assert json.loads((folder / "figures/through_depth.json").read_text())["caption"]
 

@@ -74,7 +74,7 @@ def test_a_disk_that_fills_during_a_figure(checkout):
     assert "cannot be written" in done.stderr
     assert [path.name for path in drawn.iterdir() if path.stat().st_size >= 3_000] == []
     assert job(alone, checkout).returncode == 0
-    assert all((drawn / f"orthogonality_gap.{suffix}").stat().st_size for suffix in ("svg", "png", "json"))
+    assert all((drawn / f"orthogonality_gap.{suffix}").stat().st_size for suffix in ("svg", "png", "csv", "json"))
 
 
 def test_a_full_disk_under_snakemake_and_the_same_command_after_it(checkout):

@@ -17,6 +17,7 @@ from repdyn.pipeline.run.kinds.manifest import build
 ATTRS = dict.fromkeys(datasets.REQUIRED, "x")
 LOSS = np.array([4.0, 2.0, 1.0])
 DATA, TABLE, FIGURE, CAPTION = "s/data/loss.nc", "s/tables/t.csv", "s/figures/f.svg", "s/figures/f.json"
+NUMBERS = "s/figures/f.csv"
 
 
 def run(folder, *, loss=LOSS, dtype=float, verdict="holds", table="name,value\nbn,1.5\nhe,\n", picture="<svg/>"):
@@ -109,6 +110,16 @@ def test_what_torch_made_is_single_precision_however_it_is_stored(tmp_path):
     for folder in (a, b):
         datasets.write(datasets.read(folder / DATA).assign_attrs(versions='{"torch": "2"}'), folder / DATA)
     assert "rounding" in tiers(a, b)
+
+
+def test_numbers_behind_a_figure_are_compared_by_column(first, tmp_path):
+    second = run(tmp_path / "b")
+    for folder, height in ((first, 2.0), (second, 4.0)):
+        (folder / NUMBERS).write_text(f"panel,kind,x,y,value\n1 (a),line,1,{height},\n1 (a),level,,3,\n")
+    assert [(item.file, item.variable, item.size) for item in compare(first, second).deviations] == [
+        (NUMBERS, "y", 0.5)
+    ]
+    assert tiers(first, second) == {"rounding", "verdicts"}
 
 
 def test_columns_of_tables_are_shown(first, tmp_path):

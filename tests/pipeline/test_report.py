@@ -392,6 +392,14 @@ def test_the_job_of_the_report_builds_it(tmp_path):
     assert site_files == wanted
 
 
+def test_the_numbers_behind_a_figure_are_one_click_away(report, pages):
+    study = pages[f"studies/{STUDY}.html"]
+    links = [link for link in study.values("href") if link.endswith("/figures/fig1.csv")]
+    assert set(links) == {f"../../{STUDY}/figures/fig1.csv"}
+    assert (report.parent / STUDY / "figures/fig1.csv").read_text().startswith("panel,x_axis,")
+    assert "Numbers as CSV" in " ".join(study.text)
+
+
 def test_a_large_vector_graphic_is_shown_as_its_bitmap(tmp_path, monkeypatch):
     monkeypatch.setattr(contents, "LARGEST_PICTURE", 10)
     files = make_run(tmp_path / "mine", [CLAIM])

@@ -20,6 +20,7 @@ from repdyn.base.errors import DataError, NotEnoughDataError, RepdynError
 from repdyn.base.streams import Stream
 from repdyn.base.verdicts import Verdict, deviation
 from repdyn.bn_decomposed.settings.study import PAPER, RecenteringDepth
+from repdyn.pipeline.run.declare.workflow import FIGURE_FILES
 from repdyn.pipeline.run.execute import loading, members
 from repdyn.pipeline.run.execute.loading import load_function, load_module, load_modules, load_runner
 from repdyn.pipeline.run.kinds import decide, draw, simulate, tabulate
@@ -258,13 +259,13 @@ def shown(kind, name, inputs, suffixes):
 def test_a_figure_is_drawn_with_its_origin(results):
     run(jobs_for_tests.gap(), results)
     inputs = {"orthogonality_gap": f"{STUDY}/data/orthogonality_gap.nc"}
-    draw.run(shown("figures", "orthogonality_gap", inputs, ("svg", "png", "json")), results, None)
+    draw.run(shown("figures", "orthogonality_gap", inputs, FIGURE_FILES), results, None)
     folder = results / STUDY / "figures"
-    assert sorted(path.name for path in folder.iterdir()) == [f"orthogonality_gap.{s}" for s in ("json", "png", "svg")]
+    assert {path.name for path in folder.iterdir()} == {f"orthogonality_gap.{suffix}" for suffix in FIGURE_FILES}
     about = json.loads((folder / "orthogonality_gap.json").read_text())
     assert (about["code_version"], about["datasets"]) == ("c0de", ["orthogonality_gap"])
     with pytest.raises(RepdynError, match="fig1_ablation wants ablation, but the job gives only orthogonality_gap"):
-        draw.run(shown("figures", "fig1_ablation", inputs, ("svg", "png", "json")), results, None)
+        draw.run(shown("figures", "fig1_ablation", inputs, FIGURE_FILES), results, None)
 
 
 @pytest.mark.parametrize(("runner", "kind", "suffix"), [(draw, "figures", "svg"), (tabulate, "tables", "csv")])

@@ -1,11 +1,14 @@
 """Figures of two points draw what their datasets hold; Figure 1 finds its moments in made-up curves."""
 
+import warnings
+
 import numpy as np
 import pytest
 import xarray as xr
-from tests.drawn import read, synthetic_dataset
+from tests.drawn import given, makers, read, synthetic_dataset
 
-from repdyn.base.figures import BLUE, RED
+from repdyn.base.figures import BLUE, RED, style
+from repdyn.pipeline.run.execute.loading import load_function
 from repdyn.universality.figures.dynamics import WORDS, fig1_two_points, fig3_initial_weights, fig12_training_loss
 from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
 
@@ -110,3 +113,22 @@ def test_figure_12_says_where_no_trial_converged(runs):
     panel = fig12_training_loss(architectures, gaps).axes[len(FIGURE_2) - 1]
     assert panel.get_title() == "tanh", "networks without a fit come last"
     assert [text.get_text() for text in panel.texts] == ["none converged"]
+
+
+def test_titles_of_blobs_and_digits_follow_the_data():
+    """With the outcome reversed the title says the reverse."""
+    shapes = read("universality")
+    for name, dataset, variable in (
+        ("fig8_blob_structure", "blob_structure", "typical_collapse"),
+        ("fig17_blob_structure_adam", "blob_structure", "typical_between"),
+        ("fig9_structure", "representational_structure", "correlation_of_mean"),
+        ("fig18_structure_adam", "representational_structure", "correlation_of_mean"),
+    ):
+        made = makers("universality", "figures")[name]
+        data = given("universality", made, shapes)[dataset]
+        reversed_data = data.assign({variable: -data[variable]})
+        draw = load_function("universality", made.path)
+        with style(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            titles = [draw(one).repdyn["title"] for one in (data, reversed_data)]
+        assert titles[0] != titles[1]

@@ -231,6 +231,26 @@ def require_finite(values: xr.DataArray, needed: str) -> None:
         raise NotEnoughDataError(needed)
 
 
+def without_a_number(data: Mapping[str, xr.Dataset | Mapping[str, xr.Dataset]]) -> str:
+    """Which arrays of datasets have no finite value, and why; empty where each has one.
+
+    Args:
+        data: datasets by name, or by name and variant.
+    """
+    parts = []
+    for name, one in data.items():
+        for variant, ds in {"": one}.items() if isinstance(one, xr.Dataset) else one.items():
+            arrays = {key: array for key, array in ds.data_vars.items() if array.dtype.kind == "f" and array.size}
+            lost = {key: array for key, array in arrays.items() if not np.isfinite(array.values).any()}
+            if lost:
+                reasons = dict.fromkeys(
+                    str(array.attrs["missing"]) for array in lost.values() if "missing" in array.attrs
+                )
+                said = f" ({'; '.join(reasons)})" if reasons else ""
+                parts.append(f"{', '.join(map(str, lost))} of {f'{name} {variant}'.strip()}{said}")
+    return "; ".join(parts)
+
+
 def _require(name: str, labels: Mapping[str, list[Any]], needs: Mapping[str, Need]) -> None:
     for dim, wanted in needs.items():
         if isinstance(wanted, int | np.integer):

@@ -2,7 +2,7 @@
 
 Colors are the eight of Okabe and Ito, told apart by color-blind readers; line style or marker repeats what color
 says. A figure's caption, its text for those who cannot see it and what `legibility` finds in it travel with it, in a
-JSON file of the same name.
+JSON file of the same name, and the numbers that it shows in a CSV file (`plotted`).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from matplotlib.transforms import ScaledTranslation
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from repdyn.base import legibility
-from repdyn.base.files import atomic, write_json
+from repdyn.base import legibility, plotted
+from repdyn.base.files import atomic, write_json, write_text
 
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (
     "#000000",
@@ -48,6 +48,7 @@ SHAPED_TEXT = re.compile(
 )
 HIDDEN_TEXT = 'fill-opacity="0" font-family="DejaVu Sans, sans-serif"'
 BELOW = 32  # points from a panel to the legend below it: ticks, their labels and the label of the axis
+NOTHING = "no finite value:\nnothing converged"
 DPI = 160
 WIDTH = 6.9  # inches: the text width of a journal page, so that 8 pt in the file is 8 pt in print
 STYLE = {
@@ -184,7 +185,9 @@ def half_width(draws: ArrayLike) -> np.ndarray:
 
 
 def save(figure: Figure, stem: Path | str, origin: Mapping[str, object] | None = None) -> None:
-    """Writes `<stem>.svg`, `<stem>.png`, `<stem>.json`; equal bytes every time.
+    """Writes `<stem>.svg`, `<stem>.png`, `<stem>.csv`, `<stem>.json`; equal bytes every time.
+
+    A panel of which all data are missing says so.
 
     Args:
         figure: the figure, described by `describe`.
@@ -195,6 +198,7 @@ def save(figure: Figure, stem: Path | str, origin: Mapping[str, object] | None =
     stem = Path(stem)
     about = _from_here(figure).repdyn
     figure.set_dpi(DPI)
+    say_what_is_missing(figure)
     # Two calls are not checked: matplotlib's backends have no annotations.
     with style(), mpl.rc_context({"svg.hashsalt": stem.name}), legibility.missing_glyphs() as missing:
         with atomic(f"{stem}.png") as temporary:
@@ -206,7 +210,19 @@ def save(figure: Figure, stem: Path | str, origin: Mapping[str, object] | None =
             metadata = {"Date": None, "Title": about["title"]}
             FigureCanvasSVG(figure).print_svg(temporary, metadata=metadata)  # type: ignore[no-untyped-call]
             temporary.write_text(selectable(temporary.read_text(encoding="utf-8")), encoding="utf-8")
+    write_text(f"{stem}.csv", plotted.table(figure))
     write_json(f"{stem}.json", {**about, "problems": [*problems, *missing], **(origin or {})})
+
+
+def say_what_is_missing(figure: Figure) -> None:
+    """Writes into each panel whose data are all missing that they are; an axis without a number is linear."""
+    empty = [panel for panel in figure.axes if plotted.is_missing(panel)]
+    for panel in empty:
+        for axis, siblings in (("x", panel.get_shared_x_axes()), ("y", panel.get_shared_y_axes())):
+            if all(one in empty and plotted.is_missing(one, axis) for one in siblings.get_siblings(panel)):
+                panel.set(**{f"{axis}scale": "linear"})
+        if not any("converged" in text.get_text() for text in panel.texts):
+            panel.text(0.5, 0.5, NOTHING, ha="center", va="center", transform=panel.transAxes)
 
 
 def selectable(svg: str) -> str:

@@ -197,13 +197,13 @@ def _verdicts(folder: Path) -> dict[str, str] | None:
 
 
 def _deviations(path: str, a: Path, b: Path) -> Iterator[Deviation]:
-    """Of the variables of a dataset or the columns of a table; figures and texts are made from these."""
+    """Of the variables of a dataset or the columns of a table or of a figure's numbers, which are made from these."""
     precision: type = float
     if path.endswith(".nc"):
         loaded = [datasets.read(folder / path) for folder in (a, b)]
         old, new = (_arrays(dataset.variables) for dataset in loaded)
         precision = np.float32 if any("torch" in dataset.attrs["versions"] for dataset in loaded) else float
-    elif "/tables/" in path and path.endswith(".csv"):
+    elif path.endswith(".csv") and Path(path).parent.name in ("tables", "figures"):
         old, new = (_arrays(dict(pd.read_csv(folder / path).items())) for folder in (a, b))
     else:
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from repdyn.base import plotted
 from repdyn.pipeline.pages.markdown import table
 from repdyn.pipeline.run.declare.graph import Study, read_study
 
@@ -72,6 +73,16 @@ ATTRIBUTES = {
     "device": "`cpu` or the GPU",
     "Conventions": "CF-1.11",
 }
+FIGURE = {
+    "panel": "number of the panel in the order of drawing, and its title",
+    "x_axis, y_axis": "names of the axes, and of ticks with names of their own as `place: name`",
+    "kind": "`line`, `steps`, `points`, `bar`, `band`, `span`, `level`, `area`, `contour`, `cell`, `arrow`, `text`",
+    "series": "name in the legend or at the color bar, else the color as `#rrggbb`; the words of a text",
+    "part": "which of several lines, bands or areas of the same kind and series",
+    "x, y": "the place, in units of the axes; empty where it has none, as the x of a level across the panel",
+    "x_low, x_high, y_low, y_high": "ends of an error bar or band; edges of a bar, span or cell",
+    "value": f"what color or contour tell; an image of more than {plotted.CELLS} cells is one row that says so",
+}
 MANIFEST = {
     "content": "SHA-256 of every result file, by its path in the run's folder; equal for equal runs anywhere",
     "configuration": "every setting of the run, as checked",
@@ -106,7 +117,8 @@ name, so none overwrites another. Each file is complete or absent, and equal set
 | `data/images.nc` | the images that all studies read |
 | `<study>/data/<name>.nc` | a dataset: what an experiment or an analysis computed |
 | `<study>/data/<name>/<variant>.nc` | the same for experiments that run once per variant |
-| `<study>/figures/<name>.svg`, `.png` | a figure; `.json`: title, caption, alt text, claims, code, datasets |
+| `<study>/figures/<name>.svg`, `.png` | a figure; `.json`: title, caption, alt text, code, datasets |
+| `<study>/figures/<name>.csv` | the numbers that the figure shows; see [below](#columns-of-a-figures-csv) |
 | `<study>/tables/<name>.csv`, `.tex` | a table for machines and for LaTeX; `.json`: title, caption, code, datasets |
 | `<study>/claims.csv` | the study's part of the ledger |
 | `<study>/evidence.csv` | one row per part of a check: measured value, interval, allowed region, control |
@@ -128,6 +140,10 @@ none) and in the file a checksum of its values (`crc32`), every dimension a coor
 `layer`, `depth`, `width`, `time`, `epoch`, `point`, `unit`, ... A float variable that is not finite everywhere says why
 in its attribute `missing`. No attribute holds a clock, path, host or commit.
 """
+FIGURES = """\
+What the figure draws at a place of the data, read from the drawing: every line, point, bar and band, with ten digits,
+nothing thinned.
+"""
 LOGS = """\
 `logs/<run>/<study>/<job>.log` holds what a job said, its progress, and where it failed the error with its traceback;
 `<job>.job.json` is what the job runs (`python -m repdyn run <job>.job.json` runs it by hand), `<job>.log.cost.json` the
@@ -148,6 +164,7 @@ def page(studies: Iterable[str]) -> str:
     parts = [TOP, "## Datasets\n", DATASETS, _table("attribute", ATTRIBUTES)]
     parts += ["## Columns of claims.csv\n", _table("column", COLUMNS)]
     parts += ["## Columns of evidence.csv\n", _table("column", EVIDENCE)]
+    parts += ["## Columns of a figure's CSV\n", FIGURES, _table("column", FIGURE)]
     parts += ["## manifest.json\n", _table("key", MANIFEST)]
     parts += ["## Logs and costs\n", LOGS, _table("key of a cost record", COSTS)]
     for study in studies:

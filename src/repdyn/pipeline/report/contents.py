@@ -88,6 +88,11 @@ class Product:
         """Where the report shows it."""
         return f"studies/{self.study}.html#{self.name}"
 
+    @property
+    def numbers(self) -> str:
+        """Its numbers as CSV, inside the run's results."""
+        return f"{self.study}/{self.kind}/{self.name}.csv"
+
 
 @dataclass(frozen=True)
 class Contents:
@@ -206,7 +211,7 @@ def _product(path: Path, root: Path, jobs: Mapping[str, str]) -> Product:
     about = json.loads(path.read_text(encoding="utf-8"))
     stem, kind, study = path.with_suffix(""), path.parent.name, path.parent.parent.name
     inside = stem.relative_to(root).as_posix()
-    suffixes = ("svg", "png") if kind == "figures" else ("csv", "tex")
+    suffixes = ("svg", "png", "csv") if kind == "figures" else ("csv", "tex")
     source = _picture(stem) if kind == "figures" else Path()
     columns, rows = _cells(stem, about["digits"]) if kind == "tables" else ((), ())
     return Product(

@@ -122,7 +122,8 @@ def memory(more=0):
 
 def shown(job):
     """A job's outputs, figures and tables marked for Snakemake's own report, with the captions that ours leaves."""
-    return [marked(path) if Path(path).suffix in (".svg", ".csv") else path for path in job.outputs]
+    suffix = ".svg" if job.kind == "draw" else ".csv"
+    return [marked(path) if Path(path).suffix == suffix else path for path in job.outputs]
 
 
 # Labels of figures and tables by study/kind/name, as the last report of this run left them.

@@ -15,6 +15,7 @@ from repdyn.universality.methods.selection import learned
 
 OURS = "not in the paper"
 MARKS = ((GREEN, "o"), (RED, "s"))  # of both contexts
+MEASURES = ("collapse", "between")
 NAMES = {"high": "large", "low": "small", "very_low": "very small"}
 
 
@@ -57,7 +58,7 @@ def fig8_blob_structure(blob_structure: xr.Dataset) -> Figure:
     return _pictures(
         blob_structure,
         {"high": "paper: squares", "low": "paper: two lines", "very_low": "paper: one line"},
-        "Figures 8 and 13: the irrelevant feature collapses at small weights, the contexts merge at very small ones",
+        "Figures 8 and 13",
         "Meshes of each context: squares at large weights, lines at small and very small ones. Beside them $C$, about "
         "1 at large weights and below 0.1 at the others, and the distance of the contexts, far above the length of the "
         "lines at large and small weights, below it at very small ones.",
@@ -69,7 +70,7 @@ def fig17_blob_structure_adam(blob_structure: xr.Dataset) -> Figure:
     return _pictures(
         blob_structure,
         {"adam_high": "paper: squares", "adam_low": "paper: lines", "leaky_high": OURS, "leaky_low": OURS},
-        "Figure 17: with Adam and with leaky ReLU, too, the irrelevant feature collapses at small weights",
+        "Figure 17",
         "Meshes of each context: squares at large weights, lines at small ones, with Adam and with leaky ReLU. At the "
         "small weights the contexts lie closer together than the lines are long.",
     )
@@ -90,7 +91,17 @@ def _pictures(data: xr.Dataset, runs: dict[str, str], title: str, alt: str) -> F
         axes[row, 0].set_ylabel(f"context {row + 1}: target is {name}\nirrelevant feature")
     _indices(axes[:, -1], data, list(runs))
     figure.legend(handles=_legend_handles(), loc="outside lower center", ncols=4, columnspacing=1.2)
-    return describe(figure, title=title, caption=_caption(data, runs), alt=alt)
+    return describe(figure, title=f"{title}: {_collapse(data, list(runs))}", caption=_caption(data, runs), alt=alt)
+
+
+def _collapse(data: xr.Dataset, runs: list[str]) -> str:
+    """How collapsed the irrelevant feature is at each size of the weights, and how far apart the contexts are."""
+    shown = {_label(run): (float(data[f"typical_{name}"].sel(run=run)) for name in MEASURES) for run in runs}
+    words = [
+        f"{label}: {collapse:.2g}, {between:.2g}" if np.isfinite(collapse + between) else f"{label}: none learned"
+        for label, (collapse, between) in shown.items()
+    ]
+    return f"variance of the irrelevant feature, distance of the contexts ({'; '.join(words)})"
 
 
 def _label(run: str) -> str:
@@ -161,7 +172,7 @@ def _indices(panels: np.ndarray, data: xr.Dataset, runs: list[str]) -> None:
             panels[0].plot(x, values, marker, color=color, markersize=3.5, alpha=0.7)
         x = np.full(nets.sizes["trial"], float(place))
         panels[1].plot(x, nets["between"].values, "D", color=PURPLE, markersize=3.5, alpha=0.7)
-        for panel, name in zip(panels, ("collapse", "between"), strict=True):
+        for panel, name in zip(panels, MEASURES, strict=True):
             panel.plot(place, float(nets[f"typical_{name}"]), "_", color=BLACK, markersize=20, markeredgewidth=1.5)
     for panel, words in zip(panels, ("$C$", "contexts, over variance"), strict=True):
         panel.axhline(1, color="0.6", linewidth=0.8, zorder=0)

@@ -91,7 +91,7 @@ def fig9_structure(representational_structure: xr.Dataset) -> Figure:
     return _structure(
         representational_structure,
         "sgd",
-        "Figure 9: (50) tells digits apart from themselves, but hardly one pair of digits from another",
+        "Figure 9",
         "network",
         "The paper prints 0.703 and 0.512, of 50 networks on all 60 000 images of MNIST; length scales and other "
         "predictions are in figure N4.",
@@ -103,7 +103,7 @@ def fig18_structure_adam(representational_structure: xr.Dataset) -> Figure:
     return _structure(
         representational_structure,
         "adam",
-        "Figure 18: with Adam, too, (50) tells digits apart from themselves, but hardly one pair from another",
+        "Figure 18, with Adam",
         "network with Adam",
         "The paper prints no correlation with Adam (Figure 9, gradient descent: 0.703 and 0.512), and neither gain nor "
         "rate; it has 50 networks on all 60 000 images of MNIST.",
@@ -127,7 +127,8 @@ def _structure(data: xr.Dataset, run: str, title: str, network: str, published: 
     low, high = np.quantile(cell["resampled"].sel(part="between classes").values, [0.025, 0.975])
     return describe(
         figure,
-        title=title,
+        title=f"{title}: correlation of distances with (50), {total:.2f} over all pairs of images, {between:.2f} "
+        "between digits",
         caption=f"Squared distances between the representations of {data.sizes['row']} images "
         f"({data['source'].item()}), sorted by digit, mean over {data.sizes['trial']} networks trained on "
         f"{int(data['point_count'])} images. (a) Network below the diagonal, image by image; (50) above it, mean over "

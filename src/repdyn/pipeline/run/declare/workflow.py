@@ -28,7 +28,7 @@ from repdyn.pipeline.run.declare.jobs import Check, Inputs, Job, Member, is_part
 from repdyn.pipeline.run.execute import records
 
 ENTRY = "repdyn.pipeline.run.execute.entry:main"
-FIGURE_FILES, TABLE_FILES = ("svg", "png", "json"), ("csv", "tex", "json")
+FIGURE_FILES, TABLE_FILES = ("svg", "png", "csv", "json"), ("csv", "tex", "json")
 IMAGES = "images"
 
 

@@ -1,11 +1,15 @@
-"""Draws a figure: SVG for print, PNG for the eye, JSON with its title, caption, alternative text and origin."""
+"""Draws a figure: SVG for print, PNG for the eye, CSV with its numbers, JSON with its words and its origin."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
-from repdyn.base import figures
-from repdyn.base.errors import NotEnoughDataError, enough_data
+from matplotlib.figure import Figure
+
+from repdyn.base import datasets, figures
+from repdyn.base.errors import UNFORESEEN, NotEnoughDataError, enough_data
 from repdyn.pipeline.run.declare.jobs import Member
 from repdyn.pipeline.run.execute.loading import load_function
 from repdyn.pipeline.run.execute.members import arguments_of, origin, read_inputs
@@ -15,10 +19,23 @@ def run(member: Member, results: Path, _trials: object) -> None:
     """Draws one member of a job; where the run lacks what the figure needs, the figure says so."""
     function = load_function(member["study"], member["function"])
     arguments = arguments_of(function, read_inputs(member, results))
-    stem = (results / member["outputs"][0]).with_suffix("")
+    save(function, arguments, (results / member["outputs"][0]).with_suffix(""), origin(member))
+
+
+def save(function: Callable[..., Figure], arguments: Mapping[str, Any], stem: Path, origin: Mapping[str, Any]) -> None:
+    """Draws a figure into its files.
+
+    Args:
+        function: the figure's function.
+        arguments: its datasets; where it cannot draw them, the figure names what is missing in them.
+        stem: path of the files without the suffix.
+        origin: who made the figure from what.
+    """
     with figures.style():
         try:
             with enough_data("the figure"):
-                figures.save(function(**arguments), stem, origin(member))
+                figures.save(function(**arguments), stem, origin)
         except NotEnoughDataError as error:
-            figures.save(figures.placeholder(function.__name__, str(error)), stem, origin(member))
+            lost = datasets.without_a_number(arguments) if UNFORESEEN in str(error) else ""
+            needs = f"a network that converged: no finite value in {lost}" if lost else str(error)
+            figures.save(figures.placeholder(function.__name__, needs), stem, origin)

@@ -1,0 +1,272 @@
+"""The numbers behind a figure: what was given to the plotting calls comes back, panel by panel, under its names."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.lines import Line2D
+from tests.drawn import given, makers, read
+
+from repdyn.base import plotted
+from repdyn.base.figures import BLUE, GREEN, RED, band, describe, new, save, style
+from repdyn.pipeline.pages import outputs
+from repdyn.pipeline.run.execute.loading import load_function
+
+X, Y = np.array([1.0, 2.0, 4.0]), np.array([0.5, np.nan, 1e-12])
+
+
+def table(figure):
+    return pd.read_csv(io.StringIO(plotted.table(figure)))
+
+
+def drawn(draw, *, columns=1, **options):
+    """The table of a figure that a function draws into."""
+    with style():
+        figure, axes = new(1, columns, **options)
+        draw(*axes[0])
+        return table(figure)
+
+
+def numbers(rows, *columns):
+    """The columns as lists, `None` where empty."""
+    return [[None if value != value else value for value in rows[name].tolist()] for name in columns]
+
+
+def test_a_line_keeps_its_points_gaps_and_names():
+    def draw(panel):
+        panel.plot(X, Y, label="loss  of\nfour")
+        panel.set(title="(a) falls", xlabel="depth", ylabel="loss")
+
+    rows = drawn(draw)
+    assert numbers(rows, "x", "y") == [[1, 2, 4], [0.5, None, 1e-12]]
+    assert set(rows["panel"]) == {"1 (a) falls"}
+    assert set(rows["x_axis"]) == {"depth"}
+    assert set(rows["y_axis"]) == {"loss"}
+    assert set(rows["series"]) == {"loss of four"}
+    assert set(rows["kind"]) == {"line"}
+
+
+def test_every_line_of_a_bundle_is_a_part():
+    rows = drawn(lambda panel: panel.plot(X, np.array([X, 2 * X]).T, color=BLUE))
+    assert rows["part"].tolist() == [1, 1, 1, 2, 2, 2]
+    assert numbers(rows, "y") == [[1, 2, 4, 2, 4, 8]]
+    assert set(rows["series"]) == {BLUE.lower()}
+
+
+def test_marks_are_points_and_steps_are_steps():
+    def draw(panel):
+        panel.plot(X, X, "o", label="marks")
+        panel.step(X, X, label="steps")
+        panel.scatter(X, Y, label="dots")
+
+    assert drawn(draw).groupby("series")["kind"].first().to_dict() == {
+        "marks": "points",
+        "steps": "steps",
+        "dots": "points",
+    }
+
+
+def test_values_of_a_scatter_are_told_under_the_name_of_its_color_bar():
+    def draw(panel):
+        shown = panel.scatter(X, X, c=3 * X)
+        panel.figure.colorbar(shown, ax=panel, label="three times")
+
+    rows = drawn(draw)
+    assert numbers(rows, "value") == [[3, 6, 12]]
+    assert set(rows["series"]) == {"three times"}
+    assert set(rows["panel"].astype(str)) == {"1"}  # the color bar is none
+
+
+def test_a_band_has_both_sides_and_gaps_divide_it():
+    def draw(panel):
+        band(panel, X, X - 1, X + 1, color=RED, label="95 %")
+        panel.fill_between([1, 2, 3, 4, 5], 0, [1, 1, 9, 1, 1], where=[True, True, False, True, True], label="parts")
+        panel.fill_betweenx(X, X, 2 * X, label="across")
+
+    rows = drawn(draw)
+    whole, parts, across = (rows[rows["series"] == name] for name in ("95 %", "parts", "across"))
+    assert numbers(whole, "x", "y_low", "y_high") == [[1, 2, 4], [0, 1, 3], [2, 3, 5]]
+    assert numbers(parts, "x", "part") == [[1, 2, 4, 5], [1, 1, 2, 2]]
+    assert numbers(across, "y", "x_low", "x_high") == [[1, 2, 4], [1, 2, 4], [2, 4, 8]]
+
+
+def test_error_bars_stand_at_their_points_once():
+    def draw(panel):
+        panel.errorbar(X, 2 * X, ([0.1, 0.2, 0.3], [1, 2, 3]), capsize=2, label="mean")
+        panel.errorbar(X, X, xerr=0.5, fmt="o", capsize=2, label="across")
+
+    rows = drawn(draw)
+    mean, across = (rows[rows["series"] == name] for name in ("mean", "across"))
+    assert len(rows) == 6
+    assert numbers(mean, "x", "y") == [[1, 2, 4], [2, 4, 8]]
+    assert np.allclose(mean[["y_low", "y_high"]].T, [[1.9, 3.8, 7.7], [3, 6, 11]])
+    assert numbers(across, "x_low", "x_high", "y_low") == [[0.5, 1.5, 3.5], [1.5, 2.5, 4.5], [None] * 3]
+
+
+def test_a_missing_point_with_an_error_bar_stays_in_its_row():
+    rows = drawn(lambda panel: panel.errorbar(X, Y, 0.25, label="mean"))
+    assert numbers(rows, "y", "y_low") == [[0.5, None, 1e-12], [0.25, None, -0.25]]
+
+
+def test_bars_have_edges_and_ends():
+    def draw(upright, flat, counts):
+        upright.bar([0, 1], [3, -2], 0.5, bottom=1, label="up")
+        upright.set_xticks([0, 1], ["BN", "none"])
+        flat.barh([0, 1], [3, 2], 1)
+        counts.hist([[0.1, 0.2, 0.9], [0.8]], [0, 0.5, 1], stacked=True, label=["one", "two"], color=[BLUE, RED])
+
+    rows = drawn(draw, columns=3)
+    up, across, counts = (rows[rows["panel"] == number] for number in (1, 2, 3))
+    assert numbers(up, "x", "y", "x_low", "y_low", "y_high") == [[0, 1], [4, -1], [-0.25, 0.75], [1, -1], [4, 1]]
+    assert set(up["x_axis"]) == {"(0: BN, 1: none)"}
+    assert numbers(across, "x", "y") == [[3, 2], [0, 1]]
+    assert numbers(counts, "y", "y_low", "x_high") == [[2, 1, 2, 2], [0, 0, 2, 1], [0.5, 1, 0.5, 1]]
+    assert counts["series"].tolist() == ["one", "one", "two", "two"]
+
+
+def test_stairs_have_edges():
+    rows = drawn(lambda panel: panel.stairs([1, 3], [0, 2, 5], label="share"))
+    assert numbers(rows, "y", "x_low", "x_high") == [[1, 3], [0, 2], [2, 5]]
+    assert set(rows["kind"]) == {"steps"}
+
+
+def test_levels_and_spans_have_one_axis():
+    def draw(panel):
+        panel.axhline(2, label="bound")
+        panel.axvline(3)
+        panel.axvspan(1, 4)
+        panel.plot([0, 1], [0, 1], transform=panel.transAxes)
+
+    rows = drawn(draw)
+    assert rows["kind"].tolist() == ["level", "level", "span"]
+    assert numbers(rows, "x", "y", "x_low", "y_low") == [
+        [None, 3, None],
+        [2, None, None],
+        [None, None, 1],
+        [None] * 3,
+    ]
+
+
+def test_cells_of_images_and_meshes_stand_where_they_are_drawn():
+    def draw(mesh, up, down):
+        mesh.pcolormesh([0, 1, 3], [0, 10, 100], [[1, 2], [3, np.nan]])
+        up.imshow([[1, 2], [3, 4]], origin="lower")
+        down.imshow([[1, 2], [3, 4]])
+
+    rows = drawn(draw, columns=3)
+    mesh, up, down = (rows[rows["panel"] == number] for number in (1, 2, 3))
+    assert numbers(mesh, "value", "x", "x_high", "y_low", "y_high") == [
+        [1, 2, 3, None],
+        [0.5, 2, 0.5, 2],
+        [1, 3, 1, 3],
+        [0, 0, 10, 10],
+        [10, 10, 100, 100],
+    ]
+    assert (
+        numbers(up, "value", "x", "y") == numbers(down, "value", "x", "y") == [[1, 2, 3, 4], [0, 1, 0, 1], [0, 0, 1, 1]]
+    )
+
+
+def test_an_image_beyond_the_limit_says_so(monkeypatch):
+    monkeypatch.setattr(plotted, "CELLS", 3)
+    rows = drawn(lambda panel: panel.pcolormesh([[1, 2], [3, 4]]))
+    assert rows["series"].tolist() == ["2 x 2 values, not written: read the figure's datasets"]
+
+
+def test_contours_tell_their_level():
+    x = np.linspace(-2, 2, 41)
+    rows = drawn(lambda panel: panel.contour(x, x, x[:, None] ** 2 + x**2, levels=[1.0, 2.25]))
+    assert set(rows["kind"]) == {"contour"}
+    assert np.allclose(rows["x"] ** 2 + rows["y"] ** 2, rows["value"], atol=0.02)
+    assert set(rows["value"]) == {1.0, 2.25}
+
+
+def test_names_come_from_the_legend_that_looks_alike():
+    def draw(left, right):
+        for panel in (left, right):
+            panel.plot(X, X, color=RED, linestyle="--")
+            panel.plot(X, X, color=RED)
+            panel.plot(X, X, color=GREEN)
+        handles = [Line2D([], [], color=RED, linestyle=style) for style in ("--", "-")]
+        left.figure.legend(handles, ["theory", "network"])
+
+    rows = drawn(draw, columns=2)
+    assert list(dict.fromkeys(rows["series"])) == ["theory", "network", GREEN.lower()]
+    assert rows["panel"].tolist() == [1] * 9 + [2] * 9
+
+
+def test_a_shared_axis_and_one_for_all_are_named_in_every_panel():
+    def draw(left, right):
+        left.set_ylabel("loss")
+        left.figure.supxlabel("depth")
+        for panel in (left, right):
+            panel.plot(X, X)
+
+    rows = drawn(draw, columns=2, sharey=True)
+    assert set(rows["y_axis"]) == {"loss"}
+    assert set(rows["x_axis"]) == {"depth"}
+
+
+def test_words_and_arrows_at_the_data_are_told_and_others_are_not():
+    def draw(panel):
+        panel.text(1, 2, "here")
+        panel.text(0.5, 0.5, "beside", transform=panel.transAxes)
+        panel.annotate("", (3, 4), (1, 2), arrowprops={"arrowstyle": "->"})
+        panel.annotate("at a point", (3, 4), (2, 2), textcoords="offset points")
+
+    rows = drawn(draw)
+    assert rows["kind"].tolist() == ["text", "arrow", "arrow", "text"]
+    assert numbers(rows, "x", "y") == [[1, 1, 3, 3], [2, 2, 4, 4]]
+    assert rows["series"].tolist()[::3] == ["here", "at a point"]
+
+
+def test_what_is_hidden_is_left_out_and_an_inset_is_a_panel():
+    def draw(left, right):
+        left.plot(X, X, visible=False)
+        right.set_visible(False)
+        right.plot(X, X)
+        left.inset_axes((0.5, 0.5, 0.4, 0.4)).plot(X, 2 * X)
+
+    rows = drawn(draw, columns=2)
+    assert numbers(rows, "panel", "y") == [[2, 2, 2], [2, 4, 8]]
+
+
+def test_an_empty_figure_has_columns_alone():
+    assert drawn(lambda panel: panel.plot([], [], label="nothing")).empty
+
+
+def test_the_page_of_outputs_names_the_columns():
+    listed = [name for names in outputs.FIGURE for name in names.split(", ")]
+    assert listed == [*plotted.COLUMNS, *plotted.NUMBERS]
+
+
+@pytest.fixture(scope="module")
+def training():
+    """The table of bn_decomposed's Figure 2, and what it shows."""
+    made = makers("bn_decomposed", "figures")["fig2_training"]
+    data = given("bn_decomposed", made, read("bn_decomposed"))
+    with style():
+        return table(load_function("bn_decomposed", made.path)(**data)), data["training"]
+
+
+@pytest.mark.parametrize(("mode", "name"), [("bn", "batch normalization"), ("he", "none, He")])
+def test_a_real_figure_tells_what_its_datasets_hold(training, mode, name):
+    rows, data = training[0], training[1][mode]
+    final, rank = data["accuracy"].isel(epoch=-1), data["effective_rank"]
+    mine = rows[rows["series"] == name]
+    of_depth = mine[mine["panel"] == "1 (a) accuracy after training"]
+    for column, share in (("y_low", 0), ("y", 0.5), ("y_high", 1)):
+        assert np.allclose(of_depth[column], final.quantile(share, "seed"), rtol=1e-9)
+    dots = mine[(mine["panel"] == "3 (c) accuracy against rank") & (mine["kind"] == "points")]
+    assert np.allclose(dots["x"], rank.values.ravel(), rtol=1e-9)
+    assert np.allclose(dots["y"], final.transpose(*rank.dims).values.ravel(), rtol=1e-9)
+    assert set(dots["x_axis"]) == {"effective rank at initialization"}
+
+
+def test_the_table_is_written_beside_the_picture(tmp_path):
+    with style():
+        figure, axes = new()
+        axes[0, 0].plot(X, X)
+        save(describe(figure, title="A line", caption="One.", alt="It rises."), tmp_path / "line")
+    assert (tmp_path / "line.csv").read_text(encoding="utf-8") == plotted.table(figure)
