@@ -6,6 +6,7 @@ changed, `python -m tests.small declared`.
 
 import json
 
+import numpy as np
 import pytest
 from tests.drawn import alike, golden, read
 from tests.shapes import files, followed, shape
@@ -18,6 +19,8 @@ from repdyn.pipeline.run.declare.graph import read_study
 
 FILES = [pytest.param(file, marks=pytest.mark.slow) for study in STUDIES for file in members(study)]
 """Recordings tell that something moved; the tests of each study, which know what is right, come first."""
+
+INDEPENDENT = ("seed", "trial", "draw", "resample", "group", "configuration")
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +49,17 @@ def test_the_recorded_shape_is_that_of_the_experiment(file, folder):
     assert file not in recorded or followed(recorded[file], shape(data)) == recorded[file], (
         f"python -m tests.shapes. {told(by_data(file))}"
     )
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_no_two_draws_are_alike(file, folder):
+    """A stream that lacks the draw in its key gives all of them the same numbers: one draw, counted as several."""
+    data = datasets.read(folder / file) if (folder / file).is_file() else make(file, folder)
+    for dim in set(INDEPENDENT).intersection(data.dims):
+        held = [part.transpose(dim, ...).values for part in data.data_vars.values() if dim in part.dims]
+        numbers = [values.reshape(len(values), -1) for values in held if values.dtype.kind == "f" and np.ptp(values)]
+        if numbers:
+            assert len(np.unique(np.hstack(numbers), axis=0)) == data.sizes[dim], dim
 
 
 @pytest.mark.parametrize("study", STUDIES)
