@@ -413,7 +413,12 @@ def text_of(study: str, kind: str, name: str, shapes: Mapping[str, dict]) -> lis
 
 
 def rewrite(study: str) -> None:
-    """Writes what is shown of the stored shapes; what differs by rounding alone keeps its lines."""
+    """Writes what is shown of the stored shapes; what differs by rounding alone keeps its lines.
+
+    Prints what has changed, and the claims to look at.
+    """
+    from tests.touched import by_drawing, told
+
     shapes = read(study)
     for kind in KINDS:
         file = GOLDEN / study / f"{kind}.txt"
@@ -421,7 +426,10 @@ def rewrite(study: str) -> None:
         lines = []
         for name in sorted(makers(study, kind)):
             old, new = before.get(name, []), text_of(study, kind, name, shapes)
-            lines += old if len(old) == len(new) and all(map(alike, new, old)) else new
+            same = len(old) == len(new) and all(map(alike, new, old))
+            lines += old if same else new
+            if not same:
+                print(f"{kind} {name}: {told(by_drawing(study, kind, name))}")
         file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 

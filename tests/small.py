@@ -29,7 +29,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from numba.core.dispatcher import Dispatcher
-from tests.drawn import GOLDEN, alike, flat
+from tests.drawn import GOLDEN, alike, flat, golden
 from tests.end_to_end.test_reproducibility import OTHER_CPU
 
 from repdyn.base import datasets
@@ -165,11 +165,17 @@ def declare() -> None:
 
 
 def texts(study: str, folder: Path, amplified: Mapping[str, set[str]]) -> Iterator[str]:
-    """What all datasets of a study hold; tells the time of each on the way."""
+    """What all datasets of a study hold; tells on the way the time of each, and which claims a change could touch."""
+    from tests.touched import by_data, told
+
+    recorded = golden(study, "experiments") if (GOLDEN / study / "experiments.txt").is_file() else {}
     for file in members(study):
-        began = time.process_time()
-        yield from lines(file, make(file, folder), amplified.get(file, ()))
-        print(f"{time.process_time() - began:6.2f} s  {file}", file=sys.stderr, flush=True)
+        began, before = time.process_time(), recorded.get(file, [])
+        now = lines(file, make(file, folder), amplified.get(file, ()))
+        yield from now
+        same = len(before) == len(now) and all(map(alike, now, before))
+        words = "" if same else f"  has changed. {told(by_data(file))}"
+        print(f"{time.process_time() - began:6.2f} s  {file}{words}", file=sys.stderr, flush=True)
 
 
 def write(golden: Path) -> None:

@@ -5,10 +5,9 @@ another variable, another row, a color or a panel exchanged shows as another lin
 `python -m tests.drawn`, and look at the difference. After a change of a dataset: `python -m tests.shapes`.
 """
 
-import difflib
-
 import pytest
 from tests.drawn import KINDS, alike, blind, golden, makers, read, text_of
+from tests.touched import by_drawing, difference
 
 from repdyn.base.verdicts import at_most
 from repdyn.pipeline.config.configuration import STUDIES
@@ -25,7 +24,7 @@ CASES = [
 def test_what_is_shown_is_what_was_looked_at(study, kind, function):
     wanted, lines = golden(study, kind).get(function, []), text_of(study, kind, function, read(study))
     same = len(wanted) == len(lines) and all(map(alike, lines, wanted))
-    assert same, "\n".join(difflib.unified_diff(wanted, lines, "looked at", "shown", n=1, lineterm=""))
+    assert same, difference(wanted, lines, by_drawing(study, kind, function))
 
 
 @pytest.mark.parametrize("study", STUDIES)

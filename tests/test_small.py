@@ -4,13 +4,14 @@ A change of a dataset that is meant: `python -m tests.small`, and look at the di
 changed, `python -m tests.small declared`.
 """
 
-import difflib
 import json
 
+import numpy as np
 import pytest
 from tests.drawn import alike, golden, read
 from tests.shapes import files, followed, shape
 from tests.small import make, maker, members, text_of
+from tests.touched import by_data, difference, told
 
 from repdyn.base import datasets
 from repdyn.pipeline.config.configuration import STUDIES
@@ -18,6 +19,8 @@ from repdyn.pipeline.run.declare.graph import read_study
 
 FILES = [pytest.param(file, marks=pytest.mark.slow) for study in STUDIES for file in members(study)]
 """Recordings tell that something moved; the tests of each study, which know what is right, come first."""
+
+INDEPENDENT = ("seed", "trial", "draw", "resample", "group", "configuration")
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +35,7 @@ def test_a_small_experiment_holds_what_was_recorded(file, folder):
     study = file.split("/")[0]
     wanted, lines = golden(study, "experiments")[file], text_of(file, folder)
     same = len(wanted) == len(lines) and all(map(alike, lines, wanted))
-    assert same, "\n".join(difflib.unified_diff(wanted, lines, "recorded", "now", n=0, lineterm=""))
+    assert same, difference(wanted, lines, by_data(file))
     says, (_, member) = datasets.read(folder / file).attrs, maker(file)
     assert json.loads(says["settings"]) == {key: member[key] for key in ("seed", "settings", "arguments")}
     assert (says["study"], says["experiment"], says["seed"]) == (study, member["function"], member["seed"])
@@ -43,7 +46,20 @@ def test_the_recorded_shape_is_that_of_the_experiment(file, folder):
     """Figures, tables and claims are tested on variables, dimensions, units and types that there are."""
     recorded = read(file.split("/")[0])
     data = datasets.read(folder / file) if (folder / file).is_file() else make(file, folder)
-    assert file not in recorded or followed(recorded[file], shape(data)) == recorded[file], "python -m tests.shapes"
+    assert file not in recorded or followed(recorded[file], shape(data)) == recorded[file], (
+        f"python -m tests.shapes. {told(by_data(file))}"
+    )
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_no_two_draws_are_alike(file, folder):
+    """A stream that lacks the draw in its key gives all of them the same numbers: one draw, counted as several."""
+    data = datasets.read(folder / file) if (folder / file).is_file() else make(file, folder)
+    for dim in set(INDEPENDENT).intersection(data.dims):
+        held = [part.transpose(dim, ...).values for part in data.data_vars.values() if dim in part.dims]
+        numbers = [values.reshape(len(values), -1) for values in held if values.dtype.kind == "f" and np.ptp(values)]
+        if numbers:
+            assert len(np.unique(np.hstack(numbers), axis=0)) == data.sizes[dim], dim
 
 
 @pytest.mark.parametrize("study", STUDIES)
@@ -58,3 +74,15 @@ def test_every_experiment_is_recorded(study):
     }
     assert list(golden(study, "experiments")) == list(members(study))
     assert all(len(text) > 3 for text in golden(study, "experiments").values())
+
+
+def test_a_change_of_a_recording_names_the_claims_that_it_could_touch():
+    """Those that read the dataset itself, or one made of it; images are read by several studies."""
+    assert by_data("bn_mean_field/data/speed_ratio.nc") == ["bnm-fig1-order", "bnm-fig1-matched"]
+    assert set(by_data("across_papers/data/theory_fits.nc")) < set(by_data("across_papers/data/digits.nc"))
+    assert {id.split("-")[0] for id in by_data("data/images.nc")} > {"bnd", "uni"}
+    assert by_data("truncation_flow/data/integrators.nc") == []
+    recorded, claims = ["seed | 4", "loss | 1"], ["bnm-fig1-order", "bnm-fig1-matched"]
+    said = difference(recorded, ["seed | 4", "loss | 2"], claims).splitlines()
+    assert said[-3:] == ["-loss | 1", "+loss | 2", "Claims that this could touch: bnm-fig1-order, bnm-fig1-matched."]
+    assert told([]) == "Claims that this could touch: none."

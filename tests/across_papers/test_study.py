@@ -121,6 +121,18 @@ def test_figures_and_table(datasets):
     assert list(frame["network"]) == [*FOUR, "recentered"]
 
 
+def test_the_table_compares_unexplained_shares_in_doublings(datasets):
+    """An unexplained share of four times the plain network's, seed by seed, is log2 U / U plain = 2."""
+    fits = datasets["theory_fits"].copy(deep=True)
+    for factor, kind in zip((1.0, 4.0, 0.5, 8.0), FOUR, strict=True):
+        place = {"data": "two points", "network": kind}
+        fits["unexplained"].loc[place] = factor * (1 + np.arange(fits["unexplained"].loc[place].size)).reshape(
+            fits["unexplained"].loc[place].shape
+        )
+    frame = tables.four_networks(fits, datasets["digits"], datasets["odd_batch"]).frame.set_index("network")
+    np.testing.assert_allclose(frame.loc[list(FOUR), "log2 U / U plain"].astype(float), [0, 2, -1, 3], atol=1e-12)
+
+
 def test_h_is_drawn_from_zero_beside_how_much_it_moves(datasets):
     figure = figures.theory_fits(datasets["two_points"], datasets["theory_fits"])
     seed = figures._middling_seed(datasets["theory_fits"])
@@ -243,3 +255,14 @@ def test_settings_refuse(change, words):
 
 def test_middle_layer():
     assert middle_layer(["input", "layers.0", "layers.1", "layers.2", "layers.3", "output"]) == "layers.1"
+
+
+def test_a_kind_of_which_one_seed_diverges_is_named_with_its_rate():
+    kinds = list(FOUR)
+    loss = np.ones((4, 3))
+    loss[2, 1] = np.nan
+    joined = xr.Dataset({"final_loss": (("network", "seed"), loss)}, {"network": kinds, "seed": [0, 1, 2]})
+    joined["final_loss"].attrs["long_name"] = "loss"
+    said = training._without_diverged(joined, "two_points", TWO).attrs["diverged"]
+    assert said.startswith("1 of 12 networks")
+    assert f"two_points.rates: {kinds[2].replace(' ', '_')} 0.05;" in said

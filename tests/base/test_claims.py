@@ -10,7 +10,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim, claims_of, decide_claim
 from repdyn.base.controls import exchange, false_world, knock_out, wrong_formula
-from repdyn.base.datasets import require
+from repdyn.base.datasets import LEFT_OUT, require
 from repdyn.base.errors import NotEnoughDataError, RepdynError
 from repdyn.base.ledger import parts_without_control
 from repdyn.base.readings import over_readings
@@ -533,3 +533,19 @@ def test_a_knock_out_is_a_control_of_its_own_kind():
     control = knock_out("weights frozen", lambda _: data(9.0))
     rows = decide(claimed(holds, control), data(1.0)).evidence
     assert [row["control_kind"] for row in rows] == ["knock-out"]
+
+
+def test_where_networks_have_diverged_readings_that_contradict_decide_nothing():
+    """Numbers that are missing fail comparisons, so that neither a refutation nor a contradiction counts."""
+
+    def two_readings(first):
+        windows = {"early": 0, "late": 1}
+        return Verdict.from_tests(
+            over_readings(lambda window: near(first["share"].isel(time=window), 1), window=windows)
+        )
+
+    world = shares(1.0, 5.0)
+    check = claimed(two_readings, false_world("far off", lambda data: data + 9.0))
+    assert decide_claim(check, {"first": world}).ledger["verdict"] == "depends on the reading"
+    gone = world.assign_attrs({LEFT_OUT: "1 of 2 networks have diverged (rate: 9)"})
+    assert decide_claim(check, {"first": gone}).ledger["verdict"] == "not decidable at this scale"

@@ -650,3 +650,30 @@ def test_reading_versions_imports_no_numerical_package():
     run = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": str(SOURCE)}, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert not {"numpy", "xarray", "torch", "repdyn.bn_decomposed"} & set(run.stdout.split())
+
+
+INSIDE, AFTER = (
+    """
+    def summed(values):
+        for value in values:
+            print(value)
+            print(values)
+""",
+    """
+    def summed(values):
+        for value in values:
+            print(value)
+        print(values)
+""",
+)
+
+
+def test_a_line_moved_out_of_a_loop_is_an_edit(write):
+    """The words of the two are the same in the same order; where the loop ends is part of the code."""
+    versions = [
+        code_version(
+            "repdyn.study.loop:summed", source=write({"__init__": "", "study/__init__": "", "study/loop": dedent(text)})
+        )
+        for text in (INSIDE, AFTER)
+    ]
+    assert versions[0] != versions[1]

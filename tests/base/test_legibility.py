@@ -59,6 +59,7 @@ FAULTS = {
     "marks": (legend_over(lambda left: left.plot([0.2], [0.92], "o")), "the legend covers a line"),
     "points": (legend_over(lambda left: left.scatter([0.2], [0.92])), "the legend covers points"),
     "error bars": (legend_over(lambda left: left.vlines(0.2, 0.5, 1)), "the legend covers lines"),
+    "one of many lines": (legend_over(lambda left: left.vlines([0.9, 0.2, 0.95], 0.5, 1)), "the legend covers lines"),
     "band": (legend_over(lambda left: left.fill_between([0, 0.5], 0.8, 1, label="range")), "covers an area (range)"),
     "bar": (legend_over(lambda left: left.bar([0.1], [1], 0.1)), "the legend covers an area"),
     "picture": (legend_over(lambda left: left.imshow(np.eye(2), extent=(0, 1, 0, 1), aspect="auto")), "covers an area"),

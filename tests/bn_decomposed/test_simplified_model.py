@@ -144,6 +144,27 @@ def test_figures_and_table(datasets):
     assert (frame["smallest angle (degree)"] > frame["printed bound (degree)"]).all()
 
 
+def test_the_table_of_theorems_10_and_11_counts_gaussian_batches_apart_from_all(datasets):
+    """Depths and extremes are told of Gaussian batches alone; ratios and angles, bounded for all batches, of all."""
+    data = datasets["tree_limits"].copy(deep=True)
+    count, gaussian = data["points"].size, data["kind"].values == "gaussian"
+    assert 0 < gaussian.sum() < count
+    for place, name in enumerate(("ratio_first", "ratio_last", "angle_first", "angle_last", "extremes")):
+        data[name][:] = 1 + (7 * np.arange(count) + 3 * place) % 11 + place / 8
+    data["stable_depth"][:] = np.where(gaussian, 2 + np.arange(count) % 5, 40 + np.arange(count))
+    for row in tables.simplified_model(data).frame.to_dict("records"):
+        of_n = data["points"].values == row["n"]
+        ratio, angle = (
+            choose(data[f"{name}_first"].values, data[f"{name}_last"].values)[of_n]
+            for name, choose in (("ratio", np.minimum), ("angle", np.maximum))
+        )
+        drawn = {name: data[name].values[of_n & gaussian] for name in ("stable_depth", "extremes")}
+        assert row["Gaussian batches"] == (of_n & gaussian).sum()
+        assert (row["median t0"], row["largest t0"]) == (np.median(drawn["stable_depth"]), drawn["stable_depth"].max())
+        assert row["median shorter/longer"] == np.median(drawn["extremes"])
+        assert (row["largest ratio"], row["smallest angle (degree)"]) == (ratio.max(), angle.min())
+
+
 def errorbar(panel):
     """Abscissae, lower ends, middles and upper ends of a panel's error bars."""
     (container,) = panel.containers

@@ -265,18 +265,18 @@ def test_the_weak_form_is_zero_or_the_boundary_term(left, printed, boundary, sta
 ARC = "arc of 0.05 at the antipode, 1 teacher"
 
 
-def minimization(end=1e-3, late=2e-3, point=0.5, speed=0.0, arc=1.0):
-    """Losses of a start that separates, of a point mass and of a thin arc, over twenty records."""
-    loss = np.ones((3, 20))
-    loss[0, 18:], loss[1, -1], loss[2, -1] = (late, end), point, arc
+def minimization(end=1e-3, late=2e-3, point=0.5, pair=0.5, speed=0.0, arc=1.0):
+    """Losses of a start that separates, of one and two point masses and of a thin arc, over twenty records."""
+    loss = np.ones((4, 20))
+    loss[0, 18:], loss[1, -1], loss[2, -1], loss[3, -1] = (late, end), point, pair, arc
     return xr.Dataset(
         {
             "relative_loss": (("start", "frame"), loss),
-            "speed": (("start", "frame"), np.full((3, 20), speed)),
-            "separates": ("start", [1, 0, 0]),
-            "particles": ("start", [100, 1, 100]),
+            "speed": (("start", "frame"), np.full((4, 20), speed)),
+            "separates": ("start", [1, 0, 0, 0]),
+            "particles": ("start", [100, 1, 2, 100]),
         },
-        {"start": ["spread", "point", ARC]},
+        {"start": ["spread", "point", "pair", ARC]},
     )
 
 
@@ -289,6 +289,8 @@ def minimization(end=1e-3, late=2e-3, point=0.5, speed=0.0, arc=1.0):
         ("bnm-thm5", {"end": 0.901e-3, "late": 1e-3}, REFUTED),
         ("bnm-thm5-counter", {"point": 0.0501}, HOLDS),
         ("bnm-thm5-counter", {"point": 0.0499}, REFUTED),
+        ("bnm-thm5-counter", {"pair": 0.0501}, HOLDS),
+        ("bnm-thm5-counter", {"pair": 0.0499}, REFUTED),
         ("bnm-thm5-counter", {"speed": 0.99e-8}, HOLDS),
         ("bnm-thm5-counter", {"speed": 1.01e-8}, REFUTED),
         ("bnm-thm5-counter", {"arc": 0.901}, HOLDS),

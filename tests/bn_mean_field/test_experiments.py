@@ -114,6 +114,13 @@ def test_datasets_keep_the_conventions_and_repeat(name):
     xr.testing.assert_identical(dataset, RUNS[name]())
 
 
+def test_groups_of_batches_are_independent_draws_each_of_its_own_size():
+    """Interval and region of the claim count groups as samples: none repeats another's batches."""
+    settings = knobs.FiniteBatch(width=8, batches=[8, 16, 32], repeats=20, groups=4)
+    noise = finite_batch(settings, STREAM)["noise"].values
+    assert len(np.unique(noise)) == noise.size
+
+
 def test_distances_name_the_right_reference():
     flows = propagation(PROPAGATION, STREAM, NOTHING_KEPT)
     distances = propagation_distances(PROPAGATION, flows, NOTHING_KEPT)

@@ -19,6 +19,7 @@ from repdyn.bn_mean_field.figures.learning_speed import learning_over_steps, spe
 from repdyn.bn_mean_field.figures.neuron_directions import fig1_anisotropy, fig2_magnitudes
 from repdyn.bn_mean_field.figures.particle_limit import global_minimum
 from repdyn.bn_mean_field.figures.switched_off import parts_switched_off
+from repdyn.bn_mean_field.tables import speed_ratios
 
 SHAPES = read("bn_mean_field")
 
@@ -187,3 +188,20 @@ def test_what_is_switched_off_is_drawn_under_its_name():
     (line,) = drawn(panels[1], "BN, equal speeds, target at 90 degrees")
     near = gathered["axis_angle"].sel(angle=90.0, network="BN, equal speeds") < 15
     np.testing.assert_allclose(line, [gathered["iteration"], near.mean(("start", "neuron"))])
+
+
+def test_the_table_of_ratios_keeps_the_paired_start_apart_from_the_drawn_ones():
+    """The first start has both signs at each direction, the others are draws, over which the range goes."""
+    data = recorded("speed_ratio")
+    data["ratio"][{"start": 0}] += 1000
+    frame = speed_ratios(data).frame
+    assert len(frame) == data.sizes["problem"] * data.sizes["step"]
+    for row in frame.to_dict("records"):
+        cell = data.sel(problem=row["problem"], step=row["step"], iteration=int(data["look"]))
+        ratio, loss = cell["ratio"].values, cell["loss"].transpose("model", "start").values[:, 0]
+        told = row["ratio"], row["ratio, lowest draw"], row["ratio, highest draw"]
+        assert told == (ratio[0], ratio[1:].min(), ratio[1:].max())
+        assert dict(zip(cell["model"].values.tolist(), loss, strict=True)) == {
+            "BN": row["loss BN"],
+            "vanilla": row["loss vanilla"],
+        }

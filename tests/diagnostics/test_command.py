@@ -16,6 +16,7 @@ from repdyn.base import datasets
 from repdyn.base.devices import THREAD_VARIABLES
 from repdyn.diagnostics import command
 from repdyn.diagnostics.measure import measure
+from repdyn.diagnostics.methods.own_network import read_arrays
 from repdyn.diagnostics.theory.identity import Residual
 
 NETWORK = """
@@ -208,6 +209,19 @@ def test_keyword_inputs_and_measures_on_the_command_line(folder):
     dataset = xr.load_dataset(folder / "diag.nc")
     assert list(dataset["layer"].values) == ["map"]
     assert "angle" not in dataset
+
+
+@pytest.mark.parametrize("names", [("ids", "token_type_ids"), ("x", "mask"), ("tuning", "input_x")])
+def test_keyword_inputs_keep_their_names_whatever_letters_they_begin_with(names, tmp_path):
+    """`input_` is a prefix; letters of it also begin names of usual tokenizers and models."""
+    np.savez(
+        tmp_path / "data.npz", labels=np.arange(3), **{f"input_{name}": np.full(3, k) for k, name in enumerate(names)}
+    )
+    arrays = read_arrays(tmp_path / "data.npz")
+    assert set(arrays) == {"inputs", "labels"}
+    assert {name: values.tolist() for name, values in arrays["inputs"].items()} == {
+        name: [k] * 3 for k, name in enumerate(names)
+    }
 
 
 EXAMPLES = {

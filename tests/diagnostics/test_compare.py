@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 from torch import nn
 
 from repdyn.base import figures
@@ -83,6 +84,23 @@ def test_networks_checkpoints_reruns_and_the_heat_map(tmp_path):
         compare(network, nn.Linear(2, 2).state_dict(), X)
 
 
+def test_the_heat_map_has_the_layers_of_the_network_along_x_and_of_the_other_along_y():
+    names, others = ["input", "0", "1", "2"], ["in", "a", "b", "out"]
+    values = np.arange(16.0).reshape(4, 4)
+    similarity = xr.Dataset(
+        {"cka": (("layer", "other_layer"), values, {"long_name": "CKA"})},
+        {"layer": names, "other_layer": others},
+        {"title": "Two networks"},
+    )
+    panel = draw_similarity(similarity, "cka").axes[0]
+    (image,) = panel.images
+    columns, rows = ([text.get_text() for text in axis.get_ticklabels()] for axis in (panel.xaxis, panel.yaxis))
+    assert (columns, rows, image.origin) == (names, others, "lower")
+    assert (panel.get_xlabel(), panel.get_ylabel()) == ("layer", "other layer")
+    for column, row in np.ndindex(4, 4):
+        assert image.get_array()[row, column] == values[column, row]
+
+
 def test_beside_chance_stand_the_mean_over_pairs_of_runs_and_layers_that_both_networks_have():
     X = torch.randn(20, 4, generator=torch.Generator().manual_seed(0))
     comparison = compare(model(0), model(1), X, reruns=[model(2), model(3)]).drop_sel(other_layer="1")
@@ -105,6 +123,14 @@ def test_chance_is_two_different_runs_of_which_the_first_is_the_network_itself()
             both = np.diag(compare(first, second, X)[name])
             np.testing.assert_allclose(chance[f"{name}_of_runs"].sel(runs=pair), both, rtol=1e-9, atol=1e-9)
     assert float(chance["cka_of_runs"].sel(layer="2").max()) < 0.99
+
+
+def test_of_many_points_those_are_compared_that_are_spread_over_all_of_them():
+    """Data often come sorted, so that the first points are of one kind."""
+    X = torch.randn(20, 4, generator=torch.Generator().manual_seed(0)) + torch.arange(20)[:, None] / 3
+    some, chosen = compare(model(0), model(1), X, most_points=6), compare(model(0), model(1), X[[0, 4, 8, 11, 15, 19]])
+    for name in ("cka", "cka_debiased", "procrustes", "angular"):
+        np.testing.assert_allclose(some[name], chosen[name], atol=1e-6)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])

@@ -150,6 +150,19 @@ def test_pairs():
         np.testing.assert_allclose(np.cos(here["pair_angle"].sel(layer="2")), cosine)
 
 
+@pytest.mark.parametrize(
+    ("wanted", "rank", "centered"),
+    [
+        (np.add([1.0, 2.0, 4.0], np.outer(np.arange(N), [1.0, 0.0, -3.0])), 2, 1),  # a line beside the origin
+        (np.outer(np.arange(N) - (N - 1) / 2, [1.0, 0.0, -3.0]), 1, 1),  # a line whose middle is the origin
+        (np.eye(CLASSES)[LABELS], CLASSES, CLASSES - 1),
+    ],
+)
+def test_the_rank_of_the_task_is_told_with_and_without_the_mean_over_points(wanted, rank, centered):
+    diagnostics = measure(network(), points(), targets=wanted, measures=["targets"])
+    assert (int(diagnostics["task_rank"]), int(diagnostics["centered_task_rank"])) == (rank, centered)
+
+
 def test_one_hot_labels_are_the_usual_targets(measured):
     diagnostics, hand = measured
     again = measure(network(), points(), targets=np.eye(CLASSES)[LABELS], pairs=[(0, 1), (0, 2), (1, 2)])

@@ -7,6 +7,8 @@ from tests.drawn import read, synthetic_dataset
 
 from repdyn.base.figures import BLUE, ORANGE, RED
 from repdyn.leaky_resnets.figures import exact, schemes, trained
+from repdyn.leaky_resnets.tables.exact import laboratory
+from repdyn.leaky_resnets.tables.trained import chains
 
 SHAPES = read("leaky_resnets")
 
@@ -196,3 +198,35 @@ def test_figure_3_marks_constant_and_proportional_from_the_decayed_maps():
         free = next(drawn for drawn in panel.containers if drawn.get_label() == "free maps")
         assert free.lines[0].get_color() == ORANGE
         np.testing.assert_allclose(free.lines[0].get_ydata(), values.sel(maps="free maps").mean("seed"))
+
+
+def test_the_table_of_geodesics_holds_medians_over_seeds():
+    data = dataset("geodesics")
+    frame = laboratory(data).frame
+    assert len(frame) == data.sizes["bias"] * data.sizes["effective_depth"]
+    for row in frame.to_dict("records"):
+        cell = data.sel(bias=["no", "yes"].index(row["bias"]), effective_depth=row["Lt"])
+        middle = int(np.abs(cell["p"].values - 0.5).argmin())
+        speed = cell["plain_speed"].transpose("seed", "p").values
+        assert row["-2 H / Lt"] == pytest.approx(
+            np.median(cell["scaled_hamiltonian"].transpose("seed", "p").values.mean(axis=1))
+        )
+        assert row["drift of H"] == pytest.approx(np.median(cell["drift"].values))
+        assert row["speed at p = 1/2"] == pytest.approx(np.median(speed[:, middle]))
+        assert row["largest speed"] == pytest.approx(np.median(speed.max(axis=1)))
+
+
+def test_the_table_of_chains_holds_means_over_seeds_and_their_standard_deviation():
+    data = dataset("chain_measures").isel(gamma=0)
+    frame = chains(dataset("chain_measures")).frame
+    assert len(frame) == data.sizes["maps"] * data.sizes["effective_depth"]
+    for row in frame.to_dict("records"):
+        cell = data.sel(maps=row["maps"], effective_depth=row["Lt"])
+        energy = cell["median_hamiltonian"].values
+        count = len(energy)
+        assert row["-2 H / Lt"] == pytest.approx(energy.sum() / count)
+        spread = np.sqrt(((energy - energy.mean()) ** 2).sum() / max(count - 1, 1))
+        assert row["sd of -2 H / Lt"] == pytest.approx(spread)
+        assert row["test error / variance"] == pytest.approx(cell["test_error"].values.mean())
+        ranks = cell["stable_rank"].transpose("seed", "node").values
+        assert row["least stable rank"] == pytest.approx(ranks.min(axis=1).mean())

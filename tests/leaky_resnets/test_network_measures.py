@@ -75,6 +75,19 @@ def test_merging_equal_layers_of_a_network_at_rest_changes_nothing():
     np.testing.assert_allclose(merged.output(X), rest.output(X))
 
 
+def test_sizes_along_a_path_are_of_the_norms_that_they_are_named_after():
+    """Operator norm of the activations; Frobenius norms of the momenta and of their product with the activations."""
+    net = random_net(layers=4, dimension=3, bias=True)
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(2, 5, 3, 6))
+    found = measures._paths(net, A, B)
+    for layer in range(4):
+        S = np.vstack([np.maximum(A[layer], 0), np.ones(6)])
+        assert np.isclose(found["activation"][layer], np.sqrt(np.linalg.eigvalsh(S @ S.T)[-1]))
+        assert np.isclose(found["momentum"][layer], np.sqrt((B[layer + 1] ** 2).sum()))
+        assert np.isclose(found["alignment"][layer], np.sqrt(((B[layer + 1] @ S.T) ** 2).sum()))
+
+
 def test_size_and_distance_name_the_networks():
     data = xr.Dataset(
         {"relative_distance": (("maps", "seed"), [[0.1, 0.3], [2.0, 4.0]])},

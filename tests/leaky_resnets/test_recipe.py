@@ -84,3 +84,11 @@ def test_first_fits_and_runs_have_rates_by_depth_and_dimension(given, recipe):
 def test_rates_and_penalties_are_for_a_cost_averaged_over_outputs(recipe):
     np.testing.assert_allclose(descent_rates(recipe.settings), [0.06] * 3, rtol=1e-12)
     assert lam(0.06, 5, DEPTH) == pytest.approx(0.1)
+
+
+def test_every_seed_has_a_teacher_and_points_of_its_own_whoever_else_is_asked_for(recipe):
+    tasks = narrow_tasks(recipe.settings, recipe.stream, range(3))
+    for name in ("X", "Y"):
+        arrays = [getattr(tasks[seed], name) for seed in range(3)]
+        assert min(abs(arrays[i] - arrays[j]).max() for i, j in [(0, 1), (0, 2), (1, 2)]) > 0.1
+        np.testing.assert_array_equal(getattr(narrow_tasks(recipe.settings, recipe.stream, [2])[2], name), arrays[2])

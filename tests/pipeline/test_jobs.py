@@ -107,6 +107,18 @@ def test_a_job_file_is_older_than_the_job_that_ran_it(here):
     assert ages(["s/a"])["s/a"] > time.time() - 1e8
 
 
+def test_a_job_file_with_other_content_than_what_ran_is_younger_than_the_outputs(here):
+    """Snakemake runs a job again where an input is younger: an edit dated back would never run."""
+    (ran,) = write("s/a", finished=["s/a"])
+    outputs_made = time.time() - 1
+    record = {"job": json.loads(ran.text()), "began": "2020-01-01T00:00:00.000+00:00"}
+    (edited,) = write("s/a", code="another")
+    assert edited.text() != ran.text()
+    for _ in range(2):  # the file is new, then as it was left
+        jobs.write_all([edited], {"s/a": record})
+        assert Path(edited.file).stat().st_mtime > outputs_made
+
+
 def test_the_index_tells_all_jobs_of_today(here):
     write("s/a", "s/b", "s/c")
     write("s/c", "s/a")

@@ -501,6 +501,18 @@ def test_errata_hold_what_a_larger_scale_confirms_the_most_severe_first():
     assert dict(severities(claims))["result changes"] == 2  # the OCR error among them, ours and the open one not
 
 
+def test_one_larger_scale_that_confirms_is_enough_and_one_that_leaves_it_open_takes_nothing_away():
+    claims = [CLAIM | {"id": id, "possible_ocr_error": "False"} for id in ("x-both", "x-full", "x-paper", "x-none")]
+    refuted, undecided = "does not hold", "not decidable at this scale"
+    larger = {
+        "full": {"x-both": refuted, "x-full": refuted, "x-paper": undecided, "x-none": undecided},
+        "paper": {"x-both": refuted, "x-paper": refuted},  # a scale that has not judged a claim
+    }
+    found = errata(claims, "default", larger)
+    assert {row["id"] for row in found.rows} == {"x-both", "x-full", "x-paper"}
+    assert [row["id"] for row in found.awaiting] == ["x-none"]
+
+
 def test_a_claims_page_quotes_the_paper(pages):
     words = pages["claims/x-thm1.html"].words
     assert "the sum” Theorem 1, line 31 of the text at hand" in words

@@ -6,9 +6,10 @@ from repdyn.base import claims, datasets
 from repdyn.base.streams import Stream
 from repdyn.pipeline.run.execute.loading import load_modules
 from repdyn.truncation_flow.experiments.audits import gradient_audit, random_clusters
+from repdyn.truncation_flow.experiments.cluster_flow import integrators
 from repdyn.truncation_flow.experiments.collapse import neural_collapse
 from repdyn.truncation_flow.experiments.trained_output import output_layer
-from repdyn.truncation_flow.settings import GradientAudit, NeuralCollapse, OutputLayer, RandomClusters
+from repdyn.truncation_flow.settings import GradientAudit, Integrators, NeuralCollapse, OutputLayer, RandomClusters
 
 STREAM = Stream(3, ("truncation_flow", "test"))
 COLLAPSE = {"points": 12, "fill": 0.8, "start": 0.0, "horizon": 6.0, "samples": 21, "step": 0.04}
@@ -53,3 +54,13 @@ def test_claims_have_ids_data_and_controls():
     assert all(claim.id.startswith("tf-") and claim.decided for claim in statements)
     assert {claim.id for claim in statements if not claim.controls} == {"tf-411"}
     assert {"tf-own-clusters", "tf-thm84-indef"} <= {claim.id for claim in statements if claim.origin == "ours"}
+
+
+def test_integrators_are_compared_by_the_right_sides_that_they_ask_for():
+    """A step of the occupation scheme: a predicted end, then a midpoint and an end in each of three corrections."""
+    settings = Integrators(
+        dimension=3, points=10, steps=[0.025, 0.05, 0.1], tolerances=[1e-6, 1e-4], evaluations=1000, horizon=0.4
+    )
+    data = integrators(settings, Stream(1))
+    np.testing.assert_array_equal(data["euler_cost"], [16, 8, 4])
+    np.testing.assert_array_equal(data["occupation_cost"], [7 * 16, 7 * 8, 7 * 4])

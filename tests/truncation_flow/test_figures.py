@@ -57,6 +57,24 @@ def test_the_audit_shows_the_largest_error_of_every_formula_under_its_name(audit
     assert figure.repdyn["title"].startswith(f"{len(drawn)} of {len(printed)} ")
 
 
+def test_the_audit_begins_with_what_is_wrong_as_printed_the_largest_error_first(audits):
+    """Also where a formula that is right, a quadrature, has a larger error than one that is wrong."""
+    first, second = (data.copy(deep=True) for data in audits)
+    names = first["equation"].values[:4]
+    for form in ("printed", "corrected"):
+        for data in (first, second):
+            data[form][:] = 1e-12
+        first[form].loc[{"equation": names[0]}] = 1e-5
+    for name, error in zip(names[1:], (1e-7, 1.0, 1e-3), strict=True):
+        first["printed"].loc[{"equation": name}] = error
+    (panel,) = draw(many_layers.gradient_audit, first, second).axes
+    rows = [text.get_text() for text in panel.get_yticklabels()]
+    assert rows[:4] == [*names[[2, 3, 1]], names[0]]
+    wrong = {line.get_label(): line for line in panel.get_lines()}["wrong as printed"]
+    np.testing.assert_allclose(wrong.get_xdata(), [1.0, 1e-3, 1e-7])
+    assert panel.get_ylim()[0] > panel.get_ylim()[1]  # the first row is the top one
+
+
 def test_the_audit_has_a_logarithmic_axis_with_the_tolerances_of_the_checks(audits):
     (panel,) = draw(many_layers.gradient_audit, *audits).axes
     assert panel.get_xscale() == "log"

@@ -1,13 +1,20 @@
 import numpy as np
 import pytest
+import xarray as xr
 from scipy.linalg import expm
 
 from repdyn.truncation_flow.methods.flow import integrate_flow
+from repdyn.truncation_flow.tables import proposition as table
 from repdyn.truncation_flow.theory.proposition import (
     BALL,
     eta_2_as_printed,
     partial_size_bound,
     proposition_4_2_constants,
+)
+
+COLUMNS = (
+    *("eta_0", "eta_1", "eta_1_prime", "eta_2"),
+    *("highest", "arrival_bound", "sharp_arrival_bound", "arrival"),
 )
 
 
@@ -119,3 +126,21 @@ def test_gamma_out_of_range_is_refused(gamma):
 def test_start_at_the_label_is_refused():
     with pytest.raises(ValueError, match="above 0"):
         proposition_4_2_constants(-np.ones((3, 2)), np.eye(2), np.zeros(2), np.zeros(2), 0.05)
+
+
+def test_the_table_has_both_printed_radii_each_under_its_equation():
+    """(4.13) divides the time times eta_1 by the gap that eta_1' leaves, (4.32) the other way round."""
+    constants = dict(zip(COLUMNS, np.linspace(0.01, 0.3, len(COLUMNS)), strict=True))
+    printed = np.array([[0.2, 0.3], [0.4, 0.5]])
+    frame = table(
+        xr.Dataset(
+            {name: ("dimension", [value, 2 * value]) for name, value in constants.items()}
+            | {"eta_2_printed": (("dimension", "equation"), printed)},
+            {"dimension": [2, 3], "equation": ["(4.13)", "(4.32)"], "points": 100, "gamma": 0.09},
+        )
+    ).frame
+    assert frame["Q"].tolist() == [2, 3]
+    for name, value in constants.items():
+        assert frame[name].tolist() == [value, 2 * value]
+    assert frame["eta_2 of (4.13) as printed"].tolist() == [0.2, 0.4]
+    assert frame["eta_2 of (4.32) as printed"].tolist() == [0.3, 0.5]

@@ -87,3 +87,10 @@ def test_bad_input_is_refused():
             cluster_separated_initial_data(X)
     with pytest.raises(ValueError, match="linearly dependent"):
         separation_margin([np.ones((2, 2))] * 2, [np.eye(2)] * 2, np.zeros((2, 2)), np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-14])
+def test_labels_that_rounding_alone_keeps_apart_are_refused(gap):
+    labels = np.array([[1.0, 0.0], [1.0, gap]])
+    with pytest.raises(ValueError, match="linearly dependent labels"):
+        separation_margin([np.ones((2, 2))] * 2, [np.eye(2)] * 2, np.zeros((2, 2)), labels)

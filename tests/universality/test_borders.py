@@ -53,6 +53,12 @@ def test_a_formula_is_decided_by_its_largest_error(id):
     assert controls_that_do_not_turn(CLAIMS[id], [audit({equation: (printed, 0.0)})], status) == {}
 
 
+def test_the_note_on_the_gradient_flow_tells_the_error_of_the_papers_middle_lines():
+    data = audit({"(17)": (0.25, 0.0)})
+    data["printed"].loc[{"equation": "(17) middle"}] = [3e-7, 2e-9]
+    assert "middle lines deviate by 3.0e-07" in CLAIMS["uni-eq17-grad"](data).note
+
+
 @pytest.mark.parametrize("id", SIGNED)
 def test_an_equation_and_the_signs_stated_with_it_are_two_parts(id):
     equation, signs, tolerance = SIGNED[id]

@@ -179,9 +179,12 @@ def test_xor_structure_of_a_network_that_keeps_the_square():
 def test_blobs_repeat_themselves_and_their_structure_is_measured():
     runs = {name: trained_blobs(name) for name in ("high", "low")}
     assert runs["high"].identical(trained_blobs("high"))
+    runs["low"] = runs["low"].assign_coords(gain=0.25, rate=0.5)
     for method in ("classical", "smacof"):
         structure = blob_structure(BlobStructure(method=method, shown=20), runs)
         assert structure["picture"].shape == (2, 20, 3)
+        for key in ("gain", "rate", "epochs"):  # each run under its own settings
+            assert structure[key].values.tolist() == [runs[name][key].item() for name in ("high", "low")]
     task = runs["high"]["feature"].values[:, :2]
     line = task[np.arange(50), runs["high"]["context"].values]
     aligned = xr.zeros_like(runs["high"]["h"]).astype(float)

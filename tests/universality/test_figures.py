@@ -9,8 +9,12 @@ from tests.drawn import given, makers, read, synthetic_dataset
 
 from repdyn.base.figures import BLUE, RED, style
 from repdyn.pipeline.run.execute.loading import load_function
+from repdyn.universality.figures.default_network import fig5_final_distances
 from repdyn.universality.figures.dynamics import WORDS, fig1_two_points, fig3_initial_weights, fig12_training_loss
+from repdyn.universality.tables.data_sets import _digit_row
 from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
+
+PREDICTIONS = "universality/data/final_predictions.nc"
 
 
 @pytest.mark.parametrize(("before", "frame"), [(0.49, 3), (0.51, 2)])
@@ -132,3 +136,31 @@ def test_titles_of_blobs_and_digits_follow_the_data():
             warnings.simplefilter("ignore")
             titles = [draw(one).repdyn["title"] for one in (data, reversed_data)]
         assert titles[0] != titles[1]
+
+
+def test_figure_5_colors_every_point_by_its_output_distance_and_leaves_bad_fits_out():
+    data = synthetic_dataset(read("universality")[PREDICTIONS], PREDICTIONS)
+    good = np.arange(data["good"].size).reshape(data["good"].shape) % 5 > 0
+    data["good"][:] = good
+    figure = fig5_final_distances(data)
+    for panel, name in zip(figure.axes, data["network"].values, strict=False):
+        row = data.sel(network=name)
+        keep = row["good"].values.astype(bool)
+        (points,) = panel.collections
+        dy = (row["dy"] + 0 * row["theory"]).transpose(*row["theory"].dims)
+        np.testing.assert_allclose(points.get_array(), dy.values[keep])
+        np.testing.assert_allclose(
+            points.get_offsets(), np.stack([row["theory"].values[keep], row["measured"].values[keep]], axis=1)
+        )
+
+
+def test_table_2_counts_networks_above_95_percent_at_the_end_of_training():
+    """A network that was above and fell again has not learned."""
+    accuracy = [[0.5, 0.99, 0.97], [0.5, 0.99, 0.94], [0.1, 0.2, 0.96], [0.1, 0.2, 0.3]]
+    loss = [[9.0, 1.0, 0.1], [9.0, 1.0, 0.2], [9.0, 1.0, 0.4], [9.0, 1.0, 0.8]]
+    settings = {"nonlinearity": "relu", "gain": 1.0, "rate": 0.1, "hidden": 4, "units": 200, "optimizer": "sgd"}
+    data = xr.Dataset(
+        {"accuracy": (("trial", "look"), accuracy), "loss": (("trial", "look"), loss)}, {"epoch": ("look", [0, 5, 9])}
+    ).assign_coords(settings)
+    row = _digit_row(data, "digits")
+    assert (row["learned"], row["median loss"], row["epochs"]) == ("2 of 4", pytest.approx(0.3), 9)
