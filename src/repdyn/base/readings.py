@@ -34,6 +34,7 @@ def over_readings(decide: Callable[..., Test], /, **choices: Mapping[str, object
         ValueError: fewer than two readings.
 
     Example:
+        >>> from repdyn.base.verdicts import at_least
         >>> late = over_readings(
         ...     lambda window: at_least([3.0, 1.0][-window:], 2, expected="at least 2", reason="twice as many"),
         ...     window={"last value": 1, "last two values": 2},

@@ -40,7 +40,17 @@ Stepped = tuple[Array, Array, Rates, float]
 def velocity(
     moments: Moments, data: Data, sliding: Sliding, R: Array, b: Array
 ) -> Rates:  # pragma: no cover (compiled)
-    """Omega (Q, Q), db/ds (Q,) and the fractions (M,) that keep sliding points on their planes."""
+    """Omega (Q, Q), db/ds (Q,) and the fractions (M,) that keep sliding points on their planes.
+
+    Corrected Theorem 3.2; the fractions are ours.
+
+    Args:
+        moments: J (Q,) and S (Q, Q, Q) of the pattern.
+        data: d = x - yt (N, Q), and weights (N,).
+        sliding: pairs (point, coordinate), shape (M, 2).
+        R: orthogonal matrix, shape (Q, Q).
+        b: residual of the bias, shape (Q,), input units.
+    """
     J, S = moments
     size = b.size
     A = np.zeros((size, size))
@@ -175,7 +185,19 @@ def _in_the_chart(theta: Array, Omega: Array, slope: Array) -> None:  # pragma: 
 def step(
     moments: Moments, data: Data, sliding: Sliding, R: Array, b: Array, start: Rates, h: float
 ) -> Stepped:  # pragma: no cover (compiled)
-    """One step in the Cayley chart at R, theta' = (1 - theta/2) Omega (1 + theta/2): R, b, velocity there, error."""
+    """One step in the Cayley chart at R, theta' = (1 - theta/2) Omega (1 + theta/2): R, b, velocity there, error.
+
+    Ours: Dormand and Prince's step of order 5 with the error estimate of order 4.
+
+    Args:
+        moments: J (Q,) and S (Q, Q, Q) of the pattern.
+        data: d = x - yt (N, Q), and weights (N,).
+        sliding: pairs (point, coordinate), shape (M, 2).
+        R: orthogonal matrix at the start, shape (Q, Q).
+        b: residual of the bias at the start, shape (Q,), input units.
+        start: velocity at the start.
+        h: length of the step, time.
+    """
     size = b.size
     slopes, slopes_b = np.empty((7, size, size)), np.empty((7, size))
     rates, R1, b1 = start, R, b
@@ -220,7 +242,15 @@ def first_crossing(
 ) -> tuple[int, int, float]:  # pragma: no cover (compiled)
     """Earliest entry whose sign leaves its pattern within a step, by cubic Hermite interpolation, and when.
 
-    Entry and time are -1, -1 and inf where none does. Entries that slide are left out.
+    Entry and time are -1, -1 and inf where none does. Ours.
+
+    Args:
+        H: pattern, shape (N, Q).
+        d: points less their label, shape (N, Q).
+        sliding: pairs (point, coordinate) that are left out, shape (M, 2).
+        begin: start of the step.
+        end: its end.
+        h: its length, time.
     """
     v0, v1 = d @ begin[0].T, d @ end[0].T
     m0, m1 = v0 @ begin[2][0].T, v1 @ end[2][0].T
@@ -272,7 +302,19 @@ def _hermite_exit(g0: float, g1: float, m0: float, m1: float) -> float:  # pragm
 def onto_plane(
     moments: Moments, data: Data, sliding: Sliding, begin: Stepped, entry: tuple[int, int], length: float, h: float
 ) -> tuple[Stepped, float]:  # pragma: no cover (compiled)
-    """Newton steps on the length of a step, at most h, until the entry sits on its plane; the step and its length."""
+    """Newton steps on the length of a step, at most h, until the entry sits on its plane; the step and its length.
+
+    Ours.
+
+    Args:
+        moments: J (Q,) and S (Q, Q, Q) of the pattern.
+        data: d = x - yt (N, Q), and weights (N,).
+        sliding: pairs (point, coordinate), shape (M, 2).
+        begin: start of the step.
+        entry: point and coordinate.
+        length: first guess, time.
+        h: largest length, time.
+    """
     k, i = entry
     R, b, start, _ = begin
     stepped = step(moments, data, sliding, R, b, start, length)
