@@ -77,8 +77,8 @@ def test_merging_equal_layers_of_a_network_at_rest_changes_nothing():
 
 def test_sizes_along_a_path_are_of_the_norms_that_they_are_named_after():
     """Operator norm of the activations; Frobenius norms of the momenta and of their product with the activations."""
-    net = random_net(layers=4, dimension=3, bias=True)
     rng = np.random.default_rng(0)
+    net = random_net(rng, True, L=4, w=3, d=2)
     A, B = rng.normal(size=(2, 5, 3, 6))
     found = measures._paths(net, A, B)
     for layer in range(4):
