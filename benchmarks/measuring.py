@@ -87,7 +87,7 @@ class Row:
         object.__setattr__(self, "key", f"{self.engine}: {self.name}, {self.dtype}")
 
 
-class Disagreement(Exception):
+class DisagreementError(Exception):
     """Two ways to one result differ."""
 
 
@@ -95,15 +95,15 @@ def differences(race: Race) -> dict[str, float]:
     """How far each way's result is from the first one's, over its largest entry.
 
     Raises:
-        Disagreement: a way that is further away than `close`, or gives another shape.
+        DisagreementError: a way that is further away than `close`, or gives another shape.
     """
     results = {name: np.asarray(way.result(), dtype=float) for name, way in race.ways.items()}
     wanted = next(iter(results.values()))
     if shapes := {name: value.shape for name, value in results.items() if value.shape != wanted.shape}:
-        raise Disagreement(f"results of shape {wanted.shape} and {shapes}")
+        raise DisagreementError(f"results of shape {wanted.shape} and {shapes}")
     apart = {name: float(np.abs(value - wanted).max() / np.abs(wanted).max()) for name, value in results.items()}
     if not all(value <= race.close for value in apart.values()):
-        raise Disagreement(f"results differ by more than {race.close:g}: {apart}")
+        raise DisagreementError(f"results differ by more than {race.close:g}: {apart}")
     return apart
 
 

@@ -76,7 +76,11 @@ def by_func(models: Sequence[nn.Module], loss: Loss, optimizer: str, rate: float
 
 def peers() -> dict[str, Callable[..., Step]]:
     """All of them; torch.compile takes long to begin and is one of them only where `with_compile` was called."""
-    return {"plain PyTorch": by_optimizer, "fused optimizer": partial(by_optimizer, fused=True), "torch.func": by_func} | _more
+    return {
+        "plain PyTorch": by_optimizer,
+        "fused optimizer": partial(by_optimizer, fused=True),
+        "torch.func": by_func,
+    } | _more
 
 
 _more: dict[str, Callable[..., Step]] = {}

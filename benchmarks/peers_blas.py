@@ -18,7 +18,9 @@ Array = np.ndarray
 Gradient = Callable[[], float]
 
 
-def in_place(alpha: float, a: Array, b: Array, beta: float, c: Array, *, left: bool = False, right: bool = False) -> None:
+def in_place(
+    alpha: float, a: Array, b: Array, beta: float, c: Array, *, left: bool = False, right: bool = False
+) -> None:
     """c <- alpha a b + beta c with `left` and `right` for transposes; c is Fortran's."""
     gemm = blas.sgemm if c.dtype == np.float32 else blas.dgemm
     out = gemm(alpha, a, b, beta, c, trans_a=left, trans_b=right, overwrite_c=1)

@@ -1,4 +1,4 @@
-"""JAX's own way to train: jit, one lax.scan over all steps, vmap over networks; processor of one thread, float64 allowed."""
+"""JAX's own way to train: jit, one lax.scan over all steps, vmap over networks; one thread, float64 allowed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def chosen(data: tuple[jax.Array, ...], points: jax.Array) -> tuple[jax.Array, .
     return tuple(part[points] for part in data)
 
 
-def adam(values: Values, slopes: Values, moments: Values, rate: float) -> tuple[Values, Values]:
+def adam(values: Values, slopes: Values, moments: Values, rates: Values) -> tuple[Values, Values]:
     """Adam as its authors and torch have it."""
     mean, square, done = moments
     done = done + 1
@@ -40,11 +40,11 @@ def adam(values: Values, slopes: Values, moments: Values, rate: float) -> tuple[
     square = jax.tree.map(lambda v, g: BETAS[1] * v + (1 - BETAS[1]) * g * g, square, slopes)
     first, second = (1 - beta**done for beta in BETAS)
 
-    def moved(w: jax.Array, m: jax.Array, v: jax.Array) -> jax.Array:
+    def moved(w: jax.Array, m: jax.Array, v: jax.Array, rate: float) -> jax.Array:
         scale, root = (rate / first).astype(w.dtype), jnp.sqrt(second).astype(w.dtype)
         return w - scale * m / (jnp.sqrt(v) / root + EPSILON)
 
-    return jax.tree.map(moved, values, mean, square), (mean, square, done)
+    return jax.tree.map(moved, values, mean, square, rates), (mean, square, done)
 
 
 def training(
@@ -60,12 +60,11 @@ def training(
     """Steps of a training that goes on from call to call, with the losses before each.
 
     `loss` takes parameters and what `pick` takes from the data for a step; with `several` all have an axis of networks.
-    The steps take an array with an entry per step, what `pick` is given. `rate` is one number, or for descent one per
-    parameter.
+    The steps take an array with an entry per step, what `pick` is given. `rate` is one number, or one per parameter.
     """
     slope = jax.value_and_grad(loss)
     slope = jax.vmap(slope) if several else slope
-    rates = rate if optimizer == "sgd" and not isinstance(rate, float) else jax.tree.map(lambda _: rate, values)
+    rates = jax.tree.map(lambda _: rate, values) if isinstance(rate, float) else rate
 
     def advance(state: Values, data: tuple[jax.Array, ...], steps: jax.Array) -> tuple[Values, jax.Array]:
         def step(state: Values, at: jax.Array) -> tuple[Values, jax.Array]:
@@ -73,7 +72,7 @@ def training(
             losses, slopes = slope(values, *pick(data, at))
             if optimizer == "sgd":
                 return (jax.tree.map(lambda w, g, r: w - r * g, values, slopes, rates), moments), losses
-            return adam(values, slopes, moments, rate), losses
+            return adam(values, slopes, moments, rates), losses
 
         return lax.scan(step, state, steps)
 
