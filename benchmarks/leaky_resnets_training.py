@@ -22,7 +22,8 @@ LT, LAM, RATE = 7.0, 0.1, 1e-3
 SIZES = {50: (15, 500), 100: (30, 1000)}  # width: inputs, points; 100 is the paper's
 KINDS = {"gradient": "a gradient", "descent": "a step of descent", "Adam": "a step of Adam"}
 COMPARED = 3
-CLOSE = {"gradient": 1e-5, "descent": 1e-4, "Adam": 1e-3}  # ours adds epsilon before early moments are corrected
+CLOSE = {"gradient": 1e-5, "descent": 1e-4, "Adam": 1e-4}
+LATE = 20_000  # Adam's steps before: in the first ones ours adds epsilon before moments are corrected, torch after
 
 
 class Plain(torch.nn.Module):
@@ -79,6 +80,10 @@ def of_torch(net: LeakyResNet, x: np.ndarray, y: np.ndarray, kind: str, *, fused
     ]
     optimizer = (torch.optim.Adam if kind == "Adam" else torch.optim.SGD)(groups, lr=RATE, fused=fused or None)
 
+    for parameter in plain.parameters() if kind == "Adam" else ():
+        moments = {name: torch.zeros_like(parameter) for name in ("exp_avg", "exp_avg_sq")}
+        optimizer.state[parameter] = {"step": torch.tensor(float(LATE)), **moments}
+
     def steps(count: int) -> np.ndarray:
         for _ in range(count):
             optimizer.zero_grad()
@@ -118,7 +123,7 @@ def of_jax(net: LeakyResNet, x: np.ndarray, y: np.ndarray, kind: str) -> Steps:
         return gradients
     optimizer = "adam" if kind == "Adam" else "sgd"
     rates = [RATE] * len(net.W) + [RATE * MAP_RATE] * 2
-    run = peers_jax.training(objective, values, data, optimizer, rates)
+    run = peers_jax.training(objective, values, data, optimizer, rates, done=LATE)
 
     def steps(count: int) -> np.ndarray:
         run(np.zeros(count, int))
@@ -131,6 +136,7 @@ def of_blas(net: LeakyResNet, x: np.ndarray, y: np.ndarray, kind: str) -> Steps:
     from peers_blas import Leaky
 
     leaky = Leaky(net, x, y, LAM)
+    leaky.done = LATE
 
     def steps(count: int) -> np.ndarray:
         for _ in range(count):
@@ -145,6 +151,7 @@ def of_blas(net: LeakyResNet, x: np.ndarray, y: np.ndarray, kind: str) -> Steps:
 
 def of_ours(net: LeakyResNet, x: np.ndarray, y: np.ndarray, kind: str) -> Steps:
     trainer = Trainer([net], x[None], y[None], penalty=LAM)
+    trainer.done = LATE
 
     @torch.inference_mode()
     def steps(count: int) -> np.ndarray:

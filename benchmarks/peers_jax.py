@@ -56,11 +56,13 @@ def training(
     *,
     several: bool = False,
     pick: Pick = as_given,
+    done: int = 0,
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Steps of a training that goes on from call to call, with the losses before each.
 
     `loss` takes parameters and what `pick` takes from the data for a step; with `several` all have an axis of networks.
-    The steps take an array with an entry per step, what `pick` is given. `rate` is one number, or one per parameter.
+    The steps take an array with an entry per step, what `pick` is given. `rate` is one number, or one per parameter;
+    `done` counts Adam's steps before.
     """
     slope = jax.value_and_grad(loss)
     slope = jax.vmap(slope) if several else slope
@@ -79,7 +81,7 @@ def training(
     compiled = jax.jit(advance, donate_argnums=0)
     values = jax.tree.map(lambda part: jnp.array(part, copy=True), values)
     zeros = jax.tree.map(jnp.zeros_like, values)
-    moments = () if optimizer == "sgd" else (zeros, jax.tree.map(jnp.zeros_like, values), jnp.zeros(()))
+    moments = () if optimizer == "sgd" else (zeros, jax.tree.map(jnp.zeros_like, values), jnp.array(float(done)))
     held = {"state": (values, moments), "data": tuple(jnp.asarray(part) for part in data)}
 
     def losses(steps: np.ndarray) -> np.ndarray:

@@ -31,7 +31,9 @@ def requirements(extra: str | None = None) -> list[str]:
 
 
 def test_lock_names_every_dependency_without_local_tags():
-    wanted = set(requirements() + requirements("cluster") + requirements("test")) - {"repdyn"}  # names its own extras
+    wanted = set(requirements() + requirements("cluster") + requirements("test") + requirements("benchmarks")) - {
+        "repdyn"
+    }  # names its own extras
     assert wanted <= set(pins())
     assert not [version for version in pins().values() if "+" in version], (
         "a local build tag cannot be installed elsewhere"
