@@ -61,8 +61,8 @@ def half_square(call: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor, y
     return 0.5 * nn.functional.mse_loss(call(x), y)
 
 
-Train = Callable[[int], np.ndarray]
-"""Trains for so many epochs and gives the first network's parameters."""
+Train = Callable[..., np.ndarray | None]
+"""Trains for so many epochs; gives the first network's parameters, a copy that no timed run makes."""
 
 
 def of_torch(
@@ -71,8 +71,10 @@ def of_torch(
     modules = [module_of(ensemble, trial, nonlinearity) for trial in range(trials)]
     step = make(modules, half_square, optimizer, RATE[optimizer])
 
-    def train(epochs: int) -> np.ndarray:
+    def train(epochs: int, *, reads: bool = True) -> np.ndarray | None:
         by_peer(step, trials, *data, epochs)
+        if not reads:
+            return None
         return torch.cat([part.detach().reshape(-1) for part in modules[0].parameters()]).numpy()
 
     return train
@@ -98,8 +100,10 @@ def of_jax(trials: int, ensemble: trainer.Networks, nonlinearity: str, optimizer
     order = np.arange(len(X)).reshape(-1, batch)
     order = order if trials == 1 else np.repeat(order[:, None], trials, axis=1)
 
-    def train(epochs: int) -> np.ndarray:
+    def train(epochs: int, *, reads: bool = True) -> np.ndarray | None:
         run(np.tile(order, (epochs, *[1] * (order.ndim - 1))))
+        if not reads:
+            return None
         parts = [np.asarray(part if trials == 1 else part[0]).ravel() for pair in run.values() for part in pair]
         return np.concatenate(parts)
 
@@ -110,9 +114,9 @@ def by_hand(ensemble: trainer.Networks, optimizer: str, data: Any) -> Train:
     X, Y, batch = data
     run = trainer.Trainer(ensemble, X, Y, rate=RATE[optimizer], batch=batch, optimizer=optimizer)
 
-    def train(epochs: int) -> np.ndarray:
+    def train(epochs: int, *, reads: bool = True) -> np.ndarray | None:
         run.epochs(epochs, np.broadcast_to(np.arange(len(X)), (epochs, TRIALS, len(X))))
-        return trainer.parameters(ensemble)[0]
+        return trainer.parameters(ensemble)[0] if reads else None
 
     return train
 
@@ -145,7 +149,7 @@ def minibatch_race(
     ways = {
         name: Way(
             lambda train=exact[name][0]: train(COMPARED) - begun,
-            lambda train=train: train(epochs),
+            lambda train=train: train(epochs, reads=False),
             steps * trials,
         )
         for name, (train, trials) in fast.items()
