@@ -85,7 +85,7 @@ ROWS = [
     Row(
         engine="diagnostics, similarity",
         name="6 x 6 layers",
-        work="debiased CKA of all pairs, 256 points x 1024 units",
+        work="debiased CKA of all pairs (ours: and CKA, Procrustes, angles), 256 points x 1024 units",
         unit="run",
         build=similarity_race,
         size={"points": 256, "width": 1024, "depth": 3},
