@@ -1,12 +1,13 @@
-"""Speed and accuracy of the mean-field dynamics, side by side in one run on one thread.
+"""Mean-field dynamics in two dimensions beside other ways, for docs/performance.md: equal particles first.
 
-1. Closed-form population gradient against a `torch.nn.BatchNorm1d` loop over batches: time per gradient and relative
-   error of the gradient, so that the two are compared at equal accuracy.
-2. The same over a training run: error of the neurons' directions after a number of steps.
-3. Prefix-sum field against pairwise kernels, d = 2, and its scaling up to a million particles.
-4. Descent in compiled code, as every experiment in the plane runs it, against the same arithmetic on arrays.
+Ours is descent in compiled code, O(m) per step once the particles are sorted. The peers are the same prefix sums on
+numpy's arrays, all pairs on numpy's arrays, and JAX by both: prefix sums written out, and all pairs with the gradient
+by automatic differentiation.
 
-Run with `OMP_NUM_THREADS=1 python benchmarks/bn_mean_field.py`; about one minute.
+    python benchmarks/bn_mean_field.py
+
+prints what the page does not hold: what batches through `torch.nn.BatchNorm1d` cost for the error that they leave, in
+one gradient and over a training run.
 """
 
 from __future__ import annotations
@@ -14,22 +15,132 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
+from measuring import OURS, Race, Row, Way
 
-from repdyn.bn_mean_field.methods.particle_flows import _array_descent, _compiled_descent, gradient_descent
+from repdyn.base.arrays import Array
+from repdyn.bn_mean_field.methods.particle_flows import _array_descent, gradient_descent
 from repdyn.bn_mean_field.methods.starts_and_targets import ANISOTROPIC, linear, signed_start
-from repdyn.bn_mean_field.theory.circular import circular_kernel, planar_field
+from repdyn.bn_mean_field.theory.circular import circular_kernel
 from repdyn.bn_mean_field.theory.velocity import Population
 
 STEP = 2e-3
 NO_EPS = 1e-300
 
 
+class AllPairs(Population):
+    """The field by all pairs of particles."""
+
+    def _planar(self, v: Array, charge: Array) -> tuple[Array, Array]:
+        points = v @ self.root
+        length, psi = np.linalg.norm(points, axis=1), np.arctan2(points[:, 1], points[:, 0])
+        kernel, slope = circular_kernel(psi[:, None] - psi)
+        field, slope = kernel @ (charge * length), slope @ (charge * length)
+        outward = points / length[:, None]
+        across = np.stack([-outward[:, 1], outward[:, 0]], axis=1)
+        return length * field, (field[:, None] * outward + slope[:, None] * across) @ self.root
+
+
+def jax_loss(model: Population) -> Callable[..., Any]:
+    """m times the loss with BN, whose descent is the mean-field one; all pairs."""
+    import jax.numpy as jnp
+
+    def loss(values: Any) -> Any:
+        a, b = values
+        norm = jnp.sqrt(jnp.einsum("kd,de,ke->k", b, model.cov, b))
+        points = jnp.concatenate([b / norm[:, None], model.teacher.w]) @ model.root
+        charge = jnp.concatenate([a / len(a), -model.teacher.c])
+        length, psi = jnp.sqrt(jnp.sum(points**2, axis=1)), jnp.arctan2(points[:, 1], points[:, 0])
+        difference = psi[:, None] - psi
+        D = jnp.abs(difference - 2 * jnp.pi * jnp.round(difference / (2 * jnp.pi)))
+        kernel = (jnp.sin(D) + (jnp.pi - D) * jnp.cos(D)) / (2 * jnp.pi)
+        return len(a) / 2 * (charge * length) @ kernel @ (charge * length)
+
+    return loss
+
+
+def jax_prefix_sums(model: Population) -> Callable[..., Any]:
+    """Minus the velocities of eq. (21), by one sort and prefix sums, as `theory.circular` has them."""
+    import jax.numpy as jnp
+
+    def slopes(values: Any) -> Any:
+        a, b = values
+        m, pi = len(a), jnp.pi
+        normals = b @ model.cov
+        norm = jnp.sqrt(jnp.sum(b * normals, axis=1))
+        points = jnp.concatenate([b / norm[:, None], model.teacher.w]) @ model.root
+        length = jnp.sqrt(jnp.sum(points**2, axis=1))
+        unit = points / length[:, None]
+        flip = jnp.where(unit[:, 1] < 0, -1.0, 1.0)
+        u, v = flip * unit[:, 0], flip * unit[:, 1]
+        phi = jnp.arctan2(v, u)
+        order = jnp.argsort(phi)
+        charge = jnp.concatenate([a / m, -model.teacher.c]) * length
+        terms = jnp.stack([charge * u, charge * v, phi * charge * u, phi * charge * v])
+        left = jnp.cumsum(terms[:, order], axis=1)
+        total = left[:, -1:]
+        c, s, tc, ts = 2 * jnp.zeros_like(left).at[:, order].set(left) - total
+        near_c, near_s = pi / 2 * total[0] - phi * c + tc, pi / 2 * total[1] - phi * s + ts
+        x, y = jnp.sum(flip * terms[0]), jnp.sum(flip * terms[1])
+        field = (v * c - u * s + u * near_c + v * near_s + pi / 2 * flip * (x * u + y * v)) / (2 * pi)
+        slope = (u * near_s - v * near_c + pi / 2 * flip * (y * u - x * v)) / (2 * pi)
+        across = jnp.stack([-unit[:, 1], unit[:, 0]], axis=1)
+        moment = ((field[:, None] * unit + slope[:, None] * across) @ model.root)[:m]
+        radial = jnp.sum(b * moment, axis=1) / norm**2
+        return (length * field)[:m], (a / norm)[:, None] * (moment - radial[:, None] * normals)
+
+    return slopes
+
+
+def of_jax(slopes: Callable[..., Any], a: Array, b: Array, steps: int) -> Callable[[], np.ndarray]:
+    import jax
+    import peers_jax  # noqa: F401 (one thread, float64)
+    from jax import lax
+
+    def step(values: Any, _: Any) -> tuple[Any, None]:
+        return jax.tree.map(lambda part, slope: part - STEP * slope, values, slopes(values)), None
+
+    run = jax.jit(lambda values: lax.scan(step, values, length=steps)[0])
+    return lambda: np.asarray(run((a, b))[1]) - b
+
+
+def descent_race(m: int, steps: int) -> Race:
+    """All ways to the same steps from the same particles; how far these move must agree."""
+    import jax
+
+    a, b = signed_start(m // 2, np.random.default_rng(3))
+    model, pairs = (kind(linear(0), ANISOTROPIC) for kind in (Population, AllPairs))
+    record, h = np.array([steps]), np.array(STEP)
+    runs = {
+        "numpy, all pairs": lambda: _array_descent(a, b, pairs, h, record).b[-1] - b,
+        "numpy, prefix sums": lambda: _array_descent(a, b, model, h, record).b[-1] - b,
+        "JAX, all pairs": of_jax(jax.grad(jax_loss(model)), a, b, steps),
+        "JAX, prefix sums": of_jax(jax_prefix_sums(model), a, b, steps),
+        OURS: lambda: gradient_descent(a, b, model, STEP, record=record).b[-1] - b,
+    }
+    return Race({name: Way(run, run, steps) for name, run in runs.items()}, 1e-9)
+
+
+ROWS = [
+    Row(
+        engine="bn_mean_field, descent",
+        name=f"{m} neurons",
+        work="a step of descent of the population loss with BN in the plane",
+        unit="step",
+        build=descent_race,
+        size={"m": m, "steps": steps},
+        tiny={"m": 6, "steps": 3},
+    )
+    for m, steps in ((100, 50), (1000, 4))
+]
+
+
 def best_time(call: Callable[[], object], budget: float = 0.5) -> float:
-    """Shortest of repeated runs within a time budget, seconds."""
+    """Shortest of repeated runs within a time budget, seconds; one to warm up."""
     call()
     times, began = [], time.perf_counter()
     while not times or time.perf_counter() - began < budget:
@@ -69,9 +180,8 @@ def training(width: int, steps: int, sizes: tuple[int, ...]) -> pd.DataFrame:
     rng = np.random.default_rng(1)
     start = signed_start(width // 2, rng)
     model = Population(linear(0), ANISOTROPIC)
-    began = time.perf_counter()
     exact = gradient_descent(*start, model, STEP, record=[steps]).b[-1]
-    closed = (time.perf_counter() - began) / steps
+    closed = best_time(lambda: gradient_descent(*start, model, STEP, record=[steps])) / steps
     rows = [("closed form", 0.0, closed)]
     for size in sizes:
         a, b = (part.copy() for part in start)
@@ -87,58 +197,16 @@ def training(width: int, steps: int, sizes: tuple[int, ...]) -> pd.DataFrame:
     return frame.assign(**{"times the closed form": frame["seconds per step"] / closed})
 
 
-def pairwise_field(points: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The field by all pairs, the oracle of the prefix sums."""
-    psi = np.arctan2(points[:, 1], points[:, 0])
-    kernel, slope = circular_kernel(psi[:, None] - psi)
-    return kernel @ weights, slope @ weights
-
-
-def scaling(widths: tuple[int, ...], pairwise_up_to: int) -> pd.DataFrame:
-    """Time of the field over the number of particles, with the largest deviation from all pairs."""
-    rng, rows = np.random.default_rng(2), []
-    for m in widths:
-        points, weights = rng.standard_normal((m, 2)), rng.standard_normal(m) / m
-        fast = best_time(lambda points=points, weights=weights: planar_field(points, weights))
-        slow = gap = np.nan
-        if m <= pairwise_up_to:
-            slow = best_time(lambda points=points, weights=weights: pairwise_field(points, weights))
-            pairs = zip(planar_field(points, weights), pairwise_field(points, weights), strict=True)
-            gap = max(np.abs(summed - paired).max() for summed, paired in pairs)
-        rows.append((m, fast, 1e9 * fast / m, slow, slow / fast, gap))
-    columns = ["m", "prefix sums (s)", "ns per particle", "pairwise (s)", "pairwise / prefix", "largest difference"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def compiled(widths: tuple[int, ...], steps: int = 300) -> pd.DataFrame:
-    """Time per step of descent in compiled code and on arrays, and the largest difference of the particles."""
-    rows, model = [], Population(linear(0), ANISOTROPIC)
-    record = np.array([steps])
-    for m in widths:
-        a, b = signed_start(m // 2, np.random.default_rng(3))
-        arguments = a, b, model, np.array(STEP), record
-        fast = best_time(lambda arguments=arguments: _compiled_descent(*arguments)) / steps
-        slow = best_time(lambda arguments=arguments: _array_descent(*arguments)) / steps
-        native, arrays = _compiled_descent(*arguments), _array_descent(*arguments)
-        rows.append((m, fast, slow, slow / fast, np.abs(native.b - arrays.b).max()))
-    columns = ["m", "compiled (s per step)", "arrays (s per step)", "arrays / compiled", "largest difference"]
-    return pd.DataFrame(rows, columns=columns)
-
-
 def main() -> None:
-    """Prints the four tables."""
+    """Prints the two tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--width", type=int, default=100, help="neurons of the first two tables")
+    parser.add_argument("--width", type=int, default=100, help="neurons")
     parser.add_argument("--steps", type=int, default=500, help="steps of the training run")
-    parser.add_argument("--largest", type=int, default=1_000_000, help="particles of the last row")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    widths = [m for m in (50, 100, 200, 1000, 4000, 10**5, 10**6) if m <= options.largest]
     for title, frame in (
         ("One gradient", accuracy(options.width, (32, 512, 4096, 32768))),
         (f"{options.steps} steps of training", training(options.width, options.steps, (32, 512, 4096))),
-        ("Field of m particles", scaling(tuple(widths), pairwise_up_to=4000)),
-        ("Descent", compiled((50, 200, 1000))),
     ):
         print(f"\n{title}\n{frame.to_string(index=False, float_format=lambda value: f'{value:.3g}')}")
 

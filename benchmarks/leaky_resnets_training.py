@@ -1,34 +1,29 @@
-"""Training of leaky ResNets: gradient and step against torch.nn with autograd, share of matrix products, batches.
+"""Training of leaky ResNets beside other ways, for docs/performance.md: gradient, descent, Adam, equal numbers first.
 
-Run: python benchmarks/leaky_resnets_training.py. Both sides see the same networks and data, in float32 and one thread,
-and their gradients are compared before they are timed. Peak: the machine's rate of float32 products at a large square
-matrix. Times are processor times, least of a few runs; ratios carry over to other machines, milliseconds do not.
+All ways see the same network and data, in float32 and one thread. Plain PyTorch is what a user would write; BLAS by
+hand is in `peers_blas.py`. The limit is a step's products alone, by the faster of torch's BLAS and numpy's.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
+from measuring import OURS, Limit, Race, Row, Way, products
 
 from repdyn.leaky_resnets.methods.networks import LeakyResNet, start
-from repdyn.leaky_resnets.methods.training import Trainer, cosine
+from repdyn.leaky_resnets.methods.training import MAP_RATE, Trainer
 from repdyn.leaky_resnets.theory.layers import layer_steps
 
-LT, LAYERS, LAM = 7.0, 20, 0.1
-SIZES = {"reduced": (10, 300, 30), "the paper's": (30, 1000, 100)}
-
-
-def seconds(work: Callable[[], object], repeats: int = 3) -> float:
-    """Least processor time of a few runs."""
-    taken = []
-    for _ in range(repeats):
-        begun = time.process_time()
-        work()
-        taken.append(time.process_time() - begun)
-    return min(taken)
+LT, LAM, RATE = 7.0, 0.1, 1e-3
+SIZES = {50: (15, 500), 100: (30, 1000)}  # width: inputs, points; 100 is the paper's
+KINDS = {"gradient": "a gradient", "descent": "a step of descent", "Adam": "a step of Adam"}
+COMPARED = 3
+CLOSE = {"gradient": 1e-5, "descent": 1e-4, "Adam": 1e-4}
+LATE = 20_000  # Adam's steps before: in the first ones ours adds epsilon before moments are corrected, torch after
 
 
 class Plain(torch.nn.Module):
@@ -37,8 +32,8 @@ class Plain(torch.nn.Module):
     def __init__(self, net: LeakyResNet) -> None:
         super().__init__()
         width, d = net.into.shape
-        self.into, self.out = torch.nn.Linear(d, width, bias=False), torch.nn.Linear(width, d, bias=False)
         self.layers = torch.nn.ModuleList(torch.nn.Linear(width, width) for _ in net.W)
+        self.into, self.out = torch.nn.Linear(d, width, bias=False), torch.nn.Linear(width, d, bias=False)
         self.rho = net.rho.tolist()
         with torch.no_grad():
             for layer, W in zip(self.layers, net.W, strict=True):
@@ -62,77 +57,177 @@ class Plain(torch.nn.Module):
         )
         return torch.sum((Y - self(X)) ** 2) / len(X) + LAM / (2 * LT) * norms
 
+    def flat(self, *, slopes: bool) -> np.ndarray:
+        """Layer by layer with the bias as last column, then the maps: parameters or their gradient."""
+        pairs = [(layer.weight, layer.bias[:, None]) for layer in self.layers]
+        if slopes:
+            pairs = [(layer.weight.grad, layer.bias.grad[:, None]) for layer in self.layers]
+        maps = [part.weight.grad if slopes else part.weight for part in (self.into, self.out)]
+        parts = [torch.cat(pair, dim=1) for pair in pairs]
+        return torch.cat([part.detach().reshape(-1) for part in (*parts, *maps)]).numpy().copy()
 
-def peak() -> float:
-    """Float32 operations per second of one thread at 1024 x 1024."""
-    A, B = torch.randn(2, 1024, 1024)
-    C = torch.empty_like(A)
-    return 2 * 1024**3 / seconds(lambda: torch.mm(A, B, out=C), 5)
+
+Steps = Callable[[int], np.ndarray]
+"""Takes so many steps; gives the parameters, or the gradient of the last one."""
 
 
-def compare(name: str, d: int, points: int, width: int, top: float) -> None:
-    """One table row: gradient, Adam step, products' share of the machine's peak, batches."""
-    rng = np.random.default_rng(0)
-    rho = layer_steps("equidistant", LAYERS)
-    nets = [start(width, (d, d), rho, LT, np.random.default_rng(s), learned=True, bias=True) for s in range(4)]
-    X, Y = rng.standard_normal((2, 4, d, points))
-    steps = max(4, 4_000_000 // (points * width))
-    ours, four = Trainer(nets[:1], X[:1], Y[:1], penalty=LAM), Trainer(nets, X, Y, penalty=LAM, batched=True)
-    plain = Plain(nets[0])
-    x, y = (torch.tensor(part[0].T, dtype=torch.float32).contiguous() for part in (X, Y))
-    with torch.inference_mode():
-        ours.gradient()
-    plain.objective(x, y).backward()
-    theirs = torch.cat([plain.layers[0].weight.grad, plain.layers[0].bias.grad[:, None]], dim=1)
-    error = float((ours.dW[0, 0] - theirs).abs().max() / theirs.abs().max())
-    adam = torch.optim.Adam(plain.parameters(), lr=1e-3)
-    fused = torch.optim.Adam(plain.parameters(), lr=1e-3, fused=True)
+def of_torch(net: LeakyResNet, x: np.ndarray, y: np.ndarray, kind: str, *, fused: bool) -> Steps:
+    plain = Plain(net)
+    x, y = (torch.tensor(part.T, dtype=torch.float32).contiguous() for part in (x, y))
+    groups = [
+        {"params": list(plain.layers.parameters()), "lr": RATE},
+        {"params": [plain.into.weight, plain.out.weight], "lr": RATE * MAP_RATE},
+    ]
+    optimizer = (torch.optim.Adam if kind == "Adam" else torch.optim.SGD)(groups, lr=RATE, fused=fused or None)
 
-    def gradients() -> None:
-        with torch.inference_mode():
-            for _ in range(steps):
-                ours.gradient()
+    for parameter in plain.parameters() if kind == "Adam" else ():
+        moments = {name: torch.zeros_like(parameter) for name in ("exp_avg", "exp_avg_sq")}
+        optimizer.state[parameter] = {"step": torch.tensor(float(LATE)), **moments}
 
-    def plain_gradients() -> None:
-        for _ in range(steps):
-            plain.zero_grad()
-            plain.objective(x, y).backward()
-
-    def plain_steps(optimizer: torch.optim.Optimizer) -> None:
-        for _ in range(steps):
+    def steps(count: int) -> np.ndarray:
+        for _ in range(count):
             optimizer.zero_grad()
             plain.objective(x, y).backward()
-            optimizer.step()
+            if kind != "gradient":
+                optimizer.step()
+        return plain.flat(slopes=kind == "gradient")
 
-    rates = cosine(1e-3, steps)
-    times = {
-        "gradient": seconds(gradients),
-        "autograd": seconds(plain_gradients),
-        "Adam step": seconds(lambda: ours.adam(rates)),
-        "torch.nn step": seconds(lambda: plain_steps(adam)),
-        "with fused Adam": seconds(lambda: plain_steps(fused)),
-        "step, 4 batched": seconds(lambda: four.adam(rates)) / 4,
-    }
-    per_step = {what: 1e3 * taken / steps for what, taken in times.items()}
-    rate = 6e3 * LAYERS * width * (width + 1) * points / per_step["Adam step"]
-    print(f"\n{name}: d = {d}, N = {points}, w = {width}, L = {LAYERS}; gradients agree to {error:.1e}")
-    print("".join(f"{what:>20}" for what in per_step))
-    print("".join(f"{value:17.3f} ms" for value in per_step.values()))
-    print(
-        f"gradient {per_step['autograd'] / per_step['gradient']:.1f} and step"
-        f" {per_step['torch.nn step'] / per_step['Adam step']:.1f} times faster than torch.nn; products alone make"
-        f" {rate / 1e9:.0f} GF/s over the whole step, {rate / top:.0%} of the peak of {top / 1e9:.0f}; 6000 steps, one"
-        f" effective depth: {6 * per_step['Adam step']:.0f} s"
+    return steps
+
+
+def of_jax(net: LeakyResNet, x: np.ndarray, y: np.ndarray, kind: str) -> Steps:
+    import jax
+    import jax.numpy as jnp
+    import peers_jax
+
+    rho = net.rho.tolist()
+
+    def objective(values: Any, X: Any, Y: Any) -> Any:
+        *W, P, Q = values
+        A = P @ X
+        for layer, r in zip(W, rho, strict=True):
+            A = (1 - r * LT) * A + r * (layer[:, :-1] @ jnp.maximum(A, 0) + layer[:, -1:])
+        norms = sum(r * jnp.sum(layer**2) for layer, r in zip(W, rho, strict=True))
+        return jnp.sum((Y - Q @ A) ** 2) / X.shape[1] + LAM / (2 * LT) * norms
+
+    values = [part.astype(np.float32) for part in (*net.W, net.into, net.out)]
+    data = tuple(part.astype(np.float32) for part in (x, y))
+    if kind == "gradient":
+        slope = jax.jit(jax.grad(objective))
+
+        def gradients(count: int) -> np.ndarray:
+            for _ in range(count):
+                parts = jax.block_until_ready(slope(values, *data))
+            return np.concatenate([np.asarray(part).ravel() for part in parts])
+
+        return gradients
+    optimizer = "adam" if kind == "Adam" else "sgd"
+    rates = [RATE] * len(net.W) + [RATE * MAP_RATE] * 2
+    run = peers_jax.training(objective, values, data, optimizer, rates, done=LATE)
+
+    def steps(count: int) -> np.ndarray:
+        run(np.zeros(count, int))
+        return np.concatenate([np.asarray(part).ravel() for part in run.values()])
+
+    return steps
+
+
+def of_blas(net: LeakyResNet, x: np.ndarray, y: np.ndarray, kind: str) -> Steps:
+    from peers_blas import Leaky
+
+    leaky = Leaky(net, x, y, LAM)
+    leaky.done = LATE
+
+    def steps(count: int) -> np.ndarray:
+        for _ in range(count):
+            if kind == "gradient":
+                leaky.gradient()
+            else:
+                (leaky.adam_step if kind == "Adam" else leaky.descent_step)(RATE, RATE * MAP_RATE)
+        return (leaky.grad if kind == "gradient" else leaky.theta).copy()
+
+    return steps
+
+
+def of_ours(net: LeakyResNet, x: np.ndarray, y: np.ndarray, kind: str) -> Steps:
+    trainer = Trainer([net], x[None], y[None], penalty=LAM)
+    trainer.done = LATE
+
+    @torch.inference_mode()
+    def steps(count: int) -> np.ndarray:
+        if kind == "gradient":
+            for _ in range(count):
+                trainer.gradient()
+            return trainer.grad.numpy().copy()
+        (trainer.adam if kind == "Adam" else trainer.descend)(np.full(count, RATE))
+        return trainer.theta.numpy().copy()
+
+    return steps
+
+
+def leaky_race(kind: str, width: int, inputs: int, points: int, layers: int, steps: int) -> Race:
+    """All ways; what must agree is the gradient, or by how much each of some steps changes the objective."""
+    rng = np.random.default_rng(0)
+    net = start(
+        width,
+        (inputs, inputs),
+        layer_steps("equidistant", layers),
+        LT,
+        np.random.default_rng(1),
+        learned=True,
+        bias=True,
     )
+    given = (net, *rng.standard_normal((2, inputs, points)), kind)
+    taken = {
+        "plain PyTorch": of_torch(*given, fused=False),
+        "fused optimizer": of_torch(*given, fused=True),
+        "JAX": of_jax(*given),
+        "BLAS by hand": of_blas(*given),
+        OURS: of_ours(*given),
+    }
+    if kind == "gradient":
+        del taken["fused optimizer"]
+    ways = {
+        name: Way(
+            lambda its=its: its(1) if kind == "gradient" else objectives(*given[:3], its),
+            lambda its=its: its(steps),
+            steps,
+        )
+        for name, its in taken.items()
+    }
+    return Race(ways, CLOSE[kind], [products_alone(width, points, layers)])
 
 
-def main() -> None:
-    """All comparisons in one run."""
-    torch.set_num_threads(1)
-    top = peak()
-    for name, sizes in SIZES.items():
-        compare(name, *sizes, top)
+def objectives(net: LeakyResNet, X: np.ndarray, Y: np.ndarray, its: Steps) -> np.ndarray:
+    """Change of the objective by each of some steps, evaluated in float64."""
+    values, end = [], net.W.size
+    flat = np.concatenate([part.ravel() for part in (net.W, net.into, net.out)])
+    for step in range(COMPARED + 1):
+        flat = its(1).astype(float) if step else flat
+        W, into, out = flat[:end], *np.split(flat[end:], 2)
+        now = replace(net, W=W.reshape(net.W.shape), into=into.reshape(net.into.shape), out=out.reshape(net.out.shape))
+        norms = np.sum(net.rho * np.sum(now.W**2, axis=(1, 2)))
+        values.append(np.sum((Y - now.output(X)) ** 2) / X.shape[1] + LAM / (2 * LT) * norms)
+    return np.diff(values)
 
 
-if __name__ == "__main__":
-    main()
+def products_alone(width: int, points: int, layers: int) -> Limit:
+    """A layer's three products, for all layers of a step."""
+    shapes = [(width, width + 1, points), (width, points, width + 1), (width, width, points)]
+    return products(shapes, layers)
+
+
+ROWS = [
+    Row(
+        engine="leaky_resnets, training",
+        name=f"{kind}, width {width}",
+        work=f"{work}, 20 layers, {points} points",
+        unit="step",
+        build=leaky_race,
+        size={"kind": kind, "width": width, "inputs": inputs, "points": points, "layers": 20, "steps": 250 // width},
+        tiny={"kind": kind, "width": 6, "inputs": 3, "points": 8, "layers": 8, "steps": 1},
+        dtype="float32",
+    )
+    for width, (inputs, points) in SIZES.items()
+    for kind, work in KINDS.items()
+]

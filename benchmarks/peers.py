@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -74,15 +74,20 @@ def by_func(models: Sequence[nn.Module], loss: Loss, optimizer: str, rate: float
     return torch.compile(descent) if compile and optimizer == "sgd" else step
 
 
-@cache
 def peers() -> dict[str, Callable[..., Step]]:
-    """All of them; torch.compile where there is a C++ compiler."""
-    makers = {
+    """All of them; torch.compile takes long to begin and is one of them only where `with_compile` was called."""
+    return {
         "plain PyTorch": by_optimizer,
         "fused optimizer": partial(by_optimizer, fused=True),
         "torch.func": by_func,
-    }
-    if shutil.which(os.environ.get("CXX", "g++")):
-        return makers | {"torch.compile": partial(by_func, compile=True)}
-    print("torch.compile is left out: there is no C++ compiler\n")
-    return makers
+    } | _more
+
+
+_more: dict[str, Callable[..., Step]] = {}
+
+
+def with_compile() -> None:
+    """From now on torch.compile is a peer, if there is a C++ compiler."""
+    if not shutil.which(os.environ.get("CXX", "g++")):
+        raise SystemExit("torch.compile needs a C++ compiler, g++ or what CXX names")
+    _more["torch.compile"] = partial(by_func, compile=True)

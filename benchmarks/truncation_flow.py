@@ -1,8 +1,13 @@
-"""Flow of one cluster on R^Q x O(Q): accuracy against time, and right sides against memory traffic, side by side.
+"""Flow of one cluster on R^Q x O(Q): rows of docs/performance.md, and accuracy against time.
 
-Run: python benchmarks/truncation_flow.py. All methods see the same cluster and are compared with the event-driven flow
-before they are timed. Plain gradient descent is what a user of PyTorch would write: autograd, one Euler step, QR. Times
-are processor times of one thread, least of a few runs; ratios carry over to other machines, milliseconds do not.
+The event-driven flow stands beside scipy's solvers with a terminal event and a start afresh at each crossing, so that
+both locate all of them; one right side beside automatic differentiation, with a copy of the data as the limit.
+
+    python benchmarks/truncation_flow.py
+
+prints the error of methods against their time. Plain gradient descent is what a user of PyTorch would write: autograd,
+one Euler step, QR. Times are processor times of one thread, least of a few runs; ratios carry over to other machines,
+milliseconds do not.
 """
 
 from __future__ import annotations
@@ -12,6 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from measuring import OURS, Race, Row, Way, copy
 from scipy.integrate import solve_ivp
 
 from repdyn.truncation_flow.experiments.cluster_flow import euler_flow, rotating_cluster
@@ -23,6 +29,7 @@ from repdyn.truncation_flow.theory.staircase import bias_flow
 
 HORIZON = 3.0
 CAP = 200_000
+MARGIN = 1e-13
 Path = tuple[np.ndarray, np.ndarray]
 
 
@@ -55,6 +62,130 @@ def autograd_descent(X: np.ndarray, R: np.ndarray, beta: np.ndarray, yt: np.ndar
     return R.numpy()[None], beta.numpy()[None]
 
 
+def solver_with_events(
+    X: np.ndarray,
+    w: np.ndarray,
+    yt: np.ndarray,
+    R: np.ndarray,
+    beta: np.ndarray,
+    times: np.ndarray,
+    rtol: float = 1e-11,
+    solver: str = "DOP853",
+) -> tuple[np.ndarray, np.ndarray, list[float]]:
+    """States at the end and the times of crossings by `solve_ivp`, from crossing to crossing; no sliding.
+
+    Between crossings a right side takes moments, as ours does, and one event, the point nearest to leaving its side,
+    stands for all. A crossing lies `MARGIN` behind its plane, so that a point that has crossed is on its new side.
+    """
+    Q, d, b, now, crossings = len(R), X - yt, R @ (beta + yt), 0.0, []
+    H = (X @ R.T + R @ beta > 0).astype(float)
+    J, S = w @ H, np.einsum("k,ki,ka,kb->iab", w, H, d, d)
+
+    def rate(_: float, state: np.ndarray) -> np.ndarray:
+        R, b = state[Q:].reshape(Q, Q), state[:Q]
+        Omega = separated.generator_from_shares(J, np.einsum("iab,ia->ib", S, R) @ R.T, b)
+        return np.concatenate([Omega @ b - (1 - J) * b, (Omega @ R).ravel()])
+
+    def ahead(state: np.ndarray) -> np.ndarray:
+        return (2 * H - 1) * (d @ state[Q:].reshape(Q, Q).T + state[:Q])
+
+    def event(_: float, state: np.ndarray) -> float:
+        return float(ahead(state).min()) + MARGIN
+
+    event.terminal, event.direction = True, -1
+    state = np.concatenate([b, R.ravel()])
+    while now < times[-1]:
+        solution = solve_ivp(rate, (now, times[-1]), state, method=solver, events=event, rtol=rtol, atol=rtol)
+        now, state = solution.t[-1], solution.y[:, -1]
+        if solution.status == 1:
+            k, i = np.unravel_index(np.argmin(ahead(state)), H.shape)
+            change = w[k] * (1 - 2 * H[k, i])
+            H[k, i] = 1 - H[k, i]
+            J[i] += change
+            S[i] += change * np.outer(d[k], d[k])
+            crossings.append(now)
+    R, b = state[Q:].reshape(Q, Q), state[:Q]
+    return R[None], (R.T @ b - yt)[None], crossings
+
+
+def event_race(Q: int, N: int, horizon: float) -> Race:
+    """Ours and scipy's at the same tolerance; the end and the times of all crossings must agree."""
+    X, R, beta, yt = rotating_cluster(Q, N, np.random.default_rng((Q, N)))
+    given = X, np.full(N, 1.0 / N), yt, R, beta, np.array([horizon])
+
+    def ours() -> np.ndarray:
+        R, beta, events = event_flow(*given, tolerance=1e-11)
+        return np.concatenate([R[-1].ravel(), beta[-1], [event.time for event in events]])
+
+    def peer(solver: str) -> np.ndarray:
+        R, beta, crossings = solver_with_events(*given, solver=solver)
+        return np.concatenate([R[-1].ravel(), beta[-1], crossings])
+
+    runs = {"scipy's DOP853": lambda: peer("DOP853"), "scipy's LSODA": lambda: peer("LSODA"), OURS: ours}
+    return Race({name: Way(run, run) for name, run in runs.items()}, 1e-7)
+
+
+def right_side_race(Q: int, N: int) -> Race:
+    """One velocity: two products on columns, against automatic differentiation of the cost."""
+    import jax
+    import jax.numpy as jnp
+    import peers_jax  # noqa: F401 (one thread, float64)
+
+    X, R, beta, yt = rotating_cluster(Q, N, np.random.default_rng(0))
+    D, b = np.ascontiguousarray((X - yt).T), R @ (beta + yt)
+    tensors = [torch.tensor(part) for part in (X, R, beta, yt)]
+
+    def cost(R: jax.Array, beta: jax.Array) -> jax.Array:
+        image = jnp.maximum((X + beta) @ R.T, 0) @ R - beta
+        return 0.5 * jnp.mean(jnp.sum((image - yt) ** 2, axis=1))
+
+    slopes = jax.jit(jax.grad(cost, argnums=(0, 1)))
+
+    def generator(G: np.ndarray, g: np.ndarray) -> np.ndarray:
+        M = np.asarray(G) @ R.T
+        return np.concatenate([(-0.5 * (M - M.T)).ravel(), -np.asarray(g)])
+
+    def ours() -> np.ndarray:
+        moved = separated.velocity_of_columns(D, R, b)
+        return np.concatenate([moved.Omega.ravel(), moved.dbeta])
+
+    runs = {
+        "autograd": lambda: generator(*(part.numpy() for part in autograd_velocity(*tensors))),
+        "JAX": lambda: generator(*slopes(R, beta)),
+        OURS: ours,
+    }
+    many = max(3, 100_000 // N)
+    ways = {name: Way(run, lambda run=run: [run() for _ in range(many)], many) for name, run in runs.items()}
+    return Race(ways, 1e-10, [copy(D.nbytes, 2 * D.nbytes)])
+
+
+ROWS = [
+    Row(
+        engine="truncation_flow, event flow",
+        name=f"Q = {Q}, N = {N}",
+        work=f"a run to s = {HORIZON:g}, error 1e-11 a step",
+        unit="run",
+        build=event_race,
+        size={"Q": Q, "N": N, "horizon": HORIZON},
+        tiny={"Q": Q, "N": 6, "horizon": 0.5},
+        goal=20.0,
+    )
+    for Q, N in ((2, 200), (4, 200))
+]
+ROWS += [
+    Row(
+        engine="truncation_flow, right side",
+        name=f"Q = {Q}, N = {N}",
+        work="one velocity of R and beta",
+        unit="right side",
+        build=right_side_race,
+        size={"Q": Q, "N": N},
+        tiny={"Q": Q, "N": 6},
+    )
+    for Q, N in ((4, 2000), (8, 20_000))
+]
+
+
 def compare_integrators(Q: int, N: int) -> None:
     X, R, beta, yt = rotating_cluster(Q, N, np.random.default_rng((Q, N)))
     w, ends = np.full(N, 1.0 / N), np.array([HORIZON])
@@ -77,11 +208,9 @@ def compare_integrators(Q: int, N: int) -> None:
     for h in (0.01, 0.002):
         row(f"closed form, Euler, h = {h:g}", lambda h=h: euler_flow(*start, ends, step=h))
         row(f"autograd, Euler, QR, h = {h:g}", lambda h=h: autograd_descent(X, R, beta, yt, h))
-    for solver, rtol in (("RK45", 1e-4), ("RK45", 1e-6), ("LSODA", 1e-6)):
-        row(
-            f"solve_ivp {solver}, rtol {rtol:g}",
-            lambda s=solver, r=rtol: scipy_flow(X, R, beta, yt, ends, rtol=r, evaluations=CAP, solver=s),
-        )
+    row("RK45 across the jumps, rtol 1e-6", lambda: scipy_flow(X, R, beta, yt, ends, rtol=1e-6, evaluations=CAP))
+    for solver, rtol in (("RK45", 1e-6), ("LSODA", 1e-6), ("DOP853", 1e-6), ("DOP853", 1e-11)):
+        row(f"{solver} with events, rtol {rtol:g}", lambda s=solver, r=rtol: solver_with_events(*start, ends, r, s))
 
 
 def compare_bias_flows(N: int = 200, outputs: int = 4001) -> None:
@@ -104,37 +233,8 @@ def compare_bias_flows(N: int = 200, outputs: int = 4001) -> None:
         print(f"{f'solve_ivp {solver}, rtol {rtol:g}':>34} {error:9.1e} {1e3 * seconds(solve, 1):9.2f}")
 
 
-def compare_right_sides() -> None:
-    print("one right side (ms): columns, rows, autograd; and a copy of the data, the floor set by memory")
-    print(f"{'Q':>3} {'N':>7} {'columns':>9} {'rows':>9} {'autograd':>9} {'copy':>9} {'autograd/columns':>17}")
-    for Q, N in ((3, 60), (4, 2000), (8, 20_000), (8, 200_000)):
-        X, R, beta, yt = rotating_cluster(Q, N, np.random.default_rng(0))
-        D, b, w = np.ascontiguousarray((X - yt).T), R @ (beta + yt), np.full(N, 1.0 / N)
-        tensors = [torch.tensor(part) for part in (X, R, beta, yt)]
-
-        def rows(X: np.ndarray = X, R: np.ndarray = R, beta: np.ndarray = beta, b: np.ndarray = b, w: np.ndarray = w):
-            u = (X + beta) @ R.T
-            H = (u > 0).astype(np.float64)
-            return separated.generator(H, u, b, w), separated.bias_velocity(H, R, b, w)
-
-        velocity = separated.velocity_of_columns(D, R, b)
-        G = autograd_velocity(*tensors)[0] @ tensors[1].T
-        assert np.allclose(velocity.Omega, -0.5 * (G - G.T).numpy(), atol=1e-11), "the two right sides differ"
-        assert np.allclose(velocity.Omega, rows()[0], atol=1e-11), "rows and columns differ"
-        many = max(3, 200_000 // N)
-
-        def each(work: Callable[[], object], many: int = many) -> float:
-            return 1e3 * seconds(lambda: [work() for _ in range(many)]) / many
-
-        columns = each(lambda D=D, R=R, b=b: separated.velocity_of_columns(D, R, b))
-        plain = each(lambda t=tensors: autograd_velocity(*t))
-        copied = each(lambda D=D: D.copy())
-        print(f"{Q:3d} {N:7d} {columns:9.3f} {each(rows):9.3f} {plain:9.3f} {copied:9.3f} {plain / columns:17.1f}")
-
-
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    compare_right_sides()
     compare_bias_flows()
     compare_integrators(2, 200)
     compare_integrators(4, 200)

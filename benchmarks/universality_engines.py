@@ -1,73 +1,45 @@
-"""Training engines for two points beside PyTorch's own ways, in one run on one thread: equal losses first, then speed.
+"""Training engines for two points beside other ways, for docs/performance.md: the losses agree, or nothing is timed.
 
-1. One network: `peers.py` (autograd with torch.optim, its fused optimizers, torch.func, torch.compile where there is a
-   C++ compiler) and our engines. The losses of some epochs agree, or nothing is timed. "over ours" is the time over
-   the compiled engine's, median over rounds in which all run once. Bytes that an epoch has to move (weights are read,
-   then read and written; so are Adam's moments) stand against a plain copy of a block of the same size.
-2. An ensemble: trials one after the other against all in lockstep, torch.func by vmap.
-
-Run with `OMP_NUM_THREADS=1 python benchmarks/universality_engines.py`; compiling takes most of the time.
-With `--device cuda` the batched engine runs on the GPU.
-
-Time over the compiled engine's, float32 / float64 (one thread; two virtual cores with AVX-512, both busy with other
-work, copies at 11 to 21 GB/s for 500 x 20; torch 2.13, numba 0.68, numpy 2.4, g++ 12):
-
-    network              plain PyTorch  fused        torch.func   torch.compile  rounds
-    default              3.7 / 3.1      3.9 / 3.0    4.8 / 3.5    2.3 / 2.0      9
-    default, Adam        1.3 / 1.9      0.75 / 0.94  0.88 / 1.1   0.68 / 0.89    9
-    dropout, float32     4.6            4.6          6.6          2.8            9
-    dropout, float64     3.0            2.9          3.8          -              3
-    narrow               43 / 40        41 / 39      102 / 93     -              3
-    shallow              8.9 / 8.1      9.1 / 7.5    19 / 14      -              3
-    convolution          12 / 4.0       12 / 4.4     16 / 7.4     -              3
-    12 narrow, vmap      -              -            20 / 20      -              3
-    12 shallow, vmap     -              -            8.5 / 6.8    -              3
-
-The row of Adam is from before its compiled pass used the vector unit, since when an epoch of 100 x 20 takes a quarter
-(float32; a third in float64). "-": not measured. Nor were ensembles with dropout and Adam; their losses agree. The
-default's ratio to plain PyTorch in float64 is at the border: three rounds on the same machine gave 2.7. Float32 losses
-are compared over 40 epochs (20 in rows of 3 rounds): by 60, PyTorch's own are 1e-5 from its float64.
+The peers are PyTorch's own ways (`peers.py`), JAX (`peers_jax.py`) and numpy and BLAS by hand (`peers_blas.py`). What
+an epoch has to move (weights are read, then read and written; so are Adam's moments) stands against a plain copy of a
+block of the same size. Narrow networks are trained several at a time where a peer is faster so. Float32 losses are
+compared over 20 epochs: by 60, PyTorch's own are 1e-5 from its float64.
 """
 
 from __future__ import annotations
 
-import argparse
-import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import torch
+from measuring import OURS, Limit, Race, Row, Way, copy, products
 from peers import Step, by_func, peers
 from torch import Tensor, nn
 
-from repdyn.universality.methods.engines import autograd, batched, compiled, compiled_convolution
+from repdyn.universality.methods.engines import autograd, compiled, compiled_convolution
 from repdyn.universality.methods.engines.frames import Task
 from repdyn.universality.methods.networks import LEAK, Net, Weights, initial_weights
 from repdyn.universality.methods.two_point_training import two_points
 
 X, Y = two_points(1.0, np.sqrt(0.5))
-DEFAULT = Net("leaky relu", 1.0, 500, 20)
-CONVOLUTION = Net("leaky relu", 0.95, 160, 10, connections="convolution", channels=8)
 NETWORKS = {  # rows of Table 1 at the paper's width; the convolution is the default scale's
-    "default": Task(DEFAULT, X, Y, 0.005),
-    "default, Adam": Task(DEFAULT, X, Y, 1e-5, optimizer="adam"),
-    "dropout": Task(Net("leaky relu", 1.0, 500, 10, dropout=0.1), X, Y, 0.005),
-    "narrow": Task(Net("leaky relu", 1.05, 50, 20), X, Y, 0.005),
-    "shallow": Task(Net("leaky relu", 0.35, 500, 2), X, Y, 0.01),
-    "convolution": Task(CONVOLUTION, X, Y, 0.002),
+    "default": (Net("leaky relu", 1.0, 500, 20), 0.005, "sgd"),
+    "default with Adam": (Net("leaky relu", 1.0, 500, 20), 1e-5, "adam"),
+    "dropout": (Net("leaky relu", 1.0, 500, 10, dropout=0.1), 0.005, "sgd"),
+    "narrow": (Net("leaky relu", 1.05, 50, 20), 0.005, "sgd"),
+    "shallow": (Net("leaky relu", 0.35, 500, 2), 0.01, "sgd"),
+    "convolution": (
+        Net("leaky relu", 0.95, 160, 10, connections="convolution", channels=8),
+        0.002,
+        "sgd",
+    ),
 }
-ENSEMBLES = {
-    "narrow": NETWORKS["narrow"],
-    "shallow": NETWORKS["shallow"],
-    "dropout, 100 units": Task(Net("leaky relu", 1.0, 100, 10, dropout=0.1), X, Y, 0.005),
-    "Adam, 100 units": Task(Net("leaky relu", 1.0, 100, 20), X, Y, 1e-5, optimizer="adam"),
-}
+EPOCHS = {"default": 5, "default with Adam": 3, "dropout": 5, "narrow": 50, "shallow": 50, "convolution": 20}
 CLOSE = {"float32": 1e-5, "float64": 1e-10}
-COMPARED, EPOCHS = 40, 20  # epochs whose losses are compared, and of a timed block
+COMPARED = 20
+SEVERAL = 6  # networks at once, where a peer takes several
 
 
 def start(net: Net, trials: int, dtype: str) -> Weights:
@@ -85,25 +57,31 @@ class Module(nn.Sequential):
         return a
 
 
-def module(net: Net, weights: Weights, trial: int) -> Module:
-    own = {name: torch.tensor(array[trial]) for name, array in weights.items()}
+def affine_maps(net: Net, weights: Weights, trial: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Weights and biases of one network from input to output, kernels included."""
+    own = {name: array[trial] for name, array in weights.items()}
     kernels = [name for name in own if name.startswith("kernel")]
     pairs = [(own["first"], own["biases"][0])]
     pairs += [(own[name], own[name.replace("kernel", "bias")]) for name in kernels]
     pairs += [] if kernels else list(zip(own["middle"], own["biases"][1:], strict=True))
+    return [*pairs, (own["last"], own["last_bias"])]
+
+
+def module(net: Net, weights: Weights, trial: int) -> Module:
     parts: list[nn.Module] = []
-    for W, b in [*pairs, (own["last"], own["last_bias"])]:
+    for W, b in affine_maps(net, weights, trial):
+        W, b = torch.tensor(W), torch.tensor(b)
         parts.append((nn.Linear if W.ndim == 2 else nn.Conv1d)(*W.shape[1::-1], *W.shape[2:], dtype=W.dtype))
-        parts[-1].weight.data, parts[-1].bias.data = W.clone(), b.clone()
+        parts[-1].weight.data, parts[-1].bias.data = W, b
         parts.append(nn.LeakyReLU(LEAK))
-    if kernels:
+    if net.connections == "convolution":
         parts.insert(2, nn.Unflatten(-1, (1, -1)))
         parts.insert(-2, nn.Flatten(-2))
     return Module(*parts[:-1])
 
 
 Losses = Callable[..., np.ndarray]
-"""Trains for so many epochs, gives the losses before each, or those with dropout without it: (trials, epochs)."""
+"""Trains for so many epochs, gives the first network's losses before each, or those with dropout without it."""
 
 
 def of_peer(make: Callable[..., Step], task: Task, weights: Weights) -> Losses:
@@ -124,94 +102,126 @@ def of_peer(make: Callable[..., Step], task: Task, weights: Weights) -> Losses:
             masks = autograd._masks(task.net, generators, inputs) if task.net.dropout else ()
             if records and task.net.dropout:
                 with torch.no_grad():
-                    history.append([loss(model, inputs, targets).item() for model in models])
+                    history.append(loss(models[0], inputs, targets).item())
                 step(*points, *masks)
             else:
-                history.append(step(*points, *masks).tolist())
-        return np.array(history).T
+                history.append(step(*points, *masks)[0].item())
+        return np.array(history)
 
     return losses
 
 
-def of_engine(advance: Callable[..., object], task: Task, weights: Weights) -> Losses:
-    often, seeds = replace(task, every=EPOCHS), range(len(weights["first"]))
+def of_engine(task: Task, weights: Weights, epochs: int) -> Losses:
+    exact = compiled_convolution if task.net.connections == "convolution" else compiled
+    often, seeds = replace(task, every=epochs), range(len(weights["first"]))
     seeded = {"seeds": seeds} if task.net.dropout else {}
 
     def losses(epochs: int, *, records: bool = False) -> np.ndarray:
-        return advance(task if records else often, weights, epochs, **seeded).loss
+        return exact.advance(task if records else often, weights, epochs, **seeded).loss[0]
 
     return losses
 
 
-def engines(task: Task, device: str) -> dict[str, Callable[..., object]]:
-    exact = compiled_convolution if task.net.connections == "convolution" else compiled
-    advances = {"ours, compiled": exact.advance, "ours, autograd": autograd.advance}
-    if exact is compiled and not task.net.dropout and task.optimizer == "sgd":
-        advances["ours, batched"] = partial(batched.advance, device=device)
-    return advances
+def of_jax(task: Task, weights: Weights) -> Losses:
+    """JAX by automatic differentiation, dense layers or convolutions."""
+    import jax.numpy as jnp
+    import peers_jax
+    from jax import lax, tree
+
+    trials = len(weights["first"])
+    maps = [affine_maps(task.net, weights, trial) for trial in range(trials)]
+
+    def loss(values: Any, x: Any, y: Any) -> Any:
+        a = x
+        for place, (W, b) in enumerate(values):
+            if W.ndim == 3:
+                a = a[:, None] if a.ndim == 2 else a
+                layout = ("NCH", "OIH", "NCH")
+                z = lax.conv_general_dilated(a, W, (1,), "VALID", dimension_numbers=layout) + b[:, None]
+            else:
+                z = a.reshape(len(x), -1) @ W.T + b
+            a = jnp.where(z > 0, z, LEAK * z) if place < len(values) - 1 else z
+        return jnp.mean((a - y) ** 2) / 2
+
+    kind = weights["first"].dtype
+    data = (task.X.astype(kind), task.Y.astype(kind))
+    if trials > 1:
+        data = tuple(np.broadcast_to(part, (trials, *part.shape)) for part in data)
+        maps = [tree.map(lambda *parts: np.stack(parts), *maps)]
+    train = peers_jax.training(loss, maps[0], data, task.optimizer, task.rate, several=trials > 1)
+
+    def losses(epochs: int, *, records: bool = False) -> np.ndarray:
+        return train(np.zeros(epochs, int)).reshape(epochs, -1)[:, 0]
+
+    return losses
 
 
-def medians(calls: dict[str, Losses], rounds: int) -> pd.DataFrame:
-    """Milliseconds of processor time per epoch, and that over ours, medians over rounds in which each runs once."""
-    took: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(rounds):
-        for name, call in calls.items():
-            before = time.process_time()
-            call(EPOCHS)
-            took[name].append(1e3 * (time.process_time() - before) / EPOCHS)
-    each = pd.DataFrame(took)
-    ratio = each.div(each["ours, compiled"], axis=0)
-    return pd.DataFrame({"ms per epoch": each.median(), "over ours": ratio.median()})
+def of_blas(task: Task, weights: Weights) -> Losses:
+    from peers_blas import TwoPoints
+
+    own = {name: array[0] for name, array in weights.items()}
+    by_hand = TwoPoints(own, task.X, task.Y, task.optimizer, task.rate)
+
+    def losses(epochs: int, *, records: bool = False) -> np.ndarray:
+        return np.array([by_hand.step() for _ in range(epochs)])
+
+    return losses
 
 
-def copy_bandwidth(size: int) -> float:
-    """Bytes per second of repeated plain copies inside one block of that many bytes, read and write counted."""
-    block = np.ones(max(size // 16, 1))
-    other, times = np.empty_like(block), []
-    for _ in range(30):
-        before = time.perf_counter()
-        np.copyto(other, block)
-        times.append(time.perf_counter() - before)
-    return 2 * block.nbytes / min(times)
+def limits(task: Task, weights: Weights) -> list[Limit]:
+    """The traffic of the weights, and the products of convolutions as one matrix product each."""
+    net, size = task.net, sum(array.nbytes for array in weights.values())
+    traffic = copy({"sgd": 3, "adam": 7}[task.optimizer] * size, size)
+    if net.connections != "convolution":
+        return [traffic]
+    shapes, length = [], net.units
+    for name, kernel in weights.items():
+        if name.startswith("kernel"):
+            out, inside, points = kernel.shape[1], kernel[0, 0].size, 2 * (length := length - net.kernel + 1)
+            shapes += [(out, inside, points), (out, points, inside), (inside, out, points)]
+    return [traffic, products(shapes, dtype=str(weights["first"].dtype))]
 
 
-def compared(task: Task, makes: dict[str, Callable[..., Step]], trials: int, dtype: str, options: Any) -> pd.DataFrame:
-    """Largest relative difference of the losses from the reference, the first one, and speed."""
-    calls = {name: of_peer(make, task, start(task.net, trials, dtype)) for name, make in makes.items()}
-    for name, advance in engines(task, options.device).items():
-        calls[name] = of_engine(advance, task, start(task.net, trials, dtype))
-    losses = {name: call(COMPARED, records=True) for name, call in calls.items()}
-    wanted = next(iter(losses.values()))
-    difference = pd.Series({name: np.abs(values / wanted - 1).max() for name, values in losses.items()})
-    if not (difference < CLOSE[dtype]).all():
-        raise SystemExit(f"losses differ in {dtype}:\n{difference}")
-    return medians(calls, options.rounds).assign(difference=difference)
+def two_point_race(name: str, dtype: str, units: int, hidden: int, epochs: int) -> Race:
+    """All ways to train a network of `NETWORKS` with so many units and hidden layers."""
+    net, rate, optimizer = NETWORKS[name]
+    task = Task(replace(net, units=units, hidden=hidden), X, Y, rate, optimizer=optimizer)
+    weights = start(task.net, SEVERAL, dtype)
+    one = {key: array[:1] for key, array in weights.items()}
+    calls = {key: of_peer(make, task, one) for key, make in peers().items()}
+    if not task.net.dropout:  # its masks are torch's
+        calls["JAX"] = of_jax(task, one)
+    if name == "narrow":
+        calls["torch.func, 6 at once"] = of_peer(by_func, task, weights)
+        calls["JAX, 6 at once"] = of_jax(task, weights)
+    if task.net.connections == "dense" and not task.net.dropout:
+        calls["BLAS by hand"] = of_blas(task, one)
+    calls[OURS] = of_engine(task, {key: array.copy() for key, array in one.items()}, epochs)
+    ways = {
+        key: Way(
+            lambda call=call: call(COMPARED, records=True),
+            lambda call=call: call(epochs),
+            epochs * (SEVERAL if "at once" in key else 1),
+        )
+        for key, call in calls.items()
+    }
+    return Race(ways, CLOSE[dtype], limits(task, one))
 
 
-def show(title: str, table: pd.DataFrame) -> None:
-    print(title, table.rename_axis("").to_string(float_format="%.3g"), "", sep="\n", flush=True)
+def _row(name: str, dtype: str) -> Row:
+    net, _, optimizer = NETWORKS[name]
+    descent = "Adam" if optimizer == "adam" else "descent"
+    layers = f"{net.hidden} convolutions, {net.channels} channels" if net.connections == "convolution" else net.hidden
+    return Row(
+        engine="universality, two points",
+        name=name,
+        work=f"an epoch of {descent}, {net.units} units x {layers}",
+        unit="epoch",
+        build=two_point_race,
+        size={"name": name, "dtype": dtype, "units": net.units, "hidden": net.hidden, "epochs": EPOCHS[name]},
+        tiny={"name": name, "dtype": dtype, "units": 64 if name == "convolution" else 12, "hidden": 3, "epochs": 2},
+        dtype=dtype,
+    )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--rounds", type=int, default=9, help="repetitions of a measurement")
-    parser.add_argument("--trials", type=int, default=12, help="networks of an ensemble")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    makers = peers()
-    for name, task in NETWORKS.items():
-        for dtype in CLOSE:
-            table = compared(task, makers, 1, dtype, options)
-            size = sum(array.nbytes for array in start(task.net, 1, dtype).values())
-            moved = {"sgd": 3, "adam": 7}[task.optimizer] * size
-            title = f"{name}, {dtype}, a copy moves {copy_bandwidth(size) / 1e9:.3g} GB/s"
-            show(title, table.assign(**{"GB/s": moved / table["ms per epoch"] / 1e6}))
-    for name, task in ENSEMBLES.items():
-        for dtype in CLOSE:
-            table = compared(task, {"torch.func, vmap": by_func}, options.trials, dtype, options)
-            show(f"{options.trials} networks: {name}, {dtype}", table)
-
-
-if __name__ == "__main__":
-    main()
+ROWS = [_row(name, dtype) for name in NETWORKS for dtype in CLOSE]
