@@ -173,7 +173,7 @@ def _row(name: str, optimizer: str) -> Row:
         work=f"a step on {batch} points of {sizes[0]} inputs",
         unit="step of one network",
         build=minibatch_race,
-        size=size | {"epochs": 1 if points > batch or sizes[1] == 500 else 5},
+        size=size | {"epochs": 1 if points > batch else 5},
         tiny=size | {"sizes": [sizes[0], 8, 8, sizes[-1]], "batch": 4, "points": 8},
         dtype="float32",
     )
