@@ -10,6 +10,7 @@ written).
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -123,18 +124,19 @@ def by_hand(ensemble: trainer.Networks, optimizer: str, data: Any) -> Train:
 
 def trains_of(
     sizes: list[int], batch: int, points: int, nonlinearity: str, optimizer: str, dtype: torch.dtype
-) -> dict[str, tuple[Train, int]]:
-    """All ways to train, and how many networks each trains."""
+) -> dict[str, tuple[Callable[[], Train], int]]:
+    """What makes each way to train, and how many networks it trains."""
     rng = np.random.default_rng(7)
     X, Y = (torch.tensor(rng.standard_normal((points, n)), dtype=dtype) for n in (sizes[0], sizes[-1]))
     start, data = networks(sizes, nonlinearity, dtype), (X, Y, batch)
     given = (start, nonlinearity, optimizer, data)
-    trains: dict[str, tuple[Train, int]] = {}
+    trains: dict[str, tuple[Callable[[], Train], int]] = {}
     for name, make in peers().items():
         trials = TRIALS if name in ("torch.func", "torch.compile") else 1
-        trains[name if trials == 1 else f"{name}, 6 at once"] = of_torch(make, trials, *given), trials
-    trains["JAX"], trains["JAX, 6 at once"] = (of_jax(1, *given), 1), (of_jax(TRIALS, *given), TRIALS)
-    trains[OURS] = by_hand(networks(sizes, nonlinearity, dtype), optimizer, data), TRIALS
+        trains[name if trials == 1 else f"{name}, 6 at once"] = partial(of_torch, make, trials, *given), trials
+    for name, trials in (("JAX", 1), ("JAX, 6 at once", TRIALS)):
+        trains[name] = partial(of_jax, trials, *given), trials
+    trains[OURS] = lambda: by_hand(networks(sizes, nonlinearity, dtype), optimizer, data), TRIALS
     return trains
 
 
@@ -148,11 +150,11 @@ def minibatch_race(
     steps = epochs * points // batch
     ways = {
         name: Way(
-            lambda train=exact[name][0]: train(COMPARED) - begun,
-            lambda train=train: train(epochs, reads=False),
+            lambda make=exact[name][0]: make()(COMPARED) - begun,  # let go at once: large networks fill the memory
+            partial(make(), epochs, reads=False),
             steps * trials,
         )
-        for name, (train, trials) in fast.items()
+        for name, (make, trials) in fast.items()
     }
     shapes = [shape for pair in pairwise(sizes) for shape in products_of(*pair, batch)]
     size = 4 * sum(fan_in * fan_out for fan_in, fan_out in pairwise(sizes))
