@@ -20,18 +20,17 @@ from pathlib import Path
 from typing import Any
 
 import bn_decomposed_gaussian_layers
+import bn_mean_field_descent
 import diagnostics_peer
 import leaky_resnets_training
 import numpy as np
 import peers
 import torch
+import truncation_flow_events
 import universality_engines
 import universality_training
 from measuring import OURS, Row, machine, measure
 from threadpoolctl import threadpool_limits
-
-import bn_mean_field
-import truncation_flow
 
 ROOT = Path(__file__).parents[1]
 STORED, PAGE = ROOT / "benchmarks" / "performance.json", ROOT / "docs" / "performance.md"
@@ -39,8 +38,8 @@ MODULES = (
     universality_engines,
     universality_training,
     leaky_resnets_training,
-    bn_mean_field,
-    truncation_flow,
+    bn_mean_field_descent,
+    truncation_flow_events,
     bn_decomposed_gaussian_layers,
     diagnostics_peer,
 )

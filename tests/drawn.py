@@ -165,7 +165,12 @@ def shown(figure: Figure) -> Iterator[str]:
 def _ticks(axis: Axis) -> str:
     """Labels of the first and last ticks in view; in brackets where the panel beside has them."""
     low, high = sorted(axis.get_view_interval())
-    places = [place for place in axis.get_majorticklocs() if low <= place <= high]
+    ends = (low, high)  # a tick at an end is in view however a processor rounds powers of ten
+    places = [
+        place
+        for place in axis.get_majorticklocs()
+        if low <= place <= high or any(math.isclose(place, end, rel_tol=1e-9) for end in ends)
+    ]
     labels = [
         flat(str(label).replace("\N{MINUS SIGN}", "-")) for label in axis.get_major_formatter().format_ticks(places)
     ]

@@ -24,7 +24,12 @@ READS_ANNOTATIONS = {"get_type_hints", "__annotations__", "get_annotations"}
 LOADING = {
     "repdyn.__main__": {"main"},
     "repdyn.base.claims": {"claims_of"},
-    "repdyn.diagnostics": {"made_by", "_imported", "undisturbed"},  # the last asks only whether torch can compile
+    "repdyn.diagnostics": {
+        "made_by",
+        "_imported",
+        "_class_of",
+        "undisturbed",
+    },  # undisturbed asks only whether torch can compile
     "repdyn.pipeline.pages.generate": {"claims_anything"},
     "repdyn.pipeline.mutations.command": {"run"},
     "repdyn.pipeline.mutations.trial": {"Replaced", "_try_stage", "forget"},  # in forks of their own, never in a job

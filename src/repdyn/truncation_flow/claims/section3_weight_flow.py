@@ -242,7 +242,7 @@ no_backpropagation = formula_claim(
     decided="Velocity and cost from the half-space moments alone, without a pass through the data or the network.",
     note=r"Between crossings one $Q \times Q$ matrix per coordinate decides the flow whatever $N$. In Theorem 5.1 the "
     "products $P^+$ and $P^-$ transposed are reverse-mode differentiation by hand. Times: "
-    "benchmarks/truncation_flow.py.",
+    "benchmarks/truncation_flow_events.py.",
 )
 
 

@@ -209,7 +209,7 @@ def integrators(integrators: xr.Dataset) -> Figure:
         title="Accuracy against cost",
         caption=f"A rotating cluster, $Q$ = {int(integrators['dimension'])}, $N$ = {int(integrators['points'])}, with "
         f"{int(integrators['crossings'])} crossings of coordinate planes; error against the event-driven flow, local "
-        "error 1e-11. CPU times are measured in benchmarks/truncation_flow.py.",
+        "error 1e-11. CPU times are measured in benchmarks/truncation_flow_events.py.",
         alt="At equal numbers of right sides the occupation-time scheme is several times to a hundred times more "
         "accurate than the adaptive solver, and more than that than Euler steps.",
     )

@@ -4,7 +4,7 @@ Ours is descent in compiled code, O(m) per step once the particles are sorted. T
 numpy's arrays, all pairs on numpy's arrays, and JAX by both: prefix sums written out, and all pairs with the gradient
 by automatic differentiation.
 
-    python benchmarks/bn_mean_field.py
+    python benchmarks/bn_mean_field_descent.py
 
 prints what the page does not hold: what batches through `torch.nn.BatchNorm1d` cost for the error that they leave, in
 one gradient and over a training run.

@@ -3,7 +3,7 @@
 The event-driven flow stands beside scipy's solvers with a terminal event and a start afresh at each crossing, so that
 both locate all of them; one right side beside automatic differentiation, with a copy of the data as the limit.
 
-    python benchmarks/truncation_flow.py
+    python benchmarks/truncation_flow_events.py
 
 prints the error of methods against their time. Plain gradient descent is what a user of PyTorch would write: autograd,
 one Euler step, QR. Times are processor times of one thread, least of a few runs; ratios carry over to other machines,
