@@ -38,7 +38,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from repdyn.base import datasets, figures, verdicts
+from repdyn.base import datasets, figures, sampled, verdicts
 from repdyn.base.claims import Claim, decide_claim
 from repdyn.base.tables import Table
 from repdyn.pipeline.config.configuration import STUDIES
@@ -324,7 +324,7 @@ def blind(change: Callable[..., object]) -> Callable[..., object]:
 def _watched(patch: pytest.MonkeyPatch) -> list[str]:
     """Fills, while the patch lasts, with what is asked of datasets and with all values that tests are given."""
     seen: list[str] = []
-    worst, differences, require = verdicts._worst, verdicts._differences, datasets._require
+    worst, differences, require = verdicts.worst_of, verdicts._differences, datasets._require
 
     def note(values: object) -> None:
         numbers = np.ravel(values).astype(float)
@@ -344,7 +344,8 @@ def _watched(patch: pytest.MonkeyPatch) -> list[str]:
         seen.append("asked " + ", ".join(f"{dim}: {wanted}" for dim, wanted in needs.items()))
         require(name, labels, needs)
 
-    patch.setattr(verdicts, "_worst", noted_worst)
+    for module in (verdicts, sampled):
+        patch.setattr(module, "worst_of", noted_worst)
     patch.setattr(verdicts, "_differences", compared)
     patch.setattr(datasets, "_require", asked)
     return seen

@@ -138,6 +138,18 @@ def test_titles_of_blobs_and_digits_follow_the_data():
         assert titles[0] != titles[1]
 
 
+def test_the_title_of_figure_8_gives_every_run_its_own_numbers():
+    made = makers("universality", "figures")["fig8_blob_structure"]
+    data = given("universality", made, read("universality"))["blob_structure"].copy(deep=True)
+    for run, collapse, between in (("high", 0.91, 31.0), ("low", 0.012, 7.0), ("very_low", 0.0034, 0.21)):
+        data["typical_collapse"].loc[{"run": run}] = collapse
+        data["typical_between"].loc[{"run": run}] = between
+    with style(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        title = load_function("universality", made.path)(data).repdyn["title"]
+    assert title.endswith("large 0.91, 31; small 0.012, 7; very small 0.0034, 0.21")
+
+
 def test_figure_5_colors_every_point_by_its_output_distance_and_leaves_bad_fits_out():
     data = synthetic_dataset(read("universality")[PREDICTIONS], PREDICTIONS)
     good = np.arange(data["good"].size).reshape(data["good"].shape) % 5 > 0

@@ -96,12 +96,12 @@ def _pictures(data: xr.Dataset, runs: dict[str, str], title: str, alt: str) -> F
 
 def _collapse(data: xr.Dataset, runs: list[str]) -> str:
     """How collapsed the irrelevant feature is at each size of the weights, and how far apart the contexts are."""
-    shown = {_label(run): (float(data[f"typical_{name}"].sel(run=run)) for name in MEASURES) for run in runs}
+    shown = {_label(run): [float(data[f"typical_{name}"].sel(run=run)) for name in MEASURES] for run in runs}
     words = [
-        f"{label}: {collapse:.2g}, {between:.2g}" if np.isfinite(collapse + between) else f"{label}: none learned"
+        f"{label} {collapse:.2g}, {between:.2g}" if np.isfinite(collapse + between) else f"{label} none learned"
         for label, (collapse, between) in shown.items()
     ]
-    return f"variance of the irrelevant feature, distance of the contexts ({'; '.join(words)})"
+    return f"$C$, about 1 for a square and 0 for a line, and distance of the contexts: {'; '.join(words)}"
 
 
 def _label(run: str) -> str:
