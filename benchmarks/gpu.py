@@ -11,16 +11,22 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
 
 from repdyn.base.devices import choose_device
 from repdyn.base.errors import DataError
+from repdyn.base.graphs import replayable
 from repdyn.leaky_resnets.methods import training
 from repdyn.leaky_resnets.methods.networks import start
 from repdyn.leaky_resnets.theory.layers import layer_steps
 from repdyn.universality.methods import minibatch_training
+from repdyn.universality.methods.engines import batched, compiled
+from repdyn.universality.methods.engines.frames import Task
+from repdyn.universality.methods.networks import Net, initial_weights
 
 DEPTH, LAYERS, LAM, RATE = 7.0, 20, 0.1, 1e-3
 LEAKY = {"leaky ResNet, w = 30, N = 300": (10, 300, 30), "leaky ResNet, w = 100, N = 1000": (30, 1000, 100)}
@@ -29,31 +35,43 @@ PERCEPTRONS = {
     "MNIST, 4 x 200, batch 64": ([784, 200, 200, 200, 200, 10], 64, 640),
     "XOR, 20 x 500, 4 points": ([2, *[500] * 20, 1], 4, 4),
 }
+PAIRS = {"two points, 20 x 50": (50, 20), "two points, 20 x 500": (500, 20)}
 TRAFFIC = {"sgd": 3, "adam": 10}  # arrays of the size of the weights that a step reads or writes at least
 
 ENOUGH = 0.5  # seconds of a timed run
 
-Steps = Callable[[int], np.ndarray]
-"""Trains for so many steps; gives the parameters of the first network."""
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Networks that train together.
+
+    Attributes:
+        steps: trains them for so many steps.
+        first: brings the first network's parameters to the CPU; not timed, since all networks come along.
+        weights: the weights of one network.
+    """
+
+    steps: Callable[[int], None]
+    first: Callable[[], np.ndarray]
+    weights: int
 
 
-def leaky(sizes: tuple[int, int, int], trials: int, device: str) -> tuple[Steps, int]:
-    """Steps of Adam of leaky ResNets, and the weights of one."""
+def leaky(sizes: tuple[int, int, int], trials: int, device: str) -> Ensemble:
+    """Leaky ResNets, trained by Adam."""
     d, points, width = sizes
     rho, sources = layer_steps("equidistant", LAYERS), [np.random.default_rng(trial) for trial in range(trials)]
     nets = [start(width, (d, d), rho, DEPTH, source, learned=True, bias=True) for source in sources]
     X, Y = np.random.default_rng(0).standard_normal((2, trials, d, points))
     trainer = training.Trainer(nets, X, Y, penalty=LAM, device=device)
 
-    def steps(count: int) -> np.ndarray:
+    def steps(count: int) -> None:
         trainer.adam(np.full(count, RATE))
-        return trainer.trained()[0].W
 
-    return steps, trainer.theta.numel() // trials
+    return Ensemble(steps, lambda: trainer.trained()[0].W, trainer.theta.numel() // trials)
 
 
-def perceptrons(case: tuple[list[int], int, int], optimizer: str, trials: int, device: str) -> tuple[Steps, int]:
-    """Steps of minibatch training, and the weights of one network."""
+def perceptrons(case: tuple[list[int], int, int], optimizer: str, trials: int, device: str) -> Ensemble:
+    """Perceptrons, trained by minibatches."""
     sizes, batch, points = case
     sources = [np.random.default_rng(trial) for trial in range(trials)]
     networks = minibatch_training.xavier(sizes, 1.0, sources, device=device)
@@ -61,12 +79,35 @@ def perceptrons(case: tuple[list[int], int, int], optimizer: str, trials: int, d
     X, Y = (torch.tensor(values, dtype=torch.float32, device=device) for values in drawn)
     trainer = minibatch_training.Trainer(networks, X, Y, rate=RATE, batch=batch, optimizer=optimizer)
 
-    def steps(count: int) -> np.ndarray:
+    def steps(count: int) -> None:
         passes = -(-count * batch // points)
         trainer.epochs(passes, np.broadcast_to(np.arange(points), (passes, trials, points)))
-        return minibatch_training.parameters(networks)[0]
 
-    return steps, networks.theta.numel() // trials
+    return Ensemble(steps, lambda: minibatch_training.parameters(networks)[0], networks.theta.numel() // trials)
+
+
+def two_points(units: int, hidden: int, trials: int, device: str) -> Ensemble:
+    """Networks on two points, trained by descent in single precision; on the GPU the step of `batched.advance`."""
+    net = Net("leaky relu", 1.0, units, hidden)
+    X, Y = np.random.default_rng(0).standard_normal((2, net.inputs)), np.array([[0.0], [1.0]])
+    drawn = [initial_weights(net, np.random.default_rng(trial)) for trial in range(trials)]
+    weights = {name: np.stack([arrays[name] for arrays in drawn]).astype(np.float32) for name in drawn[0]}
+    task = Task(net, X, Y, RATE, every=10**6)
+    count = sum(array.size for array in weights.values()) // trials
+    if device == "cpu":
+        return Ensemble(partial(_compiled, task, weights), lambda: weights["middle"][0], count)
+    batch = batched.Batch(task, weights, device)
+    step = replayable(batch.epoch, batch.weights.values())
+
+    def steps(count: int) -> None:
+        for _ in range(count):
+            step()
+
+    return Ensemble(steps, lambda: batch.weights["middle"][0].cpu().numpy(), count)
+
+
+def _compiled(task: Task, weights: dict[str, np.ndarray], count: int) -> None:
+    compiled.advance(task, weights, count)
 
 
 def seconds(work: Callable[[], object], device: str) -> float:
@@ -88,18 +129,22 @@ def copying(device: str) -> float:
     return 2 * 4 * here.numel() * 10 / seconds(lambda: [there.copy_(here) for _ in range(10)], device)
 
 
-def row(name: str, make: Callable[[int, str], tuple[Steps, int]], optimizer: str, device: str, copy: float) -> str:
+def row(name: str, make: Callable[[int, str], Ensemble], optimizer: str, device: str, copy: float) -> str:
     """Difference after ten steps, then microseconds per step and network on both devices and the shares."""
-    both = [make(2, where)[0](10) for where in ("cpu", device)]
+    both = []
+    for where in ("cpu", device):
+        ensemble = make(2, where)
+        ensemble.steps(10)
+        both.append(ensemble.first())
     apart = np.abs(both[1] - both[0]).max() / np.abs(both[0]).max()
     cells, base = [], 0.0
     for where, trials in (("cpu", 2), (device, 2), (device, 32)):
-        steps, weights = make(trials, where)
-        first = seconds(lambda steps=steps: steps(4), where)
-        count = max(4, min(400, int(4 * ENOUGH / first)))
-        each = seconds(lambda steps=steps, count=count: steps(count), where) / count / trials
+        ensemble = make(trials, where)
+        some = seconds(partial(ensemble.steps, 4), where)
+        count = max(4, min(400, int(4 * ENOUGH / some)))
+        each = seconds(partial(ensemble.steps, count), where) / count / trials
         base = base or each
-        share = TRAFFIC[optimizer] * 4 * weights / each / copy
+        share = TRAFFIC[optimizer] * 4 * ensemble.weights / each / copy
         cells.append(f"{1e6 * each:12.1f}" + (f"{base / each:8.1f}{share:8.0%}" if where == device else ""))
     return f"{name:>34} {optimizer:5}{apart:9.0e}" + "".join(cells)
 
@@ -119,6 +164,8 @@ def main() -> None:
     print(" " * 40 + "".join(f"{head:>{size}}" for head, size in zip(heads, (9, 12, 12, 8, 8, 12, 8, 8), strict=True)))
     for name, sizes in LEAKY.items():
         print(row(name, lambda trials, where, sizes=sizes: leaky(sizes, trials, where), "adam", device, copy))
+    for name, (units, hidden) in PAIRS.items():
+        print(row(name, partial(two_points, units, hidden), "sgd", device, copy))
     for name, case in PERCEPTRONS.items():
         for optimizer in TRAFFIC:
             builder = lambda n, where, case=case, o=optimizer: perceptrons(case, o, n, where)  # noqa: E731
