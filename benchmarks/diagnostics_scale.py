@@ -4,7 +4,8 @@
 
 Each case runs in a process of its own with one thread. `old` is what the diagnostics did before: a singular value
 decomposition per measure, angles of all pairs from differences, nearest class means by an array of points x classes x
-units; give it fewer points, it takes minutes. Cases: layer, positive, classes, wide_classes, resnet, old.
+units; give it fewer points, it takes minutes. Cases: layer, positive, classes, wide_classes, resnet, pooled,
+old.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import resource
 import subprocess
 import sys
 import time
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +28,7 @@ SIZES = {
     "old": (1_000, 4_096, 10),
     "new": (1_000, 4_096, 10),
 }
-CASES = ("layer", "positive", "classes", "wide_classes", "old", "new", "resnet")
+CASES = ("layer", "positive", "classes", "wide_classes", "old", "new", "resnet", "pooled")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -75,12 +77,10 @@ def old_way(points: int | None) -> None:
     report(f"old way: {n} points x {m} units, {K} classes", start)
 
 
-def resnet(points: int | None) -> None:
-    """All measures of all layers of a ResNet-18 for images of 32 x 32."""
+def residual_network(*, small: bool) -> Any:
+    """ResNet-18, with the first layers of its authors or, `small`, those common for images of 32 x 32."""
     import torch
     from torch import nn
-
-    from repdyn.diagnostics.measure import measure
 
     class Block(nn.Module):
         def __init__(self, into: int, out: int, stride: int) -> None:
@@ -103,14 +103,43 @@ def resnet(points: int | None) -> None:
         for into, out, stride in ((64, 64, 1), (64, 64, 1), (64, 128, 2), (128, 128, 1), (128, 256, 2), (256, 256, 1),
                                   (256, 512, 2), (512, 512, 1))
     ]  # fmt: skip
-    stem = [nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True)]
-    model = nn.Sequential(*stem, *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
+    first = nn.Conv2d(3, 64, 3, 1, 1, bias=False) if small else nn.Conv2d(3, 64, 7, 2, 3, bias=False)
+    stem = [first, nn.BatchNorm2d(64), nn.ReLU(inplace=True), *([] if small else [nn.MaxPool2d(3, 2, 1)])]
+    return nn.Sequential(*stem, *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
+
+
+def resnet(points: int | None) -> None:
+    """All measures of all layers, every number of a layer a unit."""
+    import torch
+
+    from repdyn.diagnostics.measure import measure
+
+    model = residual_network(small=True)
     images, labels = torch.randn(points or 200, 3, 32, 32), np.arange(points or 200) % 10
     report("ResNet-18: network and images alone", 0)
     for name, measures in (("without gradients", ["angles", "ranks", "cost_of_identity", "collapse"]), ("all", None)):
         start = time.process_time()
         diagnostics = measure(model, images, labels=labels, measures=measures)
         report(f"ResNet-18, {len(images)} images, {diagnostics.sizes['layer']} layers, {name}", start)
+
+
+def pooled(points: int | None) -> None:
+    """All measures of all layers, averaged over pixels, on many images in batches; the network's own pass beside it."""
+    import torch
+
+    from repdyn.diagnostics.measure import measure
+    from repdyn.diagnostics.methods.features import Features
+
+    model = residual_network(small=False).eval()
+    images, labels = torch.randn(points or 10_000, 3, 32, 32), np.arange(points or 10_000) % 10
+    start = time.process_time()
+    with torch.no_grad():
+        for batch in images.split(250):
+            model(batch)
+    report(f"ResNet-18, {len(images)} images, forward alone", start)
+    start = time.process_time()
+    diagnostics = measure(model, images, labels=labels, features=Features("pool", channels=1), batch_size=250)
+    report(f"ResNet-18, {len(images)} images, {diagnostics.sizes['layer']} layers, pooled, all", start)
 
 
 def main() -> None:
@@ -122,7 +151,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.inside:
         case = options.cases[0]
-        {"old": old_way, "resnet": resnet}.get(case, lambda points: layer(case, points))(options.points)
+        {"old": old_way, "resnet": resnet, "pooled": pooled}.get(case, lambda points: layer(case, points))(
+            options.points
+        )
         return
     environment = os.environ | dict.fromkeys(THREADS, "1")
     more = ["--points", str(options.points)] if options.points else []

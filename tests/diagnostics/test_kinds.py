@@ -164,6 +164,17 @@ def batch_of_graphs(number=7):
     return GraphBatch(x, torch.randint(0, len(batch), (2, 30), generator=generator), batch)
 
 
+def test_a_layer_of_nodes_with_as_many_units_as_graphs_counts_by_its_rows():
+    """Four graphs, four units: the layer's second axis is no axis of graphs."""
+    torch.manual_seed(0)
+    graphs, model = batch_of_graphs(4), GraphClassifier()
+    diagnostics = measure(model, graphs, ["first", "last"], labels=np.arange(4) % 2)
+    with torch.no_grad():
+        means = torch.stack([model.first(graphs.x)[graphs.batch == graph].mean(dim=0) for graph in range(4)])
+    np.testing.assert_array_equal(diagnostics["units"], [4, 3])
+    np.testing.assert_allclose(norms(diagnostics, "first"), means.norm(dim=1), rtol=1e-6)
+
+
 @pytest.mark.parametrize("keywords", [False, True])
 def test_layers_of_nodes_are_means_over_each_graph(keywords):
     torch.manual_seed(0)

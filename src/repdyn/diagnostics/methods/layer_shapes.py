@@ -167,7 +167,8 @@ def _shape(
     if axis is None:
         shapes = [tuple(part.shape) for part in values]
         axis, why = point_axis(shapes, sizes)
-        if why and nodes is not None and len(shapes[0]) > 1:
+        rows_are_nodes = bool(why or shapes[0][:1] == (nodes,)) and nodes not in sizes
+        if nodes is not None and rows_are_nodes and len(shapes[0]) > 1:  # even with as many units as graphs
             of_nodes = shapes[0].count(nodes) == 1
             axis, why = point_axis(shapes, (nodes,)) if of_nodes else (axis, why)
         if why:
