@@ -47,6 +47,22 @@ def test_large_layers_have_the_numbers_of_small_ones(case, bias, monkeypatch):
         np.testing.assert_allclose(large[name], value, rtol=1e-6, atol=1e-7, err_msg=name)
 
 
+@pytest.mark.parametrize("case", ["spread", "one bin", "equal", "ends"])
+@pytest.mark.parametrize("cached", [7, 10_000])
+def test_quantiles_of_angles_are_order_statistics_of_all_pairs(monkeypatch, case, cached):
+    """Looked up among bins of cosines; against numpy's quantiles of the sorted angles."""
+    monkeypatch.setattr(angles, "CACHED", cached)
+    cosines = {
+        "spread": np.random.default_rng(1).uniform(-1, 1, 3001),
+        "one bin": 0.3 + 1e-9 * np.random.default_rng(2).normal(size=500),
+        "equal": np.repeat([0.25, 0.75], [400, 100]),
+        "ends": np.repeat([-1 - 1e-16, 0, 1 + 1e-16], [10, 1, 10]),
+    }[case]
+    expected = np.quantile(np.arccos(np.clip(cosines, -1, 1)), angles.QUANTILES)
+    quantiles = angles._angle_quantiles([angles._binned(part) for part in np.split(cosines, [3])], angles.QUANTILES)
+    np.testing.assert_allclose(quantiles, expected, rtol=1e-13, atol=1e-15)
+
+
 def test_one_decomposition_serves_all_measures(monkeypatch):
     calls = []
     real = spectra.spectrum

@@ -6,9 +6,11 @@ the cosines of their Gram matrix, which keep half of the digits of small angles:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.bn_decomposed.theory.geometry import pair_angles
@@ -16,6 +18,8 @@ from repdyn.bn_decomposed.theory.geometry import pair_angles
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 STABLE = 2**25  # pairs * coordinates, up to which the formula that keeps all digits takes a fraction of a second
 ROWS = 512  # of the Gram matrix at a time
+BINS = 2**15  # of cosines, among which order statistics are looked up
+CACHED = 2**17  # cosines binned at a time
 
 
 class Angles(NamedTuple):
@@ -62,38 +66,61 @@ def angles(F: Array, norms: Array) -> Angles:
     return _from_cosines(F, norms, odd)
 
 
+class _Binned(NamedTuple):
+    """Cosines, the bin of each, shapes (pairs,), and how many each bin holds, shape (BINS,)."""
+
+    cosines: Array
+    bins: NDArray[np.uint16]
+    counts: NDArray[np.intp]
+
+
 def _from_cosines(F: Array, norms: Array, odd: int) -> Angles:
     """The same from cosines: order statistics first, arcus cosine of these few afterwards."""
-    others = np.delete(np.arange(len(F)), odd)
-    every = np.empty(len(F) * (len(F) - 1) // 2)
-    rest, to_odd = every[: -len(others)], every[-len(others) :]
-    _fill_cosines(rest, F, norms, odd)
-    to_odd[:] = (F @ F[odd])[others] / (norms[others] * norms[odd])
-    middles = [float(_angle_quantiles(part, (0.5,))[0]) for part in (to_odd, rest)]
-    return Angles(_angle_quantiles(every, QUANTILES), *middles)
+    directions = F / norms[:, None]
+    others = np.delete(directions, odd, axis=0)
+    to_odd, rest = _binned(others @ directions[odd]), _binned(_cosines(others))
+    middles = [float(_angle_quantiles([part], (0.5,))[0]) for part in (to_odd, rest)]
+    return Angles(_angle_quantiles([to_odd, rest], QUANTILES), *middles)
 
 
-def _fill_cosines(cosines: Array, F: Array, norms: Array, odd: int) -> None:
-    """Cosines of all pairs without the odd point, one block of rows of the Gram matrix at a time."""
-    filled = 0
-    for first in range(0, len(F), ROWS):
-        products = F[first : first + ROWS] @ F[first:].T
-        products /= norms[first:]
-        products /= norms[first : first + ROWS, None]
-        for row, values in enumerate(products, first):
-            if row == odd:
-                continue
-            later = values[row + 1 - first :]
-            if row < odd:
-                later = np.delete(later, odd - row - 1)
+def _cosines(directions: Array) -> Array:
+    """Cosines of all pairs, one block of rows of the Gram matrix at a time."""
+    points = len(directions)
+    cosines, filled = np.empty(points * (points - 1) // 2), 0
+    for first in range(0, points, ROWS):
+        products = directions[first : first + ROWS] @ directions[first:].T
+        for row, values in enumerate(products):
+            later = values[row + 1 :]
             cosines[filled : filled + len(later)] = later
             filled += len(later)
+    return cosines
 
 
-def _angle_quantiles(cosines: Array, quantiles: tuple[float, ...]) -> Array:
-    """Quantiles of arccos(c), interpolated between order statistics as numpy does; reorders `cosines`."""
-    places = (1 - np.array(quantiles)) * (len(cosines) - 1)  # cosines fall where angles rise
-    below, above = np.floor(places).astype(int), np.ceil(places).astype(int)
-    cosines.partition(np.unique([below, above]))
-    low, high = (np.arccos(np.clip(cosines[at], -1.0, 1.0)) for at in (below, above))
-    return low + (places - below) * (high - low)
+def _binned(cosines: Array) -> _Binned:
+    """Sorts cosines into `BINS` of equal width over [-1, 1]; what rounding took beyond goes to the first and last."""
+    bins, counts = np.empty(len(cosines), np.uint16), np.zeros(BINS, np.intp)
+    for first in range(0, len(cosines), CACHED):
+        part = slice(first, first + CACHED)
+        places = (cosines[part] + 1) * (BINS / 2)
+        bins[part] = np.clip(places, 0, BINS - 1, out=places)
+        counts += np.bincount(bins[part], minlength=BINS)
+    return _Binned(cosines, bins, counts)
+
+
+def _angle_quantiles(parts: Sequence[_Binned], quantiles: tuple[float, ...]) -> Array:
+    """Quantiles of arccos(c), interpolated between order statistics as numpy does.
+
+    Bins hold order statistics in order, so that only cosines in bins with a wanted one are sorted.
+    """
+    counts = np.sum([part.counts for part in parts], axis=0)
+    places = (1 - np.array(quantiles)) * (counts.sum() - 1)  # cosines fall where angles rise
+    ranks = np.unique([np.floor(places), np.ceil(places)]).astype(int)
+    below = np.concatenate([[0], np.cumsum(counts)])
+    bins = np.searchsorted(below, ranks, side="right") - 1
+    wanted = np.zeros(BINS, bool)
+    wanted[bins] = True
+    kept = np.sort(np.concatenate([part.cosines[wanted[part.bins]] for part in parts]))
+    before = np.cumsum(np.where(wanted, counts, 0)) - counts  # kept cosines in bins before each wanted one
+    ordered = dict(zip(ranks, kept[before[bins] + ranks - below[bins]], strict=True))
+    low, high = (np.arccos(np.clip([ordered[int(at)] for at in end(places)], -1.0, 1.0)) for end in (np.floor, np.ceil))
+    return low + (places - np.floor(places)) * (high - low)
