@@ -10,6 +10,10 @@ from repdyn.base.verdicts import DECIDED, DEPENDS, REFUTED, UNDECIDED
 from repdyn.pipeline.pages.markdown import table
 
 BEGIN, END = "<!-- counts: generated -->", "<!-- end of counts -->"
+LARGER = {
+    "full": "the full scale, with MNIST and [fresh draws](fresh_draws.md),",
+    "paper": "the scale of the papers' own sizes, of which single studies were run,",
+}
 LONG = {"slip in a proof": "slips in a proof that change nothing", "missing hypothesis": "hypotheses are missing"}
 LONG |= {"conclusion fails": "conclusions fail", "result changes": "results change", "misprint": "misprints"}
 
@@ -40,15 +44,16 @@ def block(
         f"beyond any finite test, or undecided). Of the {sum(slips.values())} refuted: {severe}. "
         f"Counted apart are {ours} statements of our own."
     )
-    if {"default", "full"} <= set(references):
-        text += " " + confirmed(references["default"], references["full"])
+    for scale in LARGER:
+        if {"default", scale} <= set(references):
+            text += " " + confirmed(references["default"], references[scale], LARGER[scale])
     head = ("study", "statements", "hold", "once corrected", "do not hold", "depend", "open", *reversed(SLIPS))
     rows = [_row(study, claims, verdicts) for study, claims in papers.items() if claims]
     return "\n".join([BEGIN, text, "", table(head, rows).rstrip(), END])
 
 
-def confirmed(default: Mapping[str, str], full: Mapping[str, str]) -> str:
-    """What the full scale says of the default scale's verdicts, in one sentence."""
+def confirmed(default: Mapping[str, str], full: Mapping[str, str], scale: str = LARGER["full"]) -> str:
+    """What a larger scale says of the default scale's verdicts, in one sentence."""
     shared = [id for id in default if id in full]
     decided = [id for id in shared if default[id] != UNDECIDED]
     open_before = [id for id in shared if default[id] == UNDECIDED]
@@ -58,7 +63,7 @@ def confirmed(default: Mapping[str, str], full: Mapping[str, str]) -> str:
     contradicted = len(decided) - same - len(opened)
     newly = sum(full[id] != UNDECIDED for id in open_before)
     return (
-        f"Of the {len(shared)} statements that the full scale, with MNIST and [fresh draws](fresh_draws.md), has "
+        f"Of the {len(shared)} statements that {scale} has "
         f"judged in today's words, it confirms {same} of the {len(decided)} verdicts that the default scale decides, "
         f"leaves {len(opened)} of them open (refutations among them: {refutations or 'none'}), contradicts "
         f"{contradicted or 'none'}, and decides {newly} of the {len(open_before)} that the default scale leaves open."
