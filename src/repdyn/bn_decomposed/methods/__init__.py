@@ -1,0 +1,1 @@
+"""Random networks with batch normalization, and the audit of formulas on random cases."""

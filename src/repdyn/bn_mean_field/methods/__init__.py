@@ -1,0 +1,1 @@
+"""Particle flows, compiled descent, distances between particle systems, the audit of formulas."""

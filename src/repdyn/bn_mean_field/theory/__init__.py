@@ -1,0 +1,1 @@
+"""Ma, Ying: two-layer networks with batch normalization as flows of measures on a manifold."""

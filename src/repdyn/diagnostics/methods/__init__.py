@@ -1,0 +1,1 @@
+"""How a network of any kind is read: inputs, layers, outputs, batches, sentences on results."""

@@ -1,0 +1,1 @@
+"""Measures of representations as functions of arrays: angles, ranks, collapse, similarity."""

@@ -1,0 +1,1 @@
+"""Training of Leaky ResNets, measures of trained networks, and the audit of formulas."""

@@ -1,0 +1,1 @@
+"""Hamiltonian mechanics of Leaky ResNets: cost of identity, energies, geodesics, local minima."""

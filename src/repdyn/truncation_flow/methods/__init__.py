@@ -1,0 +1,1 @@
+"""Integrators of the flow with its events, clusters, metrics, and the audit of formulas."""
