@@ -12,17 +12,20 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from tests.conftest import ROOT
 
 from repdyn.base import figures, tables
 from repdyn.base.errors import DataError
 from repdyn.base.verdicts import STATUSES
 from repdyn.pipeline import kept_runs
+from repdyn.pipeline.config.configuration import load
 from repdyn.pipeline.report import build as building
 from repdyn.pipeline.report import contents, views
 from repdyn.pipeline.report.build import Checkout, build
-from repdyn.pipeline.report.errata import errata, severities
+from repdyn.pipeline.report.errata import CONFIRMING, errata, severities
 from repdyn.pipeline.report.texts import MEANINGS
 from repdyn.pipeline.run.kinds import site
+from repdyn.pipeline.run.kinds.ledger import SCALES
 from repdyn.pipeline.run.kinds.manifest import build as build_manifest
 
 EVIL = """<script>alert("1")</script> & 'quoted' "double" </td></figure>{{ 7 * 7 }} --> ω"""
@@ -501,16 +504,22 @@ def test_errata_hold_what_a_larger_scale_confirms_the_most_severe_first():
     assert dict(severities(claims))["result changes"] == 2  # the OCR error among them, ours and the open one not
 
 
-def test_one_larger_scale_that_confirms_is_enough_and_one_that_leaves_it_open_takes_nothing_away():
+def test_a_scale_with_the_seed_of_the_default_confirms_nothing():
     claims = [CLAIM | {"id": id, "possible_ocr_error": "False"} for id in ("x-both", "x-full", "x-paper", "x-none")]
     refuted, undecided = "does not hold", "not decidable at this scale"
     larger = {
         "full": {"x-both": refuted, "x-full": refuted, "x-paper": undecided, "x-none": undecided},
-        "paper": {"x-both": refuted, "x-paper": refuted},  # a scale that has not judged a claim
+        "paper": {"x-both": refuted, "x-paper": refuted},
     }
     found = errata(claims, "default", larger)
-    assert {row["id"] for row in found.rows} == {"x-both", "x-full", "x-paper"}
-    assert [row["id"] for row in found.awaiting] == ["x-none"]
+    assert {row["id"] for row in found.rows} == {"x-both", "x-full"}
+    assert [row["id"] for row in found.awaiting] == ["x-paper", "x-none"]
+
+
+def test_scales_that_confirm_have_a_seed_of_their_own():
+    default = load([ROOT / "config.yaml"]).run.seed
+    seeds = {name: load([ROOT / "config.yaml", ROOT / f"workflow/scales/{name}.yaml"]).run.seed for name in SCALES}
+    assert {name for name, seed in seeds.items() if seed != default} == set(CONFIRMING)
 
 
 def test_a_claims_page_quotes_the_paper(pages):

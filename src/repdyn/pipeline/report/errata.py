@@ -9,7 +9,7 @@ from repdyn.base.claims import SLIPS
 from repdyn.base.verdicts import REFUTED
 from repdyn.pipeline.report.contents import Row
 
-CONFIRMING = ("full", "paper")  # scales with a fresh seed, unused when settings were chosen
+CONFIRMING = ("full",)  # scales with a fresh seed, unused when settings were chosen
 CONSEQUENCES = {
     "conclusion fails": "Conclusions that fail",
     "result changes": "Results that change",
