@@ -21,7 +21,7 @@
     return Array.from({ length: Math.floor(high / step + 1e-9) - first + 1 }, (_, k) => Number(((first + k) * step).toPrecision(6)));
   }
 
-  // Axes in an SVG of their own; returns the place for what is drawn, and the map from numbers to pixels.
+  // Axes in an SVG of their own; returns the places for what is drawn, and the map from numbers to pixels.
   function panel(root, { x, y, xlabel, title }) {
     const [width, height] = SIZE, { left, right, top, bottom } = MARGIN;
     const box = root.appendChild(document.createElement("div"));
@@ -30,12 +30,13 @@
     const px = value => left + (value - x[0]) / (x[1] - x[0]) * (width - left - right);
     const py = value => height - bottom - (value - y[0]) / (y[1] - y[0]) * (height - top - bottom);
     const clip = `${root.dataset.opening}-${root.querySelectorAll("svg").length}`;
-    element(element(svg, "clipPath", { id: clip }), "rect", { x: left, y: top - 8, width: width - left - right + 8, height: height - top - bottom + 8 });
+    element(element(svg, "clipPath", { id: clip }), "rect", { x: left, y: top, width: width - left - right, height: height - top - bottom });
+    const far = element(svg, "g", { "clip-path": `url(#${clip})` });  // what would leave the panel
     element(svg, "path", { class: "axis", d: `M${left} ${top}V${height - bottom}H${width - right}` });
     ticks(x).forEach(value => element(svg, "text", { x: px(value), y: height - bottom + 14, "text-anchor": "middle" }, value));
     ticks(y).forEach(value => element(svg, "text", { x: left - 6, y: py(value) + 4, "text-anchor": "end" }, value));
     element(svg, "text", { x: (left + width - right) / 2, y: height - 3, "text-anchor": "middle" }, xlabel);
-    return { place: element(svg, "g", { "clip-path": `url(#${clip})` }), at: ([a, b]) => [px(a), py(b)] };
+    return { far, place: element(svg, "g", {}), at: ([a, b]) => [px(a), py(b)] };
   }
 
   const path = points => points.map((point, k) => `${k ? "L" : "M"}${point.map(value => value.toFixed(2)).join(" ")}`).join("");
@@ -59,14 +60,14 @@
     const { time, formula, example_cost: cost, example_apex: apex, example_turn: turn, example_image: image } = numbers;
     const point = numbers.example_point, label = numbers.example_label, horizon = time.at(-1);
     const [x, y] = square([point, label, ...image.flat(), ...apex.flat()]);
-    const plane = panel(root, { x, y, xlabel: "input coordinate 1", title: "Inputs: cone, data point and its image" });
+    const plane = panel(root, { x, y, xlabel: "input coordinates", title: "Cone, data point and its image" });
     const top = Math.max(...cost.flat());
-    const hill = panel(root, { x: [0, horizon], y: [0, 1.15 * top], xlabel: "flow time", title: "Cost: printed (dashed), corrected" });
+    const hill = panel(root, { x: [0, horizon], y: [-0.08 * top, 1.15 * top], xlabel: "flow time", title: "Cost: printed (dashed), corrected" });
     const moving = formula.map((name, k) => {
       const look = { class: name, "stroke-dasharray": DASH[name] };
       element(hill.place, "path", { ...look, class: `${name} ahead`, d: path(cost[k].map((value, n) => hill.at([time[n], value]))) });
       return {
-        cone: element(plane.place, "path", { ...look, class: `${name} cone` }), link: element(plane.place, "path", { ...look, class: `${name} link` }),
+        cone: element(plane.far, "path", { ...look, class: `${name} cone` }), link: element(plane.place, "path", { ...look, class: `${name} link` }),
         trail: element(plane.place, "path", look), curve: element(hill.place, "path", look),
         image: element(plane.place, "circle", { class: name, r: 6 }), ball: element(hill.place, "circle", { class: name, r: 7 }),
         words: element(hill.place, "text", { class: name, "text-anchor": "middle" }),
@@ -75,7 +76,7 @@
     const fixed = (at, words, name) => {
       const [left, above] = plane.at(at);
       element(plane.place, "circle", { cx: left, cy: above, r: 4.5, class: name });
-      element(plane.place, "text", { x: left, y: above + 17, "text-anchor": "middle" }, words);
+      element(plane.place, "text", { x: left - 10, y: above + 4, "text-anchor": "end" }, words);
     };
     fixed(point, "data point", "given");
     fixed(label, "label", "target");
@@ -105,7 +106,7 @@
     box.className = "panels";
     box.dataset.opening = root.dataset.opening;
     box.setAttribute("role", "img");
-    box.setAttribute("aria-label", root.dataset.label);
+    box.setAttribute("aria-label", root.dataset.seen);
     button.type = "button";
     root.prepend(box, button);
     const show = draw(box, numbers), still = matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -148,7 +148,9 @@ def printed_and_corrected(settings: PrintedAndCorrected, stream: Stream) -> xr.D
     return dataset(
         {
             "example_cost": variable(along, _costs(examples), "cost of one point", "input^2"),
-            "cost": variable(("formula", "cluster", "time"), _costs(ensemble), "cost of a random cluster", "input^2"),
+            "cost": variable(
+                ("formula", "cluster", "time"), _costs(ensemble), "cost of a random planar cluster", "input^2"
+            ),
             **_in_the_plane(X, examples, along),
             "example_point": variable(("example", "coordinate"), X[:, 0], "the point", "input"),
             "example_label": variable(("example", "coordinate"), yt, "its pulled-back label", "input"),
