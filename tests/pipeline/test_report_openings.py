@@ -31,8 +31,8 @@ def flows(samples=401):
     return data.assign_attrs(dict.fromkeys(REQUIRED, "x"))
 
 
-def reported(root, data, claims=(CLAIM, RAN)):
-    """The report of a run that holds a dataset, or none."""
+def reported(root, data, claims=(CLAIM, RAN), cards=""):
+    """The report of a run that holds a dataset, or none; with cards of findings."""
     if data is not None:
         (root / FILE).parent.mkdir(parents=True)
         data.to_netcdf(root / FILE)
@@ -40,6 +40,9 @@ def reported(root, data, claims=(CLAIM, RAN)):
     own = root.parent / "own"  # a study with no more than its animation
     own.mkdir()
     shutil.copy(studies.files(studies.OPENING)[STUDY], own)
+    if cards:
+        (own / "decided").mkdir()
+        (own / studies.FINDINGS).write_text(cards)
     build(root, files, root / "report", Checkout(root, {}, {STUDY: own}))
     return root / "report"
 
@@ -74,6 +77,15 @@ def test_the_caption_has_the_measured_costs_and_leads_to_the_claim(report, data)
     assert f"goes from 0.125 to {printed:.3f} along the printed flow and to {corrected:.3f} along the corrected" in page
     caption = re.search(r"<figcaption>.*?</figcaption>", page, re.DOTALL)[0]
     assert f'href="claims/{RAN["id"]}.html"' in caption
+
+
+def test_the_card_of_its_claim_comes_first_and_holds_it(data, tmp_path):
+    card = "{}:\n  figure: x_study/fig1\n  show: all\n  verdict: holds\n  headline: h\n  sentence: s\n"
+    report = reported(tmp_path / "mine", data, cards="".join(card.format(one["id"]) for one in (CLAIM, RAN)))
+    above, *cards = (report / "index.html").read_text(encoding="utf-8").split("<article")
+    assert "data-opening" not in above
+    assert [f'claims/{RAN["id"]}.html"' in one for one in cards] == [True, False]
+    assert ["data-opening" in one for one in cards] == [True, False]
 
 
 def without_an_image(data):

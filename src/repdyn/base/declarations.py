@@ -100,6 +100,8 @@ class Explorer:
 class Opening:
     """An animation on the first page of the report: the study's `opening.js` draws it from numbers of a dataset.
 
+    The card of its claim comes first and has it in place of a picture; without a card it stands alone above the others.
+
     Attributes:
         dataset: the dataset, with a dimension `time`.
         at: labels of its dimensions at which the numbers are taken.

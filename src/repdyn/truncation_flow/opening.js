@@ -2,7 +2,7 @@
 // One data point along the printed and the corrected flow of Theorem 3.2, in twenty seconds: numbers of the run, in a loop.
 (repdyn => {
   const LOOP = 20, MOVING = 18;  // seconds; the last frame rests until the loop begins again
-  const SPACE = "http://www.w3.org/2000/svg", SIZE = [320, 280], MARGIN = { left: 40, right: 14, top: 12, bottom: 34 };
+  const SPACE = "http://www.w3.org/2000/svg", SIZE = [320, 280], MARGIN = { left: 42, right: 16, top: 12, bottom: 38 };
   const FAR = 9;  // length of the edges of a cone
   const DASH = { printed: "7 4", corrected: "none" };
 
@@ -33,7 +33,7 @@
     element(element(svg, "clipPath", { id: clip }), "rect", { x: left, y: top, width: width - left - right, height: height - top - bottom });
     const far = element(svg, "g", { "clip-path": `url(#${clip})` });  // what would leave the panel
     element(svg, "path", { class: "axis", d: `M${left} ${top}V${height - bottom}H${width - right}` });
-    ticks(x).forEach(value => element(svg, "text", { x: px(value), y: height - bottom + 14, "text-anchor": "middle" }, value));
+    ticks(x).forEach(value => element(svg, "text", { x: px(value), y: height - bottom + 16, "text-anchor": "middle" }, value));
     ticks(y).forEach(value => element(svg, "text", { x: left - 6, y: py(value) + 4, "text-anchor": "end" }, value));
     element(svg, "text", { x: (left + width - right) / 2, y: height - 3, "text-anchor": "middle" }, xlabel);
     return { far, place: element(svg, "g", {}), at: ([a, b]) => [px(a), py(b)] };

@@ -154,7 +154,9 @@ class Site:
         self.chosen = chosen.by_claim(chosen.read_all(studies.files(studies.CHOSEN, self.folders)))
         self.replies = replies.of_studies(self.folders)
         self.labels = labels.read_all(studies.files(studies.LABELS, self.folders))
-        self.findings = findings.findings(findings.read_all(studies.files(studies.FINDINGS, self.folders)), contents)
+        cards = findings.findings(findings.read_all(studies.files(studies.FINDINGS, self.folders)), contents)
+        animated = {one.claim["id"] for one in self.animations}
+        self.findings = sorted(cards, key=lambda card: card.claim["id"] not in animated)
         self.terms = stories.glossary(studies.files(studies.GLOSSARY, self.folders))
         self._larger = {name: kept_runs.verdicts_of(frame) for name, frame in self.references.items()}
         self.studies = [self._study(name) for name in contents.studies]
