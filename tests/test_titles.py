@@ -160,10 +160,7 @@ def test_theorem_11_compares_the_decay_with_the_predicted_one():
     angles["kept"][:] = 0.9
     for factor in (1, 2):
         angles["angle"][:] = 10.0 * 0.9 ** (factor * angles["layer"])
-        assert (
-            f"decay over the predicted one: {factor:.2f}"
-            in panel_titles(drawn("bn_decomposed", "thm11_limits", data))[2]
-        )
+        assert f"decay over predicted: {factor:.2f}" in panel_titles(drawn("bn_decomposed", "thm11_limits", data))[2]
 
 
 def test_figure_2_names_the_least_rank_of_a_high_accuracy():

@@ -217,7 +217,7 @@ def _collapse(panel: Axes, interior_angles: xr.Dataset) -> None:
         decay = pair[-1] * kept ** (layer[late] - layer[-1])
         rates.append(np.log(pair[-1] / pair[late][0]) / np.log(kept) / (layer[-1] - layer[late][0]))
         panel.plot(layer[late], decay, color=BLACK, linewidth=0.9, linestyle=(0, (4, 4)))
-    panel.set(yscale="log", xlim=(0, layer[-1]), title=f"decay over the predicted one: {span(rates, '.2f')}")
+    panel.set(yscale="log", xlim=(0, layer[-1]), title=f"decay over predicted: {span(rates, '.2f')}")
     panel.set(xlabel="layer $t$", ylabel="angle between neighbors (degree)")
 
 

@@ -262,7 +262,7 @@ def critical_paths(critical_paths: xr.Dataset, random_geodesics: xr.Dataset) -> 
     for bias, (dash, color, words) in enumerate(looks):
         _over_layers(axes[0, 0], paths["spread"].sel(bias=bias), dash, color, words)
     slope = span([_slope(paths["spread"].sel(bias=bias)) for bias in (0, 1)], ".1f")
-    axes[0, 0].set(title=rf"$\mathcal{{H}}$ varies, slope {slope}", ylabel=r"range of $\mathcal{H}$ / $|\mathcal{H}|$")
+    axes[0, 0].set(title=rf"$\mathcal{{H}}$: slope {slope}", ylabel=r"range of $\mathcal{H}$ / $|\mathcal{H}|$")
     gain = paths["norm_gain"].sel(bias=1)
     for factor, (dash, color, words) in zip(
         (2, 1), (("-", BLUE, "corrected, 2"), ("--", RED, "printed, 1")), strict=True
