@@ -141,7 +141,7 @@ def fig2c_paths(scheme_measures: xr.Dataset) -> Figure:
     spreads = {scheme: float(learned["plane_unevenness"].sel(scheme=scheme).mean()) for scheme in SCHEMES}
     unevenness = ", ".join(f"{scheme} {number(value, '.2f')}" for scheme, value in spreads.items())
     spread_out = outcome(
-        spreads["equidistant"] - spreads["adaptive"], "more evenly", "no more evenly", "as evenly as is not known"
+        spreads["equidistant"] - spreads["adaptive"], "more evenly", "no more evenly", "to an unknown degree"
     )
     return describe(
         figure,
