@@ -116,10 +116,10 @@ def test_badges_do_not_overlap_on_a_narrow_screen(show):
 
 
 def test_the_first_screen_shows_a_finding_and_its_picture(show):
-    """Headline, both forms and picture of the first card are seen without scrolling."""
+    """Headline, both forms and animation of the first card are seen without scrolling."""
     page = show("index.html")
     assert page.ask("document.querySelectorAll('.finding').length") == 5
-    for part in ("h2", "img", ".forms dd:last-child"):
+    for part in ("h2", ".opening", ".forms dd:last-child"):
         box = page.ask(
             f"(box => [box.top, box.bottom])(document.querySelector('.finding {part}').getBoundingClientRect())"
         )

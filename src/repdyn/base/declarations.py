@@ -97,6 +97,30 @@ class Explorer:
 
 
 @dataclass(frozen=True)
+class Opening:
+    """An animation on the first page of the report: the study's `opening.js` draws it from numbers of a dataset.
+
+    The card of its claim comes first and has it in place of a picture; without a card it stands alone above the others.
+
+    Attributes:
+        dataset: the dataset, with a dimension `time`.
+        at: labels of its dimensions at which the numbers are taken.
+        shows: its variables and coordinates that are shown.
+        claim: the claim that its caption leads to.
+        says: its caption after the name of the claim's place, with numbers of the dataset at the first and the last
+            time as `{start[<variable>]}` and `{end[<variable>]}`.
+        label: what is seen, for those who cannot see it.
+    """
+
+    dataset: str
+    at: Mapping[str, str]
+    shows: Sequence[str]
+    claim: str
+    says: str
+    label: str
+
+
+@dataclass(frozen=True)
 class Study:
     """A study: a package with a module `study` that has one of these as `STUDY`.
 
@@ -107,6 +131,7 @@ class Study:
         order: its place among the studies, equal places by name: the papers by their numbers, what is above them last.
         work: experiment -> its work, where that tells its time better than the product of its settings.
         explorer: its interactive figure, if it has one.
+        opening: its animation on the first page, if it has one.
     """
 
     title: str
@@ -115,3 +140,4 @@ class Study:
     order: int = 100
     work: Mapping[str, Work] = field(default_factory=dict)
     explorer: Explorer | None = None
+    opening: Opening | None = None

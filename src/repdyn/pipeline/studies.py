@@ -26,6 +26,7 @@ ACCEPTED, FINDINGS = "decided/verdicts.yaml", "decided/findings.yaml"
 SOURCES, CHOSEN = "decided/settings_sources.yaml", "decided/chosen_after_looking.yaml"
 REPLIES = "decided/replies.yaml"
 VALUES, COSTS, EXPLORER = "values/{}.yaml", "costs.csv", "explorer.js"
+OPENING = "opening.js"
 STORY, GLOSSARY, LABELS = "story.md", "glossary.yaml", "labels.yaml"
 """Files of a study, below its folder."""
 

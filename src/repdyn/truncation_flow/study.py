@@ -1,6 +1,6 @@
 """The study `truncation_flow`: effective gradient flow and dynamical truncation of training data (Chen)."""
 
-from repdyn.base.declarations import Explorer, Simulation, Study
+from repdyn.base.declarations import Explorer, Opening, Simulation, Study
 from repdyn.truncation_flow.settings import GROUP, WORK, TruncationFlow
 
 STUDY = Study(
@@ -22,5 +22,15 @@ STUDY = Study(
         "(blue). Then the layer (black dots, gray cone) descends by the exact gradient of its cost, which needs "
         "neither formula. Drag the cluster (gray ring), its label (green ring) or the apex at the start (purple ring).",
         "printed_and_corrected",
+    ),
+    opening=Opening(
+        dataset="printed_and_corrected",
+        at={"example": "rise"},
+        shows=("time", "formula", *(f"example_{name}" for name in ("cost", "apex", "turn", "image", "point", "label"))),
+        claim="tf-thm32-omega",
+        says="the cost of one data point, half the squared distance from its image to its label, goes from "
+        "{start[example_cost][0]:.3f} to {end[example_cost][0]:.3f} along the printed flow and to "
+        "{end[example_cost][1]:.3f} along the corrected one",
+        label="The image of a data point moves in the plane along the printed and the corrected flow, beside its cost.",
     ),
 )

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, band, describe, label_panels, legend_below, new
+from repdyn.base.wording import number, outcome, span
 from repdyn.bn_decomposed.theory.odd_cluster import FEWEST_WITH_ODD_POINT
 
 SHADES = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (GREEN, "-.", "^"), (PURPLE, ":", "D"))
@@ -29,10 +30,17 @@ def fig3_odd_point(odd_point: xr.Dataset) -> Figure:
     batches = _shown_batches(odd_point["batch"].values)
     shown = odd_point.sel(batch=batches)
     _with_depth(axes[1, 0], shown, "second_to_first", shown["resting_ratio"])
-    axes[1, 0].set_title("its norm outgrows the others")
+    ratios = _of_images(odd_point, "second_to_first")
+    shrinks = ratios.isel(layer=0) - ratios.isel(layer=-1)
+    axes[1, 0].set_title(
+        outcome(
+            shrinks, "its norm outgrows the others", "its norm does not outgrow all others", "norm of the odd point"
+        )
+    )
     axes[1, 0].set_ylabel("2nd largest over largest norm")
     _with_depth(axes[1, 1], shown, "intra_angle", shown["leading_width"].where(shown["resting_ratio"].notnull()))
-    axes[1, 1].set_title("the others stop at $540/n$ degrees")
+    width, odd = _widths_of_cluster(odd_point), span(_of_images(odd_point, "odd_angle").isel(layer=-1), ".0f")
+    axes[1, 1].set_title(f"the others end at {width}$/n$ degrees")
     axes[1, 1].set_ylabel("angle in the cluster (degree)")
     axes[1, 1].set_yticks([5, 10, 20, 40, 80], ["5", "10", "20", "40", "80"])
     axes[1, 1].minorticks_off()
@@ -40,12 +48,24 @@ def fig3_odd_point(odd_point: xr.Dataset) -> Figure:
     label_panels(axes)
     return describe(
         figure,
-        title="Figure 3: one odd point at 90 degrees to a cluster, which keeps a width of 540/n degrees",
+        title=f"Figure 3: one odd point at {odd} degrees to the others, which end {width}/n degrees apart",
         caption=_caption_of_figure_3(odd_point, batches, n),
         alt="One point far from a knot of others. All its angles are 90 degrees, those of the others are small. In "
         "batches of twenty points and more the ratio of norms falls to 1/(n-1) over about a hundred layers, the angle "
         "in the cluster to about 540/n degrees, not to zero; five points form no cluster.",
     )
+
+
+def _of_images(odd_point: xr.Dataset, name: str) -> xr.DataArray:
+    """Medians over the draws by layer, of the batches of images in which an odd point can rest."""
+    large = odd_point["batch"].values >= FEWEST_WITH_ODD_POINT
+    return odd_point[name].sel(source="images").isel(batch=np.flatnonzero(large)).median("seed")
+
+
+def _widths_of_cluster(odd_point: xr.Dataset) -> str:
+    """Median angles between the other points after the last layer, in units of a degree over the batch size."""
+    last = _of_images(odd_point, "intra_angle").isel(layer=-1)
+    return span(last * last["batch"], ".0f")
 
 
 def _caption_of_figure_3(odd_point: xr.Dataset, batches: np.ndarray, n: int) -> str:
@@ -85,7 +105,7 @@ def _projection(panel: Axes, odd_point: xr.Dataset, n: int) -> None:
     panel.plot(0, 0, "+", color=BLACK, markersize=9, markeredgewidth=0.7)
     panel.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), xticks=(-1, 0, 1), yticks=(-1, 0, 1))
     panel.set_aspect("equal")
-    panel.set_title(f"one of {n} points escapes")
+    panel.set_title(f"a batch of {n} points")
     panel.set_xlabel("random direction 1")
     panel.set_ylabel("random direction 2")
     at, beside = (x[odd][0], y[odd][0]), (0, 6 if up < 0 else -6)
@@ -138,7 +158,9 @@ def _angles_of_last_layer(panel: Axes, odd_point: xr.Dataset) -> None:
     apart = np.append(True, np.diff(np.log(n)) > TOUCHING)
     panel.set_xticks(n, [f"{size}" if written else "" for size, written in zip(n, apart, strict=True)])
     panel.minorticks_off()
-    panel.set_title("at 90 degrees to all others")
+    many = odd_point["pair_batch"].values >= FEWEST_WITH_ODD_POINT
+    angles_of_odd = odd_point["after"].values[many & (odd_point["with_odd"].values == 1)]
+    panel.set_title(f"the odd point at {number(np.median(angles_of_odd), '.0f')} degrees")
     panel.set_xlabel("data points in the batch $n$")
     panel.set_ylabel("angle of a pair (degree)")
     legend_below(panel, columns=2)
@@ -171,7 +193,8 @@ def fig6_activity(activity: xr.Dataset) -> Figure:
     n, width, depth = activity.sizes["point"], activity.sizes["neuron"], int(activity["depth"])
     return describe(
         figure,
-        title="Figure 6: recentering makes every neuron respond to about half of the inputs",
+        title="Figure 6: share of the inputs that a neuron is active for, nine neurons in ten: "
+        f"{_middle_shares(activity)}",
         caption=f"Batches of {n} images after {depth} layers of width {width} with ReLU and rescaling, by the root "
         "mean square where the mean is not subtracted. (a) Responses of the neuron that is active for the most inputs, "
         "without recentering; (b) of the median neuron, with it. Gray: below a tenth of the neuron's largest. (c) All "
@@ -184,6 +207,12 @@ def fig6_activity(activity: xr.Dataset) -> Figure:
         "peaks at both ends; with recentering every neuron is active for about half of the inputs, and weakly for "
         "most.",
     )
+
+
+def _middle_shares(activity: xr.Dataset) -> str:
+    """From the 5 % to the 95 % quantile over all neurons, without and with recentering."""
+    ends = activity["active"].quantile((0.05, 0.95), ("seed", "neuron"))
+    return ", ".join(f"{span(ends.sel(recentering=name), '.0%')} {words}" for name, words, *_ in RECENTERING)
 
 
 def _responses(panel: Axes, response: np.ndarray, color: str) -> None:

@@ -24,6 +24,7 @@ from repdyn.base.figures import (
     new,
     plain_numbers,
 )
+from repdyn.base.wording import span
 
 REGIMES = (  # recentering, rescaling, and the words above the column
     (0, "none", "nothing"),
@@ -70,8 +71,8 @@ def fig1_ablation(ablation: xr.Dataset) -> Figure:
         caption=f"Angles of all pairs of a batch of {n} images after {depth} layers of width {width} at "
         f"initialization, pooled over {seeds} draws of batch and weights. RC: recentering; RS: rescaling, by the "
         "standard deviation of eq. (2) or by the root mean square. Orange-red: pairs that hold the point of largest "
-        "norm. Numbers: medians over the draws of effective rank and of second largest over largest norm. Four "
-        "regimes: orthogonal points (RS by RMS, linear), the simplex (RC + RS), collapse (RS by std without RC), and "
+        "norm. Numbers: medians over the draws of effective rank and of second largest over largest norm. Regimes to "
+        "look for: orthogonal points (RS by RMS, linear), the simplex (RC + RS), collapse (RS by std without RC), and "
         "one odd point orthogonal to a cluster (RC with ReLU alone). The paper's Figure 1 is a diagram of the "
         "components without numbers.",
         alt="Ten histograms of pair angles. Only recentering with ReLU and no rescaling splits the angles into a small "
@@ -121,15 +122,20 @@ def orthogonality_gap(orthogonality_gap: xr.Dataset) -> Figure:
     label_panels(axes)
     return describe(
         figure,
-        title="Rescaling alone: orthonormal or collapsed, by what the scale is measured from",
+        title=f"Rescaling alone: gap after {int(gap['layer'][-1])} layers {_last_gap(gap, 'rms')} by the RMS, "
+        f"{_last_gap(gap, 'std')} by the std of eq. (2)",
         caption=f"Distance of the normalized Gram matrix of {n} Gaussian points from $I/n$ through linear layers with "
-        "rescaling and no recentering. (a) Dividing each neuron by its root mean square makes the batch orthonormal up "
-        "to a gap that falls with the square root of the width. (b) Dividing by the standard deviation of eq. (2), "
-        f"which is measured from the mean, does the opposite. Lines: medians, bands: range of {gap.sizes['seed']} "
-        "draws of batch and weights.",
+        "rescaling and no recentering: 0 where the batch is orthonormal. (a) Dividing each neuron by its root mean "
+        "square. (b) Dividing by the standard deviation of eq. (2), which is measured from the mean. Lines: medians, "
+        f"bands: range of {gap.sizes['seed']} draws of batch and weights.",
         alt="Two panels of gap against layer. Left, the gap falls and settles lower for wider layers; right, it "
         "rises to its largest value.",
     )
+
+
+def _last_gap(gap: xr.DataArray, rescale: str) -> str:
+    """Median orthogonality gap after the last layer, over the widths."""
+    return span(gap.sel(rescale=rescale).isel(layer=-1).median("seed"))
 
 
 def fig5_layer_angles(layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> Figure:
@@ -153,20 +159,27 @@ def fig5_layer_angles(layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> Figu
     label_panels(axes)
     return describe(
         figure,
-        title=r"Figure 5: 60 and 75 degrees are the angles of small batches, and 60 needs rescaling by the RMS",
+        title=f"Figure 5: mean angles in degrees: {_mean_angles(layer_angles)}; the paper: 75 and, without "
+        "recentering, 60",
         caption=f"(a), (b) Angles of all pairs of {n} points, {layer_angles.sizes['seed']} draws, before and after "
         f"layer {int(layer_angles['depth'])} (width {int(layer_angles['width'])}, ReLU), without recentering and with "
         "all of batch normalization (RC: recentering, RS: rescaling); black diagonal: unchanged. (c) The angles after "
-        "this layer: medians and 5-95 % ranges over all pairs and draws, for every batch size; with the "
-        r"$\sigma$ of eq. (2) and no recentering the batch collapses. (d) Mean angle against batch size: points with "
-        "95 % intervals of the mean over the draws of batch and weights, lines: exact fixed points of infinite width. "
-        r"With recentering the angle falls to $\arccos(1/\pi)$ = 71.4 degrees for large batches, without it to 58.75. "
-        "Gray dashes: the paper's values, which it calls approximate and shows after layer 30; it states no data, "
-        r"batch size or width, and defines $\sigma$ by eq. (2).",
+        "this layer: medians and 5-95 % ranges over all pairs and draws, for every batch size. (d) Mean angle against "
+        "batch size: points with 95 % intervals of the mean over the draws of batch and weights, lines: exact fixed "
+        r"points of infinite width. There, with recentering, the angle falls to $\arccos(1/\pi)$ = 71.4 degrees for "
+        "large batches, without it to 58.75. Gray dashes: the paper's values, which it calls approximate and shows "
+        r"after layer 30; it states no data, batch size or width, and defines $\sigma$ by eq. (2).",
         alt="Two scatter plots of pair angles around 60 and 75 degrees; ranges that lie there except with the standard "
         "deviation of eq. (2), where angles are far smaller; and one curve: with recentering the angle falls from 84 "
         "degrees for three points to 71 degrees for many, passing 75 at nine.",
     )
+
+
+def _mean_angles(layer_angles: xr.Dataset) -> str:
+    """Mean angles over the batch sizes, with all of batch normalization and by either rescaling alone."""
+    means = layer_angles["mean_angle"].mean("seed")
+    kinds = {kind: words for kind, (_, words) in reversed(NORMALIZATIONS.items())}
+    return ", ".join(f"{span(means.sel(normalization=kind), '.0f')} ({words})" for kind, words in kinds.items())
 
 
 def _batch_of_the_paper(layer_angles: xr.Dataset) -> int:

@@ -23,10 +23,12 @@ from repdyn.base.figures import (
     new,
     plain_numbers,
 )
+from repdyn.base.wording import counted, number, span
 
 POINT_COLORS = (BLUE, SKY, BLACK, ORANGE, RED, GREEN, PURPLE)
 POINT_MARKERS = "o^sDvP*"
 GRAY = "#666666"  # one odd point
+ROUNDING = 1e-9  # of a limit that reaches the best possible bound
 SIZES = ((BLUE, "-"), (RED, "--"), (GREEN, ":"), (ORANGE, "-."), (PURPLE, (0, (5, 1, 1, 1, 1, 1))), (BLACK, "-"))
 
 
@@ -137,9 +139,11 @@ def thm11_limits(tree_limits: xr.Dataset, interior_angles: xr.Dataset) -> Figure
     angle = np.maximum(tree_limits["angle_first"].values, tree_limits["angle_last"].values)
     _against_bounds(axes[0, 0], points, ratio, tree_limits["printed_ratio"], tree_limits["sharp_ratio"])
     _against_bounds(axes[0, 1], points, angle, tree_limits["printed_angle"], tree_limits["sharp_angle"])
-    axes[0, 0].set(title="the cluster is close to 0", ylabel="cluster norm over that of the extreme", yscale="log")
+    kept = _room(tree_limits, ratio, angle, "printed"), _room(tree_limits, ratio, angle, "sharp")
+    axes[0, 0].set(title=f"norm: {counted(kept[1][0])} within the best bound", yscale="log")
+    axes[0, 0].set(ylabel="cluster norm over that of the extreme")
     plain_numbers(axes[0, 0].yaxis)
-    axes[0, 1].set(title="and nearly orthogonal to the extreme", ylabel="angle between them (degree)")
+    axes[0, 1].set(title=f"angle: {counted(kept[1][1])} within the best bound", ylabel="angle between them (degree)")
     axes[0, 1].set(ylim=(0, 95), yticks=(0, 30, 60, 90))
     _collapse(axes[1, 0], interior_angles)
     _second_extreme(axes[1, 1], tree_limits)
@@ -150,7 +154,8 @@ def thm11_limits(tree_limits: xr.Dataset, interior_angles: xr.Dataset) -> Figure
     n = interior_angles.sizes["first"]
     return describe(
         figure,
-        title="Theorem 11: all limits keep its bounds with room to spare, and as a rule two points leave the cluster",
+        title=f"Theorem 11: {counted(np.minimum(*kept[0]))} limits keep its bounds as printed; the shorter extreme has "
+        f"{number(_extremes(tree_limits)[1].median())} of the longer one's norm (median)",
         caption=f"Limits of the simplified model for batches of $n$ points ({counts}; one symmetric, one with a far "
         "point, the others Gaussian), for the better of the two extremes, the least and the greatest point. (a) Norm "
         "of the cluster over that of the extreme; (b) angle between them. Black: medians, bars: range of all batches. "
@@ -165,6 +170,19 @@ def thm11_limits(tree_limits: xr.Dataset, interior_angles: xr.Dataset) -> Figure
         "decay exponentially at the predicted slopes; the shorter extreme is typically half as long as the longer, far "
         "above what one odd point would give.",
     )
+
+
+def _room(limits: xr.Dataset, ratio: np.ndarray, angle: np.ndarray, bound: str) -> tuple[np.ndarray, np.ndarray]:
+    """How far every limit lies inside both bounds of its batch size, up to rounding."""
+    own = limits.sel(bound_points=xr.DataArray(limits["points"].values, dims="case"))
+    ratios, angles = own[f"{bound}_ratio"].values, own[f"{bound}_angle"].values
+    return ratios * (1 + ROUNDING) - ratio, angle * (1 + ROUNDING) - angles
+
+
+def _extremes(limits: xr.Dataset) -> tuple[np.ndarray, xr.DataArray]:
+    """Batch sizes, and norms of the shorter over the longer extreme, of the Gaussian batches."""
+    gaussian = np.flatnonzero(limits["kind"].values == "gaussian")
+    return limits["points"].values[gaussian], limits["extremes"].isel(case=gaussian)
 
 
 def _against_bounds(
@@ -191,19 +209,22 @@ def _collapse(panel: Axes, interior_angles: xr.Dataset) -> None:
     shown = angle.sel(layer=slice(8, max(100, n**2)))  # the rates of neighboring splits differ by 4/n^2
     layer = shown["layer"].values
     late = layer >= layer[-1] / 2
+    rates = []
     for m, (color, dash) in zip(range(2, n // 2 + 1), SIZES, strict=False):
         pair = shown.sel(first=m, second=m + 1).values
         panel.plot(layer, pair, color=color, linestyle=dash, label=f"points {m}, {m + 1}")
-        decay = pair[-1] * float(interior_angles["kept"].sel(split=m)) ** (layer[late] - layer[-1])
+        kept = float(interior_angles["kept"].sel(split=m))
+        decay = pair[-1] * kept ** (layer[late] - layer[-1])
+        rates.append(np.log(pair[-1] / pair[late][0]) / np.log(kept) / (layer[-1] - layer[late][0]))
         panel.plot(layer[late], decay, color=BLACK, linewidth=0.9, linestyle=(0, (4, 4)))
-    panel.set(yscale="log", xlim=(0, layer[-1]), title="the others meet at the predicted rates")
+    panel.set(yscale="log", xlim=(0, layer[-1]), title=f"decay over predicted: {span(rates, '.2f')}")
     panel.set(xlabel="layer $t$", ylabel="angle between neighbors (degree)")
 
 
 def _second_extreme(panel: Axes, tree_limits: xr.Dataset) -> None:
-    gaussian = tree_limits["kind"].values == "gaussian"
-    points = tree_limits["points"].values[gaussian]
+    points, extremes = _extremes(tree_limits)
     n = np.linspace(points.min(), points.max(), 200)
     panel.plot(n, 1 / (n - 1), color=GRAY, linestyle="--", linewidth=1, label="one odd point")
-    _ranges(panel, points, tree_limits["extremes"].values[gaussian], (0.1, 0.5, 0.9), "Gaussian batches")
-    panel.set(ylim=(0, 1), title="as a rule two points stay outside", ylabel="shorter over longer extreme")
+    _ranges(panel, points, extremes.values, (0.1, 0.5, 0.9), "Gaussian batches")
+    panel.set(ylim=(0, 1), title=f"both extremes: median {number(extremes.median())}")
+    panel.set_ylabel("shorter over longer extreme")

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, describe, label_panels, new, plain_numbers
+from repdyn.base.wording import number
 
 LOOKS = {  # color, marker, line, words, place beside the others at one depth
     "bn": (BLUE, "o", "-", "batch normalization", 1.1),
@@ -17,6 +18,7 @@ LOOKS = {  # color, marker, line, words, place beside the others at one depth
     "he": (GREEN, "^", "-.", "none, He", 0.9),
 }
 CHANCE = 0.1  # ten classes
+HIGH = 0.9  # training accuracy that counts as high
 DEEPEST = (-7.0, 8.0)  # points; clear of the curves at the scales tried
 
 
@@ -47,7 +49,7 @@ def fig2_training(training: dict[str, xr.Dataset]) -> Figure:
     _write_depths(axes[0, 2], training)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     label_panels(axes)
-    return _described(figure, training["he"])
+    return _described(figure, training)
 
 
 def _write_depths(panel: Axes, training: dict[str, xr.Dataset]) -> None:
@@ -68,20 +70,45 @@ def _write_depths(panel: Axes, training: dict[str, xr.Dataset]) -> None:
             )
 
 
-def _described(figure: Figure, data: xr.Dataset) -> Figure:
+def _least_rank(training: dict[str, xr.Dataset]) -> str:
+    """From which effective rank at initialization a network still reaches a high training accuracy."""
+    cells = []
+    for mode, (*_, words, _) in LOOKS.items():
+        medians = training[mode].median("seed")
+        ranks, accuracies = medians["effective_rank"].values, medians["accuracy"].isel(epoch=-1).values
+        cells += [(*cell, words) for cell in zip(ranks, accuracies, medians["depth"].values, strict=True)]
+    known = [cell for cell in cells if np.isfinite(cell[:2]).all()]
+    high = [(rank, depth, words) for rank, accuracy, depth, words in known if accuracy >= HIGH]
+    if not high:
+        return f"no network that has not diverged reaches a training accuracy of {HIGH:.0%}"
+    rank, depth, words = min(high)
+    return f"training accuracy of {HIGH:.0%} and more from an effective rank of {rank:.1f} ({words}, {depth} layers)"
+
+
+def _over_depth(training: dict[str, xr.Dataset]) -> str:
+    """Medians of effective rank and accuracy at the least and at the greatest depth, by initialization."""
+    parts = []
+    for mode, (*_, words, _) in LOOKS.items():
+        ends = training[mode].median("seed").isel(depth=[0, -1], epoch=-1)
+        ranks = " to ".join(number(rank, ".1f") for rank in ends["effective_rank"].values)
+        accuracies = " to ".join(number(accuracy, ".2f") for accuracy in ends["accuracy"].values)
+        parts.append(f"{words}: rank {ranks}, accuracy {accuracies}")
+    return "; ".join(parts)
+
+
+def _described(figure: Figure, training: dict[str, xr.Dataset]) -> Figure:
+    data = training["he"]
     return describe(
         figure,
-        title="Figure 2: high training accuracy does not need a high rank at initialization",
+        title=f"Figure 2: {_least_rank(training)}",
         caption=f"Fully connected ReLU networks of width {int(data['width'])} on {int(data['point_count'])} images, "
         f"{int(data['epoch'][-1])} epochs of plain stochastic gradient descent, batches of {int(data['batch'])}; "
         "learning rates per depth as in the table. (a) Training accuracy; dotted: chance. (b) Effective rank of the "
-        "last hidden layer at initialization. Markers: medians, bars: range "
-        f"of {data.sizes['seed']} draws of weights and order, side by side where depths are equal. (c) Both: pale: "
-        "draws, lines: medians from the least to the greatest depth. He's initialization (green) keeps its accuracy "
-        "while its rank falls; PyTorch's default (orange-red) loses both when deep; batch normalization (blue) keeps a "
-        "high rank. The paper says that a network may reach high training accuracy from low-rank representations, and "
-        "gives no numbers; it uses the code of Daneshmand et al. (2020) and states neither data nor optimizer nor "
-        "width nor depths.",
+        f"last hidden layer at initialization. Markers: medians, bars: range of {data.sizes['seed']} draws of weights "
+        "and order, side by side where depths are equal. (c) Both: pale: draws, lines: medians from the least to the "
+        f"greatest depth. Ends of the lines: {_over_depth(training)}. The paper says that a network may reach high "
+        "training accuracy from low-rank representations, and gives no numbers; it uses the code of Daneshmand et al. "
+        "(2020) and states neither data nor optimizer nor width nor depths.",
         alt="Accuracy and rank against depth for three initializations; without batch normalization He's stays "
         "accurate at low rank.",
     )
@@ -117,7 +144,7 @@ def disc_point_neurons(point_neurons: xr.Dataset) -> Figure:
         panel.set_xlabel(label)
         panel.set_title(title)
     axes[0, 0].set_xscale("log")
-    axes[0, 0].set_yticks(place, [str(name).replace("he", "He") for name in point_neurons["scheme"].values])
+    axes[0, 0].set_yticks(place, _schemes(point_neurons))
     axes[0, 0].invert_yaxis()
     label_panels(axes)
     return describe(
@@ -127,8 +154,19 @@ def disc_point_neurons(point_neurons: xr.Dataset) -> Figure:
         f"head, {int(point_neurons['steps_made'])} steps of full-batch gradient descent on both layers, each scheme at "
         "its best rate. Margin: threshold of neuron $i$ between its own point (0) and the nearest other (1); beyond 1 "
         f"neighbors fire. Each dot is one of {point_neurons.sizes['seed']} draws of the training points, bars are "
-        "medians. One neuron per point is orthogonal and sparse as proposed, but generalizes worse than He's "
-        "initialization; it catches up only when it stops being one neuron per point.",
+        f"medians. Median test accuracy: {_test_accuracies(at_best_rate)}.",
         alt="Dots by initialization: thresholds that let one neuron fire per point have the least activity and the "
         "lowest test accuracy.",
+    )
+
+
+def _schemes(point_neurons: xr.Dataset) -> list[str]:
+    return [str(name).replace("he", "He") for name in point_neurons["scheme"].values]
+
+
+def _test_accuracies(at_best_rate: xr.Dataset) -> str:
+    """Median test accuracy of every initialization."""
+    medians = at_best_rate["test_accuracy"].median("seed").values
+    return ", ".join(
+        f"{number(value, '.2f')} ({name})" for name, value in zip(_schemes(at_best_rate), medians, strict=True)
     )

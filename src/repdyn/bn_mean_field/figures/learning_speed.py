@@ -22,6 +22,7 @@ from repdyn.base.figures import (
     new,
     plain_numbers,
 )
+from repdyn.base.wording import number
 
 
 def matched_loss(speed_ratio: xr.Dataset) -> Figure:
@@ -50,16 +51,17 @@ def matched_loss(speed_ratio: xr.Dataset) -> Figure:
     axes[0, 0].set_ylabel("largest speed, BN over vanilla")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
     label_panels(axes)
-    value = float(cell["matched_ratio"].sel(step=float(speed_ratio["paper_step"]), iteration=look))
+    at_look = cell.sel(step=float(speed_ratio["paper_step"]), iteration=look)
+    equal_iteration, equal_loss = number(at_look["ratio"]), number(at_look["matched_ratio"])
     return describe(
         figure,
-        title="Figure 1's order of magnitude is one of unequal progress",
+        title=f"Largest speeds, BN over vanilla, at iteration {look}: {equal_iteration} at equal iteration, "
+        f"{equal_loss} at equal loss (the paper: 10)",
         caption=r"Largest tangential speed of the BN model over that of the vanilla model, $\Sigma$ = diag(5, 1), "
         f"$y = x_1$ and {speed_ratio.sizes['step']} steps $h$ (solid), and at the step of Figure 1 for $y = x_2$ and "
         f"for isotropic data. Horizontal line: tenfold, dotted: the paper's iteration {look}. Band: range over "
-        f"{drawn.sizes['start']} starts with random signs of $a$. (a) At equal iteration the ratio grows without "
-        "limit, since the vanilla model has finished. (b) With the vanilla model at the iteration where it has the BN "
-        f"model's loss the ratio at {look} is {value:.2f}.",
+        f"{drawn.sizes['start']} starts with random signs of $a$. (a) At equal iteration. (b) With the "
+        "vanilla model at the iteration where it has the BN model's loss.",
         alt="At equal iteration the ratio grows exponentially, faster for larger steps; at equal loss it falls below "
         "one.",
     )
@@ -94,7 +96,7 @@ def learning_over_steps(learning_rates: xr.Dataset) -> Figure:
     label_panels(axes)
     return describe(
         figure,
-        title="Sections 4.1, 4.2: BN shifts the steps that learn and hardly widens their range",
+        title=f"Sections 4.1, 4.2: {_shift_of_steps(drawn)}",
         caption=r"Gradient descent on $y = x_1$, $\Sigma$ = diag(5, 1); learned: loss at most "
         f"{float(learning_rates['learned']):g} of that of $f = 0$ after {int(learning_rates['iterations'])} "
         f"iterations. (a) Iterations until it is learned, medians over {drawn.sizes['start']} starts of random signs. "
@@ -104,6 +106,14 @@ def learning_over_steps(learning_rates: xr.Dataset) -> Figure:
         alt="At equal step the BN network needs over ten times the iterations of the vanilla network; its range of "
         "steps lies a factor of ten higher and is hardly wider, also with neurons of many lengths.",
     )
+
+
+def _shift_of_steps(drawn: xr.Dataset) -> str:
+    """By which factors BN changes the largest step that learns and the range of those that do, medians."""
+    largest, decades = (drawn[name].median("start") for name in ("largest_step", "decades"))
+    shift = largest.sel(network="BN") / largest.sel(network="vanilla")
+    wider = 10 ** (decades.sel(network="BN") - decades.sel(network="vanilla"))
+    return f"BN makes the largest step that learns {number(shift)} times, the range {number(wider)} times as large"
 
 
 def speeds_over_targets(target_scan: xr.Dataset) -> Figure:
@@ -120,7 +130,8 @@ def speeds_over_targets(target_scan: xr.Dataset) -> Figure:
     label_panels(axes)
     return describe(
         figure,
-        title="Section 4.1: neurons near the axis of small variance are faster unless the target lies there",
+        title="Section 4.1: speed near the axis of small variance over that near the other: "
+        f"{_contrast(target_scan, 0)} for the target $x_1$, {_contrast(target_scan, -1)} for $x_2$",
         caption=rf"BN model, $\Sigma$ = diag(5, 1), iteration {int(target_scan['look'])}, step "
         f"{float(target_scan['step']):g}, target $w^T x$, {target_scan.sizes['seed']} starts of random signs. (a) Mean "
         "speed of the neurons within 15 degrees of the $x_2$ axis, of small variance, over that within 15 degrees of "
@@ -129,6 +140,11 @@ def speeds_over_targets(target_scan: xr.Dataset) -> Figure:
         "direction, and means (line): it vanishes at the target's own axis.",
         alt="The contrast falls from about 25 for the target x1 to below one for the target x2.",
     )
+
+
+def _contrast(target_scan: xr.Dataset, place: int) -> str:
+    """Median contrast within 15 degrees of the axes at the first or last angle of the target."""
+    return number(10 ** target_scan["outer_contrast"].sortby("angle").isel(angle=place).median())
 
 
 def _draw_contrast(panel: Axes, target_scan: xr.Dataset) -> None:

@@ -16,6 +16,7 @@ from repdyn.base.figures import (
     legend_below,
     new,
 )
+from repdyn.base.wording import number
 
 
 def round_manifold(metric_audit: xr.Dataset) -> Figure:
@@ -48,7 +49,8 @@ def round_manifold(metric_audit: xr.Dataset) -> Figure:
     label_panels(axes)
     return describe(
         figure,
-        title=r"The manifold $\mathcal M$ is a round cylinder in other coordinates",
+        title=r"The manifold $\mathcal M$ as a round cylinder: equal distances are equal angles up to "
+        f"{number(_unevenness(unit), '.1g')} degree",
         caption=f"(a) $\\Omega$ for $\\Sigma$ = diag(5, 1) with {len(points)} points at equal distances in the metric "
         "G (arcs measured by quadrature of G); (b) the same points on the unit circle: $b \\mapsto b/\\|b\\|$ is an "
         "isometry. (c) Smallest eigenvalue of $\\|b\\|^2 G$ on the tangent space, computed and closed form, with "
@@ -57,3 +59,9 @@ def round_manifold(metric_audit: xr.Dataset) -> Figure:
         alt="Points at equal distance on the ellipse lie at equal angles; the eigenvalues lie on the diagonal above "
         "their bounds.",
     )
+
+
+def _unevenness(unit: np.ndarray) -> float:
+    """Largest deviation of the angles between neighboring points on the unit circle from their mean, in degrees."""
+    angles = np.degrees(np.arccos(np.clip((unit * np.roll(unit, -1, axis=0)).sum(axis=1), -1, 1)))
+    return float(np.abs(angles - 360 / len(unit)).max())

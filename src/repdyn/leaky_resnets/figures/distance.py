@@ -8,8 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, SKY, describe, label_panels, legend_below, new
+from repdyn.base.wording import number, span
 from repdyn.leaky_resnets.figures.shared import DEPTH, ENERGY, LOOKS, geometric_mean, spectrum_lines, ticks_at
 
+LEAST = 1e-12  # of what a logarithmic axis shows
 SMOOTH = 2e-4 * np.sqrt(1 / (2 * np.pi))  # share of a normal density within 1e-4 of its root mean square
 
 
@@ -22,7 +24,7 @@ def distance_to_critical(
     for name, panel in (("relative_distance", axes[0, 0]), ("kinks", axes[0, 1])):
         for maps in chain_measures["maps"].values:
             draws = chain_measures[name].sel(maps=maps).transpose("effective_depth", "seed").values
-            middle, bars = geometric_mean(np.maximum(draws, 1e-12))
+            middle, bars = geometric_mean(np.maximum(draws, LEAST))
             panel.errorbar(depth, middle, bars, **LOOKS[maps], label=maps, capsize=2, linewidth=1.2)
         panel.set(xlabel=DEPTH, yscale="log")
     axes[0, 0].set(title="distance from a critical point", ylabel=r"$\|W - \tilde L B S^T\| / \|W\|$")
@@ -32,15 +34,17 @@ def distance_to_critical(
     _refined(axes[1, 0], refinement_measures)
     _longer(axes[1, 1], convergence_measures)
     label_panels(axes)
+    kinks = geometric_mean(np.maximum(chain_measures["kinks"].transpose(..., "seed").values, LEAST))[0] / SMOOTH
     return describe(
         figure,
         title="Between a trained network and a geodesic",
         caption=f"(a), (b) {chain_measures.sizes['seed']} seeds, geometric means with 95 % intervals; entries within "
-        "1e-4 of their layer's root mean square, dotted the share under a normal density: training ends on kinks, "
-        f"where only a subgradient vanishes. (c) {refinement_measures.sizes['seed']} networks at "
-        f"$\\tilde L$ = {float(refinement_measures['effective_depth']):g}, every layer halved and trained again; "
-        f"dotted: in proportion to $1/L$. (d) "
-        f"{convergence_measures.sizes['seed']} seeds, runs of several lengths from one first fit: free maps drift.",
+        "1e-4 of their layer's root mean square; on a kink only a subgradient can vanish; dotted: the share under a "
+        f"normal density, of which the means are {span(kinks)} times as much. (c) {refinement_measures.sizes['seed']} "
+        f"networks at $\\tilde L$ = {float(refinement_measures['effective_depth']):g}, every layer halved and trained "
+        f"again; dotted: in proportion to $1/L$. (d) {convergence_measures.sizes['seed']} seeds, runs of several "
+        f"lengths from one first fit; the mean changes by {_drifts(convergence_measures)} from the shortest to the "
+        "longest.",
         alt="The distance from critical points grows with the effective depth, most with fixed maps; kinks are seven "
         "to forty times too frequent; the range of the Hamiltonian falls in proportion to one over the number of "
         "layers; with free maps the Hamiltonian falls with the length of training.",
@@ -67,6 +71,13 @@ def _longer(panel: Axes, runs: xr.Dataset) -> None:
     ticks_at(panel.xaxis, steps)
 
 
+def _drifts(runs: xr.Dataset) -> str:
+    """Change of the mean energy from the shortest to the longest training, by linear maps."""
+    means = runs["median_hamiltonian"].mean("seed").sortby("steps")
+    changes = means.isel(steps=-1) - means.isel(steps=0)
+    return ", ".join(f"{number(changes.sel(maps=maps), '+.2g')} ({maps})" for maps in changes["maps"].values)
+
+
 def balancedness(refinement_measures: xr.Dataset) -> Figure:
     """|W_p|^2 against once and twice Lt times the integral of |b|^2 (Proposition 9, ours)."""
     figure, axes = new(1, 2, height=2.6)
@@ -83,12 +94,14 @@ def balancedness(refinement_measures: xr.Dataset) -> Figure:
     legend_below(axes[0, 0], columns=2)
     _factors(axes[0, 1], refinement_measures)
     label_panels(axes)
+    factors = refinement_measures["balance_factor"].mean("seed").values
     return describe(
         figure,
         title="Balancedness: the factor of Proposition 9",
         caption=f"Networks refined along one path, $\\tilde L$ = {float(refinement_measures['effective_depth']):g}, "
         f"learned and decayed maps. (a) Seed 0. (b) Each line a network, {refinement_measures.sizes['seed']} seeds: "
-        "the proposition prints 1, its proof corrected gives 2; discrete networks come to it as $1/L$.",
+        f"the proposition prints 1, its proof corrected gives 2; means from {number(factors[0], '.3g')} at $L$ = "
+        f"{int(refinement_measures['layers'][0])} to {number(factors[-1], '.3g')} at $L$ = {L}.",
         alt="The squared weights follow the curve of factor two; the factor measured rises toward two as layers are"
         " halved.",
     )

@@ -11,12 +11,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, band, describe, label_panels, legend_below, new
+from repdyn.base.wording import number, outcome, span
 from repdyn.leaky_resnets.figures.shared import DEPTH, ticks_at
 
 BIAS = ("no bias", "bias")
 WIDE = "9 x 4"
 """Shape with more neurons than points."""
 NEARLY_NONE = 1e-3
+CONSERVED = 1e-3  # share of its mean by which a conserved Hamiltonian may vary
+ROUNDING = 1e-9  # of a gap that reaches its bound
 
 
 def _shades(count: int) -> np.ndarray:
@@ -43,7 +46,7 @@ def geodesic_laboratory(geodesics: xr.Dataset) -> Figure:
     axes[0, 1].set(title="speed", xlabel="position $p$", ylabel=r"$\|\partial_p A\| / (\tilde L \|A\|)$")
     axes[1, 0].axhline(k, color=BLACK, linestyle=":", linewidth=1)
     axes[1, 0].annotate(f"rank $k$ = {k}", (0.02, k), (0, 3), textcoords="offset points", fontsize=7.5)
-    axes[1, 0].set(title="Hamiltonian, conserved", xlabel="position $p$", ylabel=r"$-2 \mathcal{H} / \tilde L$")
+    axes[1, 0].set(title=_conservation(lab), xlabel="position $p$", ylabel=r"$-2 \mathcal{H} / \tilde L$")
     _kinetic_against_extra(axes[1, 1], lab)
     inside = lab["cost"].isel(effective_depth=-1).sel(p=0.5, method="nearest")
     label_panels(axes)
@@ -54,13 +57,20 @@ def geodesic_laboratory(geodesics: xr.Dataset) -> Figure:
         rf"{lab.sizes['seed']} bottlenecks, no bias, COI and kinetic energy with $\gamma_p$ = "
         rf"{float(lab['gamma_0']):g} $\|K_p\|_{{op}}$. (a), (b) Medians. (c) Median and range. (d) All positions with "
         r"a positive abscissa; line of slope 1. Theorem 4 allows a distance of $2 \sqrt{\gamma} \|B\|$ in the roots, "
-        rf"the plateau on the left. At $p = 1/2$ and $\tilde L$ = {depths[-1]:g} the stable COI lies below $k$, from "
-        rf"{float(inside.min()):.2f} to {float(inside.max()):.2f}. That the kick at $p = 1/2$ falls with $\tilde L$ is "
-        "chosen.",
+        rf"the plateau on the left. At $p = 1/2$ and $\tilde L$ = {depths[-1]:g} the stable COI is "
+        rf"{span(inside, '.2f')}. That the kick at $p = 1/2$ falls with $\tilde L$ is chosen.",
         alt="As the effective depth grows, the cost of identity stays near its least value on more and more of the"
         " path, where the speed falls by decades, while at one end the speed keeps pace with the effective depth; the"
         " kinetic energy is proportional to the extra cost.",
     )
+
+
+def _conservation(lab: xr.Dataset) -> str:
+    """What the Hamiltonian does along the trajectories."""
+    H = lab["scaled_hamiltonian"]
+    variation = (H.max("p") - H.min("p")) / np.abs(H.mean("p"))
+    varies = f"Hamiltonian, varies by up to {number(variation.max(), '.0%')}"
+    return outcome(CONSERVED - variation, "Hamiltonian, conserved", varies, "Hamiltonian")
 
 
 def _kinetic_against_extra(panel: Axes, lab: xr.Dataset) -> None:
@@ -90,7 +100,7 @@ def theorem4(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset, geodesi
     most = float((scalar["middle"] / scalar["lower"]).max())
     return describe(
         figure,
-        title="Theorem 4: the printed lower bound is false, the corrected one holds",
+        title=f"Theorem 4: {_lower_bounds(random, scalar, geodesics)}",
         caption="Theorem 4 bounds the gap, $-2 \\mathcal{H} / \\tilde L$ less the least COI, from both sides; above 1 "
         f"the gap breaks a bound. (a) The {below} of {random['middle'].size} random exact trajectories, with and "
         "without bias, that have a negative gap, over both lower bounds; shaded: the printed bound is broken "
@@ -102,6 +112,21 @@ def theorem4(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset, geodesi
         alt="The corrected bounds hold on all trajectories; the printed lower bound is violated by a few random ones"
         " and in a whole region of scalar geodesics with c below one.",
     )
+
+
+def _lower_bounds(*trajectories: xr.Dataset) -> str:
+    """What becomes of both lower bounds, up to rounding, on all trajectories for which they are known."""
+    printed, corrected = (
+        [
+            (data["middle"] - data[name] + ROUNDING * np.abs(data[name])).values.ravel()
+            for data in trajectories
+            if name in data
+        ]
+        for name in ("lower_printed", "lower")
+    )
+    first = outcome(np.concatenate(printed), "holds here", "is false", "is not known here")
+    second = outcome(np.concatenate(corrected), "holds", "is false, too", "is not known here")
+    return f"the printed lower bound {first}, the corrected one {second}"
 
 
 def _random_bounds(panel: Axes, random: xr.Dataset) -> None:
@@ -159,21 +184,29 @@ def identity_cost(identity_costs: xr.Dataset, descents: xr.Dataset) -> Figure:
     _scaled_costs(axes[0, 1], identity_costs.sel(shape=WIDE))
     _descent_ends(axes[0, 2], descents)
     label_panels(axes)
+    apart = np.abs(identity_costs["scaling"].sel(shape=WIDE, bias=0)).max()
     near = float((descents["negative_mass"] < NEARLY_NONE).mean())
     return describe(
         figure,
-        title="With a bias the cost of identity falls below what is printed",
+        title=f"Cost of identity over the printed bound of Proposition 1: at least {_least_ratio(identity_costs, 1)} "
+        f"with a bias, {_least_ratio(identity_costs, 0)} without",
         caption="Points: one representation each, moved up and down so that they do not cover each other; blue: no "
-        "bias, orange-red: bias (an appended 1); black lines: what is printed. (a) Bound of Proposition 1 over "
-        f"COI, feasible Gaussian representations ({identity_costs.sizes['draw']} per shape); triangles: the largest "
-        f"ratios that {identity_costs.sizes['start']} searches find; above 1 the bound is broken. (b) COI of $0.9 A$ "
-        f"over COI of $A$, {WIDE} (neurons x points): no change without bias, so no local minimum but $A = 0$ is "
-        f"strict. (c) Ends of {descents.sizes['start']} descents per case ($w$ neurons, $N$ points), COI less the rank "
-        f"of $A$; {near:.0%} of them have a negative mass $\\|[A]_-\\|^2 / \\|A\\|^2$ below {NEARLY_NONE:g}.",
+        "bias, orange-red: bias (an appended 1); black lines: what is printed. (a) Bound of Proposition 1 over COI, "
+        f"feasible Gaussian representations ({identity_costs.sizes['draw']} per shape); triangles: the largest ratios "
+        f"that {identity_costs.sizes['start']} searches find; above 1 the bound is broken. (b) COI of $0.9 A$ over "
+        f"COI of $A$, {WIDE} (neurons x points): without bias within {number(apart, '.0e')} of 1; where it is 1 no "
+        f"local minimum but $A = 0$ is strict. (c) Ends of {descents.sizes['start']} descents per case ($w$ neurons, "
+        f"$N$ points), COI less the rank of $A$; {near:.0%} of them have a negative mass $\\|[A]_-\\|^2 / \\|A\\|^2$ "
+        f"below {NEARLY_NONE:g}.",
         alt="With the appended row of ones the printed bound of Proposition 1 is violated and the corrected one is"
         " reached; scaling leaves the cost unchanged without bias and lowers it with bias; descent ends near"
         " non-negative representations whose cost is their rank, without bias only.",
     )
+
+
+def _least_ratio(costs: xr.Dataset, bias: int) -> str:
+    """The least cost over the printed bound that searches find."""
+    return number(costs["least_ratio"].sel(search=f"{BIAS[bias]}, printed").min(), ".2f")
 
 
 def _spread_row(panel: Axes, row: int, values: np.ndarray, color: str) -> None:
@@ -228,7 +261,8 @@ def critical_paths(critical_paths: xr.Dataset, random_geodesics: xr.Dataset) -> 
     looks = (("-", BLUE, "no bias"), ("--", ORANGE, "bias"))
     for bias, (dash, color, words) in enumerate(looks):
         _over_layers(axes[0, 0], paths["spread"].sel(bias=bias), dash, color, words)
-    axes[0, 0].set(title=r"$\mathcal{H}$ varies as $1/L$", ylabel=r"range of $\mathcal{H}$ / $|\mathcal{H}|$")
+    slope = span([_slope(paths["spread"].sel(bias=bias)) for bias in (0, 1)], ".1f")
+    axes[0, 0].set(title=rf"$\mathcal{{H}}$: slope {slope}", ylabel=r"range of $\mathcal{H}$ / $|\mathcal{H}|$")
     gain = paths["norm_gain"].sel(bias=1)
     for factor, (dash, color, words) in zip(
         (2, 1), (("-", BLUE, "corrected, 2"), ("--", RED, "printed, 1")), strict=True
@@ -244,7 +278,8 @@ def critical_paths(critical_paths: xr.Dataset, random_geodesics: xr.Dataset) -> 
     label_panels(axes)
     return describe(
         figure,
-        title="Critical discrete networks obey the continuous laws up to $1/L$, with the factor 2 in Proposition 9",
+        title=f"Critical discrete networks: the Hamiltonian varies as $L$ to the power {slope}, the gain of "
+        f"Proposition 9 is {number(gain.isel(layer_count=-1).mean('seed'), '.3g')} at $L$ = {int(L[-1])}",
         caption=f"(a), (b) {paths.sizes['seed']} random critical paths each: symplectic Euler steps of the Hamiltonian "
         f"flow, $w$ = {int(paths['width'])}, $N$ = {int(paths['points'])}, $\\tilde L$ = "
         f"{float(paths['effective_depth']):g}; lines: geometric means, bands: range over the paths. (b) Gain: growth "
@@ -255,6 +290,15 @@ def critical_paths(critical_paths: xr.Dataset, random_geodesics: xr.Dataset) -> 
         alt="The Hamiltonian of critical discrete networks varies in inverse proportion to the number of layers; the"
         " squared weights gain twice, not once, the integral of the squared biases times the effective depth.",
     )
+
+
+def _slope(values: xr.DataArray) -> float:
+    """Slope of the geometric mean over seeds against the number of layers, on logarithmic axes."""
+    logs = cast("xr.DataArray", np.log(values)).mean("seed")
+    known = np.isfinite(logs.values)
+    if known.sum() < 2:
+        return float("nan")
+    return float(np.polyfit(np.log(logs["layer_count"].values[known]), logs.values[known], 1)[0])
 
 
 def _over_layers(panel: Axes, values: xr.DataArray, dash: str, color: str, words: str) -> None:

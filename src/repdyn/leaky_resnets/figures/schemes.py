@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from repdyn.base.datasets import require
 from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, half_width, label_panels, legend_below, new
+from repdyn.base.wording import number, outcome, span
 from repdyn.leaky_resnets.figures.shared import GRAY, geometric_mean, limits, ticks_at
 from repdyn.leaky_resnets.methods.measures import LARGE
 from repdyn.leaky_resnets.methods.selection import DECAYED, STAGE, of_maps, size_and_distance
@@ -31,14 +32,14 @@ def fig2a_test_error(scheme_measures: xr.Dataset) -> Figure:
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     label_panels(axes)
     means = geometric_mean(scheme_measures["test_ratio_by_layers"].transpose(..., "seed").values)[0]
+    most = np.abs(means - 1)[np.isfinite(means)].max(initial=-np.inf)
     return describe(
         figure,
-        title="Irregular and adaptive steps change the mean test error by "
-        f"{100 * float(np.nanmax(np.abs(means - 1))):.2g} % at most (Figure 2a)",
+        title=f"Irregular and adaptive steps change the mean test error by {number(100 * most)} % at most (Figure 2a)",
         caption=f"$\\tilde L$ = {float(scheme_measures['effective_depth']):g}, {scheme_measures.sizes['seed']} seeds; "
         "schemes share data and initial weights; they lie side by side at each $L$. Left: means over seeds with 95 % "
         "intervals. Right: ratio to equidistant steps in the same seed, small points; geometric means with 95 % "
-        f"intervals; means from {float(np.nanmin(means)):.3f} to {float(np.nanmax(means)):.3f}. Shaded: below 1 at all "
+        f"intervals; means {span(means, '.3f')}. Shaded: below 1 at all "
         f"$L$, the paper's small but consistent advantage. {size_and_distance(scheme_measures)}",
         alt="The three schemes' mean test errors lie on top of each other except at four layers; the ratios scatter "
         "around one without a consistent sign.",
@@ -92,7 +93,7 @@ def fig2b_weight_spectra(staged_measures: xr.Dataset) -> Figure:
     label_panels(axes)
     return describe(
         figure,
-        title=f"At the paper's penalty the weights have no {wide}-dimensional stage (Figure 2b)",
+        title=f"The weights have {span(dimension, '.1f')} dimensions where the paper sees roughly {wide} (Figure 2b)",
         caption="Singular values of the weights, one network per panel, seed 0, $L$ = "
         f"{staged_measures.sizes['layer']}, $\\tilde L$ = {float(staged_measures['effective_depth']):g}, learned and "
         f"decayed maps; the largest {staged_measures.sizes['value']} are drawn. Dotted: $p$ = {STAGE:g}, where the "
@@ -109,8 +110,8 @@ def _stages(panel: Axes, net: xr.Dataset, wide: int, narrow: int) -> None:
     """Singular values along p, in colors up to the two inner dimensions; the mark of a quarter at the stage."""
     p, values = net["p"].values, net["weight_spectrum"].transpose("layer", "value").values
     middle = (p[1:] + p[:-1]) / 2
-    for number, position in enumerate(p):
-        panel.axvline(position, color="0.88", linewidth=0.6, zorder=0, label=r"steps $p_\ell$" if number == 0 else None)
+    for node, position in enumerate(p):
+        panel.axvline(position, color="0.88", linewidth=0.6, zorder=0, label=r"steps $p_\ell$" if node == 0 else None)
     groups = ((wide, None, GRAY, "others"), (narrow, wide, RED, f"to {wide}th"), (0, narrow, BLUE, f"first {narrow}"))
     for first, last, color, words in groups:
         lines = panel.plot(middle, values[:, first:last], color=color, linewidth=0.7 if color == GRAY else 1.3)
@@ -138,10 +139,13 @@ def fig2c_paths(scheme_measures: xr.Dataset) -> Figure:
     _step_lengths(axes[1, 1], learned)
     label_panels(axes)
     spreads = {scheme: float(learned["plane_unevenness"].sel(scheme=scheme).mean()) for scheme in SCHEMES}
-    unevenness = ", ".join(f"{scheme} {value:.2f}" for scheme, value in spreads.items())
+    unevenness = ", ".join(f"{scheme} {number(value, '.2f')}" for scheme, value in spreads.items())
+    spread_out = outcome(
+        spreads["equidistant"] - spreads["adaptive"], "more evenly", "no more evenly", "to an unknown degree"
+    )
     return describe(
         figure,
-        title="Adaptive steps spread out more evenly along the path (Figure 2c)",
+        title=f"Adaptive steps spread out {spread_out} along the path (Figure 2c)",
         caption=f"(a)-(c) $A_\\ell / \\sqrt{{N}}$ on the two principal axes of each path, seed 0, $L$ = "
         f"{learned.sizes['layer']}, learned and decayed maps; they hold "
         f"{float(learned['plane_share'].mean()):.0%} of the variance. (d) Means over {learned.sizes['seed']} seeds; "

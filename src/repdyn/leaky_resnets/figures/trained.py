@@ -24,6 +24,7 @@ from repdyn.base.figures import (
     new,
     plain_numbers,
 )
+from repdyn.base.wording import number, span
 from repdyn.leaky_resnets.figures.shared import DEPTH, ENERGY, LOOKS, limits, spectrum_lines, ticks_at
 from repdyn.leaky_resnets.methods.selection import DECAYED, at_paper_depth, of_maps, penalty_and_steps
 
@@ -55,7 +56,7 @@ def fig1a_hamiltonian(chain_measures: xr.Dataset) -> Figure:
     gammas = ", ".join(f"{gamma:g}" for gamma in chain_measures["gamma"].values)
     return describe(
         figure,
-        title="The cost of identity falls to the rank; the energy stays below it with fixed maps only (Figure 1a)",
+        title=f"{_at_greatest_depth(chain_measures)} (Figure 1a)",
         caption=f"{size_of(chain_measures)}; means over seeds, one column per kind of linear maps. Top: least cost of "
         "identity (COI, first $\\gamma_0$) and least stable rank $\\|A\\|_*^2 / \\|A\\|_F^2$ over layers. Bottom: "
         "median over layers, bars from the least to the largest layer, as in the paper; hollow where "
@@ -67,6 +68,15 @@ def fig1a_hamiltonian(chain_measures: xr.Dataset) -> Figure:
         "depth grows, the stable forms and the cost from above; with fixed maps the Hamiltonian rises from below zero "
         "to two or three; without bias they meet near four.",
     )
+
+
+def _at_greatest_depth(chains: xr.Dataset) -> str:
+    """Mean least cost of identity and median energy of every kind of maps at the greatest effective depth."""
+    deep = chains.isel(effective_depth=-1).mean("seed")
+    cost, energy = span(deep["least_cost"].isel(gamma=0), ".1f"), deep["median_hamiltonian"]
+    energies = ", ".join(f"{number(energy.sel(maps=maps), '.1f')} ({maps})" for maps in energy["maps"].values)
+    depth = f"$\\tilde L$ = {float(deep['effective_depth']):g}"
+    return f"At {depth} the least cost of identity is {cost}, the energy {energies}; rank {int(chains['rank'])}"
 
 
 def _costs_of_depth(panel: Axes, chains: xr.Dataset) -> None:
@@ -132,6 +142,13 @@ def fig1b_spectra(chain_measures: xr.Dataset) -> Figure:
     )
 
 
+def _ranges(chains: xr.Dataset) -> str:
+    """How far energies vary over the layers, medians over the seeds."""
+    names = {"hamiltonian": "Hamiltonian", "cost": "cost of identity", "kinetic": "kinetic energy"}
+    ranges = {words: chains[name].max("layer") - chains[name].min("layer") for name, words in names.items()}
+    return ", ".join(f"{words} {number(values.median())}" for words, values in ranges.items())
+
+
 def _shown(chain_measures: xr.Dataset) -> xr.Dataset:
     """The network of median -2 H / Lt with learned maps at the effective depth next to the paper's."""
     nets = at_paper_depth(of_maps(chain_measures))
@@ -169,7 +186,7 @@ def fig1c_energies(chain_measures: xr.Dataset) -> Figure:
     label_panels(axes)
     return describe(
         figure,
-        title="The Hamiltonian varies less than its parts (Figure 1c)",
+        title=f"Range over layers: {_ranges(chains)} (Figure 1c)",
         caption=f"{size_of(chains)}, $\\tilde L$ = {float(chains['effective_depth']):g}, learned and decayed maps, "
         f"$\\gamma_p$ = {float(chains['gamma']):g} $\\|K_p\\|_{{op}}$. (a), (b) Median and range over seeds; dotted: "
         f"$k^*$ = {rank}. (c) All layers of all seeds with positive abscissa; dotted: equal, the paper says "
@@ -189,6 +206,13 @@ def _kinetic_against_extra(panel: Axes, chains: xr.Dataset) -> None:
         ends = np.array([extra[shown].min(), extra[shown].max()])
         panel.loglog(ends, ends, color=BLACK, linestyle=":", linewidth=1)
     panel.set(title="proportion", xlabel=r"extra cost COI + $2 \mathcal{H} / \tilde L$", ylabel="kinetic energy")
+
+
+def _growth(shown: dict[str, xr.DataArray]) -> str:
+    """By which factor every mean changes from the least to the greatest effective depth, with decayed maps."""
+    means = {words: values.sel(maps=DECAYED).mean("seed") for words, values in shown.items()}
+    factors = {words: mean.isel(effective_depth=-1) / mean.isel(effective_depth=0) for words, mean in means.items()}
+    return "with decayed maps: " + ", ".join(f"{words} times {number(factor)}" for words, factor in factors.items())
 
 
 def fig3_bounded(chain_measures: xr.Dataset) -> Figure:
@@ -222,7 +246,7 @@ def fig3_bounded(chain_measures: xr.Dataset) -> Figure:
     label_panels(axes)
     return describe(
         figure,
-        title="Path lengths and $|B|$ grow with the effective depth; $|B S^T|$ stays near constant (Figure 3)",
+        title=f"From $\\tilde L$ = {depth[0]:g} to {depth[-1]:g} {_growth(dict(shown))} (Figure 3)",
         caption=f"{size_of(chain_measures)}; means over seeds with 95 % intervals. Path length over $\\sqrt{{N}}$; "
         f"median over layers in (d); stable norm with $\\gamma_p$ = {float(chain_measures['gamma'][0]):g} "
         "$\\|K_p\\|_{op}$. From the first point of the decayed maps, dotted: in proportion to $\\tilde L$; dashed: "

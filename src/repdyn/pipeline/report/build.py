@@ -24,6 +24,7 @@ from repdyn.pipeline.report import (
     labels,
     latex,
     listings,
+    openings,
     settings_sources,
     single,
     stories,
@@ -76,6 +77,7 @@ class IndexPage(TypedDict):
     ours: int
     changes: list[Row]
     warning: str
+    animations: list[openings.Animation]
     findings: list[findings.Finding]
     studies: list[StudyPage]
     counts: list[tuple[str, int]]
@@ -142,6 +144,8 @@ class Site:
         declared = studies.declared()
         self.titles = {name: declared[name].title if name in declared else name for name in contents.studies}
         self.explorers = {name: study.explorer for name, study in declared.items()}
+        opened = {name: study.opening for name, study in declared.items() if study.opening}
+        self.animations = openings.animations(opened, contents)
         self.notes = {study: self._notes(study, workflow) for study in contents.studies}
         own = studies.files(studies.SOURCES, self.folders)
         self.sources = settings_sources.read_all(workflow / settings_sources.SHARED, own)
@@ -150,7 +154,9 @@ class Site:
         self.chosen = chosen.by_claim(chosen.read_all(studies.files(studies.CHOSEN, self.folders)))
         self.replies = replies.of_studies(self.folders)
         self.labels = labels.read_all(studies.files(studies.LABELS, self.folders))
-        self.findings = findings.findings(findings.read_all(studies.files(studies.FINDINGS, self.folders)), contents)
+        cards = findings.findings(findings.read_all(studies.files(studies.FINDINGS, self.folders)), contents)
+        animated = {one.claim["id"] for one in self.animations}
+        self.findings = sorted(cards, key=lambda card: card.claim["id"] not in animated)
         self.terms = stories.glossary(studies.files(studies.GLOSSARY, self.folders))
         self._larger = {name: kept_runs.verdicts_of(frame) for name, frame in self.references.items()}
         self.studies = [self._study(name) for name in contents.studies]
@@ -193,11 +199,20 @@ class Site:
         assets = {f"assets/{path.name}": path.read_text(encoding="utf-8") for path in files}
         explorers = studies.files(studies.EXPLORER, self.folders)
         assets |= {f"assets/{study}.js": path.read_text(encoding="utf-8") for study, path in explorers.items()}
+        assets |= self._animated()
         font = base64.b64encode((PAGE / "math.woff2").read_bytes()).decode()
         face = f'@font-face {{ font-family: "repdyn math"; src: url("data:font/woff2;base64,{font}"); }}\n'
         claims = self.contents.ledger
         texts = {claim["id"]: views.searched(claim, self.titles[claim["study"]], self.contents) for claim in claims}
         return assets | {"assets/math.css": face, "assets/search.js": _script("texts", texts)}
+
+    def _animated(self) -> dict[str, str]:
+        """Scripts of the animations, and the numbers that they show."""
+        scripts = studies.files(studies.OPENING, self.folders)
+        texts = {f"assets/{one.study}-opening.js": scripts[one.study] for one in self.animations}
+        numbers = {one.study: one.numbers for one in self.animations}
+        shown = {"assets/openings.js": _script("openings", numbers)} if numbers else {}
+        return shown | {path: file.read_text(encoding="utf-8") for path, file in texts.items()}
 
     def _page(self, path: str, here: str, *, template: str = "", **shown: object) -> tuple[str, str]:
         page = self._environment.get_template(template or f"{here}.html.j2")
@@ -266,6 +281,7 @@ class Site:
             "ours": len(ledger) - len(own),
             "changes": [claim for claim in ledger if claim["change"]],
             "warning": WARNINGS.get(self.contents.run, ""),
+            "animations": self.animations,
             "findings": self.findings,
             "studies": self.studies,
             "counts": views.counts(ledger),

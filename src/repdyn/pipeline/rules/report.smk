@@ -33,7 +33,10 @@ SITE = JOBS.other(
     outputs=[f"report/{part}" for part in (*FILES, *FOLDERS)],
     workflow=str(HERE),
     made=JOBS.rule_outputs(),
-    declared={study: f"{declared.title}; {declared.explorer}" for study, declared in studies.declared().items()},
+    declared={
+        study: f"{declared.title}; {declared.explorer}; {declared.opening}"
+        for study, declared in studies.declared().items()
+    },
     folders={study: os.path.relpath(folder) for study, folder in studies.folders().items()},
     texts=texts(
         "reference/**/*",
@@ -43,7 +46,7 @@ SITE = JOBS.other(
     + digests([*(SOURCE / "repdyn/pipeline/report/page").rglob("*"), SOURCE / "repdyn/base/site.css"])
     + texts_of_studies(
         *(studies.FINDINGS, studies.CHOSEN, studies.SOURCES, studies.REPLIES),
-        *(studies.EXPLORER, studies.STORY, studies.GLOSSARY, studies.LABELS),
+        *(studies.EXPLORER, studies.OPENING, studies.STORY, studies.GLOSSARY, studies.LABELS),
         *(f"{part}.py" for part in CODE_SHOWN),
         *(f"{part}/**/*.py" for part in CODE_SHOWN),
     ),

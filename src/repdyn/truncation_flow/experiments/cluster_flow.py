@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import scipy
 import xarray as xr
@@ -17,6 +19,7 @@ from repdyn.truncation_flow.methods.formula_audit import worst
 from repdyn.truncation_flow.settings import Integrators, PrintedAndCorrected, Staircase
 from repdyn.truncation_flow.theory import separated
 from repdyn.truncation_flow.theory.staircase import Schedule, bias_flow, truncation_times, truncation_times_upward
+from repdyn.truncation_flow.theory.truncation import truncate
 
 STAIRCASES = {  # data, b(0), y
     "beyond": ((0.0, 1.0, 2.0, 3.0), 0.0, 4.0),
@@ -138,17 +141,26 @@ def _by_events(x: Array, b0: float, y: float, times: Array) -> tuple[Array, Arra
 def printed_and_corrected(settings: PrintedAndCorrected, stream: Stream) -> xr.Dataset:
     """Cost along both flows: two explicit examples and an ensemble of planar clusters."""
     times = np.linspace(0.0, settings.horizon, settings.samples)
-    example, ensemble = (_costs(*start, times, settings.step) for start in (_examples(), _ensemble(settings, stream)))
+    X, R, beta, yt = _examples()
+    examples = _paths(X, R, beta, yt, times, settings.step)
+    ensemble = _paths(*_ensemble(settings, stream), times, settings.step)
+    along = ("formula", "example", "time")
     return dataset(
         {
-            "example_cost": variable(("formula", "example", "time"), example, "cost of one point", "input^2"),
-            "cost": variable(("formula", "cluster", "time"), ensemble, "cost of a random planar cluster", "input^2"),
+            "example_cost": variable(along, _costs(examples), "cost of one point", "input^2"),
+            "cost": variable(
+                ("formula", "cluster", "time"), _costs(ensemble), "cost of a random planar cluster", "input^2"
+            ),
+            **_in_the_plane(X, examples, along),
+            "example_point": variable(("example", "coordinate"), X[:, 0], "the point", "input"),
+            "example_label": variable(("example", "coordinate"), yt, "its pulled-back label", "input"),
         },
         {
             "formula": variable("formula", np.array(FORMULAS), "weight flow as printed (3.22) or corrected"),
             "example": variable("example", np.array(list(EXAMPLES)), "one point, R = 1, beta = 0"),
             "cluster": index("cluster", settings.clusters, "random cluster"),
             "time": times_variable(times),
+            "coordinate": index("coordinate", 2, "input coordinate"),
             "step": variable((), settings.step, "step of the scheme"),
             "points": variable((), settings.points, "points per cluster"),
         },
@@ -156,10 +168,26 @@ def printed_and_corrected(settings: PrintedAndCorrected, stream: Stream) -> xr.D
     )
 
 
-def _costs(X: Array, R: Array, beta: Array, yt: Array, times: Array, step: float) -> Array:
-    """Cost of clusters along the flow by both formulas from equal starts, shape (2, K, T)."""
-    paths = [integrate_flow(list(X), R, beta, yt, times, step=step, formula=formula) for formula in FORMULAS]
+def _paths(X: Array, R: Array, beta: Array, yt: Array, times: Array, step: float) -> list[xr.Dataset]:
+    """Clusters along the flow by both formulas from equal starts."""
+    return [integrate_flow(list(X), R, beta, yt, times, step=step, formula=formula) for formula in FORMULAS]
+
+
+def _costs(paths: Sequence[xr.Dataset]) -> Array:
+    """Cost of clusters by both formulas, shape (2, K, T)."""
     return np.array([path["cost"].values.T for path in paths])
+
+
+def _in_the_plane(X: Array, paths: Sequence[xr.Dataset], along: tuple[str, ...]) -> dict[str, xr.Variable]:
+    """Where apex and turn of the cone and image of a point are; the start has R = 1 and no reflection follows."""
+    R, beta = (np.array([path[name].values.swapaxes(0, 1) for path in paths]) for name in ("R", "beta"))
+    image = truncate(X[:, None], R, beta)[..., 0, :]
+    turn = np.degrees(np.unwrap(np.arctan2(R[..., 1, 0], R[..., 0, 0])))
+    return {
+        "example_apex": variable((*along, "coordinate"), -beta, "apex of the cone", "input"),
+        "example_turn": variable(along, turn, "angle of R", "degree"),
+        "example_image": variable((*along, "coordinate"), image, "image of the point", "input"),
+    }
 
 
 def _examples() -> tuple[Array, Array, Array, Array]:

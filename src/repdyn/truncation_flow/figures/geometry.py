@@ -12,10 +12,12 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
 from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, SKY, describe, label_panels, new
+from repdyn.base.wording import outcome
 
 REACH = 6.0
 RIGHT = 90.0  # degrees
 SEPARATED = 1e-9  # a smaller margin is round-off
+POINT, REACHED = 1e-6, 0.01  # shares of its size and of the way to its label that are left of a cluster
 TRIANGLES: dict[str, tuple[str, dict[str, Any]]] = {
     "triangle_bound": ("upper bound", {"color": BLACK, "marker": "_", "markersize": 7}),
     "triangle_margin": ("search", {"color": BLUE, "marker": "o", "markersize": 4}),
@@ -45,7 +47,7 @@ def truncation_in_the_plane(truncation_in_the_plane: xr.Dataset) -> Figure:
         panel.set(xlabel="input coordinate 1", ylabel="input coordinate 2")
     return describe(
         figure,
-        title="Truncation in the plane: cluster 1 shrinks to one point, which runs to its label; cluster 2 stays",
+        title=f"Truncation in the plane: {_shrinks(data)}; {_stays(data)}",
         caption=f"Two clusters of {data.sizes['point']} points (orange-red: cluster 1, blue: cluster 2) under the "
         "truncation map of cluster 1. (a) The data, with the cone of points that stay at the start (shaded) and the "
         "path that its apex will take (black). (b)-(d) Cluster 1 enlarged, at three times: pale: data; full "
@@ -54,6 +56,41 @@ def truncation_in_the_plane(truncation_in_the_plane: xr.Dataset) -> Figure:
         alt="Four panels: a cone moves over one cluster, whose points are pushed onto its boundary and in the end "
         "into its apex at the label; the other cluster lies inside the cone and does not move.",
     )
+
+
+def _shrinks(data: xr.Dataset) -> str:
+    """What becomes of cluster 1 and of its apex, at the last time drawn."""
+    data = _without_padding(data)
+    first, last = (_size(data[name].sel(cluster=0)) for name in ("data", "image"))
+    left = last.isel(snapshot=-1) / first
+    gap = ((data["apex"] - data["label"]) ** 2).sum("column", skipna=False) ** 0.5
+    missed = float(gap.isel(time=-1) / gap.isel(time=0))
+    size = outcome(
+        POINT - left, "shrinks to one point", f"keeps {float(left):.0%} of its size", "comes to an unknown size"
+    )
+    way = outcome(
+        REACHED - missed, "runs to its label", f"stops with {missed:.0%} of the way to its label left",
+        "moves by an unknown way",
+    )  # fmt: skip
+    return f"cluster 1 {size}, {'which' if 'point' in size else 'and its apex'} {way}"
+
+
+def _without_padding(data: xr.Dataset) -> xr.Dataset:
+    """The columns of a dimension; those beyond it are NaN."""
+    return data.isel(column=slice(0, int(data["dimension"])))
+
+
+def _size(points: xr.DataArray) -> xr.DataArray:
+    """Root mean square distance from the mean."""
+    return ((points - points.mean("point")) ** 2).sum("column", skipna=False).mean("point") ** 0.5
+
+
+def _stays(data: xr.Dataset) -> str:
+    """What the map of cluster 1 does to cluster 2, over all snapshots."""
+    data = _without_padding(data)
+    moved = abs(data["image"] - data["data"]).sel(cluster=1)
+    most = f"cluster 2 moves by up to {float(moved.max()):.2g}"
+    return outcome(SEPARATED - moved, "cluster 2 stays", most, "what cluster 2 does is unknown")
 
 
 def _times(data: xr.Dataset) -> str:
@@ -115,7 +152,7 @@ def truncation_in_three_dimensions(truncation_in_the_plane: xr.Dataset) -> Figur
         panel.set(xlabel="along $e_1 - e_2$", ylabel="along $e_1 + e_2 - 2 e_3$")
     return describe(
         figure,
-        title="Truncation in three dimensions: cluster 1 shrinks to one point, which runs to its label",
+        title=f"Truncation in three dimensions: {_shrinks(data)}",
         caption=f"Three clusters of {data.sizes['point']} points around $e_1, e_2, e_3$ (orange-red, blue, orange), "
         "projected on the plane through the means. (a) The data and the path that the apex of cluster 1 will take "
         "(black). (b)-(d) Cluster 1 enlarged, at three times: pale: data; full orange-red: images; thin lines join "

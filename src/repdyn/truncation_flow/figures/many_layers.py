@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, describe, label_panels, legend_below, new
 from repdyn.base.formula_audit import largest_errors
+from repdyn.base.wording import outcome
 
 ROUNDING_FLOOR = 1e-17
 ZERO = 1e-17  # where an error of exactly 0 is drawn
@@ -144,10 +145,11 @@ def gradient_audit(gradient_audit: xr.Dataset, propagators: xr.Dataset) -> Figur
     panel.set_yticks(rows, [str(name) for name in names[order]])
     panel.tick_params(axis="y", length=0)
     legend_below(panel, columns=2)
+    holding = outcome(LOOSEST - corrected, "all hold", f"{int((corrected <= LOOSEST).sum())} hold", "unknown")
     draws, dims = gradient_audit.sizes["draw"], gradient_audit["dimension"].values
     return describe(
         figure,
-        title=f"{count} of {names.size} audited formulas are wrong as printed; corrected, all hold",
+        title=f"{count} of {names.size} audited formulas are wrong as printed; corrected, {holding}",
         caption=f"Largest absolute error over {draws} random draws for each $Q$ from {dims.min()} to {dims.max()}, and "
         f"for (8.8)-(8.17) over {propagators.sizes['seed']} starts, against complex steps of the cost, the network's "
         "definition, or an integrator; the horizontal axis is logarithmic. Orange-red: as printed, where that is "

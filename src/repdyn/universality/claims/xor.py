@@ -21,9 +21,8 @@ from repdyn.base.readings import over_readings
 from repdyn.base.sampled import mean_within, share_within
 from repdyn.base.verdicts import Test, Verdict, weakest
 from repdyn.universality.claims.intervals import log_mean_within, of_learned, undecided
-from repdyn.universality.methods.selection import learned
+from repdyn.universality.methods.selection import MERGED, learned
 
-MERGED = 0.25
 MERGED_REASON = (
     "merged: below a quarter of the distance between unequal targets; before training the ratio is 0.5 to 1.7"
 )

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLUE, ORANGE, describe, new
 from repdyn.universality.figures.printed import other_settings
-from repdyn.universality.methods.selection import learned
+from repdyn.universality.methods.selection import MERGED, learned
 
 POINTS = ("00", "10", "01", "11")
 BY_TARGET = (0, 3, 1, 2)  # pairs of equal target side by side: merged pairs are dark blocks on the diagonal
@@ -20,6 +20,7 @@ PANELS = {
     "high": "20 layers, large",
     "two_layers": "2 layers, small",
 }
+COUNTS = ("none", "one", "both")
 PUBLISHED = ("2 pairs merge", "as in (10)", "none merges", "1 pair merges")  # of Figure 6, Section 4.4
 PUBLISHED_ADAM = ("as in (10)", "as in (10)", "as in (10)", "not as in (10)")  # of Figure 16
 
@@ -29,7 +30,7 @@ def fig6_xor(xor_structure: xr.Dataset) -> Figure:
     return _matrices(
         xor_structure,
         PANELS,
-        "Figure 6: at small weights 20 layers merge both pairs of equal target, two layers only one",
+        "Figure 6",
         PUBLISHED,
         "Theory above network, four matrices each. At small weights in 20 layers both blocks on the diagonal are dark "
         "in both rows; at large weights the rows agree and nothing merges; in two layers the theory has two dark "
@@ -42,7 +43,7 @@ def fig16_xor_adam(xor_structure: xr.Dataset) -> Figure:
     return _matrices(
         xor_structure,
         {f"adam_{run}": words for run, words in PANELS.items()},
-        "Figure 16: with Adam, too, 20 layers merge both pairs at small weights; two layers merge none",
+        "Figure 16, with Adam",
         PUBLISHED_ADAM,
         "As Figure 6 with Adam: both blocks on the diagonal are dark at small weights in 20 layers, half so at middle "
         "ones, not at large ones; the two-layer network merges no pair.",
@@ -72,7 +73,7 @@ def _matrices(data: xr.Dataset, runs: dict[str, str], title: str, published: tup
         panel.set_ylabel(side)
     return describe(
         figure,
-        title=title,
+        title=f"{title}: pairs of equal target that merge: {_merged(data, runs)}",
         caption="Left: the task. Right: distances between the representations of the four points in the hidden layer "
         "halfway, points with equal targets side by side (the color of their names is the target's), so that a merged "
         "pair is a dark block on the diagonal. Theory and network of a column share the color scale below them; the "
@@ -82,6 +83,15 @@ def _matrices(data: xr.Dataset, runs: dict[str, str], title: str, published: tup
         f"{other_settings('xor', data, runs)}",
         alt=alt,
     )
+
+
+def _merged(data: xr.Dataset, runs: dict[str, str]) -> str:
+    """How many pairs of equal target the networks of each run merge, by the median of those that have learned."""
+    counts = {}
+    for run, words in runs.items():
+        ratios = learned(data, run)["merged"].median("trial").values
+        counts[words] = COUNTS[int((ratios < MERGED).sum())] if np.isfinite(ratios).all() else "none learned"
+    return ", ".join(f"{count} ({words})" for words, count in counts.items())
 
 
 def _task(panel: Axes) -> None:

@@ -7,6 +7,8 @@ import xarray as xr
 
 LEARNED = 0.04
 """Loss, over the loss of a network that gives the mean target everywhere, below which a network has learned."""
+MERGED = 0.25
+"""Distance of a pair of equal targets, over that of unequal ones, below which the pair has merged."""
 
 
 def has_learned(loss: xr.DataArray | np.ndarray, plateau: float) -> np.ndarray:

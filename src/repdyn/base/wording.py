@@ -1,0 +1,56 @@
+"""Words of a figure's title or caption that follow from its data, also where no value is finite."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+UNKNOWN = "?"
+PLAIN = 1e5  # below it no exponent
+
+
+def number(value: ArrayLike, form: str = ".2g") -> str:
+    """A number in a format, without an exponent below `PLAIN`; a question mark where it is not finite."""
+    scalar = float(np.asarray(value, float))
+    if not np.isfinite(scalar):
+        return UNKNOWN
+    text = f"{scalar:{form}}"
+    return f"{scalar:.0f}" if "e+" in text and abs(scalar) < PLAIN else text
+
+
+def span(values: ArrayLike, form: str = ".2g") -> str:
+    """The least and the largest finite value; one number where both read alike; a question mark where there is none.
+
+    Example:
+        >>> span([0.251, 0.75, np.nan]), span([2.0, 2.001]), span([np.nan])
+        ('0.25 to 0.75', '2', '?')
+    """
+    drawn = np.asarray(values, float).ravel()
+    known = drawn[np.isfinite(drawn)]
+    if not known.size:
+        return UNKNOWN
+    return " to ".join(dict.fromkeys(number(end, form) for end in (known.min(), known.max())))
+
+
+def outcome(margins: ArrayLike, holds: str, fails: str, unknown: str) -> str:
+    """Words by whether all finite margins are at least zero; other words where there is none."""
+    drawn = np.asarray(margins, float).ravel()
+    known = drawn[np.isfinite(drawn)]
+    if not known.size:
+        return unknown
+    return holds if (known >= 0).all() else fails
+
+
+def counted(margins: ArrayLike) -> str:
+    """How many of the finite margins are at least zero.
+
+    Example:
+        >>> counted([1.0, 0.5]), counted([1.0, -1.0, np.nan]), counted([np.nan])
+        ('all 2', '1 of 2', 'none known')
+    """
+    drawn = np.asarray(margins, float).ravel()
+    known = drawn[np.isfinite(drawn)]
+    kept = int((known >= 0).sum())
+    if not known.size:
+        return "none known"
+    return f"all {kept}" if kept == known.size else f"{kept} of {known.size}"
