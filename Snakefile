@@ -17,3 +17,10 @@ report: str(RULES / "run.rst")
 
 
 include: str(RULES / "everything.smk")
+
+
+rule all:
+    default_target: True
+    input:
+        [path for job in JOBS.jobs.values() for path in job.outputs],
+    localrule: True

@@ -117,7 +117,7 @@ def _read(pipe, folder: Path, configfiles: tuple[str, ...], config: dict[str, ob
             texts,
             {name: job.inputs for name, job in jobs.items()},
             {name: job.outputs for name, job in jobs.items()},
-            [str(path) for path in workflow.get_rule("all").input],
+            [str(path) for path in workflow.get_rule(workflow.default_target).input],
             {name: (job.file, job.log) for name, job in jobs.items()},
             {name: _rules(workflow, job.outputs) for name, job in jobs.items()},
         )

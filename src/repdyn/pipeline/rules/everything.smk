@@ -1,4 +1,7 @@
-"""All rules of a project, whose Snakefile names its own folder as PROJECT and includes this file."""
+"""All rules of a project but `all`: its Snakefile names its own folder as PROJECT, includes this file and says `all`.
+
+No included rule is what Snakemake makes where no target is given.
+"""
 
 
 include: "common.smk"
@@ -6,13 +9,6 @@ include: "kinds.smk"
 include: "images.smk"
 include: "studies.smk"
 include: "report.smk"
-
-
-rule all:
-    default_target: True
-    input:
-        [path for job in JOBS.jobs.values() for path in job.outputs],
-    localrule: True
 
 
 onerror:
