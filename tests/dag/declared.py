@@ -21,7 +21,7 @@ class Declared:
         texts: job -> its job file.
         inputs: job -> the data that it reads.
         outputs: job -> what it makes.
-        wanted: inputs of the rule `all`.
+        wanted: inputs of the rule that Snakemake follows where no target is given.
         files: job -> its job file's and its log's path.
         rules: job -> name, inputs, outputs and logs of the rules that make its outputs, wildcards filled in.
     """
