@@ -191,6 +191,7 @@ def test_largest_norm_counts_runs_by_width_and_at_infinite_width():
         depth=12,
         limit_depth=30,
     )
+    data["second_to_first"][..., 4] = data["limit_second_to_first"][..., 4] = 1 / 2  # not below
     for name, dims in (("odd", 3), ("limit_odd", 2), ("longest", 2), ("farthest", 2)):
         sizes = (2, 2, 20) if dims == 3 else (2, 20)
         data[name] = (("kind", "width", "run") if dims == 3 else ("kind", "run"), rng.integers(0, 4, sizes))

@@ -12,12 +12,15 @@ TIMES = 5 + np.array([0, 3, 6, 10, 15, 25, 40, 60, 100, 160])
 PAIRS, LAYERS, SEEDS = ["0-1", "0-2", "1-2"], ["a", "b"], [3, 8]
 RATES = {(0, 0): (0.03, 0.2), (0, 1): (0.05, 0.1), (2, 0): (0.02, 0.3), (2, 1): (0.0001, 0.0002)}
 INPUTS = np.array([[1.25, 1.5], [2.0, 2.1], [0.8, 0.9]])
-TARGETS = np.array([[1.5, 1.4], [0.0, 0.0], [0.7, 0.75]])
+TARGETS = np.array([[1.5, 1.4], [0.0, 0.3], [0.7, 0.75]])
 START = 0.01, 1e-4, 0.0
 
 
 def recorded():
-    """Curves of the theory itself; the second pair has equal targets, the last one learns nothing in seed 8."""
+    """Curves of the theory itself.
+
+    The second pair has equal targets in the first seed, the last one learns nothing in the second.
+    """
     curves = np.ones((3, 3, 2, len(TIMES)))
     for (pair, seed), rates in RATES.items():
         distances = INPUTS[pair, seed], TARGETS[pair, seed]
@@ -52,7 +55,7 @@ def final(pair, seed):
 
 def test_every_pair_and_seed_has_rates_and_curves_of_its_own(fits):
     found, curves = fits
-    assert found["pair"].values.tolist() == ["0-1", "1-2"]  # the other one has equal targets
+    assert found["pair"].values.tolist() == ["0-1", "1-2"]  # of the other one the first seed has equal targets
     assert found["seed"].values.tolist() == SEEDS
     assert found["learned"].transpose("pair", "seed").values.tolist() == [[1, 1], [1, 0]]
     for place, pair in enumerate((0, 2)):
@@ -120,3 +123,20 @@ def test_units_of_the_rates_are_those_of_the_time():
         ends = {"h": "distance", "y": "distance", "w": "alignment"}
         assert found[f"{name}_measured"].attrs["source"] == f"{source}_{ends[name]}"
         assert found[f"{name}_measured"].attrs["units"] == ("activation^2" if name == "h" else "output^2")
+
+
+@pytest.mark.parametrize("name", ["prediction_distance", "prediction_alignment"])
+def test_a_pair_of_which_a_number_is_lost_has_no_fit_and_no_curve(name):
+    data = recorded()[0]
+    data[name][0, 0, 4] = np.nan
+    found = effective_theory.fit(data, "b", ["0-1"])
+    assert np.isnan(found["eta_h"]).values.tolist() == [[True, False]]
+    assert np.isnan(found["h_theory"]).all("moment").values.tolist() == [[True, False]]
+    assert np.isnan(found["final_distance"]).values.tolist() == [[True, False]]
+
+
+@pytest.mark.parametrize("name", ["input_distance", "target_distance"])
+def test_pairs_of_equal_inputs_or_targets_are_not_fitted(name):
+    data = recorded()[0].isel(pair=[0, 2], seed=0, drop=True, epoch=slice(4))  # four moments are enough
+    data[name][1] = 0.0
+    assert effective_theory._usable(data, "b", None) == ("epoch", ["0-1"])

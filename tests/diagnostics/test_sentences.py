@@ -46,12 +46,19 @@ def test_accuracy_is_of_the_points_that_have_a_class_beside_the_share_of_the_lar
     np.testing.assert_allclose(found[1:], [middle - half, middle + half])
 
 
-@pytest.mark.parametrize(("labels", "there"), [([0, 1, 2], True), ([1, 2, 3], False), ([-1, 0, 1], False)])
+@pytest.mark.parametrize(("labels", "there"), [([0, 1, 2, 2], True), ([1, 2, 3, 3], False), ([-1, 0, 1, 1], False)])
 def test_labels_that_are_no_outputs_have_no_accuracy(labels, there):
-    outcome = summary._accuracy(seen(output=np.eye(3)), np.array(labels))
+    outcome = summary._accuracy(seen(output=np.eye(4, 3)), np.array(labels))
     assert (outcome is not None) == there
     assert summary._accuracy(seen(output=None), np.array(labels)) is None
-    assert summary._accuracy(seen(output=np.eye(3)), None) is None
+    assert summary._accuracy(seen(output=np.eye(4, 3)), None) is None
+
+
+def test_labels_are_one_for_each_row_of_the_output():
+    assert summary._classes([0, 1, 1, 0], seen(output=np.eye(4, 2))).tolist() == [0, 1, 1, 0]
+    assert summary._classes([0, 1, 1], seen(output=None)).tolist() == [0, 1, 1]
+    with pytest.raises(ValueError, match="give 4 integers"):
+        summary._classes([0, 1, 1], seen(output=np.eye(4, 2)))
 
 
 @pytest.mark.parametrize(("low", "verdict"), [(0.51, "yes"), (0.5, "cannot tell"), (0.2, "cannot tell")])
@@ -77,9 +84,10 @@ def sure(topic="learned", low=0.6):
 def test_memorized_is_what_held_out_points_do_not_have(held_out, verdict):
     accuracy = Interval(*held_out)
     assert decided(summary._memorized(sure(), (accuracy, 0.4))) == (verdict, accuracy, 0.4)
+    start = "Cannot tell whether it memorized these points: "
     unsure = Sentence("learned", "cannot tell", "")
-    assert summary._memorized(unsure, (accuracy, 0.4)).verdict == "cannot tell"
-    assert np.isnan(summary._memorized(sure(), None).threshold)
+    assert summary._memorized(unsure, (accuracy, 0.4)).text == start + "it may have learned nothing"
+    assert summary._memorized(sure(), None).text == start + "points that it was not trained on are not given"
 
 
 # collapse
@@ -111,7 +119,7 @@ def test_collapse_is_decided_in_the_last_hidden_layer_and_begins_where_it_stays(
 
 def test_collapse_takes_two_points_of_every_class_among_those_that_are_kept(monkeypatch):
     intervals(monkeypatch, "within_share", input=FAR, a=NEAR, b=NEAR, c=NEAR)
-    labels = np.array([0, 0, 1, 1, 2, 2, -100, 2, 0, 1, -100, 1])
+    labels = np.array([0, 0, 1, 1, 2, -100, -100, 2, 0, 1, -100, 1])  # two points of the last one
     assert summary._collapse(seen(), labels).verdict == "yes"
     some = seen()
     few = Seen({name: F[:5] for name, F in some.layers.items()}, some.hidden, None, np.arange(5))
@@ -129,7 +137,10 @@ def test_collapse_takes_two_points_of_every_class_among_those_that_are_kept(monk
         (((9, 8, 10), (3, 2, 4), (6, 5, 7)), "cannot tell", "a", 5 / 1.5),
         (((9, 8, 10), (3, 2, 4), (8, 7, 9)), "yes", "a", 7 / 1.5),
         (((7, 6, 8), (3, 2, 3.9), (20, 18, 22)), "yes", "a", 6 / 1.5),
+        (((9, 8, 10), (3, 2, 4), (7, 6, 8)), "cannot tell", "a", 6 / 1.5),
         (((9, 8, 10), (8, 7, 9), (6, 5, 7)), "no", "a", 5 / 1.5),
+        (((9, 8, 9), (7, 6, 8), (9, 8, 9)), "cannot tell", "a", 8 / 1.5),
+        (((10, 9, 11), (7, 4, 10), (9.5, 9, 10), (10, 9, 11)), "cannot tell", "a", 9 / 1.5),
         (((9, 8, 10), (7, 6, 8), (3, 2, 4), (9, 8, 10)), "yes", "b", 8 / 1.5),
         (((9, 8, 10), (3, 2, 4), (7, 6, 8), (9, 8, 10)), "yes", "a", 8 / 1.5),
     ],
@@ -160,6 +171,7 @@ def test_a_bottleneck_takes_eight_points_three_layers_and_a_rank_of_each(monkeyp
         ({"input": (1.1, 1, 2), "a": (2, 2, 3), "b": (4.1, 4.1, 9), "c": (3, 3, 9)}, "yes", "is odd in 'b'", "b"),
         ({"input": (1.1, 1, 2), "a": (2, 2, 3), "b": (4, 4, 9), "c": (3, 3, 9)}, "no", "nearest to it in 'b'", "b"),
         ({"input": (4.1, 4, 5), "a": (2, 2, 3), "b": (3, 3, 4), "c": (5, 5, 9)}, "cannot tell", "inputs have one", "c"),
+        ({"input": (4, 4, 5), "a": (2, 2, 3), "b": (3, 3, 4), "c": (5, 5, 9)}, "yes", "is odd in 'c'", "c"),
         ({"input": (1, 1, 1), "a": (np.nan,) * 3, "b": (3, 3, 4), "c": (2, 2, 9)}, "no", "'b'", "b"),
     ],
 )
@@ -187,6 +199,8 @@ def test_an_odd_point_of_layers_that_are_zero_cannot_be_told(monkeypatch):
         ((0.9, 0.88, 0.92), (0.5, 0.4, 0.79), (0.7, 0.6, 0.75), "yes", "b", 0.8),
         ((0.97, 0.96, 0.98), (0.99, 0.98, 1.0), (0.98, 0.951, 1.0), "no", "a", 0.95),
         ((0.97, 0.96, 0.98), (0.99, 0.98, 1.0), (0.98, 0.94, 1.0), "cannot tell", "a", 0.8),
+        ((0.9, 0.88, 0.92), (0.5, 0.4, 0.8), (0.7, 0.6, 0.75), "cannot tell", "b", 0.8),
+        ((0.97, 0.95, 0.98), (0.99, 0.98, 1.0), (0.98, 0.951, 1.0), "cannot tell", "a", 0.8),
         ((0.9, 0.7, 0.95), (0.7, 0.5, 0.81), (0.9, 0.8, 0.95), "cannot tell", "b", 0.8),
     ],
 )
@@ -197,8 +211,9 @@ def test_features_are_judged_where_the_network_has_changed_most(a, b, c, verdict
     assert decided(sentence) == (verdict, Interval(*by_layer[at]), threshold)
     assert f"{at!r}" in sentence.text
     unsure = Sentence("learned", "cannot tell", "")
-    assert "it may have learned nothing" in summary._features(seen(), seen(), unsure).text
-    assert "is not given" in summary._features(seen(), None, sure()).text
+    start = "Cannot tell whether training was lazy or rich: "
+    assert summary._features(seen(), seen(), unsure).text == start + "it may have learned nothing"
+    assert summary._features(seen(), None, sure()).text == start + "the network before training is not given"
 
 
 def test_layers_are_compared_with_themselves_before_training(monkeypatch):
@@ -208,6 +223,7 @@ def test_layers_are_compared_with_themselves_before_training(monkeypatch):
     before = Seen({name: 10.0 + F for name, F in before.layers.items()}, before.hidden, None, before.kept)
     summary._features(seen(), before, sure())
     assert pairs == [(2, 12), (3, 13)]
+    assert summary._features(seen(points=8), seen(points=8), sure()).verdict == "yes"
     assert "8 points" in summary._features(seen(points=7), seen(points=7), sure()).text
 
 
@@ -257,10 +273,10 @@ def test_the_share_within_classes_leaves_out_points_of_every_class():
 
 
 def test_the_lead_is_over_the_second_norm_and_its_range_over_all_others():
-    F = np.diag([3.0, 12.0, 4.0, 0.5])
+    F = np.array([[3.0, 0], [0, 0.5], [12.0, 0], [0, 4]])
     assert lead(F) == Interval(3.0, 3.0, 24.0)
-    assert lead(np.diag([3.0, 12.0, 0.0])) == Interval(4.0, 4.0, np.inf)
-    assert np.isnan(lead(np.diag([0.0, 12.0, 0.0]))).all()
+    assert lead(0.0 + F * [[1], [0], [1], [0]]) == Interval(4.0, 4.0, np.inf)
+    assert np.isnan(lead(F * [[0], [0], [1], [0]])).all()
 
 
 def test_likeness_is_of_the_same_points_in_both_layers():
@@ -295,3 +311,17 @@ def test_a_look_keeps_some_points_of_the_layers_and_all_of_the_output(monkeypatc
         for name, A in (("input", X), ("0", model[0](X)), ("1", model[:2](X))):
             kept = A.numpy()[[0, 3, 6, 9]]
             np.testing.assert_allclose(some.layers[name] @ some.layers[name].T, kept @ kept.T)
+
+
+class Lost(nn.Module):
+    """One number of one point is lost."""
+
+    def forward(self, x):
+        return torch.where(torch.arange(x.numel()).view(x.shape) == 7, torch.nan, x)
+
+
+def test_a_look_leaves_out_layers_with_a_number_that_is_not_finite_or_with_other_rows():
+    model = nn.Sequential(Lost(), nn.Linear(3, 2))
+    some = look(network_reader(model, torch.randn(10, 3)), None)
+    assert list(some.layers) == ["input"]
+    assert some.output is None
