@@ -54,13 +54,13 @@ def final(pair, seed):
 
 
 def test_every_pair_and_seed_has_rates_and_curves_of_its_own(fits):
-    found, curves = fits
-    assert found["pair"].values.tolist() == ["0-1", "1-2"]  # of the other one the first seed has equal targets
-    assert found["seed"].values.tolist() == SEEDS
-    assert found["learned"].transpose("pair", "seed").values.tolist() == [[1, 1], [1, 0]]
+    fitted, curves = fits
+    assert fitted["pair"].values.tolist() == ["0-1", "1-2"]  # of the other one the first seed has equal targets
+    assert fitted["seed"].values.tolist() == SEEDS
+    assert fitted["learned"].transpose("pair", "seed").values.tolist() == [[1, 1], [1, 0]]
     for place, pair in enumerate((0, 2)):
         for seed in (0, 1):
-            cell = found.isel(pair=place, seed=seed)
+            cell = fitted.isel(pair=place, seed=seed)
             for at, name in enumerate("hyw"):
                 np.testing.assert_array_equal(cell[f"{name}_measured"], curves[at, pair, seed])
                 assert float(cell[f"{name}_theory"][0]) == pytest.approx(START[at])
@@ -70,7 +70,7 @@ def test_every_pair_and_seed_has_rates_and_curves_of_its_own(fits):
             np.testing.assert_allclose(cell["final_distance"], final(pair, seed), rtol=1e-4)
             np.testing.assert_allclose(cell["explained"], 1, atol=1e-6)
             distances = INPUTS[pair, seed], TARGETS[pair, seed]
-            wanted = effective_solution(found["moment"].values - 5, *START, *RATES[pair, seed], *distances)
+            wanted = effective_solution(fitted["moment"].values - 5, *START, *RATES[pair, seed], *distances)
             for at, name in enumerate("hyw"):
                 np.testing.assert_allclose(cell[f"{name}_theory"], wanted[at], rtol=1e-3, atol=1e-6)
 
@@ -93,14 +93,14 @@ def test_what_is_told_of_a_fit_is_under_its_own_name(monkeypatch):
 
     monkeypatch.setattr(effective_theory, "fit_effective_rates", fit)
     data, curves = recorded()
-    found = effective_theory.fit(data, "b", ["1-2", "0-1"]).transpose("pair", "seed", ...)
-    assert found["pair"].values.tolist() == ["1-2", "0-1"]
-    np.testing.assert_allclose(found["eta_h"], 0.01 * np.array([[1, 2], [3, 4]]))
-    np.testing.assert_allclose(found["eta_y"], 0.1 * np.array([[1, 2], [3, 4]]))
-    assert found["at_bound"].values.tolist() == [[0, 1], [0, 1]]
-    np.testing.assert_allclose(found["explained"][1, 0], [3.1, 3.2, 3.3])
-    assert found["explained"].dims == ("pair", "seed", "curve")
-    assert found["curve"].values.tolist() == ["h", "y", "w"]
+    fitted = effective_theory.fit(data, "b", ["1-2", "0-1"]).transpose("pair", "seed", ...)
+    assert fitted["pair"].values.tolist() == ["1-2", "0-1"]
+    np.testing.assert_allclose(fitted["eta_h"], 0.01 * np.array([[1, 2], [3, 4]]))
+    np.testing.assert_allclose(fitted["eta_y"], 0.1 * np.array([[1, 2], [3, 4]]))
+    assert fitted["at_bound"].values.tolist() == [[0, 1], [0, 1]]
+    np.testing.assert_allclose(fitted["explained"][1, 0], [3.1, 3.2, 3.3])
+    assert fitted["explained"].dims == ("pair", "seed", "curve")
+    assert fitted["curve"].values.tolist() == ["h", "y", "w"]
     for (pair, seed), (h, y, w, dx2, dy2, options) in zip([(2, 0), (2, 1), (0, 0), (0, 1)], calls, strict=True):
         np.testing.assert_array_equal([h, y, w], curves[:, pair, seed])
         assert (dx2, dy2) == (INPUTS[pair, seed], TARGETS[pair, seed])
@@ -116,23 +116,23 @@ def test_what_is_told_of_a_fit_is_under_its_own_name(monkeypatch):
 def test_units_of_the_rates_are_those_of_the_time():
     data = recorded()[0].isel(seed=0, drop=True)
     data["epoch"].attrs["units"] = "s"
-    found = effective_theory.fit(data, "b", ["0-1"])
-    assert (found["eta_h"].attrs["units"], found["eta_y"].attrs["units"]) == ("1/s", "1/s")
-    assert found["eta_h"].dims == ("pair",)
+    fitted = effective_theory.fit(data, "b", ["0-1"])
+    assert (fitted["eta_h"].attrs["units"], fitted["eta_y"].attrs["units"]) == ("1/s", "1/s")
+    assert fitted["eta_h"].dims == ("pair",)
     for name, source in (("h", "representation"), ("y", "prediction"), ("w", "prediction")):
         ends = {"h": "distance", "y": "distance", "w": "alignment"}
-        assert found[f"{name}_measured"].attrs["source"] == f"{source}_{ends[name]}"
-        assert found[f"{name}_measured"].attrs["units"] == ("activation^2" if name == "h" else "output^2")
+        assert fitted[f"{name}_measured"].attrs["source"] == f"{source}_{ends[name]}"
+        assert fitted[f"{name}_measured"].attrs["units"] == ("activation^2" if name == "h" else "output^2")
 
 
 @pytest.mark.parametrize("name", ["prediction_distance", "prediction_alignment"])
 def test_a_pair_of_which_a_number_is_lost_has_no_fit_and_no_curve(name):
     data = recorded()[0]
     data[name][0, 0, 4] = np.nan
-    found = effective_theory.fit(data, "b", ["0-1"])
-    assert np.isnan(found["eta_h"]).values.tolist() == [[True, False]]
-    assert np.isnan(found["h_theory"]).all("moment").values.tolist() == [[True, False]]
-    assert np.isnan(found["final_distance"]).values.tolist() == [[True, False]]
+    fitted = effective_theory.fit(data, "b", ["0-1"])
+    assert np.isnan(fitted["eta_h"]).values.tolist() == [[True, False]]
+    assert np.isnan(fitted["h_theory"]).all("moment").values.tolist() == [[True, False]]
+    assert np.isnan(fitted["final_distance"]).values.tolist() == [[True, False]]
 
 
 @pytest.mark.parametrize("name", ["input_distance", "target_distance"])

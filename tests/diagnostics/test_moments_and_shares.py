@@ -51,8 +51,8 @@ def test_shares_are_of_each_row_and_rows_without_a_gradient_are_left_out():
     weights = np.array([[3.0, 4.0], [2.0, 0.0], [0.0, 2.0], [1.0, 0.0]])
     slopes = np.array([[4.0, -3.0], [-1.0, 1.0], [0.0, 1e-9], [0.6, 0.8]])
     shares = [0.0, 1 / np.sqrt(2), 0.6]  # the third row's gradient is rounding beside the largest
-    found = radial._fraction(weights, slopes)
-    np.testing.assert_allclose(found[:2], [np.median(shares), np.max(shares)], atol=1e-15)
+    fraction = radial._fraction(weights, slopes)
+    np.testing.assert_allclose(fraction[:2], [np.median(shares), np.max(shares)], atol=1e-15)
     assert np.isnan(radial._fraction(weights, 0 * slopes)[:2]).all()
 
 

@@ -119,14 +119,14 @@ class Recording:
 @pytest.fixture
 def recorders(monkeypatch):
     """The recorders of an experiment in the order in which it makes them."""
-    made = []
+    calls = []
 
     def record(*arguments, **options):
-        made.append(Recording(*arguments, **options))
-        return made[-1]
+        calls.append(Recording(*arguments, **options))
+        return calls[-1]
 
     monkeypatch.setattr(experiment, "Recorder", record)
-    return made
+    return calls
 
 
 def test_every_seed_has_weights_and_order_of_its_own_on_the_same_held_out_points(recorders):

@@ -39,11 +39,11 @@ def decided(sentence):
 def test_accuracy_is_of_the_points_that_have_a_class_beside_the_share_of_the_largest_one():
     labels = np.array([0, 0, 0, 1, 1, 2, -100, -100])
     decisions = np.array([0, 0, 1, 1, 1, 0, 2, 2])
-    found, chance = summary._accuracy(seen(output=np.eye(3)[decisions]), labels)
-    assert (found.value, chance) == (4 / 6, 3 / 6)
+    accuracy, chance = summary._accuracy(seen(output=np.eye(3)[decisions]), labels)
+    assert (accuracy.value, chance) == (4 / 6, 3 / 6)
     z = stats.norm.ppf(0.995)
     middle, half = (4 / 6 + z**2 / 12) / (1 + z**2 / 6), z * np.sqrt(2 / 9 / 6 + z**2 / 144) / (1 + z**2 / 6)
-    np.testing.assert_allclose(found[1:], [middle - half, middle + half])
+    np.testing.assert_allclose(accuracy[1:], [middle - half, middle + half])
 
 
 @pytest.mark.parametrize(("labels", "there"), [([0, 1, 2, 2], True), ([1, 2, 3, 3], False), ([-1, 0, 1, 1], False)])

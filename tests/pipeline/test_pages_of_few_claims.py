@@ -24,10 +24,10 @@ SLIPS |= {"d-2": "missing hypothesis", "d-5": "slip in a proof", "d-6": "misprin
 
 def studies():
     ids = [*VERDICTS, "d-3"]
-    made = [
+    claims = [
         SimpleNamespace(id=id, origin="ours" if id == "c-5" else "paper", kind_of_slip=SLIPS.get(id, "")) for id in ids
     ]
-    return {"cats": made[:7], "dogs": made[7:], "empty": []}
+    return {"cats": claims[:7], "dogs": claims[7:], "empty": []}
 
 
 def test_claims_are_counted_by_verdict_slip_and_study():
