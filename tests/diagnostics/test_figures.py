@@ -87,3 +87,39 @@ def test_pairs_show_points_curves_and_all_that_is_explained():
         assert f"{np.median(explained):.2f} ({curve})" in figure.repdyn["title"]
     assert [tick.get_text() for tick in figure.axes[-1].get_xticklabels()] == ["h", "y", "w"]
     assert figure.axes[-1].get_yscale() == "linear"
+
+
+def test_loss_and_accuracy_are_means_over_seeds_between_their_extremes():
+    data = dataset("convolutional_network")
+    panel = draw_training(data).axes[3]
+    for place, (name, dash) in enumerate((("loss", "-"), ("accuracy", "--"))):
+        values = data[name].transpose("step", "seed").values
+        (own,) = (drawn for drawn in panel.get_lines() if drawn.get_label() == name)
+        np.testing.assert_allclose(own.get_ydata(), values.mean(axis=1))
+        np.testing.assert_array_equal(own.get_xdata(), data["step"])
+        assert own.get_linestyle() == dash
+        x, y = panel.collections[place].get_paths()[0].vertices.T
+        for step, row in zip(data["step"].values, values, strict=True):
+            assert (y[x == step].min(), y[x == step].max()) == pytest.approx((row.min(), row.max()))
+    assert panel.get_title("left").endswith("loss and accuracy")
+    assert panel.get_yscale() == "log"
+
+
+def test_layers_change_by_their_measures_at_the_ends_and_by_means_over_seeds():
+    """What happens in between and in one seed alone does not count; a measure that is zero counts as unchanged."""
+    steps = np.array([0, 1, 2])
+    ends = {"a": (1, 50, 2), "b": (4, 4, 1), "c": (1, 1, 1.5), "d": (0, 3, 9), "e": (3, 9, 3.3)}
+    seeds = np.array([0.5, 1.5])  # factors around a mean of one
+    values = np.array(list(ends.values()), float)[:, :, None] * seeds
+    names = ("effective_rank", "stable_cost_of_identity")
+    data = xr.Dataset(
+        dict.fromkeys(names, (("layer", "step", "seed"), values)),
+        {"layer": list(ends), "step": steps, "seed": [0, 1]},
+    ).assign_attrs(time="step", title="Made up")
+    assert draw_training(data).repdyn["title"] == "Training changes b, a and c most"
+    data["effective_rank"][0, -1, 0] = 100  # of one seed: 51.5 in the mean, 29 times as much as the other measure
+    figure = draw_training(data)
+    assert figure.repdyn["title"] == "Training changes a, b and c most"
+    lines = figure.axes[0].get_lines()
+    assert [drawn.get_label() for drawn in lines][:4] == ["a", "b", "c", "2 others"]
+    assert {drawn.get_color() for drawn in lines[3:]} == {"0.7"}

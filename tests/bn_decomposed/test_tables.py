@@ -1,0 +1,220 @@
+"""Every cell of the tables against numbers computed from made-up datasets."""
+
+import numpy as np
+from tests.made_up_cells import compare, dataset, skewed
+
+from repdyn.bn_decomposed import tables
+
+
+def test_ablation_takes_the_last_layer_and_medians_over_draws():
+    names = ("odd_angle", "intra_angle", "second_to_first", "numerical_rank", "effective_rank", "orthogonality_gap")
+    data = dataset(
+        {
+            **{"recenter": [0, 1], "rescale": ["none", "std", "rms"], "relu": [0, 1]},
+            **{"seed": range(5), "layer": [0, 3, 9], "pair": range(7)},
+        },
+        {"angle": "recenter rescale relu seed layer pair"} | dict.fromkeys(names, "recenter rescale relu seed layer"),
+        point_count=16,
+        width=32,
+    )
+    data["numerical_rank"] = (10 * data["numerical_rank"]).round()
+    table = tables.ablation(data)
+    rows = []
+    for recenter, rescale in ((0, 0), (0, 1), (0, 2), (1, 0), (1, 1)):
+        for relu in (0, 1):
+            at = recenter, rescale, relu
+            medians = [np.median(data[name].values[at][:, -1]) for name in names]
+            rows.append(
+                {
+                    "RC": recenter,
+                    "RS": ("none", "std", "rms")[rescale],
+                    "ReLU": relu,
+                    "median angle (degree)": np.median(data["angle"].values[at][:, -1]),
+                    "odd against rest (degree)": medians[0],
+                    "within rest (degree)": medians[1],
+                    "2nd/1st norm": medians[2],
+                    "rank (1e-6)": medians[3],
+                    "effective rank": medians[4],
+                    "orthogonality gap": medians[5],
+                }
+            )
+    compare(table.frame, rows)
+    assert "Batches of 16 images after 9 layers of width 32; medians over 5 draws" in table.caption
+
+
+def test_training_has_the_accuracy_at_the_end_and_the_ranks_of_every_mode():
+    labels = {"depth": [2, 8], "seed": range(5), "epoch": [1, 10, 30]}
+    ranks = ("r1", "numerical_rank", "stable_rank", "effective_rank")
+    runs = {
+        mode: dataset(
+            labels, {"accuracy": "depth seed epoch"} | dict.fromkeys(ranks, "depth seed"), seed, width=128, batch=64
+        ).assign_coords(rate=("depth", [0.1 * seed, 0.3 * seed]))
+        for seed, mode in enumerate(("bn", "he"), 1)
+    }
+    table = tables.training(runs)
+    rows = [
+        {
+            "mode": mode,
+            "hidden layers": depth,
+            "learning rate": (0.1, 0.3)[place] * factor,
+            "training accuracy": np.median(runs[mode]["accuracy"].values[place, :, -1]),
+            "rank (1e-2)": np.median(runs[mode]["r1"].values[place]),
+            "rank (1e-6)": np.median(runs[mode]["numerical_rank"].values[place]),
+            "stable rank": np.median(runs[mode]["stable_rank"].values[place]),
+            "effective rank": np.median(runs[mode]["effective_rank"].values[place]),
+        }
+        for factor, mode in enumerate(("bn", "he"), 1)
+        for place, depth in enumerate((2, 8))
+    ]
+    compare(table.frame, rows)
+    assert "Width 128, 30 epochs" in table.caption
+    assert "batches of 64; medians over 5 draws" in table.caption
+
+
+def test_point_neurons_take_every_scheme_at_its_own_best_rate():
+    at_rate, at_start = ("steps", "train_accuracy", "test_accuracy"), ("off_diagonal", "activity", "silent")
+    rates = [0.1, 0.3, 1.0]
+    data = dataset(
+        {"scheme": ["margin 1", "margin 2", "he"], "rate": rates, "seed": range(5)},
+        dict.fromkeys(at_rate, "scheme rate seed") | dict.fromkeys(at_start, "scheme seed"),
+        points=100,
+    ).assign_coords(best_rate=("scheme", [1.0, 0.1, 0.3]))
+    table = tables.point_neurons(data)
+    rows = []
+    for place, (scheme, best) in enumerate((("margin 1", 2), ("margin 2", 0), ("he", 1))):
+        medians = {name: np.median(data[name].values[place, best]) for name in at_rate}
+        medians |= {name: np.median(data[name].values[place]) for name in at_start}
+        columns = ("off_diagonal", "activity", "steps", "train_accuracy", "test_accuracy", "silent")
+        rows.append({"scheme": scheme, "rate": rates[best]} | {name: medians[name] for name in columns})
+    compare(table.frame, rows)
+    assert "100 training images" in table.caption
+    assert "medians over 5 draws" in table.caption
+
+
+def test_full_rank_has_the_mean_of_y_its_error_and_both_bounds():
+    data = dataset({"draw": range(6)}, {}).assign(
+        y=(("batch", "draw"), np.round(20 * skewed(3, 6, seed=1))),
+        gamma=("batch", [0.1, 0.2, 0.4]),
+        bound=("batch", [30.0, 25.0, 11.0]),
+        bound_by_column=("batch", [28.0, 21.0, 10.0]),
+        kind=("batch", ["circle", "circle", "Gaussian k=2"]),
+        k=("batch", [2, 2, 3]),
+        n=("batch", [3, 5, 4]),
+    )
+    table = tables.full_rank(data)
+    rows = []
+    for batch, y in enumerate(data["y"].values):
+        mean = sum(y) / 6
+        bound = (30.0, 25.0, 11.0)[batch]
+        rows.append(
+            {
+                "batch": ("circle", "circle", "Gaussian k=2")[batch],
+                "k": (2, 2, 3)[batch],
+                "n": (3, 5, 4)[batch],
+                "gamma": (0.1, 0.2, 0.4)[batch],
+                "bound n/gamma": bound,
+                "sum of 1/gamma by column": (28.0, 21.0, 10.0)[batch],
+                "mean of y": mean,
+                "standard error": np.sqrt(((y - mean) ** 2).sum() / 5 / 6),
+                "mean/bound": mean / bound,
+            }
+        )
+    compare(table.frame, rows)
+    assert "over 6 draws" in table.caption
+
+
+def simplified():
+    """Twelve batches of two sizes, eight of them Gaussian, and bounds for three sizes."""
+    kinds = np.array(["symmetric", "outlier"] + 4 * ["gaussian"])
+    names = ("ratio_first", "ratio_last", "angle_first", "angle_last", "extremes")
+    bounds = ("sharp_ratio", "printed_ratio", "sharp_angle", "printed_angle")
+    data = dataset(
+        {"case": range(12), "bound_points": [3, 4, 10]},
+        dict.fromkeys(names, "case") | dict.fromkeys(bounds, "bound_points"),
+    )
+    depths = [90, 80, 3, 9, 4, 5, 70, 60, 7, 6, 14, 8]
+    return data.assign(stable_depth=("case", depths)).assign_coords(
+        points=("case", np.repeat([4, 10], 6)), kind=("case", np.tile(kinds, 2))
+    )
+
+
+def test_the_simplified_model_takes_the_better_extreme_at_its_worst():
+    data = simplified()
+    rows = []
+    for n, cases, place in ((4, slice(0, 6), 1), (10, slice(6, 12), 2)):
+        ratio = np.minimum(data["ratio_first"].values, data["ratio_last"].values)[cases]
+        angle = np.maximum(data["angle_first"].values, data["angle_last"].values)[cases]
+        gaussian = slice(cases.start + 2, cases.stop)
+        depths = data["stable_depth"].values[gaussian]
+        rows.append(
+            {
+                "n": n,
+                "Gaussian batches": 4,
+                "median t0": np.median(depths),
+                "largest t0": max(depths),
+                "largest ratio": max(ratio),
+                "best bound": data["sharp_ratio"].values[place],
+                "printed bound": data["printed_ratio"].values[place],
+                "smallest angle (degree)": min(angle),
+                "best bound (degree)": data["sharp_angle"].values[place],
+                "printed bound (degree)": data["printed_angle"].values[place],
+                "median shorter/longer": np.median(data["extremes"].values[gaussian]),
+            }
+        )
+    compare(tables.simplified_model(data).frame, rows)
+
+
+def test_fixed_points_have_every_variable_under_its_words():
+    words = {
+        "odd_intra_angle": "within cluster (degree)",
+        "iterated_intra_angle": "within cluster, iterated (degree)",
+        "odd_angle": "odd point to cluster (degree)",
+        "odd_norm_ratio": "(n-1) cluster / odd norm",
+        "odd_multiplier": "multiplier, odd",
+        "simplex_angle": "equal points (degree)",
+        "simplex_multiplier": "multiplier, equal",
+    }
+    data = dataset({"batch": [3, 7, 50]}, dict.fromkeys(reversed(words), "batch"))
+    rows = [
+        {"n": n} | {column: data[name].values[place] for name, column in words.items()}
+        for place, n in enumerate((3, 7, 50))
+    ]
+    compare(tables.fixed_points(data).frame, rows)
+
+
+def test_largest_norm_counts_runs_by_width_and_at_infinite_width():
+    rng = np.random.default_rng(3)
+    data = dataset(
+        {"kind": ["Gaussian", "unit norms"], "width": [200, 800], "run": range(20)},
+        {"second_to_first": "kind width run", "limit_second_to_first": "kind run"},
+        point_count=4,
+        depth=12,
+        limit_depth=30,
+    )
+    data["second_to_first"][..., 4] = data["limit_second_to_first"][..., 4] = 1 / 2  # not below
+    for name, dims in (("odd", 3), ("limit_odd", 2), ("longest", 2), ("farthest", 2)):
+        sizes = (2, 2, 20) if dims == 3 else (2, 20)
+        data[name] = (("kind", "width", "run") if dims == 3 else ("kind", "run"), rng.integers(0, 4, sizes))
+    table = tables.largest_norm(data)
+    rows = []
+    for kind in (0, 1):
+        for width in (0, 1, "infinite"):
+            finite = width != "infinite"
+            odd = data["odd"].values[kind, width] if finite else data["limit_odd"].values[kind]
+            ratio = (
+                data["second_to_first"].values[kind, width] if finite else data["limit_second_to_first"].values[kind]
+            )
+            rows.append(
+                {
+                    "batch": ("Gaussian", "unit norms")[kind],
+                    "width": ("200", "800")[width] if finite else "infinite",
+                    "odd point is the longest": sum(odd == data["longest"].values[kind]) / 20,
+                    "odd point is the farthest": sum(odd == data["farthest"].values[kind]) / 20,
+                    "2nd/1st norm below 1/2": sum(ratio < 1 / 2) / 20,
+                }
+            )
+    shares = [row[name] for row in rows for name in list(rows[0])[2:]]
+    assert len(set(shares)) > 6  # else exchanged columns could look alike
+    compare(table.frame, rows)
+    assert "Shares of 20 batches of 4 points; chance is 0.25" in table.caption
+    assert "through 12 layers, at infinite width 30" in table.caption

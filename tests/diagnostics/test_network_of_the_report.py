@@ -1,0 +1,177 @@
+"""The network of the report: its layers, its start, its descent and its points, against computations by hand."""
+
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+from torch import nn
+
+from repdyn.base.streams import Stream
+from repdyn.diagnostics.experiments import network as experiment
+from repdyn.diagnostics.experiments.two_points import two_points
+from repdyn.diagnostics.methods import convolutional
+from repdyn.diagnostics.settings import ConvolutionalNetwork, TwoPoints
+
+SETTINGS = ConvolutionalNetwork(
+    channels=2, blocks=2, width=4, gain=0.5, rate=0.25, batch=3, record=(0, 1, 2, 4), per_class=2, seeds=2
+)
+
+
+def images(points=40):
+    """Made-up images in no order of their classes."""
+    rng = np.random.default_rng(5)
+    values = rng.lognormal(size=(points, 4, 4))
+    labels = rng.permutation(np.arange(points) % 10)
+    return xr.Dataset({"image": (("point", "row", "column"), values), "label": ("point", labels)})
+
+
+def test_a_block_adds_the_convolution_of_the_positive_part_over_the_number_of_blocks():
+    torch.manual_seed(0)
+    block, x = convolutional.Block(3, 5), torch.randn(2, 3, 4, 4)
+    with torch.no_grad():
+        wanted = x + nn.functional.conv2d(x.clamp(min=0), block.conv.weight, padding=1) / 5
+        torch.testing.assert_close(block(x), wanted)
+
+
+def test_the_network_is_the_chain_of_its_layers():
+    torch.manual_seed(0)
+    model, x = convolutional.ConvolutionalNetwork(3, 2, 5, 6, 10).double().eval(), torch.randn(7, 1, 6, 6).double()
+    with torch.no_grad():
+        hidden = nn.functional.conv2d(x, model.conv.weight, padding=1) / np.sqrt(1 + 1e-5)  # running variance 1
+        for block in model.blocks:
+            hidden = hidden + nn.functional.conv2d(hidden.clamp(min=0), block.conv.weight, padding=1) / 2
+        pooled = hidden.clamp(min=0).reshape(7, 3, 3, 2, 3, 2).mean(dim=(3, 5)).flatten(1)
+        dense = (pooled @ model.dense.weight.T + model.dense.bias) / np.sqrt(1 + 1e-5)
+        wanted = dense.clamp(min=0) @ model.output.weight.T + model.output.bias
+        torch.testing.assert_close(model(x), wanted)
+    assert list(model.stream.layers) == ["norm", "blocks.0", "blocks.1"]
+    assert model.layers == ["input", "conv", *model.stream.layers, "pool", "dense", "dense_norm", "relu", "output"]
+
+
+def test_every_map_starts_with_hes_spread_of_what_it_reads():
+    model = convolutional.ConvolutionalNetwork(32, 2, 300, 8, 10)
+    convolutional.start(model, 0.5, np.random.default_rng(0))
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d | nn.Linear):
+            inputs = 9 * module.in_channels if isinstance(module, nn.Conv2d) else module.in_features
+            own = module.weight.detach().numpy()
+            assert own.std() == pytest.approx(0.5 * np.sqrt(2 / inputs), rel=4 / np.sqrt(2 * own.size))
+            assert module.bias is None or not module.bias.any()
+    blocks = [block.conv.weight for block in model.blocks]
+    assert not torch.equal(*blocks)
+
+
+def test_images_are_standardized_as_a_whole():
+    data = images()
+    values, labels = experiment.standardized(data)
+    raw = data["image"].values
+    np.testing.assert_allclose(values, (raw - raw.sum() / raw.size) / np.sqrt(np.mean((raw - raw.mean()) ** 2)))
+    np.testing.assert_array_equal(labels, data["label"].values)
+
+
+def test_the_measured_points_are_the_first_of_every_class():
+    labels = images()["label"].values
+    held = experiment.first_of_each_class(labels, 2)
+    wanted = [place for place, label in enumerate(labels) if (labels[:place] == label).sum() < 2]
+    assert held.tolist() == wanted
+
+
+def test_descent_goes_through_permuted_points_in_batches_with_half_the_squared_error():
+    """Batches of three of seven points: what a pass leaves over comes first in the next one."""
+    rng = np.random.default_rng(0)
+    X, labels = torch.tensor(rng.normal(size=(7, 5))), rng.integers(0, 10, 7)
+    torch.manual_seed(1)
+    model = nn.Linear(5, 10).double()
+    weights, bias = (part.detach().numpy().copy() for part in (model.weight, model.bias))
+    seen = []
+    for step in experiment.descend(model, X, labels, SETTINGS, np.random.default_rng(9)):
+        seen.append((step, model.weight.detach().numpy().copy(), model.bias.detach().numpy().copy()))
+    draws = np.random.default_rng(9)
+    order = np.concatenate([draws.permutation(7) for _ in range(3)])
+    for place, (step, own_weights, own_bias) in enumerate(seen):
+        assert step == place
+        np.testing.assert_allclose(own_weights, weights)
+        np.testing.assert_allclose(own_bias, bias)
+        chosen = order[3 * step : 3 * step + 3]
+        x = X.numpy()[chosen]
+        error = x @ weights.T + bias - np.eye(10)[labels[chosen]]
+        weights, bias = weights - 0.25 * error.T @ x / 3, bias - 0.25 * error.sum(axis=0) / 3
+    assert len(seen) == 5
+    np.testing.assert_allclose(model.weight.detach().numpy(), weights)
+
+
+class Recording:
+    """Stands in for the recorder and keeps what it is given and when it is called."""
+
+    def __init__(self, network, points, layers, **options):
+        self.network, self.points, self.layers, self.options = network, points, layers, options
+        self.steps, self.weights = [], {}
+
+    def __call__(self, step):
+        self.steps.append(step)
+        self.weights[step] = self.network.conv.weight.detach().clone()
+
+    def dataset(self):
+        about = {"title": "of the network", "gamma": 0.1, "normalized_by": "batch", "time": "step", "left_out": "it"}
+        return xr.Dataset({"loss": ("step", np.array(self.steps, float))}, {"step": self.steps}, about)
+
+
+@pytest.fixture
+def recorders(monkeypatch):
+    """The recorders of an experiment in the order in which it makes them."""
+    calls = []
+
+    def record(*arguments, **options):
+        calls.append(Recording(*arguments, **options))
+        return calls[-1]
+
+    monkeypatch.setattr(experiment, "Recorder", record)
+    return calls
+
+
+def test_every_seed_has_weights_and_order_of_its_own_on_the_same_held_out_points(recorders):
+    stream = Stream(1, ("diagnostics", "convolutional_network"))
+    joined = experiment.convolutional_network(SETTINGS, images(), stream)
+    values, labels = experiment.standardized(images())
+    held = experiment.first_of_each_class(labels, 2)
+    for seed, own in enumerate(recorders):
+        np.testing.assert_allclose(own.points.numpy()[:, 0], values[held], rtol=1e-6)
+        np.testing.assert_array_equal(own.options["labels"], labels[held])
+        assert own.options["batch_statistics"] is True
+        assert own.options["residual"].layers == ("norm", "blocks.0", "blocks.1")
+        assert own.layers == own.network.layers
+        assert own.steps == [0, 1, 2, 4]
+        started = convolutional.ConvolutionalNetwork(2, 2, 4, 4, 10)
+        convolutional.start(started, 0.5, stream.generator(seed, "weights"))
+        torch.testing.assert_close(own.weights[0], started.conv.weight.detach())
+        rest = [place for place in range(40) if place not in held]
+        X = torch.from_numpy(values[rest][:, None]).float()
+        for _ in experiment.descend(started, X, labels[rest], SETTINGS, stream.generator(seed, "order")):
+            pass
+        torch.testing.assert_close(own.network.conv.weight, started.conv.weight)
+    assert not torch.equal(recorders[0].weights[0], recorders[1].weights[0])
+    assert joined["seed"].values.tolist() == [0, 1]
+    assert joined.attrs["title"].startswith("The papers' diagnostics")
+    assert (joined.attrs["gamma"], joined.attrs["normalized_by"], joined.attrs["time"]) == (0.1, "batch", "step")
+    assert not set(joined.attrs) - {"title", "gamma", "normalized_by", "time"}
+
+
+def test_networks_that_diverge_are_counted_with_their_rate(recorders, monkeypatch):
+    def descend(network, *_):
+        yield 0
+        if len(recorders) == 2:
+            with torch.no_grad():
+                network.output.bias[3] = float("nan")
+
+    monkeypatch.setattr(experiment, "descend", descend)
+    joined = experiment.convolutional_network(SETTINGS, images(), Stream(1, ("diagnostics", "other")))
+    words = "1 of 2 networks have diverged (convolutional_network.rate: 0.25; convolutional_network.gain: 0.5)"
+    assert words in joined.attrs.values()
+
+
+def test_the_theory_is_fitted_in_the_layer_of_the_settings(monkeypatch):
+    calls = []
+    fit = "repdyn.diagnostics.methods.effective_theory.fit"
+    monkeypatch.setattr(fit, lambda recorded, layer: calls.append((recorded, layer)))
+    two_points(TwoPoints(layer="pool"), "the recorded network")
+    assert calls == [("the recorded network", "pool")]

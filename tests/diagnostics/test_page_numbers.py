@@ -1,0 +1,99 @@
+"""Numbers on the page of a network: means over seeds, the first and the last moment, how it was measured."""
+
+import numpy as np
+import pytest
+from tests.made_up_cells import dataset
+
+from repdyn.diagnostics import page
+from repdyn.diagnostics.theory.intervals import Interval
+
+LAYERS = ["input", "a", "b"]
+WORDS = {"units": "activation", "long_name": "in words", "paper": "by somebody", "equation": "(1)"}
+
+
+@pytest.fixture
+def recorded():
+    """Two measures of three layers and two of the network, at three moments and of four seeds."""
+    data = dataset(
+        {"layer": LAYERS, "quantile": [0.05, 0.5, 0.95], "step": [0, 10, 40], "seed": range(4), "point": range(9)},
+        {
+            "angle": "layer quantile step seed",
+            "nc1": "step layer seed",
+            "accuracy": "seed step",
+            "loss": "step seed",
+            "expected_angle": "",
+        },
+    ).assign_coords({"class": range(5)})
+    for name in data.data_vars:
+        data[name].attrs = WORDS | {"missing": f"no {name}; or it failed", "long_name": f"{name} in words"}
+    about = {"title": "Made up", "time": "step", "gamma": 0.001, "normalized_by": "batch statistics", "left_out": ""}
+    return data.assign_attrs(about)
+
+
+def test_layers_have_means_over_seeds_and_angles_their_median_over_pairs_in_degrees(recorded):
+    tables = page._tables(recorded, ["angle", "nc1"])
+    assert [table["caption"] for table in tables] == ["step 0", "step 40"]
+    for table, step in zip(tables, (0, 2), strict=True):
+        angles = recorded["angle"].values[:, 1, step].mean(axis=1) * 180 / np.pi
+        nc1 = recorded["nc1"].values[step].mean(axis=1)
+        assert [name for name, _ in table["rows"]] == LAYERS
+        np.testing.assert_allclose([cells for _, cells in table["rows"]], np.stack([angles, nc1], axis=1))
+
+
+def test_what_is_the_same_at_both_ends_is_shown_once(recorded):
+    recorded["nc1"][2] = recorded["nc1"][0]
+    assert [table["caption"] for table in page._tables(recorded, ["nc1"])] == ["step 40"]
+    assert [table["caption"] for table in page._tables(recorded, ["nc1", "angle"])] == ["step 0", "step 40"]
+
+
+def test_numbers_of_the_network_go_from_the_first_moment_to_the_last(recorded):
+    accuracy, loss = recorded["accuracy"].values[:, [0, 2]].mean(axis=0), recorded["loss"].values[[0, 2]].mean(axis=1)
+    assert page._whole(recorded) == [
+        {"name": "accuracy", "shown": f"{accuracy[0]:.4g} to {accuracy[1]:.4g}", "text": "accuracy in words"},
+        {"name": "loss", "shown": f"{loss[0]:.4g} to {loss[1]:.4g}", "text": "loss in words"},
+        {
+            "name": "expected_angle",
+            "shown": f"{float(recorded['expected_angle']):.4g}",
+            "text": "expected_angle in words",
+        },
+    ]
+
+
+def test_how_it_was_measured_counts_what_the_dataset_holds(recorded):
+    settings = '{"layers": ["a", "b"], "residual": null, "batch_size": 0, "flag": false, "output": ""}'
+    named = {"experiment": "my:net", "settings": settings, "versions": "torch 2", "device": "cpu"}
+    assert page._about(recorded.assign_attrs(named)) == [
+        ("points", "9"),
+        ("layers", "3"),
+        ("classes", "5"),
+        ("moments", "3, from step 0 to 40"),
+        ("seeds", "4, of which the means are shown"),
+        ("normalized by", "batch statistics"),
+        ("stable cost", "regularized by 0.001 of the operator norm"),
+        ("network", "my:net"),
+        ("arguments", "layers ['a', 'b']"),
+        ("packages", "torch 2"),
+        ("device", "cpu"),
+    ]
+    single = recorded.isel(step=0, seed=0, drop=True).drop_vars("class")
+    del single.attrs["time"]
+    assert [name for name, _ in page._about(single)] == ["points", "layers", "normalized by", "stable cost"]
+
+
+def test_a_column_says_where_it_comes_from_and_angles_are_told_in_degrees(recorded):
+    assert page._column(recorded, "nc1") == ("nc1", "activation", "nc1 in words", "by somebody", "(1)", "no nc1")
+    angle = page._column(recorded, "angle")
+    assert (angle.name, angle.units) == ("angle", "degree")
+    assert "median" in angle.text
+
+
+def test_numbers_and_intervals_in_words():
+    assert [page._number(value) for value in (0.123456, 12345.6, np.nan, np.inf)] == ["0.1235", "1.235e+04", "–", "inf"]
+    assert page._between(Interval(0.5, 0.25, 0.75)) == "0.25 to 0.75"
+    assert page._between(Interval(0.5, np.nan, np.nan)) == "–"
+
+
+def test_words_of_settings_leave_out_what_is_not_set():
+    assert page._plain('{"a": 1, "b": null, "c": [2], "d": []}') == "a 1, c [2]"
+    assert page._plain("[1, 2]") == "[1, 2]"
+    assert page._plain("no json") == "no json"

@@ -1,0 +1,92 @@
+"""Every cell of the tables against numbers computed from made-up datasets; `test_proposition` has its own."""
+
+import numpy as np
+import xarray as xr
+from tests.made_up_cells import compare, dataset
+
+from repdyn.truncation_flow import tables
+
+
+def test_the_audit_has_the_largest_error_of_every_equation_and_form():
+    labels = {"dimension": [2, 3, 5], "draw": range(4), "equation": ["(2.17)", "(3.22)"]}
+    forms = ("printed", "corrected", "control")
+    audit = dataset(labels, dict.fromkeys(forms, "dimension draw equation"))
+    later = dataset({"seed": range(6), "equation": ["(8.8)", "(8.10)"]}, dict.fromkeys(forms, "seed equation"), 1)
+    rows = [
+        {
+            "equation": equation,
+            "largest error as printed": np.max(data["printed"].values[..., place]),
+            "largest error corrected": np.max(data["corrected"].values[..., place]),
+        }
+        for data in (audit, later)
+        for place, equation in enumerate(data["equation"].values.tolist())
+    ]
+    table = tables.gradient_audit(audit, later)
+    compare(table.frame, rows)
+    assert "over 4 draws per dimension, $Q$ = [2, 3, 5]" in table.caption
+    assert "over 6 starts" in table.caption
+
+
+def test_the_construction_has_formulas_beside_measured_margins_and_the_worst_cluster():
+    names = ("shift", "radius", "own_margin", "own_direct", "others_margin", "others_direct")
+    data = dataset(
+        {"dimension": [2, 3, 8], "time": [0.0, 0.5, 2.0, 9.0], "cluster": range(5)},
+        dict.fromkeys(names, "dimension")
+        | dict.fromkeys(("margin", "cost"), "dimension time")
+        | dict.fromkeys(("arrival", "start_share"), "dimension cluster"),
+        points=60,
+        fill=0.8,
+    )
+    data["arrival"][0, 3] = data["start_share"][0, 3] = np.nan  # there are fewer clusters where Q is small
+    words = ("label shift t*", "largest radius", "own margin, formula", "own margin, measured")
+    words += ("others' margin, formula", "others' margin, measured")
+    rows = []
+    for place, dimension in enumerate((2, 3, 8)):
+        cost = data["cost"].values[place]
+        rows.append(
+            {
+                "Q": dimension,
+                **{column: data[name].values[place] for column, name in zip(words, names, strict=True)},
+                "least margin on the way": min(data["margin"].values[place]),
+                "last arrival s_1": np.nanmax(data["arrival"].values[place]),
+                "least truncated share at 0": np.nanmin(data["start_share"].values[place]),
+                "C(end)/C(0)": cost[3] / cost[0],
+            }
+        )
+    table = tables.construction(data)
+    compare(table.frame, rows)
+    assert "of radius 0.8 times the largest, 60 points each" in table.caption
+    assert "to $s$ = 9." in table.caption
+
+
+def test_counterexamples_are_told_by_their_long_names():
+    data = xr.Dataset(
+        {
+            "first": xr.DataArray(0.25, attrs={"long_name": "cost before", "units": "1"}),
+            "second": xr.DataArray(-3.0, attrs={"long_name": "slope after", "units": "1"}),
+        }
+    )
+    rows = [{"quantity": "cost before", "value": 0.25}, {"quantity": "slope after", "value": -3.0}]
+    compare(tables.counterexamples(data).frame, rows)
+
+
+def test_the_caption_of_the_proposition_has_the_settings_of_the_run():
+    names = ("eta_0", "eta_1", "eta_1_prime", "eta_2", "highest", "arrival_bound", "sharp_arrival_bound", "arrival")
+    data = dataset(
+        {"dimension": [2, 3], "equation": ["(4.13)", "(4.32)"]},
+        dict.fromkeys(names, "dimension") | {"eta_2_printed": "dimension equation"},
+        points=400,
+        gamma=0.05,
+    )
+    rows = [
+        {"Q": Q}
+        | {name: data[name].values[place] for name in names}
+        | {
+            f"eta_2 of {equation} as printed": data["eta_2_printed"].values[place, at]
+            for at, equation in enumerate(("(4.13)", "(4.32)"))
+        }
+        for place, Q in enumerate((2, 3))
+    ]
+    table = tables.proposition(data)
+    compare(table.frame, rows)
+    assert r"for 400 points, $\gamma$ = 0.05;" in table.caption

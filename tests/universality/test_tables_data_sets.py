@@ -1,0 +1,215 @@
+"""Every cell of the tables of the experiments on data sets against numbers computed from made-up datasets."""
+
+import numpy as np
+import pytest
+from tests.made_up_cells import compare, dataset
+
+from repdyn.universality.tables import data_sets
+
+PAIRS = ["(0,0) and (1,1)", "(1,0) and (0,1)"]
+
+
+def structure(runs, optimizers, learned, variables, seed, **more):
+    """Networks of several runs, of which some have learned; settings differ between the runs."""
+    count, trials = len(runs), len(learned[0])
+    data = dataset({"run": runs, "trial": range(trials), **more}, variables | {"loss": "run trial"}, seed)
+    return data.assign(learned=(("run", "trial"), np.array(learned))).assign_coords(
+        nonlinearity=("run", ["leaky relu", "tanh", "relu"][:count]),
+        optimizer=("run", optimizers),
+        gain=("run", [0.5 * seed, 1.5 * seed, 2.5 * seed][:count]),
+        rate=("run", [0.01 * seed, 0.03 * seed, 0.05 * seed][:count]),
+        units=("run" if more.get("pair") else (), [250, 200, 50][:count] if more.get("pair") else 100),
+        hidden=("run", [20, 4, 1][:count]),
+        epochs=("run", [1000, 300, 40][:count]),
+    )
+
+
+@pytest.fixture
+def xor():
+    """XOR by three runs, of five, two and no networks that have learned."""
+    variables = {"merged": "run trial pair", "growth_equal": "run trial pair"}
+    variables |= dict.fromkeys(("growth_apart", "match", "scale"), "run trial")
+    learned = [[1, 1, 0, 1, 1, 1], [0, 1, 0, 0, 1, 0], 6 * [0]]
+    data = structure(["low", "adam_low", "high"], ["sgd", "adam", "sgd"], learned, variables, 1, pair=PAIRS)
+    return data.assign_coords(rho=0.0206342)
+
+
+@pytest.fixture
+def gains(xor):
+    """The scan of gains: one run in which all but one network have learned."""
+    data = xor.isel(run=[1]) * 3.0
+    learned = np.array([[1, 1, 1, 0, 1, 1]])
+    data = data.assign(learned=(("run", "trial"), learned)).assign_coords(run=["gain 1.5"], gain=("run", [1.5]))
+    return data.assign_coords(rho=0.5)
+
+
+@pytest.fixture
+def blobs():
+    """Blobs by two runs, of three and no networks that have learned."""
+    learned = [[1, 0, 1, 1], 4 * [0]]
+    variables = {"collapse": "run trial context_of", "between": "run trial", "share": "run"}
+    data = structure(["very_low", "bright"], ["sgd", "sgd"], learned, variables, 2, context_of=[0, 1])
+    return data.assign_coords(brightness=("run", [1.0, 5.7]))
+
+
+def used(nonlinearity, gain, rate, hidden, units, optimizer, epochs):
+    names = ("nonlinearity", "gain", "rate", "hidden layers", "units", "optimizer", "epochs")
+    return dict(zip(names, (nonlinearity, gain, rate, hidden, units, optimizer, epochs), strict=True))
+
+
+def printed(name, nonlinearity, gain, rate, epochs, public):
+    names = ("row of Table 2", *(f"printed {word}" for word in ("nonlinearity", "gain", "rate", "epochs")))
+    return dict(zip((*names, "public settings"), (name, nonlinearity, gain, rate, epochs, public), strict=True))
+
+
+NOTHING = ("", "", np.nan, np.nan, np.nan)
+ADAM = printed(*NOTHING, "Adam at rate 1e-6 for 500 units, halved in their notebook")
+XOR_LOW = printed("XOR Low weights", "leaky relu", 0.7, 0.015, 1000, "gain 0.85, 3000 epochs, ReLU")
+XOR_HIGH = printed("XOR High weights", "leaky relu", 2.0, 3e-9, 1000, "ReLU")
+VERY_LOW = printed("Blobs Very low weights", "tanh", 0.275, 0.05, 2000, "leaky ReLU")
+DIGITS = printed("MNIST Structure", "leaky relu", 0.5, 0.005, 200, "as printed; trajectories: rate 0.003")
+
+
+def digits(optimizer, seed):
+    """Accuracies and losses of five networks at three moments; at the end fewer have learned than on the way."""
+    data = dataset({"look": range(3), "trial": range(5)}, {"loss": "look trial"}, seed, optimizer=optimizer)
+    accuracy = [[0.1] * 5, [0.99] * 5, [0.96, 0.94, 0.97, 0.95, 0.999 if seed == 3 else 0.2]]
+    shared = {"nonlinearity": "leaky relu", "gain": 0.5, "rate": 0.1 * seed, "units": 200, "hidden": 4}
+    data = data.assign(accuracy=(("look", "trial"), accuracy)).assign_coords(shared)
+    return data.assign_coords(epoch=("epoch", [0, 100, 300 + seed]))
+
+
+def test_table_2_has_the_printed_settings_beside_the_used_ones_and_what_came_out(xor, blobs):
+    """The median of the loss is over all networks, learned or not, and at the end of training."""
+    training = {"sgd": digits("sgd", 3), "adam": digits("adam", 4)}
+    ends = {name: np.median(data["loss"].values[-1]) for name, data in training.items()}
+    losses = [np.median(data["loss"].values[place]) for data, count in ((xor, 3), (blobs, 2)) for place in range(count)]
+    wanted = [
+        ("xor", "low", XOR_LOW, used("leaky relu", 0.5, 0.01, 20, 250, "sgd", 1000), "5 of 6", losses[0]),
+        ("xor", "adam_low", ADAM, used("tanh", 1.5, 0.03, 4, 200, "adam", 300), "2 of 6", losses[1]),
+        ("xor", "high", XOR_HIGH, used("relu", 2.5, 0.05, 1, 50, "sgd", 40), "0 of 6", losses[2]),
+        ("blobs", "very_low", VERY_LOW, used("leaky relu", 1.0, 0.02, 20, 100, "sgd", 1000), "3 of 4", losses[3]),
+        (
+            *("blobs", "bright", printed(*NOTHING, "nothing stated")),
+            *(used("tanh", 3.0, 0.06, 4, 100, "sgd", 300), "0 of 4", losses[4]),
+        ),
+        ("digits", "sgd", DIGITS, used("leaky relu", 0.5, 0.3, 4, 200, "sgd", 303), "3 of 5", ends["sgd"]),
+        ("digits", "adam", ADAM, used("leaky relu", 0.5, 0.4, 4, 200, "adam", 304), "2 of 5", ends["adam"]),
+    ]
+    rows = [
+        {"task": task, "run": run, **row, **settings, "learned": learned, "median loss": loss}
+        for task, run, row, settings, learned, loss in wanted
+    ]
+    compare(data_sets.table2_settings(xor, blobs, training).frame, rows)
+
+
+def test_xor_distances_are_medians_over_the_networks_that_have_learned(xor, gains):
+    kept = {"low": [0, 1, 3, 4, 5], "adam_low": [1, 4], "high": [], "gain 1.5": [0, 1, 2, 4, 5]}
+    rows = []
+    for data, place in ((xor, 0), (xor, 1), (xor, 2), (gains, 0)):
+        run = data["run"].values[place].item()
+        values = {name: array.values[place, kept[run]] for name, array in data.data_vars.items()}
+        median = np.median if kept[run] else lambda _, **__: np.nan
+        rows.append(
+            {
+                "run": run,
+                "optimizer": "adam" if run in ("adam_low", "gain 1.5") else "sgd",
+                "gain": {"low": 0.5, "adam_low": 1.5, "high": 2.5, "gain 1.5": 1.5}[run],
+                "networks": len(kept[run]),
+                f"ratio {PAIRS[0]}": median(values["merged"][:, 0]),
+                f"ratio {PAIRS[1]}": median(values["merged"][:, 1]),
+                "growth at equal targets": median(values["growth_equal"]),
+                "growth at unequal targets": median(values["growth_apart"]),
+                "match with (10)": median(values["match"]),
+                "measured over (10)": median(values["scale"]),
+            }
+        )
+    table = data_sets.xor_distances(xor, gains)
+    compare(table.frame, rows)
+    assert "ratio of rates 0.0206 comes" in table.caption
+
+
+def test_blob_collapse_has_medians_by_context_and_the_largest_of_all(blobs):
+    collapse, kept = blobs["collapse"].values[0], [0, 2, 3]
+    settings = {"run": "very_low", "nonlinearity": "leaky relu", "optimizer": "sgd", "gain": 1.0, "brightness": 1.0}
+    numbers = {
+        "networks": 3,
+        "C, context x": np.median(collapse[kept, 0]),
+        "C, context y": np.median(collapse[kept, 1]),
+        "C, largest": np.max(collapse[kept]),
+        "contexts apart": np.median(blobs["between"].values[0, kept]),
+        "share of distances in the picture": blobs["share"].values[0],
+    }
+    without = settings | {"run": "bright", "nonlinearity": "tanh", "gain": 3.0, "brightness": 5.7}
+    without |= dict.fromkeys(numbers, np.nan) | {"networks": 0}
+    without["share of distances in the picture"] = blobs["share"].values[1]
+    compare(data_sets.blob_collapse(blobs).frame, [settings | numbers, without])
+
+
+def test_correlations_of_digits_have_intervals_and_what_untrained_networks_have():
+    runs, predictions, parts = ["sgd", "adam"], ["weighed (50)", "class mean"], ["all entries", "between classes"]
+    data = dataset(
+        {
+            **{"run": runs, "prediction": predictions, "part": parts, "trial": range(4)},
+            **{"look": [0, 5, 9], "resample": range(30), "row": range(7)},
+        },
+        {
+            "correlation": "run prediction part trial",
+            "correlation_of_mean": "prediction run part",
+            "correlation_by_look": "look prediction part trial",
+            "resampled": "run prediction part resample",
+        },
+        point_count=1797,
+        source="digits",
+    )
+    data["resampled"][1, 1, 0, 4] = np.nan  # a part without classes
+    rows = []
+    for r, run in enumerate(runs):
+        for p, prediction in enumerate(predictions):
+            row = {"run": run, "prediction": prediction}
+            for at, part in enumerate(parts):
+                ends = np.percentile(data["resampled"].values[r, p, at], [2.5, 97.5])
+                row |= {
+                    f"{part}: mean of networks": data["correlation_of_mean"].values[p, r, at],
+                    f"{part}: 95 % low": ends[0],
+                    f"{part}: 95 % high": ends[1],
+                    f"{part}: single networks": np.mean(data["correlation"].values[r, p, at]),
+                    f"{part}: untrained": np.nan if r else np.mean(data["correlation_by_look"].values[0, p, at]),
+                }
+            rows.append(row)
+    table = data_sets.digit_correlations(data)
+    compare(table.frame, rows)
+    assert "distances of 7 images' representations (digits, 1797 training images), 4 networks" in table.caption
+    assert "redrawn 30 times" in table.caption
+
+
+def test_pairs_of_digits_have_quantiles_over_networks_and_pairs():
+    kinds, weightings = ["similar", "same"], ["equation (49)", "by variance"]
+    data = dataset(
+        {
+            **{"trial": range(4), "kind": kinds, "pair": range(3), "weighting": weightings},
+            **{"curve": ["h", "y", "w"]},
+        },
+        {
+            "r2": "trial kind pair weighting curve",
+            "fit_loss": "trial kind pair weighting",
+            "at_bound": "trial kind pair weighting",
+            "growth": "trial kind pair",
+        },
+        source="digits",
+    )
+    rows = []
+    for k, kind in enumerate(kinds):
+        for w, weighting in enumerate(weightings):
+            row = {"pair": kind, "weights": weighting, "fits": 12}
+            for c, curve in enumerate("hyw"):
+                share = data["r2"].values[:, k, :, w, c]
+                row[f"R2 of {curve}, median"] = np.median(share)
+                row[f"R2 of {curve}, 10 %"] = np.percentile(share, 10)
+            row["fit loss, median"] = np.median(data["fit_loss"].values[:, k, :, w])
+            row["no rates fit"] = np.mean(data["at_bound"].values[:, k, :, w])
+            row["h at end over start"] = np.median(data["growth"].values[:, k])
+            rows.append(row)
+    table = data_sets.digit_pairs(data)
+    compare(table.frame, rows)
+    assert "over 4 networks and 3 pairs of each kind (digits)" in table.caption
