@@ -9,6 +9,7 @@ import xarray as xr
 
 from repdyn.across_papers.experiments import training
 from repdyn.across_papers.experiments.theory_fits import theory_fits
+from repdyn.across_papers.methods import rest
 from repdyn.across_papers.methods.names import ENDS, FOUR, HALF
 from repdyn.across_papers.settings import Digits, OddBatch, TwoPoints
 from repdyn.base.checkpoints import Checkpoint
@@ -200,6 +201,24 @@ def test_digits_of_both_tasks(kind, task, seed):
     assert int(data.centered_task_rank) == Y.shape[1] - 1
     assert some().step.values.tolist()[0] == 0
     assert some().step.values.tolist()[-1] == 10
+
+
+def test_rest_is_judged_at_half_depth_from_half_way_to_the_end(monkeypatch):
+    """What it is judged by: the first network and the last task's last one."""
+    seen, judge = [], rest.at_rest
+    monkeypatch.setattr(rest, "at_rest", lambda *numbers: seen.append(numbers) or judge(*numbers))
+    data = training.digits(SOME, images(), stream("digits"), keep_nothing())
+    for numbers, place in ((seen[0], 0), (seen[-1], -1)):
+        own = data.isel(task=place, network=place)
+        ranks = own.centered_effective_rank.sel(layer="layers.1")
+        for measured, expected in zip(
+            numbers, (own.imbalance, ranks.sel(end=HALF), ranks.sel(end=ENDS[1])), strict=True
+        ):
+            np.testing.assert_allclose(measured, expected)
+    np.testing.assert_array_equal(
+        rest.at_rest(np.array([0.1, 0.11, 0.1, 0.1]), np.full(4, 8.0), 8 * 2 ** np.array([0.19, 0, -0.21, -0.19])),
+        [True, False, False, True],
+    )
 
 
 @cache
