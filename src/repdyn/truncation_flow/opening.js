@@ -83,6 +83,7 @@
 
     return share => {
       const place = share * (time.length - 1), reached = Math.floor(place);
+      const heights = cost.map(values => hill.at([0, between(values, place)])[1]), close = Math.abs(heights[0] - heights[1]) < 18;
       moving.forEach((parts, k) => {
         const angle = between(turn[k], place) * Math.PI / 180, [a, b] = between(apex[k], place), here = between(image[k], place), now = between(cost[k], place);
         const edges = [[a + FAR * Math.cos(angle), b - FAR * Math.sin(angle)], [a, b], [a + FAR * Math.sin(angle), b + FAR * Math.cos(angle)]];
@@ -93,7 +94,7 @@
         parts.curve.setAttribute("d", path([...cost[k].slice(0, reached + 1).map((value, n) => [time[n], value]), [moment, now]].map(hill.at)));
         [[parts.image, middle], [parts.ball, [left, above]]].forEach(([circle, [cx, cy]]) => { circle.setAttribute("cx", cx); circle.setAttribute("cy", cy); });
         parts.words.setAttribute("x", Math.max(MARGIN.left + 18, Math.min(left, SIZE[0] - 26)));
-        parts.words.setAttribute("y", above - 12);
+        parts.words.setAttribute("y", above - (close && above === Math.min(...heights) ? 28 : 12));
         parts.words.textContent = now.toFixed(3);
       });
     };
