@@ -318,11 +318,12 @@ def test_files_of_two_splits(folder):
     )
 
 
-def test_a_changed_pixel(folder):
-    changed = FILES[IMAGES][:-1] + bytes([FILES[IMAGES][-1] ^ 1])
-    (folder / IMAGES).write_bytes(changed)
+@pytest.mark.parametrize("name", [IMAGES, LABELS])
+def test_a_changed_pixel_or_label(folder, name):
+    changed = FILES[name][:-1] + bytes([FILES[name][-1] ^ 1])
+    (folder / name).write_bytes(changed)
     assert complaint(folder) == (
-        f"{folder / IMAGES}: SHA-256 of the uncompressed file is {sha256(changed)}, expected {SUMS[IMAGES]}: "
+        f"{folder / name}: SHA-256 of the uncompressed file is {sha256(changed)}, expected {SUMS[name]}: "
         "it is damaged or not MNIST's; copy or download it again"
     )
 

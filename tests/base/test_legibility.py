@@ -183,6 +183,18 @@ def test_marks_reach_half_their_size(figure, away, covered, kind, name):
     assert faults(figure) == ([COVERED.replace("a line", name)] if covered else [])
 
 
+@pytest.mark.parametrize("side", [(-1, 0), (1, 0), (0, -1), (0, 1)], ids=["left", "right", "below", "above"])
+@pytest.mark.parametrize(("away", "covered"), [(0.3, True), (0.9, False)], ids=["within", "beyond"])
+def test_marks_beside_each_side_of_a_text_reach_half_their_size(figure, side, away, covered):
+    panel, size = figure.axes[0], 20
+    with style():
+        box = note_box(figure)
+        middle = np.array([box.x0 + box.x1, box.y0 + box.y1]) / 2
+        offset = np.array(side) * (np.array([box.width, box.height]) / 2 + away * size)
+        panel.scatter(*panel.transData.inverted().transform(middle + offset), s=size**2)
+    assert faults(figure) == ([COVERED.replace("a line", "points")] if covered else [])
+
+
 def test_a_panel_that_is_not_shown_has_no_faults(figure):
     panel = figure.axes[0]
     panel.text(0.4, 0.2, "a long note here", fontsize=5)

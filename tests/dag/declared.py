@@ -24,6 +24,7 @@ class Declared:
         wanted: inputs of the rule that Snakemake follows where no target is given.
         files: job -> its job file's and its log's path.
         rules: job -> name, inputs, outputs and logs of the rules that make its outputs, wildcards filled in.
+        memory: job -> megabytes that its rule asks for at the first and at the second try.
     """
 
     texts: Mapping[str, str]
@@ -32,6 +33,7 @@ class Declared:
     wanted: list[str]
     files: Mapping[str, tuple[str, str]]
     rules: Mapping[str, list[tuple[str, list[str], list[str], list[str]]]]
+    memory: Mapping[str, tuple[int, int]]
 
     def changed(self, other: "Declared") -> set[str]:
         """Jobs whose functions, code, settings or files differ, and jobs that only one side has."""
@@ -113,13 +115,15 @@ def _read(pipe, folder: Path, configfiles: tuple[str, ...], config: dict[str, ob
             )._workflow
         jobs = workflow.globals["JOBS"].jobs
         texts = {name: job.text() for name, job in jobs.items()}
+        rules = {name: _rules(workflow, job.outputs) for name, job in jobs.items()}
         answer = Declared(
             texts,
             {name: job.inputs for name, job in jobs.items()},
             {name: job.outputs for name, job in jobs.items()},
             [str(path) for path in workflow.get_rule(workflow.default_target).input],
             {name: (job.file, job.log) for name, job in jobs.items()},
-            {name: _rules(workflow, job.outputs) for name, job in jobs.items()},
+            rules,
+            {job: _memory(workflow.get_rule(made[0][0]), jobs[job].outputs[0]) for job, made in rules.items()},
         )
     except BaseException as error:
         answer = f"{type(error).__name__}: {error}"
@@ -137,6 +141,14 @@ def _rules(workflow, outputs: Iterable[str]) -> list[tuple[str, list[str], list[
                 parts = rule.expand_input(filled)[0], rule.expand_output(filled)[0], rule.expand_log(filled)
                 made_by[rule.name] = (rule.name, *(sorted(map(str, part)) for part in parts))
     return list(made_by.values())
+
+
+def _memory(rule, output: str) -> tuple[int, int]:
+    """Megabytes for a file that a rule makes, at the first and at the second try."""
+    filled = rule.get_wildcards(output)
+    read = rule.expand_input(filled)[0]
+    first, second = (rule.expand_resources(filled, read, attempt)["mem_mb"] for attempt in (1, 2))
+    return first, second
 
 
 def copy_sources(target: Path) -> Path:

@@ -105,6 +105,14 @@ def test_a_rule_reads_makes_and_logs_what_its_job_does(jobs):
     assert len({name for rules in jobs.rules.values() for name, *_ in rules}) > 50
 
 
+def test_a_job_that_is_tried_again_asks_for_twice_the_memory(folder, jobs):
+    """With CUDA's own part as without: jobs that train ask for 2000 MB more, and at the second try for twice that."""
+    on_gpu = declared(folder, SMOKE, config={"run": {"device": "cuda"}})
+    for memory in (jobs.memory, on_gpu.memory):
+        assert [job for job, (first, second) in memory.items() if second != 2 * first] == []
+    assert {on_gpu.memory[job][0] - first for job, (first, _) in jobs.memory.items()} == {0, 2000}
+
+
 def test_the_end_of_the_line_reads_all_that_is_made(jobs):
     """The ledger every claim, the manifest every product, the report every figure, table, dataset and number."""
     kinds = {job: json.loads(text)["kind"] for job, text in jobs.texts.items()}

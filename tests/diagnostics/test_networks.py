@@ -267,3 +267,9 @@ def test_the_map_in_front_of_every_pre_norm_block_is_refused():
     diagnostics = measure(model, torch.randn(6, 4, 5), measures=["radial"])
     assert list(diagnostics["normalized"].values) == ["0"]
     assert diagnostics["radial_fraction"].isnull().all()
+
+
+@pytest.mark.parametrize("more", [{"classifier": "2"}, {"embeddings": "0"}], ids=["classifier", "embeddings"])
+def test_a_layer_that_is_read_for_another_measure_is_not_measured_itself(more):
+    net = nn.Sequential(nn.Linear(5, 7), nn.ReLU(), nn.Linear(7, 3))
+    assert measure(net, points(), labels=LABELS, layers=["1"], **more).layer.values.tolist() == ["1"]

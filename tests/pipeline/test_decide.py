@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -255,6 +256,22 @@ def test_datasets_of_one_job_cost_what_the_job_did():
     }
     seconds = decide._seconds("leaky_resnets", {("trained", "blocks"): 2}, 2.0, costs)
     assert seconds == 30 + 30 + 2 * 5
+
+
+def test_more_trials_of_an_experiment_that_keeps_none_are_computed_anew(monkeypatch):
+    """One experiment of a study takes a checkpoint and computes the new trials alone; its neighbor computes all."""
+    parameters = {"kept": ("settings", "checkpoint"), "anew": ("settings",)}
+    names = {name: SimpleNamespace(parameters=own, reads=()) for name, own in parameters.items()}
+    monkeypatch.setattr(decide, "read_study", lambda _: SimpleNamespace(experiments=names))
+    monkeypatch.setattr(decide, "counts", lambda study, graph, name: [(name, "seeds")])
+    costs = {}
+    for name in names:
+        file = f"s/data/{name}.nc"
+        member = {"study": "s", "paper": "a paper", "function": f"m:{name}", "outputs": [file]}
+        made = record(f"s/{name}", "1", 10.0, outputs={file: "abc"}, job={"members": [member]})
+        assert decide._keeps(member) is (name == "kept")
+        costs[file] = decide._cost(file, made, file, Path("no logs"))
+    assert [decide._seconds("s", {(name, "seeds"): 3}, 2.0, costs) for name in names] == [10.0, 20.0]
 
 
 def test_what_a_look_took_is_that_of_the_jobs_that_ran():

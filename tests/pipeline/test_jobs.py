@@ -255,6 +255,12 @@ def test_what_other_packages_made_is_not_put_back(ran, monkeypatch):
     assert ran(jobs_for_tests.gap()) == ["orthogonality_gap"]
 
 
+@pytest.mark.parametrize(("device", "there"), [(Path("/dev/null"), True), (Path("/dev/no such device"), False)])
+def test_a_recipe_tells_whether_the_device_file_of_a_gpu_is_there(monkeypatch, device, there):
+    monkeypatch.setattr(environment, "Path", lambda path: device if path == "/dev/nvidiactl" else Path(path))
+    assert environment.recipe.__wrapped__()["gpu"] is there
+
+
 @pytest.mark.parametrize(("forced", "again"), [(None, True), ("rule", True), ("output", True), ("other", False)])
 def test_what_a_person_forces_is_computed(ran, here, forced, again):
     ran(jobs_for_tests.gap())

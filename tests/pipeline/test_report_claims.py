@@ -150,3 +150,15 @@ def test_the_page_and_the_command_have_one_reason(tmp_path, monkeypatch):
 )
 def test_a_passage_is_named_by_what_it_is(kind, n, formula, title):
     assert views.passage_title(CLAIM | {"kind": kind, "n": n, "formula": formula}) == title
+
+
+# Published numbers
+
+
+def test_a_published_number_is_shown_by_its_corrected_form(tmp_path):
+    number = CLAIM | {"kind": "published number", "verdict": "holds as corrected", "correction": "Another."}
+    contents = Contents(
+        [number], {number["id"]: [PRINTED, PART]}, {"configuration": CONFIGURATION, "content": {}}, [], {}, tmp_path
+    )
+    shown = views.study(number["study"], "A study", None, contents, Notes(), {})["published"]
+    assert [(row["id"], [part.outcome for part in parts]) for row, parts in shown] == [(number["id"], ["passes"])]

@@ -99,3 +99,13 @@ def test_a_reading_without_a_number_stands_at_the_foot():
     drawing = str(curves(rows)[0].drawing)
     assert f'cy="{TOP + CURVE:.1f}" r="3.6"' in drawing
     assert not math.isnan(sum(numbers_of(drawing, "cy")))
+
+
+@pytest.mark.parametrize("ends", [("1", "3"), ("", "")], ids=["interval", "none"])
+def test_a_reading_of_zero_is_drawn_and_sorted_at_zero(ends):
+    zero = reading("last 5 %", "mean", 0, half=0) | dict(zip(("interval_low", "interval_high"), ends, strict=True))
+    rows = [reading("last 5 %", "median", -2.0, half=0), zero, reading("last 5 %", "worst", 1.0, half=0)]
+    (curve,) = curves(rows)
+    assert [shown for _, shown, _ in curve.rows] == ["−2.0", "0", "1.0"]
+    low, middle, high = map(float, re.findall(r'<circle class="\w+" cx="[\d.]+" cy="([\d.]+)" r="3.6"', curve.drawing))
+    assert (low - middle) / (low - high) == pytest.approx(2 / 3, abs=0.01)
