@@ -250,6 +250,21 @@ def test_every_control_on_odd_points_turns_its_part(id):
     assert controls_that_do_not_turn(CLAIMS[id], [norms()], HOLDS) == {}
 
 
+@pytest.mark.parametrize("end", [BEFORE, AFTER])
+def test_the_control_of_the_odd_point_changes_recentered_norms_at_one_end_alone(end):
+    data = norms()
+    norm, spoiled = (
+        data["norm_ratio"],
+        claims._rescaled(ENDS[end])(data)["norm_ratio"].transpose(*data["norm_ratio"].dims),
+    )
+    own = {"network": "recentered", "end": ENDS[end]}
+    np.testing.assert_array_equal(spoiled.sel(own), norm.sel(own | {"network": "batch norm"}))
+    other = own | {"end": ENDS[1 - end]}
+    np.testing.assert_array_equal(spoiled.sel(other), norm.sel(other))
+    np.testing.assert_array_equal(spoiled.sel(network=list(FOUR)), norm.sel(network=list(FOUR)))
+    assert not np.array_equal(spoiled.sel(own), norm.sel(own))
+
+
 def test_every_claim_of_the_study_is_made_up_somewhere():
     here = {*OF_THEORY, *RANKED, *COMPARED, *ODD, "acr-bottleneck-below", "acr-odd-survives"}
     assert set(CLAIMS) == here

@@ -148,6 +148,16 @@ def test_h_is_drawn_from_zero_beside_how_much_it_moves(datasets):
         assert panel.texts[0].get_text() == f"range {100 * float((own.max() - own.min()) / own.mean()):.2g} %"
 
 
+@pytest.mark.parametrize("other", [1e-3, 30.0])
+def test_the_panel_of_h_ends_above_its_own_theory(datasets, other):
+    """The theory of h lies above all that is measured, that of y far below or far above."""
+    fits, top = datasets["theory_fits"].copy(deep=True), 3 * datasets["two_points"]["representation_distance"].max()
+    for curve, level in (("h", top), ("y", other * top)):
+        fits["theory"].loc[{"curve": curve}] = float(level)
+    for panel in figures.theory_fits(datasets["two_points"], fits).axes[:4]:
+        assert panel.get_ylim()[1] == pytest.approx(1.15 * float(top))
+
+
 def test_filled_and_open_marks_of_the_shares_have_a_key(datasets):
     figure, fits = figures.theory_fits(datasets["two_points"], datasets["theory_fits"]), datasets["theory_fits"]
     panel = figure.axes[-1]

@@ -115,13 +115,13 @@ def trainings():
     random = np.random.default_rng(3)
     made = {}
     for place, mode in enumerate(LOOKS):
-        accuracy = 0.2 + 0.2 * place + 0.1 * random.random((3, 4, 2))
+        accuracy = 0.2 + 0.2 * place + 0.1 * random.random((3, 4, 3))
         if mode == "default":
             accuracy[2, 1] = np.nan
         rank = 10.0 ** (1 + place) * (1 + random.random((3, 4)))
         made[mode] = xr.Dataset(
             {"accuracy": (("depth", "seed", "epoch"), accuracy), "effective_rank": (("depth", "seed"), rank)},
-            {"depth": [2, 4, 16], "epoch": [5, 9], "width": 64, "point_count": 100, "batch": 10},
+            {"depth": [2, 4, 16], "epoch": [1, 5, 9], "width": 64, "point_count": 100, "batch": 10},
         )
     return made
 
@@ -155,3 +155,14 @@ def test_figure_2_shows_accuracy_over_rank_of_the_same_networks(trainings):
         (line,) = (line for line in panel.get_lines() if line.get_color() == color)
         np.testing.assert_allclose(line.get_data(), [rank.median("seed"), final.median("seed")])
     assert [text.get_text() for text in panel.texts] == ["2 layers", "16 layers"]
+
+
+def test_figure_2_writes_depths_at_the_ends_of_the_line_after_training(trainings):
+    """Accuracies of all epochs differ."""
+    panel = draw(fig2_training, trainings).axes[2]
+    medians = trainings["he"].median("seed")
+    assert len(np.unique(medians["accuracy"])) == medians["accuracy"].size
+    for text, depth in zip(panel.texts, (2, 16), strict=True):
+        cell = medians.sel(depth=depth)
+        assert text.get_text() == f"{depth} layers"
+        assert text.xy == pytest.approx((float(cell["effective_rank"]), float(cell["accuracy"].sel(epoch=9))))

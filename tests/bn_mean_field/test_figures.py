@@ -138,6 +138,14 @@ def test_losses_stand_in_the_row_of_their_start():
     np.testing.assert_allclose(separating[0].get_xdata(), first["time"][1:])
 
 
+def test_the_caption_of_losses_names_the_shortest_flow():
+    data = recorded("minimization")
+    time = np.linspace(0, 40, data.sizes["frame"]) * np.ones((data.sizes["start"], 1))
+    time[3] /= 4
+    caption = global_minimum(data.assign(time=(("start", "frame"), time))).repdyn["caption"]
+    assert "At the end, time 10 or more" in caption
+
+
 def test_figure_2_counts_small_and_large_neurons_apart():
     data = magnitudes(MAGNITUDES, STREAM)
     panel = fig2_magnitudes(data).axes[-1]

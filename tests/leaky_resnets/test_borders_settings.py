@@ -304,6 +304,11 @@ CASES = [  # claim, (what is changed, where), verdict
         change({"output_size": 800.0**0.3}, {"loss_name": "cross-entropy", "record": [800, 1600, 3200]}),
         READING,
     ),
+    (  # the last growth is in the middle third: the last two thirds show it, the last third alone does not
+        "lrn-cross-entropy",
+        change({"output_size": 1600.0**0.3}, {"loss_name": "cross-entropy", "record": [1600, 3200]}),
+        HOLDS,
+    ),
     ("lrn-cross-entropy", change({"output_size": RECORDS**2}, {"loss_name": "mean squared error"}), HOLDS),
 ]
 

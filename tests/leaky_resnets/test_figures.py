@@ -6,7 +6,8 @@ from scipy.stats import t as student
 from tests.drawn import read, synthetic_dataset
 
 from repdyn.base.figures import BLUE, ORANGE, RED
-from repdyn.leaky_resnets.figures import exact, schemes, trained
+from repdyn.leaky_resnets.figures import distance, exact, schemes, trained
+from repdyn.leaky_resnets.figures.shared import ENERGY
 from repdyn.leaky_resnets.tables.exact import laboratory
 from repdyn.leaky_resnets.tables.trained import chains
 
@@ -230,3 +231,22 @@ def test_the_table_of_chains_holds_means_over_seeds_and_their_standard_deviation
         assert row["test error / variance"] == pytest.approx(cell["test_error"].values.mean())
         ranks = cell["stable_rank"].transpose("seed", "node").values
         assert row["least stable rank"] == pytest.approx(ranks.min(axis=1).mean())
+
+
+def test_the_papers_settings_are_drawn_at_the_last_stop():
+    """After gradient descent, which follows Adam."""
+    net = dataset("paper_measures").isel(maps=0, seed=0)
+    assert net["descent_rate"].values[-1] > 0
+    _, spectra, weights, energies = distance.paper_settings(dataset("paper_measures")).axes
+    last, rank = net.isel(stop=-1), int(net["rank"])
+    for panel, name in ((spectra, "centered_spectrum"), (weights, "weight_spectrum")):
+        first = [drawn.get_ydata() for drawn in panel.get_lines() if drawn.get_color() == BLUE][::-1]
+        np.testing.assert_allclose(np.transpose(first), last[name].values[:, :rank])
+    for label, values in (
+        ("cost of identity", last["cost"].isel(gamma=0)),
+        (r"$-2 \mathcal{H}_\gamma / \tilde L$", last["stable_hamiltonian"].isel(gamma=0)),
+        (ENERGY, last["hamiltonian"]),
+    ):
+        x, y = line(energies, label)
+        np.testing.assert_allclose(x, (last["p"].values[1:] + last["p"].values[:-1]) / 2)
+        np.testing.assert_allclose(y, values)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from matplotlib.colors import to_hex
 
 from repdyn.base import figures as base_figures
@@ -142,3 +143,14 @@ def test_the_first_panel_shows_every_cluster_where_it_lies(truncated, Q):
         assert (panel.get_xscale(), panel.get_yscale()) == ("linear", "linear")
         assert np.ptp(panel.get_xlim()) == pytest.approx(np.ptp(panel.get_ylim()))
     assert f"clusters of {data.sizes['point']} points" in figure.repdyn["caption"]
+
+
+def test_the_caption_of_the_reduced_network_keeps_the_two_costs_apart():
+    """With labels exchanged; those at earlier times and near the images are others."""
+    network, reduced = [[1.0, 0.3], [1.0, 0.5]], [[1.0, 1e-3], [1.0, 1e-9]]
+    data = xr.Dataset(
+        {"cost_network": (("labels", "time"), network), "cost_reduced": (("labels", "time"), reduced)},
+        {"labels": ["benign", "adverse"], "time": [0.0, 10.0], "points": 12},
+    ).assign(lost=("labels", [np.inf, 3.0]))
+    caption = draw(many_layers.reduced_network, data).repdyn["caption"]
+    assert "the network ends at 0.50 while the reduced flow claims 1e-09." in caption

@@ -349,6 +349,14 @@ def test_a_made_up_world_has_its_verdict(id):
     assert [CLAIMS[id](*world).status for world, _ in CASES[id]] == [status for _, status in CASES[id]]
 
 
+@pytest.mark.parametrize(("h", "y", "named"), [(0.81, 0.79, "none"), (0.79, 0.81, "none"), (0.81, 0.81, "square")])
+def test_altered_dynamics_are_named_where_they_match_both_h_and_y(h, y, named):
+    *fits, ensemble = architectures()
+    ensemble["alternative_r2"].loc[{"alternative": "square"}] = [h, y, 0.9]
+    note = CLAIMS["uni-fig2-fit"](*fits, ensemble).note
+    assert f"are matched as well by: {named};" in note
+
+
 @pytest.mark.parametrize(("share", "both"), [(1, "undecided"), (2, "passes")])
 def test_networks_that_are_judged_together_share_the_false_alarm(share, both):
     readings = CLAIMS["uni-fig5-final"](*finals(fisher(np.sqrt(0.8), 1, share))).printed.readings

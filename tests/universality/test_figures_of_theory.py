@@ -161,3 +161,15 @@ def test_published_fit_losses_stand_at_their_dynamics(fits):
             round(line.get_xdata()[0]): line.get_ydata()[0] for line in panel.get_lines() if line.get_color() == RED
         }
         assert published == {names.index(name): loss for name, loss in FIT_LOSSES.items() if name in names}
+
+
+def test_each_panel_of_fit_losses_counts_its_own_trials(fits):
+    """Of trials that converged, 5 of the default network and 9 of the ensemble."""
+    _, *both = fits
+    both = [
+        data.assign(converged=data["converged"].copy(data=np.broadcast_to(np.arange(size) < count, (layers, size))))
+        for data, count in zip(both, (5, 9), strict=True)
+        for layers, size in [data["converged"].transpose("layer", "seed").shape]
+    ]
+    titles = [panel.get_title() for panel in n6_fit_losses(*both).axes]
+    assert titles == [f"{int(data['units'])} units, {count} trials" for data, count in zip(both, (5, 9), strict=True)]
