@@ -6,7 +6,6 @@ import shutil
 
 import numpy as np
 import pytest
-from tests.browser import Browser
 from tests.pipeline.test_report import CLAIM, EVIDENCE, make_run
 
 from repdyn.base.datasets import REQUIRED
@@ -121,13 +120,6 @@ def test_the_image_is_where_the_cost_says(data):
 
 
 # in a browser
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    one = Browser(tmp_path_factory.mktemp("browser"))
-    yield one
-    one.close()
 
 
 @pytest.fixture
