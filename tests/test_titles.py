@@ -4,16 +4,17 @@ import warnings
 
 import numpy as np
 import pytest
+import xarray as xr
 from tests.drawn import given, makers, read
 
 from repdyn.base.figures import style
-from repdyn.base.wording import counted, number, outcome, span
+from repdyn.base.wording import counted, number, outcome, span, which
 from repdyn.bn_mean_field.figures.manifold import _unevenness
 from repdyn.pipeline.run.execute.loading import load_function
 
 SHAPES = {
     study: read(study)
-    for study in ("universality", "bn_decomposed", "leaky_resnets", "truncation_flow", "bn_mean_field")
+    for study in ("universality", "bn_decomposed", "leaky_resnets", "truncation_flow", "bn_mean_field", "across_papers")
 }
 
 
@@ -64,6 +65,13 @@ def test_an_outcome_holds_where_no_finite_margin_is_negative():
     assert [counted(x) for x in ([1, 1], [1, -1], [np.nan])] == ["all 2", "1 of 2", "none known"]
 
 
+def test_those_that_hold_are_named_where_others_do_not():
+    assert which({"a": 1, "b": [1, np.nan]}) == "all 2"
+    assert which({"a": 1, "b": [1, -1], "c": 0}) == "only a, c"
+    assert which({"a": -1, "b": np.nan}) == "none of 1"
+    assert which({"a": np.nan, "b": []}) == which({}) == "?"
+
+
 # universality
 
 
@@ -75,14 +83,85 @@ def test_titles_of_xor_count_the_merged_pairs_of_every_run(name, prefix):
     for run, ratios in (("low", (0.1, 0.2)), ("intermediate", (0.1, 0.5)), ("high", (0.9, 0.8))):
         nets["merged"].loc[{"run": f"{prefix}{run}"}] = np.array(ratios)
     nets["learned"].loc[{"run": f"{prefix}two_layers"}] = 0
-    assert title_of("universality", name, data).endswith(
+    assert title_of("universality", name, data).endswith("merged in only 20 layers, small")
+    assert (
         "both (20 layers, small), one (20 layers, middle), none (20 layers, large), none learned (2 layers, small)"
+        in drawn("universality", name, data).repdyn["caption"]
     )
     nets["merged"][:] = 0.5
-    assert ": none (20 layers, small)" in title_of("universality", name, data)
+    assert title_of("universality", name, data).endswith("merged in none of 3")
+    nets["learned"][:] = 0
+    assert title_of("universality", name, data).endswith("merged in ?")
 
 
-# bn_decomposed
+@pytest.mark.parametrize(
+    ("name", "runs"),
+    [
+        ("fig8_blob_structure", ("high", "low", "very_low")),
+        ("fig17_blob_structure_adam", ("adam_high", "adam_low", "leaky_high", "leaky_low")),
+    ],
+)
+def test_blobs_say_whether_contexts_collapse_more_at_smaller_weights(name, runs):
+    data = made_up("universality", name)
+    blobs = data["blob_structure"]
+    gains = {"high": 2.0, "low": 0.5, "very_low": 0.3, "adam_high": 2.0, "adam_low": 0.5, "leaky_high": 2.0}
+    blobs = data["blob_structure"] = blobs.assign_coords(
+        gain=("run", [gains.get(str(run), 0.5) for run in blobs["run"].values])
+    )
+    typical = blobs["typical_collapse"]
+    for run in runs:
+        typical.loc[{"run": run}] = gains.get(run, 0.5) / 2
+    assert title_of("universality", name, data).endswith(": contexts collapse more at smaller weights")
+    typical.loc[{"run": runs[-1]}] = 9
+    assert title_of("universality", name, data).endswith(": contexts do not collapse more at smaller weights")
+    typical[:] = np.nan
+    assert title_of("universality", name, data).endswith("is not known")
+
+
+@pytest.mark.parametrize("name", ["fig9_structure", "fig18_structure_adam"])
+def test_distances_say_where_the_prediction_fits_them_less(name):
+    data = made_up("universality", name)
+    correlation = data["representational_structure"]["correlation_of_mean"]
+    cases = (
+        (0.9, 0.4, "fits distances less between digits than over all pairs"),
+        (0.4, 0.9, "fits distances no less between digits than over all pairs"),
+        (np.nan, np.nan, "to an unknown degree"),
+    )
+    for total, between, words in cases:
+        correlation[:] = total
+        correlation.loc[{"part": "between classes"}] = between
+        assert title_of("universality", name, data).endswith(words)
+
+
+def test_figure_11_says_whether_an_altered_dynamics_fits_better():
+    data = made_up("universality", "fig11_alternatives")
+    losses = data["default_network_fits"]["alternative_loss"]
+    cases = (
+        (1.0, "the theory fits better than the altered dynamics"),
+        (3.0, "an altered dynamics fits better than the theory"),
+        (np.nan, "not compared"),
+    )
+    for theory, words in cases:
+        losses[:] = 5.0
+        losses.loc[{"alternative": "square"}] = 2.0
+        losses.loc[{"alternative": "theory"}] = theory
+        figure = drawn("universality", "fig11_alternatives", data)
+        assert figure.repdyn["title"].endswith(words)
+        assert "at best 2 (square)" in figure.repdyn["caption"]
+    losses[:] = np.nan
+    assert title_of("universality", "fig11_alternatives", data).endswith("not compared")
+
+
+def test_figure_15_compares_adam_with_descent():
+    data = made_up("universality", "fig15_adam")
+    adam, descent = data["adam_fits"]["r2"], data["architecture_fits"]["r2"]
+    descent[:] = 0.5
+    for level, words in ((0.1, "worse with Adam than"), (0.9, "no worse with Adam at some rate"), (np.nan, "unknown")):
+        adam[:] = level
+        assert words in title_of("universality", "fig15_adam", data)
+
+
+# bn_decomposed# bn_decomposed
 
 
 def test_figure_3_gives_the_angles_measured():
@@ -104,31 +183,58 @@ def test_figure_3_gives_the_angles_measured():
         ]
 
 
-def test_figure_5_gives_every_normalization_its_own_angles():
+def test_figure_5_says_which_normalizations_give_the_angles_of_the_paper():
     data = made_up("bn_decomposed", "fig5_layer_angles")
     angles = data["layer_angles"]["mean_angle"]
-    for full, rms, std in ((75, 59, 3), (40, 41, 42)):
-        for kind, level in (("full", full), ("rms", rms), ("std", std)):
+    cases = (
+        ((75, 59, 3), "only RC + RS, RS by RMS gave"),
+        ((40, 41, 42), "none of 3 gave"),
+        ((72, 62, 58), "all 3 gave"),
+    )
+    for levels, words in cases:
+        for kind, level in zip(("full", "rms", "std"), levels, strict=True):
             angles.loc[{"normalization": kind}] = level
-        words = f"{full} (RC + RS), {rms} (RS by RMS), {std} (RS by std)"
-        assert words in title_of("bn_decomposed", "fig5_layer_angles", data)
+        figure = drawn("bn_decomposed", "fig5_layer_angles", data)
+        assert words in figure.repdyn["title"]
+        full, rms, std = levels
+        assert f"{full} (RC + RS), {rms} (RS by RMS), {std} (RS by std)" in figure.repdyn["caption"]
+    angles.loc[{"batch": angles["batch"][-1], "normalization": "std"}] = 3
+    assert "only RC + RS, RS by RMS gave" in title_of("bn_decomposed", "fig5_layer_angles", data)
+    angles[:] = np.nan
+    assert ": ? gave" in title_of("bn_decomposed", "fig5_layer_angles", data)
 
 
-def test_figure_6_gives_shares_without_and_with_recentering():
+def test_figure_6_says_whether_recentering_evens_out_shares():
     data = made_up("bn_decomposed", "fig6_activity")
-    for without, by in ((0.9, 0.5), (0.2, 0.3)):
-        data["activity"]["active"].loc[{"recentering": "without"}] = without
-        data["activity"]["active"].loc[{"recentering": "with"}] = by
-        words = f"{without:.0%} without recentering, {by:.0%} with recentering"
-        assert title_of("bn_decomposed", "fig6_activity", data).endswith(words)
+    active = data["activity"]["active"]
+    spread = np.linspace(0, 1, active.sizes["neuron"])
+    cases = (
+        (0.9, 0.1, "recentering evens out"),
+        (0.1, 0.9, "recentering does not even out"),
+        (np.nan, np.nan, "not known"),
+    )
+    for without, by, words in cases:
+        for kind, width in (("without", without), ("with", by)):
+            active.loc[{"recentering": kind}] = xr.DataArray(width * spread, dims="neuron")
+        assert words in title_of("bn_decomposed", "fig6_activity", data)
 
 
-def test_the_gap_of_rescaling_alone_is_in_the_title():
+def test_the_gap_of_rescaling_alone_falls_or_rises():
     data = made_up("bn_decomposed", "orthogonality_gap")
-    for rms, std in ((0.1, 0.9), (0.8, 0.2)):
-        data["orthogonality_gap"]["gap"].loc[{"rescale": "rms"}] = rms
-        data["orthogonality_gap"]["gap"].loc[{"rescale": "std"}] = std
-        assert f"{rms} by the RMS, {std} by the std" in title_of("bn_decomposed", "orthogonality_gap", data)
+    gap = data["orthogonality_gap"]["gap"]
+    cases = (
+        (0.1, 0.9, "falls by the RMS, rises by the std"),
+        (0.9, 0.1, "rises at some width by the RMS, falls at some width by the std"),
+        (np.nan, np.nan, "is not known by the RMS, is not known by the std"),
+    )
+    for rms, std, words in cases:
+        gap[:] = 0.5
+        for kind, level in (("rms", rms), ("std", std)):
+            gap.loc[{"rescale": kind, "layer": gap["layer"][-1]}] = level
+        figure = drawn("bn_decomposed", "orthogonality_gap", data)
+        assert figure.repdyn["title"].endswith(words)
+        assert figure.repdyn["alt"].endswith(f"{words}.")
+        assert f"{number(rms)} (a), {number(std)} (b)" in figure.repdyn["caption"]
 
 
 def test_theorem_11_counts_limits_within_bounds():
@@ -144,7 +250,8 @@ def test_theorem_11_counts_limits_within_bounds():
     limits["extremes"][:] = 0.4
     cases = limits.sizes["case"]
     figure = drawn("bn_decomposed", "thm11_limits", data)
-    assert f"all {cases} limits keep its bounds as printed; the shorter extreme has 0.4" in figure.repdyn["title"]
+    assert f"all {cases} limits keep its bounds as printed" in figure.repdyn["title"]
+    assert "a median of 0.4" in figure.repdyn["caption"]
     limits["ratio_first"][0] = limits["ratio_last"][0] = 0.6
     figure = drawn("bn_decomposed", "thm11_limits", data)
     assert f"{cases - 1} of {cases} limits keep its bounds" in figure.repdyn["title"]
@@ -202,62 +309,83 @@ def test_theorem_4_says_which_bound_is_broken():
     assert title_of("leaky_resnets", "theorem4", data).endswith("the corrected one is false, too")
 
 
-def test_the_least_cost_over_the_printed_bound_is_in_the_title():
+def test_proposition_1_says_where_its_printed_bound_holds():
     data = made_up("leaky_resnets", "identity_cost")
     least = data["identity_costs"]["least_ratio"]
-    for biased, plain in ((0.6, 1.0), (1.2, 0.4)):
+    cases = (
+        (0.6, 1.0, "fails with a bias, holds without"),
+        (1.2, 0.4, "holds with a bias, fails without"),
+        (np.nan, np.nan, "is not known with a bias, is not known without"),
+    )
+    for biased, plain, words in cases:
         least.loc[{"search": "bias, printed"}] = biased
         least.loc[{"search": "no bias, printed"}] = plain
-        words = f"at least {biased:.2f} with a bias, {plain:.2f} without"
-        assert title_of("leaky_resnets", "identity_cost", data).endswith(words)
+        figure = drawn("leaky_resnets", "identity_cost", data)
+        assert figure.repdyn["title"].endswith(words)
+        assert f"{number(plain, '.2f')} (no bias), {number(biased, '.2f')} (bias)" in figure.repdyn["caption"]
 
 
-def test_critical_paths_give_slope_and_gain():
+def test_critical_paths_say_whether_layers_help_and_which_factor_is_nearer():
     data = made_up("leaky_resnets", "critical_paths")
     paths = data["critical_paths"]
-    for slope, gain in ((-1.0, 2.0), (-0.5, 1.0)):
+    cases = (
+        (-1.0, 2.1, "better; Proposition 9's gain is nearer 2 than 1"),
+        (0.5, 1.0, "no better; Proposition 9's gain is nearer 1 than 2"),
+        (np.nan, np.nan, "?; Proposition 9's gain is not known"),
+    )
+    for slope, gain, words in cases:
         paths["spread"][:] = 0
         paths["spread"] = paths["spread"] + paths["layer_count"].astype(float) ** slope
         paths["norm_gain"][:] = gain
         figure = drawn("leaky_resnets", "critical_paths", data)
-        assert f"to the power {slope:.1f}, the gain of Proposition 9 is {gain:g} at" in figure.repdyn["title"]
-        assert panel_titles(figure)[0].endswith(f"slope {slope:.1f}")
+        assert figure.repdyn["title"].endswith(words)
+        assert panel_titles(figure)[0].endswith(f"slope {number(slope, '.1f')}")
 
 
-@pytest.mark.parametrize(
-    ("name", "dataset", "variable", "words"),
-    [
-        ("fig1a_hamiltonian", "chain_measures", "least_cost", "least cost of identity is {:.1f}, the energy"),
-        ("fig2b_weight_spectra", "staged_measures", "stage_dimension", "The weights have {:.1f} dimensions"),
-    ],
-)
-def test_levels_of_trained_networks_are_in_the_title(name, dataset, variable, words):
-    data = made_up("leaky_resnets", name)
+def test_levels_of_trained_weights_are_in_the_title():
+    data = made_up("leaky_resnets", "fig2b_weight_spectra")
     for level in (3.0, 6.0):
-        data[dataset][variable][:] = level
-        assert words.format(level) in title_of("leaky_resnets", name, data)
+        data["staged_measures"]["stage_dimension"][:] = level
+        assert f"The weights have {level:.1f} dimensions" in title_of("leaky_resnets", "fig2b_weight_spectra", data)
 
 
-def test_figure_1a_gives_every_kind_of_maps_its_own_energy():
+def test_figure_1a_names_the_maps_whose_cost_and_energy_end_near_the_rank():
     data = made_up("leaky_resnets", "fig1a_hamiltonian")
     chains = data["chain_measures"]
-    kinds = chains["maps"].values
-    for place, maps in enumerate(kinds):
-        chains["median_hamiltonian"].loc[{"maps": maps}] = float(place)
-    words = ", ".join(f"{place:.1f} ({maps})" for place, maps in enumerate(kinds))
-    assert f"the energy {words}; rank" in title_of("leaky_resnets", "fig1a_hamiltonian", data)
+    kinds, rank = chains["maps"].values, int(chains["rank"])
+    for cost, energy, others, words in (
+        (0.3, -0.3, 1.0, f"with only {kinds[0]}"),
+        (0.3, -0.6, 1.0, f"with none of {len(kinds)}"),
+        (0.6, -0.3, 1.0, f"with none of {len(kinds)}"),
+        (0.3, 0.3, 0.3, f"with all {len(kinds)}"),
+        (np.nan, np.nan, np.nan, "with ?"),
+    ):
+        for name, apart in (("least_cost", cost), ("median_hamiltonian", energy)):
+            chains[name] = chains[name].astype(float)
+            chains[name][:] = rank + others
+            chains[name].loc[{"maps": kinds[0]}] = rank + apart
+        figure = drawn("leaky_resnets", "fig1a_hamiltonian", data)
+        assert figure.repdyn["title"].endswith(words)
+        ends = f"{number(rank + cost, '.1f')}, {number(rank + energy, '.1f')} ({kinds[0]})"
+        assert ends in figure.repdyn["caption"]
 
 
-def test_figure_1c_gives_the_range_of_every_energy():
+def test_figure_1c_compares_the_hamiltonian_with_its_parts():
     data = made_up("leaky_resnets", "fig1c_energies")
     chains = data["chain_measures"]
-    for ranges in ((1, 2, 3), (7, 5, 4)):
+    for ranges, words in (
+        ((1, 2, 3), "varies less than its parts"),
+        ((7, 5, 8), "varies more than a part of it"),
+        ((np.nan, np.nan, np.nan), "is not known"),
+    ):
         for name, size in zip(("hamiltonian", "cost", "kinetic"), ranges, strict=True):
-            chains[name][:] = 1
+            chains[name][:] = 1 + 0 * size
             chains[name].loc[{"layer": chains["layer"][0]}] = 1 + size
-        H, cost, kinetic = ranges
-        words = f"Hamiltonian {H}, cost of identity {cost}, kinetic energy {kinetic}"
-        assert words in title_of("leaky_resnets", "fig1c_energies", data)
+        figure = drawn("leaky_resnets", "fig1c_energies", data)
+        assert figure.repdyn["title"].endswith(words)
+        H, cost, kinetic = map(number, ranges)
+        sizes = f"Hamiltonian {H}, cost of identity {cost}, kinetic energy {kinetic}"
+        assert sizes in figure.repdyn["caption"]
 
 
 def test_figure_2a_of_networks_that_diverged_has_no_number():
@@ -277,18 +405,22 @@ def test_figure_2c_says_whether_adaptive_steps_are_more_even():
         assert words in title_of("leaky_resnets", "fig2c_paths", data)
 
 
-def test_figure_3_gives_every_length_its_own_factor():
+def test_figure_3_names_the_lengths_that_grow():
     data = made_up("leaky_resnets", "fig3_bounded")
     chains = data["chain_measures"]
     names = ("length", "stable_length", "largest_momentum", "median_alignment")
-    for factors in ((2, 3, 4, 1), (5, 6, 7, 8)):
+    for factors, words in (
+        ((2, 3, 4, 0.5), r"only path length, stable norm, largest $\|B_p\|$ grew"),
+        ((0.5, 0.6, 0.7, 0.8), "none of 4 grew"),
+        ((5, 6, 7, 8), "all 4 grew"),
+        ((np.nan,) * 4, ": ? grew"),
+    ):
         for name, factor in zip(names, factors, strict=True):
             chains[name][:] = 1
             chains[name].loc[{"effective_depth": chains["effective_depth"][-1]}] = factor
-        title = title_of("leaky_resnets", "fig3_bounded", data)
-        assert [part.split()[0] for part in title.split(" times ")[1:]] == [
-            f"{factor}{',' if factor != factors[-1] else ''}" for factor in factors
-        ]
+        figure = drawn("leaky_resnets", "fig3_bounded", data)
+        assert words in figure.repdyn["title"]
+        assert f"path length {number(factors[0])}, stable norm {number(factors[1])}" in figure.repdyn["caption"]
 
 
 # truncation_flow
@@ -327,38 +459,126 @@ def test_the_audit_says_whether_all_corrected_formulas_hold():
     )
 
 
+def test_conservation_says_which_bound_on_the_weight_holds():
+    data = made_up("truncation_flow", "conservation")
+    clusters = data["collapsed_clusters"]
+    clusters["weight_norm"][:] = 1
+    for printed, corrected, words in (
+        (0.5, 2.0, "the printed bound fails, the corrected one holds"),
+        (2.0, 0.5, "the printed bound holds, the corrected one fails"),
+        (np.nan, np.nan, "the printed bound is not known, the corrected one is not known"),
+    ):
+        clusters["weight_bound_printed"][:] = printed
+        clusters["weight_bound_corrected"][:] = corrected
+        figure = drawn("truncation_flow", "conservation", data)
+        assert words in figure.repdyn["caption"]
+        assert words in figure.repdyn["alt"]
+
+
 # bn_mean_field
 
 
-def test_speeds_at_equal_iteration_and_at_equal_loss_are_in_the_title():
+def test_speeds_at_equal_iteration_and_at_equal_loss_are_compared_with_vanilla():
     data = made_up("bn_mean_field", "matched_loss")
-    for ratio, matched in ((18.0, 0.5), (3.0, 4.0)):
+    for ratio, matched, words in (
+        (18.0, 0.5, "faster at equal iteration, slower at equal loss"),
+        (0.2, 4.0, "slower at equal iteration, faster at equal loss"),
+        (np.nan, np.nan, "of unknown speed at equal iteration, of unknown speed at equal loss"),
+    ):
         data["speed_ratio"]["ratio"][:] = ratio
         data["speed_ratio"]["matched_ratio"][:] = matched
-        words = f"{ratio:g} at equal iteration, {matched:g} at equal loss"
-        assert words in title_of("bn_mean_field", "matched_loss", data)
+        figure = drawn("bn_mean_field", "matched_loss", data)
+        assert figure.repdyn["title"].endswith(words)
+        assert f"a ratio of {number(ratio)} (the paper: 10)" in figure.repdyn["caption"]
 
 
-def test_the_shift_of_steps_that_learn_is_in_the_title():
+def test_steps_that_learn_are_moved_or_widened():
     data = made_up("bn_mean_field", "learning_over_steps")
     rates = data["learning_rates"]
-    for shift, decades in ((10, 0), (0.5, 1)):
+    for shift, decades, words in (
+        (10, 0, "moves the range of steps that learn more than it widens it"),
+        (0.1, 0.2, "moves the range of steps that learn more than it widens it"),
+        (10, 1, "widens the range of steps that learn more than it moves it"),
+        (np.nan, np.nan, "in an unknown way"),
+    ):
         rates["largest_step"][:] = 1
         rates["largest_step"].loc[{"network": "BN"}] = shift
         rates["decades"][:] = 1
         rates["decades"].loc[{"network": "BN"}] = 1 + decades
-        words = f"{shift:g} times, the range {10**decades} times"
-        assert words in title_of("bn_mean_field", "learning_over_steps", data)
+        figure = drawn("bn_mean_field", "learning_over_steps", data)
+        assert figure.repdyn["title"].endswith(words)
+        factors = f"{number(shift)} times and their range {number(10.0**decades)} times"
+        assert factors in figure.repdyn["caption"]
 
 
-def test_the_contrast_of_speeds_is_given_for_both_targets():
+def test_neurons_near_the_axis_of_low_variance_are_compared_for_both_targets():
     data = made_up("bn_mean_field", "speeds_over_targets")
     scan = data["target_scan"]
-    for first, last in ((1.0, -1.0), (0.0, 2.0)):
+    for first, last, words in (
+        (1.0, -1.0, "faster for target $x_1$, slower for $x_2$"),
+        (-1.0, 2.0, "slower for target $x_1$, faster for $x_2$"),
+        (np.nan, np.nan, "of unknown speed for target $x_1$, of unknown speed for $x_2$"),
+    ):
         scan["outer_contrast"].loc[{"angle": 0.0}] = first
         scan["outer_contrast"].loc[{"angle": 90.0}] = last
-        words = f"{10**first:g} for the target $x_1$, {10**last:g} for $x_2$"
-        assert title_of("bn_mean_field", "speeds_over_targets", data).endswith(words)
+        figure = drawn("bn_mean_field", "speeds_over_targets", data)
+        assert figure.repdyn["title"].endswith(words)
+        levels = f"{number(10**first)} for the target $x_1$ and {number(10**last)} for $x_2$"
+        assert levels in figure.repdyn["caption"]
+
+
+def test_figure_2_says_whether_more_small_neurons_than_large_ones_end_near_the_axis():
+    data = made_up("bn_mean_field", "fig2_magnitudes")
+    near = data["magnitudes"]["near"]
+    small, large = np.sort(near["radius"].values)
+    for shares, words in (
+        ((1.0, 0.2), ": more small neurons than large ones end"),
+        ((0.2, 1.0), ": no more small neurons than large ones end"),
+        ((0.5, 0.5), ": no more small neurons than large ones end"),
+        ((np.nan, np.nan), ": unknown shares of neurons end"),
+    ):
+        for radius, share in zip((small, large), shares, strict=True):
+            near.loc[{"radius": radius}] = share
+        figure = drawn("bn_mean_field", "fig2_magnitudes", data)
+        assert words in figure.repdyn["title"]
+        assert f"{number(shares[0], '.0%')} of length {small:g}" in figure.repdyn["caption"]
+
+
+def test_theorem_4_says_whether_distances_fall_with_the_width():
+    data = made_up("bn_mean_field", "mean_field_limit")
+    limit = data["propagation_distances"]
+    limit["distance"][:] = 1 / limit["width"]
+    assert title_of("bn_mean_field", "mean_field_limit", data).endswith(
+        ": distances to the mean-field flow fall with the width"
+    )
+    widest = limit["width"].where((limit["width"] != limit["reference"]) & (limit["start"] == "i.i.d.")).max()
+    limit["distance"][limit["width"] == widest] = 9
+    assert ": not all distances" in title_of("bn_mean_field", "mean_field_limit", data)
+    limit["distance"][:] = np.nan
+    assert title_of("bn_mean_field", "mean_field_limit", data).endswith("are not known")
+
+
+def test_equicontinuity_says_which_bound_holds():
+    data = made_up("bn_mean_field", "equicontinuity_bounds")
+    flow = data["equicontinuity"]
+    for distance, printed, bound, words in (
+        (1.0, 0.5, 2.0, "the printed bound fails, the corrected one holds"),
+        (1.0, 2.0, 0.5, "the printed bound holds, the corrected one fails"),
+        (np.nan, 2.0, 2.0, "the printed bound is not known, the corrected one is not known"),
+    ):
+        for name, level in (("w2", distance), ("bound_printed", printed), ("bound", bound)):
+            flow[name][:] = level
+        assert title_of("bn_mean_field", "equicontinuity_bounds", data).endswith(words)
+
+
+def test_theorem_5_gives_the_most_that_separating_starts_leave():
+    data = made_up("bn_mean_field", "global_minimum")
+    flows = data["minimization"]
+    for separating, others in ((0.001, 0.5), (0.2, 0.01)):
+        flows["relative_loss"][:] = xr.where(flows["separates"] == 1, separating, others)
+        figure = drawn("bn_mean_field", "global_minimum", data)
+        assert f"from separating starts at most {separating:g} of the loss" in figure.repdyn["title"]
+        assert f"{others:g} from others" in figure.repdyn["caption"]
 
 
 def test_the_manifold_says_how_equal_the_angles_are():
@@ -371,3 +591,23 @@ def test_the_manifold_says_how_equal_the_angles_are():
         data["metric_audit"]["tick_position"][:] = unit
         title = title_of("bn_mean_field", "round_manifold", data)
         assert title.endswith(" 4 degree") == bool(moved)
+
+
+# across_papers
+
+
+def test_question_1_names_the_networks_that_the_theory_misses():
+    data = made_up("across_papers", "theory_fits")
+    unexplained = data["theory_fits"]["unexplained"]
+    for plain, batch_norm, others, words in (
+        (0.1, 0.3, 0.15, "only batch norm left"),
+        (0.4, 0.3, 0.5, "none of 3 left"),
+        (0.1, 0.3, 0.4, "all 3 left"),
+        (np.nan, np.nan, np.nan, ": ? left"),
+    ):
+        unexplained[:] = others
+        unexplained.loc[{"network": "plain"}] = plain
+        unexplained.loc[{"network": "batch norm"}] = batch_norm
+        figure = drawn("across_papers", "theory_fits", data)
+        assert words in figure.repdyn["title"]
+        assert f"{number(plain, '.0%')} (plain), {number(batch_norm, '.0%')} (batch norm)" in figure.repdyn["caption"]

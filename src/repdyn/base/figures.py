@@ -132,7 +132,7 @@ def describe(figure: Figure, *, title: str, caption: str, alt: str) -> Figure:
         figure: the figure, made by `new`.
         title: what the figure shows, with the paper's number where it has one.
         caption: n, scale, meaning of lines and bands; numbers come from the datasets.
-        alt: the message in one or two sentences for those who cannot see it.
+        alt: what is drawn, in one or two sentences for those who cannot see it; a result in it follows from the data.
     """
     described = _from_here(figure)
     described.repdyn = {"title": title, "caption": caption, "alt": alt}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -54,3 +56,19 @@ def counted(margins: ArrayLike) -> str:
     if not known.size:
         return "none known"
     return f"all {kept}" if kept == known.size else f"{kept} of {known.size}"
+
+
+def which(margins: Mapping[str, ArrayLike]) -> str:
+    """Names of those whose finite margins are all at least zero; a question mark where no margin is finite.
+
+    Example:
+        >>> which({"a": 1, "b": [1, -1]}), which({"a": 1, "b": 2}), which({"a": -1, "b": np.nan}), which({"a": np.nan})
+        ('only a', 'all 2', 'none of 1', '?')
+    """
+    known = {name: values for name, values in margins.items() if np.isfinite(np.asarray(values, float)).any()}
+    kept = [name for name, values in known.items() if outcome(values, "holds", "fails", "unknown") == "holds"]
+    if not known:
+        return UNKNOWN
+    if len(kept) == len(known):
+        return f"all {len(known)}"
+    return f"only {', '.join(kept)}" if kept else f"none of {len(known)}"

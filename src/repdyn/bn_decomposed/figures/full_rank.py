@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, RED, describe, label_panels, new
+from repdyn.base.wording import number
 
 MARKS = {
     "circle": (BLUE, "o", "circle"),
@@ -31,21 +32,23 @@ def thm3_full_rank(rows_to_full_rank: xr.Dataset) -> Figure:
     order = [0, 4, 1, 5, 2, 6, 3, 7]  # a legend fills column by column: marks above, lines below
     figure.legend([handles[i] for i in order], [labels[i] for i in order], loc="outside upper center", ncols=4)
     draws = rows_to_full_rank.sizes["draw"]
+    rows = rows_to_full_rank["y"]
+    error = (rows.std("draw") / rows.mean("draw")).max() / np.sqrt(draws)
     ratio = rows_to_full_rank["y"].mean("draw") / rows_to_full_rank["bound"]
     return describe(
         figure,
         title=r"Theorem 3: rows until $\mathrm{ReLU}(W X)$ has full rank, bound and measured",
         caption=f"(a) Mean number of rows over {draws} draws of the weights for each batch against the bound "
-        r"$n/\gamma$, $\gamma$ exact; standard errors are smaller than the marks. Batches: $n$ from "
+        rf"$n/\gamma$, $\gamma$ exact; standard errors are up to {number(error, '.1%')} of the mean. Batches: $n$ from "
         f"{int(rows_to_full_rank['n'].min())} to {int(rows_to_full_rank['n'].max())}, equally spaced points on the "
         "circle, Gaussian points in $k$ dimensions, and Gaussian points off the origin after recentering (Corollary "
         f"4). The mean is between {float(ratio.min()):.1e} and {float(ratio.max()):.2f} of the bound. (b), (c) "
         f"Probability that $d$ rows do not give full rank, on circles: simulated ({draws} draws, shown down to one "
         "draw), the exact tail of $n$ independent geometric variables by which the proof bounds it, and (7a), (7b), "
         r"which begin at $\alpha = 1$, $d = n/\gamma$; the paper asks for $\alpha > 2$.",
-        alt="Left, all batches lie below the line on which mean and bound are equal, most by several powers of ten. "
-        "Right, on two circles the simulated probability falls far earlier than the geometric tail, which lies below "
-        "both closed forms.",
+        alt="Left, mean number of rows of each batch against the bound, with the line of equality. Right, on two "
+        "circles, "
+        "the simulated probability, the geometric tail and both closed forms against the number of rows.",
     )
 
 

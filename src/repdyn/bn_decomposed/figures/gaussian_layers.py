@@ -50,9 +50,10 @@ def fig3_odd_point(odd_point: xr.Dataset) -> Figure:
         figure,
         title=f"Figure 3: one odd point at {odd} degrees to the others, which end {width}/n degrees apart",
         caption=_caption_of_figure_3(odd_point, batches, n),
-        alt="One point far from a knot of others. All its angles are 90 degrees, those of the others are small. In "
-        "batches of twenty points and more the ratio of norms falls to 1/(n-1) over about a hundred layers, the angle "
-        "in the cluster to about 540/n degrees, not to zero; five points form no cluster.",
+        alt="A batch in the plane with the point of largest norm marked; angles of pairs with this point and of the "
+        "others against batch size; ratio of norms and angle in the cluster against depth, one line per batch size. "
+        "The "
+        f"odd point ends at {odd} degrees to the others.",
     )
 
 
@@ -81,7 +82,7 @@ def _caption_of_figure_3(odd_point: xr.Dataset, batches: np.ndarray, n: int) -> 
         f"{odd_point.sizes['seed']} draws of batch and weights; dashed lines: the same batches at infinite width, "
         "median; dotted: in (c) the fixed point of infinite width, in (d) $540/n$ degrees, where an odd point can "
         f"rest. Of the batches of {_listed(odd_point['batch'].values)} points (c) and (d) show those of "
-        f"{_listed(batches)}; Gaussian batches behave alike. The paper states no data, batch size, width or depth."
+        f"{_listed(batches)}. The paper states no data, batch size, width or depth."
     )
 
 
@@ -193,19 +194,30 @@ def fig6_activity(activity: xr.Dataset) -> Figure:
     n, width, depth = activity.sizes["point"], activity.sizes["neuron"], int(activity["depth"])
     return describe(
         figure,
-        title="Figure 6: share of the inputs that a neuron is active for, nine neurons in ten: "
-        f"{_middle_shares(activity)}",
+        title=f"Figure 6: {_evenness(activity)}",
         caption=f"Batches of {n} images after {depth} layers of width {width} with ReLU and rescaling, by the root "
         "mean square where the mean is not subtracted. (a) Responses of the neuron that is active for the most inputs, "
         "without recentering; (b) of the median neuron, with it. Gray: below a tenth of the neuron's largest. (c) All "
         f"neurons of {activity.sizes['seed']} draws of batch and weights, sorted by the share of inputs that each is "
         f"active for, in bins of {float(activity['bin'][1] - activity['bin'][0]):g}; the vertical axis is logarithmic. "
-        "Filled: measured; lines: predicted at the fixed points of infinite width. The paper shows (a) and (b), says "
+        "Filled: measured; lines: predicted at the fixed points of infinite width; shares of the middle nine in ten "
+        f"neurons: {_middle_shares(activity)}. The paper shows (a) and (b), says "
         'of (a) "significant response for a large number of inputs", of (b) "negligible for most of the inputs", and '
         "states no numbers, data, batch, width or depth.",
-        alt="Without recentering the share of inputs that a neuron responds to spreads over the whole range, with "
-        "peaks at both ends; with recentering every neuron is active for about half of the inputs, and weakly for "
-        "most.",
+        alt="Histograms of one neuron's responses without and with recentering, and of the share of inputs that each "
+        f"neuron is active for; {_evenness(activity)}.",
+    )
+
+
+def _evenness(activity: xr.Dataset) -> str:
+    """Whether the shares of inputs of the middle nine in ten neurons lie closer together with recentering."""
+    low, high = activity["active"].quantile((0.05, 0.95), ("seed", "neuron"))
+    width = high - low
+    return outcome(
+        width.sel(recentering="without") - width.sel(recentering="with"),
+        "recentering evens out how many inputs neurons are active for",
+        "recentering does not even out how many inputs neurons are active for",
+        "how many inputs neurons are active for is not known",
     )
 
 
@@ -267,14 +279,21 @@ def thm14_contraction(contraction: xr.Dataset, fixed_point: xr.Dataset) -> Figur
         title="Theorem 14: what a layer does to the cluster, and where it comes to rest",
         caption="(a) Expected mean square distance within the cluster after a layer over before, above 1 where the "
         r"cluster widens, at the $\sigma$ that keeps $\|x_1\|$, against the root mean square distance from the mean in "
-        f"units of $1/n^2$; mean of {contraction.sizes['draw']} clusters, whose factors differ by less than the line "
-        "is wide. Markers: size of the cluster at the fixed point of infinite width. Shaded: the sizes of Theorem 14, "
+        f"units of $1/n^2$; mean of {contraction.sizes['draw']} clusters, whose factors differ by up to "
+        f"{number(_differences(contraction['factor']), '.1%')}. Markers: size of the cluster at the fixed point of "
+        "infinite width. Shaded: the sizes of Theorem 14, "
         "at which the cluster widens. (b) Angles at rest at infinite width against the batch size: lines from the "
         r"reduced map, circles from iterating the $n \times n$ map from an odd start; below 7 points (shaded) no odd "
         "point rests.",
-        alt="Left: the factor exceeds one for narrow clusters and falls below one near six over n squared for all n. "
-        "Right: the angle in the cluster falls as 540/n, the odd point stands at 90 degrees.",
+        alt="Left: factor of a cluster's mean square size against its size, one line per batch size, with a line at "
+        "one. "
+        "Right: angles at rest of the cluster and of the odd point against batch size, with a line of 540/n.",
     )
+
+
+def _differences(factor: xr.DataArray) -> float:
+    """Largest less least over the draws, over their mean, at most."""
+    return float(((factor.max("draw") - factor.min("draw")) / factor.mean("draw")).max())
 
 
 def _fixed_points(panel: Axes, fixed_point: xr.Dataset) -> None:

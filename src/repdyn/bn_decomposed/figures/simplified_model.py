@@ -60,8 +60,9 @@ def fig4_tree(tree_example: xr.Dataset) -> Figure:
         f"of three and one of two (Figure 8), and the sum over a layer of (clusters - 2) stays n - 2 = {n - 2}: "
         f"however deep, no more than {n - 2} rows have more than two clusters. The paper draws part of the first three "
         "layers of such a tree for n = 5; it does not state the values.",
-        alt="A binary tree of rows of marked points. The rows become more clustered with depth, and at every layer the "
-        f"clusters beyond two add up to {n - 2}.",
+        alt="A binary tree of rows of marked points, one level per layer; edges to the left and to the right are the "
+        "two "
+        "transformations.",
     )
 
 
@@ -154,8 +155,7 @@ def thm11_limits(tree_limits: xr.Dataset, interior_angles: xr.Dataset) -> Figure
     n = interior_angles.sizes["first"]
     return describe(
         figure,
-        title=f"Theorem 11: {counted(np.minimum(*kept[0]))} limits keep its bounds as printed; the shorter extreme has "
-        f"{number(_extremes(tree_limits)[1].median())} of the longer one's norm (median)",
+        title=f"Theorem 11: {counted(np.minimum(*kept[0]))} limits keep its bounds as printed",
         caption=f"Limits of the simplified model for batches of $n$ points ({counts}; one symmetric, one with a far "
         "point, the others Gaussian), for the better of the two extremes, the least and the greatest point. (a) Norm "
         "of the cluster over that of the extreme; (b) angle between them. Black: medians, bars: range of all batches. "
@@ -164,11 +164,12 @@ def thm11_limits(tree_limits: xr.Dataset, interior_angles: xr.Dataset) -> Figure
         f"(c) Angles between neighboring interior points of one Gaussian batch of {n}; dashed black: decay as "
         r"$(\lambda_m/\lambda_1)^{t/2}$ of the split of $m$ from $n - m$ points between them, "
         r"$\lambda_m = (m^2 + (n-m)^2)/n^2$, through the last angle shown. (d) Norm of the shorter extreme over that "
-        "of the longer in the limit, Gaussian batches: medians and 10-90 % ranges. At 1 two orthogonal points leave "
+        "of the longer in the limit, Gaussian batches: medians and 10-90 % ranges, over all batches a "
+        f"median of {number(_extremes(tree_limits)[1].median())}. At 1 two orthogonal points leave "
         "the cluster alike; a single odd point, as in Figure 3, would be at $1/(n-1)$ (gray dashes).",
-        alt="Four panels: limits keep the best possible bound, which is well within the printed one; interior angles "
-        "decay exponentially at the predicted slopes; the shorter extreme is typically half as long as the longer, far "
-        "above what one odd point would give.",
+        alt="Four panels: norms and angles of the limits against batch size with the bounds as printed and the best "
+        "possible ones; interior angles against depth with predicted slopes; norm of the shorter over the longer "
+        f"extreme against batch size. {counted(np.minimum(*kept[0])).capitalize()} limits keep the bounds as printed.",
     )
 
 

@@ -109,8 +109,7 @@ def _described(figure: Figure, training: dict[str, xr.Dataset]) -> Figure:
         f"greatest depth. Ends of the lines: {_over_depth(training)}. The paper says that a network may reach high "
         "training accuracy from low-rank representations, and gives no numbers; it uses the code of Daneshmand et al. "
         "(2020) and states neither data nor optimizer nor width nor depths.",
-        alt="Accuracy and rank against depth for three initializations; without batch normalization He's stays "
-        "accurate at low rank.",
+        alt="Accuracy and rank against depth, and accuracy against rank, for three initializations.",
     )
 
 
@@ -155,8 +154,7 @@ def disc_point_neurons(point_neurons: xr.Dataset) -> Figure:
         "its best rate. Margin: threshold of neuron $i$ between its own point (0) and the nearest other (1); beyond 1 "
         f"neighbors fire. Each dot is one of {point_neurons.sizes['seed']} draws of the training points, bars are "
         f"medians. Median test accuracy: {_test_accuracies(at_best_rate)}.",
-        alt="Dots by initialization: thresholds that let one neuron fire per point have the least activity and the "
-        "lowest test accuracy.",
+        alt="Dots by initialization, one per draw, with bars at the medians.",
     )
 
 

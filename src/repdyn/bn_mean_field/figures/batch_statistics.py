@@ -44,8 +44,8 @@ def batches_and_eps(finite_batch: xr.Dataset, batch_norm_eps: xr.Dataset) -> Fig
         caption="(a) Bias and noise of the BN velocity over batches of size $B$ against the population's; "
         f"{finite_batch.sizes['group']} groups of {int(finite_batch['repeats'])} batches, 95 % intervals of the mean, "
         r"lines of slope -1 and -1/2. (b) Median radial fraction of autograd's gradient with $\epsilon$ = "
-        f"{float(batch_norm_eps['eps']):g}, {batch_norm_eps.sizes['draw']} networks, and a line of slope -2: scale "
-        "invariance is lost for small weights.",
-        alt="Bias falls as 1/B and noise as the inverse root; the radial fraction grows as the inverse square of the "
-        "length.",
+        f"{float(batch_norm_eps['eps']):g}, {batch_norm_eps.sizes['draw']} networks, and a line of slope -2: "
+        "0 where the network does not depend on the scale of the weights.",
+        alt="Bias and noise against the batch size with lines of slope -1 and -1/2; radial fraction against the length "
+        "of the weights with a line of slope -2.",
     )

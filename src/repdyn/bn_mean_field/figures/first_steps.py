@@ -51,9 +51,9 @@ def fig3_first_step(first_step: xr.Dataset) -> Figure:
         r"are bigger afterwards only below $r^* = \sqrt{h g}$ (shaded), the paper says always. (b) First steps of some "
         "neurons from circles of three lengths $r$, the paper's sketch. (c), (d) Turn per iteration "
         "by initial length, both signs of $a$; shaded: from the second iteration on, where the paper has all neurons "
-        "stable. The median neuron is, single ones are not.",
-        alt="The length after one step falls in r up to r* and grows beyond; turns of the median neuron are small "
-        "after the first iteration, while the largest turn stays high.",
+        "stable.",
+        alt="Length after one step against the initial length, with the law of BN; first steps as arrows from three "
+        "circles; turns per iteration of the median neuron and of the one that turns most.",
     )
 
 

@@ -22,7 +22,7 @@ from repdyn.base.figures import (
     new,
     plain_numbers,
 )
-from repdyn.base.wording import number
+from repdyn.base.wording import number, outcome
 
 
 def matched_loss(speed_ratio: xr.Dataset) -> Figure:
@@ -52,19 +52,26 @@ def matched_loss(speed_ratio: xr.Dataset) -> Figure:
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
     label_panels(axes)
     at_look = cell.sel(step=float(speed_ratio["paper_step"]), iteration=look)
-    equal_iteration, equal_loss = number(at_look["ratio"]), number(at_look["matched_ratio"])
+    order = (
+        f"BN's neurons are {_faster(at_look['ratio'])} at equal iteration, {_faster(at_look['matched_ratio'])} at "
+        "equal loss"
+    )
     return describe(
         figure,
-        title=f"Largest speeds, BN over vanilla, at iteration {look}: {equal_iteration} at equal iteration, "
-        f"{equal_loss} at equal loss (the paper: 10)",
+        title=order,
         caption=r"Largest tangential speed of the BN model over that of the vanilla model, $\Sigma$ = diag(5, 1), "
         f"$y = x_1$ and {speed_ratio.sizes['step']} steps $h$ (solid), and at the step of Figure 1 for $y = x_2$ and "
         f"for isotropic data. Horizontal line: tenfold, dotted: the paper's iteration {look}. Band: range over "
-        f"{drawn.sizes['start']} starts with random signs of $a$. (a) At equal iteration. (b) With the "
-        "vanilla model at the iteration where it has the BN model's loss.",
-        alt="At equal iteration the ratio grows exponentially, faster for larger steps; at equal loss it falls below "
-        "one.",
+        f"{drawn.sizes['start']} starts with random signs of $a$. (a) At equal iteration, at {look} and the step of "
+        f"Figure 1 a ratio of {number(at_look['ratio'])} (the paper: 10). (b) With the vanilla model at the iteration "
+        f"where it has the BN model's loss, there {number(at_look['matched_ratio'])}.",
+        alt="Ratio of the largest speeds against the iteration in two panels, one line per step and problem; a line at "
+        f"tenfold. At the paper's iteration {order}.",
     )
+
+
+def _faster(ratio: xr.DataArray) -> str:
+    return outcome(ratio - 1, "faster", "slower", "of unknown speed")
 
 
 NETWORKS = (
@@ -96,24 +103,40 @@ def learning_over_steps(learning_rates: xr.Dataset) -> Figure:
     label_panels(axes)
     return describe(
         figure,
-        title=f"Sections 4.1, 4.2: {_shift_of_steps(drawn)}",
+        title=f"BN {_move_of_steps(drawn)}",
         caption=r"Gradient descent on $y = x_1$, $\Sigma$ = diag(5, 1); learned: loss at most "
         f"{float(learning_rates['learned']):g} of that of $f = 0$ after {int(learning_rates['iterations'])} "
         f"iterations. (a) Iterations until it is learned, medians over {drawn.sizes['start']} starts of random signs. "
-        "(b) Steps that learn: medians (lines) and every start's smallest and largest (ticks). Unit lengths; the "
+        "(b) Steps that learn: medians (lines) and every start's smallest and largest (ticks); "
+        f"{_shift_of_steps(drawn)}. Sections 4.1 and 4.2 of the paper. Unit lengths; the "
         "vanilla network with the BN network's function at the start; lengths spread evenly in the logarithm from 1/10 "
         "to 10.",
-        alt="At equal step the BN network needs over ten times the iterations of the vanilla network; its range of "
-        "steps lies a factor of ten higher and is hardly wider, also with neurons of many lengths.",
+        alt="Iterations needed against the step, one line per network, and the range of steps that learn of each. BN "
+        f"{_move_of_steps(drawn)}.",
+    )
+
+
+def _changes_of_steps(drawn: xr.Dataset) -> tuple[float, float]:
+    """Decades by which BN moves the largest step that learns and widens the range of those that do, medians."""
+    medians = drawn[["largest_step", "decades"]].median("start")
+    bn, vanilla = (medians.sel(network=name) for name in ("BN", "vanilla"))
+    return float(np.log10(bn["largest_step"] / vanilla["largest_step"])), float(bn["decades"] - vanilla["decades"])
+
+
+def _move_of_steps(drawn: xr.Dataset) -> str:
+    """Whether BN moves the middle of the range of steps that learn by more than it widens this range."""
+    largest, wider = _changes_of_steps(drawn)
+    return outcome(
+        np.abs(largest - wider / 2) - wider,
+        "moves the range of steps that learn more than it widens it",
+        "widens the range of steps that learn more than it moves it",
+        "changes the range of steps that learn in an unknown way",
     )
 
 
 def _shift_of_steps(drawn: xr.Dataset) -> str:
-    """By which factors BN changes the largest step that learns and the range of those that do, medians."""
-    largest, decades = (drawn[name].median("start") for name in ("largest_step", "decades"))
-    shift = largest.sel(network="BN") / largest.sel(network="vanilla")
-    wider = 10 ** (decades.sel(network="BN") - decades.sel(network="vanilla"))
-    return f"BN makes the largest step that learns {number(shift)} times, the range {number(wider)} times as large"
+    move, wider = (number(10**change) for change in _changes_of_steps(drawn))
+    return f"BN makes the largest {move} times and their range {wider} times as large as vanilla, medians"
 
 
 def speeds_over_targets(target_scan: xr.Dataset) -> Figure:
@@ -128,23 +151,27 @@ def speeds_over_targets(target_scan: xr.Dataset) -> Figure:
         panel.set_ylim(0, top)
     axes[0, 1].set_ylabel("speed")
     label_panels(axes)
+    first, last = (_contrast(target_scan, place) for place in (0, -1))
+    order = f"{_faster(first)} for target $x_1$, {_faster(last)} for $x_2$"
     return describe(
         figure,
-        title="Section 4.1: speed near the axis of small variance over that near the other: "
-        f"{_contrast(target_scan, 0)} for the target $x_1$, {_contrast(target_scan, -1)} for $x_2$",
+        title=f"Near the axis of low variance neurons are {order}",
         caption=rf"BN model, $\Sigma$ = diag(5, 1), iteration {int(target_scan['look'])}, step "
         f"{float(target_scan['step']):g}, target $w^T x$, {target_scan.sizes['seed']} starts of random signs. (a) Mean "
         "speed of the neurons within 15 degrees of the $x_2$ axis, of small variance, over that within 15 degrees of "
         "the $x_1$ axis (blue), and of the neurons nearer to either axis (orange): medians, bands: range of the "
-        "starts. Shaded: the paper's sentence, faster where data are small. (b), (c) Speed of every neuron over its "
-        "direction, and means (line): it vanishes at the target's own axis.",
-        alt="The contrast falls from about 25 for the target x1 to below one for the target x2.",
+        f"starts. Shaded: the paper's sentence (Section 4.1), faster where data are small; within 15 degrees the "
+        f"medians are {number(first)} for the target $x_1$ and {number(last)} for $x_2$. (b), (c) Speed of every "
+        "neuron "
+        "over its direction, and means (line).",
+        alt="Contrast of speeds against the angle of the target, and speed of every neuron against its direction for "
+        f"the targets $x_1$ and $x_2$. Near the axis of low variance neurons are {order}.",
     )
 
 
-def _contrast(target_scan: xr.Dataset, place: int) -> str:
+def _contrast(target_scan: xr.Dataset, place: int) -> xr.DataArray:
     """Median contrast within 15 degrees of the axes at the first or last angle of the target."""
-    return number(10 ** target_scan["outer_contrast"].sortby("angle").isel(angle=place).median())
+    return 10 ** target_scan["outer_contrast"].sortby("angle").isel(angle=place).median()
 
 
 def _draw_contrast(panel: Axes, target_scan: xr.Dataset) -> None:

@@ -56,8 +56,8 @@ def round_manifold(metric_audit: xr.Dataset) -> Figure:
         "isometry. (c) Smallest eigenvalue of $\\|b\\|^2 G$ on the tangent space, computed and closed form, with "
         f"Kantorovich's bound $4k/(k+1)^2$ (dashed); {metric_audit.sizes['draw']} draws in each of "
         f"{metric_audit.sizes['dimension']} dimensions.",
-        alt="Points at equal distance on the ellipse lie at equal angles; the eigenvalues lie on the diagonal above "
-        "their bounds.",
+        alt="Points at equal distances on the ellipse and the same points on the unit circle; eigenvalues computed "
+        "against closed form, with bounds.",
     )
 
 

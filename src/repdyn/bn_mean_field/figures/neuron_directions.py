@@ -19,6 +19,7 @@ from repdyn.base.figures import (
     label_panels,
     new,
 )
+from repdyn.base.wording import number, outcome
 
 UNSTATED = (
     "Not stated in the paper and chosen here: Gaussian inputs with exact population gradients, $y = x_1$, ReLU, "
@@ -56,16 +57,17 @@ def fig1_anisotropy(anisotropy: xr.Dataset) -> Figure:
     neurons, step = anisotropy.sizes["neuron"] // 2, float(anisotropy["step"])
     return describe(
         figure,
-        title=f"Figure 1: largest speed with batch normalization over that without it: {ratio:.1f} (the paper: 10)",
+        title=f"Figure 1: BN makes the largest speed {ratio:.1f} times as large (the paper: 10)",
         caption=rf"$\Sigma$ = diag(5, 1). (a), (b) Tangential speed of each neuron at iteration {look}; the scales "
         f"differ by {ratio:.1f}, in the paper by one order of magnitude (dashed: the largest speed of (b)). Below: "
         "directions at the iterations above, those of the paper, with BN (upper row) and without; dots: neurons on the "
         "unit circle, blue $a > 0$, orange-red, drawn outside, $a < 0$, paler for small $|a|$; gray "
         r"wedges: number of neurons in 15 degrees; thin line: the ellipse $\Omega$. "
         + UNSTATED.format(neurons=neurons, step=step)
-        + " The factor between the scales is one of unequal progress: see the figure on matched loss.",
-        alt="With batch normalization the speed peaks at plus and minus 90 degrees and the neurons gather at the x1 "
-        "axis; without it the speeds are an order of magnitude smaller and the directions hardly change.",
+        + " The factor between the scales at equal loss is in the figure on matched loss.",
+        alt="Speed against direction with batch normalization and without it, and below each the directions of the "
+        f"neurons on the unit circle at {len(frames)} iterations. BN makes the largest speed {ratio:.1f} times as "
+        "large.",
     )
 
 
@@ -110,11 +112,11 @@ def directions_over_time(anisotropy: xr.Dataset, magnitudes: xr.Dataset) -> Figu
         figure,
         title="Directions of the neurons over time",
         caption="Median (line) and middle half (band) over neurons of the angle to the axis of large variance, "
-        f"$\\Sigma$ = diag(5, 1). (a), (b) {anisotropy.sizes['neuron']} neurons with and without BN for two targets: "
-        "the neurons gather where the target is, not where the data are large. (c) One BN model with neurons of two "
+        f"$\\Sigma$ = diag(5, 1). (a), (b) {anisotropy.sizes['neuron']} neurons with and without BN for two targets. "
+        "(c) One BN model with neurons of two "
         f"lengths, {magnitudes.sizes['start'] - 1} starts pooled.",
-        alt="With BN the median angle falls to zero for the target x1 and rises for the target x2; without BN it "
-        "hardly moves; small neurons align and large ones do not.",
+        alt="Angles to the x1 axis over the iterations in three panels: with and without BN for the target x1 and for "
+        "the target x2, and for neurons of two lengths.",
     )
 
 
@@ -132,20 +134,36 @@ def fig2_magnitudes(magnitudes: xr.Dataset) -> Figure:
     neurons = magnitudes.sizes["neuron"] // 2
     return describe(
         figure,
-        title=f"Figure 2: near the $x_1$ axis at the end: {_near_at_end(magnitudes['near'])}",
+        title=f"Figure 2: {_more_small(magnitudes['near'])} end near the $x_1$ axis",
         caption="Top: directions at the paper's iterations (blue, inside: small; pink, outside: tenfold larger, purple "
         "in the paper), both signs of $a$ at each direction. Below: fraction of neurons within 15 degrees of the axis "
-        f"of large variance; lines and bands: mean and range over {magnitudes.sizes['start'] - 1} starts with random "
-        "signs of $a$, dotted: the start shown above. The paper says that the small ones converge faster and gives no "
+        f"of large variance, at the end {_near_at_end(magnitudes['near'])}; lines and bands: mean and range over "
+        f"{magnitudes.sizes['start'] - 1} starts with random signs of $a$, dotted: the start shown above. The paper "
+        "says that the small ones converge faster and gives no "
         "numbers. " + UNSTATED.format(neurons=neurons, step=float(magnitudes["step"])),
-        alt="The blue directions gather at the horizontal axis by iteration 4000; the pink ones stay where they were.",
+        alt="Directions of small and of large neurons at six iterations, and the fraction of each near the horizontal "
+        f"axis over the iterations: {_more_small(magnitudes['near'])} end there.",
+    )
+
+
+def _last_near(near: xr.DataArray) -> xr.DataArray:
+    """Mean fraction of neurons near the axis at the last iteration, by initial length."""
+    return near.isel(iteration=-1, start=slice(1, None)).mean("start")
+
+
+def _more_small(near: xr.DataArray) -> str:
+    small, large = _last_near(near).sortby("radius").values
+    return outcome(
+        large - small,
+        "no more small neurons than large ones",
+        "more small neurons than large ones",
+        "unknown shares of neurons",
     )
 
 
 def _near_at_end(near: xr.DataArray) -> str:
-    """Mean fraction of neurons near the axis at the last iteration, by initial length."""
-    last = near.isel(iteration=-1, start=slice(1, None)).mean("start")
-    return ", ".join(f"{float(last.sel(radius=r)):.0%} of length {r:g}" for r in near["radius"].values)
+    last = _last_near(near)
+    return ", ".join(f"{number(last.sel(radius=r), '.0%')} of length {r:g}" for r in near["radius"].values)
 
 
 def _draw_near(panel: Axes, near: xr.DataArray) -> None:

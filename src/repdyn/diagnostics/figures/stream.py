@@ -31,7 +31,7 @@ def draw_stream(profile: xr.Dataset) -> Figure:
         caption=rf"{profile.attrs['title']}{seeds_text(profile)}. Energies in the norm of $K + \gamma \|K\| I$ along "
         rf"the residual stream, $\gamma$ = {profile.attrs['gamma']:g}. Radial gradient fraction: share of the gradient "
         r"along a weight that normalization makes free; 0 in the theory, which has no $\epsilon$.",
-        alt="Energies against the blocks of the residual stream; radial fractions of the normalized layers, all small.",
+        alt="Energies against the blocks of the residual stream; radial fractions of the normalized layers.",
     )
 
 

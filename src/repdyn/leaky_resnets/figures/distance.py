@@ -45,9 +45,9 @@ def distance_to_critical(
         f"again; dotted: in proportion to $1/L$. (d) {convergence_measures.sizes['seed']} seeds, runs of several "
         f"lengths from one first fit; the mean changes by {_drifts(convergence_measures)} from the shortest to the "
         "longest.",
-        alt="The distance from critical points grows with the effective depth, most with fixed maps; kinks are seven "
-        "to forty times too frequent; the range of the Hamiltonian falls in proportion to one over the number of "
-        "layers; with free maps the Hamiltonian falls with the length of training.",
+        alt="Distance from critical points and share of entries on a kink against the effective depth, one line per "
+        "kind of linear maps; range of the Hamiltonian against the number of layers; Hamiltonian against the length of "
+        "training.",
     )
 
 
@@ -102,8 +102,8 @@ def balancedness(refinement_measures: xr.Dataset) -> Figure:
         f"learned and decayed maps. (a) Seed 0. (b) Each line a network, {refinement_measures.sizes['seed']} seeds: "
         f"the proposition prints 1, its proof corrected gives 2; means from {number(factors[0], '.3g')} at $L$ = "
         f"{int(refinement_measures['layers'][0])} to {number(factors[-1], '.3g')} at $L$ = {L}.",
-        alt="The squared weights follow the curve of factor two; the factor measured rises toward two as layers are"
-        " halved.",
+        alt="Squared weights along one network with the curves of factor two and of factor one; factors measured "
+        "against the number of layers.",
     )
 
 
@@ -159,7 +159,6 @@ def paper_settings(paper_measures: xr.Dataset) -> Figure:
         f"{net.sizes['layer']}, penalty as in the paper, Adam at a rate that falls to 0 until step {int(steps[-1])}, "
         f"then gradient descent (hollow, a point per rate). Blue in (b), (c): first $k^*$ = {rank} singular values. "
         f"(d) $\\gamma_p$ = {float(net['gamma'][0]):g} $\\|K_p\\|_{{op}}$; the cost of identity is cut at the top.",
-        alt="The distance from a critical point falls by decades and stays above a tenth; a few singular values of the"
-        " representation separate in the middle; the cost of identity is least there; both Hamiltonians vary over"
-        " layers.",
+        alt="Distance from a critical point, training and test error against steps; singular values of representations "
+        "and weights, cost of identity and both Hamiltonians along the network.",
     )

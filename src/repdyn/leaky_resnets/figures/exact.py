@@ -59,9 +59,8 @@ def geodesic_laboratory(geodesics: xr.Dataset) -> Figure:
         r"a positive abscissa; line of slope 1. Theorem 4 allows a distance of $2 \sqrt{\gamma} \|B\|$ in the roots, "
         rf"the plateau on the left. At $p = 1/2$ and $\tilde L$ = {depths[-1]:g} the stable COI is "
         rf"{span(inside, '.2f')}. That the kick at $p = 1/2$ falls with $\tilde L$ is chosen.",
-        alt="As the effective depth grows, the cost of identity stays near its least value on more and more of the"
-        " path, where the speed falls by decades, while at one end the speed keeps pace with the effective depth; the"
-        " kinetic energy is proportional to the extra cost.",
+        alt="Cost of identity, speed and Hamiltonian along the path, one line per effective depth, and kinetic energy "
+        "against extra cost with a line of slope one.",
     )
 
 
@@ -98,9 +97,10 @@ def theorem4(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset, geodesi
     count = int((random["middle"] < random["lower_printed"]).sum())
     share, below = float((scalar["middle"] < scalar["lower_printed"]).mean()), int((random["middle"] < 0).sum())
     most = float((scalar["middle"] / scalar["lower"]).max())
+    bounds = _lower_bounds(random, scalar, geodesics)
     return describe(
         figure,
-        title=f"Theorem 4: {_lower_bounds(random, scalar, geodesics)}",
+        title=f"Theorem 4: {bounds}",
         caption="Theorem 4 bounds the gap, $-2 \\mathcal{H} / \\tilde L$ less the least COI, from both sides; above 1 "
         f"the gap breaks a bound. (a) The {below} of {random['middle'].size} random exact trajectories, with and "
         "without bias, that have a negative gap, over both lower bounds; shaded: the printed bound is broken "
@@ -109,8 +109,8 @@ def theorem4(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset, geodesi
         f"grid); the gap over the corrected bound is at most {most:.2f}. Cross: the example in the text. (c) Through a "
         "bottleneck, with $\\gamma_p$: a positive gap over the upper, a negative one over the corrected lower bound; "
         f"lines: medians, bands: range of {geodesics.sizes['seed']} bottlenecks.",
-        alt="The corrected bounds hold on all trajectories; the printed lower bound is violated by a few random ones"
-        " and in a whole region of scalar geodesics with c below one.",
+        alt="The gap over its bounds: of random trajectories, as a map of scalar geodesics and through a bottleneck; "
+        f"{bounds}.",
     )
 
 
@@ -186,27 +186,31 @@ def identity_cost(identity_costs: xr.Dataset, descents: xr.Dataset) -> Figure:
     label_panels(axes)
     apart = np.abs(identity_costs["scaling"].sel(shape=WIDE, bias=0)).max()
     near = float((descents["negative_mass"] < NEARLY_NONE).mean())
+    least = {words: identity_costs["least_ratio"].sel(search=f"{words}, printed").min() for words in BIAS}
+    ratios = ", ".join(f"{number(ratio, '.2f')} ({words})" for words, ratio in least.items())
     return describe(
         figure,
-        title=f"Cost of identity over the printed bound of Proposition 1: at least {_least_ratio(identity_costs, 1)} "
-        f"with a bias, {_least_ratio(identity_costs, 0)} without",
+        title=f"Proposition 1: the printed bound {_printed_bounds(least)}",
         caption="Points: one representation each, moved up and down so that they do not cover each other; blue: no "
         "bias, orange-red: bias (an appended 1); black lines: what is printed. (a) Bound of Proposition 1 over COI, "
         f"feasible Gaussian representations ({identity_costs.sizes['draw']} per shape); triangles: the largest ratios "
-        f"that {identity_costs.sizes['start']} searches find; above 1 the bound is broken. (b) COI of $0.9 A$ over "
+        f"that {identity_costs.sizes['start']} searches find; above 1 the bound is broken; the "
+        f"least COI over the printed bound is {ratios}. (b) COI of $0.9 A$ over "
         f"COI of $A$, {WIDE} (neurons x points): without bias within {number(apart, '.0e')} of 1; where it is 1 no "
         f"local minimum but $A = 0$ is strict. (c) Ends of {descents.sizes['start']} descents per case ($w$ neurons, "
         f"$N$ points), COI less the rank of $A$; {near:.0%} of them have a negative mass $\\|[A]_-\\|^2 / \\|A\\|^2$ "
         f"below {NEARLY_NONE:g}.",
-        alt="With the appended row of ones the printed bound of Proposition 1 is violated and the corrected one is"
-        " reached; scaling leaves the cost unchanged without bias and lowers it with bias; descent ends near"
-        " non-negative representations whose cost is their rank, without bias only.",
+        alt="Rows of points with and without a bias: bound over cost of identity, cost of a scaled over that of the "
+        f"representation, cost less rank at the ends of descents. The printed bound {_printed_bounds(least)}.",
     )
 
 
-def _least_ratio(costs: xr.Dataset, bias: int) -> str:
-    """The least cost over the printed bound that searches find."""
-    return number(costs["least_ratio"].sel(search=f"{BIAS[bias]}, printed").min(), ".2f")
+def _printed_bounds(least: dict[str, xr.DataArray]) -> str:
+    """Whether the printed bound holds with and without a bias, by the least cost over it that searches find."""
+    with_bias, without = (
+        outcome(least[words] - 1 + ROUNDING, "holds", "fails", "is not known") for words in reversed(BIAS)
+    )
+    return f"{with_bias} with a bias, {without} without"
 
 
 def _spread_row(panel: Axes, row: int, values: np.ndarray, color: str) -> None:
@@ -264,6 +268,7 @@ def critical_paths(critical_paths: xr.Dataset, random_geodesics: xr.Dataset) -> 
     slope = span([_slope(paths["spread"].sel(bias=bias)) for bias in (0, 1)], ".1f")
     axes[0, 0].set(title=rf"$\mathcal{{H}}$: slope {slope}", ylabel=r"range of $\mathcal{H}$ / $|\mathcal{H}|$")
     gain = paths["norm_gain"].sel(bias=1)
+    last = gain.isel(layer_count=-1).mean("seed")
     for factor, (dash, color, words) in zip(
         (2, 1), (("-", BLUE, "corrected, 2"), ("--", RED, "printed, 1")), strict=True
     ):
@@ -278,18 +283,29 @@ def critical_paths(critical_paths: xr.Dataset, random_geodesics: xr.Dataset) -> 
     label_panels(axes)
     return describe(
         figure,
-        title=f"Critical discrete networks: the Hamiltonian varies as $L$ to the power {slope}, the gain of "
-        f"Proposition 9 is {number(gain.isel(layer_count=-1).mean('seed'), '.3g')} at $L$ = {int(L[-1])}",
+        title=f"More layers conserve $\\mathcal{{H}}$ {_better(paths['spread'])}; "
+        f"Proposition 9's gain is {_nearer(last)}",
         caption=f"(a), (b) {paths.sizes['seed']} random critical paths each: symplectic Euler steps of the Hamiltonian "
         f"flow, $w$ = {int(paths['width'])}, $N$ = {int(paths['points'])}, $\\tilde L$ = "
         f"{float(paths['effective_depth']):g}; lines: geometric means, bands: range over the paths. (b) Gain: growth "
         "of $\\|W\\|^2$ from the first to the last layer over $\\tilde L \\sum \\rho_\\ell \\|b_\\ell\\|^2$, "
-        "networks with bias; the proposition prints the factor 1, its proof corrected gives 2. (c) "
+        f"networks with bias, {number(last, '.3g')} at $L$ = {int(L[-1])}; the proposition prints the factor 1, its "
+        "proof corrected gives 2. (c) "
         f"{random_geodesics.sizes['draw']} random exact trajectories: growth of $\\|W_p\\|^2$ from $p = 0$ to 1 over "
         "$\\tilde L \\int \\|b\\|^2$.",
-        alt="The Hamiltonian of critical discrete networks varies in inverse proportion to the number of layers; the"
-        " squared weights gain twice, not once, the integral of the squared biases times the effective depth.",
+        alt="Against the number of layers, on logarithmic axes: the range of the Hamiltonian, and the distance of the "
+        f"gain from 2 and from 1; gains of exact paths. The gain is {_nearer(last)}.",
     )
+
+
+def _better(spread: xr.DataArray) -> str:
+    """Whether the Hamiltonian varies less with the most layers than with the fewest, geometric means."""
+    logs = cast("xr.DataArray", np.log(spread)).mean("seed")
+    return outcome(logs.isel(layer_count=0) - logs.isel(layer_count=-1), "better", "no better", "?")
+
+
+def _nearer(gain: xr.DataArray) -> str:
+    return outcome(abs(gain - 1) - abs(gain - 2), "nearer 2 than 1", "nearer 1 than 2", "not known")
 
 
 def _slope(values: xr.DataArray) -> float:

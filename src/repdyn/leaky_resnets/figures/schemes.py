@@ -41,8 +41,9 @@ def fig2a_test_error(scheme_measures: xr.Dataset) -> Figure:
         "intervals. Right: ratio to equidistant steps in the same seed, small points; geometric means with 95 % "
         f"intervals; means {span(means, '.3f')}. Shaded: below 1 at all "
         f"$L$, the paper's small but consistent advantage. {size_and_distance(scheme_measures)}",
-        alt="The three schemes' mean test errors lie on top of each other except at four layers; the ratios scatter "
-        "around one without a consistent sign.",
+        alt="Mean test errors of the three schemes against the number of layers, and ratios to equidistant steps "
+        "around "
+        "a line at one.",
     )
 
 
@@ -101,8 +102,8 @@ def fig2b_weight_spectra(staged_measures: xr.Dataset) -> Figure:
         f"largest (short black line), means over {staged_measures.sizes['seed']} seeds. Teachers: random ResNets as in "
         f"the paper, and fully connected; penalties: the paper's and a stronger one. "
         f"{size_and_distance(staged_measures)}",
-        alt="At the paper's penalty singular values fall off slowly at p = 0.3, a dozen of them above a quarter of the "
-        "largest; under the stronger penalty five or six are.",
+        alt="Singular values of the weights along the network in four panels, by teacher and penalty, with a mark of a "
+        "quarter of the largest at p = 0.3.",
     )
 
 
@@ -152,8 +153,8 @@ def fig2c_paths(scheme_measures: xr.Dataset) -> Figure:
         f"standard deviation over mean of the lengths: {unevenness}. The paper: "
         f"adaptive steps spread out better, more of them at the beginning and also at the end. "
         f"{size_and_distance(scheme_measures)}",
-        alt="All three paths bend once and their steps shorten along them. With equidistant steps the first are twice "
-        "the mean; adaptive steps are of more equal length.",
+        alt="The path of one network in the plane for each of three schemes, and the lengths of their steps along the "
+        "path.",
     )
 
 

@@ -24,10 +24,11 @@ from repdyn.base.figures import (
     new,
     plain_numbers,
 )
-from repdyn.base.wording import number, span
+from repdyn.base.wording import number, outcome, which
 from repdyn.leaky_resnets.figures.shared import DEPTH, ENERGY, LOOKS, limits, spectrum_lines, ticks_at
 from repdyn.leaky_resnets.methods.selection import DECAYED, at_paper_depth, of_maps, penalty_and_steps
 
+NEAR = 0.5  # from the rank, of mean cost and energy
 CRITICAL = 0.1  # relative distance from a critical point above which a point is drawn hollow
 STABLE_ENERGY = r"$-2 \mathcal{H}_\gamma / \tilde L$"
 
@@ -56,27 +57,37 @@ def fig1a_hamiltonian(chain_measures: xr.Dataset) -> Figure:
     gammas = ", ".join(f"{gamma:g}" for gamma in chain_measures["gamma"].values)
     return describe(
         figure,
-        title=f"{_at_greatest_depth(chain_measures)} (Figure 1a)",
+        title=f"Figure 1a: cost and energy ended near the rank with {_near_rank(chain_measures)}",
         caption=f"{size_of(chain_measures)}; means over seeds, one column per kind of linear maps. Top: least cost of "
         "identity (COI, first $\\gamma_0$) and least stable rank $\\|A\\|_*^2 / \\|A\\|_F^2$ over layers. Bottom: "
         "median over layers, bars from the least to the largest layer, as in the paper; hollow where "
         f"$\\|W - \\tilde L B S^T\\| / \\|W\\|$ exceeds {CRITICAL:g}, so that the point is no geodesic. Stable forms "
         f"with $\\gamma_0$ = {gammas}, $\\gamma_p = \\gamma_0 \\|K_p\\|_{{op}}$. Dotted: $k^*$ of the teacher, "
         f"{int(chain_measures['rank'])} (the paper: 3). Shaded: the side from which the paper's curves come to it, the "
-        f"COI from above, all energies from below. {penalty_and_steps(chain_measures)}",
-        alt="With learned, decayed maps the Hamiltonians and the least cost of identity meet at three as the effective "
-        "depth grows, the stable forms and the cost from above; with fixed maps the Hamiltonian rises from below zero "
-        "to two or three; without bias they meet near four.",
+        f"COI from above, all energies from below. {_at_greatest_depth(chain_measures)}; near: both means within "
+        f"{NEAR:g} of the rank. {penalty_and_steps(chain_measures)}",
+        alt="Two rows of panels, one column per kind of linear maps, against the effective depth: above, least cost of "
+        "identity and least stable rank; below, the energies; a line at the rank of the teacher.",
     )
 
 
+def _deepest(chains: xr.Dataset) -> dict[str, tuple[xr.DataArray, xr.DataArray]]:
+    """Mean least cost of identity and median energy at the greatest effective depth, by kind of maps."""
+    deep = chains.isel(effective_depth=-1, gamma=0).mean("seed")
+    kinds = chains["maps"].values
+    return {maps: (deep["least_cost"].sel(maps=maps), deep["median_hamiltonian"].sel(maps=maps)) for maps in kinds}
+
+
+def _near_rank(chains: xr.Dataset) -> str:
+    """With which maps both the cost and the energy end near the rank of the teacher."""
+    rank = int(chains["rank"])
+    return which({maps: [NEAR - abs(float(mean) - rank) for mean in means] for maps, means in _deepest(chains).items()})
+
+
 def _at_greatest_depth(chains: xr.Dataset) -> str:
-    """Mean least cost of identity and median energy of every kind of maps at the greatest effective depth."""
-    deep = chains.isel(effective_depth=-1).mean("seed")
-    cost, energy = span(deep["least_cost"].isel(gamma=0), ".1f"), deep["median_hamiltonian"]
-    energies = ", ".join(f"{number(energy.sel(maps=maps), '.1f')} ({maps})" for maps in energy["maps"].values)
-    depth = f"$\\tilde L$ = {float(deep['effective_depth']):g}"
-    return f"At {depth} the least cost of identity is {cost}, the energy {energies}; rank {int(chains['rank'])}"
+    ends = (f"{number(cost, '.1f')}, {number(H, '.1f')} ({maps})" for maps, (cost, H) in _deepest(chains).items())
+    depth = float(chains["effective_depth"][-1])
+    return f"At $\\tilde L$ = {depth:g} the least COI and the median energy are {'; '.join(ends)}"
 
 
 def _costs_of_depth(panel: Axes, chains: xr.Dataset) -> None:
@@ -137,16 +148,25 @@ def fig1b_spectra(chain_measures: xr.Dataset) -> Figure:
         f"{float(net['effective_depth']):g}, $L$ = {net.sizes['layer']}, learned and decayed maps. Blue: the first "
         f"$k^*$ = {int(net['rank'])} singular values; gray: the others. The paper, $\\tilde L$ = 7, $L$ = 20, too: a "
         f"clear gap after $k^*$ = 3 values. {penalty_and_steps(chain_measures)}",
-        alt="In the middle of the network three singular values of the centered representation stand far above the "
-        "rest; without centering a further direction is in between.",
+        alt="Singular values along the network in four panels: representations and weights, above and below, as they "
+        "are and centered; the first ones, as many as the rank of the teacher, in blue, the others in gray.",
     )
 
 
-def _ranges(chains: xr.Dataset) -> str:
+def _ranges(chains: xr.Dataset) -> dict[str, xr.DataArray]:
     """How far energies vary over the layers, medians over the seeds."""
     names = {"hamiltonian": "Hamiltonian", "cost": "cost of identity", "kinetic": "kinetic energy"}
-    ranges = {words: chains[name].max("layer") - chains[name].min("layer") for name, words in names.items()}
-    return ", ".join(f"{words} {number(values.median())}" for words, values in ranges.items())
+    return {words: (chains[name].max("layer") - chains[name].min("layer")).median() for name, words in names.items()}
+
+
+def _constancy(H: xr.DataArray, *parts: xr.DataArray) -> str:
+    """Whether the Hamiltonian's range over the layers is less than that of each part."""
+    return outcome(
+        [float(part - H) for part in parts],
+        "over layers the Hamiltonian varies less than its parts",
+        "over layers the Hamiltonian varies more than a part of it",
+        "how the Hamiltonian varies over layers is not known",
+    )
 
 
 def _shown(chain_measures: xr.Dataset) -> xr.Dataset:
@@ -184,16 +204,18 @@ def fig1c_energies(chain_measures: xr.Dataset) -> Figure:
     axes[0, 1].set_ylim(0, 4 * rank)
     _kinetic_against_extra(axes[0, 2], chains)
     label_panels(axes)
+    ranges = _ranges(chains)
+    sizes = ", ".join(f"{words} {number(size)}" for words, size in ranges.items())
     return describe(
         figure,
-        title=f"Range over layers: {_ranges(chains)} (Figure 1c)",
+        title=f"Figure 1c: {_constancy(*ranges.values())}",
         caption=f"{size_of(chains)}, $\\tilde L$ = {float(chains['effective_depth']):g}, learned and decayed maps, "
         f"$\\gamma_p$ = {float(chains['gamma']):g} $\\|K_p\\|_{{op}}$. (a), (b) Median and range over seeds; dotted: "
         f"$k^*$ = {rank}. (c) All layers of all seeds with positive abscissa; dotted: equal, the paper says "
-        "proportional. The paper, $\\tilde L$ = 7, says: not exactly constant, but varies much less than its "
-        f"components. {penalty_and_steps(chain_measures)}",
-        alt="The cost of identity and the kinetic energy fall from several hundred to a few and rise again at the end,"
-        " while both Hamiltonians stay close to three; kinetic energy and extra cost lie on the line of slope one.",
+        f"proportional. Largest less least over the layers, medians over seeds: {sizes}. The paper, $\\tilde L$ = 7, "
+        f"says: not exactly constant, but varies much less than its components. {penalty_and_steps(chain_measures)}",
+        alt="Cost of identity, kinetic energy and both Hamiltonians along the network, on a logarithmic axis and near "
+        f"the rank; kinetic energy against extra cost with a line of equality; {_constancy(*ranges.values())}.",
     )
 
 
@@ -208,11 +230,10 @@ def _kinetic_against_extra(panel: Axes, chains: xr.Dataset) -> None:
     panel.set(title="proportion", xlabel=r"extra cost COI + $2 \mathcal{H} / \tilde L$", ylabel="kinetic energy")
 
 
-def _growth(shown: dict[str, xr.DataArray]) -> str:
+def _growth(shown: dict[str, xr.DataArray]) -> dict[str, float]:
     """By which factor every mean changes from the least to the greatest effective depth, with decayed maps."""
     means = {words: values.sel(maps=DECAYED).mean("seed") for words, values in shown.items()}
-    factors = {words: mean.isel(effective_depth=-1) / mean.isel(effective_depth=0) for words, mean in means.items()}
-    return "with decayed maps: " + ", ".join(f"{words} times {number(factor)}" for words, factor in factors.items())
+    return {words: float(mean.isel(effective_depth=-1) / mean.isel(effective_depth=0)) for words, mean in means.items()}
 
 
 def fig3_bounded(chain_measures: xr.Dataset) -> Figure:
@@ -244,14 +265,18 @@ def fig3_bounded(chain_measures: xr.Dataset) -> Figure:
         ticks_at(panel.yaxis, (0.5, 1, 2, 5, 10, 20, 50, 100, 200))
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
     label_panels(axes)
+    factors = _growth(dict(shown))
+    grown = which({words: factor - 1 for words, factor in factors.items()})
+    sizes = ", ".join(f"{words} {number(factor)}" for words, factor in factors.items())
     return describe(
         figure,
-        title=f"From $\\tilde L$ = {depth[0]:g} to {depth[-1]:g} {_growth(dict(shown))} (Figure 3)",
+        title=f"Figure 3: {grown} grew with depth",
         caption=f"{size_of(chain_measures)}; means over seeds with 95 % intervals. Path length over $\\sqrt{{N}}$; "
         f"median over layers in (d); stable norm with $\\gamma_p$ = {float(chain_measures['gamma'][0]):g} "
         "$\\|K_p\\|_{op}$. From the first point of the decayed maps, dotted: in proportion to $\\tilde L$; dashed: "
-        'constant, as the paper says of path lengths, $B_p$ and $B_p S_p^T$ ("relatively constant"). '
+        'constant, as the paper says of path lengths, $B_p$ and $B_p S_p^T$ ("relatively constant"). Means with '
+        f"decayed maps at $\\tilde L$ = {depth[-1]:g} over those at {depth[0]:g}: {sizes}; grew: above 1. "
         f"{penalty_and_steps(chain_measures)}",
-        alt="The norm of B S^T is flat; path lengths and the largest |B| grow, the latter with fixed maps faster than "
-        "in proportion.",
+        alt="Path length, stable norm, largest norm of B and norm of B S^T against the effective depth, one line per "
+        f"kind of linear maps, with lines in proportion to the depth and constant: {grown} grew.",
     )

@@ -53,8 +53,9 @@ def truncation_in_the_plane(truncation_in_the_plane: xr.Dataset) -> Figure:
         "path that its apex will take (black). (b)-(d) Cluster 1 enlarged, at three times: pale: data; full "
         r"orange-red: images; thin lines join them; shaded: cone; black: path of its apex $-\beta$; green star: "
         "pulled-back label. " + _times(data),
-        alt="Four panels: a cone moves over one cluster, whose points are pushed onto its boundary and in the end "
-        "into its apex at the label; the other cluster lies inside the cone and does not move.",
+        alt="Four panels: two clusters with a cone, and one of them enlarged at three times, its points joined to "
+        "their "
+        f"images: {_shrinks(data)}; {_stays(data)}.",
     )
 
 
@@ -157,8 +158,8 @@ def truncation_in_three_dimensions(truncation_in_the_plane: xr.Dataset) -> Figur
         "projected on the plane through the means. (a) The data and the path that the apex of cluster 1 will take "
         "(black). (b)-(d) Cluster 1 enlarged, at three times: pale: data; full orange-red: images; thin lines join "
         "them; black: path of the apex; green star: pulled-back label. " + _times(data),
-        alt="Three clusters at the corners of a triangle; the images of one contract to its label, inside"
-        " the triangle.",
+        alt="Four panels: three clusters at the corners of a triangle, and one of them enlarged at three times, its "
+        f"points joined to their images: {_shrinks(data)}.",
     )
 
 
@@ -208,12 +209,13 @@ def neural_collapse(neural_collapse: xr.Dataset) -> Figure:
         figure,
         title="Neural collapse by truncation",
         caption=f"Simplex clusters of {int(neural_collapse['points'])} points, radius "
-        f"{float(neural_collapse['fill']):g} of the largest separable one. (a) Cost of all clusters; after full "
-        "truncation it decays as $e^{-2s}$ (dotted). (b) Variance within clusters over variance of their means: "
-        "exactly zero once all points are truncated. (c) Smallest distance to a loss of separation, which must stay "
-        "above zero.",
-        alt="For Q from 2 to 8 the cost falls with slope minus two on a logarithmic scale, the within-cluster variance "
-        "drops to zero in finite time, and margins stay positive.",
+        f"{float(neural_collapse['fill']):g} of the largest separable one. (a) Cost of all clusters; "
+        "dotted: $e^{-2s}$, the decay after full truncation. (b) Variance within clusters over variance of their "
+        "means, "
+        "not drawn where it is zero. (c) Smallest distance to a loss of separation, which must stay above zero.",
+        alt="Cost, ratio of variances within and between clusters and margin of separation over flow time on "
+        "logarithmic "
+        "axes, one line per dimension.",
     )
 
 
@@ -249,8 +251,8 @@ def own_clusters(own_clusters: xr.Dataset) -> Figure:
         f"{int(own_clusters['digit_points'])} digits in the discriminant plane and one further direction "
         f"({float(own_clusters['digit_explained']):.0%} of the variance), moved toward their class means; all "
         f"conditions hold {_separable(own_clusters)}.",
-        alt="Margins found by a search are positive up to 90 degrees and negative beyond; those by Procrustes alone "
-        "fail earlier. Margins fall as clusters widen; digits as they are lie far below zero.",
+        alt="Margins of triangles against their widest angle, after the search, by Procrustes alone and bounded above; "
+        "margins against the width of clusters and against the scale of digits.",
     )
 
 

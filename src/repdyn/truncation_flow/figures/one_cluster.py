@@ -22,6 +22,7 @@ from repdyn.base.figures import (
     new,
     plain_numbers,
 )
+from repdyn.base.wording import number
 
 FLOWS = {
     "printed": {"color": RED, "linestyle": "--", "marker": "o", "face": "none"},
@@ -53,15 +54,17 @@ def staircase(staircase: xr.Dataset) -> Figure:
     axes[1, 0].set_ylabel("bias, data")
     figure.legend(*axes[1, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     label_panels(axes)
+    last = staircase.sel(case=list(cases)).isel(time=-1)
+    ends = ", ".join(number(rate) for rate in last["rate"])
+    gaps = ", ".join(number(gap) for gap in np.abs(last["b"] - last["label"]))
     return describe(
         figure,
         title="The staircase of rates (Section 4.3)",
         caption="One coordinate at fixed weights, data at 0, 1, 2, 3 (thin lines), exact solution. Top: rate of "
-        "approach to the label, which steps at every meeting (dotted, equation (4.49)). Left: all points are truncated "
-        "and the rate ends at 1. Middle: the label lies between points, the rate stays at 1/2, the rest is never "
-        "truncated. Right: points are released on the way down and $b$ stops at the smallest, not at the label.",
-        alt="Rates climb in steps to one when the label lies beyond the data, stay at one half when it lies between, "
-        "and step down to zero when it lies below, where the bias stops short of the label.",
+        "approach to the label, which steps at every meeting (dotted, equation (4.49)). From left to right the label "
+        f"lies beyond, between and below the data; the rate ends at {ends}, the bias {gaps} from the label.",
+        alt="Rate of approach above, bias with data and label below, over flow time, for a label beyond, between and "
+        f"below the data. The rate ends at {ends}.",
     )
 
 
@@ -88,7 +91,7 @@ def printed_and_corrected(printed_and_corrected: xr.Dataset, random_clusters: xr
     axes[1, 1].minorticks_off()
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     label_panels(axes)
-    rise = flows["example_cost"].sel(formula="printed", example="rise")
+    rise, rest = flows["example_cost"].sel(formula="printed").transpose("example", "time").values
     shares = {formula: _rising(rate) for formula, rate in rates.items()}
     return describe(
         figure,
@@ -96,14 +99,15 @@ def printed_and_corrected(printed_and_corrected: xr.Dataset, random_clusters: xr
         f"as corrected of {shares['corrected']:.0%}",
         caption="Blue: corrected weight flow; orange-red: as printed in (3.22)-(3.23). (a) "
         rf"$x = (1, -1)$, $\tilde y = (1/2, 0)$: the printed flow takes the cost from {float(rise[0]):.3f} to "
-        rf"{float(rise[-1]):.3f}. (b) $\tilde y = 0$: the printed flow rests at cost 1/2. (c) Each of "
+        rf"{float(rise[-1]):.3f}. (b) $\tilde y = 0$: from {float(rest[0]):.3f} to {float(rest[-1]):.3f}. (c) Each of "
         f"{flows.sizes['cluster']} clusters of {int(flows['points'])} points: cost at $s$ = {float(time[-1]):g} over "
         "cost at the start; above the line at 1 the flow has raised it. (d) Share of "
         rf"{random_clusters.sizes['draw']} random clusters near $\beta = -\tilde y$ with a smaller $dC/ds$; to the "
         "right of zero the cost rises. The axis is linear between -0.01 and 0.01 and logarithmic beyond.",
-        alt="The printed flow raises the cost in the first panel and rests at a cost of one half in the second. In the "
-        "third its clusters end about where they began, some of them higher; under the corrected flow they end lower. "
-        "In the fourth a share of random states has a positive derivative of the cost under the printed flow alone.",
+        alt="Cost over flow time of two examples under the printed and the corrected flow; last over first cost of "
+        "each "
+        "cluster; distribution of the derivative of the cost at random states, which is positive for a share of "
+        f"{shares['printed']:.0%} under the printed flow and {shares['corrected']:.0%} under the corrected one.",
     )
 
 
@@ -158,9 +162,8 @@ def proposition(proposition: xr.Dataset) -> Figure:
         f"{_moments(proposition['arrival_beyond'])}. (b) Dash-dotted: the bounds $\\eta_2$, "
         f"{_listed(proposition['eta_2'])}; the rotation ends at {_listed(proposition['rotation'].isel(time=-1))}. (c) "
         "A curve ends where $\\Omega$ becomes exactly zero. (d) Flat: the residual bias decays as $e^{-s}$.",
-        alt="Blue: the untruncated share falls to zero well before its bound, the rotation stops far below its bound, "
-        "Omega vanishes, and the residual decays exponentially. Orange-red: a share of points stays untruncated, the "
-        "weights go on turning, and the residual decays more slowly.",
+        alt="Untruncated share, rotation, generator and residual bias over flow time, data that meet the hypotheses in "
+        "blue and data that break one in orange-red, with bounds.",
     )
 
 
@@ -210,8 +213,8 @@ def integrators(integrators: xr.Dataset) -> Figure:
         caption=f"A rotating cluster, $Q$ = {int(integrators['dimension'])}, $N$ = {int(integrators['points'])}, with "
         f"{int(integrators['crossings'])} crossings of coordinate planes; error against the event-driven flow, local "
         "error 1e-11. CPU times are measured in benchmarks/truncation_flow_events.py.",
-        alt="At equal numbers of right sides the occupation-time scheme is several times to a hundred times more "
-        "accurate than the adaptive solver, and more than that than Euler steps.",
+        alt="Largest error against the number of right sides on logarithmic axes, for the occupation-time scheme, an "
+        "adaptive solver and Euler steps.",
     )
 
 
@@ -228,7 +231,7 @@ def sliding(integrators: xr.Dataset) -> Figure:
     ):
         panel.plot(time[early], integrators[name].values[early], label=words, **look)
     panel.axvline(float(integrators["sliding_reached"]), color=RED, linewidth=0.8, linestyle=":")
-    panel.set(xlabel="flow time $s$", title="$u_1$ sticks to 0", ylabel="$u_1$")
+    panel.set(xlabel="flow time $s$", title="$u_1$ over time", ylabel="$u_1$")
     legend_below(panel)
     axes[0, 1].semilogy(time, integrators["sliding_cost"], color=BLUE)
     axes[0, 1].set(xlabel="flow time $s$", title="cost while sliding")
@@ -247,8 +250,9 @@ def sliding(integrators: xr.Dataset) -> Figure:
         caption=r"$x = (-0.2, -1)$, $\tilde y = (-1, -0.5)$, $\beta = 0$, $R = 1$: where $b_i < 0$ the velocity pushes "
         "back from both sides and the point slides on $u_1 = 0$. (a) scipy's solve_ivp (RK45, relative tolerance 1e-6) "
         f"uses up {int(integrators['sliding_cap'])} right sides by $s$ = {float(integrators['sliding_reached']):.2f} "
-        "(dotted). (b) Cost of Filippov's solution. (c) Largest error of $u_1$ under the occupation scheme, first "
-        "order in $h$ while sliding.",
-        alt="The first coordinate falls to zero and stays there; the adaptive solver stops where sliding begins, the "
-        "occupation scheme follows with an error of the order of its step.",
+        "(dotted). (b) Cost of Filippov's solution. (c) Largest error of $u_1$ under the occupation scheme; "
+        "dotted: first order in $h$.",
+        alt="First coordinate of a point over flow time under three solvers; cost; error of the occupation scheme "
+        "against "
+        "its step with a line of first order.",
     )

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, describe, new
+from repdyn.base.wording import outcome
 from repdyn.universality.figures.printed import other_settings
 from repdyn.universality.methods.selection import learned
 
@@ -59,9 +60,6 @@ def fig8_blob_structure(blob_structure: xr.Dataset) -> Figure:
         blob_structure,
         {"high": "paper: squares", "low": "paper: two lines", "very_low": "paper: one line"},
         "Figures 8 and 13",
-        "Meshes of each context: squares at large weights, lines at small and very small ones. Beside them $C$, about "
-        "1 at large weights and below 0.1 at the others, and the distance of the contexts, far above the length of the "
-        "lines at large and small weights, below it at very small ones.",
     )
 
 
@@ -71,12 +69,10 @@ def fig17_blob_structure_adam(blob_structure: xr.Dataset) -> Figure:
         blob_structure,
         {"adam_high": "paper: squares", "adam_low": "paper: lines", "leaky_high": OURS, "leaky_low": OURS},
         "Figure 17",
-        "Meshes of each context: squares at large weights, lines at small ones, with Adam and with leaky ReLU. At the "
-        "small weights the contexts lie closer together than the lines are long.",
     )
 
 
-def _pictures(data: xr.Dataset, runs: dict[str, str], title: str, alt: str) -> Figure:
+def _pictures(data: xr.Dataset, runs: dict[str, str], title: str) -> Figure:
     figure, axes = new(2, len(runs) + 1, height=2.05, width_ratios=[*[1] * len(runs), 0.45 * len(runs)])
     context = data["context"].values
     for column, (run, published) in enumerate(runs.items()):
@@ -91,7 +87,26 @@ def _pictures(data: xr.Dataset, runs: dict[str, str], title: str, alt: str) -> F
         axes[row, 0].set_ylabel(f"context {row + 1}: target is {name}\nirrelevant feature")
     _indices(axes[:, -1], data, list(runs))
     figure.legend(handles=_legend_handles(), loc="outside lower center", ncols=4, columnspacing=1.2)
-    return describe(figure, title=f"{title}: {_collapse(data, list(runs))}", caption=_caption(data, runs), alt=alt)
+    trend = _trend(data, list(runs))
+    return describe(
+        figure,
+        title=f"{title}: {trend}",
+        caption=_caption(data, runs),
+        alt="Meshes of both contexts, one column per size of the weights; beside them the collapse and the distance of "
+        f"the contexts of each network. {trend[0].upper()}{trend[1:]}.",
+    )
+
+
+def _trend(data: xr.Dataset, runs: list[str]) -> str:
+    """Whether the index of collapse falls with the gain, from run to run."""
+    gain, collapse = (data[name].sel(run=runs).values for name in ("gain", "typical_collapse"))
+    smaller = gain[1:] < gain[:-1]
+    return outcome(
+        (collapse[:-1] - collapse[1:])[smaller],
+        "contexts collapse more at smaller weights",
+        "contexts do not collapse more at smaller weights",
+        "collapse of the contexts is not known",
+    )
 
 
 def _collapse(data: xr.Dataset, runs: list[str]) -> str:
@@ -101,7 +116,7 @@ def _collapse(data: xr.Dataset, runs: list[str]) -> str:
         f"{label} {collapse:.2g}, {between:.2g}" if np.isfinite(collapse + between) else f"{label} none learned"
         for label, (collapse, between) in shown.items()
     ]
-    return f"$C$, about 1 for a square and 0 for a line, and distance of the contexts: {'; '.join(words)}"
+    return f"Geometric means of $C$, about 1 for a square and 0 for a line, and of the distance: {'; '.join(words)}."
 
 
 def _label(run: str) -> str:
@@ -122,7 +137,8 @@ def _caption(data: xr.Dataset, runs: dict[str, str]) -> str:
         f"each of the networks that have learned, {counts} of {data.sizes['trial']}: $C$, variance along the "
         "irrelevant over that along the relevant feature (bars: geometric mean over both contexts), and squared "
         "distance of the contexts at equal target over the variance along it; gray lines at 1, a square and lines as "
-        f"far apart as their spread. {other_settings('blobs', data, {run: _label(run) for run in runs})}"
+        f"far apart as their spread. {_collapse(data, list(runs))} "
+        f"{other_settings('blobs', data, {run: _label(run) for run in runs})}"
     )
 
 

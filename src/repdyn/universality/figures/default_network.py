@@ -9,6 +9,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, band, describe, new, plain_numbers
+from repdyn.base.wording import UNKNOWN, number, outcome
 from repdyn.universality.figures.dynamics import COLORS, NAMES, WORDS, require_converged
 from repdyn.universality.figures.printed import size_of_default
 from repdyn.universality.theory.published import FIT_LOSSES
@@ -66,8 +67,8 @@ def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
         "$dx$ from 0.5 to 1.5 and $dy$ from 0 to 1, the networks of Table 1, which have 500 units, and rates from the "
         "mean of 50 fits at $dx = 0.5$, $dy = 1$. Grid here: $dx$ from "
         f"{_ends(final_predictions['dx'])}, $dy$ from {_ends(final_predictions['dy'])}.",
-        alt="Skip networks lie on the line of equality; other networks scatter about it, some with a slope of their "
-        "own.",
+        alt="Final distances of the network against those of equation (10), one panel per network, with the line of "
+        "equality; color: target distance.",
     )
 
 
@@ -104,8 +105,7 @@ def fig10_depth(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Data
         "The paper's vertical axis is not to scale. Its text: the theory is accurate only in the second half of the "
         "network, where the rate of the encoder rises with depth and that of the decoder falls. "
         f"{size_of_default(int(default_network_fits['units']))}",
-        alt="The fit loss falls by two orders of magnitude up to the second half of the network and rises again in the "
-        "last layers; there the rate of the encoder rises and that of the decoder falls.",
+        alt="Fit loss, explained variance and both fitted rates against the hidden layer, medians with bands.",
     )
 
 
@@ -133,27 +133,35 @@ def fig11_alternatives(default_network: xr.Dataset, default_network_fits: xr.Dat
     for panel in axes[-1]:
         panel.set_xlabel("epoch")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    order, words = _against_altered(default_network_fits, max(seed, 0))
     return describe(
         figure,
-        title=f"Figure 11: the theory fits with loss {_best_alternative(default_network_fits, max(seed, 0))}",
+        title=f"Figure 11: {order}",
         caption=f"One trial of the default network ({int(default_network_fits['units'])} units, hidden layer "
         f"{int(default_network_fits['halfway'])}) and the best fit (dashed) of the theory and of the dynamics altered "
-        "as in (51), with its squared fit loss. The square is shown as printed and as a factor 2 in the same line. The "
-        f"paper prints {_published()}. {size_of_default(int(default_network_fits['units']))}",
-        alt="The theory follows all three curves; doubling the second line, squaring w, flipping the sign or dropping "
-        "the term visibly does not; doubling the first line is hard to tell apart.",
+        f"as in (51), with its squared fit loss: {words}. The square is shown as printed and as a factor 2 in the same "
+        f"line. The paper prints {_published()}. {size_of_default(int(default_network_fits['units']))}",
+        alt="Three curves of one network over the epochs in each panel, with the best fit of the theory or of one "
+        "altered "
+        f"dynamics dashed: {order}.",
     )
 
 
-def _best_alternative(fits: xr.Dataset, seed: int) -> str:
-    """Loss of the theory and the least loss of altered dynamics in a trial."""
+def _against_altered(fits: xr.Dataset, seed: int) -> tuple[str, str]:
+    """Whether the theory fits a trial better than the best of the altered dynamics, and the losses of both."""
     losses = fits["alternative_loss"].isel(seed=seed)
-    altered = losses.sel(alternative=[name for name in losses["alternative"].values if name != "theory"])
-    theory = float(losses.sel(alternative="theory"))
-    if not np.isfinite(altered).any():
-        return f"{theory:.3g}, no altered dynamics were fitted"
-    best = altered.isel(alternative=int(np.nanargmin(altered.values)))
-    return f"{theory:.3g}, the best altered dynamics ({best['alternative'].item()}) with {float(best):.3g}"
+    theory, altered = losses.sel(alternative="theory"), losses.drop_sel(alternative="theory").dropna("alternative")
+    best = altered.sortby(altered)[:1]
+    order = outcome(
+        best - float(theory),
+        "the theory fits better than the altered dynamics",
+        "an altered dynamics fits better than the theory",
+        "theory and altered dynamics are not compared",
+    )
+    words = ", ".join(
+        f"{number(loss, '.3g')} ({name})" for name, loss in zip(best["alternative"].values, best, strict=True)
+    )
+    return order, f"{number(theory, '.3g')} (theory), at best {words or UNKNOWN} of the altered ones"
 
 
 def _published() -> str:
@@ -183,8 +191,8 @@ def n6_fit_losses(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Da
         title="Fit losses of the theory and of the altered dynamics over trials",
         caption="One dot per trial of the default network, each the global minimum over both rates; orange-red: the "
         "single number that the paper gives.",
-        alt="The fit loss of the theory varies by a factor of ten and more between trials, with the published number "
-        "among them; the published number for the factor two lies far above all of ours, that for the square below.",
+        alt="Fit losses of the theory and of each altered dynamics, one dot per trial, with the published numbers as "
+        "bars, for two widths of the network.",
     )
 
 
@@ -201,16 +209,17 @@ def n5_closed_form(default_network_fits: xr.Dataset) -> Figure:
     for source, style, color in (("network", "-", BLUE), ("theory", "--", BLACK)):
         axes[0, 1].plot(h.sel(source=source), fits["ratio"].sel(source=source), style, color=color, label=source)
     axes[0, 0].set(xlabel="epoch", ylabel="$h$, $y$, $w$", title="closed form (dashed)")
-    axes[0, 1].set(xlabel="$h$", ylabel="$y/h$", title="conserved: a straight line")
+    axes[0, 1].set(xlabel="$h$", ylabel="$y/h$", title="$y/h$ against $h$")
     axes[0, 0].legend(loc="center right", bbox_to_anchor=(1, 0.6))
     axes[0, 1].legend(loc="upper left")
     residual = float(np.abs(fits["residual"]).max())
     return describe(
         figure,
-        title="Closed form and conserved quantities on a trained network",
-        caption=f"Trial {int(fits['shown'])} of the default network ({int(fits['units'])} units). Right: $y/h$ is "
-        "linear in $h$ along the theory, equation (24). For one output Cauchy-Schwarz is an equality, "
+        title="Closed form of the theory, and $y/h$, on a trained network",
+        caption=f"Trial {int(fits['shown'])} of the default network ({int(fits['units'])} units). Right: $y/h$, "
+        "linear in $h$ by equation (24) of the theory. For one output Cauchy-Schwarz is an equality, "
         rf"$(y - w)^2 = y \|y_2 - y_1\|^2$; network and theory keep it to {residual:.0e}.",
-        alt="The closed form has the plateau, the step and the level of the network's curves, and rises earlier and "
-        "more slowly; the network's ratio y over h bends below the theory's straight line.",
+        alt="Curves of one network over the epochs with the closed form dashed; ratio of y and h against h of the "
+        "network "
+        "and of the theory.",
     )

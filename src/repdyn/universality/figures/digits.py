@@ -26,6 +26,7 @@ from repdyn.base.figures import (
     new,
     plain_numbers,
 )
+from repdyn.base.wording import outcome
 from repdyn.universality.theory.published import CORRELATIONS, EPOCH_STEPS, RATE_MNIST
 
 CURVES = {"h": (BLUE, "$h$"), "y": (ORANGE, "$y$"), "w": (GREEN, "$w$")}
@@ -77,8 +78,9 @@ def fig4_digit_pairs(digit_pairs: xr.Dataset) -> Figure:
         "paper has one pair of a zero and a one and gives no levels; its text: the dynamics still qualitatively "
         "resemble the theory, slightly worse for more similar digits. It has four layers of 100 units (caption) or 200 "
         "(Table 2) and all 60 000 images of MNIST.",
-        alt="For a zero and a one the theory follows the rise of h and roughly y and w; for a three and an eight y and "
-        "w are missed; for two zeros the distance grows although the theory lets it fall.",
+        alt="Distances and alignment during training of a zero and a one, a three and an eight, and two zeros, with "
+        "the "
+        "fitted theory dashed and dotted.",
     )
 
 
@@ -103,7 +105,7 @@ def fig18_structure_adam(representational_structure: xr.Dataset) -> Figure:
     return _structure(
         representational_structure,
         "adam",
-        "Figure 18, with Adam",
+        "Figure 18, Adam",
         "network with Adam",
         "The paper prints no correlation with Adam (Figure 9, gradient descent: 0.703 and 0.512), and neither gain nor "
         "rate; it has 50 networks on all 60 000 images of MNIST.",
@@ -125,10 +127,15 @@ def _structure(data: xr.Dataset, run: str, title: str, network: str, published: 
     cell = data.sel(run=run, prediction="weighed (50)")
     total, between = (float(cell["correlation_of_mean"].sel(part=part)) for part in CORRELATIONS)
     low, high = np.quantile(cell["resampled"].sel(part="between classes").values, [0.025, 0.975])
+    order = outcome(
+        total - between,
+        "less between digits than over all pairs",
+        "no less between digits than over all pairs",
+        "to an unknown degree",
+    )
     return describe(
         figure,
-        title=f"{title}: correlation of distances with (50), {total:.2f} over all pairs of images, {between:.2f} "
-        "between digits",
+        title=f"{title}: (50) fits distances {order}",
         caption=f"Squared distances between the representations of {data.sizes['row']} images "
         f"({data['source'].item()}), sorted by digit, mean over {data.sizes['trial']} networks trained on "
         f"{int(data['point_count'])} images. (a) Network below the diagonal, image by image; (50) above it, mean over "
@@ -137,9 +144,8 @@ def _structure(data: xr.Dataset, run: str, title: str, network: str, published: 
         "squares); line: equality; gray: from the least to the largest of (50) between classes. Correlation with (50) "
         f"over all entries {total:.3f}, between classes {between:.3f} (95 % interval over redrawn pairs of classes "
         f"{low:.2f} to {high:.2f}). {published}",
-        alt="A matrix sorted by digit: below the diagonal the network's distances, dark within a digit and uneven "
-        "between digits; above it the even mosaic of (50). Beside it, (50) is zero within a digit and varies by a "
-        "third between digits, where the network's distances vary by a factor of three or more.",
+        alt="A matrix sorted by digit, the network's distances below the diagonal and (50) above it; beside it, both "
+        f"against each other. (50) fits distances {order}.",
     )
 
 
@@ -217,9 +223,8 @@ def n4_correlations(representational_structure: xr.Dataset) -> Figure:
         "training, "
         f"mean and 95 % interval over networks. Images: {data['source'].item()}, {int(data['point_count'])} for "
         "training.",
-        alt="All predictions give correlations of 0.6 to 0.7 over all entries, labels alone 0.6; between classes 0.5 "
-        "to 0.6 with intervals of 0.3. Untrained networks start at four fifths of the value over all entries and at "
-        "about half of it between classes.",
+        alt="Correlations with four predictions, over all entries and between classes, with intervals; correlation "
+        "against the length scale of the weighing and during training.",
     )
 
 
@@ -294,8 +299,9 @@ def fig14_taylor(taylor_ratios: xr.Dataset) -> Figure:
         f"{RATE_MNIST * EPOCH_STEPS:.1f} of learning rate times steps; the looks are after {passes} passes over our "
         "images. Second order from the curvature between the two images, which sees kinks. Above: what the "
         "paper's text says of its figure at that time; it prints no levels.",
-        alt="Encoder: nearly flat before training, rising at 30 epochs, falling a little at the end. Decoder: falling "
-        "a little before training, flat at 30 epochs, falling to a third at the end.",
+        alt="Ratio of Taylor orders against distance, encoder above and decoder below, one column per time of "
+        "training; "
+        "gray: level of the nearest pairs.",
     )
 
 

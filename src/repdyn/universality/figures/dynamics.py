@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, legend_below, new
+from repdyn.base.wording import number, outcome
 from repdyn.universality.figures.printed import other_two_point_settings, size_of_default
 from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
 
@@ -56,8 +57,7 @@ def fig1_two_points(default_network_fits: xr.Dataset) -> Figure:
         f"layer {int(default_network_fits['halfway'])}, at three epochs. Circles are the points, crosses their "
         "targets; $w$ is the scalar product of the output difference with its error. The paper's Figure 1 is an "
         "overview of the same variables; it states no network, settings or numbers.",
-        alt="Two inputs a unit apart; their hidden representations and outputs coincide at first, then move apart "
-        "until the outputs lie on their targets.",
+        alt="Two points in input, hidden and output space at three epochs of training, with the targets as crosses.",
     )
 
 
@@ -125,9 +125,7 @@ def fig2_architectures(architectures: xr.Dataset, architecture_fits: xr.Dataset)
         "not converge), and the theory with two fitted rates (dashed). Above each panel: $R^2$ of $h, y, w$ of the "
         "shown trial. The paper's figure prints no levels and no $R^2$; its text: the curves match the theory in all. "
         f"{other_two_point_settings(architectures, {name: WORDS.get(name, name) for name in rows})}",
-        alt="In every network h and y rise from a plateau in one step. The theory follows it closely for leaky ReLU, "
-        "ReLU, narrow and shallow networks, and too slowly for linear, tanh, ELU, swish and convolution; under dropout "
-        "y stays below it. w dips and returns, where the theory dips too early and too wide.",
+        alt="Distances h and y and alignment w over the epochs, one panel per network, with the fitted theory dashed.",
     )
 
 
@@ -178,8 +176,8 @@ def fig3_initial_weights(architectures: xr.Dataset, architecture_fits: xr.Datase
         f"rates fit, by gain: {_at_bound(architecture_fits, rows)}. The paper's figure has the same five gains and "
         "prints no levels. Its text: plateaus at small weights disappear at larger ones, and the theory breaks down at "
         f"very high ones. {other_two_point_settings(architectures, {name: WORDS.get(name, name) for name in rows})}",
-        alt="At small gains a long plateau ends in a step that the theory follows; at gain 1.3 and 1.4 the distance h "
-        "starts large and falls, where the theory stays flat at 1.3 and draws a wide U at 1.4.",
+        alt="Distances and alignment above and the loss below, over the epochs, one column per gain, with the fitted "
+        "theory dashed.",
     )
 
 
@@ -227,17 +225,16 @@ def fig12_training_loss(architectures: xr.Dataset, architecture_fits: xr.Dataset
         title=f"Figure 12: equation (9) leaves {_largest_share(architecture_fits, rows)} of the fall from the plateau "
         "unexplained, by network",
         caption="Left: training loss of the trials of Figure 2 on a logarithmic axis and equation (9) with the rates "
-        "fitted there and one more for the mean output (dashed). The mean output falls onto its target first; then "
-        "the loss waits at $dy^2/8$ (gray). Right: share of the loss's variance that (9) leaves unexplained, "
+        "fitted there and one more for the mean output (dashed). Gray: $dy^2/8$, the loss with the "
+        "mean output on its target and the two outputs together. Right: share of the loss's variance that (9) leaves "
+        "unexplained, "
         "$1 - R^2$; each of the trials that converged (up to "
         f"{architecture_fits.sizes['seed']}), bars their medians; blue, filled: whole loss; orange-red, open: loss "
         "less the mean output's part, the fall from the plateau. Networks are sorted by the latter. The paper's figure "
         "prints no levels; its text says that (9) can be fitted to the loss of all these networks. "
         f"{other_two_point_settings(architectures, {name: WORDS.get(name, name) for name in rows})}",
-        alt="Losses that fall to one plateau and from there in a step; equation (9) lies on those of narrow, ReLU, "
-        "default, dropout and shallow networks and falls more slowly than the others. Beside them the unexplained "
-        "shares: below two percent of the whole loss nearly everywhere, two to ten percent of the fall from the "
-        "plateau in the networks that (9) follows too slowly.",
+        alt="Training losses of ten networks on logarithmic axes with equation (9) dashed; beside them the unexplained "
+        "shares of the whole loss and of the fall from the plateau, by network.",
     )
 
 
@@ -313,23 +310,32 @@ def fig15_adam(adam_runs: xr.Dataset, adam_fits: xr.Dataset, architecture_fits: 
     last.set_ylabel("$R^2$, one mark per trial")
     last.legend(handletextpad=0.2, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     _legend(figure, axes[0, :-1])
+    medians = _medians_of_w(groups)
+    order = outcome(
+        [medians["descent"] - median for name, median in medians.items() if name != "descent"],
+        "worse with Adam than with descent",
+        "no worse with Adam at some rate",
+        "to an unknown degree",
+    )
     return describe(
         figure,
-        title=f"Figure 15: median $R^2$ of $w$ with Adam and with gradient descent: {_fits_of_w(groups)}",
+        title=f"Figure 15: the theory explains $w$ {order}",
         caption=f"The default network ({int(adam_runs['units'])} units) trained by Adam at {len(rates)} "
         f"{'rate' if len(rates) == 1 else 'rates'}, one trial each, and the theory (dashed). Right: $R^2$ of all "
         f"{adam_fits.sizes['seed']} trials, and of the same initial weights under gradient descent; values below -0.5 "
-        "are drawn at -0.5. The paper states neither rate nor $R^2$; its text: "
+        f"are drawn at -0.5. Median $R^2$ of $w$: {_fits_of_w(groups)}. The paper states neither rate nor $R^2$; its "
+        "text: "
         f"the fit is not very good, especially early. {size_of_default(int(adam_runs['units']))} The paper prints no "
         f"length with Adam, the run here is {int(adam_runs['epoch'][-1]) + 1} epochs.",
-        alt="Under Adam the theory misses the early part of the curves; the explained variance of w is near zero, "
-        "against 0.9 under gradient descent.",
+        alt="Curves under Adam at each rate with the fitted theory dashed; beside them the explained variances of h, y "
+        f"and w with Adam and with gradient descent. The theory explains w {order}.",
     )
+
+
+def _medians_of_w(groups: Mapping[str, xr.DataArray]) -> dict[str, float]:
+    """Median R^2 of w over the trials of every group."""
+    return {name: values.sel(curve="w").median().item() for name, values in groups.items()}
 
 
 def _fits_of_w(groups: Mapping[str, xr.DataArray]) -> str:
-    """Median R^2 of w over the trials of every group; unknown where none was fitted."""
-    medians = {name: values.sel(curve="w").median().item() for name, values in groups.items()}
-    return ", ".join(
-        f"{median:.2g} ({name})" if np.isfinite(median) else f"none ({name})" for name, median in medians.items()
-    )
+    return ", ".join(f"{number(median)} ({name})" for name, median in _medians_of_w(groups).items())

@@ -28,8 +28,8 @@ def n1_phase_plane(theory_maps: xr.Dataset) -> Figure:
         f"{_rates(theory_maps['saddle_rate'])} per epoch). Right: error of the output difference from starts $\\alpha "
         f"= v$ "
         "of falling scale.",
-        alt="All solutions run into one stable node with w = 0; those that start near the origin leave it along the "
-        "unstable direction of the saddle, which takes the longer the smaller the start.",
+        alt="Flow of the effective theory in the plane of h and w with six solutions, the stable node and the saddle; "
+        "error over time for starts of several scales.",
     )
 
 
@@ -78,8 +78,8 @@ def n2_final_distribution(final_distribution: xr.Dataset) -> Figure:
         caption=f"{int(final_distribution['draws'])} draws of the initial ratios at $G$ = "
         f"{float(final_distribution['gain'][0]):g}, $dx = dy = 1$. Standard deviation of the final $h$ at "
         rf"$\tau_y/\tau_h = 1$ for $G$ = {gains}: {spread}.",
-        alt="The corrected distribution function lies on the draws for every ratio of the time constants; the printed "
-        "one only where they are equal.",
+        alt="Distribution function of the drawn final distances with the corrected and the printed one, one panel per "
+        "ratio of the time constants.",
     )
 
 
@@ -105,6 +105,7 @@ def n3_rich_to_lazy(theory_maps: xr.Dataset) -> Figure:
         "together as in (12), for three ratios of the time constants. Dotted: the printed limit $A_\\text{high}$, "
         "where it is "
         "positive.",
-        alt="At small starts the final distance is A_low for every ratio of the time constants; at large starts it "
-        "grows with A_high only if tau_y is below tau_h, stays at A_low if they are equal, and falls to zero else.",
+        alt="Final distance over A_low against the size of the start on logarithmic axes, one line per ratio of the "
+        "time "
+        "constants; dotted: the printed limit.",
     )

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLUE, ORANGE, describe, new
+from repdyn.base.wording import which
 from repdyn.universality.figures.printed import other_settings
 from repdyn.universality.methods.selection import MERGED, learned
 
@@ -32,9 +33,6 @@ def fig6_xor(xor_structure: xr.Dataset) -> Figure:
         PANELS,
         "Figure 6",
         PUBLISHED,
-        "Theory above network, four matrices each. At small weights in 20 layers both blocks on the diagonal are dark "
-        "in both rows; at large weights the rows agree and nothing merges; in two layers the theory has two dark "
-        "blocks, the network one.",
     )
 
 
@@ -43,14 +41,12 @@ def fig16_xor_adam(xor_structure: xr.Dataset) -> Figure:
     return _matrices(
         xor_structure,
         {f"adam_{run}": words for run, words in PANELS.items()},
-        "Figure 16, with Adam",
+        "Figure 16, Adam",
         PUBLISHED_ADAM,
-        "As Figure 6 with Adam: both blocks on the diagonal are dark at small weights in 20 layers, half so at middle "
-        "ones, not at large ones; the two-layer network merges no pair.",
     )
 
 
-def _matrices(data: xr.Dataset, runs: dict[str, str], title: str, published: tuple[str, ...], alt: str) -> Figure:
+def _matrices(data: xr.Dataset, runs: dict[str, str], title: str, published: tuple[str, ...]) -> Figure:
     figure, axes = new(2, 5, height=1.95)
     _task(axes[0, 0])
     axes[1, 0].axis("off")
@@ -73,25 +69,37 @@ def _matrices(data: xr.Dataset, runs: dict[str, str], title: str, published: tup
         panel.set_ylabel(side)
     return describe(
         figure,
-        title=f"{title}: pairs of equal target that merge: {_merged(data, runs)}",
+        title=f"{title}: pairs of equal target merged in {_merging(data, runs)}",
         caption="Left: the task. Right: distances between the representations of the four points in the hidden layer "
         "halfway, points with equal targets side by side (the color of their names is the target's), so that a merged "
         "pair is a dark block on the diagonal. Theory and network of a column share the color scale below them; the "
-        f"numbers are distances, means over the networks that have learned: {', '.join(counts)}. Theory: (10) with "
+        f"numbers are distances, means over the networks that have learned: {', '.join(counts)}. Pairs of equal target "
+        f"closer than {MERGED:g} of the others, by the median: {_merged(data, runs)}. Theory: (10) with "
         f"each network's own start and the ratio of rates {float(data['rho']):.2g} fitted to two points. Below each "
         "column: what the paper's text says of its figure, which prints no numbers. "
         f"{other_settings('xor', data, runs)}",
-        alt=alt,
+        alt="Matrices of the distances between four points, theory above network, one column per network: "
+        f"{', '.join(runs.values())}. Pairs of equal target merged in {_merging(data, runs)}.",
     )
 
 
-def _merged(data: xr.Dataset, runs: dict[str, str]) -> str:
+def _counts(data: xr.Dataset, runs: dict[str, str]) -> dict[str, float]:
     """How many pairs of equal target the networks of each run merge, by the median of those that have learned."""
-    counts = {}
-    for run, words in runs.items():
-        ratios = learned(data, run)["merged"].median("trial").values
-        counts[words] = COUNTS[int((ratios < MERGED).sum())] if np.isfinite(ratios).all() else "none learned"
-    return ", ".join(f"{count} ({words})" for words, count in counts.items())
+    medians = {words: learned(data, run)["merged"].median("trial").values for run, words in runs.items()}
+    return {words: (m < MERGED).sum() if np.isfinite(m).all() else np.nan for words, m in medians.items()}
+
+
+def _merging(data: xr.Dataset, runs: dict[str, str]) -> str:
+    """Which networks merge both pairs."""
+    return which({words: count - 2 for words, count in _counts(data, runs).items()})
+
+
+def _merged(data: xr.Dataset, runs: dict[str, str]) -> str:
+    names = {
+        words: COUNTS[int(count)] if np.isfinite(count) else "none learned"
+        for words, count in _counts(data, runs).items()
+    }
+    return ", ".join(f"{count} ({words})" for words, count in names.items())
 
 
 def _task(panel: Axes) -> None:
