@@ -123,8 +123,8 @@ def test_distances_say_where_the_prediction_fits_them_less(name):
     data = made_up("universality", name)
     correlation = data["representational_structure"]["correlation_of_mean"]
     cases = (
-        (0.9, 0.4, "fits distances less between digits than over all pairs"),
-        (0.4, 0.9, "fits distances no less between digits than over all pairs"),
+        (0.9, 0.4, "fits distances worse between digits than over all pairs"),
+        (0.4, 0.9, "fits distances no worse between digits than over all pairs"),
         (np.nan, np.nan, "to an unknown degree"),
     )
     for total, between, words in cases:
@@ -421,6 +421,12 @@ def test_figure_3_names_the_lengths_that_grow():
         figure = drawn("leaky_resnets", "fig3_bounded", data)
         assert words in figure.repdyn["title"]
         assert f"path length {number(factors[0])}, stable norm {number(factors[1])}" in figure.repdyn["caption"]
+    for name in names:
+        chains[name][:] = 1
+    chains["length"].loc[{"effective_depth": chains["effective_depth"][-1], "maps": "free maps"}] = 0.5
+    figure = drawn("leaky_resnets", "fig3_bounded", data)
+    assert r"only stable norm, largest $\|B_p\|$, $\|B_p S_p^T\|$ grew" in figure.repdyn["title"]
+    assert "path length 0.5 to 1," in figure.repdyn["caption"]
 
 
 # truncation_flow
@@ -515,8 +521,8 @@ def test_neurons_near_the_axis_of_low_variance_are_compared_for_both_targets():
     data = made_up("bn_mean_field", "speeds_over_targets")
     scan = data["target_scan"]
     for first, last, words in (
-        (1.0, -1.0, "faster for target $x_1$, slower for $x_2$"),
-        (-1.0, 2.0, "slower for target $x_1$, faster for $x_2$"),
+        (1.0, -1.0, "faster for target $x_1$, no faster for $x_2$"),
+        (-1.0, 2.0, "no faster for target $x_1$, faster for $x_2$"),
         (np.nan, np.nan, "of unknown speed for target $x_1$, of unknown speed for $x_2$"),
     ):
         scan["outer_contrast"].loc[{"angle": 0.0}] = first
@@ -544,18 +550,18 @@ def test_figure_2_says_whether_more_small_neurons_than_large_ones_end_near_the_a
         assert f"{number(shares[0], '.0%')} of length {small:g}" in figure.repdyn["caption"]
 
 
-def test_theorem_4_says_whether_distances_fall_with_the_width():
+def test_theorem_4_says_whether_wide_systems_are_nearer_the_limit():
     data = made_up("bn_mean_field", "mean_field_limit")
     limit = data["propagation_distances"]
     limit["distance"][:] = 1 / limit["width"]
     assert title_of("bn_mean_field", "mean_field_limit", data).endswith(
-        ": distances to the mean-field flow fall with the width"
+        ": wide systems are nearer the mean-field flow than narrow ones"
     )
     widest = limit["width"].where((limit["width"] != limit["reference"]) & (limit["start"] == "i.i.d.")).max()
     limit["distance"][limit["width"] == widest] = 9
-    assert ": not all distances" in title_of("bn_mean_field", "mean_field_limit", data)
+    assert ": not all wide systems are nearer" in title_of("bn_mean_field", "mean_field_limit", data)
     limit["distance"][:] = np.nan
-    assert title_of("bn_mean_field", "mean_field_limit", data).endswith("are not known")
+    assert title_of("bn_mean_field", "mean_field_limit", data).endswith("is not known")
 
 
 def test_equicontinuity_says_which_bound_holds():

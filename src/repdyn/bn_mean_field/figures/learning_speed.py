@@ -58,7 +58,7 @@ def matched_loss(speed_ratio: xr.Dataset) -> Figure:
     )
     return describe(
         figure,
-        title=order,
+        title=f"In Figure 1 {order}",
         caption=r"Largest tangential speed of the BN model over that of the vanilla model, $\Sigma$ = diag(5, 1), "
         f"$y = x_1$ and {speed_ratio.sizes['step']} steps $h$ (solid), and at the step of Figure 1 for $y = x_2$ and "
         f"for isotropic data. Horizontal line: tenfold, dotted: the paper's iteration {look}. Band: range over "
@@ -70,8 +70,8 @@ def matched_loss(speed_ratio: xr.Dataset) -> Figure:
     )
 
 
-def _faster(ratio: xr.DataArray) -> str:
-    return outcome(ratio - 1, "faster", "slower", "of unknown speed")
+def _faster(ratio: xr.DataArray, fails: str = "slower") -> str:
+    return outcome(ratio - 1, "faster", fails, "of unknown speed")
 
 
 NETWORKS = (
@@ -152,7 +152,7 @@ def speeds_over_targets(target_scan: xr.Dataset) -> Figure:
     axes[0, 1].set_ylabel("speed")
     label_panels(axes)
     first, last = (_contrast(target_scan, place) for place in (0, -1))
-    order = f"{_faster(first)} for target $x_1$, {_faster(last)} for $x_2$"
+    order = f"{_faster(first, 'no faster')} for target $x_1$, {_faster(last, 'no faster')} for $x_2$"
     return describe(
         figure,
         title=f"Near the axis of low variance neurons are {order}",

@@ -55,8 +55,9 @@ def mean_field_limit(propagation_distances: xr.Dataset) -> Figure:
         f"{int(propagation_distances['random_reference'])} for i.i.d. starts) at {propagation_distances.sizes['time']} "
         f"mean-field times. Start: $a$ and direction uniform. (b), (e): mean over {seeds} draws with 95 % interval of "
         "the mean. (c), (f): gap of the loss, low discrepancy. Thin line: slope -1/2. Teachers of opposite signs "
-        "(below) make the flow pass near unstable directions, which amplifies differences of the start. Fall: from the "
-        "least to the greatest width, means at all times of all starts and targets. The theorem gives no rate.",
+        "(below) make the flow pass near unstable directions, which amplifies differences of the start. Wide, "
+        "narrow: means at the greatest and the least width, at all times of all starts and targets. The theorem gives "
+        "no rate.",
         alt="Distances and loss gaps against the width on logarithmic axes, one line per time, for two targets and two "
         f"kinds of start; thin: slope minus one half. {trend[0].upper()}{trend[1:]}.",
     )
@@ -69,7 +70,7 @@ def _of_kind(distances: xr.Dataset, start: str, target: str) -> xr.Dataset:
 
 
 def _trend(distances: xr.Dataset) -> str:
-    """Whether mean distances fall from the least to the greatest width, at all times of all starts and targets."""
+    """Whether means at the greatest width are below those at the least, at all times of all starts and targets."""
     falls = []
     for start, target in product(STARTS, TARGETS):
         mine = _of_kind(distances, start, target)
@@ -78,9 +79,9 @@ def _trend(distances: xr.Dataset) -> str:
         falls.append((narrow - wide).values)
     return outcome(
         falls,
-        "distances to the mean-field flow fall with the width",
-        "not all distances to the mean-field flow fall with the width",
-        "distances to the mean-field flow are not known",
+        "wide systems are nearer the mean-field flow than narrow ones",
+        "not all wide systems are nearer the mean-field flow than narrow ones",
+        "how near the mean-field flow systems are is not known",
     )
 
 

@@ -129,8 +129,8 @@ def _structure(data: xr.Dataset, run: str, title: str, network: str, published: 
     low, high = np.quantile(cell["resampled"].sel(part="between classes").values, [0.025, 0.975])
     order = outcome(
         total - between,
-        "less between digits than over all pairs",
-        "no less between digits than over all pairs",
+        "worse between digits than over all pairs",
+        "no worse between digits than over all pairs",
         "to an unknown degree",
     )
     return describe(

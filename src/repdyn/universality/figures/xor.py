@@ -69,7 +69,7 @@ def _matrices(data: xr.Dataset, runs: dict[str, str], title: str, published: tup
         panel.set_ylabel(side)
     return describe(
         figure,
-        title=f"{title}: pairs of equal target merged in {_merging(data, runs)}",
+        title=f"{title}: both pairs of equal target merged in {_merging(data, runs)}",
         caption="Left: the task. Right: distances between the representations of the four points in the hidden layer "
         "halfway, points with equal targets side by side (the color of their names is the target's), so that a merged "
         "pair is a dark block on the diagonal. Theory and network of a column share the color scale below them; the "
@@ -79,7 +79,7 @@ def _matrices(data: xr.Dataset, runs: dict[str, str], title: str, published: tup
         "column: what the paper's text says of its figure, which prints no numbers. "
         f"{other_settings('xor', data, runs)}",
         alt="Matrices of the distances between four points, theory above network, one column per network: "
-        f"{', '.join(runs.values())}. Pairs of equal target merged in {_merging(data, runs)}.",
+        f"{', '.join(runs.values())}. Both pairs of equal target merged in {_merging(data, runs)}.",
     )
 
 
