@@ -171,7 +171,7 @@ def test_filled_and_open_marks_of_the_shares_have_a_key(datasets):
         assert (line.get_markerfacecolor() == "none") == (data == "digits")
     for kind in FOUR:
         median = np.median(fits["unexplained"].sel(network=kind, data="two points"))
-        assert f"{median:.0%} ({kind})" in figure.repdyn["title"]
+        assert f"{median:.0%} ({kind})" in figure.repdyn["caption"]
 
 
 def test_ranks_are_drawn_for_the_moment_they_are_named_after(datasets):

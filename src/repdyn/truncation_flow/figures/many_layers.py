@@ -90,7 +90,7 @@ def reduced_network(reduced_network: xr.Dataset) -> Figure:
         caption=f"Three clusters of {int(reduced_network['points'])} points, all collapsed at $s = 0$. (a) Labels near "
         rf"$W \tilde y$: the costs differ by {number(apart, '.0e')} at most. (b) Labels exchanged between clusters: "
         "the sectors are lost at the dotted "
-        f"line, the network ends at {number(last['cost_network'])} while the reduced flow claims "
+        f"line, the network ends at {number(last['cost_network'], '.2f')} while the reduced flow claims "
         f"{number(last['cost_reduced'], '.0e')}.",
         alt="Cost of the network and of the reduced flow over flow time in two panels, labels near the images and "
         "labels "
