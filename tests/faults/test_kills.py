@@ -70,6 +70,7 @@ KILLS = {
     "leaky_resnets/measures": 9,
     "universality/default_network": 5,
     "universality/table_1_networks": 5,
+    "universality/final_distances": 9,
     "universality/fits": 3,
     "universality/xor_and_images": 25,
     "universality/blobs": 12,

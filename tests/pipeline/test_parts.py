@@ -201,8 +201,13 @@ def test_the_default_and_the_smoke_scale_are_not_cut(scale, tmp_path):
     assert not any(isinstance(single, Parted) for single in declared(scale, tmp_path)[0].jobs.values())
 
 
-def test_nothing_is_cut_where_a_gpu_trains_ensembles_at_once(tmp_path):
-    assert not any(isinstance(single, Parted) for single in declared("paper", tmp_path, device="auto")[0].jobs.values())
+def test_on_a_gpu_no_training_is_cut_since_an_ensemble_trains_at_once(tmp_path):
+    made, rules = declared("paper", tmp_path, device="auto")
+    cut = {single.rule for single in made.jobs.values() if is_part(single)}
+    trained = {rule.name for rule in rules if rule.trains}
+    assert "universality_final_distances-part1" in cut
+    assert trained
+    assert not cut & trained
 
 
 @pytest.mark.parametrize(("study", "experiment"), CUT, ids=str)

@@ -134,7 +134,7 @@ GRID = sizes.FinalDistances(
 
 @cache
 def grid():
-    return two_points.final_distances(GRID, NETWORKS, stream("final"), "cpu", NOTHING_KEPT)
+    return two_points.final_distances(GRID, NETWORKS, stream("final"), NOTHING_KEPT)
 
 
 @pytest.mark.parametrize(("name", "i", "j", "seed"), [("default", 0, 1, 0), ("shallow", 1, 0, 1), ("default", 1, 1, 1)])

@@ -53,8 +53,9 @@ def run(function, settings, **more):
         "default": NETWORKS.default,
         "networks": {name: getattr(NETWORKS, name) for name in Networks.model_fields},
     }
-    rows = {name: value for name, value in wanted.items() if name in inspect.signature(function).parameters}
-    return function(settings, **rows, stream=stream, device="cpu", checkpoint=NOTHING_KEPT, **more)
+    wanted |= {"stream": stream, "device": "cpu", "checkpoint": NOTHING_KEPT}
+    taken = {name: value for name, value in wanted.items() if name in inspect.signature(function).parameters}
+    return function(settings, **taken, **more)
 
 
 @pytest.fixture(scope="module")

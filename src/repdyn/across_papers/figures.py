@@ -47,16 +47,14 @@ def theory_fits(two_points: xr.Dataset, theory_fits: xr.Dataset) -> Figure:
         title=f"Question 1: {_worse(theory_fits)} left much more unexplained than plain",
         caption="(a-d) Two points alone: squared distance $h$ of the representations at half depth, above, on axes "
         "from zero, with the range of the network's $h$ over its mean; squared distance $y$ of the outputs and "
-        "alignment $w$, below. Lines: network, dashed: theory with two fitted rates; the seed is the middle one by the "
-        "ratio of $U$ with batch normalization to $U$ without. (e) Unexplained share $U$ of the variance of $h, y, w$: "
-        "a curve that hardly moves can be missed by little and still have a large $U$. Filled: two points alone "
-        f"({theory_fits.sizes['seed']} seeds); open: pairs of digits in a batch ({_digit_seeds(theory_fits)} seeds); "
-        f"bars: medians, of the filled ones {_median_shares(theory_fits)}; shaded: up to twice the plain network's "
-        "median "
-        "on two points, much more: above it.",
+        "alignment $w$, below. Lines: network, dashed: theory with two fitted rates; the seed is the middle one by "
+        "the ratio of $U$ with batch normalization to $U$ without. (e) Unexplained share $U$ of the variance of $h, "
+        "y, w$: a curve that hardly moves can be missed by little and still have a large $U$. Filled: two points "
+        f"alone ({theory_fits.sizes['seed']} seeds); open: pairs of digits in a batch ({_digit_seeds(theory_fits)} "
+        f"seeds); bars: medians, of the filled ones {_median_shares(theory_fits)}; shaded: up to twice the plain "
+        "network's median on two points, much more: above it.",
         alt="Curves of two points in four networks with the fitted theory dashed, and dots of the unexplained share, "
-        "one "
-        f"per seed: {_worse(theory_fits)} left much more unexplained than plain.",
+        f"one per seed: {_worse(theory_fits)} left much more unexplained than plain.",
     )
 
 

@@ -16,10 +16,10 @@ STUDY = Study(
             "table_1_networks",
             "architectures",
             "adam_runs",
-            "final_distances",
-            cut={"architectures": ["rows", "seeds"], "adam_runs": ["rates", "seeds"], "final_distances": ["rows"]},
+            cut={"architectures": ["rows", "seeds"], "adam_runs": ["rates", "seeds"]},
             memory_mb=2000,
         ),
+        Simulation("final_distances", "final_distances", cut={"final_distances": ["rows"]}, minutes=120),
         Simulation(
             "fits",
             "architecture_fits",

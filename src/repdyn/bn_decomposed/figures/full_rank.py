@@ -47,8 +47,7 @@ def thm3_full_rank(rows_to_full_rank: xr.Dataset) -> Figure:
         "draw), the exact tail of $n$ independent geometric variables by which the proof bounds it, and (7a), (7b), "
         r"which begin at $\alpha = 1$, $d = n/\gamma$; the paper asks for $\alpha > 2$.",
         alt="Left, mean number of rows of each batch against the bound, with the line of equality. Right, on two "
-        "circles, "
-        "the simulated probability, the geometric tail and both closed forms against the number of rows.",
+        "circles, the simulated probability, the geometric tail and both closed forms against the number of rows.",
     )
 
 

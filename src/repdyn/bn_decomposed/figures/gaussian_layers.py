@@ -52,8 +52,7 @@ def fig3_odd_point(odd_point: xr.Dataset) -> Figure:
         caption=_caption_of_figure_3(odd_point, batches, n),
         alt="A batch in the plane with the point of largest norm marked; angles of pairs with this point and of the "
         "others against batch size; ratio of norms and angle in the cluster against depth, one line per batch size. "
-        "The "
-        f"odd point ends at {odd} degrees to the others.",
+        f"The odd point ends at {odd} degrees to the others.",
     )
 
 
@@ -286,8 +285,7 @@ def thm14_contraction(contraction: xr.Dataset, fixed_point: xr.Dataset) -> Figur
         r"reduced map, circles from iterating the $n \times n$ map from an odd start; below 7 points (shaded) no odd "
         "point rests.",
         alt="Left: factor of a cluster's mean square size against its size, one line per batch size, with a line at "
-        "one. "
-        "Right: angles at rest of the cluster and of the odd point against batch size, with a line of 540/n.",
+        "one. Right: angles at rest of the cluster and of the odd point against batch size, with a line of 540/n.",
     )
 
 

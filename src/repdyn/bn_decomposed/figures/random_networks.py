@@ -128,8 +128,7 @@ def orthogonality_gap(orthogonality_gap: xr.Dataset) -> Figure:
         "rescaling and no recentering: 0 where the batch is orthonormal. (a) Dividing each neuron by its root mean "
         "square. (b) Dividing by the standard deviation of eq. (2), which is measured from the mean. Lines: medians, "
         f"bands: range of {gap.sizes['seed']} draws of batch and weights. Medians after {int(gap['layer'][-1])} "
-        "layers, "
-        f"by width: {_last_gap(gap, 'rms')} (a), {_last_gap(gap, 'std')} (b).",
+        f"layers, by width: {_last_gap(gap, 'rms')} (a), {_last_gap(gap, 'std')} (b).",
         alt="Two panels of gap against layer, one line per width; dotted: the largest value. The gap "
         f"{_change_of_gap(gap)}.",
     )
@@ -181,9 +180,8 @@ def fig5_layer_angles(layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> Figu
         "values, which it calls approximate and shows after layer 30; it states no data, batch size or width, and "
         r"defines $\sigma$ by eq. (2).",
         alt="Two scatter plots of pair angles before and after a layer; ranges of the angles by normalization and "
-        "batch "
-        "size; mean angles against batch size with curves of infinite width; lines at the paper's 60 and 75 degrees. "
-        f"Of three normalizations {_at_paper(layer_angles)} gave these angles.",
+        "batch size; mean angles against batch size with curves of infinite width; lines at the paper's 60 and 75 "
+        f"degrees. Of three normalizations {_at_paper(layer_angles)} gave these angles.",
     )
 
 

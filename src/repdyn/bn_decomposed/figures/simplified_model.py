@@ -61,8 +61,7 @@ def fig4_tree(tree_example: xr.Dataset) -> Figure:
         f"however deep, no more than {n - 2} rows have more than two clusters. The paper draws part of the first three "
         "layers of such a tree for n = 5; it does not state the values.",
         alt="A binary tree of rows of marked points, one level per layer; edges to the left and to the right are the "
-        "two "
-        "transformations.",
+        "two transformations.",
     )
 
 

@@ -157,13 +157,12 @@ def speeds_over_targets(target_scan: xr.Dataset) -> Figure:
         figure,
         title=f"Near the axis of low variance neurons are {order}",
         caption=rf"BN model, $\Sigma$ = diag(5, 1), iteration {int(target_scan['look'])}, step "
-        f"{float(target_scan['step']):g}, target $w^T x$, {target_scan.sizes['seed']} starts of random signs. (a) Mean "
-        "speed of the neurons within 15 degrees of the $x_2$ axis, of small variance, over that within 15 degrees of "
-        "the $x_1$ axis (blue), and of the neurons nearer to either axis (orange): medians, bands: range of the "
-        f"starts. Shaded: the paper's sentence (Section 4.1), faster where data are small; within 15 degrees the "
-        f"medians are {number(first)} for the target $x_1$ and {number(last)} for $x_2$. (b), (c) Speed of every "
-        "neuron "
-        "over its direction, and means (line).",
+        f"{float(target_scan['step']):g}, target $w^T x$, {target_scan.sizes['seed']} starts of random signs. (a) "
+        "Mean speed of the neurons within 15 degrees of the $x_2$ axis, of small variance, over that within 15 "
+        "degrees of the $x_1$ axis (blue), and of the neurons nearer to either axis (orange): medians, bands: range "
+        "of the starts. Shaded: the paper's sentence (Section 4.1), faster where data are small; within 15 degrees "
+        f"the medians are {number(first)} for the target $x_1$ and {number(last)} for $x_2$. (b), (c) Speed of every "
+        "neuron over its direction, and means (line).",
         alt="Contrast of speeds against the angle of the target, and speed of every neuron against its direction for "
         f"the targets $x_1$ and $x_2$. Near the axis of low variance neurons are {order}.",
     )

@@ -42,8 +42,7 @@ def fig2a_test_error(scheme_measures: xr.Dataset) -> Figure:
         f"intervals; means {span(means, '.3f')}. Shaded: below 1 at all "
         f"$L$, the paper's small but consistent advantage. {size_and_distance(scheme_measures)}",
         alt="Mean test errors of the three schemes against the number of layers, and ratios to equidistant steps "
-        "around "
-        "a line at one.",
+        "around a line at one.",
     )
 
 

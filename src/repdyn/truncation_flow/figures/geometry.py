@@ -54,8 +54,7 @@ def truncation_in_the_plane(truncation_in_the_plane: xr.Dataset) -> Figure:
         r"orange-red: images; thin lines join them; shaded: cone; black: path of its apex $-\beta$; green star: "
         "pulled-back label. " + _times(data),
         alt="Four panels: two clusters with a cone, and one of them enlarged at three times, its points joined to "
-        "their "
-        f"images: {_shrinks(data)}; {_stays(data)}.",
+        f"their images: {_shrinks(data)}; {_stays(data)}.",
     )
 
 
@@ -214,8 +213,7 @@ def neural_collapse(neural_collapse: xr.Dataset) -> Figure:
         "means, "
         "not drawn where it is zero. (c) Smallest distance to a loss of separation, which must stay above zero.",
         alt="Cost, ratio of variances within and between clusters and margin of separation over flow time on "
-        "logarithmic "
-        "axes, one line per dimension.",
+        "logarithmic axes, one line per dimension.",
     )
 
 

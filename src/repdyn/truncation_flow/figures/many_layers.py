@@ -93,8 +93,7 @@ def reduced_network(reduced_network: xr.Dataset) -> Figure:
         f"line, the network ends at {number(last['cost_network'], '.2f')} while the reduced flow claims "
         f"{number(last['cost_reduced'], '.0e')}.",
         alt="Cost of the network and of the reduced flow over flow time in two panels, labels near the images and "
-        "labels "
-        "exchanged; dotted: where the sectors are lost.",
+        "labels exchanged; dotted: where the sectors are lost.",
     )
 
 

@@ -105,8 +105,7 @@ def printed_and_corrected(printed_and_corrected: xr.Dataset, random_clusters: xr
         rf"{random_clusters.sizes['draw']} random clusters near $\beta = -\tilde y$ with a smaller $dC/ds$; to the "
         "right of zero the cost rises. The axis is linear between -0.01 and 0.01 and logarithmic beyond.",
         alt="Cost over flow time of two examples under the printed and the corrected flow; last over first cost of "
-        "each "
-        "cluster; distribution of the derivative of the cost at random states, which is positive for a share of "
+        "each cluster; distribution of the derivative of the cost at random states, which is positive for a share of "
         f"{shares['printed']:.0%} under the printed flow and {shares['corrected']:.0%} under the corrected one.",
     )
 
@@ -253,6 +252,5 @@ def sliding(integrators: xr.Dataset) -> Figure:
         "(dotted). (b) Cost of Filippov's solution. (c) Largest error of $u_1$ under the occupation scheme; "
         "dotted: first order in $h$.",
         alt="First coordinate of a point over flow time under three solvers; cost; error of the occupation scheme "
-        "against "
-        "its step with a line of first order.",
+        "against its step with a line of first order.",
     )

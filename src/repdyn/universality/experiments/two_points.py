@@ -112,13 +112,12 @@ def printed_data(
 
 
 def final_distances(
-    settings: FinalDistances,
-    networks: Mapping[str, NetworkSettings],
-    stream: Stream,
-    device: str,
-    checkpoint: Checkpoint,
+    settings: FinalDistances, networks: Mapping[str, NetworkSettings], stream: Stream, checkpoint: Checkpoint
 ) -> xr.Dataset:
-    """Start and end of training over a grid of input and target distances; every cell has networks of its own."""
+    """Start and end of training over a grid of input and target distances; every cell has networks of its own.
+
+    It takes no device: the few networks of a cell do not fill a GPU, and are slower there than on a CPU.
+    """
     shape = (len(settings.rows), len(settings.dx), len(settings.dy), settings.seeds)
     ends = {name: np.empty(shape) for name in ("h0", "y0", "h_end", "loss_end", "epochs")}
     gone, tasks = np.zeros(shape, bool), {}
@@ -128,7 +127,7 @@ def final_distances(
         rate = networks[name].learning_rate / settings.slower
         task = tasks[name] = _task(settings, networks[name], distances=(dx, dy), rate=rate)
         own, cell = stream.child(place[1], place[2]).of(PAIRED), f"{name} {dx} {dy}"
-        run = train_two_points(settings, task, own, device=device, checkpoint=checkpoint, name=cell)
+        run = train_two_points(settings, task, own, checkpoint=checkpoint, name=cell)
         for variable_name, values in _ends(run).items():
             ends[variable_name][place] = values
         gone[place] = _gone(run)

@@ -142,8 +142,7 @@ def fig11_alternatives(default_network: xr.Dataset, default_network_fits: xr.Dat
         f"as in (51), with its squared fit loss: {words}. The square is shown as printed and as a factor 2 in the same "
         f"line. The paper prints {_published()}. {size_of_default(int(default_network_fits['units']))}",
         alt="Three curves of one network over the epochs in each panel, with the best fit of the theory or of one "
-        "altered "
-        f"dynamics dashed: {order}.",
+        f"altered dynamics dashed: {order}.",
     )
 
 
@@ -220,6 +219,5 @@ def n5_closed_form(default_network_fits: xr.Dataset) -> Figure:
         "linear in $h$ by equation (24) of the theory. For one output Cauchy-Schwarz is an equality, "
         rf"$(y - w)^2 = y \|y_2 - y_1\|^2$; network and theory keep it to {residual:.0e}.",
         alt="Curves of one network over the epochs with the closed form dashed; ratio of y and h against h of the "
-        "network "
-        "and of the theory.",
+        "network and of the theory.",
     )

@@ -79,8 +79,7 @@ def fig4_digit_pairs(digit_pairs: xr.Dataset) -> Figure:
         "resemble the theory, slightly worse for more similar digits. It has four layers of 100 units (caption) or 200 "
         "(Table 2) and all 60 000 images of MNIST.",
         alt="Distances and alignment during training of a zero and a one, a three and an eight, and two zeros, with "
-        "the "
-        "fitted theory dashed and dotted.",
+        "the fitted theory dashed and dotted.",
     )
 
 
@@ -300,8 +299,7 @@ def fig14_taylor(taylor_ratios: xr.Dataset) -> Figure:
         "images. Second order from the curvature between the two images, which sees kinks. Above: what the "
         "paper's text says of its figure at that time; it prints no levels.",
         alt="Ratio of Taylor orders against distance, encoder above and decoder below, one column per time of "
-        "training; "
-        "gray: level of the nearest pairs.",
+        "training; gray: level of the nearest pairs.",
     )
 
 

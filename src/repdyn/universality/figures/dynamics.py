@@ -225,13 +225,12 @@ def fig12_training_loss(architectures: xr.Dataset, architecture_fits: xr.Dataset
         title=f"Figure 12: equation (9) leaves {_largest_share(architecture_fits, rows)} of the fall from the plateau "
         "unexplained, by network",
         caption="Left: training loss of the trials of Figure 2 on a logarithmic axis and equation (9) with the rates "
-        "fitted there and one more for the mean output (dashed). Gray: $dy^2/8$, the loss with the "
-        "mean output on its target and the two outputs together. Right: share of the loss's variance that (9) leaves "
-        "unexplained, "
-        "$1 - R^2$; each of the trials that converged (up to "
-        f"{architecture_fits.sizes['seed']}), bars their medians; blue, filled: whole loss; orange-red, open: loss "
-        "less the mean output's part, the fall from the plateau. Networks are sorted by the latter. The paper's figure "
-        "prints no levels; its text says that (9) can be fitted to the loss of all these networks. "
+        "fitted there and one more for the mean output (dashed). Gray: $dy^2/8$, the loss with the mean output on "
+        "its target and the two outputs together. Right: share of the loss's variance that (9) leaves unexplained, "
+        f"$1 - R^2$; each of the trials that converged (up to {architecture_fits.sizes['seed']}), bars their "
+        "medians; blue, filled: whole loss; orange-red, open: loss less the mean output's part, the fall from the "
+        "plateau. Networks are sorted by the latter. The paper's figure prints no levels; its text says that (9) can "
+        "be fitted to the loss of all these networks. "
         f"{other_two_point_settings(architectures, {name: WORDS.get(name, name) for name in rows})}",
         alt="Training losses of ten networks on logarithmic axes with equation (9) dashed; beside them the unexplained "
         "shares of the whole loss and of the fall from the plateau, by network.",
@@ -322,11 +321,10 @@ def fig15_adam(adam_runs: xr.Dataset, adam_fits: xr.Dataset, architecture_fits: 
         title=f"Figure 15: the theory explains $w$ {order}",
         caption=f"The default network ({int(adam_runs['units'])} units) trained by Adam at {len(rates)} "
         f"{'rate' if len(rates) == 1 else 'rates'}, one trial each, and the theory (dashed). Right: $R^2$ of all "
-        f"{adam_fits.sizes['seed']} trials, and of the same initial weights under gradient descent; values below -0.5 "
-        f"are drawn at -0.5. Median $R^2$ of $w$: {_fits_of_w(groups)}. The paper states neither rate nor $R^2$; its "
-        "text: "
-        f"the fit is not very good, especially early. {size_of_default(int(adam_runs['units']))} The paper prints no "
-        f"length with Adam, the run here is {int(adam_runs['epoch'][-1]) + 1} epochs.",
+        f"{adam_fits.sizes['seed']} trials, and of the same initial weights under gradient descent; values below "
+        f"-0.5 are drawn at -0.5. Median $R^2$ of $w$: {_fits_of_w(groups)}. The paper states neither rate nor "
+        f"$R^2$; its text: the fit is not very good, especially early. {size_of_default(int(adam_runs['units']))} "
+        f"The paper prints no length with Adam, the run here is {int(adam_runs['epoch'][-1]) + 1} epochs.",
         alt="Curves under Adam at each rate with the fitted theory dashed; beside them the explained variances of h, y "
         f"and w with Adam and with gradient descent. The theory explains w {order}.",
     )

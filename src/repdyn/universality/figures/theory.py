@@ -25,9 +25,8 @@ def n1_phase_plane(theory_maps: xr.Dataset) -> Figure:
         title="Phase plane of the effective theory, and the plateau",
         caption="Left: flow of (25) (gray), six solutions (blue), stable node with its eigenvectors (green, rates "
         f"{_rates(theory_maps['node_rate'])} per epoch), saddle at $h = 0$ with its directions (orange-red, rates "
-        f"{_rates(theory_maps['saddle_rate'])} per epoch). Right: error of the output difference from starts $\\alpha "
-        f"= v$ "
-        "of falling scale.",
+        f"{_rates(theory_maps['saddle_rate'])} per epoch). Right: error of the output difference from starts "
+        "$\\alpha = v$ of falling scale.",
         alt="Flow of the effective theory in the plane of h and w with six solutions, the stable node and the saddle; "
         "error over time for starts of several scales.",
     )
@@ -106,6 +105,5 @@ def n3_rich_to_lazy(theory_maps: xr.Dataset) -> Figure:
         "where it is "
         "positive.",
         alt="Final distance over A_low against the size of the start on logarithmic axes, one line per ratio of the "
-        "time "
-        "constants; dotted: the printed limit.",
+        "time constants; dotted: the printed limit.",
     )

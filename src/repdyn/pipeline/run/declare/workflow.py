@@ -81,24 +81,23 @@ class RunJobs:
         """
         rules = []
         for part in studies.declared()[study].jobs:
-            name, memory = f"{study}/{part.name}", part.resources.memory_mb
+            name, memory, trains = f"{study}/{part.name}", part.resources.memory_mb, self._trains(study, part)
             if isinstance(part, Variants):
                 values = part.values(getattr(self.config, study))
                 form = self.variants(name, part.experiment, part.key, values, memory_mb=memory)
                 form["constraints"] = {part.key: r"\d+"} if isinstance(values[0], int) else {}
             else:
-                *pieces, job = self._cut(part, name, memory)
+                *pieces, job = self._cut(part, name, memory, trains)
                 form = _form(job)
-            trains = self._trains(study, part)
             runtime = part.resources.minutes or (480 if trains else 30)
             rules.append(Rule(name.replace("/", "_"), trains=trains, runtime=runtime, **form))
             rules += [Rule(piece.rule, trains=trains, runtime=runtime, **_form(piece)) for piece in pieces]
         return rules
 
-    def _cut(self, part: Simulation, name: str, memory_mb: int) -> list[Job]:
-        """The jobs of a simulation: its parts, if it is long, and last itself; on a GPU its ensembles train at once."""
+    def _cut(self, part: Simulation, name: str, memory_mb: int, trains: bool) -> list[Job]:
+        """The jobs of a simulation: its parts, if it is long, and last itself; on a GPU ensembles train at once."""
         whole = self._simulations(name, *part.experiments, memory_mb=memory_mb)
-        pieces, job = parts.cut(whole, part.cut) if self.config.run.device == "cpu" else ([], whole)
+        pieces, job = parts.cut(whole, part.cut) if self.config.run.device == "cpu" or not trains else ([], whole)
         return [self._add(single) for single in (*pieces, job)]
 
     def _trains(self, study: str, part: Simulation | Variants) -> bool:
