@@ -37,6 +37,44 @@ def test_similarities_are_their_definitions(units):
     assert similarity["procrustes"] == pytest.approx(np.sqrt(2 - 2 * nuclear), rel=1e-7)
 
 
+@pytest.mark.parametrize("units", [(5, 9), (30, 9), (9, 30), (30, 40)])
+def test_cka_alone_is_the_same_from_gram_matrices_and_from_coordinates(units):
+    X, Y = two(units)
+    whole, wanted = similarities(shape_of(X), shape_of(Y)), ("cka", "cka_debiased")
+    alone = similarities(shape_of(X, wanted), shape_of(Y, wanted), wanted)
+    assert shape_of(X, wanted).is_gram == (units[0] > N)
+    assert list(alone) == list(wanted)
+    assert [alone[name] for name in wanted] == pytest.approx([whole[name] for name in wanted], rel=1e-12)
+
+
+def test_a_constant_layer_far_from_zero_has_no_shape_in_either_form():
+    A = np.full((N, 40), 1e6) + 1e-12 * np.random.default_rng(0).normal(size=(N, 40))
+    for measures in (("cka",), ("angular",)):
+        with pytest.raises(ValueError, match="all points are the same"):
+            shape_of(A, measures)
+
+
+@pytest.mark.parametrize("most", [2000, 2])
+def test_compare_gives_the_measures_that_are_asked_for(monkeypatch, most):
+    monkeypatch.setattr("repdyn.diagnostics.compare.MOST_POINTS", most)
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 20), nn.Tanh(), nn.Linear(20, 2))
+    other, X = copy.deepcopy(model), torch.randn(12, 3)
+    nn.init.normal_(other[0].weight)
+    whole = compare(model, other, X, reruns=[other], most_points=12)
+    some = compare(model, other, X, reruns=[other], most_points=12, measures=["cka_debiased", "angular"])
+    assert set(some.data_vars) - {"runs"} == {"cka_debiased", "angular", "cka_debiased_of_runs", "angular_of_runs"}
+    xr.testing.assert_allclose(some, whole[list(some.data_vars)], rtol=1e-9)
+    with pytest.raises(ValueError, match="no similarity 'cka' in this dataset; give one of cka_debiased, angular"):
+        draw_similarity(some, "cka")
+
+
+@pytest.mark.parametrize(("measures", "found"), [(["ckaa"], "'ckaa'"), ([], "none")])
+def test_measures_that_there_are_not_are_named(measures, found):
+    with pytest.raises(ValueError, match=f"measures: got {found}, expected some of cka, cka_debiased, procrustes, ang"):
+        compare(nn.Linear(2, 2), None, torch.randn(6, 2), measures=measures)
+
+
 def test_debiased_cka_is_the_unbiased_estimate_of_hsic():
     """Sum over four different points, as the estimate is defined, for a few points."""
     from itertools import permutations

@@ -29,7 +29,7 @@ from repdyn.diagnostics.methods.layer_shapes import depends_on_the_batch
 from repdyn.diagnostics.methods.reader import NetworkReader
 from repdyn.diagnostics.methods.streamed_similarity import WIDE, Key, Streamed
 from repdyn.diagnostics.methods.streaming import Plan, plan, stream
-from repdyn.diagnostics.theory.similarity import Shape, shape_of, similarities
+from repdyn.diagnostics.theory.similarity import MEASURES, Shape, shape_of, similarities
 
 MOST_POINTS = 2000  # up to which layers are kept, points x min(points, units) numbers each; more are streamed
 BATCH = 256  # points at a time of a tensor that is streamed
@@ -49,6 +49,7 @@ def compare(
     *,
     other_layers: Sequence[str] | None = None,
     reruns: Sequence[nn.Module | Mapping[str, Tensor]] = (),
+    measures: Sequence[str] = MEASURES,
     most_points: int = MOST_POINTS,
     **options: object,
 ) -> xr.Dataset:
@@ -63,18 +64,20 @@ def compare(
         other_layers: of the second; None takes `layers`.
         reruns: the first network trained from other seeds, as networks or checkpoints. How similar the same layer of
             two of these runs is shows what chance does: a network that is less similar than its own reruns differs.
+        measures: some of `cka`, `cka_debiased`, `procrustes`, `angular`; the last two take a singular value
+            decomposition for every pair of layers, the first two need none.
         most_points: points compared at most, evenly spread. Up to 2,000 are kept. More are streamed: memory stays
             within `memory`, and the networks run several times, once per block of points that it holds. Then layers
             of more than 2,000 units have CKA alone.
         options: `features`, `axes`, `batch_size`, `unpack`, `batch_statistics`, `memory` as `measure` takes them.
 
     Returns:
-        Dataset over `layer` and `other_layer` of `cka`, `cka_debiased`, `procrustes`, `angular`; with reruns
-        `<name>_of_runs` over `layer` and `runs`, pairs of runs of the first network. A layer that cannot be compared is
-        NaN, with its reason in the attribute `left_out`.
+        Dataset over `layer` and `other_layer` of the measures; with reruns `<name>_of_runs` over `layer` and `runs`,
+        pairs of runs of the first network. A layer that cannot be compared is NaN, with its reason in the attribute
+        `left_out`.
 
     Raises:
-        ValueError: unusable inputs or names.
+        ValueError: unusable inputs, names of layers or of measures.
 
     Example:
         >>> import torch
@@ -83,8 +86,11 @@ def compare(
         >>> dataset["cka"].sel(layer="0", other_layer="0").round(6).item()
         1.0
     """
+    if not measures or (unknown := [name for name in measures if name not in MEASURES]):
+        found = repr(unknown[0]) if measures else "none"
+        raise ValueError(f"measures: got {found}, expected some of {', '.join(MEASURES)}")
     with ThreadpoolController().limit(limits=1, user_api="blas"):  # as in `measure`: more threads wait for each other
-        return _compared(network, other, inputs, layers, other_layers, reruns, most_points, options)
+        return _compared(network, other, inputs, layers, other_layers, reruns, measures, most_points, options)
 
 
 def _compared(
@@ -94,6 +100,7 @@ def _compared(
     layers: Sequence[str] | None,
     other_layers: Sequence[str] | None,
     reruns: Sequence[nn.Module | Mapping[str, Tensor]],
+    measures: Sequence[str],
     most_points: int,
     options: Mapping[str, Any],
 ) -> xr.Dataset:
@@ -109,7 +116,7 @@ def _compared(
 
     many = min(most_points, first.points * first.tokens) > MOST_POINTS and all(first.reader.inputs.sizes)
     reasons: dict[str, str] = {}
-    found = (_streamed if many else _kept)(plans(), ["one", *others], most_points, reasons)
+    found = (_streamed if many else _kept)(plans(), ["one", *others], measures, most_points, reasons)
     second = int(other is not None)
     dataset = xr.Dataset(_matrices(found, second), _layer_coordinates(found.layers[0], found.layers[second]))
     if reruns:
@@ -120,23 +127,30 @@ def _compared(
 
 
 class _Found(NamedTuple):
-    """Layers of each network, and the similarities of pairs of them."""
+    """Layers of each network, and the measures of pairs of them."""
 
     layers: list[list[str]]
+    measures: Sequence[str]
     of: Callable[[Sequence[tuple[Key, Key]]], list[dict[str, float]]]
 
 
-def _kept(plans: Iterable[Plan], places: Sequence[str], most_points: int, reasons: dict[str, str]) -> _Found:
+def _kept(
+    plans: Iterable[Plan], places: Sequence[str], measures: Sequence[str], most_points: int, reasons: dict[str, str]
+) -> _Found:
     """Every layer prepared for comparisons and kept, one network after another."""
-    shapes = [_shapes(planned, place, most_points, reasons) for place, planned in zip(places, plans, strict=True)]
+    shapes = [
+        _shapes(planned, place, measures, most_points, reasons) for place, planned in zip(places, plans, strict=True)
+    ]
 
     def of(pairs: Sequence[tuple[Key, Key]]) -> list[dict[str, float]]:
-        return [_similarities(shapes[i].get(a), shapes[j].get(b)) for (i, a), (j, b) in pairs]
+        return [_similarities(shapes[i].get(a), shapes[j].get(b), measures) for (i, a), (j, b) in pairs]
 
-    return _Found([list(part) for part in shapes], of)
+    return _Found([list(part) for part in shapes], measures, of)
 
 
-def _shapes(planned: Plan, place: str, most_points: int, reasons: dict[str, str]) -> dict[str, Shape | None]:
+def _shapes(
+    planned: Plan, place: str, measures: Sequence[str], most_points: int, reasons: dict[str, str]
+) -> dict[str, Shape | None]:
     """Every layer of a network prepared for comparisons, None where it cannot be."""
     shapes: dict[str, Shape | None] = dict.fromkeys(planned.layers)
     mask = planned.reader.features.mask
@@ -146,7 +160,7 @@ def _shapes(planned: Plan, place: str, most_points: int, reasons: dict[str, str]
         try:
             if not np.isfinite(A).all():
                 raise ValueError("values that are NaN or infinite")
-            shapes[name] = shape_of(A[spread(len(A), most_points)])
+            shapes[name] = shape_of(A[spread(len(A), most_points)], measures)
         except (ValueError, np.linalg.LinAlgError) as error:
             reasons[f"{place}, {name}"] = in_one_line(error)
 
@@ -155,7 +169,9 @@ def _shapes(planned: Plan, place: str, most_points: int, reasons: dict[str, str]
     return shapes
 
 
-def _streamed(plans: Iterable[Plan], places: Sequence[str], most_points: int, reasons: dict[str, str]) -> _Found:
+def _streamed(
+    plans: Iterable[Plan], places: Sequence[str], measures: Sequence[str], most_points: int, reasons: dict[str, str]
+) -> _Found:
     """Sums over blocks of points, of all networks at once."""
     networks = [replace(planned, reader=_in_batches(planned.reader)) for planned in plans]
     mask, rows = networks[0].reader.features.mask, networks[0].points * networks[0].tokens
@@ -163,14 +179,14 @@ def _streamed(plans: Iterable[Plan], places: Sequence[str], most_points: int, re
     streamed = Streamed(networks, counted[spread(len(counted), most_points)], networks[0].reader.memory)
 
     def of(pairs: Sequence[tuple[Key, Key]]) -> list[dict[str, float]]:
-        values = list(streamed.similarities(pairs))
+        values = list(streamed.similarities(pairs, measures))
         whys = dict.fromkeys(streamed.wide, WIDE) | streamed.reasons
         reasons.update({f"{places[at]}, {name}": why for (at, name), why in whys.items()})
         return values
 
     for place, planned in zip(places, networks, strict=True):
         reasons.update({f"{place}, {name}": why for name, why in planned.left_out.items()})
-    return _Found([planned.layers for planned in networks], of)
+    return _Found([planned.layers for planned in networks], measures, of)
 
 
 def _in_batches(reader: NetworkReader) -> NetworkReader:
@@ -189,17 +205,18 @@ def _in_batches(reader: NetworkReader) -> NetworkReader:
     return replace(reader, inputs=split(reader.inputs, BATCH))
 
 
-def _similarities(first: Shape | None, second: Shape | None) -> dict[str, float]:
-    if first is None or second is None or len(first.F) != len(second.F):
-        return dict.fromkeys(TEXTS, np.nan)
-    return similarities(first, second)
+def _similarities(first: Shape | None, second: Shape | None, measures: Sequence[str]) -> dict[str, float]:
+    if first is None or second is None or len(first.squared) != len(second.squared):
+        return dict.fromkeys(measures, np.nan)
+    return similarities(first, second, measures)
 
 
 def _matrices(found: _Found, second: int) -> dict[str, xr.Variable]:
     """Every layer of the first network beside every layer of the second, or of itself."""
     rows, columns = found.layers[0], found.layers[second]
     values = found.of([((0, row), (second, column)) for row in rows for column in columns])
-    return {name: _described(name, ("layer", "other_layer"), values, (len(rows), len(columns))) for name in TEXTS}
+    shape = len(rows), len(columns)
+    return {name: _described(name, ("layer", "other_layer"), values, shape) for name in found.measures}
 
 
 def _chance(found: _Found, runs: Sequence[int]) -> dict[str, xr.Variable]:
@@ -211,7 +228,7 @@ def _chance(found: _Found, runs: Sequence[int]) -> dict[str, xr.Variable]:
         f"{name}_of_runs": _described(
             name, ("layer", "runs"), values, (len(names), len(pairs)), ", same layer in two runs"
         )
-        for name in TEXTS
+        for name in found.measures
     }
     texts = np.array([f"{a}-{b}" for a, b in pairs])
     return variables | {"runs": variable("runs", texts, "two runs of the first network")}

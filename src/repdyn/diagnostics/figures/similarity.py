@@ -21,10 +21,11 @@ def draw_similarity(similarity: xr.Dataset, name: str = "cka_debiased") -> Figur
         name: "cka", "cka_debiased", "procrustes" or "angular".
 
     Raises:
-        ValueError: another name.
+        ValueError: another name, or one that was not compared.
     """
-    if name not in BEST:
-        raise ValueError(f"no similarity {name!r}; give one of {', '.join(BEST)}")
+    if name not in similarity:
+        there = ", ".join(known for known in BEST if known in similarity)
+        raise ValueError(f"no similarity {name!r} in this dataset; give one of {there}")
     with style():
         chance = f"{name}_of_runs" in similarity
         figure, axes = new(1, 2 if chance else 1, height=3.0, width=6.9 if chance else 4.0)

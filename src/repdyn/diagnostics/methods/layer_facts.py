@@ -19,6 +19,7 @@ from repdyn.diagnostics.theory.intervals import Interval, folds, jackknife
 from repdyn.diagnostics.theory.similarity import shape_of, similarities
 from repdyn.diagnostics.theory.spectra import spectrum
 
+LIKENESS = ("cka_debiased",)
 MOST_POINTS = 500  # of which layers are kept: points x min(points, units) numbers each
 
 
@@ -98,7 +99,8 @@ def likeness(F: Array, G: Array) -> Interval:
     """Debiased CKA of two layers on the same points."""
 
     def of(indices: np.ndarray) -> float:
-        return similarities(shape_of(F[indices]), shape_of(G[indices]))["cka_debiased"]
+        first, second = (shape_of(layer[indices], LIKENESS) for layer in (F, G))
+        return similarities(first, second, LIKENESS)["cka_debiased"]
 
     return jackknife(of, folds([np.arange(len(F))]), len(F))
 

@@ -8,7 +8,7 @@ for rounding; memory is bounded, and the networks run once per block.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.diagnostics.methods.streaming import Plan, batch_rows
-from repdyn.diagnostics.theory.similarity import cka, debiased_cka, shape_distances
-from repdyn.diagnostics.theory.spectra import WIDTH
+from repdyn.diagnostics.theory.similarity import DISTANCES, MEASURES, centered_gram, cka, debiased_cka, shape_distances
 
 Key = tuple[int, str]  # number of a network and name of a layer
 Rows = dict[Key, NDArray[np.floating]]
@@ -57,13 +56,16 @@ class Streamed:
         self._leave_out_constant()
         self.wide = [key for key in self.keys if self.means[key].size > MOST_UNITS]
 
-    def similarities(self, pairs: Sequence[tuple[Key, Key]]) -> Iterator[dict[str, float]]:
-        """CKA, debiased CKA, Procrustes and angular distance of pairs of layers; NaN where there are none."""
+    def similarities(
+        self, pairs: Sequence[tuple[Key, Key]], measures: Collection[str] = MEASURES
+    ) -> Iterator[dict[str, float]]:
+        """The measures of pairs of layers; NaN where there are none."""
         usable = set(self.at) - set(self.reasons)
-        nuclear = self._nuclear([pair for pair in pairs if usable.issuperset(pair)])
+        wanted = [pair for pair in pairs if usable.issuperset(pair)]
+        nuclear = self._nuclear(wanted) if set(DISTANCES) & set(measures) else {}
         for first, second in pairs:
             if not usable.issuperset((first, second)):
-                yield dict.fromkeys(("cka", "cka_debiased", "procrustes", "angular"), np.nan)
+                yield dict.fromkeys(measures, np.nan)
                 continue
             i, j = self.at[first], self.at[second]
             own = self.products[i, i], self.products[j, j]
@@ -71,7 +73,8 @@ class Streamed:
                 "cka": cka(self.products[i, j], *own),
                 "cka_debiased": debiased_cka(self.squared[i], self.squared[j], self.products[i, j], *own),
             }
-            yield values | shape_distances(nuclear.get((first, second), np.nan))
+            values |= shape_distances(nuclear.get((first, second), np.nan))
+            yield {name: values[name] for name in measures}
 
     def _read(self, batch: int, keys: Sequence[Key]) -> Rows:
         """The chosen rows of a batch; layers that cannot be had leave a reason."""
@@ -132,7 +135,7 @@ class Streamed:
                 rows = {key: A[inside] for key, A in kept.items()} if inside else self._read(batch, self.keys)
                 grams = np.empty((len(self.keys), size, high - low))
                 for place, key in enumerate(self.keys):
-                    gram(kept[key], rows[key], self.means[key], grams[place])
+                    grams[place] = centered_gram(kept[key], rows[key], self.means[key])
                 flat = grams.reshape(len(self.keys), -1)
                 self.products += (1 if inside else 2) * (flat @ flat.T)
                 if inside:
@@ -190,18 +193,3 @@ class Streamed:
 def _ordered(pair: tuple[Key, Key]) -> tuple[Key, Key]:
     """The same pair whichever layer came first."""
     return min(pair), max(pair)
-
-
-def gram(A: NDArray[np.floating], B: NDArray[np.floating], mean: Array, out: Array) -> None:
-    """(A - mean) (B - mean)^T in double precision, over blocks of units.
-
-    Args:
-        A: rows, shape (n, units).
-        B: other rows of the same layer, shape (m, units).
-        mean: what is taken from each row, shape (units,).
-        out: array that gets it, shape (n, m).
-    """
-    out[:] = 0
-    for first in range(0, len(mean), WIDTH):
-        part = slice(first, first + WIDTH)
-        out += (A[:, part] - mean[part]) @ (B[:, part] - mean[part]).T

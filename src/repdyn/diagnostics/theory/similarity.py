@@ -15,51 +15,95 @@ All four are left as they are by rotations and by a common factor of one represe
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from repdyn.base.arrays import Array
-from repdyn.diagnostics.theory.spectra import spectrum
+from repdyn.diagnostics.theory.spectra import WIDTH, is_small, spectrum, square
+
+DISTANCES = ("procrustes", "angular")
+MEASURES = ("cka", "cka_debiased", *DISTANCES)
 
 
 class Shape(NamedTuple):
-    """A representation prepared for comparisons.
+    """A representation prepared for comparisons: centered points over their Frobenius norm.
 
     Attributes:
-        F: centered points over their Frobenius norm, in at most as many coordinates as points, shape (points, d).
-        squared: |F_i|^2, shape (points,).
-        own: |F^T F|_F^2.
+        F: the points in at most as many coordinates as there are points, shape (points, d); where CKA alone is wanted
+            of more units than points, their Gram matrix K in place of coordinates, shape (points, points).
+        is_gram: whether it is the Gram matrix.
+        squared: their squared lengths, shape (points,).
+        own: |F^T F|_F^2 = |K|_F^2.
     """
 
     F: Array
+    is_gram: bool
     squared: Array
     own: float
 
 
-def shape_of(A: ArrayLike) -> Shape:
+def shape_of(A: ArrayLike, measures: Collection[str] = MEASURES) -> Shape:
     """Centers a representation, shape (points, units), and scales it to Frobenius norm one.
 
     Ours: the step that all measures of this module begin with.
+
+    Args:
+        A: the representation.
+        measures: what is to be computed of it; without distances a wide layer needs no coordinates, which take longer.
 
     Raises:
         ValueError: all points are the same, so that there is no shape.
     """
     A = np.asarray(A)
     A = A if A.dtype.kind == "f" else A.astype(np.float64)
-    seen = spectrum(A)
-    F = seen.F - seen.F.mean(axis=0)
-    size = np.linalg.norm(F)
-    if not size > len(A) * np.finfo(float).eps * seen.s[0]:
+    mean = A.mean(axis=0, dtype=np.float64)
+    is_gram = A.shape[1] > len(A) and not set(DISTANCES) & set(measures)
+    F = centered_gram(A, A, mean) if is_gram else _coordinates(A, mean)
+    squared = F.diagonal() if is_gram else np.einsum("ij,ij->i", F, F)
+    size = float(squared.sum())
+    if not np.sqrt(size) > len(A) * np.finfo(float).eps * np.sqrt(size + len(A) * float(mean @ mean)):
         raise ValueError("all points are the same in this layer, which has no shape to compare")
-    F = F / size
-    C = F.T @ F
-    return Shape(F, np.einsum("ij,ij->i", F, F), float(np.sum(C**2)))
+    F = F / (size if is_gram else np.sqrt(size))
+    inner = F if is_gram else F.T @ F
+    return Shape(F, is_gram, squared / size, float(np.vdot(inner, inner)))
 
 
-def similarities(first: Shape, second: Shape) -> dict[str, float]:
+def _coordinates(A: NDArray[np.floating], mean: Array) -> Array:
+    """The centered points in at most as many coordinates as there are points."""
+    if len(A) < A.shape[1] and not is_small(A):
+        F = spectrum(A).F
+        return F - F.mean(axis=0)
+    return square(A - mean).T
+
+
+def centered_gram(A: NDArray[np.floating], B: NDArray[np.floating], mean: Array) -> Array:
+    """(A - mean) (B - mean)^T in double precision, shape (n, m), over blocks of units.
+
+    Ours: sums in blocks.
+
+    Args:
+        A: points, shape (n, units).
+        B: points of the same layer, shape (m, units).
+        mean: what is taken from each point, shape (units,).
+    """
+    G = np.zeros((len(A), len(B)))
+    for first in range(0, len(mean), WIDTH):
+        part = slice(first, first + WIDTH)
+        left = A[:, part] - mean[part]
+        G += left @ (left if A is B else B[:, part] - mean[part]).T
+    return G
+
+
+def similarities(first: Shape, second: Shape, measures: Collection[str] = MEASURES) -> dict[str, float]:
     """CKA, debiased CKA, Procrustes and angular shape distance of two representations of the same points.
+
+    Args:
+        first: a representation.
+        second: another one, prepared for the same measures.
+        measures: those that are wanted.
 
     Raises:
         ValueError: different numbers of points.
@@ -72,16 +116,28 @@ def similarities(first: Shape, second: Shape) -> dict[str, float]:
         >>> round(found["cka"], 9), round(found["cka_debiased"], 9), found["procrustes"] < 1e-6
         (1.0, 1.0, True)
     """
-    if len(first.F) != len(second.F):
-        raise ValueError(f"representations of {len(first.F)} and {len(second.F)} points; give the same points to both")
-    cross = first.F.T @ second.F
-    product = float(np.sum(cross**2))
-    nuclear = min(1.0, float(np.linalg.svd(cross, compute_uv=False).sum()))
-    return {
+    if len(first.squared) != len(second.squared):
+        points = f"{len(first.squared)} and {len(second.squared)}"
+        raise ValueError(f"representations of {points} points; give the same points to both")
+    product, cross = _product(first, second)
+    found = {
         "cka": cka(product, first.own, second.own),
         "cka_debiased": debiased_cka(first.squared, second.squared, product, first.own, second.own),
-        **shape_distances(nuclear),
     }
+    if set(DISTANCES) & set(measures):
+        found |= shape_distances(min(1.0, float(np.linalg.svd(cross, compute_uv=False).sum())))
+    return {name: found[name] for name in MEASURES if name in measures}
+
+
+def _product(first: Shape, second: Shape) -> tuple[float, Array]:
+    """|F^T G|_F^2, and F^T G itself where both have coordinates (else the factor that it is the product with)."""
+    if first.is_gram and second.is_gram:
+        return float(np.vdot(first.F, second.F)), first.F
+    if first.is_gram or second.is_gram:
+        (K, G) = (first.F, second.F) if first.is_gram else (second.F, first.F)
+        return float(np.vdot(K @ G, G)), G
+    cross = first.F.T @ second.F
+    return float(np.vdot(cross, cross)), cross
 
 
 def cka(product: float, own: float, other: float) -> float:
