@@ -150,7 +150,7 @@ def test_ranks_stand_in_the_row_of_their_task_and_the_column_of_their_network(di
             draws = ranks.sel(end=end).transpose("layer", "seed").values
             drawn_as(line, range(data.sizes["layer"]), draws.mean(axis=1))
             assert (line.get_color(), line.get_linestyle()) == (color, dash)
-            x, low, high = band_of(panel, number)
+            _, low, high = band_of(panel, number)
             np.testing.assert_allclose([low, high], [draws.min(axis=1), draws.max(axis=1)])
             assert to_hex(panel.collections[number].get_facecolor()[0]) == color.lower()
         assert panel.get_yscale() == "log"
