@@ -161,3 +161,10 @@ def test_readings_are_shown_by_the_one_that_decides_least_clearly():
     assert read.false_alarm == pytest.approx(0.02 / 0.9), "nine in ten of them fail by chance: Markov"
     assert (read.interval, read.value, read.region) == (None, None, None)
     assert over_readings(lambda x: tests[x], x={name: name for name in "abc"}).outcome == "undecided"
+
+
+def test_a_reading_that_decides_otherwise_is_not_the_one_shown():
+    tests = {str(k): one(f"r{k}", "passes", 3.0 + k) for k in range(9)} | {"9": one("r9", "undecided", 1.01)}
+    read = over_readings(lambda x: tests[x], x={name: name for name in tests})
+    assert (read.outcome, read.margin, read.n) == ("passes", 3.0, 0)
+    assert read.measured.endswith("x: 0: measured r0")
