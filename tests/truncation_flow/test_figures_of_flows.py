@@ -255,3 +255,48 @@ def test_the_examples_of_theorem_3_2_fall_and_rise_in_their_columns():
     assert f"the cost from {rise[0]:.3f} to {rise[-1]:.3f}." in figure.repdyn["caption"]
     told = f"{flows.sizes['cluster']} clusters of {int(flows['points'])} points: cost at $s$ = "
     assert f"{told}{float(flows['time'][-1]):g} " in figure.repdyn["caption"]
+
+
+def test_digits_are_separated_only_where_all_conditions_hold():
+    data = dataset("own_clusters")
+    margin, scales = data["digit_margin"], data["shrink"].values
+    order = np.argsort(scales)
+    margin[:] = -1.0
+    for condition, reach in zip(data["condition"].values, (4, 2, 3), strict=True):
+        margin.loc[{"condition": condition, "shrink": scales[order[:reach]]}] = 1.0
+    told = f"all conditions hold up to a scale of {scales[order[1]]:g}."
+    assert told in geometry.own_clusters(data).repdyn["caption"]
+    margin.loc[{"condition": data["condition"][0]}] = -1.0
+    assert "all conditions hold at no scale drawn." in geometry.own_clusters(data).repdyn["caption"]
+
+
+@pytest.mark.parametrize(
+    ("Q", "draw"), [(2, geometry.truncation_in_the_plane), (3, geometry.truncation_in_three_dimensions)]
+)
+def test_each_picture_is_centered_on_what_it_shows(Q, draw):
+    """With a tenth of the extent of cluster 1, its path and label to spare, an eighth of all clusters."""
+    data = dataset("truncation_in_the_plane")
+    own = data.sel(dimension=Q)
+    frame = np.eye(2) if Q == 2 else np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])
+    flat = {name: own[name].values[..., :Q] @ frame.T for name in ("data", "apex", "label")}
+    clusters = (
+        flat["data"] if "snapshot" not in own["data"].dims else own["data"].isel(snapshot=0).values[..., :Q] @ frame.T
+    )
+    path = flat["apex"].reshape(-1, 2)
+    shown = [np.vstack([clusters[:Q].reshape(-1, 2), path])]
+    shown += [np.vstack([clusters[0], path, flat["label"].reshape(-1, 2)])] * 3
+    for panel, points, spare in zip(draw(data).axes, shown, (0.12, 0.1, 0.1, 0.1), strict=True):
+        low, high = points.min(axis=0), points.max(axis=0)
+        half = (0.5 + spare) * (high - low).max()
+        for limits, middle in zip((panel.get_xlim(), panel.get_ylim()), (low + high) / 2, strict=True):
+            assert limits == pytest.approx((middle - half, middle + half))
+
+
+@pytest.mark.parametrize("kept", [0.5, 0.25])
+def test_the_size_of_a_cluster_is_its_root_mean_square_distance_from_its_mean(kept):
+    data = dataset("truncation_in_the_plane")
+    own = data["data"].sel(cluster=0)
+    middle = own.mean("point")
+    place = {"cluster": data["cluster"][0], "snapshot": data["snapshot"][-1]}
+    data["image"].loc[place] = (middle + kept * (own - middle)).transpose(*data["image"].loc[place].dims)
+    assert f"cluster 1 keeps {kept:.0%} of its size" in geometry.truncation_in_the_plane(data).repdyn["title"]
