@@ -9,7 +9,7 @@ from tests.drawn import read, synthetic_dataset
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED
 from repdyn.bn_decomposed.figures.full_rank import thm3_full_rank
-from repdyn.bn_decomposed.figures.gaussian_layers import thm14_contraction
+from repdyn.bn_decomposed.figures.gaussian_layers import fig3_odd_point, thm14_contraction
 from repdyn.bn_decomposed.figures.simplified_model import POINT_COLORS, POINT_MARKERS, fig4_tree
 
 SHAPES = read("bn_decomposed")
@@ -241,3 +241,46 @@ def test_beside_each_layer_of_the_tree_stand_its_clusters_beyond_two():
     assert big == wanted
     assert "from the batch (0, 1, 2, 5, 9)." in figure.repdyn["caption"]
     assert "stays n - 2 = 3:" in figure.repdyn["caption"]
+
+
+# Figure 3
+
+
+def test_figure_3_dots_the_rest_of_each_size_at_which_an_odd_point_can_rest():
+    """The fixed point's ratio of norms in (c), 540 / n degrees in (d), in the color of the size."""
+    data = dataset("odd_point")
+    sizes = data["batch"].values
+    rests = sizes >= 7
+    data["resting_ratio"][:] = np.where(rests, 1 / (sizes - 1), np.nan)
+    data["leading_width"][:] = 540 / sizes
+    figure = fig3_odd_point(data)
+    shown = [*sizes[~rests][-1:], *sizes[rests][-3:]]
+    for panel, level in ((figure.axes[2], 1 / (sizes - 1)), (figure.axes[3], 540 / sizes)):
+        wanted = {
+            color: float(level[sizes == n][0])
+            for color, n in zip((BLUE, ORANGE, GREEN, PURPLE), shown, strict=False)
+            if n >= 7
+        }
+        flat = [line for line in panel.get_lines() if len(set(np.ravel(line.get_ydata()))) == 1]
+        assert {line.get_color(): float(line.get_ydata()[0]) for line in flat} == pytest.approx(wanted)
+        assert (panel.get_xscale(), panel.get_yscale()) == ("log", "log")
+    assert figure.axes[2].get_ylabel() == "2nd largest over largest norm"
+    assert figure.axes[3].get_ylabel() == "angle in the cluster (degree)"
+
+
+@pytest.mark.parametrize("up", [1.0, -1.0])
+def test_the_odd_points_name_stands_beside_it_towards_the_middle(up):
+    data = dataset("odd_point")
+    last = int(data["batch"][-1])
+    mine = np.flatnonzero(data["point_batch"].values == last)
+    odd = mine[data["is_odd"].values[mine].astype(bool)][:1]
+    data["is_odd"][:] = 0
+    data["is_odd"][odd] = 1
+    y = data["projection"].values
+    y[1, odd] = 0.8 * up
+    panel = fig3_odd_point(data.assign(projection=(data["projection"].dims, y))).axes[0]
+    (words,) = [text for text in panel.texts if text.get_text() == "odd point"]
+    assert words.xy[1] == pytest.approx(0.8 * up)
+    assert np.sign(words.xyann[1]) == -up
+    assert to_hex(words.get_color()) == RED.lower()
+    assert words.get_va() == ("top" if up > 0 else "bottom")
