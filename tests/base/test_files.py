@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -136,3 +137,22 @@ def test_sha256(tmp_path):
     large = bytes(range(256)) * 5000  # more than one read
     path.write_bytes(large)
     assert sha256(str(path)) == hashlib.sha256(large).hexdigest()
+
+
+def test_sha256_of_a_folder_is_that_of_names_and_bytes_without_snakemakes_stamp(tmp_path):
+    first, other = tmp_path / "first", tmp_path / "other place"
+    for folder in (first, other):
+        write_text(folder / "b" / "c.txt", "text")
+        write_text(folder / "a.txt", "more")
+    digest = sha256(first)
+    assert digest == sha256(other), "where it lies does not matter"
+    listed = [["a.txt", sha256(first / "a.txt")], ["b/c.txt", sha256(first / "b/c.txt")]]
+    assert digest == hashlib.sha256(json.dumps(listed).encode()).hexdigest()
+    (first / ".snakemake_timestamp").touch()
+    (first / "b" / ".snakemake_timestamp").touch()
+    (first / "empty").mkdir()
+    assert sha256(first) == digest
+    (first / "b" / "c.txt").rename(first / "b" / "d.txt")
+    assert sha256(first) != digest
+    write_text(other / "a.txt", "mord")
+    assert sha256(other) != digest

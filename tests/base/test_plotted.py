@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 from tests.drawn import given, makers, read
 
 from repdyn.base import plotted
@@ -270,3 +271,50 @@ def test_the_table_is_written_beside_the_picture(tmp_path):
         axes[0, 0].plot(X, X)
         save(describe(figure, title="A line", caption="One.", alt="It rises."), tmp_path / "line")
     assert (tmp_path / "line.csv").read_text(encoding="utf-8") == plotted.table(figure)
+
+
+def panel_with(*lines, levels=()):
+    with style():
+        panel = new()[1][0, 0]
+        for x, y in lines:
+            panel.plot(x, y)
+        for level in levels:
+            panel.axhline(level)
+    return panel
+
+
+GAP = np.nan
+
+
+@pytest.mark.parametrize(
+    ("lines", "missing"),
+    [
+        ([([1, 2, 3], [GAP, GAP, GAP])], True),
+        ([([1, 2, 3], [GAP, 5, GAP])], False),
+        ([([GAP, 2, 3], [5, GAP, GAP])], True),  # no point has both
+        ([([GAP, 2, 3], [5, 6, GAP])], False),
+        ([([1, 2, 3], [GAP] * 3), ([1, 2, 3], [4, 5, 6])], False),
+        ([([1, 2, 3], [GAP] * 3), ([0, 9], [0, 9])], True),  # the line of equality says nothing
+        ([([0, 9], [0, 9])], False),  # alone it is what is shown
+        ([([], [])], False),
+        ([], False),
+    ],
+)
+def test_a_panel_is_missing_where_no_point_has_all_its_numbers(lines, missing):
+    assert plotted.is_missing(panel_with(*lines)) is missing
+    assert plotted.is_missing(panel_with(*lines, levels=[1.0])) is missing, "a level is beside the data"
+
+
+def test_an_axis_is_missing_by_its_own_numbers():
+    panel = panel_with(([1, 2, 3], [GAP] * 3))
+    assert (plotted.is_missing(panel, "x"), plotted.is_missing(panel, "y")) == (False, True)
+
+
+def test_an_open_bar_is_named_by_its_edge_and_a_filled_one_by_its_face():
+    def draw(panel):
+        panel.stairs([1.0], [0, 1], color=RED, fill=True)
+        panel.stairs([2.0], [0, 1], edgecolor=GREEN, fill=False)
+        panel.add_patch(Rectangle((0, 0), 1, 1, facecolor="none", edgecolor=BLUE))
+
+    rows = drawn(draw)
+    assert set(rows["series"]) >= {RED.lower(), GREEN.lower(), BLUE.lower()}

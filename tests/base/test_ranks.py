@@ -38,3 +38,17 @@ def test_zeros_have_no_rank():
     assert ranks.numerical_rank(zeros) == 0
     assert all(np.isnan(rank(zeros)) for rank in OF_VALUES.values())
     assert np.isnan(ranks.orthogonality_gap(zeros, 3))
+
+
+def test_a_singular_value_at_the_tolerance_does_not_count():
+    assert ranks.numerical_rank(np.array([4.0, 2.0, 1.0]), tolerance=0.5) == 1
+    assert ranks.numerical_rank(np.array([4.0, np.nextafter(2.0, 3), 1.0]), tolerance=0.5) == 2
+    assert ranks.numerical_rank(np.array([1.0, 1.1e-6, 0.9e-6])) == 2
+
+
+def test_ranks_lie_between_each_other_in_their_known_order():
+    """|A|_F^2 / |A|_op^2 is at most |A|_*^2 / |A|_F^2, and both at most the rank."""
+    for s in (np.array([5.0, 3.0, 1.0, 0.5]), np.array([2.0, 2.0, 0.1]), np.array([9.0, 1.0])):
+        assert 1 <= ranks.stable_rank(s) <= ranks.nuclear_rank(s) <= ranks.numerical_rank(s) == s.size
+        assert ranks.nuclear_rank(s) <= ranks.effective_rank(s) ** 2 <= s.size**2
+    assert ranks.orthogonality_gap(np.array([3.0]), 4) == pytest.approx(np.sqrt(3 / 4)), "one direction only"

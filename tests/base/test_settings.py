@@ -1,7 +1,7 @@
 """Strict models, canonical text and additions that re-run nothing."""
 
 import json
-from typing import Literal
+from typing import Annotated, Literal
 
 import pytest
 from hypothesis import given
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pydantic import Field, ValidationError
 
 from repdyn.base.settings import (
+    EACH,
     Many,
     Problem,
     Settings,
@@ -18,6 +19,8 @@ from repdyn.base.settings import (
     distinct,
     increasing,
     json_text,
+    of_one_trial,
+    plain,
 )
 
 
@@ -174,3 +177,40 @@ def test_the_first_of_what_comes_twice_is_told():
 def test_json_text_refuses_what_json_has_not():
     with pytest.raises(ValueError, match="not JSON compliant"):
         json_text(float("nan"))
+
+
+# What a single trial depends on
+
+
+class Counted(Settings):
+    """Numbers of trials beside what each of them depends on."""
+
+    seeds: Annotated[int, EACH]
+    rates: Annotated[Many[float], EACH]
+    width: int
+    inner: Grown
+    damping: float = addition(0.5, description="Damping.")
+
+
+COUNTED = {"seeds": 5, "rates": [0.1, 0.2], "width": 7, "inner": INNER}
+
+
+def test_a_trial_does_not_depend_on_how_many_there_are():
+    own = of_one_trial(Counted.model_validate(COUNTED))
+    assert own == {"width": 7, "inner": INNER}
+    assert own == of_one_trial(Counted.model_validate(COUNTED | {"seeds": 50, "rates": [9.0], "damping": 0.5}))
+
+
+@pytest.mark.parametrize("changed", [{"width": 8}, {"damping": 0.25}, {"inner": INNER | {"momentum": 0.5}}])
+def test_a_trial_depends_on_everything_else(changed):
+    own = of_one_trial(Counted.model_validate(COUNTED | changed))
+    assert own == {"width": 7, "inner": INNER} | changed
+
+
+def test_canonical_text_counts_trials_all_the_same():
+    assert json.loads(canonical(Counted.model_validate(COUNTED))) == COUNTED
+
+
+def test_plain_values_of_nested_lists_keep_their_order():
+    assert plain(((3, 1), [Inner.model_validate(INNER)], None)) == [[3, 1], [INNER], None]
+    assert json_text({"b": [1, 2.5], "a": True}) == '{"a":true,"b":[1,2.5]}'

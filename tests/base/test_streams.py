@@ -57,6 +57,14 @@ def test_names_that_look_alike_differ(first, other):
     assert Stream(1, first).entropy != Stream(1, other).entropy
 
 
+def test_a_stream_of_another_experiment_differs_in_that_name_alone():
+    """What two experiments of a study draw from it is the same, trial by trial."""
+    stream = Stream(4, ("study", "first", 3, "weights"))
+    assert stream.of("other") == Stream(4, ("study", "other", 3, "weights"))
+    assert stream.of("first") == stream
+    assert np.array_equal(draws(stream.of("other")), draws(Stream(4, ("study", "other")), 3, "weights"))
+
+
 def test_the_seed_counts():
     assert Stream(1, ("a",)).entropy != Stream(2, ("a",)).entropy
 

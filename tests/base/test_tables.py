@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import repdyn
-from repdyn.base.tables import Table, save
+from repdyn.base.tables import Table, placeholder, read_cells, rows, save, write_csv
 
 HERE, SOURCE = Path(__file__).parent, Path(repdyn.__file__).parents[1]
 SUFFIXES = ("csv", "json", "tex")
@@ -65,3 +65,27 @@ def test_bytes_are_equal_from_another_process_and_folder(saved, tmp_path):
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True)
     for suffix in SUFFIXES:
         assert (tmp_path / f"t1_losses.{suffix}").read_bytes() == Path(f"{saved}.{suffix}").read_bytes()
+
+
+def test_cells_come_back_as_the_text_that_was_written(tmp_path):
+    """Numbers with all their zeros, words such as NaN and NA, and what is empty."""
+    (tmp_path / "cells.csv").write_text("id,n,value,note\nx-1,007,1.50,NA\nx-2,,NaN,\n")
+    cells = read_cells(tmp_path / "cells.csv")
+    first, second = rows(cells)
+    assert first == {"id": "x-1", "n": "007", "value": "1.50", "note": "NA"}
+    assert second == {"id": "x-2", "n": "", "value": "NaN", "note": ""}
+    write_csv(tmp_path / "again.csv", cells)
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "cells.csv").read_bytes()
+
+
+def test_the_origin_of_a_table_stands_beside_its_words(tmp_path):
+    save(make(), tmp_path / "t", {"code": "a:b", "title": "of the origin"})
+    about = json.loads((tmp_path / "t.json").read_text())
+    assert (about["code"], about["caption"], about["digits"]) == ("a:b", make().caption, 3)
+
+
+def test_a_table_that_cannot_be_filled_says_what_it_needs():
+    empty = placeholder("fit_losses", "three seeds")
+    assert empty.frame.to_dict("list") == {"needs": ["three seeds"]}
+    assert (empty.title, empty.digits) == ("fit losses", 4)
+    assert empty.caption == "Not filled: needs more than this run has (three seeds)."

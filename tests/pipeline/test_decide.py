@@ -82,6 +82,52 @@ def test_the_part_that_is_least_sure_counts_and_decided_ones_do_not():
     assert open_claims.doublings(rows, "")[0] == 3
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_one_part_that_no_number_of_trials_decides_decides_for_all(order):
+    parts = (
+        ("undecided", 1.0, (-0.1, 2.1), ABOVE_ZERO, ("part", "a")),
+        ("undecided", 1.0, None, ("", ""), ("part", "b")),
+    )
+    assert open_claims.doublings(evidence(*parts[::order]), "") == (None, "measured; why")
+
+
+@pytest.mark.parametrize("region", [(0.3, 1.5), (0.3, 1e9), (-1e9, 1.5)])
+def test_the_border_that_is_nearer_to_the_estimate_counts(region):
+    """At 0.9 both borders are 0.6 away; at 1.2 the upper one is 0.3, a third of the reach: nine times as many."""
+    assert open_claims.doublings(evidence(("undecided", 0.9, (0.0, 1.8), region)), "")[0] == 2
+    nearer = open_claims.doublings(evidence(("undecided", 1.2, (0.3 - 1e-9, 2.1 + 1e-9), (0.3, 1.5))), "")[0]
+    assert nearer == 4
+
+
+def test_what_an_open_claim_wants_is_said_by_what_is_known_of_it():
+    reason = "4 times as many trials"
+    assert open_claims.Wanted(2, reason).says == "4 times as many trials."
+    assert open_claims.Wanted(2, reason, seen=False).says == "Enough trials for an interval: 4 times as many trials."
+    assert open_claims.Wanted(None, "a border case.").says == "More trials do not: a border case."
+
+
+@pytest.mark.parametrize(
+    ("options", "joined"),
+    [
+        ([], ["--configfile", "new"]),
+        (["--cores", "2"], ["--configfile", "new", "--cores", "2"]),
+        (["--configfile", "a"], ["--configfile", "a", "new"]),
+        (["--configfile", "a", "b", "--cores", "2"], ["--configfile", "a", "b", "new", "--cores", "2"]),
+        (["--cores", "2", "--configfile", "a"], ["--cores", "2", "--configfile", "a", "new"]),
+    ],
+)
+def test_the_overlay_of_the_look_comes_last_among_overlays(options, joined):
+    assert decide._with(options, Path("new")) == joined
+
+
+def test_settings_of_a_look_go_over_those_of_the_look_before_knob_by_knob():
+    first = {"study": {"a": {"seeds": 5, "width": 3}, "b": 1}, "run": {"name": "x"}}
+    second = {"study": {"a": {"seeds": 10}, "c": {"d": 2}}, "run": {"name": "y"}}
+    joined = decide._joined(first, second)
+    assert joined == {"study": {"a": {"seeds": 10, "width": 3}, "b": 1, "c": {"d": 2}}, "run": {"name": "y"}}
+    assert first["study"]["a"]["seeds"] == 5
+
+
 def test_nine_readings_in_ten_are_enough():
     readings = [("undecided", 1.0, (-0.1, 2.1), ABOVE_ZERO, ("reading", f"{k}")) for k in range(9)]
     hopeless = ("undecided", 0.0, (-1.0, 1.0), ABOVE_ZERO, ("reading", "the last"))

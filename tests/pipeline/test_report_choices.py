@@ -137,3 +137,26 @@ def test_a_statement_that_does_not_hold_has_no_correct_form():
     text = latex.document("Title", "Paper", errata([OURS | {"origin": "paper", "note": "Because."}], "default", {}))
     assert r"\textbf{Does not hold.} Because." in text
     assert "Correct." not in text
+
+
+def test_an_entry_tells_words_print_assumption_and_correction_in_this_order():
+    names = ("words", "statement", "formula", "assumes", "printed_measured", "printed_expected", "correction")
+    names += ("corrected_formula", "measured", "expected", "note")
+    claim = CLAIM | {name: f"its {name.replace('_', ' ')}" for name in names}
+    claim |= {"where": "Section 9", "id": "x-9", "line": "77", "verdict": "holds as corrected"}
+    text = latex.document("Title", "Paper", errata([claim], "default", {}))
+    entry = text[text.index("Section 9") :]
+    wanted = (
+        r"Section 9 \normalfont(\texttt{x-9})", "``its words'' (line 77", r"\textbf{Printed.} its statement",
+        "its formula", r"\textbf{Assumed there.} its assumes", "Measured: its printed measured; required: its printed "
+        "expected.", r"\textbf{Correct.} its correction", "its corrected formula",
+        "Measured: its measured; required: its expected.",
+    )  # fmt: skip
+    places = [entry.index(words) for words in wanted]
+    assert places == sorted(places)
+    assert entry.count(r"\[") == 2
+    without = {"words": "", "assumes": "", "formula": "", "corrected_formula": ""}
+    text = latex.document("Title", "Paper", errata([claim | without], "default", {}))
+    assert not [
+        words for words in ("``", "Assumed", r"\[") if words in text.split("maketitle")[-1].split("Section 9")[1]
+    ]

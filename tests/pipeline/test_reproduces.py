@@ -54,6 +54,21 @@ def test_a_kept_run_is_read_back_and_reproduces_itself(tmp_path, capsys):
     assert "2 of 2 files identical" in output
 
 
+def test_a_reference_tells_how_and_at_what_cost_its_run_was_made(tmp_path):
+    here = run(tmp_path / "default")
+    made = json.loads((here / "manifest.json").read_text())
+    jobs = [("s/a", 1.26, 5.0), ("t/b", 3.0, 1.0), ("s/c", 2.0, 9.0), ("images", 4.04, 2.0)]
+    made["costs"] = [{"log": log, "cpu_seconds": took, "peak_memory_mb": peak} for log, took, peak in jobs]
+    made |= {"versions": {"numpy": "2"}, "machine": {"cores": 3}, "commit": "abc"}
+    (here / "manifest.json").write_text(json.dumps(made))
+    kept_runs.keep(here, tmp_path / "reference")
+    facts = kept_runs.read(tmp_path / "reference").run
+    assert facts["cpu_seconds"] == {"images": 4.0, "s": 3.3, "t": 3.0}
+    assert (facts["versions"], facts["machine"], facts["commit"]) == ({"numpy": "2"}, {"cores": 3}, "abc")
+    assert facts["configuration"] == {"run": {"name": "default", "seed": 1}, "data": {"mnist_folder": None}}
+    assert kept_runs.read(tmp_path / "reference").digests == made["content"]
+
+
 def test_a_reference_names_no_folder_of_the_machine(tmp_path):
     kept_runs.keep(run(tmp_path / "default"), tmp_path / "reference")
     texts = [path.read_text() for path in (tmp_path / "reference").iterdir()]

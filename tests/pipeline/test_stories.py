@@ -137,3 +137,22 @@ def test_a_story_follows_the_plan(study):
 def test_every_term_is_used():
     used = {name for path in PATHS.values() for kind, name in TARGET.findall(path.read_text(encoding="utf-8"))}
     assert set(stories.glossary(studies.files(studies.GLOSSARY))) - used == set()
+
+
+def test_terms_of_all_studies_come_in_the_order_of_their_words(tmp_path):
+    (tmp_path / "a.yaml").write_text("zz: {term: angle, says: Zero degrees.}\naa: {term: Rank, says: All.}\n")
+    (tmp_path / "b.yaml").write_text("mm: {term: Margin, says: Beyond.}\n")
+    terms = stories.glossary({"a": tmp_path / "a.yaml", "b": tmp_path / "b.yaml"})
+    assert list(terms.items()) == [
+        ("zz", ("angle", "Zero degrees.")),
+        ("mm", ("Margin", "Beyond.")),
+        ("aa", ("Rank", "All.")),
+    ]
+
+
+def test_a_story_without_an_explorer_is_all_before_it_and_one_without_sections_is_its_lead(tmp_path):
+    story = told(tmp_path, "First.\n\n## One\n\nMiddle.\n\n## Two\n\nLast.\n")
+    assert [words in story.before for words in ("First.", "Middle.", "Last.")] == [False, True, True]
+    assert (story.after, [words for _, words in story.headings]) == ("", ["One", "Two"])
+    story = told(tmp_path, "First.\n\nSecond.\n")
+    assert ("Second." in story.lead, story.before, story.after) == (True, "", "")

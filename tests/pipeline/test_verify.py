@@ -68,6 +68,35 @@ def test_nothing_is_wrong_after_a_run_whatever_the_times(run):
     assert wrong() == {}
 
 
+def test_a_job_is_due_where_one_of_its_files_is_out_of_date(run):
+    both = Job("mine", "s/both", "k", [{"code": "c", "inputs": {}, "outputs": ["s/data/loss.nc", "s/figures/f.svg"]}])
+    record = {"job": json.loads(both.text()), "inputs": {}, "outputs": {}, "finished": "2"}
+    record["outputs"] = {DATA: sha256(DATA), FIGURE: sha256(FIGURE)}
+    Path("logs/mine/s/both.log.cost.json").write_text(json.dumps(record))
+    assert verify.due([both]) == []
+    Path(FIGURE).write_text("changed")
+    assert verify.due([both]) == [both]
+    assert verify.due([]) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ({"a": [{"code": "1"}, {"code": "2"}]}, {"a": [{"code": "1"}, {"code": "3"}]}, "older code"),
+        ({"a": [1, 2]}, {"a": [1, 3]}, "other a"),
+        ({"a": [{"code": "1"}, 7]}, {"a": [{"code": "1"}, 8]}, "other 1"),
+        (
+            {"m": [{"settings": {"s": {"width": 1, "seeds": 2}}, "seed": 1}]},
+            {"m": [{"settings": {"s": {"width": 3, "seeds": 2}}, "seed": 9}]},
+            "other settings (s.width) and other seed",
+        ),
+    ],
+)
+def test_how_two_job_files_differ(old, new, words):
+    assert verify.difference(old, new) == words
+    assert verify.difference(old, old) == ""
+
+
 def test_older_code_and_what_is_made_from_it(run):
     downstream = "made from files that are out of date"
     assert wrong(loss={"code": "c9"}) == {DATA: "older code", FIGURE: downstream, CLAIMS: downstream}

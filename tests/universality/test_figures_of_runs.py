@@ -7,7 +7,15 @@ from tests.universality.test_figures import lines_of, made_up
 from repdyn.base.figures import BLACK, BLUE, GREEN, RED
 from repdyn.universality.figures.blobs import fig7_blobs
 from repdyn.universality.figures.digits import CURVES, KINDS, fig4_digit_pairs
-from repdyn.universality.figures.dynamics import COLORS, NAMES, WORDS, fig2_architectures, fig15_adam
+from repdyn.universality.figures.dynamics import (
+    COLORS,
+    NAMES,
+    WORDS,
+    fig2_architectures,
+    fig3_initial_weights,
+    fig12_training_loss,
+    fig15_adam,
+)
 from repdyn.universality.theory.published import FIGURE_2
 
 
@@ -38,6 +46,41 @@ def test_figure_2_has_the_shown_trial_of_every_network():
         own, seed = fits.sel(network=name), int(shown.sel(network=name))
         assert panel.get_title() == f"{WORDS.get(name, name)}\n{explained(own.isel(seed=seed))}"
         check_curves(panel, runs.sel(network=name).isel(seed=seed), own["theory"])
+
+
+def test_figure_2_says_where_no_trial_converged_and_tells_the_fit_of_the_first():
+    runs, fits = made_up("architectures", "architecture_fits")
+    shown = fits["shown"].copy(data=np.where(np.arange(fits.sizes["network"]) == 2, -1, 1))
+    fits = fits.assign(shown=shown)
+    name = str(fits["network"].values[2])
+    figure = fig2_architectures(runs, fits)
+    names = [name for name in FIGURE_2 if name in fits["network"].values]
+    panel = figure.axes[names.index(name)]
+    assert [text.get_text() for text in panel.texts] == ["none converged"]
+    assert not panel.get_lines()
+    assert panel.get_title() == f"{WORDS.get(name, name)}\n{explained(fits.sel(network=name).isel(seed=0))}"
+
+
+def test_epochs_stand_under_the_lowest_panel_of_each_column():
+    runs, fits = made_up("architectures", "architecture_fits")
+    figure = fig2_architectures(runs, fits.assign(shown=fits["shown"] * 0 + 1))
+    used = sum(name in fits["network"].values for name in FIGURE_2)
+    for place, panel in enumerate(figure.axes[:used]):
+        lowest = place + 4 >= used
+        assert panel.get_xlabel() == ("epoch" if lowest else "")
+        assert panel.xaxis.get_tick_params().get("labelbottom", True) is lowest
+    assert not any(panel.axison for panel in figure.axes[used:12])
+
+
+def test_losses_of_figures_3_and_12_have_one_axis_from_a_hundred_thousandth_to_one():
+    runs, fits = made_up("architectures", "architecture_fits")
+    fits = fits.assign(shown=fits["shown"] * 0 + 1)
+    gains = fig3_initial_weights(runs, fits)
+    for panel in [*gains.axes[5:10], *fig12_training_loss(runs, fits).axes[: len(FIGURE_2)]]:
+        assert panel.get_ylim() == (1e-5, 1)
+    assert (gains.axes[0].get_ylabel(), gains.axes[5].get_ylabel()) == ("$h, y, w$", "training loss")
+    bars = [line for line in fig12_training_loss(runs, fits).axes[-1].get_lines() if line.get_marker() == "|"]
+    assert {line.get_color() for line in bars} == {BLACK}
 
 
 def test_figure_15_has_adam_beside_descent():

@@ -1,0 +1,128 @@
+"""Notes of claims give the numbers that their words name, worked out again from made-up datasets."""
+
+import numpy as np
+import pytest
+from tests.noted import data_of, note_of
+
+STUDY = "bn_mean_field"
+
+
+def noted(id, data=None):
+    data = data or data_of(STUDY, id)
+    return note_of(STUDY, id, data), *data.values()
+
+
+def near_axis(values):
+    return float((values.values < 15).mean())
+
+
+def test_speeds_over_targets_are_geometric_means_over_seeds():
+    note, scan = noted("bnm-fig1-speed")
+    logs = scan["outer_contrast"].transpose("angle", "seed").values.mean(axis=1)
+    words = ", ".join(f"{10**log:.2g} at {angle:g}" for log, angle in zip(logs, scan["angle"].values, strict=True))
+    assert f"in degrees: {words}. At equal torque" in note
+
+
+def at_look(data, name, **cell):
+    return data[name].sel(problem="y = x1", iteration=int(data["look"]), **cell)
+
+
+def test_ratios_of_figure_1_are_medians_over_starts_with_random_signs():
+    """The first start has both signs at each direction and is none of them."""
+    note, ratios = noted("bnm-fig1-order")
+    for step in ratios["step"].values:
+        median = np.median(at_look(ratios, "ratio", step=step).values[1:])
+        assert f"{median:.3g} at $h$ = {step:g}" in note
+
+
+def test_speeds_at_matched_loss_are_told_of_both_signs_of_a():
+    note, ratios = noted("bnm-fig1-matched")
+    step = float(ratios["paper_step"])
+    bn, vanilla = (float(at_look(ratios, "loss", step=step, model=model)[0]) for model in ("BN", "vanilla"))
+    matched, ratio = (float(at_look(ratios, name, step=step)[0]) for name in ("matched_iteration", "matched_ratio"))
+    assert f"loss {bn:.3g} with BN, {vanilla:.2g} without; " in note
+    assert f"at iteration {matched:.0f}, where the ratio is {ratio:.2f}." in note
+
+
+def test_shares_near_the_axis_at_the_end_are_those_of_each_target_and_model():
+    note, runs = noted("bnm-fig1-conc")
+    for target, words in (("y = x1", "$y = x_1$"), ("y = x2", "$y = x_2$")):
+        bn, vanilla = (
+            near_axis(runs["axis_angle"].sel(target=target, model=m, iteration=8000)) for m in ("BN", "vanilla")
+        )
+        assert f"{bn:.2f} and {vanilla:.2f} for {words}" in note
+
+
+def test_shares_with_and_without_equal_speeds_are_means_over_starts():
+    data = data_of(STUDY, "bnm-sec41-escape")
+    angles = data["concentration"]["axis_angle"]
+    for name, value in (("BN", 10.0), ("BN, equal speeds", 20.0)):
+        angles.loc[{"network": name, "angle": 0.0, "iteration": angles["iteration"][-1]}] = value
+    angles.loc[
+        {
+            "network": "BN",
+            "angle": 0.0,
+            "iteration": angles["iteration"][-1],
+            "start": 0,
+        }
+    ] = 90.0
+    note, _ = noted("bnm-sec41-escape", data)
+    starts = angles.sizes["start"]
+    assert f"ends at {1 - 1 / starts:.2f} with BN and at 0.00 with equal speeds" in note
+
+
+def test_mean_turns_are_those_of_short_and_of_long_neurons():
+    note, runs = noted("bnm-fig2")
+    turns = runs["mean_turn"].isel(start=slice(1, None), iteration=-1)
+    small, large = sorted(runs["radius"].values)
+    short, long = (float(turns.sel(radius=radius).values.mean()) for radius in (small, large))
+    assert f"at the end {short:.0f} and {long:.1f} degrees" in note
+
+
+def test_the_worst_iteration_is_looked_for_from_the_second_one_on():
+    note, steps = noted("bnm-fig3-stable")
+    turns = steps["turn_quantile"].sel(model="BN").isel(later=slice(1, None))
+    median, farthest = (float(turns.sel(quantile=q).max()) for q in (0.5, 1.0))
+    assert f"median neuron turns by {median:.0f} degrees, the farthest by {farthest:.0f};" in note
+    growth = float(steps["loss_growth"].sel(model="BN").isel(later=slice(1, None)).max())
+    kept = float(steps["loss_growth_kept"].isel(later=slice(1, None)).max())
+    assert f"multiplied by at most {growth:.3f}, with lengths kept {kept:.3f}." in note
+
+
+def test_iterations_of_a_linear_target_are_medians_and_geometric_means():
+    note, rates = noted("bnm-sec41-linear")
+    bn, vanilla = (np.median(rates["fewest"].sel(network=name)) for name in ("BN", "vanilla"))
+    assert f"each at its best step {bn:.0f} and {vanilla:.0f}." in note
+
+
+def test_off_by_and_fails_for_are_counted_over_all_pairs():
+    note, pairs = noted("bnm-dissipation")
+    off = np.abs(pairs["rate_euclidean"].values / pairs["rate"].values - 1).max()
+    assert f"off by up to {100 * off:.1f} %." in note
+    note, pairs = noted("bnm-thm4-equicont")
+    violated = (pairs["w2"].values > pairs["bound_printed"].values).sum()
+    assert f"The printed bound fails for {violated} of " in note
+    note, pairs = noted("bnm-thm4-weak")
+    assert f"the left side is {float(pairs['weak_left'][-1]):.1g}." in note
+
+
+def test_the_length_with_eps_is_a_median_at_the_shortest_weights():
+    note, eps = noted("bnm-eps")
+    reached = np.median(eps["length"].sel(with_eps=1, radius=eps["radius"].min()))
+    assert rf"At $\|b\|$ = {float(eps['radius'].min()):g} the first step reaches {reached:.2f} of the length" in note
+
+
+@pytest.mark.parametrize("fails", [0, 2])
+def test_the_largest_radius_at_which_the_printed_constant_fails(fails):
+    data = data_of(STUDY, "bnm-thm4-bl")
+    points = data["well_posedness"]
+    points["change"] = 0 * points["change"] + 0.5 * points["distance"] * points["constant_printed"]
+    points["change"].loc[{"radius": points["radius"][fails], points["change"].dims[-1]: 0}] *= 3.0
+    note, _ = noted("bnm-thm4-bl", data)
+    assert f"fails up to $r$ = {float(points['radius'][fails]):g} on these data" in note
+
+
+def test_distances_of_neighbors_with_a_smooth_activation_are_over_that_of_their_starts():
+    note, clouds = noted("bnm-uniqueness")
+    ratio = (clouds["cloud_distance"].sel(activation="erf") / clouds["gap"]).max()
+    assert f"end at {float(ratio):.1f} times the starts' angle" in note

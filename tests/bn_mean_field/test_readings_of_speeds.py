@@ -1,0 +1,139 @@
+"""Section 4.1 reading by reading: which neurons, iterations, targets and ratios each number is made of."""
+
+import numpy as np
+import pytest
+from tests.drawn import load_function, makers
+from tests.noted import data_of
+
+STUDY = "bn_mean_field"
+
+
+def claim(id):
+    return load_function(STUDY, makers(STUDY, "claims")[id].path)
+
+
+def decided(id, data):
+    return claim(id)(*(data[name] for name in claim(id).data))
+
+
+def reading(verdict, part, *words):
+    """The only reading of a part whose choices have all these words."""
+    test = verdict.printed.parts[part] if part else verdict.printed
+    (only,) = [own for name, own in test.readings.items() if set(name.split("; ")) == set(words)]
+    return only
+
+
+def scan():
+    data = data_of(STUDY, "bnm-fig1-speed")
+    own = data["target_scan"]
+    shape, dims = own["speed"].shape, own["speed"].dims
+    rng = np.random.default_rng(7)
+    own["axis_angle"] = (dims, rng.uniform(0, 90, shape))
+    own["speed"], own["torque"] = (dims, rng.uniform(1, 9, shape)), (dims, rng.uniform(1, 9, shape))
+    return data, own
+
+
+@pytest.mark.parametrize(("words", "width"), [("within 15 degrees of the axes", 15), ("nearer to either axis", 45)])
+@pytest.mark.parametrize(("statistic", "of"), [("mean speed", np.mean), ("median speed", np.median)])
+@pytest.mark.parametrize("angle", [0.0, 90.0])
+def test_speeds_near_the_small_axis_are_over_those_near_the_large_one(words, width, statistic, of, angle):
+    data, own = scan()
+    cell = own.sel(angle=angle).transpose("seed", ...)
+
+    def contrast(name):
+        pairs = zip(cell[name].values, cell["axis_angle"].values, strict=True)
+        return np.array([np.log10(of(v[at > 90 - width]) / of(v[at < width])) for v, at in pairs])
+
+    verdict = decided("bnm-fig1-speed", data)
+    choices = f"target: {angle:g} degrees from $x_1$", f"neurons: {words}", f"statistic: {statistic}"
+    assert reading(verdict, "faster", *choices).value == pytest.approx(contrast("speed").mean())
+    gain = contrast("speed") - contrast("torque")
+    assert reading(verdict, "because", *choices).value == pytest.approx(gain.mean())
+    assert reading(verdict, "because", *choices).region == (0.1, np.inf)
+
+
+def lawful(change=lambda name, value: value):
+    _, own = scan()
+    rng = np.random.default_rng(8)
+    for name in ("length", "variance"):
+        own[name] = (own[name].dims, rng.uniform(1, 3, own[name].shape))
+    own["determinant"] = own["determinant"] * 0 + 5.0
+    own["speed"] = own["torque"] * 5.0**0.5 / (own["length"] * own["variance"])
+    for name in ("torque", "length", "variance", "determinant", "speed"):
+        own[name] = change(name, own[name])
+    return {"target_scan": own}
+
+
+def test_the_law_of_the_speed_holds_neuron_by_neuron_and_not_with_another_power():
+    assert decided("bnm-sec41-law", lawful()).status == "holds"
+    for spoiled, power in (("torque", 1.1), ("length", 2.0), ("variance", 0.5), ("determinant", 2 / 3), ("speed", 2.0)):
+        world = lawful(lambda name, value, spoiled=spoiled, power=power: value**power if name == spoiled else value)
+        assert decided("bnm-sec41-law", world).status == "does not hold", spoiled
+    ((_, control),) = claim("bnm-sec41-law").controls.items()
+    before = lawful()["target_scan"]
+    after = control.data(before)
+    np.testing.assert_allclose(after["torque"], before["torque"] * before["variance"] ** 0.5)
+
+
+@pytest.mark.parametrize(
+    ("ratios", "status"),
+    [((10.0, 10.5), "holds"), ((1000.0, 1050.0), "does not hold"), ((10.0, 1000.0), "not reproducible as stated")],
+)
+def test_one_order_of_magnitude_is_decided_over_the_steps_and_starts_tried(ratios, status):
+    data = data_of(STUDY, "bnm-fig1-order")
+    own = data["speed_ratio"]
+    places = np.arange(own.sizes["step"]) % 2
+    spread = 1 + 0.001 * np.arange(own.sizes["start"])
+    values = np.array(ratios)[places][:, None] * spread
+    cell = {"problem": "y = x1", "iteration": int(own["look"])}
+    dims = own["ratio"].sel(cell).dims
+    own["ratio"].loc[cell] = values if dims == ("step", "start") else values.T
+    verdict = decided("bnm-fig1-order", data)
+    assert verdict.status == status
+    assert ("Whether it is depends on the step" in verdict.note) == (status == "not reproducible as stated")
+
+
+def test_shares_near_the_axis_are_over_those_at_the_start_and_over_the_vanilla_models():
+    data = data_of(STUDY, "bnm-fig1-conc")
+    own = data["anisotropy"]
+    dims = own["axis_angle"].dims
+    own["axis_angle"] = (dims, np.random.default_rng(9).uniform(0, 90, own["axis_angle"].shape))
+    verdict = decided("bnm-fig1-conc", data)
+
+    def share(model, iteration, width):
+        cell = own["axis_angle"].sel(model=model, target="y = x1", iteration=iteration)
+        return float((cell.values < width).mean())
+
+    for width, last in ((10, 4000), (15, 8000), (30, 6000)):
+        choices = "target: $y = x_1$", f"width: {width} degrees", f"read at: iteration {last}"
+        bn = share("BN", last, width)
+        assert reading(verdict, "concentrate", *choices).value == pytest.approx(bn / share("BN", 0, width))
+        assert reading(verdict, "more than vanilla", *choices).value == pytest.approx(
+            bn / share("vanilla", last, width)
+        )
+    spoiled = claim("bnm-fig1-conc").controls["concentrate"].data(own)
+    first = own["axis_angle"].isel(iteration=0)
+    for place in range(own.sizes["iteration"]):
+        np.testing.assert_array_equal(spoiled["axis_angle"].isel(iteration=place).transpose(*first.dims), first)
+
+
+def test_growth_of_shares_is_from_the_start_to_the_record_that_is_read():
+    data = data_of(STUDY, "bnm-sec41-escape")
+    own = data["concentration"]
+    dims = own["axis_angle"].dims
+    own["axis_angle"] = (dims, np.random.default_rng(10).uniform(0, 90, own["axis_angle"].shape))
+    verdict = decided("bnm-sec41-escape", data)
+
+    def growth(network, angle, width, place):
+        near = (own["axis_angle"].sel(network=network, angle=angle) < width).mean("neuron")
+        return (near.isel(iteration=place) - near.isel(iteration=0)).values
+
+    for angle in own["angle"].values:
+        for width in (15, 30):
+            for words, place in (("half of the iterations", -2), ("the end", -1)):
+                choices = f"target: {angle:g} degrees from $x_1$", f"width: {width} degrees", f"read at: {words}"
+                bn, equal = (growth(name, angle, width, place) for name in ("BN", "BN, equal speeds"))
+                assert reading(verdict, "concentrate", *choices).value == pytest.approx(bn.mean())
+                assert reading(verdict, "helped", *choices).value == pytest.approx((bn - equal).mean(), abs=1e-12)
+    assert reading(verdict, "concentrate", *choices).region[0] == 0.05
+    assert reading(verdict, "helped", *choices).region[0] == 0.01
