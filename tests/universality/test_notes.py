@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from tests.noted import data_of, note_of
+
+from repdyn.universality.claims.default_network import _from
 
 STUDY = "universality"
 WEIGHINGS = ("equation (49)", "by variance")
@@ -88,6 +91,22 @@ def test_accuracy_of_both_halves_of_the_layers_at_the_larger_width():
     assert f"At {int(wide['units'])} units: " in note
     assert f"second half {second:.3g}" in note
     assert f"first half {first:.3g}" in note
+
+
+@pytest.mark.parametrize(
+    ("accurate", "words"),
+    [
+        ([], "In the last layer the mean $R^2$ is not 0.8 or more."),
+        ([0, 1], "In the last layer the mean $R^2$ is not 0.8 or more."),
+        ([0, 2, 3], "From layer 2 on the mean $R^2$ is 0.8 or more."),
+        ([0, 1, 2, 3], "From layer 0 on the mean $R^2$ is 0.8 or more."),
+    ],
+    ids=str,
+)
+def test_layers_are_accurate_from_the_first_of_the_last_that_are(accurate, words):
+    fits = xr.Dataset({"r2": (("layer", "seed", "curve"), np.full((4, 2, 3), 0.5))}, {"layer": range(4)})
+    fits["r2"][{"layer": accurate}] = 0.9
+    assert _from(fits) == words
 
 
 def test_deviations_of_lines_that_hold_are_the_largest():

@@ -204,6 +204,9 @@ def exit_times_are_bounded(exit_times: xr.Dataset) -> Verdict:
     )
 
 
+TOLERANCE = 1e-6  # of the solver of the flow, whose own is 1e-10
+
+
 @claim(
     "bnm-thm4-equicont",
     where="Section 3.2, Theorem 4, proof, last lines of the display",
@@ -226,12 +229,14 @@ def trajectories_are_equicontinuous(equicontinuity: xr.Dataset) -> Verdict:
     w2, coupled = equicontinuity["w2"], equicontinuity["coupled"]
     printed = _pairs(w2 / equicontinuity["bound_printed"])
     corrected = _pairs(coupled / equicontinuity["bound"])
-    violated = int((w2 > equicontinuity["bound_printed"]).sum())
+    violated, still = int((printed > 1).sum()), int((corrected > 1 + TOLERANCE).sum())
     return Verdict.from_tests(
         at_most(printed, 1, expected="$W_2^2$ at most $(t' - t) L(t')$", reason="a bound"),
-        at_most(corrected, 1 + 1e-6, expected="at most $(t' - t) (L(t) - L(t'))$", reason="solver tolerance 1e-10"),
+        at_most(
+            corrected, 1 + TOLERANCE, expected="at most $(t' - t) (L(t) - L(t'))$", reason="solver tolerance 1e-10"
+        ),
         note=f"The printed bound fails for {violated} of {printed.size} pairs with exact transport; the corrected one "
-        f"for none of {corrected.size} pairs, even for the coupling of the proof.",
+        f"for {still or 'none'} of {corrected.size} pairs, even for the coupling of the proof.",
     )
 
 

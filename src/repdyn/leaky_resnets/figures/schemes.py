@@ -129,7 +129,8 @@ def fig2c_paths(scheme_measures: xr.Dataset) -> Figure:
     learned = of_maps(scheme_measures)
     for panel, (scheme, (color, marker)) in zip(axes.ravel(), SCHEMES.items(), strict=False):
         plane = learned["plane"].sel(scheme=scheme).isel(seed=0).transpose("node", "axis").values
-        plane = plane * np.sign([plane[0, 0] - plane[-1, 0], plane[len(plane) // 2, 1] - plane[[0, -1], 1].mean()])
+        signs = [plane[0, 0] - plane[-1, 0], plane[len(plane) // 2, 1] - plane[[0, -1], 1].mean()]
+        plane = plane * np.where(np.array(signs) < 0, -1, 1)
         panel.plot(*plane.T, color=color, marker=marker, markersize=3.5)
         for node, words in ((0, "$p = 0$"), (-1, "$p = 1$")):
             panel.annotate(words, plane[node], xytext=(4, 5), textcoords="offset points", fontsize=7.5)

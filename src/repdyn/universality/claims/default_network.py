@@ -227,8 +227,10 @@ def accurate_in_the_second_half(default_network_fits: xr.Dataset, default_ensemb
     first, second = halves(default_ensemble_fits)
     accurate, above = _accuracy(second, "min", (True, "or more")), _accuracy(first, "max", (False, "or less"))
     wide = ", ".join(f"{half} {np.nanmean(values):.3g}" for half, values in accuracies(default_network_fits).items())
-    note = f"At {int(default_network_fits['units'])} units: {wide}. From layer {_from(default_ensemble_fits)} on the "
-    note += "mean $R^2$ is 0.8 or more. Within the second half accuracy does not rise: "
+    note = (
+        f"At {int(default_network_fits['units'])} units: {wide}. {_from(default_ensemble_fits)} Within the second half "
+    )
+    note += "accuracy does not rise: "
     note += _best_layers((default_network_fits, default_ensemble_fits))
     return Verdict.from_tests({"second half": accurate, "first half": above}, note=note)
 
@@ -258,10 +260,13 @@ def accuracies(fits: xr.Dataset) -> dict[str, np.ndarray]:
     return {"second half": worst.values, "first half": first.mean("layer", skipna=False).values}
 
 
-def _from(fits: xr.Dataset) -> int:
-    """The layer from which on all layers are accurate in the mean over seeds."""
+def _from(fits: xr.Dataset) -> str:
+    """From which layer on all layers are accurate in the mean over seeds, in words."""
     accurate = fits["r2"].mean(("curve", "seed")).values >= ACCURATE
-    return int(fits["layer"][np.flatnonzero(~accurate)[-1] + 1]) if not accurate.all() and accurate[-1] else 0
+    first = len(accurate) - int(np.argmin([*accurate[::-1], False]))
+    if first == len(accurate):
+        return f"In the last layer the mean $R^2$ is not {ACCURATE:g} or more."
+    return f"From layer {int(fits['layer'][first])} on the mean $R^2$ is {ACCURATE:g} or more."
 
 
 def _best_layers(both: tuple[xr.Dataset, ...]) -> str:
