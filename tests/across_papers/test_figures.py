@@ -119,7 +119,7 @@ def test_question_1_tells_the_medians_of_two_points_and_counts_the_seeds_of_both
     _, fits, figure = fits
     two = fits["unexplained"].sel(data="two points")
     words = ", ".join(f"{np.median(two.sel(network=kind).values):.0%} ({kind})" for kind in NETWORKS)
-    assert figure.repdyn["title"].endswith(f"leaves unexplained: {words}")
+    assert f"medians, of the filled ones {words};" in figure.repdyn["caption"]
     assert (
         f"two points alone ({fits.sizes['seed']} seeds); open: pairs of digits in a batch (5 seeds)"
         in figure.repdyn["caption"]

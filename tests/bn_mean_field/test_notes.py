@@ -104,10 +104,8 @@ def test_off_by_and_fails_for_are_counted_over_all_pairs():
     assert f"The printed bound fails for {violated} of " in note
     for factor, words in ((0.5, "none"), (2.0, str(pairs["coupled"].size))):
         pairs["coupled"][:] = factor * pairs["bound"]
-        assert (
-            f"the corrected one for {words} of {pairs['coupled'].size} pairs"
-            in noted("bnm-thm4-equicont", {"_": pairs})[0]
-        )
+        note, _ = noted("bnm-thm4-equicont", {"equicontinuity": pairs})
+        assert f"the corrected one for {words} of {pairs['coupled'].size} pairs" in note
     note, pairs = noted("bnm-thm4-weak")
     assert f"the left side is {float(pairs['weak_left'][-1]):.1g}." in note
 
