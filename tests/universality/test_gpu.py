@@ -35,10 +35,10 @@ def trained(net, device="cpu", *, epochs=300, **task):
     return train_two_points(run, Task(net, X, Y, 0.02, 7, **task), Stream(3, ("universality", "test")), device=device)
 
 
-def task_of(net, every=1):
+def task_of(net, every=1, **more):
     """A task on the two points, and weights of three trials."""
     weights = [initial_weights(net, np.random.default_rng(trial)) for trial in range(3)]
-    return Task(net, X, Y, 0.02, every, (1,)), {
+    return Task(net, X, Y, 0.02, every, (1,), **more), {
         name: np.stack([arrays[name] for arrays in weights]) for name in weights[0]
     }
 
@@ -84,12 +84,14 @@ def after_epochs(
 
 
 @pytest.mark.parametrize("connections", ["dense", "skip"])
-@pytest.mark.parametrize("nonlinearity", OF_TWO_POINTS)
-def test_the_graph_of_an_epoch_is_the_epoch(monkeypatch, nonlinearity, connections):
+@pytest.mark.parametrize(
+    ("nonlinearity", "optimizer"), [*((name, "sgd") for name in OF_TWO_POINTS), ("leaky relu", "adam")]
+)
+def test_the_graph_of_an_epoch_is_the_epoch(monkeypatch, nonlinearity, connections, optimizer):
     """The graph is recorded and replayed on the CPU: bit for bit, since the kernels are the same."""
     pretended_gpu.graphs(monkeypatch)
     monkeypatch.setattr(batched, "Batch", lambda task, weights, _, whole=batched.Batch: whole(task, weights, "cpu"))
-    task, plain = task_of(Net(nonlinearity, 0.5, 12, 5, connections), every=7)
+    task, plain = task_of(Net(nonlinearity, 0.5, 12, 5, connections), every=7, optimizer=optimizer)
     begun = {name: array.copy() for name, array in plain.items()}
     graph = {name: array.copy() for name, array in plain.items()}
     ours, theirs = batched.advance(task, plain, 60), batched.advance(task, graph, 60, device="cuda")
@@ -99,9 +101,11 @@ def test_the_graph_of_an_epoch_is_the_epoch(monkeypatch, nonlinearity, connectio
 
 
 @pytest.mark.parametrize("connections", ["dense", "skip"])
-@pytest.mark.parametrize("nonlinearity", OF_TWO_POINTS)
-def test_every_tensor_of_an_epoch_is_on_the_device(nonlinearity, connections):
-    task, weights = task_of(Net(nonlinearity, 0.5, 12, 5, connections))
+@pytest.mark.parametrize(
+    ("nonlinearity", "optimizer"), [*((name, "sgd") for name in OF_TWO_POINTS), ("leaky relu", "adam")]
+)
+def test_every_tensor_of_an_epoch_is_on_the_device(nonlinearity, connections, optimizer):
+    task, weights = task_of(Net(nonlinearity, 0.5, 12, 5, connections), optimizer=optimizer)
     with pretended_gpu.OneDevice():
         batch = batched.Batch(task, weights, "meta")
         batch.epoch()

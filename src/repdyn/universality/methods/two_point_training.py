@@ -24,21 +24,24 @@ SAVE_AFTER = 20.0  # seconds of training worth a save; has no effect on numbers
 def choose_engine(wanted: str, task: Task, device: str) -> str:
     """The engine for a task: compiled on a CPU, on a GPU batched.
 
-    Autograd takes what these cannot: a convolution with dropout or Adam; on a GPU any of the three.
+    Autograd takes what these cannot: a convolution with dropout or Adam; on a GPU convolutions and dropout.
 
     Raises:
         ValueError: an engine that is unknown, or that cannot train this network.
     """
     if wanted not in ENGINES:
         raise ValueError(f"engine {wanted!r} is not one of {', '.join(ENGINES)}")
-    special, convolution = task.net.dropout > 0 or task.optimizer != "sgd", task.net.connections == "convolution"
+    dropout, convolution = task.net.dropout > 0, task.net.connections == "convolution"
+    special = dropout or task.optimizer != "sgd"
     on_gpu = device.startswith("cuda")
     if wanted == "auto":
-        if (special or convolution) if on_gpu else (special and convolution):
+        if (dropout or convolution) if on_gpu else (special and convolution):
             return "autograd"
         return "batched" if on_gpu else "compiled"
-    if special and (wanted == "batched" or (wanted == "compiled" and convolution)):
-        raise ValueError(f"engine {wanted!r} knows no dropout or Adam for this network; use auto or autograd")
+    if dropout and wanted == "batched":
+        raise ValueError("engine 'batched' knows no dropout; use auto, compiled or autograd")
+    if special and wanted == "compiled" and convolution:
+        raise ValueError("engine 'compiled' knows no dropout or Adam for a convolution; use auto or autograd")
     if convolution and wanted == "batched":
         raise ValueError("engine 'batched' knows no convolution; use auto, compiled or autograd")
     if wanted == "compiled" and on_gpu:
