@@ -116,7 +116,7 @@ def final_distances(
 ) -> xr.Dataset:
     """Start and end of training over a grid of input and target distances; every cell has networks of its own.
 
-    It takes no device: the few networks of a cell do not fill a GPU, and are slower there than on a CPU.
+    It takes no device: the few networks of a cell do not fill a GPU; rows run side by side on CPUs instead.
     """
     shape = (len(settings.rows), len(settings.dx), len(settings.dy), settings.seeds)
     ends = {name: np.empty(shape) for name in ("h0", "y0", "h_end", "loss_end", "epochs")}
