@@ -184,26 +184,42 @@ def _bottleneck(seen: Seen) -> Sentence:
     ranks = {name: rank(seen.layers[name]) for name in names}
     if flat := [name for name in names if not np.isfinite(ranks[name].value)]:
         return _unknown("bottleneck", whether, f"{flat[0]!r} is the same for all points")
-    found = []
-    for name in names[1:-1]:
-        at = names.index(name)
-        sides = [[ranks[other] for other in part] for part in (names[:at], names[at + 1 :])]
-        low, high = (min(max(getattr(entry, bound) for entry in side) for side in sides) for bound in ("low", "high"))
-        found.append((low / ranks[name].high, high / ranks[name].low, name, low))
+    like = [_narrower(name, ranks, seen.kinds) for name in names[1:-1]]
+    found = [entry for entry in like if entry]
+    if not found:  # a bottleneck among layers of all kinds proves nothing, that there is none does
+        found = [(0.0, *entry[1:]) for name in names[1:-1] if (entry := _narrower(name, ranks, {}))]
     surest = max(found)
     name = surest[2]
     threshold = surest[3] / NARROW
     numbers: dict[str, Any] = {
         "interval": ranks[name],
         "threshold": threshold,
-        "source": "centered effective rank, at most the lower end of those before and after over 1.5; Leaky ResNets, "
-        "Section 1.2",
+        "source": "centered effective rank, at most the lower end of those of its kind before and after over 1.5; "
+        "Leaky ResNets, Section 1.2",
     }
     if surest[0] > NARROW:
         return Sentence("bottleneck", "yes", f"There is a bottleneck in {name!r}", **numbers)
     if max(entry[1] for entry in found) < NARROW:
         return Sentence("bottleneck", "no", f"There is no bottleneck; the narrowest place is {name!r}", **numbers)
     return _unknown("bottleneck", whether, f"the intervals around {name!r} overlap too far", **numbers)
+
+
+def _narrower(
+    name: str, ranks: Mapping[str, Interval], kinds: Mapping[str, str]
+) -> tuple[float, float, str, float] | None:
+    """By which factor ranks before and after a layer surely, and at most, exceed its own; its name; their lower end.
+
+    The input and layers of its kind are compared; None where there are none on a side.
+    """
+    names = list(ranks)
+    at, kind = names.index(name), kinds.get(name)
+    sides = [
+        [ranks[other] for other in part if kinds.get(other, kind) == kind] for part in (names[:at], names[at + 1 :])
+    ]
+    if not all(sides):
+        return None
+    low, high = (min(max(getattr(entry, bound) for entry in side) for side in sides) for bound in ("low", "high"))
+    return low / ranks[name].high, high / ranks[name].low, name, low
 
 
 def _odd_point(seen: Seen) -> Sentence:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,12 +32,14 @@ class Seen:
         hidden: names of those layers that are neither the input nor the last linear map.
         output: what the network returns for all points, shape (points, outputs); None if it cannot be read.
         kept: indices of the points of `layers`.
+        kinds: class of the module, or the function, that each layer is the output of; nothing for the input.
     """
 
     layers: Mapping[str, Array]
     hidden: Sequence[str]
     output: Array | None
     kept: NDArray[np.int64]
+    kinds: Mapping[str, str] = field(default_factory=dict)
 
 
 def look(reader: NetworkReader, layers: Sequence[str] | None) -> Seen:
@@ -64,7 +66,13 @@ def look(reader: NetworkReader, layers: Sequence[str] | None) -> Seen:
     stream(planned, [OUTPUT], keep)
     last = {name for name in rows if planned.classifier and base(name) == base(planned.classifier)}
     hidden = [name for name in rows if name != INPUT and name not in last]
-    return Seen(rows, hidden, outputs[0] if outputs else None, kept)
+    return Seen(rows, hidden, outputs[0] if outputs else None, kept, _kinds(reader, rows))
+
+
+def _kinds(reader: NetworkReader, layers: Iterable[str]) -> dict[str, str]:
+    """What each layer is: a map and what follows it are not compared, since a ReLU alone changes ranks."""
+    modules = {name: type(module).__name__ for name, module in reader.model.named_modules()}
+    return {name: modules.get(base(name), base(name).rstrip("_0123456789")) for name in layers if name != INPUT}
 
 
 def within_share(F: Array, labels: np.ndarray) -> Interval:
