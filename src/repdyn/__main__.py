@@ -38,6 +38,7 @@ COMMANDS = {
     "init": ("repdyn.pipeline.new.folder:run", "write a folder from which the studies of this package run"),
     "reference": ("repdyn.pipeline.pages.generate:run", "rewrite the generated pages under docs/"),
     "measure": ("repdyn.diagnostics.command:run", "the papers' diagnostics on your own network"),
+    "similarity": ("repdyn.diagnostics.similarity_command:run", "layers of your network beside those of another"),
 }
 """Command -> the function that runs it, which takes the words after the command, and what it is for."""
 

@@ -147,7 +147,7 @@ def measure_and_save(
         settings = {"residual": residual, "effective_depth": effective_depth, "features": features} | options
         if checkpoints:
             recorded = _recorded(model, arrays["inputs"], checkpoints, out, arguments, resume=resume)
-            dataset = _signed(recorded, maker, settings)
+            dataset = signed(recorded, maker, settings)
         else:
             dataset = _measured(model, arrays["inputs"], out, arguments, maker, settings)
         sentences = _sentences(model, arrays, arguments, before, others) if words or page else []
@@ -176,9 +176,9 @@ def _measured(
     from repdyn.diagnostics.methods.progress import Interrupted
 
     try:
-        dataset = _signed(measure(model, inputs, **arguments), maker, settings)
+        dataset = signed(measure(model, inputs, **arguments), maker, settings)
     except Interrupted as stop:
-        datasets.write(_signed(stop.dataset, maker, settings), out)
+        datasets.write(signed(stop.dataset, maker, settings), out)
         print(f"{out}: what was measured until it was stopped")
         raise
     datasets.write(dataset, out)
@@ -241,7 +241,7 @@ def _sentences(
     return summarize(model, arrays["inputs"], labels=arrays.get("labels"), before=first, held_out=held_out, **options)
 
 
-def _signed(dataset: xr.Dataset, maker: str, options: dict[str, object]) -> xr.Dataset:
+def signed(dataset: xr.Dataset, maker: str, options: dict[str, object]) -> xr.Dataset:
     """The dataset with the attributes that the pipeline's files carry."""
     from repdyn.base.datasets import package_versions
     from repdyn.diagnostics.settings import PAPER

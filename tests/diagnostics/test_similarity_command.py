@@ -1,0 +1,89 @@
+"""`python -m repdyn similarity`: runs, seeds, checkpoints and architectures in one command."""
+
+import sys
+
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+
+from repdyn.__main__ import main
+from repdyn.diagnostics.compare import compare
+
+NETWORKS = """
+import torch
+from torch import nn
+
+def build():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3))
+
+def wider():
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Linear(6, 20), nn.ReLU(), nn.Linear(20, 3))
+"""
+
+
+@pytest.fixture
+def networks(tmp_path, monkeypatch):
+    """A module of two architectures, points, and weights of other runs of the first, in a user's folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_networks.py").write_text(NETWORKS)
+    np.savez("data.npz", inputs=np.random.default_rng(0).normal(size=(12, 6)).astype(np.float32))
+    sys.path.insert(0, str(tmp_path))
+    import my_networks
+
+    for seed in (1, 2):
+        model = my_networks.build()
+        torch.manual_seed(seed)
+        torch.nn.init.normal_(model[0].weight)
+        torch.save(model.state_dict(), f"seed_{seed}.pt")
+    yield my_networks
+    sys.path.remove(str(tmp_path))
+    sys.modules.pop("my_networks", None)
+
+
+def asked(*words):
+    return main(["similarity", "my_networks:build", "--data", "data.npz", "--out", "similar.nc", *words])
+
+
+def test_another_architecture_and_the_band_of_reruns(networks, capsys):
+    assert asked("--against", "my_networks:wider", "--reruns", "seed_1.pt", "seed_2.pt", "--figure", "similar") == 0
+    first, other = networks.build(), networks.wider()
+    runs = [networks.build(), networks.build()]
+    for model, seed in zip(runs, (1, 2), strict=True):
+        model.load_state_dict(torch.load(f"seed_{seed}.pt"))
+    wanted = compare(first, other, torch.tensor(np.load("data.npz")["inputs"]), reruns=runs)
+    with xr.open_dataset("similar.nc") as found:
+        xr.testing.assert_allclose(found, wanted)
+        assert found.attrs["experiment"] == "my_networks:build"
+    told = capsys.readouterr().out
+    value = float(wanted["cka_debiased"].sel(layer="0", other_layer="0"))
+    low, high = (float(getattr(wanted["cka_debiased_of_runs"].sel(layer="0"), end)()) for end in ("min", "max"))
+    assert f"  {'0':24}{value:8.3f}   between runs {low:.3f} to {high:.3f}" in told
+    assert found.sizes["runs"] == 3
+
+
+def test_a_checkpoint_is_a_file_of_weights(networks):
+    assert asked("--against", "seed_1.pt", "--weights", "seed_1.pt", "--measures", "angular", "--layers", "0", "1") == 0
+    with xr.open_dataset("similar.nc") as found:
+        assert set(found.data_vars) == {"angular"}
+        assert found["layer"].values.tolist() == ["0", "1"]
+        np.testing.assert_allclose(np.diag(found["angular"]), 0, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--against", "seed_9.pt"], "seed_9.pt"),
+        (["--against", "my_networks:deeper"], "deeper"),
+        (["--measures", "ckaa"], "got 'ckaa', expected some of cka"),
+        (["--layers", "7"], "7"),
+    ],
+)
+def test_mistakes_end_with_one_line_and_leave_no_file(networks, capsys, tmp_path, words, reason):
+    assert asked(*words) == 1
+    said = capsys.readouterr().err
+    assert reason in said
+    assert said.count("\n") == 1
+    assert not (tmp_path / "similar.nc").exists()
