@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
+from scipy.spatial.distance import pdist, squareform
+from scipy.stats import spearmanr, t
 from torch import nn
 
 from repdyn.base import figures
@@ -45,6 +47,53 @@ def test_cka_alone_is_the_same_from_gram_matrices_and_from_coordinates(units):
     assert shape_of(X, wanted).is_gram == (units[0] > N)
     assert list(alone) == list(wanted)
     assert [alone[name] for name in wanted] == pytest.approx([whole[name] for name in wanted], rel=1e-12)
+
+
+@pytest.mark.parametrize("units", [(5, 9), (30, 9), (30, 40)])
+def test_measures_of_all_pairs_are_their_definitions(units):
+    X, Y = two(units)
+    wanted = ("rsa", "cka_rbf", "cka")
+    for prepared in (wanted, (*wanted, "angular")):  # from Gram matrices, and from coordinates
+        found = similarities(shape_of(X, prepared), shape_of(Y, prepared), wanted)
+        assert list(found) == list(wanted)
+        assert found["rsa"] == pytest.approx(spearmanr(pdist(X), pdist(Y)).statistic, rel=1e-9)
+        H = np.eye(N) - 1 / N
+        K, L = (H @ np.exp(-((squareform(pdist(A)) / np.median(pdist(A))) ** 2) / 2) @ H for A in (X, Y))
+        assert found["cka_rbf"] == pytest.approx(np.sum(K * L) / np.linalg.norm(K) / np.linalg.norm(L), rel=1e-9)
+
+
+def test_points_all_equally_far_apart_have_no_order_of_distances():
+    found = similarities(shape_of(np.eye(N), ("rsa",)), shape_of(two()[0], ("rsa",)), ("rsa",))
+    assert np.isnan(found["rsa"]) or abs(found["rsa"]) < 1  # rounding alone orders them
+
+
+def test_intervals_leave_out_a_tenth_of_the_points_at_a_time():
+    torch.manual_seed(0)
+    model, X = nn.Sequential(nn.Linear(3, 20), nn.Tanh(), nn.Linear(20, 2)), torch.randn(30, 3)
+    wanted = ["cka_debiased", "rsa"]
+    found = compare(model, None, X, ["0", "1"], measures=wanted, intervals=True)
+    assert set(found.data_vars) == {name + end for name in wanted for end in ("", "_low", "_high")}
+    A, B = (part(X).detach().numpy() for part in (model[:1], model[:2]))
+    cell = found.sel(layer="0", other_layer="1")
+    for name in wanted:
+
+        def of(points, name=name):
+            return similarities(shape_of(A[points], [name]), shape_of(B[points], [name]), [name])[name]
+
+        without = [of(np.delete(np.arange(30), np.s_[fold::10])) for fold in range(10)]
+        error = np.sqrt(9 / 10 * np.sum((without - np.mean(without)) ** 2))
+        half = t.ppf(0.995, 9) * error
+        assert float(cell[name]) == pytest.approx(of(np.arange(30)), rel=1e-6)
+        assert float(cell[f"{name}_low"]) == pytest.approx(float(cell[name]) - half, rel=1e-5)
+        assert float(cell[f"{name}_high"]) == pytest.approx(float(cell[name]) + half, rel=1e-5)
+    assert found["rsa_low"].attrs["long_name"].endswith("lower end of its 99 % interval")
+
+
+@pytest.mark.parametrize(("more", "words"), [({"measures": ["rsa"]}, "rsa"), ({"intervals": True}, "intervals")])
+def test_what_wants_all_pairs_is_refused_of_too_many_points(monkeypatch, more, words):
+    monkeypatch.setattr("repdyn.diagnostics.compare.MOST_POINTS", 5)
+    with pytest.raises(ValueError, match=f"{words}: of 5 points at most; give most_points=5 or fewer"):
+        compare(nn.Linear(2, 2), None, torch.randn(6, 2), most_points=6, **more)
 
 
 def test_a_constant_layer_far_from_zero_has_no_shape_in_either_form():

@@ -29,15 +29,19 @@ from repdyn.diagnostics.methods.layer_shapes import depends_on_the_batch
 from repdyn.diagnostics.methods.reader import NetworkReader
 from repdyn.diagnostics.methods.streamed_similarity import WIDE, Key, Streamed
 from repdyn.diagnostics.methods.streaming import Plan, plan, stream
-from repdyn.diagnostics.theory.similarity import MEASURES, Shape, shape_of, similarities
+from repdyn.diagnostics.theory.intervals import folds, of_parts
+from repdyn.diagnostics.theory.similarity import MEASURES, OF_ALL_PAIRS, Shape, shape_of, similarities
 
 MOST_POINTS = 2000  # up to which layers are kept, points x min(points, units) numbers each; more are streamed
 BATCH = 256  # points at a time of a tensor that is streamed
+ENDS = {"low": "lower end", "high": "upper end"}
 TEXTS = {
     "cka": ("linear CKA, biased", "1", "Kornblith, Norouzi, Lee, Hinton 2019"),
     "cka_debiased": ("linear CKA with unbiased HSIC", "1", "Song, Smola, Gretton, Bedo, Borgwardt 2012"),
     "procrustes": ("Procrustes distance of centered representations of norm one", "1", "Schonemann 1966"),
     "angular": ("angular shape distance", "rad", "Williams, Kunz, Kornblith, Linderman 2021"),
+    "cka_rbf": ("CKA of Gaussian kernels", "1", "Kornblith, Norouzi, Lee, Hinton 2019"),
+    "rsa": ("Spearman correlation of distances between points", "1", "Kriegeskorte, Mur, Bandettini 2008"),
 }
 
 
@@ -50,6 +54,7 @@ def compare(
     other_layers: Sequence[str] | None = None,
     reruns: Sequence[nn.Module | Mapping[str, Tensor]] = (),
     measures: Sequence[str] = MEASURES,
+    intervals: bool = False,
     most_points: int = MOST_POINTS,
     **options: object,
 ) -> xr.Dataset:
@@ -64,8 +69,10 @@ def compare(
         other_layers: of the second; None takes `layers`.
         reruns: the first network trained from other seeds, as networks or checkpoints. How similar the same layer of
             two of these runs is shows what chance does: a network that is less similar than its own reruns differs.
-        measures: some of `cka`, `cka_debiased`, `procrustes`, `angular`; the last two take a singular value
-            decomposition for every pair of layers, the first two need none.
+        measures: some of `cka`, `cka_debiased`, `procrustes`, `angular` and, of 2,000 points at most, `cka_rbf`, `rsa`.
+            The distances take a singular value decomposition for every pair of layers, the others need none.
+        intervals: also `<name>_low` and `<name>_high`, 99 %, by leaving out a tenth of the points at a time
+            (jackknife); of 2,000 points at most.
         most_points: points compared at most, evenly spread. Up to 2,000 are kept. More are streamed: memory stays
             within `memory`, and the networks run several times, once per block of points that it holds. Then layers
             of more than 2,000 units have CKA alone.
@@ -86,11 +93,13 @@ def compare(
         >>> dataset["cka"].sel(layer="0", other_layer="0").round(6).item()
         1.0
     """
-    if not measures or (unknown := [name for name in measures if name not in MEASURES]):
+    if not measures or (unknown := [name for name in measures if name not in TEXTS]):
         found = repr(unknown[0]) if measures else "none"
-        raise ValueError(f"measures: got {found}, expected some of {', '.join(MEASURES)}")
+        raise ValueError(f"measures: got {found}, expected some of {', '.join(TEXTS)}")
     with ThreadpoolController().limit(limits=1, user_api="blas"):  # as in `measure`: more threads wait for each other
-        return _compared(network, other, inputs, layers, other_layers, reruns, measures, most_points, options)
+        return _compared(
+            network, other, inputs, layers, other_layers, reruns, measures, intervals, most_points, options
+        )
 
 
 def _compared(
@@ -101,6 +110,7 @@ def _compared(
     other_layers: Sequence[str] | None,
     reruns: Sequence[nn.Module | Mapping[str, Tensor]],
     measures: Sequence[str],
+    intervals: bool,
     most_points: int,
     options: Mapping[str, Any],
 ) -> xr.Dataset:
@@ -115,8 +125,17 @@ def _compared(
             yield plan(network_reader(with_weights(network, weights, "the checkpoint"), inputs, **options), names)
 
     many = min(most_points, first.points * first.tokens) > MOST_POINTS and all(first.reader.inputs.sizes)
+    whole = [*(name for name in OF_ALL_PAIRS if name in measures), *(["intervals"] if intervals else [])]
+    if many and whole:
+        raise ValueError(
+            f"{' and '.join(whole)}: of {MOST_POINTS} points at most; give most_points={MOST_POINTS} or fewer"
+        )
     reasons: dict[str, str] = {}
-    found = (_streamed if many else _kept)(plans(), ["one", *others], measures, most_points, reasons)
+    places = ["one", *others]
+    if many:
+        found = _streamed(plans(), places, measures, most_points, reasons)
+    else:
+        found = _kept(plans(), places, measures, most_points, reasons, intervals=intervals)
     second = int(other is not None)
     dataset = xr.Dataset(_matrices(found, second), _layer_coordinates(found.layers[0], found.layers[second]))
     if reruns:
@@ -135,24 +154,34 @@ class _Found(NamedTuple):
 
 
 def _kept(
-    plans: Iterable[Plan], places: Sequence[str], measures: Sequence[str], most_points: int, reasons: dict[str, str]
+    plans: Iterable[Plan],
+    places: Sequence[str],
+    measures: Sequence[str],
+    most_points: int,
+    reasons: dict[str, str],
+    *,
+    intervals: bool,
 ) -> _Found:
     """Every layer prepared for comparisons and kept, one network after another."""
-    shapes = [
-        _shapes(planned, place, measures, most_points, reasons) for place, planned in zip(places, plans, strict=True)
-    ]
+
+    def prepared(A: NDArray[np.floating]) -> list[Shape]:
+        A = A[spread(len(A), most_points)]
+        parts = folds([np.arange(len(A))]) if intervals else []
+        return [shape_of(A, measures), *(shape_of(A[part], measures) for part in parts)]
+
+    shapes = [_shapes(planned, place, prepared, reasons) for place, planned in zip(places, plans, strict=True)]
 
     def of(pairs: Sequence[tuple[Key, Key]]) -> list[dict[str, float]]:
         return [_similarities(shapes[i].get(a), shapes[j].get(b), measures) for (i, a), (j, b) in pairs]
 
-    return _Found([list(part) for part in shapes], measures, of)
+    return _Found([list(part) for part in shapes], [*measures, *(_bounds(measures) if intervals else [])], of)
 
 
 def _shapes(
-    planned: Plan, place: str, measures: Sequence[str], most_points: int, reasons: dict[str, str]
-) -> dict[str, Shape | None]:
-    """Every layer of a network prepared for comparisons, None where it cannot be."""
-    shapes: dict[str, Shape | None] = dict.fromkeys(planned.layers)
+    planned: Plan, place: str, prepared: Callable[[NDArray[np.floating]], list[Shape]], reasons: dict[str, str]
+) -> dict[str, list[Shape]]:
+    """Every layer prepared for comparisons, of all points and without each fold; none where it cannot be."""
+    shapes: dict[str, list[Shape]] = {name: [] for name in planned.layers}
     mask = planned.reader.features.mask
 
     def keep(name: str, A: NDArray[np.floating]) -> None:
@@ -160,7 +189,7 @@ def _shapes(
         try:
             if not np.isfinite(A).all():
                 raise ValueError("values that are NaN or infinite")
-            shapes[name] = shape_of(A[spread(len(A), most_points)], measures)
+            shapes[name] = prepared(A)
         except (ValueError, np.linalg.LinAlgError) as error:
             reasons[f"{place}, {name}"] = in_one_line(error)
 
@@ -205,10 +234,20 @@ def _in_batches(reader: NetworkReader) -> NetworkReader:
     return replace(reader, inputs=split(reader.inputs, BATCH))
 
 
-def _similarities(first: Shape | None, second: Shape | None, measures: Sequence[str]) -> dict[str, float]:
-    if first is None or second is None or len(first.squared) != len(second.squared):
-        return dict.fromkeys(measures, np.nan)
-    return similarities(first, second, measures)
+def _similarities(
+    first: Sequence[Shape] | None, second: Sequence[Shape] | None, measures: Sequence[str]
+) -> dict[str, float]:
+    """The measures of two layers and, where they are prepared without each fold, their bounds."""
+    if not first or not second or len(first[0].squared) != len(second[0].squared):
+        return dict.fromkeys([*measures, *_bounds(measures)], np.nan)
+    whole, *parts = (similarities(one, other, measures) for one, other in zip(first, second, strict=True))
+    found = {name: of_parts(whole[name], [part[name] for part in parts]) for name in measures}
+    ends = {f"{name}_{end}": getattr(found[name], end) for name in measures for end in ENDS}
+    return whole | ends
+
+
+def _bounds(measures: Iterable[str]) -> list[str]:
+    return [f"{name}_{end}" for name in measures for end in ENDS]
 
 
 def _matrices(found: _Found, second: int) -> dict[str, xr.Variable]:
@@ -237,7 +276,9 @@ def _chance(found: _Found, runs: Sequence[int]) -> dict[str, xr.Variable]:
 def _described(
     name: str, dims: tuple[str, ...], values: list[dict[str, float]], shape: tuple[int, int], more: str = ""
 ) -> xr.Variable:
-    words, units, source = TEXTS[name]
+    measure, _, end = name.rpartition("_") if name not in TEXTS else (name, "", "")
+    words, units, source = TEXTS[measure]
+    words += f", {ENDS[end]} of its 99 % interval" if end else ""
     array = variable(dims, np.array([entry[name] for entry in values]).reshape(shape), words + more, units)
     array.attrs |= {"source": source, "missing": "the layer could not be compared, for the reason in `left_out`"}
     return array

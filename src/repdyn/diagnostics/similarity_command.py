@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def run(words: Sequence[str]) -> None:
     """The command `similarity`."""
-    from repdyn.diagnostics.theory.similarity import MEASURES
+    from repdyn.diagnostics.theory.similarity import MEASURES, OF_ALL_PAIRS
 
     network = (
         "module:function for another architecture, or a file of weights for another run or checkpoint of the first"
@@ -34,7 +34,10 @@ def run(words: Sequence[str]) -> None:
     parser.add_argument("--out", type=Path, required=True, help="netCDF file to write")
     parser.add_argument("--layers", nargs="+", help="names as in named_modules(), input, output; default: all")
     parser.add_argument("--other-layers", nargs="+", help="of the other one; default: those of the first")
-    parser.add_argument("--measures", nargs="+", default=list(MEASURES), help=f"some of {', '.join(MEASURES)}")
+    parser.add_argument(
+        "--measures", nargs="+", default=list(MEASURES), help=f"some of {', '.join((*MEASURES, *OF_ALL_PAIRS))}"
+    )
+    parser.add_argument("--intervals", action="store_true", help="also their 99 %% intervals")
     parser.add_argument("--features", choices=("flatten", "pool", "tokens"), default="flatten", help="rows of a layer")
     parser.add_argument("--figure", type=Path, help="heat map to write, without its suffix")
     compare_and_save(**vars(parser.parse_args(words)))
@@ -51,6 +54,7 @@ def compare_and_save(
     layers: Sequence[str] | None = None,
     other_layers: Sequence[str] | None = None,
     measures: Sequence[str],
+    intervals: bool = False,
     features: str = "flatten",
     figure: Path | None = None,
 ) -> None:
@@ -66,6 +70,7 @@ def compare_and_save(
         layers: of the first.
         other_layers: of the other one.
         measures: as `compare` takes them.
+        intervals: also their intervals.
         features: rows of a layer.
         figure: heat map to write, without its suffix; None for none.
 
@@ -85,7 +90,8 @@ def compare_and_save(
         first = _network(str(weights), first)
     others = [_network(name, first) for name in reruns]
     other = _network(against, first) if against else None
-    how: dict[str, Any] = {"other_layers": other_layers, "measures": measures, "features": Features(features, None)}
+    how: dict[str, Any] = {"other_layers": other_layers, "measures": measures, "intervals": intervals}
+    how["features"] = Features(features, None)
     try:
         found = compare(first, other, inputs, layers, reruns=others, **how)
     except ValueError as error:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from repdyn.base.figures import BLUE, ORANGE, describe, label_panels, new, style
 from repdyn.diagnostics.figures.shared import SHADE, layer_ticks, name_layers
 
-BEST = {"cka": 1.0, "cka_debiased": 1.0, "procrustes": 0.0, "angular": 0.0}
+BEST = {"cka": 1.0, "cka_debiased": 1.0, "procrustes": 0.0, "angular": 0.0, "cka_rbf": 1.0, "rsa": 1.0}
 
 
 def draw_similarity(similarity: xr.Dataset, name: str = "cka_debiased") -> Figure:
@@ -18,7 +18,7 @@ def draw_similarity(similarity: xr.Dataset, name: str = "cka_debiased") -> Figur
 
     Args:
         similarity: dataset of `compare`.
-        name: "cka", "cka_debiased", "procrustes" or "angular".
+        name: a measure that was compared.
 
     Raises:
         ValueError: another name, or one that was not compared.

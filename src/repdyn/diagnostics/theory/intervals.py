@@ -61,11 +61,17 @@ def jackknife(statistic: Callable[[np.ndarray], float], kept: Sequence[np.ndarra
         kept: of `folds`.
         points: how many points there are.
     """
-    value = statistic(np.arange(points))
-    number = len(kept)
+    return of_parts(statistic(np.arange(points)), [statistic(part) for part in kept])
+
+
+def of_parts(value: float, without: Sequence[float]) -> Interval:
+    """The interval of `jackknife` from the statistic of all points and its values without each fold.
+
+    Definition as in Tukey (1958), "Bias and confidence in not quite large samples", with Student's quantile.
+    """
+    number, parts = len(without), np.asarray(without)
     if number < 2:
         return Interval(value, float("nan"), float("nan"))
-    parts = np.array([statistic(part) for part in kept])
     error = np.sqrt((number - 1) / number * np.sum((parts - parts.mean()) ** 2))
     half = float(scipy.special.stdtrit(number - 1, (1 + CONFIDENCE) / 2) * error)
     return Interval(value, value - half, value + half)

@@ -10,22 +10,27 @@ X and Y have one row per point and any number of units; their means over points 
   sqrt 2.
 - Angular shape distance (Williams, Kunz, Kornblith and Linderman 2021): arccos(|X^T Y|_* / (|X| |Y|)), radians.
 
-All four are left as they are by rotations and by a common factor of one representation.
+- RBF CKA (Kornblith et al. 2019): CKA of Gaussian kernels of the distances, as wide as the median distance.
+- RSA (Kriegeskorte, Mur and Bandettini 2008): Spearman correlation of the distances between all points.
+
+All are left as they are by rotations and by a common factor of one representation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import rankdata
 
 from repdyn.base.arrays import Array
 from repdyn.diagnostics.theory.spectra import WIDTH, is_small, spectrum, square
 
 DISTANCES = ("procrustes", "angular")
 MEASURES = ("cka", "cka_debiased", *DISTANCES)
+OF_ALL_PAIRS = ("cka_rbf", "rsa")  # want the distances of all pairs of points, on request
 
 
 class Shape(NamedTuple):
@@ -37,12 +42,15 @@ class Shape(NamedTuple):
         is_gram: whether it is the Gram matrix.
         squared: their squared lengths, shape (points,).
         own: |F^T F|_F^2 = |K|_F^2.
+        of_pairs: for each of `OF_ALL_PAIRS` that is wanted numbers of length one, whose product with those of another
+            representation is the measure; NaN where all distances are the same.
     """
 
     F: Array
     is_gram: bool
     squared: Array
     own: float
+    of_pairs: Mapping[str, Array]
 
 
 def shape_of(A: ArrayLike, measures: Collection[str] = MEASURES) -> Shape:
@@ -68,7 +76,25 @@ def shape_of(A: ArrayLike, measures: Collection[str] = MEASURES) -> Shape:
         raise ValueError("all points are the same in this layer, which has no shape to compare")
     F = F / (size if is_gram else np.sqrt(size))
     inner = F if is_gram else F.T @ F
-    return Shape(F, is_gram, squared / size, float(np.vdot(inner, inner)))
+    squared = squared / size
+    wanted = [name for name in OF_ALL_PAIRS if name in measures]
+    of_pairs = _of_pairs(F if is_gram else F @ F.T, squared, wanted) if wanted else {}
+    return Shape(F, is_gram, squared, float(np.vdot(inner, inner)), of_pairs)
+
+
+def _of_pairs(K: Array, squared: Array, wanted: Collection[str]) -> dict[str, Array]:
+    """Ranks of distances, centered, and centered Gaussian kernels, each of length one."""
+    distances = np.maximum(squared[:, None] + squared - 2 * K, 0)  # squared
+    pairs = distances[np.triu_indices(len(K), 1)]
+    found = {}
+    if "rsa" in wanted:
+        ranks = rankdata(pairs)
+        found["rsa"] = ranks - ranks.mean()
+    if "cka_rbf" in wanted:
+        kernel = np.exp(-distances / (2 * np.median(pairs)))
+        kernel -= kernel.mean(axis=0)
+        found["cka_rbf"] = kernel - kernel.mean(axis=1, keepdims=True)
+    return {name: part / size if (size := np.linalg.norm(part)) else part * np.nan for name, part in found.items()}
 
 
 def _coordinates(A: NDArray[np.floating], mean: Array) -> Array:
@@ -98,7 +124,7 @@ def centered_gram(A: NDArray[np.floating], B: NDArray[np.floating], mean: Array)
 
 
 def similarities(first: Shape, second: Shape, measures: Collection[str] = MEASURES) -> dict[str, float]:
-    """CKA, debiased CKA, Procrustes and angular shape distance of two representations of the same points.
+    """The measures of two representations of the same points.
 
     Args:
         first: a representation.
@@ -126,7 +152,8 @@ def similarities(first: Shape, second: Shape, measures: Collection[str] = MEASUR
     }
     if set(DISTANCES) & set(measures):
         found |= shape_distances(min(1.0, float(np.linalg.svd(cross, compute_uv=False).sum())))
-    return {name: found[name] for name in MEASURES if name in measures}
+    found |= {name: float(np.vdot(part, second.of_pairs[name])) for name, part in first.of_pairs.items()}
+    return {name: found[name] for name in measures}
 
 
 def _product(first: Shape, second: Shape) -> tuple[float, Array]:
