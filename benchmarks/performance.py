@@ -140,8 +140,8 @@ def missed(rows: Sequence[Row], stored: Mapping[str, Any]) -> list[str]:
         "Twice as fast as the fastest peer on every row; on events 20 times as fast as scipy; in the",
     ]
     lines += [
-        f"diagnostics no slower. {len(rows) - len(short)} of {len(rows)} rows meet that. {closed} of the others are out of",
-        "reach: their fastest peer is nearer to the limit than the goal's factor. Missed:",
+        f"diagnostics no slower. {len(rows) - len(short)} of {len(rows)} rows meet that. {closed} of the others are",
+        "out of reach: their fastest peer is nearer to the limit than the goal's factor. Missed:",
         "",
         *short,
         "",

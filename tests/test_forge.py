@@ -2,7 +2,11 @@
 
 import os
 import re
+import shutil
+import subprocess
+import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 from tests.conftest import ROOT
@@ -160,3 +164,18 @@ def test_an_example_in_a_form_is_a_claim():
     fields = {field["id"]: field for field in yaml_positions.values(FORMS[0])["body"]}
     id = fields["claim"]["attributes"]["placeholder"]
     assert id in (ROOT / "docs/claims.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["check-jsonschema", "--builtin-schema", "vendor.github-workflows", *map(str, WORKFLOWS)],
+        ["zizmor", "--offline", "--no-progress", ".github"],
+    ],
+    ids=lambda command: " ".join(command[:3]),
+)
+def test_workflows_pass_the_linters(command):
+    tool = shutil.which(command[0], path=str(Path(sys.executable).parent))
+    assert tool, f"{command[0]} is not beside {sys.executable}: install the extra test"
+    done = subprocess.run([tool, *command[1:]], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
