@@ -63,12 +63,12 @@ def test_the_page_of_given_measurements():
     assert "| " + " | ".join([*cells, "3", "A"]) + " |" in text
     assert "1 of 1 rows meet that" in text
     assert "- study, engine: case, float64: 50% (products)" in text
-    assert "out of reach:" not in text
+    assert "out of reach: the peer" not in text
     stored["limits"]["products"] = [1.5e-3, 1.5e-3, 1.5e-3]
     stored["seconds"]["JAX"] = [1.5e-3, 1.8e-3, 1.8e-3]
     text = performance.page([row], {row.key: stored})
     assert (
         "- study, engine: case, float64: 1.50 times as fast as JAX; goal 2, out of reach: the peer is at 100%" in text
     )
-    assert "0 of 1 rows meet that. 1 of the others" in text
+    assert "0 of 1 rows meet that. 1 of the others are" in text
     assert "Made Up, 2 cores; numpy 2; measured 2026-01-02. Busy with other work in 1 of 1 rows" in text
