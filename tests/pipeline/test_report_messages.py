@@ -10,7 +10,7 @@ from repdyn.base.errors import ConfigError
 from repdyn.base.markup import mathml, plain
 from repdyn.base.verdicts import REFUTED
 from repdyn.pipeline import studies
-from repdyn.pipeline.report import messages, views
+from repdyn.pipeline.report import messages, titles, views
 from repdyn.pipeline.report.build import build
 from repdyn.pipeline.run.execute.loading import load_modules
 from repdyn.pipeline.run.kinds.ledger import accepted_verdicts
@@ -146,13 +146,17 @@ def test_every_page_of_a_claim_leads_to_the_settings_of_its_study(pages):
     ("text", "title"),
     [
         ("The sum of $a$ is 1.", "The sum of a is 1"),
+        (
+            r"With $\tilde L > \mathcal{H}/\alpha$ and $\|\bar b_k\|^2 \ge \frac{1}{2}$.",
+            r"With L̃ > H/α and ‖b̄_k‖^2 ≥ \frac{1}{2}",
+        ),
         ("word " * 20, "word word word word word word word word word word word word word word…"),
         ("a" * 80, "a" * 69 + "…"),
         ("A" + "bc, de" * 11 + ", " + "more words", "A" + "bc, de" * 11 + "…"),
     ],
 )
 def test_a_title_is_the_beginning_in_whole_words(text, title):
-    assert messages.headline(text) == title
+    assert titles.title(text) == title
     assert len(title) <= 71
 
 

@@ -29,6 +29,7 @@ from repdyn.pipeline.report import (
     settings_sources,
     single,
     stories,
+    titles,
     views,
 )
 from repdyn.pipeline.report.contents import Contents, Row, read
@@ -272,7 +273,7 @@ class Site:
             "exception": self.exceptions.get(claim["id"], ""),
             "chosen": self.chosen.get(claim["id"], []),
             "replies": self.replies.get(claim["id"], []),
-            "headline": messages.headline(message["message"] if message else claim["statement"]),
+            "headline": titles.title(message["message"] if message else claim["statement"]),
             "message": message,
             "labels": self.labels.get(claim["id"], {}),
             "before": before,

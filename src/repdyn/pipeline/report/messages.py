@@ -14,7 +14,7 @@ from typing import TypedDict
 from markupsafe import Markup
 
 from repdyn.base.errors import ConfigError
-from repdyn.base.markup import plain, words
+from repdyn.base.markup import words
 from repdyn.base.verdicts import REFUTED
 from repdyn.pipeline import studies
 from repdyn.pipeline.config import yaml_positions
@@ -23,7 +23,6 @@ from repdyn.pipeline.config.yaml_positions import Complaint, KeyPath
 from repdyn.pipeline.run.kinds import ledger
 
 LONGEST = {"message": 70, "cause": 320, "consequence": 320}  # characters
-END = "…"
 ID = re.compile(r"\(([a-z]+(?:-\w+)+)\)")
 
 
@@ -84,15 +83,6 @@ def linked(text: str, known: Container[str]) -> Markup:
     """Words of a message; an id of a claim in parentheses leads to that claim's page, next to this one."""
     link = Markup('(<a href="{0}.html">{0}</a>)')
     return Markup(ID.sub(lambda id: link.format(id[1]) if id[1] in known else id[0], words(text)))
-
-
-def headline(text: str) -> str:
-    """A message, or the beginning of a statement, as the title of a page: whole words, formulas as they are written."""
-    limit = LONGEST["message"]
-    if len(shown := plain(text)) <= limit:
-        return shown.rstrip(".")
-    kept = shown[:limit].rpartition(" ")[0] or shown[: limit - 1]
-    return kept.rstrip(" ,;:(") + END
 
 
 def _message(entry: Mapping[str, str]) -> Message:
