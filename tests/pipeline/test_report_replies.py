@@ -5,6 +5,7 @@ import yaml
 from tests.pipeline.test_report import CLAIMS, EVIL, STUDY, Page, make_run, make_source
 
 from repdyn.base.errors import ConfigError
+from repdyn.base.verdicts import REFUTED
 from repdyn.pipeline import studies
 from repdyn.pipeline.report.build import build
 from repdyn.pipeline.run.kinds import site
@@ -20,12 +21,15 @@ FIRST = {
 SECOND = FIRST | {"date": "2026-12-03", "verdict": "holds as corrected", "stance": "accepts", "words": "It is right."}
 HOSTILE = {"author": EVIL, "date": "2026-12-02", "verdict": "holds as corrected", "stance": "comments"}
 HOSTILE |= {"words": EVIL, "source": EVIL}
+MESSAGE = {"message": "Wrong", "cause": "For a reason.", "consequence": "Nothing changes."}
 
 
 def written(folder, replies):
     """Files of the study: its claims are those of the run, and authors replied so."""
     accepted = {claim["id"]: {"verdict": claim["verdict"], "undecided_at": []} for claim in CLAIMS}
-    for name, content in ((studies.ACCEPTED, accepted), (studies.REPLIES, replies)):
+    messages = {claim["id"]: MESSAGE for claim in CLAIMS if claim["verdict"] in REFUTED}
+    named = ((studies.ACCEPTED, accepted), (studies.MESSAGES, messages), (studies.REPLIES, replies))
+    for name, content in named:
         (folder / "x" / name).write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
 
 

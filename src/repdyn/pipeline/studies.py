@@ -24,7 +24,7 @@ from repdyn.pipeline.packages import PACKAGE, package_of
 KEY, CHOICE = "studies", "REPDYN_STUDIES"
 ACCEPTED, FINDINGS = "decided/verdicts.yaml", "decided/findings.yaml"
 SOURCES, CHOSEN = "decided/settings_sources.yaml", "decided/chosen_after_looking.yaml"
-REPLIES = "decided/replies.yaml"
+REPLIES, MESSAGES = "decided/replies.yaml", "decided/messages.yaml"
 VALUES, COSTS, EXPLORER = "values/{}.yaml", "costs.csv", "explorer.js"
 OPENING = "opening.js"
 STORY, GLOSSARY, LABELS = "story.md", "glossary.yaml", "labels.yaml"

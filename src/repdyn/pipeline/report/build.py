@@ -24,16 +24,18 @@ from repdyn.pipeline.report import (
     labels,
     latex,
     listings,
+    messages,
     openings,
     settings_sources,
     single,
     stories,
+    titles,
     views,
 )
 from repdyn.pipeline.report.contents import Contents, Row, read
 from repdyn.pipeline.report.errata import severities
 from repdyn.pipeline.report.notes import Notes, notes
-from repdyn.pipeline.report.texts import FOLDERS, MEANINGS, WARNINGS
+from repdyn.pipeline.report.texts import FOLDERS, MEANINGS, TERMS, WARNINGS
 
 PAGE = Path(__file__).parent / "page"
 ASSETS = PAGE / "assets"
@@ -63,6 +65,8 @@ class ClaimPage(views.ClaimView):
     exception: str
     chosen: list[str]
     replies: list[replies.Reply]
+    headline: str
+    message: messages.Message | None
     labels: dict[str, str]
     before: Row | None
     after: Row | None
@@ -153,11 +157,12 @@ class Site:
         self.exceptions = kept_runs.exceptions(workflow / kept_runs.FOLDER)
         self.chosen = chosen.by_claim(chosen.read_all(studies.files(studies.CHOSEN, self.folders)))
         self.replies = replies.of_studies(self.folders)
+        self.messages = messages.of_studies(self.folders)
         self.labels = labels.read_all(studies.files(studies.LABELS, self.folders))
         cards = findings.findings(findings.read_all(studies.files(studies.FINDINGS, self.folders)), contents)
         animated = {one.claim["id"] for one in self.animations}
         self.findings = sorted(cards, key=lambda card: card.claim["id"] not in animated)
-        self.terms = stories.glossary(studies.files(studies.GLOSSARY, self.folders))
+        self.terms = stories.glossary(studies.files(studies.GLOSSARY, self.folders), TERMS)
         self._larger = {name: kept_runs.verdicts_of(frame) for name, frame in self.references.items()}
         self.studies = [self._study(name) for name in contents.studies]
         self._environment = self._make_environment()
@@ -180,7 +185,7 @@ class Site:
         yield self._page("index.html", "index", **self._overview())
         yield self._page("ledger.html", "ledger", **self._ledger())
         yield self._page("errata.html", "errata", template="errata_index.html.j2", studies=self.studies)
-        yield self._page("glossary.html", "glossary", terms=self.terms)
+        yield self._page("glossary.html", "glossary")
         yield self._page("provenance.html", "provenance", **self._provenance())
         for study in self.studies:
             name = study["name"]
@@ -223,10 +228,11 @@ class Site:
         environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
         environment.filters |= {"mathml": markup.mathml, "words": markup.words, "numbers": markup.numbers}
         environment.filters |= {"plain": markup.plain, "margin": evidence.margin, "counted": _counted}
+        environment.filters["linked"] = partial(messages.linked, known={row["id"] for row in self.contents.ledger})
         environment.filters["json"] = partial(json.dumps, ensure_ascii=False)
         environment.filters["pretty"] = partial(json.dumps, ensure_ascii=False, indent=1)
         environment.globals |= {"run": self.contents.run, "titles": self.titles, "refuted": REFUTED}
-        environment.globals |= {"has_glossary": bool(self.terms)}
+        environment.globals["terms"] = self.terms
         environment.globals |= {"meanings": MEANINGS, "longest_cell": evidence.LONGEST_CELL}
         environment.globals |= {"listing_of": listings.function, "files_of": self.contents.files_of}
         environment.globals |= {"claims_of_product": self.contents.claims_on}
@@ -260,12 +266,15 @@ class Site:
     def _claim(self, claim: Row, place: int) -> ClaimPage:
         before, after = self._neighbors(place)
         chosen = next((card.figure for card in self.findings if card.claim["id"] == claim["id"]), None)
+        message = self.messages.get(claim["id"]) if claim["verdict"] in REFUTED else None
         return {
             **views.claim(claim, self.contents, self.notes[claim["study"]], chosen),
             "scales": self._scales(claim["id"]),
             "exception": self.exceptions.get(claim["id"], ""),
             "chosen": self.chosen.get(claim["id"], []),
             "replies": self.replies.get(claim["id"], []),
+            "headline": titles.title(message["message"] if message else claim["statement"]),
+            "message": message,
             "labels": self.labels.get(claim["id"], {}),
             "before": before,
             "after": after,

@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 from markdown_it.token import Token
@@ -27,6 +28,7 @@ from repdyn.pipeline.report.notes import EMPTY, Renderer, reader
 
 EXPLORER = "explorer"
 Known = TypeVar("Known")
+Term = tuple[str, str]
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -47,16 +49,17 @@ class Story:
     headings: list[tuple[str, str]] = field(default_factory=list)
 
 
-def glossary(files: Mapping[str, Path]) -> dict[str, tuple[str, str]]:
+def glossary(files: Mapping[str, Path], own: Mapping[str, Term] = MappingProxyType({})) -> dict[str, Term]:
     """The terms of all studies: slug -> the term and what it means, in the order of the terms.
 
     Args:
         files: `glossary.yaml` of the studies, each `slug: {term: ..., says: ...}`.
+        own: terms that are known already, those of the report itself.
 
     Raises:
-        ConfigError: an entry has other keys, its slug other letters than a-z, 0-9 and -, or two studies explain it.
+        ConfigError: an entry has other keys, its slug other letters than a-z, 0-9 and -, or it is explained already.
     """
-    terms: dict[str, tuple[str, str]] = {}
+    terms: dict[str, Term] = dict(own)
     for path in files.values():
         for slug, entry in yaml_positions.values(path).items():
             if not isinstance(entry, dict) or set(entry) != {"term", "says"}:
@@ -64,7 +67,7 @@ def glossary(files: Mapping[str, Path]) -> dict[str, tuple[str, str]]:
             if not SLUG.fullmatch(slug):
                 raise ConfigError(f"{path}: {slug}: a term is named by small letters, digits and single hyphens")
             if slug in terms:
-                raise ConfigError(f"{path}: {slug}: explained by another study, too; once is enough")
+                raise ConfigError(f"{path}: {slug}: explained by another study or the report, too; once is enough")
             terms[slug] = (entry["term"], entry["says"])
     return dict(sorted(terms.items(), key=lambda item: item[1][0].lower()))
 

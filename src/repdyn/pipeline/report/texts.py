@@ -1,4 +1,4 @@
-"""What the report says of its own: meanings of verdicts, remarks on scales.
+"""What the report says of its own: meanings of verdicts and of words in tables, remarks on scales.
 
 And the names of its files and folders, which the workflow reads as well.
 """
@@ -20,4 +20,33 @@ WARNINGS = {
     "smoke": "Sizes are cut to seconds: figures show the form, not the result, and sampled claims may be undecided.",
     "default": "Sized for a laptop. Each caption gives its own sizes, each study lists what differs from its paper.",
     "full": "Sizes that the papers state, ours where they state none, and as many trials as decide each claim.",
+}
+TERMS = {
+    "margin": (
+        "margin",
+        "How clearly a check comes out, as a ratio: tolerance over deviation, or for a sampled number how far its "
+        "interval keeps from the border of the required region. Above 1 it passes, below 1 it fails.",
+    ),
+    "control": (
+        "control",
+        "Numbers on which the same check must come out the other way: of a wrong formula, of a false world, or with a "
+        "cause switched off. Where it does not, the check can see nothing, and the claim stays undecided.",
+    ),
+    "wrong-formula": ("wrong formula", "A control that computes with a formula which is wrong on purpose."),
+    "false-world": (
+        "false world",
+        "A control with data of a world in which the statement is false; where the claim itself does not hold, of one "
+        "in which it is true.",
+    ),
+    "knock-out": ("knock-out", "A control in which the alleged cause is switched off, all else equal."),
+    "interval": (
+        "interval",
+        "Where a sampled quantity lies, at a confidence that is fixed beforehand. Inside the required region it "
+        "passes, outside it fails, across the border it stays undecided.",
+    ),
+    "reading": (
+        "reading",
+        "One way to take what a sentence leaves open: a window, a statistic, a threshold, a setting. Each that its "
+        "words admit is tested.",
+    ),
 }

@@ -19,6 +19,7 @@ from repdyn.pipeline.report.errata import errata as errata_of
 from repdyn.pipeline.report.evidence import Part
 from repdyn.pipeline.report.notes import Notes
 from repdyn.pipeline.report.readings import Curve
+from repdyn.pipeline.report.texts import TERMS
 from repdyn.pipeline.run.kinds.ledger import overlay
 
 SEARCHED = (
@@ -79,8 +80,10 @@ class ClaimView(TypedDict):
     printed_parts: list[Part]
     corrected_parts: list[Part]
     short: str
+    checked: str
     wants: str
     curves: list[Curve]
+    explained: list[str]
     reasons: list[tuple[Markup, str]]
     samples: str
     leading: Product | None
@@ -150,15 +153,17 @@ def claim(row: Row, contents: Contents, notes: Notes, chosen: Product | None = N
     rows = contents.evidence[row["id"]]
     printed, corrected = forms(row, rows)
     decisive = corrected or printed
-    shown = {"printed"} | ({"corrected"} if corrected else set())
+    curves = readings.curves([part for part in rows if part["form"] == "printed" or corrected])
     return {
         "claim": row,
         "corrected": row["correction"],
         "printed_parts": printed,
         "corrected_parts": corrected,
         "short": short(row, printed, corrected),
+        "checked": checked(row, decisive),
         "wants": _wants(row, contents),
-        "curves": readings.curves([part for part in rows if part["form"] in shown]),
+        "curves": curves,
+        "explained": explained([*printed, *corrected], curves),
         "reasons": _reasons(decisive),
         "samples": _samples(row),
         "leading": leading,
@@ -207,8 +212,30 @@ def short(row: Row, printed: Sequence[Part], corrected: Sequence[Part]) -> str:
         "not reproducible as stated": "The paper leaves out settings that this needs.",
         "not testable": "No finite computation decides it.",
     }
-    controls = [part.control["outcome"] for part in (corrected or printed) if part.control]
-    return " ".join(filter(None, [sentences[verdict], _controls(controls, row)]))
+    return " ".join(filter(None, [sentences[verdict], checked(row, corrected or printed)]))
+
+
+def checked(row: Row, parts: Sequence[Part]) -> str:
+    """What became of the controls of the parts that decide a claim, in a sentence."""
+    outcomes = [part.control["outcome"] for part in parts if part.control]
+    if not outcomes:
+        return ""
+    noticed = sum(outcome == "rejected" for outcome in outcomes)
+    if row["verdict"] == "does not hold":
+        share = "" if len(outcomes) == 1 else f" in {noticed} of {len(outcomes)} controls"
+        taken = "accepted" if noticed else "not accepted"
+        return f"Data for which the claim is true were {taken}{share}."
+    if len(outcomes) == 1:
+        return f"Its negative control was {outcomes[0]}."
+    return f"{'All' if noticed == len(outcomes) else f'{noticed} of'} {len(outcomes)} negative controls were rejected."
+
+
+def explained(parts: Sequence[Part], curves: Sequence[Curve]) -> list[str]:
+    """Names of the terms of the report that the evidence of a claim uses."""
+    kinds = [part.control["kind"].replace(" ", "-") for part in parts if part.control]
+    used = {"margin": any(part.margin for part in parts), "control": bool(kinds), "reading": bool(curves)}
+    used |= {"interval": any("interval" in part.qualifier + part.measured for part in parts)}
+    return [name for name in TERMS if used.get(name, name in kinds)]
 
 
 def costs(records: Iterable[JobCost], titles: Mapping[str, str]) -> list[tuple[str, int, float, float]]:
@@ -273,19 +300,6 @@ def _open(row: Row, parts: Sequence[Part]) -> str:
     if len(parts) == 1:
         return "It stays undecided: the interval crosses the border of what is allowed."
     return f"{crossing} of {len(parts)} parts stay undecided: their intervals cross the border of what is allowed."
-
-
-def _controls(outcomes: Sequence[str], row: Row) -> str:
-    if not outcomes:
-        return ""
-    noticed = sum(outcome == "rejected" for outcome in outcomes)
-    if row["verdict"] == "does not hold":
-        share = "" if len(outcomes) == 1 else f" in {noticed} of {len(outcomes)} controls"
-        taken = "accepted" if noticed else "not accepted"
-        return f"Data for which the claim is true were {taken}{share}."
-    if len(outcomes) == 1:
-        return f"Its negative control was {outcomes[0]}."
-    return f"{'All' if noticed == len(outcomes) else f'{noticed} of'} {len(outcomes)} negative controls were rejected."
 
 
 def _reasons(parts: Sequence[Part]) -> list[tuple[Markup, str]]:
