@@ -123,7 +123,11 @@ OUTPUTS = {
     "x_study/claims": ["x_study/claims.csv"],
 }
 ORIGIN = {"code": "repdyn.base.files:sha256", "code_version": "c0de", "datasets": ["loss"]}
-FINDINGS = """x-thm1:
+FINDINGS = """summary:
+  claims: Losses $a^2$ fall.
+  breaks: One <b> rises.
+  survives: The others fall.
+x-thm1:
   figure: x_study/fig1
   show: top
   verdict: holds as corrected
@@ -448,9 +452,19 @@ def test_the_single_file_holds_every_page_and_picture(report, pages):
 def test_the_first_page_shows_findings_with_both_forms(pages):
     page = pages["index.html"]
     assert "A headline <b>" in page.words
-    assert page.source.count("<math") >= 3  # both forms and the sentence
+    assert page.source.count("<math") >= 4  # both forms, the sentence, the summary
     assert [image["src"] for image in page.of("img")] == ["figures/x_study/fig1.svg"]
     assert "unlike the sentence" not in page.words
+
+
+def test_the_first_page_opens_with_each_paper_in_three_sentences(pages):
+    page = pages["index.html"]
+    (table,) = re.findall(r'<table class="papers">.*?</table>', page.source, re.DOTALL)
+    assert page.source.index(table) < page.source.index('class="findings"')
+    assert 'href="studies/x_study.html"' in table
+    words = Page(table).words
+    assert [says in words for says in ("Losses", "One <b> rises.", "The others fall.")] == [True] * 3
+    assert [cell["data-label"] for cell in Page(table).of("td")] == ["Claims", "Breaks", "Survives"]
 
 
 def test_a_card_says_when_the_run_has_another_verdict(tmp_path):

@@ -77,6 +77,7 @@ class IndexPage(TypedDict):
     ours: int
     changes: list[Row]
     warning: str
+    summaries: dict[str, dict[str, str]]
     animations: list[openings.Animation]
     findings: list[findings.Finding]
     studies: list[StudyPage]
@@ -154,7 +155,9 @@ class Site:
         self.chosen = chosen.by_claim(chosen.read_all(studies.files(studies.CHOSEN, self.folders)))
         self.replies = replies.of_studies(self.folders)
         self.labels = labels.read_all(studies.files(studies.LABELS, self.folders))
-        cards = findings.findings(findings.read_all(studies.files(studies.FINDINGS, self.folders)), contents)
+        written = studies.files(studies.FINDINGS, self.folders)
+        cards = findings.findings(findings.read_all(written), contents)
+        self.summaries = {name: says for name, says in findings.summaries(written).items() if name in self.titles}
         animated = {one.claim["id"] for one in self.animations}
         self.findings = sorted(cards, key=lambda card: card.claim["id"] not in animated)
         self.terms = stories.glossary(studies.files(studies.GLOSSARY, self.folders))
@@ -281,6 +284,7 @@ class Site:
             "ours": len(ledger) - len(own),
             "changes": [claim for claim in ledger if claim["change"]],
             "warning": WARNINGS.get(self.contents.run, ""),
+            "summaries": self.summaries,
             "animations": self.animations,
             "findings": self.findings,
             "studies": self.studies,
