@@ -1,8 +1,8 @@
 """The report's first page: each paper in three sentences, and findings that a person chose, with the run's verdicts.
 
-`decided/findings.yaml` of a study maps `summary` to `{claims: ..., breaks: ..., survives: ...}`, and the id of a claim to
-`{figure: study/name, headline: ..., sentence: ..., show: ...}`; all else on a card comes from the ledger. Where the run's
-verdict is not the card's, the card says so.
+`decided/findings.yaml` of a study maps `summary` to `{claims: ..., breaks: ..., survives: ...}`, and the id of a claim
+to `{figure: study/name, headline: ..., sentence: ..., show: ...}`; all else on a card comes from the ledger. Where the
+run's verdict is not the card's, the card says so.
 """
 
 from __future__ import annotations
