@@ -467,6 +467,13 @@ def test_the_first_page_opens_with_each_paper_in_three_sentences(pages):
     assert [cell["data-label"] for cell in Page(table).of("td")] == ["Claims", "Breaks", "Survives"]
 
 
+def test_the_first_pages_title_says_what_the_report_is(pages):
+    source = pages["index.html"].source
+    assert "<title>x_study, put to numerical tests · repdyn, run mine</title>" in source
+    assert '<meta property="og:title" content="x_study, put to numerical tests">' in source
+    assert '<meta property="og:description" content="4 statements: 0 hold as printed, 2 hold once' in source
+
+
 def test_a_card_says_when_the_run_has_another_verdict(tmp_path):
     files = make_run(tmp_path / "mine", [CLAIM | {"verdict": "holds"}])
     build(tmp_path / "mine", files, tmp_path / "mine/report", make_source(tmp_path / "checkout"))

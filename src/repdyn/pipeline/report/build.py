@@ -71,6 +71,7 @@ class ClaimPage(views.ClaimView):
 class IndexPage(TypedDict):
     """What the first page shows."""
 
+    heading: str
     own: list[Row]
     said: str
     severities: list[tuple[str, int]]
@@ -278,6 +279,7 @@ class Site:
         ledger = self.contents.ledger
         own = [claim for claim in ledger if claim["origin"] != "ours"]
         return {
+            "heading": views.heading(ledger, self.titles),
             "own": own,
             "said": views.tally(own),
             "severities": [(slip, count) for slip, count in severities(own) if count],

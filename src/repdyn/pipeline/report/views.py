@@ -39,6 +39,7 @@ SEARCHED = (
 PROVED = ("identity", "bound", "limit")
 """Kinds of statements that are derived."""
 
+SPELLED = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 MOST_CLAIMS = 12  # a figure of more is an overview, and does not show any one of them at a glance
 
 
@@ -96,6 +97,16 @@ def counts(claims: Iterable[Row]) -> list[tuple[str, int]]:
     """How many claims have each verdict, all verdicts in their order."""
     counted = Counter(claim["verdict"] for claim in claims)
     return [(status, counted[status]) for status in STATUSES]
+
+
+def heading(claims: Sequence[Row], titles: Mapping[str, str]) -> str:
+    """The first page's headline; `titles` are those of the studies."""
+    studied = list(dict.fromkeys(claim["study"] for claim in claims))
+    if len(studied) == 1:
+        return f"{titles[studied[0]]}, put to numerical tests"
+    papers = len({claim["study"] for claim in claims if claim["origin"] != "ours"})
+    count = SPELLED[papers] if papers < len(SPELLED) else str(papers)
+    return f"{count} paper{'' if papers == 1 else 's'}, put to numerical tests"
 
 
 def tally(claims: Sequence[Row]) -> str:
