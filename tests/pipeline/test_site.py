@@ -60,6 +60,14 @@ def test_cards_are_absolute_and_links_stay_relative(results, tmp_path):
     assert 'href="../index.html#top"' in study
 
 
+def test_the_picture_of_a_card_is_the_pages_first(results, tmp_path):
+    (results / "report/figures/s/bitmap.png").write_text("png")
+    body = '<img src="figures/s/first.svg"> <img src="figures/s/bitmap.png">'
+    (results / "report/index.html").write_text(PAGE.format(title="start", body=body))
+    publish(results, tmp_path / "site", URL)
+    assert f'content="{URL}/s/figures/first.png"' in (tmp_path / "site/report/index.html").read_text()
+
+
 def test_a_page_without_a_picture_has_the_first_pages(results, tmp_path):
     publish(results, tmp_path / "site", URL)
     first = f'<meta property="og:image" content="{URL}/s/figures/first.png">'
@@ -143,7 +151,7 @@ def test_the_site_of_a_run_is_whole_and_names_no_machine(smoke_run, tmp_path):
     lost = set()
     for page in (tmp_path / "site/report").rglob("*.html"):
         assert page.read_text(encoding="utf-8").count('<meta property="og:image"') == 1, page
-    first = (tmp_path / "site/report/index.html").read_text(encoding="utf-8")
+    first = (tmp_path / "site/report/index.html").read_text(encoding="utf-8")  # the picture of what moves at its top
     assert re.search(r'og:image" content="https://[^"]*truncation_flow/[^"]*printed_and_corrected\.png"', first)
     for page in (tmp_path / "site").rglob("*.html"):
         parser = Addresses()

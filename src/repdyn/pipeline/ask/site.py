@@ -118,11 +118,13 @@ def _files(page: str, targets: list[str]) -> Iterator[str]:
 
 
 def _picture(links: _Links, page: str, results: Path) -> str:
-    """A page's first picture of which there is a PNG; "" where it has none."""
-    pictures = [str(PurePosixPath(path).with_suffix(".png")) for path in _files(page, links.pictures)]
-    drawn = [PurePosixPath(path).relative_to(f"{REPORT}/figures") for path in pictures if f"{REPORT}/figures/" in path]
-    pictures += [f"{path.parent}/figures/{path.name}" for path in drawn]
-    return next((path for path in pictures if (results / path).is_file()), "")
+    """A page's first picture of which there is a PNG, in the report or the study's own; "" where it has none."""
+    for path in _files(page, links.pictures):
+        shown = PurePosixPath(path).with_suffix(".png")
+        own = PurePosixPath(shown.parent.name, "figures", shown.name)
+        if found := next((str(file) for file in (shown, own) if (results / file).is_file()), ""):
+            return found
+    return ""
 
 
 def _card(page: str, picture: str, url: str) -> str:
