@@ -106,6 +106,28 @@ def test_no_page_needs_scrolling_sideways(show, report, width):
     assert wide == {}
 
 
+def test_counts_of_verdicts_are_whole_on_a_phone(show):
+    """No number is cut: the table needs no width of its own, and each number says what it counts."""
+    page = show("index.html", width=420)
+    assert page.ask("(part => part.scrollWidth <= part.clientWidth)(document.querySelector('.counts').parentElement)")
+    last = "[...document.querySelectorAll('.counts td[data-status]:not(:empty)')]"
+    assert page.ask(f"Math.max(...{last}.map(cell => cell.getBoundingClientRect().right))") <= 420
+    assert "holds" in page.ask(
+        "getComputedStyle(document.querySelector('.counts td a').parentElement, '::after').content"
+    )
+
+
+@pytest.mark.parametrize("where", ["studies/universality.html", "single.html#/studies/universality.html"])
+@pytest.mark.parametrize("figure", ["figure.inline", "#n3_rich_to_lazy"])
+def test_a_tap_on_a_figure_opens_it_at_its_full_size(show, where, figure):
+    page = show(where, width=420)
+    page.ask(f"document.querySelector('{figure} img').click()")
+    page.ask("new Promise(done => setTimeout(done, 500))")
+    size = "(root => root.matches('svg') ? root.getBoundingClientRect().width : document.images[0].naturalWidth)"
+    assert page.ask("document.querySelector('header.bar')") is None
+    assert page.ask(f"{size}(document.documentElement)") > 600
+
+
 def test_badges_do_not_overlap_on_a_narrow_screen(show):
     page = show("ledger.html", width=420)
     overlaps = """(boxes => boxes.slice(1).filter((box, k) => box.top < boxes[k].bottom && box.left < boxes[k].right
