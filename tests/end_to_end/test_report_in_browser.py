@@ -319,6 +319,51 @@ def test_search_from_another_page_leads_to_the_ledger(show):
     assert 0 < len(page.ask(SHOWN)) < 100
 
 
+HITS = "[...document.querySelectorAll('.hits a')]"
+
+
+@pytest.mark.parametrize("where", ["studies/truncation_flow.html", "single.html#/studies/truncation_flow.html"])
+def test_the_search_of_every_page_shows_hits_while_one_types(show, where):
+    """Statements of claims, then figures with their pictures; arrows lead through them, Enter opens one."""
+    page = show(where)
+    page.press("/")
+    page.type("plateau")
+    page.ask("new Promise(met => (function look() { if (repdyn.hits) met(); else setTimeout(look, 50); })())")
+    page.ask("new Promise(done => setTimeout(done, 300))")
+    assert page.ask("document.querySelector('.hits').checkVisibility()")
+    assert re.match(r"\d+ claims, \d+ figures", page.ask("document.querySelector('.hits [role=status]').textContent"))
+    shown = page.ask(f"{HITS}.map(link => [link.innerText, link.querySelectorAll('img').length])")
+    assert 0 < sum(not pictures for _, pictures in shown) <= 5
+    assert 0 < sum(pictures for _, pictures in shown) <= 3
+    assert "plateau" in shown[0][0].lower()
+    assert min(len(text) for text, _ in shown) > 20
+    page.ask("Promise.all([...document.querySelectorAll('.hits img')].map(image => image.decode()))")
+    page.press("arrow_down")
+    page.press("arrow_down")
+    assert page.ask(f"{HITS}.indexOf(document.activeElement)") == 1
+    page.press("arrow_up")
+    wanted = page.ask("document.activeElement.getAttribute('href').split('/').pop()")
+    page.press("enter")
+    page.ask("new Promise(done => setTimeout(done, 500))")
+    assert page.ask("location.href").endswith(wanted)
+    assert not page.ask("document.querySelector('.hits').checkVisibility()")
+    assert page.complaints == []
+
+
+def test_hits_close_and_find_what_the_ledger_finds(show):
+    page = show("ledger.html")
+    page.ask("document.getElementById('site-search').focus()")
+    page.type("Thm. 3")
+    count = page.ask("document.querySelector('.hits [role=status]').textContent")
+    assert len(show("ledger.html#q=theorem+3").ask(SHOWN)) == int(count.split()[0])
+    page.ask("document.getElementById('site-search').focus()")
+    page.type("gamma")
+    assert page.ask("document.querySelector('.hits').checkVisibility()")
+    page.press("escape")
+    assert not page.ask("document.querySelector('.hits').checkVisibility()")
+    assert page.ask("document.activeElement.id") == "site-search"
+
+
 # Claims
 
 

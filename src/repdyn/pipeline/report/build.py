@@ -25,6 +25,7 @@ from repdyn.pipeline.report import (
     latex,
     listings,
     openings,
+    searching,
     settings_sources,
     single,
     stories,
@@ -206,9 +207,9 @@ class Site:
         assets |= self._animated()
         font = base64.b64encode((PAGE / "math.woff2").read_bytes()).decode()
         face = f'@font-face {{ font-family: "repdyn math"; src: url("data:font/woff2;base64,{font}"); }}\n'
-        claims = self.contents.ledger
-        texts = {claim["id"]: views.searched(claim, self.titles[claim["study"]], self.contents) for claim in claims}
-        return assets | {"assets/math.css": face, "assets/search.js": _script("texts", texts)}
+        searched = {"texts": searching.texts, "hits": searching.hits}
+        search = "".join(_script(name, made(self.contents, self.titles)) for name, made in searched.items())
+        return assets | {"assets/math.css": face, "assets/search.js": search}
 
     def _animated(self) -> dict[str, str]:
         """Scripts of the animations, and the numbers that they show."""

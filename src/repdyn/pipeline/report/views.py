@@ -21,21 +21,6 @@ from repdyn.pipeline.report.notes import Notes
 from repdyn.pipeline.report.readings import Curve
 from repdyn.pipeline.run.kinds.ledger import overlay
 
-SEARCHED = (
-    "id",
-    "where",
-    "kind",
-    "words",
-    "statement",
-    "correction",
-    "note",
-    "formula",
-    "corrected_formula",
-    "control",
-    "code",
-)
-
-
 PROVED = ("identity", "bound", "limit")
 """Kinds of statements that are derived."""
 
@@ -197,12 +182,6 @@ def passage_title(row: Row) -> str:
     if row["kind"] in PROVED or (not is_sampled and (row["formula"] or row["kind"] == "scaling")):
         return "Derivation"
     return "What was measured, and why"
-
-
-def searched(row: Row, title: str, contents: Contents) -> str:
-    """All words by which a claim is found; `title` is its study's."""
-    words = [row[name] for name in SEARCHED] + [title, row["study"]]
-    return " ".join(filter(None, [*words, *(figure.title for figure in contents.figures_of(row)[:3])]))
 
 
 def short(row: Row, printed: Sequence[Part], corrected: Sequence[Part]) -> str:
