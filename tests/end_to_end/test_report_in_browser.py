@@ -150,6 +150,19 @@ def test_the_first_screen_shows_every_paper_and_begins_the_first_finding(show):
     assert 0.005 < np.mean(seen.mean(axis=2) < 128) < 0.5
 
 
+def test_the_first_screen_of_a_study_shows_its_first_figure(show, report):
+    """Whole where the page opens with a story, its top elsewhere."""
+    for path in sorted(report.glob("studies/*.html")):
+        if path.stem.endswith("-notes"):
+            continue
+        page = show(f"studies/{path.name}", width=1400)
+        box = page.ask(
+            "(box => [box.top, box.bottom])(document.querySelector('main figure img').getBoundingClientRect())"
+        )
+        assert 0 < box[0] < HEIGHT, path.stem
+        assert page.ask("!document.querySelector('.story')") or box[1] <= HEIGHT, path.stem
+
+
 def test_formulas_are_laid_out_in_the_reports_font(show, claims):
     """A fraction is taller than a letter, and no glyph comes from another font."""
     formula = next(row["id"] for row in claims if "\\frac" in row["formula"] and row["verdict"] == "holds as corrected")

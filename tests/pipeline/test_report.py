@@ -449,6 +449,14 @@ def test_the_single_file_holds_every_page_and_picture(report, pages):
 # What is told
 
 
+def test_a_study_without_a_story_opens_with_its_first_figure(pages):
+    page = pages["studies/x_study.html"]
+    (summary,) = re.findall(r'<div class="summary">.*?</div>', page.source, re.DOTALL)
+    assert '<a href="../figures/x_study/fig1.svg"><img src="../figures/x_study/fig1.svg"' in summary
+    assert '<a href="#fig1">Caption, data and code</a>' in summary
+    assert page.source.index(summary) < page.source.index('class="tally"')
+
+
 def test_the_search_knows_every_word_of_a_claim_and_the_figures(report):
     script = (report / "assets/search.js").read_text(encoding="utf-8")
     assert "</" not in script
