@@ -83,7 +83,6 @@ window.repdyn = window.repdyn || {};
   function show() {
     const terms = repdyn.terms(field.value);
     panel.hidden = !terms.length || !repdyn.hits;
-    field.setAttribute("aria-expanded", String(!panel.hidden));
     if (panel.hidden) return;
     const claims = found("claim", terms), figures = found("figure", terms);
     count.textContent = `${claims.length} claims, ${figures.length} figures; Enter lists the claims in the ledger`;
@@ -92,7 +91,6 @@ window.repdyn = window.repdyn || {};
 
   function close() {
     panel.hidden = true;
-    field.setAttribute("aria-expanded", "false");
   }
 
   function move(event) {
@@ -103,7 +101,6 @@ window.repdyn = window.repdyn || {};
     (links[links.indexOf(document.activeElement) + step] || field).focus();
   }
 
-  field.setAttribute("aria-expanded", "false");
   field.addEventListener("focus", load);
   field.addEventListener("input", () => { load(); show(); });
   form.addEventListener("keydown", move);
