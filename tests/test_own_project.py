@@ -18,7 +18,9 @@ from tests.conftest import ROOT
 from tests.installed import ask, environment
 
 from repdyn.base.errors import ConfigError
+from repdyn.pipeline import studies
 from repdyn.pipeline.new import project
+from repdyn.pipeline.report import findings
 
 THEORY = "src/own_paper/theory.py"
 DATA = {"own_paper_data", "own_paper_figures_figures", "own_paper_tables", "own_paper_claims"}
@@ -261,6 +263,8 @@ def test_every_name_of_the_template_is_replaced(tmp_path):
     assert len(texts) == 29
     assert [text for text in texts if "my_paper" in text or "MyPaper" in text] == []
     assert [text for text in texts if project.PLACEHOLDER.search(text)] == []
+    written = findings.summaries({"x": tmp_path / "new/src/two_points_paper" / studies.FINDINGS})["x"]
+    assert "the largest second moment" in written["survives"]
     assert "class TwoPointsPaper" in (tmp_path / "new/src/two_points_paper/settings.py").read_text()
 
 

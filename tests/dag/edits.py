@@ -300,8 +300,8 @@ EDITS = [
     edit(
         "a finding of the first page",
         "src/repdyn/truncation_flow/decided/findings.yaml",
-        "that climbs",
-        "that goes up",
+        "gradient flow the cost rises",
+        "gradient flow the cost goes up",
         "report",
     ),
     edit(

@@ -106,6 +106,28 @@ def test_no_page_needs_scrolling_sideways(show, report, width):
     assert wide == {}
 
 
+def test_counts_of_verdicts_are_whole_on_a_phone(show):
+    """No number is cut: the table needs no width of its own, and each number says what it counts."""
+    page = show("index.html", width=420)
+    assert page.ask("(part => part.scrollWidth <= part.clientWidth)(document.querySelector('.counts').parentElement)")
+    last = "[...document.querySelectorAll('.counts td[data-status]:not(:empty)')]"
+    assert page.ask(f"Math.max(...{last}.map(cell => cell.getBoundingClientRect().right))") <= 420
+    assert "holds" in page.ask(
+        "getComputedStyle(document.querySelector('.counts td a').parentElement, '::after').content"
+    )
+
+
+@pytest.mark.parametrize("where", ["studies/universality.html", "single.html#/studies/universality.html"])
+@pytest.mark.parametrize("figure", ["figure.inline", "#n3_rich_to_lazy"])
+def test_a_tap_on_a_figure_opens_it_at_its_full_size(show, where, figure):
+    page = show(where, width=420)
+    page.ask(f"document.querySelector('{figure} img').click()")
+    page.ask("new Promise(done => setTimeout(done, 500))")
+    size = "(root => root.matches('svg') ? root.getBoundingClientRect().width : document.images[0].naturalWidth)"
+    assert page.ask("document.querySelector('header.bar')") is None
+    assert page.ask(f"{size}(document.documentElement)") > 600
+
+
 def test_badges_do_not_overlap_on_a_narrow_screen(show):
     page = show("ledger.html", width=420)
     overlaps = """(boxes => boxes.slice(1).filter((box, k) => box.top < boxes[k].bottom && box.left < boxes[k].right
@@ -115,18 +137,30 @@ def test_badges_do_not_overlap_on_a_narrow_screen(show):
     assert page.ask(overlaps) == 0
 
 
-def test_the_first_screen_shows_a_finding_and_its_picture(show):
-    """Headline, both forms and animation of the first card are seen without scrolling."""
+def test_the_first_screen_shows_every_paper_and_begins_the_first_finding(show):
+    """Five papers with three sentences each are seen without scrolling, and the top of the first card."""
     page = show("index.html")
+    cells = "[...document.querySelectorAll('.papers td')].filter(cell => cell.textContent.length > 40)"
+    assert page.ask(f"{cells}.length") == 15
+    assert page.ask(f"Math.max(...{cells}.map(cell => cell.getBoundingClientRect().bottom))") < HEIGHT
     assert page.ask("document.querySelectorAll('.finding').length") == 5
-    for part in ("h2", ".opening", ".forms dd:last-child"):
-        box = page.ask(
-            f"(box => [box.top, box.bottom])(document.querySelector('.finding {part}').getBoundingClientRect())"
-        )
-        assert 0 < box[0] < box[1] < HEIGHT
+    assert page.ask("document.querySelector('.finding .opening').getBoundingClientRect().top") < HEIGHT
     seen = picture(page)
     assert len(np.unique(seen.reshape(-1, 3), axis=0)) > 30
     assert 0.005 < np.mean(seen.mean(axis=2) < 128) < 0.5
+
+
+def test_the_first_screen_of_a_study_shows_its_first_figure(show, report):
+    """Whole where the page opens with a story, its top elsewhere."""
+    for path in sorted(report.glob("studies/*.html")):
+        if path.stem.endswith("-notes"):
+            continue
+        page = show(f"studies/{path.name}", width=1400)
+        box = page.ask(
+            "(box => [box.top, box.bottom])(document.querySelector('main figure img').getBoundingClientRect())"
+        )
+        assert 0 < box[0] < HEIGHT, path.stem
+        assert page.ask("!document.querySelector('.story')") or box[1] <= HEIGHT, path.stem
 
 
 def test_formulas_are_laid_out_in_the_reports_font(show, claims):
@@ -296,6 +330,51 @@ def test_search_from_another_page_leads_to_the_ledger(show):
     assert page.ask("location.pathname").endswith("ledger.html")
     assert page.ask("document.getElementById('search').value") == "gamma"
     assert 0 < len(page.ask(SHOWN)) < 100
+
+
+HITS = "[...document.querySelectorAll('.hits a')]"
+
+
+@pytest.mark.parametrize("where", ["studies/truncation_flow.html", "single.html#/studies/truncation_flow.html"])
+def test_the_search_of_every_page_shows_hits_while_one_types(show, where):
+    """Statements of claims, then figures with their pictures; arrows lead through them, Enter opens one."""
+    page = show(where)
+    page.press("/")
+    page.type("plateau")
+    page.ask("new Promise(met => (function look() { if (repdyn.hits) met(); else setTimeout(look, 50); })())")
+    page.ask("new Promise(done => setTimeout(done, 300))")
+    assert page.ask("document.querySelector('.hits').checkVisibility()")
+    assert re.match(r"\d+ claims, \d+ figures", page.ask("document.querySelector('.hits [role=status]').textContent"))
+    shown = page.ask(f"{HITS}.map(link => [link.innerText, link.querySelectorAll('img').length])")
+    assert 0 < sum(not pictures for _, pictures in shown) <= 5
+    assert 0 < sum(pictures for _, pictures in shown) <= 3
+    assert "plateau" in shown[0][0].lower()
+    assert min(len(text) for text, _ in shown) > 20
+    page.ask("Promise.all([...document.querySelectorAll('.hits img')].map(image => image.decode()))")
+    page.press("arrow_down")
+    page.press("arrow_down")
+    assert page.ask(f"{HITS}.indexOf(document.activeElement)") == 1
+    page.press("arrow_up")
+    wanted = page.ask("document.activeElement.getAttribute('href').split('/').pop()")
+    page.press("enter")
+    page.ask("new Promise(done => setTimeout(done, 500))")
+    assert page.ask("location.href").endswith(wanted)
+    assert not page.ask("document.querySelector('.hits').checkVisibility()")
+    assert page.complaints == []
+
+
+def test_hits_close_and_find_what_the_ledger_finds(show):
+    page = show("ledger.html")
+    page.ask("document.getElementById('site-search').focus()")
+    page.type("Thm. 3")
+    count = page.ask("document.querySelector('.hits [role=status]').textContent")
+    assert len(show("ledger.html#q=theorem+3").ask(SHOWN)) == int(count.split()[0])
+    page.ask("document.getElementById('site-search').focus()")
+    page.type("gamma")
+    assert page.ask("document.querySelector('.hits').checkVisibility()")
+    page.press("escape")
+    assert not page.ask("document.querySelector('.hits').checkVisibility()")
+    assert page.ask("document.activeElement.id") == "site-search"
 
 
 # Claims

@@ -123,7 +123,11 @@ OUTPUTS = {
     "x_study/claims": ["x_study/claims.csv"],
 }
 ORIGIN = {"code": "repdyn.base.files:sha256", "code_version": "c0de", "datasets": ["loss"]}
-FINDINGS = """x-thm1:
+FINDINGS = """summary:
+  claims: Losses $a^2$ fall.
+  breaks: One <b> rises.
+  survives: The others fall.
+x-thm1:
   figure: x_study/fig1
   show: top
   verdict: holds as corrected
@@ -445,12 +449,54 @@ def test_the_single_file_holds_every_page_and_picture(report, pages):
 # What is told
 
 
+def test_a_study_without_a_story_opens_with_its_first_figure(pages):
+    page = pages["studies/x_study.html"]
+    (summary,) = re.findall(r'<div class="summary">.*?</div>', page.source, re.DOTALL)
+    assert '<a href="../figures/x_study/fig1.svg"><img src="../figures/x_study/fig1.svg"' in summary
+    assert '<a href="#fig1">Caption, data and code</a>' in summary
+    assert page.source.index(summary) < page.source.index('class="tally"')
+
+
+def test_the_search_knows_every_word_of_a_claim_and_the_figures(report):
+    script = (report / "assets/search.js").read_text(encoding="utf-8")
+    assert "</" not in script
+    texts, hits = (json.loads(text) for text in re.findall(r"repdyn\.\w+ = (\{.*?\n\});\n", script, re.DOTALL))
+    assert list(hits) == list(texts)
+    figures = {f"studies/x_study.html#{name}" for name in ("fig1", "fig2")}
+    assert set(hits) == {claim["id"] for claim in CLAIMS} | figures
+    assert hits["x-thm1"]["page"] == "claims/x-thm1.html"
+    assert "<math" in hits["x-thm1"]["says"]
+    assert hits["x-thm1"]["title"] == "x_study, Theorem 1: holds as corrected"
+    assert {hits[name]["picture"] for name in figures} == {"figures/x_study/fig1.svg", "figures/x_study/fig2.svg"}
+    assert not [hit for hit in hits.values() if "<script" in hit["says"] + hit["title"]]
+    assert all((report / hit["page"].split("#")[0]).is_file() for hit in hits.values())
+    assert EVIL in texts["studies/x_study.html#fig2"]
+    assert all(HOSTILE[name] in texts["x-evil"] for name in ("where", "statement", "note"))
+
+
 def test_the_first_page_shows_findings_with_both_forms(pages):
     page = pages["index.html"]
     assert "A headline <b>" in page.words
-    assert page.source.count("<math") >= 3  # both forms and the sentence
+    assert page.source.count("<math") >= 4  # both forms, the sentence, the summary
     assert [image["src"] for image in page.of("img")] == ["figures/x_study/fig1.svg"]
     assert "unlike the sentence" not in page.words
+
+
+def test_the_first_page_opens_with_each_paper_in_three_sentences(pages):
+    page = pages["index.html"]
+    (table,) = re.findall(r'<table class="papers">.*?</table>', page.source, re.DOTALL)
+    assert page.source.index(table) < page.source.index('class="findings"')
+    assert 'href="studies/x_study.html"' in table
+    words = Page(table).words
+    assert [says in words for says in ("Losses", "One <b> rises.", "The others fall.")] == [True] * 3
+    assert [cell["data-label"] for cell in Page(table).of("td")] == ["Claims", "Breaks", "Survives"]
+
+
+def test_the_first_pages_title_says_what_the_report_is(pages):
+    source = pages["index.html"].source
+    assert "<title>x_study, put to numerical tests · repdyn, run mine</title>" in source
+    assert '<meta property="og:title" content="x_study, put to numerical tests">' in source
+    assert '<meta property="og:description" content="4 statements: 0 hold as printed, 2 hold once' in source
 
 
 def test_a_card_says_when_the_run_has_another_verdict(tmp_path):
@@ -615,14 +661,6 @@ def test_every_verdict_is_counted_and_explained(pages):
     assert set(MEANINGS) == set(STATUSES)
     rows = [attributes["id"] for attributes in page.of("tr") if "data-verdict" in attributes]
     assert rows == [claim["id"] for claim in CLAIMS]
-
-
-def test_search_knows_every_word_of_a_claim(report):
-    text = (report / "assets/search.js").read_text()
-    texts = json.loads(text.split("texts = ", 1)[1].rstrip().removesuffix(";"))
-    assert set(texts) == {claim["id"] for claim in CLAIMS}
-    assert all(HOSTILE[name] in texts["x-evil"] for name in ("where", "statement", "note"))
-    assert "</script" not in text
 
 
 def test_a_verdict_that_changed_is_told_at_the_top(pages):

@@ -56,6 +56,39 @@ def test_a_malformed_finding_is_told(tmp_path, text):
         findings.read(tmp_path / "findings.yaml")
 
 
+def test_every_paper_has_its_three_sentences():
+    summaries = findings.summaries(studies.files(studies.FINDINGS))
+    assert set(summaries) == set(EXPLORERS)
+    assert len(summaries) == 5
+    for sentences in summaries.values():
+        assert list(sentences) == ["claims", "breaks", "survives"]
+    assert len({says for sentences in summaries.values() for says in sentences.values()}) == 15
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        ("{claims: It rises.}", r"summary: wants the keys claims, breaks, survives; has \{'claims': 'It rises\.'\}"),
+        ("all is well", "summary: wants the keys claims, breaks, survives; has 'all is well'"),
+        ("{claims: A., breaks: B., survives: 3}", "summary.survives: expected a sentence of at most 160 .*; has 3"),
+        ("{claims: A, breaks: B., survives: C.}", "summary.claims: .* with a period at its end; has 'A'"),
+        (f"{{claims: A., breaks: {'b' * 160}., survives: C.}}", "summary.breaks: expected a sentence of at most 160"),
+    ],
+)
+def test_a_malformed_summary_is_told(tmp_path, entry, says):
+    path = tmp_path / "findings.yaml"
+    path.write_text(f"summary: {entry}\n")
+    with pytest.raises(ConfigError, match=f"findings.yaml: {says}"):
+        findings.summaries({"x": path})
+
+
+def test_a_study_without_a_summary_has_none(tmp_path):
+    path = tmp_path / "findings.yaml"
+    path.write_text("x: {figure: a/b, show: all, verdict: holds, headline: a, sentence: b}\n")
+    assert findings.summaries({"x": path}) == {}
+    assert list(findings.read(path)) == ["x"]
+
+
 # Settings
 
 

@@ -1,6 +1,7 @@
 """A report as a site: every link leads somewhere, cards are absolute, nothing half written stays."""
 
 import os
+import re
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,13 +19,15 @@ PAGE = "<!doctype html><html><head><title>{title}</title></head><body>{body}</bo
 
 @pytest.fixture
 def results(tmp_path) -> Path:
-    """A run with two pages; one shows a vector figure of which the study has a PNG, and leads to a dataset."""
+    """A run with three pages; two show a vector figure of which the study has a PNG, one leads to a dataset."""
     folder = tmp_path / "results"
     shown = '<a href="../index.html#top">up</a> <img src="../figures/s/f.svg"> <a href="../../s/data/d.nc?raw">d</a>'
+    links = '<a href="studies/s.html">s</a> <a href="mailto:a@b.c">m</a> <a href="errata.html">e</a>'
     files = {
-        "report/index.html": PAGE.format(
-            title="start", body='<a href="studies/s.html">s</a> <a href="mailto:a@b.c">m</a>'
-        ),
+        "report/index.html": PAGE.format(title="start", body=f'<img src="figures/s/first.svg">{links}'),
+        "report/errata.html": PAGE.format(title="errata", body="none"),
+        "report/figures/s/first.svg": "<svg/>",
+        "s/figures/first.png": "png",
         "report/studies/s.html": PAGE.format(title="study", body=shown),
         "report/figures/s/f.svg": "<svg/>",
         "s/figures/f.png": "png",
@@ -38,12 +41,13 @@ def results(tmp_path) -> Path:
 
 
 def test_what_pages_lead_to_is_there_and_nothing_else(results, tmp_path):
-    assert publish(results, tmp_path / "site", f"{URL}/") == 2
+    assert publish(results, tmp_path / "site", f"{URL}/") == 3
     written = {
         path.relative_to(tmp_path / "site").as_posix() for path in (tmp_path / "site").rglob("*") if path.is_file()
     }
     assert written == {
-        *("report/index.html", "report/studies/s.html", "report/figures/s/f.svg", "s/figures/f.png", "s/data/d.nc"),
+        *("report/index.html", "report/errata.html", "report/studies/s.html", "s/data/d.nc"),
+        *("report/figures/s/first.svg", "report/figures/s/f.svg", "s/figures/first.png", "s/figures/f.png"),
         *("index.html", "404.html", "sitemap.xml", ".nojekyll"),
     }
 
@@ -54,7 +58,23 @@ def test_cards_are_absolute_and_links_stay_relative(results, tmp_path):
     assert f'<meta property="og:url" content="{URL}/report/studies/s.html">' in study
     assert f'<meta property="og:image" content="{URL}/s/figures/f.png">' in study
     assert 'href="../index.html#top"' in study
-    assert "og:image" not in (tmp_path / "site/report/index.html").read_text()
+
+
+def test_the_picture_of_a_card_is_the_pages_first(results, tmp_path):
+    (results / "report/figures/s/bitmap.png").write_text("png")
+    body = '<img src="figures/s/first.svg"> <img src="figures/s/bitmap.png">'
+    (results / "report/index.html").write_text(PAGE.format(title="start", body=body))
+    publish(results, tmp_path / "site", URL)
+    assert f'content="{URL}/s/figures/first.png"' in (tmp_path / "site/report/index.html").read_text()
+
+
+def test_a_page_without_a_picture_has_the_first_pages(results, tmp_path):
+    publish(results, tmp_path / "site", URL)
+    first = f'<meta property="og:image" content="{URL}/s/figures/first.png">'
+    assert [first in (tmp_path / f"site/report/{name}.html").read_text() for name in ("index", "errata")] == [True] * 2
+    (results / "report/index.html").write_text(PAGE.format(title="start", body="no picture"))
+    publish(results, tmp_path / "bare", URL)
+    assert "og:image" not in (tmp_path / "bare/report/errata.html").read_text()
 
 
 def test_the_documentation_stands_beside_the_report(results, tmp_path):
@@ -77,7 +97,9 @@ def test_documentation_that_was_not_built_is_told(results, tmp_path):
 def test_the_map_lists_every_page(results, tmp_path):
     publish(results, tmp_path / "site", URL)
     found = ET.parse(tmp_path / "site/sitemap.xml").getroot()
-    assert [place[0].text for place in found] == [f"{URL}/report/index.html", f"{URL}/report/studies/s.html"]
+    assert [place[0].text for place in found] == [
+        f"{URL}/report/{name}.html" for name in ("errata", "index", "studies/s")
+    ]
 
 
 def test_a_link_to_nothing_is_an_error_and_leaves_nothing(results, tmp_path):
@@ -127,6 +149,10 @@ def test_the_site_of_a_run_is_whole_and_names_no_machine(smoke_run, tmp_path):
     results = smoke_run / "results/smoke"
     assert publish(results, tmp_path / "site", URL) > 300
     lost = set()
+    for page in (tmp_path / "site/report").rglob("*.html"):
+        assert page.read_text(encoding="utf-8").count('<meta property="og:image"') == 1, page
+    first = (tmp_path / "site/report/index.html").read_text(encoding="utf-8")  # the picture of what moves at its top
+    assert re.search(r'og:image" content="https://[^"]*truncation_flow/[^"]*printed_and_corrected\.png"', first)
     for page in (tmp_path / "site").rglob("*.html"):
         parser = Addresses()
         parser.feed(page.read_text(encoding="utf-8"))

@@ -70,9 +70,10 @@ def test_a_claim_carries_its_verdict_a_term_its_meaning_a_figure_its_place(tmp_p
         'title="holds as corrected: The cost C falls &amp; stays.">rises</a>'
     ) in story.lead
     assert 'href="../glossary.html#collapse" title="collapse: All points &lt; one place."' in story.before
-    assert '<a href="#loss"><img src="../figures/x/loss.svg" alt="falls &#34;fast&#34;" width="400" height="300"' in (
-        story.lead
-    )
+    picture = "../figures/x/loss.svg"
+    enlarged = f'<a href="{picture}"><img src="{picture}" alt="falls &#34;fast&#34;" width="400" height="300"'
+    assert enlarged in story.lead
+    assert '<a href="#loss">Caption, data and code</a>' in story.lead
     assert "<p><figure" not in story.lead
     assert "<math" in story.before
     assert '<a href="https://example.org">' in story.after

@@ -2,7 +2,7 @@
 
 Pages keep their places below `report/`; beside it lie the files of the run that they lead to, a page that leads to the
 report, one for addresses that do not exist, and a map of the site. Links stay relative; what a card of another site
-shows (address and picture of a page) is absolute, as its readers ask.
+shows (address and picture of a page) is absolute, as its readers ask. A page without a picture has the first page's.
 """
 
 from __future__ import annotations
@@ -77,13 +77,14 @@ def publish(results: Path, into: Path, url: str, docs: Path | None = None) -> in
     beside = sorted({target for name, links in found.items() for target in _files(name, links.targets)} - set(own))
     if missing := [target for target in beside if not (results / target).is_file()]:
         raise DataError(f"{results}: pages lead to files that are not there: {', '.join(missing[:5])}")
-    cards = {name: _card(name, found[name], results, url) for name in pages}
+    pictures = {name: _picture(found[name], name, results) for name in pages}
+    cards = {name: _card(name, pictures[name] or pictures[HOME], url) for name in pages}
     with fresh(into):
-        for name in [*own, *beside, *(picture for _, picture in cards.values() if picture)]:
+        for name in [*own, *beside, *filter(None, pictures.values())]:
             (into / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(results / name, into / name)
         for name, text in pages.items():
-            write_text(into / name, text.replace("</head>", f"{cards[name][0]}</head>", 1))
+            write_text(into / name, text.replace("</head>", f"{cards[name]}</head>", 1))
         if docs:
             shutil.copytree(docs, into / DOCS, ignore=shutil.ignore_patterns(".*"))
         write_text(into / "index.html", FORWARD.format(home=HOME, url=html.escape(url)))
@@ -116,17 +117,23 @@ def _files(page: str, targets: list[str]) -> Iterator[str]:
         yield path
 
 
-def _card(page: str, links: _Links, results: Path, url: str) -> tuple[str, str]:
-    """Lines of a page's head that other sites read, and its picture: the first one of which there is a PNG."""
+def _picture(links: _Links, page: str, results: Path) -> str:
+    """A page's first picture of which there is a PNG, in the report or the study's own; "" where it has none."""
+    for path in _files(page, links.pictures):
+        shown = PurePosixPath(path).with_suffix(".png")
+        own = PurePosixPath(shown.parent.name, "figures", shown.name)
+        if found := next((str(file) for file in (shown, own) if (results / file).is_file()), ""):
+            return found
+    return ""
+
+
+def _card(page: str, picture: str, url: str) -> str:
+    """Lines of a page's head that other sites read."""
     address = html.escape(f"{url}/{page}")
     lines = [f'<link rel="canonical" href="{address}">', f'<meta property="og:url" content="{address}">']
-    pictures = [str(PurePosixPath(path).with_suffix(".png")) for path in _files(page, links.pictures)]
-    drawn = [PurePosixPath(path).relative_to(f"{REPORT}/figures") for path in pictures if f"{REPORT}/figures/" in path]
-    pictures += [f"{path.parent}/figures/{path.name}" for path in drawn]
-    picture = next((path for path in pictures if (results / path).is_file()), "")
     if picture:
         lines += [f'<meta property="og:image" content="{html.escape(f"{url}/{picture}")}">']
-    return "".join(f"{line}\n" for line in lines), picture
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _map(pages: list[str], url: str) -> str:

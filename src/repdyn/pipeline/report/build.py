@@ -26,6 +26,7 @@ from repdyn.pipeline.report import (
     listings,
     messages,
     openings,
+    searching,
     settings_sources,
     single,
     stories,
@@ -75,12 +76,14 @@ class ClaimPage(views.ClaimView):
 class IndexPage(TypedDict):
     """What the first page shows."""
 
+    heading: str
     own: list[Row]
     said: str
     severities: list[tuple[str, int]]
     ours: int
     changes: list[Row]
     warning: str
+    summaries: dict[str, dict[str, str]]
     animations: list[openings.Animation]
     findings: list[findings.Finding]
     studies: list[StudyPage]
@@ -159,7 +162,9 @@ class Site:
         self.replies = replies.of_studies(self.folders)
         self.messages = messages.of_studies(self.folders)
         self.labels = labels.read_all(studies.files(studies.LABELS, self.folders))
-        cards = findings.findings(findings.read_all(studies.files(studies.FINDINGS, self.folders)), contents)
+        written = studies.files(studies.FINDINGS, self.folders)
+        cards = findings.findings(findings.read_all(written), contents)
+        self.summaries = {name: says for name, says in findings.summaries(written).items() if name in self.titles}
         animated = {one.claim["id"] for one in self.animations}
         self.findings = sorted(cards, key=lambda card: card.claim["id"] not in animated)
         self.terms = stories.glossary(studies.files(studies.GLOSSARY, self.folders), TERMS)
@@ -207,9 +212,9 @@ class Site:
         assets |= self._animated()
         font = base64.b64encode((PAGE / "math.woff2").read_bytes()).decode()
         face = f'@font-face {{ font-family: "repdyn math"; src: url("data:font/woff2;base64,{font}"); }}\n'
-        claims = self.contents.ledger
-        texts = {claim["id"]: views.searched(claim, self.titles[claim["study"]], self.contents) for claim in claims}
-        return assets | {"assets/math.css": face, "assets/search.js": _script("texts", texts)}
+        searched = {"texts": searching.texts, "hits": searching.hits}
+        search = "".join(_script(name, made(self.contents, self.titles)) for name, made in searched.items())
+        return assets | {"assets/math.css": face, "assets/search.js": search}
 
     def _animated(self) -> dict[str, str]:
         """Scripts of the animations, and the numbers that they show."""
@@ -284,12 +289,14 @@ class Site:
         ledger = self.contents.ledger
         own = [claim for claim in ledger if claim["origin"] != "ours"]
         return {
+            "heading": views.heading(ledger, self.titles),
             "own": own,
             "said": views.tally(own),
             "severities": [(slip, count) for slip, count in severities(own) if count],
             "ours": len(ledger) - len(own),
             "changes": [claim for claim in ledger if claim["change"]],
             "warning": WARNINGS.get(self.contents.run, ""),
+            "summaries": self.summaries,
             "animations": self.animations,
             "findings": self.findings,
             "studies": self.studies,

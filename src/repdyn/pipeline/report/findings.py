@@ -1,7 +1,8 @@
-"""The report's first page: findings that a person chose, with numbers and verdicts of the run.
+"""The report's first page: each paper in three sentences, and findings that a person chose, with the run's verdicts.
 
-`decided/findings.yaml` of a study maps the id of a claim to `{figure: study/name, headline: ..., sentence: ...,
-show: ...}`; all else on a card comes from the ledger. Where the run's verdict is not the card's, the card says so.
+`decided/findings.yaml` of a study maps `summary` to `{claims: ..., breaks: ..., survives: ...}`, and the id of a claim
+to `{figure: study/name, headline: ..., sentence: ..., show: ...}`; all else on a card comes from the ledger. Where the
+run's verdict is not the card's, the card says so.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from repdyn.base.verdicts import STATUSES
 from repdyn.pipeline.config import yaml_positions
 from repdyn.pipeline.report.contents import Contents, Product, Row
 
+SUMMARY, SENTENCES = "summary", ("claims", "breaks", "survives")
+LONGEST = 160  # characters of a sentence; five papers fit one screen
 KEYS = {"figure", "show", "verdict", "headline", "sentence"}
 SHOWN = ("all", "top", "bottom")
 
@@ -52,12 +55,33 @@ def read(path: Path) -> dict[str, dict[str, str]]:
         ConfigError: the file is missing or no mapping, or an entry has other keys or values.
     """
     chosen = yaml_positions.values(path)
+    chosen.pop(SUMMARY, None)
     for id, entry in chosen.items():
         if not isinstance(entry, dict) or set(entry) != KEYS:
             raise ConfigError(f"{path}: {id}: wants the keys {', '.join(sorted(KEYS))}; has {entry!r}")
         if entry["show"] not in SHOWN or entry["verdict"] not in STATUSES:
             raise ConfigError(f"{path}: {id}: show is one of {', '.join(SHOWN)}, verdict one of {', '.join(STATUSES)}")
     return chosen
+
+
+def summaries(files: Mapping[str, Path]) -> dict[str, dict[str, str]]:
+    """Study -> what its paper claims, what breaks, what survives, where its file says so.
+
+    Raises:
+        ConfigError: a summary has other keys, or a value is no short sentence.
+    """
+    written = {study: yaml_positions.values(path).get(SUMMARY) for study, path in files.items()}
+    return {study: _summary(files[study], entry) for study, entry in written.items() if entry is not None}
+
+
+def _summary(path: Path, entry: object) -> dict[str, str]:
+    if not isinstance(entry, dict) or set(entry) != set(SENTENCES):
+        raise ConfigError(f"{path}: {SUMMARY}: wants the keys {', '.join(SENTENCES)}; has {entry!r}")
+    for key, sentence in entry.items():
+        if not isinstance(sentence, str) or not sentence.endswith(".") or len(sentence) > LONGEST:
+            wanted = f"a sentence of at most {LONGEST} characters with a period at its end"
+            raise ConfigError(f"{path}: {SUMMARY}.{key}: expected {wanted}; has {sentence!r}")
+    return {key: entry[key] for key in SENTENCES}
 
 
 def findings(chosen: Mapping[str, Mapping[str, str]], contents: Contents) -> list[Finding]:

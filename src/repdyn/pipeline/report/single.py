@@ -16,7 +16,8 @@ TITLE = re.compile(r"<title>(.*?)</title>")
 BODY = re.compile(r'<div class="frame.*</main>\s*</div>', re.DOTALL)
 BAR = re.compile(r'<header class="bar">.*?</header>', re.DOTALL)
 LINK = re.compile(r' (href|src|action)="([^"]*)"')
-LATE = tuple(f"assets/{name}.js" for name in ("site", "theory", "training", "stage"))  # others build on them: first
+FIRST = ("site", "find", "theory", "training", "stage")  # others build on them
+LATE = tuple(f"assets/{name}.js" for name in FIRST)
 
 
 def page(pages: Mapping[str, str], assets: Mapping[str, str], pictures: Mapping[str, Path]) -> str:

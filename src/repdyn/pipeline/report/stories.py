@@ -125,10 +125,10 @@ class _Renderer(Renderer):
         return "" if tokens[place].hidden or _picture(tokens[place - 1]) else "</p>\n"
 
     def image(self, tokens: Sequence[Token], place: int, *_: object) -> str:
-        """A figure of the study with its title, which leads to its caption, data and code."""
+        """A figure of the study, which leads to its file, with its title, which leads to caption, data and code."""
         figure = self._known("figure", str(tokens[place].attrs["src"]), self.figures)
         return Markup(
-            '<figure class="inline"><a href="#{name}"><img src="../{picture}" alt="{alt}" '
+            '<figure class="inline"><a href="../{picture}"><img src="../{picture}" alt="{alt}" '
             'width="{width}" height="{height}" loading="lazy"></a>'
             '<figcaption><b>{title}.</b> <a href="#{name}">Caption, data and code</a></figcaption></figure>\n'
         ).format(

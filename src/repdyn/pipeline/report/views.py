@@ -22,24 +22,10 @@ from repdyn.pipeline.report.readings import Curve
 from repdyn.pipeline.report.texts import TERMS
 from repdyn.pipeline.run.kinds.ledger import overlay
 
-SEARCHED = (
-    "id",
-    "where",
-    "kind",
-    "words",
-    "statement",
-    "correction",
-    "note",
-    "formula",
-    "corrected_formula",
-    "control",
-    "code",
-)
-
-
 PROVED = ("identity", "bound", "limit")
 """Kinds of statements that are derived."""
 
+SPELLED = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 MOST_CLAIMS = 12  # a figure of more is an overview, and does not show any one of them at a glance
 
 
@@ -99,6 +85,16 @@ def counts(claims: Iterable[Row]) -> list[tuple[str, int]]:
     """How many claims have each verdict, all verdicts in their order."""
     counted = Counter(claim["verdict"] for claim in claims)
     return [(status, counted[status]) for status in STATUSES]
+
+
+def heading(claims: Sequence[Row], titles: Mapping[str, str]) -> str:
+    """The first page's headline; `titles` are those of the studies."""
+    studied = list(dict.fromkeys(claim["study"] for claim in claims))
+    if len(studied) == 1:
+        return f"{titles[studied[0]]}, put to numerical tests"
+    papers = len({claim["study"] for claim in claims if claim["origin"] != "ours"})
+    count = SPELLED[papers] if papers < len(SPELLED) else str(papers)
+    return f"{count} paper{'' if papers == 1 else 's'}, put to numerical tests"
 
 
 def tally(claims: Sequence[Row]) -> str:
@@ -191,12 +187,6 @@ def passage_title(row: Row) -> str:
     if row["kind"] in PROVED or (not is_sampled and (row["formula"] or row["kind"] == "scaling")):
         return "Derivation"
     return "What was measured, and why"
-
-
-def searched(row: Row, title: str, contents: Contents) -> str:
-    """All words by which a claim is found; `title` is its study's."""
-    words = [row[name] for name in SEARCHED] + [title, row["study"]]
-    return " ".join(filter(None, [*words, *(figure.title for figure in contents.figures_of(row)[:3])]))
 
 
 def short(row: Row, printed: Sequence[Part], corrected: Sequence[Part]) -> str:

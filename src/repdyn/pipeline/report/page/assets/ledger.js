@@ -1,37 +1,7 @@
 "use strict";
-// The ledger: filters kept in the address, a search that reads mathematics, columns that sort.
+// The ledger: filters kept in the address, a search, columns that sort.
 window.repdyn = window.repdyn || {};
 (repdyn => {
-  const GREEK = {
-    α: "alpha", β: "beta", γ: "gamma", δ: "delta", ε: "epsilon", ϵ: "epsilon", ζ: "zeta", η: "eta", θ: "theta", ι: "iota", κ: "kappa",
-    λ: "lambda", μ: "mu", ν: "nu", ξ: "xi", π: "pi", ρ: "rho", σ: "sigma", τ: "tau", φ: "phi", ϕ: "phi", χ: "chi", ψ: "psi", ω: "omega",
-  };
-  const PLACES = "theorem|lemma|proposition|corollary|definition|figure|table|section|appendix|equation|remark|example";
-  const NUMBER = "\\(?[\\d.]+[a-z]?\\)?";  // 3, 3.2, (4a)
-  const LISTED = new RegExp(`\\b(${PLACES}) (${NUMBER}(?:(?:,? and |, | to )${NUMBER})+)`, "g");  // theorems 2, 3 and 4
-  const SHORT = { thm: "theorem", lem: "lemma", prop: "proposition", cor: "corollary", def: "definition", fig: "figure",
-    tab: "table", sec: "section", app: "appendix", eq: "equation", eqs: "equation" };
-
-  // Words as they are compared: letters by name, degrees in words, places in full.
-  repdyn.normal = text => text.toLowerCase()
-    .replace(/[α-ωϵϕ]/g, letter => ` ${GREEK[letter] || letter} `)
-    .replace(/\\(?:var)?([a-z]+)/g, " $1 ")
-    .replace(/°|\^\s*\{?\s*circ\s*\}?|\bdegrees?\b|\bdeg\b/g, " degrees ")
-    .replace(/\b([a-z]+)\.? ?(?=\(?\d)/g, (whole, word) => (SHORT[word] ? SHORT[word] + " " : whole))
-    .replace(new RegExp(`\\b(${PLACES})s\\b`, "g"), "$1")
-    .replace(LISTED, (all, place, rest) => rest.split(/,? and |, | to /).map(number => `${place} ${number}`).join(" "))
-    .replace(/[−–—]/g, "-").replace(/[{}$"“”]/g, " ").replace(/\s+/g, " ").trim();
-
-  // "theorem 3" is one term, and finds neither Theorem 31 nor Theorem 3.2; a number stands for itself.
-  repdyn.terms = query => [...repdyn.normal(query).matchAll(new RegExp(`(?:${PLACES}) ${NUMBER}|\\d+(?:\\.\\d+)? degrees|\\S+`, "g"))]
-    .map(match => match[0].replace(/[.,;]+$/, "")).filter(Boolean).map(pattern);
-
-  function pattern(term) {
-    const escaped = term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-    const start = /^[\w]/.test(term) ? "(?<![a-z0-9.])" : "", end = /\d$/.test(term) ? "(?![0-9]|\\.[0-9])" : "";
-    return new RegExp((/^[a-z]+$/.test(term) ? "" : start) + escaped + end);
-  }
-
   function ledger(root) {
     const table = root.querySelector("#ledger");
     if (!table) return;

@@ -60,12 +60,19 @@ window.repdyn = window.repdyn || {};
       place.dataset.page = template.dataset.page;
       place.replaceChildren(template.content.cloneNode(true));
       place.querySelectorAll("img[data-picture]").forEach(image => { image.src = repdyn.pictures[image.dataset.picture]; });
+      place.querySelectorAll("a:not([href]) > img").forEach(image => { image.parentElement.href = opened(image.src); });
       document.title = template.dataset.title;
       document.querySelectorAll(".menu[open]").forEach(menu => { menu.open = false; });
       repdyn.setup.forEach(set => set(place));
       scrollTo(0, 0);
     }
     reveal();
+  }
+
+  // The address of a picture inside this file, which a link may lead to.
+  function opened(data) {
+    const [type, text] = data.slice("data:".length).split(";base64,");
+    return URL.createObjectURL(new Blob([Uint8Array.from(atob(text), letter => letter.charCodeAt(0))], { type }));
   }
 
   function submit(event) {

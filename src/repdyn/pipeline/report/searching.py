@@ -1,0 +1,65 @@
+"""What the search of the report finds: claims and figures, the words that find each, and what is shown of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from repdyn.base.markup import words
+from repdyn.pipeline.report.contents import Contents, Product, Row
+
+SEARCHED = (
+    "id",
+    "where",
+    "kind",
+    "words",
+    "statement",
+    "correction",
+    "note",
+    "formula",
+    "corrected_formula",
+    "control",
+    "code",
+)
+
+
+def texts(contents: Contents, titles: Mapping[str, str]) -> dict[str, str]:
+    """All words by which a claim, named by its id, or a figure, by its page, is found; `titles` are the studies'."""
+    claims = {row["id"]: _words(row, titles[row["study"]], contents) for row in contents.ledger}
+    return claims | {figure.page: _words_of_figure(figure, titles) for figure in _figures(contents)}
+
+
+def hits(contents: Contents, titles: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """What is shown of each, in HTML: a claim's statement, place and verdict, a figure's title, study and picture."""
+    claims = {
+        row["id"]: {
+            "kind": "claim",
+            "page": f"claims/{row['id']}.html",
+            "says": words(row["statement"]),
+            "title": words(f"{titles[row['study']]}, {row['where']}: {row['verdict']}"),
+        }
+        for row in contents.ledger
+    }
+    figures = {
+        figure.page: {
+            "kind": "figure",
+            "page": figure.page,
+            "says": words(figure.title),
+            "title": words(titles[figure.study]),
+            "picture": figure.picture,
+        }
+        for figure in _figures(contents)
+    }
+    return claims | figures
+
+
+def _figures(contents: Contents) -> list[Product]:
+    return [product for product in contents.products if product.kind == "figures"]
+
+
+def _words(row: Row, title: str, contents: Contents) -> str:
+    parts = [row[name] for name in SEARCHED] + [title, row["study"]]
+    return " ".join(filter(None, [*parts, *(figure.title for figure in contents.figures_of(row)[:3])]))
+
+
+def _words_of_figure(figure: Product, titles: Mapping[str, str]) -> str:
+    return " ".join((figure.name, figure.title, figure.caption, figure.alt, titles[figure.study], figure.study))
