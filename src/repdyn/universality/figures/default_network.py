@@ -104,7 +104,7 @@ def fig10_depth(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Data
         "default network; the two rates in the same colors. Dotted: the layer halfway, where all other figures look. "
         "The paper's vertical axis is not to scale. Its text: the theory is accurate only in the second half of the "
         "network, where the rate of the encoder rises with depth and that of the decoder falls. "
-        f"{size_of_default(int(default_network_fits['units']))}",
+        f"{size_of_default(*(int(fits['units']) for fits in (default_network_fits, default_ensemble_fits)))}",
         alt="Fit loss, explained variance and both fitted rates against the hidden layer, medians with bands.",
     )
 

@@ -232,7 +232,7 @@ def fig12_training_loss(architectures: xr.Dataset, architecture_fits: xr.Dataset
         "plateau. Networks are sorted by the latter. The paper's figure prints no levels; its text says that (9) can "
         "be fitted to the loss of all these networks. "
         f"{other_two_point_settings(architectures, {name: WORDS.get(name, name) for name in rows})}",
-        alt="Training losses of ten networks on logarithmic axes with equation (9) dashed; beside them the unexplained "
+        alt=f"Training losses of {len(rows)} networks on logarithmic axes with equation (9) dashed; beside them the unexplained "
         "shares of the whole loss and of the fall from the plateau, by network.",
     )
 
