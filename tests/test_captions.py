@@ -9,6 +9,7 @@ from matplotlib.colors import to_hex
 from tests.test_titles import drawn, made_up
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY
+from repdyn.base.wording import number
 from repdyn.universality.theory.published import FIGURE_2
 
 
@@ -57,7 +58,7 @@ def test_captions_of_mean_field_runs_count_their_starts_and_name_their_steps():
         f"until the loss is {float(task['threshold'][0]):g} of that of $f = 0$, {task['task'].values[0]}, " in caption
     )
     assert f"each of {task.sizes['start']} starts" in caption
-    assert caption.endswith(f"mean over {gathered.sizes['start']} starts.")
+    assert f"mean over {gathered.sizes['start']} starts;" in caption
     caption, data = caption_of("bn_mean_field", "mean_field_limit")
     distances = data["propagation_distances"]
     sizes = [int(distances[name]) for name in ("reference", "random_reference")]
@@ -74,7 +75,7 @@ def test_the_range_of_losses_left_is_told_of_starts_that_separate_and_of_the_oth
     last = starts["relative_loss"].isel(frame=-1).values
     left = [last[starts["separates"].values == flag] for flag in (1, 0)]
     words = [f"{own.min():.1g} to {own.max():.1g}" for own in left]
-    assert f"{words[0]} of that of $f = 0$ from separating starts, {words[1]} from others" in figure.repdyn["title"]
+    assert f"or more: {words[0]} from separating starts, {words[1]} from others." in figure.repdyn["caption"]
 
 
 def test_steps_that_learn_go_from_each_starts_smallest_to_its_largest():
@@ -151,7 +152,7 @@ def test_captions_of_random_networks_name_batch_depth_width_and_draws():
     assert f"width {int(odd['width'])}. {words}" in caption
     assert f"median and range of {odd.sizes['seed']} draws" in caption
     every, some = (", ".join(map(str, sizes)) for sizes in (odd["batch"].values, shown))
-    assert f"Of the batches of {every} points (c) and (d) show those of {some};" in caption
+    assert f"Of the batches of {every} points (c) and (d) show those of {some}." in caption
     caption, data = caption_of("bn_decomposed", "fig2_training")
     he = data["training"]["he"]
     words = f"width {int(he['width'])} on {int(he['point_count'])} images, {int(he['epoch'].max())} epochs"
@@ -217,9 +218,12 @@ def test_captions_of_two_points_name_trial_units_and_layer():
     assert f"Right: $R^2$ of all {fits.sizes['seed']} trials" in figure.repdyn["caption"]
     assert figure.repdyn["caption"].endswith(f"the run here is {int(runs['epoch'].max()) + 1} epochs.")
     for rate in fits["rate"].values:
-        assert f"{np.median(fits['r2'].sel(rate=rate, curve='w')):.2g} (Adam {float(rate):g})" in figure.repdyn["title"]
+        assert (
+            f"{number(np.median(fits['r2'].sel(rate=rate, curve='w')))} (Adam {float(rate):g})"
+            in figure.repdyn["caption"]
+        )
     descent = np.median(data["architecture_fits"]["r2"].sel(network="default", curve="w"))
-    assert f"{descent:.2g} (descent)" in figure.repdyn["title"]
+    assert f"{number(descent)} (descent)." in figure.repdyn["caption"]
 
 
 def test_figure_2_counts_the_trials_that_did_not_converge_and_figure_3_those_without_rates():

@@ -182,7 +182,14 @@ def test_phrases_that_readers_stumbled_over_are_gone():
     """Of the README, the pages and what the report says; each was replaced by plain words."""
     phrases = ("turns none", "turns 0", "no choice has seen", "another processor's rounding", "every formula checked")
     phrases += ("the cluster is no point", "rarer than it reads", "was told apart")
-    phrases += ("Whether it is depends", "no point at any", "which room", "1 of 1 parts", "one red point", "printed (red)")
+    phrases += (
+        "Whether it is depends",
+        "no point at any",
+        "which room",
+        "1 of 1 parts",
+        "one red point",
+        "printed (red)",
+    )
     folders = (ROOT / "docs", ROOT / "src/repdyn", ROOT / "workflow")
     files = [path for folder in folders for path in folder.rglob("*") if path.suffix in (".md", ".py", ".j2", ".yaml")]
     files += [ROOT / "README.md", ROOT / "CHANGELOG.md"]
