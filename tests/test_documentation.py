@@ -3,16 +3,19 @@
 import ast
 import importlib
 import re
+import runpy
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 from tests.conftest import ROOT
 
 from repdyn.base.claims import SLIPS, claims_of
+from repdyn.base.figures import RED
 from repdyn.base.verdicts import REFUTED, STATUSES
 from repdyn.pipeline.pages import counts, generate
 from repdyn.pipeline.run.execute.loading import load_modules
@@ -75,6 +78,23 @@ def test_pictures_are_small_and_told_in_words():
         assert path.stat().st_size <= 120_000
         with Image.open(path) as picture:
             assert picture.width <= 900
+
+
+def test_small_pictures_keep_the_colors_of_their_figures():
+    """Areas of every color beside a thousand others: 256 are left, and these are unchanged; so is the odd point."""
+    refresh = runpy.run_path(str(ROOT / "docs/images/refresh.py"))
+    kept = [tuple(bytes.fromhex(color[1:])) for color in refresh["KEPT"]]
+    pixels = np.random.default_rng(0).integers(0, 256, (400, 1100, 3), np.uint8)
+    for place, color in enumerate(kept):
+        pixels[100:120, 100 * place : 100 * place + 20] = color
+    small = refresh["few_colors"](refresh["scaled"](Image.fromarray(pixels)))
+    assert (small.width, len(small.getcolors())) == (900, 256)
+    shown = small.convert("RGB")
+    assert [shown.getpixel((round((100 * place + 10) * 9 / 11), 90)) for place in range(len(kept))] == kept
+    with Image.open(ROOT / "docs/images/bn_decomposed.png") as picture:
+        pixels = np.asarray(picture.convert("RGB")).reshape(-1, 3)
+    red = (pixels == np.array(bytearray.fromhex(RED[1:]))).all(axis=1)
+    assert red.sum() > 200, "the odd point's mark and those of its angles"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
