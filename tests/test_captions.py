@@ -213,6 +213,9 @@ def test_captions_of_two_points_name_trial_units_and_layer():
     caption, data = caption_of("universality", "n5_closed_form")
     fits = data["default_network_fits"]
     assert f"keep it to {np.abs(fits['residual'].values).max():.0e}." in caption
+    caption, data = caption_of("universality", "fig10_depth")
+    widths = [int(data[f"default_{kind}_fits"]["units"]) for kind in ("network", "ensemble")]
+    assert caption.endswith(f"Table 1 prints 500 units per layer; here {widths[0]} and {widths[1]}.")
     figure, data = figure_of("universality", "fig15_adam")
     fits, runs = data["adam_fits"], data["adam_runs"]
     assert f"Right: $R^2$ of all {fits.sizes['seed']} trials" in figure.repdyn["caption"]
@@ -341,3 +344,10 @@ def test_legends_of_two_points_name_the_curves_in_their_own_colors():
             for text, line in zip(legend.get_texts(), legend.get_lines(), strict=True)
         ]
         assert entries == [("$h = \\|dh\\|^2$", BLUE), ("$y = \\|dy\\|^2$", RED), ("$w$", GREEN), ("theory", BLACK)]
+
+
+@pytest.mark.parametrize("name", ["fig1b_spectra", "fig2a_test_error"])
+def test_lengths_of_training_of_leaky_networks_are_beside_the_papers_two(name):
+    caption, _ = caption_of("leaky_resnets", name)
+    assert "steps of Adam" in caption
+    assert "5000 epochs of Adam, then usually 1000 of SGD" in caption
