@@ -299,19 +299,18 @@ def test_the_papers_settings_show_adam_filled_and_descent_hollow():
     assert words == [r"$\|W - \tilde L B S^T\| / \|W\|$", "test error / variance", "training error / variance"]
 
 
-def test_titles_of_figure_1_take_means_of_the_first_gamma_and_medians_of_ranges():
+def test_captions_of_figure_1_take_means_of_the_first_gamma_and_medians_of_ranges():
     data = dataset("chain_measures")
     deep = data.isel(effective_depth=-1)
     costs = deep["least_cost"].isel(gamma=0).transpose("maps", "seed").values.mean(axis=1)
-    title = trained.fig1a_hamiltonian(data).repdyn["title"]
-    words = f"{costs.min():.1f} to {costs.max():.1f}, the energy "
-    assert f"the least cost of identity is {words}" in title
-    for maps in data["maps"].values:
-        assert f"{deep['median_hamiltonian'].sel(maps=maps).values.mean():.1f} ({maps})" in title
+    caption = trained.fig1a_hamiltonian(data).repdyn["caption"]
+    energies = deep["median_hamiltonian"].transpose("maps", "seed").values.mean(axis=1)
+    for maps, cost, energy in zip(data["maps"].values, costs, energies, strict=True):
+        assert f"{cost:.1f}, {energy:.1f} ({maps})" in caption
     nets = at_seven(data).isel(gamma=0)
-    title = trained.fig1c_energies(data).repdyn["title"]
+    caption = trained.fig1c_energies(data).repdyn["caption"].partition("Largest less least")[2]
     for name, words in (("hamiltonian", "Hamiltonian"), ("cost", "cost of identity"), ("kinetic", "kinetic energy")):
-        told = float(re.search(rf"{words} ([\d.e+-]+)", title)[1].rstrip(","))
+        told = float(re.search(rf"{words} ([\d.e+-]+)", caption)[1].rstrip(","))
         assert told == pytest.approx(np.median(np.ptp(of(nets, name, "seed", "layer"), axis=1)), rel=0.06)
 
 
