@@ -9,6 +9,7 @@ from matplotlib.colors import to_hex
 from tests.test_titles import drawn, made_up
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY
+from repdyn.base.wording import number
 from repdyn.universality.theory.published import FIGURE_2
 
 
@@ -57,7 +58,7 @@ def test_captions_of_mean_field_runs_count_their_starts_and_name_their_steps():
         f"until the loss is {float(task['threshold'][0]):g} of that of $f = 0$, {task['task'].values[0]}, " in caption
     )
     assert f"each of {task.sizes['start']} starts" in caption
-    assert caption.endswith(f"mean over {gathered.sizes['start']} starts.")
+    assert f"mean over {gathered.sizes['start']} starts;" in caption
     caption, data = caption_of("bn_mean_field", "mean_field_limit")
     distances = data["propagation_distances"]
     sizes = [int(distances[name]) for name in ("reference", "random_reference")]
@@ -74,7 +75,7 @@ def test_the_range_of_losses_left_is_told_of_starts_that_separate_and_of_the_oth
     last = starts["relative_loss"].isel(frame=-1).values
     left = [last[starts["separates"].values == flag] for flag in (1, 0)]
     words = [f"{own.min():.1g} to {own.max():.1g}" for own in left]
-    assert f"{words[0]} from separating starts, {words[1]} from others." in figure.repdyn["caption"]
+    assert f"or more: {words[0]} from separating starts, {words[1]} from others." in figure.repdyn["caption"]
 
 
 def test_steps_that_learn_go_from_each_starts_smallest_to_its_largest():
@@ -212,15 +213,20 @@ def test_captions_of_two_points_name_trial_units_and_layer():
     caption, data = caption_of("universality", "n5_closed_form")
     fits = data["default_network_fits"]
     assert f"keep it to {np.abs(fits['residual'].values).max():.0e}." in caption
+    caption, data = caption_of("universality", "fig10_depth")
+    widths = [int(data[f"default_{kind}_fits"]["units"]) for kind in ("network", "ensemble")]
+    assert caption.endswith(f"Table 1 prints 500 units per layer; here {widths[0]} and {widths[1]}.")
     figure, data = figure_of("universality", "fig15_adam")
     fits, runs = data["adam_fits"], data["adam_runs"]
     assert f"Right: $R^2$ of all {fits.sizes['seed']} trials" in figure.repdyn["caption"]
     assert figure.repdyn["caption"].endswith(f"the run here is {int(runs['epoch'].max()) + 1} epochs.")
     for rate in fits["rate"].values:
-        median = np.median(fits["r2"].sel(rate=rate, curve="w"))
-        assert f"{median:.2g} (Adam {float(rate):g})" in figure.repdyn["caption"]
+        assert (
+            f"{number(np.median(fits['r2'].sel(rate=rate, curve='w')))} (Adam {float(rate):g})"
+            in figure.repdyn["caption"]
+        )
     descent = np.median(data["architecture_fits"]["r2"].sel(network="default", curve="w"))
-    assert f"{descent:.2g} (descent)" in figure.repdyn["caption"]
+    assert f"{number(descent)} (descent)." in figure.repdyn["caption"]
 
 
 def test_figure_2_counts_the_trials_that_did_not_converge_and_figure_3_those_without_rates():
@@ -338,3 +344,10 @@ def test_legends_of_two_points_name_the_curves_in_their_own_colors():
             for text, line in zip(legend.get_texts(), legend.get_lines(), strict=True)
         ]
         assert entries == [("$h = \\|dh\\|^2$", BLUE), ("$y = \\|dy\\|^2$", RED), ("$w$", GREEN), ("theory", BLACK)]
+
+
+@pytest.mark.parametrize("name", ["fig1b_spectra", "fig2a_test_error"])
+def test_lengths_of_training_of_leaky_networks_are_beside_the_papers_two(name):
+    caption, _ = caption_of("leaky_resnets", name)
+    assert "steps of Adam" in caption
+    assert "5000 epochs of Adam, then usually 1000 of SGD" in caption

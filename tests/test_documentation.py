@@ -3,16 +3,19 @@
 import ast
 import importlib
 import re
+import runpy
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 from tests.conftest import ROOT
 
 from repdyn.base.claims import SLIPS, claims_of
+from repdyn.base.figures import RED
 from repdyn.base.verdicts import REFUTED, STATUSES
 from repdyn.pipeline.pages import counts, generate
 from repdyn.pipeline.run.execute.loading import load_modules
@@ -75,6 +78,23 @@ def test_pictures_are_small_and_told_in_words():
         assert path.stat().st_size <= 120_000
         with Image.open(path) as picture:
             assert picture.width <= 900
+
+
+def test_small_pictures_keep_the_colors_of_their_figures():
+    """Areas of every color beside a thousand others: 256 are left, and these are unchanged; so is the odd point."""
+    refresh = runpy.run_path(str(ROOT / "docs/images/refresh.py"))
+    kept = [tuple(bytes.fromhex(color[1:])) for color in refresh["KEPT"]]
+    pixels = np.random.default_rng(0).integers(0, 256, (400, 1100, 3), np.uint8)
+    for place, color in enumerate(kept):
+        pixels[100:120, 100 * place : 100 * place + 20] = color
+    small = refresh["few_colors"](refresh["scaled"](Image.fromarray(pixels)))
+    assert (small.width, len(small.getcolors())) == (900, 256)
+    shown = small.convert("RGB")
+    assert [shown.getpixel((round((100 * place + 10) * 9 / 11), 90)) for place in range(len(kept))] == kept
+    with Image.open(ROOT / "docs/images/bn_decomposed.png") as picture:
+        pixels = np.asarray(picture.convert("RGB")).reshape(-1, 3)
+    red = (pixels == np.array(bytearray.fromhex(RED[1:]))).all(axis=1)
+    assert red.sum() > 200, "the odd point's mark and those of its angles"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -182,6 +202,14 @@ def test_phrases_that_readers_stumbled_over_are_gone():
     """Of the README, the pages and what the report says; each was replaced by plain words."""
     phrases = ("turns none", "turns 0", "no choice has seen", "another processor's rounding", "every formula checked")
     phrases += ("the cluster is no point", "rarer than it reads", "was told apart")
+    phrases += (
+        "Whether it is depends",
+        "no point at any",
+        "which room",
+        "1 of 1 parts",
+        "one red point",
+        "printed (red)",
+    )
     folders = (ROOT / "docs", ROOT / "src/repdyn", ROOT / "workflow")
     files = [path for folder in folders for path in folder.rglob("*") if path.suffix in (".md", ".py", ".j2", ".yaml")]
     files += [ROOT / "README.md", ROOT / "CHANGELOG.md"]
@@ -212,7 +240,7 @@ def test_names_of_base_to_know_are_enough():
     rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.MULTILINE)
     known = {(module, name) for module, names in rows for name in re.findall(r"`(\w+)`", names)}
     package = ROOT / "src" / "repdyn"
-    assert len(known) == 35, "the page says thirty-five"
+    assert len(known) == 37, "the page says thirty-seven"
     for module, name in known - {("arrays", "Float")}:  # a word for type checkers alone
         assert hasattr(importlib.import_module(f"repdyn.base.{module}"), name)
     assert set(from_base((package / "pipeline" / "new" / "template" / "src").rglob("*.py.in"))) <= known

@@ -60,6 +60,13 @@ def test_commands_are_found_in_blocks_table_and_prose():
     assert commands(text) == ["a -b", "c", "d", "snakemake all"]
 
 
+def test_the_readme_says_what_plan_expects(tmp_path):
+    """Within a quarter: the costs of the default run that are recorded in the checkout."""
+    stated = re.search(r"about (\d+) core-minutes", (ROOT / "README.md").read_text(encoding="utf-8"))
+    planned = re.search(r"^all +\d+ +([\d.]+)", run(["-m", "repdyn", "plan"], tmp_path), re.MULTILINE)
+    assert float(stated[1]) == pytest.approx(float(planned[1]), rel=0.25)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("command", commands(TEXT))
 def test_command(command, smoke_run, tmp_path):

@@ -7,10 +7,12 @@ import pytest
 import xarray as xr
 from tests.drawn import given, makers, read
 
+from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.figures import style
 from repdyn.base.wording import counted, number, outcome, span, which
 from repdyn.bn_mean_field.figures.manifold import _unevenness
 from repdyn.pipeline.run.execute.loading import load_function
+from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
 
 SHAPES = {
     study: read(study)
@@ -50,6 +52,16 @@ def test_numbers_are_read_without_exponents_and_unknown_ones_as_such():
     assert number(0.9, ".0%") == "90%"
 
 
+@pytest.mark.parametrize("form", [".0e", ".1g", ".2g", ".3g", "g"])
+def test_no_number_below_a_hundred_thousand_has_a_positive_exponent(form):
+    for value in (1.0, 9.99, 99.6, 100.0, 104.2, 330.0, 12345.6, 99999.4):
+        for signed in (value, -value):
+            text = number(signed, form)
+            assert "e" not in text
+            assert float(text) == pytest.approx(signed, rel=0.5)
+    assert [number(x) for x in (100.0, 104.2, 330.0, 99_999.0, 100_000.0)] == ["100", "104", "330", "99999", "1e+05"]
+
+
 @pytest.mark.parametrize(
     ("values", "text"), [([0.3, 0.1, np.nan], "0.1 to 0.3"), ([2.0, 2.001], "2"), ([np.nan], "?"), ([], "?")]
 )
@@ -83,15 +95,16 @@ def test_titles_of_xor_count_the_merged_pairs_of_every_run(name, prefix):
     for run, ratios in (("low", (0.1, 0.2)), ("intermediate", (0.1, 0.5)), ("high", (0.9, 0.8))):
         nets["merged"].loc[{"run": f"{prefix}{run}"}] = np.array(ratios)
     nets["learned"].loc[{"run": f"{prefix}two_layers"}] = 0
-    assert title_of("universality", name, data).endswith("merged in only 20 layers, small")
+    merged = "merged both pairs of equal target"
+    assert title_of("universality", name, data).endswith(f": only 20 layers and small weights {merged}")
     assert (
         "both (20 layers, small), one (20 layers, middle), none (20 layers, large), none learned (2 layers, small)"
         in drawn("universality", name, data).repdyn["caption"]
     )
     nets["merged"][:] = 0.5
-    assert title_of("universality", name, data).endswith("merged in none of 3")
+    assert title_of("universality", name, data).endswith(f": none of 3 {merged}")
     nets["learned"][:] = 0
-    assert title_of("universality", name, data).endswith("merged in ?")
+    assert title_of("universality", name, data).endswith(f": ? {merged}")
 
 
 @pytest.mark.parametrize(
@@ -161,10 +174,157 @@ def test_figure_15_compares_adam_with_descent():
         assert words in title_of("universality", "fig15_adam", data)
 
 
-# bn_decomposed# bn_decomposed
+def shown_r2(fits, levels):
+    """All trials have converged, with the same explained variances of h, y, w in each network."""
+    fits["shown"][:] = 0
+    for network, r2 in levels.items():
+        fits["r2"].loc[{"network": network}] = xr.DataArray(np.array(r2, float), {"curve": list("hyw")}, "curve")
 
 
-def test_figure_3_gives_the_angles_measured():
+def test_figure_2_counts_the_networks_that_the_theory_explains():
+    data = made_up("universality", "fig2_architectures")
+    fits, names = data["architecture_fits"], FIGURE_2
+    shown_r2(fits, dict.fromkeys(names, (0.9, 0.8, 0.7)))
+    words = "Figure 2: the theory explains 80% of "
+    assert title_of("universality", "fig2_architectures", data) == (
+        f"{words}$h$ in all {len(names)}, of $y$ in all {len(names)} and of $w$ in 0 of {len(names)} networks"
+    )
+    shown_r2(fits, {"relu": (0.7, 0.9, 0.9)})
+    title = title_of("universality", "fig2_architectures", data)
+    assert f"$h$ in {len(names) - 1} of {len(names)}, of $y$ in all" in title
+    assert title.endswith(f"of $w$ in 1 of {len(names)} networks")
+    fits["r2"][:] = np.nan
+    assert "$h$ in none known, " in title_of("universality", "fig2_architectures", data)
+
+
+def test_figure_3_names_the_gains_at_which_the_theory_explains_every_curve():
+    data = made_up("universality", "fig3_initial_weights")
+    fits, runs = data["architecture_fits"], data["architectures"]
+    start = "Figure 3: the theory explains 80% of each of $h, y, w$ for "
+    shown_r2(fits, dict.fromkeys(FIGURE_3, (0.9, 0.8, 0.9)))
+    assert title_of("universality", "fig3_initial_weights", data) == f"{start}all 5"
+    shown_r2(fits, dict.fromkeys([name for name in FIGURE_3 if name != "low"], (0.9, 0.9, 0.7)))
+    gain = float(runs["gain"].sel(network="low"))
+    assert title_of("universality", "fig3_initial_weights", data) == f"{start}only gain {gain:g}"
+    fits["r2"][:] = np.nan
+    assert title_of("universality", "fig3_initial_weights", data) == f"{start}?"
+
+
+def test_formula_47_fits_the_draws_as_printed_and_as_corrected():
+    data = made_up("universality", "n2_final_distribution")
+    drawn_shares = data["final_distribution"]
+    start = "Final distance over random initial weights: (47) as printed fits the draws for "
+    for kind in ("printed", "corrected"):
+        drawn_shares[kind] = drawn_shares["level"] + 0 * drawn_shares[kind]
+    assert title_of("universality", "n2_final_distribution", data) == f"{start}all 3, as corrected for all 3"
+    rho = drawn_shares["rho"].values
+    drawn_shares["printed"].loc[{"rho": rho[1:]}] += 0.02
+    one = rf"only $\tau_y/\tau_h$ = {rho[0]:g}"
+    assert title_of("universality", "n2_final_distribution", data) == f"{start}{one}, as corrected for all 3"
+    drawn_shares["printed"][:] = np.nan
+    assert title_of("universality", "n2_final_distribution", data) == f"{start}?, as corrected for all 3"
+
+
+def test_the_printed_limit_of_the_lazy_regime_is_reached_or_not():
+    data = made_up("universality", "n3_rich_to_lazy")
+    maps = data["theory_maps"]
+    maps["regime_h"][:] = maps["regime_printed"][:] = 2.0
+    assert title_of("universality", "n3_rich_to_lazy", data).endswith(": the printed limit is reached for all 3")
+    maps["regime_printed"].loc[{"rho": maps["rho"][1:]}] = -2.0
+    assert title_of("universality", "n3_rich_to_lazy", data).endswith(
+        rf"reached for only $\tau_y/\tau_h$ = {float(maps['rho'][0]):g}"
+    )
+    maps["regime_h"][:] = np.nan
+    assert title_of("universality", "n3_rich_to_lazy", data).endswith("reached for ?")
+
+
+def test_weighing_raises_the_correlation_or_not():
+    data = made_up("universality", "n4_correlations")
+    levels = data["representational_structure"]["correlation_of_mean"]
+    for over_all, between, words in (
+        (0.9, 0.4, "rises over all entries, does not rise between classes"),
+        (0.4, 0.9, "does not rise over all entries, rises between classes"),
+        (np.nan, np.nan, "may change over all entries, may change between classes"),
+    ):
+        levels.loc[{"prediction": "pair alone"}] = 0.5
+        levels.loc[{"prediction": "weighed (50)", "part": "all entries"}] = over_all
+        levels.loc[{"prediction": "weighed (50)", "part": "between classes"}] = between
+        assert title_of("universality", "n4_correlations", data).endswith(f"the correlation {words}")
+
+
+def test_the_closed_form_explains_a_network_or_not():
+    data = made_up("universality", "n5_closed_form")
+    fits = data["default_network_fits"]
+    fits["shown"][...] = 0
+    for level, words in (
+        (0.9, "explains 80% of each of $h, y, w$ of a trained network"),
+        (0.7, "explains less than 80% of $h$, $y$ or $w$ of a trained network"),
+        (np.nan, "is not compared with a network"),
+    ):
+        fits["r2"][:] = 0.95
+        fits["r2"].loc[{"curve": "w"}] = level
+        if level != level:
+            fits["r2"][:] = np.nan
+        assert title_of("universality", "n5_closed_form", data).endswith(f"closed form of the theory {words}")
+
+
+def test_figure_14_counts_the_times_at_which_the_ratio_falls():
+    data = made_up("universality", "fig14_taylor")
+    ratio, looks = data["taylor_ratios"]["ratio"], data["taylor_ratios"].sizes["look"]
+    falling = xr.DataArray(np.linspace(2, 1, ratio.sizes["bin"]), dims="bin")
+    ratio[:] = falling.broadcast_like(ratio).transpose(*ratio.dims)
+    start = "Figure 14: with distance the ratio of Taylor orders falls in the encoder at "
+    title = title_of("universality", "fig14_taylor", data)
+    assert title == f"{start}all {looks} times, in the decoder at all {looks}"
+    ratio.loc[{"look": ratio["look"][0], "map": "encoder"}] = 1 / falling
+    title = title_of("universality", "fig14_taylor", data)
+    assert title == f"{start}{looks - 1} of {looks} times, in the decoder at all {looks}"
+    ratio[:] = np.nan
+    title = title_of("universality", "fig14_taylor", data)
+    assert title == f"{start}none known times, in the decoder at none known"
+
+
+# bn_decomposed
+
+
+def test_figure_1_names_the_regimes_that_left_one_long_point():
+    data = made_up("bn_decomposed", "fig1_ablation")
+    ratio = data["ablation"]["second_to_first"]
+    ratio[:] = 0.9
+    start, end = "Figure 1 as data: ", " left one point over twice as long as the others"
+    assert title_of("bn_decomposed", "fig1_ablation", data) == f"{start}none of 10{end}"
+    ratio.loc[{"recenter": 1, "rescale": "none", "relu": 1}] = 0.1
+    assert title_of("bn_decomposed", "fig1_ablation", data) == f"{start}only RC with ReLU{end}"
+    ratio[:] = np.nan
+    assert title_of("bn_decomposed", "fig1_ablation", data) == f"{start}?{end}"
+
+
+def test_the_tree_keeps_the_sum_of_clusters_or_not():
+    data = made_up("bn_decomposed", "fig4_tree")
+    tree = data["tree_example"]
+    first = tree["layer"].values
+    counts = np.full(first.size, 2)
+    for layer in np.unique(first):
+        counts[np.flatnonzero(first == layer)[0]] = tree.sizes["point"]
+    tree["clusters"][:] = counts
+    start = "Figures 4, 7 and 8, computed: the sum of (clusters - 2) "
+    assert title_of("bn_decomposed", "fig4_tree", data) == f"{start}is the same in every layer"
+    tree["clusters"][-1] = 3
+    assert title_of("bn_decomposed", "fig4_tree", data) == f"{start}changes from layer to layer"
+
+
+def test_figure_3_says_at_which_angle_and_how_far_apart_points_end():
+    data = made_up("bn_decomposed", "fig3_odd_point")
+    odd = data["odd_point"]
+    for angle, width, words in (
+        (88.0, 2.0, "nearly a right angle to the others, which do not become one point"),
+        (61.0, 0.5, "other than a right angle to the others, which become one point at some size"),
+    ):
+        odd["odd_angle"][:], odd["intra_angle"][:] = angle, width
+        assert title_of("bn_decomposed", "fig3_odd_point", data) == f"Figure 3: one odd point ends at {words}"
+
+
+def test_panels_of_figure_3_give_the_angles_measured():
     data = made_up("bn_decomposed", "fig3_odd_point")
     odd = data["odd_point"]
     for angle, width, at_end in ((88.0, 540.0, 0.1), (61.0, 200.0, 1.0)):
@@ -174,7 +334,6 @@ def test_figure_3_gives_the_angles_measured():
         odd["second_to_first"][:] = 0.5
         odd["second_to_first"].loc[{"layer": odd["layer"][-1]}] = at_end
         figure = drawn("bn_decomposed", "fig3_odd_point", data)
-        assert f"at {angle:.0f} degrees to the others, which end {width:.0f}/n degrees" in figure.repdyn["title"]
         grows = "its norm outgrows the others" if at_end < 0.5 else "its norm does not outgrow all others"
         assert panel_titles(figure)[1:4] == [
             f"(b) the odd point at {angle:.0f} degrees",
@@ -289,10 +448,29 @@ def test_figure_2_names_the_least_rank_of_a_high_accuracy():
 def test_the_laboratory_says_whether_the_hamiltonian_is_conserved():
     data = made_up("leaky_resnets", "geodesic_laboratory")
     H = data["geodesics"]["scaled_hamiltonian"]
-    for share, words in ((0.0, "conserved"), (0.5, "varies by up to 50%")):
+    for share, words in (
+        (0.0, "the Hamiltonian is conserved"),
+        (0.5, "the Hamiltonian varies by up to 50%"),
+        (np.nan, "the Hamiltonian's variation is not known"),
+    ):
         H[:] = 1 + share * np.linspace(-0.5, 0.5, H.sizes["p"])[(...,) + (None,) * (H.ndim - 1 - H.dims.index("p"))]
         figure = drawn("leaky_resnets", "geodesic_laboratory", data)
-        assert f"(c) Hamiltonian, {words}" in panel_titles(figure)
+        assert f"(c) {words}" in panel_titles(figure)
+        assert figure.repdyn["title"] == f"Exact trajectories through a bottleneck: {words}"
+
+
+def test_balancedness_says_which_factor_is_nearer():
+    data = made_up("leaky_resnets", "balancedness")
+    factors = data["refinement_measures"]["balance_factor"]
+    for level, words in (
+        (1.9, "nearer 2 than the printed 1"),
+        (1.2, "nearer the printed 1 than 2"),
+        (np.nan, "not known"),
+    ):
+        factors[:] = 1.5
+        factors.loc[{"layers": factors["layers"][-1]}] = level
+        title = title_of("leaky_resnets", "balancedness", data)
+        assert title == f"Balancedness: with most layers the factor of Proposition 9 is {words}"
 
 
 def test_theorem_4_says_which_bound_is_broken():
@@ -454,6 +632,18 @@ def test_truncation_says_what_becomes_of_the_clusters(name):
     assert title.endswith("; cluster 2 moves by up to 0.5") == (name == "truncation_in_the_plane")
 
 
+def test_neural_collapse_says_what_is_left_of_clusters_and_whether_they_stay_separated():
+    data = made_up("truncation_flow", "neural_collapse")
+    clusters = data["neural_collapse"]
+    for left, margin, words in (
+        (0.0, 0.1, "every cluster becomes one point, all stay separated"),
+        (0.2, -0.1, "of the variance within clusters 0.2 of that between is left, not all stay separated"),
+        (np.nan, np.nan, "what becomes of clusters is not known, their separation is not known"),
+    ):
+        clusters["ratio"][:], clusters["margin"][:] = left, margin
+        assert title_of("truncation_flow", "neural_collapse", data) == f"Neural collapse by truncation: {words}"
+
+
 def test_the_audit_says_whether_all_corrected_formulas_hold():
     data = made_up("truncation_flow", "gradient_audit")
     for part in data.values():
@@ -531,6 +721,36 @@ def test_neurons_near_the_axis_of_low_variance_are_compared_for_both_targets():
         assert figure.repdyn["title"].endswith(words)
         levels = f"{number(10**first)} for the target $x_1$ and {number(10**last)} for $x_2$"
         assert levels in figure.repdyn["caption"]
+
+
+def test_figure_3_says_whether_smaller_neurons_are_longer_after_a_step():
+    data = made_up("bn_mean_field", "fig3_first_step")
+    norm = data["first_step"]["norm"]
+    for slope, words in (
+        (-1, "smaller neurons are longer than larger ones"),
+        (1, "not all smaller neurons are longer than larger ones"),
+    ):
+        norm[:] = (norm["radius"] ** slope).broadcast_like(norm).transpose(*norm.dims)
+        title = title_of("bn_mean_field", "fig3_first_step", data)
+        assert title == f"Figure 3, computed: after the first step {words}"
+    norm[:] = np.nan
+    with pytest.raises(NotEnoughDataError, match="first steps that have not diverged"):
+        title_of("bn_mean_field", "fig3_first_step", data)
+
+
+def test_equal_speeds_learn_and_gather_as_before_or_not():
+    data = made_up("bn_mean_field", "parts_switched_off")
+    needed, angle = data["feature_learning"]["needed"], data["concentration"]["axis_angle"]
+    for equal, turned, words in (
+        (100.0, 5.0, "in fewer iterations than vanilla, and as many neurons end near $x_1$"),
+        (np.inf, 80.0, "in no fewer iterations than vanilla, and not as many neurons end near $x_1$"),
+        (np.nan, np.nan, "in no known fewer iterations than vanilla, and an unknown number of neurons ends near $x_1$"),
+    ):
+        needed[:], angle[:] = 200.0, 5.0
+        needed.loc[{"network": "BN, equal speeds"}] = equal
+        angle.loc[{"network": "BN, equal speeds"}] = turned
+        title = title_of("bn_mean_field", "parts_switched_off", data)
+        assert title == f"Section 4.1: without the anisotropic speed BN learns {words}"
 
 
 def test_figure_2_says_whether_more_small_neurons_than_large_ones_end_near_the_axis():
@@ -616,4 +836,5 @@ def test_question_1_names_the_networks_that_the_theory_misses():
         unexplained.loc[{"network": "batch norm"}] = batch_norm
         figure = drawn("across_papers", "theory_fits", data)
         assert words in figure.repdyn["title"]
+        assert "over twice as much unexplained as plain" in figure.repdyn["title"]
         assert f"{number(plain, '.0%')} (plain), {number(batch_norm, '.0%')} (batch norm)" in figure.repdyn["caption"]

@@ -3,9 +3,13 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 from PIL import Image  # comes with matplotlib
 
+from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW
+
 WIDTH, COLORS = 900, 256
+KEPT = (BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW, "#FFFFFF")
 FIGURES = (
     "bn_decomposed/fig3_odd_point",
     "truncation_flow/printed_and_corrected",
@@ -21,9 +25,26 @@ def main(run: Path) -> None:
     for figure in FIGURES:
         study, name = figure.split("/")
         with Image.open(run / study / "figures" / f"{name}.png") as picture:
-            size = (WIDTH, round(picture.height * WIDTH / picture.width))
-            small = picture.convert("RGB").resize(size, Image.Resampling.LANCZOS)
-        small.quantize(COLORS, dither=Image.Dither.NONE).save(Path(__file__).with_name(f"{study}.png"), optimize=True)
+            small = scaled(picture.convert("RGB"))
+        few_colors(small).save(Path(__file__).with_name(f"{study}.png"), optimize=True)
+
+
+def scaled(picture: Image.Image) -> Image.Image:
+    """The picture at the width of the pages; the filter does not overshoot, so that areas keep their color."""
+    return picture.resize((WIDTH, round(picture.height * WIDTH / picture.width)), Image.Resampling.HAMMING)
+
+
+def few_colors(picture: Image.Image) -> Image.Image:
+    """The picture in 256 colors: those of the figures as they are, the others as Pillow chooses."""
+    kept = np.array([[int(color[place : place + 2], 16) for place in (1, 3, 5)] for color in KEPT])
+    chosen = picture.quantize(COLORS - len(kept), dither=Image.Dither.NONE).getpalette() or []
+    palette = np.concatenate([kept, np.reshape(chosen, (-1, 3))])
+    shades, places = np.unique(np.asarray(picture).reshape(-1, 3), axis=0, return_inverse=True)
+    nearest = [int(((palette - shade) ** 2).sum(axis=1).argmin()) for shade in shades.astype(int)]
+    indices = np.array(nearest, np.uint8)[places.ravel()].reshape(picture.height, picture.width)
+    few = Image.fromarray(indices)
+    few.putpalette(palette.astype(np.uint8).tobytes())
+    return few
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from matplotlib.colors import to_hex
 from tests.drawn import read, synthetic_dataset
 
 from repdyn.across_papers.figures import bottlenecks, odd_points, theory_fits
+from repdyn.base import wording
 from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, RED, SKY
 
 SHAPES = read("across_papers")
@@ -74,7 +75,7 @@ def test_two_points_of_the_middle_seed_stand_above_the_theory_of_their_own_curve
             drawn_as(line, run["step"], run[name])
         h, theory = run["representation_distance"].values, fit["theory"].sel(curve="h").values
         assert top.get_ylim() == pytest.approx((0, 1.15 * max(h.max(), theory.max())))
-        assert top.texts[0].get_text() == f"range {100 * (h.max() - h.min()) / h.mean():.2g} %"
+        assert top.texts[0].get_text() == f"range {wording.number(100 * (h.max() - h.min()) / h.mean())} %"
         assert bottom.get_xlabel() == "step"
     assert (figure.axes[0].get_ylabel(), figure.axes[4].get_ylabel()) == ("$h$", "$y$ and $w$")
 
@@ -119,7 +120,7 @@ def test_question_1_tells_the_medians_of_two_points_and_counts_the_seeds_of_both
     _, fits, figure = fits
     two = fits["unexplained"].sel(data="two points")
     words = ", ".join(f"{np.median(two.sel(network=kind).values):.0%} ({kind})" for kind in NETWORKS)
-    assert f"medians, of the filled ones {words};" in figure.repdyn["caption"]
+    assert f"bars: medians, of the filled ones {words}; " in figure.repdyn["caption"]
     assert (
         f"two points alone ({fits.sizes['seed']} seeds); open: pairs of digits in a batch (5 seeds)"
         in figure.repdyn["caption"]

@@ -138,7 +138,7 @@ def test_figure_2_shows_medians_and_whole_ranges_of_the_draws(trainings):
             np.testing.assert_allclose(line.get_ydata(), np.nanmedian(draws.values, axis=1))
             np.testing.assert_allclose(segments(container), [draws.min("seed"), draws.max("seed")])
             assert name != "accuracy" or container.get_label() == words
-    assert [panel.get_yscale() for panel in figure.axes] == ["linear", "log", "linear"]
+    assert [panel.get_yscale() for panel in figure.axes] == ["function", "log", "function"]
     assert "bars: range of 4 draws" in figure.repdyn["caption"]
     assert "9 epochs" in figure.repdyn["caption"]
 
@@ -154,7 +154,20 @@ def test_figure_2_shows_accuracy_over_rank_of_the_same_networks(trainings):
         np.testing.assert_allclose(drawn.data[~drawn.mask.any(axis=1)], wanted[np.isfinite(wanted).all(axis=1)])
         (line,) = (line for line in panel.get_lines() if line.get_color() == color)
         np.testing.assert_allclose(line.get_data(), [rank.median("seed"), final.median("seed")])
-    assert [text.get_text() for text in panel.texts] == ["2 layers", "16 layers"]
+    assert [text.get_text() for text in panel.texts] == ["2", "16"]
+
+
+def test_figure_2_spreads_accuracies_next_to_one(trainings):
+    """Of 100 images one wrong has another height than none and than two; chance lies above the lower end."""
+    figure = draw(fig2_training, trainings)
+    for panel in (figure.axes[0], figure.axes[2]):
+        heights = panel.transAxes.inverted().transform(
+            panel.transData.transform([(1, y) for y in (0.1, 0.98, 0.99, 1)])
+        )[:, 1]
+        assert 0 < heights[0] < 0.1
+        assert (np.diff(heights) > 0.06).all()
+        assert heights[-1] < 1
+        assert [tick.get_text() for tick in panel.get_yticklabels()] == ["0.1", "0.5", "0.9", "0.99", "1"]
 
 
 def test_figure_2_writes_depths_at_the_ends_of_the_line_after_training(trainings):
@@ -164,5 +177,5 @@ def test_figure_2_writes_depths_at_the_ends_of_the_line_after_training(trainings
     assert len(np.unique(medians["accuracy"])) == medians["accuracy"].size
     for text, depth in zip(panel.texts, (2, 16), strict=True):
         cell = medians.sel(depth=depth)
-        assert text.get_text() == f"{depth} layers"
+        assert text.get_text() == f"{depth}"
         assert text.xy == pytest.approx((float(cell["effective_rank"]), float(cell["accuracy"].sel(epoch=9))))

@@ -90,7 +90,9 @@ def test_one_order_of_magnitude_is_decided_over_the_steps_and_starts_tried(ratio
     own["ratio"].loc[cell] = values if dims == ("step", "start") else values.T
     verdict = decided("bnm-fig1-order", data)
     assert verdict.status == status
-    assert ("Whether it is depends on the step" in verdict.note) == (status == "not reproducible as stated")
+    assert ("The ratio depends on the step size, which the paper omits" in verdict.note) == (
+        status == "not reproducible as stated"
+    )
 
 
 def test_shares_near_the_axis_are_over_those_at_the_start_and_over_the_vanilla_models():

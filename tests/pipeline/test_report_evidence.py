@@ -324,6 +324,8 @@ def test_undecided_parts_are_counted_and_an_interval_inside_is_not_said_to_cross
     ]
     inside = views.short(OPEN | {"note": "Ten classes."}, parts([undecided, passing], "corrected"), [])
     assert inside == "1 of 2 parts stay undecided. The note says why."
+    alone = views.short(OPEN | {"note": "Ten classes."}, parts([undecided], "corrected"), [])
+    assert alone == "Its one part stays undecided. The note says why."
 
 
 def figure(name, datasets, title="Numbers"):

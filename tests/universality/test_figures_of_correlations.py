@@ -80,6 +80,8 @@ def test_the_matrix_tells_the_correlations_of_its_run_with_the_interval_between_
     cell = drawn[0].sel(run=run, prediction="weighed (50)")
     total, between = (float(cell["correlation_of_mean"].sel(part=part)) for part in PAPER)
     low, high = np.percentile(cell["resampled"].sel(part="between classes"), (2.5, 97.5))
+    order = "worse" if between < total else "no worse"
+    assert about["title"].endswith(f"fits distances {order} between digits than over all pairs")
     assert f"over all entries {total:.3f}, between classes {between:.3f}" in about["caption"]
     assert f"{low:.2f} to {high:.2f})" in about["caption"]
     assert f"mean over {drawn[0].sizes['trial']} networks" in about["caption"]

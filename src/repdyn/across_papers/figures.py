@@ -44,7 +44,7 @@ def theory_fits(two_points: xr.Dataset, theory_fits: xr.Dataset) -> Figure:
     label_panels(np.array([*axes[0], wide]))
     return describe(
         figure,
-        title=f"Question 1: {_worse(theory_fits)} left much more unexplained than plain",
+        title=f"Question 1: {_worse(theory_fits)}",
         caption="(a-d) Two points alone: squared distance $h$ of the representations at half depth, above, on axes "
         "from zero, with the range of the network's $h$ over its mean; squared distance $y$ of the outputs and "
         "alignment $w$, below. Lines: network, dashed: theory with two fitted rates; the seed is the middle one by "
@@ -52,9 +52,9 @@ def theory_fits(two_points: xr.Dataset, theory_fits: xr.Dataset) -> Figure:
         "y, w$: a curve that hardly moves can be missed by little and still have a large $U$. Filled: two points "
         f"alone ({theory_fits.sizes['seed']} seeds); open: pairs of digits in a batch ({_digit_seeds(theory_fits)} "
         f"seeds); bars: medians, of the filled ones {_median_shares(theory_fits)}; shaded: up to twice the plain "
-        "network's median on two points, much more: above it.",
+        "network's median on two points.",
         alt="Curves of two points in four networks with the fitted theory dashed, and dots of the unexplained share, "
-        f"one per seed: {_worse(theory_fits)} left much more unexplained than plain.",
+        f"one per seed: {_worse(theory_fits)}.",
     )
 
 
@@ -73,7 +73,8 @@ def _shares(theory_fits: xr.Dataset) -> dict[str, float]:
 def _worse(theory_fits: xr.Dataset) -> str:
     """Which networks have more than twice the plain one's unexplained share."""
     shares = _shares(theory_fits)
-    return which({kind: share - 2 * shares["plain"] for kind, share in shares.items() if kind != "plain"})
+    worse = which({kind: share - 2 * shares["plain"] for kind, share in shares.items() if kind != "plain"})
+    return f"{worse} left over twice as much unexplained as plain"
 
 
 def _median_shares(theory_fits: xr.Dataset) -> str:
@@ -95,7 +96,7 @@ def _two_point_panels(panels: np.ndarray, data: xr.Dataset, fit: xr.Dataset) -> 
     panels[0].set_ylim(0, 1.15 * drawn[np.isfinite(drawn)].max())
     moved = float((h.max() - h.min()) / h.mean())
     words, place = (
-        f"range {100 * moved:.2g} %" if np.isfinite(moved) else "diverged",
+        f"range {number(100 * moved)} %" if np.isfinite(moved) else "diverged",
         {"x": 0.97, "y": 0.06, "ha": "right"},
     )
     panels[0].text(s=words, transform=panels[0].transAxes, fontsize=7.5, **place)

@@ -93,7 +93,7 @@ def _texts(figure: Figure) -> list[Text]:
 
 def _is_clear(artist: Artist) -> bool:
     alpha = artist.get_alpha()
-    return alpha is not None and not alpha > 0
+    return alpha is not None and not np.any(np.asarray(alpha) > 0)  # of dots each may have its own
 
 
 def _labels_outside(panel: Axes) -> Iterator[Text]:

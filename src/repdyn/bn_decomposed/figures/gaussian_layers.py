@@ -18,6 +18,8 @@ THIN = (0, (1, 2))
 RECENTERING = (("without", "without recentering", RED, "-"), ("with", "with recentering", BLUE, "--"))
 GRAY = "#666666"  # what the paper says
 TOUCHING = 0.2  # in the logarithm of batch sizes: labels closer than this touch
+RIGHT = 10.0  # degrees from 90: nearly a right angle
+APART = 1.0  # degrees between points that are not one
 WEAK = 0.1  # of a neuron's largest response
 
 
@@ -39,8 +41,8 @@ def fig3_odd_point(odd_point: xr.Dataset) -> Figure:
     )
     axes[1, 0].set_ylabel("2nd largest over largest norm")
     _with_depth(axes[1, 1], shown, "intra_angle", shown["leading_width"].where(shown["resting_ratio"].notnull()))
-    width, odd = _widths_of_cluster(odd_point), span(_of_images(odd_point, "odd_angle").isel(layer=-1), ".0f")
-    axes[1, 1].set_title(f"the others end at {width}$/n$ degrees")
+    odd = span(_of_images(odd_point, "odd_angle").isel(layer=-1), ".0f")
+    axes[1, 1].set_title(f"the others end at {_widths_of_cluster(odd_point)}$/n$ degrees")
     axes[1, 1].set_ylabel("angle in the cluster (degree)")
     axes[1, 1].set_yticks([5, 10, 20, 40, 80], ["5", "10", "20", "40", "80"])
     axes[1, 1].minorticks_off()
@@ -48,7 +50,7 @@ def fig3_odd_point(odd_point: xr.Dataset) -> Figure:
     label_panels(axes)
     return describe(
         figure,
-        title=f"Figure 3: one odd point at {odd} degrees to the others, which end {width}/n degrees apart",
+        title=f"Figure 3: one odd point ends at {_right_angle(odd_point)} to the others, which {_apart(odd_point)}",
         caption=_caption_of_figure_3(odd_point, batches, n),
         alt="A batch in the plane with the point of largest norm marked; angles of pairs with this point and of the "
         "others against batch size; ratio of norms and angle in the cluster against depth, one line per batch size. "
@@ -60,6 +62,18 @@ def _of_images(odd_point: xr.Dataset, name: str) -> xr.DataArray:
     """Medians over the draws by layer, of the batches of images in which an odd point can rest."""
     large = odd_point["batch"].values >= FEWEST_WITH_ODD_POINT
     return odd_point[name].sel(source="images").isel(batch=np.flatnonzero(large)).median("seed")
+
+
+def _right_angle(odd_point: xr.Dataset) -> str:
+    """At what angle to the others the odd point ends."""
+    off = np.abs(_of_images(odd_point, "odd_angle").isel(layer=-1) - 90)
+    return outcome(RIGHT - off, "nearly a right angle", "other than a right angle", "an unknown angle")
+
+
+def _apart(odd_point: xr.Dataset) -> str:
+    """Whether the other points stay apart at every batch size."""
+    width = _of_images(odd_point, "intra_angle").isel(layer=-1)
+    return outcome(width - APART, "do not become one point", "become one point at some size", "end unknown")
 
 
 def _widths_of_cluster(odd_point: xr.Dataset) -> str:
@@ -81,7 +95,8 @@ def _caption_of_figure_3(odd_point: xr.Dataset, batches: np.ndarray, n: int) -> 
         f"{odd_point.sizes['seed']} draws of batch and weights; dashed lines: the same batches at infinite width, "
         "median; dotted: in (c) the fixed point of infinite width, in (d) $540/n$ degrees, where an odd point can "
         f"rest. Of the batches of {_listed(odd_point['batch'].values)} points (c) and (d) show those of "
-        f"{_listed(batches)}. The paper states no data, batch size, width or depth."
+        f"{_listed(batches)}. Nearly a right angle: within {RIGHT:g} degrees; one point: within "
+        f"{APART:g}. The paper states no data, batch size, width or depth."
     )
 
 

@@ -42,6 +42,7 @@ NORMALIZATIONS = {  # color and words; RC: recentering, RS: rescaling
 PAPER = {"rms": 60.0, "full": 75.0}  # degrees, caption of Figure 5
 NEAR = 5.0  # degrees from the paper's angle
 GRAY = "#666666"  # what the paper says
+LONG = 0.5  # second largest over largest norm of a batch with one long point
 
 
 def fig1_ablation(ablation: xr.Dataset) -> Figure:
@@ -68,7 +69,7 @@ def fig1_ablation(ablation: xr.Dataset) -> Figure:
     )
     return describe(
         figure,
-        title="Figure 1 as data: each component of batch normalization on and off",
+        title=f"Figure 1 as data: {_with_long_point(last)} left one point over twice as long as the others",
         caption=f"Angles of all pairs of a batch of {n} images after {depth} layers of width {width} at "
         f"initialization, pooled over {seeds} draws of batch and weights. RC: recentering; RS: rescaling, by the "
         "standard deviation of eq. (2) or by the root mean square. Orange-red: pairs that hold the point of largest "
@@ -79,6 +80,16 @@ def fig1_ablation(ablation: xr.Dataset) -> Figure:
         alt="Ten histograms of pair angles, linear above and ReLU below, one column per normalization; pairs that hold "
         "the longest point in orange-red.",
     )
+
+
+def _with_long_point(last: xr.Dataset) -> str:
+    """Which regimes end with one point far longer than the others, by the medians over the draws."""
+    medians = last["second_to_first"].median("seed")
+    margins = {}
+    for recenter, rescale, words in REGIMES:
+        for relu, network in ((0, "linear"), (1, "with ReLU")):
+            margins[f"{words} {network}"] = LONG - medians.sel(recenter=recenter, rescale=rescale, relu=relu)
+    return which(margins)
 
 
 def _angle_histogram(panel: Axes, cell: xr.Dataset) -> None:

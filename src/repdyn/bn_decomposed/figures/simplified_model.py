@@ -23,7 +23,7 @@ from repdyn.base.figures import (
     new,
     plain_numbers,
 )
-from repdyn.base.wording import counted, number, span
+from repdyn.base.wording import counted, number, outcome, span
 
 POINT_COLORS = (BLUE, SKY, BLACK, ORANGE, RED, GREEN, PURPLE)
 POINT_MARKERS = "o^sDvP*"
@@ -52,7 +52,7 @@ def fig4_tree(tree_example: xr.Dataset) -> Figure:
     n = tree_example.sizes["point"]
     return describe(
         figure,
-        title="Figures 4, 7 and 8: the tree of positive and negative transformations, computed",
+        title=f"Figures 4, 7 and 8, computed: the sum of (clusters - 2) {_sum_of_clusters(tree_example)}",
         caption=f"All rows of the first {layers} layers of the simplified model from the batch ({values}). Every line "
         "is one row, drawn from zero to its largest entry; a mark is a data point, points in one cluster are stacked; "
         r"the tick is the mean. Solid green edges, +: $\mathrm{{ReLU}}(x - \bar x)$; dashed purple edges, -: "
@@ -63,6 +63,13 @@ def fig4_tree(tree_example: xr.Dataset) -> Figure:
         alt="A binary tree of rows of marked points, one level per layer; edges to the left and to the right are the "
         "two transformations.",
     )
+
+
+def _sum_of_clusters(tree: xr.Dataset) -> str:
+    """Whether the clusters beyond two, summed over a layer, stay as many as in the batch."""
+    sums = (tree["clusters"] - 2).groupby(tree["layer"]).sum(skipna=False)
+    stays = -np.abs(sums - (tree.sizes["point"] - 2))
+    return outcome(stays, "is the same in every layer", "changes from layer to layer", "is not known")
 
 
 def _places(tree: xr.Dataset) -> np.ndarray:

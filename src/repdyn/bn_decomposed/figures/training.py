@@ -17,9 +17,10 @@ LOOKS = {  # color, marker, line, words, place beside the others at one depth
     "default": (RED, "s", "--", "none, PyTorch's default", 1.0),
     "he": (GREEN, "^", "-.", "none, He", 0.9),
 }
+TICKS = (0.1, 0.5, 0.9, 0.99, 0.999, 1)  # of accuracies
+TINY = 1e-12  # a logarithm needs something
 CHANCE = 0.1  # ten classes
 HIGH = 0.9  # training accuracy that counts as high
-DEEPEST = (-7.0, 8.0)  # points; clear of the curves at the scales tried
 
 
 def fig2_training(training: dict[str, xr.Dataset]) -> Figure:
@@ -43,8 +44,7 @@ def fig2_training(training: dict[str, xr.Dataset]) -> Figure:
     axes[0, 2].set(xlabel="effective rank at initialization", xlim=(0, None))
     plain_numbers(axes[0, 1].yaxis)
     for panel in (axes[0, 0], axes[0, 2]):
-        panel.set_ylim(0, 1.15)
-        panel.set_yticks((0, 0.2, 0.4, 0.6, 0.8, 1))
+        _accuracy_axis(panel, int(training["he"]["point_count"]))
         panel.axhline(CHANCE, color=BLACK, linewidth=0.6, linestyle=(0, (1, 3)))
     _write_depths(axes[0, 2], training)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
@@ -52,22 +52,31 @@ def fig2_training(training: dict[str, xr.Dataset]) -> Figure:
     return _described(figure, training)
 
 
+def _accuracy_axis(panel: Axes, images: int) -> None:
+    """An ordinate of accuracies, logarithmic in the share of images that is missing; half an image more has a place."""
+    half = 0.5 / images
+
+    def up(accuracy: np.ndarray) -> np.ndarray:
+        return -np.log10(np.maximum(1 + half - np.asarray(accuracy, float), TINY))
+
+    def down(height: np.ndarray) -> np.ndarray:
+        return 1 + half - 10.0 ** -np.asarray(height, float)
+
+    panel.set_yscale("function", functions=(up, down))
+    panel.set_ylim(-0.4, 1 + 0.8 * half)
+    ticks = [tick for tick in TICKS if tick == 1 or 1 - tick > half]
+    panel.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+
+
 def _write_depths(panel: Axes, training: dict[str, xr.Dataset]) -> None:
     """The number of hidden layers at both ends of the path of He's networks."""
     data = training["he"].median("seed")
-    for end, offset in ((0, (0.0, 8.0)), (-1, DEEPEST)):
+    for end, shift in ((0, 9), (-1, -8)):
         rank, accuracy = float(data["effective_rank"][end]), float(data["accuracy"][end, -1])
         if np.isfinite(rank + accuracy):
-            panel.annotate(
-                f"{int(data['depth'][end])} layers",
-                (rank, accuracy),
-                offset,
-                textcoords="offset points",
-                ha="center",
-                va="bottom",
-                color=GREEN,
-                size=7.5,
-            )
+            look: dict[str, Any] = {"ha": "left" if shift > 0 else "right", "va": "center", "color": GREEN, "size": 7.5}
+            words = f"{int(data['depth'][end])}"
+            panel.annotate(words, (rank, accuracy), (shift, 0), textcoords="offset points", **look)
 
 
 def _least_rank(training: dict[str, xr.Dataset]) -> str:
@@ -103,12 +112,14 @@ def _described(figure: Figure, training: dict[str, xr.Dataset]) -> Figure:
         title=f"Figure 2: {_least_rank(training)}",
         caption=f"Fully connected ReLU networks of width {int(data['width'])} on {int(data['point_count'])} images, "
         f"{int(data['epoch'][-1])} epochs of plain stochastic gradient descent, batches of {int(data['batch'])}; "
-        "learning rates per depth as in the table. (a) Training accuracy; dotted: chance. (b) Effective rank of the "
+        "learning rates per depth as in the table. (a) Training accuracy, on an axis that is "
+        "logarithmic in the share of wrong images; dotted: chance. (b) Effective rank of the "
         f"last hidden layer at initialization. Markers: medians, bars: range of {data.sizes['seed']} draws of weights "
-        "and order, side by side where depths are equal. (c) Both: pale: draws, lines: medians from the least to the "
-        f"greatest depth. Ends of the lines: {_over_depth(training)}. The paper says that a network may reach high "
-        "training accuracy from low-rank representations, and gives no numbers; it uses the code of Daneshmand et al. "
-        "(2020) and states neither data nor optimizer nor width nor depths.",
+        "and order, side by side where depths are equal. (c) Both, accuracy as in (a): pale: draws, lines: medians from"
+        " the least to the greatest depth, numbers: depths at the ends of He's. Ends of the lines: "
+        f"{_over_depth(training)}. The paper says that a network may reach high training accuracy from low-rank "
+        "representations, and gives no numbers; it uses the code of Daneshmand et al. (2020) "
+        "and states neither data nor optimizer nor width nor depths.",
         alt="Accuracy and rank against depth, and accuracy against rank, for three initializations.",
     )
 

@@ -168,7 +168,7 @@ def order_of_magnitude(speed_ratio: xr.Dataset) -> Verdict:
     medians = ", ".join(f"{float(ratios.sel(step=step).median()):.3g} at $h$ = {name}" for name, step in steps.items())
     if test.outcome == "depends":
         return not_reproducible(
-            f"{UNSTATED}. Whether it is depends on the step, which is not stated: median {medians}. See "
+            f"{UNSTATED}. The ratio depends on the step size, which the paper omits: median {medians}. See "
             "bnm-fig1-matched for why.",
             test,
         )

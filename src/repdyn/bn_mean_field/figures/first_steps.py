@@ -20,6 +20,7 @@ from repdyn.base.figures import (
     label_panels,
     new,
 )
+from repdyn.base.wording import outcome
 
 LOOKS = ((1e-3, RED, "-"), (1e-2, ORANGE, "--"), (1e-1, GREEN, "-."), (1.0, BLUE, ":"))
 """Initial lengths of the drawn neurons."""
@@ -44,7 +45,7 @@ def fig3_first_step(first_step: xr.Dataset) -> Figure:
     label_panels(axes)
     return describe(
         figure,
-        title="Figure 3, computed: lengths after the first step, and turns from then on",
+        title=f"Figure 3, computed: after the first step {_order(start)}",
         caption=rf"$y = x_1$, $\Sigma$ = diag(5, 1), {first_step.sizes['neuron']} neurons, mean-field step $h$ = "
         rf"{step:g}; the paper's Figure 3 is a sketch without settings or numbers. (a) Length after one step: medians, "
         r"bands of 5 to 95 % of the neurons, and $\sqrt{r^2 + (h g/r)^2}$ at the median gradient $g$: smaller neurons "
@@ -54,6 +55,17 @@ def fig3_first_step(first_step: xr.Dataset) -> Figure:
         "stable.",
         alt="Length after one step against the initial length, with the law of BN; first steps as arrows from three "
         "circles; turns per iteration of the median neuron and of the one that turns most.",
+    )
+
+
+def _order(start: xr.Dataset) -> str:
+    """Whether the median length after one step falls with the initial length, as the paper says."""
+    lengths = start["norm"].sel(model="BN", iteration=1).median("neuron").sortby("radius")
+    return outcome(
+        -lengths.diff("radius"),
+        "smaller neurons are longer than larger ones",
+        "not all smaller neurons are longer than larger ones",
+        "the order of lengths is not known",
     )
 
 

@@ -7,6 +7,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from repdyn.base.datasets import require_finite
 from repdyn.base.figures import (
@@ -27,6 +29,7 @@ UNSTATED = (
 )
 
 
+WEDGE = "0.75"
 CIRCLE = np.linspace(0, 2 * np.pi, 200)
 
 
@@ -53,6 +56,7 @@ def fig1_anisotropy(anisotropy: xr.Dataset) -> Figure:
     speeds[0].axhline(largest["vanilla"], color=RED, linewidth=1, linestyle="--", label=words)
     speeds[0].set_ylim(0, 1.5 * largest["BN"])
     speeds[0].legend(loc="upper center")
+    figure.legend(handles=_key(), loc="outside lower center", ncols=4)
     label_panels(speeds)
     neurons, step = anisotropy.sizes["neuron"] // 2, float(anisotropy["step"])
     return describe(
@@ -84,7 +88,9 @@ def _speeds_above_roses(columns: int) -> tuple[Figure, np.ndarray, np.ndarray]:
 def _draw_speed(panel: Axes, cell: xr.Dataset, look: int) -> None:
     angle = cell["angle"].sel(iteration=look).values
     order = np.argsort(angle)
-    panel.plot(np.degrees(angle[order]), cell["speed"].values[order], "o", color=BLUE, markersize=2.2)
+    panel.plot(
+        np.degrees(angle[order]), cell["speed"].values[order], "o", color=BLACK, markersize=2.2
+    )  # of both signs of a
     panel.set(xticks=[-180, -90, 0, 90, 180], xlabel="direction (degree)", ylabel="speed")
     panel.set_ylim(0, 1.1 * float(cell["largest_speed"]))
 
@@ -188,7 +194,7 @@ def _rose(panel: Axes, cell: xr.Dataset) -> None:
     for low, high, part in zip(edges[:-1], edges[1:], share, strict=True):
         arc = np.linspace(low, high, 8)
         height = 0.85 * min(np.sqrt(part / 0.3), 1.0)
-        panel.fill(np.r_[0, height * np.cos(arc)], np.r_[0, height * np.sin(arc)], color="0.75", linewidth=0)
+        panel.fill(np.r_[0, height * np.cos(arc)], np.r_[0, height * np.sin(arc)], color=WEDGE, linewidth=0)
     strength = np.clip(0.15 + 0.85 * np.abs(a) / max(np.abs(a).max(initial=0), 1e-12), 0, 1)
     for side, sign, color in ((1.0, 1, BLUE), (1.12, -1, RED)):
         mine = np.sign(a) == sign
@@ -196,6 +202,19 @@ def _rose(panel: Axes, cell: xr.Dataset) -> None:
         panel.scatter(*where, s=6, color=color, alpha=strength[mine], linewidths=0)
     panel.plot(np.cos(CIRCLE) / np.sqrt(5), np.sin(CIRCLE), color=BLACK, linewidth=0.4)
     _bare(panel, 1.2)
+
+
+def _key() -> list[Line2D | Patch]:
+    """What colors and lines of the roses are."""
+    dots = {"$a > 0$": BLUE, "$a < 0$, drawn outside": RED}
+    return [
+        *(
+            Line2D([], [], color=color, marker="o", markersize=3, linestyle="", label=sign)
+            for sign, color in dots.items()
+        ),
+        Patch(facecolor=WEDGE, linewidth=0, label="neurons in 15 degrees"),
+        Line2D([], [], color=BLACK, linewidth=0.4, label=r"ellipse $\Omega$"),
+    ]
 
 
 def _compass(panel: Axes, cell: xr.Dataset) -> None:

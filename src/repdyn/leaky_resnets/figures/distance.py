@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, SKY, describe, label_panels, legend_below, new
-from repdyn.base.wording import number, span
+from repdyn.base.wording import number, outcome, span
 from repdyn.leaky_resnets.figures.shared import DEPTH, ENERGY, LOOKS, geometric_mean, spectrum_lines, ticks_at
 
 LEAST = 1e-12  # of what a logarithmic axis shows
@@ -97,7 +97,7 @@ def balancedness(refinement_measures: xr.Dataset) -> Figure:
     factors = refinement_measures["balance_factor"].mean("seed").values
     return describe(
         figure,
-        title="Balancedness: the factor of Proposition 9",
+        title=f"Balancedness: with most layers the factor of Proposition 9 is {_nearer(factors[-1])}",
         caption=f"Networks refined along one path, $\\tilde L$ = {float(refinement_measures['effective_depth']):g}, "
         f"learned and decayed maps. (a) Seed 0. (b) Each line a network, {refinement_measures.sizes['seed']} seeds: "
         f"the proposition prints 1, its proof corrected gives 2; means from {number(factors[0], '.3g')} at $L$ = "
@@ -105,6 +105,11 @@ def balancedness(refinement_measures: xr.Dataset) -> Figure:
         alt="Squared weights along one network with the curves of factor two and of factor one; factors measured "
         "against the number of layers.",
     )
+
+
+def _nearer(factor: float) -> str:
+    """Which of the two factors a measured one is nearer to."""
+    return outcome(factor - 1.5, "nearer 2 than the printed 1", "nearer the printed 1 than 2", "not known")
 
 
 def _factors(panel: Axes, refined: xr.Dataset) -> None:

@@ -52,7 +52,7 @@ def geodesic_laboratory(geodesics: xr.Dataset) -> Figure:
     label_panels(axes)
     return describe(
         figure,
-        title="Geodesic laboratory: exact trajectories through a bottleneck",
+        title=f"Exact trajectories through a bottleneck: {_conservation(lab)}",
         caption=f"Hamiltonian flow from a perturbed fixed point of rank {k} at $p = 1/2$ to both ends, no training; "
         rf"{lab.sizes['seed']} bottlenecks, no bias, COI and kinetic energy with $\gamma_p$ = "
         rf"{float(lab['gamma_0']):g} $\|K_p\|_{{op}}$. (a), (b) Medians. (c) Median and range. (d) All positions with "
@@ -68,8 +68,10 @@ def _conservation(lab: xr.Dataset) -> str:
     """What the Hamiltonian does along the trajectories."""
     H = lab["scaled_hamiltonian"]
     variation = (H.max("p") - H.min("p")) / np.abs(H.mean("p"))
-    varies = f"Hamiltonian, varies by up to {number(variation.max(), '.0%')}"
-    return outcome(CONSERVED - variation, "Hamiltonian, conserved", varies, "Hamiltonian")
+    varies = f"the Hamiltonian varies by up to {number(variation.max(), '.0%')}"
+    return outcome(
+        CONSERVED - variation, "the Hamiltonian is conserved", varies, "the Hamiltonian's variation is not known"
+    )
 
 
 def _kinetic_against_extra(panel: Axes, lab: xr.Dataset) -> None:

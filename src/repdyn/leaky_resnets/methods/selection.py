@@ -14,8 +14,10 @@ PAPER_DEPTH = 7.0
 """Effective depth of Figures 1b and 1c."""
 STAGE = 0.3
 """Position p of Figure 2b's 6-dimensional stage."""
-PAPER_SIZES = "the paper: 30, 100, 1000, 6000"
-"""Dimension, width, points and steps of the paper."""
+PAPER_STEPS = "5000 epochs of Adam, then usually 1000 of SGD"
+"""Length of training in Appendix B, "after training on Adam ... usually 1000 epochs" of SGD."""
+PAPER_SIZES = f"the paper: 30, 100, 1000; {PAPER_STEPS}"
+"""Dimension, width, points and length of training of the paper."""
 PAPER_LAM = 0.001
 """Penalty of the paper times the effective depth."""
 
@@ -35,7 +37,7 @@ def penalty_and_steps(measures: xr.Dataset) -> str:
     scaled = (measures["lam"] * measures["effective_depth"]).values.ravel()
     return (
         f"$\\lambda \\tilde L$ = {float(scaled[0]):.2g}, {int(measures['steps'])} steps of Adam per effective depth, "
-        f"each trained from the one before (the paper: {PAPER_LAM:g}, 6000 steps, input 30, width 100, 1000 points; "
+        f"each trained from the one before (the paper: {PAPER_LAM:g}, {PAPER_STEPS}, input 30, width 100, 1000 points; "
         "this run's sizes: `leaky_resnets.trained` of the configuration)."
     )
 

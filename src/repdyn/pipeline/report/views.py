@@ -286,7 +286,8 @@ def _open(row: Row, parts: Sequence[Part]) -> str:
         return f"This run does not decide it.{why}"
     crossing = sum(part.crosses for part in undecided)
     if crossing < len(undecided):
-        return f"{len(undecided)} of {len(parts)} parts stay undecided.{why}"
+        kept = f"{len(undecided)} of {len(parts)} parts stay" if len(parts) > 1 else "Its one part stays"
+        return f"{kept} undecided.{why}"
     if len(parts) == 1:
         return "It stays undecided: the interval crosses the border of what is allowed."
     return f"{crossing} of {len(parts)} parts stay undecided: their intervals cross the border of what is allowed."

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
 from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, SKY, describe, label_panels, new
-from repdyn.base.wording import outcome
+from repdyn.base.wording import number, outcome
 
 REACH = 6.0
 RIGHT = 90.0  # degrees
@@ -206,7 +206,7 @@ def neural_collapse(neural_collapse: xr.Dataset) -> Figure:
     label_panels(axes)
     return describe(
         figure,
-        title="Neural collapse by truncation",
+        title=f"Neural collapse by truncation: {_collapsed(neural_collapse)}",
         caption=f"Simplex clusters of {int(neural_collapse['points'])} points, radius "
         f"{float(neural_collapse['fill']):g} of the largest separable one. (a) Cost of all clusters; "
         "dotted: $e^{-2s}$, the decay after full truncation. (b) Variance within clusters over variance of their "
@@ -215,6 +215,18 @@ def neural_collapse(neural_collapse: xr.Dataset) -> Figure:
         alt="Cost, ratio of variances within and between clusters and margin of separation over flow time on "
         "logarithmic axes, one line per dimension.",
     )
+
+
+def _collapsed(neural_collapse: xr.Dataset) -> str:
+    """Whether no variance within clusters is left at the end, and whether they were separated all the time."""
+    left = neural_collapse["ratio"].isel(time=-1)
+    shrunk = f"of the variance within clusters {number(left.max())} of that between is left"
+    shrinking = outcome(
+        POINT**2 - left, "every cluster becomes one point", shrunk, "what becomes of clusters is not known"
+    )
+    margin = neural_collapse["margin"].min("time")
+    apart = outcome(margin - SEPARATED, "all stay separated", "not all stay separated", "their separation is not known")
+    return f"{shrinking}, {apart}"
 
 
 def own_clusters(own_clusters: xr.Dataset) -> Figure:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, band, describe, new, plain_numbers
 from repdyn.base.wording import UNKNOWN, number, outcome
-from repdyn.universality.figures.dynamics import COLORS, NAMES, WORDS, require_converged
+from repdyn.universality.figures.dynamics import COLORS, EXPLAINED, NAMES, WORDS, require_converged
 from repdyn.universality.figures.printed import size_of_default
 from repdyn.universality.theory.published import FIT_LOSSES
 
@@ -104,7 +104,7 @@ def fig10_depth(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Data
         "default network; the two rates in the same colors. Dotted: the layer halfway, where all other figures look. "
         "The paper's vertical axis is not to scale. Its text: the theory is accurate only in the second half of the "
         "network, where the rate of the encoder rises with depth and that of the decoder falls. "
-        f"{size_of_default(int(default_network_fits['units']))}",
+        f"{size_of_default(*(int(fits['units']) for fits in (default_network_fits, default_ensemble_fits)))}",
         alt="Fit loss, explained variance and both fitted rates against the hidden layer, medians with bands.",
     )
 
@@ -214,10 +214,21 @@ def n5_closed_form(default_network_fits: xr.Dataset) -> Figure:
     residual = float(np.abs(fits["residual"]).max())
     return describe(
         figure,
-        title="Closed form of the theory, and $y/h$, on a trained network",
+        title=f"The closed form of the theory {_follows(fits)}",
         caption=f"Trial {int(fits['shown'])} of the default network ({int(fits['units'])} units). Right: $y/h$, "
         "linear in $h$ by equation (24) of the theory. For one output Cauchy-Schwarz is an equality, "
         rf"$(y - w)^2 = y \|y_2 - y_1\|^2$; network and theory keep it to {residual:.0e}.",
         alt="Curves of one network over the epochs with the closed form dashed; ratio of y and h against h of the "
         "network and of the theory.",
+    )
+
+
+def _follows(fits: xr.Dataset) -> str:
+    """Whether the theory explains every curve of the shown trial."""
+    r2 = fits["r2"].sel(layer=int(fits["halfway"])).isel(seed=int(fits["shown"]))
+    return outcome(
+        r2 - EXPLAINED,
+        f"explains {EXPLAINED:.0%} of each of $h, y, w$ of a trained network",
+        f"explains less than {EXPLAINED:.0%} of $h$, $y$ or $w$ of a trained network",
+        "is not compared with a network",
     )

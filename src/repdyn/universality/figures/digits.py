@@ -26,7 +26,7 @@ from repdyn.base.figures import (
     new,
     plain_numbers,
 )
-from repdyn.base.wording import outcome
+from repdyn.base.wording import counted, outcome
 from repdyn.universality.theory.published import CORRELATIONS, EPOCH_STEPS, RATE_MNIST
 
 CURVES = {"h": (BLUE, "$h$"), "y": (ORANGE, "$y$"), "w": (GREEN, "$w$")}
@@ -212,7 +212,7 @@ def n4_correlations(representational_structure: xr.Dataset) -> Figure:
     label_panels(axes)
     return describe(
         figure,
-        title="N4: what the correlations of Figure 9 are worth",
+        title=f"Figure 9: by weighing as in (50) the correlation {_worth_of_weighing(data)}",
         caption="(a, b) Correlation of distances between representations with four predictions: equation (50), means "
         "of $A_\\text{low}$ over pairs of classes, $A_\\text{low}$ of each pair, and whether labels differ (constant "
         "between classes). "
@@ -225,6 +225,15 @@ def n4_correlations(representational_structure: xr.Dataset) -> Figure:
         alt="Correlations with four predictions, over all entries and between classes, with intervals; correlation "
         "against the length scale of the weighing and during training.",
     )
+
+
+def _worth_of_weighing(data: xr.Dataset) -> str:
+    """Whether (50) correlates more with the mean distances than the prediction of each pair alone."""
+    levels = data["correlation_of_mean"].sel(run="sgd")
+    gain = levels.sel(prediction="weighed (50)") - levels.sel(prediction="pair alone")
+    changes = ("rises", "does not rise", "may change")
+    over_all, between = (outcome(gain.sel(part=part), *changes) for part in ("all entries", "between classes"))
+    return f"{over_all} over all entries, {between} between classes"
 
 
 def _predictions(panel: Axes, data: xr.Dataset, part: str) -> None:
@@ -289,15 +298,16 @@ def fig14_taylor(taylor_ratios: xr.Dataset) -> Figure:
     passes = ", ".join(map(str, data["look"].values))
     return describe(
         figure,
-        title="Figure 14: the ratio of Taylor orders by distance before, during and after training",
+        title=f"Figure 14: with distance the ratio of Taylor orders falls in the encoder at {_falls(data, 'encoder')} "
+        f"times, in the decoder at {_falls(data, 'decoder')}",
         caption="Median ratio of the first over the second order of the Taylor expansion in "
         f"{data.sizes['bin']} bins of equal count of the representational distance, {int(data['pairs'])} random pairs "
         f"of images ({data['source'].item()}) per network, as in the paper, which has 1000 pairs in 10 bins; geometric "
         f"mean and 95 % interval over {data.sizes['network']} networks; {data['nonlinearity'].item()}. Gray: level of "
-        "the nearest pairs; written: farthest over nearest bin, with its 95 % interval. One of the paper's epochs is "
-        f"{RATE_MNIST * EPOCH_STEPS:.1f} of learning rate times steps; the looks are after {passes} passes over our "
-        "images. Second order from the curvature between the two images, which sees kinks. Above: what the "
-        "paper's text says of its figure at that time; it prints no levels.",
+        "the nearest pairs; written: farthest over nearest bin, with its 95 % interval, below 1 where the ratio "
+        f"falls. One of the paper's epochs is {RATE_MNIST * EPOCH_STEPS:.1f} of learning rate times steps; the looks "
+        f"are after {passes} passes over our images. Second order from the curvature between the two images, which "
+        "sees kinks. Above: what the paper's text says of its figure at that time; it prints no levels.",
         alt="Ratio of Taylor orders against distance, encoder above and decoder below, one column per time of "
         "training; gray: level of the nearest pairs.",
     )
@@ -310,10 +320,21 @@ def _ratio_by_distance(panel: Axes, data: xr.Dataset, kind: str, color: str) -> 
     panel.axhline(10 ** middle[0], color="0.7", linewidth=1)
     panel.semilogy(x, 10**middle, color=color, marker=".")
     band(panel, x, 10 ** (middle - half), 10 ** (middle + half), color=color)
-    change = logs[-1] - logs[0]
-    mean, reach = float(change.mean()), float(half_width(change))
+    mean, reach = _change(logs)
     low, high = 10 ** (mean - reach), 10 ** (mean + reach)
     panel.text(0.04, 0.03, f"x {10**mean:.2f} ({low:.2f} to {high:.2f})", fontsize=7.5, transform=panel.transAxes)
+
+
+def _change(logs: np.ndarray) -> tuple[float, float]:
+    """Logarithm of the farthest over the nearest bin: mean over networks, half-width of its 95 % interval."""
+    change = logs[-1] - logs[0]
+    return float(change.mean()), float(half_width(change))
+
+
+def _falls(data: xr.Dataset, kind: str) -> str:
+    """At how many times the ratio falls with distance, by the interval."""
+    logs = np.log10(data["ratio"].sel(map=kind).transpose("look", "bin", "network").values)
+    return counted([-sum(_change(look)) for look in logs])
 
 
 def _epochs(epochs: float) -> str:

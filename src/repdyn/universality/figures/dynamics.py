@@ -12,12 +12,13 @@ from matplotlib.figure import Figure
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, legend_below, new
-from repdyn.base.wording import number, outcome
+from repdyn.base.wording import counted, number, outcome, which
 from repdyn.universality.figures.printed import other_two_point_settings, size_of_default
 from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
 
 COLORS = {"h": BLUE, "y": RED, "w": GREEN}
 NAMES = {"h": "$h = \\|dh\\|^2$", "y": "$y = \\|dy\\|^2$", "w": "$w$"}
+EXPLAINED = 0.8  # R^2 from which the theory explains a curve, in titles
 LOSSES = (1e-5, 1.0)  # limits of the axis: below lies the end of training
 WORDS = {"very_high": "very high", "relu": "ReLU", "elu": "ELU", "low": "small", "default": "default"}
 
@@ -119,7 +120,7 @@ def fig2_architectures(architectures: xr.Dataset, architecture_fits: xr.Dataset)
     _legend(figure, axes.flat)
     return describe(
         figure,
-        title="Figure 2: the same dynamics in different networks",
+        title=f"Figure 2: the theory explains {EXPLAINED:.0%} of {_explained(architecture_fits, rows)} networks",
         caption="Squared representational distance $h$, squared output distance $y$ and alignment $w$ of one converged "
         f"trial per network ({architecture_fits.sizes['seed']} trials each, {_dropped(architecture_fits, rows)} did "
         "not converge), and the theory with two fitted rates (dashed). Above each panel: $R^2$ of $h, y, w$ of the "
@@ -127,6 +128,26 @@ def fig2_architectures(architectures: xr.Dataset, architecture_fits: xr.Dataset)
         f"{other_two_point_settings(architectures, {name: WORDS.get(name, name) for name in rows})}",
         alt="Distances h and y and alignment w over the epochs, one panel per network, with the fitted theory dashed.",
     )
+
+
+def _shown_r2(fits: xr.Dataset, network: str) -> np.ndarray:
+    """Explained variances of h, y, w in the shown trial; NaN where none has converged."""
+    own = fits.sel(network=network)
+    seed = int(own["shown"])
+    return np.full(len(COLORS), np.nan) if seed < 0 else np.asarray(own["r2"].isel(seed=seed).sel(curve=list(COLORS)))
+
+
+def _explained(fits: xr.Dataset, rows: list[str]) -> str:
+    """In how many networks the theory explains each curve of the shown trial."""
+    margins = np.transpose([_shown_r2(fits, name) - EXPLAINED for name in rows])
+    h, y, w = (f"${name}$ in {counted(own)}" for name, own in zip(COLORS, margins, strict=True))
+    return f"{h}, of {y} and of {w}"
+
+
+def _explained_gains(runs: xr.Dataset, fits: xr.Dataset, rows: list[str]) -> str:
+    """At which gains the theory explains all curves of the shown trial."""
+    gains = {name: f"{float(runs['gain'].sel(network=name)):g}" for name in rows}
+    return which({f"gain {gains[name]}": _shown_r2(fits, name) - EXPLAINED for name in rows})
 
 
 def _bottom(axes: np.ndarray, used: int) -> None:
@@ -167,7 +188,8 @@ def fig3_initial_weights(architectures: xr.Dataset, architecture_fits: xr.Datase
     _legend(figure, axes[0])
     return describe(
         figure,
-        title="Figure 3: dynamics and losses from small to very large initial weights, beside the theory",
+        title=f"Figure 3: the theory explains {EXPLAINED:.0%} of each of $h, y, w$ for "
+        f"{_explained_gains(architectures, architecture_fits, rows)}",
         caption=f"One converged trial per gain of the default network, with the learning rates of Table 1. Top: "
         "$h, y, w$ and the theory (dashed), $R^2$ of $h, y, w$ above. Bottom: the loss on a logarithmic axis and "
         "equation (9) with a third fitted rate (dashed); gray line: the plateau's loss $dy^2/8$ with the outputs "
@@ -232,8 +254,8 @@ def fig12_training_loss(architectures: xr.Dataset, architecture_fits: xr.Dataset
         "plateau. Networks are sorted by the latter. The paper's figure prints no levels; its text says that (9) can "
         "be fitted to the loss of all these networks. "
         f"{other_two_point_settings(architectures, {name: WORDS.get(name, name) for name in rows})}",
-        alt="Training losses of ten networks on logarithmic axes with equation (9) dashed; beside them the unexplained "
-        "shares of the whole loss and of the fall from the plateau, by network.",
+        alt=f"Training losses of {len(rows)} networks on logarithmic axes with equation (9) dashed; beside them the "
+        "unexplained shares of the whole loss and of the fall from the plateau, by network.",
     )
 
 

@@ -47,10 +47,11 @@ def other_two_point_settings(data: xr.Dataset, networks: Mapping[str, str]) -> s
     return f"{_sentence(1, changes)} Points at {distances}; Appendix B.1 prints $dx = 0.5$, $dy = 1$."
 
 
-def size_of_default(units: int) -> str:
-    """Width of a default network beside that of Table 1."""
-    printed = TABLE_1["default"].units
-    return f"Table 1 prints {printed} units per layer" + (", as here." if units == printed else f"; here {units}.")
+def size_of_default(*units: int) -> str:
+    """Widths of the default networks shown beside that of Table 1."""
+    printed, shown = TABLE_1["default"].units, list(dict.fromkeys(units))
+    here = ", as here." if shown == [printed] else f"; here {' and '.join(map(str, shown))}."
+    return f"Table 1 prints {printed} units per layer{here}"
 
 
 def _changes(used: Mapping[str, object], printed: Mapping[str, object]) -> str:

@@ -7,6 +7,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, describe, legend_below, new
+from repdyn.base.wording import which
+
+FITS = 0.01  # largest difference of distribution functions that fit
+NEAR = 0.1  # of a limit: what counts as reached
 
 
 def n1_phase_plane(theory_maps: xr.Dataset) -> Figure:
@@ -73,13 +77,21 @@ def n2_final_distribution(final_distribution: xr.Dataset) -> Figure:
     spread = ", ".join(f"{value:.2g}" for value in final_distribution["deviation"].sel(rho=1.0).values)
     return describe(
         figure,
-        title="Distribution of the final distance over random initial weights",
+        title=f"Final distance over random initial weights: (47) as printed fits the draws for "
+        f"{_fitting(final_distribution, 'printed')}, as corrected for {_fitting(final_distribution, 'corrected')}",
         caption=f"{int(final_distribution['draws'])} draws of the initial ratios at $G$ = "
         f"{float(final_distribution['gain'][0]):g}, $dx = dy = 1$. Standard deviation of the final $h$ at "
-        rf"$\tau_y/\tau_h = 1$ for $G$ = {gains}: {spread}.",
+        rf"$\tau_y/\tau_h = 1$ for $G$ = {gains}: {spread}. To fit: within {FITS:g} of the share of draws below.",
         alt="Distribution function of the drawn final distances with the corrected and the printed one, one panel per "
         "ratio of the time constants.",
     )
+
+
+def _fitting(final_distribution: xr.Dataset, kind: str) -> str:
+    """For which ratios of the time constants a distribution function fits the draws."""
+    shown = final_distribution.isel(gain=0)
+    apart = abs(shown[kind] - shown["level"])
+    return which({f"$\\tau_y/\\tau_h$ = {rho:g}": FITS - apart.sel(rho=rho) for rho in shown["rho"].values})
 
 
 def n3_rich_to_lazy(theory_maps: xr.Dataset) -> Figure:
@@ -98,12 +110,18 @@ def n3_rich_to_lazy(theory_maps: xr.Dataset) -> Figure:
     legend_below(panel, columns=3)
     return describe(
         figure,
-        title="From the rich to the lazy regime",
+        title=f"From the rich to the lazy regime: the printed limit is reached for {_reached(theory_maps)}",
         caption="Final distance of (10) in units of $A_\\text{low}$ against the size of the initial ratios, both "
         "growing "
         "together as in (12), for three ratios of the time constants. Dotted: the printed limit $A_\\text{high}$, "
-        "where it is "
-        "positive.",
+        f"where it is positive; reached: within {NEAR:.0%} at the largest initial ratios.",
         alt="Final distance over A_low against the size of the start on logarithmic axes, one line per ratio of the "
         "time constants; dotted: the printed limit.",
     )
+
+
+def _reached(theory_maps: xr.Dataset) -> str:
+    """For which ratios of the time constants the final distance from the largest start has the printed limit."""
+    last = theory_maps.isel(size=-1)
+    margins = NEAR - abs(last["regime_printed"] / last["regime_h"] - 1)
+    return which({f"$\\tau_y/\\tau_h$ = {rho:g}": margins.sel(rho=rho) for rho in last["rho"].values})

@@ -69,7 +69,7 @@ def _matrices(data: xr.Dataset, runs: dict[str, str], title: str, published: tup
         panel.set_ylabel(side)
     return describe(
         figure,
-        title=f"{title}: both pairs of equal target merged in {_merging(data, runs)}",
+        title=f"{title}: {_merging(data, runs)}",
         caption="Left: the task. Right: distances between the representations of the four points in the hidden layer "
         "halfway, points with equal targets side by side (the color of their names is the target's), so that a merged "
         "pair is a dark block on the diagonal. Theory and network of a column share the color scale below them; the "
@@ -79,7 +79,7 @@ def _matrices(data: xr.Dataset, runs: dict[str, str], title: str, published: tup
         "column: what the paper's text says of its figure, which prints no numbers. "
         f"{other_settings('xor', data, runs)}",
         alt="Matrices of the distances between four points, theory above network, one column per network: "
-        f"{', '.join(runs.values())}. Both pairs of equal target merged in {_merging(data, runs)}.",
+        f"{', '.join(runs.values())}. Networks: {_merging(data, runs)}.",
     )
 
 
@@ -91,7 +91,8 @@ def _counts(data: xr.Dataset, runs: dict[str, str]) -> dict[str, float]:
 
 def _merging(data: xr.Dataset, runs: dict[str, str]) -> str:
     """Which networks merge both pairs."""
-    return which({words: count - 2 for words, count in _counts(data, runs).items()})
+    networks = {words.replace(", ", " and ") + " weights": count for words, count in _counts(data, runs).items()}
+    return f"{which({words: count - 2 for words, count in networks.items()})} merged both pairs of equal target"
 
 
 def _merged(data: xr.Dataset, runs: dict[str, str]) -> str:

@@ -1,0 +1,133 @@
+"""What a figure draws, for tests that hold its words to it: names of its colors, how much of what there is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+import xarray as xr
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.collections import Collection
+from matplotlib.colors import is_color_like, to_hex
+from matplotlib.figure import Figure
+
+from repdyn.base import figures
+
+PALETTE = {
+    figures.BLACK: ("black",),
+    figures.ORANGE: ("orange",),
+    figures.SKY: ("light blue", "blue"),
+    figures.GREEN: ("green",),
+    figures.YELLOW: ("yellow",),
+    figures.BLUE: ("blue",),
+    figures.RED: ("orange-red",),
+    figures.PURPLE: ("purple", "pink"),
+}
+COLOR = re.compile(
+    r"(?<![\w-])(light blue|blue|orange-red|vermilion|orange|gold|golden|yellow|green|purple|pink|magenta|violet|brown"
+    r"|red|gray|grey|black|cyan)(?![\w-])",
+    re.IGNORECASE,
+)
+SPELLED = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+COUNT = re.compile(
+    rf"\b(?P<number>{'|'.join(SPELLED)}|\d+) (?P<noun>panels|histograms|networks|seeds|trials|draws|starts)\b"
+    r"(?! did not)",
+    re.IGNORECASE,
+)
+GETTERS = ("color", "facecolor", "edgecolor", "markerfacecolor", "markeredgecolor")
+
+
+# colors
+
+
+def color_words(text: str) -> set[str]:
+    """Colors that a text names."""
+    return {word.lower() for word in COLOR.findall(text)}
+
+
+def names_of(colors: Iterable[str]) -> set[str]:
+    """What the colors of the palette are called, and gray; other colors have no name."""
+    shades = [color.lower() for color in colors]
+    names = {name for shade, words in PALETTE.items() for name in words if shade.lower() in shades}
+    return names | {"gray" for shade in shades if shade[1:3] == shade[3:5] == shade[5:] and "10" < shade[1:3] < "f5"}
+
+
+def drawn_colors(figure: Figure) -> set[str]:
+    """Colors of all data, marks and words in the panels and of the legends' handles."""
+    return {color for artist in _artists(figure) for color in _colors(artist)}
+
+
+def _artists(figure: Figure) -> Iterator[Artist]:
+    panels = [each for panel in figure.axes for each in (panel, *panel.child_axes)]
+    for panel in panels:
+        yield from (*panel.lines, *panel.collections, *panel.patches, *panel.texts)
+        yield from (arrow for text in panel.texts if (arrow := getattr(text, "arrow_patch", None)))
+    for legend in [*figure.legends, *(panel.get_legend() for panel in panels)]:
+        yield from legend.legend_handles if legend else ()
+
+
+def _colors(artist: Artist) -> Iterator[str]:
+    if isinstance(artist, Collection):
+        artist.update_scalarmappable()
+    for getter in GETTERS:
+        value = getattr(artist, f"get_{getter}", lambda: None)()
+        values = [value] if is_color_like(value) else value if isinstance(value, np.ndarray) else []
+        shades = [to_hex(color) for color in values if is_color_like(color)]
+        yield from shades
+        if isinstance(alpha := artist.get_alpha(), float) and alpha < 1 and figures.BLACK in shades:
+            yield to_hex((1 - alpha,) * 3)  # on white
+
+
+# counts
+
+
+def wrong_counts(figure: Figure, datasets: Iterable[xr.Dataset]) -> list[str]:
+    """Counts in the figure's words that are not of what is drawn.
+
+    Panels are counted. Networks in the title and in what is told to those who cannot see it are panels, panels of a
+    row, or rows by name; seeds, trials, draws and starts are as many as a dimension or a number of the data says, or
+    one fewer where the first start is shown alone, or as many as an index has values.
+    """
+    panels = [panel for panel in figure.axes if panel.get_visible() and panel.axison and not _is_color_bar(panel)]
+    drawn = {len(panels), *_in_rows(panels), *(len(panel.get_yticks()) for panel in panels)}
+    sizes = set[int]()
+    for data in datasets:
+        sizes |= set(data.sizes.values()) | {size - 1 for size in data.sizes.values()} | set(_numbers(data))
+    allowed = {"panels": {len(panels)}, "histograms": {len(panels)}, "networks": drawn}
+    words = figure.repdyn
+    problems = []
+    for kind in ("title", "caption", "alt"):
+        for match in COUNT.finditer(words[kind]):
+            number, noun = _number(match["number"]), match["noun"].lower()
+            if noun == "networks" and kind == "caption":
+                continue  # those over which a mean is taken, or the paper's
+            if number not in allowed.get(noun, sizes):
+                problems.append(f"{kind}: {match[0]}")
+    return problems
+
+
+def datasets_of(arguments: Mapping[str, object]) -> list[xr.Dataset]:
+    """The datasets given to a figure, those of variants among them."""
+    parts = [list(part.values()) if isinstance(part, dict) else [part] for part in arguments.values()]
+    return [data for part in parts for data in part]
+
+
+def _number(word: str) -> int:
+    return int(word) if word.isdecimal() else SPELLED.index(word.lower()) + 2
+
+
+def _is_color_bar(panel: Axes) -> bool:
+    return panel.get_label() == "<colorbar>"
+
+
+def _in_rows(panels: Iterable[Axes]) -> Iterator[int]:
+    rows = [panel.get_subplotspec().rowspan.start for panel in panels if panel.get_subplotspec()]
+    yield from (rows.count(row) for row in set(rows))
+
+
+def _numbers(data: xr.Dataset) -> Iterator[int]:
+    for variable in data.variables.values():
+        if variable.dtype.kind in "iu":
+            yield variable.values.item() if variable.size == 1 else len(np.unique(variable.values))
