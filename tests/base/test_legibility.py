@@ -44,6 +44,16 @@ def test_a_clean_figure_has_no_problems(figure):
     assert faults(figure) == []
 
 
+def test_dots_of_many_opacities_are_seen_unless_all_are_clear(figure):
+    left = figure.axes[0]
+    figure.legend(*left.get_legend_handles_labels(), loc="center")
+    for alphas, seen in (((0.0, 0.5), True), ((0.0, 0.0), False)):
+        dots = left.scatter([0.2, 0.4], [0.5, 0.5], alpha=alphas)
+        assert (not legibility._is_clear(dots)) == seen
+        assert isinstance(faults(figure), list)
+        dots.remove()
+
+
 def legend_over(draw):
     def spoil(left):
         draw(left)
