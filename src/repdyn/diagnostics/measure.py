@@ -35,6 +35,7 @@ from repdyn.diagnostics.methods.features import Features
 from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
 from repdyn.diagnostics.methods.inputs import Inputs, as_inputs
 from repdyn.diagnostics.methods.layer_shapes import find_shapes
+from repdyn.diagnostics.methods.options import check_options, option_names
 from repdyn.diagnostics.methods.outputs import Adapter
 from repdyn.diagnostics.methods.reader import NetworkReader
 from repdyn.diagnostics.methods.request import Request
@@ -147,6 +148,10 @@ def names(model: nn.Module, inputs: object, **options: Any) -> list[str]:
         inputs: as `measure` takes them.
         options: `axes`, `batch_size`, `unpack`, `output` as `measure` takes them.
 
+    Raises:
+        TypeError: an option of another name.
+        ValueError: unusable inputs.
+
     Example:
         >>> model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
         >>> names(model, torch.eye(2))
@@ -169,9 +174,15 @@ def network_reader(
     targets: ArrayLike | None = None,
     batch_statistics: bool = False,
     memory: int = MEMORY,
-    **_: object,
+    **unknown: object,
 ) -> NetworkReader:
-    """Network and inputs as all passes take them; what else `measure` takes is of no account."""
+    """Network and inputs as all passes take them.
+
+    Raises:
+        TypeError: an option of another name.
+        ValueError: unusable inputs or options.
+    """
+    check_options(unknown, option_names(network_reader))
     model, axes = unwrapped(model), dict(axes or {})
     points = next((len(cast("Sized", answer)) for answer in (labels, targets) if answer is not None), None)
     batches = as_inputs(model, inputs, axis=axes.get("input", 0), batch_size=batch_size, unpack=unpack, points=points)
@@ -214,6 +225,7 @@ class Recorder:
 
     Raises:
         DataError: the file is there and `resume` is not set, or it is none of a recorder.
+        TypeError: an option that neither this nor `measure` has.
     """
 
     def __init__(
@@ -230,7 +242,9 @@ class Recorder:
         **options: Any,
     ) -> None:
         self.model, self.layers, self.options, self.time, self.units = model, layers, options, time, units
-        self.inputs = network_reader(model, inputs, **options).inputs
+        check_options(options, option_names(Recorder, measure))
+        reading = {name: option for name, option in options.items() if name in option_names(network_reader)}
+        self.inputs = network_reader(model, inputs, **reading).inputs
         self.file, self.logger = None if file is None else Path(file), logger
         self.first: xr.Dataset | None = None
         self.moments: list[xr.Dataset] = []
