@@ -58,13 +58,8 @@ def diverged():
     return model
 
 
-def exported():
-    return object.__new__(torch.export.ExportedProgram)  # to export one takes seconds
-
-
 ERRORS = {
     "function": (lambda: X, X(), {}, r"the model is a function; give a torch.nn.Module"),
-    "exported": (exported, X(), {}, r"is a ExportedProgram; give its .module\(\)"),
     "no tensor": (Odd, [[1.0, 2.0]], {}, r"inputs is a list; give one tensor"),
     "one axis": (Odd, np.arange(4.0), {}, r"shape \(4,\); give \(points, ...\)"),
     "single point": (Odd, X(1), {}, r"single point; angles, ranks and batch statistics need at least two"),
