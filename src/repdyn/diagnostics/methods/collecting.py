@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from dataclasses import replace
+from functools import cache, cached_property
 from typing import cast
 
 import numpy as np
@@ -87,7 +88,7 @@ class Collector:
             self.findings.leave_out("radial", why)
         if "angles" in self.measures:
             self._expectations()
-        with Progress(len(self.planned.layers), shown=self.request.progress) as progress:
+        with Progress(len(self._read), shown=self.request.progress) as progress:
             try:
                 self._measure_all(progress)
             except KeyboardInterrupt as error:
@@ -97,15 +98,15 @@ class Collector:
         return xr.Dataset(self._variables(), coordinates, self._about())
 
     def _measure_all(self, progress: Progress) -> None:
-        libraries = ThreadpoolController()
+        libraries = _libraries()
 
         def consume(name: str, A: NDArray[np.floating]) -> None:
             with libraries.limit(limits=1, user_api="blas"):  # small products: more threads only wait for each other
                 self.consume(name, A)
-            if name in self.planned.layers:
+            if name in self._read:
                 progress.finish(name)
 
-        for name, reason in stream(self.planned, self._hidden, consume).items():
+        for name, reason in stream(replace(self.planned, layers=self._read), self._hidden, consume).items():
             self.findings.leave_out("layer", reason, name)
         with libraries.limit(limits=1, user_api="blas"):
             for measure, function in self._of_output().items():
@@ -154,6 +155,11 @@ class Collector:
         self.before = name, A.copy()
 
     # what is known from names alone
+
+    @cached_property
+    def _read(self) -> list[str]:
+        """The layers to hand on: none where nothing is asked of them."""
+        return self.planned.layers if {*OF_LAYER, "energies"} & set(self.measures) else []
 
     @cached_property
     def _flow(self) -> list[str]:
@@ -357,3 +363,9 @@ class Collector:
             "normalized_by": "batch statistics" if self.reader.batch_statistics else running,
             "left_out": self.findings.text(),
         }
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """The libraries of linear algebra that are loaded, found once: looking for them takes milliseconds."""
+    return ThreadpoolController()

@@ -148,14 +148,13 @@ def _with_windows(
     if not counts or size is None:
         return {}
     order = spread(size, windows.TRIED_ON)
-    one, other = (_values(reader, reader.inputs.some(indices.tolist()), functions) for indices in (order, order[::-1]))
+    passes = [_values(reader, reader.inputs.some(indices.tolist()), functions) for indices in (order, order[::-1])]
     back = range(len(order))[::-1]
     found = {}
     for name, count in counts.items():
-        values: list[Any] = [one.get(name), other.get(name)]
-        if windows.rows_per_point(values, [len(order)] * 2) == count and windows.rows_follow(
-            values[0], values[1], back, count
-        ):
+        values: list[Any] = [seen.get(name) for seen in passes]
+        same_number = windows.rows_per_point(values, [len(order)] * 2) == count
+        if same_number and windows.rows_follow(values[0], values[1], back, count):
             found[name] = _described(name, LayerShape(0, windows=count), three[name], reader)
     return found
 
