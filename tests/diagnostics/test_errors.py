@@ -5,7 +5,10 @@ import pytest
 import torch
 from torch import nn
 
-from repdyn.diagnostics.measure import measure
+from repdyn.diagnostics.callbacks import Measuring, same
+from repdyn.diagnostics.compare import compare
+from repdyn.diagnostics.measure import Recorder, measure, names
+from repdyn.diagnostics.summary import summarize
 from repdyn.diagnostics.theory.identity import Residual
 
 
@@ -55,13 +58,8 @@ def diverged():
     return model
 
 
-def exported():
-    return object.__new__(torch.export.ExportedProgram)  # to export one takes seconds
-
-
 ERRORS = {
     "function": (lambda: X, X(), {}, r"the model is a function; give a torch.nn.Module"),
-    "exported": (exported, X(), {}, r"is a ExportedProgram; give its .module\(\)"),
     "no tensor": (Odd, [[1.0, 2.0]], {}, r"inputs is a list; give one tensor"),
     "one axis": (Odd, np.arange(4.0), {}, r"shape \(4,\); give \(points, ...\)"),
     "single point": (Odd, X(1), {}, r"single point; angles, ranks and batch statistics need at least two"),
@@ -104,6 +102,23 @@ def test_error_says_what_to_do(case):
     model, inputs, options, words = ERRORS[case]
     with pytest.raises(ValueError, match=words):
         measure(model(), inputs, **options)
+
+
+MISSPELT = {
+    "summarize": (lambda: summarize(Odd(), X(), label=[0, 1] * 4), "'label' .did you mean 'labels'"),
+    "names": (lambda: names(Odd(), X(), bath_size=2), "'bath_size' .did you mean 'batch_size'.*there are features"),
+    "compare": (lambda: compare(Odd(), None, X(), bogus=1), "'bogus'; there are layers, .*reruns.*features"),
+    "compare, a measure's": (lambda: compare(Odd(), None, X(), gamma=1.0), "no option 'gamma'"),
+    "recorder": (lambda: Recorder(Odd(), X(), mesures=["angles"]), "'mesures' .did you mean 'measures'.*file.*gamma"),
+    "callback": (lambda: Measuring(X(), None, bool, same, {"fiel": "x"}), "'fiel' .did you mean 'file'"),
+}
+
+
+@pytest.mark.parametrize("case", MISSPELT)
+def test_a_misspelt_option_is_refused_at_once(case):
+    call, words = MISSPELT[case]
+    with pytest.raises(TypeError, match=f"no option {words}" if words[0] == "'" else words):
+        call()
 
 
 @pytest.mark.parametrize("steps", [[0.5], [0.5, 0.6], [1.5, -0.5]])

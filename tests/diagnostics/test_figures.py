@@ -39,7 +39,7 @@ def test_the_layers_that_change_most_are_in_color_and_in_the_title():
     figure = draw_training(changed)
     assert figure.repdyn["title"] == f"Training changes {layers[4]}, {layers[1]} and {layers[7]} most"
     names = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert names == [layers[4], layers[1], layers[7], f"{len(layers) - 3} others"]
+    assert names == [layers[4], layers[1], layers[7], f"{len(layers) - 3} others", "rank of the targets"]
     for panel in figure.axes[:3]:
         assert panel.get_yscale() == "log"
         np.testing.assert_allclose(line(panel, layers[4])[-1], 1 / 30)

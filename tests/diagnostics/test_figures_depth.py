@@ -92,7 +92,33 @@ def test_panels_have_their_scales_and_the_lowest_ones_the_names_of_layers(depth)
         names = [text.get_text() for text in panel.get_xticklabels()]
         assert names == (LAYERS if place > 3 else [""] * 4 if names else [])
         assert list(panel.get_xticks()) == [0, 1, 2, 3]
-    assert [text.get_text() for text in depth.legends[0].get_texts()] == ["step 0", "step 40"]
+
+
+BANDS = "5 to 95 % of pairs (a), range of classes (f), else range of seeds"
+
+
+def looks(handle):
+    """Color, opacity and dash of a line or of a band."""
+    line = not hasattr(handle, "get_facecolor")
+    color = handle.get_color() if line else tuple(np.ravel(handle.get_facecolor()))
+    return color, handle.get_alpha(), handle.get_linestyle() if line else None
+
+
+@pytest.mark.parametrize("of", [measured(), measured(seeds=False, steps=False).drop_vars(["task_rank", "sectors"])])
+def test_every_line_and_band_of_its_own_look_has_one_entry_in_the_legend(of):
+    figure = draw_depth(of)
+    entries = [text.get_text() for text in figure.legends[0].get_texts()]
+    ends, whole = (["step 0", "step 40"], True) if "step" in of.dims else (["measured"], False)
+    shade = "rank of the targets (c), " * whole + "nuclear to numerical rank (d)"
+    wanted = [*ends, BANDS if whole else "5 to 95 % of pairs (a)", "theory: fixed points (a, b)", shade]
+    assert sorted(entries) == sorted(wanted)
+    drawn = {entry: set() for entry in entries}
+    for panel in figure.axes:
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            drawn[label].add(looks(handle))
+    moments = {entry: {look for look in drawn.pop(entry) if look[2] != ":"} for entry in ends}  # NC2: in the title
+    assert all(len(found) == 1 for found in (drawn | moments).values())
+    assert len(set.union(*(drawn | moments).values())) == len(entries)
 
 
 @pytest.mark.parametrize("panel", PLAIN)

@@ -353,9 +353,9 @@ def test_complex_layers_count_real_and_imaginary_parts_as_units():
 
 
 def test_complex_outputs_decide_for_no_class():
-    diagnostics = measure(Complex(real=False), POINTS, labels=LABELS, measures=["accuracy", "ranks", "targets"])
-    assert np.isnan(diagnostics["accuracy"])
-    assert np.isnan(diagnostics["loss"])
+    diagnostics = measure(Complex(real=False), POINTS, labels=LABELS, measures=["accuracy", "ranks", "targets", "loss"])
+    for name in ("accuracy", "half_mse", "loss"):
+        assert np.isnan(diagnostics[name])
     assert "accuracy: the network returns complex numbers, which have no order" in diagnostics.attrs["left_out"]
 
 
@@ -369,7 +369,18 @@ def test_points_of_label_minus_hundred_have_no_class():
     assert diagnostics.attrs["left_out"] == ""
     assert list(diagnostics["class"].values) == [0, 1, 2]
     assert diagnostics.sizes["point"] == 12
-    names = ["nc1", "within", "equiangle", "nearest_mean_accuracy", "accuracy", "loss", "nc3", "nc4", "truncated_share"]
+    names = [
+        "nc1",
+        "within",
+        "equiangle",
+        "nearest_mean_accuracy",
+        "accuracy",
+        "loss",
+        "half_mse",
+        "nc3",
+        "nc4",
+        "truncated_share",
+    ]
     for name in names:
         np.testing.assert_allclose(diagnostics[name], fewer[name], rtol=1e-6, err_msg=name)
     assert list(diagnostics["pair"].values) == ["4-5", "4-6", "5-6"]

@@ -167,7 +167,7 @@ def test_one_hot_labels_are_the_usual_targets(measured):
     diagnostics, hand = measured
     again = measure(network(), points(), targets=np.eye(CLASSES)[LABELS], pairs=[(0, 1), (0, 2), (1, 2)])
     np.testing.assert_array_equal(diagnostics["prediction_alignment"], again["prediction_alignment"])
-    np.testing.assert_allclose(diagnostics["loss"], np.mean((hand["4"] - np.eye(CLASSES)[LABELS]) ** 2) / 2)
+    np.testing.assert_allclose(diagnostics["half_mse"], np.mean((hand["4"] - np.eye(CLASSES)[LABELS]) ** 2) / 2)
     np.testing.assert_allclose(diagnostics["accuracy"], np.mean(hand["4"].argmax(axis=1) == LABELS))
 
 
@@ -226,6 +226,10 @@ def test_each_step_of_a_stream_has_its_own_size():
 
 WANTED = np.random.default_rng(6).normal(size=(N, CLASSES))
 LOSSES = {
+    "own of outputs and labels": (
+        {"labels": LABELS, "loss": nn.CrossEntropyLoss()},
+        lambda output: nn.functional.cross_entropy(output, torch.tensor(LABELS)),
+    ),
     "own": ({"loss": lambda output: 7 * output.pow(4).mean()}, lambda output: output.pow(4).mean()),
     "labels": ({"labels": LABELS}, lambda output: nn.functional.cross_entropy(output, torch.tensor(LABELS))),
     "targets": ({"targets": WANTED}, lambda output: (output - torch.tensor(WANTED)).pow(2).mean()),
@@ -315,7 +319,7 @@ def test_scale_changes_nothing_but_lengths():
     original, other = (measure(nn.Identity(), factor * X, ["input"], labels=LABELS) for factor in (1.0, 1e3))
     for name in original.data_vars:
         power = {"norm": 1, "within": 2, "between": 2, "representation_distance": 2, "input_distance": 2}.get(name, 0)
-        if name not in ("prediction_distance", "prediction_alignment", "pair_loss", "loss"):
+        if name not in ("prediction_distance", "prediction_alignment", "pair_loss", "half_mse", "loss"):
             np.testing.assert_allclose(other[name], original[name] * 1e3**power, rtol=1e-7, err_msg=name)
 
 
@@ -323,7 +327,8 @@ def test_rotation_keeps_what_depends_on_inner_products():
     X = points()
     Q, _ = np.linalg.qr(np.random.default_rng(8).normal(size=(5, 5)))
     original, other = (measure(nn.Identity(), A, ["input"], labels=LABELS) for A in (X, X @ Q))
-    basis_matters = {"cost_of_identity", "stable_cost_of_identity", "identity_gap", "accuracy", "loss", "pair_loss"}
+    basis_matters = {"cost_of_identity", "stable_cost_of_identity", "identity_gap", "accuracy", "half_mse", "loss"}
+    basis_matters |= {"pair_loss"}
     basis_matters |= {"truncated_share", "units_truncating_all", "units_passing_all", "sectors", "largest_sector"}
     for name in set(original.data_vars) - basis_matters - {"prediction_alignment"}:
         np.testing.assert_allclose(other[name], original[name], rtol=1e-7, atol=1e-9, err_msg=name)

@@ -5,7 +5,7 @@ import torch
 import xarray as xr
 
 from repdyn.diagnostics.methods import radial
-from repdyn.diagnostics.methods.collecting import usual_loss
+from repdyn.diagnostics.methods.losses import usual_loss
 from repdyn.diagnostics.methods.recording import aligned, changing, joined, nothing_of
 
 FIRST = xr.Dataset(

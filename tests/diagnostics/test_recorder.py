@@ -180,3 +180,20 @@ def test_what_was_left_out_at_which_step_is_the_same_in_a_file_and_in_memory(ski
     assert [f"step {step}: " in left_out for step in range(len(skips))] == [
         letter == "y" and "n" in skips for letter in skips
     ]
+
+
+def test_where_nothing_is_asked_of_layers_none_but_the_output_is_read():
+    read = []
+
+    def features(name, tensor):
+        if len(tensor) == 9:  # not the first passes on two and on three points
+            read.append(name)
+        return tensor.flatten(1)
+
+    torch.manual_seed(0)
+    model, X = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3)), torch.randn(9, 4)
+    recorder = Recorder(model, X, labels=np.arange(9) % 3, measures=["accuracy", "loss"], features=features)
+    for step in range(2):
+        recorder(step)
+    assert read == ["output"] * 2
+    assert np.isfinite(recorder.dataset()["loss"]).all()

@@ -19,7 +19,8 @@ from typing import Any
 
 from torch import nn
 
-from repdyn.diagnostics.measure import Recorder
+from repdyn.diagnostics.measure import Recorder, measure
+from repdyn.diagnostics.methods.options import check_options, option_names
 from repdyn.diagnostics.methods.scalars import PREFIX, log_scalars, scalars
 
 LIGHTNING = ("lightning.pytorch", "pytorch_lightning")
@@ -58,6 +59,9 @@ class Measuring:
         when: whether a step is due.
         network: the part to measure of what is trained.
         options: further arguments of `Recorder`.
+
+    Raises:
+        TypeError: an option that nobody takes.
     """
 
     def __init__(
@@ -68,6 +72,7 @@ class Measuring:
         network: Callable[[nn.Module], nn.Module],
         options: dict[str, Any],
     ) -> None:
+        check_options(options, option_names(Recorder, measure))
         self.inputs, self.layers, self.when, self.network, self.options = inputs, layers, when, network, options
         self.recorder: Recorder | None = None
 
@@ -110,6 +115,7 @@ def lightning_callback(
         options: further arguments of `Recorder`.
 
     Raises:
+        TypeError: an option that neither `Recorder` nor `measure` has.
         ImportError: Lightning is not installed.
     """
     base: Any = _class_of(LIGHTNING, "Callback", "lightning")
@@ -164,6 +170,7 @@ def trainer_callback(
         options: further arguments of `Recorder`; models that return a dictionary need `output="logits"`.
 
     Raises:
+        TypeError: an option that neither `Recorder` nor `measure` has.
         ImportError: transformers is not installed.
     """
     base: Any = _class_of(("transformers",), "TrainerCallback", "transformers")

@@ -26,6 +26,7 @@ from repdyn.diagnostics.measure import network_reader
 from repdyn.diagnostics.methods.forward import in_one_line, unwrapped, with_weights
 from repdyn.diagnostics.methods.inputs import split, spread
 from repdyn.diagnostics.methods.layer_shapes import depends_on_the_batch
+from repdyn.diagnostics.methods.options import check_options, option_names
 from repdyn.diagnostics.methods.reader import NetworkReader
 from repdyn.diagnostics.methods.streamed_similarity import WIDE, Key, Streamed
 from repdyn.diagnostics.methods.streaming import Plan, plan, stream
@@ -85,6 +86,7 @@ def compare(
 
     Raises:
         ValueError: unusable inputs, names of layers or of measures.
+        TypeError: an option of another name.
 
     Example:
         >>> import torch
@@ -93,6 +95,7 @@ def compare(
         >>> dataset["cka"].sel(layer="0", other_layer="0").round(6).item()
         1.0
     """
+    check_options(options, option_names(compare, network_reader))
     if not measures or (unknown := [name for name in measures if name not in TEXTS]):
         found = repr(unknown[0]) if measures else "none"
         raise ValueError(f"measures: got {found}, expected some of {', '.join(TEXTS)}")

@@ -30,13 +30,15 @@ from torch import Tensor, nn
 
 from repdyn.base.errors import DataError
 from repdyn.diagnostics.methods import recording
-from repdyn.diagnostics.methods.collecting import Collector, Request
+from repdyn.diagnostics.methods.collecting import Collector
 from repdyn.diagnostics.methods.features import Features
 from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
 from repdyn.diagnostics.methods.inputs import Inputs, as_inputs
 from repdyn.diagnostics.methods.layer_shapes import find_shapes
+from repdyn.diagnostics.methods.options import check_options, option_names
 from repdyn.diagnostics.methods.outputs import Adapter
 from repdyn.diagnostics.methods.reader import NetworkReader
+from repdyn.diagnostics.methods.request import Request
 from repdyn.diagnostics.methods.scalars import PREFIX, log_scalars, scalars
 from repdyn.diagnostics.theory.identity import Residual
 
@@ -64,7 +66,7 @@ def measure(
     gamma: float = GAMMA,
     bias: bool = False,
     batch_statistics: bool = False,
-    loss: Callable[[Tensor], Tensor] | None = None,
+    loss: Callable[..., Tensor] | None = None,
     memory: int = MEMORY,
     progress: bool = False,
 ) -> xr.Dataset:
@@ -79,11 +81,11 @@ def measure(
             module that runs several times is `name`, `name#2`, ...; functions have torchvision's names, `block.add`.
         labels: class of each point, integers, shape (points,); adds collapse, classifier, sectors and accuracy.
         targets: what the network should return, shape of its output; adds alignment and loss of pairs. Labels alone
-            stand for one-hot targets.
+            stand for one-hot targets there.
         pairs: pairs of points for the two-point diagnostics; None takes the first points of up to four classes.
         residual: the layers of the residual stream, or a `Residual` with leak and steps; adds the energies.
         measures: which to compute, of "angles", "ranks", "cost_of_identity", "energies", "collapse", "classifier",
-            "sectors", "pairs", "targets", "radial", "accuracy"; None takes all for which there is what they need.
+            "sectors", "pairs", "targets", "radial", "loss", "accuracy"; None takes all that the arguments allow.
         features: "flatten", or `Features("pool", channels=1)`, `Features("tokens", channels=-1, mask=mask)`, or a
             function of name and tensor (points first) to (points, units).
         output: which part of what the network returns counts: a key, an index, or a function to a tensor.
@@ -96,9 +98,11 @@ def measure(
         bias: whether the cost of identity may use a bias.
         batch_statistics: batch normalization by the statistics of these points instead of the running ones. Wanted at
             initialization and for the theories of batch normalization, which hold for batches.
-        loss: scalar function of the output for the radial gradient fraction; None takes the cross-entropy of labels,
-            else half the mean squared error of targets, else of zero. Which one matters little: the gradient of any
-            function of the output is orthogonal to what normalization makes free.
+        loss: function of outputs and labels (or targets, where they are given), or of outputs alone, to one number, the
+            mean over points, as `torch.nn.functional.cross_entropy`; recorded as `loss` in evaluation mode, and the
+            radial fraction is of its gradient. None takes half the mean squared error of targets, where they are
+            given, else the cross-entropy of labels; without either none is recorded, and the gradient is that of half
+            the mean square of the output.
         memory: bytes of layers kept at a time when the points come in several batches; less means more passes.
         progress: whether the number of layers measured so far is shown on standard error.
 
@@ -144,6 +148,10 @@ def names(model: nn.Module, inputs: object, **options: Any) -> list[str]:
         inputs: as `measure` takes them.
         options: `axes`, `batch_size`, `unpack`, `output` as `measure` takes them.
 
+    Raises:
+        TypeError: an option of another name.
+        ValueError: unusable inputs.
+
     Example:
         >>> model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
         >>> names(model, torch.eye(2))
@@ -166,9 +174,15 @@ def network_reader(
     targets: ArrayLike | None = None,
     batch_statistics: bool = False,
     memory: int = MEMORY,
-    **_: object,
+    **unknown: object,
 ) -> NetworkReader:
-    """Network and inputs as all passes take them; what else `measure` takes is of no account."""
+    """Network and inputs as all passes take them.
+
+    Raises:
+        TypeError: an option of another name.
+        ValueError: unusable inputs or options.
+    """
+    check_options(unknown, option_names(network_reader))
     model, axes = unwrapped(model), dict(axes or {})
     points = next((len(cast("Sized", answer)) for answer in (labels, targets) if answer is not None), None)
     batches = as_inputs(model, inputs, axis=axes.get("input", 0), batch_size=batch_size, unpack=unpack, points=points)
@@ -211,6 +225,7 @@ class Recorder:
 
     Raises:
         DataError: the file is there and `resume` is not set, or it is none of a recorder.
+        TypeError: an option that neither this nor `measure` has.
     """
 
     def __init__(
@@ -227,7 +242,9 @@ class Recorder:
         **options: Any,
     ) -> None:
         self.model, self.layers, self.options, self.time, self.units = model, layers, options, time, units
-        self.inputs = network_reader(model, inputs, **options).inputs
+        check_options(options, option_names(Recorder, measure))
+        reading = {name: option for name, option in options.items() if name in option_names(network_reader)}
+        self.inputs = network_reader(model, inputs, **reading).inputs
         self.file, self.logger = None if file is None else Path(file), logger
         self.first: xr.Dataset | None = None
         self.moments: list[xr.Dataset] = []

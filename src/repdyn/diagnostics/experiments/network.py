@@ -37,6 +37,7 @@ def convolutional_network(settings: ConvolutionalNetwork, images: xr.Dataset, st
             X[held],
             network.layers,
             labels=labels[held],
+            targets=torch.eye(CLASSES)[torch.from_numpy(labels[held])],
             residual=network.stream,
             batch_statistics=True,
         )

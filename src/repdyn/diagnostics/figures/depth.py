@@ -13,6 +13,7 @@ from repdyn.base.figures import band, describe, label_panels, new, style
 from repdyn.diagnostics.figures.shared import (
     SHADE,
     THEORY,
+    legend_of_all,
     line,
     moments,
     name_layers,
@@ -20,6 +21,8 @@ from repdyn.diagnostics.figures.shared import (
     seeds_text,
     shade_task_rank,
 )
+
+EXPECTED = "theory: fixed points (a, b)"
 
 
 def draw_depth(profile: xr.Dataset) -> Figure:
@@ -46,19 +49,33 @@ def draw_depth(profile: xr.Dataset) -> Figure:
             name_layers(panel, profile["layer"].values.tolist())
         for panel in flat[:-2]:
             panel.set_xticklabels([])
-        figure.legend(*flat[2].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        legend_of_all(figure, [flat[2], *flat])  # the moments first
         label_panels(axes)
         return _described_depth(figure, profile)
 
 
+def _spread(data: xr.Dataset) -> str:
+    """What the bands in the colors of the moments are."""
+    classes = ", range of classes (f)" if "sectors" in data else ""
+    return f"5 to 95 % of pairs (a){classes}" + (", else range of seeds" if data.sizes.get("seed", 1) > 1 else "")
+
+
+def _ranks(data: xr.Dataset) -> str:
+    """What the shaded bands are."""
+    return ("rank of the targets (c), " if "task_rank" in data else "") + "nuclear to numerical rank (d)"
+
+
 def _angle_panel(panel: Axes, data: xr.Dataset) -> None:
-    for label, color, dash, moment in moments(data):
+    shown = moments(data)
+    for label, color, dash, moment in shown:
         degrees = cast("xr.DataArray", np.degrees(moment["angle"]))
         middle, low, high = (degrees.sel(quantile=q) for q in (0.5, 0.05, 0.95))
-        band(panel, np.arange(low.sizes["layer"]), over_seeds(low).values, over_seeds(high).values, color=color)
+        spread = _spread(data) if label == shown[-1][0] else None
+        x = np.arange(low.sizes["layer"])
+        band(panel, x, over_seeds(low).values, over_seeds(high).values, color=color, label=spread)
         line(panel, middle, label, color, dash)
     expected = np.degrees(float(data["expected_angle"].max()))
-    panel.axhline(expected, **THEORY)
+    panel.axhline(expected, **THEORY, label=EXPECTED)
     panel.set_title("angles between points")
     panel.set_ylabel("angle (degree)")
 
@@ -67,7 +84,7 @@ def _odd_panel(panel: Axes, data: xr.Dataset) -> None:
     for label, color, dash, moment in moments(data):
         line(panel, moment["norm_ratio"], label, color, dash)
     if np.isfinite(expected := float(data["expected_norm_ratio"].max())):
-        panel.axhline(expected, **THEORY)
+        panel.axhline(expected, **THEORY, label=EXPECTED)
     panel.set_yscale("log")
     panel.set_title("odd point")
     panel.set_ylabel("largest / second norm")
@@ -76,7 +93,7 @@ def _odd_panel(panel: Axes, data: xr.Dataset) -> None:
 def _rank_panel(panel: Axes, data: xr.Dataset) -> None:
     for label, color, dash, moment in moments(data):
         line(panel, moment["centered_effective_rank"], label, color, dash)
-    shade_task_rank(panel, data)
+    shade_task_rank(panel, data, _ranks(data))
     panel.set_yscale("log", base=2)
     panel.set_title("effective rank, centered")
     panel.set_ylabel("effective rank")
@@ -87,7 +104,7 @@ def _cost_panel(panel: Axes, data: xr.Dataset) -> None:
         line(panel, moment["stable_cost_of_identity"], label, color, dash)
     last = over_seeds(moments(data)[-1][-1][["nuclear_rank", "numerical_rank"]])
     x = np.arange(data.sizes["layer"])
-    panel.fill_between(x, last["nuclear_rank"], last["numerical_rank"], **SHADE)
+    panel.fill_between(x, last["nuclear_rank"], last["numerical_rank"], **SHADE, label=_ranks(data))
     panel.set_yscale("log")
     panel.set_title("stable cost of identity")
     panel.set_ylabel("cost, in dimensions")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 import xarray as xr
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from repdyn.base.figures import BLACK, BLUE, ORANGE, SKY, band
@@ -45,11 +47,20 @@ def line(panel: Axes, values: xr.DataArray, label: str, color: str, dash: str, m
     panel.plot(x, over_seeds(values).values, color=color, linestyle=dash, marker=marker, markersize=3, label=label)
 
 
-def shade_task_rank(panel: Axes, data: xr.Dataset) -> None:
+def shade_task_rank(panel: Axes, data: xr.Dataset, label: str = "rank of the targets") -> None:
     """The ranks of the targets, without their mean and whole, as a band of half a dimension or more."""
     if "task_rank" in data:
         low, high = (float(data[name].min()) for name in ("centered_task_rank", "task_rank"))
-        panel.axhspan(low, max(high, low + 0.5), **SHADE)
+        panel.axhspan(low, max(high, low + 0.5), **SHADE, label=label)
+
+
+def legend_of_all(figure: Figure, panels: Iterable[Axes]) -> None:
+    """One legend under the figure with an entry per label, whichever panel has it."""
+    entries: dict[str, Artist] = {}
+    for panel in panels:
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    figure.legend(list(entries.values()), list(entries), loc="outside lower center", ncols=2)
 
 
 def layer_ticks(names: Sequence[str]) -> tuple[range, Sequence[str]]:

@@ -64,7 +64,7 @@ def draw_training(recorded: xr.Dataset) -> Figure:
         caption=f"{recorded.attrs['title']}, measured at {recorded.sizes[time]} moments{seeds_text(recorded)}. One "
         f"line per layer; in color the {len(most)} whose measures change most from the first to the last moment "
         "(largest mean of the absolute logarithms of their ratios), gray the others; band: rank of the task."
-        + (" Last panel: loss against the targets." if "loss" in recorded else ""),
+        + (f" Last panel: loss, {recorded['loss'].attrs['long_name']}." if "loss" in recorded else ""),
         alt="Lines of rank, cost of identity and collapse per layer against training; those of "
         f"{_listed(most)} change most.",
     )

@@ -225,10 +225,13 @@ TEXTS = {
         "after eq. (6)",
         "as for the median",
     ),
-    "loss": Text("targets", (), "half the mean squared error over points and outputs", ALIGN, "eq. (9)"),
+    "half_mse": Text("targets", (), "half the mean squared error over points and outputs", ALIGN, "eq. (9)"),
     "task_rank": Text("targets", (), "rank of the targets", LEAKY, "Section 1.2", integer=True),
     "centered_task_rank": Text(
         "targets", (), "rank of the targets without their mean", LEAKY, "Section 1.2", integer=True
+    ),
+    "loss": Text(
+        "loss", (), "the user's loss, or the usual one of labels or targets", ALIGN, "eq. (9) where it is squared error"
     ),
     "accuracy": Text("accuracy", (), "points whose largest output is their label", FLOW, COLLAPSED),
 }

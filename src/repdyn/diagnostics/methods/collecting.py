@@ -2,80 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, cached_property
 from typing import cast
 
 import numpy as np
-import torch
 import xarray as xr
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
-from torch import Tensor, nn
+from torch import Tensor
 
 from repdyn.base.datasets import index, variable
-from repdyn.diagnostics.methods import radial
-from repdyn.diagnostics.methods.catalog import MEASURES
+from repdyn.diagnostics.methods import losses, radial
 from repdyn.diagnostics.methods.findings import Findings
 from repdyn.diagnostics.methods.layers import named_modules
 from repdyn.diagnostics.methods.pairs import alignment, as_pairs, distances
 from repdyn.diagnostics.methods.per_layer import OF_LAYER, Layer
 from repdyn.diagnostics.methods.progress import Interrupted, Progress
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
+from repdyn.diagnostics.methods.request import Request
 from repdyn.diagnostics.methods.streaming import Plan, plan, stream
-from repdyn.diagnostics.methods.targets import IGNORED, as_targets, labels_of_rows, one_hot
+from repdyn.diagnostics.methods.targets import IGNORED, as_targets, check_classes, labels_of_rows, one_hot
 from repdyn.diagnostics.theory.angles import QUANTILES
 from repdyn.diagnostics.theory.collapse import classifier_collapse
 from repdyn.diagnostics.theory.expectations import expected_angle, expected_norm_ratio
 from repdyn.diagnostics.theory.identity import Residual, energies
-
-NEEDS = {
-    "collapse": "labels",
-    "classifier": "labels",
-    "sectors": "labels",
-    "accuracy": "labels",
-    "targets": "labels or targets",
-    "energies": "residual",
-}
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is asked of a network; the arguments of `measure` of the same names."""
-
-    layers: Sequence[str] | None
-    labels: np.ndarray | None
-    targets: np.ndarray | None
-    pairs: Sequence[tuple[int, int]] | None
-    residual: Residual | None
-    measures: Sequence[str] | None
-    embeddings: str | None
-    classifier: str | None
-    gamma: float
-    bias: bool
-    loss: Callable[[Tensor], Tensor] | None
-    progress: bool
-
-    def chosen(self) -> list[str]:
-        """The measures to compute.
-
-        Raises:
-            ValueError: an unknown one, or one that lacks what it needs.
-        """
-        there = {"labels": self.labels is not None, "residual": self.residual is not None}
-        there["labels or targets"] = there["labels"] or self.targets is not None
-        possible = [name for name in MEASURES if there.get(NEEDS.get(name, ""), True)]
-        if self.measures is None:
-            return possible
-        if isinstance(self.measures, str):
-            raise ValueError(f"measures is the text {self.measures!r}; give a list: [{self.measures!r}]")
-        for name in self.measures:
-            if name not in MEASURES:
-                raise ValueError(f"no measure {name!r}; give some of {', '.join(MEASURES)}")
-            if name not in possible:
-                raise ValueError(f"the measure {name!r} needs {NEEDS[name]}")
-        return [name for name in MEASURES if name in self.measures]
 
 
 class Collector:
@@ -100,6 +52,7 @@ class Collector:
             None if request.labels is None else labels_of_rows(request.labels, self.planned.points, tokens, mask)
         )
         self.targets = None if request.targets is None else self._checked(request.targets)
+        self.own_loss = None if request.loss is None else losses.of_output(request.loss, request.answers)
         self.pairs = as_pairs(request.pairs, self.points, self.labels)
         self._check_stream()
         self.kept: dict[str, NDArray[np.floating]] = {}
@@ -135,25 +88,25 @@ class Collector:
             self.findings.leave_out("radial", why)
         if "angles" in self.measures:
             self._expectations()
-        with Progress(len(self.planned.layers), shown=self.request.progress) as progress:
+        with Progress(len(self._read), shown=self.request.progress) as progress:
             try:
                 self._measure_all(progress)
             except KeyboardInterrupt as error:
                 self.findings.leave_out("all", f"interrupted after {progress.done} of {progress.total} layers")
-                measured = xr.Dataset(self.findings.variables(), coordinates, self._about())
+                measured = xr.Dataset(self._variables(), coordinates, self._about())
                 raise Interrupted(measured) from error
-        return xr.Dataset(self.findings.variables(), coordinates, self._about())
+        return xr.Dataset(self._variables(), coordinates, self._about())
 
     def _measure_all(self, progress: Progress) -> None:
-        libraries = ThreadpoolController()
+        libraries = _libraries()
 
         def consume(name: str, A: NDArray[np.floating]) -> None:
             with libraries.limit(limits=1, user_api="blas"):  # small products: more threads only wait for each other
                 self.consume(name, A)
-            if name in self.planned.layers:
+            if name in self._read:
                 progress.finish(name)
 
-        for name, reason in stream(self.planned, self._hidden, consume).items():
+        for name, reason in stream(replace(self.planned, layers=self._read), self._hidden, consume).items():
             self.findings.leave_out("layer", reason, name)
         with libraries.limit(limits=1, user_api="blas"):
             for measure, function in self._of_output().items():
@@ -204,6 +157,11 @@ class Collector:
     # what is known from names alone
 
     @cached_property
+    def _read(self) -> list[str]:
+        """The layers to hand on: none where nothing is asked of them."""
+        return self.planned.layers if {*OF_LAYER, "energies"} & set(self.measures) else []
+
+    @cached_property
     def _flow(self) -> list[str]:
         flow = self.request.residual
         return [self.planned.call(name) for name in flow.layers] if flow else []
@@ -221,7 +179,8 @@ class Collector:
     def _hidden(self) -> list[str]:
         """Layers that are needed whole beside those that are measured."""
         names = []
-        if {"pairs", "targets", "accuracy", "classifier"} & set(self.measures):
+        of_output = {"pairs", "targets", "accuracy", "classifier"} | ({"loss"} if self.own_loss is None else set())
+        if of_output & set(self.measures):
             names.append(OUTPUT)
         if "pairs" in self.measures:
             names.append(self._coordinates_layer)
@@ -240,6 +199,7 @@ class Collector:
         functions = {
             "pairs": self._distances,
             "targets": self._targets,
+            "loss": self._loss,
             "accuracy": self._accuracy,
             "classifier": self._classified,
             "radial": self._radial,
@@ -282,8 +242,20 @@ class Collector:
             counted, wanted = np.ones(len(output), bool), self.targets.reshape(output.shape)
         task = wanted[counted]
         ranks = [np.linalg.matrix_rank(part) for part in (task, task - task.mean(axis=0))]
-        numbers = {"loss": float(np.mean((output[counted] - task) ** 2) / 2), "task_rank": ranks[0]}
+        numbers = {"half_mse": losses.half_mse(output[counted], task), "task_rank": ranks[0]}
         self.findings.put(numbers | {"centered_task_rank": ranks[1]} | alignment(output, wanted, self.pairs))
+
+    def _loss(self) -> None:
+        if self.own_loss is not None:
+            value = losses.over_all_points(self.reader, self.own_loss, self.planned.shapes[OUTPUT].axis or 0)
+        elif self.targets is not None:
+            output = self._real_output()
+            value = losses.half_mse(output, self.targets.reshape(output.shape))
+        else:
+            output, classes = self._real_output(), self._classes
+            check_classes(classes, output.shape[1])
+            value = losses.cross_entropy(output[self._counted], classes)
+        self.findings.put({"loss": value})
 
     @property
     def _classes(self) -> np.ndarray:
@@ -300,7 +272,7 @@ class Collector:
     def _decisions(self) -> np.ndarray:
         """The classes that the network decides for, of the points that have one."""
         output = self._real_output()
-        one_hot(self._classes, output.shape[1])
+        check_classes(self._classes, output.shape[1])
         return output[self._counted].argmax(axis=1)
 
     def _accuracy(self) -> None:
@@ -338,15 +310,28 @@ class Collector:
         return maps, "no linear or convolutional map goes straight into a normalization layer" if missing else ""
 
     def _radial(self) -> None:
-        own = self.request.loss is not None
-        batch, indices = (self.reader.inputs.batches[0], None) if own else self.reader.inputs.spread(radial.POINTS)
-        loss = self.request.loss or usual_loss(*(_some(part, indices) for part in (self.labels, self.targets)))
+        inputs = self.reader.inputs
+        if self.request.loss is not None:  # may hold answers of its own, for all points of the batch
+            batch, answers = inputs.batches[0], self.request.answers
+            first = answers if answers is None or len(inputs.batches) == 1 else answers[: inputs.sizes[0]]
+            loss = losses.of_output(self.request.loss, first)
+        else:
+            batch, indices = inputs.spread(radial.POINTS)
+            loss = losses.usual_loss(*(losses.of_points(part, indices) for part in (self.labels, self.targets)))
         for at, (name, share) in enumerate(radial.radial_fractions(self.reader, self.maps, batch, loss).items()):
             self.findings.put({"radial_fraction": share.median, "largest_radial_fraction": share.largest}, at)
             if share.why:
                 self.findings.leave_out("radial", share.why, name)
 
     # the dataset around the numbers
+
+    def _variables(self) -> dict[str, xr.Variable]:
+        variables = self.findings.variables()
+        if "loss" in variables:
+            usual = losses.CROSS_ENTROPY if self.targets is None else losses.HALF_MSE
+            own = self.request.loss
+            variables["loss"].attrs["long_name"] = usual if own is None else losses.loss_name(own)
+        return variables
 
     def _coordinates(self) -> dict[str, xr.Variable]:
         coordinates = {
@@ -380,19 +365,7 @@ class Collector:
         }
 
 
-def usual_loss(labels: np.ndarray | None, targets: np.ndarray | None) -> Callable[[Tensor], Tensor]:
-    """Cross-entropy of labels, else half the mean squared error of targets, else of zero."""
-
-    def loss(output: Tensor) -> Tensor:
-        flat = output.flatten(1) if output.ndim > 1 else output[:, None]
-        if targets is None and labels is not None and len(labels) == len(flat) and labels.max() < flat.shape[1]:
-            return nn.functional.cross_entropy(flat, torch.as_tensor(labels).to(flat.device).long())
-        if targets is not None and np.size(targets) == flat.numel():
-            return ((flat - torch.as_tensor(targets).to(flat).reshape(flat.shape)) ** 2).mean() / 2
-        return (flat**2).mean() / 2
-
-    return loss
-
-
-def _some(values: np.ndarray | None, indices: np.ndarray | None) -> np.ndarray | None:
-    return values if values is None or indices is None or len(values) <= indices[-1] else values[indices]
+@cache
+def _libraries() -> ThreadpoolController:
+    """The libraries of linear algebra that are loaded, found once: looking for them takes milliseconds."""
+    return ThreadpoolController()

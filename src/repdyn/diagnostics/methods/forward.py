@@ -21,7 +21,9 @@ def unwrapped(model: nn.Module) -> nn.Module:
     """
     if not isinstance(model, nn.Module):
         given = type(model).__name__
-        wanted = "its .module()" if given == "ExportedProgram" else "a torch.nn.Module, or call it in one's forward"
+        wanted = "a torch.nn.Module, or call it in one's forward"
+        if given == "ExportedProgram":
+            wanted = "its .module(), or torch.export.unflatten(it) whose layers have the names of the modules"
         raise ValueError(f"the model is a {given}; give {wanted}")
     while True:
         if isinstance(inner := getattr(model, "_orig_mod", None), nn.Module):
@@ -73,7 +75,7 @@ def undisturbed(model: nn.Module, *, batch_statistics: bool = False) -> Iterator
                 stack.enter_context(torch.compiler.set_stance("force_eager"))
             for kind in ("cpu", *_accelerators(model)):
                 stack.enter_context(torch.autocast(kind, enabled=False))
-            model.eval()
+            _evaluate(model)
             for module, _ in modes if batch_statistics else ():
                 if isinstance(module, BATCH_NORMS):
                     module.train()
@@ -116,6 +118,15 @@ def _put_copies(model: nn.Module) -> list[Held]:
         if not isinstance(module, torch.jit.ScriptModule):
             module._buffers[name] = copied
     return held
+
+
+def _evaluate(model: nn.Module) -> None:
+    """Evaluation mode; what torch.export wrote has the mode in its code, and refuses another."""
+    try:
+        model.eval()
+    except NotImplementedError:
+        for module in model.modules():
+            _set_mode(module, False)
 
 
 def _set_mode(module: nn.Module, training: bool) -> None:

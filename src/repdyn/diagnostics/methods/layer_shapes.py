@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
+from repdyn.diagnostics.methods import windows
 from repdyn.diagnostics.methods.features import shape_text
 from repdyn.diagnostics.methods.forward import BATCH_NORMS, in_one_line
-from repdyn.diagnostics.methods.inputs import Batch
+from repdyn.diagnostics.methods.inputs import Batch, spread
 from repdyn.diagnostics.methods.layers import named_modules, readable
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
 
@@ -36,6 +37,7 @@ class LayerShape:
         tokens: rows of a point.
         is_complex: whether its numbers are complex; real and imaginary parts are units of their own.
         of_nodes: whether it has a row per node where graphs are the points; the mean over a graph's nodes is its row.
+        windows: consecutive entries of a point along the first axis, 1 where a point has a single one.
     """
 
     axis: int | None
@@ -45,6 +47,14 @@ class LayerShape:
     tokens: int = 1
     is_complex: bool = False
     of_nodes: bool = False
+    windows: int = 1
+
+    def points_first(self, value: Tensor, channels: int | None) -> Tensor:
+        """A value of the layer with its points first; windows get an axis that leaves the channels where they are."""
+        if self.windows == 1:
+            return value.movedim(cast("int", self.axis), 0)
+        parts = value.unflatten(0, (-1, self.windows))
+        return parts if channels is None or channels < 0 else parts.movedim(1, -1)
 
 
 def find_shapes(reader: NetworkReader, functions: bool) -> tuple[dict[str, LayerShape], str | None, bool]:
@@ -60,6 +70,8 @@ def find_shapes(reader: NetworkReader, functions: bool) -> tuple[dict[str, Layer
     shapes = {
         name: _shape(name, [seen.get(name) for seen in passes], sizes, reader, nodes) for name in last if name in first
     }
+    if len(passes) == 2:
+        shapes |= _with_windows(shapes, first, last, reader, functions)
     if len(passes) == 2 and INPUT not in reader.axes and not depends_on_the_batch(reader):
         _check_independence(shapes, first, last, reader)
     same = [
@@ -100,7 +112,7 @@ def _check_independence(
         ValueError: a layer's rows of the same points differ between the two passes by more than rounding.
     """
     for name, shape in shapes.items():
-        if shape.axis is None:
+        if shape.axis is None or shape.windows > 1:
             continue
         double = torch.complex128 if shape.is_complex else torch.float64
         first = two[name].movedim(shape.axis, 0).to(double)
@@ -112,6 +124,39 @@ def _check_independence(
                 f"layer {name!r} of a point changes with the points beside it, or is random: axis {axis} of the inputs "
                 f"may count moments or tokens; say which axis counts points, axes={{'input': {axis}}} to keep this one"
             )
+
+
+def _with_windows(
+    shapes: Mapping[str, LayerShape],
+    two: Mapping[str, Any],
+    three: Mapping[str, Any],
+    reader: NetworkReader,
+    functions: bool,
+) -> dict[str, LayerShape]:
+    """Layers whose consecutive rows belong to one point, as these move with the points and no others do."""
+    lacking = [name for name, shape in shapes.items() if shape.axis is None and name not in (INPUT, OUTPUT)]
+    counts = {
+        name: count
+        for name in lacking
+        if (count := windows.rows_per_point([two[name], three[name]], (2, 3)))
+        and windows.rows_follow(two[name], three[name], TWO, count)
+    }
+    if counts and reader.features.kind == "tokens":
+        why = 'its tokens stand in windows, not in the order of other layers; features="pool" or "flatten" measure it'
+        return {name: LayerShape(None, why=why) for name in counts}
+    size = reader.inputs.sizes[0]
+    if not counts or size is None:
+        return {}
+    order = spread(size, windows.TRIED_ON)
+    passes = [_values(reader, reader.inputs.some(indices.tolist()), functions) for indices in (order, order[::-1])]
+    back = range(len(order))[::-1]
+    found = {}
+    for name, count in counts.items():
+        values: list[Any] = [seen.get(name) for seen in passes]
+        same_number = windows.rows_per_point(values, [len(order)] * 2) == count
+        if same_number and windows.rows_follow(values[0], values[1], back, count):
+            found[name] = _described(name, LayerShape(0, windows=count), three[name], reader)
+    return found
 
 
 def _equal(first: object, second: object) -> bool:
@@ -175,16 +220,15 @@ def _shape(
             return LayerShape(None, why=f"it returns {why}")
     elif not -value.ndim <= axis < value.ndim:
         return LayerShape(None, why=f"it returns {shape_text(value)}, which has no axis {axis}")
-    units = value.numel() // max(1, value.shape[axis]) * (1 + value.is_complex())
-    points_first = value.movedim(axis, 0)
-    return LayerShape(
-        axis,
-        units,
-        _kept(name, points_first, reader, units),
-        tokens=reader.features.per_point(points_first),
-        is_complex=value.is_complex(),
-        of_nodes=of_nodes,
-    )
+    return _described(name, LayerShape(axis, is_complex=value.is_complex(), of_nodes=of_nodes), value, reader)
+
+
+def _described(name: str, shape: LayerShape, value: Tensor, reader: NetworkReader) -> LayerShape:
+    """The shape with its numbers per point."""
+    points_first = shape.points_first(value, reader.features.channels)
+    units = value.numel() // max(1, len(points_first)) * (1 + shape.is_complex)
+    kept, tokens = _kept(name, points_first, reader, units), reader.features.per_point(points_first)
+    return replace(shape, units=units, kept=kept, tokens=tokens)
 
 
 def _kept(name: str, points_first: Tensor, reader: NetworkReader, units: int) -> int:

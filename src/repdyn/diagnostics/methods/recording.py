@@ -36,9 +36,12 @@ def changing(moment: xr.Dataset) -> list[str]:
 def aligned(moment: xr.Dataset, first: xr.Dataset) -> xr.Dataset:
     """A later moment with the layers and diagnostics of the first; what it lacks is NaN."""
     lacking = [name for name in first.data_vars if name not in moment]
-    moment = moment.assign({name: xr.full_like(first[name], np.nan, dtype=float) for name in lacking})
-    selected = moment[list(first.data_vars)]
-    if all(moment[dim].equals(first[dim]) for dim in first.dims if dim in moment.coords):
+    if lacking:
+        moment = moment.assign({name: xr.full_like(first[name], np.nan, dtype=float) for name in lacking})
+    wanted = list(first.data_vars)
+    selected = moment if list(moment.data_vars) == wanted else moment[wanted]
+    shared = [dim for dim in first.dims if dim in moment.coords]
+    if all(np.array_equal(moment.variables[dim].values, first.variables[dim].values) for dim in shared):
         return selected
     return selected.reindex({dim: first[dim] for dim in first.dims})
 

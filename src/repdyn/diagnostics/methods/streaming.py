@@ -255,7 +255,8 @@ def _hand_on(
     """A layer's rows to the consumer, whose own errors are its own matter."""
     shape = planned.shapes[name]
     try:
-        rows = planned.reader.features.rows(name, value.movedim(shape.axis, 0))
+        features = planned.reader.features
+        rows = features.rows(name, shape.points_first(value, features.channels))
         if shape.of_nodes and graphs is not None:
             rows = _mean_by_graph(rows, graphs)
     except Exception as error:

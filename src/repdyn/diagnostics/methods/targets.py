@@ -63,8 +63,8 @@ def as_targets(targets: ArrayLike, shape: tuple[int, ...]) -> Array:
     return flat
 
 
-def one_hot(labels: np.ndarray, outputs: int) -> Array:
-    """The targets that labels stand for, shape (points, outputs).
+def check_classes(labels: np.ndarray, outputs: int) -> None:
+    """Refuses labels that are no places among the outputs.
 
     Raises:
         ValueError: labels beyond the outputs.
@@ -74,4 +74,15 @@ def one_hot(labels: np.ndarray, outputs: int) -> Array:
             f"labels run from {labels.min()} to {labels.max()} but the network has {outputs} outputs per point; give "
             "targets instead, or labels from 0"
         )
-    return np.eye(outputs)[labels]
+
+
+def one_hot(labels: np.ndarray, outputs: int) -> Array:
+    """The targets that labels stand for, shape (points, outputs).
+
+    Raises:
+        ValueError: labels beyond the outputs.
+    """
+    check_classes(labels, outputs)
+    targets = np.zeros((len(labels), outputs))
+    targets[np.arange(len(labels)), labels] = 1
+    return targets

@@ -1,0 +1,113 @@
+"""The recorded loss is the one that the training minimizes."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from repdyn.diagnostics.measure import Recorder, measure
+from repdyn.diagnostics.methods.losses import CROSS_ENTROPY, HALF_MSE
+
+torch.manual_seed(0)
+LABELS = torch.arange(24) % 3
+X = torch.randn(24, 4) + torch.eye(4)[LABELS] * 2
+ENTROPY = nn.functional.cross_entropy
+
+
+def classifier():
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Linear(32, 3))
+
+
+@pytest.mark.parametrize("own", [None, ENTROPY, nn.CrossEntropyLoss()])
+def test_the_loss_of_a_classifier_is_its_cross_entropy_all_through_training(own):
+    model = classifier()
+    recorder = Recorder(model, X, [], labels=LABELS, measures=["loss", "targets"], loss=own)
+    optimizer, losses = torch.optim.Adam(model.parameters(), 0.03), []
+    for step in range(201):
+        loss = ENTROPY(model(X), LABELS)
+        if step % 50 == 0:
+            recorder(step)
+            losses.append(loss.item())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    recorded = recorder.dataset()
+    np.testing.assert_allclose(recorded["loss"], losses, atol=1e-6)
+    assert losses[0] > 0.5
+    assert losses[-1] < 0.01
+    assert (recorded["loss"].diff("step") < 0).all()
+    assert recorded["half_mse"][-1] > recorded["half_mse"][0]  # why squared error is another thing
+    assert recorded["loss"].attrs["long_name"] == (CROSS_ENTROPY if own is None else f"the user's loss {_name(own)}")
+
+
+def _name(loss):
+    return getattr(loss, "__name__", "CrossEntropyLoss")
+
+
+def test_targets_have_half_the_mean_squared_error_with_labels_or_without():
+    model, Y = classifier(), torch.randn(24, 3)
+    expected = (model(X) - Y).square().mean().item() / 2
+    for labels in (None, LABELS):
+        found = measure(model, X, [], labels=labels, targets=Y)
+        np.testing.assert_allclose(found["loss"], expected, rtol=1e-6)
+        assert found["loss"].attrs["long_name"] == HALF_MSE
+
+
+def test_points_without_a_class_have_no_part_in_the_cross_entropy():
+    labels = LABELS.clone()
+    labels[::4] = -100
+    found = measure(model := classifier(), X, [], labels=labels, measures=["loss"])
+    np.testing.assert_allclose(found["loss"], ENTROPY(model(X), labels).item(), rtol=1e-6)
+
+
+class Picture(nn.Module):
+    """Points first or second, an image each."""
+
+    def __init__(self, axis):
+        super().__init__()
+        self.axis = axis
+
+    def forward(self, x):
+        return (x[:, :, None] * x[:, None]).movedim(0, self.axis)
+
+
+@pytest.mark.parametrize("options", [{}, {"batch_size": 7}, {"features": "pool", "batch_size": 7}])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_an_own_loss_gets_what_the_network_returns_in_its_own_shape(options, axis):
+    shapes = []
+
+    def loss(output):
+        shapes.append(output.shape)
+        return (output - 1).abs().mean()
+
+    found = measure(Picture(axis), X, measures=["loss"], loss=loss, **options)
+    assert shapes == [Picture(axis)(X).shape]
+    np.testing.assert_allclose(found["loss"], (Picture(0)(X) - 1).abs().mean(), rtol=1e-6)
+
+
+def test_an_own_loss_of_targets_and_a_loader():
+    loader = DataLoader(TensorDataset(X, X[:, :3]), batch_size=10)
+    found = measure(model := classifier(), loader, [], loss=nn.functional.l1_loss)
+    np.testing.assert_allclose(found["loss"], (model(X) - X[:, :3]).abs().mean().item(), rtol=1e-6)
+    normed = nn.Sequential(nn.Linear(4, 5), nn.LayerNorm(5, eps=1e-9), nn.Linear(5, 3))
+    found = measure(normed, loader, [], loss=nn.functional.l1_loss)  # its gradient is of the first batch
+    assert found["radial_fraction"].item() < 1e-3
+
+
+def test_losses_that_cannot_be_used():
+    with pytest.raises(ValueError, match=r"loss takes labels or targets .* give labels= or targets="):
+        measure(classifier(), X, loss=ENTROPY)
+    with pytest.raises(ValueError, match="needs labels, targets or loss"):
+        measure(classifier(), X, measures=["loss"])
+    found = measure(classifier(), X, [], labels=LABELS, loss=lambda output, labels: output.sum(1), measures=["loss"])
+    assert np.isnan(found["loss"])
+    assert "loss: the loss has shape (24,); it must return a single number" in found.attrs["left_out"]
+
+
+def test_a_large_vocabulary_is_no_matter_of_its_square():
+    torch.manual_seed(2)
+    model, tokens = nn.Linear(4, 60_000), torch.randint(60_000, (24,))
+    found = measure(model, X, [], labels=tokens, measures=["loss", "accuracy"])
+    np.testing.assert_allclose(found["loss"], ENTROPY(model(X), tokens).item(), rtol=1e-5)
