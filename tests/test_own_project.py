@@ -260,7 +260,7 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path):
 def test_every_name_of_the_template_is_replaced(tmp_path):
     project.write("two_points_paper", tmp_path / "new")
     texts = [path.read_text() for path in (tmp_path / "new").rglob("*") if path.is_file()]
-    assert len(texts) == 29
+    assert len(texts) == 30
     assert [text for text in texts if "my_paper" in text or "MyPaper" in text] == []
     assert [text for text in texts if project.PLACEHOLDER.search(text)] == []
     written = findings.summaries({"x": tmp_path / "new/src/two_points_paper" / studies.FINDINGS})["x"]

@@ -40,7 +40,21 @@ def run(words: Sequence[str]) -> None:
     parser.add_argument("--intervals", action="store_true", help="also their 99 %% intervals")
     parser.add_argument("--features", choices=("flatten", "pool", "tokens"), default="flatten", help="rows of a layer")
     parser.add_argument("--figure", type=Path, help="heat map to write, without its suffix")
-    compare_and_save(**vars(parser.parse_args(words)))
+    arguments = parser.parse_args(words)
+    compare_and_save(
+        arguments.maker,
+        arguments.data,
+        arguments.out,
+        weights=arguments.weights,
+        against=arguments.against,
+        reruns=arguments.reruns,
+        layers=arguments.layers,
+        other_layers=arguments.other_layers,
+        measures=arguments.measures,
+        intervals=arguments.intervals,
+        features=arguments.features,
+        figure=arguments.figure,
+    )
 
 
 def compare_and_save(
