@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
-from tests.test_titles import drawn, made_up
+from tests.titled import drawn, made_up
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY
 from repdyn.base.wording import number

@@ -1,0 +1,37 @@
+"""Figures drawn from made-up datasets, for tests of what their titles and captions say."""
+
+import warnings
+
+from tests.drawn import given, makers, read
+
+from repdyn.base.figures import style
+from repdyn.pipeline.run.execute.loading import load_function
+
+SHAPES = {
+    study: read(study)
+    for study in ("universality", "bn_decomposed", "leaky_resnets", "truncation_flow", "bn_mean_field", "across_papers")
+}
+
+
+def made_up(study, name):
+    data = given(study, makers(study, "figures")[name], SHAPES[study])
+    return {
+        key: {variant: one.copy(deep=True) for variant, one in part.items()}
+        if isinstance(part, dict)
+        else part.copy(deep=True)
+        for key, part in data.items()
+    }
+
+
+def drawn(study, name, data):
+    with style(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return load_function(study, makers(study, "figures")[name].path)(**data)
+
+
+def panel_titles(figure):
+    return [panel.get_title("left") for panel in figure.axes]
+
+
+def title_of(study, name, data):
+    return drawn(study, name, data).repdyn["title"]
