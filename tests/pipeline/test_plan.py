@@ -31,6 +31,7 @@ TRAININGS = {
     "truncation_flow/general_flow",
     "universality/blobs",
     "universality/default_network",
+    "universality/final_distances",
     "universality/table_1_networks",
     "universality/xor_and_images",
 }

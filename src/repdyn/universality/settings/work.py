@@ -11,7 +11,8 @@ Sections = Mapping[str, Any]
 CACHE = 2e6  # bytes next to a core
 NEAR, FAR = 5e10, 3e10  # bytes per second of weights that stay there, and of others
 SINGLE = 1.3e11  # operations per second of products in single precision
-CONVOLVED = 3.5e10  # operations per second of compiled convolutions
+CONVOLVED = {"float32": (5.1e10, 135), "float64": (2.6e10, 63)}
+"""Operations per second of compiled convolutions of long signals, and the length at which half are lost at the ends."""
 CALL = 2e-6  # seconds per layer, step and network of what is no product
 STOPPED = 3900  # epochs, at the rates of Table 1, until the loss at which a trial ends
 ADAM = 2.0  # times an epoch of descent: two moments more, a root and a quotient per weight
@@ -22,7 +23,8 @@ def _epoch(row: Sections, dtype: str, units: int | None = None) -> float:
     units, hidden, size = units or row["units"], row["hidden"], 8 if dtype == "float64" else 4
     if row["connections"] == "convolution":
         length = units - (hidden + 1) * (row["kernel"] - 1) / 2
-        return 12 * hidden * row["channels"] ** 2 * row["kernel"] * length / CONVOLVED
+        speed, ends = CONVOLVED[dtype]
+        return 12 * hidden * row["channels"] ** 2 * row["kernel"] * (length + ends) / speed
     weights = size * (hidden - 1) * units**2
     return 3 * weights / (NEAR if weights < CACHE else FAR) + 1e-8 * hidden * units
 
