@@ -134,6 +134,11 @@ def test_first_steps_are_tangent_and_end_at_the_length_after_the_step():
         assert np.hypot(*tip) == pytest.approx(max(grown[round(place)], radii[0]))
 
 
+def test_figure_2_counts_directions_each_with_both_signs():
+    caption, data = caption_of("bn_mean_field", "fig2_magnitudes")
+    assert f"{data['magnitudes'].sizes['neuron'] // 2} equispaced unit directions, each with $a = \\pm 1$" in caption
+
+
 # bn_decomposed
 
 

@@ -119,6 +119,7 @@ ALTERED = {
 
 QUICK = {
     "bn",
+    "largest_norm",
     "point_neurons",
     "staged",
     "staged_measures",

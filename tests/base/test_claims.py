@@ -549,3 +549,14 @@ def test_where_networks_have_diverged_readings_that_contradict_decide_nothing():
     assert decide_claim(check, {"first": world}).ledger["verdict"] == "depends on the reading"
     gone = world.assign_attrs({LEFT_OUT: "1 of 2 networks have diverged (rate: 9)"})
     assert decide_claim(check, {"first": gone}).ledger["verdict"] == "not decidable at this scale"
+
+
+def test_a_check_that_no_control_turns_keeps_its_own_note():
+    def noted(first):
+        return Verdict.from_tests(near(first["residual"], 1), note="Seen once.")
+
+    unturned = claimed(noted, false_world("the same again", lambda first: first))
+    ledger = decide_claim(unturned, {"first": data(1.0)}).ledger
+    assert ledger["verdict"] == "not decidable at this scale"
+    assert ledger["note"].startswith("Seen once. ")
+    assert len(ledger["note"]) > len("Seen once. ")

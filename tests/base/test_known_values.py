@@ -109,6 +109,7 @@ def test_arrays_without_a_number_are_named_with_their_reason():
     some = with_values([np.nan, 1.0])
     assert without_a_number({"runs": {"wide": lost, "deep": some}}) == "loss of runs wide (none learned)"
     assert without_a_number({"runs": some}) == ""
+    assert without_a_number({"runs": with_values(np.empty(0))}) == "", "an array without entries lacks none"
 
 
 def idx(array):

@@ -99,6 +99,7 @@ def test_gronwall_at_the_limit_of_no_growth():
         (lambda: bounds.exit_time(0.5, 1.0, 1, 1), "r > r0"),
         (lambda: bounds.equicontinuity_bound([1.0, 2.0], [0.0]), "equal length"),
         (lambda: bounds.equicontinuity_bound([1.0, 2.0], [1.0, 0.0]), "increasing"),
+        (lambda: bounds.equicontinuity_bound([1.0, 2.0], [1.0, 1.0]), "increasing"),
         (lambda: bounds.first_step_norm(0.0, 1.0, 0.1), "above 0"),
         (lambda: bounds.effective_angular_rate(0.1, 0.0), "above 0"),
         (lambda: bounds.growth_constants(-1.0, 1.0, 1.0), "0 or more"),

@@ -130,3 +130,13 @@ def test_distances_of_neighbors_with_a_smooth_activation_are_over_that_of_their_
     note, clouds = noted("bnm-uniqueness")
     ratio = (clouds["cloud_distance"].sel(activation="erf") / clouds["gap"]).max()
     assert f"end at {float(ratio):.1f} times the starts' angle" in note
+
+
+def test_iterations_twice_as_many_are_a_ratio_of_two():
+    data = data_of("bn_mean_field", "bnm-sec41-speedup")
+    needed = data["feature_learning"]["needed"]
+    needed[:] = 100
+    needed.loc[{"network": "BN"}] = 200
+    note = note_of("bn_mean_field", "bnm-sec41-speedup", data)
+    assert "of the vanilla network: 2.00 at equal step, 2.00 with each at its best;" in note
+    assert "with equal speeds in all directions 2.00 and 2.00." in note

@@ -2,6 +2,7 @@
 
 import ast
 import json
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,9 @@ def test_the_report_names_every_text_that_it_shows(folder, jobs):
     shown += [f"docs/{study}.md" for study in STUDIES] + ["workflow/settings_sources.yaml"]
     shown += [path.relative_to(folder).as_posix() for path in (folder / "reference").rglob("*") if path.is_file()]
     assert [path for path in shown if (folder / path).is_file() and path not in named] == []
+    digests = dict(line.rsplit(" ", 1) for member in site["members"] for line in member["texts"])
+    told = {path: sha256((folder / path).read_bytes()).hexdigest()[:16] for path in shown if (folder / path).is_file()}
+    assert {path: digests[path] for path in told} == told
     assert sum((folder / path).is_file() for path in shown) > 30
 
 

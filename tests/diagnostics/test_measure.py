@@ -519,3 +519,12 @@ def test_the_analysis_takes_one_thread_and_leaves_the_users_number(monkeypatch):
         assert threads() == before
     assert seen
     assert {number for pools in seen for number in pools.values()} == {1}
+
+
+def test_the_layer_that_stands_for_the_inputs_is_kept_before_it_is_worked_on_in_place():
+    torch.manual_seed(0)
+    X, labels = torch.randn(12, 4), np.arange(12) % 3
+    first = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3))
+    in_place = nn.Sequential(first[0], nn.ReLU(inplace=True), first[2])
+    wanted, found = (measure(model, X, labels=labels, embeddings="0") for model in (first, in_place))
+    xr.testing.assert_equal(found.drop_attrs(), wanted.drop_attrs())

@@ -68,6 +68,10 @@ class Training:
         return kind([{"params": [part], "lr": 1.0} for part in self.parts])
 
 
+def test_the_stored_penalty_is_of_a_cost_summed_over_outputs(trained):
+    assert float(trained["lam"]) == pytest.approx(SETTINGS.penalty * SETTINGS.dimension / SETTINGS.effective_depth)
+
+
 def stored(cell, stop):
     return network_at(cell.sel(stop=stop), SETTINGS.effective_depth, bias=True)
 

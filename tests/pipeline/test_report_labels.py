@@ -52,7 +52,9 @@ def test_the_phrase_stands_beside_the_label(tmp_path):
     assert "right two and a half" in page.words
 
 
-@pytest.mark.parametrize("text", ["x: 1", "x: {a: 2}", "x: [a]", 'x: {a: ""}'])
+@pytest.mark.parametrize(
+    "text", ["x: 1", "x: {a: 2}", "x: [a]", 'x: {a: ""}', 'x: {a: good, b: ""}', "x: {a: good, b: 2}"]
+)
 def test_a_malformed_entry_is_told(tmp_path, text):
     (tmp_path / "labels.yaml").write_text(text)
     with pytest.raises(ConfigError, match=r"labels\.yaml: x: expected a phrase for each label"):

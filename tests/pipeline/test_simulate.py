@@ -143,6 +143,21 @@ def test_a_job_with_other_contents_of_its_inputs_resumes_nothing(trials, tmp_pat
     assert len(trials) == 2
 
 
+def test_other_contents_of_one_of_the_variants_that_it_reads_resume_nothing(trials, tmp_path, monkeypatch):
+    here = jobs_for_tests.results(tmp_path / "run")
+    files = {"one": IMAGES, "other": "data/others.nc"}
+    made = simulate.load_function("", "")
+
+    def drawn(images: dict[str, xr.Dataset], stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
+        return made(images["one"], stream, checkpoint)
+
+    monkeypatch.setattr(simulate, "load_function", lambda study, function: drawn)
+    for count, times in ((5, 1), (5, 1), (7, 2)):
+        datasets.write(jobs_for_tests.images(count=count), here / "data/others.nc")
+        simulate.run(jobs_for_tests.member(inputs={"images": files}), here, Store(tmp_path / "kept"))
+        assert len(trials) == times
+
+
 def test_an_experiment_that_breaks_the_conventions_is_not_saved(tmp_path, monkeypatch):
     def unnamed(stream):
         return xr.Dataset({"a": ("i", [1.0])}, attrs={"title": "t"})

@@ -52,6 +52,9 @@ def test_settings_that_differ_from_table_2_are_told_with_what_it_prints():
     assert words == "Used here for what Table 2 prints: gain 0.85 for 0.7, epochs 3000 for 1000 (small)."
     same = data.assign_coords(gain=("run", [0.7] * data.sizes["run"]), epochs=("run", [1000] * data.sizes["run"]))
     assert other_settings("xor", same, {"low": "small"}) == "Used here for what Table 2 prints: the same."
+    kinds = ["adam" if str(run).startswith("adam") else "sgd" for run in same["run"].values]
+    both = other_settings("xor", same.assign_coords(optimizer=("run", kinds)), {"low": "small", "adam_low": "Adam"})
+    assert both.endswith(" It prints no gain, rate or length for Adam.")
 
 
 def with_squares(data, sides):

@@ -180,3 +180,10 @@ def test_weighing():
 def test_weighing_refuses(A, words):
     with pytest.raises(ValueError, match=words):
         weighing.exponential_weighing(A)
+
+
+def test_one_start_at_zero_among_others_is_refused_and_no_start_is_not():
+    with pytest.raises(ValueError, match="h0 is 0 for two different inputs"):
+        final.amplitudes([0.0, 1.0], [1.0, 1.0], [1.0, 1.0], [1.0, 1.0], 1.0)
+    high, low = final.amplitudes([], [], [], [], 1.0)
+    assert high.size == low.size == 0
