@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
-from tests.titled import drawn, made_up
+from tests.titled import drawn, made_up, named
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY
 from repdyn.base.wording import number
@@ -26,10 +26,6 @@ def figure_of(study, name, data=None):
 def caption_of(study, name, data=None):
     figure, data = figure_of(study, name, data)
     return figure.repdyn["caption"], data
-
-
-def named(panel, label):
-    return [line for line in panel.get_lines() if line.get_label() == label]
 
 
 # bn_mean_field

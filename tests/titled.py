@@ -1,8 +1,9 @@
-"""Figures drawn from made-up datasets, for tests of what their titles and captions say."""
+"""Figures drawn from made-up datasets, for tests of what they show and of what their titles and captions say."""
 
 import warnings
 
-from tests.drawn import given, makers, read
+import numpy as np
+from tests.drawn import given, makers, read, synthetic_dataset
 
 from repdyn.base.figures import style
 from repdyn.pipeline.run.execute.loading import load_function
@@ -11,6 +12,21 @@ SHAPES = {
     study: read(study)
     for study in ("universality", "bn_decomposed", "leaky_resnets", "truncation_flow", "bn_mean_field", "across_papers")
 }
+
+
+def dataset_of(study, name):
+    """A made-up dataset of recorded shapes, to be changed at will."""
+    file = f"{study}/data/{name}.nc"
+    return synthetic_dataset(SHAPES[study][file], file).copy(deep=True)
+
+
+def named(panel, label):
+    return [line for line in panel.get_lines() if line.get_label() == label]
+
+
+def drawn_as(line, x, y):
+    np.testing.assert_allclose(np.asarray(line.get_xdata(), float), np.asarray(x, float))
+    np.testing.assert_allclose(np.asarray(line.get_ydata(), float), np.asarray(y, float))
 
 
 def made_up(study, name):

@@ -5,28 +5,17 @@ import re
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
-from tests.drawn import read, synthetic_dataset
+from tests.titled import dataset_of, drawn_as
 
 from repdyn.across_papers.figures import bottlenecks, odd_points, theory_fits
 from repdyn.base import wording
 from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, RED, SKY
 
-SHAPES = read("across_papers")
 NETWORKS = ["plain", "batch norm", "residual", "leaky"]
-
-
-def dataset(name):
-    file = f"across_papers/data/{name}.nc"
-    return synthetic_dataset(SHAPES[file], file).copy(deep=True)
 
 
 def lines_in(panel, color):
     return [line for line in panel.get_lines() if line.get_color() == color]
-
-
-def drawn_as(line, x, y):
-    np.testing.assert_allclose(np.asarray(line.get_xdata(), float), np.asarray(x, float))
-    np.testing.assert_allclose(np.asarray(line.get_ydata(), float), np.asarray(y, float))
 
 
 def band_of(panel, number):
@@ -41,7 +30,7 @@ def band_of(panel, number):
 
 @pytest.fixture(scope="module")
 def fits():
-    runs, fits = dataset("two_points"), dataset("theory_fits")
+    runs, fits = dataset_of("across_papers", "two_points"), dataset_of("across_papers", "theory_fits")
     fits["unexplained"].loc[{"data": "digits", "seed": fits["seed"][5:]}] = np.nan
     return runs, fits, theory_fits(runs, fits)
 
@@ -132,7 +121,7 @@ def test_question_1_tells_the_medians_of_two_points_and_counts_the_seeds_of_both
 
 @pytest.fixture(scope="module")
 def digits():
-    data = dataset("digits")
+    data = dataset_of("across_papers", "digits")
     count = data.sizes["seed"]
     for place, (task, network) in enumerate((task, network) for task in range(2) for network in range(4)):
         data["learned"][task, network] = np.arange(count) < count - place % 3
@@ -208,7 +197,7 @@ def fixed_ratio(n):
 
 
 def test_norm_ratios_before_and_after_training_of_those_that_learned():
-    data = dataset("odd_batch")
+    data = dataset_of("across_papers", "odd_batch")
     for place in range(data.sizes["network"]):
         data["learned"][place] = np.arange(data.sizes["seed"]) > place
     figure = odd_points(data)

@@ -5,31 +5,19 @@ import re
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
-from tests.drawn import read, synthetic_dataset
+from tests.titled import dataset_of, named
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED
 from repdyn.bn_decomposed.figures.full_rank import thm3_full_rank
 from repdyn.bn_decomposed.figures.gaussian_layers import fig3_odd_point, thm14_contraction
 from repdyn.bn_decomposed.figures.simplified_model import POINT_COLORS, POINT_MARKERS, fig4_tree
 
-SHAPES = read("bn_decomposed")
-
-
-def dataset(name):
-    file = f"bn_decomposed/data/{name}.nc"
-    return synthetic_dataset(SHAPES[file], file).copy(deep=True)
-
-
-def named(panel, label):
-    return [line for line in panel.get_lines() if line.get_label() == label]
-
-
 # Theorem 3
 
 
 @pytest.fixture(scope="module")
 def rows():
-    data = dataset("rows_to_full_rank").isel(draw=slice(400))
+    data = dataset_of("bn_decomposed", "rows_to_full_rank").isel(draw=slice(400))
     data["y"][:] = data["n"].values[:, None] + np.arange(400) % 37 * (1 + np.arange(data.sizes["batch"]) % 4)[:, None]
     data["gamma"][:] = np.linspace(0.02, 0.3, data.sizes["batch"])
     data["bound"][:] = data["n"].values / data["gamma"].values
@@ -111,7 +99,7 @@ def test_the_caption_of_theorem_3_says_between_which_shares_of_the_bound_the_mea
 
 
 def test_factors_over_the_size_of_the_cluster_have_their_mark_at_rest():
-    data, fixed = dataset("contraction"), dataset("fixed_point")
+    data, fixed = dataset_of("bn_decomposed", "contraction"), dataset_of("bn_decomposed", "fixed_point")
     spread = data["spread"].values
     data["resting_spread"][:] = spread[2] * (spread[3] / spread[2]) ** (0.5 + 0.1 * np.arange(data.sizes["batch"]) / 4)
     panel = thm14_contraction(data, fixed).axes[0]
@@ -134,8 +122,8 @@ def test_factors_over_the_size_of_the_cluster_have_their_mark_at_rest():
 
 
 def test_angles_at_rest_stand_under_their_names_beside_540_over_n():
-    fixed = dataset("fixed_point")
-    figure = thm14_contraction(dataset("contraction"), fixed)
+    fixed = dataset_of("bn_decomposed", "fixed_point")
+    figure = thm14_contraction(dataset_of("bn_decomposed", "contraction"), fixed)
     panel, n = figure.axes[1], fixed["batch"].values
     assert (panel.get_xscale(), panel.get_yscale()) == ("log", "log")
     for name, color, words in (
@@ -155,7 +143,7 @@ def test_angles_at_rest_stand_under_their_names_beside_540_over_n():
     assert shade.get_x() + shade.get_width() == pytest.approx(6.5)
     ticks = [(place, text.get_text()) for place, text in zip(panel.get_xticks(), panel.get_xticklabels(), strict=True)]
     assert ticks == [(place, f"{place}") for place in (3, 7, 20, 50, 200)]
-    draws = dataset("contraction").sizes["draw"]
+    draws = dataset_of("bn_decomposed", "contraction").sizes["draw"]
     assert f"mean of {draws} clusters" in figure.repdyn["caption"]
 
 
@@ -171,7 +159,7 @@ def tree():
         parents += [node, node]
         layers += [layers[node] + 1] * 2
     rows = np.array(rows)
-    data = dataset("tree_example")
+    data = dataset_of("bn_decomposed", "tree_example")
     data["value"][:], data["parent"][:], data["layer"][:] = rows, parents, layers
     data["mean"][:] = rows.mean(axis=1)
     data["clusters"][:] = [len(np.unique(np.round(row, 9))) for row in rows]
@@ -248,7 +236,7 @@ def test_beside_each_layer_of_the_tree_stand_its_clusters_beyond_two():
 
 def test_figure_3_dots_the_rest_of_each_size_at_which_an_odd_point_can_rest():
     """The fixed point's ratio of norms in (c), 540 / n degrees in (d), in the color of the size."""
-    data = dataset("odd_point")
+    data = dataset_of("bn_decomposed", "odd_point")
     sizes = data["batch"].values
     rests = sizes >= 7
     data["resting_ratio"][:] = np.where(rests, 1 / (sizes - 1), np.nan)
@@ -270,7 +258,7 @@ def test_figure_3_dots_the_rest_of_each_size_at_which_an_odd_point_can_rest():
 
 @pytest.mark.parametrize("up", [1.0, -1.0])
 def test_the_odd_points_name_stands_beside_it_towards_the_middle(up):
-    data = dataset("odd_point")
+    data = dataset_of("bn_decomposed", "odd_point")
     last = int(data["batch"][-1])
     mine = np.flatnonzero(data["point_batch"].values == last)
     odd = mine[data["is_odd"].values[mine].astype(bool)][:1]

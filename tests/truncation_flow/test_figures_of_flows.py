@@ -4,26 +4,10 @@ import re
 
 import numpy as np
 import pytest
-from tests.drawn import read, synthetic_dataset
+from tests.titled import dataset_of, drawn_as, named
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED
 from repdyn.truncation_flow.figures import geometry, many_layers, one_cluster
-
-SHAPES = read("truncation_flow")
-
-
-def dataset(name):
-    file = f"truncation_flow/data/{name}.nc"
-    return synthetic_dataset(SHAPES[file], file).copy(deep=True)
-
-
-def named(panel, label):
-    return [line for line in panel.get_lines() if line.get_label() == label]
-
-
-def same(line, x, y):
-    np.testing.assert_allclose(np.asarray(line.get_xdata(), float), np.asarray(x, float))
-    np.testing.assert_allclose(np.asarray(line.get_ydata(), float), np.asarray(y, float))
 
 
 def dotted(panel, color):
@@ -33,7 +17,7 @@ def dotted(panel, color):
 
 
 def test_the_staircase_has_rates_above_the_bias_of_the_same_case():
-    data = dataset("staircase")
+    data = dataset_of("truncation_flow", "staircase")
     data["meeting"].loc[{"case": "between"}] = np.nan
     axes = one_cluster.staircase(data).axes
     for column, case in enumerate(("beyond", "between", "below")):
@@ -41,9 +25,9 @@ def test_the_staircase_has_rates_above_the_bias_of_the_same_case():
         above, below = axes[column], axes[3 + column]
         assert above.get_title("left").endswith(f"y = {float(part['label']):g}, b(0) = {float(part['b'][0]):g}")
         rate = above.get_lines()[0]
-        same(rate, part["time"], part["rate"])
+        drawn_as(rate, part["time"], part["rate"])
         assert (rate.get_drawstyle(), rate.get_color()) == ("steps-post", BLUE)
-        same(*named(below, "$b(s)$"), part["time"], part["b"])
+        drawn_as(*named(below, "$b(s)$"), part["time"], part["b"])
         (label,) = named(below, "label $y$")
         assert (set(label.get_ydata()), label.get_color(), label.is_dashed()) == ({float(part["label"])}, GREEN, True)
         points = [line.get_ydata()[0] for line in below.get_lines() if line.get_color() == BLACK]
@@ -59,7 +43,7 @@ def test_the_staircase_has_rates_above_the_bias_of_the_same_case():
 
 
 def test_integrators_are_errors_over_right_sides_each_under_its_name():
-    data = dataset("integrators")
+    data = dataset_of("truncation_flow", "integrators")
     figure = one_cluster.integrators(data)
     (panel,) = figure.axes
     assert (panel.get_xscale(), panel.get_yscale(), panel.get_xlabel()) == ("log", "log", "right sides evaluated")
@@ -69,14 +53,14 @@ def test_integrators_are_errors_over_right_sides_each_under_its_name():
         ("euler", ORANGE, "Euler with Cayley retraction"),
     ):
         (line,) = named(panel, words)
-        same(line, data[f"{name}_cost"], data[f"{name}_error"])
+        drawn_as(line, data[f"{name}_cost"], data[f"{name}_error"])
         assert line.get_color() == color
     numbers = [int(data[name]) for name in ("dimension", "points", "crossings")]
     assert "$Q$ = {}, $N$ = {}, with {} crossings".format(*numbers) in figure.repdyn["caption"]
 
 
 def test_sliding_shows_three_solutions_up_to_time_2_and_the_order_of_the_scheme():
-    data = dataset("integrators")
+    data = dataset_of("truncation_flow", "integrators")
     figure = one_cluster.sliding(data)
     first, cost, order = figure.axes
     early = data["time"].values <= 2
@@ -88,24 +72,24 @@ def test_sliding_shows_three_solutions_up_to_time_2_and_the_order_of_the_scheme(
         ("sliding_u_scipy", "RK45", RED),
     ):
         (line,) = named(first, words)
-        same(line, data["time"].values[early], data[name].values[early])
+        drawn_as(line, data["time"].values[early], data[name].values[early])
         assert line.get_color() == color
     np.testing.assert_allclose(dotted(first, RED), [float(data["sliding_reached"])])
-    same(cost.get_lines()[0], data["time"], data["sliding_cost"])
+    drawn_as(cost.get_lines()[0], data["time"], data["sliding_cost"])
     assert (cost.get_xscale(), cost.get_yscale(), order.get_xscale(), order.get_yscale()) == (
         "linear",
         "log",
         "log",
         "log",
     )
-    same(*named(order, "error of $u_1$"), data["step"], data["sliding_error"])
-    same(*named(order, "$h$"), data["step"], data["step"])
+    drawn_as(*named(order, "error of $u_1$"), data["step"], data["sliding_error"])
+    drawn_as(*named(order, "$h$"), data["step"], data["step"])
     told = f"uses up {int(data['sliding_cap'])} right sides by $s$ = {float(data['sliding_reached']):.2f} "
     assert told in figure.repdyn["caption"]
 
 
 def test_conservation_shows_the_largest_drift_of_each_sign_and_every_orbit():
-    data = dataset("collapsed_clusters")
+    data = dataset_of("truncation_flow", "collapsed_clusters")
     figure = many_layers.conservation(data)
     drift, excess, weight = figure.axes
     time = data["time"].values
@@ -113,7 +97,7 @@ def test_conservation_shows_the_largest_drift_of_each_sign_and_every_orbit():
     for sign, color in colors.items():
         largest = data["drift"].sel(sign=sign).transpose("seed", "time").values.max(axis=0)[1:]
         (line,) = named(drift, rf"$\mathcal{{I}}(0)$ {sign}")
-        same(line, time[1:], np.maximum(largest, 1e-17))
+        drawn_as(line, time[1:], np.maximum(largest, 1e-17))
         assert line.get_color() == color
         if sign != "indefinite":
             orbits = [line for line in excess.get_lines() if line.get_color() == color and len(line.get_xdata())]
@@ -131,7 +115,7 @@ def test_conservation_shows_the_largest_drift_of_each_sign_and_every_orbit():
         ("weight_bound_printed", RED, "bound (8.35), printed"),
     ):
         (line,) = named(weight, words)
-        same(line, time, data[name])
+        drawn_as(line, time, data[name])
         assert line.get_color() == color
     assert [panel.get_yscale() for panel in figure.axes] == ["log", "linear", "log"]
     steps = sorted(data["euler_step"].values, reverse=True)
@@ -141,7 +125,7 @@ def test_conservation_shows_the_largest_drift_of_each_sign_and_every_orbit():
 
 
 def test_the_general_flow_stands_beside_descent_from_the_same_start():
-    data = dataset("general_flow")
+    data = dataset_of("truncation_flow", "general_flow")
     figure = many_layers.general_flow(data)
     starts = data["start"].values
     for column, start in enumerate(starts):
@@ -156,7 +140,7 @@ def test_the_general_flow_stands_beside_descent_from_the_same_start():
                 draws = np.maximum(part[name].transpose("seed", "time").values, floor)
                 *thin, thick = [line for line in panel.get_lines() if line.get_color() == color]
                 np.testing.assert_allclose([line.get_ydata() for line in thin], draws)
-                same(thick, part["time"], np.median(draws, axis=0))
+                drawn_as(thick, part["time"], np.median(draws, axis=0))
                 assert (thick.get_label(), thick.is_dashed()) == (words, dashed)
                 assert thick.get_linewidth() > thin[0].get_linewidth()
         assert figure.axes[column].get_title() == str(start)
@@ -168,7 +152,7 @@ def test_the_general_flow_stands_beside_descent_from_the_same_start():
 
 
 def test_the_reduced_flow_stands_beside_the_network_and_where_sectors_are_lost():
-    data = dataset("reduced_network")
+    data = dataset_of("truncation_flow", "reduced_network")
     lost = data["lost"].copy(data=[np.nan if labels == "benign" else 1.5 for labels in data["labels"].values])
     figure = many_layers.reduced_network(data.assign(lost=lost))
     for panel, labels in zip(figure.axes, data["labels"].values, strict=True):
@@ -178,14 +162,14 @@ def test_the_reduced_flow_stands_beside_the_network_and_where_sectors_are_lost()
         assert panel.get_yscale() == "log"
         for name, color, label in (("network", BLUE, "network"), ("reduced", RED, "reduced flow (8.6)-(8.7)")):
             (line,) = named(panel, label)
-            same(line, part["time"], part[f"cost_{name}"])
+            drawn_as(line, part["time"], part[f"cost_{name}"])
             assert line.get_color() == color
         assert dotted(panel, BLACK) == ([] if labels == "benign" else [1.5])
 
 
 @pytest.fixture(scope="module")
 def collapse():
-    data = dataset("neural_collapse")
+    data = dataset_of("truncation_flow", "neural_collapse")
     return data, geometry.neural_collapse(data)
 
 
@@ -196,7 +180,7 @@ def test_cost_collapse_and_margin_of_every_dimension_have_their_panels(collapse)
         for Q in data["dimension"].values:
             values = data[name].sel(dimension=Q).values
             (line,) = named(panel, f"$Q$ = {Q}")
-            same(line, data["time"], np.where(values > 1e-26, values, np.nan))
+            drawn_as(line, data["time"], np.where(values > 1e-26, values, np.nan))
     titles = [panel.get_title("left") for panel in figure.axes]
     assert titles == ["(a) Euclidean cost", "(b) variance within / between", "(c) margin of separation"]
 
@@ -212,7 +196,7 @@ def test_the_guide_of_the_cost_falls_as_exp_minus_2_s(collapse):
 
 
 def test_own_clusters_have_their_conditions_over_width_and_scale():
-    data = dataset("own_clusters")
+    data = dataset_of("truncation_flow", "own_clusters")
     figure = geometry.own_clusters(data)
     synthetic, digits = figure.axes[:2]
     for panel, name, axis in ((synthetic, "margin", "width"), (digits, "digit_margin", "shrink")):
@@ -222,7 +206,7 @@ def test_own_clusters_have_their_conditions_over_width_and_scale():
             ("images", GREEN, "images untouched"),
         ):
             (line,) = named(panel, words)
-            same(line, data[axis], data[name].sel(condition=condition))
+            drawn_as(line, data[axis], data[name].sel(condition=condition))
             assert line.get_color() == color
     assert f"({float(data['digit_explained']):.0%} of the variance)" in figure.repdyn["caption"]
     angles, margins = data["triangle_angle"].values, data["triangle_margin"].values
@@ -232,19 +216,22 @@ def test_own_clusters_have_their_conditions_over_width_and_scale():
 
 
 def test_the_examples_of_theorem_3_2_fall_and_rise_in_their_columns():
-    flows, clusters = dataset("printed_and_corrected"), dataset("random_clusters")
+    flows, clusters = (
+        dataset_of("truncation_flow", "printed_and_corrected"),
+        dataset_of("truncation_flow", "random_clusters"),
+    )
     figure = one_cluster.printed_and_corrected(flows, clusters)
     case = str(clusters["case"].values[1])
     for formula, color in (("printed", RED), ("corrected", BLUE)):
         for column, example in enumerate(flows["example"].values):
             panel = figure.axes[column]
             (line,) = named(panel, formula)
-            same(line, flows["time"], flows["example_cost"].sel(formula=formula, example=example))
+            drawn_as(line, flows["time"], flows["example_cost"].sel(formula=formula, example=example))
             assert line.get_color() == color
             assert panel.get_title("left").endswith(f"one point, {example}")
         (dots,) = named(figure.axes[2], formula)
         cost = flows["cost"].sel(formula=formula).transpose("time", "cluster").values
-        same(dots, cost[0], cost[-1] / cost[0])
+        drawn_as(dots, cost[0], cost[-1] / cost[0])
         rates = clusters[f"{formula}_rate"].sel(case=case).values
         share = (rates[np.isfinite(rates)] > 0).mean()
         assert (
@@ -258,7 +245,7 @@ def test_the_examples_of_theorem_3_2_fall_and_rise_in_their_columns():
 
 
 def test_digits_are_separated_only_where_all_conditions_hold():
-    data = dataset("own_clusters")
+    data = dataset_of("truncation_flow", "own_clusters")
     margin, scales = data["digit_margin"], data["shrink"].values
     order = np.argsort(scales)
     margin[:] = -1.0
@@ -275,7 +262,7 @@ def test_digits_are_separated_only_where_all_conditions_hold():
 )
 def test_each_picture_is_centered_on_what_it_shows(Q, draw):
     """With a tenth of the extent of cluster 1, its path and label to spare, an eighth of all clusters."""
-    data = dataset("truncation_in_the_plane")
+    data = dataset_of("truncation_flow", "truncation_in_the_plane")
     own = data.sel(dimension=Q)
     frame = np.eye(2) if Q == 2 else np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])
     flat = {name: own[name].values[..., :Q] @ frame.T for name in ("data", "apex", "label")}
@@ -294,7 +281,7 @@ def test_each_picture_is_centered_on_what_it_shows(Q, draw):
 
 @pytest.mark.parametrize("kept", [0.5, 0.25])
 def test_the_size_of_a_cluster_is_its_root_mean_square_distance_from_its_mean(kept):
-    data = dataset("truncation_in_the_plane")
+    data = dataset_of("truncation_flow", "truncation_in_the_plane")
     own = data["data"].sel(cluster=0)
     middle = own.mean("point")
     place = {"cluster": data["cluster"][0], "snapshot": data["snapshot"][-1]}
