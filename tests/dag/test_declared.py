@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 from hashlib import sha256
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from tests.conftest import ROOT, SMOKE
 from tests.dag.declared import copy_sources, declared
 
 from repdyn.base.fingerprint import code_version
+from repdyn.pipeline import studies
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.run.declare.graph import read_study
 
@@ -64,6 +66,17 @@ def test_seed_settings_and_inputs_are_those_of_the_function(jobs):
         if ("device" in function.parameters) != ("device" in member):
             wrong.append(f"{function.root}: device")
     assert wrong == []
+
+
+def test_the_report_names_every_file_of_a_study_that_it_opens(jobs):
+    pipeline = ROOT / "src/repdyn/pipeline"
+    sources = [path.read_text() for path in (*(pipeline / "report").rglob("*.py"), pipeline / "replies.py")]
+    opened = {name for source in sources for name in re.findall(r"studies\.files\(studies\.([A-Z]+)", source)}
+    files = [path for name in opened for path in studies.files(getattr(studies, name)).values()]
+    (report,) = members(jobs, "site")
+    named = {text.split()[0] for text in report["texts"]}
+    assert len(opened) > 5
+    assert {path.relative_to(ROOT).as_posix() for path in files} <= named
 
 
 def test_the_seed_of_the_run_reaches_every_simulation(folder, jobs):
