@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from repdyn.truncation_flow.methods import event_steps
+from repdyn.truncation_flow.methods import event_crossings, event_steps
 from repdyn.truncation_flow.theory import separated
 
 NONE = np.empty((0, 2), np.int64)
@@ -84,15 +84,95 @@ def test_the_first_change_of_sign_is_found_and_reached():
         return data[0] @ R1.T + b1
 
     end = event_steps.step(moments, data, NONE, R, b, start, h)
-    k, i, when = event_steps.first_crossing(H, data[0], NONE, begin, end, h)
+    k, i, when = event_crossings.first_crossing(H, data[0], NONE, begin, end, h)
     grid = np.linspace(0, h, 601)
     turned = np.array([(u(length) > 0) != (H > 0) for length in grid])
     first = int(np.argmax(turned.any(axis=(1, 2))))
     assert first > 0
     assert turned[first, k, i]
-    reached, length = event_steps.onto_plane(moments, data, NONE, begin, (k, i), when, h)
+    reached, length = event_crossings.onto_plane(moments, data, NONE, begin, (k, i), when, h)
     assert grid[first - 1] - 1e-9 < length <= grid[first] + 1e-9
     assert abs((data[0] @ reached[0].T + reached[1])[k, i]) < 1e-12
-    skipped = event_steps.first_crossing(H, data[0], np.array([[k, i]]), begin, end, h)
+    skipped = event_crossings.first_crossing(H, data[0], np.array([[k, i]]), begin, end, h)
     assert skipped[:2] != (k, i)
     assert skipped[2] >= when
+
+
+def every_entry_looked_at(H, d, begin, end, h):
+    """Entry and time of the first crossing, by each entry's cubic on a fine grid."""
+    (R0, b0, (Omega0, db0, _), _), (R1, b1, (Omega1, db1, _), _) = begin, end
+    sides, t = 2 * H - 1, np.linspace(0, 1, 2001)[:, None, None]
+    ends = [sides * (d @ R.T + b) for R, b in ((R0, b0), (R1, b1))]
+    slopes = [h * sides * (d @ R.T @ Omega.T + db) for R, Omega, db in ((R0, Omega0, db0), (R1, Omega1, db1))]
+    along = (1 - t) ** 2 * ((1 + 2 * t) * ends[0] + t * slopes[0]) + t**2 * (
+        (3 - 2 * t) * ends[1] + (t - 1) * slopes[1]
+    )
+    first = np.where((along < 0).any(axis=0), (along < 0).argmax(axis=0), len(t))
+    k, i = np.unravel_index(first.argmin(), first.shape)
+    return (k, i, h * t[first.min(), 0, 0]) if first.min() < len(t) else (-1, -1, np.inf)
+
+
+@pytest.mark.parametrize("h", [1e-4, 0.01, 0.1, 0.4])
+@pytest.mark.parametrize("Q", [1, 2, 4])
+def test_no_entry_that_crosses_is_passed_over(Q, h):
+    found = 0
+    for seed in range(12):
+        moments, data, H, R, b = cluster(Q, 30, seed)
+        begin = (R, b, event_steps.velocity(moments, data, NONE, R, b), 0.0)
+        end = event_steps.step(moments, data, NONE, R, b, begin[2], h)
+        k, i, when = event_crossings.first_crossing(H, data[0], NONE, begin, end, h)
+        wanted = every_entry_looked_at(H, data[0], begin, end, h)
+        assert (k, i) == wanted[:2]
+        assert when == wanted[2] or abs(when - wanted[2]) < 1e-3 * h
+        found += k >= 0
+    assert found > 0 or h < 0.01 or Q == 1
+
+
+def test_an_accepted_step_is_as_long_as_the_error_allows():
+    moments, data, H, R, b = cluster(3, 40, 5)
+    for tolerance in (1e-9, 1e-12):
+        begin, end, h, _ = event_crossings.accepted_step(moments, data, NONE, H, R, b, 0.5, tolerance)
+        again = event_steps.step(moments, data, NONE, R, b, begin[2], h)
+        np.testing.assert_array_equal(end[0], again[0])
+        assert 0 < end[3] == again[3] <= tolerance
+        assert h < 0.5
+        assert event_steps.step(moments, data, NONE, R, b, begin[2], 2 * h)[3] > tolerance
+
+
+def test_a_changed_entry_changes_the_moments_alone_that_it_is_in():
+    (J, S), data, H, _, _ = cluster(3, 20, 2)
+    event_crossings.set_pattern((J, S), data, H, 4, 1, 0.25)
+    assert H[4, 1] == 0.25
+    np.testing.assert_allclose(J, data[1] @ H, atol=1e-15)
+    np.testing.assert_allclose(S, np.einsum("k,ki,ka,kb->iab", data[1], H, data[0], data[0]), atol=1e-15)
+
+
+def test_an_entry_on_its_plane_goes_where_both_sides_push_it():
+    """Against the theory of a cluster whose point lies a hair on either side."""
+    kinds = []
+    for seed in range(60):
+        _, (d, w), H, R, b = cluster(2, 6, seed)
+        d[0] -= R[1] * (R[1] @ d[0] + b[1])  # entry (0, 1) is zero
+        rates = []
+        for side in (-1, 1):
+            moved = separated.velocity_of_columns((d + side * 1e-9 * np.outer(np.eye(6)[0], R[1])).T, R, b)
+            rates.append(moved.Omega[1] @ (R @ d[0] + b) + R[1] @ moved.dbeta)
+        for previous in (0.0, 1.0):
+            H[0, 1] = previous
+            moments = w @ H, np.einsum("k,ki,ka,kb->iab", w, H, d, d)
+            kind = event_crossings.settle(moments, (d, w), NONE, H, (R, b), (0, 1))
+            slides = rates[0] > 0 > rates[1]
+            assert kind == (event_crossings.SLIDES if slides else rates[int(previous)] > 0)
+            assert H[0, 1] == (0 if slides else kind)
+            np.testing.assert_allclose(moments[0], w @ H, atol=1e-15)
+            kinds.append(kind)
+    assert set(kinds) == {event_crossings.OFF, event_crossings.ON, event_crossings.SLIDES}
+
+
+def test_polishing_removes_the_first_order_of_an_error():
+    Q = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
+    for size in (1e-3, 1e-5):
+        E = size * np.random.default_rng(1).normal(size=(4, 4))
+        polished = event_steps.polish(Q @ (np.eye(4) + E + E.T))
+        assert np.abs(polished.T @ polished - np.eye(4)).max() < 60 * size**2
+        np.testing.assert_allclose(polished, Q, atol=60 * size**2)

@@ -1,4 +1,4 @@
-r"""Compiled steps of the event-driven flow of one cluster (`methods.events`): velocity, step, search for crossings.
+r"""Compiled steps of the event-driven flow of one cluster (`methods.events`).
 
 A cluster comes as `moments` (J, S) of its pattern, its `data` (d, w) and `sliding`, the pairs (point, coordinate) that
 slide, shape (M, 2). The velocity is that of the corrected Theorem 3.2; all else is ours. Products and solutions of
@@ -25,10 +25,6 @@ STAGES = np.array(
     ]
 )
 ERROR = np.array([71 / 57600, 0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
-NODES = 8  # parts of a step in which the first change of sign is looked for
-HALVINGS = 48
-NEWTON_STEPS = 6
-ZERO = 1e-13
 Moments = tuple[Array, Array]
 Data = tuple[Array, Array]
 Sliding = NDArray[np.int64]
@@ -83,7 +79,7 @@ def _slide(
     v, unit_omega, unit_db = np.zeros((count, size)), np.zeros((count, size, size)), np.zeros((count, size))
     for s in range(count):
         k, i = sliding[s]
-        _image(R, d[k], v[s])
+        image_of(R, d[k], v[s])
         for j in range(size):
             change = 0.5 * w[k] * (b[i] * b[j] - v[s, i] * v[s, j])
             unit_omega[s, i, j] += change
@@ -95,9 +91,9 @@ def _slide(
     rate, slope = np.empty((count, 1)), np.empty((count, count))
     for s in range(count):
         i = sliding[s, 1]
-        rate[s, 0] = -_normal_rate(Omega, db, v[s], i)
+        rate[s, 0] = -normal_rate(Omega, db, v[s], i)
         for t in range(count):
-            slope[s, t] = _normal_rate(unit_omega[t], unit_db[t], v[s], i)
+            slope[s, t] = normal_rate(unit_omega[t], unit_db[t], v[s], i)
     _solve(slope, rate)
     for t in range(count):
         phi[t] = rate[t, 0]
@@ -108,16 +104,17 @@ def _slide(
 
 
 @compiled
-def _image(R: Array, d: Array, v: Array) -> None:  # pragma: no cover (compiled)
+def image_of(R: Array, d: Array, v: Array) -> None:  # pragma: no cover (compiled)
     """Writes R d into `v`."""
     for a in range(len(R)):
-        v[a] = 0.0
+        entry = 0.0
         for c in range(len(R)):
-            v[a] += R[a, c] * d[c]
+            entry += R[a, c] * d[c]
+        v[a] = entry
 
 
 @compiled
-def _normal_rate(Omega: Array, db: Array, v: Array, i: int) -> float:  # pragma: no cover (compiled)
+def normal_rate(Omega: Array, db: Array, v: Array, i: int) -> float:  # pragma: no cover (compiled)
     """du_i/ds of a point with v = R d."""
     rate = db[i]
     for c in range(v.size):
@@ -152,7 +149,7 @@ def _solve(A: Array, B: Array) -> None:  # pragma: no cover (compiled)
 
 
 @compiled
-def _turned(theta: Array, R: Array) -> Array:  # pragma: no cover (compiled)
+def turned(theta: Array, R: Array) -> Array:  # pragma: no cover (compiled)
     """Cayley's rotation (1 - theta/2)^{-1} (1 + theta/2) R."""
     size = len(theta)
     left, right = np.empty((size, size)), R.copy()
@@ -211,7 +208,7 @@ def step(
                     b1[i] += part * slopes_b[done, i]
                     for j in range(size):
                         theta[i, j] += part * slopes[done, i, j]
-            R1 = _turned(theta, R)
+            R1 = turned(theta, R)
             rates = velocity(moments, data, sliding, R1, b1)
         _in_the_chart(theta, rates[0], slopes[stage])
         for i in range(size):
@@ -237,93 +234,21 @@ def _largest(slopes: Array, slopes_b: Array) -> float:  # pragma: no cover (comp
 
 
 @compiled
-def first_crossing(
-    H: Array, d: Array, sliding: Sliding, begin: Stepped, end: Stepped, h: float
-) -> tuple[int, int, float]:  # pragma: no cover (compiled)
-    """Earliest entry whose sign leaves its pattern within a step, by cubic Hermite interpolation, and when.
+def polish(R: Array) -> Array:  # pragma: no cover (compiled)
+    """Nearest orthogonal matrix to first order, R (3 - R^T R)/2, shape (Q, Q): removes accumulated rounding.
 
-    Entry and time are -1, -1 and inf where none does. Ours.
+    Ours: one step of Newton and Schulz.
 
     Args:
-        H: pattern, shape (N, Q).
-        d: points less their label, shape (N, Q).
-        sliding: pairs (point, coordinate) that are left out, shape (M, 2).
-        begin: start of the step.
-        end: its end.
-        h: its length, time.
+        R: matrix that is orthogonal but for rounding, shape (Q, Q).
     """
-    v0, v1 = d @ begin[0].T, d @ end[0].T
-    m0, m1 = v0 @ begin[2][0].T, v1 @ end[2][0].T
-    point, coordinate, when = -1, -1, np.inf
-    for k in range(H.shape[0]):
-        for i in range(H.shape[1]):
-            sign = 1.0 if H[k, i] > 0 else -1.0
-            g0, g1 = sign * (v0[k, i] + begin[1][i]), sign * (v1[k, i] + end[1][i])
-            s0, s1 = sign * h * (m0[k, i] + begin[2][1][i]), sign * h * (m1[k, i] + end[2][1][i])
-            if min(g0, g1) < abs(s0) + abs(s1) and not _slides(sliding, k, i):
-                root = _hermite_exit(g0, g1, s0, s1)
-                if root < when:
-                    point, coordinate, when = k, i, root
-    return point, coordinate, when * h
-
-
-@compiled
-def _slides(sliding: Sliding, k: int, i: int) -> bool:  # pragma: no cover (compiled)
-    for s in range(len(sliding)):  # noqa: SIM110 (compiled)
-        if sliding[s, 0] == k and sliding[s, 1] == i:
-            return True
-    return False
-
-
-@compiled
-def _cubic(t: float, g0: float, g1: float, m0: float, m1: float) -> float:  # pragma: no cover (compiled)
-    return g0 + t * (m0 + t * (3 * (g1 - g0) - 2 * m0 - m1 + t * (m0 + m1 - 2 * (g1 - g0))))
-
-
-@compiled
-def _hermite_exit(g0: float, g1: float, m0: float, m1: float) -> float:  # pragma: no cover (compiled)
-    """First t in [0, 1] at which the cubic with these end values and slopes turns negative; inf if none."""
-    for node in range(1, NODES + 1):
-        if _cubic(node / NODES, g0, g1, m0, m1) < -ZERO:
-            left, right = (node - 1) / NODES, node / NODES
-            if _cubic(left, g0, g1, m0, m1) <= 0:
-                return left
-            for _ in range(HALVINGS):
-                middle = 0.5 * (left + right)
-                if _cubic(middle, g0, g1, m0, m1) > 0:
-                    left = middle
-                else:
-                    right = middle
-            return right
-    return np.inf
-
-
-@compiled
-def onto_plane(
-    moments: Moments, data: Data, sliding: Sliding, begin: Stepped, entry: tuple[int, int], length: float, h: float
-) -> tuple[Stepped, float]:  # pragma: no cover (compiled)
-    """Newton steps on the length of a step, at most h, until the entry sits on its plane; the step and its length.
-
-    Ours.
-
-    Args:
-        moments: J (Q,) and S (Q, Q, Q) of the pattern.
-        data: d = x - yt (N, Q), and weights (N,).
-        sliding: pairs (point, coordinate), shape (M, 2).
-        begin: start of the step.
-        entry: point and coordinate.
-        length: first guess, time.
-        h: largest length, time.
-    """
-    k, i = entry
-    R, b, start, _ = begin
-    stepped = step(moments, data, sliding, R, b, start, length)
-    v = np.empty(b.size)
-    for _ in range(NEWTON_STEPS):
-        _image(stepped[0], data[0][k], v)
-        u, slope = v[i] + stepped[1][i], _normal_rate(stepped[2][0], stepped[2][1], v, i)
-        if abs(u) < ZERO or abs(slope) < ZERO:
-            break
-        length = min(max(length - u / slope, 0.0), h)
-        stepped = step(moments, data, sliding, R, b, start, length)
-    return stepped, length
+    size = len(R)
+    polished = 1.5 * R
+    for i in range(size):
+        for j in range(size):
+            for a in range(size):
+                product = 0.0
+                for c in range(size):
+                    product += R[c, a] * R[c, j]
+                polished[i, j] -= 0.5 * R[i, a] * product
+    return polished
