@@ -88,7 +88,7 @@ def _of_pairs(K: Array, squared: Array, wanted: Collection[str]) -> dict[str, Ar
     pairs = distances[np.triu_indices(len(K), 1)]
     found = {}
     if "rsa" in wanted:
-        ranks = rankdata(pairs)
+        ranks = rankdata(np.round(pairs * (2.0**40 / float(pairs.max()))))  # else rounding orders equal distances
         found["rsa"] = ranks - ranks.mean()
     if "cka_rbf" in wanted:
         kernel = np.exp(-distances / (2 * np.median(pairs)))
