@@ -62,12 +62,13 @@ def test_measures_of_all_pairs_are_their_definitions(units):
         assert found["cka_rbf"] == pytest.approx(np.sum(K * L) / np.linalg.norm(K) / np.linalg.norm(L), rel=1e-9)
 
 
-def test_equal_distances_share_the_mean_of_their_ranks():
+@pytest.mark.parametrize("place", [np.asarray, torch.as_tensor], ids=["numpy", "torch"])
+def test_equal_distances_share_the_mean_of_their_ranks(place):
     """Points with whole numbers as coordinates, of whose distances many are the same."""
     X, Y = np.random.default_rng(0).integers(-2, 3, size=(2, 30, 3)).astype(float)
     squared = [pdist(A, "sqeuclidean") for A in (X, Y)]  # whole numbers, without rounding
     assert len(np.unique(squared[0])) < 40
-    found = similarities(shape_of(X, ("rsa",)), shape_of(Y, ("rsa",)), ("rsa",))
+    found = similarities(shape_of(place(X), ("rsa",)), shape_of(place(Y), ("rsa",)), ("rsa",))
     assert found["rsa"] == pytest.approx(spearmanr(*squared).statistic, rel=1e-12)
 
 
