@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 import torch
+from tests.pretended_gpu import OneDevice
 from torch import nn
 
 from repdyn.diagnostics import compare as module
 from repdyn.diagnostics.compare import compare
-from repdyn.diagnostics.theory import spectra
+from repdyn.diagnostics.methods import minibatch_similarity, streamed_similarity
+from repdyn.diagnostics.theory import similarity, spectra
 from repdyn.diagnostics.theory.similarity import MEASURES, ON_REQUEST, shape_of, similarities
 
 ALL = (*MEASURES, *ON_REQUEST)
@@ -51,6 +53,37 @@ def test_streamed_layers_have_the_numbers_of_numpy(device, memory, monkeypatch):
     for name, values in by_numpy.data_vars.items():
         assert values.notnull().all()
         np.testing.assert_allclose(found[name], values, rtol=1e-10, atol=1e-7, err_msg=name)
+
+
+@pytest.fixture
+def without_numbers(monkeypatch):
+    """Tensors of torch's device `meta` have no numbers; where one is asked for it is 1."""
+
+    def number(value=0.0):
+        return 1.0 if isinstance(value, torch.Tensor) and value.device.type == "meta" else float(value)
+
+    for module_ in (module, similarity, streamed_similarity, minibatch_similarity):
+        monkeypatch.setattr(module_, "float", number, raising=False)
+    monkeypatch.setattr(minibatch_similarity, "_on_cpu", lambda A: np.ones(A.shape))
+
+
+@pytest.mark.parametrize("small", [2**26, 0])
+@pytest.mark.parametrize("measures", [(*MEASURES, "cka_minibatch", "cka_rbf"), ("cka", "cka_minibatch", "cka_rbf")])
+def test_no_tensor_of_kept_layers_is_left_on_the_cpu(measures, small, without_numbers, monkeypatch):
+    monkeypatch.setattr(spectra, "SMALL", small)
+    with OneDevice():
+        found = compare(model(0), model(1), points(), device="meta", measures=measures, intervals=True, batch_size=20)
+    assert found.attrs["left_out"] == ""
+    assert all(values.shape == (4, 4) for values in found.data_vars.values())
+
+
+def test_no_tensor_of_streamed_layers_is_left_on_the_cpu(without_numbers, monkeypatch):
+    monkeypatch.setattr(module, "MOST_POINTS", 20)
+    arguments = {"measures": (*MEASURES, "cka_minibatch"), "most_points": 90, "memory": 2**15, "batch_size": 16}
+    with OneDevice():
+        found = compare(model(0), model(1), points(90), device="meta", **arguments)
+    assert found.attrs["left_out"] == ""
+    assert found["cka"].notnull().all()
 
 
 @pytest.mark.parametrize("place", [np.asarray, torch.as_tensor], ids=["numpy", "torch"])

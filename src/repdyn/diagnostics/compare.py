@@ -212,10 +212,8 @@ def _kept(
 
     def prepared(A: NDArray[np.floating], minibatch: NDArray[np.int64]) -> list[Shape]:
         here = spread(len(A), most_points)
-        rows, minibatch = placed(A[here]), minibatch[here]
-        parts = folds([np.arange(len(here))]) if intervals else []
-        whole = shape_of(rows, measures, minibatch)
-        return [whole, *(shape_of(rows[part], measures, minibatch[part]) for part in parts)]
+        parts = [here, *(here[part] for part in folds([np.arange(len(here))]))] if intervals else [here]
+        return [shape_of(placed(A[part]), measures, minibatch[part]) for part in parts]
 
     shapes = [_shapes(planned, place, prepared, reasons) for place, planned in zip(places, plans, strict=True)]
 

@@ -126,7 +126,8 @@ def _of_pairs(K: Array, squared: Array, wanted: Collection[str]) -> dict[str, Ar
     """Ranks of distances, centered, and centered Gaussian kernels, each of length one."""
     xp = namespace(K)
     distances = (squared[:, None] + squared - 2 * K).clip(min=0)  # squared
-    pairs = distances[np.triu_indices(len(K), 1)]
+    first, second = (xp.asarray(points, device=K.device) for points in np.triu_indices(len(K), 1))
+    pairs = distances[first, second]
     found = {}
     if "rsa" in wanted:
         steps = xp.round(pairs * (2.0**40 / float(pairs.max())))  # else rounding orders equal distances
