@@ -60,7 +60,8 @@ class Minibatches:
         step = max(1, self.memory // (8 * layers * points))
         squared, products = [], 0.0
         for low in range(0, points, step):
-            grams = [centered_gram(A[low : low + step], A, means[key]) for key, A in found.items()]
+            part = slice(low, low + step)  # all of it as itself, of which half of the product is computed
+            grams = [centered_gram(A if step >= points else A[part], A, means[key]) for key, A in found.items()]
             squared.append(namespace(first).stack([K.diagonal(low) for K in grams]))
             flat = namespace(first).stack(grams).reshape(layers, -1)
             products = products + flat @ flat.T
