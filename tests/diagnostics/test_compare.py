@@ -106,6 +106,12 @@ def test_what_wants_all_pairs_is_refused_of_too_many_points(monkeypatch, more, w
         compare(nn.Linear(2, 2), None, torch.randn(6, 2), most_points=6, **more)
 
 
+@pytest.mark.parametrize("most", [1, 0, -3])
+def test_a_comparison_takes_two_points(most):
+    with pytest.raises(ValueError, match=f"most_points: got {most}, give 2 or more"):
+        compare(nn.Linear(2, 2), None, torch.randn(6, 2), most_points=most)
+
+
 def test_a_constant_layer_far_from_zero_has_no_shape_in_either_form():
     A = np.full((N, 40), 1e6) + 1e-12 * np.random.default_rng(0).normal(size=(N, 40))
     for measures in (("cka",), ("angular",)):

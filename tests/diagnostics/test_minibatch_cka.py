@@ -94,6 +94,20 @@ def test_what_tells_sorted_minibatches_from_each_other_is_lost():
     assert abs(in_order) < 0.3
 
 
+@pytest.mark.parametrize("most", [1000, 20])
+def test_a_layer_that_differs_between_minibatches_alone_has_none(monkeypatch, most):
+    monkeypatch.setattr(module, "MOST_POINTS", most)
+    X = torch.randn(48, 5, generator=torch.Generator().manual_seed(0))
+    X[:, :2] = torch.randn(4, 2).repeat_interleave(12, dim=0)
+    first = nn.Linear(5, 30)
+    with torch.no_grad():
+        first.weight[:, 2:] = 0
+    measures = ["cka", "cka_minibatch"]
+    found = compare(first, None, X, ["input", "output"], measures=measures, batch_size=12, most_points=48)
+    assert np.isfinite(found["cka"]).all()
+    assert np.isfinite(found["cka_minibatch"].values).tolist() == [[True, False], [False, False]]
+
+
 def model(seed, units=30):
     torch.manual_seed(seed)
     return nn.Sequential(nn.Linear(5, units), nn.ReLU(), nn.Linear(units, 3)).double()
@@ -155,6 +169,28 @@ def test_tokens_of_a_point_are_in_its_minibatch_and_masked_ones_in_none(monkeypa
     assert float(found["cka_minibatch"].sel(layer="input", other_layer="0")) == pytest.approx(wanted, rel=1e-9)
 
 
+class OfGraphs(nn.Module):
+    """Sum over the nodes of each graph, then a linear map."""
+
+    def __init__(self, seed):
+        super().__init__()
+        torch.manual_seed(seed)
+        self.map = nn.Linear(5, 7).double()
+
+    def forward(self, x, batch):
+        sums = x.new_zeros(int(batch.max()) + 1, 5).index_add(0, batch, x)
+        return self.map(sums)
+
+
+def test_batches_whose_number_of_graphs_the_output_alone_tells():
+    graphs = [torch.arange(3 * size) // 3 for size in (9, 6)]
+    loader = [{"x": points(len(batch)) + number, "batch": batch} for number, batch in enumerate(graphs)]
+    first, second = OfGraphs(0), OfGraphs(1)
+    found = compare(first, second, DataLoader(loader, batch_size=None), ["output"], measures=NAME)
+    A, B = (torch.cat([network(**batch) for batch in loader]).detach().numpy() for network in (first, second))
+    assert found["cka_minibatch"].item() == pytest.approx(expected(A, B, slices([9, 6])), rel=1e-9)
+
+
 def test_of_more_points_than_are_kept_all_are_compared_in_one_run(monkeypatch):
     monkeypatch.setattr(module, "MOST_POINTS", 20)
     network, runs = model(0), []
@@ -171,7 +207,7 @@ def test_layers_that_cannot_be_compared_are_left_out_of_what_is_streamed(monkeyp
         network[0].weight.zero_()
     lost = nn.Sequential(nn.Linear(5, 4), nn.Threshold(0.5, torch.nan)).double()
     found = compare(network, lost, points(48), ["input", "0"], other_layers=["0", "1"], measures=NAME, batch_size=12)
-    assert "one, 0: all points are the same" in found.attrs["left_out"]
+    assert "one, 0: all points of each minibatch are the same" in found.attrs["left_out"]
     assert "other, 1: values that are NaN or infinite" in found.attrs["left_out"]
     assert np.isfinite(found["cka_minibatch"].values).tolist() == [[True, False], [False, False]]
 

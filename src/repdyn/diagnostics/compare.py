@@ -103,7 +103,7 @@ def compare(
         `left_out`.
 
     Raises:
-        ValueError: unusable inputs, names of layers or of measures, or device.
+        ValueError: unusable inputs, names of layers or of measures, number of points, or device.
         TypeError: an option of another name.
 
     Example:
@@ -166,7 +166,10 @@ def _compared(
             yield plan(network_reader(with_weights(network, weights, "the checkpoint"), inputs, **options), names)
 
     rows = first.points * first.tokens
-    most_points = most_points or (rows if set(measures) == {MINIBATCH} else MOST_POINTS)
+    if most_points is None:
+        most_points = rows if set(measures) == {MINIBATCH} else MOST_POINTS
+    if most_points < 2:
+        raise ValueError(f"most_points: got {most_points}, give 2 or more")
     many = min(most_points, rows) > MOST_POINTS and all(first.reader.inputs.sizes)
     whole = [*(name for name in OF_ALL_PAIRS if name in measures), *(["intervals"] if intervals else [])]
     if many and whole:
@@ -301,7 +304,8 @@ def _streamed(
         if of_batches is not None:
             for value, cka in zip(values, of_batches.similarities(pairs), strict=True):
                 value[MINIBATCH] = cka
-        whys = dict.fromkeys(streamed.wide if streamed else (), WIDE) | rows.reasons
+        whys = dict.fromkeys(streamed.wide if streamed else (), WIDE)
+        whys |= (of_batches.reasons if of_batches else {}) | rows.reasons
         reasons.update({f"{places[at]}, {name}": why for (at, name), why in whys.items()})
         return values
 

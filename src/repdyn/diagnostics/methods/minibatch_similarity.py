@@ -14,6 +14,8 @@ from repdyn.base.arrays import Array
 from repdyn.diagnostics.methods.streamed_similarity import ChosenRows, Pair, Rows
 from repdyn.diagnostics.theory.similarity import FEWEST, centered_gram, hsic_ratio, namespace, unbiased_hsics
 
+CONSTANT = "all points of each minibatch are the same in this layer, which has no shape to compare"
+
 
 class Minibatches:
     """Sums over minibatches of the unbiased HSIC of every two layers.
@@ -21,6 +23,9 @@ class Minibatches:
     Args:
         rows: what is compared; the chosen rows of a batch are a minibatch.
         memory: bytes of Gram matrices kept at a time.
+
+    Attributes:
+        reasons: why layers have none.
     """
 
     def __init__(self, rows: ChosenRows, memory: int) -> None:
@@ -32,14 +37,14 @@ class Minibatches:
             found = rows.read(batch, rows.keys)
             if found and len(next(iter(found.values()))) >= FEWEST:
                 self._add(found)
-        for key in rows.keys:
-            rows.leave_out_constant(key, self.squared[key], self.whole[key])
+        same = [key for key in rows.keys if rows.are_the_same(self.squared[key], self.whole[key])]
+        self.reasons = dict.fromkeys(same, CONSTANT) | rows.reasons
 
     def similarities(self, pairs: Sequence[Pair]) -> Iterator[float]:
         """Minibatch CKA of pairs of layers; NaN where there is none."""
         for pair in pairs:
             i, j = (self.at[key] for key in pair)
-            left_out = not self.rows.reasons.keys().isdisjoint(pair)
+            left_out = not self.reasons.keys().isdisjoint(pair)
             yield np.nan if left_out else hsic_ratio(self.hsics[i, j], self.hsics[i, i], self.hsics[j, j])
 
     def _add(self, found: Rows) -> None:

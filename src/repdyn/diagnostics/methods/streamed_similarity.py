@@ -80,10 +80,9 @@ class ChosenRows:
             self.reasons |= {(at, name): why for name, why in failed.items() if (at, name) not in self.reasons}
         return rows
 
-    def leave_out_constant(self, key: Key, squared: float, whole: float) -> None:
-        """A reason for a layer whose squared lengths are rounding beside those before centering."""
-        if not np.sqrt(squared) > len(self.chosen) * EPS * np.sqrt(whole):
-            self.reasons.setdefault(key, CONSTANT)
+    def are_the_same(self, squared: float, whole: float) -> bool:
+        """Whether the squared lengths of all points are rounding beside those before centering."""
+        return not np.sqrt(squared) > len(self.chosen) * EPS * np.sqrt(whole)
 
 
 class Streamed:
@@ -107,7 +106,8 @@ class Streamed:
         self._sum_products()
         for key, squared in zip(self.keys, self.squared, strict=True):
             size, mean = float(squared.sum()), self.means[key]
-            rows.leave_out_constant(key, size, size + len(rows.chosen) * float(mean @ mean))
+            if rows.are_the_same(size, size + len(rows.chosen) * float(mean @ mean)):
+                rows.reasons.setdefault(key, CONSTANT)
         self.wide = [key for key in self.keys if len(self.means[key]) > MOST_UNITS]
 
     def similarities(self, pairs: Sequence[Pair], measures: Collection[str] = MEASURES) -> Iterator[dict[str, float]]:

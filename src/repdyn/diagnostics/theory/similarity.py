@@ -56,7 +56,8 @@ class Shape(NamedTuple):
         squared: their squared lengths, shape (points,).
         own: |F^T F|_F^2 = |K|_F^2.
         of_pairs: for each of `ON_REQUEST` that is wanted numbers of length one, whose product with those of another
-            representation is the measure; NaN where all distances are the same or no minibatch has four points.
+            representation is the measure; NaN where all distances, or those inside of minibatches, are the same, or no
+            minibatch has four points.
     """
 
     F: Array
@@ -150,9 +151,14 @@ def _of_minibatches(F: Array, is_gram: bool, cuts: Sequence[int]) -> Array:
     """Numbers whose product with those of another layer is the sum of unbiased HSIC over minibatches."""
     xp = namespace(F)
     parts = [slice(*ends) for ends in pairwise(cuts) if ends[1] - ends[0] >= FEWEST]
-    grams = [u_centered(F[part, part] if is_gram else F[part] @ F[part].T) for part in parts]
-    means = [(K / (len(K) * (len(K) - 3)) ** 0.5).ravel() for K in grams]
-    return xp.concatenate(means) if means else F[0, :1] * np.nan
+    means, sizes = [], [0.0]
+    for K in (F[part, part] if is_gram else F[part] @ F[part].T for part in parts):
+        size = (len(K) * (len(K) - 3)) ** 0.5
+        means.append(u_centered(K).ravel() / size)
+        sizes.append(float(K.diagonal().sum()) / size)
+    numbers = xp.concatenate(means) if means else F[0, :1]
+    is_rounding = float(xp.linalg.norm(numbers)) <= len(F) * EPS * float(np.linalg.norm(sizes))
+    return numbers * np.nan if is_rounding or not means else numbers
 
 
 def u_centered(K: Array) -> Array:
