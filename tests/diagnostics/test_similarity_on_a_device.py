@@ -72,7 +72,7 @@ def without_numbers(monkeypatch):
 def test_no_tensor_of_kept_layers_is_left_on_the_cpu(measures, small, without_numbers, monkeypatch):
     monkeypatch.setattr(spectra, "SMALL", small)
     with OneDevice():
-        found = compare(model(0), model(1), points(), device="meta", measures=measures, intervals=True, batch_size=20)
+        found = compare(model(0), model(1), points(), device="meta", measures=measures, batch_size=20)
     assert found.attrs["left_out"] == ""
     assert all(values.shape == (4, 4) for values in found.data_vars.values())
 
