@@ -62,18 +62,28 @@ def test_measures_of_all_pairs_are_their_definitions(units):
         assert found["cka_rbf"] == pytest.approx(np.sum(K * L) / np.linalg.norm(K) / np.linalg.norm(L), rel=1e-9)
 
 
+@pytest.mark.parametrize("place", [np.asarray, torch.as_tensor], ids=["numpy", "torch"])
+def test_equal_distances_share_the_mean_of_their_ranks(place):
+    """Points with whole numbers as coordinates, of whose distances many are the same."""
+    X, Y = np.random.default_rng(0).integers(-2, 3, size=(2, 30, 3)).astype(float)
+    squared = [pdist(A, "sqeuclidean") for A in (X, Y)]  # whole numbers, without rounding
+    assert len(np.unique(squared[0])) < 40
+    found = similarities(shape_of(place(X), ("rsa",)), shape_of(place(Y), ("rsa",)), ("rsa",))
+    assert found["rsa"] == pytest.approx(spearmanr(*squared).statistic, rel=1e-12)
+
+
 def test_points_all_equally_far_apart_have_no_order_of_distances():
     found = similarities(shape_of(np.eye(N), ("rsa",)), shape_of(two()[0], ("rsa",)), ("rsa",))
-    assert np.isnan(found["rsa"]) or abs(found["rsa"]) < 1  # rounding alone orders them
+    assert np.isnan(found["rsa"])
 
 
 def test_intervals_leave_out_a_tenth_of_the_points_at_a_time():
     torch.manual_seed(0)
-    model, X = nn.Sequential(nn.Linear(3, 20), nn.Tanh(), nn.Linear(20, 2)), torch.randn(30, 3)
+    model, X = nn.Sequential(nn.Linear(3, 20), nn.Tanh(), nn.Linear(20, 2)), torch.randn(59, 3)
     wanted = ["cka_debiased", "rsa"]
-    found = compare(model, None, X, ["0", "1"], measures=wanted, intervals=True)
+    found = compare(model, None, X, ["0", "1"], measures=wanted, intervals=True, most_points=30)
     assert set(found.data_vars) == {name + end for name in wanted for end in ("", "_low", "_high")}
-    A, B = (part(X).detach().numpy() for part in (model[:1], model[:2]))
+    A, B = (part(X[::2]).detach().numpy() for part in (model[:1], model[:2]))
     cell = found.sel(layer="0", other_layer="1")
     for name in wanted:
 
@@ -94,6 +104,12 @@ def test_what_wants_all_pairs_is_refused_of_too_many_points(monkeypatch, more, w
     monkeypatch.setattr("repdyn.diagnostics.compare.MOST_POINTS", 5)
     with pytest.raises(ValueError, match=f"{words}: of 5 points at most; give most_points=5 or fewer"):
         compare(nn.Linear(2, 2), None, torch.randn(6, 2), most_points=6, **more)
+
+
+@pytest.mark.parametrize("most", [1, 0, -3])
+def test_a_comparison_takes_two_points(most):
+    with pytest.raises(ValueError, match=f"most_points: got {most}, give 2 or more"):
+        compare(nn.Linear(2, 2), None, torch.randn(6, 2), most_points=most)
 
 
 def test_a_constant_layer_far_from_zero_has_no_shape_in_either_form():

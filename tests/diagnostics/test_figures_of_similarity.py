@@ -21,7 +21,9 @@ def compared(name, *, runs):
     return xr.Dataset(data, {"layer": LAYERS, "other_layer": OTHERS}, {"title": "Two networks"})
 
 
-@pytest.mark.parametrize(("name", "most"), [("cka", 1), ("cka_debiased", 1), ("procrustes", 0), ("angular", 0)])
+@pytest.mark.parametrize(
+    ("name", "most"), [("cka", 1), ("cka_debiased", 1), ("cka_minibatch", 1), ("procrustes", 0), ("angular", 0)]
+)
 def test_alike_layers_are_bright_whether_they_have_the_largest_or_the_least_number(name, most):
     figure = draw_similarity(compared(name, runs=False), name)
     panel, bar = figure.axes

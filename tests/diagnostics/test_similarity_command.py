@@ -1,5 +1,6 @@
 """`python -m repdyn similarity`: runs, seeds, checkpoints and architectures in one command."""
 
+import json
 import sys
 
 import numpy as np
@@ -72,6 +73,20 @@ def test_a_checkpoint_is_a_file_of_weights(networks):
         np.testing.assert_allclose(np.diag(found["angular"]), 0, atol=1e-3)
 
 
+def test_minibatches_and_a_device(networks):
+    words = ("--measures", "cka_minibatch", "cka", "--batch-size", "5", "--most-points", "9", "--device", "cpu")
+    assert asked("--against", "my_networks:wider", "--layers", "0", *words) == 0
+    points = torch.tensor(np.load("data.npz")["inputs"])
+    options = {"measures": ["cka_minibatch", "cka"], "batch_size": 5, "most_points": 9}
+    wanted = compare(networks.build(), networks.wider(), points, ["0"], **options)
+    with xr.open_dataset("similar.nc") as found:
+        xr.testing.assert_allclose(found, wanted)
+        settings = json.loads(found.attrs["settings"])
+        assert (settings["batch_size"], settings["most_points"], found.attrs["device"]) == (5, 9, "cpu")
+    whole = compare(networks.build(), networks.wider(), points, ["0"], measures=["cka_minibatch"])
+    assert abs(float(whole["cka_minibatch"].item() - wanted["cka_minibatch"].item())) > 0.01
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
@@ -79,6 +94,8 @@ def test_a_checkpoint_is_a_file_of_weights(networks):
         (["--against", "my_networks:deeper"], "deeper"),
         (["--measures", "ckaa"], "got 'ckaa', expected some of cka"),
         (["--layers", "7"], "7"),
+        (["--device", "gpu"], "device: got 'gpu'"),
+        (["--measures", "cka_minibatch", "--batch-size", "3"], "cka_minibatch: the 4 batches of the inputs have 3 of"),
     ],
 )
 def test_mistakes_end_with_one_line_and_leave_no_file(networks, capsys, tmp_path, words, reason):

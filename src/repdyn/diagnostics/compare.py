@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 import xarray as xr
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
@@ -26,21 +27,31 @@ from repdyn.diagnostics.measure import network_reader
 from repdyn.diagnostics.methods.forward import in_one_line, unwrapped, with_weights
 from repdyn.diagnostics.methods.inputs import split, spread
 from repdyn.diagnostics.methods.layer_shapes import depends_on_the_batch
+from repdyn.diagnostics.methods.minibatch_similarity import Minibatches
 from repdyn.diagnostics.methods.options import check_options, option_names
 from repdyn.diagnostics.methods.reader import NetworkReader
-from repdyn.diagnostics.methods.streamed_similarity import WIDE, Key, Streamed
+from repdyn.diagnostics.methods.streamed_similarity import WIDE, ChosenRows, Pair, Streamed
 from repdyn.diagnostics.methods.streaming import Plan, plan, stream
 from repdyn.diagnostics.theory.intervals import folds, of_parts
-from repdyn.diagnostics.theory.similarity import MEASURES, OF_ALL_PAIRS, Shape, shape_of, similarities
+from repdyn.diagnostics.theory.similarity import (
+    FEWEST,
+    MEASURES,
+    MINIBATCH,
+    OF_ALL_PAIRS,
+    Shape,
+    shape_of,
+    similarities,
+)
 
 MOST_POINTS = 2000  # up to which layers are kept, points x min(points, units) numbers each; more are streamed
-BATCH = 256  # points at a time of a tensor that is streamed
+BATCH = 256  # points of a minibatch, and at a time of what is streamed, at most where the inputs come in one batch
 ENDS = {"low": "lower end", "high": "upper end"}
 TEXTS = {
     "cka": ("linear CKA, biased", "1", "Kornblith, Norouzi, Lee, Hinton 2019"),
     "cka_debiased": ("linear CKA with unbiased HSIC", "1", "Song, Smola, Gretton, Bedo, Borgwardt 2012"),
     "procrustes": ("Procrustes distance of centered representations of norm one", "1", "Schonemann 1966"),
     "angular": ("angular shape distance", "rad", "Williams, Kunz, Kornblith, Linderman 2021"),
+    "cka_minibatch": ("linear CKA, unbiased HSIC summed over minibatches", "1", "Nguyen, Raghu, Kornblith 2021"),
     "cka_rbf": ("CKA of Gaussian kernels", "1", "Kornblith, Norouzi, Lee, Hinton 2019"),
     "rsa": ("Spearman correlation of distances between points", "1", "Kriegeskorte, Mur, Bandettini 2008"),
 }
@@ -56,7 +67,8 @@ def compare(
     reruns: Sequence[nn.Module | Mapping[str, Tensor]] = (),
     measures: Sequence[str] = MEASURES,
     intervals: bool = False,
-    most_points: int = MOST_POINTS,
+    most_points: int | None = None,
+    device: str | torch.device | None = None,
     **options: object,
 ) -> xr.Dataset:
     """Similarity of every layer of one network to every layer of another, on the same points.
@@ -70,13 +82,19 @@ def compare(
         other_layers: of the second; None takes `layers`.
         reruns: the first network trained from other seeds, as networks or checkpoints. How similar the same layer of
             two of these runs is shows what chance does: a network that is less similar than its own reruns differs.
-        measures: some of `cka`, `cka_debiased`, `procrustes`, `angular` and, of 2,000 points at most, `cka_rbf`, `rsa`.
-            The distances take a singular value decomposition for every pair of layers, the others need none.
+        measures: some of `cka`, `cka_debiased`, `procrustes`, `angular`, `cka_minibatch` and, of 2,000 points at most,
+            `cka_rbf`, `rsa`. The distances take a singular value decomposition for every pair of layers, the others
+            need none. The minibatches of `cka_minibatch` are the batches of `inputs`; what comes in one batch is cut
+            into equal ones of 256 points at most. Shuffle the points and drop a small last batch, which would count as
+            much as any other.
         intervals: also `<name>_low` and `<name>_high`, 99 %, by leaving out a tenth of the points at a time
             (jackknife); of 2,000 points at most.
-        most_points: points compared at most, evenly spread. Up to 2,000 are kept. More are streamed: memory stays
-            within `memory`, and the networks run several times, once per block of points that it holds. Then layers
-            of more than 2,000 units have CKA alone.
+        most_points: points compared at most, evenly spread; None takes 2,000, and all of them for `cka_minibatch`
+            alone. Up to 2,000 are kept. More are streamed: memory stays within `memory`, and the networks run several
+            times, once per block of points that it holds, for `cka_minibatch` once. Then layers of more than 2,000
+            units have CKA alone.
+        device: where the comparisons are computed, by torch in double precision: "cpu", "cuda" or another device of
+            torch; the layers stay there. None computes with numpy. The networks run where they are.
         options: `features`, `axes`, `batch_size`, `unpack`, `batch_statistics`, `memory` as `measure` takes them.
 
     Returns:
@@ -85,7 +103,7 @@ def compare(
         `left_out`.
 
     Raises:
-        ValueError: unusable inputs, names of layers or of measures.
+        ValueError: unusable inputs, names of layers or of measures, number of points, or device.
         TypeError: an option of another name.
 
     Example:
@@ -101,8 +119,27 @@ def compare(
         raise ValueError(f"measures: got {found}, expected some of {', '.join(TEXTS)}")
     with ThreadpoolController().limit(limits=1, user_api="blas"):  # as in `measure`: more threads wait for each other
         return _compared(
-            network, other, inputs, layers, other_layers, reruns, measures, intervals, most_points, options
-        )
+            network, other, inputs, layers, other_layers, reruns, measures, intervals, most_points, _placing(device),
+            options,
+        )  # fmt: skip
+
+
+def _placing(device: str | torch.device | None) -> Callable[[NDArray[np.floating]], Any]:
+    """Takes rows to a device; leaves them to numpy without one.
+
+    Raises:
+        ValueError: torch cannot compute in double precision there.
+    """
+    if device is None:
+        return lambda A: A
+    try:
+        float(torch.ones((), dtype=torch.float64, device=device))
+    except Exception as error:
+        raise ValueError(
+            f"device: got {device!r}, where torch cannot compute in double precision here ({in_one_line(error)}); "
+            "give 'cpu', 'cuda' with a GPU, or None for numpy"
+        ) from error
+    return lambda A: torch.as_tensor(A, device=device)
 
 
 def _compared(
@@ -114,7 +151,8 @@ def _compared(
     reruns: Sequence[nn.Module | Mapping[str, Tensor]],
     measures: Sequence[str],
     intervals: bool,
-    most_points: int,
+    most_points: int | None,
+    placed: Callable[[NDArray[np.floating]], Any],
     options: Mapping[str, Any],
 ) -> xr.Dataset:
     """`compare`, with the arguments of the same names."""
@@ -127,18 +165,25 @@ def _compared(
         for weights, names in others.values():
             yield plan(network_reader(with_weights(network, weights, "the checkpoint"), inputs, **options), names)
 
-    many = min(most_points, first.points * first.tokens) > MOST_POINTS and all(first.reader.inputs.sizes)
+    rows = first.points * first.tokens
+    if most_points is None:
+        most_points = rows if set(measures) == {MINIBATCH} else MOST_POINTS
+    if most_points < 2:
+        raise ValueError(f"most_points: got {most_points}, give 2 or more")
+    many = min(most_points, rows) > MOST_POINTS and all(first.reader.inputs.sizes)
     whole = [*(name for name in OF_ALL_PAIRS if name in measures), *(["intervals"] if intervals else [])]
     if many and whole:
         raise ValueError(
             f"{' and '.join(whole)}: of {MOST_POINTS} points at most; give most_points={MOST_POINTS} or fewer"
         )
+    if MINIBATCH in measures:
+        _check_minibatches(first, most_points)
     reasons: dict[str, str] = {}
     places = ["one", *others]
     if many:
-        found = _streamed(plans(), places, measures, most_points, reasons)
+        found = _streamed(plans(), places, measures, most_points, reasons, placed)
     else:
-        found = _kept(plans(), places, measures, most_points, reasons, intervals=intervals)
+        found = _kept(plans(), places, measures, most_points, reasons, placed, intervals=intervals)
     second = int(other is not None)
     dataset = xr.Dataset(_matrices(found, second), _layer_coordinates(found.layers[0], found.layers[second]))
     if reruns:
@@ -153,7 +198,7 @@ class _Found(NamedTuple):
 
     layers: list[list[str]]
     measures: Sequence[str]
-    of: Callable[[Sequence[tuple[Key, Key]]], list[dict[str, float]]]
+    of: Callable[[Sequence[Pair]], list[dict[str, float]]]
 
 
 def _kept(
@@ -162,38 +207,45 @@ def _kept(
     measures: Sequence[str],
     most_points: int,
     reasons: dict[str, str],
+    placed: Callable[[NDArray[np.floating]], Any],
     *,
     intervals: bool,
 ) -> _Found:
     """Every layer prepared for comparisons and kept, one network after another."""
 
-    def prepared(A: NDArray[np.floating]) -> list[Shape]:
-        A = A[spread(len(A), most_points)]
-        parts = folds([np.arange(len(A))]) if intervals else []
-        return [shape_of(A, measures), *(shape_of(A[part], measures) for part in parts)]
+    def prepared(A: NDArray[np.floating], minibatch: NDArray[np.int64]) -> list[Shape]:
+        here = spread(len(A), most_points)
+        parts = [here, *(here[part] for part in folds([np.arange(len(here))]))] if intervals else [here]
+        return [shape_of(placed(A[part]), measures, minibatch[part]) for part in parts]
 
     shapes = [_shapes(planned, place, prepared, reasons) for place, planned in zip(places, plans, strict=True)]
 
-    def of(pairs: Sequence[tuple[Key, Key]]) -> list[dict[str, float]]:
+    def of(pairs: Sequence[Pair]) -> list[dict[str, float]]:
         return [_similarities(shapes[i].get(a), shapes[j].get(b), measures) for (i, a), (j, b) in pairs]
 
     return _Found([list(part) for part in shapes], [*measures, *(_bounds(measures) if intervals else [])], of)
 
 
 def _shapes(
-    planned: Plan, place: str, prepared: Callable[[NDArray[np.floating]], list[Shape]], reasons: dict[str, str]
+    planned: Plan,
+    place: str,
+    prepared: Callable[[NDArray[np.floating], NDArray[np.int64]], list[Shape]],
+    reasons: dict[str, str],
 ) -> dict[str, list[Shape]]:
     """Every layer prepared for comparisons, of all points and without each fold; none where it cannot be."""
     shapes: dict[str, list[Shape]] = {name: [] for name in planned.layers}
     mask = planned.reader.features.mask
+    minibatch = _minibatches(planned)
 
     def keep(name: str, A: NDArray[np.floating]) -> None:
-        A = A if mask is None or len(A) != mask.size else A[mask.reshape(-1)]
+        of_rows = minibatch[np.arange(len(A)) * len(minibatch) // len(A)]  # rows of a point follow each other
+        if mask is not None and len(A) == mask.size:
+            A, of_rows = A[mask.reshape(-1)], of_rows[mask.reshape(-1)]
         try:
             if not np.isfinite(A).all():
                 raise ValueError("values that are NaN or infinite")
-            shapes[name] = prepared(A)
-        except (ValueError, np.linalg.LinAlgError) as error:
+            shapes[name] = prepared(A, of_rows)
+        except (ValueError, RuntimeError) as error:  # torch's are of the second kind
             reasons[f"{place}, {name}"] = in_one_line(error)
 
     failed = stream(planned, (), keep)
@@ -201,18 +253,59 @@ def _shapes(
     return shapes
 
 
+def _minibatches(planned: Plan) -> NDArray[np.int64]:
+    """Number of the minibatch of each point."""
+    if len(planned.sizes) > 1:
+        return np.repeat(np.arange(len(planned.sizes)), planned.sizes)
+    return np.arange(planned.points) // _equal(planned.points)
+
+
+def _equal(points: int) -> int:
+    """Size of equal batches of `BATCH` points at most."""
+    return -(-points // -(-points // BATCH))
+
+
+def _check_minibatches(planned: Plan, most_points: int) -> None:
+    """Refuses minibatches of which none has enough points.
+
+    Raises:
+        ValueError: the number of points of the largest, and what to do.
+    """
+    minibatch = np.repeat(_minibatches(planned), planned.tokens)
+    most = np.bincount(minibatch[spread(len(minibatch), most_points)]).max()
+    if most < FEWEST:
+        raise ValueError(
+            f"{MINIBATCH}: the {len(planned.sizes)} batches of the inputs have {most} of the compared points each at "
+            f"most, where it takes {FEWEST}; give larger batches or more most_points"
+        )
+
+
 def _streamed(
-    plans: Iterable[Plan], places: Sequence[str], measures: Sequence[str], most_points: int, reasons: dict[str, str]
+    plans: Iterable[Plan],
+    places: Sequence[str],
+    measures: Sequence[str],
+    most_points: int,
+    reasons: dict[str, str],
+    placed: Callable[[NDArray[np.floating]], Any],
 ) -> _Found:
     """Sums over blocks of points, of all networks at once."""
     networks = [replace(planned, reader=_in_batches(planned.reader)) for planned in plans]
-    mask, rows = networks[0].reader.features.mask, networks[0].points * networks[0].tokens
-    counted = np.arange(rows) if mask is None else np.flatnonzero(mask)
-    streamed = Streamed(networks, counted[spread(len(counted), most_points)], networks[0].reader.memory)
+    mask, memory = networks[0].reader.features.mask, networks[0].reader.memory
+    counted = np.arange(networks[0].points * networks[0].tokens) if mask is None else np.flatnonzero(mask)
+    rows = ChosenRows(networks, counted[spread(len(counted), most_points)], placed)
+    of_batches = Minibatches(rows, memory) if MINIBATCH in measures else None
+    others = [name for name in measures if name != MINIBATCH]
+    streamed = Streamed(rows, memory) if others else None
 
-    def of(pairs: Sequence[tuple[Key, Key]]) -> list[dict[str, float]]:
-        values = list(streamed.similarities(pairs, measures))
-        whys = dict.fromkeys(streamed.wide, WIDE) | streamed.reasons
+    def of(pairs: Sequence[Pair]) -> list[dict[str, float]]:
+        values: list[dict[str, float]] = (
+            [{} for _ in pairs] if streamed is None else list(streamed.similarities(pairs, others))
+        )
+        if of_batches is not None:
+            for value, cka in zip(values, of_batches.similarities(pairs), strict=True):
+                value[MINIBATCH] = cka
+        whys = dict.fromkeys(streamed.wide if streamed else (), WIDE)
+        whys |= (of_batches.reasons if of_batches else {}) | rows.reasons
         reasons.update({f"{places[at]}, {name}": why for (at, name), why in whys.items()})
         return values
 
@@ -234,7 +327,7 @@ def _in_batches(reader: NetworkReader) -> NetworkReader:
             f"more than {MOST_POINTS} points are compared in batches, and this network normalizes the points of a "
             f"batch by each other; give most_points={MOST_POINTS} or fewer"
         )
-    return replace(reader, inputs=split(reader.inputs, BATCH))
+    return replace(reader, inputs=split(reader.inputs, _equal(sum(size or 0 for size in reader.inputs.sizes))))
 
 
 def _similarities(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def run(words: Sequence[str]) -> None:
     """The command `similarity`."""
-    from repdyn.diagnostics.theory.similarity import MEASURES, OF_ALL_PAIRS
+    from repdyn.diagnostics.theory.similarity import MEASURES, ON_REQUEST
 
     network = (
         "module:function for another architecture, or a file of weights for another run or checkpoint of the first"
@@ -34,9 +34,13 @@ def run(words: Sequence[str]) -> None:
     parser.add_argument("--out", type=Path, required=True, help="netCDF file to write")
     parser.add_argument("--layers", nargs="+", help="names as in named_modules(), input, output; default: all")
     parser.add_argument("--other-layers", nargs="+", help="of the other one; default: those of the first")
+    wanted = f"some of {', '.join((*MEASURES, *ON_REQUEST))}; default: {', '.join(MEASURES)}"
+    parser.add_argument("--measures", nargs="+", default=list(MEASURES), help=wanted)
+    parser.add_argument("--batch-size", type=int, help="points at a time, a minibatch of cka_minibatch")
     parser.add_argument(
-        "--measures", nargs="+", default=list(MEASURES), help=f"some of {', '.join((*MEASURES, *OF_ALL_PAIRS))}"
+        "--most-points", type=int, help="points compared at most; default: 2000, for cka_minibatch alone all"
     )
+    parser.add_argument("--device", help="of torch, cpu or cuda, that computes the comparisons; default: numpy does")
     parser.add_argument("--intervals", action="store_true", help="also their 99 %% intervals")
     parser.add_argument("--features", choices=("flatten", "pool", "tokens"), default="flatten", help="rows of a layer")
     parser.add_argument("--figure", type=Path, help="heat map to write, without its suffix")
@@ -52,6 +56,9 @@ def run(words: Sequence[str]) -> None:
         other_layers=arguments.other_layers,
         measures=arguments.measures,
         intervals=arguments.intervals,
+        batch_size=arguments.batch_size,
+        most_points=arguments.most_points,
+        device=arguments.device,
         features=arguments.features,
         figure=arguments.figure,
     )
@@ -69,6 +76,9 @@ def compare_and_save(
     other_layers: Sequence[str] | None = None,
     measures: Sequence[str],
     intervals: bool = False,
+    batch_size: int | None = None,
+    most_points: int | None = None,
+    device: str | None = None,
     features: str = "flatten",
     figure: Path | None = None,
 ) -> None:
@@ -85,6 +95,9 @@ def compare_and_save(
         other_layers: of the other one.
         measures: as `compare` takes them.
         intervals: also their intervals.
+        batch_size: points at a time, as `compare` takes them.
+        most_points: points compared at most.
+        device: where the comparisons are computed, as `compare` takes it.
         features: rows of a layer.
         figure: heat map to write, without its suffix; None for none.
 
@@ -104,14 +117,22 @@ def compare_and_save(
         first = _network(str(weights), first)
     others = [_network(name, first) for name in reruns]
     other = _network(against, first) if against else None
-    how: dict[str, Any] = {"other_layers": other_layers, "measures": measures, "intervals": intervals}
-    how["features"] = Features(features, None)
+    how: dict[str, Any] = {
+        "other_layers": other_layers,
+        "measures": measures,
+        "intervals": intervals,
+        "batch_size": batch_size,
+        "most_points": most_points,
+        "device": device,
+        "features": Features(features, None),
+    }
     try:
         found = compare(first, other, inputs, layers, reruns=others, **how)
     except ValueError as error:
         raise RepdynError(str(error)) from error
     settings: dict[str, object] = {"against": against, "reruns": list(reruns), "measures": list(measures)}
-    datasets.write(signed(found, maker, settings), out)
+    settings |= {"batch_size": batch_size, "most_points": most_points}
+    datasets.write(signed(found, maker, settings).assign_attrs(device=device or "cpu"), out)
     print(f"{out}: {found.sizes['layer']} x {found.sizes['other_layer']} layers, {', '.join(measures)}")
     if found.attrs["left_out"]:
         print(f"left out: {found.attrs['left_out']}")

@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLUE, ORANGE, describe, label_panels, new, style
 from repdyn.diagnostics.figures.shared import SHADE, layer_ticks, name_layers
+from repdyn.diagnostics.theory.similarity import ON_REQUEST
 
-BEST = {"cka": 1.0, "cka_debiased": 1.0, "procrustes": 0.0, "angular": 0.0, "cka_rbf": 1.0, "rsa": 1.0}
+BEST = {"cka": 1.0, "cka_debiased": 1.0, "procrustes": 0.0, "angular": 0.0} | dict.fromkeys(ON_REQUEST, 1.0)
 
 
 def draw_similarity(similarity: xr.Dataset, name: str = "cka_debiased") -> Figure:

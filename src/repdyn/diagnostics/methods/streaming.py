@@ -42,7 +42,7 @@ class Plan:
         functions: whether functional code has some of the layers.
         classifier: the last linear map, if the network returns what it returns; else None.
         resolved: the name of a call for each name that was asked for.
-        points: points of all batches.
+        sizes: points of each batch.
     """
 
     reader: NetworkReader
@@ -52,11 +52,16 @@ class Plan:
     functions: bool
     classifier: str | None
     resolved: dict[str, str]
-    points: int
+    sizes: list[int]
 
     def call(self, name: str) -> str:
         """The call that a name means."""
         return self.resolved.get(name, name)
+
+    @property
+    def points(self) -> int:
+        """Points of all batches."""
+        return sum(self.sizes)
 
     @property
     def tokens(self) -> int:
@@ -98,17 +103,17 @@ def plan(
         raise ValueError("layer " + "; layer ".join(sorted(refused)) + ". Name a module around it or after it")
     usable = [name for name, shape in shapes.items() if name in wanted and not shape.why]
     left_out = {name: shape.why for name, shape in shapes.items() if name in wanted and shape.why}
-    return Plan(reader, usable, shapes, left_out, functions, classifier, resolved, _count(reader))
+    return Plan(reader, usable, shapes, left_out, functions, classifier, resolved, _sizes(reader))
 
 
-def _count(reader: NetworkReader) -> int:
-    """Points of all batches; where only the output tells how many, the network runs once for it.
+def _sizes(reader: NetworkReader) -> list[int]:
+    """Points of each batch; where only the output tells how many, the network runs once for it.
 
     Raises:
         ValueError: nothing tells how many.
     """
-    sizes = list(reader.inputs.sizes)
-    for number, size in enumerate(sizes):
+    sizes: list[int] = []
+    for number, size in enumerate(reader.inputs.sizes):
         if size is None:
             batch = reader.inputs.batches[number]
             output = reader.output(reader.run(batch, lambda *_: None))
@@ -117,8 +122,9 @@ def _count(reader: NetworkReader) -> int:
                     f"inputs of shapes {batch.shapes()} have no common axis and the network returns shape (), so "
                     "nothing says how many points there are; give labels or targets, one per point"
                 )
-            sizes[number] = len(output)
-    return sum(size for size in sizes if size is not None)
+            size = len(output)
+        sizes.append(size)
+    return sizes
 
 
 def _leaves(shapes: Mapping[str, LayerShape], modules: Mapping[str, nn.Module]) -> list[str]:

@@ -1,4 +1,4 @@
-r"""Similarity of two representations of the same points: CKA, Procrustes and angular shape distance.
+r"""Similarity of two representations of the same points: CKA, shape distances, correlation of distances.
 
 X and Y have one row per point and any number of units; their means over points are taken out first.
 
@@ -10,27 +10,40 @@ X and Y have one row per point and any number of units; their means over points 
   sqrt 2.
 - Angular shape distance (Williams, Kunz, Kornblith and Linderman 2021): arccos(|X^T Y|_* / (|X| |Y|)), radians.
 
+On request:
+
+- Minibatch CKA (Nguyen, Raghu and Kornblith 2021, eq. (2)): the mean over minibatches of unbiased HSIC of X and Y, over
+  the root of the same means of X alone and of Y alone. Every minibatch counts once, those of fewer than four points not
+  at all; a single one is debiased CKA. Over the ways to deal equal minibatches out, each mean averages to unbiased HSIC
+  of all points, so that the ratio nears debiased CKA as minibatches grow or become many. Points in an order, as sorted
+  by class, are not dealt out: what tells one minibatch from another is lost.
 - RBF CKA (Kornblith et al. 2019): CKA of Gaussian kernels of the distances, as wide as the median distance.
 - RSA (Kriegeskorte, Mur and Bandettini 2008): Spearman correlation of the distances between all points.
 
 All are left as they are by rotations and by a common factor of one representation.
+
+Arrays are numpy's or torch tensors on any device that has double precision, on which all is then computed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import rankdata
 
 from repdyn.base.arrays import Array
-from repdyn.diagnostics.theory.spectra import WIDTH, is_small, spectrum, square
+from repdyn.diagnostics.theory.spectra import WIDTH, is_small
 
 DISTANCES = ("procrustes", "angular")
 MEASURES = ("cka", "cka_debiased", *DISTANCES)
-OF_ALL_PAIRS = ("cka_rbf", "rsa")  # want the distances of all pairs of points, on request
+MINIBATCH = "cka_minibatch"
+OF_ALL_PAIRS = ("cka_rbf", "rsa")  # want the distances of all pairs of points
+ON_REQUEST = (MINIBATCH, *OF_ALL_PAIRS)
+FEWEST = 4  # points of unbiased HSIC, whose terms are of four different ones
+EPS = float(np.finfo(np.float64).eps)
 
 
 class Shape(NamedTuple):
@@ -42,8 +55,9 @@ class Shape(NamedTuple):
         is_gram: whether it is the Gram matrix.
         squared: their squared lengths, shape (points,).
         own: |F^T F|_F^2 = |K|_F^2.
-        of_pairs: for each of `OF_ALL_PAIRS` that is wanted numbers of length one, whose product with those of another
-            representation is the measure; NaN where all distances are the same.
+        of_pairs: for each of `ON_REQUEST` that is wanted numbers of length one, whose product with those of another
+            representation is the measure; NaN where all distances, or those inside of minibatches, are the same, or no
+            minibatch has four points.
     """
 
     F: Array
@@ -53,7 +67,19 @@ class Shape(NamedTuple):
     of_pairs: Mapping[str, Array]
 
 
-def shape_of(A: ArrayLike, measures: Collection[str] = MEASURES) -> Shape:
+def namespace(A: object) -> Any:
+    """The functions that an array is computed with: numpy's, or torch's of a tensor.
+
+    Ours: what both libraries name alike.
+    """
+    if not hasattr(A, "requires_grad"):
+        return np
+    import torch
+
+    return torch
+
+
+def shape_of(A: ArrayLike, measures: Collection[str] = MEASURES, minibatch: NDArray[np.int64] | None = None) -> Shape:
     """Centers a representation, shape (points, units), and scales it to Frobenius norm one.
 
     Ours: the step that all measures of this module begin with.
@@ -61,48 +87,107 @@ def shape_of(A: ArrayLike, measures: Collection[str] = MEASURES) -> Shape:
     Args:
         A: the representation.
         measures: what is to be computed of it; without distances a wide layer needs no coordinates, which take longer.
+        minibatch: number of the minibatch of each point, ascending, shape (points,); None for a single one.
 
     Raises:
         ValueError: all points are the same, so that there is no shape.
     """
-    A = np.asarray(A)
-    A = A if A.dtype.kind == "f" else A.astype(np.float64)
-    mean = A.mean(axis=0, dtype=np.float64)
-    is_gram = A.shape[1] > len(A) and not set(DISTANCES) & set(measures)
-    F = centered_gram(A, A, mean) if is_gram else _coordinates(A, mean)
-    squared = F.diagonal() if is_gram else np.einsum("ij,ij->i", F, F)
+    xp = namespace(A)
+    X = xp.asarray(A)
+    X = X if X.dtype in (xp.float32, xp.float64) else xp.asarray(X, dtype=xp.float64)
+    mean = X.mean(axis=0, dtype=xp.float64)
+    is_gram = X.shape[1] > len(X) and not set(DISTANCES) & set(measures)
+    F = centered_gram(X, X, mean) if is_gram else _coordinates(X, mean)
+    squared = F.diagonal() if is_gram else xp.einsum("ij,ij->i", F, F)
     size = float(squared.sum())
-    if not np.sqrt(size) > len(A) * np.finfo(float).eps * np.sqrt(size + len(A) * float(mean @ mean)):
+    if not np.sqrt(size) > len(X) * EPS * np.sqrt(size + len(X) * float(mean @ mean)):
         raise ValueError("all points are the same in this layer, which has no shape to compare")
     F = F / (size if is_gram else np.sqrt(size))
     inner = F if is_gram else F.T @ F
     squared = squared / size
-    wanted = [name for name in OF_ALL_PAIRS if name in measures]
-    of_pairs = _of_pairs(F if is_gram else F @ F.T, squared, wanted) if wanted else {}
-    return Shape(F, is_gram, squared, float(np.vdot(inner, inner)), of_pairs)
+    of_pairs: dict[str, Array] = {}
+    if wanted := [name for name in OF_ALL_PAIRS if name in measures]:
+        of_pairs = _of_pairs(F if is_gram else F @ F.T, squared, wanted)
+    if MINIBATCH in measures:
+        cuts = [] if minibatch is None else (np.flatnonzero(np.diff(minibatch)) + 1).tolist()
+        of_pairs[MINIBATCH] = _of_length_one(_of_minibatches(F, is_gram, [0, *cuts, len(F)]))
+    return Shape(F, is_gram, squared, _inner(inner, inner), of_pairs)
+
+
+def _inner(A: Array, B: Array) -> float:
+    return float(A.ravel() @ B.ravel())
+
+
+def _of_length_one(part: Array) -> Array:
+    size = float(namespace(part).linalg.norm(part))
+    return part / size if size else part * np.nan
 
 
 def _of_pairs(K: Array, squared: Array, wanted: Collection[str]) -> dict[str, Array]:
     """Ranks of distances, centered, and centered Gaussian kernels, each of length one."""
-    distances = np.maximum(squared[:, None] + squared - 2 * K, 0)  # squared
-    pairs = distances[np.triu_indices(len(K), 1)]
+    xp = namespace(K)
+    distances = (squared[:, None] + squared - 2 * K).clip(min=0)  # squared
+    first, second = (xp.asarray(points, device=K.device) for points in np.triu_indices(len(K), 1))
+    pairs = distances[first, second]
     found = {}
     if "rsa" in wanted:
-        ranks = rankdata(pairs)
-        found["rsa"] = ranks - ranks.mean()
+        steps = xp.round(pairs * (2.0**40 / float(pairs.max())))  # else rounding orders equal distances
+        _, places, counts = xp.unique(steps, return_inverse=True, return_counts=True)
+        doubled = xp.asarray(2 * counts.cumsum(axis=0) - counts, dtype=xp.float64)[places]  # twice the mean rank
+        found["rsa"] = doubled - doubled.mean()
     if "cka_rbf" in wanted:
-        kernel = np.exp(-distances / (2 * np.median(pairs)))
+        kernel = xp.exp(-distances / (2 * _median(pairs)))
         kernel -= kernel.mean(axis=0)
         found["cka_rbf"] = kernel - kernel.mean(axis=1, keepdims=True)
-    return {name: part / size if (size := np.linalg.norm(part)) else part * np.nan for name, part in found.items()}
+    return {name: _of_length_one(part) for name, part in found.items()}
 
 
-def _coordinates(A: NDArray[np.floating], mean: Array) -> Array:
+def _median(values: Any) -> float:
+    """The mean of both middle values of an even number, of which torch takes the lower one."""
+    return float(np.median(values) if namespace(values) is np else (values.median() - (-values).median()) / 2)
+
+
+def _of_minibatches(F: Array, is_gram: bool, cuts: Sequence[int]) -> Array:
+    """Numbers whose product with those of another layer is the sum of unbiased HSIC over minibatches."""
+    xp = namespace(F)
+    parts = [slice(*ends) for ends in pairwise(cuts) if ends[1] - ends[0] >= FEWEST]
+    means, sizes = [], [0.0]
+    for K in (F[part, part] if is_gram else F[part] @ F[part].T for part in parts):
+        size = (len(K) * (len(K) - 3)) ** 0.5
+        means.append(u_centered(K).ravel() / size)
+        sizes.append(float(K.diagonal().sum()) / size)
+    numbers = xp.concatenate(means) if means else F[0, :1]
+    is_rounding = float(xp.linalg.norm(numbers)) <= len(F) * EPS * float(np.linalg.norm(sizes))
+    return numbers * np.nan if is_rounding or not means else numbers
+
+
+def u_centered(K: Array) -> Array:
+    """A Gram matrix without its diagonal, every row summing to zero.
+
+    Definition as in Szekely and Rizzo (2014), "Partial distance correlation with methods for dissimilarities",
+    Definition 2. The product of two, summed over all entries, is n (n - 3) times unbiased HSIC.
+
+    Args:
+        K: symmetric matrix, shape (n, n), n > 2.
+    """
+    n, xp = len(K), namespace(K)
+    K = K - xp.diag(K.diagonal())
+    rows = K.sum(axis=0)
+    rows = (rows - rows.sum() / (2 * (n - 1))) / (n - 2)
+    K = K - rows[:, None] - rows
+    return K - xp.diag(K.diagonal())
+
+
+def _coordinates(A: Array, mean: Array) -> Array:
     """The centered points in at most as many coordinates as there are points."""
-    if len(A) < A.shape[1] and not is_small(A):
-        F = spectrum(A).F
-        return F - F.mean(axis=0)
-    return square(A - mean).T
+    xp = namespace(A)
+    if A.shape[1] <= len(A):
+        return A - mean
+    if is_small(A):
+        R = xp.linalg.qr((A - mean).T, mode="r")
+        return (R if xp is np else R.R).T
+    values, vectors = xp.linalg.eigh(centered_gram(A, A, mean))
+    return vectors * (values * (values > len(A) * EPS * values[-1])) ** 0.5
 
 
 def centered_gram(A: NDArray[np.floating], B: NDArray[np.floating], mean: Array) -> Array:
@@ -115,7 +200,8 @@ def centered_gram(A: NDArray[np.floating], B: NDArray[np.floating], mean: Array)
         B: points of the same layer, shape (m, units).
         mean: what is taken from each point, shape (units,).
     """
-    G = np.zeros((len(A), len(B)))
+    xp = namespace(A)
+    G = xp.zeros((len(A), len(B)), dtype=xp.float64, device=A.device)
     for first in range(0, len(mean), WIDTH):
         part = slice(first, first + WIDTH)
         left = A[:, part] - mean[part]
@@ -151,20 +237,20 @@ def similarities(first: Shape, second: Shape, measures: Collection[str] = MEASUR
         "cka_debiased": debiased_cka(first.squared, second.squared, product, first.own, second.own),
     }
     if set(DISTANCES) & set(measures):
-        found |= shape_distances(min(1.0, float(np.linalg.svd(cross, compute_uv=False).sum())))
-    found |= {name: float(np.vdot(part, second.of_pairs[name])) for name, part in first.of_pairs.items()}
+        found |= shape_distances(nuclear_norm(cross))
+    found |= {name: _inner(part, second.of_pairs[name]) for name, part in first.of_pairs.items()}
     return {name: found[name] for name in measures}
 
 
 def _product(first: Shape, second: Shape) -> tuple[float, Array]:
     """|F^T G|_F^2, and F^T G itself where both have coordinates (else the factor that it is the product with)."""
     if first.is_gram and second.is_gram:
-        return float(np.vdot(first.F, second.F)), first.F
+        return _inner(first.F, second.F), first.F
     if first.is_gram or second.is_gram:
         (K, G) = (first.F, second.F) if first.is_gram else (second.F, first.F)
-        return float(np.vdot(K @ G, G)), G
+        return _inner(K @ G, G), G
     cross = first.F.T @ second.F
-    return float(np.vdot(cross, cross)), cross
+    return _inner(cross, cross), cross
 
 
 def cka(product: float, own: float, other: float) -> float:
@@ -175,14 +261,23 @@ def cka(product: float, own: float, other: float) -> float:
     return float(product / np.sqrt(own * other))
 
 
+def nuclear_norm(A: Array) -> float:
+    """|A|_*, the sum of the singular values.
+
+    Ours: the matrix norm of this module's distances.
+    """
+    return float(namespace(A).linalg.svdvals(A).sum())
+
+
 def shape_distances(nuclear: float) -> dict[str, float]:
     """Procrustes and angular distance.
 
-    Ours: the last two measures of this module.
+    Ours: two measures of this module.
 
     Args:
-        nuclear: |X^T Y|_* of centered points of Frobenius norm one, at most 1.
+        nuclear: |X^T Y|_* of centered points of Frobenius norm one, at most 1 but for rounding.
     """
+    nuclear = min(nuclear, 1.0)
     return {"procrustes": float(np.sqrt(2 - 2 * nuclear)), "angular": float(np.arccos(nuclear))}
 
 
@@ -200,6 +295,19 @@ def unbiased_hsic(K: Array, L: Array, product: float) -> float:
     return product - float(K @ L) + float(K.sum() * L.sum()) / ((n - 1) * (n - 2)) - 2 * float(K @ L) / (n - 2)
 
 
+def unbiased_hsics(squared: Array, products: Array) -> Array:
+    """`unbiased_hsic` of every two of several layers, shape (layers, layers).
+
+    Definition as in Song et al., eq. (5).
+
+    Args:
+        squared: squared lengths of the centered points of each layer, shape (layers, n).
+        products: |F^T G|_F^2 of every two layers, shape (layers, layers).
+    """
+    n, sums = squared.shape[1], squared.sum(axis=1)
+    return products - n / (n - 2) * (squared @ squared.T) + sums[:, None] * sums / ((n - 1) * (n - 2))
+
+
 def debiased_cka(K: Array, L: Array, product: float, own: float, other: float) -> float:
     """CKA with unbiased HSIC (Song et al., eq. (5)), NaN for fewer than four points.
 
@@ -210,7 +318,15 @@ def debiased_cka(K: Array, L: Array, product: float, own: float, other: float) -
         own: |F^T F|_F^2.
         other: |G^T G|_F^2.
     """
-    if len(K) < 4:
+    if len(K) < FEWEST:
         return float("nan")
-    size = unbiased_hsic(K, K, own) * unbiased_hsic(L, L, other)
-    return unbiased_hsic(K, L, product) / float(np.sqrt(size)) if size > 0 else float("nan")
+    return hsic_ratio(unbiased_hsic(K, L, product), unbiased_hsic(K, K, own), unbiased_hsic(L, L, other))
+
+
+def hsic_ratio(hsic: float, own: float, other: float) -> float:
+    """CKA from unbiased HSIC of two layers and of each alone, NaN where one of these is none.
+
+    Definition as in Nguyen et al. (2021), eq. (2).
+    """
+    size = own * other
+    return float(hsic / np.sqrt(size)) if size > 0 else float("nan")

@@ -29,7 +29,8 @@ def is_small(A: NDArray[np.floating]) -> bool:
 
     Ours: a limit of effort.
     """
-    return A.size * min(A.shape) <= SMALL
+    points, units = A.shape
+    return points * units * min(points, units) <= SMALL
 
 
 def gram(A: NDArray[np.floating], *, positive_part: bool = False) -> Array:

@@ -1,0 +1,236 @@
+"""CKA over minibatches: from Gram matrices, dealt out in all ways, of loaders, of more points than are kept."""
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+
+from repdyn.diagnostics import compare as module
+from repdyn.diagnostics.compare import compare
+from repdyn.diagnostics.methods.features import Features
+from repdyn.diagnostics.theory.similarity import shape_of, similarities, u_centered
+
+NAME = ("cka_minibatch",)
+
+
+def hsic(A, B):
+    """Unbiased HSIC of linear kernels as Song et al. (2012) write it, eq. (5)."""
+    K, L = (G - np.diag(np.diag(G)) for G in (A @ A.T, B @ B.T))
+    n, one = len(K), np.ones(len(K))
+    inner = np.trace(K @ L) + one @ K @ one * (one @ L @ one) / ((n - 1) * (n - 2)) - 2 / (n - 2) * (one @ K @ L @ one)
+    return inner / (n * (n - 3))
+
+
+def expected(X, Y, batches):
+    """Means of unbiased HSIC over minibatches, then the ratio (Nguyen, Raghu and Kornblith 2021, eq. (2))."""
+    sums = np.mean([[hsic(A, B) for A, B in ((X[b], Y[b]), (X[b], X[b]), (Y[b], Y[b]))] for b in batches], axis=0)
+    return sums[0] / np.sqrt(sums[1] * sums[2])
+
+
+def two(n, units=(5, 9)):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, units[0]))
+    return X, np.hstack([X[:, :2], rng.normal(size=(n, units[1] - 2))]) + 3
+
+
+@pytest.mark.parametrize("units", [(5, 9), (30, 9), (30, 40)])
+@pytest.mark.parametrize("more", [(), ("angular",)])
+def test_it_is_the_ratio_of_means_over_minibatches(units, more):
+    X, Y = two(20, units)
+    minibatch, measures = np.repeat([0, 1, 2, 3], [7, 4, 6, 3]), (*NAME, *more)  # three points tell nothing
+    found = similarities(shape_of(X, measures, minibatch), shape_of(Y, measures, minibatch), measures)
+    wanted = expected(X, Y, [slice(0, 7), slice(7, 11), slice(11, 17)])
+    assert found["cka_minibatch"] == pytest.approx(wanted, rel=1e-9)
+    assert abs(wanted - expected(X, Y, [slice(0, 20)])) > 0.01
+
+
+def test_a_single_minibatch_is_debiased_cka_and_none_of_four_points_is_nothing():
+    X, Y = two(12)
+    measures = ("cka_minibatch", "cka_debiased")
+    found = similarities(shape_of(X, measures), shape_of(Y, measures), measures)
+    assert found["cka_minibatch"] == pytest.approx(found["cka_debiased"], rel=1e-12)
+    minibatch = np.arange(12) // 3
+    found = similarities(shape_of(X, measures, minibatch), shape_of(Y, measures, minibatch), measures)
+    assert np.isnan(found["cka_minibatch"])
+    assert np.isfinite(found["cka_debiased"])
+
+
+def test_over_all_ways_to_deal_minibatches_out_the_numerator_is_that_of_all_points():
+    X, Y = two(8)
+    numerators = []
+    for first in combinations(range(8), 4):
+        parts = list(first), [k for k in range(8) if k not in first]
+        numerators.append(np.mean([np.sum(u_centered(X[b] @ X[b].T) * u_centered(Y[b] @ Y[b].T)) / 4 for b in parts]))
+    assert np.mean(numerators) == pytest.approx(hsic(X, Y), rel=1e-9)
+    assert np.std(numerators) > 0.1 * abs(hsic(X, Y))
+
+
+def test_it_nears_debiased_cka_as_minibatches_grow():
+    """Root mean square over shuffles: from 4 to 64 points a minibatch it falls to a third at least."""
+    X, Y = two(256, (20, 30))
+    rng, wanted = np.random.default_rng(1), expected(X, Y, [slice(None)])
+    errors = []
+    for size in (4, 16, 64):
+        minibatch = np.arange(256) // size
+        orders = [rng.permutation(256) for _ in range(20)]
+        pairs = [[shape_of(A[order], NAME, minibatch) for A in (X, Y)] for order in orders]
+        errors.append(np.sqrt(np.mean([(similarities(*pair, NAME)["cka_minibatch"] - wanted) ** 2 for pair in pairs])))
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[2] < errors[0] / 3
+
+
+def test_what_tells_sorted_minibatches_from_each_other_is_lost():
+    rng = np.random.default_rng(0)
+    kinds, order = np.repeat(np.arange(5), 20), rng.permutation(100)
+    X, Y = (100 * np.eye(5)[kinds] + rng.normal(size=(100, 5)) for _ in range(2))
+    in_order, shuffled = (
+        similarities(*(shape_of(A[these], NAME, kinds) for A in (X, Y)), NAME)["cka_minibatch"]
+        for these in (np.arange(100), order)
+    )
+    assert shuffled > 0.99
+    assert abs(in_order) < 0.3
+
+
+@pytest.mark.parametrize("most", [1000, 20])
+def test_a_layer_that_differs_between_minibatches_alone_has_none(monkeypatch, most):
+    monkeypatch.setattr(module, "MOST_POINTS", most)
+    X = torch.randn(48, 5, generator=torch.Generator().manual_seed(0))
+    X[:, :2] = torch.randn(4, 2).repeat_interleave(12, dim=0)
+    first = nn.Linear(5, 30)
+    with torch.no_grad():
+        first.weight[:, 2:] = 0
+    measures = ["cka", "cka_minibatch"]
+    found = compare(first, None, X, ["input", "output"], measures=measures, batch_size=12, most_points=48)
+    assert np.isfinite(found["cka"]).all()
+    assert np.isfinite(found["cka_minibatch"].values).tolist() == [[True, False], [False, False]]
+
+
+def model(seed, units=30):
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(5, units), nn.ReLU(), nn.Linear(units, 3)).double()
+
+
+def points(*shape):
+    return 2 + torch.randn(*shape, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+
+
+def activations(network, X):
+    return {"input": X.numpy(), "0": network[0](X).detach().numpy(), "2": network(X).detach().numpy()}
+
+
+def slices(sizes):
+    ends = np.cumsum([0, *sizes])
+    return [slice(low, high) for low, high in pairwise(ends)]
+
+
+@pytest.mark.parametrize("most", [1000, 20])
+@pytest.mark.parametrize("memory", [1, 2**29])
+def test_minibatches_are_the_batches_of_a_loader_kept_or_streamed(monkeypatch, most, memory):
+    monkeypatch.setattr(module, "MOST_POINTS", most)
+    X, first, second = points(50), model(0), model(1)
+    loader = DataLoader(X, batch_size=12)
+    found = compare(first, second, loader, ["input", "0", "2"], measures=NAME, reruns=[second], memory=memory)
+    A, B = activations(first, X), activations(second, X)
+    for layer in A:
+        for other in B:
+            wanted = expected(A[layer], B[other], slices([12, 12, 12, 12]))  # of the last two points nothing is known
+            assert float(found["cka_minibatch"].sel(layer=layer, other_layer=other)) == pytest.approx(wanted, rel=1e-9)
+        of_runs = found["cka_minibatch_of_runs"].sel(layer=layer, runs="0-1")
+        assert float(of_runs) == pytest.approx(expected(A[layer], B[layer], slices([12] * 4)), rel=1e-9)
+    assert found["cka_minibatch"].attrs["source"] == "Nguyen, Raghu, Kornblith 2021"
+    assert found.attrs["left_out"] == ""
+
+
+@pytest.mark.parametrize("most", [1000, 20])
+def test_one_tensor_is_cut_into_equal_minibatches(monkeypatch, most):
+    monkeypatch.setattr(module, "MOST_POINTS", most)
+    monkeypatch.setattr(module, "BATCH", 16)
+    X, first, second = points(50), model(0), model(1)
+    measures = ("cka", "cka_minibatch", "angular")
+    found = compare(first, second, X, ["0"], measures=measures, most_points=50)
+    assert list(found.data_vars) == list(measures)
+    wanted = expected(activations(first, X)["0"], activations(second, X)["0"], slices([13, 13, 13, 11]))
+    assert found["cka_minibatch"].item() == pytest.approx(wanted, rel=1e-9)
+
+
+@pytest.mark.parametrize("most", [1000, 20])
+def test_tokens_of_a_point_are_in_its_minibatch_and_masked_ones_in_none(monkeypatch, most):
+    monkeypatch.setattr(module, "MOST_POINTS", most)
+    X, network = points(15, 4), model(0)
+    mask = np.arange(4) < np.arange(15)[:, None] % 4 + 1
+    features = Features("tokens", channels=-1, mask=mask)
+    found = compare(network, None, X, ["input", "0"], measures=NAME, features=features, batch_size=5)
+    rows = [X[part][torch.from_numpy(mask[part])] for part in slices([5, 5, 5])]
+    A = activations(network, torch.cat(rows))
+    wanted = expected(A["input"], A["0"], slices(map(len, rows)))
+    assert float(found["cka_minibatch"].sel(layer="input", other_layer="0")) == pytest.approx(wanted, rel=1e-9)
+
+
+class OfGraphs(nn.Module):
+    """Sum over the nodes of each graph, then a linear map."""
+
+    def __init__(self, seed):
+        super().__init__()
+        torch.manual_seed(seed)
+        self.map = nn.Linear(5, 7).double()
+
+    def forward(self, x, batch):
+        sums = x.new_zeros(int(batch.max()) + 1, 5).index_add(0, batch, x)
+        return self.map(sums)
+
+
+def test_batches_whose_number_of_graphs_the_output_alone_tells():
+    graphs = [torch.arange(3 * size) // 3 for size in (9, 6)]
+    loader = [{"x": points(len(batch)) + number, "batch": batch} for number, batch in enumerate(graphs)]
+    first, second = OfGraphs(0), OfGraphs(1)
+    found = compare(first, second, DataLoader(loader, batch_size=None), ["output"], measures=NAME)
+    A, B = (torch.cat([network(**batch) for batch in loader]).detach().numpy() for network in (first, second))
+    assert found["cka_minibatch"].item() == pytest.approx(expected(A, B, slices([9, 6])), rel=1e-9)
+
+
+def test_of_more_points_than_are_kept_all_are_compared_in_one_run(monkeypatch):
+    monkeypatch.setattr(module, "MOST_POINTS", 20)
+    network, runs = model(0), []
+    network.register_forward_hook(lambda module, arguments, output: runs.append(len(output)))
+    compare(network, None, DataLoader(points(48), batch_size=12), measures=NAME, memory=1)
+    assert runs[-4:] == [12, 12, 12, 12]
+    assert sum(size == 12 for size in runs) == 4
+
+
+def test_layers_that_cannot_be_compared_are_left_out_of_what_is_streamed(monkeypatch):
+    monkeypatch.setattr(module, "MOST_POINTS", 20)
+    network = model(0)
+    with torch.no_grad():
+        network[0].weight.zero_()
+    lost = nn.Sequential(nn.Linear(5, 4), nn.Threshold(0.5, torch.nan)).double()
+    found = compare(network, lost, points(48), ["input", "0"], other_layers=["0", "1"], measures=NAME, batch_size=12)
+    assert "one, 0: all points of each minibatch are the same" in found.attrs["left_out"]
+    assert "other, 1: values that are NaN or infinite" in found.attrs["left_out"]
+    assert np.isfinite(found["cka_minibatch"].values).tolist() == [[True, False], [False, False]]
+
+
+@pytest.mark.parametrize(
+    ("options", "most"), [({"batch_size": 3}, 3), ({"batch_size": 12, "most_points": 8}, 2)], ids=["batches", "points"]
+)
+def test_minibatches_that_are_too_small_are_refused(options, most):
+    batches = -(-48 // options["batch_size"])
+    words = f"cka_minibatch: the {batches} batches of the inputs have {most} of the compared points each at most, where"
+    with pytest.raises(ValueError, match=words):
+        compare(model(0), None, points(48), measures=NAME, **options)
+
+
+def test_intervals_leave_points_out_of_their_minibatches():
+    X, first, second = points(40), model(0), model(1)
+    found = compare(first, second, X, ["0"], measures=NAME, intervals=True, batch_size=20)
+    A, B = (activations(network, X)["0"] for network in (first, second))
+    values = []
+    for fold in range(10):
+        kept = np.delete(np.arange(40), np.s_[fold::10])
+        values.append(expected(A, B, [kept[kept < 20], kept[kept >= 20]]))
+    half = 3.2498 * np.sqrt(
+        9 / 10 * np.sum((values - np.mean(values)) ** 2)
+    )  # 99.5 % quantile of Student's t, 9 degrees
+    assert (found["cka_minibatch_high"] - found["cka_minibatch"]).item() == pytest.approx(half, rel=1e-4)
