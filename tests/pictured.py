@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import Collection
 from matplotlib.colors import is_color_like, to_hex
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 
 from repdyn.base import figures
 
@@ -78,6 +79,12 @@ def _colors(artist: Artist) -> Iterator[str]:
         yield from shades
         if isinstance(alpha := artist.get_alpha(), float) and alpha < 1 and figures.BLACK in shades:
             yield to_hex((1 - alpha,) * 3)  # on white
+
+
+def bitmaps(figure: Figure) -> list[str]:
+    """Kinds of what a vector graphic of the figure holds as a bitmap."""
+    artists = figure.findobj(include_self=False)
+    return [type(artist).__name__ for artist in artists if artist.get_rasterized() or isinstance(artist, AxesImage)]
 
 
 # counts

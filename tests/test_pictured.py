@@ -8,9 +8,9 @@ import warnings
 import pytest
 import xarray as xr
 from tests.drawn import given, makers, read
-from tests.pictured import color_words, datasets_of, drawn_colors, names_of, wrong_counts
+from tests.pictured import bitmaps, color_words, datasets_of, drawn_colors, names_of, wrong_counts
 
-from repdyn.base.figures import BLUE, RED, SKY, describe, new, style
+from repdyn.base.figures import BLUE, RED, SKY, color_bar, color_map, describe, new, style
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.run.execute.loading import load_function
 
@@ -32,6 +32,18 @@ def test_colors_and_counts_in_words_are_those_drawn(study, name):
     unseen = color_words(" ".join(figure.repdyn.values())) - names_of(drawn_colors(figure))
     assert unseen == set(), "the words name colors that the figure lacks"
     assert wrong_counts(figure, datasets) == []
+    assert bitmaps(figure) == [], "a vector graphic that holds a bitmap"
+
+
+def test_a_bitmap_within_a_figure_is_noticed():
+    figure, axes = new(1, 3)
+    axes[0, 0].plot([0, 1], [0, 1], rasterized=True)
+    axes[0, 1].imshow([[0, 1]])
+    figure.colorbar(axes[0, 2].pcolormesh([[0, 1]], cmap="viridis"))
+    assert bitmaps(figure) == ["Line2D", "AxesImage", "QuadMesh"]
+    figure, axes = new(1, 1)
+    color_bar(figure, axes[0, 0].pcolormesh([[0, 1]], cmap=color_map("viridis")))
+    assert bitmaps(figure) == []
 
 
 def test_a_color_that_is_not_drawn_is_noticed():

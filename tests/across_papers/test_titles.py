@@ -1,7 +1,7 @@
 """Titles of figures say what their data say: with another outcome another title, without a finite value neither."""
 
 import numpy as np
-from tests.titled import drawn, made_up
+from tests.titled import drawn, made_up, title_of
 
 from repdyn.base.wording import number
 
@@ -22,3 +22,38 @@ def test_question_1_names_the_networks_that_the_theory_misses():
         assert words in figure.repdyn["title"]
         assert "over twice as much unexplained as plain" in figure.repdyn["title"]
         assert f"{number(plain, '.0%')} (plain), {number(batch_norm, '.0%')} (batch norm)" in figure.repdyn["caption"]
+
+
+def test_question_2_names_the_networks_that_met_the_rank_of_every_task():
+    data = made_up("across_papers", "bottlenecks")
+    digits = data["digits"]
+    start, end = "Question 2: at half depth ", " met the task's rank, to a factor of 2"
+    kinds = [str(kind) for kind in digits["network"].values]
+    digits["centered_task_rank"][:] = 4
+    rank = digits["centered_effective_rank"]
+    for tasks, first, others, words in (
+        (digits["task"], 7.9, 8.1, f"only {kinds[0]}"),
+        (digits["task"][-1:], 1.9, 2.1, f"only {', '.join(kinds[1:])}"),
+    ):
+        rank[:] = others
+        rank.loc[{"network": kinds[0], "task": tasks}] = first
+        rank.loc[{"end": "before training"}] = 100
+        assert title_of("across_papers", "bottlenecks", data) == f"{start}{words}{end}"
+    rank[:] = np.nan
+    assert title_of("across_papers", "bottlenecks", data) == f"{start}?{end}"
+
+
+def test_question_3_names_the_networks_with_an_odd_point_at_both_ends():
+    data = made_up("across_papers", "odd_points")
+    batch = data["odd_batch"]
+    kinds = [str(kind) for kind in batch["network"].values]
+    batch["learned"][:] = 1
+    batch["norm_ratio"][:] = 1.1
+    batch["norm_ratio"].loc[{"network": kinds[0], "end": "before training", "layer": batch["layer"][-1]}] = 6
+    start = "Question 3, odd points: "
+    title = title_of("across_papers", "odd_points", data)
+    assert title == f"{start}only {kinds[0]} before training, none of {len(kinds)} after"
+    batch["norm_ratio"][:] = 2.1
+    batch["learned"].loc[{"network": kinds[1]}] = 0
+    title = title_of("across_papers", "odd_points", data)
+    assert title == f"{start}all {len(kinds)} before training, all {len(kinds) - 1} after"

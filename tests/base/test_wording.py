@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from repdyn.base.wording import counted, number, outcome, span, which
+from repdyn.base.wording import counted, exponent, least, number, outcome, span, which
 
 
 def test_numbers_are_read_without_exponents_and_unknown_ones_as_such():
@@ -41,3 +41,15 @@ def test_those_that_hold_are_named_where_others_do_not():
     assert which({"a": 1, "b": [1, -1], "c": 0}) == "only a, c"
     assert which({"a": -1, "b": np.nan}) == "none of 1"
     assert which({"a": np.nan, "b": []}) == which({}) == "?"
+
+
+def test_the_least_finite_value_is_named():
+    assert least({"a": 2, "b": 1.5, "c": np.nan, "d": 1.5}) == "b"
+    assert least({"a": np.inf, "b": np.nan}) == least({}) == "?"
+
+
+def test_an_exponent_is_the_slope_of_the_logarithms_of_known_points():
+    x = np.array([1.0, 2.0, 4.0, 8.0])
+    assert exponent(x, 3 * x**-0.5) == "-0.50"
+    assert exponent(x, np.where(x == 4, np.nan, 7 * x**2), ".0f") == "2"
+    assert exponent(x, np.where(x == 1, 1.0, 0.0)) == exponent(x, np.nan * x) == "?"

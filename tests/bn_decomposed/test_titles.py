@@ -160,3 +160,44 @@ def test_figure_2_names_the_least_rank_of_a_high_accuracy():
     he["effective_rank"][:] = np.arange(7.0, 7 - he.sizes["depth"], -1)[:, None]
     title, depth = title_of("bn_decomposed", "fig2_training", data), int(he["depth"][-1])
     assert f"from an effective rank of {8 - he.sizes['depth']:.1f} (none, He, {depth} layers)" in title
+
+
+def test_theorem_3_counts_the_batches_that_keep_its_bound():
+    data = made_up("bn_decomposed", "thm3_full_rank")
+    rows = data["rows_to_full_rank"]
+    rows["bound"][:] = 4.0
+    for broken in (0, 2):
+        rows["y"][:] = 3
+        rows["y"][:broken] = 5
+        count = f"all {rows.sizes['batch']}" if not broken else f"{rows.sizes['batch'] - 2} of {rows.sizes['batch']}"
+        title = title_of("bn_decomposed", "thm3_full_rank", data)
+        assert title == f"Theorem 3: the mean number of rows keeps its bound for {count} batches"
+
+
+def test_theorem_14_says_what_a_layer_does_to_clusters():
+    data = made_up("bn_decomposed", "thm14_contraction")
+    contraction = data["contraction"]
+    narrow = contraction["spread"] <= 1
+    assert narrow.any()
+    for small, large, words in (
+        (1.2, 0.8, "widens clusters of its sizes, narrows the widest"),
+        (0.9, 1.1, "does not widen clusters of its sizes, does not narrow the widest"),
+        (np.nan, np.nan, "may widen clusters of its sizes, may narrow the widest"),
+    ):
+        factor = xr.where(narrow, small, large).broadcast_like(contraction["factor"])
+        contraction["factor"] = factor.transpose(*contraction["factor"].dims)
+        assert title_of("bn_decomposed", "thm14_contraction", data) == f"Theorem 14: a layer {words}"
+
+
+def test_point_neurons_that_fit_first_and_those_that_test_best_are_named():
+    data = made_up("bn_decomposed", "disc_point_neurons")
+    neurons = data["point_neurons"]
+    schemes = [str(name) for name in neurons["scheme"].values]  # margins, the last one He's
+    for fast, best in ((0, 1), (1, 0)):
+        neurons["steps"][:], neurons["test_accuracy"][:] = 90, 0.5
+        neurons["steps"].loc[{"scheme": schemes[fast]}] = 20
+        neurons["test_accuracy"].loc[{"scheme": schemes[best]}] = 0.9
+        words = f"{schemes[fast]} fits in the fewest steps, {schemes[best]} tests best"
+        assert title_of("bn_decomposed", "disc_point_neurons", data) == f"One neuron per point: {words}"
+    neurons["steps"][:] = np.nan
+    assert ": ? fits in the fewest" in title_of("bn_decomposed", "disc_point_neurons", data)

@@ -153,3 +153,33 @@ def test_the_manifold_says_how_equal_the_angles_are():
         data["metric_audit"]["tick_position"][:] = unit
         title = title_of("bn_mean_field", "round_manifold", data)
         assert title.endswith(" 4 degree") == bool(moved)
+
+
+def test_bias_and_noise_of_batches_go_as_the_powers_that_they_are():
+    data = made_up("bn_mean_field", "batches_and_eps")
+    batches = data["finite_batch"]
+    size = batches["batch"].astype(float)
+    for bias, noise in ((-1.0, -0.5), (-0.25, 0.5)):
+        for name, power in (("bias", bias), ("noise", noise)):
+            batches[name] = (size**power).broadcast_like(batches[name]).transpose(*batches[name].dims)
+        title = title_of("bn_mean_field", "batches_and_eps", data)
+        assert title == f"Finite batches: BN's bias goes as $B^{{{bias:.2f}}}$, its noise as $B^{{{noise:.2f}}}$"
+    batches["bias"] = batches["bias"] * np.nan
+    assert "bias goes as $B^{?}$" in title_of("bn_mean_field", "batches_and_eps", data)
+
+
+def test_directions_say_whether_neurons_with_bn_end_nearer_the_axes():
+    data = made_up("bn_mean_field", "directions_over_time")
+    angle = data["anisotropy"]["axis_angle"]
+    for first, second, words in (
+        (5, 85, "end nearer the axis of each target"),
+        (5, 20, "end not nearer the axis of each target"),
+        (60, 85, "end not nearer the axis of each target"),
+        (np.nan, np.nan, "end at an unknown distance from the axis of each target"),
+    ):
+        angle[:] = 40
+        angle.loc[{"model": "BN", "target": "y = x1"}] = first
+        angle.loc[{"model": "BN", "target": "y = x2"}] = second
+        if np.isnan(first):
+            angle[:] = np.nan
+        assert title_of("bn_mean_field", "directions_over_time", data) == f"Over time: with BN neurons {words}"

@@ -151,7 +151,7 @@ def test_the_report_names_every_text_that_it_shows(folder, jobs):
     shown += [
         f"src/repdyn/{study}/{name}"
         for study in STUDIES
-        for name in ("story.md", "glossary.yaml", "labels.yaml", "explorer.js", "opening.js")
+        for name in ("story.md", "glossary.yaml", "labels.yaml", "concept.yaml", "explorer.js", "opening.js")
     ]
     shown += [f"docs/{study}.md" for study in STUDIES] + ["workflow/settings_sources.yaml"]
     shown += [path.relative_to(folder).as_posix() for path in (folder / "reference").rglob("*") if path.is_file()]

@@ -270,3 +270,33 @@ def test_a_figure_is_drawn_where_all_that_it_needs_was_measured(without, drawn, 
     assert set(figures) == drawn
     assert all(name.endswith(figure) for name, figure in figures.items())
     assert set(draw_all(data.isel(step=[0]))) == drawn - {"through_training"}
+
+
+def test_the_title_through_depth_counts_the_layers_whose_rank_training_raises():
+    data = measured()
+    rank = data["centered_effective_rank"]
+    for raised in (1, 3):
+        rank[:] = 4.0
+        rank.loc[{"step": 40}] = 3.0
+        rank.loc[{"step": 40, "layer": LAYERS[:raised]}] = 5.0
+        words = f"{raised} of {len(LAYERS)} layers"
+        assert draw_depth(data).repdyn["title"] == f"Through depth: training raises the effective rank of {words}"
+    single = measured(steps=False)
+    single["centered_effective_rank"][:] = 2.0
+    single["centered_effective_rank"].loc[{"layer": LAYERS[-1]}] = 7.0
+    assert draw_depth(single).repdyn["title"].endswith(": effective rank 2 in the first layer, 7 in the last")
+
+
+def test_the_title_along_the_stream_says_how_energy_goes_and_how_radial_gradients_are():
+    data = measured()
+    for last, share, words in (
+        (9.0, 0.005, "Kinetic energy rises along the residual stream, gradients are at most 0.5% radial"),
+        (0.1, 0.25, "Kinetic energy falls along the residual stream, gradients are at most 25.0% radial"),
+    ):
+        data["kinetic_energy"][:] = 1.0
+        data["kinetic_energy"].loc[{"step_from": LAYERS[2], "step": 40}] = last
+        data["largest_radial_fraction"][:] = share / 2
+        data["largest_radial_fraction"].loc[{"normalized": "c", "step": 10}] = share
+        assert draw_stream(data).repdyn["title"] == words
+    parts = [name for name in data if "energy" in name]
+    assert draw_stream(data.drop_vars(parts)).repdyn["title"] == "Gradients are at most 25.0% radial"

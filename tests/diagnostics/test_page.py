@@ -77,9 +77,10 @@ def test_a_page_opens_without_a_net_and_its_links_lead_to_its_own_places(tmp_pat
     read = Read(text)
     assert all(lead.startswith(("#", "data:")) for lead in read.leads)
     assert {lead[1:] for lead in read.leads if lead.startswith("#")} <= set(read.ids)
-    assert not re.search(r"url\((?!\"?data:)|@import|<script|https?://(?!www\.w3\.org)", text)
+    outside = re.sub(r'"data:[^"]*"', "", text)  # the names in a vector graphic are no addresses to load
+    assert not re.search(r"url\((?!\"?data:)|@import|<script|https?://(?!www\.w3\.org)", outside)
     assert len(read.images) == 2  # through depth, and the map in front of batch normalization
-    assert all(image["src"].startswith("data:image/svg+xml;base64,") and image["alt"] for image in read.images)
+    assert all(image["src"].startswith("data:image/svg+xml,") and image["alt"] for image in read.images)
     write_page(tmp_path / "again.html", dataset, sentences)
     assert (tmp_path / "again.html").read_text(encoding="utf-8") == text
 

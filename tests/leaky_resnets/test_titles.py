@@ -1,6 +1,7 @@
 """Titles of figures say what their data say: with another outcome another title, without a finite value neither."""
 
 import numpy as np
+import xarray as xr
 from tests.titled import drawn, made_up, panel_titles, title_of
 
 from repdyn.base.wording import number
@@ -166,3 +167,39 @@ def test_figure_3_names_the_lengths_that_grow():
     figure = drawn("leaky_resnets", "fig3_bounded", data)
     assert r"only stable norm, largest $\|B_p\|$, $\|B_p S_p^T\|$ grew" in figure.repdyn["title"]
     assert "path length 0.5 to 1," in figure.repdyn["caption"]
+
+
+def test_distances_from_critical_points_are_given_with_their_trend():
+    data = made_up("leaky_resnets", "distance_to_critical")
+    chains = data["chain_measures"]
+    distance, depth = chains["relative_distance"], chains["effective_depth"]
+    for power, trend in ((1, "more at greater depth"), (-1, "not always more at greater depth")):
+        levels = 0.1 * (depth / depth[0]).astype(float) ** power
+        chains["relative_distance"] = levels.broadcast_like(distance).transpose(*distance.dims)
+        ends = " to ".join(number(100 * end) for end in (float(levels.min()), float(levels.max())))
+        title = title_of("leaky_resnets", "distance_to_critical", data)
+        assert title == f"Trained networks lie {ends}% off critical points, {trend}"
+    chains["relative_distance"] = distance * np.nan
+    title = title_of("leaky_resnets", "distance_to_critical", data)
+    assert title == "Trained networks lie ?% off critical points, at any depth"
+
+
+def test_the_papers_settings_say_how_far_from_a_critical_point_they_end():
+    data = made_up("leaky_resnets", "paper_settings")
+    for level, words in ((0.62, "62%"), (0.03, "3%"), (np.nan, "?")):
+        data["paper_measures"]["relative_distance"][..., -1] = level
+        title = title_of("leaky_resnets", "paper_settings", data)
+        assert title == f"The paper's own settings end {words} off a critical point"
+
+
+def test_figure_1b_gives_the_gaps_after_the_rank():
+    data = made_up("leaky_resnets", "fig1b_spectra")
+    chains = data["chain_measures"]
+    rank = int(chains["rank"])
+    for gap in (4.0, 1.5):
+        for name, factor in (("spectrum", gap), ("weight_spectrum", 2 * gap)):
+            chains[name][:] = xr.where(chains["value"] < rank, factor, 1.0).broadcast_like(chains[name])
+        title = title_of("leaky_resnets", "fig1b_spectra", data)
+        assert f"singular value {rank} is {gap:g} times the next in $A_p$, {2 * gap:g} times in $W_p$" in title
+    chains["spectrum"][:] = np.nan
+    assert f"value {rank} is ? times" in title_of("leaky_resnets", "fig1b_spectra", data)

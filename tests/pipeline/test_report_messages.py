@@ -148,8 +148,11 @@ def test_every_page_of_a_claim_leads_to_the_settings_of_its_study(pages):
         ("The sum of $a$ is 1.", "The sum of a is 1"),
         (
             r"With $\tilde L > \mathcal{H}/\alpha$ and $\|\bar b_k\|^2 \ge \frac{1}{2}$.",
-            r"With L̃ > H/α and ‖b̄_k‖^2 ≥ \frac{1}{2}",
+            "With L̃ > H/α and ‖b̄_k‖² ≥ 1/2",
         ),
+        (r"$\tfrac12 A_{high} + \sqrt{\frac{1}{4} A_{high}^2 + x}$", "1/2 A_high + √(1/4 A_high² + x)"),
+        (r"$\left|\frac{a + b}{n}\right| \leftarrow e^{-2 t/\tau_{\bar y}}$", "|(a + b)/n| ← e^(-2 t/τ_y\u0304)"),
+        (r"$\cos^2 \angle(b) \not\subset \sqrt{2}$, $x^{10}$, $\unknown{x}$", r"cos² ∠(b) ⊄ √2, x^10, \unknown{x}"),
         ("word " * 20, "word word word word word word word word word word word word word word…"),
         ("a" * 80, "a" * 69 + "…"),
         ("A" + "bc, de" * 11 + ", " + "more words", "A" + "bc, de" * 11 + "…"),

@@ -18,6 +18,7 @@ RICH = {
     "hidden": 6,
     "units": 30,
     "nonlinearity": "leaky relu",
+    "connections": "dense",
     "gain": 1,
     "rate": 0.01,
     "dx2": 1,
@@ -67,12 +68,15 @@ def network_in_browser(page, settings, steps):
     )
 
 
-@pytest.mark.parametrize("hidden", [1, 2, 6, 20])
+@pytest.mark.parametrize(
+    ("hidden", "connections"), [(1, "dense"), (2, "dense"), (6, "dense"), (20, "dense"), (2, "skip"), (7, "skip")]
+)
 @pytest.mark.parametrize("nonlinearity", NONLINEARITIES)
-def test_the_network_of_the_page_follows_torch(page, nonlinearity, hidden):
+def test_the_network_of_the_page_follows_torch(page, nonlinearity, hidden, connections):
     """200 steps in float64 from the page's own weights: h, y, w and loss to 1e-6 of torch's."""
     units, steps = 12, 200
-    settings = RICH | {"nonlinearity": nonlinearity, "hidden": hidden, "units": units, "rate": 0.005}
+    settings = RICH | {"nonlinearity": nonlinearity, "connections": connections, "hidden": hidden, "units": units}
+    settings["rate"] = 0.005
     got = network_in_browser(page, settings, steps)
     first, *middle, last = (np.array(W) for W in got["weights"])
     weights = {
@@ -83,7 +87,7 @@ def test_the_network_of_the_page_follows_torch(page, nonlinearity, hidden):
         "last_bias": np.zeros((1, 1)),
     }
     X, Y = np.array([[-1.0], [0.0]]), np.array([[0.6], [0.6 + np.sqrt(0.5)]])
-    frames = autograd.advance(Task(Net(nonlinearity, 1.0, units, hidden), X, Y, 0.005), weights, steps)
+    frames = autograd.advance(Task(Net(nonlinearity, 1.0, units, hidden, connections), X, Y, 0.005), weights, steps)
     out = frames.outputs[0]
     _, y, w = two_point_observables(out[:, 0], out[:, 1], out[:, 0], out[:, 1], *(Y + 0 * out[:1, 0])[:, None])
     wanted = np.stack([frames.h[0, :, 0], y, w, frames.loss[0]], axis=1)
@@ -113,7 +117,7 @@ def measured(page):
     return records, view(page, "view.prepared"), view(page, "view.state")
 
 
-@pytest.mark.parametrize("preset", ["Rich: six", "Rich: small", "Opposed"])
+@pytest.mark.parametrize("preset", ["Rich: six", "Rich: small", "Opposed", "Skip"])
 def test_rates_are_those_of_the_package(page, preset):
     """The fit (49) in the browser ends in the minimum of `fit_effective_rates`."""
     trained(page, preset)
@@ -123,6 +127,7 @@ def test_rates_are_those_of_the_package(page, preset):
     assert "The theory holds here" in said(page)
     assert min(fit.r2) > 0.5
     assert fit.at_bound is prepared["atBound"] is False
+    assert ("with skip connections" in said(page)) == (preset == "Skip")
 
 
 def test_the_failure_fails_by_number_and_in_words(page):

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 from tests.titled import drawn, made_up, title_of
 
-from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
+from repdyn.universality.theory.published import FIGURE_2, FIGURE_3, FIT_LOSSES
 
 
 @pytest.mark.parametrize(("name", "prefix"), [("fig6_xor", ""), ("fig16_xor_adam", "adam_")])
@@ -203,3 +203,87 @@ def test_figure_14_counts_the_times_at_which_the_ratio_falls():
     ratio[:] = np.nan
     title = title_of("universality", "fig14_taylor", data)
     assert title == f"{start}none known times, in the decoder at none known"
+
+
+def test_figure_1_says_how_the_points_move_in_the_hidden_layer():
+    data = made_up("universality", "fig1_two_points")
+    h = data["default_network_fits"]["shown_curves"].sel(source="network", curve="h")
+    for start, end, way in ((0.01, 0.1, "move apart"), (0.5, 0.02, "come together")):
+        h[:] = start
+        h[-1] = end
+        title = title_of("universality", "fig1_two_points", data)
+        assert title == f"Figure 1: two points {way} in the hidden layer, $h$ from {start:g} to {end:g}"
+
+
+def test_figure_4_counts_the_kinds_of_pairs_that_the_theory_explains():
+    data = made_up("universality", "fig4_digit_pairs")
+    r2 = data["digit_pairs"]["r2"]
+    r2[:] = 0.9
+    start = "Figure 4: 80% explained of "
+    title = title_of("universality", "fig4_digit_pairs", data)
+    assert title == f"{start}$h$ in all 3, $y$ in all 3, $w$ in all 3 kinds of pairs"
+    r2.loc[{"curve": "y", "weighting": "equation (49)", "kind": "same"}] = 0.7
+    title = title_of("universality", "fig4_digit_pairs", data)
+    assert title == f"{start}$h$ in all 3, $y$ in 2 of 3, $w$ in all 3 kinds of pairs"
+    r2[:] = np.nan
+    assert "$h$ in none known" in title_of("universality", "fig4_digit_pairs", data)
+
+
+def test_figure_5_counts_the_networks_in_which_the_equation_tells_more():
+    data = made_up("universality", "fig5_final_distances")
+    predictions = data["final_predictions"]
+    count = predictions.sizes["network"]
+    predictions["correlation_dy"][:] = 0.5
+    for worse, words in ((0, f"all {count}"), (1, f"{count - 1} of {count}")):
+        predictions["correlation"][:] = 0.9
+        predictions["correlation"][:worse] = 0.1
+        title = title_of("universality", "fig5_final_distances", data)
+        assert title == f"Figure 5: equation (10) tells more than $dy$ alone in {words} networks"
+
+
+def test_figure_7_compares_contexts_with_features():
+    data = made_up("universality", "fig7_blobs")
+    for between, words in ((2.0, "more"), (0.1, "less")):
+        data["blob_structure"]["input_between"] = between
+        data["blob_structure"]["input_along"] = 0.5
+        title = title_of("universality", "fig7_blobs", data)
+        assert title == f"Figure 7: in the data set the context parts inputs {words} than a feature does"
+
+
+def test_figure_10_compares_the_halves_of_the_network():
+    data = made_up("universality", "fig10_depth")
+    fits = data["default_network_fits"]
+    fits["halfway"] = fits.sizes["layer"] // 2
+    for first, second, words in ((0.2, 0.9, "more in"), (0.9, 0.2, "no more in")):
+        fits["r2"][:] = xr.where(np.arange(fits.sizes["layer"]) < int(fits["halfway"]), first, second).reshape(
+            [-1 if dim == "layer" else 1 for dim in fits["r2"].dims]
+        )
+        title = title_of("universality", "fig10_depth", data)
+        assert title == f"Figure 10: the theory explains {words} the second half of the layers"
+
+
+def test_the_phase_plane_says_whether_small_starts_rest_longer():
+    data = made_up("universality", "n1_phase_plane")
+    maps = data["theory_maps"]
+    for power, words in (
+        (-1, "the smaller the start, the longer the plateau"),
+        (1, "a smaller start does not always rest longer"),
+    ):
+        half = maps["scale"].astype(float) ** power
+        maps["plateau_half"] = half.broadcast_like(maps["plateau_half"]).transpose(*maps["plateau_half"].dims)
+        assert title_of("universality", "n1_phase_plane", data) == f"Phase plane and plateau: {words}"
+    maps["plateau_half"] = maps["plateau_half"] * np.nan
+    assert title_of("universality", "n1_phase_plane", data).endswith("how long plateaus last is not known")
+
+
+def test_published_fit_losses_within_our_trials_are_counted():
+    data = made_up("universality", "n6_fit_losses")
+    units = [int(fits["units"]) for fits in data.values()]
+    for least, largest, words in ((0.01, 100, "all 5"), (2, 3, "0 of 5"), (0.3, 0.5, "0 of 5")):
+        for fits in data.values():
+            published = np.array([FIT_LOSSES.get(str(name), 1.0) for name in fits["alternative"].values])
+            share = np.linspace(least, largest, fits.sizes["seed"])
+            losses = xr.DataArray(np.outer(published, share), dims=("alternative", "seed"))
+            fits["alternative_loss"][:] = losses.transpose(*fits["alternative_loss"].dims)
+        title = title_of("universality", "n6_fit_losses", data)
+        assert title == "Published fit losses within our range: " + ", ".join(f"{words} at {n} units" for n in units)

@@ -19,6 +19,7 @@ CURVES = {
     "y": ("prediction_distance", "$y$, outputs", RED),
     "w": ("prediction_alignment", "$w$, alignment", GREEN),
 }
+ODD = 2  # largest over second norm: above it a batch has an odd point
 TINY = 1e-12  # an axis needs a length, where nothing is left of h
 SHADE: dict[str, Any] = {"color": SKY, "alpha": 0.3, "linewidth": 0}
 
@@ -148,13 +149,21 @@ def bottlenecks(digits: xr.Dataset) -> Figure:
     ranks = " and ".join(str(int(rank)) for rank in digits["centered_task_rank"].isel(network=0))
     return describe(
         figure,
-        title="Question 2: a bottleneck of the task's rank?",
+        title=f"Question 2: at half depth {_near_the_task(digits)} met the task's rank, to a factor of 2",
         caption="Effective rank without the mean over points, layer by layer from input (in) to output (out); tasks of "
         f"rank {ranks} on the same digits. Lines: means over {digits.sizes['seed']} seeds, bands: their range; shaded: "
         "within a factor of two of the task's rank; vertical line: half depth, where the question is decided. Written: "
         "how many of the seeds have learned the task and are at rest after training.",
         alt="Rank against depth for four networks and two tasks, before and after training, with the task's rank.",
     )
+
+
+def _near_the_task(digits: xr.Dataset) -> str:
+    """Networks whose mean rank at half depth after training is within a factor of two of every task's."""
+    middle = middle_layer(list(digits["layer"].values))
+    rank = digits["centered_effective_rank"].sel(layer=middle, end=ENDS[1]).mean("seed")
+    apart = np.log2((rank / digits["centered_task_rank"]).transpose("network", "task").values)
+    return which(dict(zip(map(str, digits["network"].values), 1 - np.abs(apart), strict=True)))
 
 
 def _rank_panel(panel: Axes, data: xr.Dataset, layers: list[str]) -> None:
@@ -185,7 +194,7 @@ def odd_points(odd_batch: xr.Dataset) -> Figure:
             panel.plot(depth, draws, color=color, linewidth=0.5, alpha=0.45, linestyle=dash)
             if draws.sizes["seed"]:
                 panel.plot(depth, draws.median("seed"), color=color, linewidth=2, linestyle=dash, label=end)
-        panel.axhline(2, color=BLACK, linewidth=0.8)
+        panel.axhline(ODD, color=BLACK, linewidth=0.8)
         if fixed := odd_fixed_point(n):
             panel.axhline((n - 1) / fixed.norm_ratio, color=BLACK, linewidth=0.9, linestyle=(0, (4, 2)))
         panel.set_yscale("log", base=2)
@@ -194,15 +203,24 @@ def odd_points(odd_batch: xr.Dataset) -> Figure:
     axes[0, 0].set_ylabel("largest / second norm")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     label_panels(axes)
+    before, after = (_odd(odd_batch, end) for end in ENDS)
     return describe(
         figure,
-        title="Question 3: is there an odd point before and after training?",
+        title=f"Question 3, odd points: {before} before training, {after} after",
         caption=f"Largest over second largest norm of {n} digits in networks of {max(depth)} layers. Thin lines: "
         f"each of {odd_batch.sizes['seed']} seeds, after training those that have learned, so many as written; thick: "
-        f"medians. An odd point is there above the solid line, at 2; "
+        f"medians. An odd point is there above the solid line, at {ODD}; "
         "dashed: its fixed point for infinite width with recentering alone, batch normalization without rescaling.",
         alt="A norm ratio against depth for five networks, before and after training, with the ratio of an odd point.",
     )
+
+
+def _odd(odd_batch: xr.Dataset, end: str) -> str:
+    """Networks whose median ratio in the last layer is above 2, after training that of the seeds that have learned."""
+    last = odd_batch["norm_ratio"].isel(layer=-1).sel(end=end)
+    shown = last if end == ENDS[0] else last.where(odd_batch["learned"] == 1)
+    medians = {str(kind): float(shown.sel(network=kind).median("seed")) for kind in odd_batch["network"].values}
+    return which({kind: ratio - ODD for kind, ratio in medians.items()})
 
 
 ORDER = (

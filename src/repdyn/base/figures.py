@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack, cast
 
 import matplotlib as mpl
 import numpy as np
@@ -20,6 +20,10 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import QuadMesh
+from matplotlib.colorbar import Colorbar
+from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
 from matplotlib.rcsetup import cycler
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
@@ -49,6 +53,7 @@ SHAPED_TEXT = re.compile(
 HIDDEN_TEXT = 'fill-opacity="0" font-family="DejaVu Sans, sans-serif"'
 BELOW = 32  # points from a panel to the legend below it: ticks, their labels and the label of the axis
 NOTHING = "no finite value:\nnothing converged"
+COLORS = 48  # of a color map; matplotlib draws the bar of one with 50 or more as a bitmap
 DPI = 160
 WIDTH = 6.9  # inches: the text width of a journal page, so that 8 pt in the file is 8 pt in print
 STYLE = {
@@ -167,6 +172,18 @@ def plain_numbers(axis: Axis) -> None:
     axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
+
+
+def color_bar(figure: Figure, shown: ScalarMappable, **place: Any) -> Colorbar:
+    """The color bar of what is drawn with a `color_map`, without gaps between its steps; `place` as for `colorbar`."""
+    bar = figure.colorbar(shown, **place)
+    cast("QuadMesh", bar.solids).set_edgecolor("face")
+    return bar
+
+
+def color_map(name: str) -> Colormap:
+    """A color map of matplotlib's in so few steps that its bar is made of vectors."""
+    return mpl.colormaps[name].resampled(COLORS)
 
 
 def band(panel: Axes, x: np.ndarray, low: np.ndarray, high: np.ndarray, **style: Any) -> None:

@@ -58,6 +58,31 @@ def counted(margins: ArrayLike) -> str:
     return f"all {kept}" if kept == known.size else f"{kept} of {known.size}"
 
 
+def least(values: Mapping[str, ArrayLike]) -> str:
+    """Name of the least finite value, the first of equal ones; a question mark where no value is finite.
+
+    Example:
+        >>> least({"a": 2, "b": 1, "c": np.nan}), least({"a": np.nan})
+        ('b', '?')
+    """
+    known = {name: float(np.asarray(value, float)) for name, value in values.items()}
+    finite = [name for name, value in known.items() if np.isfinite(value)]
+    return min(finite, key=known.__getitem__) if finite else UNKNOWN
+
+
+def exponent(x: ArrayLike, y: ArrayLike, form: str = ".2f") -> str:
+    """Slope of the line through the logarithms of the finite positive points; a question mark below two of them.
+
+    Example:
+        >>> exponent([1, 2, 4], [3, 12, 48]), exponent([1, 2, 4], [1, np.nan, 0])
+        ('2.00', '?')
+    """
+    points = np.stack(np.broadcast_arrays(np.asarray(x, float), np.asarray(y, float)))
+    kept = points[:, (np.isfinite(points) & (points > 0)).all(axis=0)]
+    logs = np.log(kept)
+    return number(np.polyfit(logs[0], logs[1], 1)[0], form) if kept.shape[1] > 1 else UNKNOWN
+
+
 def which(margins: Mapping[str, ArrayLike]) -> str:
     """Names of those whose finite margins are all at least zero; a question mark where no margin is finite.
 

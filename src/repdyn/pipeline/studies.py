@@ -27,7 +27,7 @@ SOURCES, CHOSEN = "decided/settings_sources.yaml", "decided/chosen_after_looking
 REPLIES, MESSAGES = "decided/replies.yaml", "decided/messages.yaml"
 VALUES, COSTS, EXPLORER = "values/{}.yaml", "costs.csv", "explorer.js"
 OPENING = "opening.js"
-STORY, GLOSSARY, LABELS = "story.md", "glossary.yaml", "labels.yaml"
+STORY, GLOSSARY, LABELS, CONCEPT = "story.md", "glossary.yaml", "labels.yaml", "concept.yaml"
 """Files of a study, below its folder."""
 
 

@@ -111,9 +111,9 @@
 
     // The data of section B.1: inputs -1 and -1 + dx, targets 0.6 and 0.6 + dy. As train_two_points measures: h at the
     // hidden layer halfway, y and w of the outputs, loss of equation (1).
-    function network({ hidden, units, nonlinearity, gain, rate, dx2, dy2, side }, seed) {
+    function network({ hidden, units, nonlinearity, connections, gain, rate, dx2, dy2, side }, seed) {
       const X = Float64Array.of(-1, -1 + Math.sqrt(dx2)), Y = Float64Array.of(0.6, 0.6 + Math.sqrt(dy2)), derivative = new Float64Array(2);
-      const sizes = [1, ...Array(hidden).fill(units), 1], net = tools.perceptron(sizes, nonlinearity, 2), D = Y[1] - Y[0];
+      const sizes = [1, ...Array(hidden).fill(units), 1], net = tools.perceptron(sizes, nonlinearity, 2, { skip: connections === "skip" }), D = Y[1] - Y[0];
       net.draw(gain, tools.random(seed));
       const drawn = net.forward(X);
       if (side !== "as drawn" && (drawn[1] - drawn[0] > 0) !== (side === "along the target")) {
@@ -217,7 +217,8 @@
 
   function says(view) {
     const { state, prepared, records, finished } = view, short = repdyn.tools.short;
-    const who = `${state.hidden} hidden layer${state.hidden > 1 ? "s" : ""} of ${state.units}, ${state.nonlinearity}, gain ${short(state.gain)}, seed ${state.seed}`;
+    const joined = state.connections === "skip" ? " with skip connections" : "";
+    const who = `${state.hidden} hidden layer${state.hidden > 1 ? "s" : ""} of ${state.units}${joined}, ${state.nonlinearity}, gain ${short(state.gain)}, seed ${state.seed}`;
     if (!prepared) return `${who}: fitting the two rates of the theory.`;
     if (prepared.diverged) return `${who}: training diverges after ${prepared.epochs} epochs; lower the learning rate.`;
     if (prepared.dead) return `${who}: both inputs have the same representation (no unit is active), so there is nothing to predict.`;
@@ -236,17 +237,19 @@
       : "The theory holds here: it explains more than half of the variance of each curve.");
   }
 
-  const DEEP = { hidden: 6, units: 30, nonlinearity: "leaky relu", gain: 1, rate: 0.01, dx2: 1, dy2: 0.5, side: "as drawn", rates: "this run" };
+  const DEEP = { hidden: 6, units: 30, nonlinearity: "leaky relu", connections: "dense", gain: 1, rate: 0.01, dx2: 1, dy2: 0.5, side: "as drawn", rates: "this run" };
   const presets = [
     { label: "Rich: six layers", values: {} },
     { label: "Rich: small gain, two layers", values: { hidden: 2, units: 50, gain: 0.35, seed: 2 } },
     { label: "Lazy: large gain, a seed that fits (1 and 2 fail)", values: { hidden: 2, units: 50, gain: 3, rate: 0.001, nonlinearity: "tanh", seed: 3 } },
     { label: "Opposed start: h through 0 (seed 2 of 3)", values: { hidden: 1, units: 1, gain: 0.5, rate: 0.05, nonlinearity: "none", side: "against the target", seed: 2 } },
     { label: "Show me the failure: gain 1.5", values: { hidden: 4, units: 50, gain: 1.5, rate: 0.002 } },
+    { label: "Skip connections, small gain", values: { hidden: 12, connections: "skip", gain: 0.2 } },
     { label: "Failure of w alone: linear", values: { nonlinearity: "none" } },
   ];
   const controls = [
     { name: "nonlinearity", label: "activation", choices: ["none", "relu", "leaky relu", "tanh", "elu", "swish"] },
+    { name: "connections", label: "connections", choices: ["dense", "skip"] },
     { name: "hidden", label: "hidden layers", low: 1, high: 20, step: 1 },
     { name: "units", label: "units per layer", low: 1, high: 60, step: 1 },
     { name: "gain", label: "gain of the initial weights", low: 0.05, high: 3, logarithmic: true },

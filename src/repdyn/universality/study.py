@@ -60,7 +60,8 @@ STUDY = Study(
         "Train it: a network beside the effective theory of two points",
         "Squared distance of the representations $h$, of the outputs $y$ and alignment $w$: lines in closed form, "
         "drawn before the training, and dots of a network that trains in this page. The theory knows the start and two "
-        "fitted rates, nothing of depth, width, activation or gain: change them and see where it fails.",
+        "fitted rates, nothing of depth, width, activation, skip connections or gain: change them and see where it "
+        "fails.",
         "n5_closed_form",
     ),
 )

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, RED, describe, label_panels, new
-from repdyn.base.wording import number
+from repdyn.base.wording import counted, number
 
 MARKS = {
     "circle": (BLUE, "o", "circle"),
@@ -37,7 +37,7 @@ def thm3_full_rank(rows_to_full_rank: xr.Dataset) -> Figure:
     ratio = rows_to_full_rank["y"].mean("draw") / rows_to_full_rank["bound"]
     return describe(
         figure,
-        title=r"Theorem 3: rows until $\mathrm{ReLU}(W X)$ has full rank, bound and measured",
+        title=f"Theorem 3: the mean number of rows keeps its bound for {counted(1 - ratio)} batches",
         caption=f"(a) Mean number of rows over {draws} draws of the weights for each batch against the bound "
         rf"$n/\gamma$, $\gamma$ exact; standard errors are up to {number(error, '.1%')} of the mean. Batches: $n$ from "
         f"{int(rows_to_full_rank['n'].min())} to {int(rows_to_full_rank['n'].max())}, equally spaced points on the "

@@ -267,6 +267,14 @@ def _active_shares(panel: Axes, activity: xr.Dataset) -> None:
     legend_below(panel)
 
 
+def _widths(contraction: xr.Dataset) -> str:
+    """Whether a layer widens every narrow cluster and narrows every widest one, by its mean factors."""
+    factor, narrow = contraction["factor"].mean("draw"), contraction["spread"] <= 1
+    small = outcome(factor.where(narrow) - 1, "widens", "does not widen", "may widen")
+    large = outcome(1 - factor.isel(spread=-1), "narrows", "does not narrow", "may narrow")
+    return f"{small} clusters of its sizes, {large} the widest"
+
+
 def thm14_contraction(contraction: xr.Dataset, fixed_point: xr.Dataset) -> Figure:
     """Theorem 14: narrow clusters widen, wide ones contract; where they come to rest."""
     figure, axes = new(1, 2, height=3.4)
@@ -290,7 +298,7 @@ def thm14_contraction(contraction: xr.Dataset, fixed_point: xr.Dataset) -> Figur
     label_panels(axes)
     return describe(
         figure,
-        title="Theorem 14: what a layer does to the cluster, and where it comes to rest",
+        title=f"Theorem 14: a layer {_widths(contraction)}",
         caption="(a) Expected mean square distance within the cluster after a layer over before, above 1 where the "
         r"cluster widens, at the $\sigma$ that keeps $\|x_1\|$, against the root mean square distance from the mean in "
         f"units of $1/n^2$; mean of {contraction.sizes['draw']} clusters, whose factors differ by up to "

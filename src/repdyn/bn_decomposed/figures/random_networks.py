@@ -169,7 +169,7 @@ def fig5_layer_angles(layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> Figu
         color, words = NORMALIZATIONS[kind]
         panel.plot(window, window, color=BLACK, linewidth=0.7)
         _across(panel, level, "left" if level > np.mean(window) else "right")
-        dots = {"color": color, "alpha": 0.5, "linewidths": 0, "rasterized": True}
+        dots = {"color": color, "alpha": 0.5, "linewidths": 0}
         panel.scatter(mine["before"], mine["after"], s=6, **dots)
         panel.set(xlim=window, ylim=window, title=f"{words}, $n$ = {n}")
         panel.set_xlabel(f"angle after layer {int(layer_angles['depth']) - 1} (degree)")

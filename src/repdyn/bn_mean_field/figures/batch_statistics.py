@@ -14,6 +14,7 @@ from repdyn.base.figures import (
     label_panels,
     new,
 )
+from repdyn.base.wording import exponent
 from repdyn.bn_mean_field.figures.axes import numbered, slope_guide
 
 
@@ -40,7 +41,8 @@ def batches_and_eps(finite_batch: xr.Dataset, batch_norm_eps: xr.Dataset) -> Fig
     label_panels(axes)
     return describe(
         figure,
-        title=r"Beyond the population model: finite batches and $\epsilon$",
+        title=f"Finite batches: BN's bias goes as $B^{{{_power(finite_batch['bias'])}}}$, "
+        f"its noise as $B^{{{_power(finite_batch['noise'])}}}$",
         caption="(a) Bias and noise of the BN velocity over batches of size $B$ against the population's; "
         f"{finite_batch.sizes['group']} groups of {int(finite_batch['repeats'])} batches, 95 % intervals of the mean, "
         r"lines of slope -1 and -1/2. (b) Median radial fraction of autograd's gradient with $\epsilon$ = "
@@ -49,3 +51,8 @@ def batches_and_eps(finite_batch: xr.Dataset, batch_norm_eps: xr.Dataset) -> Fig
         alt="Bias and noise against the batch size with lines of slope -1 and -1/2; radial fraction against the length "
         "of the weights with a line of slope -2.",
     )
+
+
+def _power(errors: xr.DataArray) -> str:
+    """Exponent of the mean over groups against the batch size."""
+    return exponent(errors["batch"], errors.mean("group"))

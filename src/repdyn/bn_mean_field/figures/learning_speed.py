@@ -195,7 +195,7 @@ def _draw_contrast(panel: Axes, target_scan: xr.Dataset) -> None:
 def _draw_speeds(panel: Axes, cell: xr.Dataset) -> None:
     """Every neuron's speed over its angle to the x1 axis, and the means in 15 degrees."""
     angle, speed = cell["axis_angle"].values.ravel(), cell["speed"].values.ravel()
-    panel.plot(angle, speed, ".", color=SKY, markersize=3, markeredgewidth=0, rasterized=True, label="a neuron")
+    panel.plot(angle, speed, ".", color=SKY, markersize=3, markeredgewidth=0, label="a neuron")
     edges = np.arange(0, 91, 15)
     place = np.clip(np.digitize(angle, edges) - 1, 0, edges.size - 2)
     means = [speed[place == number].mean() if (place == number).any() else np.nan for number in range(edges.size - 1)]

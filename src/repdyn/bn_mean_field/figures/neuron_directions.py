@@ -95,6 +95,14 @@ def _draw_speed(panel: Axes, cell: xr.Dataset, look: int) -> None:
     panel.set_ylim(0, 1.1 * float(cell["largest_speed"]))
 
 
+def _nearer(anisotropy: xr.Dataset) -> str:
+    """Whether the median neuron with BN ends nearer the target's axis than the one without, for both targets."""
+    end = anisotropy["axis_angle"].isel(iteration=-1).median("neuron")
+    further = end.sel(model="vanilla") - end.sel(model="BN")
+    margins = [further.sel(target="y = x1"), -further.sel(target="y = x2")]
+    return outcome(margins, "nearer", "not nearer", "at an unknown distance from")
+
+
 def directions_over_time(anisotropy: xr.Dataset, magnitudes: xr.Dataset) -> Figure:
     """Where the neurons point over time, as quantiles: both targets, and two sizes of neurons."""
     figure, axes = new(1, 3, sharey=True, height=2.4)
@@ -116,7 +124,7 @@ def directions_over_time(anisotropy: xr.Dataset, magnitudes: xr.Dataset) -> Figu
     label_panels(axes)
     return describe(
         figure,
-        title="Directions of the neurons over time",
+        title=f"Over time: with BN neurons end {_nearer(anisotropy)} the axis of each target",
         caption="Median (line) and middle half (band) over neurons of the angle to the axis of large variance, "
         f"$\\Sigma$ = diag(5, 1). (a), (b) {anisotropy.sizes['neuron']} neurons with and without BN for two targets. "
         "(c) One BN model with neurons of two "

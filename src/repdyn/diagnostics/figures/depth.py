@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import band, describe, label_panels, new, style
+from repdyn.base.wording import counted, number
 from repdyn.diagnostics.figures.shared import (
     SHADE,
     THEORY,
@@ -63,6 +64,14 @@ def _spread(data: xr.Dataset) -> str:
 def _ranks(data: xr.Dataset) -> str:
     """What the shaded bands are."""
     return ("rank of the targets (c), " if "task_rank" in data else "") + "nuclear to numerical rank (d)"
+
+
+def _ranks_over_training(data: xr.Dataset) -> str:
+    """In how many layers training raises the effective rank; of one moment the ranks at both ends."""
+    ranks = [over_seeds(moment["centered_effective_rank"]) for *_, moment in moments(data)]
+    if len(ranks) == 1:
+        return f"effective rank {number(ranks[0][0])} in the first layer, {number(ranks[0][-1])} in the last"
+    return f"training raises the effective rank of {counted(ranks[1] - ranks[0])} layers"
 
 
 def _angle_panel(panel: Axes, data: xr.Dataset) -> None:
@@ -133,7 +142,7 @@ def _sector_panel(panel: Axes, data: xr.Dataset) -> None:
 def _described_depth(figure: Figure, data: xr.Dataset) -> Figure:
     return describe(
         figure,
-        title="A network through its depth, as the papers measure it",
+        title=f"Through depth: {_ranks_over_training(data)}",
         caption=f"{data.attrs['title']}: {data.sizes['point']} points, normalized by {data.attrs['normalized_by']}"
         f"{seeds_text(data)}. (a) Angles between points, median and 5 to 95 % of the pairs; dashed: the symmetric "
         "fixed point of wide networks with batch normalization and ReLU. (b) Largest norm over the second; "

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import CYCLE, describe, label_panels, legend_below, new, style
+from repdyn.base.wording import number, outcome
 from repdyn.diagnostics.figures.shared import line, moments, name_layers, over_seeds, seeds_text, time_axis
 
 
@@ -27,12 +28,27 @@ def draw_stream(profile: xr.Dataset) -> Figure:
         label_panels(axes)
     return describe(
         figure,
-        title="Residual stream and normalized layers",
+        title=_message(profile, parts),
         caption=rf"{profile.attrs['title']}{seeds_text(profile)}. Energies in the norm of $K + \gamma \|K\| I$ along "
         rf"the residual stream, $\gamma$ = {profile.attrs['gamma']:g}. Radial gradient fraction: share of the gradient "
         r"along a weight that normalization makes free; 0 in the theory, which has no $\epsilon$.",
         alt="Energies against the blocks of the residual stream; radial fractions of the normalized layers.",
     )
+
+
+def _message(data: xr.Dataset, parts: list[str]) -> str:
+    """Whether energy falls along the residual stream at the last moment, and the largest radial share."""
+    words = []
+    if "kinetic_energy" in parts:
+        energy = over_seeds(moments(data)[-1][-1]["kinetic_energy"])
+        way = outcome(
+            energy.isel(step_from=0) - energy.isel(step_from=-1), "falls", "rises", "changes in an unknown way"
+        )
+        words.append(f"kinetic energy {way} along the residual stream")
+    if "radial_fraction" in parts:
+        words.append(f"gradients are at most {number(data['largest_radial_fraction'].max(), '.1%')} radial")
+    message = ", ".join(words)
+    return message[0].upper() + message[1:]
 
 
 def _energy_panel(panel: Axes, data: xr.Dataset) -> None:

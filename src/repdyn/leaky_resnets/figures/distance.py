@@ -9,9 +9,8 @@ from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, SKY, describe, label_panels, legend_below, new
 from repdyn.base.wording import number, outcome, span
-from repdyn.leaky_resnets.figures.shared import DEPTH, ENERGY, LOOKS, geometric_mean, spectrum_lines, ticks_at
+from repdyn.leaky_resnets.figures.shared import DEPTH, ENERGY, LEAST, LOOKS, geometric_mean, spectrum_lines, ticks_at
 
-LEAST = 1e-12  # of what a logarithmic axis shows
 SMOOTH = 2e-4 * np.sqrt(1 / (2 * np.pi))  # share of a normal density within 1e-4 of its root mean square
 
 
@@ -37,7 +36,7 @@ def distance_to_critical(
     kinks = geometric_mean(np.maximum(chain_measures["kinks"].transpose(..., "seed").values, LEAST))[0] / SMOOTH
     return describe(
         figure,
-        title="Between a trained network and a geodesic",
+        title=f"Trained networks lie {_distances(chain_measures)}",
         caption=f"(a), (b) {chain_measures.sizes['seed']} seeds, geometric means with 95 % intervals; entries within "
         "1e-4 of their layer's root mean square; on a kink only a subgradient can vanish; dotted: the share under a "
         f"normal density, of which the means are {span(kinks)} times as much. (c) {refinement_measures.sizes['seed']} "
@@ -49,6 +48,14 @@ def distance_to_critical(
         "kind of linear maps; range of the Hamiltonian against the number of layers; Hamiltonian against the length of "
         "training.",
     )
+
+
+def _distances(chains: xr.Dataset) -> str:
+    """How far from critical points networks are, means over seeds, and whether further at each greater depth."""
+    draws = chains["relative_distance"].transpose("maps", "effective_depth", "seed").values
+    means = geometric_mean(np.maximum(draws, LEAST))[0]
+    trend = outcome(np.diff(means), "more at greater depth", "not always more at greater depth", "at any depth")
+    return f"{span(100 * means)}% off critical points, {trend}"
 
 
 def _refined(panel: Axes, refined: xr.Dataset) -> None:
@@ -159,7 +166,7 @@ def paper_settings(paper_measures: xr.Dataset) -> Figure:
     label_panels(axes)
     return describe(
         figure,
-        title="The paper's own settings, shown as what they give",
+        title=f"The paper's own settings end {number(last['relative_distance'], '.0%')} off a critical point",
         caption=f"One network, {net['maps'].values!s}, $\\tilde L$ = {float(net['effective_depth']):g}, $L$ = "
         f"{net.sizes['layer']}, penalty as in the paper, Adam at a rate that falls to 0 until step {int(steps[-1])}, "
         f"then gradient descent (hollow, a point per rate). Blue in (b), (c): first $k^*$ = {rank} singular values. "

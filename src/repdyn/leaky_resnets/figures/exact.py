@@ -10,7 +10,19 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, band, describe, label_panels, legend_below, new
+from repdyn.base.figures import (
+    BLACK,
+    BLUE,
+    ORANGE,
+    RED,
+    band,
+    color_bar,
+    color_map,
+    describe,
+    label_panels,
+    legend_below,
+    new,
+)
 from repdyn.base.wording import number, outcome, span
 from repdyn.leaky_resnets.figures.shared import DEPTH, ticks_at
 
@@ -19,6 +31,7 @@ WIDE = "9 x 4"
 """Shape with more neurons than points."""
 NEARLY_NONE = 1e-3
 CONSERVED = 1e-3  # share of its mean by which a conserved Hamiltonian may vary
+CELLS = 2000  # of a map: more make a large file
 ROUNDING = 1e-9  # of a gap that reaches its bound
 
 
@@ -80,7 +93,7 @@ def _kinetic_against_extra(panel: Axes, lab: xr.Dataset) -> None:
         path = lab.sel(effective_depth=depth)
         extra, kinetic = path["cost"] - path["scaled_hamiltonian"], path["speed"] ** 2 / depth**2
         shown = (extra > 0).values
-        panel.loglog(extra.values[shown], kinetic.values[shown], ".", markersize=1.2, color=color, rasterized=True)
+        panel.loglog(extra.values[shown], kinetic.values[shown], ".", markersize=1.2, color=color)
     ends = np.array([1e-3, 1e3])
     panel.loglog(ends, ends, color=BLACK, linewidth=0.8)
     panel.set(title="kinetic energy and extra COI", xlabel=r"stable COI + $2 \mathcal{H} / \tilde L$")
@@ -108,9 +121,10 @@ def theorem4(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset, geodesi
         "without bias, that have a negative gap, over both lower bounds; shaded: the printed bound is broken "
         f"({count} times, filled). (b) Scalar geodesics in closed form, $\\gamma = \\min A^2$, $\\tilde L$ = "
         f"{float(scalar['effective_depth']):g}: inside the black line the printed bound is broken ({share:.0%} of the "
-        f"grid); the gap over the corrected bound is at most {most:.2f}. Cross: the example in the text. (c) Through a "
-        "bottleneck, with $\\gamma_p$: a positive gap over the upper, a negative one over the corrected lower bound; "
-        f"lines: medians, bands: range of {geodesics.sizes['seed']} bottlenecks.",
+        f"grid, of which one point in {_cell_step(scalar['middle'].size) ** 2} is colored); the gap over the corrected "
+        f"bound is at most {most:.2f}. Cross: the example in the text. (c) Through a bottleneck, with $\\gamma_p$: "
+        f"a positive gap over the upper, a negative one over the corrected lower bound; lines: medians, "
+        f"bands: range of {geodesics.sizes['seed']} bottlenecks.",
         alt="The gap over its bounds: of random trajectories, as a map of scalar geodesics and through a bottleneck; "
         f"{bounds}.",
     )
@@ -150,17 +164,32 @@ def _random_bounds(panel: Axes, random: xr.Dataset) -> None:
     legend_below(panel)
 
 
+def _cell_step(size: int) -> int:
+    """Every which point of a grid of so many is drawn in both directions."""
+    return int(np.ceil(np.sqrt(size / CELLS)))
+
+
 def _scalar_region(figure: Figure, panel: Axes, scalar: xr.Dataset) -> None:
     ratio = np.clip((scalar["middle"] / scalar["lower_printed"]).T.values, 0, 2)
     u, c = scalar["u"].values, scalar["c"].values
-    shown = panel.pcolormesh(u, c, ratio, cmap="RdBu_r", vmin=0, vmax=2, rasterized=True)
+    step = _cell_step(ratio.size)
+    shown = panel.pcolormesh(
+        u[::step],
+        c[::step],
+        ratio[::step, ::step],
+        cmap=color_map("RdBu_r"),
+        vmin=0,
+        vmax=2,
+        edgecolors="face",
+        linewidth=0.3,
+    )
     panel.contour(u, c, ratio, levels=[1.0], colors=BLACK, linewidths=1)
     panel.plot(-1, 0.01, "x", color=BLACK, markersize=6)
     panel.text(0.03, 0.04, "printed bound\nbroken", transform=panel.transAxes, fontsize=7.5)
     panel.set_yscale("log")
     panel.set(title="scalar geodesics", xlabel="$u = A B$", ylabel=r"$c = \sup B^2$")
-    bar = figure.colorbar(
-        shown, ax=panel, ticks=[0, 1, 2], location="bottom", extend="min", label="gap / printed bound"
+    bar = color_bar(
+        figure, shown, ax=panel, ticks=[0, 1, 2], location="bottom", extend="min", label="gap / printed bound"
     )
     bar.ax.axvline(1, color=BLACK, linewidth=1)
 

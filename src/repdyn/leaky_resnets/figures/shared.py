@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from repdyn.base.figures import BLUE, GREEN, ORANGE, PURPLE, half_width
 
 GRAY = "0.72"
+LEAST = 1e-12  # of what a logarithmic axis shows
 DEPTH = r"effective depth $\tilde L$"
 ENERGY = r"$-2 \mathcal{H} / \tilde L$"
 LOOKS: dict[str, dict[str, Any]] = {
@@ -47,6 +48,6 @@ def spectrum_lines(panel: Axes, p: np.ndarray, values: np.ndarray, count: int) -
     """Singular values against p, the first ones in color, on a logarithmic axis of four decades."""
     for index in range(values.shape[1] - 1, -1, -1):
         color, width = (BLUE, 1.6) if index < count else (GRAY, 0.8)
-        panel.semilogy(p, np.maximum(values[:, index], 1e-12), color=color, linewidth=width)
+        panel.semilogy(p, np.maximum(values[:, index], LEAST), color=color, linewidth=width)
     top = 1.6 * values.max()
     limits(panel, max(top * 1e-4, 0.5 * values[:, count:].min()), top)

@@ -24,8 +24,8 @@ from repdyn.base.figures import (
     new,
     plain_numbers,
 )
-from repdyn.base.wording import number, outcome, span, which
-from repdyn.leaky_resnets.figures.shared import DEPTH, ENERGY, LOOKS, limits, spectrum_lines, ticks_at
+from repdyn.base.wording import UNKNOWN, number, outcome, span, which
+from repdyn.leaky_resnets.figures.shared import DEPTH, ENERGY, LEAST, LOOKS, limits, spectrum_lines, ticks_at
 from repdyn.leaky_resnets.methods.selection import DECAYED, at_paper_depth, of_maps, penalty_and_steps
 
 NEAR = 0.5  # from the rank, of mean cost and energy
@@ -123,6 +123,14 @@ def _shade_paper_sides(axes: np.ndarray, rank: int) -> None:
         limits(row[0], low, high)
 
 
+def _gap(net: xr.Dataset, name: str) -> str:
+    """Median along the network of the last of the first singular values over the first of the others."""
+    last, rank = net[name].values, int(net["rank"])
+    if rank >= last.shape[1]:
+        return UNKNOWN
+    return number(np.median(last[:, rank - 1] / np.maximum(last[:, rank], LEAST)))
+
+
 def fig1b_spectra(chain_measures: xr.Dataset) -> Figure:
     """Singular values of representations and weights along p (Figure 1b)."""
     require(chain_measures, "chain_measures", maps=(DECAYED,))
@@ -143,11 +151,12 @@ def fig1b_spectra(chain_measures: xr.Dataset) -> Figure:
     label_panels(axes)
     return describe(
         figure,
-        title=f"Singular values along the network: the first {int(net['rank'])} beside the others (Figure 1b)",
+        title=f"Figure 1b: singular value {int(net['rank'])} is {_gap(net, 'spectrum')} times the next in $A_p$, "
+        f"{_gap(net, 'weight_spectrum')} times in $W_p$",
         caption=f"One network, the one of median energy (seed {int(net['seed'])}), $\\tilde L$ = "
         f"{float(net['effective_depth']):g}, $L$ = {net.sizes['layer']}, learned and decayed maps. Blue: the first "
         f"$k^*$ = {int(net['rank'])} singular values; gray: the others. The paper, $\\tilde L$ = 7, $L$ = 20, too: a "
-        f"clear gap after $k^*$ = 3 values. {penalty_and_steps(chain_measures)}",
+        f"clear gap after $k^*$ = 3 values. In the title: medians over $p$. {penalty_and_steps(chain_measures)}",
         alt="Singular values along the network in four panels: representations and weights, above and below, as they "
         "are and centered; the first ones, as many as the rank of the teacher, in blue, the others in gray.",
     )

@@ -132,6 +132,10 @@ name, so none overwrites another. Each file is complete or absent, and equal set
 `snakemake --report report.html all` makes Snakemake's own report of a finished run (with the same `--configfile` as the
 run): figures, tables and ledger by study, with captions, the rules behind them and their run times.
 
+Figures in the report are vector graphics. Below 1 MB they are shown as such; a larger one, as larger settings may give
+where every dot of many is drawn, is shown as its bitmap, so that a page opens at once, and its SVG lies in the results.
+Nothing in them is a bitmap: maps are cells, at most 2000 or as many as the data has pairs; color bars have 48 steps.
+
 This page is generated from the code (`python -m repdyn reference`); a test holds it to it.
 """
 DATASETS = """\

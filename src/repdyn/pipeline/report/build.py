@@ -19,6 +19,7 @@ from repdyn.pipeline import kept_runs, replies, studies
 from repdyn.pipeline.pages import chosen
 from repdyn.pipeline.report import (
     captions,
+    concepts,
     evidence,
     findings,
     labels,
@@ -46,6 +47,7 @@ class StudyPage(views.StudyView):
     """What the page of a study shows."""
 
     story: stories.Story | None
+    concept: concepts.Concept | None
     settings: list[settings_sources.Setting]
     differing: list[settings_sources.Setting]
 
@@ -190,6 +192,7 @@ class Site:
         yield self._page("index.html", "index", **self._overview())
         yield self._page("ledger.html", "ledger", **self._ledger())
         yield self._page("errata.html", "errata", template="errata_index.html.j2", studies=self.studies)
+        yield self._page("concepts.html", "concepts", studies=self.studies)
         yield self._page("glossary.html", "glossary")
         yield self._page("provenance.html", "provenance", **self._provenance())
         for study in self.studies:
@@ -258,12 +261,15 @@ class Site:
         rows = {row["id"]: row for row in self.contents.ledger}
         figures = {figure.name: figure for figure in study["figures"]}
         story = stories.story(path, rows, figures, self.terms) if path else None
+        file = studies.files(studies.CONCEPT, self.folders).get(name)
+        concept = concepts.read(file, figures) if file else None
         configuration = {name: self.contents.manifest["configuration"].get(name, {})}
         configuration |= {"data": self.contents.manifest["configuration"].get("data", {})}
         settings = settings_sources.settings(configuration, self.sources)
         return {
             **study,
             "story": story,
+            "concept": concept,
             "settings": settings,
             "differing": [setting for setting in settings if setting.differs],
         }

@@ -21,7 +21,7 @@ from repdyn.pipeline.kept_runs import Manifest, read_manifest
 from repdyn.pipeline.run.declare.graph import read_study
 
 SHOWN = ("figures", "tables")
-LARGEST_PICTURE = 150_000  # bytes; a vector graphic above it is shown as its bitmap, so that pages stay quick
+LARGEST_PICTURE = 1_000_000  # bytes; a vector graphic above it is shown as its bitmap, so that pages stay quick
 NUMBER = re.compile(r"(figure|fig\.|table) *(\d+)", re.IGNORECASE)
 Row = Mapping[str, str]
 

@@ -5,7 +5,7 @@ And the names of its files and folders, which the workflow reads as well.
 
 from __future__ import annotations
 
-FILES = ("index.html", "ledger.html", "errata.html", "glossary.html", "provenance.html", "single.html")
+FILES = ("index.html", "ledger.html", "errata.html", "concepts.html", "glossary.html", "provenance.html", "single.html")
 FOLDERS = ("assets", "captions", "claims", "errata", "figures", "settings", "studies")
 MEANINGS = {
     "holds": "The statement as printed passed its check.",

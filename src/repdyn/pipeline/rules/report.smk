@@ -46,7 +46,7 @@ SITE = JOBS.other(
     + digests([*(SOURCE / "repdyn/pipeline/report/page").rglob("*"), SOURCE / "repdyn/base/site.css"])
     + texts_of_studies(
         *(studies.ACCEPTED, studies.FINDINGS, studies.CHOSEN, studies.SOURCES, studies.REPLIES, studies.MESSAGES),
-        *(studies.EXPLORER, studies.OPENING, studies.STORY, studies.GLOSSARY, studies.LABELS),
+        *(studies.EXPLORER, studies.OPENING, studies.STORY, studies.GLOSSARY, studies.LABELS, studies.CONCEPT),
         *(f"{part}.py" for part in CODE_SHOWN),
         *(f"{part}/**/*.py" for part in CODE_SHOWN),
     ),

@@ -9,7 +9,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, describe, new
+from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, color_bar, color_map, describe, new
 from repdyn.base.wording import outcome
 from repdyn.universality.figures.printed import other_settings
 from repdyn.universality.methods.selection import learned
@@ -29,20 +29,29 @@ def fig7_blobs(blob_structure: xr.Dataset) -> Figure:
     for x, y in np.ndindex(*gallery.shape[:2]):
         tiles[y * (size + 1) : y * (size + 1) + size, x * (size + 1) : x * (size + 1) + size] = gallery[x, y].T
     panel = axes[0, 0]
-    panel.imshow(tiles, origin="lower", cmap="cividis")
+    panel.pcolormesh(tiles, cmap=color_map("cividis"), edgecolors="face", linewidth=0.3)
     panel.spines[:].set_visible(False)
-    panel.set(xticks=[], yticks=[], xlabel="feature 1 (x-position)", ylabel="feature 2 (y-position)", title="blobs")
+    panel.set(
+        aspect="equal",
+        xticks=[],
+        yticks=[],
+        xlabel="feature 1 (x-position)",
+        ylabel="feature 2 (y-position)",
+        title="blobs",
+    )
     feature, context = blob_structure["feature"].values, blob_structure["context"].values
     for c, words in enumerate(("context 1: target is x", "context 2: target is y")):
         mine = context == c
-        shown = axes[0, c + 1].scatter(*feature[mine].T, c=feature[mine, c], s=5, cmap="viridis")
+        shown = axes[0, c + 1].scatter(*feature[mine].T, c=feature[mine, c], s=5, cmap=color_map("viridis"))
         axes[0, c + 1].set(xlabel="feature 1", ylabel="feature 2", aspect="equal", title=words)
-    bar = figure.colorbar(shown, ax=axes[0, 1:].tolist(), shrink=0.8)
+    bar = color_bar(figure, shown, ax=axes[0, 1:].tolist(), shrink=0.8)
     bar.ax.set_title("target", fontweight="normal")
     n = int(blob_structure["point_count"])
+    margin = blob_structure["input_between"] - blob_structure["input_along"]
+    parted = outcome(margin, "more", "less", "neither more nor less")
     return describe(
         figure,
-        title="Figure 7: a data set with two orthogonal features",
+        title=f"Figure 7: in the data set the context parts inputs {parted} than a feature does",
         caption=f"{n} data points: images of blobs of {size} x {size} pixels at {int(np.sqrt(n / 2))} x "
         f"{int(np.sqrt(n / 2))} places in two contexts, with the context appended as a one-hot code. Left: every few "
         "blobs; middle and right: the target of each point shown in later figures. Two inputs that differ in the "

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, band, describe, new, plain_numbers
-from repdyn.base.wording import UNKNOWN, number, outcome
+from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, band, color_bar, color_map, describe, new, plain_numbers
+from repdyn.base.wording import UNKNOWN, counted, number, outcome
 from repdyn.universality.figures.dynamics import COLORS, EXPLAINED, NAMES, WORDS, require_converged
 from repdyn.universality.figures.printed import size_of_default
 from repdyn.universality.theory.published import FIT_LOSSES
@@ -25,6 +25,11 @@ def _number(axis: Axis, drawn: np.ndarray) -> None:
         axis.set_minor_formatter("")
 
 
+def _more_told(predictions: xr.Dataset) -> str:
+    """In how many networks equation (10) correlates at least as much with the final distances as the target's does."""
+    return counted(predictions["correlation"] - predictions["correlation_dy"])
+
+
 def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
     """Figure 5: final distances over the grid against equation (10)."""
     names = final_predictions["network"].values.tolist()
@@ -34,7 +39,9 @@ def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
         row = final_predictions.sel(network=name)
         good = row["good"].values.astype(bool)
         dy = np.broadcast_to(row["dy"].values[None, :, None], good.shape)
-        shown = panel.scatter(row["theory"].values[good], row["measured"].values[good], c=dy[good], s=9, cmap="viridis")
+        shown = panel.scatter(
+            row["theory"].values[good], row["measured"].values[good], c=dy[good], s=9, cmap=color_map("viridis")
+        )
         ends = (
             np.array([row["theory"].values[good].min(), row["theory"].values[good].max()]) if good.any() else [0.1, 1]
         )
@@ -53,12 +60,12 @@ def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
         panel.set_ylabel("final $h$, network")
     for panel in axes.flat[len(names) - columns : len(names)]:
         panel.set_xlabel("final $h$, eq. (10)")
-    figure.colorbar(shown, ax=axes, label="target distance dy", shrink=0.7)
+    color_bar(figure, shown, ax=axes, label="target distance dy", shrink=0.7)
     dropped = int(final_predictions["dropped"].sum())
     widths = ", ".join(map(str, sorted(set(final_predictions["units"].values.tolist()))))
     return describe(
         figure,
-        title="Figure 5: final distances at other input and target distances",
+        title=f"Figure 5: equation (10) tells more than $dy$ alone in {_more_told(final_predictions)} networks",
         caption=f"Each dot is a trial of {widths} units at one of {final_predictions.sizes['dx']} x "
         f"{final_predictions.sizes['dy']} pairs of distances ({final_predictions.sizes['seed']} trials each); "
         f"{dropped} trials did not converge and are left out. Rates: geometric mean of the fits at $dx = 1$, "
@@ -74,6 +81,13 @@ def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
 
 def _ends(values: xr.DataArray) -> str:
     return f"{float(values.min()):g} to {float(values.max()):g}"
+
+
+def _second_half(fits: xr.Dataset) -> str:
+    """Whether the median explained variance is on average larger from the layer halfway on than before it."""
+    explained, half = fits["r2"].mean("curve").median("seed"), int(fits["halfway"])
+    more = explained.isel(layer=slice(half, None)).mean() - explained.isel(layer=slice(None, half)).mean()
+    return outcome(more, "more in", "no more in", "an unknown share of")
 
 
 def fig10_depth(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Figure:
@@ -99,7 +113,7 @@ def fig10_depth(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Data
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return describe(
         figure,
-        title="Figure 10: the theory at every hidden layer",
+        title=f"Figure 10: the theory explains {_second_half(default_network_fits)} the second half of the layers",
         caption="Median over trials, band from the lower to the upper quartile, every layer of the same runs of the "
         "default network; the two rates in the same colors. Dotted: the layer halfway, where all other figures look. "
         "The paper's vertical axis is not to scale. Its text: the theory is accurate only in the second half of the "
@@ -167,10 +181,19 @@ def _published() -> str:
     return ", ".join(f"{loss:g} ({name})" for name, loss in FIT_LOSSES.items())
 
 
+def _within_ours(fits: xr.Dataset) -> str:
+    """How many of the published losses lie between the least and the largest of our trials."""
+    ours = fits["alternative_loss"]
+    low, high = (end.values for end in (ours.min("seed"), ours.max("seed")))
+    published = np.array([FIT_LOSSES.get(str(name), np.nan) for name in fits["alternative"].values])
+    return counted(np.minimum(published - low, high - published))
+
+
 def n6_fit_losses(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Figure:
     """The published fit losses among those of our trials."""
     figure, axes = new(1, 2, height=2.6, sharey=True)
-    for panel, fits in zip(axes[0], (default_network_fits, default_ensemble_fits), strict=True):
+    ensembles = (default_network_fits, default_ensemble_fits)
+    for panel, fits in zip(axes[0], ensembles, strict=True):
         names = fits["alternative"].values.tolist()
         for place, name in enumerate(names):
             loss = fits["alternative_loss"].sel(alternative=name).values
@@ -187,7 +210,8 @@ def n6_fit_losses(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Da
     axes[0, 0].legend()
     return describe(
         figure,
-        title="Fit losses of the theory and of the altered dynamics over trials",
+        title="Published fit losses within our range: "
+        + ", ".join(f"{_within_ours(fits)} at {int(fits['units'])} units" for fits in ensembles),
         caption="One dot per trial of the default network, each the global minimum over both rates; orange-red: the "
         "single number that the paper gives.",
         alt="Fit losses of the theory and of each altered dynamics, one dot per trial, with the published numbers as "

@@ -33,6 +33,13 @@ def require_converged(fits: xr.Dataset) -> None:
         raise NotEnoughDataError(f"a converged trial of the default network of {int(fits['units'])} units")
 
 
+def _moved(h: xr.DataArray) -> str:
+    """Whether the two points end further apart in the hidden layer than they start, and from where to where."""
+    start, end = h.isel(epoch=0), h.isel(epoch=-1)
+    way = outcome(end - start, "move apart", "come together", "move in an unknown way")
+    return f"{way} in the hidden layer, $h$ from {number(start)} to {number(end)}"
+
+
 def fig1_two_points(default_network_fits: xr.Dataset) -> Figure:
     """Figure 1: the variables of the theory at three moments of a trained network, drawn to scale."""
     require_converged(default_network_fits)
@@ -52,7 +59,7 @@ def fig1_two_points(default_network_fits: xr.Dataset) -> Figure:
         panel.set_xlabel("distance, to scale")
     return describe(
         figure,
-        title="Figure 1: the interaction of two points",
+        title=f"Figure 1: two points {_moved(network.sel(curve='h'))}",
         caption="Distances of the two points in input, hidden and output space of one default network of "
         f"{int(default_network_fits['units'])} units per layer (trial {int(default_network_fits['shown'])}), hidden "
         f"layer {int(default_network_fits['halfway'])}, at three epochs. Circles are the points, crosses their "

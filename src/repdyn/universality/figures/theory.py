@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, describe, legend_below, new
-from repdyn.base.wording import which
+from repdyn.base.wording import outcome, which
 
 FITS = 0.01  # largest difference of distribution functions that fit
 NEAR = 0.1  # of a limit: what counts as reached
+
+
+def _plateaus(maps: xr.Dataset) -> str:
+    """Whether the smaller the start, the later half of the error is gone."""
+    later = np.diff(maps["plateau_half"].sel(start="equal").sortby("scale", ascending=False).values)
+    smaller = ("the smaller the start, the longer the plateau", "a smaller start does not always rest longer")
+    return outcome(later, *smaller, "how long plateaus last is not known")
 
 
 def n1_phase_plane(theory_maps: xr.Dataset) -> Figure:
@@ -26,7 +34,7 @@ def n1_phase_plane(theory_maps: xr.Dataset) -> Figure:
     panel.legend(title="scale of\nthe start", title_fontsize=7.5, loc="upper left", bbox_to_anchor=(1, 1))
     return describe(
         figure,
-        title="Phase plane of the effective theory, and the plateau",
+        title=f"Phase plane and plateau: {_plateaus(theory_maps)}",
         caption="Left: flow of (25) (gray), six solutions (blue), stable node with its eigenvectors (green, rates "
         f"{_rates(theory_maps['node_rate'])} per epoch), saddle at $h = 0$ with its directions (orange-red, rates "
         f"{_rates(theory_maps['saddle_rate'])} per epoch). Right: error of the output difference from starts "

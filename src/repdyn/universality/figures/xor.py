@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLUE, ORANGE, describe, new
+from repdyn.base.figures import BLUE, ORANGE, color_bar, color_map, describe, new
 from repdyn.base.wording import which
 from repdyn.universality.figures.printed import other_settings
 from repdyn.universality.methods.selection import MERGED, learned
@@ -62,7 +62,7 @@ def _matrices(data: xr.Dataset, runs: dict[str, str], title: str, published: tup
         top = float(np.nanmax(both)) or 1.0
         for panel, values in zip(axes[:, column], both, strict=True):
             _matrix(panel, values[np.ix_(BY_TARGET, BY_TARGET)], top)
-        figure.colorbar(axes[1, column].collections[0], ax=axes[:, column], location="bottom", shrink=0.85, pad=0.03)
+        color_bar(figure, axes[1, column].collections[0], ax=axes[:, column], location="bottom", shrink=0.85, pad=0.03)
         axes[0, column].set_title(f"{words}\ngain {float(nets['gain']):g}")
         axes[1, column].set_xlabel(f"paper: {published[column - 1]}", fontsize=7.5)
     for panel, side in zip(axes[:, 1], ("theory (10)", "network"), strict=True):
@@ -114,7 +114,7 @@ def _task(panel: Axes) -> None:
 
 def _matrix(panel: Axes, values: np.ndarray, top: float) -> None:
     """Vector cells with their numbers; white lines part the targets."""
-    panel.pcolormesh(values, cmap="cividis", vmin=0, vmax=top)
+    panel.pcolormesh(values, cmap=color_map("cividis"), vmin=0, vmax=top)
     names = [POINTS[point] for point in BY_TARGET]
     panel.set_xticks(np.arange(4) + 0.5, names)
     panel.set_yticks(np.arange(4) + 0.5, names)

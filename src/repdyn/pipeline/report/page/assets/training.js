@@ -36,13 +36,14 @@ window.repdyn = window.repdyn || {};
 
     // Dense layers with biases, none of them nonlinear but the hidden ones. Layer k maps sizes[k] to sizes[k + 1];
     // weights[k] is (out, in) by rows. Points are rows. All float64.
-    function perceptron(sizes, nonlinearity, points) {
+    function perceptron(sizes, nonlinearity, points, { skip = false } = {}) {
       const [value, slope] = NONLINEARITIES[nonlinearity], last = sizes.length - 2, make = n => new Float64Array(n);
-      const weights = [], biases = [], gradients = [], biasGradients = [], before = [], after = [make(points * sizes[0])], errors = [];
+      const weights = [], biases = [], gradients = [], biasGradients = [], before = [], after = [make(points * sizes[0])], errors = [], arriving = [];
+      const skipping = k => skip && k >= 2 && k < last;  // whether hidden layer k adds what the one two before gives
       for (let k = 0; k <= last; k += 1) {
         weights.push(make(sizes[k] * sizes[k + 1])); gradients.push(make(sizes[k] * sizes[k + 1]));
         biases.push(make(sizes[k + 1])); biasGradients.push(make(sizes[k + 1]));
-        before.push(make(points * sizes[k + 1])); after.push(make(points * sizes[k + 1])); errors.push(make(points * sizes[k + 1]));
+        before.push(make(points * sizes[k + 1])); after.push(make(points * sizes[k + 1])); errors.push(make(points * sizes[k + 1])); arriving.push(make(points * sizes[k + 1]));
       }
 
       // Outputs (points, out) of inputs (points, in); after[k + 1] is what layer k gives.
@@ -55,7 +56,7 @@ window.repdyn = window.repdyn || {};
               let sum = b[o];
               for (let i = 0, row = o * n, from = p * n; i < n; i += 1) sum += W[row + i] * a[from + i];
               z[p * m + o] = sum;
-              out[p * m + o] = k < last ? value(sum) : sum;
+              out[p * m + o] = k < last ? value(sum) + (skipping(k) ? after[k - 1][p * m + o] : 0) : sum;
             }
           }
         }
@@ -79,7 +80,10 @@ window.repdyn = window.repdyn || {};
               }
             }
           }
-          if (below) for (let i = 0; i < below.length; i += 1) below[i] *= slope(before[k - 1][i], a[i]);
+          if (!below) continue;
+          if (skipping(k + 1)) for (let i = 0; i < below.length; i += 1) below[i] += arriving[k + 1][i];
+          arriving[k - 1].set(below);
+          for (let i = 0; i < below.length; i += 1) below[i] *= slope(before[k - 1][i], skipping(k - 1) ? value(before[k - 1][i]) : a[i]);
         }
       }
 
