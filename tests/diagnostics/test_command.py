@@ -441,3 +441,18 @@ def test_words_are_on_the_last_checkpoint_where_all_are_measured_already(folder,
     first = capsys.readouterr().out.splitlines()[-1]
     assert recorded("--words", "--resume") == 0
     assert capsys.readouterr().out.splitlines()[-1] == first
+
+
+def test_words_on_a_folder_of_checkpoints_say_what_changed_between_them(folder, capsys):
+    from repdyn.diagnostics.training_summary import summarize_training
+
+    for step in range(4):
+        weights(folder, f"step_{step}.pt", step)
+    assert recorded("--words", "--page", "network.html") == 0
+    printed = capsys.readouterr().out
+    text = (folder / "network.html").read_text(encoding="utf-8")
+    for sentence in summarize_training(xr.load_dataset(folder / "diag.nc")):
+        assert str(sentence) in printed
+        assert f'<th scope="row">{sentence.topic}</th>' in text
+    assert measured("my_network:build", "--data", "data.npz", "--words", "--measures", "ranks") == 0
+    assert "training changes" not in capsys.readouterr().out

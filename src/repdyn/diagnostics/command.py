@@ -114,7 +114,7 @@ def measure_and_save(
         figures: folder for the figures, None for none.
         checkpoints: folder of weights, each of which is measured in the network, along the dimension `checkpoint`.
         resume: go on with a file of checkpoints, after its last one.
-        words: print what the network does in words, of checkpoints the last one.
+        words: print what the network does in words, of checkpoints the last one and what changed until then.
         page: HTML file with these words, figures and layers, None for none.
         before: weights before training, with which the words compare.
         held_out: npz file of points that the network was not trained on, with `inputs` and `labels`, likewise.
@@ -130,6 +130,7 @@ def measure_and_save(
     from repdyn.diagnostics.methods.own_network import ANSWERS, made_by, read_arrays
     from repdyn.diagnostics.page import write_page
     from repdyn.diagnostics.theory.identity import Residual
+    from repdyn.diagnostics.training_summary import summarize_training
 
     if effective_depth and not residual:
         raise RepdynError(f"effective_depth is {effective_depth}, the leak of a residual stream; give its layers too")
@@ -151,6 +152,8 @@ def measure_and_save(
         else:
             dataset = _measured(model, arrays["inputs"], out, arguments, maker, settings)
         sentences = _sentences(model, arrays, arguments, before, others) if words or page else []
+        if sentences and checkpoints:
+            sentences += summarize_training(dataset)
     except ValueError as error:
         raise RepdynError(str(error)) from error
     print(

@@ -54,7 +54,7 @@ def write_page(path: Path | str, dataset: xr.Dataset, sentences: Sequence[Senten
     Args:
         path: HTML file to write.
         dataset: of `measure`, or of `Recorder.dataset`, whose first and last moment are shown.
-        sentences: of `summarize`; they are the first paragraph.
+        sentences: of `summarize`, and of `summarize_training` where there is a recording; they are the first paragraph.
 
     Raises:
         DataError: the file cannot be written.
