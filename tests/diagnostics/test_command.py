@@ -417,13 +417,15 @@ def test_the_command_writes_a_page_with_words_on_weights_before_training_and_hel
     text = (folder / "network.html").read_text(encoding="utf-8")
     assert "it may have learned nothing" in text
     assert "not given" not in text.split("<h2")[0]
+    assert "<dt>held-out points</dt><dd>12</dd>" in text
+    assert "accuracy_held_out" in xr.load_dataset(folder / "diag.nc")
     assert "<dt>network</dt><dd>my_network:build</dd>" in text
 
 
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (("--before", "weights/step_0.pt"), "before and held_out are for the words; give words or page, too"),
+        (("--before", "weights/step_0.pt"), "before is for the words; give words or page, too"),
         (("--words", "--before", "data.npz"), "data.npz: not a readable file of weights"),
         (("--words", "--held-out", "others.npz"), "others.npz: holds no labels"),
     ],

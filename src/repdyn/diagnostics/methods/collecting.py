@@ -55,8 +55,7 @@ class Collector:
         self.own_loss = None if request.loss is None else losses.of_output(request.loss, request.answers)
         self.pairs = as_pairs(request.pairs, self.points, self.labels)
         self._check_stream()
-        self.kept: dict[str, NDArray[np.floating]] = {}
-        self.before: tuple[str, NDArray[np.floating]] | None = None
+        self.coordinates: dict[tuple[str, ...], xr.Coordinates] = {}
 
     def _checked(self, targets: np.ndarray) -> NDArray[np.float64]:
         """Targets, refused at once if they do not fit the output; an output that cannot be measured says so later."""
@@ -75,14 +74,18 @@ class Collector:
             )
 
     def dataset(self) -> xr.Dataset:
-        """Runs the network and measures everything that is asked.
+        """Runs the network and measures everything that is asked, each time as it is then.
 
         Raises:
             Interrupted: the user stopped it; the error holds what was measured until then.
         """
+        self.kept: dict[str, NDArray[np.floating]] = {}
+        self.before: tuple[str, NDArray[np.floating]] | None = None
         self.maps, why = self._normalized_maps()
-        coordinates = self._coordinates()
-        sizes = {"normalized": len(self.maps)} | {name: array.size for name, array in coordinates.items()}
+        if (maps := tuple(entry.name for entry in self.maps)) not in self.coordinates:
+            self.coordinates[maps] = self._coordinates(maps)  # once: indices take longer than measuring an output
+        coordinates = self.coordinates[maps]
+        sizes = {"normalized": len(maps)} | {str(name): part.size for name, part in coordinates.variables.items()}
         self.findings = Findings(self.measures, sizes)
         if why:
             self.findings.leave_out("radial", why)
@@ -333,7 +336,7 @@ class Collector:
             variables["loss"].attrs["long_name"] = usual if own is None else losses.loss_name(own)
         return variables
 
-    def _coordinates(self) -> dict[str, xr.Variable]:
+    def _coordinates(self, maps: tuple[str, ...]) -> xr.Coordinates:
         coordinates = {
             "layer": variable(
                 "layer", np.array(self.planned.layers, str), "layer, in the order in which layers finish"
@@ -349,10 +352,9 @@ class Collector:
             words = "layer a residual step starts from"
             coordinates["step_from"] = variable("step_from", np.array(list(flow.layers[:-1]), str), words)
             coordinates["effective_depth"] = variable((), float(flow.effective_depth), "leak Lt of the residual stream")
-        if self.maps:
-            names = np.array([entry.name for entry in self.maps])
-            coordinates["normalized"] = variable("normalized", names, "map in front of a normalization layer")
-        return coordinates
+        if maps:
+            coordinates["normalized"] = variable("normalized", np.array(maps), "map in front of a normalization layer")
+        return xr.Dataset(coords=coordinates).coords
 
     def _about(self) -> dict[str, object]:
         running = "running statistics, as in evaluation"
