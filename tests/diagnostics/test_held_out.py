@@ -11,10 +11,10 @@ from repdyn.diagnostics.figures.held_out import draw_held_out
 from repdyn.diagnostics.figures.network import draw_all
 from repdyn.diagnostics.measure import Recorder, measure
 from repdyn.diagnostics.methods.features import Features
-from repdyn.diagnostics.methods.held_out import MEASURES
 from repdyn.diagnostics.methods.scalars import scalars
 from repdyn.diagnostics.page import page
 
+MEASURES = ["ranks", "collapse", "loss", "accuracy"]
 generator = torch.Generator().manual_seed(0)
 POINTS, OTHERS = torch.randn(12, 4, generator=generator), torch.randn(9, 4, generator=generator)
 LABELS, THEIRS = np.arange(12) % 3, np.array([0, 1, 2, 2, 1, 0, 0, -100, 1])

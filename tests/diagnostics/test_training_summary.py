@@ -260,6 +260,30 @@ def test_pairs_that_leave_the_theory_after_half_of_the_moments():
     assert sentence.text == "Pairs follow the two-point theory until step 700 and not to the end"
 
 
+@pytest.mark.parametrize(
+    ("spread", "low", "high", "says"),
+    [
+        (0.2, 0.5, 0.9, "The two-point theory describes pairs in outline only"),
+        (2.0, -9, 0.5, "Pairs do not follow the two-point theory"),
+    ],
+)
+def test_pairs_that_the_theory_describes_in_outline_and_not(spread, low, high, says):
+    h, y, w = CURVES
+    scattered = h * np.exp(spread * np.sin(2 * np.arange(21)))  # at all moments alike, so that no start follows
+    sentence = told(of_pairs(scattered, y, w), "pairs and theory")
+    assert low < sentence.interval.low <= sentence.interval.high < high
+    assert (sentence.verdict, sentence.text) == ("no", says)
+
+
+def test_pairs_of_which_some_follow():
+    recorded = of_pairs(*CURVES)
+    scatter = np.exp(2 * np.sin(2 * np.arange(21)))
+    recorded["representation_distance"][:, 0, :3] *= scatter[:, None]
+    sentence = told(recorded, "pairs and theory")
+    assert sentence.verdict == "cannot tell"
+    assert sentence.interval.low < 0.5 < 0.99 < sentence.interval.high
+
+
 def test_pairs_that_were_not_learned_or_are_noise_tell_nothing():
     noise = np.random.default_rng(2).uniform(0.5, 1, (3, 21))
     assert "no pair was learned" in told(of_pairs(*CURVES[:, :1].repeat(21, axis=1)), "pairs and theory").text

@@ -237,6 +237,7 @@ TEXTS = {
 }
 MEASURES = tuple(dict.fromkeys(text.measure for text in TEXTS.values()))
 HELD_OUT = "_held_out"  # behind the names of what is measured on points that the network was not trained on
+OF_HELD_OUT = ("ranks", "collapse", "loss", "accuracy")  # the measures of these points
 LEFT_OUT = "it could not be computed, for the reason in the attribute `left_out` of the dataset"
 
 

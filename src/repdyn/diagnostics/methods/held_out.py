@@ -11,12 +11,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from repdyn.base.datasets import index, variable
-from repdyn.diagnostics.methods.catalog import HELD_OUT
+from repdyn.diagnostics.methods.catalog import HELD_OUT, OF_HELD_OUT
 from repdyn.diagnostics.methods.collecting import Collector
 from repdyn.diagnostics.methods.progress import Interrupted
-
-MEASURES = ("ranks", "collapse", "loss", "accuracy")
-"""What is measured on held-out points: what points have together, and no more of it than on the others."""
 
 
 def inputs_and_answers(held_out: object) -> tuple[object, NDArray[Any]]:
@@ -38,9 +35,9 @@ def held_out_measures(chosen: list[str]) -> list[str]:
     Raises:
         ValueError: none.
     """
-    if found := [name for name in chosen if name in MEASURES]:
+    if found := [name for name in chosen if name in OF_HELD_OUT]:
         return found
-    raise ValueError(f"held_out: of the measures {', '.join(chosen)} it has none; add some of {', '.join(MEASURES)}")
+    raise ValueError(f"held_out: of the measures {', '.join(chosen)} it has none; add some of {', '.join(OF_HELD_OUT)}")
 
 
 class Measurement:
