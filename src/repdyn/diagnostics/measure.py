@@ -299,8 +299,7 @@ class Recorder:
             theirs = network_reader(model, others, **reading | {"labels": answers, "targets": None}).inputs
             options = options | {"held_out": (theirs, answers)}
         self.options = options
-        self.kept: Measurement | None = None  # what does not change with the weights, and what it left out
-        self.left_out = ""
+        self.kept: Measurement | None = None  # what does not change with the weights
         self.file, self.logger = None if file is None else Path(file), logger
         self.first: xr.Dataset | None = None
         self.moments: list[xr.Dataset] = []
@@ -366,16 +365,15 @@ class Recorder:
 
     def _anew(self) -> xr.Dataset:
         self.kept = prepared(self.model, self.inputs, self.layers, **self.options)
-        moment = self.kept.dataset()
-        self.left_out = moment.attrs["left_out"]
-        return moment
+        return self.kept.dataset()
 
     def _again(self) -> xr.Dataset:
         """With the layers as they were found, while these are what they were; else with what is found now."""
         if self.kept is None or self.kept.model is not unwrapped(self.model):
             return self._anew()
+        lost = self.kept.lost
         try:
             moment = self.kept.dataset()
         except Exception:  # on another device, say
             return self._anew()
-        return moment if moment.attrs["left_out"] == self.left_out else self._anew()
+        return moment if self.kept.lost == lost else self._anew()

@@ -80,6 +80,7 @@ class Collector:
             Interrupted: the user stopped it; the error holds what was measured until then.
         """
         self.kept: dict[str, NDArray[np.floating]] = {}
+        self.lost: dict[str, str] = {}  # layers without a row per point this time, and why
         self.before: tuple[str, NDArray[np.floating]] | None = None
         self.maps, why = self._normalized_maps()
         if (maps := tuple(entry.name for entry in self.maps)) not in self.coordinates:
@@ -110,6 +111,7 @@ class Collector:
                 progress.finish(name)
 
         for name, reason in stream(replace(self.planned, layers=self._read), self._hidden, consume).items():
+            self.lost[name] = reason
             self.findings.leave_out("layer", reason, name)
         with libraries.limit(limits=1, user_api="blas"):
             for measure, function in self._of_output().items():
@@ -122,7 +124,7 @@ class Collector:
         """Measures one layer, shape (rows, units), and keeps what a later one needs."""
         if self.reader.features.mask is not None and len(A) == self.reader.features.mask.size:
             A = A[self.reader.features.mask.reshape(-1)]
-        if why := self._unusable(A):
+        if why := self._unusable(name, A):
             self.findings.leave_out("layer", why, name)
             return
         if name in self._hidden:
@@ -136,8 +138,9 @@ class Collector:
         if name in self._flow and "energies" in self.measures:
             self._step(name, A)
 
-    def _unusable(self, A: NDArray[np.floating]) -> str:
+    def _unusable(self, name: str, A: NDArray[np.floating]) -> str:
         if len(A) != self.points:
+            self.lost[name] = "rows"
             return f"it has {len(A)} rows where {self.points} are measured"
         if not (finite := np.isfinite(A)).all():
             return f"{int(np.sum(~finite))} of {A.size} values are NaN or infinite"

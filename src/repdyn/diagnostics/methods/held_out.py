@@ -56,6 +56,11 @@ class Measurement:
         """The network that is measured."""
         return self.collector.reader.model
 
+    @property
+    def lost(self) -> list[dict[str, str]]:
+        """Layers that had no row per point last time, and why: of the points and of held-out ones."""
+        return [part.lost for part in (self.collector, self.held_out) if part is not None]
+
     def dataset(self) -> xr.Dataset:
         """Measures the network as it is now.
 
@@ -78,7 +83,6 @@ def beside(dataset: xr.Dataset, other: xr.Dataset) -> xr.Dataset:
         dataset: of the points.
         other: of the held-out points.
     """
-    other = other.reindex(layer=dataset["layer"])
     added = {
         f"{name}{HELD_OUT}": values.drop_vars(set(values.coords) - {"layer"}).assign_attrs(
             long_name=f"{values.attrs['long_name']}, of held-out points"
