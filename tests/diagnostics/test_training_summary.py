@@ -178,6 +178,14 @@ def test_the_fall_of_a_rank_its_factor_and_its_steps():
     assert rising.interval.high < rising.threshold == 1 / 1.5
 
 
+def test_of_several_seeds_the_rank_of_all_falls():
+    falls, stays = (through(effective_rank={"3": where(LATE, low, 11.0)}) for low in (4.0, 11.0))
+    several = told(xr.concat([falls, falls], "seed", data_vars="all"), "rank over time")
+    alone = told(falls, "rank over time")
+    assert (several.verdict, several.text, several.interval) == ("yes", alone.text, alone.interval)
+    assert told(xr.concat([falls, stays], "seed", data_vars="all"), "rank over time").verdict == "cannot tell"
+
+
 def test_ranks_that_stay():
     sentence = told(through(effective_rank={"7": where(LATE, 8.0, 8.8)}), "rank over time")
     assert sentence.verdict == "no"

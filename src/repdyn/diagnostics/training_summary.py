@@ -12,6 +12,7 @@ Several seeds are one training each: something is so where it is so of all of th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -134,6 +135,12 @@ def _range(values: Array) -> Interval:
     return Interval(float(np.median(values[-1])), float(values.min()), float(values.max()))
 
 
+def _of_seeds(intervals: Sequence[Interval]) -> Interval:
+    """The interval that holds those of all seeds, around the value in the middle."""
+    values, low, high = np.transpose(intervals)
+    return Interval(float(np.median(values)), float(np.min(low)), float(np.max(high)))
+
+
 def _accuracies(recording: _Recording, ending: str = "") -> tuple[list[Interval], float]:
     """Accuracy of the worst seed at each moment, and the share of the largest class."""
     labels = recording.classes(ending)
@@ -203,13 +210,13 @@ def _rank(recording: _Recording) -> Sentence:
     topic = "rank over time"
     if why := recording.lacks("effective_rank"):
         return _silent(topic, why)
-    ranks = {name: np.exp(np.log(recording.of("effective_rank", name)).mean(axis=1)) for name in recording.hidden}
-    changes = {name: change(values, tests=len(ranks)) for name, values in ranks.items()}
+    ranks = {name: recording.of("effective_rank", name) for name in recording.hidden}
+    changes = {name: _of_seeds([change(of_seed, len(ranks)) for of_seed in ranks[name].T]) for name in ranks}
     changes = {name: found for name, found in changes.items() if np.isfinite(found.low)}
     if not changes:
         return _silent(topic, "in every layer it is missing at some moment")
     name = max(changes, key=lambda layer: max(changes[layer].low, 1 / changes[layer].high))
-    found, values = changes[name], ranks[name]
+    found, values = changes[name], np.exp(np.log(ranks[name]).mean(axis=1))
     source = "effective rank at first over that at the end, interval from the scatter between successive moments; "
     numbers: dict[str, Any] = {
         "interval": found, "threshold": NARROW, "source": source + "Leaky ResNets, Section 1.2",
@@ -299,7 +306,9 @@ def _angles(recording: _Recording) -> Sentence:
         return _silent(topic, "it holds for the statistics of a batch, and these are running ones")
     name, expected = recording.hidden[-1], float(recording.recorded["expected_angle"].min())
     angles = recording.recorded["angle"].sel(layer=name).isel({recording.time: 0})
-    low, middle, high = (float(angles.sel(quantile=q).median()) for q in (0.05, 0.5, 0.95))
+    low, middle, high = (
+        float(f(angles.sel(quantile=q))) for f, q in ((np.min, 0.05), (np.median, 0.5), (np.max, 0.95))
+    )
     numbers: dict[str, Any] = {
         "interval": Interval(middle, low, high), "threshold": expected,
         "source": "rad, interval over nine in ten pairs, threshold the symmetric fixed point's; Batch Normalization "
