@@ -5,7 +5,7 @@
 Each case runs in a process of its own with one thread. `old` is what the diagnostics did before: a singular value
 decomposition per measure, angles of all pairs from differences, nearest class means by an array of points x classes x
 units; give it fewer points, it takes minutes. Cases: layer, positive, classes, wide_classes, resnet, pooled,
-old.
+recorded, old. `recorded` takes moments of a recorder as shares of the training step beside them.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ SIZES = {
     "old": (1_000, 4_096, 10),
     "new": (1_000, 4_096, 10),
 }
-CASES = ("layer", "positive", "classes", "wide_classes", "old", "new", "resnet", "pooled")
+CASES = ("layer", "positive", "classes", "wide_classes", "old", "new", "resnet", "pooled", "recorded")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -142,6 +143,48 @@ def pooled(points: int | None) -> None:
     report(f"ResNet-18, {len(images)} images, {diagnostics.sizes['layer']} layers, pooled, all", start)
 
 
+def recorded(points: int | None) -> None:
+    """Moments of a recorder, of accuracy and loss alone and of all measures, over training steps of as many images."""
+    import torch
+
+    from repdyn.diagnostics.callbacks import every, growing
+    from repdyn.diagnostics.measure import Recorder
+
+    model = residual_network(small=True)
+    count = points or 64
+    images, labels = torch.randn(count, 3, 32, 32), torch.arange(count) % 10
+    optimizer = torch.optim.SGD(model.parameters(), 0.01, momentum=0.9)
+    cheap = Recorder(model, images, labels=labels, measures=["accuracy", "loss"])
+    whole = Recorder(model, images, labels=labels)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(images), labels).backward()
+        optimizer.step()
+
+    def seconds(function: Callable[..., object], *arguments: int) -> float:
+        since = time.process_time()
+        function(*arguments)
+        return time.process_time() - since
+
+    for recorder in (cheap, whole):
+        recorder(0)  # finds the layers, once
+    step()
+    times = np.array([[seconds(step), seconds(cheap, at), seconds(whole, at)] for at in (1, 2, 3)])
+    usual, few, all_of_it = np.median(times, axis=0)
+    print(
+        f"training step of {count} images, {usual:.2f} CPU s; a moment of accuracy and loss {few / usual:.2f} of it, "
+        f"of all measures {all_of_it / usual:.2f}"
+    )
+    steps = 10_000
+    for name, moment, due in (
+        ("accuracy and loss, every(10)", few, every(10)),
+        ("all, growing()", all_of_it, growing()),
+    ):
+        share = sum(map(due, range(steps))) * moment / (steps * usual)
+        print(f"  {name}: {100 * share:.1f} % of {steps} steps")
+
+
 def main() -> None:
     """Runs each case in a process of its own."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -151,9 +194,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.inside:
         case = options.cases[0]
-        {"old": old_way, "resnet": resnet, "pooled": pooled}.get(case, lambda points: layer(case, points))(
-            options.points
-        )
+        {"old": old_way, "resnet": resnet, "pooled": pooled, "recorded": recorded}.get(
+            case, lambda points: layer(case, points)
+        )(options.points)
         return
     environment = os.environ | dict.fromkeys(THREADS, "1")
     more = ["--points", str(options.points)] if options.points else []

@@ -31,6 +31,7 @@ LOADING = {
         "undisturbed",
     },  # undisturbed asks only whether torch can compile
     "repdyn.pipeline.pages.generate": {"claims_anything"},
+    "repdyn.pipeline.pages.measures": {"page"},
     "repdyn.pipeline.mutations.command": {"run"},
     "repdyn.pipeline.mutations.trial": {"Replaced", "_try_stage", "forget"},  # in forks of their own, never in a job
     "repdyn.pipeline.new.project": {"write"},

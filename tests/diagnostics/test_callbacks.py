@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from repdyn.diagnostics.callbacks import growing, lightning_callback, trainer_callback
+from repdyn.diagnostics.callbacks import Measuring, every, growing, lightning_callback, same, trainer_callback
 from repdyn.diagnostics.measure import Recorder, measure
 from repdyn.diagnostics.methods.scalars import log_scalars, scalars
 
@@ -116,6 +116,23 @@ def test_steps_that_are_due_grow_apart():
     assert (np.diff(dense)[10:] / dense[10:-1] < 0.3).all()
     with pytest.raises(ValueError, match=r"factor is 1; give a number above 1"):
         growing(1)
+
+
+def test_cheap_measures_are_due_every_few_steps_beside_all_that_are_due_ever_more_rarely():
+    cheap, whole = (
+        Measuring(points(), None, when, same, {"labels": LABELS, "measures": measures})
+        for when, measures in ((every(4), ["accuracy"]), (growing(2), ["accuracy", "ranks"]))
+    )
+    model = network()
+    for step in range(18):
+        numbers = cheap.after(model, step), whole.after(model, step)
+        assert [bool(found) for found in numbers] == [step % 4 == 0, step in (0, 1, 2, 4, 8, 16)]
+    assert cheap.recorder.dataset()["step"].values.tolist() == [0, 4, 8, 12, 16]
+    shared = [0, 4, 8, 16]
+    both = [found.recorder.dataset()["accuracy"].sel(step=shared).values.tolist() for found in (cheap, whole)]
+    assert both[0] == both[1]
+    with pytest.raises(ValueError, match="steps is 0; give 1 or more"):
+        every(0)
 
 
 # trainers

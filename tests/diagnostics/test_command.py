@@ -417,13 +417,15 @@ def test_the_command_writes_a_page_with_words_on_weights_before_training_and_hel
     text = (folder / "network.html").read_text(encoding="utf-8")
     assert "it may have learned nothing" in text
     assert "not given" not in text.split("<h2")[0]
+    assert "<dt>held-out points</dt><dd>12</dd>" in text
+    assert "accuracy_held_out" in xr.load_dataset(folder / "diag.nc")
     assert "<dt>network</dt><dd>my_network:build</dd>" in text
 
 
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (("--before", "weights/step_0.pt"), "before and held_out are for the words; give words or page, too"),
+        (("--before", "weights/step_0.pt"), "before is for the words; give words or page, too"),
         (("--words", "--before", "data.npz"), "data.npz: not a readable file of weights"),
         (("--words", "--held-out", "others.npz"), "others.npz: holds no labels"),
     ],
@@ -441,3 +443,18 @@ def test_words_are_on_the_last_checkpoint_where_all_are_measured_already(folder,
     first = capsys.readouterr().out.splitlines()[-1]
     assert recorded("--words", "--resume") == 0
     assert capsys.readouterr().out.splitlines()[-1] == first
+
+
+def test_words_on_a_folder_of_checkpoints_say_what_changed_between_them(folder, capsys):
+    from repdyn.diagnostics.training_summary import summarize_training
+
+    for step in range(4):
+        weights(folder, f"step_{step}.pt", step)
+    assert recorded("--words", "--page", "network.html") == 0
+    printed = capsys.readouterr().out
+    text = (folder / "network.html").read_text(encoding="utf-8")
+    for sentence in summarize_training(xr.load_dataset(folder / "diag.nc")):
+        assert str(sentence) in printed
+        assert f'<th scope="row">{sentence.topic}</th>' in text
+    assert measured("my_network:build", "--data", "data.npz", "--words", "--measures", "ranks") == 0
+    assert "training changes" not in capsys.readouterr().out

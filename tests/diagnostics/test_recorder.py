@@ -1,9 +1,11 @@
 """The recorder in trainings of any kind: bit-neutral, growing files, kills and resumption."""
 
+import gc
 import os
 import signal
 import subprocess
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from repdyn.base.errors import DataError
-from repdyn.diagnostics.measure import Recorder
+from repdyn.diagnostics.measure import Recorder, measure
 from repdyn.diagnostics.methods.recording import load, reasons
 
 LABELS = np.arange(8) % 2
@@ -197,3 +199,84 @@ def test_where_nothing_is_asked_of_layers_none_but_the_output_is_read():
         recorder(step)
     assert read == ["output"] * 2
     assert np.isfinite(recorder.dataset()["loss"]).all()
+
+
+# what does not change with the weights is found once
+
+
+class Counting(nn.Module):
+    """Counts its forward passes, and the points of each."""
+
+    def __init__(self):
+        super().__init__()
+        self.network, self.points = network(), []
+
+    def forward(self, x):
+        self.points.append(len(x))
+        return self.network(x)
+
+
+def test_a_later_moment_takes_one_pass_over_the_points():
+    model = Counting()
+    recorder = Recorder(model, points(), labels=LABELS, measures=["accuracy", "loss", "ranks"])
+    recorder(0)
+    assert {2, 3} < set(model.points)  # which axis of each layer counts points
+    model.points.clear()
+    recorder(1)
+    assert model.points == [8]
+
+
+def changed_type(recorder):
+    recorder.model.double()
+
+
+def changed_layer(recorder):
+    recorder.model[2] = nn.Identity()
+
+
+def another_model(recorder):
+    torch.manual_seed(5)
+    recorder.model = nn.Sequential(nn.Linear(4, 9), nn.Linear(9, 6), nn.ReLU(), nn.Dropout(0.3), nn.Linear(6, 2))
+
+
+def without_a_layer(recorder):
+    recorder.model[2] = nn.Sequential()  # has no call of its own inside, and is a layer still
+    del recorder.model[3]
+
+
+@pytest.mark.parametrize("change", [changed_type, changed_layer, another_model, without_a_layer])
+def test_a_network_that_changes_between_moments_is_measured_as_it_is_then(change):
+    recorder = Recorder(network(), points(), labels=LABELS, measures=["ranks", "angles", "accuracy"])
+    first = recorder(0)
+    change(recorder)
+    second = recorder(1)
+    alone = measure(recorder.model, points(), labels=LABELS, measures=["ranks", "angles", "accuracy"])
+    there = [name for name in first["layer"].values.tolist() if name in alone["layer"]]
+    assert len(there) > 2
+    np.testing.assert_array_equal(second["units"].sel(layer=there), alone["units"].sel(layer=there))
+    np.testing.assert_array_equal(second["effective_rank"].sel(layer=there), alone["effective_rank"].sel(layer=there))
+    assert float(second["accuracy"]) == float(alone["accuracy"])
+
+
+def test_a_moment_that_cannot_be_measured_leaves_the_next_one_whole():
+    model = network()
+    recorder = Recorder(model, points(), labels=LABELS, measures=["ranks", "accuracy"])
+    recorder(0)
+    weights = {name: part.clone() for name, part in model.state_dict().items()}
+    with torch.no_grad():
+        model[4].weight.fill_(float("nan"))
+    assert np.isnan(recorder(1)["accuracy"])
+    model.load_state_dict(weights)
+    found = recorder(2)
+    assert found.attrs["left_out"] == recorder.first.attrs["left_out"]
+    xr.testing.assert_equal(found, recorder.first)
+
+
+def test_a_recorder_does_not_keep_a_network_alive():
+    model = network()
+    recorder = Recorder(model, points(), labels=LABELS, measures=["accuracy"])
+    recorder(0)
+    gone = weakref.ref(model)
+    del model, recorder
+    gc.collect()
+    assert gone() is None

@@ -83,11 +83,11 @@ def sure(topic="learned", low=0.6):
 )
 def test_memorized_is_what_held_out_points_do_not_have(held_out, verdict):
     accuracy = Interval(*held_out)
-    assert decided(summary._memorized(sure(), (accuracy, 0.4))) == (verdict, accuracy, 0.4)
+    assert decided(summary.memorized(sure(), (accuracy, 0.4))) == (verdict, accuracy, 0.4)
     start = "Cannot tell whether it memorized these points: "
     unsure = Sentence("learned", "cannot tell", "")
-    assert summary._memorized(unsure, (accuracy, 0.4)).text == start + "it may have learned nothing"
-    assert summary._memorized(sure(), None).text == start + "points that it was not trained on are not given"
+    assert summary.memorized(unsure, (accuracy, 0.4)).text == start + "it may have learned nothing"
+    assert summary.memorized(sure(), None).text == start + "points that it was not trained on are not given"
 
 
 # collapse

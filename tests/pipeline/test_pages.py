@@ -8,7 +8,7 @@ from tests.conftest import ROOT
 
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.config.messages import describe
-from repdyn.pipeline.pages import outputs
+from repdyn.pipeline.pages import measures, outputs
 from repdyn.pipeline.pages.generate import SCALES, claims_page, configuration_page, json_schema, write
 
 ADVICE = "differs from the models: run `python -m repdyn reference` in the repository's folder"
@@ -34,6 +34,11 @@ def test_committed_page_of_outputs_is_the_generated_one():
     assert committed == outputs.page(STUDIES), f"docs/outputs.md differs from the code: {ADVICE.split(':')[1]}"
 
 
+def test_committed_page_of_measures_is_the_generated_one():
+    committed = (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
+    assert committed == measures.page(), f"docs/measures.md differs from the catalog: {ADVICE.split(':')[1]}"
+
+
 def test_every_overlay_has_its_column():
     assert sorted(SCALES) == sorted(path.stem for path in (ROOT / "workflow" / "scales").glob("*.yaml"))
 
@@ -45,6 +50,7 @@ def test_write_makes_all_files(tmp_path):
     write(tmp_path)
     assert (tmp_path / "docs" / "configuration.md").read_text(encoding="utf-8") == configuration_page(ROOT)
     assert (tmp_path / "docs" / "outputs.md").read_text(encoding="utf-8") == outputs.page(STUDIES)
+    assert (tmp_path / "docs" / "measures.md").read_text(encoding="utf-8") == measures.page()
     assert (tmp_path / "docs" / "claims.md").read_text(encoding="utf-8") == claims_page()
     assert (tmp_path / "docs" / "config.schema.json").read_text(encoding="utf-8") == json_schema()
 

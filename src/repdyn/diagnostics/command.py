@@ -48,7 +48,7 @@ def run(words: Sequence[str]) -> int:
     parser.add_argument("--words", action="store_true", help="say what the network does, sentence by sentence")
     parser.add_argument("--page", type=Path, help="HTML page of the network to write: in words, figures, layers")
     parser.add_argument("--before", type=Path, help="weights before training, for --words and --page")
-    parser.add_argument("--held-out", type=Path, help="npz of points it was not trained on: inputs, labels; likewise")
+    parser.add_argument("--held-out", type=Path, help="npz of points it was not trained on: inputs, labels")
     parser.add_argument("--resume", action="store_true", help="measure the checkpoints that --out lacks")
     try:
         run_arguments(parser.parse_args(words))
@@ -114,10 +114,11 @@ def measure_and_save(
         figures: folder for the figures, None for none.
         checkpoints: folder of weights, each of which is measured in the network, along the dimension `checkpoint`.
         resume: go on with a file of checkpoints, after its last one.
-        words: print what the network does in words, of checkpoints the last one.
+        words: print what the network does in words, of checkpoints the last one and what changed until then.
         page: HTML file with these words, figures and layers, None for none.
         before: weights before training, with which the words compare.
-        held_out: npz file of points that the network was not trained on, with `inputs` and `labels`, likewise.
+        held_out: npz file of points that the network was not trained on, with `inputs` and `labels`; measured beside
+            the others, and for the words on what was memorized.
         options: further arguments of `measure`.
 
     Raises:
@@ -130,20 +131,21 @@ def measure_and_save(
     from repdyn.diagnostics.methods.own_network import ANSWERS, made_by, read_arrays
     from repdyn.diagnostics.page import write_page
     from repdyn.diagnostics.theory.identity import Residual
+    from repdyn.diagnostics.training_summary import summarize_training
 
     if effective_depth and not residual:
         raise RepdynError(f"effective_depth is {effective_depth}, the leak of a residual stream; give its layers too")
     if not math.isfinite(effective_depth):
         raise RepdynError(f"effective_depth is {effective_depth}; give a finite number")
-    if (before or held_out) and not (words or page):
-        raise RepdynError("before and held_out are for the words; give words or page, too")
+    if before and not (words or page):
+        raise RepdynError("before is for the words; give words or page, too")
     arrays = read_arrays(data)
     others = _held_out(held_out) if held_out else None
     model = made_by(maker)
     try:
         stream = Residual(tuple(residual), effective_depth) if residual else None
         answers: dict[str, Any] = {name: arrays[name] for name in ANSWERS if name in arrays}
-        arguments = options | answers | {"residual": stream, "features": Features(*features)}
+        arguments = options | answers | {"residual": stream, "features": Features(*features), "held_out": others}
         settings = {"residual": residual, "effective_depth": effective_depth, "features": features} | options
         if checkpoints:
             recorded = _recorded(model, arrays["inputs"], checkpoints, out, arguments, resume=resume)
@@ -151,6 +153,8 @@ def measure_and_save(
         else:
             dataset = _measured(model, arrays["inputs"], out, arguments, maker, settings)
         sentences = _sentences(model, arrays, arguments, before, others) if words or page else []
+        if sentences and checkpoints:
+            sentences += summarize_training(dataset)
     except ValueError as error:
         raise RepdynError(str(error)) from error
     print(

@@ -33,6 +33,7 @@ from repdyn.diagnostics.methods import recording
 from repdyn.diagnostics.methods.collecting import Collector
 from repdyn.diagnostics.methods.features import Features
 from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
+from repdyn.diagnostics.methods.held_out import Measurement, held_out_measures, inputs_and_answers
 from repdyn.diagnostics.methods.inputs import Inputs, as_inputs
 from repdyn.diagnostics.methods.layer_shapes import find_shapes
 from repdyn.diagnostics.methods.options import check_options, option_names
@@ -67,6 +68,7 @@ def measure(
     bias: bool = False,
     batch_statistics: bool = False,
     loss: Callable[..., Tensor] | None = None,
+    held_out: tuple[object, ArrayLike] | None = None,
     memory: int = MEMORY,
     progress: bool = False,
 ) -> xr.Dataset:
@@ -103,12 +105,16 @@ def measure(
             radial fraction is of its gradient. None takes half the mean squared error of targets, where they are
             given, else the cross-entropy of labels; without either none is recorded, and the gradient is that of half
             the mean square of the output.
+        held_out: inputs and labels (integers) or targets of points that the network was not trained on; adds "ranks",
+            "collapse", "loss" and "accuracy" of these, as far as they are among the measures, under their names and
+            `_held_out`.
         memory: bytes of layers kept at a time when the points come in several batches; less means more passes.
         progress: whether the number of layers measured so far is shown on standard error.
 
     Returns:
-        Dataset over `layer`, `point`, `quantile`, `pair`, with labels `class`, with `residual` `step_from`, and with
-        normalization layers `normalized`. Each variable names its paper and equation.
+        Dataset over `layer`, `point`, `quantile`, `pair`, with labels `class`, with `residual` `step_from`, with
+        normalization layers `normalized`, and with `held_out` `point_held_out`. Each variable names its paper and
+        equation.
 
     Raises:
         ValueError: unusable inputs, labels, targets, pairs or names, or a network that does not take the inputs; the
@@ -124,20 +130,63 @@ def measure(
         >>> found["numerical_rank"].sel(layer="input").item(), found["nc1"].sel(layer="input").item()
         (2, 0.0)
     """
-    if not gamma > 0:
-        raise ValueError(f"gamma is {gamma}; give a number above 0, such as {GAMMA:g}")
-    reader = network_reader(
-        model, inputs, features=features, output=output, axes=axes, batch_size=batch_size, unpack=unpack,
-        labels=labels, targets=targets, batch_statistics=batch_statistics, memory=memory,
-    )  # fmt: skip
+    return prepared(
+        model, inputs, layers, labels=labels, targets=targets, pairs=pairs, residual=residual, measures=measures,
+        features=features, output=output, axes=axes, batch_size=batch_size, unpack=unpack, embeddings=embeddings,
+        classifier=classifier, gamma=gamma, bias=bias, batch_statistics=batch_statistics, loss=loss, held_out=held_out,
+        memory=memory, progress=progress,
+    ).dataset()  # fmt: skip
+
+
+def prepared(
+    model: nn.Module, inputs: object, layers: Sequence[str] | None = None, *, held_out: object = None, **options: Any
+) -> Measurement:
+    """What one moment of a network takes, with arguments as `measure` takes them: checked once, measured often.
+
+    Raises:
+        TypeError: an option that `measure` does not have.
+        ValueError: as `measure`.
+    """
+    check_options(options, option_names(measure))
+    reading = {name: options.pop(name) for name in option_names(network_reader) if name in options}
+    labels, targets = reading.get("labels"), reading.get("targets")
+    reader = network_reader(model, inputs, **reading)
     if labels is None and targets is None:
         labels, targets = _answers(reader.inputs)
+    request = _request(layers, _numbers(labels), _numbers(targets), **options)
+    if held_out is None:
+        return Measurement(Collector(reader, request), None)
+    if reader.features.mask is not None:
+        raise ValueError("held_out: the mask of features is one of the points; measure held-out points on their own")
+    others, answers = inputs_and_answers(held_out)
+    collector = Collector(reader, request)
+    theirs = network_reader(model, others, **reading | {"labels": answers, "targets": None})
+    asked = request.of_held_out(answers, held_out_measures(collector.measures))
+    return Measurement(collector, Collector(theirs, asked))
+
+
+def _request(
+    layers: Sequence[str] | None,
+    labels: np.ndarray | None,
+    targets: np.ndarray | None,
+    *,
+    pairs: Sequence[tuple[int, int]] | None = None,
+    residual: Residual | Sequence[str] | None = None,
+    measures: Sequence[str] | None = None,
+    embeddings: str | None = None,
+    classifier: str | None = None,
+    gamma: float = GAMMA,
+    bias: bool = False,
+    loss: Callable[..., Tensor] | None = None,
+    progress: bool = False,
+) -> Request:
+    """What is asked, in the form in which it is answered."""
+    if not gamma > 0:
+        raise ValueError(f"gamma is {gamma}; give a number above 0, such as {GAMMA:g}")
     stream = residual if isinstance(residual, Residual | None) else Residual(tuple(residual))
-    request = Request(
-        layers, _numbers(labels), _numbers(targets), pairs, stream, measures, embeddings, classifier, gamma, bias, loss,
-        progress,
-    )  # fmt: skip
-    return Collector(reader, request).dataset()
+    return Request(
+        layers, labels, targets, pairs, stream, measures, embeddings, classifier, gamma, bias, loss, progress
+    )
 
 
 def names(model: nn.Module, inputs: object, **options: Any) -> list[str]:
@@ -241,10 +290,16 @@ class Recorder:
         logger: Any = None,
         **options: Any,
     ) -> None:
-        self.model, self.layers, self.options, self.time, self.units = model, layers, options, time, units
+        self.model, self.layers, self.time, self.units = model, layers, time, units
         check_options(options, option_names(Recorder, measure))
         reading = {name: option for name, option in options.items() if name in option_names(network_reader)}
         self.inputs = network_reader(model, inputs, **reading).inputs
+        if "held_out" in options and options["held_out"] is not None:
+            others, answers = inputs_and_answers(options["held_out"])
+            theirs = network_reader(model, others, **reading | {"labels": answers, "targets": None}).inputs
+            options = options | {"held_out": (theirs, answers)}
+        self.options = options
+        self.kept: Measurement | None = None  # what does not change with the weights
         self.file, self.logger = None if file is None else Path(file), logger
         self.first: xr.Dataset | None = None
         self.moments: list[xr.Dataset] = []
@@ -302,8 +357,23 @@ class Recorder:
 
     def _measured(self) -> xr.Dataset:
         if self.first is None:
-            return measure(self.model, self.inputs, self.layers, **self.options)
+            return self._anew()
         try:
-            return recording.aligned(measure(self.model, self.inputs, self.layers, **self.options), self.first)
+            return recording.aligned(self._again(), self.first)
         except Exception as error:  # whatever it is, the training goes on
             return recording.nothing_of(self.first, f"all: {in_one_line(error)}")
+
+    def _anew(self) -> xr.Dataset:
+        self.kept = prepared(self.model, self.inputs, self.layers, **self.options)
+        return self.kept.dataset()
+
+    def _again(self) -> xr.Dataset:
+        """With the layers as they were found, while these are what they were; else with what is found now."""
+        if self.kept is None or self.kept.model is not unwrapped(self.model):
+            return self._anew()
+        lost = self.kept.lost
+        try:
+            moment = self.kept.dataset()
+        except Exception:  # on another device, say
+            return self._anew()
+        return moment if self.kept.lost == lost else self._anew()

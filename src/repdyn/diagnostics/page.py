@@ -26,6 +26,7 @@ from repdyn.base import figures, markup, web
 from repdyn.base.files import write_text
 from repdyn.diagnostics.figures.network import draw_all
 from repdyn.diagnostics.figures.shared import moments, over_seeds
+from repdyn.diagnostics.methods.catalog import HELD_OUT
 from repdyn.diagnostics.summary import Sentence, words
 from repdyn.diagnostics.theory.intervals import Interval
 
@@ -54,7 +55,7 @@ def write_page(path: Path | str, dataset: xr.Dataset, sentences: Sequence[Senten
     Args:
         path: HTML file to write.
         dataset: of `measure`, or of `Recorder.dataset`, whose first and last moment are shown.
-        sentences: of `summarize`; they are the first paragraph.
+        sentences: of `summarize`, and of `summarize_training` where there is a recording; they are the first paragraph.
 
     Raises:
         DataError: the file cannot be written.
@@ -64,7 +65,7 @@ def write_page(path: Path | str, dataset: xr.Dataset, sentences: Sequence[Senten
 
 def page(dataset: xr.Dataset, sentences: Sequence[Sentence] = ()) -> str:
     """The page as text; arguments as `write_page` takes them."""
-    columns = [_column(dataset, name) for name in COLUMNS if name in dataset]
+    columns = [_column(dataset, name) for name in _shown(dataset)]
     return _environment().get_template("page.html.j2").render(
         title=dataset.attrs["title"],
         style=Markup(web.STYLE.read_text(encoding="utf-8")),
@@ -85,6 +86,12 @@ def _environment() -> Environment:
     environment.filters |= {"words": markup.words, "plain": markup.plain, "number": _number, "between": _between}
     environment.filters["readable"] = lambda name: name.replace("_", " ")
     return environment
+
+
+def _shown(dataset: xr.Dataset) -> list[str]:
+    """The columns that there are, each with that of held-out points beside it."""
+    names = (f"{name}{suffix}" for name in COLUMNS for suffix in ("", HELD_OUT))
+    return [name for name in names if name in dataset]
 
 
 def _number(value: float) -> str:
@@ -136,6 +143,8 @@ def _about(dataset: xr.Dataset) -> list[tuple[str, str]]:
     """How it was measured, as far as the dataset says."""
     attrs = dataset.attrs
     rows = [("points", str(dataset.sizes["point"])), ("layers", str(dataset.sizes["layer"]))]
+    if others := dataset.sizes.get(f"point{HELD_OUT}"):
+        rows.insert(1, ("held-out points", str(others)))
     if "class" in dataset.dims:
         rows.append(("classes", str(dataset.sizes["class"])))
     if time := attrs.get("time"):

@@ -39,7 +39,8 @@ class Sentence:
     """One statement on a network.
 
     Attributes:
-        topic: "learned", "collapse", "bottleneck", "odd point", "features" or "memorized".
+        topic: "learned", "collapse", "bottleneck", "odd point", "features" or "memorized"; of a training as
+            `training_summary` has them.
         verdict: whether it is so.
         text: in words.
         interval: the number that decides, with its interval; NaN where there is none.
@@ -106,7 +107,7 @@ def summarize(
         if held_out is not None:
             others = look(network_reader(model, held_out[0], **options), layers)
             other = _accuracy(others, _classes(held_out[1], others))
-        return [*sentences, _memorized(learned, other)]
+        return [*sentences, memorized(learned, other)]
 
 
 def words(sentences: Sequence[Sentence]) -> str:
@@ -120,7 +121,15 @@ def _classes(labels: ArrayLike, seen: Seen) -> np.ndarray:
     return labels_of_rows(labels, points, 1, None)
 
 
-def _unknown(topic: str, whether: str, why: str, **numbers: Any) -> Sentence:
+def unknown(topic: str, whether: str, why: str, **numbers: Any) -> Sentence:
+    """A sentence that does not tell whether something is so, and why.
+
+    Args:
+        topic: as `Sentence` has it.
+        whether: what it would tell.
+        why: what keeps it from that.
+        numbers: interval, threshold and source, where there are any.
+    """
     return Sentence(topic, "cannot tell", f"Cannot tell whether {whether}: {why}", **numbers)
 
 
@@ -139,22 +148,22 @@ def _accuracy(seen: Seen, labels: np.ndarray | None) -> tuple[Interval, float] |
 def _learned(seen: Seen, labels: np.ndarray | None) -> Sentence:
     whether, accuracy = "it has learned these points", _accuracy(seen, labels)
     if accuracy is None:
-        return _unknown("learned", whether, "there are no labels that the outputs could be compared with")
+        return unknown("learned", whether, "there are no labels that the outputs could be compared with")
     numbers: dict[str, Any] = {"interval": accuracy[0], "threshold": accuracy[1], "source": "accuracy; Wilson 1927"}
     if accuracy[0].low > accuracy[1]:
         text = "It has learned these points: more are right than the largest class has"
         return Sentence("learned", "yes", text, **numbers)
-    return _unknown("learned", whether, "the largest class alone would be as often right", **numbers)
+    return unknown("learned", whether, "the largest class alone would be as often right", **numbers)
 
 
 def _collapse(seen: Seen, labels: np.ndarray | None) -> Sentence:
     whether = "classes collapse"
     if labels is None or not seen.hidden:
-        return _unknown("collapse", whether, "there are no labels" if labels is None else "there is no hidden layer")
+        return unknown("collapse", whether, "there are no labels" if labels is None else "there is no hidden layer")
     own = labels[seen.kept]
     counted = own != IGNORED
     if np.unique(own[counted], return_counts=True)[1].min() < 2:
-        return _unknown("collapse", whether, "a class has a single point")
+        return unknown("collapse", whether, "a class has a single point")
     shares = {
         name: within_share(F[counted], own[counted]) for name, F in seen.layers.items() if name in (INPUT, *seen.hidden)
     }
@@ -165,14 +174,14 @@ def _collapse(seen: Seen, labels: np.ndarray | None) -> Sentence:
         return Sentence("collapse", "no", f"Classes do not collapse in {last!r}", **numbers)
     if not at_last.high < COLLAPSED:
         why = "holds the threshold" if np.isfinite(at_last.high) else "cannot be had: other points would make it flat"
-        return _unknown("collapse", whether, f"the interval in {last!r} {why}", **numbers)
+        return unknown("collapse", whether, f"the interval in {last!r} {why}", **numbers)
     first = last
     for name in reversed(list(shares)):
         if not shares[name].high < COLLAPSED:
             break
         first = name
     if first == INPUT:
-        return _unknown("collapse", "the network collapses classes", "the inputs are collapsed already", **numbers)
+        return unknown("collapse", "the network collapses classes", "the inputs are collapsed already", **numbers)
     return Sentence("collapse", "yes", f"Classes collapse from {first!r} on; in {last!r}", **numbers)
 
 
@@ -180,10 +189,10 @@ def _bottleneck(seen: Seen) -> Sentence:
     whether = "there is a bottleneck"
     names = [name for name in seen.layers if name == INPUT or name in seen.hidden]
     if len(seen.kept) < FEWEST or len(names) < 3:
-        return _unknown("bottleneck", whether, f"it takes {FEWEST} points and three layers")
+        return unknown("bottleneck", whether, f"it takes {FEWEST} points and three layers")
     ranks = {name: rank(seen.layers[name]) for name in names}
     if flat := [name for name in names if not np.isfinite(ranks[name].value)]:
-        return _unknown("bottleneck", whether, f"{flat[0]!r} is the same for all points")
+        return unknown("bottleneck", whether, f"{flat[0]!r} is the same for all points")
     like = [_narrower(name, ranks, seen.kinds) for name in names[1:-1]]
     found = [entry for entry in like if entry]
     if not found:  # a bottleneck among layers of all kinds proves nothing, that there is none does
@@ -201,7 +210,7 @@ def _bottleneck(seen: Seen) -> Sentence:
         return Sentence("bottleneck", "yes", f"There is a bottleneck in {name!r}", **numbers)
     if max(entry[1] for entry in found) < NARROW:
         return Sentence("bottleneck", "no", f"There is no bottleneck; the narrowest place is {name!r}", **numbers)
-    return _unknown("bottleneck", whether, f"the intervals around {name!r} overlap too far", **numbers)
+    return unknown("bottleneck", whether, f"the intervals around {name!r} overlap too far", **numbers)
 
 
 def _narrower(
@@ -225,11 +234,11 @@ def _narrower(
 def _odd_point(seen: Seen) -> Sentence:
     whether, expected = "there is an odd point", expected_norm_ratio(len(seen.kept))
     if not np.isfinite(expected) or not seen.hidden:
-        return _unknown("odd point", whether, "the theory has one from seven points and a hidden layer on")
+        return unknown("odd point", whether, "the theory has one from seven points and a hidden layer on")
     leads = {name: lead(seen.layers[name]) for name in seen.hidden}
     leads = {name: found for name, found in leads.items() if np.isfinite(found.value)}
     if not leads:
-        return _unknown("odd point", whether, "all points but one are zero in every layer")
+        return unknown("odd point", whether, "all points but one are zero in every layer")
     name = max(leads, key=lambda layer: leads[layer].value)
     source = "largest norm over the second, interval over all others, threshold half of the theory's; Batch "
     source += "Normalization Decomposed, Definition 12"
@@ -237,7 +246,7 @@ def _odd_point(seen: Seen) -> Sentence:
     if not leads[name].value > expected / 2:
         return Sentence("odd point", "no", f"No point is odd; nearest to it in {name!r}", **numbers)
     if INPUT in seen.layers and lead(seen.layers[INPUT]).value > expected / 2:
-        return _unknown("odd point", "the network makes an odd point", "the inputs have one already", **numbers)
+        return unknown("odd point", "the network makes an odd point", "the inputs have one already", **numbers)
     return Sentence("odd point", "yes", f"One point is odd in {name!r}", **numbers)
 
 
@@ -245,14 +254,14 @@ def _features(seen: Seen, start: Seen | None, learned: Sentence) -> Sentence:
     whether = "training was lazy or rich"
     if start is None or learned.verdict != "yes":
         why = "the network before training is not given" if start is None else "it may have learned nothing"
-        return _unknown("features", whether, why)
+        return unknown("features", whether, why)
     shared = [name for name in seen.hidden if name in start.layers]
     if not shared or len(seen.kept) < FEWEST:
-        return _unknown("features", whether, f"it takes a hidden layer and {FEWEST} points")
+        return unknown("features", whether, f"it takes a hidden layer and {FEWEST} points")
     try:
         found = {name: likeness(seen.layers[name], start.layers[name]) for name in shared}
     except ValueError as error:
-        return _unknown("features", whether, in_one_line(error))
+        return unknown("features", whether, in_one_line(error))
     name = min(found, key=lambda layer: found[layer].value)
     source = "debiased CKA with the same layer before training; Kornblith et al. 2019; van Rossem and Saxe"
     numbers: dict[str, Any] = {"interval": found[name], "source": source}
@@ -261,14 +270,20 @@ def _features(seen: Seen, start: Seen | None, learned: Sentence) -> Sentence:
     if all(entry.low > LAZY for entry in found.values()):
         text = f"It kept its first features (lazy); least like them is {name!r}"
         return Sentence("features", "no", text, threshold=LAZY, **numbers)
-    return _unknown("features", whether, f"{name!r} lies between", threshold=RICH, **numbers)
+    return unknown("features", whether, f"{name!r} lies between", threshold=RICH, **numbers)
 
 
-def _memorized(learned: Sentence, other: tuple[Interval, float] | None) -> Sentence:
+def memorized(learned: Sentence, other: tuple[Interval, float] | None) -> Sentence:
+    """Whether points that a network was not trained on are right less often than those that it has learned.
+
+    Args:
+        learned: whether it has learned its own points, with its accuracy on them.
+        other: accuracy on the others and the share of their largest class; None where there are none.
+    """
     whether = "it memorized these points"
     if other is None or learned.verdict != "yes":
         why = "points that it was not trained on are not given" if other is None else "it may have learned nothing"
-        return _unknown("memorized", whether, why)
+        return unknown("memorized", whether, why)
     accuracy, chance = other
     source = "accuracy on held-out points, threshold the share of their largest class; Wilson 1927"
     numbers: dict[str, Any] = {"interval": accuracy, "threshold": chance, "source": source}
@@ -277,4 +292,4 @@ def _memorized(learned: Sentence, other: tuple[Interval, float] | None) -> Sente
     if learned.interval.low > accuracy.high:
         text = "It memorized these points: held-out ones are right less often, and not surely more often than by chance"
         return Sentence("memorized", "yes", text, **numbers)
-    return _unknown("memorized", whether, "accuracies on these and on held-out points may be the same", **numbers)
+    return unknown("memorized", whether, "accuracies on these and on held-out points may be the same", **numbers)

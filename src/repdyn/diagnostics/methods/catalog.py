@@ -236,7 +236,15 @@ TEXTS = {
     "accuracy": Text("accuracy", (), "points whose largest output is their label", FLOW, COLLAPSED),
 }
 MEASURES = tuple(dict.fromkeys(text.measure for text in TEXTS.values()))
+HELD_OUT = "_held_out"  # behind the names of what is measured on points that the network was not trained on
+OF_HELD_OUT = ("ranks", "collapse", "loss", "accuracy")  # the measures of these points
 LEFT_OUT = "it could not be computed, for the reason in the attribute `left_out` of the dataset"
+
+
+def counts(name: str) -> bool:
+    """Whether a diagnostic, of the points or of held-out ones, holds integers."""
+    text = TEXTS.get(name.removesuffix(HELD_OUT))
+    return text is not None and text.integer
 
 
 def described(name: str, values: object) -> xr.Variable:

@@ -55,8 +55,7 @@ class Collector:
         self.own_loss = None if request.loss is None else losses.of_output(request.loss, request.answers)
         self.pairs = as_pairs(request.pairs, self.points, self.labels)
         self._check_stream()
-        self.kept: dict[str, NDArray[np.floating]] = {}
-        self.before: tuple[str, NDArray[np.floating]] | None = None
+        self.coordinates: dict[tuple[str, ...], xr.Coordinates] = {}
 
     def _checked(self, targets: np.ndarray) -> NDArray[np.float64]:
         """Targets, refused at once if they do not fit the output; an output that cannot be measured says so later."""
@@ -75,14 +74,19 @@ class Collector:
             )
 
     def dataset(self) -> xr.Dataset:
-        """Runs the network and measures everything that is asked.
+        """Runs the network and measures everything that is asked, each time as it is then.
 
         Raises:
             Interrupted: the user stopped it; the error holds what was measured until then.
         """
+        self.kept: dict[str, NDArray[np.floating]] = {}
+        self.lost: dict[str, str] = {}  # layers without a row per point this time, and why
+        self.before: tuple[str, NDArray[np.floating]] | None = None
         self.maps, why = self._normalized_maps()
-        coordinates = self._coordinates()
-        sizes = {"normalized": len(self.maps)} | {name: array.size for name, array in coordinates.items()}
+        if (maps := tuple(entry.name for entry in self.maps)) not in self.coordinates:
+            self.coordinates[maps] = self._coordinates(maps)  # once: indices take longer than measuring an output
+        coordinates = self.coordinates[maps]
+        sizes = {"normalized": len(maps)} | {str(name): part.size for name, part in coordinates.variables.items()}
         self.findings = Findings(self.measures, sizes)
         if why:
             self.findings.leave_out("radial", why)
@@ -107,6 +111,7 @@ class Collector:
                 progress.finish(name)
 
         for name, reason in stream(replace(self.planned, layers=self._read), self._hidden, consume).items():
+            self.lost[name] = reason
             self.findings.leave_out("layer", reason, name)
         with libraries.limit(limits=1, user_api="blas"):
             for measure, function in self._of_output().items():
@@ -119,7 +124,7 @@ class Collector:
         """Measures one layer, shape (rows, units), and keeps what a later one needs."""
         if self.reader.features.mask is not None and len(A) == self.reader.features.mask.size:
             A = A[self.reader.features.mask.reshape(-1)]
-        if why := self._unusable(A):
+        if why := self._unusable(name, A):
             self.findings.leave_out("layer", why, name)
             return
         if name in self._hidden:
@@ -133,8 +138,9 @@ class Collector:
         if name in self._flow and "energies" in self.measures:
             self._step(name, A)
 
-    def _unusable(self, A: NDArray[np.floating]) -> str:
+    def _unusable(self, name: str, A: NDArray[np.floating]) -> str:
         if len(A) != self.points:
+            self.lost[name] = "rows"
             return f"it has {len(A)} rows where {self.points} are measured"
         if not (finite := np.isfinite(A)).all():
             return f"{int(np.sum(~finite))} of {A.size} values are NaN or infinite"
@@ -333,7 +339,7 @@ class Collector:
             variables["loss"].attrs["long_name"] = usual if own is None else losses.loss_name(own)
         return variables
 
-    def _coordinates(self) -> dict[str, xr.Variable]:
+    def _coordinates(self, maps: tuple[str, ...]) -> xr.Coordinates:
         coordinates = {
             "layer": variable(
                 "layer", np.array(self.planned.layers, str), "layer, in the order in which layers finish"
@@ -349,10 +355,9 @@ class Collector:
             words = "layer a residual step starts from"
             coordinates["step_from"] = variable("step_from", np.array(list(flow.layers[:-1]), str), words)
             coordinates["effective_depth"] = variable((), float(flow.effective_depth), "leak Lt of the residual stream")
-        if self.maps:
-            names = np.array([entry.name for entry in self.maps])
-            coordinates["normalized"] = variable("normalized", names, "map in front of a normalization layer")
-        return coordinates
+        if maps:
+            coordinates["normalized"] = variable("normalized", np.array(maps), "map in front of a normalization layer")
+        return xr.Dataset(coords=coordinates).coords
 
     def _about(self) -> dict[str, object]:
         running = "running statistics, as in evaluation"

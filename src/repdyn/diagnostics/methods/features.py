@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,18 +23,40 @@ class Features:
         channels: axis of the channels with points first, 1 for convolutions, -1 for transformers; needed by "pool" and
             "tokens" in layers with more than two axes, since no shape tells it.
         mask: the tokens that count, shape (points, tokens); None for all.
+        heads: heads of attention, each an equal part of the channels, one after another; every layer that they divide
+            has `name[head 0]`, `name[head 1]`, ... beside it. They mean something of queries, keys, values and of what
+            enters the last projection (`name:input`). None for none.
     """
 
     kind: str | Callable[[str, Tensor], Tensor] = "flatten"
     channels: int | None = None
     mask: NDArray[np.bool_] | None = None
+    heads: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuses unknown kinds and masks without tokens."""
+        """Refuses unknown kinds, masks without tokens and heads of no axis."""
         if not callable(self.kind) and self.kind not in KINDS:
             raise ValueError(f"features is {self.kind!r}; give one of {', '.join(KINDS)} or a function")
         if self.mask is not None and self.kind != "tokens":
             raise ValueError('mask says which tokens count; give it with features="tokens"')
+
+        if self.heads is not None and self.heads < 2:
+            raise ValueError(f"heads is {self.heads}; give 2 or more")
+        if self.heads is not None and (self.channels is None or self.channels >= 0):
+            raise ValueError(f"channels is {self.channels}; heads are parts of the last axis, give channels=-1")
+
+    def heads_of(self, name: str, value: object) -> Iterator[tuple[str, Tensor]]:
+        """The heads of a layer by name; none where they do not divide its channels.
+
+        Args:
+            name: of the layer.
+            value: what it returns.
+        """
+        if self.heads is None or self.channels is None or not isinstance(value, Tensor) or value.ndim < 2:
+            return
+        if value.shape[self.channels] % self.heads == 0:
+            parts = value.chunk(self.heads, dim=self.channels)
+            yield from ((f"{name}[head {number}]", part) for number, part in enumerate(parts))
 
     def rows(self, name: str, tensor: Tensor) -> Tensor:
         """Rows of a layer, shape (rows, units).

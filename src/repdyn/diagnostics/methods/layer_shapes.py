@@ -207,7 +207,7 @@ def _shape(
     if not value.is_floating_point() and not value.is_complex():
         kind = str(value.dtype).removeprefix("torch.")
         return LayerShape(None, why=f"it returns {kind}, which has no distances")
-    axis = reader.axes.get(name, reader.inputs.axis if name == INPUT else None)
+    axis = reader.axes.get(whole(name), reader.inputs.axis if name == INPUT else None)
     of_nodes = False
     if axis is None:
         shapes = [tuple(part.shape) for part in values]
@@ -263,5 +263,15 @@ def point_axis(shapes: Sequence[tuple[int, ...]], sizes: Sequence[int | None]) -
 
 
 def base(name: str) -> str:
-    """The module behind the name of a call, of its input or of a part of what it returns."""
-    return re.sub(r"(#\d+)?(:input)?(\[[^\]]*\])?$", "", name)
+    """The module behind the name of a call, of its input, or of a part or head of what it returns."""
+    return re.sub(r"(#\d+)?(:input)?(\[[^\]]*\])*$", "", name)
+
+
+def whole(name: str) -> str:
+    """The layer that a head is a part of, and any other layer itself.
+
+    Example:
+        >>> whole("block.query#2[head 3]"), whole("block.query")
+        ('block.query#2', 'block.query')
+    """
+    return re.sub(r"\[head \d+\]$", "", name)

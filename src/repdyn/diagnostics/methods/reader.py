@@ -36,9 +36,15 @@ class NetworkReader:
             ValueError: the network does not take the inputs, in one line.
         """
         given = batch.fresh()
+
+        def with_heads(name: str, value: object) -> None:
+            emit(name, value)
+            for head, part in self.features.heads_of(name, value):
+                emit(head, part)
+
         with (
             undisturbed(self.model, batch_statistics=self.batch_statistics),
-            watched(self.model, emit, functions=functions),
+            watched(self.model, with_heads, functions=functions),
             torch.no_grad(),
         ):
             try:

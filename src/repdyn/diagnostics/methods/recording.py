@@ -14,7 +14,7 @@ import xarray as xr
 from repdyn.base.datasets import variable
 from repdyn.base.errors import DataError
 from repdyn.base.files import atomic
-from repdyn.diagnostics.methods.catalog import TEXTS
+from repdyn.diagnostics.methods.catalog import counts
 
 FIXED = (
     "units",
@@ -40,8 +40,9 @@ def aligned(moment: xr.Dataset, first: xr.Dataset) -> xr.Dataset:
         moment = moment.assign({name: xr.full_like(first[name], np.nan, dtype=float) for name in lacking})
     wanted = list(first.data_vars)
     selected = moment if list(moment.data_vars) == wanted else moment[wanted]
+    own, theirs = moment.xindexes, first.xindexes  # of one collector they are the same objects
     shared = [dim for dim in first.dims if dim in moment.coords]
-    if all(np.array_equal(moment.variables[dim].values, first.variables[dim].values) for dim in shared):
+    if all(own[dim] is theirs[dim] or own[dim].equals(theirs[dim]) for dim in shared):
         return selected
     return selected.reindex({dim: first[dim] for dim in first.dims})
 
@@ -98,7 +99,7 @@ def _write(path: Path, dataset: xr.Dataset, time: str) -> None:
 
 
 def _counts(names: Iterable[str]) -> list[str]:
-    return [name for name in names if name in TEXTS and TEXTS[name].integer]
+    return [name for name in names if counts(name)]
 
 
 def append(path: Path, moment: xr.Dataset, step: float, time: str) -> None:

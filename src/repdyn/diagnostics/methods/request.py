@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from torch import Tensor
@@ -38,6 +38,19 @@ class Request:
     bias: bool
     loss: Callable[..., Tensor] | None
     progress: bool
+
+    def of_held_out(self, answers: np.ndarray, measures: Sequence[str]) -> Request:
+        """The same of points with answers of their own.
+
+        Args:
+            answers: their labels, integers, or their targets.
+            measures: which to compute.
+        """
+        floating = answers.dtype.kind == "f"
+        return replace(
+            self, labels=None if floating else answers, targets=answers if floating else None, pairs=None,
+            residual=None, measures=measures, embeddings=None, classifier=None,
+        )  # fmt: skip
 
     def chosen(self) -> list[str]:
         """The measures to compute.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from repdyn.diagnostics.methods.features import as_rows
 from repdyn.diagnostics.methods.forward import in_one_line
-from repdyn.diagnostics.methods.layer_shapes import LayerShape, base, find_shapes
+from repdyn.diagnostics.methods.layer_shapes import LayerShape, base, find_shapes, whole
 from repdyn.diagnostics.methods.layers import has_no_parts, named_modules, readable
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
 
@@ -92,18 +92,32 @@ def plan(
     functions = any(base(name) not in modules and name not in (INPUT, OUTPUT) for name in asked)
     shapes, classifier, repeats = find_shapes(reader, functions)
     resolved = {name: shape for name in asked if (shape := _resolved(name, shapes))}
-    if unknown := [name for name in asked if name not in resolved and base(name) not in modules]:
+    known = {*modules, *resolved}
+    if unknown := [name for name in asked if name not in known and (name != whole(name) or base(name) not in modules)]:
         raise ValueError(_unknown(unknown, [INPUT, *modules, *shapes, OUTPUT]))
     shapes |= {name: LayerShape(None, why=NEVER) for name in modules if name not in shapes}
     wanted = set(_wanted(measured, resolved, shapes))
     if layers is None:
         wanted |= {INPUT, *_leaves(shapes, modules), *([] if repeats else [OUTPUT])}
+    wanted.update(_heads(reader, wanted, shapes))
     named = {resolved.get(name, name) for name in asked}
     if refused := [f"{name!r}: {shapes[name].why}" for name in named if name in shapes and shapes[name].why]:
         raise ValueError("layer " + "; layer ".join(sorted(refused)) + ". Name a module around it or after it")
     usable = [name for name, shape in shapes.items() if name in wanted and not shape.why]
     left_out = {name: shape.why for name, shape in shapes.items() if name in wanted and shape.why}
     return Plan(reader, usable, shapes, left_out, functions, classifier, resolved, _sizes(reader))
+
+
+def _heads(reader: NetworkReader, wanted: Collection[str], shapes: Mapping[str, LayerShape]) -> list[str]:
+    """The heads of the layers that are measured.
+
+    Raises:
+        ValueError: heads are asked for and none of these layers has them.
+    """
+    heads = [name for name in shapes if name != whole(name) and whole(name) in wanted]
+    if reader.features.heads and not heads and not any(name != whole(name) for name in wanted):
+        raise ValueError(f"heads is {reader.features.heads}, which divides the channels of none of the layers measured")
+    return heads
 
 
 def _sizes(reader: NetworkReader) -> list[int]:

@@ -1,0 +1,168 @@
+"""Held-out points beside the others: the numbers of a measurement of their own, recorded, logged, drawn."""
+
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+from torch import nn
+
+from repdyn.base.datasets import problems
+from repdyn.diagnostics.figures.held_out import draw_held_out
+from repdyn.diagnostics.figures.network import draw_all
+from repdyn.diagnostics.measure import Recorder, measure
+from repdyn.diagnostics.methods.features import Features
+from repdyn.diagnostics.methods.held_out import beside
+from repdyn.diagnostics.methods.scalars import scalars
+from repdyn.diagnostics.page import page
+
+MEASURES = ["ranks", "collapse", "loss", "accuracy"]
+generator = torch.Generator().manual_seed(0)
+POINTS, OTHERS = torch.randn(12, 4, generator=generator), torch.randn(9, 4, generator=generator)
+LABELS, THEIRS = np.arange(12) % 3, np.array([0, 1, 2, 2, 1, 0, 0, -100, 1])
+
+
+def network(outputs=3):
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, outputs))
+
+
+def names_of(measures):
+    own = measure(network(), POINTS, labels=LABELS, measures=measures)
+    return {str(name) for name in own.data_vars}
+
+
+def test_held_out_numbers_are_those_of_a_measurement_of_these_points_alone():
+    both = measure(network(), POINTS, labels=LABELS, held_out=(OTHERS, THEIRS))
+    alone = measure(network(), OTHERS, labels=THEIRS, measures=MEASURES)
+    added = {str(name) for name in both.data_vars if str(name).endswith("_held_out")}
+    assert (
+        added == {f"{name}_held_out" for name in alone.data_vars} == {f"{name}_held_out" for name in names_of(MEASURES)}
+    )
+    for name, values in alone.data_vars.items():
+        np.testing.assert_array_equal(both[f"{name}_held_out"], values)
+    assert both["label_held_out"].values.tolist() == THEIRS.tolist()
+    assert both["loss_held_out"].attrs["long_name"].endswith(", of held-out points")
+    assert not [problem for problem in problems(both) if not problem.startswith("attribute")]
+
+
+def test_the_numbers_of_the_points_do_not_change():
+    alone = measure(network(), POINTS, labels=LABELS)
+    both = measure(network(), POINTS, labels=LABELS, held_out=(OTHERS, torch.tensor(THEIRS)))
+    kept = both.drop_vars([name for name in both.variables if str(name).endswith("_held_out")])
+    xr.testing.assert_identical(kept, alone)
+
+
+def test_held_out_targets_have_the_loss_of_targets_and_a_loss_of_ones_own_is_used():
+    targets, theirs = torch.randn(12, 3, generator=generator), torch.randn(9, 3, generator=generator)
+    found = measure(network(), POINTS, targets=targets, held_out=(OTHERS, theirs), measures=["loss"])
+    wanted = float(((network()(OTHERS) - theirs) ** 2).mean().detach() / 2)
+    assert float(found["loss_held_out"]) == pytest.approx(wanted, rel=1e-6)
+    own = measure(network(), POINTS, labels=LABELS, held_out=(OTHERS, THEIRS), loss=nn.functional.cross_entropy)
+    wanted = float(nn.functional.cross_entropy(network()(OTHERS), torch.tensor(THEIRS)).detach())
+    assert float(own["loss_held_out"]) == pytest.approx(wanted, rel=1e-6)
+
+
+def test_what_fails_on_held_out_points_is_missing_with_its_reason():
+    found = measure(network(), POINTS, labels=LABELS, held_out=(OTHERS, THEIRS + 4 * (THEIRS >= 0)))
+    assert np.isnan(found["accuracy_held_out"])
+    assert np.isfinite(found["accuracy"])
+    assert "held-out points, loss: labels run from 4 to 6 but the network has 3 outputs" in found.attrs["left_out"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"held_out": OTHERS}, r"held_out has a Tensor; give \(inputs, labels\)"),
+        ({"held_out": (OTHERS, THEIRS, 0)}, "held_out has 3 parts"),
+        ({"held_out": (OTHERS, THEIRS[:4])}, "labels has shape"),
+        ({"held_out": (OTHERS[:, :2], THEIRS)}, "does not take inputs of shape"),
+        (
+            {"held_out": (OTHERS, THEIRS), "measures": ["angles"]},
+            "of the measures angles it has none; add some of ranks",
+        ),
+        ({"held_out": (OTHERS, THEIRS), "features": Features("tokens", -1, np.ones((12, 4), bool))}, "the mask"),
+    ],
+)
+def test_held_out_points_that_cannot_be_used(options, message):
+    with pytest.raises(ValueError, match=message):
+        measure(network(), POINTS, labels=LABELS, **options)
+
+
+def test_a_recorder_records_them_in_memory_and_in_a_file_and_logs_them(tmp_path):
+    logged = {}
+    options = {"labels": LABELS, "held_out": (OTHERS, THEIRS), "measures": ["ranks", "accuracy"]}
+    loader = torch.utils.data.DataLoader(OTHERS, batch_size=5)  # is gone through once
+    model = network()
+    recorder = Recorder(model, POINTS, logger=lambda values, step: logged.update({step: values}), **options)
+    growing = Recorder(model, POINTS, file=tmp_path / "found.nc", **options | {"held_out": (loader, THEIRS)})
+    moments = []
+    for step in range(2):
+        recorder(step)
+        growing(step)
+        moments.append(measure(model, OTHERS, labels=THEIRS, measures=["ranks", "accuracy"]))
+        with torch.no_grad():
+            model[0].weight += 1
+    for found in (recorder.dataset(), growing.dataset()):
+        assert found["numerical_rank_held_out"].dtype == np.int64
+        for name in ("accuracy", "effective_rank", "numerical_rank"):
+            np.testing.assert_allclose(found[f"{name}_held_out"], [moment[name] for moment in moments], rtol=1e-6)
+    assert logged[1]["repdyn/accuracy_held_out"] == float(moments[1]["accuracy"])
+    assert scalars(recorder.dataset())["effective_rank_held_out/0"] == float(
+        moments[1]["effective_rank"].sel(layer="0")
+    )
+
+
+def test_counts_of_held_out_points_may_be_missing_later(tmp_path):
+    model = network()
+    options = {"labels": LABELS, "held_out": (OTHERS, THEIRS), "measures": ["ranks"]}
+    kept, growing = Recorder(model, POINTS, **options), Recorder(model, POINTS, file=tmp_path / "found.nc", **options)
+    for step in range(2):
+        kept(step)
+        growing(step)
+        with torch.no_grad():
+            model[0].weight.fill_(float("nan"))
+    for found in (kept.dataset(), growing.dataset()):
+        ranks = found["numerical_rank_held_out"].sel(layer="0")
+        assert np.isnan(ranks).values.tolist() == [False, True]
+
+
+def test_a_layer_that_held_out_points_lack_is_missing_for_them_alone():
+    own = measure(network(), POINTS, labels=LABELS, measures=["ranks"])
+    fewer = measure(network(), OTHERS, ["2", "0"], labels=THEIRS, measures=["ranks"])
+    both = beside(own, fewer)
+    assert both["layer"].values.tolist() == own["layer"].values.tolist() == ["input", "0", "1", "2"]
+    ranks = both["effective_rank_held_out"].values
+    assert np.isnan(ranks).tolist() == [True, False, True, False]
+    np.testing.assert_array_equal(ranks[[1, 3]], fewer["effective_rank"].sel(layer=["0", "2"]))
+
+
+def test_both_are_drawn_solid_and_dashed_under_one_legend():
+    recorder = Recorder(network(), POINTS, labels=LABELS, held_out=(OTHERS, THEIRS))
+    recorder(0)
+    recorder(7)
+    for dataset, moments in ((recorder.dataset(), 2), (recorder.dataset().isel(step=0, drop=True), 1)):
+        if moments == 1:
+            del dataset.attrs["time"]
+        figure = draw_held_out(dataset)
+        assert [text.get_text() for text in figure.legends[0].get_texts()] == ["the points", "held-out points"]
+        names = ("loss", "accuracy", "effective_rank", "within_over_between")
+        for panel, name in zip(figure.axes, names, strict=True):
+            own, other = panel.get_lines()
+            assert (own.get_linestyle(), other.get_linestyle()) == ("-", "--")
+            for drawn, values in ((own, dataset[name]), (other, dataset[f"{name}_held_out"])):
+                last = values.isel(step=-1) if "layer" in values.dims and "step" in values.dims else values
+                np.testing.assert_array_equal(drawn.get_ydata(), np.atleast_1d(last))
+    own, other = (round(100 * float(dataset[name])) for name in ("accuracy", "accuracy_held_out"))
+    assert figure.repdyn["title"] == f"Of the points {own} % are right, of held-out ones {other} %"
+    with pytest.raises(ValueError, match="no held-out points"):
+        draw_held_out(measure(network(), POINTS))
+
+
+def test_the_page_has_the_figure_the_columns_and_the_numbers_of_both(monkeypatch):
+    dataset = measure(network(), POINTS, labels=LABELS, held_out=(OTHERS, THEIRS))
+    assert "held_out" in draw_all(dataset)
+    monkeypatch.setattr("repdyn.diagnostics.page._pictures", lambda _dataset: [])
+    text = page(dataset)
+    assert "<dt>held-out points</dt><dd>9</dd>" in text
+    assert text.index('<th scope="col">nc1</th><th scope="col">nc1 held out</th>') > 0
+    assert f"{float(dataset['accuracy_held_out']):.4g}" in text.split('<th scope="row">accuracy held out</th>')[1][:60]
