@@ -5,4 +5,5 @@ Functions come from the modules of this package, not from the package, whose nam
     from repdyn.diagnostics.measure import Recorder, measure, names
     from repdyn.diagnostics.compare import compare
     from repdyn.diagnostics.summary import summarize, words
+    from repdyn.diagnostics.training_summary import summarize_training
 """
