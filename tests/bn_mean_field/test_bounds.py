@@ -125,3 +125,16 @@ def test_the_mean_slope_of_the_exit_times_by_quadrature():
     assert pytest.approx(largest**2) == B
     target = linear(0, 3.0)
     np.testing.assert_allclose(target.c @ np.maximum(target.w @ x, 0), 3.0 * x[0], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "constant"),
+    [
+        ((3.0, 2.0, 0.5, 1.0), 6.0),  # the supremum 3 * 2
+        ((0.5, 2.0, 3.0, 1.0), 2.5),  # the slope: sqrt(2^2 + (0.5 * 3)^2)
+        ((0.5, 2.0, 2.4, 4.0), 2.5),  # condition number 4 stretches by 5/4
+    ],
+)
+def test_bounded_lipschitz_constant_by_hand(arguments, constant):
+    assert bounds.bounded_lipschitz_constant(*arguments) == pytest.approx(constant)
+    assert bounds.bounded_lipschitz_constant_as_printed(*arguments[:2]) == arguments[0] * arguments[1]
