@@ -7,14 +7,30 @@ import warnings
 
 import pytest
 import xarray as xr
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from tests.drawn import given, makers, read
-from tests.pictured import color_words, datasets_of, drawn_colors, names_of, wrong_counts
+from tests.pictured import (
+    bands_without_their_line,
+    bars_without_their_mark,
+    color_words,
+    datasets_of,
+    drawn_colors,
+    keys_of_nothing,
+    names_of,
+    wrong_counts,
+)
 
 from repdyn.base.figures import BLUE, RED, SKY, describe, new, style
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.run.execute.loading import load_function
 
 CASES = [(study, name) for study in STUDIES for name in sorted(makers(study, "figures"))]
+
+BESIDE = {  # the line is one start and the band is of others; both ends of the band are numbers of their own
+    ("bn_mean_field", "matched_loss"),
+    ("diagnostics", "through_depth"),
+}
 
 
 def pictured(study, name):
@@ -27,11 +43,15 @@ def pictured(study, name):
 
 
 @pytest.mark.parametrize(("study", "name"), CASES)
-def test_colors_and_counts_in_words_are_those_drawn(study, name):
+def test_words_bands_bars_and_legends_are_of_what_is_drawn(study, name):
     figure, datasets = pictured(study, name)
     unseen = color_words(" ".join(figure.repdyn.values())) - names_of(drawn_colors(figure))
     assert unseen == set(), "the words name colors that the figure lacks"
     assert wrong_counts(figure, datasets) == []
+    assert keys_of_nothing(figure) == [], "legends name what is not drawn"
+    assert bars_without_their_mark(figure) == []
+    if (study, name) not in BESIDE:
+        assert bands_without_their_line(figure) == []
 
 
 def test_a_color_that_is_not_drawn_is_noticed():
@@ -61,3 +81,36 @@ def test_networks_of_figure_12_are_counted():
     assert "11 networks" in figure.repdyn["alt"]
     figure.repdyn["alt"] = figure.repdyn["alt"].replace("11 networks", "ten networks")
     assert wrong_counts(figure, datasets) == ["alt: ten networks"]
+
+
+def test_a_band_of_another_line_is_noticed():
+    figure, axes = new(1, 2)
+    for panel, shift in zip(axes[0], (0, 1), strict=True):
+        panel.plot([0, 1], [0, 1], color=BLUE)
+        panel.plot([0, 1], [5, 5], color=RED)
+        panel.fill_between([0, 1], [-0.5 + shift, 0.5], [0.5 + shift, 1.5], color=BLUE, alpha=0.2)
+    assert bands_without_their_line(figure) == ["panel 2: no line of #0072b2 lies inside of its band"]
+
+
+def test_a_bar_beside_its_mark_is_noticed():
+    figure, axes = new(1, 1)
+    axes[0, 0].errorbar([0, 1], [2, 3], [[0.1, 0.1], [0.2, 0.2]], fmt="o")
+    assert bars_without_their_mark(figure) == []
+    axes[0, 0].containers[0].lines[0].set_ydata([2, 3.5])
+    assert bars_without_their_mark(figure) == ["panel 1: y = 3.5 lies outside of its bar [2.9, 3.2]"]
+
+
+def test_a_legend_of_what_is_not_drawn_is_noticed():
+    figure, axes = new(1, 1)
+    axes[0, 0].plot([0, 1], [0, 1], "--", color=BLUE)
+    axes[0, 0].fill_between([0, 1], 0, 1, color=SKY)
+    handles = [
+        Line2D([], [], color=BLUE, linestyle="--"),
+        Line2D([], [], color=BLUE, linestyle="-"),
+        Line2D([], [], color=RED, linestyle="--"),
+        Line2D([], [], color=BLUE, linestyle="", marker="o"),
+        Patch(color=SKY),
+        Patch(color=RED),
+    ]
+    axes[0, 0].legend(handles, ["dashed", "solid", "red", "dots", "area", "red area"])
+    assert keys_of_nothing(figure) == ["solid", "red", "dots", "red area"]
