@@ -114,14 +114,6 @@ def test_a_line_of_one_network_has_no_band(panel):
     assert not panel.collections
 
 
-@pytest.mark.parametrize(("low", "high", "edges"), [(2.0, 5.0, (2, 5)), (3.0, 3.0, (3, 3.5)), (3.0, 3.2, (3, 3.5))])
-def test_the_rank_of_the_task_is_a_band_of_half_a_dimension_or_more(panel, low, high, edges):
-    networks.shade_task_rank(panel, xr.Dataset({"centered_task_rank": low, "task_rank": high}))
-    (span,) = panel.patches
-    assert (span.get_y(), span.get_y() + span.get_height()) == pytest.approx(edges)
-    assert span.get_label() == "rank of the targets"
-
-
 def test_without_targets_there_is_no_rank_of_the_task(panel):
     networks.shade_task_rank(panel, xr.Dataset())
     assert not panel.patches
@@ -139,16 +131,6 @@ def test_a_legend_has_each_label_once_whichever_panel_has_it():
     assert [to_hex(handle.get_color()) for handle in legend.legend_handles] == [BLUE.lower(), GREEN.lower()]
 
 
-@pytest.mark.parametrize(("count", "places"), [(1, 1), (16, 16), (17, 9), (32, 16), (33, 11)])
-def test_of_many_layers_every_second_or_third_is_named(panel, count, places):
-    names = [f"layer {number}" for number in range(count)]
-    networks.name_layers(panel, names)
-    ticks = panel.get_xticks()
-    assert len(ticks) == places
-    assert ticks[0] == 0
-    assert [label.get_text() for label in panel.get_xticklabels()] == [names[int(tick)] for tick in ticks]
-
-
 @pytest.mark.parametrize(
     ("seeds", "text"),
     [(0, ""), (1, "; one seed"), (2, "; means over 2 seeds, bands without another meaning are their range")],
@@ -156,16 +138,6 @@ def test_of_many_layers_every_second_or_third_is_named(panel, count, places):
 def test_captions_say_how_many_seeds_there_are(seeds, text):
     data = xr.Dataset({"loss": ("seed", np.zeros(seeds))}) if seeds else xr.Dataset({"loss": 1.0})
     assert networks.seeds_text(data) == text
-
-
-@pytest.mark.parametrize(("last", "scale"), [(60, "linear"), (61, "symlog")])
-def test_time_is_logarithmic_where_moments_spread_by_more_than_thirty_times(panel, last, scale):
-    networks.time_axis(panel, recorded([0, 2, last])["epoch"], "epoch")
-    assert panel.get_xscale() == scale
-    assert panel.get_xlabel() == "epoch"
-    assert panel.get_xlim() == pytest.approx((-0.1, last * 1.02))
-    if scale == "symlog":
-        assert panel.get_xticks().tolist() == [0, 2, 20]
 
 
 def test_time_of_the_start_alone_has_room_before_it(panel):
