@@ -14,6 +14,7 @@ from matplotlib.colors import is_color_like, to_hex
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import NullFormatter
 
 from repdyn.base import figures
 
@@ -139,7 +140,7 @@ def _numbers(data: xr.Dataset) -> Iterator[int]:
 
 
 def bands_without_their_line(figure: Figure) -> list[str]:
-    """Bands in whose panel there are lines of their color, none of which lies inside of them."""
+    """Bands in whose panel no line of their color lies inside of them."""
     problems = []
     for number, panel in enumerate(figure.axes):
         for band in panel.collections:
@@ -147,7 +148,7 @@ def bands_without_their_line(figure: Figure) -> list[str]:
                 continue
             color = to_hex(band.get_facecolor()[0])
             lines = [line for line in panel.lines if to_hex(line.get_color()) == color]
-            if lines and not any(_lies_inside(line, band) for line in lines):
+            if not any(_lies_inside(line, band) for line in lines):
                 problems.append(f"panel {number + 1}: no line of {color} lies inside of its band")
     return problems
 
@@ -213,3 +214,56 @@ def _looks_like(handle: Artist, artist: Artist) -> bool:
         and handle.get_linestyle() in (*none, artist.get_linestyle())
         and handle.get_marker() in (*none, artist.get_marker())
     )
+
+
+# axes
+
+
+def axes_without_a_name(figure: Figure) -> set[str]:
+    """Names, x or y, of axes of numbers that have no label, and neither has a panel below or to the left."""
+    panels = [panel for panel in figure.axes if panel.get_visible() and panel.axison and not _is_color_bar(panel)]
+    unnamed = set[str]()
+    for panel in panels:
+        for name in "xy":
+            beside = [other for other in panels if other is panel or _shares_its_label(panel, other, name)]
+            if _has_numbers(panel, name) and not any(getattr(other, f"get_{name}label")() for other in beside):
+                unnamed.add(name)
+    return unnamed
+
+
+def _shares_its_label(panel: Axes, other: Axes, name: str) -> bool:
+    """Whether another panel lies below in the same column, or to the left in the same row."""
+    places = [one.get_subplotspec() for one in (panel, other)]
+    if None in places:
+        return False
+    (rows, columns), (other_rows, other_columns) = ((place.rowspan.start, place.colspan.start) for place in places)
+    return (
+        columns == other_columns and other_rows > rows
+        if name == "x"
+        else rows == other_rows and other_columns < columns
+    )
+
+
+def _has_numbers(panel: Axes, name: str) -> bool:
+    axis = getattr(panel, f"{name}axis")
+    if isinstance(axis.get_major_formatter(), NullFormatter) or not len(axis.get_majorticklocs()):
+        return False
+    words = [label.get_text() for label in axis.get_ticklabels()]
+    return not any(word.strip("\N{MINUS SIGN}-.0123456789") for word in words)
+
+
+def even_axes_of_growing_steps(figure: Figure) -> list[str]:
+    """Linear axes on which a line has four or more places over a decade, each at least 1.4 times the one before."""
+    return [
+        f"panel {number + 1}, {name}: {places.tolist()}"
+        for number, panel in enumerate(figure.axes)
+        for name in "xy"
+        if getattr(panel, f"get_{name}scale")() == "linear"
+        for places in (_places(line, name) for line in panel.lines if line.get_transform() == panel.transData)
+        if len(places) > 3 and places[0] > 0 and places[-1] >= 10 * places[0] and (places[1:] > 1.4 * places[:-1]).all()
+    ]
+
+
+def _places(line: Line2D, name: str) -> np.ndarray:
+    places = np.asarray(getattr(line, f"get_{name}data")(orig=False), float)
+    return np.unique(places[np.isfinite(places)])
