@@ -9,10 +9,13 @@ import numpy as np
 import xarray as xr
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.collections import Collection
+from matplotlib.collections import Collection, PolyCollection
 from matplotlib.colors import is_color_like, to_hex
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullFormatter
 
 from repdyn.base import figures
 
@@ -138,3 +141,136 @@ def _numbers(data: xr.Dataset) -> Iterator[int]:
     for variable in data.variables.values():
         if variable.dtype.kind in "iu":
             yield variable.values.item() if variable.size == 1 else len(np.unique(variable.values))
+
+
+# places
+
+
+def bands_without_their_line(figure: Figure) -> list[str]:
+    """Bands in whose panel no line of their color lies inside of them."""
+    problems = []
+    for number, panel in enumerate(figure.axes):
+        for band in panel.collections:
+            if not isinstance(band, PolyCollection) or not len(band.get_facecolor()):
+                continue
+            color = to_hex(band.get_facecolor()[0])
+            lines = [line for line in panel.lines if to_hex(line.get_color()) == color]
+            if not any(_lies_inside(line, band) for line in lines):
+                problems.append(f"panel {number + 1}: no line of {color} lies inside of its band")
+    return problems
+
+
+def _lies_inside(line: Line2D, band: PolyCollection) -> bool:
+    corners = np.concatenate([path.vertices for path in band.get_paths()])
+    inside = []
+    for x, y in np.transpose([np.asarray(values, float) for values in line.get_data(orig=False)]):
+        heights = corners[np.isclose(corners[:, 0], x), 1]
+        if len(heights) and np.isfinite(y):
+            room = 1e-9 * (1 + abs(y))
+            inside.append(heights.min() - room <= y <= heights.max() + room)
+    return bool(inside) and all(inside)
+
+
+def bars_without_their_mark(figure: Figure) -> list[str]:
+    """Error bars beside their marks."""
+    return [
+        f"panel {number + 1}: {axis} = {place:g} lies outside of its bar {sorted(ends)}"
+        for number, panel in enumerate(figure.axes)
+        for bars in panel.containers
+        if isinstance(bars, ErrorbarContainer) and bars.lines[0] is not None
+        for axis, place, ends in _bars(bars)
+        if not min(ends) - 1e-9 * (1 + abs(place)) <= place <= max(ends) + 1e-9 * (1 + abs(place))
+    ]
+
+
+def _bars(bars: ErrorbarContainer) -> Iterator[tuple[str, float, list[float]]]:
+    """Axis, place of the mark and both ends of each bar that is drawn."""
+    marks = dict(zip("xy", (np.asarray(values, float) for values in bars.lines[0].get_data(orig=False)), strict=True))
+    axes = [axis for axis, has in (("x", bars.has_xerr), ("y", bars.has_yerr)) if has]
+    for axis, drawn in zip(axes, bars.lines[2], strict=True):
+        for segment, place in zip(drawn.get_segments(), marks[axis], strict=True):
+            ends = [float(corner["xy".index(axis)]) for corner in segment]
+            if ends and np.isfinite([place, *ends]).all():
+                yield axis, float(place), ends
+
+
+def keys_of_nothing(figure: Figure) -> list[str]:
+    """Entries of legends that look like nothing that is drawn: other colors, lines or marks."""
+    drawn = [
+        artist
+        for panel in figure.axes
+        for each in (panel, *panel.child_axes)
+        for artist in (*each.lines, *each.collections, *each.patches)
+    ]
+    legends = [*figure.legends, *(panel.get_legend() for panel in figure.axes)]
+    return [
+        text.get_text()
+        for legend in legends
+        if legend
+        for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True)
+        if not any(_looks_like(handle, artist) for artist in drawn)
+    ]
+
+
+def _looks_like(handle: Artist, artist: Artist) -> bool:
+    if not isinstance(handle, Line2D) or not isinstance(artist, Line2D):
+        return bool(set(_colors(handle)) & set(_colors(artist)))
+    none = ("None", "none", " ", "", None)
+    return (
+        to_hex(handle.get_color()) == to_hex(artist.get_color())
+        and handle.get_linestyle() in (*none, artist.get_linestyle())
+        and handle.get_marker() in (*none, artist.get_marker())
+    )
+
+
+# axes
+
+
+def axes_without_a_name(figure: Figure) -> set[str]:
+    """Names, x or y, of axes of numbers that have no label, and neither has a panel below or to the left."""
+    panels = [panel for panel in figure.axes if panel.get_visible() and panel.axison and not _is_color_bar(panel)]
+    unnamed = set[str]()
+    for panel in panels:
+        for name in "xy":
+            beside = [other for other in panels if other is panel or _shares_its_label(panel, other, name)]
+            if _has_numbers(panel, name) and not any(getattr(other, f"get_{name}label")() for other in beside):
+                unnamed.add(name)
+    return unnamed
+
+
+def _shares_its_label(panel: Axes, other: Axes, name: str) -> bool:
+    """Whether another panel lies below in the same column, or to the left in the same row."""
+    places = [one.get_subplotspec() for one in (panel, other)]
+    if None in places:
+        return False
+    (rows, columns), (other_rows, other_columns) = ((place.rowspan.start, place.colspan.start) for place in places)
+    return (
+        columns == other_columns and other_rows > rows
+        if name == "x"
+        else rows == other_rows and other_columns < columns
+    )
+
+
+def _has_numbers(panel: Axes, name: str) -> bool:
+    axis = getattr(panel, f"{name}axis")
+    if isinstance(axis.get_major_formatter(), NullFormatter) or not len(axis.get_majorticklocs()):
+        return False
+    words = [label.get_text() for label in axis.get_ticklabels()]
+    return not any(word.strip("\N{MINUS SIGN}-.0123456789") for word in words)
+
+
+def even_axes_of_growing_steps(figure: Figure) -> list[str]:
+    """Linear axes on which a line has four or more places over a decade, each at least 1.4 times the one before."""
+    return [
+        f"panel {number + 1}, {name}: {places.tolist()}"
+        for number, panel in enumerate(figure.axes)
+        for name in "xy"
+        if getattr(panel, f"get_{name}scale")() == "linear"
+        for places in (_places(line, name) for line in panel.lines if line.get_transform() == panel.transData)
+        if len(places) > 3 and places[0] > 0 and places[-1] >= 10 * places[0] and (places[1:] > 1.4 * places[:-1]).all()
+    ]
+
+
+def _places(line: Line2D, name: str) -> np.ndarray:
+    places = np.asarray(getattr(line, f"get_{name}data")(orig=False), float)
+    return np.unique(places[np.isfinite(places)])

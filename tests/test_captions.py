@@ -8,6 +8,7 @@ import pytest
 from matplotlib.colors import to_hex
 from tests.titled import drawn, made_up, named
 
+from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY
 from repdyn.base.wording import number
 from repdyn.universality.theory.published import FIGURE_2
@@ -277,6 +278,32 @@ def test_medians_of_pairs_of_digits_are_over_networks_and_pairs():
         told = [np.median(r2.sel(curve=curve)) for curve in "hyw"]
         assert f"{words} " + ", ".join(f"{value:.2f}" if value > -10 else "<-10" for value in told) in caption
     assert f"over {pairs.sizes['trial']} networks and {pairs.sizes['pair']} pairs:" in caption
+
+
+def test_each_moment_of_two_points_tells_its_numbers_and_its_epoch():
+    """Two digits, nearly nothing as 0; half way is where the output's length is half of its last."""
+    data = made_up("universality", "fig1_two_points")
+    fits = data["default_network_fits"]
+    frames = fits.sizes["epoch"]
+    y = np.full(frames, 0.99)
+    y[[0, -1]], y[frames // 2 :] = (1e-9, 4.0), 4.0
+    y[frames // 2 - 1] = 1.01
+    curves = {"h": np.linspace(0.123, 2, frames), "y": y, "w": np.linspace(-0.5, 5e-7, frames)}
+    for name, values in curves.items():
+        fits["shown_curves"].loc[{"source": "network", "curve": name}] = values
+    fits["shown"][...] = 3
+    figure = drawn("universality", "fig1_two_points", data)
+    middle = frames // 2 - 1
+    for panel, frame, word in zip(figure.axes, (0, middle, frames - 1), ("start", "half way up", "end"), strict=True):
+        told = {name: "0" if abs(values[frame]) < 1e-6 else f"{values[frame]:.2g}" for name, values in curves.items()}
+        assert panel.texts[-1].get_text() == "\n".join(f"${name}$ = {number}" for name, number in told.items())
+        assert panel.get_title().endswith(f"{word}, epoch {int(fits['epoch'][frame])}")
+    assert [panel.texts[-1].get_text().count(" = 0\n") for panel in figure.axes] == [1, 0, 0]
+    assert figure.axes[-1].texts[-1].get_text().endswith("$w$ = 0")
+    assert "(trial 3)" in figure.repdyn["caption"]
+    fits["shown"][...] = -1
+    with pytest.raises(NotEnoughDataError, match=f"a converged trial of .* network of {int(fits['units'])} units"):
+        drawn("universality", "fig1_two_points", data)
 
 
 # truncation_flow

@@ -7,14 +7,49 @@ import warnings
 
 import pytest
 import xarray as xr
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from tests.drawn import given, makers, read
-from tests.pictured import bitmaps, color_words, datasets_of, drawn_colors, names_of, wrong_counts
+from tests.pictured import (
+    axes_without_a_name,
+    bands_without_their_line,
+    bars_without_their_mark,
+    bitmaps,
+    color_words,
+    datasets_of,
+    drawn_colors,
+    even_axes_of_growing_steps,
+    keys_of_nothing,
+    names_of,
+    wrong_counts,
+)
 
 from repdyn.base.figures import BLUE, RED, SKY, color_bar, color_map, describe, new, style
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.run.execute.loading import load_function
 
 CASES = [(study, name) for study in STUDIES for name in sorted(makers(study, "figures"))]
+
+BESIDE = {  # the line is one start and the band is of others; both ends of the band are numbers of their own
+    ("bn_mean_field", "matched_loss"),
+    ("diagnostics", "through_depth"),
+    ("universality", "fig9_structure"),  # cells of a matrix
+    ("universality", "fig18_structure_adam"),
+}
+TITLED = {  # axes of panels whose titles say what is drawn, and whose caption the rest
+    ("bn_decomposed", "disc_point_neurons"): {"y"},
+    ("bn_decomposed", "fig1_ablation"): {"x"},
+    ("truncation_flow", "proposition"): {"y"},
+    ("bn_mean_field", "round_manifold"): {"x", "y"},
+    ("leaky_resnets", "fig3_bounded"): {"y"},
+    ("universality", "fig2_architectures"): {"y"},
+    ("universality", "fig11_alternatives"): {"y"},
+    ("universality", "fig12_training_loss"): {"x"},
+    ("universality", "fig15_adam"): {"y"},
+    ("universality", "fig1_two_points"): {"y"},
+    ("diagnostics", "through_training"): {"y"},
+}
+EVEN = {("leaky_resnets", "paper_settings")}  # lengths of training, which end at the paper's
 
 
 def pictured(study, name):
@@ -27,12 +62,18 @@ def pictured(study, name):
 
 
 @pytest.mark.parametrize(("study", "name"), CASES)
-def test_colors_and_counts_in_words_are_those_drawn(study, name):
+def test_words_bands_bars_legends_and_axes_are_of_what_is_drawn(study, name):
     figure, datasets = pictured(study, name)
     unseen = color_words(" ".join(figure.repdyn.values())) - names_of(drawn_colors(figure))
     assert unseen == set(), "the words name colors that the figure lacks"
     assert wrong_counts(figure, datasets) == []
     assert bitmaps(figure) == [], "a vector graphic that holds a bitmap"
+    assert keys_of_nothing(figure) == [], "legends name what is not drawn"
+    assert bars_without_their_mark(figure) == []
+    assert axes_without_a_name(figure) == TITLED.get((study, name), set())
+    assert bool(even_axes_of_growing_steps(figure)) is ((study, name) in EVEN)
+    if (study, name) not in BESIDE:
+        assert bands_without_their_line(figure) == []
 
 
 def test_a_bitmap_within_a_figure_is_noticed():
@@ -73,3 +114,65 @@ def test_networks_of_figure_12_are_counted():
     assert "11 networks" in figure.repdyn["alt"]
     figure.repdyn["alt"] = figure.repdyn["alt"].replace("11 networks", "ten networks")
     assert wrong_counts(figure, datasets) == ["alt: ten networks"]
+
+
+def test_a_band_of_another_line_is_noticed():
+    figure, axes = new(1, 2)
+    for panel, shift in zip(axes[0], (0, 1), strict=True):
+        panel.plot([0, 1], [0, 1], color=BLUE)
+        panel.plot([0, 1], [5, 5], color=RED)
+        panel.fill_between([0, 1], [-0.5 + shift, 0.5], [0.5 + shift, 1.5], color=BLUE, alpha=0.2)
+    assert bands_without_their_line(figure) == ["panel 2: no line of #0072b2 lies inside of its band"]
+
+
+def test_a_bar_beside_its_mark_is_noticed():
+    figure, axes = new(1, 1)
+    axes[0, 0].errorbar([0, 1], [2, 3], [[0.1, 0.1], [0.2, 0.2]], fmt="o")
+    assert bars_without_their_mark(figure) == []
+    axes[0, 0].containers[0].lines[0].set_ydata([2, 3.5])
+    assert bars_without_their_mark(figure) == ["panel 1: y = 3.5 lies outside of its bar [2.9, 3.2]"]
+
+
+def test_a_legend_of_what_is_not_drawn_is_noticed():
+    figure, axes = new(1, 1)
+    axes[0, 0].plot([0, 1], [0, 1], "--", color=BLUE)
+    axes[0, 0].fill_between([0, 1], 0, 1, color=SKY)
+    handles = [
+        Line2D([], [], color=BLUE, linestyle="--"),
+        Line2D([], [], color=BLUE, linestyle="-"),
+        Line2D([], [], color=RED, linestyle="--"),
+        Line2D([], [], color=BLUE, linestyle="", marker="o"),
+        Patch(color=SKY),
+        Patch(color=RED),
+    ]
+    axes[0, 0].legend(handles, ["dashed", "solid", "red", "dots", "area", "red area"])
+    assert keys_of_nothing(figure) == ["solid", "red", "dots", "red area"]
+
+
+def test_an_axis_without_a_name_is_noticed():
+    figure, axes = new(2, 2)
+    assert axes_without_a_name(figure) == {"x", "y"}
+    for panel in axes[1]:
+        panel.set_xlabel("depth")
+    assert axes_without_a_name(figure) == {"y"}
+    axes[0, 0].set_ylabel("rank")
+    axes[1, 0].set_yticks([0, 1], ["BN", "none"])
+    axes[1, 1].set_yticks([])
+    assert axes_without_a_name(figure) == set()
+    axes[1, 1].set_xlabel("")
+    assert axes_without_a_name(figure) == {"x"}
+
+
+def test_an_even_axis_of_growing_steps_is_noticed():
+    figure, axes = new(1, 3)
+    for panel, places in zip(axes[0], ([1, 2, 4, 16], [1, 2, 4, 16], [1, 8, 15, 16]), strict=True):
+        panel.plot(places, [3, 1, 2, 4])
+    axes[0, 1].set_xscale("log")
+    assert even_axes_of_growing_steps(figure) == ["panel 1, x: [1.0, 2.0, 4.0, 16.0]"]
+
+
+def test_a_band_without_a_line_is_noticed():
+    figure, axes = new(1, 1)
+    axes[0, 0].fill_between([0, 1], [0, 0], [1, 1], color=BLUE)
+    axes[0, 0].plot([0, 1], [0.5, 0.5], color=RED)
+    assert bands_without_their_line(figure) == ["panel 1: no line of #0072b2 lies inside of its band"]

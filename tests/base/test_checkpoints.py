@@ -1,5 +1,6 @@
 """Checkpoints keep finished trials and nothing else."""
 
+import json
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ import pytest
 import xarray as xr
 
 from repdyn.base import checkpoints
-from repdyn.base.checkpoints import Checkpoint, groups, stacked
+from repdyn.base.checkpoints import Checkpoint, Store, Tally, groups, stacked
 from repdyn.base.files import atomic
 
 
@@ -269,3 +270,36 @@ def test_arrays_come_back_in_the_layout_in_which_they_were_given_back(tmp_path):
     read = Checkpoint(tmp_path, "job").get("trial")
     assert kept["x"].strides == read["x"].strides
     assert kept["n"].shape == read["n"].shape == ()
+
+
+def test_a_store_hands_its_time_and_its_count_to_every_identity(tmp_path):
+    Store(tmp_path).checkpoint("job").put("trial", {"x": 1.0})
+    late = Store(tmp_path, since=time.time() + 60)
+    assert late.checkpoint("job").get("trial") is None
+    store = Store(tmp_path)
+    assert store.checkpoint("job").get("trial")["x"] == 1.0
+    store.checkpoint("other").put("a", {"x": 1.0})
+    assert (store.tally.read, store.tally.computed) == (1, 1)
+
+
+def test_what_depends_on_more_keeps_the_time_and_the_count(tmp_path):
+    kept = Checkpoint(tmp_path, "job", since=time.time() + 60)
+    kept.of(3).put("trial", {"x": 1.0})
+    assert kept.of(3).get("trial") is None
+    assert Checkpoint(tmp_path, "job").of(3).get("trial") is not None
+    assert Checkpoint(tmp_path, "job").of(4).get("trial") is None
+    assert kept.tally.computed == 1
+
+
+def test_a_tally_is_told_by_what_came_since():
+    tally = Tally(5, 7, 12.0).since(Tally(2, 3, 4.5))
+    assert str(tally) == "finished trials: 3 read (7.5 CPU s), 4 computed"
+
+
+def test_a_folder_says_what_its_trials_are(tmp_path):
+    kept = Checkpoint(tmp_path, "job\nwith ω")
+    kept.put("trial", {"x": 1.0})
+    text = (kept.path / checkpoints.ABOUT).read_text(encoding="utf-8")
+    assert json.loads(text)[:2] == ["job", "with ω"]
+    assert "ω" in text
+    assert text.endswith("]\n")

@@ -23,3 +23,9 @@ def test_code_is_kept_only_where_a_folder_is_named(monkeypatch, tmp_path, kept):
     if kept:
         monkeypatch.setenv(KEPT_IN, str(tmp_path))
     assert (compiled(quotient).stats.cache_path is not None) is kept
+
+
+@pytest.mark.parametrize("liberties", [False, True, {"contract"}])
+def test_rounding_has_the_liberties_that_were_asked_for_and_no_other(liberties):
+    assert compiled(fastmath=liberties)(quotient).targetoptions["fastmath"] == liberties
+    assert compiled(quotient).targetoptions["fastmath"] is False

@@ -21,6 +21,7 @@ from repdyn.base.datasets import (
     problems,
     read,
     require,
+    require_finite,
     variable,
     write,
 )
@@ -362,3 +363,37 @@ def test_a_flipped_bit_is_never_silent(tmp_path):
                 else:
                     assert all(np.array_equal(values[name], written[name]) for name in written.variables)
     assert noticed >= {"count", "single"}
+
+
+@pytest.mark.parametrize(
+    ("values", "enough"),
+    [([1.0, 2.0], True), ([np.nan, 2.0], True), ([np.nan, np.inf], False), ([np.nan], False), ([], False)],
+)
+def test_one_finite_value_is_enough_for_a_figure_of_numbers(values, enough):
+    if enough:
+        require_finite(xr.DataArray(values), "a network that has not diverged")
+        return
+    with pytest.raises(NotEnoughDataError, match=r"^a network that has not diverged$"):
+        require_finite(xr.DataArray(values), "a network that has not diverged")
+
+
+def test_gaps_are_explained_where_they_are_and_keep_an_explanation_of_their_own():
+    ds = xr.Dataset(
+        {
+            "whole": ("x", [1.0, 2.0]),
+            "gap": ("x", [1.0, np.nan]),
+            "own": ("x", [np.inf, 1.0], {"missing": "no fixed point"}),
+            "words": ("x", ["a", "b"]),
+            "count": ("x", [1, 2]),
+        },
+        coords={"x": ("x", [np.nan, 1.0])},
+    )
+    said = {name: array.attrs.get("missing") for name, array in explain_gaps(ds, "diverged").variables.items()}
+    assert said == {
+        "whole": None,
+        "gap": "diverged",
+        "own": "no fixed point",
+        "words": None,
+        "count": None,
+        "x": "diverged",
+    }

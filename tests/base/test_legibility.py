@@ -233,3 +233,12 @@ def test_characters_without_a_shape_are_told_and_other_warnings_pass_on(figure):
     assert not [
         handler for handler in logging.getLogger("matplotlib.mathtext").handlers if type(handler) is logging.Handler
     ]
+
+
+@pytest.mark.parametrize(
+    ("x", "y"), [(0.0, 0.5), (1.0, 0.5), (0.5, 0.0), (0.5, 1.0)], ids=["left", "right", "low", "top"]
+)
+def test_each_edge_of_the_figure_cuts(figure, x, y):
+    with style():
+        figure.text(x, y, "at the edge", ha="center", va="center", in_layout=False)
+    assert any("'at the edge' is cut off by the figure's edge" in problem for problem in faults(figure))

@@ -318,3 +318,23 @@ def test_an_open_bar_is_named_by_its_edge_and_a_filled_one_by_its_face():
 
     rows = drawn(draw)
     assert set(rows["series"]) >= {RED.lower(), GREEN.lower(), BLUE.lower()}
+
+
+KINDS = {
+    "line": lambda panel: panel.plot(X, X),
+    "points": lambda panel: panel.scatter(X, X),
+    "steps": lambda panel: panel.stairs([1, 3], [0, 2, 5]),
+    "band": lambda panel: panel.fill_between(X, 0, X),
+    "bar": lambda panel: panel.bar([0, 1], [3, 2]),
+    "span": lambda panel: panel.axhspan(1, 4),
+    "level": lambda panel: panel.axhline(2),
+    "cell": lambda panel: panel.pcolormesh([0, 1], [0, 1], [[1.0]]),
+    "contour": lambda panel: panel.contour([[0.0, 1.0], [1.0, 2.0]], levels=[1.2]),
+    "text": lambda panel: panel.text(1, 2, "word"),
+    "arrow": lambda panel: panel.annotate("", (1, 2), (0, 0), arrowprops={"arrowstyle": "->"}),
+}
+
+
+@pytest.mark.parametrize(("kind", "draw"), KINDS.items(), ids=KINDS)
+def test_each_kind_has_its_name(kind, draw):
+    assert set(drawn(draw)["kind"]) == {kind}

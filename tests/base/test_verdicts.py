@@ -427,3 +427,25 @@ def test_the_interval_of_a_share_is_that_of_the_exact_binomial_test(trials, fals
     for hits in {0, 1, trials // 3, trials - 1, trials}:
         wanted = stats.binomtest(hits, trials).proportion_ci(1 - false_alarm, method="exact")
         assert share_interval(hits, trials, false_alarm) == pytest.approx((wanted.low, wanted.high), rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("measured", "wanted", "words"),
+    [
+        (3, 4, "3"),
+        ([1, 2, 3], [1, 3, 2], "2 of 3 entries differ"),
+        ([[1, 2], [3, 4]], [[1, 2], [3, 4]], "0 of 4 entries differ"),
+        ([1, 2], [1, 2, 3], "shape (2,), expected (3,)"),
+    ],
+)
+def test_exact_quantities_are_told_as_measured(measured, wanted, words):
+    test = equal(measured, wanted, expected="this")
+    assert (test.measured, test.expected, test.reason) == (words, "this", "integers, compared exactly")
+
+
+def test_a_conjunction_has_the_smallest_sample_and_each_reason_once():
+    parts = [replace(part("passes", n=n), reason=reason) for n, reason in ((9, "b"), (4, "a"), (0, "b"), (6, "c"))]
+    test = all_of(dict(zip("wxyz", parts, strict=True)))
+    assert test.n == 4
+    assert test.reason == "b; a; c"
+    assert all_of(x=part("passes")).n == 0

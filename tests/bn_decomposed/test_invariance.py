@@ -168,14 +168,3 @@ def test_perturbation_has_the_spread_and_the_mean_asked_for():
     assert np.sqrt((cluster**2).sum(axis=0).mean()) == pytest.approx(0.02)
     np.testing.assert_allclose(invariance_defects(X)[:3], 0, atol=1e-14)
     assert invariance_defects(X)[3] > 0
-
-
-def test_bad_arguments():
-    for call in (
-        lambda: invariant_representation(1),
-        lambda: perturbed_invariant(2, 0.1, np.random.default_rng(0)),
-        lambda: expected_norm_ratio(0),
-        lambda: contraction_factors(np.eye(2), 1.0),
-    ):
-        with pytest.raises(ValueError, match="got"):
-            call()

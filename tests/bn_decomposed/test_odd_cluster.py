@@ -171,19 +171,6 @@ def test_active_fractions_against_sampling():
     assert fraction.std() == pytest.approx(active_fraction_deviation(n), rel=5 / np.sqrt(100_000))
 
 
-def test_bad_arguments():
-    for call in (
-        lambda: simplex_angle(1),
-        lambda: odd_fixed_point(2),
-        lambda: expected_gram_fixed_point(5, "even"),
-        lambda: rms_cosine_step(1.0, 5),
-        lambda: active_fraction_tail(0.5, 1.0),
-        lambda: odd_gram(0.1, 2),
-    ):
-        with pytest.raises(ValueError, match="got"):
-            call()
-
-
 @pytest.mark.parametrize("n", [100, 1000, 10000])
 def test_width_and_multiplier_tend_to_their_proved_limits(n):
     """Width 3 pi / n and multiplier 1 - 1/n, both up to a relative O(1/n): proved on the study's page."""

@@ -218,3 +218,9 @@ def test_bad_input_is_refused_by_name(call, message):
 
 def test_end_momentum_by_hand():
     np.testing.assert_allclose(layers.end_momentum([[3.0, -6.0]], 0.5), [[6.0, -12.0]])  # 2 / (lam N) = 2
+
+
+def test_adaptive_steps_of_a_network_at_rest_become_equal():
+    rest, rho = np.ones((5, 2, 3)), np.array([0.1, 0.2, 0.3, 0.4])
+    np.testing.assert_allclose(layers.adapt_layer_steps(rest, rho, 0.0), 0.25)
+    np.testing.assert_allclose(layers.adapt_layer_steps(rest, rho, 0.5), (rho + 0.25) / 2)

@@ -95,3 +95,18 @@ def test_a_job_that_fails_leaves_no_mark(tmp_path, monkeypatch):
     with pytest.raises(RuntimeError), records.recorded(Job("smoke", "images", "images", [])):
         raise RuntimeError("stopped")
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+@pytest.mark.parametrize(("answer", "alive"), [(None, True), (PermissionError, True), (ProcessLookupError, False)])
+def test_where_the_system_shows_no_processes_a_signal_tells_whether_one_lives(tmp_path, monkeypatch, answer, alive):
+    asked = []
+
+    def kill(process, signal):
+        asked.append((process, signal))
+        if answer:
+            raise answer
+
+    monkeypatch.setattr(progress, "Path", lambda place: tmp_path / "nothing")
+    monkeypatch.setattr(progress.os, "kill", kill)
+    assert progress._alive(77) is alive
+    assert asked == [(77, 0)]

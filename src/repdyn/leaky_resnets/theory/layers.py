@@ -91,7 +91,7 @@ def adapt_layer_steps(
     if not 0 <= damping < 1:
         raise ValueError(f"damping is {damping}; give a number in [0, 1)")
     speeds = relative_speeds(A, rho)
-    slowness = 1 / np.maximum(speeds, SLOWEST * max(speeds.max(), np.finfo(float).tiny))
+    slowness = 1 / np.maximum(speeds, SLOWEST * (speeds.max() or 1.0))  # all at rest: equal steps
     new = damping * np.asarray(rho, float) + (1 - damping) * slowness / slowness.sum()
     return _capped(new / new.sum(), largest)
 
