@@ -326,7 +326,7 @@ def test_recordings_of_one_moment_or_of_a_constant_tell_nothing():
 
 
 def test_noise_around_the_thresholds_says_nothing_more_often_than_chance():
-    generator, noises, told_of = np.random.default_rng(4), 40, []
+    generator, noises, told_of = np.random.default_rng(4), 30, []
     for _ in range(noises):
         shares = {layer: np.exp(generator.normal(np.log(0.1), 0.5, 21)).clip(0, 0.9) for layer in LAYERS}
         recorded = through(
