@@ -141,6 +141,11 @@ def _of_seeds(intervals: Sequence[Interval]) -> Interval:
     return Interval(float(np.median(values)), float(np.min(low)), float(np.max(high)))
 
 
+def _of_all_seeds(flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Where something is so of all seeds, which are the last axis."""
+    return np.logical_and.reduce(flags, axis=-1)
+
+
 def _accuracies(recording: _Recording, ending: str = "") -> tuple[list[Interval], float]:
     """Accuracy of the worst seed at each moment, and the share of the largest class."""
     labels = recording.classes(ending)
@@ -168,7 +173,7 @@ def _collapse(recording: _Recording) -> Sentence:
         return _silent(topic, why)
     last = recording.hidden[-1]
     shares = {name: _within_share(recording, name) for name in _with_input(recording)}
-    below = {name: (values < COLLAPSED).all(axis=1) for name, values in shares.items()}
+    below = {name: _of_all_seeds(values < COLLAPSED) for name, values in shares.items()}
     first, chance = since(below[last])
     run = shares[last][first if first < len(below[last]) else len(below[last]) // 2 :]
     source = "share of variance within classes, range over the moments meant; as NC1 of Papyan, Han, Donoho 2020; "
@@ -245,7 +250,7 @@ def _task_rank(recording: _Recording) -> Sentence:
     name = min(ranks, key=lambda layer: float(np.median(ranks[layer][-1])))
     task = float(recording.recorded["task_rank"].max())
     threshold = NARROW * task
-    near = (ranks[name] < threshold).all(axis=1)
+    near = _of_all_seeds(ranks[name] < threshold)
     first, chance = since(near)
     run = ranks[name][first if first < len(near) else len(near) // 2 :]
     source = f"centered effective rank, range over the moments meant, threshold {NARROW:g} times that of the targets; "
@@ -282,7 +287,7 @@ def _odd_point(recording: _Recording) -> Sentence:
     numbers: dict[str, Any] = {
         "interval": _range(most[None]), "threshold": expected / 2, "source": source + "Decomposed, Definition 12",
     }  # fmt: skip
-    odd = (hidden > expected / 2).all(axis=2).any(axis=0)
+    odd: NDArray[np.bool_] = np.logical_or.reduce(_of_all_seeds(hidden > expected / 2), axis=0)
     if (hidden < expected / 2).all():
         text = f"No point is odd at any moment; the largest, in {name!r} at {percent}"
         return Sentence(topic, "no", text, **numbers)
