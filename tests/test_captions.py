@@ -328,6 +328,21 @@ def test_captions_of_truncation_tell_the_times_of_cluster_1():
     assert f"over {data['propagators'].sizes['seed']} starts" in caption
 
 
+# across_papers
+
+
+def test_an_odd_point_is_one_above_the_solid_line_that_the_caption_names():
+    figure, data = figure_of("across_papers", "odd_points")
+    batch = data["odd_batch"]
+    assert "there above the solid line, at 2;" in figure.repdyn["caption"]
+    for panel, kind in zip(figure.axes, batch["network"].values, strict=True):
+        levels = [line for line in panel.lines if line.get_transform() != panel.transData]
+        assert [set(line.get_ydata()) for line in levels if line.get_linestyle() == "-"] == [{2}]
+        learned = int((batch["learned"].sel(network=kind) == 1).sum())
+        assert panel.get_xlabel() == f"layer; {learned} learned"
+        assert panel.get_yscale() == "log"
+
+
 # words and colors
 
 

@@ -8,6 +8,7 @@ from scipy import stats
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, RED, new, style
 from repdyn.bn_mean_field.figures import axes as mean_field
+from repdyn.bn_mean_field.figures.learning_speed import _faster
 from repdyn.diagnostics.figures import shared as networks
 from repdyn.leaky_resnets.figures import shared as leaky
 from repdyn.universality.figures.printed import other_two_point_settings, size_of_default
@@ -76,6 +77,21 @@ def test_a_guide_begins_at_its_first_value_and_has_its_slope(panel):
     (line,) = panel.lines
     np.testing.assert_allclose(line.get_ydata(), [3, 3 / np.sqrt(2), 3 / np.sqrt(8)])
     assert to_hex(line.get_color()) == BLACK.lower()
+
+
+@pytest.mark.parametrize(
+    ("ratios", "word"),
+    [
+        ([1.01, 3.0], "faster"),
+        ([1.0], "faster"),
+        ([0.99, 3.0], "slower"),
+        ([np.nan, 1.5], "faster"),
+        ([np.nan], "of unknown speed"),
+    ],
+)
+def test_a_ratio_of_speeds_is_faster_from_one_on(ratios, word):
+    assert _faster(xr.DataArray(ratios)) == word
+    assert _faster(xr.DataArray([0.5]), "no faster") == "no faster"
 
 
 # networks of users

@@ -5,6 +5,7 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import PolyCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from tests.drawn import given, makers, read
@@ -321,7 +322,8 @@ def test_an_open_bar_is_named_by_its_edge_and_a_filled_one_by_its_face():
 
 
 KINDS = {
-    "line": lambda panel: panel.plot(X, X),
+    "line": lambda panel: (panel.plot(X, X), panel.vlines(X, 0, 1)),
+    "area": lambda panel: panel.add_collection(PolyCollection([[(0, 0), (1, 0), (1, 1)]])),
     "points": lambda panel: panel.scatter(X, X),
     "steps": lambda panel: panel.stairs([1, 3], [0, 2, 5]),
     "band": lambda panel: panel.fill_between(X, 0, X),

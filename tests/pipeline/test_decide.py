@@ -208,7 +208,9 @@ def test_a_run_at_default_scale_proposes_seeds_for_claims_on_one_network(tmp_pat
         "leaky_resnets/data/restarts.nc": decide.Cost("near_critical:restarts.nc", 500.0, True),
     }
     monkeypatch.setattr(decide, "_costs", lambda _: costs)
-    for need in decide.needs("mine"):
+    found = decide.needs("mine")
+    assert {(need.id, need.study) for need in found} == {(id, "leaky_resnets") for id in OWN_SETTINGS}
+    for need in found:
         assert (need.factor, need.seen) == (5.0, False)
         assert need.knobs == {("paper_settings", "seeds"): 1}
         assert need.seconds == 4 * 50 + 5 * 2
