@@ -165,6 +165,9 @@ def test_the_reduced_flow_stands_beside_the_network_and_where_sectors_are_lost()
             drawn_as(line, part["time"], part[f"cost_{name}"])
             assert line.get_color() == color
         assert dotted(panel, BLACK) == ([] if labels == "benign" else [1.5])
+    assert "the sectors are lost at the dotted line, the network" in figure.repdyn["caption"]
+    without = many_layers.reduced_network(data.assign(lost=lost * np.nan))
+    assert "the sectors stay, the network" in without.repdyn["caption"]
 
 
 @pytest.fixture(scope="module")

@@ -87,13 +87,14 @@ def reduced_network(reduced_network: xr.Dataset) -> Figure:
     label_panels(axes)
     last = reduced_network.sel(labels="adverse").isel(time=-1)
     benign = reduced_network.sel(labels="benign")
+    lost = "are lost at the dotted line" if np.isfinite(last["lost"]) else "stay"
     return describe(
         figure,
         title=f"Reduced flow: its cost ends {number(_apart(benign)[-1], '.0e')} off the network's, "
         f"{number(_apart(last))} with exchanged labels",
         caption=f"Three clusters of {int(reduced_network['points'])} points, all collapsed at $s = 0$. (a) Labels near "
         rf"$W \tilde y$: the costs differ by {number(_apart(benign).max(), '.0e')} at most. (b) Labels exchanged "
-        f"between clusters: the sectors are lost at the dotted line, the network ends at "
+        f"between clusters: the sectors {lost}, the network ends at "
         f"{number(last['cost_network'], '.2f')} while the reduced flow claims {number(last['cost_reduced'], '.0e')}.",
         alt="Cost of the network and of the reduced flow over flow time in two panels, labels near the images and "
         "labels exchanged; dotted: where the sectors are lost.",

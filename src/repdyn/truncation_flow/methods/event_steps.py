@@ -115,7 +115,14 @@ def image_of(R: Array, d: Array, v: Array) -> None:  # pragma: no cover (compile
 
 @compiled
 def normal_rate(Omega: Array, db: Array, v: Array, i: int) -> float:  # pragma: no cover (compiled)
-    """du_i/ds of a point with v = R d."""
+    """du_i/ds of a point.
+
+    Args:
+        Omega: generator of the rotation, shape (Q, Q).
+        db: velocity of the residual of the bias, shape (Q,).
+        v: R d of the point, shape (Q,).
+        i: coordinate.
+    """
     rate = db[i]
     for c in range(v.size):
         rate += Omega[i, c] * v[c]
