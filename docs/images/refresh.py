@@ -1,7 +1,13 @@
-"""Pictures of README and docs/index.md, scaled down: python docs/images/refresh.py results/default."""
+"""Pictures of README and docs/index.md, scaled down: python docs/images/refresh.py results/default.
 
+The picture of the report wants a Chromium, `chromium` or what the variable CHROMIUM names.
+"""
+
+import os
+import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from PIL import Image  # comes with matplotlib
@@ -9,6 +15,7 @@ from PIL import Image  # comes with matplotlib
 from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW
 
 WIDTH, COLORS = 900, 256
+WINDOW = 1400, 800  # pixels of the report's first page that are shown
 KEPT = (BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW, "#FFFFFF")
 FIGURES = (
     "bn_decomposed/fig3_odd_point",
@@ -27,6 +34,18 @@ def main(run: Path) -> None:
         with Image.open(run / study / "figures" / f"{name}.png") as picture:
             small = scaled(picture.convert("RGB"))
         few_colors(small).save(Path(__file__).with_name(f"{study}.png"), optimize=True)
+    few_colors(scaled(first_page(run))).save(Path(__file__).with_name("report.png"), optimize=True)
+
+
+def first_page(run: Path) -> Image.Image:
+    """The beginning of the report as a browser shows it."""
+    with TemporaryDirectory() as folder:
+        shot = Path(folder) / "shot.png"
+        command = [os.environ.get("CHROMIUM", "chromium"), "--headless", "--no-sandbox", "--hide-scrollbars"]
+        command += [f"--window-size={WINDOW[0]},{WINDOW[1]}", f"--screenshot={shot}"]
+        subprocess.run([*command, (run / "report/index.html").resolve().as_uri()], check=True, capture_output=True)
+        with Image.open(shot) as picture:
+            return picture.convert("RGB")
 
 
 def scaled(picture: Image.Image) -> Image.Image:
