@@ -135,12 +135,14 @@ def test_figure_7_has_blobs_at_their_place_and_targets_of_each_context():
     mosaic, *contexts = fig7_blobs(data).axes[:3]
     gallery = data["gallery"].values
     size = gallery.shape[2]
-    picture = np.ma.filled(mosaic.images[0].get_array(), np.nan)
+    cells = mosaic.collections[0]
+    picture = np.ma.filled(cells.get_array(), np.nan)
     for x, y in ((0, 0), (1, 0), (0, 2), (gallery.shape[0] - 1, gallery.shape[1] - 1)):
         corner = y * (size + 1), x * (size + 1)
         tile = picture[corner[0] : corner[0] + size, corner[1] : corner[1] + size]
         np.testing.assert_allclose(tile, gallery[x, y].T)
-    assert mosaic.images[0].origin == "lower"
+    assert not mosaic.yaxis_inverted()
+    np.testing.assert_array_equal(cells.get_coordinates()[-1, -1], picture.shape[::-1])
     for context, panel in enumerate(contexts):
         mine = data["feature"].values[data["context"].values == context]
         (points,) = panel.collections
