@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from tests.conftest import ROOT
+from tests.pipeline.test_single_file import unpacked
 
 from repdyn.base import figures, tables
 from repdyn.base.errors import DataError
@@ -437,15 +438,15 @@ def test_the_single_file_holds_every_page_and_picture(report, pages):
     text = (report / "single.html").read_text(encoding="utf-8")
     single = Page(text)
     assert {template["data-page"] for template in single.of("template")} == set(pages)
-    assert not [link for link in single.values("href") if not link.startswith(("#", "data:,"))]
-    wanted = set(single.values("data-picture"))
+    opened = Page("\n".join(unpacked(letters) for letters in re.findall(r"<template[^>]*>([^<]*)</template>", text)))
+    links = [*single.values("href"), *opened.values("href")]
+    assert not [link for link in links if not link.startswith(("#", "data:,"))]
+    wanted = set(opened.values("data-picture"))
     assert wanted == {"figures/x_study/fig1.svg", "figures/x_study/fig2.svg"}
-    encoded = dict(re.findall(r'"(figures/[^"]+)": "data:image/svg\+xml,((?:[^"\\]|\\.)*)"', text))
+    pictures = json.loads(re.search(r"pictures: (\{.*?\}) \};", text)[1])
     for name in wanted:
-        assert not set("<>#\n") & set(encoded[name])
-        held = unquote(json.loads(f'"{encoded[name]}"'))
-        assert held.split() == (report / name).read_text(encoding="utf-8").split()
-    targets = {link[2:].split("#")[0] for link in single.values("href") if link.startswith("#/")}
+        assert unpacked(pictures[name]) == (report / name).read_text(encoding="utf-8")
+    targets = {link[2:].split("#")[0] for link in links if link.startswith("#/")}
     assert targets <= set(pages)
 
 

@@ -191,6 +191,7 @@ def test_a_tap_shows_a_term(browser, tmp_path):
     for address in ("claims/x-thm1.html", "single.html#/claims/x-thm1.html"):
         browser.open("about:blank")
         browser.open((root / "report").as_uri() + "/" + address)
+        browser.ask("repdyn.shown")
         assert not browser.ask("document.getElementById('term-margin').matches(':popover-open')")
         browser.ask("document.querySelector('[popovertarget=term-margin]').click()")
         assert browser.ask("document.getElementById('term-margin').matches(':popover-open')")

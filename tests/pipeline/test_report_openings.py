@@ -181,4 +181,5 @@ def test_it_is_no_wider_than_the_page(page, width):
 def test_the_single_file_plays_it_too(browser, report):
     browser.open("about:blank")
     browser.open((report / "single.html").as_uri())
+    browser.ask("repdyn.shown")
     assert browser.ask(f"!!{STATE}")

@@ -125,7 +125,7 @@ name, so none overwrites another. Each file is complete or absent, and equal set
 | `claims.csv`, `evidence.csv` | the ledger of all studies, compared with the accepted verdicts; all evidence |
 | `manifest.json` | digests, configuration, versions, machine, costs |
 | `report/index.html` | the report: findings, and pages per study and claim; opens offline |
-| `report/single.html` | the same in one file, to be mailed |
+| `report/single.html` | the same in one file, to be mailed; compressed inside, so it needs a browser of 2023 or later |
 | `report/errata/<study>.tex` | errata of a paper as LaTeX |
 | `report/captions/` | the captions once more, and labels, for `snakemake --report` |
 

@@ -1,15 +1,15 @@
-"""The whole report in one file, to be mailed: every page a template, opened by a script; pictures are inside."""
+"""The whole report in one file, to be mailed: pages and pictures are inside, compressed; a script opens them."""
 
 from __future__ import annotations
 
+import base64
+import gzip
 import html
 import json
 import posixpath
 import re
 from collections.abc import Mapping
 from pathlib import Path
-
-from repdyn.base.web import data_address
 
 HEAD = re.compile(r"<head>.*?</head>", re.DOTALL)
 TITLE = re.compile(r"<title>(.*?)</title>")
@@ -23,6 +23,8 @@ LATE = tuple(f"assets/{name}.js" for name in FIRST)
 def page(pages: Mapping[str, str], assets: Mapping[str, str], pictures: Mapping[str, Path]) -> str:
     """One HTML file.
 
+    Each page and picture is compressed by itself (gzip, RFC 1952) and written in letters (base64, RFC 4648).
+
     Args:
         pages: path inside the report -> its HTML.
         assets: path -> text of a style or script.
@@ -35,7 +37,7 @@ def page(pages: Mapping[str, str], assets: Mapping[str, str], pictures: Mapping[
     styles = "\n".join(text for path, text in assets.items() if path.endswith(".css"))
     scripts = [path for path in assets if path.endswith(".js")]
     scripts.sort(key=lambda path: LATE.index(path) if path in LATE else len(LATE))
-    encoded = {path: data_address(file) for path, file in pictures.items()}
+    packed = {path: _packed(file.read_bytes()) for path, file in pictures.items()}
     return "\n".join(
         [
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
@@ -46,7 +48,7 @@ def page(pages: Mapping[str, str], assets: Mapping[str, str], pictures: Mapping[
             "report folder next to it opens without.</p></noscript>",
             '<div id="single"></div>',
             *templates,
-            f'<script>"use strict"; window.repdyn = {{ single: true, pictures: {json.dumps(encoded)} }};</script>',
+            f'<script>"use strict"; window.repdyn = {{ single: true, pictures: {json.dumps(packed)} }};</script>',
             *(f"<script>\n{assets[path]}\n</script>" for path in scripts),
             "</body>\n</html>\n",
         ]
@@ -56,7 +58,11 @@ def page(pages: Mapping[str, str], assets: Mapping[str, str], pictures: Mapping[
 def _template(path: str, text: str, pages: Mapping[str, str]) -> str:
     title = _first(TITLE, text)[1]
     body = _rewritten(_first(BODY, text)[0], path, pages)
-    return f'<template data-page="{path}" data-title="{title}">\n{body}\n</template>'
+    return f'<template data-page="{path}" data-title="{title}">{_packed(body.encode())}</template>'
+
+
+def _packed(content: bytes) -> str:
+    return base64.b64encode(gzip.compress(content, mtime=0)).decode()
 
 
 def _first(pattern: re.Pattern[str], text: str) -> re.Match[str]:

@@ -71,7 +71,8 @@ window.repdyn = window.repdyn || {};
     says.innerHTML = hit.says;
     if (hit.picture) {
       const image = link.appendChild(document.createElement("img"));
-      image.src = repdyn.single ? repdyn.pictures[hit.picture] : base + hit.picture;
+      if (repdyn.single) repdyn.picture(hit.picture).then(address => { image.src = address; });
+      else image.src = base + hit.picture;
       image.alt = "";
     }
     link.appendChild(document.createElement("span")).append(says, place);

@@ -50,29 +50,55 @@ window.repdyn = window.repdyn || {};
     target.scrollIntoView();
   }
 
-  // The single file: a page is a template, opened by the part of the address after "#/".
-  function route() {
+  // The single file holds its pages and pictures compressed, in letters.
+  function unpacked(letters) {
+    const bytes = Uint8Array.from(atob(letters), letter => letter.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
+  }
+
+  // The address of a picture of the single file, once it is unpacked; a link may lead to it.
+  const addresses = new Map();
+  repdyn.picture = path => {
+    if (!addresses.has(path)) {
+      const type = path.endsWith(".svg") ? "image/svg+xml" : "image/png";
+      const blob = unpacked(repdyn.pictures[path]).arrayBuffer().then(bytes => new Blob([bytes], { type }));
+      addresses.set(path, blob.then(URL.createObjectURL));
+    }
+    return addresses.get(path);
+  };
+
+  async function showPicture(image) {
+    image.src = await repdyn.picture(image.dataset.picture);
+    if (image.parentElement.matches("a:not([href])")) image.parentElement.href = image.src;
+  }
+
+  let asked = 0, opened = [];
+
+  // Fills the single file with one page; the promises of its pictures.
+  async function open(template, place) {
+    const own = asked += 1;
+    place.dataset.page = template.dataset.page;
+    place.replaceChildren();  // at once, so that what runs on the page before stops
+    const text = await unpacked(template.content.textContent).text();
+    if (own !== asked) return [];  // another page was asked for meanwhile
+    place.innerHTML = text;
+    document.title = template.dataset.title;
+    document.querySelectorAll(".menu[open]").forEach(menu => { menu.open = false; });
+    repdyn.setup.forEach(set => set(place));
+    scrollTo(0, 0);
+    return [...place.querySelectorAll("img[data-picture]")].map(showPicture);
+  }
+
+  // The single file: a page is a template, opened by the part of the address after "#/". Ends with its pictures.
+  async function route() {
     const path = repdyn.page();
     const template = document.querySelector(`template[data-page="${CSS.escape(path)}"]`)
       || document.querySelector('template[data-page="index.html"]');
     const place = document.getElementById("single");
-    if (place.dataset.page !== template.dataset.page) {
-      place.dataset.page = template.dataset.page;
-      place.replaceChildren(template.content.cloneNode(true));
-      place.querySelectorAll("img[data-picture]").forEach(image => { image.src = repdyn.pictures[image.dataset.picture]; });
-      place.querySelectorAll("a:not([href]) > img").forEach(image => { image.parentElement.href = opened(image.src); });
-      document.title = template.dataset.title;
-      document.querySelectorAll(".menu[open]").forEach(menu => { menu.open = false; });
-      repdyn.setup.forEach(set => set(place));
-      scrollTo(0, 0);
-    }
+    if (place.dataset.page !== template.dataset.page) opened = open(template, place);
+    const pictures = await opened;
     reveal();
-  }
-
-  // The address of a picture inside this file, which a link may lead to.
-  function opened(data) {
-    const [type, text] = data.slice("data:".length).split(";base64,");
-    return URL.createObjectURL(new Blob([Uint8Array.from(atob(text), letter => letter.charCodeAt(0))], { type }));
+    await Promise.all(pictures);
   }
 
   function submit(event) {
@@ -90,14 +116,19 @@ window.repdyn = window.repdyn || {};
     if (event.key === "Escape") document.querySelectorAll(".menu[open]").forEach(menu => { menu.open = false; });
   });
   addEventListener("DOMContentLoaded", () => {
-    if (repdyn.single) {
+    if (repdyn.single && !window.DecompressionStream) {
+      document.getElementById("single").textContent = "This file needs a browser of 2023 or later; the report folder next to it does not.";
+    } else if (repdyn.single) {
       document.querySelector(".bar form").addEventListener("submit", submit);
-      route();
+      repdyn.shown = route();
     } else {
       repdyn.setup.forEach(set => set(document));
       reveal();
     }
   });
-  addEventListener("hashchange", () => (repdyn.single ? route() : reveal()));
+  addEventListener("hashchange", () => {
+    if (!repdyn.single) reveal();
+    else if (window.DecompressionStream) repdyn.shown = route();
+  });
   addEventListener("beforeprint", () => document.querySelectorAll("details:not(.code, .menu)").forEach(part => { part.open = true; }));
 })(window.repdyn);
