@@ -81,6 +81,14 @@ def test_margins(text, words):
     assert margin(text).striptags() == words
 
 
+@pytest.mark.parametrize(
+    ("expected", "asked"),
+    [("0", "equal to 0"), ("-0.5", "equal to −0.5"), ("0.5 or more", "0.5 or more"), ("two", "two"), ("", "")],
+)
+def test_a_number_alone_is_not_what_is_asked(expected, asked):
+    assert part(PART | {"expected": expected}).asked == asked
+
+
 def test_a_control_of_several_rows_is_told_once():
     rows = [PART | {"part": name} for name in ("tanh", "swish")] + [PART | {"part": "relu", "control_margin": "77"}]
     assert [bool(item.control) for item in parts(rows, PART["form"])] == [False, True, True]

@@ -18,6 +18,7 @@ Row = Mapping[str, str]
 LONGEST_CELL = 120  # characters; longer words stand below the table
 WIDTH, HEIGHT, EDGE = 200.0, 24.0, 10.0  # pixels of the drawing
 LOGARITHMIC = 50.0  # ratio of the largest to the smallest positive number from which the axis is logarithmic
+BARE = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")  # a number alone, which does not say what is asked
 EXTREME = re.compile(r"(largest deviation|largest|smallest) ([-+\d.e]+)(.*)", re.DOTALL)
 INTERVAL = re.compile(r"(.*?),? ?([\d.]+ %) interval \[([^,\]]+), ([^\]]+)\](.*)", re.DOTALL)
 
@@ -79,7 +80,7 @@ def part(row: Row) -> Part:
     shown, qualifier = measured(row["measured"])
     return Part(
         name=row["part"],
-        asked=words(row["expected"]),
+        asked=words(f"equal to {row['expected']}" if BARE.fullmatch(row["expected"]) else row["expected"]),
         measured=shown,
         qualifier=qualifier,
         required=_required(row),
