@@ -3,8 +3,11 @@
 from types import SimpleNamespace
 
 import pytest
+from tests.pipeline.test_report import CLAIM, Page, make_run, make_source
 
+from repdyn.base.claims import SLIPS
 from repdyn.pipeline.report import views
+from repdyn.pipeline.report.build import build
 from repdyn.pipeline.report.texts import TERMS
 
 
@@ -71,3 +74,27 @@ def control(kind):
 def test_terms_that_the_evidence_uses_are_explained_in_their_order(parts, curves, terms):
     assert views.explained(parts, curves) == [name for name in TERMS if name in terms]
     assert terms <= set(TERMS)
+
+
+def test_slips_are_counted_in_the_singular_and_the_plural(tmp_path):
+    slips = [*SLIPS, *SLIPS[:3]]
+    claims = [CLAIM | {"id": f"x-{place}", "kind_of_slip": slip} for place, slip in enumerate(slips)]
+    root = tmp_path / "mine"
+    build(root, make_run(root, claims), root / "report", make_source(tmp_path / "checkout"))
+    counts = "1 conclusion fails, 1 result changes, 2 missing hypotheses, 2 slips in proofs, 2 misprints."
+    study, index = (
+        Page((root / "report" / name).read_text(encoding="utf-8")) for name in ("studies/x_study.html", "index.html")
+    )
+    assert f"Of the refuted statements: {counts}" in study.words
+    assert f"to their papers: {counts}" in index.words.replace(" ,", ",").replace(" .", ".")
+    assert [link["href"] for link in index.of("a") if "#slip=" in link.get("href", "")][
+        -1
+    ] == "ledger.html#slip=misprint"
+
+
+def test_more_than_one_of_those_that_fail_do_not_fail_in_the_singular(tmp_path):
+    claims = [CLAIM | {"id": f"x-{place}", "kind_of_slip": slip} for place, slip in enumerate(SLIPS[3:] * 2)]
+    root = tmp_path / "mine"
+    build(root, make_run(root, claims), root / "report", make_source(tmp_path / "checkout"))
+    study = Page((root / "report/studies/x_study.html").read_text(encoding="utf-8"))
+    assert "Of the refuted statements: 2 conclusions fail, 2 results change." in study.words

@@ -37,7 +37,7 @@ from repdyn.pipeline.report import (
 from repdyn.pipeline.report.contents import Contents, Row, read
 from repdyn.pipeline.report.errata import severities
 from repdyn.pipeline.report.notes import Notes, notes
-from repdyn.pipeline.report.texts import FOLDERS, MEANINGS, TERMS, WARNINGS
+from repdyn.pipeline.report.texts import FOLDERS, MEANINGS, PLURALS, TERMS, WARNINGS
 
 PAGE = Path(__file__).parent / "page"
 ASSETS = PAGE / "assets"
@@ -240,7 +240,7 @@ class Site:
         environment.filters["json"] = partial(json.dumps, ensure_ascii=False)
         environment.filters["pretty"] = partial(json.dumps, ensure_ascii=False, indent=1)
         environment.globals |= {"run": self.contents.run, "titles": self.titles, "refuted": REFUTED}
-        environment.globals["terms"] = self.terms
+        environment.globals |= {"terms": self.terms, "plurals": PLURALS}
         environment.globals |= {"meanings": MEANINGS, "longest_cell": evidence.LONGEST_CELL}
         environment.globals |= {"listing_of": listings.function, "files_of": self.contents.files_of}
         environment.globals |= {"claims_of_product": self.contents.claims_on}

@@ -16,6 +16,13 @@ MEANINGS = {
     "not testable": "No finite computation decides it (existence, subsequences); the note says why.",
     "not decidable at this scale": "This run does not decide it; the note says what is missing.",
 }
+PLURALS = {
+    "misprint": "misprints",
+    "slip in a proof": "slips in proofs",
+    "missing hypothesis": "missing hypotheses",
+    "result changes": "results change",
+    "conclusion fails": "conclusions fail",
+}
 WARNINGS = {
     "smoke": "Sizes are cut to seconds: figures show the form, not the result, and sampled claims may be undecided.",
     "default": "Sized for a laptop. Each caption gives its own sizes, each study lists what differs from its paper.",
