@@ -172,6 +172,37 @@ def test_a_network_of_known_behavior_is_told_as_it_is(make):
     assert {topic: verdicts[topic] for topic in EXPECTED[make]} == EXPECTED[make], words(sentences)
 
 
+@pytest.mark.parametrize("make", [collapsed, lazy, rich, memorizing], ids=lambda make: make.__name__)
+def test_sentences_stay_what_they_are_where_a_softmax_or_a_factor_follows_the_last_map(make):
+    network, X, labels, options = make()
+
+    class Scaled(nn.Sequential):
+        def forward(self, X):
+            return 8 * super().forward(X)
+
+    told = summarize(network, X, labels=labels, **options)
+    assert summarize(Scaled(*network), X, labels=labels, **options) == told
+    if "before" in options:
+        options["before"] = nn.Sequential(*options["before"], nn.LogSoftmax(dim=1))
+    others = summarize(nn.Sequential(*network, nn.LogSoftmax(dim=1)), X, labels=labels, **options)
+    assert others == [told[0], told[1], others[2], *told[3:]]  # a bottleneck is of layers before and after it
+
+
+def test_a_bottleneck_that_only_the_last_map_widens_is_one():
+    torch.manual_seed(0)
+    X = torch.randn(100, 20, dtype=torch.float64)
+    decoder = nn.Sequential(nn.Linear(20, 2), nn.Linear(2, 60), nn.ReLU()).double()
+    with torch.no_grad():
+        H = decoder(X)
+        _, values, directions = torch.linalg.svd(H - H.mean(dim=0), full_matrices=False)
+        kept = values > 1e-3 * values[0]
+        last = nn.Linear(60, int(kept.sum()), bias=False).double()
+        last.weight.copy_(directions[kept] / values[kept, None])  # as far in every direction
+    sentence = summarize(nn.Sequential(*decoder, last), X)[2]
+    assert (sentence.topic, sentence.verdict) == ("bottleneck", "yes")
+    assert sentence.interval.value <= 2 < len(last.weight) / 1.5
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_nothing_is_so_of_an_untrained_network_on_noise(seed):
     X, labels = random_labels(seed)

@@ -187,16 +187,18 @@ def _collapse(seen: Seen, labels: np.ndarray | None) -> Sentence:
 
 def _bottleneck(seen: Seen) -> Sentence:
     whether = "there is a bottleneck"
-    names = [name for name in seen.layers if name == INPUT or name in seen.hidden]
+    names = list(seen.layers)  # the last map is compared with, too: it may widen what an autoencoder made narrow
     if len(seen.kept) < FEWEST or len(names) < 3:
         return unknown("bottleneck", whether, f"it takes {FEWEST} points and three layers")
     ranks = {name: rank(seen.layers[name]) for name in names}
     if flat := [name for name in names if not np.isfinite(ranks[name].value)]:
         return unknown("bottleneck", whether, f"{flat[0]!r} is the same for all points")
-    like = [_narrower(name, ranks, seen.kinds) for name in names[1:-1]]
+    like = [_narrower(name, ranks, seen.kinds) for name in seen.hidden]
     found = [entry for entry in like if entry]
     if not found:  # a bottleneck among layers of all kinds proves nothing, that there is none does
-        found = [(0.0, *entry[1:]) for name in names[1:-1] if (entry := _narrower(name, ranks, {}))]
+        found = [(0.0, *entry[1:]) for name in seen.hidden if (entry := _narrower(name, ranks, {}))]
+    if not found:
+        return unknown("bottleneck", whether, "no hidden layer has layers before and after it")
     surest = max(found)
     name = surest[2]
     threshold = surest[3] / NARROW

@@ -29,7 +29,7 @@ class Seen:
 
     Attributes:
         layers: coordinates that keep inner products, shape (kept points, d), by layer in order; without the output.
-        hidden: names of those layers that are neither the input nor the last linear map.
+        hidden: names of those layers that are neither the input nor the last linear map nor after it.
         output: what the network returns for all points, shape (points, outputs); None if it cannot be read.
         kept: indices of the points of `layers`.
         kinds: class of the module, or the function, that each layer is the output of; nothing for the input.
@@ -64,9 +64,24 @@ def look(reader: NetworkReader, layers: Sequence[str] | None) -> Seen:
             rows[name] = spectrum(A[kept]).F
 
     stream(planned, [OUTPUT], keep)
-    last = {name for name in rows if planned.classifier and base(name) == base(planned.classifier)}
-    hidden = [name for name in rows if name != INPUT and name not in last]
+    hidden = before_the_end(list(rows), planned.classifier)
     return Seen(rows, hidden, outputs[0] if outputs else None, kept, _kinds(reader, rows))
+
+
+def before_the_end(names: Sequence[str], classifier: str | None) -> list[str]:
+    """Hidden layers: those before the last linear map is called for the last time, other than its calls and the input.
+
+    Args:
+        names: layers in the order in which they finish.
+        classifier: the last linear map; without one all but input and output are hidden.
+
+    Example:
+        >>> before_the_end(["input", "0", "1", "2", "3", "output"], "2")
+        ['0', '1']
+    """
+    ends = [name for name in names if classifier and base(name) == base(classifier)]
+    before = names[: names.index(ends[-1])] if ends else names
+    return [name for name in before if name not in (INPUT, OUTPUT, *ends)]
 
 
 def _kinds(reader: NetworkReader, layers: Iterable[str]) -> dict[str, str]:
