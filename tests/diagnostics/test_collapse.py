@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from repdyn.diagnostics.measure import measure
+from repdyn.diagnostics.methods.features import Features
 from repdyn.diagnostics.theory.collapse import classifier_collapse, collapse
 
 K, D = 4, 6
@@ -134,6 +135,21 @@ def test_the_last_map_is_one_that_orders_the_outputs(turn, last_map):
     assert measure(model, torch.randn(12, 5), measures=["ranks"]).attrs["last_map"] == last_map
     early = nn.Sequential(nn.Linear(5, 6), nn.Softmax(dim=1), nn.Linear(6, 6), nn.ReLU())  # a softmax within
     assert measure(early, torch.randn(12, 5), measures=["ranks"]).attrs["last_map"] == ""
+
+
+def test_the_last_map_is_its_last_call_and_none_of_its_heads():
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.map = nn.Linear(4, 4)
+
+        def forward(self, X):
+            return self.map(self.map(X).relu()).softmax(dim=-1)
+
+    torch.manual_seed(0)
+    features = Features("pool", channels=-1, heads=2)
+    found = measure(Twice(), torch.randn(12, 4), ["map", "map#2"], measures=["ranks"], features=features)
+    assert found.attrs["last_map"] == "map#2"
 
 
 def test_one_output_beyond_a_sigmoid_is_of_the_last_map():

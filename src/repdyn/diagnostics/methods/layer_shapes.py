@@ -83,7 +83,8 @@ def find_shapes(reader: NetworkReader, functions: bool) -> tuple[dict[str, Layer
         if name not in (INPUT, OUTPUT) and not name.endswith(":input") and _equal(value, output)
     ]
     modules = dict(named_modules(reader.model))
-    linear = [name for name in last if is_linear(modules.get(name.partition("#")[0]))]
+    calls = [name for name in last if name == whole(name) and not name.endswith(":input")]
+    linear = [name for name in calls if is_linear(modules.get(base(name)))]
     ends = [name for name in linear if name in same]
     ends = ends or [name for name in linear[-1:] if _ordered_alike(last[name], output)]
     return shapes, (ends[-1] if ends else None), bool(same) or _equal(last.get(INPUT), output)
