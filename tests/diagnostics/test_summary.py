@@ -5,6 +5,8 @@ import pytest
 import torch
 from torch import nn
 
+from repdyn.diagnostics.measure import network_reader
+from repdyn.diagnostics.methods import layer_facts
 from repdyn.diagnostics.methods.layer_facts import likeness, rank, within_share
 from repdyn.diagnostics.summary import Sentence, summarize, words
 from repdyn.diagnostics.theory.intervals import folds, jackknife, share
@@ -201,6 +203,45 @@ def test_a_bottleneck_that_only_the_last_map_widens_is_one():
     sentence = summarize(nn.Sequential(*decoder, last), X)[2]
     assert (sentence.topic, sentence.verdict) == ("bottleneck", "yes")
     assert sentence.interval.value <= 2 < len(last.weight) / 1.5
+
+
+class Beside(nn.Module):
+    """A narrow branch, twice, with a skip connection around it or none."""
+
+    def __init__(self, *, skip):
+        super().__init__()
+        torch.manual_seed(0)
+        self.first, self.narrow, self.wide = nn.Linear(20, 20), nn.Linear(20, 2), nn.Linear(2, 60)
+        self.norm, self.middle, self.last = nn.Tanh(), nn.Linear(60, 60), nn.Linear(60, 3)
+        self.around, self.skip = nn.Linear(20, 60), skip
+
+    def forward(self, X):
+        X = self.first(X)
+        return self.last(self.norm(self.middle(self.norm(3 * self.wide(self.narrow(X)) + self.skip * self.around(X)))))
+
+
+@pytest.mark.parametrize(("skip", "verdict"), [(0, "yes"), (1, "cannot tell")])
+def test_a_branch_beside_a_skip_connection_is_no_bottleneck(skip, verdict):
+    X = torch.randn(80, 20, dtype=torch.float64)
+    network = Beside(skip=skip).double()
+    layers = ["input", "first", "narrow", "norm", "middle", "norm#2", "last"]
+    sentence = summarize(network, X, layers)[2]
+    assert sentence.verdict == verdict, sentence
+    if skip:
+        assert "'narrow' is narrow, but not all that the network returns passes through it" in sentence.text
+    look = layer_facts.look(network_reader(network, X), layers)
+    passed = {name: look.passed(name) for name in layers[1:]}
+    assert passed == {name: name != "narrow" or not skip for name in layers[1:]}
+    assert not network.narrow._forward_hooks
+
+
+def test_nothing_passes_alone_through_attention_beside_its_stream():
+    torch.manual_seed(0)
+    block = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True).double()
+    network = nn.Sequential(block, nn.Flatten(), nn.Linear(64, 3).double())
+    look = layer_facts.look(network_reader(network, torch.randn(20, 4, 16, dtype=torch.float64)), None)
+    through = {"0.norm1", "0.norm2", "1", "2"}
+    assert {name for name in look.layers if name != "input" and look.passed(name)} == through
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -195,6 +195,11 @@ def _bottleneck(seen: Seen) -> Sentence:
         return unknown("bottleneck", whether, f"{flat[0]!r} is the same for all points")
     like = [_narrower(name, ranks, seen.kinds) for name in seen.hidden]
     found = [entry for entry in like if entry]
+    branches = [entry for entry in found if entry[0] > NARROW and not seen.passed(entry[2])]
+    found = [entry for entry in found if entry not in branches]
+    if branches and max(found, default=(0.0,))[0] <= NARROW:
+        why = f"{max(branches)[2]!r} is narrow, but not all that the network returns passes through it"
+        return unknown("bottleneck", whether, why)
     if not found:  # a bottleneck among layers of all kinds proves nothing, that there is none does
         found = [(0.0, *entry[1:]) for name in seen.hidden if (entry := _narrower(name, ranks, {}))]
     if not found:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from repdyn.base.arrays import Array
 from repdyn.base.ranks import effective_rank
 from repdyn.diagnostics.methods.inputs import spread
 from repdyn.diagnostics.methods.layer_shapes import base
+from repdyn.diagnostics.methods.passage import passes_through
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
 from repdyn.diagnostics.methods.streaming import plan, stream
 from repdyn.diagnostics.theory.collapse import collapse
@@ -33,6 +35,7 @@ class Seen:
         output: what the network returns for all points, shape (points, outputs); None if it cannot be read.
         kept: indices of the points of `layers`.
         kinds: class of the module, or the function, that each layer is the output of; nothing for the input.
+        passed: whether all that the network returns passes through a layer.
     """
 
     layers: Mapping[str, Array]
@@ -40,6 +43,7 @@ class Seen:
     output: Array | None
     kept: NDArray[np.int64]
     kinds: Mapping[str, str] = field(default_factory=dict)
+    passed: Callable[[str], bool] = lambda _name: True
 
 
 def look(reader: NetworkReader, layers: Sequence[str] | None) -> Seen:
@@ -65,7 +69,8 @@ def look(reader: NetworkReader, layers: Sequence[str] | None) -> Seen:
 
     stream(planned, [OUTPUT], keep)
     hidden = before_the_end(list(rows), planned.classifier)
-    return Seen(rows, hidden, outputs[0] if outputs else None, kept, _kinds(reader, rows))
+    output = outputs[0] if outputs else None
+    return Seen(rows, hidden, output, kept, _kinds(reader, rows), partial(passes_through, planned))
 
 
 def before_the_end(names: Sequence[str], classifier: str | None) -> list[str]:
