@@ -244,6 +244,31 @@ def test_nothing_passes_alone_through_attention_beside_its_stream():
     assert {name for name in look.layers if name != "input" and look.passed(name)} == through
 
 
+def test_collapse_is_not_told_of_a_branch_but_of_what_enters_the_last_map():
+    class Stream(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.signs, self.branch, self.head = signs(), nn.Linear(6, 6, bias=False), nn.Linear(6, 3)
+
+        def forward(self, X):
+            corners = self.signs(X)
+            return self.head(0.01 * X + corners + 0.1 * self.branch(corners))
+
+    X, labels = blobs(0, noise=0.3)
+    torch.manual_seed(0)
+    network = Stream().double()
+    told = summarize(network, X, labels=labels)[1]
+    assert (told.verdict, "'branch' is a branch" in told.text) == ("cannot tell", True)
+    told = summarize(network, X, ["input", "head:input"], labels=labels)[1]
+    assert told.text == "Classes collapse from 'head:input' on; in 'head:input'"
+    with torch.no_grad():
+        H = network.signs(X)
+        H = (0.01 * X + H + 0.1 * network.branch(H)).numpy()
+    means = np.array([H[labels == c].mean(axis=0) for c in range(3)])
+    within, between = np.sum((H - means[labels]) ** 2) / len(H), np.sum((means - means.mean(axis=0)) ** 2) / 3
+    assert told.interval.value == pytest.approx(within / (within + between))
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_nothing_is_so_of_an_untrained_network_on_noise(seed):
     X, labels = random_labels(seed)

@@ -168,6 +168,9 @@ def _collapse(seen: Seen, labels: np.ndarray | None) -> Sentence:
         name: within_share(F[counted], own[counted]) for name, F in seen.layers.items() if name in (INPUT, *seen.hidden)
     }
     last, at_last = seen.hidden[-1], shares[seen.hidden[-1]]
+    if not seen.passed(last):
+        why = f"{last!r} is a branch; name what goes into the last map in layers=, as 'head:input'"
+        return unknown("collapse", whether, why)
     source = "share of variance within classes; as NC1 of Papyan, Han, Donoho 2020; Chen, Proposition 4.2"
     numbers: dict[str, Any] = {"interval": at_last, "threshold": COLLAPSED, "source": source}
     if at_last.low > COLLAPSED:

@@ -81,10 +81,10 @@ def before_the_end(names: Sequence[str], classifier: str | None) -> list[str]:
         classifier: the last linear map; without one all but input and output are hidden.
 
     Example:
-        >>> before_the_end(["input", "0", "1", "2", "3", "output"], "2")
-        ['0', '1']
+        >>> before_the_end(["input", "0", "1", "2:input", "2", "3", "output"], "2")
+        ['0', '1', '2:input']
     """
-    ends = [name for name in names if classifier and base(name) == base(classifier)]
+    ends = [name for name in names if classifier and base(name) == base(classifier) and ":input" not in name]
     before = names[: names.index(ends[-1])] if ends else names
     return [name for name in before if name not in (INPUT, OUTPUT, *ends)]
 

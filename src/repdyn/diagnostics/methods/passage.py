@@ -21,10 +21,12 @@ def passes_through(planned: Plan, name: str) -> bool:
 
     Args:
         planned: network, inputs and layers.
-        name: of what a module returns; of others, as functions and what goes into a module, nothing is known: True.
+        name: of what a module returns; of others, as functions, windows, nodes of graphs and what goes into a module,
+            nothing is known: True.
     """
     module = dict(named_modules(planned.reader.model)).get(base(name))
-    axes = [planned.shapes[layer].axis for layer in (name, OUTPUT)]
+    shapes = [planned.shapes[layer] for layer in (name, OUTPUT)]
+    axes = [None if shape.of_nodes or shape.windows > 1 else shape.axis for shape in shapes]
     if module is None or name.endswith((":input", "]")) or None in axes:
         return True
     as_it_is, exchanged = _output(planned, None, "", 0), _output(planned, module, name, axes[0] or 0)
