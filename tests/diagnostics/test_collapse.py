@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from repdyn.diagnostics.measure import measure
+from repdyn.diagnostics.methods.features import Features
 from repdyn.diagnostics.theory.collapse import classifier_collapse, collapse
 
 K, D = 4, 6
@@ -97,9 +98,63 @@ def test_the_classifier_is_found_and_compared_with_its_own_input():
     assert float(diagnostics["nc4"]) == np.mean(nearest != decisions)
     named = measure(nn.Sequential(model, nn.Softmax(dim=1)), X, labels=LABELS, classifier="0.2")
     assert float(named["nc3"]) == pytest.approx(nc3, rel=1e-9)
-    unnamed = measure(nn.Sequential(model, nn.Softmax(dim=1)), X, labels=LABELS)
-    assert np.isnan(unnamed["nc3"])
-    assert "no nn.Linear returns what the network returns; name one: classifier=" in unnamed.attrs["left_out"]
+    found = measure(nn.Sequential(model, nn.Softmax(dim=1)), X, labels=LABELS)
+    assert (float(found["nc3"]), float(found["nc4"])) == (float(named["nc3"]), float(named["nc4"]))
+    unknown = measure(nn.Sequential(model, Turned()), X, labels=LABELS)
+    assert np.isnan(unknown["nc3"])
+    assert "no nn.Linear returns what the network returns, or its order; name one" in unknown.attrs["left_out"]
+
+
+class Turned(nn.Module):
+    """Something after the last map."""
+
+    def __init__(self, turn=lambda logits: logits.flip(-1)):
+        super().__init__()
+        self.turn = turn
+
+    def forward(self, logits):
+        return self.turn(logits)
+
+
+@pytest.mark.parametrize(
+    ("turn", "last_map"),
+    [
+        (lambda logits: 8 * logits, "2"),
+        (lambda logits: logits.log_softmax(dim=-1), "2"),
+        (lambda logits: (3 * logits).softmax(dim=-1), "2"),
+        (lambda logits: logits[:, :1].sigmoid()[:, 0], ""),  # other numbers than the map's
+        (lambda logits: -logits, ""),
+        (lambda logits: logits.relu(), ""),
+        (lambda logits: logits.flip(-1), ""),
+        (lambda logits: logits.abs(), ""),
+    ],
+)
+def test_the_last_map_is_one_that_orders_the_outputs(turn, last_map):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 6), Turned(turn))
+    assert measure(model, torch.randn(12, 5), measures=["ranks"]).attrs["last_map"] == last_map
+    early = nn.Sequential(nn.Linear(5, 6), nn.Softmax(dim=1), nn.Linear(6, 6), nn.ReLU())  # a softmax within
+    assert measure(early, torch.randn(12, 5), measures=["ranks"]).attrs["last_map"] == ""
+
+
+def test_the_last_map_is_its_last_call_and_none_of_its_heads():
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.map = nn.Linear(4, 4)
+
+        def forward(self, X):
+            return self.map(self.map(X).relu()).softmax(dim=-1)
+
+    torch.manual_seed(0)
+    features = Features("pool", channels=-1, heads=2)
+    found = measure(Twice(), torch.randn(12, 4), ["map", "map#2"], measures=["ranks"], features=features)
+    assert found.attrs["last_map"] == "map#2"
+
+
+def test_one_output_beyond_a_sigmoid_is_of_the_last_map():
+    model = nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 1), Turned(lambda logit: logit.sigmoid()[:, 0]))
+    assert measure(model, torch.randn(12, 5), measures=["ranks"]).attrs["last_map"] == "2"
 
 
 def test_a_thousand_classes_need_no_array_of_points_classes_and_units():

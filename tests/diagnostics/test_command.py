@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 import xarray as xr
 from tests.conftest import ROOT
 
@@ -263,6 +264,26 @@ def test_a_script_can_measure_and_save_what_the_command_does(folder, capsys):
     assert not list(folder.glob("**/*.png"))
 
 
+def test_heads_are_layers_of_the_file(folder, capsys):
+    words = ["--layers", "0", "--measures", "ranks", "--features", "pool"]
+    command.run(
+        ["my_seeded:build", "--data", "data.npz", "--out", "one.nc", *words, "--channels", "-1", "--heads", "2"]
+    )
+    found = datasets.read(folder / "one.nc")
+    assert found["layer"].values.tolist() == ["0", "0[head 0]", "0[head 1]"]
+    sys.path.insert(0, str(folder))
+    import my_seeded
+
+    with torch.no_grad():
+        A = my_seeded.build()[0].double()(torch.tensor(np.load("data.npz")["inputs"])).numpy()
+    for name, part in {"0": A, "0[head 0]": A[:, :4], "0[head 1]": A[:, 4:]}.items():
+        s = np.linalg.svd(part, compute_uv=False)
+        wanted = np.exp(-np.sum(s / s.sum() * np.log(s / s.sum())))
+        np.testing.assert_allclose(found["effective_rank"].sel(layer=name), wanted, rtol=1e-5)
+    assert main(["measure", "my_seeded:build", "--data", "data.npz", "--out", "one.nc", *words, "--heads", "2"])
+    assert "channels is None; heads are parts of the last axis, give channels=-1" in capsys.readouterr().err
+
+
 def test_a_file_says_which_network_it_is_of_and_how_it_was_measured(folder):
     command.measure_and_save("my_seeded:build", Path("data.npz"), Path("one.nc"), measures=["ranks"])
     attrs = datasets.read(folder / "one.nc").attrs
@@ -274,7 +295,7 @@ def test_a_file_says_which_network_it_is_of_and_how_it_was_measured(folder):
     assert json.loads(attrs["settings"]) == {
         "residual": None,
         "effective_depth": 0.0,
-        "features": ["flatten", None],
+        "features": ["flatten", None, None],
         "measures": ["ranks"],
     }
     assert set(json.loads(attrs["versions"])) == {"numpy", "scipy", "torch", "xarray"}

@@ -11,8 +11,9 @@ from repdyn.diagnostics.methods import forward, options, pairs, progress, target
 from repdyn.diagnostics.methods.findings import Findings
 from repdyn.diagnostics.methods.outputs import adapted
 from repdyn.diagnostics.theory.angles import angles
-from repdyn.diagnostics.theory.identity import Residual, energies
+from repdyn.diagnostics.theory.identity import Residual, costs, energies
 from repdyn.diagnostics.theory.similarity import shape_of, similarities
+from repdyn.diagnostics.theory.spectra import spectrum
 
 NAN = np.nan
 FIVE = np.array([0, 1, 2, 1, 0])
@@ -336,3 +337,21 @@ def test_steps_of_a_stream_are_as_given_or_equal():
 def test_a_step_keeps_the_number_of_units():
     with pytest.raises(ValueError, match="the stream has 2 units before the step and 3 after it"):
         energies(np.ones((4, 2)), np.ones((4, 3)), step=0.5, Lt=1.0, gamma=0.1, bias=False)
+
+
+@pytest.mark.parametrize(("points", "units"), [(12, 300), (12, 40), (30, 9)])
+def test_costs_of_a_mirrored_layer_keep_their_digits(points, units):
+    """A = [P, -P] with P >= 0 has S = [P, 0]: twice the rank, and twice the sum of s^2 / (s^2 + gamma s_1^2)."""
+    rng = np.random.default_rng(0)
+    scales = np.logspace(0, -5, min(points, units))  # a Gram matrix would keep six digits of the last one
+    P = np.zeros((points, units))
+    P[: len(scales), : len(scales)] = np.diag(scales)
+    P[:, units // 2 :] += 0.1 * rng.random((points, 1)) * rng.random(units - units // 2)
+    s = np.linalg.svd(P, compute_uv=False)
+    A = np.hstack([P, -P])
+    plain, stable = costs(A, spectrum(A), 1e-3, False)
+    assert (plain.feasible, plain.value) == (True, pytest.approx(2 * len(scales), rel=1e-9))
+    assert stable == pytest.approx(2 * np.sum(s**2 / (s**2 + 1e-3 * s[0] ** 2)), rel=1e-9)
+    nowhere, missing = costs(-P, spectrum(-P), 1e-3, False)
+    assert (nowhere.feasible, nowhere.value, nowhere.gap) == (False, np.inf, 1.0)
+    assert np.isnan(missing)

@@ -143,6 +143,8 @@ def test_collapse_takes_two_points_of_every_class_among_those_that_are_kept(monk
         (((10, 9, 11), (7, 4, 10), (9.5, 9, 10), (10, 9, 11)), "cannot tell", "a", 9 / 1.5),
         (((9, 8, 10), (7, 6, 8), (3, 2, 4), (9, 8, 10)), "yes", "b", 8 / 1.5),
         (((9, 8, 10), (3, 2, 4), (7, 6, 8), (9, 8, 10)), "yes", "a", 8 / 1.5),
+        (((9, 8, 10), (9, 8, 10), (9, 8, 10), (3, 2, 4), (8, 7, 9)), "yes", "c", 7 / 1.5),  # widened by the last map
+        (((9, 8, 10), (8, 7, 9), (8, 7, 9), (8, 7, 9), (2, 1, 3)), "no", "b", 7 / 1.5),  # which is none itself
     ],
 )
 def test_a_bottleneck_is_narrower_than_what_is_widest_on_both_of_its_sides(ranks, verdict, at, threshold, monkeypatch):
@@ -155,10 +157,12 @@ def test_a_bottleneck_is_narrower_than_what_is_widest_on_both_of_its_sides(ranks
 
 
 def test_a_bottleneck_takes_eight_points_three_layers_and_a_rank_of_each(monkeypatch):
-    intervals(monkeypatch, "rank", input=(9, 8, 10), a=(3, 2, 4), b=(9, 8, 10), c=(np.nan, np.nan, np.nan))
+    wide, flat = (9, 8, 10), (np.nan, np.nan, np.nan)
+    intervals(monkeypatch, "rank", input=wide, a=(3, 2, 4), b=wide, c=flat, last=wide)
     assert summary._bottleneck(seen(NAMES[:3], points=8)).verdict == "yes"
     assert "it takes 8 points" in summary._bottleneck(seen(NAMES[:3], points=7)).text
     assert "three layers" in summary._bottleneck(seen(NAMES[:2])).text
+    assert "no hidden layer" in summary._bottleneck(Seen(seen(NAMES[:3]).layers, [], None, np.arange(12))).text
     assert "'c' is the same for all points" in summary._bottleneck(seen()).text
 
 

@@ -5,6 +5,8 @@ import pytest
 import torch
 from torch import nn
 
+from repdyn.diagnostics.measure import network_reader
+from repdyn.diagnostics.methods import layer_facts
 from repdyn.diagnostics.methods.layer_facts import likeness, rank, within_share
 from repdyn.diagnostics.summary import Sentence, summarize, words
 from repdyn.diagnostics.theory.intervals import folds, jackknife, share
@@ -170,6 +172,101 @@ def test_a_network_of_known_behavior_is_told_as_it_is(make):
     sentences = summarize(network, X, labels=labels, **options)
     verdicts = {sentence.topic: sentence.verdict for sentence in sentences}
     assert {topic: verdicts[topic] for topic in EXPECTED[make]} == EXPECTED[make], words(sentences)
+
+
+@pytest.mark.parametrize("make", [collapsed, lazy, rich, memorizing], ids=lambda make: make.__name__)
+def test_sentences_stay_what_they_are_where_a_softmax_or_a_factor_follows_the_last_map(make):
+    network, X, labels, options = make()
+
+    class Scaled(nn.Sequential):
+        def forward(self, X):
+            return 8 * super().forward(X)
+
+    told = summarize(network, X, labels=labels, **options)
+    assert summarize(Scaled(*network), X, labels=labels, **options) == told
+    if "before" in options:
+        options["before"] = nn.Sequential(*options["before"], nn.LogSoftmax(dim=1))
+    others = summarize(nn.Sequential(*network, nn.LogSoftmax(dim=1)), X, labels=labels, **options)
+    assert others == [told[0], told[1], others[2], *told[3:]]  # a bottleneck is of layers before and after it
+
+
+def test_a_bottleneck_that_only_the_last_map_widens_is_one():
+    torch.manual_seed(0)
+    X = torch.randn(100, 20, dtype=torch.float64)
+    decoder = nn.Sequential(nn.Linear(20, 2), nn.Linear(2, 60), nn.ReLU()).double()
+    with torch.no_grad():
+        H = decoder(X)
+        _, values, directions = torch.linalg.svd(H - H.mean(dim=0), full_matrices=False)
+        kept = values > 1e-3 * values[0]
+        last = nn.Linear(60, int(kept.sum()), bias=False).double()
+        last.weight.copy_(directions[kept] / values[kept, None])  # as far in every direction
+    sentence = summarize(nn.Sequential(*decoder, last), X)[2]
+    assert (sentence.topic, sentence.verdict) == ("bottleneck", "yes")
+    assert sentence.interval.value <= 2 < len(last.weight) / 1.5
+
+
+class Beside(nn.Module):
+    """A narrow branch, twice, with a skip connection around it or none."""
+
+    def __init__(self, *, skip):
+        super().__init__()
+        torch.manual_seed(0)
+        self.first, self.narrow, self.wide = nn.Linear(20, 20), nn.Linear(20, 2), nn.Linear(2, 60)
+        self.norm, self.middle, self.last = nn.Tanh(), nn.Linear(60, 60), nn.Linear(60, 3)
+        self.around, self.skip = nn.Linear(20, 60), skip
+
+    def forward(self, X):
+        X = self.first(X)
+        return self.last(self.norm(self.middle(self.norm(3 * self.wide(self.narrow(X)) + self.skip * self.around(X)))))
+
+
+@pytest.mark.parametrize(("skip", "verdict"), [(0, "yes"), (1, "cannot tell")])
+def test_a_branch_beside_a_skip_connection_is_no_bottleneck(skip, verdict):
+    X = torch.randn(80, 20, dtype=torch.float64)
+    network = Beside(skip=skip).double()
+    layers = ["input", "first", "narrow", "norm", "middle", "norm#2", "last"]
+    sentence = summarize(network, X, layers)[2]
+    assert sentence.verdict == verdict, sentence
+    if skip:
+        assert "'narrow' is narrow, but not all that the network returns passes through it" in sentence.text
+    look = layer_facts.look(network_reader(network, X), layers)
+    passed = {name: look.passed(name) for name in layers[1:]}
+    assert passed == {name: name != "narrow" or not skip for name in layers[1:]}
+    assert not network.narrow._forward_hooks
+
+
+def test_nothing_passes_alone_through_attention_beside_its_stream():
+    torch.manual_seed(0)
+    block = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True).double()
+    network = nn.Sequential(block, nn.Flatten(), nn.Linear(64, 3).double())
+    look = layer_facts.look(network_reader(network, torch.randn(20, 4, 16, dtype=torch.float64)), None)
+    through = {"0.norm1", "0.norm2", "1", "2"}
+    assert {name for name in look.layers if name != "input" and look.passed(name)} == through
+
+
+def test_collapse_is_not_told_of_a_branch_but_of_what_enters_the_last_map():
+    class Stream(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.signs, self.branch, self.head = signs(), nn.Linear(6, 6, bias=False), nn.Linear(6, 3)
+
+        def forward(self, X):
+            corners = self.signs(X)
+            return self.head(0.01 * X + corners + 0.1 * self.branch(corners))
+
+    X, labels = blobs(0, noise=0.3)
+    torch.manual_seed(0)
+    network = Stream().double()
+    told = summarize(network, X, labels=labels)[1]
+    assert (told.verdict, "'branch' is a branch" in told.text) == ("cannot tell", True)
+    told = summarize(network, X, ["input", "head:input"], labels=labels)[1]
+    assert told.text == "Classes collapse from 'head:input' on; in 'head:input'"
+    with torch.no_grad():
+        H = network.signs(X)
+        H = (0.01 * X + H + 0.1 * network.branch(H)).numpy()
+    means = np.array([H[labels == c].mean(axis=0) for c in range(3)])
+    within, between = np.sum((H - means[labels]) ** 2) / len(H), np.sum((means - means.mean(axis=0)) ** 2) / 3
+    assert told.interval.value == pytest.approx(within / (within + between))
 
 
 @pytest.mark.parametrize("seed", range(10))

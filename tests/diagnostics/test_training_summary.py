@@ -137,6 +137,8 @@ def test_collapse_of_the_output_alone_is_none_of_a_layer():
     whole = through().drop_vars("prediction_distance")  # without it nobody knows that the last layer is the output
     whole["within"].loc[{"layer": "last"}] = 1e-3
     assert "'last' is collapsed at step 0 already" in told(whole, "collapse over time").text
+    named = whole.assign_attrs(last_map="last")  # the recorder says so
+    assert told(named, "collapse over time").text == told(through(), "collapse over time").text
 
 
 @pytest.mark.parametrize(

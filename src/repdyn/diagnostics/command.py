@@ -39,6 +39,7 @@ def run(words: Sequence[str]) -> int:
     parser.add_argument("--classifier", help="the last linear map, for NC3 and NC4; default: found")
     parser.add_argument("--features", choices=("flatten", "pool", "tokens"), default="flatten", help="rows of a layer")
     parser.add_argument("--channels", type=int, help="axis of the channels, points first: 1 or -1")
+    parser.add_argument("--heads", type=int, help="heads of attention, layers of their own; with --channels -1")
     parser.add_argument("--batch-size", type=int, help="points per forward pass; default: all at once")
     parser.add_argument("--batch-statistics", action="store_true", help="batch normalization by these points")
     parser.add_argument("--figures", type=Path, help="folder for figures")
@@ -65,7 +66,7 @@ def run_arguments(arguments: argparse.Namespace) -> None:
         arguments.out,
         residual=arguments.residual,
         effective_depth=arguments.effective_depth,
-        features=(arguments.features, arguments.channels),
+        features=(arguments.features, arguments.channels, arguments.heads),
         figures=arguments.figures,
         layers=arguments.layers,
         measures=arguments.measures,
@@ -91,7 +92,7 @@ def measure_and_save(
     *,
     residual: Sequence[str] | None = None,
     effective_depth: float = 0.0,
-    features: tuple[str, int | None] = ("flatten", None),
+    features: tuple[str, int | None, int | None] = ("flatten", None, None),
     figures: Path | None = None,
     checkpoints: Path | None = None,
     resume: bool = False,
@@ -110,7 +111,7 @@ def measure_and_save(
         out: netCDF file to write.
         residual: names of the layers of the residual stream.
         effective_depth: its leak.
-        features: kind and axis of the channels.
+        features: kind, axis of the channels and number of heads.
         figures: folder for the figures, None for none.
         checkpoints: folder of weights, each of which is measured in the network, along the dimension `checkpoint`.
         resume: go on with a file of checkpoints, after its last one.
@@ -145,7 +146,9 @@ def measure_and_save(
     try:
         stream = Residual(tuple(residual), effective_depth) if residual else None
         answers: dict[str, Any] = {name: arrays[name] for name in ANSWERS if name in arrays}
-        arguments = options | answers | {"residual": stream, "features": Features(*features), "held_out": others}
+        kind, channels, heads = features
+        rows = Features(kind, channels, heads=heads)
+        arguments = options | answers | {"residual": stream, "features": rows, "held_out": others}
         settings = {"residual": residual, "effective_depth": effective_depth, "features": features} | options
         if checkpoints:
             recorded = _recorded(model, arrays["inputs"], checkpoints, out, arguments, resume=resume)

@@ -95,7 +95,8 @@ def measure(
         batch_size: points per forward pass; None runs all at once.
         unpack: turns a loader's batch into (inputs, labels or targets or None).
         embeddings: layer that stands for the inputs where these are token ids and have no distances.
-        classifier: the last linear map, for NC3 and NC4; None takes the `nn.Linear` whose result the network returns.
+        classifier: the last linear map, for NC3 and NC4; None takes the `nn.Linear` whose result the network
+            returns, or the last one if the outputs are in its order (softmax, a positive factor).
         gamma: regularizer of the stable cost of identity and the energies, relative to the operator norm of K.
         bias: whether the cost of identity may use a bias.
         batch_statistics: batch normalization by the statistics of these points instead of the running ones. Wanted at

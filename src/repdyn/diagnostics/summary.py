@@ -168,6 +168,9 @@ def _collapse(seen: Seen, labels: np.ndarray | None) -> Sentence:
         name: within_share(F[counted], own[counted]) for name, F in seen.layers.items() if name in (INPUT, *seen.hidden)
     }
     last, at_last = seen.hidden[-1], shares[seen.hidden[-1]]
+    if not seen.passed(last):
+        why = f"{last!r} is a branch; name what goes into the last map in layers=, as 'head:input'"
+        return unknown("collapse", whether, why)
     source = "share of variance within classes; as NC1 of Papyan, Han, Donoho 2020; Chen, Proposition 4.2"
     numbers: dict[str, Any] = {"interval": at_last, "threshold": COLLAPSED, "source": source}
     if at_last.low > COLLAPSED:
@@ -187,16 +190,23 @@ def _collapse(seen: Seen, labels: np.ndarray | None) -> Sentence:
 
 def _bottleneck(seen: Seen) -> Sentence:
     whether = "there is a bottleneck"
-    names = [name for name in seen.layers if name == INPUT or name in seen.hidden]
+    names = list(seen.layers)  # the last map is compared with, too: it may widen what an autoencoder made narrow
     if len(seen.kept) < FEWEST or len(names) < 3:
         return unknown("bottleneck", whether, f"it takes {FEWEST} points and three layers")
     ranks = {name: rank(seen.layers[name]) for name in names}
     if flat := [name for name in names if not np.isfinite(ranks[name].value)]:
         return unknown("bottleneck", whether, f"{flat[0]!r} is the same for all points")
-    like = [_narrower(name, ranks, seen.kinds) for name in names[1:-1]]
+    like = [_narrower(name, ranks, seen.kinds) for name in seen.hidden]
     found = [entry for entry in like if entry]
+    branches = [entry for entry in found if entry[0] > NARROW and not seen.passed(entry[2])]
+    found = [entry for entry in found if entry not in branches]
+    if branches and max(found, default=(0.0,))[0] <= NARROW:
+        why = f"{max(branches)[2]!r} is narrow, but not all that the network returns passes through it"
+        return unknown("bottleneck", whether, why)
     if not found:  # a bottleneck among layers of all kinds proves nothing, that there is none does
-        found = [(0.0, *entry[1:]) for name in names[1:-1] if (entry := _narrower(name, ranks, {}))]
+        found = [(0.0, *entry[1:]) for name in seen.hidden if (entry := _narrower(name, ranks, {}))]
+    if not found:
+        return unknown("bottleneck", whether, "no hidden layer has layers before and after it")
     surest = max(found)
     name = surest[2]
     threshold = surest[3] / NARROW

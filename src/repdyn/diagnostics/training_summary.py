@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from repdyn.base.arrays import Array
 from repdyn.diagnostics.methods import effective_theory
 from repdyn.diagnostics.methods.forward import in_one_line
-from repdyn.diagnostics.methods.reader import INPUT, OUTPUT
+from repdyn.diagnostics.methods.layer_facts import before_the_end
+from repdyn.diagnostics.methods.reader import INPUT
 from repdyn.diagnostics.methods.targets import IGNORED
 from repdyn.diagnostics.summary import COLLAPSED, NARROW, NOTHING, Sentence, memorized, unknown
 from repdyn.diagnostics.theory.intervals import CONFIDENCE, Interval, share
@@ -86,13 +87,13 @@ class _Recording:
     def __init__(self, recorded: xr.Dataset) -> None:
         self.time = recorded.attrs["time"]
         self.recorded = recorded if "seed" in recorded.dims else recorded.expand_dims("seed")
-        self.hidden = [name for name in recorded["layer"].values.tolist() if not self._ends(name)]
+        names = before_the_end(recorded["layer"].values.tolist(), recorded.attrs.get("last_map"))
+        self.hidden = [name for name in names if not self._ends(name)]
 
     def _ends(self, name: str) -> bool:
-        """Whether a layer is the input or what the network returns, whose pairs are as far apart as the outputs."""
-        wanted = {"representation_distance", "prediction_distance"}
-        if name in (INPUT, OUTPUT) or not wanted <= set(self.recorded):
-            return name in (INPUT, OUTPUT)
+        """Whether a layer is what the network returns, whose pairs are as far apart as the outputs."""
+        if not {"representation_distance", "prediction_distance"} <= set(self.recorded):
+            return False
         h = self.recorded["representation_distance"].sel(layer=name, drop=True)
         y = self.recorded["prediction_distance"].transpose(*h.dims)
         return bool(np.allclose(h, y, rtol=1e-5, atol=0, equal_nan=True))

@@ -287,7 +287,7 @@ class Collector:
     def _classified(self) -> None:
         """NC2 of the classifier, NC3, NC4."""
         if not self._classifier:
-            raise ValueError("no nn.Linear returns what the network returns; name one: classifier=")
+            raise ValueError("no nn.Linear returns what the network returns, or its order; name one: classifier=")
         module = dict(named_modules(self.reader.model)).get(self._classifier.partition("#")[0])
         W = getattr(module, "weight", None)
         W = W().dequantize() if callable(W) else W  # of quantized maps
@@ -366,6 +366,7 @@ class Collector:
             "gamma": self.request.gamma,
             "identity_with_bias": int(self.request.bias),
             "normalized_by": "batch statistics" if self.reader.batch_statistics else running,
+            "last_map": self._classifier or "",
             "left_out": self.findings.text(),
         }
 

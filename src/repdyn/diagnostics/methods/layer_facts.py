@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from repdyn.base.arrays import Array
 from repdyn.base.ranks import effective_rank
 from repdyn.diagnostics.methods.inputs import spread
 from repdyn.diagnostics.methods.layer_shapes import base
+from repdyn.diagnostics.methods.passage import passes_through
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
 from repdyn.diagnostics.methods.streaming import plan, stream
 from repdyn.diagnostics.theory.collapse import collapse
@@ -29,10 +31,11 @@ class Seen:
 
     Attributes:
         layers: coordinates that keep inner products, shape (kept points, d), by layer in order; without the output.
-        hidden: names of those layers that are neither the input nor the last linear map.
+        hidden: names of those layers that are neither the input nor the last linear map nor after it.
         output: what the network returns for all points, shape (points, outputs); None if it cannot be read.
         kept: indices of the points of `layers`.
         kinds: class of the module, or the function, that each layer is the output of; nothing for the input.
+        passed: whether all that the network returns passes through a layer.
     """
 
     layers: Mapping[str, Array]
@@ -40,6 +43,7 @@ class Seen:
     output: Array | None
     kept: NDArray[np.int64]
     kinds: Mapping[str, str] = field(default_factory=dict)
+    passed: Callable[[str], bool] = lambda _name: True
 
 
 def look(reader: NetworkReader, layers: Sequence[str] | None) -> Seen:
@@ -64,9 +68,25 @@ def look(reader: NetworkReader, layers: Sequence[str] | None) -> Seen:
             rows[name] = spectrum(A[kept]).F
 
     stream(planned, [OUTPUT], keep)
-    last = {name for name in rows if planned.classifier and base(name) == base(planned.classifier)}
-    hidden = [name for name in rows if name != INPUT and name not in last]
-    return Seen(rows, hidden, outputs[0] if outputs else None, kept, _kinds(reader, rows))
+    hidden = before_the_end(list(rows), planned.classifier)
+    output = outputs[0] if outputs else None
+    return Seen(rows, hidden, output, kept, _kinds(reader, rows), partial(passes_through, planned))
+
+
+def before_the_end(names: Sequence[str], classifier: str | None) -> list[str]:
+    """Hidden layers: those before the last linear map is called for the last time, other than its calls and the input.
+
+    Args:
+        names: layers in the order in which they finish.
+        classifier: the last linear map; without one all but input and output are hidden.
+
+    Example:
+        >>> before_the_end(["input", "0", "1", "2:input", "2", "3", "output"], "2")
+        ['0', '1', '2:input']
+    """
+    ends = [name for name in names if classifier and base(name) == base(classifier) and ":input" not in name]
+    before = names[: names.index(ends[-1])] if ends else names
+    return [name for name in before if name not in (INPUT, OUTPUT, *ends)]
 
 
 def _kinds(reader: NetworkReader, layers: Iterable[str]) -> dict[str, str]:

@@ -58,7 +58,10 @@ class LayerShape:
 
 
 def find_shapes(reader: NetworkReader, functions: bool) -> tuple[dict[str, LayerShape], str | None, bool]:
-    """Shapes of all layers, the classifier, and whether the output is what another layer returns."""
+    """Shapes of all layers, the last linear map, and whether the output is what another layer returns.
+
+    The map is the one whose result the network returns, or else the last one where it orders the outputs as they are.
+    """
     passes = _small_passes(reader, functions)
     first, last = passes[0], passes[-1]
     output = last.get(OUTPUT)
@@ -80,8 +83,11 @@ def find_shapes(reader: NetworkReader, functions: bool) -> tuple[dict[str, Layer
         if name not in (INPUT, OUTPUT) and not name.endswith(":input") and _equal(value, output)
     ]
     modules = dict(named_modules(reader.model))
-    linear = [name for name in same if is_linear(modules.get(base(name)))]
-    return shapes, (linear[-1] if linear else None), bool(same) or _equal(last.get(INPUT), output)
+    calls = [name for name in last if name == whole(name) and not name.endswith(":input")]
+    linear = [name for name in calls if is_linear(modules.get(base(name)))]
+    ends = [name for name in linear if name in same]
+    ends = ends or [name for name in linear[-1:] if _ordered_alike(last[name], output)]
+    return shapes, (ends[-1] if ends else None), bool(same) or _equal(last.get(INPUT), output)
 
 
 def is_linear(module: nn.Module | None) -> bool:
@@ -165,6 +171,23 @@ def _equal(first: object, second: object) -> bool:
         return False
     floating = first.is_floating_point() and second.dtype == first.dtype
     return torch.allclose(first, second, rtol=0, atol=0, equal_nan=True) if floating else torch.equal(first, second)
+
+
+def _ordered_alike(logits: object, output: object) -> bool:
+    """Whether outputs are in the order of a map's results point by point, as after a softmax or a positive factor.
+
+    A tenth of unequal neighbors may become equal by rounding; more do so in a ReLU.
+    """
+    if not isinstance(logits, Tensor) or not isinstance(output, Tensor) or logits.numel() != output.numel():
+        return False
+    if not logits.ndim or not logits.is_floating_point() or not output.is_floating_point():
+        return False
+    ordered, order = logits.sort(dim=-1)
+    steps = output.reshape(logits.shape).gather(-1, order).diff(dim=-1)
+    eps = torch.finfo(output.dtype).eps
+    unequal = ordered.diff(dim=-1) > eps**0.5 * ordered.abs().max()
+    falls = (steps < -eps * output.abs().max()).any()
+    return not falls and int((unequal & (steps <= 0)).sum()) <= int(unequal.sum()) / 10
 
 
 def _small_passes(reader: NetworkReader, functions: bool) -> list[dict[str, object]]:

@@ -40,7 +40,8 @@ class Plan:
         shapes: shape of every layer there is, measured or not.
         left_out: layers that cannot be measured and were not asked for, with the reason.
         functions: whether functional code has some of the layers.
-        classifier: the last linear map, if the network returns what it returns; else None.
+        classifier: the last linear map, if the network returns what it returns or in its order (softmax, a positive
+            factor); else None.
         resolved: the name of a call for each name that was asked for.
         sizes: points of each batch.
     """

@@ -2,7 +2,7 @@ r"""Cost of identity and energies of a layer from Gram matrices (Hamiltonian Mec
 
 S = relu(A), with a column of ones if there is a bias; K = S S^T, both with one row per point. The plain cost is
 |S^+ A|^2, infinite where no weights give A back from S, the stable one tr A^T (K + gamma I)^{-1} A. Small layers go
-through the formulas of `leaky_resnets.theory.identity_cost`.
+through orthogonal decompositions, as in `leaky_resnets.theory.identity_cost`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from repdyn.diagnostics.theory.spectra import Spectrum, covariance, gram, is_sma
 from repdyn.leaky_resnets.theory.identity_cost import (
     IdentityCost,
     activation,
-    cost_of_identity,
     operator_norm_sq,
+    row_space,
     stable_norm_sq,
 )
 
@@ -86,8 +86,7 @@ def costs(A: NDArray[np.floating], seen: Spectrum, gamma: float, bias: bool) -> 
         (2.0, 1.997)
     """
     if is_small(A):
-        columns = A.T.astype(np.float64)
-        return cost_of_identity(columns, bias, rtol=RANK_TOLERANCE), stable_norm(A, A, gamma, bias)
+        return _from_columns(seen.F.T, square(activation(A.T.astype(np.float64), bias).T), gamma)
     if not bias and seen.s[0] > 0 and A.min() >= 0:  # S is the layer itself
         return _weighed(seen.s**2, seen.s**2, float(np.sum(seen.s**2)), gamma)
     if A.shape[1] < A.shape[0]:
@@ -95,6 +94,17 @@ def costs(A: NDArray[np.floating], seen: Spectrum, gamma: float, bias: bool) -> 
     values, vectors = np.linalg.eigh(gram(A, positive_part=True) + float(bias))
     along = np.sum((vectors.T @ seen.F) ** 2, axis=1)
     return _weighed(values, along, float(np.sum(seen.s**2)), gamma)
+
+
+def _from_columns(M: Array, S: Array, gamma: float) -> tuple[IdentityCost, float]:
+    """Both costs from square matrices with M^T M = A A^T and S^T S = K: one column per point, all digits kept."""
+    if not (size := operator_norm_sq(S)):
+        return IdentityCost(np.inf, False, 1.0), float("nan")
+    s, Vt = row_space(S, RANK_TOLERANCE)
+    along = M @ Vt.T
+    gap = float(np.linalg.norm(M - along @ Vt) / np.linalg.norm(M))
+    plain = float(np.sum((along / s) ** 2)) if gap <= FEASIBLE else np.inf
+    return IdentityCost(plain, gap <= FEASIBLE, gap), stable_norm_sq(M, S, gamma * size)
 
 
 def _weighed(values: Array, along: Array, size: float, gamma: float) -> tuple[IdentityCost, float]:
