@@ -292,8 +292,8 @@ EDITS = [
     edit("the memory of a rule", "src/repdyn/bn_mean_field/study.py", "memory_mb=1500", "memory_mb=1600"),
     edit(
         "an accepted verdict",
-        *(f"{STUDY}/decided/verdicts.yaml", "undecided_at: []", "undecided_at: [smoke]", "ledger"),
-        then=("manifest", "report"),
+        *(f"{STUDY}/decided/verdicts.yaml", "undecided_at: []", "undecided_at: [smoke]", "ledger", "report"),
+        then=("manifest",),
     ),
     edit("a derivation", "docs/truncation_flow.md", "# ", "# On ", "report"),
     edit("where a setting is stated", f"{STUDY}/decided/settings_sources.yaml", "Figure 5", "Fig. 5", "report"),
