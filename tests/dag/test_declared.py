@@ -192,6 +192,7 @@ def test_names_of_the_workflow_hide_none_of_snakemakes():
     assert not names & set(vars(snakemake.workflow)) - {"Path"}
 
 
+@pytest.mark.slow
 def test_what_the_container_copies_declares_the_same_jobs(tmp_path, jobs):
     recipe = (ROOT / "envs/Dockerfile").read_text()
     ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
