@@ -61,6 +61,7 @@ def test_all_short_jobs_of_a_study_share_a_cluster_job(checkout, profile):
     assert gathered(checkout, "--profile", f"profiles/{profile}") == sorted(wanted)
 
 
+@pytest.mark.slow
 def test_a_person_says_how_many_share_one(checkout):
     sizes = [
         size for group, size in gathered(checkout, "--group-components", "shown=3") if group == "bn_mean_field_shown"

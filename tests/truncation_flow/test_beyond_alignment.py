@@ -38,6 +38,7 @@ def test_the_flow_of_a_free_weight_is_the_gradient_of_the_cost():
     np.testing.assert_allclose(speeds.bias_speed, -differences(lambda beta: cost(X, W, beta, yt), beta), atol=1e-7)
 
 
+@pytest.mark.slow
 def test_the_example_leaves_the_printed_ball_by_another_integration():
     """Gradient steps of the cost in an angle and beta, by differences: no generator, no bound on it."""
     outlier = np.array(printed_radius.OUTLIERS[""])
