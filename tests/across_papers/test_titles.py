@@ -30,6 +30,8 @@ def test_question_2_names_the_networks_that_met_the_rank_of_every_task():
     start, end = "Question 2: at half depth ", " met the task's rank, to a factor of 2"
     kinds = [str(kind) for kind in digits["network"].values]
     digits["centered_task_rank"][:] = 4
+    for flag in ("learned", "at_rest"):
+        digits[flag][:] = 1
     rank = digits["centered_effective_rank"]
     for tasks, first, others, words in (
         (digits["task"], 7.9, 8.1, f"only {kinds[0]}"),
@@ -41,6 +43,23 @@ def test_question_2_names_the_networks_that_met_the_rank_of_every_task():
         assert title_of("across_papers", "bottlenecks", data) == f"{start}{words}{end}"
     rank[:] = np.nan
     assert title_of("across_papers", "bottlenecks", data) == f"{start}?{end}"
+
+
+def test_question_2_names_no_network_of_which_too_few_are_at_rest_and_counts_no_other():
+    data = made_up("across_papers", "bottlenecks")
+    digits = data["digits"]
+    kinds = [str(kind) for kind in digits["network"].values]
+    seeds = digits.sizes["seed"]
+    digits["centered_task_rank"][:] = 4
+    digits["centered_effective_rank"][:] = 4
+    digits["learned"][:], digits["at_rest"][:] = 1, 1
+    digits["at_rest"].loc[{"network": kinds[0], "seed": digits["seed"][: seeds - seeds // 2]}] = 0
+    assert f"only {', '.join(kinds[1:])} met" in title_of("across_papers", "bottlenecks", data)
+    digits["at_rest"][:] = 1
+    digits["at_rest"].loc[{"seed": digits["seed"][0]}] = 0
+    digits["centered_effective_rank"].loc[{"seed": digits["seed"][0]}] = 1e6
+    title = title_of("across_papers", "bottlenecks", data)
+    assert ("all 4 met" if seeds > 2 else "none of 4 met") in title
 
 
 def test_question_3_names_the_networks_with_an_odd_point_at_both_ends():
