@@ -164,7 +164,7 @@ def _near_the_task(digits: xr.Dataset) -> str:
     middle = middle_layer(list(digits["layer"].values))
     resting = (digits["learned"] == 1) & (digits["at_rest"] == 1)
     rank = digits["centered_effective_rank"].sel(layer=middle, end=ENDS[1]).where(resting).mean("seed")
-    margin = 1 - abs(np.log2(rank / digits["centered_task_rank"]))
+    margin = 1 - abs(xr.apply_ufunc(np.log2, rank / digits["centered_task_rank"]))
     shown = margin.where(resting.mean("seed") > 0.5, -1.0).transpose("network", "task")
     return which(dict(zip(map(str, digits["network"].values), shown.values, strict=True)))
 
