@@ -10,11 +10,12 @@ from scipy import stats
 from tests.across_papers.test_claims import ranks
 from tests.made_up import HOLDS, READING, REFUTED, UNDECIDED, Border, controls_that_do_not_turn, near
 
-from repdyn.across_papers import claims
+from repdyn.across_papers.claims import question3_odd_point
 from repdyn.across_papers.methods.names import ENDS, FOUR
 from repdyn.base.claims import claims_of
+from repdyn.pipeline.run.execute.loading import load_modules
 
-CLAIMS = {claim.id: claim for claim in claims_of(claims)}
+CLAIMS = {claim.id: claim for claim in claims_of(*load_modules("across_papers", "claims"))}
 SEEDS = 20
 OF_THEORY = {f"acr-theory-{name.replace(' ', '-')}": name for name in FOUR if name != "plain"}
 
@@ -255,7 +256,7 @@ def test_the_control_of_the_odd_point_changes_recentered_norms_at_one_end_alone(
     data = norms()
     norm, spoiled = (
         data["norm_ratio"],
-        claims._rescaled(ENDS[end])(data)["norm_ratio"].transpose(*data["norm_ratio"].dims),
+        question3_odd_point._rescaled(ENDS[end])(data)["norm_ratio"].transpose(*data["norm_ratio"].dims),
     )
     own = {"network": "recentered", "end": ENDS[end]}
     np.testing.assert_array_equal(spoiled.sel(own), norm.sel(own | {"network": "batch norm"}))

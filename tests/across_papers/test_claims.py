@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from repdyn.across_papers import claims
+from repdyn.across_papers.claims import question1_theory, question2_bottleneck, question3_odd_point
 from repdyn.across_papers.methods.names import ENDS, FOUR, HALF
 from repdyn.base.claims import decide_claim
 from repdyn.base.errors import NotEnoughDataError
@@ -33,7 +33,7 @@ def test_the_worst_curve_is_a_reading():
     """A network whose h alone is fitted badly has 1.3 times the mean share and 1.9 times the worst."""
     fitted = fits()
     worse = fitted["explained"].where((fitted["network"] != "leaky") | (fitted["curve"] != "h"), 0.81)
-    verdict = claims.theory_with_leakage(fitted.assign(explained=worse))
+    verdict = question1_theory.theory_with_leakage(fitted.assign(explained=worse))
     readings = verdict.printed.readings
     assert readings["share: mean of h, y, w; factor: a factor of 1.5"].outcome == "passes"
     assert readings["share: worst of h, y, w; factor: a factor of 1.5"].outcome == "fails"
@@ -42,7 +42,7 @@ def test_the_worst_curve_is_a_reading():
 
 def test_networks_exchanged_turn_the_theory():
     for ratio, verdict in ((-2.35, "holds"), (1.9, "does not hold")):
-        row = decide_claim(claims.theory_with_leakage, {"theory_fits": fits(leaky=ratio)})
+        row = decide_claim(question1_theory.theory_with_leakage, {"theory_fits": fits(leaky=ratio)})
         assert row.ledger["verdict"] == verdict
         assert {part["control_outcome"] for part in row.evidence if not part["reading"]} == {"rejected"}
 
@@ -51,17 +51,19 @@ def test_seeds_that_did_not_learn_do_not_count():
     fitted = fits(leaky=-1)
     learned = fitted["learned"].where((fitted["seed"] == 0) | (fitted["network"] != "leaky"), 0.0)
     with pytest.raises(NotEnoughDataError, match="learned the pair"):
-        claims.theory_with_leakage(fitted.assign(learned=learned))
+        question1_theory.theory_with_leakage(fitted.assign(learned=learned))
 
 
 def test_a_fit_at_the_border_does_not_refute():
     fitted = fits(residual=1.6)
     border = fitted["at_bound"].where((fitted["network"] != "residual") | (fitted["seed"] > 3), 1.0)
-    assert claims.theory_with_residual(fitted.assign(at_bound=border)).status == "does not hold"  # six fits inside
+    assert (
+        question1_theory.theory_with_residual(fitted.assign(at_bound=border)).status == "does not hold"
+    )  # six fits inside
     with pytest.raises(NotEnoughDataError, match="fits inside"):
-        claims.theory_with_residual(fitted.assign(at_bound=fitted["at_bound"] + 1))
+        question1_theory.theory_with_residual(fitted.assign(at_bound=fitted["at_bound"] + 1))
     good = fits(residual=-1)
-    assert claims.theory_with_residual(good.assign(at_bound=good["at_bound"] + 1)).status == "holds"
+    assert question1_theory.theory_with_residual(good.assign(at_bound=good["at_bound"] + 1)).status == "holds"
 
 
 TASK_RANKS = (9, 2)
@@ -100,20 +102,20 @@ def ranks(middle, half=None, tail=0.0):
 )
 def test_how_a_tail_is_counted_is_a_reading(tail, verdict):
     """Thirty values behind the task's: below 1 % of the largest, between 1 and 5 %, above 10 %."""
-    assert claims.bottleneck_of_plain(ranks((9, 2), tail=tail)).status == verdict
+    assert question2_bottleneck.bottleneck_of_plain(ranks((9, 2), tail=tail)).status == verdict
 
 
 @pytest.mark.parametrize(("large", "verdict"), [(5, "holds"), (7, "does not hold")])
 def test_below_the_task_is_two_thirds_of_it(large, verdict):
     """Of nine; the outputs, which have all nine, turn it where it holds."""
-    decision = decide_claim(claims.plain_goes_below_the_task, {"digits": ranks((large, 2))})
-    assert claims.plain_goes_below_the_task(ranks((large, 2))).status == verdict
+    decision = decide_claim(question2_bottleneck.plain_goes_below_the_task, {"digits": ranks((large, 2))})
+    assert question2_bottleneck.plain_goes_below_the_task(ranks((large, 2))).status == verdict
     turned = {row["control_outcome"] for row in decision.evidence if not row["reading"]}
     assert turned == {"rejected" if large == 5 else "not rejected"}
 
 
 def test_the_world_of_images_turns_the_bottleneck():
-    decision = decide_claim(claims.bottleneck_of_plain, {"digits": ranks((9, 2))})
+    decision = decide_claim(question2_bottleneck.bottleneck_of_plain, {"digits": ranks((9, 2))})
     assert decision.ledger["verdict"] == "holds"
     assert {row["control_outcome"] for row in decision.evidence if not row["reading"]} == {"rejected"}
 
@@ -121,15 +123,15 @@ def test_the_world_of_images_turns_the_bottleneck():
 def test_the_plain_network_has_to_rest_for_the_comparison():
     data = ranks((13, 3))
     data["middle_values"] = data["middle_values"].where(data["network"] != "plain", ranks((4, 2))["middle_values"])
-    assert claims.bottleneck_of_residual(data).status == "holds"
+    assert question2_bottleneck.bottleneck_of_residual(data).status == "holds"
     five = data["at_rest"].where((data["network"] != "plain") | (data["seed"] < 5), 0)
-    assert claims.bottleneck_of_residual(data.assign(at_rest=five)).status == UNDECIDED
+    assert question2_bottleneck.bottleneck_of_residual(data.assign(at_rest=five)).status == UNDECIDED
 
 
 def test_a_rank_that_still_falls_decides_nothing():
-    assert claims.bottleneck_of_plain(ranks((9, 20), half=(9, 21))).status == "does not hold"
-    assert claims.bottleneck_of_plain(ranks((9, 8), half=(9, 12))).status == UNDECIDED
-    assert claims.bottleneck_of_plain(ranks((9, 3), half=(9, 3))).status == "holds"
+    assert question2_bottleneck.bottleneck_of_plain(ranks((9, 20), half=(9, 21))).status == "does not hold"
+    assert question2_bottleneck.bottleneck_of_plain(ranks((9, 8), half=(9, 12))).status == UNDECIDED
+    assert question2_bottleneck.bottleneck_of_plain(ranks((9, 3), half=(9, 3))).status == "holds"
 
 
 @pytest.mark.parametrize("guard", ["learned", "at_rest"])
@@ -140,8 +142,8 @@ def test_networks_that_forgot_or_still_move_do_not_decide(guard):
     data["middle_values"] = data["middle_values"].where(~of_three | (data["seed"] < 6), other=spectrum(30))
     for count, verdict in ((6, "holds"), (5, UNDECIDED)):
         kept = data[guard].where(~of_three | (data["seed"] < count), 0)
-        assert claims.bottleneck_of_plain(data.assign({guard: kept})).status == verdict
-    assert claims.bottleneck_of_plain(data).status == UNDECIDED
+        assert question2_bottleneck.bottleneck_of_plain(data.assign({guard: kept})).status == verdict
+    assert question2_bottleneck.bottleneck_of_plain(data).status == UNDECIDED
 
 
 def norms(four=(1.1, 1.2), recentered=(6.0, 5.0)):
@@ -169,23 +171,26 @@ def test_only_networks_that_learned_decide_what_training_does():
     trained = norms(four=(1, 4))
     network, seed = trained["network"], trained["seed"]
     one = trained["learned"].where(network == "residual", 0)
-    assert "plain 0 (0.1)" in claims.no_odd_point_after_learning(trained.assign(learned=one)).note
+    assert "plain 0 (0.1)" in question3_odd_point.no_odd_point_after_learning(trained.assign(learned=one)).note
     other = trained["norm_ratio"].where((network == "residual") & (seed < 10), 1)
-    assert claims.no_odd_point_after_learning(trained.assign(norm_ratio=other)).status == UNDECIDED
+    assert question3_odd_point.no_odd_point_after_learning(trained.assign(norm_ratio=other)).status == UNDECIDED
     most = trained["learned"].where(seed >= 4, 0)
     without_odd = trained["norm_ratio"].where(seed < 4, 1)  # odd in networks that have not learned alone
-    assert claims.no_odd_point_after_learning(trained.assign(norm_ratio=without_odd, learned=most)).status == "holds"
+    assert (
+        question3_odd_point.no_odd_point_after_learning(trained.assign(norm_ratio=without_odd, learned=most)).status
+        == "holds"
+    )
     with pytest.raises(NotEnoughDataError, match="more than half of the seeds have learned"):
-        claims.no_odd_point_after_learning(trained.assign(learned=most.where(seed >= 10, 0)))
-    assert claims.odd_point_survives(norms().assign(learned=most)).status == "holds"
-    assert claims.odd_point_survives(norms().assign(learned=most.where(seed >= 10, 0))).status == UNDECIDED
+        question3_odd_point.no_odd_point_after_learning(trained.assign(learned=most.where(seed >= 10, 0)))
+    assert question3_odd_point.odd_point_survives(norms().assign(learned=most)).status == "holds"
+    assert question3_odd_point.odd_point_survives(norms().assign(learned=most.where(seed >= 10, 0))).status == UNDECIDED
 
 
 def test_most_seeds_are_a_reading():
     """Four of twenty seeds with a ratio of 64 raise the mean above three, but are not most."""
     data = norms(four=(1, 1))
     odd = data["norm_ratio"].where((data["seed"] > 3) | (data["network"] != "leaky"), 2.0**12)
-    test = claims.no_odd_point_before(data.assign(norm_ratio=odd)).printed.parts["leaky"]
+    test = question3_odd_point.no_odd_point_before(data.assign(norm_ratio=odd)).printed.parts["leaky"]
     outcomes = {name.rpartition("seeds: ")[2]: reading.outcome for name, reading in test.readings.items()}
     assert outcomes["mean"] == "undecided"
     few = test.readings["times: three times; layers: last hidden layer; seeds: most of them"]
@@ -196,7 +201,7 @@ def test_the_odd_world_is_that_of_networks_that_learned():
     data = norms()
     data["learned"] = data["learned"].where((data["network"] != "recentered") | (data["seed"] < 12), 0)
     data["norm_ratio"] = data["norm_ratio"].where((data["network"] != "recentered") | (data["seed"] < 12), 1)
-    decision = decide_claim(claims.no_odd_point_before, {"odd_batch": data})
+    decision = decide_claim(question3_odd_point.no_odd_point_before, {"odd_batch": data})
     assert decision.ledger["verdict"] == "holds"
     assert {row["control_outcome"] for row in decision.evidence if not row["reading"]} == {"rejected"}
 
@@ -205,7 +210,7 @@ def test_the_odd_world_leaves_out_networks_without_an_odd_point():
     """With 8 of 20 of them in it, it would be undecided whether most seeds are odd."""
     data = norms()
     recentered = data["network"] == "recentered"
-    for check in (claims.no_odd_point_before, claims.no_odd_point_after_learning):
+    for check in (question3_odd_point.no_odd_point_before, question3_odd_point.no_odd_point_after_learning):
         some = data["norm_ratio"].where(~recentered | (data["seed"] >= 8), 1)
         decision = decide_claim(check, {"odd_batch": data.assign(norm_ratio=some)})
         assert decision.ledger["verdict"] == "holds"
@@ -220,6 +225,6 @@ def test_the_world_without_an_odd_point_counts_no_diverged_network_among_those_t
     gone = (data["network"] == "recentered") & (data["seed"] == 3)
     data["learned"] = data["learned"].where(~gone, 0)
     data["norm_ratio"] = data["norm_ratio"].where(~gone | (data["end"] == ENDS[0]))
-    decision = decide_claim(claims.odd_point_survives, {"odd_batch": data})
+    decision = decide_claim(question3_odd_point.odd_point_survives, {"odd_batch": data})
     assert decision.ledger["verdict"] == "holds"
     assert {row["control_outcome"] for row in decision.evidence if not row["reading"]} == {"rejected"}

@@ -5,7 +5,7 @@ import pytest
 import torch
 import xarray as xr
 
-from repdyn.across_papers import claims, figures, tables
+from repdyn.across_papers import figures, tables
 from repdyn.across_papers.experiments import training
 from repdyn.across_papers.experiments.theory_fits import theory_fits
 from repdyn.across_papers.methods import networks
@@ -18,6 +18,7 @@ from repdyn.base.datasets import problems
 from repdyn.base.ranks import effective_rank
 from repdyn.base.streams import Stream
 from repdyn.diagnostics.measure import measure
+from repdyn.pipeline.run.execute.loading import load_modules
 
 UNDECIDED = "not decidable at this scale"
 COMMON = {"width": 8, "depth": 4, "gain": 0.8, "leak": 1.0, "steps": 12}
@@ -183,7 +184,7 @@ def test_ranks_are_drawn_for_the_moment_they_are_named_after(datasets):
 
 
 def test_every_claim_is_decided_from_the_datasets(datasets):
-    decisions = [decide_claim(claim, datasets).ledger for claim in claims_of(claims)]
+    decisions = [decide_claim(claim, datasets).ledger for claim in claims_of(*load_modules("across_papers", "claims"))]
     assert {row["origin"] for row in decisions} == {"ours"}
     assert {row["id"][:4] for row in decisions} == {"acr-"}
 

@@ -13,7 +13,7 @@ from repdyn.base.verdicts import Verdict
 from repdyn.pipeline.run.declare.graph import read_study
 from repdyn.pipeline.run.execute.loading import load_modules
 from repdyn.pipeline.run.kinds.ledger import accepted_verdicts
-from repdyn.universality.claims import default_network, initial_weights, two_points
+from repdyn.universality.claims import alternatives, default_network, initial_weights, two_points
 from repdyn.universality.claims import final_distances as final_claim
 from repdyn.universality.claims import plateaus as plateau_claim
 from repdyn.universality.experiments.final_predictions import power_law_variables
@@ -121,7 +121,7 @@ def test_pooled_share_is_that_of_all_residuals_together():
 
 def fit_losses(ratio: float, seeds: int = 20) -> xr.Dataset:
     generator = np.random.default_rng(1)
-    names = ["theory", *default_network.PRINTED, "factor two in h"]
+    names = ["theory", *alternatives.PRINTED, "factor two in h"]
     loss = np.exp(generator.normal(scale=0.3, size=(len(names), seeds)))
     loss[1:] *= ratio
     return xr.Dataset(
@@ -131,10 +131,10 @@ def fit_losses(ratio: float, seeds: int = 20) -> xr.Dataset:
 
 def test_published_numbers_need_a_telling_interval():
     logs = np.random.default_rng(0).normal(scale=0.3, size=12)
-    assert default_network.predicted(logs, 1.0).outcome == "passes"
-    assert default_network.predicted(logs, 50.0).outcome == "fails"
-    assert default_network.predicted(6 * logs, 1.0).outcome == "undecided"  # wider than a factor 100 to either side
-    assert default_network.predicted(logs[:3], 1.0).outcome == "undecided"
+    assert alternatives.predicted(logs, 1.0).outcome == "passes"
+    assert alternatives.predicted(logs, 50.0).outcome == "fails"
+    assert alternatives.predicted(6 * logs, 1.0).outcome == "undecided"  # wider than a factor 100 to either side
+    assert alternatives.predicted(logs[:3], 1.0).outcome == "undecided"
 
 
 def test_share_of_converged_networks():
@@ -429,7 +429,7 @@ def test_exponential_decay_has_one_in_both_measures():
 
 def test_a_published_network_that_is_ours_lies_in_the_interval_of_the_others():
     fits = fit_losses(5.0, 12).assign(published_loss=("alternative", [0.92, 500.0, 400.0, 4.0, 5.0, np.nan]))
-    claim = default_network.published_fit_losses
+    claim = alternatives.published_fit_losses
     parts = claim(fits).printed.parts
     assert parts["factor two"].outcome == parts["square"].outcome == "fails"
     ours = claim(claim.controls["square"].data(fits)).printed.parts
@@ -455,7 +455,7 @@ def test_few_networks_leave_claims_undecided_and_never_end_a_job(sizes):
         two_points.curves_match,
         default_network.rates_in_the_second_half,
         default_network.decoder_rate_at_earlier_layers,
-        default_network.published_fit_losses,
+        alternatives.published_fit_losses,
     ):
         assert decide_claim(claim, data).ledger["verdict"] in (
             "not decidable at this scale",

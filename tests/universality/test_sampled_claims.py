@@ -6,7 +6,7 @@ import xarray as xr
 from scipy import stats
 
 from repdyn.universality.claims import blobs, digits, taylor, xor
-from repdyn.universality.claims.default_network import predicted
+from repdyn.universality.claims.alternatives import predicted
 from repdyn.universality.claims.intervals import log_mean_within, quantiles_within
 from repdyn.universality.methods.selection import LEARNED, has_learned, learned
 from repdyn.universality.theory.published import CORRELATIONS

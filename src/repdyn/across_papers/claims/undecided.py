@@ -1,0 +1,12 @@
+"""Tests that leave a claim open whatever their numbers say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from repdyn.base.verdicts import Test
+
+
+def undecided(test: Test, why: str) -> Test:
+    """The test without an outcome, with the reason behind what was measured."""
+    return replace(test, outcome="undecided", measured=f"{test.measured}, {why}", margin=1.0)
