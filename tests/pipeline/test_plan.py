@@ -267,14 +267,33 @@ def test_costs_of_a_run_replace_its_former_ones(tmp_path, monkeypatch):
     file = recorded(tmp_path / "workflow", "smoke,s/gone,1.0,1,", "default,s/train,50.0,310.0,4000")
     with pytest.raises(DataError, match="logs/smoke: no job of this run left a record"):
         plan.keep("smoke", tmp_path)
-    Path("out.nc").write_text("")
-    record = {"job": json.loads(job(a=400).text()), "cpu_seconds": 9.5, "peak_memory_mb": 200.5, "finished": "2"}
-    for name, output in (("train", "out.nc"), ("former", "gone.nc")):
-        path = Path(f"logs/smoke/s/{name}.log.cost.json")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(record | {"outputs": {output: "digest"}}))
+    finish("train", 9.5, "out.nc")
+    finish("former", 9.5, "gone.nc")
+    Path("gone.nc").unlink()
     assert plan.keep("smoke", tmp_path) == 1
     assert file.read_text().splitlines() == [HEAD, "default,s/train,50.0,310.0,4000", "smoke,s/train,9.5,200.5,400"]
+
+
+def finish(name, seconds, output):
+    Path(output).write_text("")
+    record = {"job": json.loads(job(a=400).text()), "cpu_seconds": seconds, "peak_memory_mb": 200.5, "finished": "2"}
+    path = Path(f"logs/smoke/s/{name}.log.cost.json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(record | {"outputs": {output: "digest"}}))
+
+
+def test_a_plan_is_true_where_its_jobs_took_what_it_said_within_a_factor_of_a_half_more(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = ("much", "more", "as_said", "less", "little")
+    file = recorded(tmp_path, *(f"smoke,s/{name},30,310.0,400" for name in names))
+    for name, seconds in zip((*names, "new"), (46.0, 44.0, 30.0, 21.0, 19.0, 5.0), strict=True):
+        finish(name, seconds, f"{name}.nc")
+    head, *beyond = plan.missed("smoke", [file]).splitlines()
+    assert head == "planned 2.5 core-minutes, took 2.7; beyond a factor of 1.5: 2; never recorded before: 1"
+    assert beyond == ["  s/little: 30 s planned, 19 s taken", "  s/much: 30 s planned, 46 s taken"]
+    assert "beyond a factor of 1.5: no job" in plan.missed("smoke", [recorded(tmp_path, "smoke,s/less,20,1,400")])
+    with pytest.raises(DataError, match="logs/default: no job of this run left a record"):
+        plan.missed("default", [file])
 
 
 # The real workflow

@@ -129,14 +129,17 @@ def numbers_of_cores(text: str) -> list[int]:
 
 
 def costs(words: Sequence[str]) -> None:
-    """Keeps the costs of a finished run."""
+    """Says how true the plan of a finished run was, and keeps its costs."""
     from repdyn.pipeline.ask import plan as planning
     from repdyn.pipeline.ask import workflow
+    from repdyn.pipeline.run.declare.costs import files
 
     parser = _parser("costs", "Keep what the jobs of a finished run took in costs.csv of each study, for `plan`.")
     parser.add_argument("run", help="name of the run")
     run = parser.parse_args(words).run
-    print(f"costs of {planning.keep(run, workflow.folder())} jobs of {run} are kept")
+    folder = workflow.folder()
+    print(planning.missed(run, files(folder)))
+    print(f"costs of {planning.keep(run, folder)} jobs of {run} are kept")
 
 
 def decide(words: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ magnitude.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -39,6 +40,8 @@ START_UP = 2.0
 """CPU seconds that starting takes at most (torch); and no more than four fifths of the least cost recorded."""
 Expected = list[tuple[Job, "Cost | None"]]
 SHARED = "all studies share"
+TRUE_WITHIN = 1.5
+"""Factor within which a plan is called true."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +59,7 @@ def keep(run: str, checkout: Path) -> int:
     Raises:
         DataError: the run left no records.
     """
-    latest = records.by_output(records.read(Path("logs") / run))
-    finished = {str(record["log"]): record for path, record in latest.items() if Path(path).is_file()}
-    if not finished:
-        raise DataError(f"logs/{run}: no job of this run left a record of its cost; finish the run first")
+    finished = _finished(run)
     by_file: dict[Path, list[Row]] = {}
     for name in sorted(finished):
         study = name.partition("/")[0] if "/" in name else ""
@@ -69,6 +69,38 @@ def keep(run: str, checkout: Path) -> int:
         lines = [",".join(COLUMNS), *(",".join(str(row[column]) for column in COLUMNS) for row in kept)]
         write_text(file, "\n".join(lines) + "\n")
     return len(finished)
+
+
+def missed(run: str, files: Iterable[Path]) -> str:
+    """How true today's records would have been as a plan of a finished run: the sums, then jobs missed by far.
+
+    To be asked before `keep` puts the run's own costs in their place.
+
+    Raises:
+        DataError: the run left no records.
+    """
+    known = recorded(files)
+    lines, planned, took, unknown = [], 0.0, 0.0, 0
+    for name, record in sorted(_finished(run).items()):
+        job = Job(run, name, record["job"]["kind"], record["job"]["members"])
+        cost = _cost(job, of_job(job, known))
+        if cost is None:
+            unknown += 1
+            continue
+        planned, took = planned + cost.cpu_seconds, took + record["cpu_seconds"]
+        if abs(math.log(record["cpu_seconds"] / cost.cpu_seconds)) > math.log(TRUE_WITHIN):
+            lines.append(f"  {name}: {cost.cpu_seconds:.3g} s planned, {record['cpu_seconds']:.3g} s taken")
+    sums = f"planned {_short(planned / 60)} core-minutes, took {_short(took / 60)}"
+    head = f"{sums}; beyond a factor of {TRUE_WITHIN:g}: {len(lines) or 'no job'}; never recorded before: {unknown}"
+    return "\n".join([head, *lines])
+
+
+def _finished(run: str) -> dict[str, records.Record]:
+    latest = records.by_output(records.read(Path("logs") / run))
+    finished = {str(record["log"]): record for path, record in latest.items() if Path(path).is_file()}
+    if not finished:
+        raise DataError(f"logs/{run}: no job of this run left a record of its cost; finish the run first")
+    return finished
 
 
 def costs(jobs: Iterable[Job], files: Iterable[Path]) -> list[tuple[Job, Cost | None]]:
