@@ -57,9 +57,9 @@ def test_seeds_that_did_not_learn_do_not_count():
 def test_a_fit_at_the_border_does_not_refute():
     fitted = fits(residual=1.6)
     border = fitted["at_bound"].where((fitted["network"] != "residual") | (fitted["seed"] > 3), 1.0)
-    assert (
-        question1_theory.theory_with_residual(fitted.assign(at_bound=border)).status == "does not hold"
-    )  # six fits inside
+    six_inside = question1_theory.theory_with_residual(fitted.assign(at_bound=border))
+    assert six_inside.status == "does not hold"
+    assert {reading.n for reading in six_inside.printed.readings.values()} == {6}
     with pytest.raises(NotEnoughDataError, match="fits inside"):
         question1_theory.theory_with_residual(fitted.assign(at_bound=fitted["at_bound"] + 1))
     good = fits(residual=-1)

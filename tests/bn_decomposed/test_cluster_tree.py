@@ -200,6 +200,9 @@ def test_bad_points_are_named():
         ClusterTree([0, 1, 3]).step(-1)
     with pytest.raises(ValueError, match="layer 0"):
         enumerate_tree([0, 1, 3], -1)
+    for points, named in (([0.0, np.nan, 1.0], "finite"), ([1.0], "at least two"), (np.eye(2), "vector")):
+        with pytest.raises(ValueError, match=named):
+            enumerate_tree(points, 1)
     with pytest.raises(ValueError, match="interior"):
         ClusterTree([0, 1]).limit()
     with pytest.raises(ValueError, match="allow more"):

@@ -1,5 +1,7 @@
 """Trained networks: initializations against torch's own, training that repeats itself, ranks through a hook."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -192,6 +194,11 @@ def test_a_resumed_run_equals_an_uninterrupted_one(images, tmp_path, monkeypatch
     second = Checkpoint(tmp_path, "job")
     assert run(images, checkpoint=second).identical(whole)
     assert (second.tally.read, second.tally.computed) == (2, whole["accuracy"].isel(epoch=0).size - 2)
+
+
+def test_an_output_beyond_all_numbers_is_wrong():
+    outputs = torch.tensor([[2.0, 1.0], [1.0, 3.0], [math.inf, 1.0], [1.0, math.nan], [1.0, -math.inf]])
+    assert networks.accuracy(nn.Identity(), outputs, torch.tensor([0, 0, 0, 1, 0])) == 0.2
 
 
 def test_rank_profile_reads_what_the_last_linear_layer_gets():

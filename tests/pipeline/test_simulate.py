@@ -218,6 +218,9 @@ def test_variants_come_as_a_dict(tmp_path):
         datasets.write(jobs_for_tests.images(size), tmp_path / path)
     inputs = members.read_inputs({"inputs": {"training": paths}}, tmp_path)
     assert {name: data.sizes["point"] for name, data in inputs["training"].items()} == {"bn": 4, "he": 5}
+    (tmp_path / paths["he"]).unlink()
+    with pytest.raises(DataError, match=r"he\.nc"):
+        members.read_inputs({"inputs": {"training": paths}}, tmp_path)
 
 
 # Functions by name

@@ -8,6 +8,7 @@ import torch
 from scipy.stats import ortho_group
 
 from repdyn.base.checkpoints import Checkpoint
+from repdyn.base.datasets import REQUIRED, problems
 from repdyn.base.streams import Stream
 from repdyn.truncation_flow import settings as sizes
 from repdyn.truncation_flow.experiments import all_layers, audits, cluster_flow, collapse, proposition
@@ -185,6 +186,14 @@ def test_proposition_recomputed(Q, share, suffix):
 
 
 @cache
+def test_bounds_without_a_gap_are_infinite_and_can_be_written():
+    wide = PROPOSITION.model_copy(update={"outliers": (0.49, 0.49), "horizon": 0.5})
+    data = proposition.proposition(wide, STREAM)
+    for name in ("eta_2", "eta_2_printed", "arrival_bound", "sharp_arrival_bound"):
+        assert np.isinf(data[name].values).any(), name
+    assert problems(data.assign_attrs(dict.fromkeys(REQUIRED, ""))) == []  # the runner adds these
+
+
 def proposition_data():
     return proposition.proposition(PROPOSITION, STREAM)
 

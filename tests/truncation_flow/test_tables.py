@@ -64,9 +64,14 @@ def test_counterexamples_are_told_by_their_long_names():
         {
             "first": xr.DataArray(0.25, attrs={"long_name": "cost before", "units": "1"}),
             "second": xr.DataArray(-3.0, attrs={"long_name": "slope after", "units": "1"}),
+            "third": xr.DataArray(np.pi * 1e-5, attrs={"long_name": "a small number", "units": "1"}),
         }
     )
-    rows = [{"quantity": "cost before", "value": 0.25}, {"quantity": "slope after", "value": -3.0}]
+    rows = [
+        {"quantity": "cost before", "value": 0.25},
+        {"quantity": "slope after", "value": -3.0},
+        {"quantity": "a small number", "value": np.pi * 1e-5},
+    ]
     compare(tables.counterexamples(data).frame, rows)
 
 
