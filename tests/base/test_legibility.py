@@ -6,6 +6,8 @@ import warnings
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
+from matplotlib.patches import Rectangle
+from matplotlib.transforms import Bbox, IdentityTransform
 
 from repdyn.base import legibility
 from repdyn.base.figures import label_panels, new, style
@@ -141,6 +143,14 @@ def test_what_covers_nothing_is_no_fault(figure, add):
     with style():
         add(figure.axes[0])
     assert faults(figure) == []
+
+
+@pytest.mark.parametrize(("places", "covered"), [(6, False), (12, True)])
+def test_an_area_counts_by_its_share_of_the_whole_box(places, covered):
+    """Of a box with 12 x 12 places, half of it in the panel: 6 places are 4 % of it and no fault, 12 are 8 %."""
+    area = Rectangle((-0.5, -0.5), 1, places, transform=IdentityTransform())
+    panel, box = Bbox([[-1, -1], [5.5, 20]]), Bbox([[0, 0], [11, 11]])
+    assert legibility._area_covers(area, panel, box) == covered
 
 
 COVERED = "panel '(a) one': 'a note here' covers a line"

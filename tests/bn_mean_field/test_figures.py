@@ -117,6 +117,8 @@ def test_figure_3_keeps_the_median_and_the_largest_turn_apart():
             np.testing.assert_allclose(drawn(panel, f"$r$ = {radius:g}")[0], [data["later"], turns.sel(radius=radius)])
         assert panel.get_yscale() == "log"
         assert panel.patches[0].get_x() == 2
+    limits = [titled(figure, f"turns, {words} neuron").get_ylim() for words in ("median", "largest")]
+    assert limits[0] == limits[1]
 
 
 def test_losses_stand_in_the_row_of_their_start():

@@ -1,5 +1,6 @@
 """`python -m repdyn`: quick to start, threads before numpy, one line where a user errs."""
 
+import ast
 import errno
 import json
 import os
@@ -207,3 +208,33 @@ def test_a_disk_that_takes_no_more_is_one_line_and_other_failures_of_the_system_
     else:
         with pytest.raises(OSError, match=r"kept\.nbi"):
             main(["run", "a.job.json"])
+
+
+def options_and_reads(function):
+    """Names of the options that a function adds to a parser, and of the attributes that it reads."""
+    options = set()
+    for call in ast.walk(function):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument":
+            names = [argument.value for argument in call.args]
+            long = next((name for name in names if name.startswith("--")), names[0])
+            named = [part.value.value for part in call.keywords if part.arg == "dest"]
+            options.add(named[0] if named else long.lstrip("-").replace("-", "_"))
+    return options, {node.attr for node in ast.walk(function) if isinstance(node, ast.Attribute)}
+
+
+@pytest.mark.parametrize("file", ["pipeline/ask/commands.py", "diagnostics/command.py"])
+def test_every_option_is_read(file):
+    """By the function that adds it, by one that it calls, or by one that calls it."""
+    tree = ast.parse((ROOT / "src/repdyn" / file).read_text(encoding="utf-8"))
+    functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    calls = {
+        name: {n.id for n in ast.walk(f) if isinstance(n, ast.Name)} & set(functions) for name, f in functions.items()
+    }
+    seen = 0
+    for name, function in functions.items():
+        options, reads = options_and_reads(function)
+        for other in calls[name] | {caller for caller, called in calls.items() if name in called}:
+            reads |= options_and_reads(functions[other])[1]
+        assert options <= reads, name
+        seen += len(options)
+    assert seen > 20

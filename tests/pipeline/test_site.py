@@ -82,7 +82,7 @@ def test_the_documentation_stands_beside_the_report(results, tmp_path):
     for name in ("index.html", "api/f.html", ".doctrees/index.doctree"):
         (built / name).parent.mkdir(parents=True, exist_ok=True)
         (built / name).write_text(PAGE.format(title="docs", body=""))
-    publish(results, tmp_path / "site", URL, built)
+    assert main(["site", str(results), "--into", str(tmp_path / "site"), "--url", URL, "--docs", str(built)]) == 0
     written = {path.relative_to(tmp_path / "site").as_posix() for path in (tmp_path / "site/docs").rglob("*.*")}
     assert written == {"docs/index.html", "docs/api/f.html"}
     assert f"<loc>{URL}/docs/api/f.html</loc>" in (tmp_path / "site/sitemap.xml").read_text()
