@@ -127,7 +127,7 @@ SILENT = {five_layers: {"bottleneck": "yes"}, untrained: {"features": "no", "mem
 """What is never said, where the points may be too few to tell."""
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 @pytest.mark.parametrize("network", KNOWN, ids=lambda make: make.__name__)
 def test_a_trained_network_is_told_by_what_is_known_of_it(network, seed):
     told = network(seed)

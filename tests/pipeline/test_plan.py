@@ -299,6 +299,7 @@ def test_a_plan_is_true_where_its_jobs_took_what_it_said_within_a_factor_of_a_ha
 # The real workflow
 
 
+@pytest.mark.slow
 def test_every_job_of_the_smoke_scale_is_recorded(tmp_path):
     names = set(declared(copy_sources(tmp_path / "checkout"), SMOKE).texts)
     recorded = {row["job"] for file in costs.files(ROOT) for row in costs.rows(file) if row["run"] == "smoke"}

@@ -68,6 +68,7 @@ def test_the_example_leaves_the_printed_ball_by_another_integration():
     assert (R @ (outlier + beta)).max() > 0  # the last point is still not fully truncated
 
 
+@pytest.mark.slow
 def test_the_example_meets_the_hypotheses_at_sampled_points_of_the_ball():
     """The bounds are proved over the ball; samples must lie within them."""
     measured = {name: value for name, (value, _) in printed_radius.printed_radius().items()}
