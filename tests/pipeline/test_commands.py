@@ -9,7 +9,8 @@ from tests.conftest import ROOT, SMOKE
 from tests.pipeline.test_reproduces import run
 
 from repdyn.base.errors import ConfigError
-from repdyn.pipeline.ask import commands, false_alarms, plan, verify, workflow
+from repdyn.pipeline.ask import commands, decide, false_alarms, plan, verify, workflow
+from repdyn.pipeline.run.declare.costs import files
 from repdyn.pipeline.run.declare.jobs import Job
 from repdyn.pipeline.studies import COSTS
 
@@ -112,10 +113,37 @@ def test_a_plan_is_of_all_jobs_or_of_those_that_remain(tmp_path, asked, monkeypa
     assert capsys.readouterr().out == "snakemake -- all: nothing to be done\n"
 
 
-def test_costs_of_a_run_are_kept_in_the_checkout(tmp_path, asked, monkeypatch, capsys):
-    monkeypatch.setattr(plan, "keep", lambda run, folder: 7 if (run, folder) == ("mine", tmp_path) else 0)
+def test_a_plan_is_held_to_what_a_run_took_before_its_costs_are_kept_in_the_checkout(
+    tmp_path, asked, monkeypatch, capsys
+):
+    done = []
+    monkeypatch.setattr(plan, "missed", lambda run, files: done.append(("missed", run, files)) or "planned 3")
+    monkeypatch.setattr(plan, "keep", lambda run, folder: done.append(("keep", run, folder)) or 7)
     commands.costs(["mine"])
-    assert capsys.readouterr().out == "costs of 7 jobs of mine are kept\n"
+    assert done == [("missed", "mine", files(tmp_path)), ("keep", "mine", tmp_path)]
+    assert capsys.readouterr().out == "planned 3\ncosts of 7 jobs of mine are kept\n"
+
+
+@pytest.mark.parametrize("run", ["smoke", "smoke-decided"])
+def test_claims_are_decided_by_the_workflow_of_their_scale_for_the_minutes_that_are_given(
+    tmp_path, asked, monkeypatch, run
+):
+    done = []
+    monkeypatch.setattr(decide, "decide", lambda *words, say, **named: done.append((words, named)) or say("said"))
+    commands.decide([run, "--budget", "2", "--looks", "3", "--cores", "5", "--config", "run={seed: 2}"])
+    commands.decide([run, "--budget", "0.5", "--configfile", "mine.yaml"])
+    scale = ["--configfile", str(tmp_path / "workflow/scales/smoke.yaml"), "--config", "run={seed: 2}"]
+    assert done == [
+        ((run, scale), {"budget": 120.0, "looks": 3, "cores": 5}),
+        ((run, ["--configfile", "mine.yaml"]), {"budget": 30.0, "looks": None, "cores": 2}),
+    ]
+
+
+def test_without_a_budget_what_open_claims_want_is_said_alone(asked, monkeypatch, capsys):
+    monkeypatch.setattr(decide, "needs", lambda run: [decide.Need(None, f"of {run}", id="x-1", study="s")])
+    commands.decide(["mine"])
+    assert capsys.readouterr().out.splitlines()[1].split() == ["x-1", "-", "of", "mine"]
+    assert asked == []
 
 
 def test_running_jobs_are_looked_for_in_the_folder_of_logs(tmp_path, monkeypatch, capsys):
