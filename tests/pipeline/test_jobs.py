@@ -17,7 +17,7 @@ from repdyn.base.files import sha256
 from repdyn.pipeline.run.declare import jobs
 from repdyn.pipeline.run.declare.jobs import Job
 from repdyn.pipeline.run.execute import entry, records
-from repdyn.pipeline.run.execute.kept import Kept, forget
+from repdyn.pipeline.run.execute.kept import Kept, forget, member_seconds
 from repdyn.pipeline.run.execute.records import Spared
 from repdyn.pipeline.run.machine import environment
 
@@ -277,6 +277,64 @@ def test_where_nothing_can_be_kept_the_job_runs_all_the_same(here, monkeypatch):
     jobs_for_tests.results(here)
     entry.main(jobs_for_tests.write(here, jobs_for_tests.gap()))
     assert Kept(Path(f"logs/mine/{STUDY}/made.log")).restore(jobs_for_tests.gap(), Path("results/mine")) is None
+
+
+@pytest.fixture
+def two(here):
+    """What is kept of a member with two outputs, which took 7 CPU seconds, and of another, which took 3."""
+    kept = Kept(Path("logs/mine/s/made.log"))
+    for member, seconds in ((TWO, 7.0), (ANOTHER, 3.0)):
+        for path in member["outputs"]:
+            Path("results/mine", path).parent.mkdir(parents=True, exist_ok=True)
+            Path("results/mine", path).write_text(f"of {path}")
+        kept.keep(member, Path("results/mine"), seconds)
+    return kept
+
+
+TWO: jobs.Member = {"code": "", "inputs": {}, "outputs": ["s/a.csv", "s/b.csv"]}
+ANOTHER: jobs.Member = {"code": "", "inputs": {}, "outputs": ["s/c.csv"]}
+
+
+@pytest.mark.parametrize("damage", ["a.csv", "b.csv", "digests.json"])
+def test_a_member_of_which_one_kept_output_is_another_is_run(two, damage):
+    assert two.restore(TWO, Path("results/mine")) == 7.0
+    (file,) = two.folder.glob(f"*/{damage}" if damage != "digests.json" else f"{two._name(TWO, Path())}/{damage}")
+    told = json.loads(file.read_text()) if damage == "digests.json" else {}
+    file.unlink()
+    file.write_text(json.dumps({key: told[key] for key in told if key != "b.csv"}) if told else "else")
+    assert two.restore(TWO, Path("results/mine")) is None
+    assert two.restore(ANOTHER, Path("results/mine")) == 3.0
+
+
+def test_what_is_put_back_is_younger_than_what_it_was_made_from(two):
+    for path in TWO["outputs"]:
+        os.utime(Path("results/mine", path), (1, 1))  # of the kept file, too: it is another name of it
+    two.restore(TWO, Path("results/mine"))
+    assert all(Path("results/mine", path).stat().st_mtime > time.time() - 1e8 for path in TWO["outputs"])
+
+
+def test_seconds_of_members_are_told_by_each_file_of_each(two):
+    digest = {name: sha256(f"results/mine/s/{name}") for name in ("a.csv", "b.csv", "c.csv")}
+    seconds = {("a.csv", digest["a.csv"]): 7.0, ("b.csv", digest["b.csv"]): 7.0, ("c.csv", digest["c.csv"]): 3.0}
+    assert member_seconds(Path("logs/mine/s/made.log")) == seconds
+
+
+def test_a_member_is_told_the_seconds_of_its_own_trials(here):
+    """Not those that members before it read."""
+    job = Job("mine", "s/made", "simulate", [TWO | {"study": "s"}, ANOTHER | {"study": "s"}])
+
+    def run(member, results, finished):
+        finished.tally.seconds += 1e6
+        for path in member["outputs"]:
+            (results / path).parent.mkdir(parents=True, exist_ok=True)
+            (results / path).write_text(path)
+
+    spared = Spared()
+    entry.run_members(job, Path(job.file), run, spared)
+    kept = member_seconds(Path(job.log))
+    assert sorted(name for name, _ in kept) == ["a.csv", "b.csv", "c.csv"]
+    assert list(kept.values()) == pytest.approx([1e6] * 3, rel=0.1)
+    assert spared.seconds == pytest.approx(2e6)
 
 
 # Records

@@ -47,6 +47,11 @@ def test_a_missing_folder_is_refused():
         check(data={"source": "mnist", "mnist_folder": "/nowhere"})
 
 
+def test_a_folder_is_asked_for_the_split_that_is_read(tmp_path):
+    with pytest.raises(DataError, match="put train-images-idx3-ubyte, train-labels-idx1-ubyte there"):
+        check(data={"source": "mnist", "mnist_folder": str(tmp_path), "split": "train"})
+
+
 def test_a_download_without_a_network_is_refused_after_all_mirrors(empty_cache, tmp_path):
     mirrors = ["https://one.example/mnist/", "https://two.example"]
     data = {"source": "mnist", "mnist_mirrors": mirrors}

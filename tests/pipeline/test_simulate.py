@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import socket
+import time
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +121,13 @@ def test_a_job_resumes_from_what_the_same_job_left(what, trials, results, tmp_pa
     assert len(trials) == 1 + anew
 
 
+def test_a_forced_job_computes_what_an_earlier_one_left(trials, results, tmp_path):
+    simulate.run(jobs_for_tests.member(), results, Store(tmp_path))
+    forced = Store(tmp_path, since=time.time() + 1e6)
+    simulate.run(jobs_for_tests.member(), results, forced)
+    assert (len(trials), forced.tally.read, forced.tally.computed) == (2, 0, 1)
+
+
 def test_the_log_of_a_job_says_what_each_member_read(trials, results, tmp_path, capsys, monkeypatch):
     """A member that keeps no trials says nothing of those of the members before it."""
 
@@ -187,6 +195,7 @@ def test_a_missing_file_is_named(tmp_path):
         ({"widht": 3}, "job file: settings.widht: Extra inputs"),
         ({"depth": 0}, "job file: settings.depth: Input should be greater"),
         ({"depth": "3"}, "job file: settings.depth: Input should be"),
+        ({"depth": 0, "widht": 3}, "job file: settings.depth: Input should .+; settings.widht: Extra inputs"),
     ],
 )
 def test_wrong_settings_are_told_in_one_line(results, change, message):

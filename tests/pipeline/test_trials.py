@@ -115,6 +115,33 @@ def test_store_prints_what_is_kept_and_what_it_depends_on(tmp_path, monkeypatch,
     assert "no finished trials of 's/nothing'; it holds s/made, s/other" in capsys.readouterr().err
 
 
+def test_an_experiment_was_used_when_its_last_trial_was(tmp_path):
+    kept = fill(tmp_path, count=9)
+    (row,) = trials.contents(trials.folder(tmp_path))
+    assert row.used == kept._file("trial 8").stat().st_mtime
+    assert row.bytes == sum(kept._file(f"trial {number}").stat().st_size for number in range(9))
+
+
+def test_store_tells_days_and_the_sum_of_all(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    long_ago = time.time() - 3.2 * 86400
+    for experiment, used in (("s/made", time.time()), ("s/other", long_ago)):
+        kept = Store(trials.folder(tmp_path) / experiment).checkpoint("x")
+        kept.put("trial", {"x": np.random.default_rng(0).random(750_000)})  # 6 MB
+        os.utime(kept._file("trial"), (used, used))
+    assert main(["store"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert {line.split()[0]: line.split()[3:] for line in lines[1:3]} == {
+        "s/made": ["6.0", "today"],
+        "s/other": ["6.0", "3", "days", "ago"],
+    }
+    assert lines[-1].endswith("0.01 of 10 GB (REPDYN_TRIALS_GB sets the limit)")
+    assert main(["store", "--clean", "--days", "4"]) == 0
+    assert "0 trials removed" in capsys.readouterr().out
+    assert main(["store", "--clean", "--days", "3"]) == 0
+    assert "1 trials removed" in capsys.readouterr().out
+
+
 def test_store_makes_room(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     fill(tmp_path, count=3)

@@ -1,0 +1,56 @@
+"""What a member of a job takes of what it is given: what all inputs say, the look of a claim, the split of images."""
+
+import pytest
+import xarray as xr
+from tests.pipeline import jobs_for_tests
+from tests.pipeline.jobs_for_tests import IMAGES, STUDY
+
+from repdyn.base import datasets, sampled
+from repdyn.base.claims import claim
+from repdyn.base.controls import false_world
+from repdyn.base.errors import DataError
+from repdyn.base.verdicts import Verdict, deviation
+from repdyn.pipeline.run.kinds import decide, images, simulate
+
+
+@pytest.mark.parametrize("diverged", [{"images"}, {"other"}, {"one of the variants"}, set()])
+def test_what_any_of_the_inputs_says_of_diverged_networks_is_said_on(tmp_path, monkeypatch, diverged):
+    files = {"images": "a.nc", "other": "b.nc", "variants": {"x": "c.nc", "one of the variants": "d.nc"}}
+    names = {"images": "a.nc", "other": "b.nc", "x": "c.nc", "one of the variants": "d.nc"}
+    for name, file in names.items():
+        said = {datasets.LEFT_OUT: f"1 of 2 networks of {name}"} if name in diverged else {}
+        datasets.write(jobs_for_tests.images().assign_attrs(said), tmp_path / file)
+
+    def experiment(images: xr.Dataset, other: xr.Dataset, variants: dict[str, xr.Dataset]) -> xr.Dataset:
+        return jobs_for_tests.images()
+
+    monkeypatch.setattr(simulate, "load_function", lambda study, function: experiment)
+    member = jobs_for_tests.member(inputs=files, settings={})
+    simulate.run(member, tmp_path, None)
+    data = datasets.read(tmp_path / member["outputs"][0])
+    assert data.attrs.get(datasets.LEFT_OUT) == next((f"1 of 2 networks of {name}" for name in diverged), None)
+
+
+def test_a_claim_is_decided_at_the_look_of_its_own_and_the_first_where_none_is_said(tmp_path, monkeypatch):
+    spent = {}
+
+    def checked(id):
+        def check(images):
+            spent[id] = sampled.spent(1.0)
+            return Verdict.from_tests(deviation(0, 1, expected="0", reason=""))
+
+        half = false_world("half of them", lambda images: images.isel(point=slice(3)))
+        return claim(id, where="Theorem 1", kind="identity", states="It is looked at.", control=half)(check)
+
+    monkeypatch.setattr(decide, "load_function", lambda study, function: checked(function))
+    claims = {id: {"function": id, "code": ""} | look for id, look in (("x-1", {"look": 3}), ("x-2", {}))}
+    outputs = ["x/claims.csv", "x/evidence.csv"]
+    member = {"study": STUDY, "claims": claims, "inputs": {"images": IMAGES}, "outputs": outputs}
+    decide.run(member, jobs_for_tests.results(tmp_path), None)
+    assert spent == {"x-1": 1 / 4, "x-2": 1.0}
+
+
+def test_the_images_are_of_the_split_that_is_asked_for(tmp_path):
+    member = {"source": "mnist", "split": "train", "mnist_folder": str(tmp_path), "mnist_mirrors": []}
+    with pytest.raises(DataError, match="put train-images-idx3-ubyte, train-labels-idx1-ubyte there"):
+        images.run(member, tmp_path, None)
