@@ -255,6 +255,46 @@ def test_the_budget_buys_the_cheapest_and_every_claim_on_the_grown_data_is_looke
     assert decide.plan("mine", 10.0, needs(("lrn-fig2b", 60.0))).chosen == []
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_claims_that_want_more_of_the_same_trials_get_the_larger_number_once(tmp_path, monkeypatch, order):
+    """Four times as many serve one that wants twice as many, too, for nothing; they are two looks, not three."""
+    run(tmp_path, monkeypatch)
+    knobs = {("discretized", "staged_seeds"): 3}
+    wants = [(2, 4.0, "lrn-fig2b", 30.0), (1, 2.0, "lrn-fig1b", 10.0)][::order]
+    found = [Need(more, "", knobs, factor, True, id, "leaky_resnets", took) for more, factor, id, took in wants]
+    step = decide.plan("mine", 30.0 if order == 1 else 40.0, found)
+    assert [need.id for need in step.chosen] == [id for _, _, id, _ in wants]
+    assert step.settings["leaky_resnets"] == {"discretized": {"staged_seeds": 12}}
+    assert set(step.settings["run"]["looks"].values()) == {3}
+
+
+def test_open_claims_come_by_cost_and_those_that_trials_do_not_decide_last(tmp_path, monkeypatch):
+    results = run(tmp_path, monkeypatch)
+    rows = [{"verdict": v, "note": "", "study": "leaky_resnets"} for v in (*[decide.UNDECIDED] * 3, "holds")]
+    ledger = pd.DataFrame([row | {"id": f"x-{place}"} for place, row in enumerate(rows)])
+    (results / "claims.csv").touch()
+    costs = {"x-0": None, "x-1": 40.0, "x-2": 20.0}
+    monkeypatch.setattr(decide.ledger, "read", lambda _: ledger)
+    monkeypatch.setattr(decide, "read_cells", lambda _: pd.DataFrame(columns=COLUMNS))
+    monkeypatch.setattr(decide, "_costs", lambda _: {})
+    monkeypatch.setattr(
+        decide, "wanted", lambda row, *_: decide.Wanted(costs[row["id"]] and 1, "", {}, costs[row["id"]])
+    )
+    monkeypatch.setattr(decide, "_seconds", lambda study, knobs, factor, costs: factor)
+    assert [(need.id, need.seconds) for need in decide.needs("mine")] == [("x-2", 20.0), ("x-1", 40.0), ("x-0", 0.0)]
+
+
+def test_of_a_job_that_keeps_trials_of_one_experiment_the_other_is_computed_anew(monkeypatch):
+    parameters = {"kept": ("settings", "checkpoint"), "anew": ("settings",)}
+    names = {name: SimpleNamespace(parameters=own, reads=()) for name, own in parameters.items()}
+    monkeypatch.setattr(decide, "read_study", lambda _: SimpleNamespace(experiments=names))
+    monkeypatch.setattr(decide, "member_seconds", lambda _: {(f"{name}.nc", name): 7.0 for name in names})
+    members = [{"study": "s", "paper": "p", "function": f"m:{name}", "outputs": [f"s/{name}.nc"]} for name in names]
+    made = record("s/both", "1", 10.0, outputs={f"s/{name}.nc": name for name in names}, job={"members": members})
+    costs = {name: decide._cost(f"s/{name}.nc", made, f"s/{name}.nc", Path()) for name in names}
+    assert costs == {name: decide.Cost(f"s/both:s/{name}.nc", 7.0, name == "kept") for name in names}
+
+
 def test_a_run_starts_as_a_copy_of_another_that_it_never_changes(tmp_path, monkeypatch):
     results = run(tmp_path, monkeypatch)
     (results / "s").mkdir()

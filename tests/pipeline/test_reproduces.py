@@ -11,6 +11,7 @@ from repdyn.__main__ import main
 from repdyn.base.errors import ConfigError, DataError
 from repdyn.base.verdicts import UNDECIDED
 from repdyn.pipeline import kept_runs
+from repdyn.pipeline.ask import reproduces
 from repdyn.pipeline.ask.compare import SHOWN
 from repdyn.pipeline.ask.reproduces import Number, Reproduction, hold_against, show
 from repdyn.pipeline.run.kinds import manifest
@@ -143,6 +144,10 @@ def test_a_number_without_interval_reproduces_up_to_rounding(tmp_path, value, re
         ("2.3", ("-inf", "5"), True),
         ("2.58", ("2", "inf"), True),
         ("2.7", ("2", "inf"), False),
+        ("2.7", ("-inf", "-5"), True),
+        ("2.8", ("-inf", "-5"), False),
+        ("2.5004", ("-inf", "inf"), True),
+        ("2.6", ("-inf", "inf"), False),
     ],
 )
 def test_a_number_without_interval_reproduces_within_a_twentieth_of_what_its_claim_allows(
@@ -171,6 +176,41 @@ def test_a_number_that_one_side_lacks_does_not_reproduce(tmp_path):
     assert not reproduction.reproduced
     assert reproduction.missing == 1
     assert "one side only" in report
+
+
+@pytest.mark.parametrize("extra", ["a", "b"])
+def test_a_claim_and_a_number_that_either_side_has_alone_do_not_reproduce(tmp_path, extra):
+    for name in ("a", "b"):
+        folder = run(tmp_path / name, verdicts=("holds",) * (3 if name == extra else 2))
+        if name == extra:
+            with (folder / "evidence.csv").open("a") as file:
+                file.write((folder / "evidence.csv").read_text().splitlines()[-1].replace("x-1", "x-2") + "\n")
+    reproduction, report = held(tmp_path / "a", tmp_path / "b")
+    assert (reproduction.claims, reproduction.missing, len(reproduction.numbers)) == (3, 1, 2)
+    assert list(reproduction.verdicts) == ["x-2"]
+    assert ": 2 of 3 verdicts are equal, 2 of 2 key numbers" in report
+
+
+@pytest.mark.parametrize(("here", "there"), [(("", ""), ("2", "3")), (("2", "3"), ("", ""))])
+@pytest.mark.parametrize(("value", "reproduced"), [("2.5004", True), ("2.6", False)])
+def test_where_one_side_alone_has_an_interval_the_numbers_are_compared_without(
+    tmp_path, here, there, value, reproduced
+):
+    first, second = run(tmp_path / "a", value=value, interval=here), run(tmp_path / "b", interval=there)
+    assert held(first, second)[0].reproduced is reproduced
+
+
+@pytest.mark.parametrize(("value", "reproduced"), [("inf", True), ("-inf", False), ("2.5", False)])
+def test_an_infinite_number_reproduces_as_that_infinity_alone(tmp_path, value, reproduced):
+    """Of networks that have diverged."""
+    here, there = (run(tmp_path / name, value=own, interval=("", "")) for name, own in (("a", value), ("b", "inf")))
+    assert held(here, there)[0].reproduced is reproduced
+
+
+@pytest.mark.parametrize(("here", "there"), [({"s": {"rate": 1, "new": 2}}, {"s": {"rate": 1}}), ({}, {"s": 1})])
+def test_a_setting_that_one_side_alone_has_is_named(here, there):
+    expected = ["s.new"] if here else ["s"]
+    assert reproduces._differences(there, here) == reproduces._differences(here, there) == expected
 
 
 def test_other_settings_are_named(tmp_path):
