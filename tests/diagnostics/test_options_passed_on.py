@@ -1,0 +1,148 @@
+"""Every option of `measure` and `similarity` on the command line reaches the function that it is for."""
+
+import importlib
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from repdyn.__main__ import main
+from repdyn.base.devices import THREAD_VARIABLES
+from repdyn.diagnostics.methods import own_network
+from repdyn.diagnostics.methods.features import Features
+from repdyn.diagnostics.theory.identity import Residual
+
+POINTS = np.random.default_rng(0).normal(size=(12, 6))
+OTHERS = np.random.default_rng(1).normal(size=(9, 6))
+SHARED = "--layers 0 1 --output 3 --batch-size 5 --batch-statistics --features pool --channels -1 --heads 2"
+OPTIONS = f"{SHARED} --measures ranks pairs --residual 1 2 --effective-depth 0.5 --embeddings 0 --classifier 2"
+
+
+def build():
+    return nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3))
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A user's folder with two files of points and the weights of a checkpoint."""
+    for name in THREAD_VARIABLES:
+        monkeypatch.setenv(name, "1")
+    monkeypatch.chdir(tmp_path)
+    np.savez("data.npz", inputs=POINTS, labels=np.arange(12) % 3, pairs=[[0, 1]], targets=POINTS[:, :3])
+    np.savez("others.npz", inputs=OTHERS, labels=np.arange(9) % 2)
+    (tmp_path / "weights").mkdir()
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        torch.save(build().state_dict(), f"weights/step_{seed}.pt")
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What the function of a module is given, which then refuses it."""
+
+    def watch(module, name):
+        given = []
+
+        def refuse(*words, **options):
+            given.append((words, options))
+            raise ValueError(f"{name} was asked")
+
+        monkeypatch.setattr(importlib.import_module(f"repdyn.diagnostics.{module}"), name, refuse)
+        return given
+
+    networks = {}
+    monkeypatch.setattr(own_network, "made_by", lambda name: networks.setdefault(name, build()))
+    watch.networks = networks
+    return watch
+
+
+def told(options):
+    """Options with arrays as lists."""
+    if isinstance(options, dict):
+        return {name: told(value) for name, value in options.items()}
+    if isinstance(options, tuple):
+        return tuple(map(told, options))
+    return np.asarray(options).tolist() if isinstance(options, np.ndarray | torch.Tensor) else options
+
+
+@pytest.mark.parametrize(("function", "more"), [("measure", ""), ("Recorder", "--checkpoints weights --resume")])
+def test_measure_is_asked_for_all_that_the_command_line_says(asked, capsys, function, more):
+    given = asked("measure", function)
+    words = f"measure my:net --data data.npz --out one.nc --held-out others.npz {OPTIONS} {more}"
+    assert main(words.split()) == 1
+    assert f"error: {function} was asked" in capsys.readouterr().err
+    (((model, inputs), options),) = given
+    assert model is asked.networks["my:net"]
+    np.testing.assert_array_equal(inputs, POINTS)
+    expected = {
+        "layers": ["0", "1"],
+        "measures": ["ranks", "pairs"],
+        "residual": Residual(("1", "2"), 0.5),
+        "features": Features("pool", -1, heads=2),
+        "held_out": (OTHERS.tolist(), (np.arange(9) % 2).tolist()),
+        "labels": (np.arange(12) % 3).tolist(),
+        "targets": POINTS[:, :3].tolist(),
+        "pairs": [[0, 1]],
+        "output": "3",
+        "embeddings": "0",
+        "classifier": "2",
+        "batch_size": 5,
+        "batch_statistics": True,
+        "progress": False,
+    }
+    if function == "Recorder":
+        assert str(options.pop("file")) == "one.nc"
+        expected |= {"time": "checkpoint", "resume": True}
+    assert told(options) == expected
+
+
+@pytest.mark.parametrize("asks", ["--words", "--page network.html"])
+def test_the_words_are_on_the_network_as_it_was_measured(asked, capsys, monkeypatch, asks):
+    given = asked("summary", "summarize")
+    monkeypatch.setattr("repdyn.diagnostics.command._measured", lambda *_: None)
+    more = "--before weights/step_1.pt --held-out others.npz"
+    assert main(f"measure my:net --data data.npz --out one.nc {SHARED} {more} {asks}".split()) == 1
+    assert "error: summarize was asked" in capsys.readouterr().err
+    (((model, inputs), options),) = given
+    first = options.pop("before")
+    assert model is asked.networks["my:net"]
+    assert first is not model
+    np.testing.assert_array_equal(first[0].weight.detach(), torch.load("weights/step_1.pt")["0.weight"])
+    np.testing.assert_array_equal(inputs, POINTS)
+    assert told(options) == {
+        "layers": ["0", "1"],
+        "features": Features("pool", -1, heads=2),
+        "output": "3",
+        "batch_size": 5,
+        "batch_statistics": True,
+        "labels": (np.arange(12) % 3).tolist(),
+        "held_out": (OTHERS.tolist(), (np.arange(9) % 2).tolist()),
+    }
+
+
+def test_compare_is_asked_for_all_that_the_command_line_says(asked, capsys):
+    given = asked("compare", "compare")
+    words = (
+        "--layers 0 --other-layers 1 2 --measures cka angular --intervals --batch-size 5 --most-points 9 --device cpu"
+    )
+    runs = "--weights weights/step_1.pt --against my:other --reruns weights/step_2.pt my:rerun --features pool"
+    assert main(f"similarity my:net --data data.npz --out two.nc {words} {runs}".split()) == 1
+    assert "error: compare was asked" in capsys.readouterr().err
+    (((first, other, inputs, layers), options),) = given
+    again, rerun = options.pop("reruns")
+    np.testing.assert_array_equal(inputs, POINTS)
+    for model, step in ((first, 1), (again, 2)):
+        weight = torch.load(f"weights/step_{step}.pt")["0.weight"]
+        np.testing.assert_array_equal(model[0].weight.detach(), weight)
+    assert (other, rerun) == (asked.networks["my:other"], asked.networks["my:rerun"])
+    assert layers == ["0"]
+    assert options == {
+        "other_layers": ["1", "2"],
+        "measures": ["cka", "angular"],
+        "intervals": True,
+        "batch_size": 5,
+        "most_points": 9,
+        "device": "cpu",
+        "features": Features("pool", None),
+    }
