@@ -71,6 +71,19 @@ def test_a_checkpoint_is_a_file_of_weights(networks):
         assert set(found.data_vars) == {"angular"}
         assert found["layer"].values.tolist() == ["0", "1"]
         np.testing.assert_allclose(np.diag(found["angular"]), 0, atol=1e-3)
+        assert json.loads(found.attrs["settings"]) == {
+            "weights": "seed_1.pt",
+            "against": "seed_1.pt",
+            "reruns": [],
+            "layers": ["0", "1"],
+            "other_layers": None,
+            "measures": ["angular"],
+            "intervals": False,
+            "batch_size": None,
+            "most_points": None,
+            "device": None,
+            "features": "flatten",
+        }
 
 
 def test_minibatches_and_a_device(networks):

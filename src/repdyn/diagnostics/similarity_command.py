@@ -130,8 +130,8 @@ def compare_and_save(
         found = compare(first, other, inputs, layers, reruns=others, **how)
     except ValueError as error:
         raise RepdynError(str(error)) from error
-    settings: dict[str, object] = {"against": against, "reruns": list(reruns), "measures": list(measures)}
-    settings |= {"batch_size": batch_size, "most_points": most_points}
+    settings: dict[str, object] = {"weights": str(weights) if weights else None, "against": against}
+    settings |= how | {"reruns": list(reruns), "layers": layers, "features": features}
     datasets.write(signed(found, maker, settings).assign_attrs(device=device or "cpu"), out)
     print(f"{out}: {found.sizes['layer']} x {found.sizes['other_layer']} layers, {', '.join(measures)}")
     if found.attrs["left_out"]:
