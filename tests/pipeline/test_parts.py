@@ -14,7 +14,7 @@ from repdyn.pipeline import studies
 from repdyn.pipeline.ask import plan
 from repdyn.pipeline.config import configuration
 from repdyn.pipeline.run.declare import costs, parts
-from repdyn.pipeline.run.declare.jobs import Job, Parted, is_part, load_all, write_all
+from repdyn.pipeline.run.declare.jobs import SOURCES, Job, Parted, is_part, load_all, write_all
 from repdyn.pipeline.run.declare.workflow import RunJobs
 from repdyn.pipeline.run.execute.loading import load_function
 from repdyn.pipeline.run.kinds import simulate
@@ -70,7 +70,7 @@ def knobs(jobs, key):
     return [single.members[0]["settings"]["settings"][key] for single in jobs]
 
 
-ROW = costs.work([member(rows=["tanh"])])
+ROW = costs.work([member(rows=["tanh"])], SOURCES["digits"]["test"])
 """Seconds of one row with four seeds."""
 
 
@@ -180,12 +180,16 @@ def test_the_papers_own_sizes_are_cut_into_jobs_of_half_an_hour(paper):
     made, rules = paper
     pieces = [single for single in made.jobs.values() if is_part(single)]
     makers = {path: single for single in made.jobs.values() for path in single.members[0]["outputs"]}
-    own = {single.name: costs.work(single.members) * parts.share(single, makers) for single in made.jobs.values()}
+    own = {
+        single.name: costs.work(single.members, single.images) * parts.share(single, makers)
+        for single in made.jobs.values()
+    }
     assert len(pieces) > 50
     assert {name: seconds for name, seconds in own.items() if seconds > 1800} == {}
     assert {single.rule for single in pieces} <= {rule.name for rule in rules}
     assert not {path for single in pieces for path in single.members[0]["outputs"]} & set(made.outputs())
     assert not {single.name for single in pieces} & set(made.rule_outputs())
+    assert {single.images for single in made.jobs.values() if single.kind == "simulate"} == {(10_000, 784)}
 
 
 def test_parts_have_settings_that_their_experiments_take(paper):
@@ -249,7 +253,7 @@ def test_the_job_writes_from_its_parts_the_bytes_that_it_writes_uncut(file, keys
             make(other, tmp_path)
     name = whole["function"].rpartition(":")[2]
     single = Job("r", f"{whole['study']}/long", "simulate", [whole])
-    pieces, joined = parts.cut(single, {name: keys}, costs.work([whole]) / 2.5)
+    pieces, joined = parts.cut(single, {name: keys}, costs.work([whole], single.images) / 2.5)
     assert len(pieces) > 1
 
     def run(one, store):

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,21 +10,26 @@ from tests.conftest import ROOT, SMOKE
 from tests.dag.declared import copy_sources, declared
 
 from repdyn.base.errors import DataError
+from repdyn.base.images import load_images
 from repdyn.bn_decomposed.settings import work as random_networks
 from repdyn.pipeline import studies
 from repdyn.pipeline.ask import plan, verify, workflow
 from repdyn.pipeline.run.declare import costs
 from repdyn.pipeline.run.declare.graph import read_study
-from repdyn.pipeline.run.declare.jobs import Job
+from repdyn.pipeline.run.declare.jobs import SOURCES, Job, load_all, write_all
 from repdyn.truncation_flow import settings as flows
 from repdyn.truncation_flow.experiments.all_layers import GROUP
 from repdyn.universality.settings import work as universality
 
+DIGITS = SOURCES["digits"]["test"]
 HEAD = ",".join(costs.COLUMNS)
 TRAININGS = {
     "across_papers/training",
     "bn_decomposed/largest_norm",
     "bn_decomposed/odd_point",
+    "bn_decomposed/training-bn",
+    "bn_decomposed/training-default",
+    "bn_decomposed/training-he",
     "bn_decomposed/tree_limits",
     "leaky_resnets/discretized-block0",
     "leaky_resnets/near_critical",
@@ -68,13 +74,13 @@ def cost(file, single):
     ],
 )
 def test_the_size_is_the_product_of_the_settings(settings, size):
-    assert costs.size(job(**settings).members) == [pytest.approx(size)]
+    assert costs.size(job(**settings).members, DIGITS) == [pytest.approx(size)]
 
 
 def test_a_job_of_several_parts_has_several_sizes():
     members = [{"settings": {"settings": {"a": 2}}}, {"settings": {"settings": {"a": 3, "b": 5}}}]
-    assert costs.size(members) == [2, 15]
-    assert costs.size([{"inputs": {}}]) == []
+    assert costs.size(members, DIGITS) == [2, 15]
+    assert costs.size([{"inputs": {}}], DIGITS) == []
 
 
 TRAINED = {"width": 30, "points": 300, "layers": 20, "first_steps": 600, "steps": 1500, "maps": ["decayed maps"]}
@@ -88,11 +94,11 @@ def chain(**settings):
 
 
 def test_work_counts_steps_not_settings():
-    (once,) = costs.size(chain().members)
+    (once,) = costs.size(chain().members, DIGITS)
     assert once == pytest.approx(3 * 20 * (600 + 2 * 1500) * 6 * 30**2 * 300 / (1.6e10 * 30**0.5))
-    assert costs.size(chain(seeds=6).members) == [pytest.approx(2 * once)]
-    assert costs.size(chain(descent_steps=1500).members) == [pytest.approx(once * 6600 / 3600)]
-    assert costs.size(chain(from_scratch=True).members) == [pytest.approx(once * 4200 / 3600)]
+    assert costs.size(chain(seeds=6).members, DIGITS) == [pytest.approx(2 * once)]
+    assert costs.size(chain(descent_steps=1500).members, DIGITS) == [pytest.approx(once * 6600 / 3600)]
+    assert costs.size(chain(from_scratch=True).members, DIGITS) == [pytest.approx(once * 4200 / 3600)]
 
 
 def test_work_sees_nested_networks_and_runs():
@@ -114,7 +120,7 @@ def test_work_sees_nested_networks_and_runs():
 
 
 def test_cost_is_in_proportion_to_work(tmp_path):
-    (once,) = costs.size(chain().members)
+    (once,) = costs.size(chain().members, DIGITS)
     file = recorded(tmp_path, f"default,s/chain,52.0,300.0,{once}", f"smoke,s/chain,9.0,300.0,{once / 100}")
     assert cost(file, chain()) == plan.Cost(52.0, 300.0, True)
     assert cost(file, chain(seeds=60)).cpu_seconds == pytest.approx(2 + 50 * 20)
@@ -144,6 +150,47 @@ def test_work_of_deep_random_networks_by_hand():
     assert random_networks.WORK["tree_limits"]({"settings": tree}, {}) == pytest.approx(2.8e-3 * 600)
     expected = 2 * 4 * (50 * layer + 20 * limit)  # four kinds of batches: two Gaussian, one of unit norms, images
     assert random_networks.WORK["largest_norm"]({"settings": norm}, {}) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("mode", "slower"), [("bn", 1.4), ("default", 1), ("he", 1)])
+def test_work_of_trained_perceptrons_by_hand(mode, slower):
+    """Two seeds, three passes over 130 images of 50 pixels: three steps a pass; networks of one and of four layers."""
+    settings = {"seeds": 2, "epochs": 3, "batch": 64, "width": 100, "depths": [1, 4]}
+    hidden, first = 5e-5 + 6 * 64 * 100 * 100 / 1e11, 6 * 64 * 100 * 50 / 1e11
+    estimate = random_networks.WORK["training"]({"settings": settings}, {"mode": mode, "images": 130, "pixels": 50})
+    assert estimate == pytest.approx(slower * 2 * 3 * 3 * (5 * hidden + 2 * first))
+
+
+@pytest.mark.parametrize("split", ["test", "both"])
+def test_a_run_on_more_images_trains_longer(split, tmp_path):
+    """Jobs of one run, planned from its images; ten thousand images are 157 steps of 64, the digits' 1797 are 29."""
+    settings = {"seeds": 500, "epochs": 3, "batch": 64, "width": 100, "depths": [1, 4]}
+    member = {"study": "bn_decomposed", "function": "experiments.training:training", "arguments": {"mode": "he"}}
+    member |= {"settings": {"settings": settings}, "inputs": {}, "outputs": ["x.nc"]}
+    digits = Job("full", "s/train", "simulate", [member])
+    (few,) = costs.size(digits.members, digits.images)
+    file = recorded(tmp_path, f"full,s/train,{2 + few},300.0,{few:.6g}")
+    assert cost(file, digits).recorded
+    many = replace(digits, images=SOURCES["mnist"][split])
+    steps, layer = {"test": 157, "both": 1094}[split] / 29, 5e-5 + 6 * 64 * 100**2 / 1e11
+    first = (5 * layer + 2 * 6 * 64 * 100 * 784 / 1e11) / (5 * layer + 2 * 6 * 64 * 100 * 64 / 1e11)
+    estimate = cost(file, many)
+    assert not estimate.recorded
+    assert estimate.cpu_seconds - 2 == pytest.approx(few * steps * first, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("source", "split", "images"), [("digits", "test", (1797, 64)), ("mnist", "both", (70_000, 784))]
+)
+def test_jobs_that_are_read_again_know_what_their_run_reads(source, split, images, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    saved = {"code": "a", "inputs": {}, "outputs": ["data/images.nc"], "source": source, "split": split}
+    write_all([Job("smoke", "images", "images", [saved]), job(a=1)], {})
+    assert [single.images for single in load_all("smoke")] == [images] * 2
+
+
+def test_a_source_holds_what_is_said_of_it():
+    assert load_images("digits")["image"].sizes == {"point": 1797, "row": 8, "column": 8}
 
 
 def test_work_of_the_general_flow_by_hand():
@@ -274,12 +321,29 @@ def test_costs_of_a_run_replace_its_former_ones(tmp_path, monkeypatch):
     assert file.read_text().splitlines() == [HEAD, "default,s/train,50.0,310.0,4000", "smoke,s/train,9.5,200.5,400"]
 
 
-def finish(name, seconds, output):
+def finish(name, seconds, output, ran=None):
     Path(output).write_text("")
-    record = {"job": json.loads(job(a=400).text()), "cpu_seconds": seconds, "peak_memory_mb": 200.5, "finished": "2"}
-    path = Path(f"logs/smoke/s/{name}.log.cost.json")
+    content = json.loads((ran or job(a=400)).text())
+    record = {"job": content, "cpu_seconds": seconds, "peak_memory_mb": 200.5, "finished": "2"}
+    path = Path(f"logs/smoke/{name if ran else f's/{name}'}.log.cost.json")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(record | {"outputs": {output: "digest"}}))
+
+
+def test_costs_of_a_run_are_by_its_own_images(tmp_path, monkeypatch):
+    """Ten thousand images of MNIST are 157 steps of 64."""
+    monkeypatch.chdir(tmp_path)
+    settings = {"seeds": 2, "epochs": 3, "batch": 64, "width": 100, "depths": [4]}
+    member = {"study": "bn_decomposed", "function": "experiments.training:training", "arguments": {"mode": "he"}}
+    member |= {"settings": {"settings": settings}, "inputs": {}, "outputs": ["x.nc"]}
+    saved = {"code": "a", "inputs": {}, "outputs": ["data/images.nc"], "source": "mnist", "split": "test"}
+    finish("images", 2.0, "images.nc", Job("smoke", "images", "images", [saved]))
+    finish("s/train", 9.5, "out.nc", Job("smoke", "s/train", "simulate", [member]))
+    plan.keep("smoke", tmp_path)
+    (kept,) = (row for row in costs.rows(tmp_path / "workflow" / "costs.csv") if row["job"] == "s/train")
+    step = 4 * (5e-5 + 6 * 64 * 100**2 / 1e11) + 6 * 64 * 100 * 784 / 1e11
+    assert float(kept["sizes"]) == pytest.approx(2 * 3 * 157 * step, rel=1e-5)
+    assert "beyond a factor of 1.5: no job" in plan.missed("smoke", [tmp_path / "workflow" / "costs.csv"])
 
 
 def test_a_plan_is_true_where_its_jobs_took_what_it_said_within_a_factor_of_a_half_more(tmp_path, monkeypatch):

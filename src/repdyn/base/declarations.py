@@ -13,7 +13,10 @@ from typing import Any
 from repdyn.base.settings import Settings
 
 Work = Callable[[Mapping[str, Any], Mapping[str, Any]], float]
-"""CPU seconds of an experiment from its settings, by parameter, and its further arguments."""
+"""CPU seconds of an experiment from its settings, by parameter, and its further arguments.
+
+Among these are what the run reads: `images`, how many, and `pixels` of each.
+"""
 Cut = str | tuple[str, int]
 """A knob marked by `EACH` at which an experiment may be cut; a count of trials kept in groups with the groups' size."""
 

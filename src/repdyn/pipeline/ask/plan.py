@@ -32,7 +32,7 @@ from repdyn.pipeline.run.declare.costs import (
     size,
     work,
 )
-from repdyn.pipeline.run.declare.jobs import Job, Parted
+from repdyn.pipeline.run.declare.jobs import Job, Parted, images_of
 from repdyn.pipeline.run.declare.parts import share
 from repdyn.pipeline.run.execute import records
 
@@ -61,9 +61,8 @@ def keep(run: str, checkout: Path) -> int:
     """
     finished = _finished(run)
     by_file: dict[Path, list[Row]] = {}
-    for name in sorted(finished):
-        study = name.partition("/")[0] if "/" in name else ""
-        by_file.setdefault(home(study, checkout), []).append(_row(run, finished[name]))
+    for job, record in finished:
+        by_file.setdefault(home(job.study, checkout), []).append(_row(job, record))
     for file, new in by_file.items():
         kept = [*(row for row in rows(file) if row["run"] != run), *new]
         lines = [",".join(COLUMNS), *(",".join(str(row[column]) for column in COLUMNS) for row in kept)]
@@ -81,26 +80,28 @@ def missed(run: str, files: Iterable[Path]) -> str:
     """
     known = recorded(files)
     lines, planned, took, unknown = [], 0.0, 0.0, 0
-    for name, record in sorted(_finished(run).items()):
-        job = Job(run, name, record["job"]["kind"], record["job"]["members"])
+    for job, record in _finished(run):
         cost = _cost(job, of_job(job, known))
         if cost is None:
             unknown += 1
             continue
         planned, took = planned + cost.cpu_seconds, took + record["cpu_seconds"]
         if abs(math.log(record["cpu_seconds"] / cost.cpu_seconds)) > math.log(TRUE_WITHIN):
-            lines.append(f"  {name}: {cost.cpu_seconds:.3g} s planned, {record['cpu_seconds']:.3g} s taken")
+            lines.append(f"  {job.name}: {cost.cpu_seconds:.3g} s planned, {record['cpu_seconds']:.3g} s taken")
     sums = f"planned {_short(planned / 60)} core-minutes, took {_short(took / 60)}"
     head = f"{sums}; beyond a factor of {TRUE_WITHIN:g}: {len(lines) or 'no job'}; never recorded before: {unknown}"
     return "\n".join([head, *lines])
 
 
-def _finished(run: str) -> dict[str, records.Record]:
+def _finished(run: str) -> list[tuple[Job, records.Record]]:
+    """Jobs of a run whose files are there, by name, each with its record."""
     latest = records.by_output(records.read(Path("logs") / run))
     finished = {str(record["log"]): record for path, record in latest.items() if Path(path).is_file()}
     if not finished:
         raise DataError(f"logs/{run}: no job of this run left a record of its cost; finish the run first")
-    return finished
+    jobs = [Job(run, name, made["job"]["kind"], made["job"]["members"]) for name, made in sorted(finished.items())]
+    images = images_of(jobs)
+    return [(replace(job, images=images), finished[job.name]) for job in jobs]
 
 
 def costs(jobs: Iterable[Job], files: Iterable[Path]) -> list[tuple[Job, Cost | None]]:
@@ -136,13 +137,13 @@ def _cost(job: Job, known: Sequence[Row]) -> Cost | None:
     if abs(step) < SAME and (row["sizes"] or row["run"] == job.run):
         return Cost(took[0], float(row["peak_memory_mb"]), recorded=True)
     start = min(START_UP, 0.8 * min(took))
-    expected = grown(took, [step for step, _ in near], start, power=1.0 if work(job.members) else None)
+    expected = grown(took, [step for step, _ in near], start, power=1.0 if work(job.members, job.images) else None)
     return Cost(expected, max(float(row["peak_memory_mb"]), job.memory_mb), recorded=False)
 
 
-def _row(run: str, record: Mapping[str, Any]) -> Row:
-    sizes = " ".join(f"{value:.6g}" for value in size(record["job"]["members"]))
-    return {"run": run, "job": record["log"], "sizes": sizes} | {name: str(record[name]) for name in COLUMNS[2:4]}
+def _row(job: Job, record: Mapping[str, Any]) -> Row:
+    sizes = " ".join(f"{value:.6g}" for value in size(job.members, job.images))
+    return {"run": job.run, "job": job.name, "sizes": sizes} | {name: str(record[name]) for name in COLUMNS[2:4]}
 
 
 def _study(job: Job) -> str:

@@ -1,9 +1,9 @@
 """What jobs took, recorded in git, and the sizes by which other settings are told from them.
 
-The size of a job that trains is its work in seconds, from steps, parameters and number of networks: `work` in its
-study's declaration. The size of any other job is the product of its settings: counts as they are, lists of counts by
-their sum, lists of other numbers by their length, spans of time, and one over a step; of a job with several parts, the
-geometric mean of their ratios counts.
+The size of a job that trains is its work in seconds, from steps, parameters, number of networks and images: `work` in
+its study's declaration. The size of any other job is the product of its settings: counts as they are, lists of counts
+by their sum, lists of other numbers by their length, spans of time, and one over a step; of a job with several parts,
+the geometric mean of their ratios counts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from repdyn.base.errors import DataError
 from repdyn.pipeline import studies
-from repdyn.pipeline.run.declare.jobs import Job, Member, Parted
+from repdyn.pipeline.run.declare.jobs import Images, Job, Member, Parted
 
 COLUMNS = ("run", "job", "cpu_seconds", "peak_memory_mb", "sizes")
 MEMORY_POWER = 0.5
@@ -111,7 +111,7 @@ def memory(job: Job, known: Sequence[Row], share: float = 1.0) -> int:
 
 def nearest(job: Job, known: Iterable[Row]) -> list[tuple[float, Row]]:
     """Records of the job with as many sizes, the nearest first; mean logarithm of the ratio of its sizes to theirs."""
-    sizes = size(job.members)
+    sizes = size(job.members, job.images)
     steps = [(_step(sizes, row), row) for row in known if len(row["sizes"].split()) == len(sizes)]
     return sorted(steps, key=lambda pair: (abs(pair[0]), pair[1]["run"] != job.run))
 
@@ -136,22 +136,22 @@ def grown(
     return base + (took[0] - base) * math.exp(min(max(power, 0.0), most) * steps[0])
 
 
-def size(members: Sequence[Member]) -> list[float]:
+def size(members: Sequence[Member], images: Images) -> list[float]:
     """Size of a job: its work where all its members have one, else a size per section of settings; see the module."""
-    if seconds := work(members):
+    if seconds := work(members, images):
         return [seconds]
     sections = (part for member in members for part in member.get("settings", {}).values())
     return [math.prod(_factors(section)) for section in sections]
 
 
-def work(members: Sequence[Member]) -> float:
+def work(members: Sequence[Member], images: Images) -> float:
     """CPU seconds of a job's members together; 0 where one of them is not known."""
-    total = 0.0
+    total, read = 0.0, dict(zip(("images", "pixels"), images, strict=True))
     for member in members:
         study = studies.declared().get(member.get("study", ""))
         estimate = study.work.get(member.get("function", "").rpartition(":")[2]) if study else None
         try:
-            total += estimate(member["settings"], member.get("arguments", {})) if estimate else math.nan
+            total += estimate(member["settings"], {**member.get("arguments", {}), **read}) if estimate else math.nan
         except KeyError:  # a record of settings that have changed since
             return 0.0
     return 0.0 if math.isnan(total) else total

@@ -26,6 +26,15 @@ from repdyn.base.files import write_text
 SUFFIX = ".job.json"
 INDEX = "jobs.json"  # names of all jobs of a run, in an order in which they can run
 
+Images = tuple[int, int]
+"""Number of images that a run reads, and pixels of each."""
+
+SOURCES: dict[str, dict[str, Images]] = {
+    "digits": {"test": (1797, 8 * 8)},
+    "mnist": {"test": (10_000, 28 * 28), "train": (60_000, 28 * 28), "both": (70_000, 28 * 28)},
+}
+"""What a source of images holds, by split."""
+
 Inputs = dict[str, "str | dict[str, str]"]
 """Name of a dataset -> its file below the results, or variant -> file."""
 
@@ -83,6 +92,7 @@ class Job:
         members: what is run, in order.
         threads: threads of numerical libraries, part of the recipe.
         memory_mb: memory the rule asks for at the first try.
+        images: what its run reads; no part of its file, since the images are an input of it.
     """
 
     run: str
@@ -91,6 +101,7 @@ class Job:
     members: Sequence[Member]
     threads: int = 1
     memory_mb: int = field(default=0, compare=False)
+    images: Images = field(default=SOURCES["digits"]["test"], compare=False)
 
     @property
     def study(self) -> str:
@@ -236,12 +247,19 @@ def load_all(run: str) -> list[Job]:
     index = Path("logs") / run / INDEX
     if not index.is_file():
         raise DataError(f"{index}: missing; the workflow writes it: snakemake --cores 8 --dry-run all")
-    jobs = []
-    for name, memory, *parted in json.loads(index.read_text(encoding="utf-8")):
-        job = read(Path("logs") / run / f"{name}{SUFFIX}")
-        whole = run, name, job.kind, job.members, job.threads, memory
+    listed = [(read(Path("logs") / run / f"{name}{SUFFIX}"), *rest) for name, *rest in json.loads(index.read_text())]
+    images = images_of(job for job, *_ in listed)
+    jobs: list[Job] = []
+    for job, memory, *parted in listed:
+        whole = run, job.name, job.kind, job.members, job.threads, memory, images
         jobs.append(Parted(*whole, tuple(parted[0]), parted[1]) if parted else Job(*whole))
     return jobs
+
+
+def images_of(jobs: Iterable[Job]) -> Images:
+    """What the job that saves the images, which stands among a run's first, reads; the digits where there is none."""
+    members = (member for job in jobs for member in job.members)
+    return next((SOURCES[m["source"]][m["split"]] for m in members if "source" in m), SOURCES["digits"]["test"])
 
 
 def _parted(job: Job) -> tuple[Any, ...]:

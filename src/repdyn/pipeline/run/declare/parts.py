@@ -12,20 +12,22 @@ wait for each other, for an experiment numbers its trials from 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
 from repdyn.base.declarations import Cut
 from repdyn.base.errors import ConfigError
 from repdyn.pipeline.run.declare import costs
-from repdyn.pipeline.run.declare.jobs import Job, Member, Parted, input_paths
+from repdyn.pipeline.run.declare.jobs import Images, Job, Member, Parted, input_paths
 
 LONGEST = 900.0
 """Seconds of work from which a job is cut, and that a part has at most, if it has more than one trial."""
 FOLDER = "parts"
 LEAST = 2
 """Trials that a part has at least: fewer are refused by experiments that need a spread."""
+Work = Callable[[Member], float]
 
 
 def cut(job: Job, keys: Mapping[str, Sequence[Cut]], longest: float | None = None) -> tuple[list[Parted], Job]:
@@ -42,7 +44,8 @@ def cut(job: Job, keys: Mapping[str, Sequence[Cut]], longest: float | None = Non
     longest = longest or LONGEST
     if unknown := set(keys) - {_experiment(member) for member in job.members}:
         raise ConfigError(f"{job.name} is to be cut at {', '.join(sorted(unknown))}, which is none of its experiments")
-    if not keys or sum(costs.work([member]) for member in job.members) <= longest:
+    work = partial(_work, images=job.images)
+    if not keys or sum(map(work, job.members)) <= longest:
         return [], job
     made = {path for member in job.members for path in member["outputs"]}
     parts: list[Parted] = []
@@ -50,16 +53,16 @@ def cut(job: Job, keys: Mapping[str, Sequence[Cut]], longest: float | None = Non
     for member in job.members:
         if _experiment(member) not in keys:
             continue
-        if not costs.work([member]) or made & set(input_paths([member])):
+        if not work(member) or made & set(input_paths([member])):
             reason = "its work is unknown, or it reads what the job makes"
             raise ConfigError(f"{job.name} cannot be cut at {_experiment(member)}: {reason}")
-        for chain in _chains(member, keys[_experiment(member)], longest):
+        for chain in _chains(member, keys[_experiment(member)], longest, work):
             before: tuple[str, ...] = ()
             for narrowed in chain:
                 parts.append(_part(job, narrowed, len(parts) + 1, before))
                 before = (parts[-1].members[0]["outputs"][0],)
             ends += before
-    return parts, Parted(job.run, job.name, job.kind, job.members, job.threads, job.memory_mb, tuple(ends))
+    return parts, Parted(job.run, job.name, job.kind, job.members, job.threads, job.memory_mb, job.images, tuple(ends))
 
 
 def share(job: Job, jobs: Mapping[str, Job]) -> float:
@@ -71,8 +74,8 @@ def share(job: Job, jobs: Mapping[str, Job]) -> float:
     """
     if not isinstance(job, Parted) or not job.after:
         return 1.0
-    whole = sum(costs.work([member]) for member in job.members)
-    done = sum(costs.work(jobs[path].members) for path in job.after if path in jobs)
+    whole = sum(_work(member, job.images) for member in job.members)
+    done = sum(costs.work(jobs[path].members, job.images) for path in job.after if path in jobs)
     return max(1 - done / whole, 0.0)
 
 
@@ -80,30 +83,34 @@ def _part(job: Job, member: Member, number: int, before: tuple[str, ...]) -> Par
     file = PurePosixPath(job.study, FOLDER, job.name.partition("/")[2], f"{number}.nc")
     own: Member = {**member, "outputs": [str(file)]}
     name = f"{job.name}-part{number}"
-    return Parted(job.run, name, job.kind, [own], job.threads, job.memory_mb, before, job.name)
+    return Parted(job.run, name, job.kind, [own], job.threads, job.memory_mb, job.images, before, job.name)
 
 
-def _chains(member: Member, keys: Sequence[Cut], longest: float) -> Iterator[list[Member]]:
+def _work(member: Member, images: Images) -> float:
+    return costs.work([member], images)
+
+
+def _chains(member: Member, keys: Sequence[Cut], longest: float, work: Work) -> Iterator[list[Member]]:
     """Members that do the work of one; those of one list after each other, the lists side by side."""
-    if costs.work([member]) <= longest or not keys:
+    if work(member) <= longest or not keys:
         yield [member]
         return
     key, group = (keys[0], 1) if isinstance(keys[0], str) else keys[0]
     value = member["settings"]["settings"][key]
     if isinstance(value, list):
-        for entries in _neighbors(member, key, longest):
-            yield from _chains(_with(member, key, entries), keys[1:], longest)
+        for entries in _neighbors(member, key, longest, work):
+            yield from _chains(_with(member, key, entries), keys[1:], longest, work)
     else:
-        steps = math.ceil(costs.work([member]) / longest)
+        steps = math.ceil(work(member) / longest)
         counts = {min(max(math.ceil(value * k / steps / group) * group, LEAST), value) for k in range(1, steps + 1)}
         yield [_with(member, key, count) for count in sorted(counts)]
 
 
-def _neighbors(member: Member, key: str, longest: float) -> Iterator[list[Any]]:
+def _neighbors(member: Member, key: str, longest: float, work: Work) -> Iterator[list[Any]]:
     """A list in pieces, each as long as its work allows, at least one entry."""
     piece: list[Any] = []
     for entry in member["settings"]["settings"][key]:
-        if piece and costs.work([_with(member, key, [*piece, entry])]) > longest:
+        if piece and work(_with(member, key, [*piece, entry])) > longest:
             yield piece
             piece = []
         piece = [*piece, entry]

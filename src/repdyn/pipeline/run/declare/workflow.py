@@ -24,7 +24,7 @@ from repdyn.pipeline.config.configuration import Workflow
 from repdyn.pipeline.run.declare import costs, parts
 from repdyn.pipeline.run.declare.digests import CodeVersions
 from repdyn.pipeline.run.declare.graph import OFFERED, Function, Study, modules, read_study, statements
-from repdyn.pipeline.run.declare.jobs import Check, Inputs, Job, Member, is_part, write_all
+from repdyn.pipeline.run.declare.jobs import SOURCES, Check, Inputs, Job, Member, is_part, write_all
 from repdyn.pipeline.run.execute import records
 
 ENTRY = "repdyn.pipeline.run.execute.entry:main"
@@ -72,6 +72,8 @@ class RunJobs:
         self._known = costs.recorded(costs.files(source.parent) if records is None else records)
         self.jobs: dict[str, Job] = {}
         self._data: dict[str, Inputs] = {}
+        split = config.data.split if config.data.source == "mnist" else "test"
+        self._images = SOURCES[config.data.source][split]
 
     def data(self, study: str) -> list[Rule]:
         """The rules that make a study's data; what they make is declared.
@@ -138,7 +140,7 @@ class RunJobs:
             function_name, variant = (experiment, {}) if isinstance(experiment, str) else experiment
             further = dict((arguments or {}).get(function_name, {}))
             members.append(self._simulation(name.partition("/")[0], function_name, variant, further))
-        return Job(self.run, name, "simulate", members, memory_mb=memory_mb)
+        return Job(self.run, name, "simulate", members, memory_mb=memory_mb, images=self._images)
 
     def variants(self, name: str, experiment: str, key: str, values: list[Any], **options: Any) -> dict[str, Any]:
         """`inputs`, `outputs` and `log` of a rule with the wildcard `{key}`, for the jobs of all values of `key`."""
