@@ -253,7 +253,9 @@ class Site:
         file = workflow / "docs" / f"{study}.md"
         if not file.is_file():
             return Notes()
-        pictures = {figure.name: figure.picture for figure in self.contents.products_of(study, "figures")}
+        pictures = {
+            figure.name: (figure.picture, *figure.size) for figure in self.contents.products_of(study, "figures")
+        }
         return notes(file.read_text(encoding="utf-8"), {row["id"] for row in self.contents.ledger}, pictures)
 
     def _study(self, name: str) -> StudyPage:
