@@ -191,6 +191,7 @@ def make_run(root, claims, *, run="mine", parts=EVIDENCE):
     for name in (*(f"{STUDY}/{file}" for file in data), "data/images.nc"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         attributes = {"title": EVIL, "experiment": "experiments:x", "code_version": "c0de", "paper": "A. Author, X."}
+        attributes["settings"] = "{}"
         xr.Dataset(attrs=attributes).to_netcdf(root / name)
     draw(root / STUDY / "figures" / "fig1", "Figure 1: " + EVIL)
     draw(root / STUDY / "figures" / "fig2", "Figure 2")

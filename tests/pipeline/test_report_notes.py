@@ -49,7 +49,7 @@ Again <img src=x onerror=alert(1)> and <a id="y" onclick="z">.
 
 @pytest.fixture(scope="module")
 def page():
-    return notes(TEXT, {"x-one", "x-two", "x-three", "x-four"}, {"fig1": "figures/x/fig1.svg"})
+    return notes(TEXT, {"x-one", "x-two", "x-three", "x-four"}, {"fig1": ("figures/x/fig1.svg", 400, 300)})
 
 
 def test_title_and_summary_stand_apart(page):

@@ -27,7 +27,7 @@ def flows(samples=401):
     data = printed_and_corrected(
         PrintedAndCorrected(horizon=20.0, samples=samples, step=0.1, clusters=2, points=3), Stream(1)
     )
-    return data.assign_attrs(dict.fromkeys(REQUIRED, "x"))
+    return data.assign_attrs(dict.fromkeys(REQUIRED, "x") | {"settings": "{}"})
 
 
 def reported(root, data, claims=(CLAIM, RAN), cards=""):

@@ -313,7 +313,7 @@
     const { COLORS, Panel, panels } = repdyn.tools, box = panels(root), OTHERS = COLORS.corrected, LONGEST = COLORS.printed;
     box.style.gridTemplateColumns = "repeat(auto-fit, minmax(min(100%, 340px), 1fr))";
     const sphere = new Panel(box, { title: "The batch on a sphere: angle to the middle of the blue points; area: norm. Rings: predicted", label: "Angle of every point to the middle of all but the longest, and its norm", x: [-1, 1], y: [-1, 1], height: 250, square: true, axes: false });
-    const angles = new Panel(box, { title: "Angles by layer, theory and network (dots): to the longest point (orange), among the others (blue)", label: "Angles in degrees against layers: bands theory, dots network", x: [0, 1], y: [0, 1], xlabel: "layer", height: 250 });
+    const angles = new Panel(box, { title: "Angles by layer, theory and network (dots): to the longest point (orange-red), among the others (blue)", label: "Angles in degrees against layers: bands theory, dots network", x: [0, 1], y: [0, 1], xlabel: "layer", height: 250 });
     const norms = new Panel(box, { title: "Norms of the others over the longest: theory and network (dots)", x: [0, 1], y: [0, 1.05], xlabel: "layer" });
     const map = new Panel(box, { title: "What a layer adds to an angle \u03b8 among the blue points: \u03b8\u2032 \u2212 \u03b8; network (green)", label: "Change of the angle in one layer against the angle: line theory, dots network", x: [0, 1], y: [-1, 1], xlabel: "\u03b8 (degrees)" });
     const SERIES = [[angles, "with", LONGEST], [angles, "among", OTHERS], [norms, "other", OTHERS]];

@@ -35,8 +35,8 @@ STUDY = Study(
         "Run it: a random network over its limit of infinite width",
         "Lines, bands and rings are the theory, drawn before the network runs: the closed-form expectation of each"
         " layer, from the same batch. Dots are one network, its Gaussian weights drawn layer by layer. Switch"
-        " recentering, rescaling and ReLU; the longest point is orange, all others are blue. The last panel shows what"
-        " one layer adds to an angle $\\theta$: where the line falls through zero, the batch rests.",
+        " recentering, rescaling and ReLU; the longest point is orange-red, all others are blue. The last panel shows"
+        " what one layer adds to an angle $\\theta$: where the line falls through zero, the batch rests.",
         "fig3_odd_point",
     ),
 )

@@ -283,7 +283,7 @@
         });
       }
     }
-    const speeds = new Decades(box, { title: "Speed of the fastest neuron: with BN (blue), without (orange)", label: "Largest speed of a neuron with and without batch normalization: lines theory, dots networks", x: [0, 1], y: [-3, 1], height: 250 });
+    const speeds = new Decades(box, { title: "Speed of the fastest neuron: with BN (blue), without (orange-red)", label: "Largest speed of a neuron with and without batch normalization: lines theory, dots networks", x: [0, 1], y: [-3, 1], height: 250 });
     const losses = new Panel(box, { title: "Loss over its start: lines predicted, dots networks; green: compared", label: "Loss against iterations with and without batch normalization: lines theory, dots networks", x: [0, 1], y: [0, 1], xlabel: "iteration", height: 250 });
     [speeds, losses].forEach(panel => { panel.root.style.overflow = "visible"; });  // the last number of the axis
     const rings = {
@@ -499,7 +499,7 @@
       drags.forEach(([onFirst, onSecond], place) => { onFirst(points[place]); onSecond(unit(Object.values(angles)[place])); });
       const length = onEllipse.slice(1).reduce((sum, b, k) => sum + Math.hypot(b[0] - onEllipse[k][0], b[1] - onEllipse[k][1]), 0);
       const eigenvalue = smallestMetricEigenvalue(points[0], cov);
-      say(`Distance by the metric: the angle, ${short(angle(...points))} radians; length of the arc on the ellipse: ${short(length)}. At the orange point the metric shrinks the normal direction to ${short(eigenvalue)}; no point of this ellipse goes below ${short(kantorovichBound(values.k))} (Kantorovich).`);
+      say(`Distance by the metric: the angle, ${short(angle(...points))} radians; length of the arc on the ellipse: ${short(length)}. At the orange-red point the metric shrinks the normal direction to ${short(eigenvalue)}; no point of this ellipse goes below ${short(kantorovichBound(values.k))} (Kantorovich).`);
     }
     draw();
   }

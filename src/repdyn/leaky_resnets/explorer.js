@@ -215,7 +215,7 @@
   function build(root) {
     const { COLORS, Panel, panels, grid } = repdyn.tools, box = panels(root), KEPT = COLORS.corrected, LOST = COLORS.printed, height = 250;
     box.style.gridTemplateColumns = "repeat(auto-fit, minmax(min(100%, 340px), 1fr))";
-    const path = new Panel(box, { title: "The path: log\u2081\u2080 of the directions to keep (blue) and to forget (orange). Wide: geodesic", label: "Sizes of the directions along the network: geodesic, network, handles to drag", x: [0, 1], y: [-3.5, 1], xlabel: "position p", height });
+    const path = new Panel(box, { title: "The path: log\u2081\u2080 of the directions to keep (blue) and to forget (orange-red). Wide: geodesic", label: "Sizes of the directions along the network: geodesic, network, handles to drag", x: [0, 1], y: [-3.5, 1], xlabel: "position p", height });
     const energy = new Panel(box, { title: "Kinetic (green) + potential (purple) = total energy (black), in dimensions. Wide: geodesic", label: "Energies along the network in units of half the effective depth: geodesic and network", x: [0, 1], y: [-4.6, 4], xlabel: "position p", height });
     const totals = new Panel(box, { title: "Total energy of all layers: one value if conserved. Wide: predicted", label: "Largest and least total energy over layers against training steps", x: [0, 1], y: [-4.6, 1], xlabel: "thousands of training steps", height });
     const losses = new Panel(box, { title: "Objective, loss plus weight decay. Wide: predicted least", x: [0, 1], y: [0, 1], xlabel: "thousands of training steps", height });
@@ -361,8 +361,8 @@
       { name: "gamma", label: "regularizer γ", low: 0.001, high: 1000, value: 100, logarithmic: true },
     ], draw);
     const box = panels(root), say = said(root);
-    const path = new Panel(box, { title: "log₁₀ A (blue) and log₁₀ |B| (orange)", x: [0, 1], y: [-2, 2], xlabel: "position p" });
-    const bounds = new Panel(box, { title: "Room above the lower bound: printed (orange), corrected (blue)", x: [-1.7, 1.3], y: [-1, 1], xlabel: "log₁₀ effective depth" });
+    const path = new Panel(box, { title: "log₁₀ A (blue) and log₁₀ |B| (orange-red)", x: [0, 1], y: [-2, 2], xlabel: "position p" });
+    const bounds = new Panel(box, { title: "Room above the lower bound: printed (orange-red), corrected (blue)", x: [-1.7, 1.3], y: [-1, 1], xlabel: "log₁₀ effective depth" });
 
     function draw() {
       const { u, depth, end, gamma } = values, places = grid(0, 1, 120), log = number => Math.log10(Math.abs(number));

@@ -190,7 +190,7 @@
 
   function build(root) {
     const { COLORS, Panel, panels } = repdyn.tools, box = panels(root), xlabel = "flow time", height = 270;
-    const costs = new Panel(box, { title: "Cost: printed (orange), corrected (blue), layer (black)", label: "Cost against flow time: printed flow, corrected flow, layer", x: [0, TIME], y: [0, 1], xlabel, height });
+    const costs = new Panel(box, { title: "Cost: printed (orange-red), corrected (blue), layer (black)", label: "Cost against flow time: printed flow, corrected flow, layer", x: [0, TIME], y: [0, 1], xlabel, height });
     const plane = new Panel(box, { title: "Inputs: layer's cone (gray), ends of both flows (lines)", label: "The plane of inputs: cluster, label, the layer's cone, cones and apexes that the flows predict", x: [-1.3, 1.9], y: [-1.75, 1.05], square: true, height });
     const turns = new Panel(box, { title: "Turn of the cone", x: [0, TIME], y: [0, 1], xlabel, height });
     const title = turns.root.parentNode.querySelector("p");

@@ -189,7 +189,7 @@
 
   function build(root) {
     const { COLORS, Panel, panels } = repdyn.tools, box = panels(root), xlabel = "epoch";
-    const distances = new Panel(box, { title: "h (blue), y (orange), w (green): lines theory, dots network", label: "Squared distances against epochs, theory and network", x: [0, 1], y: [0, 1], xlabel });
+    const distances = new Panel(box, { title: "h (blue), y (orange-red), w (green): lines theory, dots network", label: "Squared distances against epochs, theory and network", x: [0, 1], y: [0, 1], xlabel });
     const losses = new Panel(box, { title: "Error of the pair: line theory, dots network", x: [0, 1], y: [0, 1], xlabel });
     let dots = [];
     function clear(view) {

@@ -27,6 +27,7 @@ from repdyn.pipeline.report import (
     listings,
     messages,
     openings,
+    rests_on,
     searching,
     settings_sources,
     single,
@@ -70,6 +71,7 @@ class ClaimPage(views.ClaimView):
     replies: list[replies.Reply]
     headline: str
     message: messages.Message | None
+    rests_on: list[tuple[str, str]]
     labels: dict[str, str]
     before: Row | None
     after: Row | None
@@ -172,6 +174,7 @@ class Site:
         self.terms = stories.glossary(studies.files(studies.GLOSSARY, self.folders), TERMS)
         self._larger = {name: kept_runs.verdicts_of(frame) for name, frame in self.references.items()}
         self.studies = [self._study(name) for name in contents.studies]
+        self._settings = {study["name"]: study["settings"] for study in self.studies}
         self._environment = self._make_environment()
 
     def write(self, folder: Path) -> None:
@@ -250,7 +253,9 @@ class Site:
         file = workflow / "docs" / f"{study}.md"
         if not file.is_file():
             return Notes()
-        pictures = {figure.name: figure.picture for figure in self.contents.products_of(study, "figures")}
+        pictures = {
+            figure.name: (figure.picture, *figure.size) for figure in self.contents.products_of(study, "figures")
+        }
         return notes(file.read_text(encoding="utf-8"), {row["id"] for row in self.contents.ledger}, pictures)
 
     def _study(self, name: str) -> StudyPage:
@@ -286,6 +291,7 @@ class Site:
             "replies": self.replies.get(claim["id"], []),
             "headline": titles.title(message["message"] if message else claim["statement"]),
             "message": message,
+            "rests_on": rests_on.sections(claim, self.contents, self._settings[claim["study"]]),
             "labels": self.labels.get(claim["id"], {}),
             "before": before,
             "after": after,

@@ -33,6 +33,7 @@ class Attributes(TypedDict):
     experiment: str
     code_version: str
     paper: str
+    settings: str
 
 
 class DatasetFile(Attributes):
@@ -269,6 +270,7 @@ def _attributes(path: Path) -> Attributes:
                 "experiment": opened.getncattr("experiment"),
                 "code_version": opened.getncattr("code_version"),
                 "paper": opened.getncattr("paper"),
+                "settings": opened.getncattr("settings"),
             }
     except (OSError, AttributeError) as error:
         raise DataError(f"{path}: not a dataset of this pipeline ({error}); delete it and run again") from error

@@ -1,7 +1,8 @@
 """What a part of a check measured, in a phrase beside its label.
 
 The label of a part is its name in `numbers.csv` of the reference runs and stays; `labels.yaml` of a study maps the id
-of a claim to `{label: phrase}` where the label alone says too little.
+of a claim to `{label: phrase}` where the label alone says too little. The label "" is that of a part without one, where
+what is asked is as short.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ EMPTY = Markup()
 LONGEST_PASSAGE = 12  # blocks of text shown with a claim; the page has the rest
 
 Tokens = Sequence[Token]
+Picture = tuple[str, int, int]  # address inside the report, width, height
 Environment = MutableMapping[str, Any]
 
 
@@ -48,13 +49,13 @@ class Notes:
     passages: dict[str, Markup] = field(default_factory=dict)
 
 
-def notes(text: str, claims: Collection[str], pictures: Mapping[str, str]) -> Notes:
+def notes(text: str, claims: Collection[str], pictures: Mapping[str, Picture]) -> Notes:
     """A study's Markdown page in the report's terms.
 
     Args:
         text: Markdown with tables, `$...$` and `$$...$$` formulas and `<a id="claim-id">` anchors.
         claims: ids of the ledger; a code span that is one becomes a link to its page.
-        pictures: name of a figure -> address of its picture.
+        pictures: name of a figure -> address, width and height of its picture.
     """
     renderer = Renderer(claims, pictures)
     markdown = reader(renderer)
@@ -154,7 +155,7 @@ class Renderer(RendererHTML):
 
     anchors = "notes-"
 
-    def __init__(self, claims: Collection[str], pictures: Mapping[str, str]) -> None:
+    def __init__(self, claims: Collection[str], pictures: Mapping[str, Picture]) -> None:
         super().__init__()
         self.claims, self.pictures = claims, pictures
         self.headings: list[tuple[str, str]] = []
@@ -181,8 +182,10 @@ class Renderer(RendererHTML):
         source = PurePosixPath(str(tokens[place].attrs.get("src", ""))).stem
         if source not in self.pictures:
             return Markup("<em>{}</em>").format(tokens[place].content)
-        address = f"../{self.pictures[source]}"
-        return Markup('<img src="{}" alt="{}" loading="lazy">').format(address, tokens[place].content)
+        address, width, height = self.pictures[source]
+        return Markup('<img src="../{}" alt="{}" width="{}" height="{}" loading="lazy">').format(
+            address, tokens[place].content, width, height
+        )
 
     def code_inline(self, tokens: Tokens, place: int, *_: object) -> str:
         """Code that is the id of a claim leads to the claim's page."""
