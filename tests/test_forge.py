@@ -170,11 +170,14 @@ def test_an_example_in_a_form_is_a_claim():
     "command",
     [
         ["check-jsonschema", "--builtin-schema", "vendor.github-workflows", *map(str, WORKFLOWS)],
+        ["check-jsonschema", "--builtin-schema", "vendor.github-issue-forms", *map(str, FORMS)],
+        ["check-jsonschema", "--builtin-schema", "vendor.github-issue-config", ".github/ISSUE_TEMPLATE/config.yml"],
+        ["check-jsonschema", "--builtin-schema", "vendor.citation-file-format", "CITATION.cff"],
         ["zizmor", "--offline", "--no-progress", ".github"],
     ],
     ids=lambda command: " ".join(command[:3]),
 )
-def test_workflows_pass_the_linters(command):
+def test_files_of_the_forge_pass_the_linters(command):
     tool = shutil.which(command[0], path=str(Path(sys.executable).parent))
     assert tool, f"{command[0]} is not beside {sys.executable}: install the extra test"
     done = subprocess.run([tool, *command[1:]], cwd=ROOT, capture_output=True, text=True, check=False)

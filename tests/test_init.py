@@ -8,9 +8,10 @@ import sys
 import tarfile
 from importlib.util import find_spec
 
+import numpy as np
 import pytest
 from tests.conftest import ROOT, SMOKE
-from tests.installed import ask, said
+from tests.installed import ask, environment, said
 
 from repdyn.__main__ import main
 from repdyn.base.errors import ConfigError
@@ -138,6 +139,30 @@ def test_an_installed_wheel_writes_the_same_and_the_studies_can_run_there(site, 
     assert {"universality_claims", "bn_decomposed_claims", "ledger", "report"} <= rules
     assert str(ROOT / "src") not in plan
     assert "core-minutes" in ask(runs, site, "plan", "--configfile", SMOKE)
+
+
+NETWORK = (
+    "from torch import nn\n\ndef build():\n    return nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3))\n"
+)
+
+
+@pytest.mark.slow
+def test_a_wheel_installs_a_console_command_that_does_what_the_module_does(site, tmp_path):
+    """Also with a network in the current folder, which a script has not on its path as `python -m` has."""
+
+    def command(*words):
+        run = [site / "bin/repdyn", *words]
+        done = subprocess.run(run, cwd=tmp_path, env=environment(site), capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    assert command("--help") == ask(tmp_path, site, "--help")
+    command("init", "mydir")
+    assert contents(tmp_path / "mydir") == in_the_repository(to_write.files())
+    (tmp_path / "my_network.py").write_text(NETWORK)
+    np.savez(tmp_path / "points.npz", inputs=np.random.default_rng(0).normal(size=(12, 6)))
+    command("measure", "my_network:build", "--data", "points.npz", "--out", "diag.nc", "--measures", "ranks")
+    assert (tmp_path / "diag.nc").is_file()
 
 
 @pytest.mark.slow

@@ -23,6 +23,9 @@ from repdyn.pipeline.new import project
 from repdyn.pipeline.report import findings
 
 THEORY = "src/own_paper/theory.py"
+BLOCKS = re.findall(
+    r"^```sh\n(.*?)^```", (ROOT / "docs/own_paper.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+)
 DATA = {"own_paper_data", "own_paper_figures_figures", "own_paper_tables", "own_paper_claims"}
 CONDA_NAMES = {
     "pytorch-cpu": "torch",
@@ -37,8 +40,7 @@ END = {"ledger", "manifest", "report"}
 def own(site, tmp_path_factory) -> Path:
     """A project as `new` writes it, run to the end."""
     folder = tmp_path_factory.mktemp("empty")
-    page = (ROOT / "docs/own_paper.md").read_text(encoding="utf-8")
-    commands = re.search(r"^```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[1]
+    commands = BLOCKS[0]
     for installed_here in ("pip", "pytest"):  # the wheel is there already; the project's tests are run below
         commands = f"{installed_here}() {{ :; }}\n{commands}"
     bash = ["bash", "-euc", commands]
@@ -140,6 +142,22 @@ def test_a_bug_of_every_operator_that_applies_is_noticed(own, site):
     left = fates[~fates["fate"].isin(["test", "claim", "time", "import"])]
     assert [*left["change"]] == ["np.maximum(used, v) -> np.maximum(v, used)"], "which changes nothing"
     assert f"{len(caught)} of {len(fates)} caught" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", BLOCKS[1].splitlines(), ids=lambda command: command.partition("#")[0].strip())
+def test_commands_of_the_page_on_bugs_do_what_it_says(own, site, command):
+    """The first block is what the project was made with; there is no third."""
+    assert len(BLOCKS) == 2
+    before = contents(own)
+    words = shlex.split(command, comments=True)
+    assert words[:4] == ["python", "-m", "repdyn", "mutations"]
+    caught, tried = map(int, re.search(r"^(\d+) of (\d+) caught", ask(own, site, *words[3:]), re.MULTILINE).groups())
+    assert 0 < caught <= tried
+    if "--output" in words:
+        assert (own / words[words.index("--output") + 1]).is_file()
+        (own / words[words.index("--output") + 1]).unlink()
+    assert contents(own) == before
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ HAS_JAX = importlib.util.find_spec("jax") is not None
 
 @pytest.mark.parametrize("row", performance.ROWS, ids=lambda row: row.key)
 def test_all_ways_agree_at_a_tiny_size(row):
-    if not HAS_JAX:
+    if not (HAS_JAX or row.engine.startswith("diagnostics")):  # which has no peer in JAX
         pytest.skip("JAX is not installed: pip install -c envs/constraints.txt -e '.[benchmarks]'")
     race = row.build(**row.tiny)
     assert OURS in race.ways

@@ -1,4 +1,4 @@
-"""Generated pages of docs: configuration and its JSON schema, claims, outputs, measures.
+"""Generated pages of docs: configuration and its JSON schema, claims, outputs, measures, glossary.
 
 `python -m repdyn reference` in the repository's folder writes them anew.
 """
@@ -18,7 +18,7 @@ from repdyn.pipeline import kept_runs
 from repdyn.pipeline.config.configuration import SCALE, STUDIES, Config, Workflow, load
 from repdyn.pipeline.config.messages import Schema, describe, resolved
 from repdyn.pipeline.packages import package_of
-from repdyn.pipeline.pages import chosen, counts, measures, outputs
+from repdyn.pipeline.pages import chosen, counts, glossary, measures, outputs
 from repdyn.pipeline.pages.markdown import table
 from repdyn.pipeline.run.execute.loading import load_modules
 from repdyn.pipeline.run.kinds.ledger import SCALES, accepted_verdicts
@@ -128,6 +128,7 @@ def write(root: Path) -> None:
     (root / "docs" / "claims.md").write_text(claims_page(), encoding="utf-8")
     (root / "docs" / "outputs.md").write_text(outputs.page(STUDIES), encoding="utf-8")
     (root / "docs" / "measures.md").write_text(measures.page(), encoding="utf-8")
+    (root / "docs" / "glossary.md").write_text(glossary.page(), encoding="utf-8")
     (root / "docs" / "fresh_draws.md").write_text(chosen.page(root), encoding="utf-8")
     (root / "docs" / "configuration.md").write_text(configuration_page(root), encoding="utf-8")
     (root / "docs" / "config.schema.json").write_text(json_schema(), encoding="utf-8")
