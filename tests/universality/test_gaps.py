@@ -1,16 +1,28 @@
 """One number that is not finite makes a network a gap: its own measures alone, and what is said of it."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import xarray as xr
+import yaml
 from tests.noted import data_of
 
+import repdyn
+from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.figures import new
-from repdyn.universality.experiments import blob_structure, digit_pairs, two_points
+from repdyn.base.streams import Stream
+from repdyn.universality.experiments import blob_structure, digit_pairs, two_points, xor
+from repdyn.universality.experiments import blobs as blobs_experiment
 from repdyn.universality.figures import digits as figures
-from repdyn.universality.methods import two_point_training
+from repdyn.universality.methods import minibatch_loop, two_point_training
 from repdyn.universality.methods.engines.frames import Frames, Task
 from repdyn.universality.methods.networks import Net
+from repdyn.universality.study import STUDY
+
+VALUES = Path(repdyn.__file__).parent / "universality" / "values" / "default.yaml"
+DEFAULTS = STUDY.settings.model_validate(yaml.safe_load(VALUES.read_text(encoding="utf-8")))
+NOTHING_KEPT = Checkpoint(None, "")
 
 
 def blobs():
@@ -126,7 +138,60 @@ def test_an_output_that_is_missing_at_one_point_is_a_gap_at_its_record_alone():
     np.testing.assert_allclose(offset2, 4 * known)
 
 
-# digits
+def test_rows_of_the_grid_of_distances_are_named_with_the_slower_rate(monkeypatch):
+    """One trial of one cell has diverged, and one that went beyond all bounds for a while alone."""
+    settings = DEFAULTS.final_distances.model_copy(
+        update={"rows": ("default", "skip", "tanh"), "dx": (0.5, 1.0), "dy": (0.0, 1.0), "slower": 4.0, "seeds": 2}
+    )
+
+    def trained(settings, task, own, *, checkpoint, name):
+        loss = np.ones((2, 3))
+        loss[0, 1] = np.inf if name == "tanh 0.5 0.0" else 1.0
+        loss[1, 2] = np.inf if name == "skip 1.0 1.0" else 1.0
+        dims = ("seed", "epoch")
+        ends = {"h": ((*dims, "layer"), np.ones((2, 3, 1))), "y": (dims, np.ones((2, 3))), "loss": (dims, loss)}
+        return xr.Dataset(ends | {"trained_epochs": ("seed", [40, 40])})
+
+    monkeypatch.setattr(two_points, "train_two_points", trained)
+    networks = {name: getattr(DEFAULTS.networks, name) for name in settings.rows}
+    grid = two_points.final_distances(settings, networks, Stream(1, ("t",)), NOTHING_KEPT)
+    skip = networks["skip"]
+    words = f"networks skip, learning_rate {skip.learning_rate / 4:g}, gain {skip.gain:g}"
+    assert grid.attrs["diverged"] == f"1 of 24 networks have diverged (final_distances: {words})"
+
+
+# data sets
+
+
+def test_runs_of_xor_in_which_a_network_ends_beyond_all_bounds_are_named(monkeypatch):
+    settings = DEFAULTS.xor.model_copy(update={"trials": 3, "looks": 4})
+
+    def run(name, begin, trials, looks, stream, watch, checkpoint):
+        loss = np.ones((4, 3))
+        loss[0 if name == "high" else -1, 1] = np.inf if name in ("high", "low", "adam_high") else 1.0
+        return {"h": np.ones((4, 3, 4, 4)), "y": np.ones((4, 3, 4, 4)), "loss": loss}
+
+    monkeypatch.setattr(minibatch_loop, "run", run)
+    data = xor.xor(settings, Stream(1, ("t",)), "cpu", NOTHING_KEPT)
+    low, adam = settings.runs.low, settings.runs.adam_high
+    rows = f"low: rate {low.rate:g}, gain {low.gain:g}; adam_high: rate {adam.rate:g}, gain {adam.gain:g}"
+    assert data.attrs["diverged"] == f"2 of {3 * data.sizes['run']} networks have diverged (xor.runs {rows})"
+    assert data["loss"].sel(run="low").isnull().sum() == 1
+
+
+def test_blobs_whose_loss_ends_beyond_all_bounds_are_counted_with_their_rate_and_gain(monkeypatch):
+    settings, network = DEFAULTS.blobs.model_copy(update={"positions": 2, "looks": 3}), DEFAULTS.blobs.runs.low
+    trials = settings.trials
+
+    def run(name, begin, trials, looks, stream, watch, checkpoint):
+        loss = np.ones((len(looks), trials))
+        loss[0, 0] = loss[-1, 2] = loss[-1, 3] = np.nan
+        return {"h": np.ones((1, trials, 8, network.units)), "loss": loss}
+
+    monkeypatch.setattr(minibatch_loop, "run", run)
+    data = blobs_experiment.blobs(settings, network, Stream(1, ("t",)), "cpu", NOTHING_KEPT, "low")
+    words = f"blobs.runs low: rate {network.rate:g}, gain {network.gain:g}"
+    assert data.attrs["diverged"] == f"2 of {trials} networks have diverged ({words})"
 
 
 def test_a_prediction_that_one_network_cannot_be_held_against_is_called_constant():
