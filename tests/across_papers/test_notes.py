@@ -68,3 +68,20 @@ def test_learners_are_counted_with_their_median_loss(id, networks):
         own = batch.sel(network=name)
         told.append(f"{name} {int(own['learned'].sum())} ({np.median(own['final_loss']):.2g})")
     assert ", ".join(told) in note
+
+
+def test_the_same_point_is_odd_in_so_many_of_the_recentered_networks_that_have_learned():
+    """In the last layer; of ten seeds that have learned three have another point there after training."""
+    data = data_of(STUDY, "acr-odd-survives", narrow=True)
+    batch = data["odd_batch"]
+    seeds = np.arange(batch.sizes["seed"])
+    odd = batch["odd_point"]
+    odd[:] = np.arange(odd.sizes["end"] * odd.sizes["layer"]).reshape(
+        [odd.sizes[dim] if dim in ("end", "layer") else 1 for dim in odd.dims]
+    )
+    batch["learned"].loc[{"network": "recentered"}] = seeds < 10
+    for end in batch["end"].values:
+        own = {"network": "recentered", "end": end, "layer": batch["layer"][-1]}
+        odd.loc[own] = np.where((end == batch["end"].values[-1]) & ((seeds < 3) | (seeds == 10)), 8, 5)
+    note = note_of(STUDY, "acr-odd-survives", data)
+    assert note.endswith(" Before and after the same point is odd in 7 of 10 that have learned.")

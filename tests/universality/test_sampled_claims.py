@@ -7,7 +7,9 @@ from scipy import stats
 
 from repdyn.universality.claims import blobs, digits, taylor, xor
 from repdyn.universality.claims.alternatives import predicted
-from repdyn.universality.claims.intervals import log_mean_within, quantiles_within
+from repdyn.universality.claims.final_distances import correlates, near
+from repdyn.universality.claims.intervals import log_mean_within, mean_of, of_learned, quantiles_within
+from repdyn.universality.claims.random_features import deviation_ratio, slope_of_spread
 from repdyn.universality.methods.selection import LEARNED, has_learned, learned
 from repdyn.universality.theory.published import CORRELATIONS
 
@@ -30,6 +32,35 @@ def test_prediction_interval_covers_one_more_draw_at_the_stated_rate():
     draws = 0.1 * np.random.default_rng(0).standard_normal((4000, 6))
     missed = sum(predicted(sample[:5], float(np.exp(sample[5]))).outcome == "fails" for sample in draws)
     assert stats.binomtest(missed, 4000, 1e-3).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("make", "measured"),
+    [
+        (lambda: mean_of([1.0, np.nan, 2.0, np.inf], 0.0, 9.0, 1, **WORDS), "2 networks"),
+        (lambda: log_mean_within([1.0], 0.0, 9.0, **WORDS), "1 networks"),
+        (
+            lambda: of_learned(log_mean_within, np.array([1.0]), "adam_low", 0.0, 9.0, **WORDS),
+            "1 networks of adam_low have learned",
+        ),
+        (lambda: correlates(0.5, np.arange(7.0), np.arange(7.0), 1), "7 trials converged"),
+        (lambda: near(2.0, np.arange(7.0), np.arange(7.0), 1), "7 trials converged"),
+        (lambda: predicted(np.array([0.0, 1.0, np.nan, 2.0]), 1.0), "3 networks"),
+        (lambda: deviation_ratio(np.arange(9.0), np.arange(2.0), 0.1), "2 networks"),
+        (lambda: slope_of_spread([np.arange(9.0), np.arange(2.0), np.arange(5.0)]), "2 networks"),
+    ],
+)
+def test_too_few_networks_are_counted_and_decide_nothing(make, measured):
+    test = make()
+    assert (test.outcome, test.measured) == ("undecided", measured)
+
+
+def test_samples_without_a_number_are_left_out_and_parts_share_the_false_alarm():
+    samples = np.array([1.0, 1.5, 3.0, 2.0])
+    test = mean_of([np.nan, *samples, np.inf, -np.inf], 0.0, 9.0, 3, **WORDS)
+    half = stats.t.ppf(1 - 1e-3 / 6, 3) * samples.std(ddof=1) / 2
+    assert test.n == 4
+    assert test.interval == pytest.approx((samples.mean() - half, samples.mean() + half))
 
 
 def test_quantiles_of_the_bootstrap():
