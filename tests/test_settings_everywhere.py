@@ -1,0 +1,129 @@
+"""Rules for the settings of every study; each test lists all settings that break its rule."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+from pydantic import ValidationError
+from tests.conftest import ROOT
+
+from repdyn.base.settings import Settings
+from repdyn.pipeline.config.configuration import load
+
+
+class Listed(NamedTuple):
+    """A setting that is a list of two numbers or more, and the section in which it stands."""
+
+    name: str
+    section: Settings
+    key: str
+
+
+def lists(section: Settings, path: tuple[str, ...] = ()) -> Iterator[Listed]:
+    for key in type(section).model_fields:
+        value = getattr(section, key)
+        if isinstance(value, Settings):
+            yield from lists(value, (*path, key))
+        elif isinstance(value, tuple) and len(value) > 1 and not isinstance(value[0], str):
+            yield Listed(".".join((*path, key)), section, key)
+
+
+def refused(listed: Listed, before: float, last: float) -> bool:
+    """Whether the list is refused when it ends with these two numbers, by its key and both of them."""
+    changed = {listed.key: [*getattr(listed.section, listed.key)[:-2], before, last]}
+    words = rf"(^|; ){listed.key}: {re.escape(str(last))} comes after {re.escape(str(before))}: list each value once"
+    return any(re.search(words, text) for text in complaints(listed.section, changed))
+
+
+def complaints(section: Settings, changes: dict[str, object]) -> list[str]:
+    """What is said of a section with some settings changed; nothing where it is taken."""
+    try:
+        type(section).model_validate(section.model_dump() | changes)
+    except ValidationError as error:
+        return [problem["msg"] for problem in error.errors()]
+    return []
+
+
+@pytest.fixture(scope="module")
+def default() -> Settings:
+    return load([ROOT / "config.yaml"])
+
+
+def test_a_list_is_refused_out_of_order_where_its_description_says_that_it_is_in_order(default):
+    listed = [*lists(default)]
+    assert len(listed) > 50
+    problems = []
+    for each in listed:
+        ordered = re.search("creasing", type(each.section).model_fields[each.key].description)
+        before, last = getattr(each.section, each.key)[-2:]
+        if not refused(each, before, before) is refused(each, last, before) is bool(ordered):
+            problems.append(each.name)
+    assert problems == []
+
+
+BETWEEN = [  # a section, what is changed in it, and what is said of that; nothing where it is just enough
+    ("bn_mean_field.equivalence", {"radii": [0.5, 2.0]}, "radii: 1.0 is missing"),
+    ("bn_mean_field.propagation", {"widths": [8, 16, 32], "reference": 128}, None),
+    ("bn_mean_field.propagation", {"widths": [8, 16, 32], "reference": 127}, "reference: 127 is below four times"),
+    ("bn_mean_field.propagation", {"random_widths": [8, 16, 32], "random_reference": 128}, None),
+    ("bn_mean_field.propagation", {"random_widths": [8, 16, 32], "random_reference": 127}, "random_reference: 127 is"),
+    ("bn_mean_field.propagation", {"times": [0.5, 1.0]}, "times: the first time is 0.5: start at 0.0"),
+    ("bn_mean_field.equicontinuity", {"pair_stride": 10, "transport_stride": 10}, None),
+    ("bn_mean_field.equicontinuity", {"pair_stride": 10, "transport_stride": 25}, "transport_stride: 25 is no"),
+    ("bn_mean_field.exit_times", {"radii": [0.5, 2.0], "start_radius": 0.49}, None),
+    ("bn_mean_field.exit_times", {"radii": [0.5, 2.0], "start_radius": 0.5}, "radii: the first is 0.5, not above"),
+    ("bn_mean_field.anisotropy", {"record": [0, 9], "look": 9, "early": 9, "stride": 3}, None),
+    ("bn_mean_field.anisotropy", {"record": [0, 9], "look": 9, "early": 8, "stride": 3}, "look: look must be"),
+    ("bn_mean_field.anisotropy", {"record": [0, 9], "look": 9, "early": 9, "stride": 2}, "look: look must be"),
+    ("bn_mean_field.target_scan", {"angles": [0.0, 90.0]}, None),
+    ("bn_mean_field.target_scan", {"angles": [0.0, 89.0]}, "angles: from 0 to 89: begin at 0.0, end at 90.0"),
+    ("bn_mean_field.target_scan", {"angles": [1.0, 90.0]}, "angles: from 1 to 90: begin"),
+    ("bn_mean_field.concentration", {"angles": [0.0, 89.0]}, "angles: from 0 to 89: begin"),
+    ("bn_mean_field.concentration", {"angles": [1.0, 90.0]}, "angles: from 1 to 90: begin"),
+    ("bn_mean_field.concentration", {"record": [1, 90]}, "record: the first iteration is 1: start at 0"),
+    ("bn_mean_field.learning_rates", {"smallest_step": 0.5, "largest_step": 0.51}, None),
+    ("bn_mean_field.learning_rates", {"smallest_step": 0.5, "largest_step": 0.5}, "largest_step: 0.5 is not above"),
+    ("bn_mean_field.feature_learning", {"smallest_step": 0.5, "largest_step": 0.51}, None),
+    ("bn_mean_field.feature_learning", {"smallest_step": 0.5, "largest_step": 0.5}, "largest_step: 0.5 is not above"),
+    ("bn_mean_field.magnitudes", {"iterations": 12, "stride": 5}, "iterations: 12 is no multiple of stride"),
+    ("bn_decomposed.ablation", {"record": [0, 9], "depth": 9}, None),
+    ("bn_decomposed.orthogonality_gap", {"batch": 16, "input_dim": 16, "widths": [16, 32]}, None),
+    ("bn_decomposed.training", {"depths": [1, 2, 3]}, "rates: 4 rates for bn, but 3 depths"),
+    (
+        "bn_decomposed.training",
+        {"depths": [1], "rates": {"bn": [1.0], "default": [1.0], "he": [0.1, 1.0]}},
+        "rates: 2 rates for he, but 1 depths",
+    ),
+    ("bn_decomposed.relu_moments", {"cosines": [-1.0, 1.0]}, None),
+    ("bn_decomposed.relu_moments", {"cosines": [-1.0, 0.9]}, "cosines: runs from -1.0 to 0.9: let it run from -1 to 1"),
+    ("bn_decomposed.relu_moments", {"cosines": [-0.9, 1.0]}, "cosines: runs from -0.9 to 1.0"),
+    ("bn_decomposed.gaussian_layer", {"widths": [10, 100], "rows": 200}, None),
+    ("bn_decomposed.gaussian_layer", {"widths": [10, 100], "rows": 210}, "widths: 100 does not divide rows = 210"),
+    ("bn_decomposed.gaussian_layer", {"widths": [70, 100], "rows": 200}, "widths: 70 does not divide rows = 200"),
+    ("bn_decomposed.contraction", {"batches": [8, 60], "multiplier_up_to": 8}, None),
+    ("bn_decomposed.contraction", {"batches": [8, 60], "multiplier_up_to": 7}, "batches: the first is 8, above"),
+    ("bn_decomposed.rows_to_full_rank", {"circles": [3, 4, 5]}, "circles: 4 is even"),
+    ("bn_decomposed.rows_to_full_rank", {"wait_points": 6}, "wait_points: 6 is even"),
+    ("bn_decomposed.full_rank_tail", {"alphas": [1.5, 2.1]}, None),
+    ("bn_decomposed.full_rank_tail", {"alphas": [1.5, 2.0]}, "alphas: the largest is 2.0: the theorem is about more"),
+    ("bn_decomposed.cluster_rows", {"points": [3, 10], "layers": 12}, None),
+    ("bn_decomposed.cluster_rows", {"points": [3, 10], "layers": 13}, "layers: 10 points through 13 layers need more"),
+    ("bn_decomposed.tree_limits", {"points": [5, 6]}, "batches: 5 entries for 2 entries of points: give one for each"),
+    ("bn_decomposed.interior_angles", {"points": 5, "layers": 100}, None),
+    ("bn_decomposed.interior_angles", {"points": 6, "layers": 143}, "layers: 143 layers do not tell the splits of 6"),
+    ("truncation_flow.gradient_audit", {"dimensions": [2, 5], "points": 5}, None),
+    ("truncation_flow.gradient_audit", {"dimensions": [2, 5], "points": 4}, "points: 4 points leave a cluster empty"),
+    ("truncation_flow.random_clusters", {"dimensions": [2, 2, 3], "points": [5, 6, 5]}, None),
+    ("truncation_flow.random_clusters", {"dimensions": [2, 2, 3], "points": [5, 6]}, "points: the lists differ"),
+    ("truncation_flow.random_clusters", {"dimensions": [2, 3, 2], "points": [5, 6, 5]}, "points: a case is listed"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("where", "changes", "words"), BETWEEN)
+def test_rules_between_settings_refuse_what_is_just_short_and_take_what_is_just_enough(where, changes, words, default):
+    section = default
+    for key in where.split("."):
+        section = getattr(section, key)
+    problems = complaints(section, changes)
+    assert [problem[: len(words or "")] for problem in problems] == ([words] if words else [])
