@@ -56,6 +56,21 @@ def needed(bn, vanilla):
 GONE = np.inf
 
 
+def frozen(least):
+    """Losses with b frozen of three starts in two tasks, one start near the larger of two thresholds."""
+    losses = {"frozen": (("task", "start"), [[0.5, 0.5, 0.5], [0.5, least, 0.5]])}
+    return xr.Dataset(losses, {"threshold": [0.03, 0.01]})
+
+
+def systems(*widths):
+    """Distances of two draws of particle systems to a reference of 512 particles, as the root of the width."""
+    width = np.array([*widths, *widths, 512])
+    runs = {"width": width, "seed": np.repeat([0, 1, 0], [len(widths), len(widths), 1])}
+    kinds = {"start": ["i.i.d."] * width.size, "target": ["equal signs"] * width.size}
+    coords = {name: ("run", values) for name, values in (runs | kinds).items()}
+    return xr.Dataset({"distance": (("run", "time"), width[:, None] ** -0.5)}, coords | {"reference": 512})
+
+
 def units(number):
     return xr.Dataset({"units": number})
 
@@ -121,6 +136,19 @@ ASKED = {
             needed([[9, GONE, GONE], [9, 9, 9]], [[GONE, 3, 3], [3, 3, 3]]), "BN", "vanilla"
         ),
         "2 starts with steps at which BN and vanilla both learn",
+    ),
+    "tasks that need directions": (lambda: section4_2_learning._require_directions(frozen(0.0301)), None),
+    "one start of one task learned with b frozen": (
+        lambda: section4_2_learning._require_directions(frozen(0.03)),
+        "tasks whose loss stays above the threshold with b frozen",
+    ),
+    "three widths of every draw": (
+        lambda: section3_limit._exponents(systems(8, 16, 32), "i.i.d.", "equal signs"),
+        None,
+    ),
+    "two widths beside the reference": (
+        lambda: section3_limit._exponents(systems(8, 16), "i.i.d.", "equal signs"),
+        "3 widths of i.i.d. starts, has 2",
     ),
     "a wide network no wider than the narrow one": (
         lambda: default_network.changes_follow_the_parameters(units(100), units(100)),

@@ -1,200 +1,129 @@
-"""Rules for the settings of every study, on its default values: lists that have an order, borders between knobs."""
+"""Rules for the settings of every study; each test lists all settings that break its rule."""
 
+import re
 from collections.abc import Iterator
-from copy import deepcopy
-from functools import cache
-from importlib import import_module
-from pathlib import Path
+from typing import NamedTuple
 
 import pytest
-import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
+from tests.conftest import ROOT
 
-import repdyn
-from repdyn.pipeline.config.configuration import STUDIES
-
-PACKAGE = Path(repdyn.__file__).parent
-IN_ANY_ORDER = {  # names, or one entry for each case of another list
-    "universality": {"architectures.rows", "printed_data.rows", "final_distances.rows"},
-    "across_papers": {"digits.groups"},
-    "leaky_resnets": {"trained.maps", "discretized.inner"},
-    "bn_decomposed": {"training.rates.bn", "training.rates.default", "training.rates.he", "tree_limits.batches"},
-    "truncation_flow": {"random_clusters.dimensions", "random_clusters.points", "proposition.outliers"},
-}
+from repdyn.base.settings import Settings
+from repdyn.pipeline.config.configuration import load
 
 
-@cache
-def model_and_values(study: str) -> tuple[type[BaseModel], dict]:
-    """The model of all settings of a study, and its default values as the file has them; not to be changed."""
-    file = PACKAGE / study / "values" / "default.yaml"
-    return import_module(f"repdyn.{study}.study").STUDY.settings, yaml.safe_load(file.read_text(encoding="utf-8"))
+class Listed(NamedTuple):
+    """A setting that is a list of two numbers or more, and the section in which it stands."""
+
+    name: str
+    section: Settings
+    key: str
 
 
-def refusal(study: str, changes: dict[str, object]) -> str:
-    """What is said of the default values with these changes, by path; empty where they are accepted."""
-    model, values = deepcopy(model_and_values(study))
-    for path, value in changes.items():
-        *parents, key = path.split(".")
-        place = values
-        for parent in parents:
-            place = place[parent]
-        assert key in place, path
-        place[key] = value
+def lists(section: Settings, path: tuple[str, ...] = ()) -> Iterator[Listed]:
+    for key in type(section).model_fields:
+        value = getattr(section, key)
+        if isinstance(value, Settings):
+            yield from lists(value, (*path, key))
+        elif isinstance(value, tuple) and len(value) > 1 and not isinstance(value[0], str):
+            yield Listed(".".join((*path, key)), section, key)
+
+
+def refused(listed: Listed, before: float, last: float) -> bool:
+    """Whether the list is refused when it ends with these two numbers, by its key and both of them."""
+    changed = {listed.key: [*getattr(listed.section, listed.key)[:-2], before, last]}
+    words = rf"(^|; ){listed.key}: {re.escape(str(last))} comes after {re.escape(str(before))}: list each value once"
+    return any(re.search(words, text) for text in complaints(listed.section, changed))
+
+
+def complaints(section: Settings, changes: dict[str, object]) -> list[str]:
+    """What is said of a section with some settings changed; nothing where it is taken."""
     try:
-        model.model_validate(values)
+        type(section).model_validate(section.model_dump() | changes)
     except ValidationError as error:
-        return "\n".join(str(one["msg"]) for one in error.errors())
-    return ""
+        return [problem["msg"] for problem in error.errors()]
+    return []
 
 
-def lists(values: dict, path: str = "") -> Iterator[tuple[str, list]]:
-    """All lists, by path."""
-    for key, value in values.items():
-        if isinstance(value, dict):
-            yield from lists(value, f"{path}{key}.")
-        elif isinstance(value, list):
-            yield f"{path}{key}", value
+@pytest.fixture(scope="module")
+def default() -> Settings:
+    return load([ROOT / "config.yaml"])
 
 
-@pytest.mark.parametrize("study", STUDIES)
-def test_a_list_has_its_order_or_none_and_no_value_twice(study):
-    """A list with an entry for each of several cases may have one twice, but not one more than there are cases."""
-    found, free = dict(lists(model_and_values(study)[1])), IN_ANY_ORDER.get(study, set())
-    unordered = {path for path, value in found.items() if not refusal(study, {path: value[::-1]})}
-    assert {path for path in unordered if len(found[path]) > 1} == free
-    assert [path for path, value in found.items() if not refusal(study, {path: [*value, value[-1]]})] == []
-    assert [path for path, value in found.items() if not refusal(study, {path: [value[0], *value]})] == []
+def test_a_list_is_refused_out_of_order_where_its_description_says_that_it_is_in_order(default):
+    listed = [*lists(default)]
+    assert len(listed) > 50
+    problems = []
+    for each in listed:
+        ordered = re.search("creasing", type(each.section).model_fields[each.key].description)
+        before, last = getattr(each.section, each.key)[-2:]
+        if not refused(each, before, before) is refused(each, last, before) is bool(ordered):
+            problems.append(each.name)
+    assert problems == []
 
 
-WITH_LAYERS = ("criticality", "paper_settings", "restarts")
-BORDERS = [  # study, changes that are accepted, those that are refused, what is said
-    *(
-        ("across_papers", {f"{name}.leak": depth - 0.01}, {f"{name}.leak": depth}, "leak: ")
-        for name, depth in (("two_points", 12), ("digits", 8), ("odd_batch", 60))
-    ),
-    *(
-        ("across_papers", {f"{name}.depth": 14}, {f"{name}.depth": 15}, "depth: 15 layers have no middle")
-        for name in ("two_points", "digits", "odd_batch")
-    ),
-    ("across_papers", {"digits.groups": [4, 5, 1]}, {"digits.groups": [4, 4, 1]}, "groups: 9 digits are shared out"),
+BETWEEN = [  # a section, what is changed in it, and what is said of that; nothing where it is just enough
+    ("bn_mean_field.equivalence", {"radii": [0.5, 2.0]}, "radii: 1.0 is missing"),
+    ("bn_mean_field.propagation", {"widths": [8, 16, 32], "reference": 128}, None),
+    ("bn_mean_field.propagation", {"widths": [8, 16, 32], "reference": 127}, "reference: 127 is below four times"),
+    ("bn_mean_field.propagation", {"random_widths": [8, 16, 32], "random_reference": 128}, None),
+    ("bn_mean_field.propagation", {"random_widths": [8, 16, 32], "random_reference": 127}, "random_reference: 127 is"),
+    ("bn_mean_field.propagation", {"times": [0.5, 1.0]}, "times: the first time is 0.5: start at 0.0"),
+    ("bn_mean_field.equicontinuity", {"pair_stride": 10, "transport_stride": 10}, None),
+    ("bn_mean_field.equicontinuity", {"pair_stride": 10, "transport_stride": 25}, "transport_stride: 25 is no"),
+    ("bn_mean_field.exit_times", {"radii": [0.5, 2.0], "start_radius": 0.49}, None),
+    ("bn_mean_field.exit_times", {"radii": [0.5, 2.0], "start_radius": 0.5}, "radii: the first is 0.5, not above"),
+    ("bn_mean_field.anisotropy", {"record": [0, 9], "look": 9, "early": 9, "stride": 3}, None),
+    ("bn_mean_field.anisotropy", {"record": [0, 9], "look": 9, "early": 8, "stride": 3}, "look: look must be"),
+    ("bn_mean_field.anisotropy", {"record": [0, 9], "look": 9, "early": 9, "stride": 2}, "look: look must be"),
+    ("bn_mean_field.target_scan", {"angles": [0.0, 90.0]}, None),
+    ("bn_mean_field.target_scan", {"angles": [0.0, 89.0]}, "angles: from 0 to 89: begin at 0.0, end at 90.0"),
+    ("bn_mean_field.target_scan", {"angles": [1.0, 90.0]}, "angles: from 1 to 90: begin"),
+    ("bn_mean_field.concentration", {"angles": [0.0, 89.0]}, "angles: from 0 to 89: begin"),
+    ("bn_mean_field.concentration", {"angles": [1.0, 90.0]}, "angles: from 1 to 90: begin"),
+    ("bn_mean_field.concentration", {"record": [1, 90]}, "record: the first iteration is 1: start at 0"),
+    ("bn_mean_field.learning_rates", {"smallest_step": 0.5, "largest_step": 0.51}, None),
+    ("bn_mean_field.learning_rates", {"smallest_step": 0.5, "largest_step": 0.5}, "largest_step: 0.5 is not above"),
+    ("bn_mean_field.feature_learning", {"smallest_step": 0.5, "largest_step": 0.51}, None),
+    ("bn_mean_field.feature_learning", {"smallest_step": 0.5, "largest_step": 0.5}, "largest_step: 0.5 is not above"),
+    ("bn_mean_field.magnitudes", {"iterations": 12, "stride": 5}, "iterations: 12 is no multiple of stride"),
+    ("bn_decomposed.ablation", {"record": [0, 9], "depth": 9}, None),
+    ("bn_decomposed.orthogonality_gap", {"batch": 16, "input_dim": 16, "widths": [16, 32]}, None),
+    ("bn_decomposed.training", {"depths": [1, 2, 3]}, "rates: 4 rates for bn, but 3 depths"),
     (
-        "universality",
-        {"taylor_ratios.pairs": 500, "taylor_ratios.bins": 100},
-        {"taylor_ratios.pairs": 499, "taylor_ratios.bins": 100},
-        "pairs: 499 pairs leave bins below five",
+        "bn_decomposed.training",
+        {"depths": [1], "rates": {"bn": [1.0], "default": [1.0], "he": [0.1, 1.0]}},
+        "rates: 2 rates for he, but 1 depths",
     ),
-    (
-        "universality",
-        {"image_training.parameters_at": [0, 1392]},
-        {"image_training.parameters_at": [0, 1391]},
-        "parameters_at: 1391 is not one of stored_steps",
-    ),
-    (
-        "universality",
-        {"image_training.trials": 8},
-        {"image_training.trials": 7},
-        "parameters_of: 8 networks, but trials is 7",
-    ),
-    (
-        "universality",
-        {"image_training.parameters_at": [29, 8700]},
-        {"image_training.parameters_at": [29, 8700], "image_training.stored_steps": [29, 8700]},
-        "stored_steps: it goes from 29 to 8700",
-    ),
-    (
-        "universality",
-        {"image_training.parameters_at": [0, 29]},
-        {"image_training.parameters_at": [0, 29], "image_training.stored_steps": [0, 29]},
-        "it goes from 0 to 29, runs.sgd.steps is 8700",
-    ),
-    (
-        "universality",
-        {"final_distances.rows": ["narrow"]},
-        {"final_distances.rows": ["skip"], "architectures.rows": ["default", "low"]},
-        "architectures: rows: skip is missing",
-    ),
-    (
-        "universality",
-        {},
-        {"final_distances.rows": ["skip"], "architectures.rows": ["skip"]},
-        "rows: default is missing",
-    ),
-    (
-        "universality",
-        {"networks.convolution.units": 111},
-        {"networks.convolution.units": 110},
-        "units: 11 convolutions use up 110 units",
-    ),
-    *(
-        (
-            "universality",
-            {f"{name}.epochs": 2 * every + 1},
-            {f"{name}.epochs": 2 * every},
-            f"epochs: {2 * every} epochs with a record every {every}",
-        )
-        for name, every in (
-            ("architectures", 10),
-            ("default_network", 10),
-            ("default_ensemble", 10),
-            ("printed_data", 10),
-            ("final_distances", 20),
-        )
-    ),
-    *(
-        ("leaky_resnets", {f"geodesics.{size}": 4}, {f"geodesics.{size}": 3}, "rank: 3 is no bottleneck")
-        for size in ("width", "points")
-    ),
-    (
-        "leaky_resnets",
-        {"geodesics.positions": 199},
-        {"geodesics.positions": 200},
-        "positions: 200 leaves out the middle",
-    ),
-    (
-        "leaky_resnets",
-        {"critical_paths.layers": [20, 40, 41, 42]},
-        {"critical_paths.layers": [20, 39, 41, 42]},
-        "layers: fewer than three",
-    ),
-    *(
-        (
-            "leaky_resnets",
-            {f"{name}.width": size},
-            {f"{name}.width": size - 1},
-            f"width: {size - 1} is below the dimension {size}",
-        )
-        for name, size in (
-            ("trained", 10),
-            ("criticality", 10),
-            ("restarts", 10),
-            ("discretized", 10),
-            ("paper_settings", 30),
-        )
-    ),
-    *(
-        ("leaky_resnets", {f"{name}.rank": size - 1}, {f"{name}.rank": size}, f"rank: {size} is no bottleneck")
-        for name, size in (("trained", 10), ("criticality", 10), ("restarts", 10), ("paper_settings", 30))
-    ),
-    *(
-        (
-            "leaky_resnets",
-            {f"{name}.layers": 8, f"{name}.effective_depth": 7.9},
-            {f"{name}.layers": 8, f"{name}.effective_depth": 8.0},
-            "effective_depth: 8 needs more than 8 layers",
-        )
-        for name in WITH_LAYERS
-    ),
-    ("leaky_resnets", {"trained.layers": 11}, {"trained.layers": 10}, "effective_depths: 10 needs more than 10 layers"),
-    (
-        "leaky_resnets",
-        {"discretized.effective_depth": 3.2},
-        {"discretized.effective_depth": 3.3},
-        "layers: 4 layers: give more than 4.04",
-    ),
-]
+    ("bn_decomposed.relu_moments", {"cosines": [-1.0, 1.0]}, None),
+    ("bn_decomposed.relu_moments", {"cosines": [-1.0, 0.9]}, "cosines: runs from -1.0 to 0.9: let it run from -1 to 1"),
+    ("bn_decomposed.relu_moments", {"cosines": [-0.9, 1.0]}, "cosines: runs from -0.9 to 1.0"),
+    ("bn_decomposed.gaussian_layer", {"widths": [10, 100], "rows": 200}, None),
+    ("bn_decomposed.gaussian_layer", {"widths": [10, 100], "rows": 210}, "widths: 100 does not divide rows = 210"),
+    ("bn_decomposed.gaussian_layer", {"widths": [70, 100], "rows": 200}, "widths: 70 does not divide rows = 200"),
+    ("bn_decomposed.contraction", {"batches": [8, 60], "multiplier_up_to": 8}, None),
+    ("bn_decomposed.contraction", {"batches": [8, 60], "multiplier_up_to": 7}, "batches: the first is 8, above"),
+    ("bn_decomposed.rows_to_full_rank", {"circles": [3, 4, 5]}, "circles: 4 is even"),
+    ("bn_decomposed.rows_to_full_rank", {"wait_points": 6}, "wait_points: 6 is even"),
+    ("bn_decomposed.full_rank_tail", {"alphas": [1.5, 2.1]}, None),
+    ("bn_decomposed.full_rank_tail", {"alphas": [1.5, 2.0]}, "alphas: the largest is 2.0: the theorem is about more"),
+    ("bn_decomposed.cluster_rows", {"points": [3, 10], "layers": 12}, None),
+    ("bn_decomposed.cluster_rows", {"points": [3, 10], "layers": 13}, "layers: 10 points through 13 layers need more"),
+    ("bn_decomposed.tree_limits", {"points": [5, 6]}, "batches: 5 entries for 2 entries of points: give one for each"),
+    ("bn_decomposed.interior_angles", {"points": 5, "layers": 100}, None),
+    ("bn_decomposed.interior_angles", {"points": 6, "layers": 143}, "layers: 143 layers do not tell the splits of 6"),
+    ("truncation_flow.gradient_audit", {"dimensions": [2, 5], "points": 5}, None),
+    ("truncation_flow.gradient_audit", {"dimensions": [2, 5], "points": 4}, "points: 4 points leave a cluster empty"),
+    ("truncation_flow.random_clusters", {"dimensions": [2, 2, 3], "points": [5, 6, 5]}, None),
+    ("truncation_flow.random_clusters", {"dimensions": [2, 2, 3], "points": [5, 6]}, "points: the lists differ"),
+    ("truncation_flow.random_clusters", {"dimensions": [2, 3, 2], "points": [5, 6, 5]}, "points: a case is listed"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("study", "accepted", "refused", "words"), BORDERS)
-def test_a_rule_between_knobs_refuses_the_first_value_beyond_its_border(study, accepted, refused, words):
-    assert refusal(study, accepted) == ""
-    assert words in refusal(study, refused)
+@pytest.mark.parametrize(("where", "changes", "words"), BETWEEN)
+def test_rules_between_settings_refuse_what_is_just_short_and_take_what_is_just_enough(where, changes, words, default):
+    section = default
+    for key in where.split("."):
+        section = getattr(section, key)
+    problems = complaints(section, changes)
+    assert [problem[: len(words or "")] for problem in problems] == ([words] if words else [])

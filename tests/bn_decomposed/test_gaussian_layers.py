@@ -286,3 +286,12 @@ def test_shares_of_responses_are_those_above_their_fraction(small_datasets):
         own = [float((response > max(fraction, 0)).mean()) for fraction in (0.0, 0.05, 0.1, 0.2, 0.5)]
         stored = np.stack([data[share].isel(recentering=place, seed=0).values for share in names], axis=-1)
         assert np.abs(stored - own).max(axis=-1).min() < 1e-12
+
+
+def test_coinciding_points_are_left_out_of_the_largest_factor(monkeypatch):
+    """They have no factor; of the others the largest, for each kernel."""
+    factors = iter([np.array([0.5, np.nan, 0.75, 0.25]), np.array([np.nan, 2.0, 1.5, np.nan])])
+    monkeypatch.setattr(gaussian_layers.invariance, "contraction_factors", lambda *_: next(factors))
+    largest, wrong, alpha = gaussian_layers._largest_factor(7, np.random.default_rng(0))
+    assert (largest, wrong) == (0.75, 2.0)
+    assert 0 < alpha < 1

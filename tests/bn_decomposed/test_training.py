@@ -1,6 +1,7 @@
 """Trained networks: initializations against torch's own, training that repeats itself, ranks through a hook."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import torch
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.titled import dataset_of
 from torch import nn
 
 from repdyn.base.checkpoints import Checkpoint
@@ -17,6 +19,7 @@ from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.experiments import point_neurons as experiment
 from repdyn.bn_decomposed.experiments.point_neurons import point_neurons
 from repdyn.bn_decomposed.experiments.training import training
+from repdyn.bn_decomposed.figures.training import _least_rank
 from repdyn.bn_decomposed.methods import networks
 from repdyn.bn_decomposed.settings.networks import PointNeurons, Rates, Training
 from repdyn.bn_decomposed.theory.initialization import point_neuron_init, unit_columns
@@ -303,3 +306,27 @@ def test_point_neuron_dataset_names_the_best_rate(images):
     best = dataset["test_accuracy"].mean("seed")
     np.testing.assert_array_equal(best.sel(rate=dataset["best_rate"]), best.max("rate"))
     assert set(dataset["activity"].dims) == {"scheme", "seed"}
+
+
+@pytest.mark.parametrize("place", range(2))
+def test_descent_in_which_one_weight_is_infinite_has_diverged(place):
+    """Before any step, so that the head and the other part of the first layer are finite."""
+    parts = [np.eye(3), np.zeros(3)]
+    configuration, labels = SimpleNamespace(points=2, steps=0), np.array([0, 1, 2])
+    assert not np.isnan(experiment._descend(*parts, np.eye(3), labels, 0.1, configuration)).any()
+    parts[place].flat[-1] = np.inf
+    assert np.isnan(experiment._descend(*parts, np.eye(3), labels, 0.1, configuration)).all()
+
+
+@pytest.mark.filterwarnings("ignore:All-NaN slice")
+def test_the_least_rank_that_suffices_is_of_networks_whose_rank_and_accuracy_are_known():
+    trained = {mode: dataset_of("bn_decomposed", f"training/{mode}") for mode in ("bn", "default", "he")}
+    for data in trained.values():
+        data["accuracy"][:], data["effective_rank"][:] = 0.5, 3.0
+    he = trained["he"]
+    he["accuracy"][:] = 1.0
+    he["accuracy"][{"depth": 1}] = np.nan
+    he["effective_rank"][:] = np.array([np.nan, 2.0, 12.34, *[40.0] * (he.sizes["depth"] - 3)])[:, None]
+    told = _least_rank(trained)
+    assert "from an effective rank of 12.3 (" in told
+    assert told.endswith(f", {int(he['depth'][2])} layers)")

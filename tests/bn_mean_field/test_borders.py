@@ -193,6 +193,15 @@ def test_eps_breaks_scale_invariance_at_an_exponent_near_minus_2(without, expone
     assert CLAIMS["bnm-eps"](radial_fractions(without, exponent)).status == status
 
 
+def test_the_exponent_of_eps_is_that_of_the_two_largest_lengths():
+    """Where eps outweighs the variance, at the least lengths, the fraction no longer depends on the length."""
+    data = radial_fractions(0.0, -2.0)
+    short = data.isel(radius=[0, 0]).assign_coords(radius=[0.001, 0.01])
+    long = data.isel(radius=[0, 0]).assign_coords(radius=[10.0, 100.0])
+    for parts, status in (((short, data), HOLDS), ((data, long), REFUTED)):
+        assert CLAIMS["bnm-eps"](xr.concat(parts, "radius", data_vars="minimal")).status == status
+
+
 @pytest.mark.parametrize(
     ("printed", "metric_rate", "status"),
     [(1 + 0.99e-5, 1.0, HOLDS), (-1.0, 1 + 0.99e-5, CORRECTED), (-1.0, 1 + 1.01e-5, REFUTED)],

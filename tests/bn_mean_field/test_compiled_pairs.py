@@ -86,3 +86,10 @@ def test_least_loss_does_not_see_lengths_and_ends_at_the_teacher():
     least = pairs.least_loss_with_b_frozen(b, TEACHER, VARIANCES)
     assert pairs.least_loss_with_b_frozen(lengths * b, TEACHER, VARIANCES) == pytest.approx(least, rel=1e-9)
     assert pairs.least_loss_with_b_frozen(TEACHER.w, TEACHER, VARIANCES) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_descent_leaves_its_start_and_its_thresholds_as_they_were():
+    (a, b), thresholds = start(), np.array([1.0, 1e-3])
+    pairs.descend(a, b, TEACHER, VARIANCES, pairs.BN, 0.05, 5, thresholds)
+    for part, before in zip((a, b, thresholds), (*start(), [1.0, 1e-3]), strict=True):
+        np.testing.assert_array_equal(part, before)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from tests.noted import data_of, note_of
 
 STUDY = "bn_mean_field"
@@ -140,3 +141,77 @@ def test_iterations_twice_as_many_are_a_ratio_of_two():
     note = note_of("bn_mean_field", "bnm-sec41-speedup", data)
     assert "of the vanilla network: 2.00 at equal step, 2.00 with each at its best;" in note
     assert "with equal speeds in all directions 2.00 and 2.00." in note
+
+
+def test_angles_at_the_end_are_those_of_the_nearest_starts_by_activation():
+    data = data_of(STUDY, "bnm-abstract-wellposed")
+    ends = data["well_posedness"]["gap_at_end"]
+    ends.loc[{"activation": "relu"}] = [0.31, 0.32, 0.33]
+    ends.loc[{"activation": "erf"}] = [4e-7, 5e-5, 6e-3]
+    note, points = noted("bnm-abstract-wellposed", data)
+    least = float(points["gap"].min())
+    assert note.startswith(f"Starts {least:.0e} radians apart end 0.31 apart with ReLU and 4.0e-07 with erf: ")
+
+
+def test_differences_of_the_start_are_amplified_over_those_at_the_first_time():
+    """Of low-discrepancy starts with opposite signs, the reference left out; others are amplified more."""
+    data = data_of(STUDY, "bnm-thm4-conv", narrow=True)
+    limit = data["propagation_distances"]
+    own = (limit["start"] == "low discrepancy") & (limit["target"] == "opposite signs")
+    own &= limit["width"] != limit["reference"]
+    distance = limit["distance"].transpose("run", "time").values
+    distance[:] = np.where(own.values[:, None], 0.2, np.geomspace(0.1, 9.0, limit.sizes["time"]))
+    distance[np.flatnonzero(own)[1], 1:3] = 0.1, 0.5
+    limit["distance"] = (("run", "time"), distance)
+    note, _ = noted("bnm-thm4-conv", data)
+    assert "amplified up to 2.5 times" in note
+
+
+def test_exit_times_are_loose_by_the_least_ratio_to_the_bound():
+    data = data_of(STUDY, "bnm-thm4-tr")
+    passages = data["exit_times"]
+    passages["exit_time"][:] = passages["bound"] * np.arange(12, 12 - passages.sizes["radius"], -1)
+    passages["exit_time"][0] = np.nan
+    note, _ = noted("bnm-thm4-tr", data)
+    assert note.startswith(f"Loose: the times are at least {13 - passages.sizes['radius']} times the bound.")
+
+
+LEARN = {  # network: how many steps learn, 0.1 decades apart
+    "BN": 10,
+    "vanilla": 6,
+    "BN, many lengths": 7,
+    "vanilla, many lengths": 9,
+    "BN, two lengths": 15,
+}
+
+
+@pytest.mark.parametrize(
+    ("id", "words"),
+    [
+        ("bnm-sec42-rate", "Wider by +0.40 decades at unit lengths, by -0.20 at many. "),
+        ("bnm-sec42-adaptivity", "Range wider by -0.30 decades with lengths spread over two decades, by +0.50 with "),
+    ],
+)
+def test_ranges_of_steps_are_wider_by_the_steps_that_learn_in_decades(id, words):
+    data = data_of(STUDY, id)
+    data["feature_learning"]["frozen"][:] = 0.5
+    needed = data["feature_learning"]["needed"]
+    for network, count in LEARN.items():
+        needed.loc[{"network": network}] = xr.where(needed["step"] < count, 50.0, np.inf)
+    note, features = noted(id, data)
+    assert float(features["spacing"]) == 0.1
+    assert note.startswith(words)
+
+
+def test_iterations_at_equal_step_are_a_geometric_mean_over_the_steps_that_both_learn_with():
+    data = data_of(STUDY, "bnm-sec41-linear")
+    needed = data["learning_rates"]["needed"]
+    needed[:] = 100.0
+    needed.loc[{"network": "BN"}] = xr.where(needed["step"] < float(needed["step"].median()), 800.0, 200.0)
+    needed.loc[{"network": "BN", "step": needed["step"][-1]}] = np.inf
+    needed.loc[{"network": "vanilla", "step": needed["step"][0]}] = np.inf
+    note, _ = noted("bnm-sec41-linear", data)
+    count = needed.sizes["step"]
+    below, above = count // 2 - 1, count - count // 2 - 1
+    ratio = (8.0**below * 2.0**above) ** (1 / (below + above))
+    assert f"BN needs {ratio:.1f} times the iterations at equal step" in note

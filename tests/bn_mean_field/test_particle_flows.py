@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy
 
 from repdyn.bn_mean_field.experiments.equivalence import ByMetric
 from repdyn.bn_mean_field.methods.particle_flows import (
@@ -116,6 +117,14 @@ def test_erf_flow_in_three_dimensions_descends():
         (lambda m: gradient_flow(np.ones((2, 3)), np.ones((2, 3, 2)), m, [0.0, 1.0]), "call once each"),
         (lambda m: gradient_descent(*start(), m, 0.0, record=[3]), "step > 0"),
         (lambda m: gradient_descent(*start(), m, 0.1, record=[]), "non-empty"),
+        (
+            lambda m: gradient_descent(*start(), m, 0.1, record=[-1, 3]),
+            "first record -1; expected step > 0, record >= 0",
+        ),
+        (
+            lambda m: gradient_descent(np.ones((2, 3)), np.ones((2, 3, 2)), m, [0.1, -0.2], record=[3]),
+            "step is -0.2, first record 3",
+        ),
         (lambda m: gradient_descent(*start(d=3), m, 0.1, record=[1]), "match cov"),
     ],
 )
@@ -153,3 +162,27 @@ def test_losses_of_descent_are_those_of_the_trajectory():
     np.testing.assert_allclose(losses, gradient_descent(a, b, model, 0.05, record=range(31)).loss, rtol=1e-12)
     wild = descent_losses(a, 30 * b, Population(LINEAR, COV, "none"), 0.5, 30)
     np.testing.assert_array_equal(np.isinf(wild[[0, -1]]), [False, True])
+
+
+def test_descent_leaves_its_start_as_it_was():
+    a, b = start()
+    model = Population(LINEAR, COV)
+    gradient_descent(a, b, model, 0.1, record=[5])
+    descent_losses(a, b, model, 0.1, 5)
+    gradient_flow(a, b, model, [0.0, 0.1])
+    for part, before in zip((a, b), start(), strict=True):
+        np.testing.assert_array_equal(part, before)
+
+
+def test_the_solver_has_the_tolerances_that_are_asked_for(monkeypatch):
+    asked, solve = [], scipy.integrate.solve_ivp
+
+    def noted(*arguments, **options):
+        asked.append((options["rtol"], options["atol"]))
+        return solve(*arguments, **options)
+
+    monkeypatch.setattr(scipy.integrate, "solve_ivp", noted)
+    model = Population(LINEAR, COV)
+    gradient_flow(*start(), model, [0.0, 0.1])
+    gradient_flow(*start(), model, [0.0, 0.1], rtol=1e-5, atol=1e-7)
+    assert asked == [(1e-10, 1e-12), (1e-5, 1e-7)]

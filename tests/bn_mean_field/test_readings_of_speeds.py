@@ -5,6 +5,8 @@ import pytest
 from tests.drawn import load_function, makers
 from tests.noted import data_of
 
+from repdyn.bn_mean_field.claims import section4_2_learning
+
 STUDY = "bn_mean_field"
 
 
@@ -139,3 +141,16 @@ def test_growth_of_shares_is_from_the_start_to_the_record_that_is_read():
                 assert reading(verdict, "helped", *choices).value == pytest.approx((bn - equal).mean(), abs=1e-12)
     assert reading(verdict, "concentrate", *choices).region[0] == 0.05
     assert reading(verdict, "helped", *choices).region[0] == 0.01
+
+
+def test_iterations_are_compared_at_the_steps_that_both_learn_with():
+    """A start with two such steps, one with a single one, one without: there the least that is possible counts."""
+    none = np.inf
+    name = np.array([[80.0, 20.0, none], [none, 40.0, 40.0], [none, none, none]])
+    base = np.array([[10.0, 10.0, 10.0], [10.0, none, 10.0], [none, 25.0, 50.0]])
+    ratios = section4_2_learning._at_equal_step(name, base, 200)
+    np.testing.assert_allclose(ratios[[0, 1]], [np.log10(np.sqrt(8.0 * 2.0)), np.log10(4.0)])
+    assert ratios[2] == np.log10(200 / 25)
+    best = section4_2_learning._at_best_step(name, base, 200)
+    np.testing.assert_allclose(best, np.log10([20 / 10, 40 / 10, 200 / 25]))
+    np.testing.assert_allclose(section4_2_learning._at_best_step(base[2:], name[2:], 200), np.log10(25 / 200))

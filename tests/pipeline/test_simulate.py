@@ -375,3 +375,12 @@ def test_images_keep_the_conventions(tmp_path):
     data = datasets.read(tmp_path / IMAGES)
     assert data.sizes["point"] == 1797
     assert datasets.problems(data) == []
+
+
+def test_a_trial_depends_on_no_settings_of_others():
+    """A mapping of settings has an entry for each trial; one of settings and something else is no such mapping."""
+    settings = RecenteringDepth(batch=8, width=16, depth=2, seeds=2)
+    assert simulate._of_one_trial({"first": settings, "second": settings}) is None
+    for value in ({"first": settings, "second": 3}, {"first": 2, "second": settings}, {}, 3):
+        assert simulate._of_one_trial(value) == value
+    assert simulate._of_one_trial(settings) == {"batch": 8, "width": 16, "depth": 2, "seeds": 2}

@@ -1,10 +1,13 @@
 """Experiments: named variables, paired draws, ids and controls of claims."""
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from repdyn.base import claims, datasets
 from repdyn.base.streams import Stream
 from repdyn.pipeline.run.execute.loading import load_modules
+from repdyn.truncation_flow.experiments import examples
 from repdyn.truncation_flow.experiments.audits import gradient_audit, random_clusters
 from repdyn.truncation_flow.experiments.cluster_flow import integrators
 from repdyn.truncation_flow.experiments.collapse import neural_collapse
@@ -81,3 +84,12 @@ def test_the_error_of_an_integrator_is_that_of_weights_and_biases(monkeypatch):
 
         monkeypatch.setattr(occupation, "occupation_flow", scheme)
         np.testing.assert_allclose(integrators(settings, Stream(1))["occupation_error"], 0.1)
+
+
+def test_a_cluster_slides_when_any_of_its_events_is_sliding(monkeypatch):
+    kinds = iter([[], [0, 1], [2], [0, 2, 1], [1, 2], [0]])
+    monkeypatch.setattr(
+        examples, "event_flow", lambda *_: (None, None, [SimpleNamespace(kind=kind) for kind in next(kinds)])
+    )
+    ((count, words),) = examples.sliding_ensemble(np.random.default_rng(0), runs=6).values()
+    assert (count, words) == (3, "of 6 random planar clusters of 5 points, runs with sliding")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from tests.drawn import read, synthetic_dataset
 
 from repdyn.base.figures import BLUE, RED, style
@@ -139,3 +140,16 @@ def test_the_title_of_the_proposition_says_what_the_data_say():
     figure = draw(one_cluster.proposition, data)
     assert figure.repdyn["title"].endswith("truncation is full at $s$ = 0.5 and no time seen")
     assert not [line for line in panel_of(figure, "a").get_lines() if line.get_label().startswith("_")]
+
+
+@pytest.mark.parametrize(
+    ("times", "words"),
+    [
+        ([0.123456, np.inf], "$s$ = 0.12 and no time seen"),
+        ([np.inf, 1.987654], "no time seen and $s$ = 2"),
+        ([np.inf, np.inf], "no time seen"),
+        ([0.123456, 0.987654], "$s$ = 0.12 and 0.99"),
+    ],
+)
+def test_times_of_truncation_have_two_digits_each(times, words):
+    assert one_cluster._moments(xr.DataArray(times, dims="dimension")) == words

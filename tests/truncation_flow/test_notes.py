@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pytest
 from tests.noted import data_of, note_of
 
 STUDY = "truncation_flow"
@@ -80,3 +81,50 @@ def test_euler_steps_have_the_fitted_order_of_their_drift():
     clusters["euler_drift"] = (0 * drift + 0.3 * clusters["euler_step"] ** 1.7).transpose(*drift.dims)
     note, *_ = noted("tf-prop83", data)
     assert float(re.search(r"fitted order ([\d.]+)\)", note)[1]) == 1.7
+
+
+@pytest.mark.parametrize(
+    ("id", "values", "words"),
+    [
+        ("tf-tau-fix", {"fixed_mismatch_open": 37.0, "fixed_mismatch": 5.0}, "are fixed too (37 of those tried)"),
+        ("tf-eq-untrunc", {"border_speed": 0.876, "free_speed": 0.5}, "moves the cluster: speed 0.88 in an example"),
+        ("tf-unaligned", {"unaligned_angle": 0.1234, "unaligned_left": 0.5}, "At the end $W W^T$ is 0.12 off the"),
+        ("tf-def31-comp", {"composition_others": 3e-13, "composition_moved": 0.5}, "counterexample to 3e-13."),
+        (
+            "tf-thm51-domain",
+            {"domain_violations": 41.0, "domain_acting": 97.0, "domain_corrected_violations": 3.0},
+            "41 of 97 points lie outside (5.9).",
+        ),
+        ("tf-513", {"cross_product_others": 2e-9, "cross_product_512": 3e-12}, "(5.12) hold, to 2e-09."),
+        ("tf-513", {"cross_product_others": 2e-12, "cross_product_512": 3e-9}, "(5.12) hold, to 3e-09."),
+    ],
+)
+def test_a_note_tells_its_own_number_of_the_counterexamples(id, values, words):
+    data = data_of(STUDY, id)
+    for name, value in values.items():
+        data["counterexamples"][name] = value
+    assert words in note_of(STUDY, id, data)
+
+
+def test_the_rate_of_a_small_output_weight_is_over_twice_the_gap_from_start_to_end():
+    data = data_of(STUDY, "tf-thm84-rate")
+    clusters = data["collapsed_clusters"]
+    clusters["slow_gap"] = 0.4
+    clusters["slow_cost"][:] = np.exp(-2 * 0.4 * 0.75 * clusters["time"].values)
+    clusters["slow_cost"][1:-1] = 3.0
+    assert "Attained: rate over twice the gap 0.7500 for" in note_of(STUDY, "tf-thm84-rate", data)
+
+
+def test_the_cost_without_definiteness_is_the_largest_over_all_starts():
+    data = data_of(STUDY, "tf-thm84-indef")
+    ratio = data["collapsed_clusters"]["indefinite_ratio"]
+    ratio[:] = 0.001
+    ratio[1] = 0.25
+    words = f"from {ratio.size} random starts without it the cost falls to at most 0.25 of its start."
+    assert words in note_of(STUDY, "tf-thm84-indef", data)
+
+
+def test_minimizers_differ_by_the_largest_error_of_either_weighting():
+    data = data_of(STUDY, "tf-thm91-limit")
+    data["output_layer"]["crossed_error"][:] = [0.125, 0.75]
+    assert note_of(STUDY, "tf-thm91-limit", data).endswith("and of (2.22) differ by 0.75 here.")

@@ -185,7 +185,6 @@ def test_proposition_recomputed(Q, share, suffix):
     assert float(data["cost_rate" + suffix]) == pytest.approx(-slope)
 
 
-@cache
 def test_bounds_without_a_gap_are_infinite_and_can_be_written():
     wide = PROPOSITION.model_copy(update={"outliers": (0.49, 0.49), "horizon": 0.5})
     data = proposition.proposition(wide, STREAM)
@@ -194,6 +193,7 @@ def test_bounds_without_a_gap_are_infinite_and_can_be_written():
     assert problems(data.assign_attrs(dict.fromkeys(REQUIRED, ""))) == []  # the runner adds these
 
 
+@cache
 def proposition_data():
     return proposition.proposition(PROPOSITION, STREAM)
 

@@ -23,7 +23,7 @@ class ConvolutionalNetwork(Settings):
     batch: Annotated[int, Field(ge=2, le=4096)] = Field(description="Points per step.")
     record: Many[Annotated[int, Field(ge=0, le=1_000_000)]] = Field(
         min_length=4,  # as many as a fit of the two-point theory needs
-        description="Steps at which the network is measured; the last one ends training.",
+        description="Steps at which the network is measured, increasing; the last one ends training.",
     )
     per_class: Annotated[int, Field(ge=2, le=100)] = Field(
         description="Measured points per class, held out of training."

@@ -156,7 +156,7 @@ class OwnClusters(Settings):
         min_length=2, description="Radii of the synthetic clusters, increasing."
     )
     classes: Many[Annotated[int, Field(ge=0, le=9)]] = Field(
-        min_length=2, max_length=8, description="Digits to separate; their number is the dimension."
+        min_length=2, max_length=8, description="Digits to separate, increasing; their number is the dimension."
     )
 
     def problems(self) -> Iterator[Problem]:

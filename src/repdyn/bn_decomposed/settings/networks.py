@@ -138,7 +138,7 @@ class PointNeurons(Settings):
     points: Annotated[int, Field(ge=10, le=2000)] = Field(description="Training points, and neurons.")
     margins: Annotated[Many[Annotated[float, Field(gt=0, le=100)]], EACH] = Field(
         min_length=1,
-        description="Thresholds: 0.5 half-way to the nearest neighbor, 1 at it, beyond 1 neighbors fire.",
+        description="Thresholds, increasing: 0.5 half-way to the nearest neighbor, 1 at it, beyond 1 neighbors fire.",
     )
     rates: Annotated[Many[Rate], EACH] = Field(
         min_length=1,

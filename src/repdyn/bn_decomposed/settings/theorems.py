@@ -35,10 +35,10 @@ class StalledRows(Settings):
     """Chance that one more row raises the rank (Lemma 2)."""
 
     planar: Many[Annotated[int, Field(ge=1, le=30)]] = Field(
-        min_length=1, description="Columns t already independent, two input dimensions."
+        min_length=1, description="Columns t already independent, increasing; two input dimensions."
     )
     spatial: Many[Annotated[int, Field(ge=2, le=10)]] = Field(
-        min_length=1, description="Columns t already independent, three input dimensions."
+        min_length=1, description="Columns t already independent, increasing; three input dimensions."
     )
     configurations: Annotated[int, Field(ge=2, le=100_000)] = Field(description="Stalled configurations per t.")
     draws: Annotated[int, Field(ge=100, le=10**7)] = Field(description="Next rows sampled per configuration.")
@@ -78,7 +78,9 @@ class RowsToFullRank(Settings):
 class FullRankTail(Settings):
     """Grid on which the tail bounds of Theorem 3 are held against the exact tail."""
 
-    points: Many[Annotated[int, Field(ge=1, le=1000)]] = Field(min_length=1, description="Points in the batch.")
+    points: Many[Annotated[int, Field(ge=1, le=1000)]] = Field(
+        min_length=1, description="Points in the batch, increasing."
+    )
     alphas: Many[Annotated[float, Field(gt=1, le=1000)]] = Field(
         min_length=1, description="Rows over n/gamma, increasing; the paper asks for more than 2, 1 is enough."
     )
@@ -101,16 +103,20 @@ class ReluRank(Settings):
         description="Points on the circle: all numbers from 3; from 6 on the even ones never reach full rank."
     )
     antipodal_pairs: Many[Annotated[int, Field(ge=1, le=8)]] = Field(
-        min_length=1, description="Antipodal pairs among points in three dimensions; three are harmless, four not."
+        min_length=1,
+        description="Antipodal pairs among points in three dimensions, increasing; three are harmless, four not.",
     )
     rows: Annotated[int, Field(ge=100, le=10**6)] = Field(description="Rows with which the largest rank is sampled.")
-    input_dims: Many[Annotated[int, Field(ge=1, le=1000)]] = Field(min_length=1, description="Input dimensions.")
+    input_dims: Many[Annotated[int, Field(ge=1, le=1000)]] = Field(
+        min_length=1, description="Input dimensions, increasing."
+    )
     points: Batch = Field(description="Points of the batch whose rank is followed with the rows.")
     record: Many[Annotated[int, Field(ge=1, le=10_000)]] = Field(
         min_length=1, description="Numbers of rows at which the rank is stored, increasing."
     )
     image_rows: Many[Annotated[int, Field(ge=2, le=200)]] = Field(
-        min_length=1, description="Rows for which the span of the image is computed exactly, two input dimensions."
+        min_length=1,
+        description="Rows for which the span of the image is computed exactly, increasing; two input dimensions.",
     )
     draws: Seeds = Field(description="Independent draws of batches and weights.")
 

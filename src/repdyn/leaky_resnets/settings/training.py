@@ -137,7 +137,9 @@ class PaperSettings(Bottleneck):
     )
     effective_depth: Depth = Field(description="Effective depth Lt; 7 in the paper.")
     layers: Layers = Field(description="Layers L; 20 in the paper.")
-    records: Many[Steps] = Field(min_length=2, description="Adam steps after which the network is kept; the last ends.")
+    records: Many[Steps] = Field(
+        min_length=2, description="Adam steps after which the network is kept, increasing; the last ends."
+    )
     descent_steps: Steps = Field(description="Steps of gradient descent after that; 1000 in the paper.")
     descent_rates: Annotated[Many[Rate], EACH] = Field(
         min_length=1, description="Their rates, for the cost averaged over outputs, increasing; each from Adam's end."
