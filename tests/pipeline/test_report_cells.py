@@ -13,6 +13,7 @@ ONE = CLAIM | MARGINS | {"where": "Theorem 41", "statement": "It is said.", "cha
 ONE |= {"correction": "It is right.", "note": "It is noted.", "possible_ocr_error": "False", "datasets": "loss"}
 TWO = ONE | {"id": "x-2", "where": "Figure 42", "kind": "bound", "origin": "ours", "verdict": "does not hold"}
 TWO |= {"kind_of_slip": "conclusion fails", "margin": "0.125", "correction": "", "change": ""}
+THREE = TWO | {"id": "y-3", "study": "y_study", "where": "Lemma 43"}
 SIDE = PART | {"part": "the side", "expected": "as asked", "measured": "7.5 rad, 99.9 % interval [7.25, 7.75]"}
 SIDE |= {"value": "7.5", "interval_low": "7.25", "interval_high": "7.75", "region_low": "6.5", "region_high": "8.5"}
 SIDE |= {"margin": "5.5", "control": "a wrong sign", "control_outcome": "undecided", "control_margin": "0.03"}
@@ -30,7 +31,7 @@ def rows_of(text, caption):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     root = tmp_path_factory.mktemp("results") / "mine"
-    files = make_run(root, [ONE, TWO], parts=[PRINTED, SIDE])
+    files = make_run(root, [ONE, TWO, THREE], parts=[PRINTED, SIDE])
     build(root, files, root / "report", make_source(root / "checkout"))
     return root
 
@@ -44,6 +45,7 @@ def test_a_row_of_the_ledger_is_of_its_claim(run):
     assert rows_of(text, 'id="ledger"') == [
         ["x-thm1 Theorem 41", "It is said.", "holds as corrected result changes was: holds", "5.5"],
         ["x-2 Figure 42", "It is said.", "does not hold conclusion fails", "0.125"],
+        ["y-3 Lemma 43", "It is said.", "does not hold conclusion fails", "0.125"],
     ]
     told = [
         {name.removeprefix("data-"): value for name, value in row.items() if name.startswith("data-")}
@@ -52,7 +54,7 @@ def test_a_row_of_the_ledger_is_of_its_claim(run):
     ]
     names = {"study": "study", "verdict": "verdict", "kind": "kind", "origin": "origin", "margin": "margin"}
     names |= {"slip": "kind_of_slip"}
-    assert told == [{name: claim[column] for name, column in names.items()} for claim in (ONE, TWO)]
+    assert told == [{name: claim[column] for name, column in names.items()} for claim in (ONE, TWO, THREE)]
 
 
 def test_evidence_stands_under_its_headings_and_its_control_below_it(run):
@@ -95,9 +97,12 @@ def test_an_erratum_has_the_printed_form_first_and_the_correct_one_second(run):
 
 def test_the_index_counts_each_verdict_under_its_name(run):
     text = text_of(run, "index.html")
-    (study, whole) = rows_of(text, 'aria-label="Verdicts by study"')
-    assert study == ["x_study A. Author, X.", "", "1", "1", "2"]
-    assert whole == ["all", "", "1", "1", "2"]
-    counted = re.findall(r'data-status="([^"]+)"><a href="[^"]*verdict=([^"]*)">1</a>', text)
+    assert rows_of(text, 'aria-label="Verdicts by study"') == [
+        ["x_study A. Author, X.", "", "1", "1", "2"],
+        ["y_study", "", "", "1", "1"],
+        ["all", "", "1", "2", "3"],
+    ]
+    counted = re.findall(r'data-status="([^"]+)"><a href="[^"]*verdict=([^"]*)">', text)
     assert [name.replace(" ", "%20") for name, _ in counted] == [link for _, link in counted]
-    assert [name for name, _ in counted] == ["holds as corrected", "does not hold"] * 2
+    corrected, refuted = "holds as corrected", "does not hold"
+    assert [name for name, _ in counted] == [corrected, refuted, refuted, corrected, refuted]
