@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from tests.pipeline.test_report import CLAIM, PART, STUDY, Page, make_run, make_source
+from tests.pipeline.test_report import CLAIM, EVIL, PART, STUDY, Page, make_run, make_source
 
 from repdyn.pipeline.report.build import build
 
@@ -106,3 +106,16 @@ def test_the_index_counts_each_verdict_under_its_name(run):
     assert [name.replace(" ", "%20") for name, _ in counted] == [link for _, link in counted]
     corrected, refuted = "holds as corrected", "does not hold"
     assert [name for name, _ in counted] == [corrected, refuted, refuted, corrected, refuted]
+
+
+def test_texts_of_a_table_stay_what_they_are(run):
+    rows = rows_of(text_of(run, f"studies/{STUDY}.html"), 'id="t1"')
+    assert [row[0] for row in rows] == ["none", "NA", " ".join(EVIL.split())]
+
+
+def test_a_figure_leads_to_its_files_its_data_and_the_job_that_made_them(run):
+    text = text_of(run, f"studies/{STUDY}.html").split('id="fig2"', 1)[1].split("</figure>", 1)[0]
+    words = Page("<p " + text).words
+    files = ", ".join(f"fig2.{suffix}" for suffix in ("svg", "png", "csv"))
+    assert f"Files: {files.replace(',', ' ,')} . Data: loss.nc . Made by the job x_study/figures ." in words
+    assert 'href="../provenance.html#job-x_study/figures"' in text
