@@ -135,8 +135,10 @@ def test_only_what_the_paper_states_can_differ_from_it():
 
 
 def test_settings_of_the_workflow_itself_are_left_out_and_no_study_whose_name_begins_alike():
-    configuration = {"run": {"seed": 1}, "runs_of_mine": {"width": 2}, "data": {"mnist_folder": None, "split": "test"}}
-    assert [setting.key for setting in listed.settings(configuration, {})] == ["runs_of_mine.width", "data.split"]
+    own = {"width": 2, "names": {}, "rates": []}
+    configuration = {"run": {"seed": 1}, "runs_of_mine": own, "data": {"mnist_folder": None, "split": "test"}}
+    keys = [f"runs_of_mine.{name}" for name in own]  # empty ones, too
+    assert [setting.key for setting in listed.settings(configuration, {})] == [*keys, "data.split"]
 
 
 @pytest.mark.parametrize("text", ["x: {stated: 1}", "x: {chosen: a, where: b}", "x: 3"])

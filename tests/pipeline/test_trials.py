@@ -3,6 +3,7 @@
 import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -121,6 +122,22 @@ def test_a_rule_forces_all_of_its_variants_and_no_part_of_its_job(forced, expect
     forget(jobs, forced)
     assert [trials.store(job, Path("results/mine")).since > 0 for job in jobs] == expected
     assert [not Kept(Path(job.log)).folder.exists() for job in jobs] == expected
+
+
+@pytest.mark.parametrize(
+    ("asked", "forced"),
+    [
+        ({}, set()),
+        ({"targets": {"all", "s"}}, set()),
+        ({"targets": {"all", "s"}, "forcetargets": True}, {"all", "s"}),
+        ({"targets": {"all"}, "forcerun": {"s_made", "a.nc"}}, {"s_made", "a.nc"}),
+        ({"targets": {"s"}, "forcetargets": True, "forcerun": {"s_made"}}, {"s", "s_made"}),
+        ({"targets": {"s"}, "forceall": True}, None),
+    ],
+)
+def test_a_command_forces_its_targets_alone_the_rules_that_it_names_or_all(asked, forced):
+    nothing = {"targets": set(), "forcetargets": False, "forcerun": set(), "forceall": False}
+    assert trials.forced_by(SimpleNamespace(**nothing | asked)) == forced
 
 
 def test_store_prints_what_is_kept_and_what_it_depends_on(tmp_path, monkeypatch, capsys):

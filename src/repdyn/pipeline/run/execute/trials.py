@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from repdyn.base.errors import ConfigError
 from repdyn.base.files import write_text
@@ -54,6 +54,17 @@ def store(job: Job, results: Path) -> Store:
 
     since = float(marker.read_text()) if marker.is_file() else 0.0
     return Store(folder(results.parent.parent), since)
+
+
+def forced_by(asked: Any) -> set[str] | None:
+    """Rules and files that a command of Snakemake forces, with `--force` its targets and no more; None for all.
+
+    Args:
+        asked: what it asks of the graph of jobs, Snakemake's `DAGSettings`.
+    """
+    if asked.forceall:
+        return None
+    return {*asked.forcerun, *(asked.targets if asked.forcetargets else ())}
 
 
 def is_forced(job: Job, forced: Collection[str] | None) -> bool:
