@@ -100,6 +100,9 @@ def test_gaps_of_networks_that_diverged_are_counted_and_inherited():
     np.testing.assert_array_equal(own["loss"], [np.nan, 5.0])
     both = "2 of 3 networks have diverged (x.rate = 1); 1 of 1 networks have diverged (y.rate = 2)"
     assert said_to_have_diverged(own) == both
+    third = left_out(with_values([np.inf, 5.0]), [True, False], "z.rate = 3")
+    all_of_them = f"1 of 2 networks have diverged (z.rate = 3); {both}"
+    assert said_to_have_diverged(inherit(third, left, other, third)) == all_of_them
     assert said_to_have_diverged(inherit(whole, whole)) == ""
 
 

@@ -18,6 +18,7 @@ from repdyn.base.devices import THREAD_VARIABLES
 from repdyn.diagnostics import command
 from repdyn.diagnostics.measure import measure
 from repdyn.diagnostics.methods.own_network import read_arrays
+from repdyn.diagnostics.summary import summarize
 from repdyn.diagnostics.theory.identity import Residual
 
 NETWORK = """
@@ -458,12 +459,18 @@ def test_what_the_words_compare_with_must_be_usable(more, words, folder, capsys)
 
 
 def test_words_are_on_the_last_checkpoint_where_all_are_measured_already(folder, capsys):
-    for step in (1, 2):
-        weights(folder, f"step_{step}.pt", step)
-    assert recorded("--words") == 0
-    first = capsys.readouterr().out.splitlines()[-1]
-    assert recorded("--words", "--resume") == 0
-    assert capsys.readouterr().out.splitlines()[-1] == first
+    networks = [weights(folder, f"step_{step}.pt", step) for step in (9, 10)]
+    arrays = np.load("data.npz")
+    earlier, last = (
+        {str(sentence) for sentence in summarize(network, arrays["inputs"], labels=arrays["labels"])}
+        for network in networks
+    )
+    assert last - earlier
+    for more in ((), ("--resume",)):
+        assert recorded("--words", *more) == 0
+        printed = capsys.readouterr().out
+        assert all(sentence in printed for sentence in last)
+        assert not any(sentence in printed for sentence in earlier - last)
 
 
 def test_words_on_a_folder_of_checkpoints_say_what_changed_between_them(folder, capsys):

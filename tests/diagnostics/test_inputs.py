@@ -9,7 +9,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from repdyn.diagnostics.measure import measure, names
 from repdyn.diagnostics.methods.features import Features
-from repdyn.diagnostics.methods.inputs import Batch, Inputs
+from repdyn.diagnostics.methods.inputs import Batch, Inputs, as_inputs
 from repdyn.diagnostics.methods.layers import function_label
 
 N = 6
@@ -102,6 +102,15 @@ def test_a_batch_of_equal_points_is_fine_beside_others():
     assert measure(nn.Linear(4, 2), X, batch_size=3, measures=RANKS).sizes["point"] == 9
     with pytest.raises(ValueError, match="all points of inputs are the same"):
         measure(nn.Linear(4, 2), X[:1].repeat(6, 1), batch_size=3, measures=RANKS)
+
+
+@pytest.mark.parametrize("batch_size", [4, 9, 20])
+def test_labels_of_a_loader_of_one_batch_stay_with_its_points_where_it_is_cut(batch_size):
+    X, labels = torch.randn(9, 4, generator=torch.Generator().manual_seed(1)), torch.arange(9) % 2
+    loader = DataLoader(TensorDataset(X, labels), batch_size=9)
+    found = measure(nn.Linear(4, 2), loader, batch_size=batch_size, measures=["ranks", "accuracy"])
+    assert found["label"].values.tolist() == labels.tolist()
+    assert [len(part) for part in as_inputs(nn.Linear(4, 2), loader, batch_size=4).answers] == [4, 4, 1]
 
 
 def test_batches_of_a_loader_by_keyword():

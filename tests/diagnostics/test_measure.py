@@ -189,15 +189,16 @@ class Leaky(nn.Module):
 
 
 @pytest.mark.parametrize("leak", [0.0, 2.0])
-def test_energies_of_a_residual_stream(leak):
+@pytest.mark.parametrize("bias", [False, True])
+def test_energies_of_a_residual_stream(leak, bias):
     model, X = Leaky(leak).double(), points()
     stream = Residual(["input", *(f"blocks.{i}" for i in range(4))], effective_depth=leak)
-    diagnostics = measure(model, X, residual=stream, gamma=0.05)
+    diagnostics = measure(model, X, residual=stream, gamma=0.05, bias=bias)
     A = X
     for step, layer in enumerate(model.maps):
         S = np.maximum(A, 0)
         new = (1 - leak / 4) * A + S @ layer.weight.detach().numpy().T / 4
-        K = S @ S.T
+        K = S @ S.T + bias  # of a column of ones
         inverse = np.linalg.inv(K + 0.05 * np.linalg.norm(K, 2) * np.eye(N))
         moved, kept = (np.trace(M.T @ inverse @ M) for M in ((new - A) * 4, A))
         here = diagnostics.isel(step_from=step)

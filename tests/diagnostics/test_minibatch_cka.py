@@ -200,6 +200,18 @@ def test_of_more_points_than_are_kept_all_are_compared_in_one_run(monkeypatch):
     assert sum(size == 12 for size in runs) == 4
 
 
+def test_beside_other_measures_no_more_points_are_compared_than_are_kept(monkeypatch):
+    monkeypatch.setattr(module, "MOST_POINTS", 20)
+    network, both = model(0), ("cka", *NAME)
+    found, kept, all_of_them = (
+        compare(network, None, points(48), ["input", "output"], measures=both, **most)
+        for most in ({}, {"most_points": 20}, {"most_points": 48})
+    )
+    for name in both:
+        np.testing.assert_array_equal(found[name], kept[name])
+        assert abs(found[name] - all_of_them[name]).max() > 1e-3
+
+
 def test_layers_that_cannot_be_compared_are_left_out_of_what_is_streamed(monkeypatch):
     monkeypatch.setattr(module, "MOST_POINTS", 20)
     network = model(0)

@@ -101,7 +101,7 @@ def test_measure_is_asked_for_all_that_the_command_line_says(asked, capsys, func
 def test_the_words_are_on_the_network_as_it_was_measured(asked, capsys, monkeypatch, asks):
     given = asked("summary", "summarize")
     monkeypatch.setattr("repdyn.diagnostics.command._measured", lambda *_: None)
-    more = "--before weights/step_1.pt --held-out others.npz"
+    more = "--embeddings 0 --classifier 2 --before weights/step_1.pt --held-out others.npz"
     assert main(f"measure my:net --data data.npz --out one.nc {SHARED} {more} {asks}".split()) == 1
     assert "error: summarize was asked" in capsys.readouterr().err
     (((model, inputs), options),) = given
@@ -114,6 +114,8 @@ def test_the_words_are_on_the_network_as_it_was_measured(asked, capsys, monkeypa
         "layers": ["0", "1"],
         "features": Features("pool", -1, heads=2),
         "output": "3",
+        "embeddings": "0",
+        "classifier": "2",
         "batch_size": 5,
         "batch_statistics": True,
         "labels": (np.arange(12) % 3).tolist(),

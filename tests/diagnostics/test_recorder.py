@@ -182,6 +182,10 @@ def test_what_was_left_out_at_which_step_is_the_same_in_a_file_and_in_memory(ski
     assert [f"step {step}: " in left_out for step in range(len(skips))] == [
         letter == "y" and "n" in skips for letter in skips
     ]
+    for at in (2, 1):
+        for recorder in (kept, held):
+            recorder.rewind(at)
+        assert kept.dataset().attrs["left_out"] == held.dataset().attrs["left_out"]
 
 
 def test_where_nothing_is_asked_of_layers_none_but_the_output_is_read():

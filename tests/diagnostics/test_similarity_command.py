@@ -9,6 +9,7 @@ import torch
 import xarray as xr
 
 from repdyn.__main__ import main
+from repdyn.diagnostics import similarity_command
 from repdyn.diagnostics.compare import compare
 
 NETWORKS = """
@@ -98,6 +99,36 @@ def test_minibatches_and_a_device(networks):
         assert (settings["batch_size"], settings["most_points"], found.attrs["device"]) == (5, 9, "cpu")
     whole = compare(networks.build(), networks.wider(), points, ["0"], measures=["cka_minibatch"])
     assert abs(float(whole["cka_minibatch"].item() - wanted["cka_minibatch"].item())) > 0.01
+
+
+@pytest.mark.parametrize(
+    ("measures", "shown"), [(["cka", "cka_debiased"], "cka_debiased"), (["angular", "cka"], "angular")]
+)
+def test_debiased_cka_is_printed_and_drawn_where_it_is_asked_for_else_the_first_measure(
+    networks, capsys, monkeypatch, measures, shown
+):
+    drawn = []
+    monkeypatch.setattr("repdyn.diagnostics.figures.similarity.draw_similarity", lambda _, name: drawn.append(name))
+    monkeypatch.setattr("repdyn.base.figures.save", lambda *_: None)
+    assert asked("--measures", *measures, "--layers", "0", "1", "--figure", "similar") == 0
+    assert drawn == [shown]
+    with xr.open_dataset("similar.nc") as found:
+        words = found[shown].attrs["long_name"]
+    first, second, *_, last = capsys.readouterr().out.splitlines()
+    assert first == f"similar.nc: 2 x 2 layers, {', '.join(measures)}"
+    assert second == f"{words}, same layer in both networks"
+    assert last == "similar: figure"
+
+
+def test_layers_that_both_networks_have_are_printed_whatever_stands_between_them():
+    names = {"layer": ["a", "b", "c"], "other_layer": ["c", "x", "a"]}
+    values = np.arange(9.0).reshape(3, 3)
+    found = xr.Dataset({"cka": (tuple(names), values, {"long_name": "alike"})}, names)
+    lines = similarity_command._table(found, "cka").splitlines()
+    assert [line.split() for line in lines[1:]] == [["a", "2.000"], ["c", "6.000"]]
+    runs = ("layer", "runs"), np.array([[0.5, 0.25, 0.75], [9, 9, 9], [1, 2, 3]])
+    lines = similarity_command._table(found.assign(cka_of_runs=runs), "cka").splitlines()
+    assert [line.split("runs ")[1] for line in lines[1:]] == ["0.250 to 0.750", "1.000 to 3.000"]
 
 
 @pytest.mark.parametrize(

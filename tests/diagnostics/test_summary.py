@@ -269,6 +269,43 @@ def test_collapse_is_not_told_of_a_branch_but_of_what_enters_the_last_map():
     assert told.interval.value == pytest.approx(within / (within + between))
 
 
+def of_tokens(table, *layers):
+    """A network on token ids: row by row of a table, then these layers."""
+    return nn.Sequential(nn.Embedding.from_pretrained(torch.tensor(table)), *layers).double()
+
+
+def test_embeddings_stand_for_the_inputs_where_these_are_token_ids():
+    torch.manual_seed(0)
+    labels = np.arange(60) % 3
+    found = summarize(of_tokens(CODES, *signs(), nn.Linear(6, 3)), torch.tensor(labels), labels=labels, embeddings="0")
+    assert "the inputs are collapsed already" in found[1].text
+
+    long = np.eye(12)
+    long[0] *= 100
+    found = summarize(of_tokens(long, nn.Linear(12, 12), nn.Linear(12, 3)), torch.arange(12), embeddings="0")
+    assert "the inputs have one already" in found[3].text
+
+    table = np.random.default_rng(0).normal(size=(80, 20))
+    narrow = of_tokens(table, nn.Linear(20, 2), nn.Linear(2, 60), nn.Tanh(), nn.Linear(60, 60), nn.ReLU())
+    assert summarize(narrow, torch.arange(80), embeddings="0")[2].verdict == "yes"  # wider than maps of any kind
+    assert summarize(narrow, torch.arange(80))[2].verdict != "yes"
+
+
+def test_layers_are_hidden_before_the_last_linear_map_that_is_named():
+    class Reversed(nn.Sequential):
+        def forward(self, X):
+            return -super().forward(X)
+
+    network, X, labels, _ = collapsed()
+    network = Reversed(*network)
+    given = {"labels": labels, "before": network, "held_out": (X, labels)}
+    assert "in '2'" in summarize(network, X, **given)[1].text
+    assert "in '1'" in summarize(network, X, classifier="2", **given)[1].text
+    for name in ("classifier", "embeddings"):
+        with pytest.raises(ValueError, match="no layer 'head'"):
+            summarize(network, X, **{name: "head"})
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_nothing_is_so_of_an_untrained_network_on_noise(seed):
     X, labels = random_labels(seed)

@@ -25,7 +25,7 @@ def decided():
 
 
 def test_columns_are_those_of_a_row_in_their_order():
-    assert set(outputs.COLUMNS) == {"study", *decided().ledger, "code_version", "expected_verdict", "change"}
+    assert list(outputs.COLUMNS) == ["study", *decided().ledger, "code_version", "expected_verdict", "change"]
 
 
 def test_columns_of_evidence_are_those_of_a_row():

@@ -134,6 +134,13 @@ def test_only_what_the_paper_states_can_differ_from_it():
     assert not next(iter(listed.settings({"a": {"b": 1}}, known))).differs
 
 
+def test_settings_of_the_workflow_itself_are_left_out_and_no_study_whose_name_begins_alike():
+    own = {"width": 2, "names": {}, "rates": []}
+    configuration = {"run": {"seed": 1}, "runs_of_mine": own, "data": {"mnist_folder": None, "split": "test"}}
+    keys = [f"runs_of_mine.{name}" for name in own]  # empty ones, too
+    assert [setting.key for setting in listed.settings(configuration, {})] == [*keys, "data.split"]
+
+
 @pytest.mark.parametrize("text", ["x: {stated: 1}", "x: {chosen: a, where: b}", "x: 3"])
 def test_a_malformed_source_is_told(tmp_path, text):
     (tmp_path / "sources.yaml").write_text(text)

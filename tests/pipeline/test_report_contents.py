@@ -84,6 +84,15 @@ def test_labels_count_the_verdicts_of_a_figures_claims_the_most_frequent_first()
     ]
 
 
+@pytest.mark.parametrize(
+    ("papers", "named"), [(["", "A. Author, X.", "B. Other, Y."], "A. Author, X."), (["", ""], ""), ([], "")]
+)
+def test_the_paper_of_a_study_is_the_first_that_one_of_its_datasets_names(papers, named):
+    contents = run()
+    contents.__dict__["data"] = {"x_study": [{"paper": paper} for paper in papers], "y_study": [{"paper": "Z"}]}
+    assert contents.paper("x_study") == named
+
+
 @pytest.mark.parametrize("name", ["value", "interval_low", "interval_high"])
 @pytest.mark.parametrize("number", ["inf", "-inf", "nan"])
 def test_nothing_is_drawn_where_one_of_the_numbers_is_not_finite(name, number):

@@ -3,6 +3,7 @@
 import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,8 +11,9 @@ import pytest
 from repdyn.__main__ import main
 from repdyn.base.checkpoints import Store
 from repdyn.base.errors import ConfigError
-from repdyn.pipeline.run.declare.jobs import Job
+from repdyn.pipeline.run.declare.jobs import Job, Parted
 from repdyn.pipeline.run.execute import trials
+from repdyn.pipeline.run.execute.kept import Kept, forget
 
 JOB = Job("mine", "s/made", "simulate", [{"outputs": ["s/data/made.nc"]}])
 
@@ -96,6 +98,46 @@ def test_which_jobs_are_forced(forced, expected, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     trials.force([JOB], forced)
     assert (trials.store(JOB, Path("results/mine")).since > 0) == expected
+
+
+@pytest.mark.parametrize(
+    ("forced", "expected"),
+    [
+        (None, [True, True, True]),
+        (["s_made"], [True, True, False]),
+        (["s_made-depth2"], [False, True, False]),
+        (["s_made-part1"], [False, False, True]),
+        (["s_mad", "made"], [False, False, False]),
+    ],
+)
+def test_a_rule_forces_all_of_its_variants_and_no_part_of_its_job(forced, expected, tmp_path, monkeypatch):
+    """Snakemake knows variants by the one rule that they share; a part that it does not run again is not forced."""
+    monkeypatch.chdir(tmp_path)
+    outputs = [{"outputs": ["s/data/made/depth2.nc"]}]
+    jobs = [JOB, Job("mine", "s/made-depth2", "simulate", outputs)]
+    jobs += [Parted("mine", "s/made-part1", "simulate", [{"outputs": ["s/parts/made/1.nc"]}], part_of="s/made")]
+    for job in jobs:
+        Kept(Path(job.log)).folder.mkdir(parents=True)
+    trials.force(jobs, forced)
+    forget(jobs, forced)
+    assert [trials.store(job, Path("results/mine")).since > 0 for job in jobs] == expected
+    assert [not Kept(Path(job.log)).folder.exists() for job in jobs] == expected
+
+
+@pytest.mark.parametrize(
+    ("asked", "forced"),
+    [
+        ({}, set()),
+        ({"targets": {"all", "s"}}, set()),
+        ({"targets": {"all", "s"}, "forcetargets": True}, {"all", "s"}),
+        ({"targets": {"all"}, "forcerun": {"s_made", "a.nc"}}, {"s_made", "a.nc"}),
+        ({"targets": {"s"}, "forcetargets": True, "forcerun": {"s_made"}}, {"s", "s_made"}),
+        ({"targets": {"s"}, "forceall": True}, None),
+    ],
+)
+def test_a_command_forces_its_targets_alone_the_rules_that_it_names_or_all(asked, forced):
+    nothing = {"targets": set(), "forcetargets": False, "forcerun": set(), "forceall": False}
+    assert trials.forced_by(SimpleNamespace(**nothing | asked)) == forced
 
 
 def test_store_prints_what_is_kept_and_what_it_depends_on(tmp_path, monkeypatch, capsys):

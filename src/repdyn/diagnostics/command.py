@@ -239,7 +239,7 @@ def _sentences(
     from repdyn.diagnostics.methods.own_network import load_weights
     from repdyn.diagnostics.summary import summarize
 
-    how = ("layers", "features", "output", "batch_size", "batch_statistics")
+    how = ("layers", "features", "output", "embeddings", "classifier", "batch_size", "batch_statistics")
     options = {name: arguments[name] for name in how if name in arguments}
     first = None
     if before:

@@ -21,7 +21,6 @@ from torch import Tensor, nn
 from repdyn.diagnostics.measure import network_reader
 from repdyn.diagnostics.methods.forward import in_one_line, with_weights
 from repdyn.diagnostics.methods.layer_facts import Seen, lead, likeness, look, rank, within_share
-from repdyn.diagnostics.methods.reader import INPUT
 from repdyn.diagnostics.methods.targets import IGNORED, labels_of_rows
 from repdyn.diagnostics.theory.expectations import expected_norm_ratio
 from repdyn.diagnostics.theory.intervals import Interval, share
@@ -72,6 +71,8 @@ def summarize(
     labels: ArrayLike | None = None,
     before: nn.Module | Mapping[str, Tensor] | None = None,
     held_out: tuple[object, ArrayLike] | None = None,
+    embeddings: str | None = None,
+    classifier: str | None = None,
     **options: Any,
 ) -> list[Sentence]:
     """Whether it learned, collapses classes, has a bottleneck or an odd point, learned features, memorized.
@@ -83,6 +84,8 @@ def summarize(
         labels: class of each point; without them only bottleneck and odd point are told.
         before: the same network before training, or its `state_dict`, for lazy and rich.
         held_out: inputs and labels of points that it was not trained on, for what it memorized.
+        embeddings: layer that stands for the inputs where these are token ids, of which nothing is told.
+        classifier: the last linear map, before which layers are hidden; None takes the one that `measure` finds.
         options: `features`, `output`, `axes`, `batch_size`, `unpack`, `batch_statistics`, `memory` as `measure` takes
             them.
 
@@ -93,19 +96,19 @@ def summarize(
         ValueError: unusable inputs, labels or names.
     """
     with ThreadpoolController().limit(limits=1, user_api="blas"):
-        seen = look(network_reader(model, inputs, **options), layers)
+
+        def looked_at(network: nn.Module, points: object) -> Seen:
+            return look(network_reader(network, points, **options), layers, embeddings, classifier)
+
+        seen = looked_at(model, inputs)
         classes = None if labels is None else _classes(labels, seen)
         learned = _learned(seen, classes)
         sentences = [learned, _collapse(seen, classes), _bottleneck(seen), _odd_point(seen)]
-        start = (
-            None
-            if before is None
-            else look(network_reader(with_weights(model, before, "before"), inputs, **options), layers)
-        )
+        start = None if before is None else looked_at(with_weights(model, before, "before"), inputs)
         sentences.append(_features(seen, start, learned))
         other = None
         if held_out is not None:
-            others = look(network_reader(model, held_out[0], **options), layers)
+            others = looked_at(model, held_out[0])
             other = _accuracy(others, _classes(held_out[1], others))
         return [*sentences, memorized(learned, other)]
 
@@ -165,7 +168,9 @@ def _collapse(seen: Seen, labels: np.ndarray | None) -> Sentence:
     if np.unique(own[counted], return_counts=True)[1].min() < 2:
         return unknown("collapse", whether, "a class has a single point")
     shares = {
-        name: within_share(F[counted], own[counted]) for name, F in seen.layers.items() if name in (INPUT, *seen.hidden)
+        name: within_share(F[counted], own[counted])
+        for name, F in seen.layers.items()
+        if name in (seen.inputs, *seen.hidden)
     }
     last, at_last = seen.hidden[-1], shares[seen.hidden[-1]]
     if not seen.passed(last):
@@ -183,7 +188,7 @@ def _collapse(seen: Seen, labels: np.ndarray | None) -> Sentence:
         if not shares[name].high < COLLAPSED:
             break
         first = name
-    if first == INPUT:
+    if first == seen.inputs:
         return unknown("collapse", "the network collapses classes", "the inputs are collapsed already", **numbers)
     return Sentence("collapse", "yes", f"Classes collapse from {first!r} on; in {last!r}", **numbers)
 
@@ -255,7 +260,7 @@ def _odd_point(seen: Seen) -> Sentence:
     numbers: dict[str, Any] = {"interval": leads[name], "threshold": expected / 2, "source": source}
     if not leads[name].value > expected / 2:
         return Sentence("odd point", "no", f"No point is odd; nearest to it in {name!r}", **numbers)
-    if INPUT in seen.layers and lead(seen.layers[INPUT]).value > expected / 2:
+    if seen.inputs in seen.layers and lead(seen.layers[seen.inputs]).value > expected / 2:
         return unknown("odd point", "the network makes an odd point", "the inputs have one already", **numbers)
     return Sentence("odd point", "yes", f"One point is odd in {name!r}", **numbers)
 

@@ -354,4 +354,5 @@ def split(inputs: Inputs, batch_size: int) -> Inputs:
             lambda part: part.narrow(inputs.axis, first, size), lambda entries: entries[first : first + size]
         )
 
-    return Inputs([part_at(first) for first in cuts], inputs.axis)
+    answers = [part for answer in inputs.answers for part in answer.tensor_split(list(cuts)[1:])]
+    return Inputs([part_at(first) for first in cuts], inputs.axis, answers)

@@ -34,8 +34,9 @@ class Seen:
         hidden: names of those layers that are neither the input nor the last linear map nor after it.
         output: what the network returns for all points, shape (points, outputs); None if it cannot be read.
         kept: indices of the points of `layers`.
-        kinds: class of the module, or the function, that each layer is the output of; nothing for the input.
+        kinds: class of the module, or the function, that each layer is the output of; nothing for the inputs.
         passed: whether all that the network returns passes through a layer.
+        inputs: the layer that stands for the inputs.
     """
 
     layers: Mapping[str, Array]
@@ -44,17 +45,27 @@ class Seen:
     kept: NDArray[np.int64]
     kinds: Mapping[str, str] = field(default_factory=dict)
     passed: Callable[[str], bool] = lambda _name: True
+    inputs: str = INPUT
 
 
-def look(reader: NetworkReader, layers: Sequence[str] | None) -> Seen:
+def look(
+    reader: NetworkReader, layers: Sequence[str] | None, embeddings: str | None = None, classifier: str | None = None
+) -> Seen:
     """Runs a network once and keeps its layers; those with values that are not finite are left out.
 
+    Args:
+        reader: network and inputs.
+        layers: names; None takes all.
+        embeddings: layer that stands for the inputs; None takes the inputs themselves.
+        classifier: the last linear map; None takes the one that is found.
+
     Raises:
-        ValueError: features that make several rows of a point.
+        ValueError: unknown names, or features that make several rows of a point.
     """
     if reader.features.kind == "tokens":
         raise ValueError('features="tokens" makes several rows of a point; sentences need one: "flatten" or "pool"')
-    planned = plan(reader, layers)
+    planned = plan(reader, layers, hidden=[name for name in (embeddings, classifier) if name])
+    inputs = planned.call(embeddings) if embeddings else INPUT
     kept = spread(planned.points, MOST_POINTS)
     rows: dict[str, Array] = {}
     outputs: list[Array] = []
@@ -68,9 +79,10 @@ def look(reader: NetworkReader, layers: Sequence[str] | None) -> Seen:
             rows[name] = spectrum(A[kept]).F
 
     stream(planned, [OUTPUT], keep)
-    hidden = before_the_end(list(rows), planned.classifier)
+    hidden = [name for name in before_the_end(list(rows), classifier or planned.classifier) if name != inputs]
     output = outputs[0] if outputs else None
-    return Seen(rows, hidden, output, kept, _kinds(reader, rows), partial(passes_through, planned))
+    kinds = _kinds(reader, [name for name in rows if name != inputs])
+    return Seen(rows, hidden, output, kept, kinds, partial(passes_through, planned), inputs)
 
 
 def before_the_end(names: Sequence[str], classifier: str | None) -> list[str]:

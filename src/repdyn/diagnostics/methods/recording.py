@@ -147,11 +147,22 @@ def load(path: Path, time: str | None = None) -> xr.Dataset:
     return recorded
 
 
+def _texts(text: str, steps: Sequence[float], time: str) -> list[str]:
+    """What was left out at each step, from `reasons` of all."""
+    first, *parts = re.split(rf"(?:^|; ){re.escape(time)} (\S+): ", text)
+    if first or not parts:  # the same at every moment
+        return [text] * len(steps)
+    said = list(zip(parts[::2], parts[1::2], strict=True))
+    return [said.pop(0)[1] if said and said[0][0] == f"{step:g}" else "" for step in steps]
+
+
 def cut(path: Path, step: float, time: str) -> None:
-    """Drops the moments from a step on, and with the last one the file."""
-    kept = load(path, time)
-    kept = kept.isel({time: kept[time].values < step})
+    """Drops the moments from a step on, with their reasons, and with the last one the file."""
+    whole = load(path, time)
+    kept = whole.isel({time: whole[time].values < step})
     if kept.sizes[time]:
-        _write(path, kept, time)
+        steps = kept[time].values.tolist()
+        texts = _texts(whole.attrs["left_out"], whole[time].values.tolist(), time)[: len(steps)]
+        _write(path, kept.assign_attrs(left_out=reasons(texts, steps, time)), time)
     else:
         path.unlink()

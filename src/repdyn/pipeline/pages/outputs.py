@@ -38,7 +38,7 @@ COLUMNS = {
     "false_alarm": "chance to refute a true statement, fixed beforehand",
     "control": "what is wrong in the negative controls",
     "control_outcome": "`rejected`, `undecided` or `not rejected`, the worst of the controls",
-    "control_margin": "the largest margin of the controls; below 1, else the check would see nothing",
+    "control_margin": "of the margins of the controls the one nearest to 1; below 1, else the check would see nothing",
     "uncontrolled_parts": "parts of the check that no control turns by name",
     "datasets": "names of the datasets that the check reads",
     "code": "the check, `module:function`",

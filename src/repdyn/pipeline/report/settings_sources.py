@@ -74,7 +74,8 @@ def read(path: Path) -> dict[str, dict[str, object]]:
 
 def settings(configuration: Mapping[str, object], sources: Mapping[str, Mapping[str, object]]) -> list[Setting]:
     """Every setting of a run that an experiment reads, in the order of the configuration."""
-    leaves = [(key, value) for key, value in _leaves(configuration) if not key.startswith(UNCOVERED)]
+    sections = tuple(f"{section}." for section in UNCOVERED)
+    leaves = [(key, value) for key, value in _leaves(configuration) if not f"{key}.".startswith(sections)]
     return [_setting(key, value, sources) for key, value in leaves]
 
 

@@ -77,11 +77,9 @@ onstart:
         readiness.check(CONFIG, here=workflow.local_exec)
     except RepdynError as error:
         raise WorkflowError(str(error)) from None
-    asked = workflow.dag_settings
-    if asked.forcerun or asked.forceall or asked.forcetargets:  # what a person forces is computed, not restored
-        forced = None if asked.forceall or asked.forcetargets else asked.forcerun
-        kept.forget(JOBS.jobs.values(), forced)
-        trials.force(JOBS.jobs.values(), forced)
+    forced = trials.forced_by(workflow.dag_settings)  # what a person forces is computed, not restored
+    kept.forget(JOBS.jobs.values(), forced)
+    trials.force(JOBS.jobs.values(), forced)
 
 
 def results(path):

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from repdyn.base.files import sha256, write_json
 from repdyn.pipeline.run.declare.jobs import Job, Member, input_paths
+from repdyn.pipeline.run.execute.trials import is_forced
 from repdyn.pipeline.run.machine.environment import recipe
 
 DIGESTS, SECONDS = "digests.json", "cpu seconds"
@@ -97,7 +98,7 @@ def forget(jobs: Iterable[Job], forced: Collection[str] | None) -> None:
         forced: rules and files that the command forces; None for all.
     """
     for job in jobs:
-        if forced is None or {job.rule, *job.outputs} & set(forced):
+        if is_forced(job, forced):
             shutil.rmtree(Kept(Path(job.log)).folder, ignore_errors=True)
 
 

@@ -15,11 +15,11 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from repdyn.base.errors import ConfigError
 from repdyn.base.files import write_text
-from repdyn.pipeline.run.declare.jobs import Job
+from repdyn.pipeline.run.declare.jobs import Job, is_part
 
 if TYPE_CHECKING:  # jobs pin their threads before numpy is imported
     from repdyn.base.checkpoints import Store
@@ -56,6 +56,28 @@ def store(job: Job, results: Path) -> Store:
     return Store(folder(results.parent.parent), since)
 
 
+def forced_by(asked: Any) -> set[str] | None:
+    """Rules and files that a command of Snakemake forces, with `--force` its targets and no more; None for all.
+
+    Args:
+        asked: what it asks of the graph of jobs, Snakemake's `DAGSettings`.
+    """
+    if asked.forceall:
+        return None
+    return {*asked.forcerun, *(asked.targets if asked.forcetargets else ())}
+
+
+def is_forced(job: Job, forced: Collection[str] | None) -> bool:
+    """Whether a command forces a job: by its rule, one of its files, or the rule that it shares with other variants.
+
+    Args:
+        job: the job.
+        forced: rules and files that the command forces; None for all.
+    """
+    shared = job.rule if is_part(job) else job.rule.partition("-")[0]
+    return forced is None or bool({job.rule, shared, *job.outputs} & set(forced))
+
+
 def force(jobs: Iterable[Job], forced: Collection[str] | None) -> None:
     """Lets jobs compute all their trials anew, whatever is known of them.
 
@@ -64,7 +86,7 @@ def force(jobs: Iterable[Job], forced: Collection[str] | None) -> None:
         forced: rules and files that the command forces; None for all.
     """
     for job in jobs:
-        if forced is None or {job.rule, *job.outputs} & set(forced):
+        if is_forced(job, forced):
             write_text(job.log + FORCED, f"{time.time()}\n")
 
 
