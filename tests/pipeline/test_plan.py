@@ -95,7 +95,7 @@ def chain(**settings):
 
 def test_work_counts_steps_not_settings():
     (once,) = costs.size(chain().members, DIGITS)
-    assert once == pytest.approx(3 * 20 * (600 + 2 * 1500) * 6 * 30**2 * 300 / (1.6e10 * 30**0.5))
+    assert once == pytest.approx(3 * 20 * (600 + 2 * 1500) * 6 * 30**2 * 300 / (9e9 * 30**0.5))
     assert costs.size(chain(seeds=6).members, DIGITS) == [pytest.approx(2 * once)]
     assert costs.size(chain(descent_steps=1500).members, DIGITS) == [pytest.approx(once * 6600 / 3600)]
     assert costs.size(chain(from_scratch=True).members, DIGITS) == [pytest.approx(once * 4200 / 3600)]

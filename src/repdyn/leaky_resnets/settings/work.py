@@ -7,7 +7,7 @@ from typing import Any
 
 Sections = Mapping[str, Any]
 
-RATE = 1.6e10  # operations per second of a compiled step in single precision, over the root of the width
+RATE = 9e9  # operations per second of a compiled step in single precision, over the root of the width
 
 
 def _trained(settings: Sections, layers: float) -> float:
