@@ -132,12 +132,12 @@ def test_every_work_is_of_an_experiment():
 
 
 def test_work_is_in_seconds():
-    """Jobs took their work within a factor of 1.5 at every recorded scale, a second less or 8 s more: to compile."""
+    """Jobs took their work within a factor of 1.5 at every recorded scale, a second less or 20 s more: to compile."""
     rows = [row for file in costs.files(ROOT) for row in costs.rows(file)]
     known = [row for row in rows if row["job"] in TRAININGS]
     assert {row["job"] for row in known if row["run"] == "default"} == TRAININGS
     for row in known:
-        assert float(row["sizes"]) / 1.5 - 1 < float(row["cpu_seconds"]) < 1.5 * float(row["sizes"]) + 8, row
+        assert float(row["sizes"]) / 1.5 - 1 < float(row["cpu_seconds"]) < 1.5 * float(row["sizes"]) + 20, row
 
 
 def test_work_of_deep_random_networks_by_hand():
