@@ -39,7 +39,6 @@ TRAININGS = {
     "universality/default_network",
     "universality/final_distances",
     "universality/table_1_networks",
-    "universality/xor_and_images",
 }
 
 
