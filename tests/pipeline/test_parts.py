@@ -37,7 +37,7 @@ ENLARGED = {
     "convergence": {"seeds": 4},
     "final_distances": {"rows": ["shallow", "default"], "networks.default": SMALL},
     "xor": {"trials": 4},
-    "sgd": {"trials": 8},
+    "sgd": {"trials": 16},
     "adam_runs": {"seeds": 4},
     "staged": {"staged_seeds": 4},
     "high": {"trials": 4},

@@ -39,6 +39,7 @@ TRAININGS = {
     "universality/default_network",
     "universality/final_distances",
     "universality/table_1_networks",
+    "universality/xor_and_images",
 }
 
 

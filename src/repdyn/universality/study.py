@@ -35,7 +35,7 @@ STUDY = Study(
             "xor",
             "xor_gains",
             *[("image_training", {"run": run}) for run in ImageRuns.model_fields],
-            cut={"xor": ["trials"], "xor_gains": ["gains"], "image_training": ["trials"]},
+            cut={"xor": ["trials"], "xor_gains": ["gains"], "image_training": [("trials", 8)]},
             memory_mb=3000,
         ),
         Simulation(

@@ -74,9 +74,9 @@ def _blobs(sections: Sections, _: Sections) -> float:
     return _steps(run, settings["pixels"] ** 2 + 3, settings["trials"], run["epochs"] * passes, settings["batch"])
 
 
-def _images(sections: Sections, _: Sections) -> float:
+def _images(sections: Sections, read: Sections) -> float:
     settings, run = sections["settings"], sections["network"]
-    return _steps(run, 74, settings["trials"], run["steps"], settings["batch"])
+    return _steps(run, read["pixels"] + 10, settings["trials"], run["steps"], settings["batch"])
 
 
 WORK = {
