@@ -10,6 +10,18 @@ from repdyn.pipeline import studies
 from repdyn.pipeline.report.build import ASSETS
 
 SCRIPTS = ("site.js", "theory.js", "training.js", "stage.js")
+EXPLORERS = sorted(studies.files(studies.EXPLORER))
+
+
+def page_of_scripts(folder):
+    """A page that holds no explorer yet and all their scripts."""
+    for path in (*ASSETS.iterdir(), STYLE, *studies.files(studies.EXPLORER).values()):
+        shutil.copy(path, folder / (path.name if path.parent in (ASSETS, STYLE.parent) else f"{path.parent.name}.js"))
+    scripts = (*SCRIPTS, *(f"{study}.js" for study in EXPLORERS))
+    head = "".join(f'<script src="{name}" defer></script>' for name in scripts)
+    text = f'<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">{head}<main></main>'
+    (folder / "page.html").write_text(text, encoding="utf-8")
+    return folder / "page.html"
 
 
 @pytest.fixture(scope="module")

@@ -1,31 +1,16 @@
 """Reset and Next seed of every network that trains: the same run from its beginning, and another one."""
 
-import shutil
-
 import pytest
-from tests.pipeline.conftest import SCRIPTS
+from tests.pipeline.conftest import EXPLORERS, page_of_scripts
 from tests.pipeline.test_report_training import press, view, wait
 
-from repdyn.base.web import STYLE
-from repdyn.pipeline import studies
-from repdyn.pipeline.report.build import ASSETS
-
 pytestmark = pytest.mark.slow
-EXPLORERS = sorted(studies.files(studies.EXPLORER))
 LOOKS = 4
 
 
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory):
-    """A page that holds no explorer yet and all their scripts."""
-    folder = tmp_path_factory.mktemp("controls")
-    for path in (*ASSETS.iterdir(), STYLE, *studies.files(studies.EXPLORER).values()):
-        shutil.copy(path, folder / (path.name if path.parent in (ASSETS, STYLE.parent) else f"{path.parent.name}.js"))
-    scripts = (*SCRIPTS, *(f"{study}.js" for study in EXPLORERS))
-    head = "".join(f'<script src="{name}" defer></script>' for name in scripts)
-    text = f'<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">{head}<main></main>'
-    (folder / "page.html").write_text(text, encoding="utf-8")
-    return folder / "page.html"
+    return page_of_scripts(tmp_path_factory.mktemp("controls"))
 
 
 def looked(page):
