@@ -73,7 +73,8 @@ def test_the_catalog_of_workflows_finds_what_it_looks_for():
     assert set(settings) == {"usage"}
     assert {"conda", "apptainer"} == set(settings["usage"]["software-stack-deployment"])
     assert faults_for_the_catalog((ROOT / "README.md").read_text(encoding="utf-8"), settings, RULES) == set()
-    assert (ROOT / "Snakefile").is_file()
+    assert (ROOT / "workflow/Snakefile").is_file()
+    assert set(yaml_positions.values(ROOT / "config/config.yaml")) == {"run"}
     assert "config.yaml" in (ROOT / "config/README.md").read_text(encoding="utf-8")
 
 

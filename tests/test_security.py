@@ -10,7 +10,8 @@ from tests.conftest import ROOT, SMOKE, copy_checkout, snakemake
 from repdyn.base.errors import ConfigError
 from repdyn.pipeline.config import configuration as config
 
-RULES = [ROOT / "Snakefile", *sorted((ROOT / "src/repdyn/pipeline/rules").glob("*.smk"))]
+SNAKEFILES = [ROOT / "Snakefile", ROOT / "workflow/Snakefile"]
+RULES = [*SNAKEFILES, *sorted((ROOT / "src/repdyn/pipeline/rules").glob("*.smk"))]
 SOURCES = sorted(
     path for folder in ("src", "audits", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.py")
 )

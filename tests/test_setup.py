@@ -91,7 +91,7 @@ def test_ci_runs_the_readme_command():
     [
         ["ruff", "check", "."],
         ["ruff", "format", "--check", "."],
-        ["snakefmt", "--check", "-l", "120", "Snakefile", "src/repdyn/pipeline/rules"],
+        ["snakefmt", "--check", "-l", "120", "Snakefile", "workflow/Snakefile", "src/repdyn/pipeline/rules"],
     ],
     ids=["ruff", "ruff format", "snakefmt"],
 )

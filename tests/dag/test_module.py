@@ -1,6 +1,8 @@
 """The workflow as a module of another workflow: its own configuration, its own results, every rule by a prefix."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from tests.conftest import ROOT, copy_checkout, snakemake
@@ -11,7 +13,7 @@ IMAGES = "results/ours/data/images.nc"
 IMPORTER = """
 configfile: "config.yaml"
 module repdyn:
-    snakefile: "SNAKEFILE"
+    snakefile: SNAKEFILE
     config: config["repdyn"]
 use rule * from repdyn as repdyn_*
 rule mine:
@@ -25,12 +27,12 @@ CONFIG = "own: 1\nrepdyn:\n  run: {name: ours, seed: 3}\n  bn_decomposed: {fixed
 
 @pytest.fixture
 def importer(tmp_path):
-    return write_importer(tmp_path, ROOT / "Snakefile", FIXED_POINT)
+    return write_importer(tmp_path, repr(str(ROOT / "Snakefile")), FIXED_POINT)
 
 
 def write_importer(folder, snakefile, target):
     """Another project's workflow, which takes this one as a module."""
-    (folder / "Snakefile").write_text(IMPORTER.replace("SNAKEFILE", str(snakefile)).replace("TARGET", target))
+    (folder / "Snakefile").write_text(IMPORTER.replace("SNAKEFILE", snakefile).replace("TARGET", target))
     (folder / "config.yaml").write_text(CONFIG)
     return folder
 
@@ -54,9 +56,45 @@ def test_a_wrong_setting_of_the_module_is_told(importer):
 
 def test_a_copy_in_another_projects_folder_runs(tmp_path):
     copy_checkout(tmp_path / "other workflows" / "repdyn")
-    importer = write_importer(tmp_path, "other workflows/repdyn/Snakefile", IMAGES)
+    importer = write_importer(tmp_path, '"other workflows/repdyn/Snakefile"', IMAGES)
     done = snakemake(importer, "--cores", "1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert (importer / IMAGES).is_file()
     assert (importer / "mine.txt").read_text() == f"{IMAGES}\n"
     assert (importer / "logs/ours/images.log").is_file()
+
+
+def test_from_a_repository_the_rules_are_those_of_the_installed_package(tmp_path):
+    """As from a forge, where files are fetched one at a time; `gitfile` fetches them from a repository on this disk."""
+    repository, commit = (
+        tmp_path / "repository",
+        ["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "-m", "1"],
+    )
+    (repository / "workflow").mkdir(parents=True)
+    (repository / "workflow/Snakefile").write_bytes((ROOT / "workflow/Snakefile").read_bytes())
+    for words in (["init", "-q"], ["add", "."], commit, ["tag", "v1"]):
+        subprocess.run(["git", *words], cwd=repository, check=True)
+    importer = write_importer(tmp_path, f'gitfile("{repository}", path="workflow/Snakefile", tag="v1")', IMAGES)
+    done = snakemake(importer, "--cores", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (importer / "mine.txt").read_text() == f"{IMAGES}\n"
+    assert sorted(path.name for path in importer.iterdir() if path.name in ("results", ".cache", "src")) == ["results"]
+
+
+def test_without_the_package_the_fetched_workflow_says_what_to_install(tmp_path):
+    script = "import sys; sys.modules['repdyn'] = None; from snakemake.cli import main; main()"
+    command = [sys.executable, "-c", script, "--snakefile", str(ROOT / "workflow/Snakefile"), "-n"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert (
+        "repdyn is not installed beside Snakemake; see its README, or: pip install repdyn" in done.stdout + done.stderr
+    )
+
+
+def test_a_deployed_configuration_is_a_run_of_the_usual_settings(tmp_path):
+    """What `snakedeploy` writes: the folder `config`, and a Snakefile that takes all rules by their own names."""
+    shown = snakemake(
+        ROOT, "--snakefile", "workflow/Snakefile", "--configfile", "config/config.yaml", "-n", "--", "all"
+    )
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    assert "results/default/report/index.html" in shown.stdout + shown.stderr
