@@ -1,0 +1,124 @@
+"""The callbacks in Lightning and the Trainer of Hugging Face, and graphs of torch_geometric, where these are installed.
+
+pip install -c envs/constraints.txt -e ".[test,trainers]"; the workflow "slow tests" does.
+"""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from repdyn.diagnostics.callbacks import every, lightning_callback, trainer_callback
+from repdyn.diagnostics.measure import measure
+
+pytestmark = pytest.mark.slow
+POINTS = torch.randn(48, 4, generator=torch.Generator().manual_seed(0))
+LABELS = (POINTS[:, :2] > 0).sum(dim=1)
+MEASURES = ("accuracy", "effective_rank", "nc1")
+
+
+def equal(recorded, network, inputs, **options):
+    """Whether the last moment of a recording is what the trained network gives by itself."""
+    direct = measure(network, inputs, labels=LABELS.numpy(), **options)
+    last = recorded.isel(step=-1)
+    return all(np.array_equal(last[name].values, direct[name].values, equal_nan=True) for name in MEASURES)
+
+
+def accuracies(recorded):
+    return pytest.approx(dict(zip(recorded["step"].values, recorded["accuracy"].values, strict=True)))
+
+
+def test_lightning_trains_is_measured_and_logs(tmp_path):
+    lightning = pytest.importorskip("lightning.pytorch")
+
+    class Module(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(0)
+            self.body = nn.Sequential(nn.Linear(4, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 3))
+
+        def forward(self, x):
+            return self.body(x)
+
+        def training_step(self, batch, _):
+            return nn.functional.cross_entropy(self(batch[0]), batch[1])
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), lr=0.1)
+
+    callback = lightning_callback(POINTS, labels=LABELS.numpy(), when=every(4))
+    logger = lightning.loggers.CSVLogger(tmp_path)
+    trainer = lightning.Trainer(
+        max_epochs=5,
+        callbacks=[callback],
+        logger=logger,
+        log_every_n_steps=1,
+        accelerator="cpu",
+        default_root_dir=tmp_path,
+    )
+    module = Module()
+    batches = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(POINTS, LABELS), batch_size=16)
+    trainer.fit(module, batches)
+    recorded = callback.recorder.dataset()
+    assert list(recorded["step"].values) == [0, 4, 8, 12, 15]  # 5 passes of 3 steps; the last one always
+    assert equal(recorded, module, POINTS)
+    with Path(logger.log_dir, "metrics.csv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["repdyn/accuracy"]]
+    assert {int(row["step"]): float(row["repdyn/accuracy"]) for row in rows} == accuracies(recorded)
+
+
+def test_the_trainer_of_hugging_face_trains_is_measured_and_logs(tmp_path):
+    transformers = pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    config = transformers.BertConfig(vocab_size=30, num_labels=3, max_position_embeddings=16, **sizes)
+    network = transformers.BertForSequenceClassification(config)
+    words = torch.randint(0, 30, (48, 8))
+    points = [{"input_ids": row, "labels": int(label)} for row, label in zip(words, LABELS, strict=True)]
+    options = {"max_steps": 12, "per_device_train_batch_size": 8, "logging_steps": 1, "save_strategy": "no"}
+    arguments = transformers.TrainingArguments(output_dir=str(tmp_path), report_to=[], use_cpu=True, **options)
+    trainer = transformers.Trainer(model=network, args=arguments, train_dataset=points)
+    inputs = {"input_ids": words}
+    callback = trainer_callback(trainer, inputs, labels=LABELS.numpy(), output="logits", when=every(3))
+    trainer.add_callback(callback)
+    trainer.train()
+    recorded = callback.recorder.dataset()
+    assert list(recorded["step"].values) == [0, 3, 6, 9, 12]
+    assert equal(recorded, network, inputs, output="logits")
+    logged = {row["step"]: row["repdyn/accuracy"] for row in trainer.state.log_history if "repdyn/accuracy" in row}
+    assert logged == accuracies(recorded)
+
+
+def test_a_batch_of_graphs_is_measured_by_graph():
+    geometric = pytest.importorskip("torch_geometric")
+    torch.manual_seed(0)
+
+    class Network(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.last = geometric.nn.GCNConv(4, 8), nn.Linear(8, 3)
+
+        def forward(self, graphs):
+            nodes = self.first(graphs.x, graphs.edge_index).relu()
+            return self.last(geometric.nn.global_mean_pool(nodes, graphs.batch))
+
+    sizes = [5 + k % 3 for k in range(12)]
+    graphs = [geometric.data.Data(x=torch.randn(size, 4), edge_index=torch.randint(0, size, (2, 12))) for size in sizes]
+    network, batch = Network(), geometric.data.Batch.from_data_list(graphs)
+    dataset = measure(network, batch)
+    with torch.no_grad():
+        outputs = network(batch).double().numpy()
+        nodes = network.first(batch.x, batch.edge_index).double().numpy()
+    means = np.array([nodes[batch.batch.numpy() == k].mean(axis=0) for k in range(12)])
+    for layer, values in (("last", outputs), ("first.aggr_module", means)):
+        measured = dataset["effective_rank"].sel(layer=layer)
+        shares = np.linalg.svd(values, compute_uv=False)
+        assert measured == pytest.approx(rank(shares)), layer
+
+
+def rank(singular_values):
+    shares = singular_values / singular_values.sum()
+    return np.exp(-(shares[shares > 0] * np.log(shares[shares > 0])).sum())
