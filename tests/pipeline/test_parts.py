@@ -48,7 +48,7 @@ FILES = {("universality", "image_training"): "image_training/sgd", ("universalit
 
 def member(**changes):
     """A member of the study `universality` whose work is in proportion to rows and seeds."""
-    row = {"connections": "dense", "dropout": 0.0, "units": 100, "hidden": 20}
+    row = {"connections": "dense", "dropout": 0.0, "units": 100, "hidden": 20, "nonlinearity": "relu"}
     names = ["tanh", "elu", "skip", "relu"]
     settings = {"seeds": 4, "epochs": 9000, "stop": 0.0, "dtype": "float64", "rows": names} | changes
     return {

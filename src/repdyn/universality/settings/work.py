@@ -11,10 +11,14 @@ Sections = Mapping[str, Any]
 CACHE = 2e6  # bytes next to a core
 NEAR, FAR = 5e10, 3e10  # bytes per second of weights that stay there, and of others
 SINGLE = 1.3e11  # operations per second of products in single precision
-CONVOLVED = {"float32": (5.1e10, 135), "float64": (2.6e10, 63)}
+CONVOLVED = {"float32": (4.6e10, 135), "float64": (2.3e10, 63)}
 """Operations per second of compiled convolutions of long signals, and the length at which half are lost at the ends."""
 CALL = 2e-6  # seconds per layer, step and network of what is no product
-STOPPED = 3900  # epochs, at the rates of Table 1, until the loss at which a trial ends
+UNIT = 1.6e-8  # seconds per neuron and epoch on two points, of what is no product
+BENT = {"elu": 1.8e-8, "tanh": 3.5e-8, "swish": 1.6e-8}  # more where the nonlinearity takes an exponential
+DRAWN = 3e-8  # more where a dropout is drawn for it
+DECADE = 430  # epochs, at the rates of Table 1, in which the loss falls by a factor of ten
+LONGER = {"none": 1.4, "swish": 1.3, "elu": 1.4, "tanh": 1.4}  # times as many with other nonlinearities
 ADAM = 2.0  # times an epoch of descent: two moments more, a root and a quotient per weight
 
 
@@ -26,11 +30,14 @@ def _epoch(row: Sections, dtype: str, units: int | None = None) -> float:
         speed, ends = CONVOLVED[dtype]
         return 12 * hidden * row["channels"] ** 2 * row["kernel"] * (length + ends) / speed
     weights = size * (hidden - 1) * units**2
-    return 3 * weights / (NEAR if weights < CACHE else FAR) + 1e-8 * hidden * units
+    neuron = UNIT + BENT.get(row["nonlinearity"], 0.0) + (DRAWN if row["dropout"] else 0.0)
+    return 3 * weights / (NEAR if weights < CACHE else FAR) + neuron * hidden * units
 
 
 def _descent(settings: Sections, row: Sections, units: int | None = None) -> float:
-    last = STOPPED * settings.get("slower", 1.0) if settings["stop"] else math.inf
+    stops = settings["stop"] and not row["dropout"]  # whose loss keeps its noise
+    decade = DECADE * LONGER.get(row["nonlinearity"], 1.0) * settings.get("slower", 1.0)
+    last = -math.log10(settings["stop"]) * decade if stops else math.inf
     return settings["seeds"] * min(settings["epochs"], last) * _epoch(row, settings["dtype"], units)
 
 
