@@ -47,6 +47,22 @@ def labelled(label):
     return lambda figure, data: [line for panel in figure.axes for line in panel.lines if line.get_label() == label]
 
 
+def through(values):
+    """Finds lines with the ordinates that a function makes of the data."""
+
+    def find(figure, data):
+        heights = np.asarray(values(data))
+        lines = [line for panel in figure.axes for line in panel.lines if len(line.get_ydata()) == len(heights)]
+        return [line for line in lines if np.allclose(line.get_ydata(), heights, rtol=1e-9, equal_nan=True)]
+
+    return find
+
+
+def of_infinite_width(data):
+    images = data["odd_point"].sel(source="images").isel(batch=-1)
+    return images["limit_second_to_first"].median("seed")
+
+
 def half_way(data):
     fits = data["architecture_fits"].sel(network="default")
     return fits["half"].isel(seed=int(fits["shown"]))
@@ -76,6 +92,7 @@ SAID = [  # figure, words of the caption, the line of which they speak
     ("universality", "n4_correlations", "dotted: the paper's numbers", vertical([0.703, 0.512])),
     ("bn_decomposed", "fig3_odd_point", "Gray dashes: the paper's words", horizontal([90, 0])),
     ("bn_decomposed", "fig3_odd_point", "dotted: in (c) the fixed point", horizontal(largest_at_rest)),
+    ("bn_decomposed", "fig3_odd_point", "dashed lines: the same batches at infinite width", through(of_infinite_width)),
     ("bn_decomposed", "fig5_layer_angles", "Gray dashes: the paper's values", horizontal([75, 60])),
     ("bn_decomposed", "thm11_limits", "dashed: bounds as printed", labelled("bound as printed")),
     ("bn_decomposed", "thm11_limits", "would be at $1/(n-1)$ (gray dashes)", labelled("one odd point")),
