@@ -15,6 +15,7 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import NullFormatter
 
 from repdyn.base import figures
@@ -40,6 +41,9 @@ COUNT = re.compile(
     r"(?! did not)",
     re.IGNORECASE,
 )
+DASH = re.compile(r"(?<![\w-])(dash-dotted|dotted|dashed|dashes)(?![\w-])", re.IGNORECASE)
+DOT = 2.5  # line widths: longer is a dash
+LETTER = re.compile(r"(?<![\w$\\])\(([a-l])(?:\)?-\(?([a-l]))?\)")
 GETTERS = ("color", "facecolor", "edgecolor", "markerfacecolor", "markeredgecolor")
 
 
@@ -82,6 +86,65 @@ def _colors(artist: Artist) -> Iterator[str]:
         yield from shades
         if isinstance(alpha := artist.get_alpha(), float) and alpha < 1 and figures.BLACK in shades:
             yield to_hex((1 - alpha,) * 3)  # on white
+
+
+def dash_words(text: str) -> set[str]:
+    """Kinds of broken lines that a text names."""
+    return {"dashed" if word == "dashes" else word for word in map(str.lower, DASH.findall(text))}
+
+
+def drawn_dashes(figure: Figure, *, with_keys: bool = True) -> set[str]:
+    """Kinds of broken lines in the panels, with or without those that legends name."""
+    keys = set[tuple[str | None, str]]()
+    for legend in [*figure.legends, *(panel.get_legend() for panel in figure.axes)]:
+        for handle in legend.legend_handles if legend else ():
+            keys |= {(dash, color) for dash in dashes(handle) for color in _colors(handle)}
+    return {
+        dash
+        for panel in figure.axes
+        for artist in (*panel.lines, *panel.collections, *panel.patches)
+        for dash in dashes(artist)
+        if dash and (with_keys or not any((dash, color) in keys for color in _colors(artist)))
+    }
+
+
+def dashes(artist: Artist) -> set[str | None]:
+    """Ways in which the lines of an artist are broken; None: not at all."""
+    if isinstance(artist, Line2D):
+        patterns = [artist._unscaled_dash_pattern] if artist.get_linestyle() not in ("None", "none", "", " ") else []
+    elif isinstance(artist, Patch):
+        patterns = [artist._unscaled_dash_pattern] if artist.get_edgecolor()[3] else []
+    else:
+        patterns = artist.get_linestyle() if isinstance(artist, Collection) else []
+    return {_kind_of_dash(pattern) for _, pattern in patterns}
+
+
+def _kind_of_dash(pattern: list[float] | None) -> str | None:
+    if pattern is None:
+        return None
+    strokes = pattern[::2]
+    return "dotted" if max(strokes) < DOT else "dash-dotted" if min(strokes) < DOT else "dashed"
+
+
+# panels
+
+
+def wrong_letters(figure: Figure) -> list[str]:
+    """What is wrong with the letters of panels in the caption: of no panel, out of order, some of them left out.
+
+    A caption that begins with the second panel or later tells of single panels.
+    """
+    panels = {title[1] for panel in figure.axes if re.match(r"\([a-z]\)", title := panel.get_title("left"))}
+    named = list[str]()
+    for first, last in LETTER.findall(figure.repdyn["caption"]):
+        named += [chr(code) for code in range(ord(first), ord(last or first) + 1)]
+    named = list(dict.fromkeys(named))
+    problems = [f"({letter}) is no panel" for letter in named if letter not in panels]
+    if named[:1] == ["a"] and named != sorted(named):
+        problems.append(f"({'), ('.join(named)}) are out of order")
+    if named[:1] == ["a"] and (left_out := sorted(panels - set(named))):
+        problems.append(f"({'), ('.join(left_out)}) left out")
+    return problems
 
 
 def bitmaps(figure: Figure) -> list[str]:

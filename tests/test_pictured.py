@@ -5,8 +5,10 @@ Datasets have the shapes of the default scale (`tests.drawn`); `tests/end_to_end
 
 import warnings
 
+import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from tests.drawn import given, makers, read
@@ -16,15 +18,19 @@ from tests.pictured import (
     bars_without_their_mark,
     bitmaps,
     color_words,
+    dash_words,
     datasets_of,
     drawn_colors,
+    drawn_dashes,
     even_axes_of_growing_steps,
     keys_of_nothing,
     names_of,
     wrong_counts,
+    wrong_letters,
 )
+from tests.statistics_drawn import statistics_drawn, statistics_named
 
-from repdyn.base.figures import BLUE, RED, SKY, color_bar, color_map, describe, new, style
+from repdyn.base.figures import BLUE, RED, SKY, color_bar, color_map, describe, label_panels, new, style
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.run.execute.loading import load_function
 
@@ -49,6 +55,20 @@ TITLED = {  # axes of panels whose titles say what is drawn, and whose caption t
     ("universality", "fig1_two_points"): {"y"},
     ("diagnostics", "through_training"): {"y"},
 }
+UNTOLD = {  # broken lines that are named beside them in the panel, or without the way they are broken
+    "n1_phase_plane": {"dashed"},
+    "fig2_training": {"dashed", "dash-dotted"},
+    "thm3_full_rank": {"dotted"},
+    "balancedness": {"dotted"},
+    "fig2a_test_error": {"dotted"},
+    "fig2c_paths": {"dotted"},
+    "geodesic_laboratory": {"dotted"},
+    "paper_settings": {"dotted"},
+    "bottlenecks": {"dotted"},
+    "matched_loss": {"dashed"},
+    "pairs_and_theory": {"dotted"},
+    "through_depth": {"dotted"},
+}
 EVEN = {("leaky_resnets", "paper_settings")}  # lengths of training, which end at the paper's
 
 
@@ -66,6 +86,11 @@ def test_words_bands_bars_legends_and_axes_are_of_what_is_drawn(study, name):
     figure, datasets = pictured(study, name)
     unseen = color_words(" ".join(figure.repdyn.values())) - names_of(drawn_colors(figure))
     assert unseen == set(), "the words name colors that the figure lacks"
+    words = " ".join(figure.repdyn.values())
+    assert dash_words(words) - drawn_dashes(figure) == set(), "the words name broken lines that the figure lacks"
+    assert drawn_dashes(figure, with_keys=False) - dash_words(words) == UNTOLD.get(name, set())
+    assert wrong_letters(figure) == []
+    assert statistics_drawn(figure, datasets) - statistics_named(words) == set(), "drawn, and not named"
     assert wrong_counts(figure, datasets) == []
     assert bitmaps(figure) == [], "a vector graphic that holds a bitmap"
     assert keys_of_nothing(figure) == [], "legends name what is not drawn"
@@ -74,6 +99,52 @@ def test_words_bands_bars_legends_and_axes_are_of_what_is_drawn(study, name):
     assert bool(even_axes_of_growing_steps(figure)) is ((study, name) in EVEN)
     if (study, name) not in BESIDE:
         assert bands_without_their_line(figure) == []
+
+
+def test_a_broken_line_of_another_kind_is_noticed():
+    figure, axes = new(1, 1)
+    axes[0, 0].plot([0, 1], [0, 1], ":", color=BLUE, label="named by its key")
+    axes[0, 0].legend()
+    axes[0, 0].axhline(1, linestyle=(0, (6, 2, 1, 2)), color=RED)
+    axes[0, 0].axhspan(0, 1, color="0.9", linestyle="--")
+    axes[0, 0].add_collection(LineCollection([[(0, 0), (1, 1)]], linestyles=[(0, (4, 4))], color=RED))
+    assert drawn_dashes(figure) == {"dotted", "dash-dotted", "dashed"}
+    assert drawn_dashes(figure, with_keys=False) == {"dash-dotted", "dashed"}
+    assert dash_words("Dotted: one; gray dashes: another; dash-dotted: a third.") == drawn_dashes(figure)
+    assert dash_words("dashed-out") == set()
+
+
+@pytest.mark.parametrize(("caption", "problems"), [
+    ("(a) One. (b), (c) Others; (a) again.", []),
+    ("(a) One. (b)-(c) Others.", []),
+    ("(a-c) All.", []),
+    ("Of two only: (c) and (b).", []),
+    ("(b) Other. (a) One. (c) Last.", []),
+    ("(a) One. (c) Last. (b) Other.", ["(a), (c), (b) are out of order"]),
+    ("(a) One. (b) Other.", ["(c) left out"]),
+    ("(b) Other. (d) None.", ["(d) is no panel"]),
+    ("Without letters, $f(a)$.", []),
+])  # fmt: skip
+def test_a_wrong_letter_of_a_panel_is_noticed(caption, problems):
+    figure, axes = new(1, 3)
+    label_panels(axes)
+    describe(figure, title="Three", caption=caption, alt="Three panels.")
+    assert wrong_letters(figure) == problems
+
+
+def test_a_statistic_of_another_name_is_noticed():
+    draws = np.array([[1.0, 2.0, 9.0], [2.0, 3.0, 8.5], [5.0, 7.0, 11.0]])
+    data = [xr.Dataset({"rank": (("layer", "seed"), draws)})]
+    for name, middle in (("mean", draws.mean(axis=1)), ("median", np.median(draws, axis=1))):
+        figure, axes = new(1, 1)
+        axes[0, 0].plot(middle)
+        assert statistics_drawn(figure, data) == {name}
+        axes[0, 0].fill_between(range(3), draws.min(axis=1), draws.max(axis=1))
+        assert statistics_drawn(figure, data) == {name, "range"}
+        low, high = np.quantile(draws, (0.25, 0.75), axis=1)
+        axes[0, 0].errorbar(range(3), middle, (middle - low, high - middle), fmt="o")
+        assert statistics_drawn(figure, data) == {name, "range", "quartile"}
+    assert statistics_named("Medians, bars: 5-95 % ranges; mean of all.") == {"median", "mean", "range", "5-95 %"}
 
 
 def test_a_bitmap_within_a_figure_is_noticed():

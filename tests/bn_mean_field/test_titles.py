@@ -57,6 +57,8 @@ def test_neurons_near_the_axis_of_low_variance_are_compared_for_both_targets():
         assert figure.repdyn["title"].endswith(words)
         levels = f"{number(10**first)} for the target $x_1$ and {number(10**last)} for $x_2$"
         assert levels in figure.repdyn["caption"]
+        turned = {"target_scan": scan.sortby("angle", ascending=False)}
+        assert title_of("bn_mean_field", "speeds_over_targets", turned) == figure.repdyn["title"]
 
 
 def test_figure_3_says_whether_smaller_neurons_are_longer_after_a_step():

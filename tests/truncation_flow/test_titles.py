@@ -23,6 +23,8 @@ def test_truncation_says_what_becomes_of_the_clusters(name):
     clusters["image"][:] = clusters["data"] + 0.5
     clusters["apex"].loc[{"time": clusters["time"][-1]}] = clusters["label"] + 0.5
     title = title_of("truncation_flow", name, data)
+    clusters["apex"].loc[{"time": clusters["time"][1]}] = clusters["label"] + 3  # further off on the way
+    assert title_of("truncation_flow", name, data) == title
     assert "cluster 1 keeps 100% of its size, and its apex stops with 50% of the way to its label left" in title
     assert title.endswith("; cluster 2 moves by up to 0.5") == (name == "truncation_in_the_plane")
 
@@ -37,6 +39,9 @@ def test_neural_collapse_says_what_is_left_of_clusters_and_whether_they_stay_sep
     ):
         clusters["ratio"][:], clusters["margin"][:] = left, margin
         assert title_of("truncation_flow", "neural_collapse", data) == f"Neural collapse by truncation: {words}"
+    clusters["ratio"][:], clusters["margin"][:] = 0.0, 0.1
+    clusters["margin"].loc[{"time": clusters["time"][1], "dimension": clusters["dimension"][0]}] = 0.0
+    assert title_of("truncation_flow", "neural_collapse", data).endswith("one point, not all stay separated")
 
 
 def test_the_audit_says_whether_all_corrected_formulas_hold():
