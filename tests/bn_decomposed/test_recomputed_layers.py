@@ -360,12 +360,14 @@ def test_ranks_row_by_row_of_layers_images_and_products():
                 assert data.product_bound[product].values.tolist() == [max(own[:2]), min(own[:2])]
                 product += 1
     assert data.sizes["product"] == product
+    assert [int(data[name]) for name in ("rows_many", "layer_points")] == [300, 5]
 
 
 @pytest.mark.parametrize(("scheme", "margin", "seed"), [("margin 0.5", 0.5, 1), ("margin 2", 2.0, 0), ("he", None, 1)])
 def test_point_neurons_before_training(scheme, margin, seed):
     settings = sizes.PointNeurons(points=10, margins=(0.5, 2.0), rates=(0.1, 1.0), steps=3, seeds=2)
     cell = point_neurons(settings, images(), STREAM, NOTHING_KEPT).sel(scheme=scheme, seed=seed)
+    assert (int(cell.points), int(cell.steps_made)) == (10, 3)
     order = STREAM.generator(seed, "points").permutation(40)
     U = images().image.values[order].reshape(40, 12).T
     U = U / np.linalg.norm(U, axis=0)

@@ -207,6 +207,7 @@ def test_metric_on_random_covariances():
         cosine = (b @ image) ** 2 / (b @ b) / (image @ image)
         assert float(cell.alignment) == pytest.approx(cosine)
         assert float(cell.smallest) == pytest.approx(cosine)
+        assert float(cell.smallest_in_space) == pytest.approx(0, abs=1e-12)  # G Sigma b = 0
         assert float(cell.kantorovich) == pytest.approx(4 * condition / (condition + 1) ** 2)
         assert float(cell.asymmetry) < 1e-12
         assert float(cell.formula_gap) < 1e-10

@@ -169,3 +169,13 @@ def test_a_search_never_starts_at_infinite_cost():
     assert ratio(first) == identity_costs.INFEASIBLE
     ratios = identity_costs._least_ratios("no bias, printed", 1, stream, NOTHING_KEPT)
     assert 1 - 1e-9 <= ratios.item() < 1.1
+
+
+def test_a_search_for_the_least_ratio_begins_where_the_ratio_is_finite():
+    """One start in six lies above 1 in its first entry; the least value, 3, is at 2 in every entry."""
+
+    def ratio(flat):
+        return np.log(3) + ((flat - 2) ** 2).sum() if flat[0] > 1 else identity_costs.INFEASIBLE
+
+    for seed in range(5):
+        assert identity_costs._least_ratio(ratio, np.random.default_rng(seed)) == pytest.approx(3)

@@ -278,6 +278,24 @@ def test_scalar_geodesics_in_closed_form():
     assert example["lower"] <= example["middle"] <= example["upper"]
 
 
+@pytest.mark.parametrize("turn", ["1 / 2", "Lt / 3"])
+@pytest.mark.parametrize("Lt", [5.0, 80.0])
+def test_turning_geodesics_by_their_singular_values(turn, Lt):
+    """Five points on a circle of radius r about (1, 1, 1)/sqrt(3): singular values sqrt(5) and twice r sqrt(5/2)."""
+    here = closed_geodesics.scalar_geodesics(RANDOM).sel(turn=turn, deeper=Lt)
+    rate, gamma, r = {"1 / 2": 0.5 / Lt, "Lt / 3": 1 / 3}[turn], 1 / Lt, 0.35
+    axis, across = 5.0, 5 * r**2 / 2
+    cost = axis / (axis + gamma) + 2 * across / (across + gamma)
+    length, c = rate * np.sqrt(2 * across / (across + gamma)), 1 / axis + 2 * (1 + rate**2) / across
+    close(here.turning_size, axis + 2 * across)
+    close(here.turning_c, c)
+    close(here.turning_length, length)
+    close(here.turning_gap, 3 - 2 * rate**2 - cost)
+    close(here.turning_lower, -((length + np.sqrt(c * gamma)) ** 2))
+    close(here.turning_lower_without, -c * gamma)
+    assert float(here.turning_flow) < 1e-6 < float(here.turning_flow_back)
+
+
 def test_critical_paths_of_discrete_networks():
     """A_{l+1} = A_l + Lt/L (B_{l+1} K - A_l), implicit in B; here by fixed-point iteration."""
     data = geodesics.critical_paths(sizes.CriticalPaths(layers=(20, 40, 80, 160), seeds=2), STREAM, NOTHING_KEPT)

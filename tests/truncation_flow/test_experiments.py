@@ -68,6 +68,9 @@ def test_integrators_are_compared_by_the_right_sides_that_they_ask_for():
     )
     data = integrators(settings, Stream(1))
     np.testing.assert_array_equal(data["euler_cost"], [16, 8, 4])
+    after_first = data["scipy_cost"].values - 2  # RK45 takes two right sides before the first step and six in each
+    assert not (after_first % 6).any()
+    assert (np.diff(after_first) < 0).all()
     np.testing.assert_array_equal(data["occupation_cost"], [7 * 16, 7 * 8, 7 * 4])
 
 

@@ -142,6 +142,17 @@ def test_released_point_leaves_at_log_2():
     assert run(start, [1.0], "events")["event_time"].values[0] == pytest.approx(np.log(2), abs=1e-10)
 
 
+def test_crossings_are_those_of_their_cluster_point_and_coordinate():
+    """Of truncated points the bias decays: u_i = x_i - e^{-t} of the second point is 0 at the time -log x_i."""
+    far, near = np.array([[5.0, 5.0]]), np.array([[-2.0, -2.0], [0.4, -2.0]])
+    eyes, apexes = np.array([np.eye(2)] * 2), np.ones((2, 2))
+    data = integrate_flow([far, near], eyes, -apexes, np.zeros((2, 2)), [1.0], "events")
+    first = data.isel(event=0)
+    assert float(first["event_time"]) == pytest.approx(-np.log(0.4))
+    named = {name: int(first[f"event_{name}"]) for name in ("cluster", "point", "coordinate")}
+    assert named == {"cluster": 1, "point": 1, "coordinate": 0}
+
+
 def test_clusters_of_different_size_move_by_themselves():
     first, second = rotating(3, 17, 0), rotating(3, 40, 1)
     both = integrate_flow(*[[a, b] for a, b in zip(first, second, strict=True)], [0.5, 2.0])

@@ -263,6 +263,25 @@ def test_costs_of_the_ensemble_follow_both_formulas():
     )
 
 
+def test_cones_and_images_of_single_points():
+    """The cost of one point is half the squared distance of its image to the label."""
+    settings = sizes.PrintedAndCorrected(horizon=2.0, samples=20, step=0.05, clusters=2, points=2)
+    data = cluster_flow.printed_and_corrected(settings, STREAM)
+    along = ("formula", "example", "time")
+    turn = np.radians(data["example_turn"].transpose(*along).values)
+    assert (np.abs(turn).max(axis=2) > 0.1).any()
+    np.testing.assert_allclose(data["example_point"], [[1, -1], [1, -1]])
+    np.testing.assert_allclose(data["example_label"], [[0.5, 0], [0, 0]])
+    apex, image = (data[f"example_{name}"].transpose(*along, "coordinate").values for name in ("apex", "image"))
+    assert (np.abs(apex).max(axis=(2, 3)) > 0.1).any()
+    for place in np.ndindex(turn.shape):
+        c, s = np.cos(turn[place]), np.sin(turn[place])
+        own = tau(np.array([[1, -1]]), np.array([[c, -s], [s, c]]), -apex[place])[0]
+        np.testing.assert_allclose(image[place], own, atol=1e-12)
+    cost = ((image - data["example_label"].values[:, None]) ** 2).sum(axis=-1) / 2
+    np.testing.assert_allclose(data["example_cost"].transpose(*along), cost, atol=1e-12)
+
+
 @cache
 def general_data(seeds=2):
     settings = GENERAL.model_copy(update={"seeds": seeds})
