@@ -42,6 +42,8 @@ def test_every_sign_factor_constant_and_exponent_of_a_formula_is_changed_once(tm
         "0.5 ** 2 -> 0.55 ** 2",
         "0.5 ** 2 -> 0.5 ** 3",
     ]
+    names = [mutant.operator for mutant in mutants(path)]
+    assert names == ["sign", "constant", "constant", "sign", "sign", "factor", "exponent", "constant", "exponent"]
 
 
 def test_a_mutant_differs_from_the_module_in_its_one_place(tmp_path):

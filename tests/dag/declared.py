@@ -5,10 +5,11 @@ import multiprocessing
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from tests.conftest import ROOT, copy_checkout
 
@@ -25,6 +26,8 @@ class Declared:
         files: job -> its job file's and its log's path.
         rules: job -> name, inputs, outputs and logs of the rules that make its outputs, wildcards filled in.
         memory: job -> megabytes that its rule asks for at the first and at the second try.
+        asked: job -> what else its rule asks of Snakemake; see `_asked`.
+        shown: file -> category, subcategory, labels and caption that Snakemake's own report gives it.
     """
 
     texts: Mapping[str, str]
@@ -34,6 +37,8 @@ class Declared:
     files: Mapping[str, tuple[str, str]]
     rules: Mapping[str, list[tuple[str, list[str], list[str], list[str]]]]
     memory: Mapping[str, tuple[int, int]]
+    asked: Mapping[str, Mapping[str, object]]
+    shown: Mapping[str, tuple[str, str | None, Mapping[str, str], str]]
 
     def changed(self, other: "Declared") -> set[str]:
         """Jobs whose functions, code, settings or files differ, and jobs that only one side has."""
@@ -74,8 +79,17 @@ def _name(member: dict) -> str:
     return path.split("/", 2)[2] if path.count("/") > 1 else path.rpartition("/")[2]
 
 
-def declared(folder: Path, *configfiles: str, config: Mapping[str, object] | None = None) -> Declared:
-    """Reads a checkout's Snakefile; job files are written below it.
+def declared(
+    folder: Path,
+    *configfiles: str,
+    config: Mapping[str, object] | None = None,
+    gpus: int | None = None,
+    told: Callable[[Any], Any] | None = None,
+) -> Any:
+    """Reads a checkout's Snakefile; job files are written below it. The command may grant GPUs.
+
+    Returns:
+        A `Declared`, or what `told` says of the workflow.
 
     Raises:
         RuntimeError: Snakemake refuses the workflow; with its words.
@@ -84,7 +98,9 @@ def declared(folder: Path, *configfiles: str, config: Mapping[str, object] | Non
 
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_read, args=(theirs, folder, configfiles, dict(config or {})))
+    process = context.Process(
+        target=_read, args=(theirs, folder, configfiles, dict(config or {}), gpus, told or _declared)
+    )
     process.start()
     theirs.close()
     try:
@@ -97,7 +113,7 @@ def declared(folder: Path, *configfiles: str, config: Mapping[str, object] | Non
     return answer
 
 
-def _read(pipe, folder: Path, configfiles: tuple[str, ...], config: dict[str, object]) -> None:
+def _read(pipe, folder: Path, configfiles: tuple[str, ...], config: dict[str, object], gpus, told) -> None:
     from snakemake.api import ConfigSettings, OutputSettings, ResourceSettings, SnakemakeApi, WorkflowSettings
 
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
@@ -107,28 +123,33 @@ def _read(pipe, folder: Path, configfiles: tuple[str, ...], config: dict[str, ob
     try:
         with SnakemakeApi(OutputSettings(quiet={"all"})) as api:
             workflow = api.workflow(
-                resource_settings=ResourceSettings(cores=1),
+                resource_settings=ResourceSettings(cores=1, resources={} if gpus is None else {"gpu": gpus}),
                 config_settings=settings,
                 workflow_settings=WorkflowSettings(),
                 snakefile=folder / "Snakefile",
                 workdir=folder,
             )._workflow
-        jobs = workflow.globals["JOBS"].jobs
-        texts = {name: job.text() for name, job in jobs.items()}
-        rules = {name: _rules(workflow, job.outputs) for name, job in jobs.items()}
-        answer = Declared(
-            texts,
-            {name: job.inputs for name, job in jobs.items()},
-            {name: job.outputs for name, job in jobs.items()},
-            [str(path) for path in workflow.get_rule(workflow.default_target).input],
-            {name: (job.file, job.log) for name, job in jobs.items()},
-            rules,
-            {job: _memory(workflow.get_rule(made[0][0]), jobs[job].outputs[0]) for job, made in rules.items()},
-        )
+        answer = told(workflow)
     except BaseException as error:
         answer = f"{type(error).__name__}: {error}"
     pipe.send(answer)
     pipe.close()
+
+
+def _declared(workflow) -> Declared:
+    jobs = workflow.globals["JOBS"].jobs
+    rules = {name: _rules(workflow, job.outputs) for name, job in jobs.items()}
+    return Declared(
+        {name: job.text() for name, job in jobs.items()},
+        {name: job.inputs for name, job in jobs.items()},
+        {name: job.outputs for name, job in jobs.items()},
+        [str(path) for path in workflow.get_rule(workflow.default_target).input],
+        {name: (job.file, job.log) for name, job in jobs.items()},
+        rules,
+        {job: _memory(workflow.get_rule(made[0][0]), jobs[job].outputs[0]) for job, made in rules.items()},
+        {job: _asked(workflow, made[0][0], jobs[job].outputs[0]) for job, made in rules.items()},
+        _shown(workflow),
+    )
 
 
 def _rules(workflow, outputs: Iterable[str]) -> list[tuple[str, list[str], list[str], list[str]]]:
@@ -149,6 +170,32 @@ def _memory(rule, output: str) -> tuple[int, int]:
     read = rule.expand_input(filled)[0]
     first, second = (rule.expand_resources(filled, read, attempt)["mem_mb"] for attempt in (1, 2))
     return first, second
+
+
+def _asked(workflow, name: str, output: str) -> dict[str, object]:
+    """Priority, minutes, GPUs, threads, environment, container, group and place of a rule."""
+    rule = workflow.get_rule(name)
+    filled = rule.get_wildcards(output)
+    resources = rule.expand_resources(filled, rule.expand_input(filled)[0], 1)
+    return {
+        "priority": rule.priority,
+        "minutes": resources["runtime"],
+        "gpu": resources.get("gpu", 0),
+        "threads": resources["_cores"],
+        "environment": rule.conda_env and Path(rule.conda_env).name,
+        "container": rule.container_img,
+        "groups": (rule._group, workflow.parent_groupids.get(rule._group)),  # `group` itself is None without a cluster
+        "local": rule.name in workflow._localrules,
+    }
+
+
+def _shown(workflow) -> dict[str, tuple[str, str | None, Mapping[str, str], str]]:
+    flagged = [file for rule in workflow.rules for file in rule.output if "report" in getattr(file, "flags", {})]
+    entries = {str(file): file.flags["report"] for file in flagged}
+    return {
+        file: (entry.category, entry.subcategory, entry.labels, str(entry.caption and Path(entry.caption).name))
+        for file, entry in entries.items()
+    }
 
 
 def copy_sources(target: Path) -> Path:

@@ -155,7 +155,12 @@ def test_the_report_names_every_text_that_it_shows(folder, jobs):
         for name in ("story.md", "glossary.yaml", "labels.yaml", "concept.yaml", "explorer.js", "opening.js")
     ]
     shown += [f"docs/{study}.md" for study in STUDIES] + ["workflow/settings_sources.yaml"]
-    shown += [path.relative_to(folder).as_posix() for path in (folder / "reference").rglob("*") if path.is_file()]
+    folders = ["reference", "src/repdyn/pipeline/report/page", "src/repdyn/base/site.css"]
+    folders += [f"src/repdyn/{study}/{part}" for study in STUDIES for part in ("claims", "figures", "tables")]
+    paths = [path for name in folders for path in (folder / name, *(folder / name).rglob("*"), folder / f"{name}.py")]
+    shown += [
+        path.relative_to(folder).as_posix() for path in paths if path.is_file() and "__pycache__" not in path.parts
+    ]
     assert [path for path in shown if (folder / path).is_file() and path not in named] == []
     digests = dict(line.rsplit(" ", 1) for member in site["members"] for line in member["texts"])
     told = {path: sha256((folder / path).read_bytes()).hexdigest()[:16] for path in shown if (folder / path).is_file()}

@@ -240,6 +240,17 @@ def test_a_part_of_what_is_trained_may_be_measured(trainers):
     np.testing.assert_array_equal(last["effective_rank"], alone["effective_rank"])
 
 
+def test_each_moment_is_of_the_network_that_is_handed_over_then():
+    """What is measured may be an object of its own at each step, as an average of weights is."""
+    models = [nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3)) for _ in range(3)]
+    measuring = Measuring(points(), ["0"], every(1), lambda trained: trained.network, {})
+    for step, model in enumerate(models):
+        measuring.after(types.SimpleNamespace(network=model), step)
+    recorded = measuring.recorder.dataset()["effective_rank"].values.ravel()
+    assert recorded.tolist() == [float(measure(model, points(), ["0"])["effective_rank"][0]) for model in models]
+    assert len(set(recorded.tolist())) == 3
+
+
 def test_the_trainer_of_hugging_face_logs_by_its_own_log(trainers):
     class Model(nn.Module):
         def __init__(self):

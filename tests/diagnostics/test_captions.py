@@ -42,6 +42,49 @@ def test_a_network_without_stream_and_normalized_layers_has_no_such_figure():
     assert len(draw_stream(measured().drop_vars("kinetic_energy")).axes) == 1
 
 
+ENERGIES, RADIAL = (
+    ("Energies in the norm of $K + \\gamma \\|K\\| I$", "energies"),
+    ("Radial gradient fraction", "radial"),
+)
+
+
+@pytest.mark.parametrize(
+    ("without", "told", "silent"), [("kinetic_energy", RADIAL, ENERGIES), ("radial_fraction", ENERGIES, RADIAL)]
+)
+def test_along_the_stream_only_what_is_drawn_is_told_of(without, told, silent):
+    both, one = (draw_stream(data).repdyn for data in (measured(), measured().drop_vars(without)))
+    for place, (word, other) in zip(("caption", "alt"), zip(told, silent, strict=True), strict=True):
+        assert word.lower() in one[place].lower()
+        assert word.lower() in both[place].lower()
+        assert other.lower() in both[place].lower()
+        assert other.lower() not in one[place].lower()
+
+
+@pytest.mark.parametrize("draw", [draw_depth, draw_stream, draw_training])
+def test_every_caption_says_of_how_many_seeds_lines_are_means(draw):
+    assert "; means over 3 seeds" in draw(measured()).repdyn["caption"]
+    assert "seed" not in draw(measured(seeds=False)).repdyn["caption"]
+
+
+@pytest.mark.parametrize(
+    ("draw", "words"), [(draw_depth, "band: rank of the targets"), (draw_training, "rank of the task")]
+)
+def test_the_rank_of_the_targets_is_told_of_where_there_are_targets(draw, words):
+    assert words in draw(measured()).repdyn["caption"]
+    assert words not in draw(measured().drop_vars(["task_rank", "centered_task_rank"])).repdyn["caption"]
+
+
+def test_a_theory_without_a_fixed_point_is_not_told_of_as_a_line():
+    data = measured()
+    data["expected_norm_ratio"] = ((), np.nan)
+    assert "odd point" not in draw_depth(data).repdyn["caption"]
+
+
+def test_collapse_is_seen_where_it_was_measured():
+    assert "cost of identity and collapse per layer" in draw_training(measured()).repdyn["alt"]
+    assert "Lines of rank and cost of identity per layer" in draw_training(measured().drop_vars("nc1")).repdyn["alt"]
+
+
 @pytest.mark.parametrize("runs", [True, False])
 def test_the_band_of_chance_is_told_of_where_there_are_runs(runs):
     caption = draw_similarity(compared("cka", runs=runs), "cka").repdyn["caption"]

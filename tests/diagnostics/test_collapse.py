@@ -9,7 +9,7 @@ from torch import nn
 
 from repdyn.diagnostics.measure import measure
 from repdyn.diagnostics.methods.features import Features
-from repdyn.diagnostics.theory.collapse import classifier_collapse, collapse
+from repdyn.diagnostics.theory.collapse import ClassMeans, classifier_collapse, collapse
 
 K, D = 4, 6
 LABELS = np.array([0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 1, 1])  # classes of different sizes
@@ -40,6 +40,18 @@ def test_nc1_counts_no_direction_of_rounding(classes):
     for c in range(classes):
         H[labels == c] += c * np.array([1.0, 2.0, 0.5, -1.0, 3.0]) - H[labels == c].mean(axis=0)
     assert collapse(H, labels)["nc1"] == pytest.approx(by_matrices(H, labels), rel=1e-9)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_class_means_differ_by_rounding_up_to_one_of_each_point(sign):
+    """A sum of n numbers is right to n roundings of the largest."""
+    groups, eps = np.split(np.arange(100), 2), np.finfo(float).eps
+
+    def centered(difference):
+        return ClassMeans(np.arange(2), groups, sign * np.array([[1.0], [1.0 + difference]])).centered
+
+    assert (centered(100 * eps) == 0).all()
+    np.testing.assert_allclose(centered(400 * eps), sign * np.array([[-200 * eps], [200 * eps]]), rtol=0.01)
 
 
 def test_nc1_does_not_change_under_linear_maps_and_the_ratio_of_traces_does():

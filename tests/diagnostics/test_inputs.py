@@ -57,7 +57,8 @@ def test_token_ids_are_no_coordinates():
     tokens = np.array([[0, 1], [2, 3], [4, 0], [8, 7]])
     diagnostics = measure(model, tokens)
     assert diagnostics["input_distance"].isnull().all()
-    assert "input_distance: no usable input: it returns int64, which has no distances" in diagnostics.attrs["left_out"]
+    why = "it returns int64, which has no distances; name a layer that stands for the inputs: embeddings="
+    assert f"input_distance: no usable input: {why}" in diagnostics.attrs["left_out"]
     with torch.no_grad():
         rows = model[0](torch.tensor(tokens)).flatten(1).double().numpy()
     named = measure(model, tokens, embeddings="0")

@@ -7,7 +7,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from repdyn.diagnostics.measure import Recorder, measure
-from repdyn.diagnostics.methods.losses import CROSS_ENTROPY, HALF_MSE
+from repdyn.diagnostics.methods.losses import CROSS_ENTROPY, HALF_MSE, of_output
 
 torch.manual_seed(0)
 LABELS = torch.arange(24) % 3
@@ -111,3 +111,17 @@ def test_a_large_vocabulary_is_no_matter_of_its_square():
     model, tokens = nn.Linear(4, 60_000), torch.randint(60_000, (24,))
     found = measure(model, X, [], labels=tokens, measures=["loss", "accuracy"])
     np.testing.assert_allclose(found["loss"], ENTROPY(model(X), tokens).item(), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("loss", "answers"),
+    [(nn.functional.mse_loss, np.ones((24, 3))), (ENTROPY, LABELS.numpy().astype(np.int16))],
+    ids=["double targets", "short labels"],
+)
+def test_answers_of_any_width_are_taken_as_the_loss_wants_them(loss, answers):
+    """Numbers in the precision of the output, whose gradients keep it; classes as torch counts them."""
+    output = classifier()(X)
+    found = of_output(loss, answers)(output)
+    wanted = torch.ones(24, 3) if answers.ndim == 2 else LABELS
+    assert found.dtype == output.dtype
+    assert found.item() == loss(output, wanted).item()

@@ -115,6 +115,12 @@ def test_accuracy_is_above_chance_from_a_step_on():
     assert told(through(accuracy=np.where(LATE, hits - 1, 60) / 60), "accuracy over time").verdict == "cannot tell"
 
 
+def test_of_several_seeds_the_worst_is_above_chance():
+    learns = [through(accuracy=np.where(step <= STEPS, 60, 20) / 60) for step in (400, 600, 500)]
+    sentence = told(xr.concat(learns, "seed", data_vars="all"), "accuracy over time")
+    assert sentence.text.endswith("from step 600 on")
+
+
 # when classes collapsed
 
 
@@ -130,6 +136,31 @@ def test_the_step_of_collapse_and_the_first_layer_of_it():
     assert "in '3' and all layers after it to '7' from step 400 on; in '7', from 0.58 before" in sentence.text
     np.testing.assert_allclose(sentence.interval, [shares[-1], shares[LATE].min(), shares[LATE].max()])
     assert told(falling("7")[0], "collapse over time").text.startswith("Classes collapse in '7' from step 400 on")
+
+
+def test_all_layers_after_the_first_collapsed_one_are_collapsed():
+    recorded, _ = falling("3", "7", "last")
+    recorded = recorded.sel(layer=["input", "3", "7", "7", "last"]).assign_coords(
+        layer=["input", "3", "5", "7", "last"]
+    )
+    for name, share in (("within", 0.6), ("between", 0.4)):
+        recorded[name].loc[{"layer": "5"}] = share
+    recorded["within"].loc[{"layer": "3", "step": 0}] *= 1.2
+    assert told(recorded, "collapse over time").text.startswith("Classes collapse in '7' from step 400 on")
+
+
+def test_the_share_before_collapse_is_that_of_the_last_layer():
+    recorded, _ = falling("3", "7")
+    for name, share in (("within", 0.7), ("between", 0.3)):
+        recorded[name].loc[{"layer": "7", "step": STEPS[~LATE]}] = share
+    assert "from step 400 on; in '7', from 0.7 before" in told(recorded, "collapse over time").text
+
+
+def test_a_collapse_that_goes_is_none_by_the_end():
+    shares = where(STEPS < 200, 0.03, 0.58)
+    sentence = told(through(within={"7": shares}, between={"7": 1 - shares}), "collapse over time")
+    assert (sentence.verdict, sentence.text) == ("no", "Classes do not collapse in '7' by the end")
+    np.testing.assert_allclose(sentence.interval, [shares[-1], shares[10:].min(), shares[10:].max()])
 
 
 def test_collapse_of_the_output_alone_is_none_of_a_layer():
@@ -186,6 +217,15 @@ def test_of_several_seeds_the_rank_of_all_falls():
     alone = told(falls, "rank over time")
     assert (several.verdict, several.text, several.interval) == ("yes", alone.text, alone.interval)
     assert told(xr.concat([falls, stays], "seed", data_vars="all"), "rank over time").verdict == "cannot tell"
+
+
+def test_the_rank_of_several_seeds_is_the_middle_one_and_its_interval_that_of_all():
+    ends = (4.0, 5.0, 1.0)
+    seeds = [through(effective_rank={"3": where(LATE, end, 11.0)}) for end in ends]
+    each = [told(recorded, "rank over time").interval for recorded in seeds]
+    together = told(xr.concat(seeds, "seed", data_vars="all"), "rank over time").interval
+    assert (together.low, together.high) == (min(one.low for one in each), max(one.high for one in each))
+    assert together.value == each[0].value
 
 
 def test_ranks_that_stay():
@@ -313,6 +353,13 @@ def test_what_was_memorized_is_not_right_on_held_out_points(others, verdict):
     assert "accuracy_held_out was not recorded" in told(through(), "memorized over time").text
 
 
+def test_chance_on_held_out_points_is_that_of_their_own_classes():
+    recorded = through(accuracy=np.where(LATE, 1.0, 0.3)).assign(accuracy_held_out=("step", np.full(21, 0.75)))
+    recorded = recorded.assign_coords(label_held_out=("point_held_out", np.repeat([0, 1], [30, 10])))
+    sentence = told(recorded, "memorized over time")
+    assert (sentence.verdict, sentence.threshold, sentence.interval.value) == ("yes", 0.75, 0.75)
+
+
 # silence
 
 
@@ -322,6 +369,10 @@ def test_recordings_of_one_moment_or_of_a_constant_tell_nothing():
         (sentence,) = summarize_training(recorded)
         assert sentence.verdict == "cannot tell"
         assert why in sentence.text
+    missing = same.assign(loss=("step", np.full(21, np.nan)))
+    assert "nothing changes from moment to moment" in summarize_training(missing)[0].text
+    changed = same.assign(loss=("step", np.where(STEPS > 0, 1.0, np.nan)))
+    assert len(summarize_training(changed)) == len(TOPICS)
     assert [sentence.topic for sentence in summarize_training(through())] == list(TOPICS)
     with pytest.raises(ValueError, match="one moment only and no dimension of training"):
         summarize_training(through().isel(step=0, drop=True))

@@ -193,6 +193,12 @@ def test_more_refutations_than_the_rate_allows_are_noticed(refuted, compatible):
     assert (row["refuted"], row["undecided"], row["compatible"]) == (refuted, 5, compatible)
 
 
+def test_fewer_refutations_than_the_rate_allows_are_none_too_many():
+    """A rate is an upper limit: none of 200 is compatible with one half."""
+    row = false_alarms._row("x-1", 0.5, Counter({"holds": 200}), "holds", 200)
+    assert (row["refuted"], row["compatible"]) == (0, True)
+
+
 @pytest.mark.parametrize(
     ("refuted", "limit"),
     [(0, 1 - 0.01 ** (1 / 20)), (19, 0.99 ** (1 / 20)), (20, 1.0)],

@@ -243,6 +243,11 @@ def test_a_claim_that_holds_as_printed_is_told_once(tmp_path):
     assert text.endswith("results/mine/x_study/claims.csv")
 
 
+def test_a_slip_of_the_paper_is_not_told_as_the_scans(tmp_path):
+    write(tmp_path / "mine" / "claims.csv", ROW | {"possible_ocr_error": "False", "change": ""})
+    assert show("x-thm1", tmp_path).splitlines()[3] == "correct   Three."
+
+
 def test_samples_are_told_where_there_are_any(tmp_path):
     for name, n in (("with", "24"), ("without", "0")):
         write(tmp_path / name / "claims.csv", ROW | {"n": n, "change": ""})

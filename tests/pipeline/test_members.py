@@ -8,8 +8,9 @@ from tests.pipeline.jobs_for_tests import IMAGES, STUDY
 from repdyn.base import datasets, sampled
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world
-from repdyn.base.errors import DataError
+from repdyn.base.errors import DataError, RepdynError
 from repdyn.base.verdicts import Verdict, deviation
+from repdyn.pipeline.run.execute.members import arguments_of
 from repdyn.pipeline.run.kinds import decide, images, simulate
 
 
@@ -54,3 +55,16 @@ def test_the_images_are_of_the_split_that_is_asked_for(tmp_path):
     member = {"source": "mnist", "split": "train", "mnist_folder": str(tmp_path), "mnist_mirrors": []}
     with pytest.raises(DataError, match="put train-images-idx3-ubyte, train-labels-idx1-ubyte there"):
         images.run(member, tmp_path, None)
+
+
+def test_a_function_gets_what_it_names_and_may_do_without_what_has_a_default():
+    """Any default counts, one that is false, too."""
+
+    def function(settings, stream, device=None, seeds=0, words=""):
+        return settings, stream, device, seeds, words
+
+    offered = {"settings": 1, "stream": 2, "tally": 3}
+    assert arguments_of(function, offered) == {"settings": 1, "stream": 2}
+    assert arguments_of(function, offered | {"seeds": 0}) == {"settings": 1, "stream": 2, "seeds": 0}
+    with pytest.raises(RepdynError, match=r"function wants stream, but the job gives only settings$"):
+        arguments_of(function, {"settings": 1})

@@ -317,6 +317,19 @@ def test_from_a_hundred_minutes_on_tenths_are_left_out(minutes, shown):
     assert lines[-1] == f"No faster than {minutes:.1f} minutes on any number of cores: s/train ({minutes:.1f})."
 
 
+@pytest.mark.parametrize(
+    ("seconds", "named"), [((3, 120), "s/b (2.0)"), ((3, 2), "s/a (0.1)"), ((6, 12), "s/a (0.1), s/b (0.2)")]
+)
+def test_short_jobs_of_the_chain_count_and_are_named_only_where_all_are_short(seconds, named):
+    names = ("a", "b")
+    chain = [Job("smoke", f"s/{name}", "k", [{"inputs": {}, "outputs": [f"{name}.nc"]}]) for name in names]
+    chain[1].members[0]["inputs"] = {"a": "a.nc"}
+    lines = plan.show([(job, plan.Cost(time, 1.0, True)) for job, time in zip(chain, seconds, strict=True)], "x")
+    assert lines.splitlines()[-1] == (
+        f"No faster than {sum(seconds) / 60:.1f} minutes on any number of cores: {named}."
+    )
+
+
 def test_starting_takes_at_most_four_fifths_of_the_least_cost(tmp_path):
     file = recorded(tmp_path, "smoke,s/train,1.0,950.0,400")
     assert cost(file, job(a=1600)) == plan.Cost(pytest.approx(0.8 + 0.2 * 2), 950.0, False)

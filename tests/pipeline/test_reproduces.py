@@ -228,6 +228,17 @@ def test_an_unfinished_run_and_a_damaged_reference_are_refused(tmp_path):
         kept_runs.read(tmp_path / "reference")
 
 
+@pytest.mark.parametrize(
+    ("file", "column"), [("claims.csv", "verdict"), ("numbers.csv", "value"), ("digests.csv", "file")]
+)
+def test_a_reference_without_a_column_is_refused(tmp_path, file, column):
+    kept_runs.keep(run(tmp_path / "default"), tmp_path / "reference")
+    path = tmp_path / "reference" / file
+    pd.read_csv(path, dtype=str, keep_default_na=False).drop(columns=column).to_csv(path, index=False)
+    with pytest.raises(DataError, match=rf"not a reference.*{column}"):
+        kept_runs.read(tmp_path / "reference")
+
+
 def test_ledgers_come_by_scale(tmp_path):
     for name in ("full", "default", "smoke"):
         kept_runs.keep(run(tmp_path / name / name), tmp_path / "reference" / name)

@@ -128,6 +128,16 @@ def test_variants_are_jobs_of_one_rule_with_a_wildcard_numbers_after_their_key(
     assert (rule["outputs"], rule["log"]) == ({f"{experiment}_{key}": f"{results}/{form}.nc"}, f"{logs}-{form}.log")
 
 
+def test_a_wildcard_of_numbers_takes_digits_alone(tmp_path):
+    config = configuration.load([ROOT / "config.yaml", ROOT / SMOKE])
+    run = RunJobs(config, ROOT / "src", tmp_path / "versions.json")
+    run.other("images", "images", outputs=["data/images.nc"])
+    found = {rule.log: rule.constraints for study in ("bn_decomposed", "leaky_resnets") for rule in run.data(study)}
+    numbers = {log: {"block": r"\d+"} if "{block}" in log else {} for log in found}
+    assert found == numbers
+    assert {"{block}" in log for log in found} == {"{mode}" in log for log in found} == {True, False}
+
+
 def test_an_experiment_gets_its_own_section_and_the_networks_that_it_names(small_run):
     declared = small_run.simulate("universality/two_points", *OF_NETWORKS, *OF_THE_DEFAULT).members
     wanted = small.members("universality")

@@ -140,13 +140,15 @@ def _sector_panel(panel: Axes, data: xr.Dataset) -> None:
 
 
 def _described_depth(figure: Figure, data: xr.Dataset) -> Figure:
+    odd = "; dashed: the fixed point with one odd point" if np.isfinite(data["expected_norm_ratio"].max()) else ""
+    targets = "; band: rank of the targets" if "task_rank" in data else ""
     return describe(
         figure,
         title=f"Through depth: {_ranks_over_training(data)}",
         caption=f"{data.attrs['title']}: {data.sizes['point']} points, normalized by {data.attrs['normalized_by']}"
         f"{seeds_text(data)}. (a) Angles between points, median and 5 to 95 % of the pairs; dashed: the symmetric "
-        "fixed point of wide networks with batch normalization and ReLU. (b) Largest norm over the second; "
-        "dashed: the fixed point with one odd point. (c) Effective rank without the mean; band: rank of the targets. "
+        "fixed point of wide networks with batch normalization and ReLU. (b) Largest norm over the second"
+        f"{odd}. (c) Effective rank without the mean{targets}. "
         f"(d) Stable cost of identity at $\\gamma$ = {data.attrs['gamma']:g} $\\|K\\|$; band: nuclear to numerical "
         "rank at the last moment."
         + (

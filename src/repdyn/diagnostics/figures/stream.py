@@ -11,6 +11,11 @@ from repdyn.base.figures import CYCLE, describe, label_panels, legend_below, new
 from repdyn.base.wording import number, outcome
 from repdyn.diagnostics.figures.shared import line, moments, name_layers, over_seeds, seeds_text, time_axis
 
+SEEN = {
+    "kinetic_energy": "energies against the blocks of the residual stream",
+    "radial_fraction": "radial fractions of the normalized layers",
+}
+
 
 def draw_stream(profile: xr.Dataset) -> Figure:
     """Energies along the residual stream, and the radial gradient fraction in front of normalization layers.
@@ -18,7 +23,7 @@ def draw_stream(profile: xr.Dataset) -> Figure:
     Raises:
         ValueError: the dataset has neither.
     """
-    parts = [name for name in ("kinetic_energy", "radial_fraction") if name in profile]
+    parts = [name for name in SEEN if name in profile]
     if not parts:
         raise ValueError("the dataset has no residual stream and no normalized layers; name `residual` when measuring")
     with style():
@@ -29,11 +34,19 @@ def draw_stream(profile: xr.Dataset) -> Figure:
     return describe(
         figure,
         title=_message(profile, parts),
-        caption=rf"{profile.attrs['title']}{seeds_text(profile)}. Energies in the norm of $K + \gamma \|K\| I$ along "
-        rf"the residual stream, $\gamma$ = {profile.attrs['gamma']:g}. Radial gradient fraction: share of the gradient "
-        r"along a weight that normalization makes free; 0 in the theory, which has no $\epsilon$.",
-        alt="Energies against the blocks of the residual stream; radial fractions of the normalized layers.",
+        caption=f"{profile.attrs['title']}{seeds_text(profile)}. {' '.join(_words(profile)[name] for name in parts)}",
+        alt="; ".join(SEEN[name] for name in parts).capitalize() + ".",
     )
+
+
+def _words(data: xr.Dataset) -> dict[str, str]:
+    """What the caption says of each part."""
+    return {
+        "kinetic_energy": r"Energies in the norm of $K + \gamma \|K\| I$ along the residual stream, "
+        rf"$\gamma$ = {data.attrs['gamma']:g}.",
+        "radial_fraction": "Radial gradient fraction: share of the gradient along a weight that normalization makes "
+        r"free; 0 in the theory, which has no $\epsilon$.",
+    }
 
 
 def _message(data: xr.Dataset, parts: list[str]) -> str:

@@ -58,15 +58,16 @@ def draw_training(recorded: xr.Dataset) -> Figure:
             time_axis(panel, recorded[time], time)
         figure.legend(*flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, handlelength=2.5)
         label_panels(flat[:wide])
+    seen = ["rank", "cost of identity", *(["collapse"] if "nc1" in recorded else [])]
     return describe(
         figure,
         title=f"Training changes {_listed(most)} most",
         caption=f"{recorded.attrs['title']}, measured at {recorded.sizes[time]} moments{seeds_text(recorded)}. One "
         f"line per layer; in color the {len(most)} whose measures change most from the first to the last moment "
-        "(largest mean of the absolute logarithms of their ratios), gray the others; band: rank of the task."
+        "(largest mean of the absolute logarithms of their ratios), gray the others"
+        + ("; band: rank of the task." if "task_rank" in recorded else ".")
         + (f" Last panel: loss, {recorded['loss'].attrs['long_name']}." if "loss" in recorded else ""),
-        alt="Lines of rank, cost of identity and collapse per layer against training; those of "
-        f"{_listed(most)} change most.",
+        alt=f"Lines of {_listed(seen)} per layer against training; those of {_listed(most)} change most.",
     )
 
 

@@ -120,7 +120,7 @@ def memory(more=0):
 
 def shown(job):
     """A job's outputs, figures and tables marked for Snakemake's own report, with the captions that ours leaves."""
-    suffix = ".svg" if job.kind == "draw" else ".csv"
+    suffix = {"draw": ".svg", "tabulate": ".csv"}.get(job.kind)
     return [marked(path) if Path(path).suffix == suffix else path for path in job.outputs]
 
 
