@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import ROOT, SMOKE
 from tests.pipeline.test_reproduces import run
 
-from repdyn.base.errors import ConfigError
+from repdyn.base.errors import ConfigError, DataError
 from repdyn.pipeline.ask import commands, decide, false_alarms, plan, verify, workflow
 from repdyn.pipeline.run.declare.costs import files
 from repdyn.pipeline.run.declare.jobs import Job
@@ -55,6 +55,16 @@ def test_a_run_or_a_reference_is_held_against_a_reference(tmp_path, capsys):
         assert f"{first} reproduces {reference}: 2 of 2 verdicts" in output
         assert f"{first} does NOT reproduce {other}: 1 of 2 verdicts" in output
         assert "x-1: does not hold -> holds" in output
+
+
+@pytest.mark.parametrize(("option", "value", "what"), [("--tier", "rounding", "data"), ("--pictures", "x", "pictures")])
+def test_a_reference_has_neither_data_nor_pictures(option, value, what, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    reference = tmp_path / "reference/one"
+    commands.keep([str(run(tmp_path / "one")), "--into", str(reference)])
+    with pytest.raises(DataError) as caught:
+        commands.compare([str(tmp_path / "one"), str(reference), option, value])
+    assert str(caught.value) == f"{reference}: a reference has no {what}; give {option} two results folders"
 
 
 def test_a_run_is_kept_under_its_own_name(tmp_path, monkeypatch, capsys):

@@ -32,7 +32,9 @@ def compare(words: Sequence[str]) -> int:
     parser.add_argument("second", type=Path)
     tiers = comparison.TIERS
     parser.add_argument(
-        "--tier", choices=tiers, default=tiers[0], help="what counts as a difference (see docs/reproducibility.md)"
+        "--tier",
+        choices=tiers,
+        help=f"what counts as a difference of two runs (default: {tiers[0]}; see docs/reproducibility.md)",
     )
     parser.add_argument(
         "--pictures", type=Path, metavar="FOLDER", help="write the figures that differ side by side into a new folder"
@@ -41,13 +43,16 @@ def compare(words: Sequence[str]) -> int:
     if kept_runs.is_reference(arguments.second):
         if arguments.pictures:
             raise DataError(f"{arguments.second}: a reference has no pictures; give --pictures two results folders")
+        if arguments.tier:
+            raise DataError(f"{arguments.second}: a reference has no data; give --tier two results folders")
         return _reproduces(arguments.first, arguments.second)
-    outcome = comparison.compare(arguments.first, arguments.second, arguments.tier)
-    print(comparison.show(outcome, arguments.first, arguments.second, arguments.tier))
+    tier = arguments.tier or tiers[0]
+    outcome = comparison.compare(arguments.first, arguments.second, tier)
+    print(comparison.show(outcome, arguments.first, arguments.second, tier))
     if arguments.pictures:
         count = pictures.write(outcome, arguments.first, arguments.second, arguments.pictures)
         print(f"{arguments.pictures}/index.html: {count} figures differ")
-    return int(bool(outcome.differences(arguments.tier)))
+    return int(bool(outcome.differences(tier)))
 
 
 def _reproduces(run: Path, reference: Path) -> int:
