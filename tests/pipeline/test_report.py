@@ -514,7 +514,7 @@ def test_the_papers_statements_and_ours_are_counted_apart(pages):
     words = pages["index.html"].words
     assert "4 statements of the paper are in the ledger" in words, "the one study here is of one paper"
     assert "0 hold as printed, 2 hold once corrected, 0 do not hold, 2 stay open" in words
-    assert "1 of these 5 are statements of our own" in words
+    assert "1 of all 5 are statements of our own" in words
 
 
 def test_a_study_of_our_own_statements_alone_is_no_paper(tmp_path):

@@ -82,6 +82,16 @@ def test_a_claim_without_a_correction_shows_the_printed_form_and_its_curves_alon
     ]
 
 
+def test_a_control_that_no_part_shows_is_told_in_a_sentence():
+    """Of a sentence read in several ways the readings stand in curves, and its controls with the hidden form."""
+    tried = CLAIM | {"control": "first layer; first layer; no mean", "control_outcome": "rejected"}
+    reading = PART | {"form": "printed", "reading": "size: 3"}
+    assert view(tried, reading)["control"] == "Negative control: first layer; no mean. It was rejected."
+    assert view(tried | {"control": ""}, reading)["control"] == ""
+    shown = PART | {"form": "printed", "control": "first layer", "control_outcome": "rejected"}
+    assert view(tried, shown)["control"] == ""
+
+
 # What would decide it
 
 

@@ -269,9 +269,14 @@ def test_a_reason_is_told_with_its_parts_only_where_there_are_several():
 @pytest.mark.parametrize(
     ("n", "rate", "sentence"),
     [
-        ("24", "0.001", "n = 24 independent samples, chance to refute a true statement 0.001; both fixed beforehand."),
-        ("24", "0", "n = 24 independent samples; both fixed beforehand."),
-        ("24", "", "n = 24 independent samples; both fixed beforehand."),
+        (
+            "24",
+            "0.001",
+            "n = 24 independent samples, chance to refute a true statement 0.001; "
+            "number and chance were fixed beforehand.",
+        ),
+        ("24", "0", "n = 24 independent samples; a number fixed beforehand."),
+        ("24", "", "n = 24 independent samples; a number fixed beforehand."),
         ("0", "0.001", ""),
         ("", "", ""),
     ],

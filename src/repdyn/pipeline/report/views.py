@@ -69,6 +69,7 @@ class ClaimView(TypedDict):
     checked: str
     wants: str
     curves: list[Curve]
+    control: str
     explained: list[str]
     reasons: list[tuple[Markup, str]]
     samples: str
@@ -159,6 +160,7 @@ def claim(row: Row, contents: Contents, notes: Notes, chosen: Product | None = N
         "checked": checked(row, decisive),
         "wants": _wants(row, contents),
         "curves": curves,
+        "control": _unshown_control(row, [*printed, *corrected]),
         "explained": explained([*printed, *corrected], curves),
         "reasons": _reasons(decisive),
         "samples": _samples(row),
@@ -306,7 +308,16 @@ def _samples(row: Row) -> str:
     if row["n"] in ("", "0"):
         return ""
     chance = f", chance to refute a true statement {row['false_alarm']}" if row["false_alarm"] not in ("", "0") else ""
-    return f"n = {row['n']} independent samples{chance}; both fixed beforehand."
+    fixed = "number and chance were fixed beforehand" if chance else "a number fixed beforehand"
+    return f"n = {row['n']} independent samples{chance}; {fixed}."
+
+
+def _unshown_control(row: Row, parts: Sequence[Part]) -> str:
+    """The negative control of a claim whose parts, read in several ways, stand in curves without it; "" elsewhere."""
+    if not row["control"] or any(part.control for part in parts):
+        return ""
+    says = "; ".join(dict.fromkeys(row["control"].split("; ")))
+    return f"Negative control: {says}. It was {row['control_outcome']}."
 
 
 def _command(run: str, study: str) -> str:
