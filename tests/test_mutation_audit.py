@@ -82,6 +82,10 @@ def test_other_code_is_changed_as_bugs_change_it(tmp_path):
         ("data['first']", "data['last']"),
         ("data['last'][-1]", "data['last'][0]"),
         ("x in y", "x not in y"),
+        (
+            "data['last'][-1] if x in y else draw(x, y, color=RED, axis=0)",
+            "draw(x, y, color=RED, axis=0) if x in y else data['last'][-1]",
+        ),
         ("RED", "ORANGE"),
         ("draw(x, y, color=RED, axis=0)", "draw(y, x, color=RED, axis=0)"),
         ("draw(x, y, color=RED, axis=0)", "draw(x, y, color=RED, axis=1)"),

@@ -560,3 +560,17 @@ def test_a_check_that_no_control_turns_keeps_its_own_note():
     assert ledger["verdict"] == "not decidable at this scale"
     assert ledger["note"].startswith("Seen once. ")
     assert len(ledger["note"]) > len("Seen once. ")
+
+
+@pytest.mark.parametrize(
+    ("values", "least"), [((30.0, 3.3, 9.0), 3.3), ((0.3, 2.9, 1.0), 2.9)], ids=["all fail", "all pass"]
+)
+def test_readings_are_shown_by_the_one_that_decides_least_clearly(values, least):
+    """At most 3: what lies nearest to it, on whichever side."""
+
+    def decide(size):
+        return at_most(size, 3.0, expected="at most 3", reason="made up")
+
+    shown = over_readings(decide, size={f"{value:g}": value for value in values})
+    assert f"; size: {least:g}: " in shown.measured
+    assert shown.margin == decide(least).margin

@@ -593,6 +593,14 @@ def test_recursion_ends(write):
     assert reached("repdyn.ring:a", source=write(files)) == [("repdyn.ring", "a"), ("repdyn.ring", "b")]
 
 
+def test_what_a_package_outside_reaches_is_listed_with_it(write, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/claims.py").write_text("from repdyn.ring import a\ndef holds(): return a(3)\n")
+    source = write({"__init__": "", "ring": "def a(n): return n\n"})
+    listed = reached("mine.claims:holds", source=source, outside=(("mine", tmp_path / "mine"),))
+    assert listed == [("mine.claims", "holds"), ("repdyn.ring", "a")]
+
+
 # The package as it is.
 
 PACKAGE = SOURCE / "repdyn"

@@ -351,3 +351,16 @@ def test_distances_to_the_reference_of_the_own_kind_and_target():
             sums = np.vstack([np.kron(np.eye(m), np.ones(n)), np.kron(np.ones(m), np.eye(n))])
             plan = scipy.optimize.linprog(cost.ravel(), A_eq=sums, b_eq=[1 / m] * m + [1 / n] * n)
             assert float(data.distance[run, time]) == pytest.approx(np.sqrt(plan.fun), rel=1e-6)
+
+
+def test_kept_distances_are_those_to_their_own_reference(tmp_path):
+    """Of another reference, as after its width was raised, all distances are found anew."""
+    settings, flows, _ = systems()
+    checkpoint = Checkpoint(tmp_path, "distances")
+    before = propagation_distances(settings, flows, checkpoint)
+    references = np.flatnonzero(np.isin(flows.width.values, (24, 25)))
+    moved = flows.assign(a=flows.a + 0.5 * np.isin(flows.particle_run, references))
+    after = propagation_distances(settings, moved, checkpoint)
+    assert np.all(before.distance.values[:, 0].nonzero()[0] == after.distance.values[:, 0].nonzero()[0])
+    close(after.distance, propagation_distances(settings, moved, NOTHING_KEPT).distance)
+    assert not np.allclose(after.distance, before.distance)

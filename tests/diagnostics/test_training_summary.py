@@ -334,6 +334,16 @@ def test_pairs_of_which_some_follow():
     assert sentence.interval.low < 0.5 < 0.99 < sentence.interval.high
 
 
+def test_pairs_that_were_never_learned_are_no_fits():
+    """The second pair rests at its start; the first follows the theory, so that all that was learned does."""
+    recorded = of_pairs(*CURVES)
+    for name in ("representation_distance", "prediction_distance", "prediction_alignment"):
+        recorded[name][{"pair": 1}] = recorded[name].isel(pair=1, step=0)
+    sentence = told(recorded, "pairs and theory")
+    assert sentence.verdict == "yes"
+    assert "range over 1 fits" in sentence.source
+
+
 def test_pairs_that_were_not_learned_or_are_noise_tell_nothing():
     noise = np.random.default_rng(2).uniform(0.5, 1, (3, 21))
     assert "no pair was learned" in told(of_pairs(*CURVES[:, :1].repeat(21, axis=1)), "pairs and theory").text

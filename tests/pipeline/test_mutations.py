@@ -10,6 +10,7 @@ from repdyn.base.errors import ConfigError
 from repdyn.pipeline import studies
 from repdyn.pipeline.mutations import audit, checks, command
 from repdyn.pipeline.mutations.audit import Site
+from repdyn.pipeline.mutations.command import _studies_of
 from repdyn.pipeline.mutations.mutants import Mutant
 from repdyn.pipeline.mutations.trial import Fate, Stage
 
@@ -244,3 +245,9 @@ def test_numbers_at_the_end_of_their_range_are_taken():
     assert (options.sample, options.each, options.most, options.limit, options.parts) == (0, 0, 0, 1, ["theory"])
     usual = command._arguments([])
     assert (usual.sample, usual.seed, usual.tests, usual.results) == (30, 1, [Path("tests")], None)
+
+
+def test_modules_of_several_studies_have_the_results_of_each_looked_at():
+    files = {"repdyn.universality.theory.final": Path("a"), "repdyn.leaky_resnets.figures.exact": Path("b")}
+    assert set(_studies_of(files)) == {"universality", "leaky_resnets"}
+    assert _studies_of({"repdyn.base.verdicts": Path("c")}) == []

@@ -147,10 +147,11 @@ def test_the_first_panel_shows_every_cluster_where_it_lies(truncated, Q):
 
 def test_the_caption_of_the_reduced_network_keeps_the_two_costs_apart():
     """With labels exchanged; those at earlier times and near the images are others."""
-    network, reduced = [[1.0, 0.3], [1.0, 0.5]], [[1.0, 1e-3], [1.0, 1e-9]]
+    network, reduced = [[1.0, 0.3], [1.0, 0.5]], [[0.4, 0.2], [1.0, 1e-9]]
     data = xr.Dataset(
         {"cost_network": (("labels", "time"), network), "cost_reduced": (("labels", "time"), reduced)},
         {"labels": ["benign", "adverse"], "time": [0.0, 10.0], "points": 12},
     ).assign(lost=("labels", [np.inf, 3.0]))
     caption = draw(many_layers.reduced_network, data).repdyn["caption"]
     assert "the network ends at 0.50 while the reduced flow claims 1e-09." in caption
+    assert "the costs differ by 6e-01 at most." in caption, "at the start, and by 0.1 at the end"

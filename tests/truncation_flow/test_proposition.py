@@ -7,6 +7,7 @@ from repdyn.truncation_flow.methods.flow import integrate_flow
 from repdyn.truncation_flow.tables import proposition as table
 from repdyn.truncation_flow.theory.proposition import (
     BALL,
+    constants_in_ball,
     eta_2_as_printed,
     partial_size_bound,
     proposition_4_2_constants,
@@ -144,3 +145,8 @@ def test_the_table_has_both_printed_radii_each_under_its_equation():
         assert frame[name].tolist() == [value, 2 * value]
     assert frame["eta_2 of (4.13) as printed"].tolist() == [0.2, 0.4]
     assert frame["eta_2 of (4.32) as printed"].tolist() == [0.3, 0.5]
+
+
+def test_points_count_as_untruncated_up_to_a_tenth_beyond_the_radius():
+    """|b| <= 1.1 r = 1.1 raises -1.05 above 0 for some b, and -1.2 for none."""
+    assert constants_in_ball(np.array([[-1.05], [-1.2]]), 1.0, 0.5, 0.0).eta_0 == 0.5

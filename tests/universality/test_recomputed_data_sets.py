@@ -2,6 +2,7 @@
 
 from functools import cache
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
 from repdyn.universality.experiments.blob_structure import blob_structure
 from repdyn.universality.experiments.blobs import blobs
-from repdyn.universality.experiments.digits import representational_structure, taylor_ratios
+from repdyn.universality.experiments.digits import _resampled_variables, representational_structure, taylor_ratios
 from repdyn.universality.experiments.images import image_training
 from repdyn.universality.experiments.xor import xor, xor_gains
 from repdyn.universality.experiments.xor_structure import xor_structure
@@ -377,3 +378,15 @@ def test_taylor_ratios_by_hand():
         close(cell.ratio.sel(map="encoder"), [np.median(ratio[chosen]) for chosen in bins], rtol=1e-3)
         assert decoder(encoder(a)).shape == (50, 10)
     close(data.progress, [0, 0.3 * 16])
+
+
+def test_pairs_of_classes_are_redrawn_alike_before_and_after_training():
+    """Of networks that training leaves as they were, so that both have the same correlations."""
+    draw = np.random.default_rng(3)
+    predicted, distances = ([values + values.T for values in draw.uniform(size=(2, 8, 8))] for _ in range(2))
+    labels, settings = np.arange(8) % 4, SimpleNamespace(resamples=6)
+    mean = {"sgd": distances[0], "adam": distances[1]}
+    drawn = _resampled_variables(predicted, mean, distances[0], labels, settings, Stream(1, ("universality", "digits")))
+    trained, untrained = drawn["resampled"].values, drawn["resampled_untrained"].values
+    np.testing.assert_array_equal(untrained, trained[0])
+    assert not np.allclose(trained[0], trained[1], equal_nan=True)
