@@ -45,7 +45,7 @@ def test_a_row_of_the_ledger_is_of_its_claim(run):
     assert rows_of(text, 'id="ledger"') == [
         ["x-thm1 Theorem 41", "It is said.", "holds as corrected result changes was: holds", "5.5"],
         ["x-2 ours Figure 42", "It is said.", "does not hold conclusion fails", "0.125"],
-        ["y-3 Lemma 43", "It is said.", "does not hold conclusion fails", "0.125"],
+        ["y-3 ours Lemma 43", "It is said.", "does not hold conclusion fails", "0.125"],
     ]
     told = [
         {name.removeprefix("data-"): value for name, value in row.items() if name.startswith("data-")}
