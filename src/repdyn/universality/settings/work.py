@@ -37,7 +37,7 @@ def _epoch(row: Sections, dtype: str, units: int | None = None) -> float:
 def _descent(settings: Sections, row: Sections, units: int | None = None) -> float:
     stops = settings["stop"] and not row["dropout"]  # whose loss keeps its noise
     decade = DECADE * LONGER.get(row["nonlinearity"], 1.0) * settings.get("slower", 1.0)
-    last = -math.log10(settings["stop"]) * decade if stops else math.inf
+    last = max(1.0, -math.log10(settings["stop"])) * decade if stops else math.inf
     return settings["seeds"] * min(settings["epochs"], last) * _epoch(row, settings["dtype"], units)
 
 
