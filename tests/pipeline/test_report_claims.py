@@ -86,7 +86,8 @@ def test_a_control_that_no_part_shows_is_told_in_a_sentence():
     """Of a sentence read in several ways the readings stand in curves, and its controls with the hidden form."""
     tried = CLAIM | {"control": "first layer; first layer; no mean", "control_outcome": "rejected"}
     reading = PART | {"form": "printed", "reading": "size: 3"}
-    assert view(tried, reading)["control"] == "Negative control: first layer; no mean. It was rejected."
+    told = "Negative control, tried on a corrected form that is not shown: first layer; no mean. It was rejected."
+    assert view(tried, reading)["control"] == told
     assert view(tried | {"control": ""}, reading)["control"] == ""
     shown = PART | {"form": "printed", "control": "first layer", "control_outcome": "rejected"}
     assert view(tried, shown)["control"] == ""

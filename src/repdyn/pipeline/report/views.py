@@ -313,11 +313,11 @@ def _samples(row: Row) -> str:
 
 
 def _unshown_control(row: Row, parts: Sequence[Part]) -> str:
-    """The negative control of a claim whose parts, read in several ways, stand in curves without it; "" elsewhere."""
+    """The negative control of a correct form that the page leaves out, as where readings disagree; "" elsewhere."""
     if not row["control"] or any(part.control for part in parts):
         return ""
     says = "; ".join(dict.fromkeys(row["control"].split("; ")))
-    return f"Negative control: {says}. It was {row['control_outcome']}."
+    return f"Negative control, tried on a corrected form that is not shown: {says}. It was {row['control_outcome']}."
 
 
 def _command(run: str, study: str) -> str:
