@@ -17,6 +17,7 @@ LOOKS = {  # color, marker, line, words, place beside the others at one depth
     "default": (RED, "s", "--", "none, PyTorch's default", 1.0),
     "he": (GREEN, "^", "-.", "none, He", 0.9),
 }
+RING: dict[str, Any] = {"markersize": 11, "markerfacecolor": "none", "markeredgewidth": 1, "clip_on": False}
 TICKS = (0.1, 0.5, 0.9, 0.99, 0.999, 1)  # of accuracies
 TINY = 1e-12  # a logarithm needs something
 CHANCE = 0.1  # ten classes
@@ -34,6 +35,8 @@ def fig2_training(training: dict[str, xr.Dataset]) -> Figure:
         _with_range(axes[0, 1], shift * data["depth"], rank, **look)
         axes[0, 2].scatter(rank, final, s=8, color=color, marker=marker, alpha=0.35, linewidths=0)
         axes[0, 2].plot(rank.median("seed"), final.median("seed"), **look)
+        deepest = {"depth": -1}  # a ring, where words would cover lines
+        axes[0, 2].plot(rank[deepest].median("seed"), final[deepest].median("seed"), "o", **RING, color=color)
     for panel in axes[0, :2]:
         panel.set(xscale="log", xlim=(0.8 * depths.min(), 1.25 * depths.max()), xlabel="hidden layers")
         panel.set_xticks(depths, [f"{depth}" for depth in depths])
@@ -46,7 +49,6 @@ def fig2_training(training: dict[str, xr.Dataset]) -> Figure:
     for panel in (axes[0, 0], axes[0, 2]):
         _accuracy_axis(panel, int(training["he"]["point_count"]))
         panel.axhline(CHANCE, color=BLACK, linewidth=0.6, linestyle=(0, (1, 3)))
-    _write_depths(axes[0, 2], training)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     label_panels(axes)
     return _described(figure, training)
@@ -66,17 +68,6 @@ def _accuracy_axis(panel: Axes, images: int) -> None:
     panel.set_ylim(-0.4, 1 + 0.8 * half)
     ticks = [tick for tick in TICKS if tick == 1 or 1 - tick > half]
     panel.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-
-
-def _write_depths(panel: Axes, training: dict[str, xr.Dataset]) -> None:
-    """The number of hidden layers at both ends of the path of He's networks."""
-    data = training["he"].median("seed")
-    for end, shift in ((0, 9), (-1, -8)):
-        rank, accuracy = float(data["effective_rank"][end]), float(data["accuracy"][end, -1])
-        if np.isfinite(rank + accuracy):
-            look: dict[str, Any] = {"ha": "left" if shift > 0 else "right", "va": "center", "color": GREEN, "size": 7.5}
-            words = f"{int(data['depth'][end])}"
-            panel.annotate(words, (rank, accuracy), (shift, 0), textcoords="offset points", **look)
 
 
 def _least_rank(training: dict[str, xr.Dataset]) -> str:
@@ -116,7 +107,7 @@ def _described(figure: Figure, training: dict[str, xr.Dataset]) -> Figure:
         "logarithmic in the share of wrong images; dotted: chance. (b) Effective rank of the "
         f"last hidden layer at initialization. Markers: medians, bars: range of {data.sizes['seed']} draws of weights "
         "and order, side by side where depths are equal. (c) Both, accuracy as in (a): pale: draws, lines: medians from"
-        " the least to the greatest depth, numbers: depths at the ends of He's. Ends of the lines: "
+        " the least to the greatest depth, which has a ring. Ends of the lines: "
         f"{_over_depth(training)}. The paper says that a network may reach high training accuracy from low-rank "
         "representations, and gives no numbers; it uses the code of Daneshmand et al. (2020) "
         "and states neither data nor optimizer nor width nor depths.",
