@@ -152,9 +152,12 @@ def test_figure_2_shows_accuracy_over_rank_of_the_same_networks(trainings):
         drawn = cloud.get_offsets()
         np.testing.assert_array_equal(drawn.mask.any(axis=1), np.isnan(wanted).any(axis=1))
         np.testing.assert_allclose(drawn.data[~drawn.mask.any(axis=1)], wanted[np.isfinite(wanted).all(axis=1)])
-        (line,) = (line for line in panel.get_lines() if line.get_color() == color)
-        np.testing.assert_allclose(line.get_data(), [rank.median("seed"), final.median("seed")])
-    assert [text.get_text() for text in panel.texts] == ["2", "16"]
+        line, ring = (line for line in panel.get_lines() if line.get_color() == color)
+        medians = [rank.median("seed"), final.median("seed")]
+        np.testing.assert_allclose(line.get_data(), medians)
+        np.testing.assert_allclose(ring.get_data(), [[median.sel(depth=16)] for median in medians])
+        assert ring.get_markersize() > 1.5 * line.get_markersize()
+        assert ring.get_markerfacecolor() == "none"
 
 
 def test_figure_2_spreads_accuracies_next_to_one(trainings):
@@ -168,14 +171,3 @@ def test_figure_2_spreads_accuracies_next_to_one(trainings):
         assert (np.diff(heights) > 0.06).all()
         assert heights[-1] < 1
         assert [tick.get_text() for tick in panel.get_yticklabels()] == ["0.1", "0.5", "0.9", "0.99", "1"]
-
-
-def test_figure_2_writes_depths_at_the_ends_of_the_line_after_training(trainings):
-    """Accuracies of all epochs differ."""
-    panel = draw(fig2_training, trainings).axes[2]
-    medians = trainings["he"].median("seed")
-    assert len(np.unique(medians["accuracy"])) == medians["accuracy"].size
-    for text, depth in zip(panel.texts, (2, 16), strict=True):
-        cell = medians.sel(depth=depth)
-        assert text.get_text() == f"{depth}"
-        assert text.xy == pytest.approx((float(cell["effective_rank"]), float(cell["accuracy"].sel(epoch=9))))
