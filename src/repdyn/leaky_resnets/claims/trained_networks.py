@@ -63,7 +63,7 @@ OWN = {"dimension": 30, "width": 100, "points": 1000, "steps": 6000}  # what App
 )
 def products_change_by_the_bias(network_audit: xr.Dataset, chain_measures: xr.Dataset) -> Verdict:
     """Random networks and all trained ones, relative to |A_l| |B_l|."""
-    expected, reason = "0", "a few hundred operations on numbers of the size divided by"
+    expected, reason = "0", r"rounding of a few hundred operations, relative to $|A_\ell| |B_\ell|$"
     tests = {
         "random": deviation(
             network_audit["identity"] / network_audit["size"], ROUNDING, expected=expected, reason=reason
@@ -101,7 +101,7 @@ def gradient_vanishes_where_weights_align(network_audit: xr.Dataset) -> Verdict:
             network_audit["gradient_error"].isel(cost=cost),
             ROUNDING,
             expected="equal gradients",
-            reason="a few hundred operations, relative",
+            reason="rounding of a few hundred operations, relative to the gradient",
         )
         for cost in (0, 1)
     )

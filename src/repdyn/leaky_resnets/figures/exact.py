@@ -59,6 +59,7 @@ def geodesic_laboratory(geodesics: xr.Dataset) -> Figure:
     axes[0, 1].set(title="speed", xlabel="position $p$", ylabel=r"$\|\partial_p A\| / (\tilde L \|A\|)$")
     axes[1, 0].axhline(k, color=BLACK, linestyle=":", linewidth=1)
     axes[1, 0].annotate(f"rank $k$ = {k}", (0.02, k), (0, 3), textcoords="offset points", fontsize=7.5)
+    axes[1, 0].margins(y=0.12)  # room for these words under the title
     axes[1, 0].set(title=_conservation(lab), xlabel="position $p$", ylabel=r"$-2 \mathcal{H} / \tilde L$")
     _kinetic_against_extra(axes[1, 1], lab)
     inside = lab["cost"].isel(effective_depth=-1).sel(p=0.5, method="nearest")
