@@ -153,6 +153,26 @@ def test_crossings_are_those_of_their_cluster_point_and_coordinate():
     assert named == {"cluster": 1, "point": 1, "coordinate": 0}
 
 
+def test_the_kind_of_a_crossing_is_where_the_point_goes_next():
+    """Until the same entry crosses again: below its plane if truncated, above if released, on it while it slides."""
+    seen = []
+    for seed in range(6):
+        X, R, beta, _ = rotating(3, 17, seed)
+        start = X, R, beta - 0.5, np.linspace(-1.5, 1.0, 3)
+        events = run(start, [2.0], "events")
+        times, points, kinds = (events[f"event_{name}"].values for name in ("time", "point", "kind"))
+        entries = 3 * points + events["event_coordinate"].values
+        ends = [times[(entries == entry) & (times > time)] for time, entry in zip(times, entries, strict=True)]
+        middle = (times + [end.min(initial=2.0) for end in ends]) / 2
+        path = run(start, np.unique(middle), "events").isel(cluster=0)
+        for time, entry, kind in zip(middle, entries, kinds, strict=True):
+            now = path.sel(time=time)
+            u = now["R"].values[entry % 3] @ (X[entry // 3] + now["beta"].values)
+            assert np.sign(u.round(9)) == {0: -1, 1: 1, 2: 0}[kind]
+        seen += kinds.tolist()
+    assert set(seen) == {0, 1, 2}
+
+
 def test_clusters_of_different_size_move_by_themselves():
     first, second = rotating(3, 17, 0), rotating(3, 40, 1)
     both = integrate_flow(*[[a, b] for a, b in zip(first, second, strict=True)], [0.5, 2.0])
