@@ -242,7 +242,7 @@ def test_parts_that_fail_are_counted():
     [
         ("holds", ["rejected"], "Its negative control was rejected."),
         ("holds", ["undecided"], "Its negative control was undecided."),
-        ("holds", ["rejected", "rejected"], "All 2 negative controls were rejected."),
+        ("holds", ["rejected", "rejected"], "Both negative controls were rejected."),
         ("holds", ["rejected", "undecided"], "1 of 2 negative controls were rejected."),
         ("does not hold", ["rejected"], "Data for which the claim is true were accepted."),
         ("does not hold", ["undecided"], "Data for which the claim is true were not accepted."),

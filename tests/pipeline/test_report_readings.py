@@ -6,6 +6,7 @@ import re
 import pytest
 from tests.pipeline.test_report import PART
 
+from repdyn.pipeline.report import views
 from repdyn.pipeline.report.readings import CURVE, TOP, WIDTH, curves
 
 WINDOWS, STATISTICS = ("last 5 %", "last 10 %"), ("mean", "median", "worst")
@@ -33,6 +34,52 @@ def test_readings_are_sorted_and_counted():
     assert curve.counts == "6 readings: 5 pass, 1 fail"
     assert [float(shown) for _, shown, _ in curve.rows] == sorted([2.5, 1.0, 3.0, 2.0, 2.2, 2.4])
     assert curve.rows[0][::2] == ("window: last 5 %; statistic: median", "fails")
+
+
+def test_a_curve_says_which_options_alone_decide():
+    """Of the choice that settles the most readings; an open reading settles nothing."""
+    outcomes = ["passes", "fails", "undecided", "passes", "passes", "fails"]  # mean, median, worst twice
+    rows = [row | {"outcome": outcome} for row, outcome in zip(grid([1.0] * 6), outcomes, strict=True)]
+    assert curves(rows)[0].turns_on == "Every reading with “statistic: mean” passes."
+    rows[4]["outcome"] = "fails"
+    (curve,) = curves(rows)
+    assert (
+        curve.turns_on == "Every reading with “statistic: mean” passes; every reading with “statistic: median” fails."
+    )
+    rows[2]["outcome"] = "fails"
+    told = "Every reading with “statistic: mean” passes; every reading with “statistic: median or worst” fails."
+    assert curves(rows)[0].turns_on == told
+    rows[3]["outcome"] = "fails"  # the second window settles more than medians and worst ones together
+    rows[1]["outcome"] = rows[2]["outcome"] = "passes"
+    told = "Every reading with “window: last 5 %” passes; every reading with “window: last 10 %” fails."
+    assert curves(rows)[0].turns_on == told
+
+
+@pytest.mark.parametrize("outcomes", [["passes"] * 6, ["passes", "fails", "undecided", "fails", "passes", "passes"]])
+def test_nothing_is_said_where_readings_agree_or_no_option_decides(outcomes):
+    rows = [row | {"outcome": outcome} for row, outcome in zip(grid([1.0] * 6), outcomes, strict=True)]
+    assert curves(rows)[0].turns_on == ""
+
+
+def test_a_claim_that_depends_on_the_reading_says_on_which_choice():
+    outcomes = ["passes", "fails", "undecided"] * 2
+    rows = [row | {"outcome": outcome} for row, outcome in zip(grid([1.0] * 6), outcomes, strict=True)]
+    said = "Every reading with “statistic: mean” passes; every reading with “statistic: median” fails."
+    depends, begin = (
+        {"verdict": "depends on the reading"},
+        "Some admissible readings of the sentence pass, others fail.",
+    )
+    two = [*rows, *(row | {"part": "end"} for row in rows)]
+    assert views.short(depends, [], [], curves(rows)) == views.short(depends, [], [], curves(two)) == f"{begin} {said}"
+    two[0]["outcome"], two[3]["outcome"] = "undecided", "fails"
+    parts = curves([row | {"part": row["part"] or "start"} for row in two])
+    wanted = f"{begin} Of “start”: Every reading with “statistic: median” fails. Of “end”: {said}"
+    assert views.short(depends, [], [], parts) == wanted
+
+
+def test_options_stand_in_the_drawing_in_letters():
+    (curve,) = curves([reading("$y = x_1$", name, 1.0) for name in "ab"])
+    assert ">window: y = x_1<" in curve.drawing
 
 
 def test_a_part_without_readings_has_no_curve():

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from repdyn.base.markup import words
 from repdyn.pipeline.report.evidence import LOGARITHMIC, measured, number
+from repdyn.pipeline.report.titles import title
 
 Row = Mapping[str, str]
 WIDTH, LEFT, TOP, CURVE, LINE = 720.0, 262.0, 6.0, 130.0, 15.0  # pixels of the drawing
@@ -24,6 +25,7 @@ class Curve:
         form: "printed" or "corrected".
         part: the part's name; empty where the check has one part only.
         counts: how many readings have each outcome, in words.
+        turns_on: with which options all readings pass or all fail, a sentence with `$...$`; empty where none settle it.
         drawing: the specification curve as SVG.
         rows: per reading its choices, what was measured, and its outcome.
     """
@@ -31,6 +33,7 @@ class Curve:
     form: str
     part: str
     counts: str
+    turns_on: str
     drawing: Markup
     rows: Sequence[tuple[Markup, Markup, str]]
 
@@ -53,7 +56,28 @@ def _curve(form: str, part: str, rows: Sequence[Row]) -> Curve:
         (words(row["reading"]), Markup(" ").join(filter(None, measured(row["measured"]))), row["outcome"])
         for row in ordered
     ]
-    return Curve(form, part, f"{len(rows)} readings: {', '.join(counted)}", _drawing(ordered, _options(rows)), listed)
+    counts = f"{len(rows)} readings: {', '.join(counted)}"
+    return Curve(form, part, counts, _turns_on(rows), _drawing(ordered, _options(rows)), listed)
+
+
+def _turns_on(rows: Sequence[Row]) -> str:
+    """The options of one choice that alone decide a reading: of the choice that settles the most readings."""
+    if len({row["outcome"] for row in rows}) == 1:
+        return ""
+    seen: dict[str, dict[str, list[str]]] = {}
+    for row in rows:
+        for name, option in _choices(row).items():
+            seen.setdefault(name, {}).setdefault(option, []).append(row["outcome"])
+    settled = {
+        name: {option: outcomes for option, outcomes in options.items() if set(outcomes) in ({"passes"}, {"fails"})}
+        for name, options in seen.items()
+    }
+    name, most = max(settled.items(), key=lambda item: sum(map(len, item[1].values())))
+    phrases = []
+    for verb in ("passes", "fails"):
+        if options := [option for option, outcomes in most.items() if outcomes[0] == verb]:
+            phrases.append(f"very reading with “{name}: {' or '.join(options)}” {verb}")
+    return f"E{'; e'.join(phrases)}." if phrases else ""
 
 
 def _order(row: Row) -> float:
@@ -107,7 +131,8 @@ def _marks(choice: tuple[str, str], rows: Sequence[Row], places: Sequence[float]
 
 
 def _short(option: str) -> str:
-    return option if len(option) <= 24 else option[:23] + "…"
+    letters = title(option)
+    return letters if len(letters) <= 24 else letters[:23] + "…"
 
 
 def _label(rows: Sequence[Row]) -> str:

@@ -156,7 +156,7 @@ def claim(row: Row, contents: Contents, notes: Notes, chosen: Product | None = N
         "corrected": row["correction"],
         "printed_parts": printed,
         "corrected_parts": corrected,
-        "short": short(row, printed, corrected),
+        "short": short(row, printed, corrected, curves),
         "checked": checked(row, decisive),
         "wants": _wants(row, contents),
         "curves": curves,
@@ -191,20 +191,29 @@ def passage_title(row: Row) -> str:
     return "What was measured, and why"
 
 
-def short(row: Row, printed: Sequence[Part], corrected: Sequence[Part]) -> str:
-    """A claim's verdict in one or two sentences."""
+def short(row: Row, printed: Sequence[Part], corrected: Sequence[Part], curves: Sequence[Curve] = ()) -> str:
+    """A claim's verdict in a few sentences; where it depends on the reading, on which choice."""
     verdict = row["verdict"]
     sentences = {
         "holds": f"The statement passes {_all(printed)}.",
         "holds as corrected": f"As printed it fails {_share(printed, 'fails')}; the correct form passes "
         f"{_all(corrected)}.",
         "does not hold": f"It fails {_share(printed, 'fails')}, and no small correction repairs it.",
-        "depends on the reading": "Some admissible readings of the sentence pass, others fail.",
+        "depends on the reading": " ".join(
+            ["Some admissible readings of the sentence pass, others fail.", *_turns_on(curves)]
+        ),
         "not decidable at this scale": _open(row, corrected or printed),
         "not reproducible as stated": "The paper leaves out settings that this needs.",
         "not testable": "No finite computation decides it.",
     }
     return " ".join(filter(None, [sentences[verdict], checked(row, corrected or printed)]))
+
+
+def _turns_on(curves: Sequence[Curve]) -> list[str]:
+    """What each part turns on; once, where it is the same for all."""
+    if len(said := {curve.turns_on for curve in curves}) == 1:
+        return list(filter(None, said))
+    return [f"Of “{curve.part}”: {curve.turns_on}" for curve in curves if curve.turns_on]
 
 
 def checked(row: Row, parts: Sequence[Part]) -> str:
@@ -219,7 +228,9 @@ def checked(row: Row, parts: Sequence[Part]) -> str:
         return f"Data for which the claim is true were {taken}{share}."
     if len(outcomes) == 1:
         return f"Its negative control was {outcomes[0]}."
-    return f"{'All' if noticed == len(outcomes) else f'{noticed} of'} {len(outcomes)} negative controls were rejected."
+    if noticed < len(outcomes):
+        return f"{noticed} of {len(outcomes)} negative controls were rejected."
+    return f"{'Both' if noticed == 2 else f'All {noticed}'} negative controls were rejected."
 
 
 def explained(parts: Sequence[Part], curves: Sequence[Curve]) -> list[str]:
