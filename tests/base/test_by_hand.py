@@ -1,0 +1,111 @@
+"""Numbers, boxes and words of the shared code worked out by hand, where sizes and sides differ."""
+
+import os
+
+import numpy as np
+import pytest
+import xarray as xr
+from matplotlib.transforms import Bbox
+
+from repdyn.base import legibility
+from repdyn.base.datasets import left_out, variable
+from repdyn.base.errors import DataError
+from repdyn.base.figures import NOTHING, new, say_what_is_missing, style
+from repdyn.base.files import HOST, atomic
+from repdyn.base.images import download_mnist
+from repdyn.base.markup import mathml
+from repdyn.base.sampled import interval_within
+from repdyn.base.verdicts import LARGEST_MARGIN, equal
+
+SAYS = {"expected": "inside", "reason": "why", "n": 5, "false_alarm": 0.01}
+
+
+@pytest.mark.parametrize(
+    ("interval", "low", "high", "margin"),
+    [
+        ((1.0, 3.0), 0.5, 9.0, 1.5),  # the middle lies 1.5 above the border, half of the interval is 1
+        ((1.0, 5.0), -9.0, 8.0, 2.5),
+        ((1.0, 3.0), 7.0, 9.0, 1 / 5),
+        ((1.0, 5.0), -9.0, -1.0, 2 / 4),
+    ],
+)
+def test_the_margin_of_an_interval_is_in_halves_of_its_width(interval, low, high, margin):
+    assert interval_within(interval, low, high, **SAYS).margin == pytest.approx(margin)
+
+
+def test_what_is_not_equal_has_the_least_margin_and_not_none():
+    assert equal(3, 4, expected="4").margin == 1 / LARGEST_MARGIN > 0
+
+
+@pytest.mark.parametrize("turn", [0, 30, 90, 140])
+def test_corners_of_a_text_are_those_of_its_letters_turned_about_their_middle(turn):
+    figure, axes = new()
+    with style():
+        text = axes[0, 0].text(0.4, 0.5, "a long word", rotation=0)
+        level = text.get_window_extent()
+        text.set_rotation(turn)
+        box = Bbox.from_bounds(50, 80, 60, 20)
+        corners = legibility._corners(text, box)
+    assert text.get_rotation() == turn
+    assert figure.axes
+    width, height = level.width - 1, level.height - 2  # a pixel less along the letters, two across
+    along = np.array([np.cos(np.radians(turn)), np.sin(np.radians(turn))])
+    across = np.array([-along[1], along[0]])
+    steps = [(-1, -1), (1, -1), (1, 1), (-1, 1)]
+    expected = [np.array([80, 90]) + a * width / 2 * along + b * height / 2 * across for a, b in steps]
+    np.testing.assert_allclose(corners, expected)
+
+
+def test_one_point_of_several_under_a_text_is_enough():
+    box = Bbox.from_extents(10, 20, 30, 40)
+    assert legibility._inside(np.array([[100.0, 30], [20, 30], [20, 90]]), box, 1.0)
+    assert not legibility._inside(np.array([[100.0, 30], [20, 90]]), box, 1.0), "one along each axis is none inside"
+
+
+def test_an_axis_with_numbers_keeps_its_scale_in_a_panel_without_points():
+    figure, axes = new(1, 2)
+    for panel in axes[0]:
+        panel.plot([1, 10, 100], [np.nan] * 3)
+        panel.set(xscale="log", yscale="log")
+    axes[0, 1].plot([1, 10, 20], [2, 3, 4])
+    say_what_is_missing(figure)
+    assert [(panel.get_xscale(), panel.get_yscale()) for panel in axes[0]] == [("log", "linear"), ("log", "log")]
+    assert [[text.get_text() for text in panel.texts] for panel in axes[0]] == [[NOTHING], []]
+
+
+def test_an_axis_shared_with_a_panel_that_has_points_keeps_its_scale():
+    figure, axes = new(2, 1, sharey=True)
+    axes[0, 0].plot([1, 10], [np.nan, np.nan])
+    axes[1, 0].plot([1, 10], [2, 3])
+    axes[0, 0].set_yscale("log")
+    say_what_is_missing(figure)
+    assert [panel.get_yscale() for panel in axes.flat] == ["log", "log"]
+
+
+def test_texts_and_counts_beside_gaps_stay_as_they_are():
+    variables = {
+        "loss": variable("trial", np.array([1.0, np.inf]), "loss"),
+        "name": variable("trial", np.array(["a", "b"]), "name"),
+        "steps": variable("trial", np.array([3, 4]), "steps"),
+    }
+    data = left_out(xr.Dataset(variables), [False, True], "x.rate: 1")
+    assert data["name"].values.tolist() == ["a", "b"]
+    assert data["steps"].values.tolist() == [3, 4]
+    assert [name for name in data if "missing" in data[name].attrs] == ["loss"]
+
+
+def test_a_file_in_the_making_is_named_after_its_target_the_machine_and_the_process(tmp_path):
+    with atomic(tmp_path / "data.nc") as temporary:
+        temporary.write_text("whole")
+        assert temporary.name == f".data.nc.{HOST}.{os.getpid()}.part.nc"
+    assert [path.name for path in tmp_path.iterdir()] == ["data.nc"]
+
+
+def test_the_file_that_no_mirror_gives_comes_before_what_each_mirror_said(tmp_path):
+    with pytest.raises(DataError, match=r"^wanted\.gz could not be downloaded \(data\.mnist_mirrors is empty\)\."):
+        download_mnist([], tmp_path, files={"wanted.gz": "0" * 64})
+
+
+@pytest.mark.parametrize(("display", "kind"), [(False, "inline"), (True, "block")])
+def test_formulas_of_their_own_line_are_blocks(display, kind):
+    assert f'display="{kind}"' in mathml("x + 1", display=display)
