@@ -8,14 +8,16 @@ import xarray as xr
 from matplotlib.transforms import Bbox
 
 from repdyn.base import legibility
-from repdyn.base.datasets import left_out, variable
-from repdyn.base.errors import DataError
+from repdyn.base.arguments import finite, orthogonal, positive, shaped
+from repdyn.base.datasets import left_out, require, variable
+from repdyn.base.errors import DataError, NotEnoughDataError
 from repdyn.base.figures import NOTHING, new, say_what_is_missing, style
 from repdyn.base.files import HOST, atomic
+from repdyn.base.formula_audit import audit_variables, relative_error
 from repdyn.base.images import download_mnist
 from repdyn.base.markup import mathml
-from repdyn.base.sampled import interval_within
-from repdyn.base.verdicts import LARGEST_MARGIN, equal
+from repdyn.base.sampled import interval_within, mean_within
+from repdyn.base.verdicts import LARGEST_MARGIN, at_most, equal
 
 SAYS = {"expected": "inside", "reason": "why", "n": 5, "false_alarm": 0.01}
 
@@ -109,3 +111,59 @@ def test_the_file_that_no_mirror_gives_comes_before_what_each_mirror_said(tmp_pa
 @pytest.mark.parametrize(("display", "kind"), [(False, "inline"), (True, "block")])
 def test_formulas_of_their_own_line_are_blocks(display, kind):
     assert f'display="{kind}"' in mathml("x + 1", display=display)
+
+
+def refusals():
+    """What is refused, and the whole of what is said of it; no two numbers in it are the same."""
+    turned = np.array([[2.0, 0, 0], [0, 1, 0], [0, 0, 1]])
+    audit = np.zeros((4, 5, 2))
+    three = xr.Dataset({"loss": ("trial", np.zeros(3))}, {"trial": [0, 1, 2]})
+    return {
+        "orthogonal": (
+            lambda: orthogonal(turned, 3, "Q"),
+            "Q: got max|Q Q^T - 1| = 3.00e+00; expected an orthogonal matrix (below 1e-08): "
+            "project with U V^T from np.linalg.svd first",
+        ),
+        "shape": (lambda: shaped(np.zeros((2, 5)), "x", (None, 3)), "x: got shape (2, 5); expected a non-empty array "
+                  "of shape (any, 3)"),
+        "least": (lambda: positive([3.0, -2.0, 5.0], "x"), "x: got -2; expected finite numbers above 0"),
+        "lost": (lambda: finite([np.nan, 1.0, np.inf, 2.0, 3.0], "x"), "x: got 2 values that are NaN or infinite; "
+                 "expected finite numbers only"),
+        "interval": (
+            lambda: interval_within((3.0, 1.0), 0, 9, **SAYS),
+            "a claim was given the interval [3.0, 1.0]; a check needs a finite one, low end first",
+        ),
+        "values": (
+            lambda: at_most([1.0, np.nan, np.inf], 2, expected="x", reason="y"),
+            "a claim was given 3 values, 2 not finite; a check needs finite numbers",
+        ),
+        "forms": (
+            lambda: audit_variables(audit, ("draw", "equation")),
+            "errors: got shape (4, 5, 2); expected dimensions draw, equation and one of 3 forms",
+        ),
+        "wanted": (
+            lambda: relative_error(np.zeros(4), np.ones((2, 3))),
+            "value: got shape (4,); expected shape (2, 3), that of wanted",
+        ),
+        "size": (lambda: require(three, "runs", trial=7), "runs: 7 along trial, has 3"),
+        "label": (lambda: require(three, "runs", trial=[2, 8, 9]), "runs: trial = 8, 9"),
+        "variant": (lambda: require({"wide": three}, "runs", trial=4), "runs wide: 4 along trial, has 3"),
+        "samples": (
+            lambda: mean_within([1.0], 0, 2, expected="x", reason="y"),
+            "an interval of a mean needs 2 samples or more, got 1",
+        ),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("case", refusals())
+def test_a_refusal_tells_what_was_got_and_what_is_expected_in_this_order(case):
+    refused, words = refusals()[case]
+    with pytest.raises((ValueError, NotEnoughDataError)) as caught:
+        refused()
+    assert str(caught.value) == words
+
+
+def test_a_table_of_other_entries_or_shape_is_told_by_counts():
+    measured = equal(np.arange(6).reshape(2, 3), np.array([[0, 1, 9], [3, 9, 5]]), expected="x").measured
+    assert measured == "2 of 6 entries differ"
+    assert equal(np.arange(4), np.arange(3), expected="x").measured == "shape (4,), expected (3,)"
