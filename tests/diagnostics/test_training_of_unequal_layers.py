@@ -132,3 +132,17 @@ def test_what_lacks_is_named_with_its_verb():
     one, two = (summarize_training(through().drop_vars(names)) for names in (["within"], ["within", "between"]))
     assert one[1].text.endswith(": within was not recorded")
     assert two[1].text.endswith(": within, between were not recorded")
+
+
+def test_a_recording_without_the_inputs_has_none_that_are_collapsed_or_odd_already():
+    shares = where(LATE, 0.03, 0.58)
+    names = dict.fromkeys(("3", "7", "last"))
+    recorded = through(
+        within=dict.fromkeys(names, shares),
+        between=dict.fromkeys(names, 1 - shares),
+        norm_ratio={"3": where(LATE, 16.0, 1.5)},
+    ).sel(layer=["3", "7", "last"])
+    assert told(recorded, "collapse over time").text.startswith(
+        "Classes collapse in '3' and all layers after it to '7'"
+    )
+    assert told(recorded, "odd point over time").text.startswith("One point is odd from step 400 on; in '3'")
