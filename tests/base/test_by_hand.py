@@ -7,8 +7,9 @@ import pytest
 import xarray as xr
 from matplotlib.transforms import Bbox
 
-from repdyn.base import legibility
+from repdyn.base import checkpoints, legibility, progress
 from repdyn.base.arguments import finite, orthogonal, positive, shaped
+from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import left_out, require, variable
 from repdyn.base.errors import DataError, NotEnoughDataError
 from repdyn.base.figures import NOTHING, new, say_what_is_missing, style
@@ -167,3 +168,35 @@ def test_a_table_of_other_entries_or_shape_is_told_by_counts():
     measured = equal(np.arange(6).reshape(2, 3), np.array([[0, 1, 9], [3, 9, 5]]), expected="x").measured
     assert measured == "2 of 6 entries differ"
     assert equal(np.arange(4), np.arange(3), expected="x").measured == "shape (4,), expected (3,)"
+
+
+def test_trials_that_are_kept_together_share_their_time_and_a_read_one_counts_as_used(tmp_path, monkeypatch):
+    clock = {"seconds": 10.0}
+    monkeypatch.setattr(checkpoints.time, "process_time", lambda: clock["seconds"])
+    kept = Checkpoint(tmp_path, "job")
+    clock["seconds"] = 16.0
+    kept.put_all({name: {"x": np.arange(place)} for place, name in enumerate(("a", "b", "c"), start=1)})
+    clock["seconds"] = 21.0
+    kept.put("d", {"x": np.zeros(1)})
+    assert (kept.tally.read, kept.tally.computed) == (0, 4)
+    for names, seconds in ((["b"], 2.0), (["d"], 5.0), (["a", "d", "c"], 9.0)):
+        again = Checkpoint(tmp_path, "job")
+        sizes = [again.get(name)["x"].size for name in names]
+        assert sizes == [{"a": 1, "b": 2, "c": 3, "d": 1}[name] for name in names]
+        assert (again.tally.read, again.tally.computed) == (len(names), 0)
+        assert again.tally.seconds == pytest.approx(seconds)
+    files = list(tmp_path.rglob("*.npz"))
+    for file in files:
+        os.utime(file, (1000.0, 1000.0))
+    Checkpoint(tmp_path, "job").get("c")
+    assert sorted(file.stat().st_mtime > 1000 for file in files) == [False, False, False, True]
+
+
+def test_without_a_wish_lines_of_progress_come_ten_seconds_apart(monkeypatch, capsys):
+    clock = {"seconds": 5.0}
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock["seconds"])
+    shown = progress.Progress("training", 1000)
+    for second in range(1, 26):
+        clock["seconds"] = 5.0 + second
+        shown.step(second)
+    assert [line.split()[2] for line in capsys.readouterr().err.splitlines()] == ["10/1000", "20/1000"]
