@@ -1,18 +1,30 @@
 """Numbers, boxes and words of the shared code worked out by hand, where sizes and sides differ."""
 
+import base64
 import os
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
 import xarray as xr
 from matplotlib.transforms import Bbox
 
-from repdyn.base import checkpoints, legibility, progress
+from repdyn.base import checkpoints, legibility, progress, web
 from repdyn.base.arguments import finite, orthogonal, positive, shaped
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import left_out, require, variable
 from repdyn.base.errors import DataError, NotEnoughDataError
-from repdyn.base.figures import NOTHING, new, say_what_is_missing, style
+from repdyn.base.figures import (
+    COLORS,
+    NOTHING,
+    color_bar,
+    color_map,
+    describe,
+    new,
+    save,
+    say_what_is_missing,
+    style,
+)
 from repdyn.base.files import HOST, atomic
 from repdyn.base.formula_audit import audit_variables, relative_error
 from repdyn.base.images import download_mnist
@@ -200,3 +212,27 @@ def test_without_a_wish_lines_of_progress_come_ten_seconds_apart(monkeypatch, ca
         clock["seconds"] = 5.0 + second
         shown.step(second)
     assert [line.split()[2] for line in capsys.readouterr().err.splitlines()] == ["10/1000", "20/1000"]
+
+
+def test_a_color_bar_is_drawn_by_shapes_without_gaps(tmp_path):
+    figure, axes = new()
+    shown = axes[0, 0].pcolormesh(np.arange(6.0).reshape(2, 3), cmap=color_map("viridis"))
+    bar = color_bar(figure, shown, ax=axes[0, 0], label="height")
+    assert shown.get_cmap().N == COLORS < 50
+    figure.canvas.draw()
+    np.testing.assert_array_equal(bar.solids.get_edgecolor(), bar.solids.get_facecolor())
+    assert bar.ax.get_ylabel() == "height"
+    save(describe(figure, title="a", caption="b", alt="c"), tmp_path / "bar")
+    assert "<image" not in (tmp_path / "bar.svg").read_text(encoding="utf-8")
+
+
+def test_pictures_are_addresses_that_hold_them(tmp_path):
+    (tmp_path / "a.svg").write_text('<svg a="1%">\n   <text>x # <b/>\\ é</text>  \n</svg>\n', encoding="utf-8")
+    (tmp_path / "b.png").write_bytes(bytes(range(256)))
+    kind, content = web.data_address(tmp_path / "a.svg").split(",", 1)
+    assert kind == "data:image/svg+xml"
+    assert unquote(content) == '<svg a="1%"> <text>x # <b/>\\ é</text> </svg> '
+    assert not set("#<>\\\n") & set(content)
+    kind, content = web.data_address(tmp_path / "b.png").split(",", 1)
+    assert kind == "data:image/png;base64"
+    assert base64.b64decode(content) == bytes(range(256))
