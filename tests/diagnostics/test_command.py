@@ -173,6 +173,15 @@ def test_the_effective_depth_of_the_command_line_is_that_of_the_energies(folder)
 BUILDERS = {
     "raises": ("raise KeyError('weights')", "my_own:build raised KeyError: 'weights' (my_own.py, line 2)"),
     "divides": ("return 1 / 0", "my_own:build raised ZeroDivisionError: division by zero (my_own.py, line 2)"),
+    "says what": ("raise ValueError('two heads')", "my_own:build raised ValueError: two heads (my_own.py, line 2)"),
+    "deeper": (
+        "return inner()\n\ndef inner():\n    raise RuntimeError('too deep')",
+        "my_own:build raised RuntimeError: too deep (my_own.py, line 5)",
+    ),
+    "in a library": (
+        "import statistics; return statistics.mean([])",
+        "raised StatisticsError: mean requires at least one data point (my_own.py, line 2)",
+    ),
     "syntax": ("return (", "importing my_own raised SyntaxError: '(' was never closed (my_own.py, line 2)"),
     "shapes": (
         "from torch import nn; return nn.Linear(3, 2)",

@@ -168,3 +168,33 @@ def test_the_page_has_the_figure_the_columns_and_the_numbers_of_both(monkeypatch
     assert "<dt>held-out points</dt><dd>9</dd>" in text
     assert text.index('<th scope="col">nc1</th><th scope="col">nc1 held out</th>') > 0
     assert f"{float(dataset['accuracy_held_out']):.4g}" in text.split('<th scope="row">accuracy held out</th>')[1][:60]
+
+
+def test_the_caption_counts_held_out_points_and_says_of_which_moment_the_layers_are():
+    measured = measure(network(), POINTS, labels=LABELS, held_out=(OTHERS, THEIRS), measures=["loss", "ranks"])
+    words = draw_held_out(measured).repdyn
+    assert words["title"] == "The points beside held-out ones"
+    assert words["caption"] == (
+        f"{measured.attrs['title']}, solid, and {len(OTHERS)} held-out points, dashed. "
+        "Layers: measured, in the order of depth."
+    )
+    assert words["alt"] == (
+        "Loss and effective rank of the points as solid lines and of held-out points as dashed ones."
+    )
+    several = xr.concat([measured.assign(loss=place) for place in (1.0, 2.0)], "epoch", data_vars="all")
+    several = several.assign_coords(epoch=[3, 11]).assign_attrs(measured.attrs | {"time": "epoch"})
+    assert "Layers: epoch 11, in the order" in draw_held_out(several).repdyn["caption"]
+    no_layers = draw_held_out(measured.drop_vars("effective_rank_held_out"))
+    assert "Layers" not in no_layers.repdyn["caption"]
+    assert [panel.get_visible() for panel in no_layers.axes] == [True, False]
+
+
+def test_the_title_of_held_out_points_is_of_the_mean_over_seeds_at_the_last_moment():
+    accuracy = xr.DataArray([[0.9, 0.1], [0.5, 0.3]], dims=("step", "seed"))
+    other = xr.DataArray([[0.8, 0.8], [0.2, 0.1]], dims=("step", "seed"))
+    data = xr.Dataset({"accuracy": accuracy, "accuracy_held_out": other}, {"step": [0, 4]})
+    data = data.assign_coords(point_held_out=np.arange(5), layer=["a"]).assign_attrs(time="step", title="Made up")
+    words = draw_held_out(data).repdyn
+    assert words["title"] == "Of the points 40 % are right, of held-out ones 15 %"
+    assert words["caption"].startswith("Made up, solid, and 5 held-out points, dashed; means over 2 seeds")
+    assert words["alt"].startswith("Accuracy of the points")

@@ -97,3 +97,24 @@ def test_words_of_settings_leave_out_what_is_not_set():
     assert page._plain('{"a": 1, "b": null, "c": [2], "d": []}') == "a 1, c [2]"
     assert page._plain("[1, 2]") == "[1, 2]"
     assert page._plain("no json") == "no json"
+
+
+def test_units_of_a_column_are_those_of_the_measure_and_reasons_end_before_the_general_one(recorded):
+    recorded["nc1"].attrs["missing"] = "no class; or one alone; or it failed"
+    assert page._column(recorded, "nc1").missing == "no class"
+    columns = [page._column(recorded, name) for name in page._shown(recorded)]
+    assert [column.name for column in columns] == ["angle", "nc1"]
+    assert [column.units for column in columns] == ["degree", "activation"]
+
+
+def test_held_out_columns_stand_beside_their_own_and_held_out_points_are_counted_after_the_points(recorded):
+    recorded["nc1_held_out"] = recorded["nc1"] + 1
+    recorded["effective_rank"] = recorded["nc1"] + 2
+    recorded = recorded.assign_coords(point_held_out=range(6))
+    assert page._shown(recorded) == ["angle", "effective_rank", "nc1", "nc1_held_out"]
+    assert page._about(recorded)[:3] == [("points", "9"), ("held-out points", "6"), ("layers", "3")]
+
+
+def test_a_page_without_columns_names_its_layers_all_the_same(recorded):
+    (only,) = page._tables(recorded, [])
+    assert only == {"caption": "step 40", "rows": [(name, []) for name in LAYERS]}

@@ -59,6 +59,9 @@ def test_another_architecture_and_the_band_of_reruns(networks, capsys):
     with xr.open_dataset("similar.nc") as found:
         xr.testing.assert_allclose(found, wanted)
         assert found.attrs["experiment"] == "my_networks:build"
+        settings = json.loads(found.attrs["settings"])
+    runs_asked = {"weights": None, "against": "my_networks:wider", "reruns": ["seed_1.pt", "seed_2.pt"]}
+    assert {name: settings[name] for name in runs_asked} == runs_asked
     told = capsys.readouterr().out
     value = float(wanted["cka_debiased"].sel(layer="0", other_layer="0"))
     low, high = (float(getattr(wanted["cka_debiased_of_runs"].sel(layer="0"), end)()) for end in ("min", "max"))

@@ -234,10 +234,13 @@ def _rank(recording: _Recording) -> Sentence:
         text = f"The effective rank of {name!r} {way} from {values[0]:.3g} to {values[-1]:.3g} between "
         text += f"{recording.at(start)} and {recording.at(end)}"
         return Sentence(topic, "yes", text, **numbers | {"threshold": NARROW if falls else 1 / NARROW})
-    if all(entry.low > 1 / NARROW and entry.high < NARROW for entry in changes.values()):
+    unsure = {layer: entry for layer, entry in changes.items() if not 1 / NARROW < entry.low <= entry.high < NARROW}
+    if not unsure:
         text = f"The effective rank of no layer changes by a factor of {NARROW:g}; most in {name!r}"
         return Sentence(topic, "no", text, **numbers)
-    return _silent(topic, f"the rank of {name!r} scatters too much from moment to moment", **numbers)
+    name = max(unsure, key=lambda layer: unsure[layer].high / unsure[layer].low)
+    why = f"the rank of {name!r} scatters too much from moment to moment"
+    return _silent(topic, why, **numbers | {"interval": unsure[name]})
 
 
 def _task_rank(recording: _Recording) -> Sentence:

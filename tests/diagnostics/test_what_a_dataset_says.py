@@ -1,0 +1,129 @@
+"""Attributes, coordinates and reasons of a measured dataset, where all sizes and names differ."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from repdyn.diagnostics.compare import compare
+from repdyn.diagnostics.measure import Recorder, measure
+from repdyn.diagnostics.methods.features import Features
+
+X = torch.randn(9, 4, generator=torch.Generator().manual_seed(0))
+LABELS = np.array([5, 5, 2, 7, 2, 7, -100, 2, 5])
+
+
+def network():
+    torch.manual_seed(2)
+    return nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 6), nn.Tanh(), nn.Linear(6, 3))
+
+
+def test_a_dataset_says_how_it_was_measured():
+    labels = np.where(LABELS < 0, LABELS, LABELS % 3)
+    found = measure(network(), X, labels=labels, residual=["0", "2", "3"], gamma=0.02, bias=True)
+    assert found.attrs["title"] == "Diagnostics of Sequential on 9 points"
+    assert (found.attrs["gamma"], found.attrs["identity_with_bias"]) == (0.02, 1)
+    assert found.attrs["normalized_by"] == "running statistics, as in evaluation"
+    assert found.attrs["last_map"] == "4"
+    assert found["step_from"].values.tolist() == ["0", "2"]
+    assert found["label"].values.tolist() == labels.tolist()
+    assert found["class"].values.tolist() == [1, 2]
+    assert found["pair"].values.tolist() == ["0-3"]  # the first points of both classes
+    units = {"angle": "rad", "input_distance": "input^2", "prediction_distance": "output^2", "nc1": "1"}
+    assert {name: found[name].attrs["units"] for name in units} == units
+    plain = measure(network(), X, batch_statistics=True, classifier="2", measures=["ranks"])
+    assert (plain.attrs["identity_with_bias"], plain.attrs["normalized_by"]) == (0, "batch statistics")
+    assert plain.attrs["last_map"] == "2"
+
+
+def test_the_stable_cost_follows_its_regularizer_and_bias():
+    costs = [
+        measure(network(), X, ["1"], gamma=gamma, bias=bias, measures=["cost_of_identity"])["stable_cost_of_identity"]
+        for gamma, bias in ((1e-3, False), (0.3, False), (0.3, True))
+    ]
+    with torch.no_grad():
+        A = network()[:2](X).double().numpy()
+    for cost, gamma, bias in zip(costs, (1e-3, 0.3, 0.3), (False, False, True), strict=True):
+        K = np.maximum(A, 0) @ np.maximum(A, 0).T + bias
+        regular = K + gamma * np.linalg.eigvalsh(K)[-1] * np.eye(len(K))
+        assert float(cost.item()) == pytest.approx(np.trace(A.T @ np.linalg.solve(regular, A)), rel=1e-6)
+
+
+@pytest.mark.parametrize("in_file", [False, True])
+def test_time_of_a_recording_has_the_name_and_unit_that_were_given(in_file, tmp_path):
+    file = tmp_path / "recorded.nc" if in_file else None
+    recorder = Recorder(network(), X, ["0"], time="hour", units="h", file=file, measures=["ranks"])
+    with pytest.raises(ValueError, match=r"nothing was recorded; call recorder\(hour\) during training"):
+        recorder.dataset()
+    recorder(2.5)
+    recorder(4.0)
+    found = recorder.dataset()
+    assert found["hour"].values.tolist() == [2.5, 4.0]
+    assert (found["hour"].attrs["units"], found["hour"].attrs["long_name"]) == ("h", "hour of training")
+    assert found.attrs["time"] == "hour"
+    with pytest.raises(ValueError, match=r"hour 3 comes after 4\.0; .* call rewind\(3\) where"):
+        recorder(3)
+    with pytest.raises(ValueError, match=r"hour 4\.0 comes after 4\.0"):
+        recorder(4.0)
+
+
+class Losing(nn.Module):
+    """Loses three numbers of the second point."""
+
+    def forward(self, x):
+        lost = torch.zeros_like(x)
+        lost[1, :3] = torch.nan
+        return x + lost
+
+
+def test_numbers_that_are_lost_are_counted_among_those_of_the_layer():
+    found = measure(nn.Sequential(nn.Linear(4, 5), Losing()), X, measures=["ranks"])
+    assert "layer (1): 3 of 45 values are NaN or infinite" in found.attrs["left_out"]
+
+
+def test_a_stream_of_other_sizes_is_told_layer_by_layer():
+    with pytest.raises(ValueError, match=r"different sizes \(0: 6, 4: 3\); name layers of one size"):
+        measure(network(), X, residual=["0", "4"])
+
+
+def test_labels_that_are_not_the_places_of_the_classifier_are_told_with_its_rows():
+    found = measure(network(), X, labels=np.where(LABELS < 0, -100, LABELS % 3), measures=["classifier"])
+    assert "the labels are not 0 .. 2, a point of each of the classifier's classes at least" in found.attrs["left_out"]
+
+
+def test_comparisons_say_of_what_they_are():
+    itself, other = compare(network(), None, X, ["0"]), compare(network(), network(), X, ["0"], other_layers=["2"])
+    assert itself.attrs["title"] == "Similarity of Sequential to itself"
+    assert other.attrs["title"] == "Similarity of Sequential to another network"
+    assert (other["layer"].values.tolist(), other["other_layer"].values.tolist()) == (["0"], ["2"])
+    assert other["layer"].attrs["long_name"] == "layer of the first network"
+    assert other["other_layer"].attrs["long_name"] == "layer of the second network"
+    runs = compare(network(), network(), X, ["0", "2"], reruns=[network(), network()], intervals=True)
+    assert runs["runs"].values.tolist() == ["0-1", "0-2", "1-2"]
+    assert runs["cka_low"].attrs["long_name"] == "linear CKA, biased, lower end of its 99 % interval"
+    assert runs["cka_of_runs"].attrs["long_name"] == "linear CKA, biased, same layer in two runs"
+    assert (runs["angular"].attrs["units"], runs["cka"].attrs["units"]) == ("rad", "1")
+    for name in ("cka", "procrustes"):
+        low, high = runs[f"{name}_low"], runs[f"{name}_high"]
+        assert bool(((low <= runs[name]) & (runs[name] <= high)).all())
+
+
+def test_layers_that_cannot_be_compared_are_told_with_their_network():
+    constant = network()
+    with torch.no_grad():
+        constant[0].weight.zero_()
+    found = compare(network(), constant, X, ["0", "2"], reruns=[constant])
+    why = "all points are the same in this layer, which has no shape to compare"
+    assert found.attrs["left_out"] == "; ".join(
+        f"{place}, {name}: {why}" for place in ("other", "rerun 0") for name in ("0", "2")
+    )
+    assert found["cka"].isnull().all()
+
+
+def test_masked_tokens_are_counted_by_the_mask():
+    mask = np.ones((9, 2), bool)
+    mask[3:5, 1] = False
+    features = Features("tokens", channels=-1, mask=mask)
+    found = measure(nn.Linear(2, 5), X.reshape(9, 2, 2), features=features, measures=["ranks", "angles"])
+    assert found.attrs["title"] == "Diagnostics of Linear on 16 points"
+    assert found.sizes["point"] == 16
