@@ -91,3 +91,13 @@ def test_spreads_of_the_final_distance_are_those_at_equal_rates_gain_by_gain():
     spread = ", ".join(f"{0.25 + place:.2g}" for place in range(gains.size))
     assert f"for $G$ = {', '.join(f'{gain:g}' for gain in gains)}: {spread}. To fit" in told
     assert told.startswith(f"{int(laws['draws'])} draws of the initial ratios at $G$ = {gains[0]:g}, ")
+
+
+def test_taylor_ratios_tell_bins_pairs_networks_and_looks():
+    data = made_up(STUDY, "fig14_taylor")
+    (ratios,) = data.values()
+    told = caption_of("fig14_taylor", data)
+    assert f"expansion in {ratios.sizes['bin']} bins of equal count" in told
+    assert f"{int(ratios['pairs'])} random pairs of images ({ratios['source'].item()}) per network" in told
+    assert f"interval over {ratios.sizes['network']} networks; {ratios['nonlinearity'].item()}." in told
+    assert f"are after {', '.join(str(look) for look in ratios['look'].values)} passes over our images" in told
