@@ -178,8 +178,14 @@ def test_a_dataset_is_not_vouched_for_against_its_own_word(run):
 
 
 def test_another_runs_configuration_is_refused(run):
-    with pytest.raises(DataError, match=r"makes results/mine/s/data/loss.nc, not results/other/: name its run"):
+    Path("results/second").mkdir()
+    Path("results/note.txt").write_text("no run")
+    with pytest.raises(DataError) as caught:
         verify.examine("other", [job(DATA)])
+    assert str(caught.value) == (
+        f"this configuration makes {DATA}, not results/other/: name its run or give its --configfile "
+        "(runs here: mine, second)"
+    )
 
 
 def test_the_report_says_what_to_do_and_what_is_left_over(run):
