@@ -158,7 +158,9 @@ def test_a_link_out_of_the_run_is_an_error(results, tmp_path):
         publish(results, tmp_path / "site", URL)
 
 
-@pytest.mark.parametrize("url", ["example.org", "ftp://example.org", "https://", "https://example.org/?a=b", "https://example.org/#a"])
+@pytest.mark.parametrize(
+    "url", ["example.org", "ftp://example.org", "https://", "https://example.org/?a=b", "https://example.org/#a"]
+)
 def test_an_address_is_one_of_the_web(results, tmp_path, url):
     with pytest.raises(ConfigError, match="expected an address as https"):
         publish(results, tmp_path / "site", url)
