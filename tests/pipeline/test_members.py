@@ -57,6 +57,36 @@ def test_the_images_are_of_the_split_that_is_asked_for(tmp_path):
         images.run(member, tmp_path, None)
 
 
+def test_images_tell_their_source_split_and_making(tmp_path, monkeypatch):
+    asked = []
+
+    def load(source, folder, mirrors, *, split):
+        asked.append((source, folder, mirrors, split))
+        return jobs_for_tests.images(5)
+
+    monkeypatch.setattr(images, "load_images", load)
+    member = {"source": "mnist", "split": "both", "mnist_folder": "here", "mnist_mirrors": ["there"], "code": "c0de"}
+    images.run(member | {"inputs": {}, "outputs": ["data/made.nc"]}, tmp_path, None)
+    data = datasets.read(tmp_path / "data/made.nc")
+    assert asked == [("mnist", "here", ["there"], "both")]
+    assert data.sizes["point"] == 5
+    told = {name: data.attrs[name] for name in (*datasets.REQUIRED, "title")}
+    assert told.pop("versions") == datasets.package_versions("numpy", "scipy", "xarray", "netCDF4", "scikit-learn")
+    assert (
+        told.items()
+        >= {
+            "title": "Images of mnist, as all studies read them",
+            "study": "all",
+            "experiment": "images",
+            "paper": "",
+            "settings": '{"source": "mnist"}',
+            "seed": 0,
+            "code_version": "c0de",
+            "device": "cpu",
+        }.items()
+    )
+
+
 def test_a_function_gets_what_it_names_and_may_do_without_what_has_a_default():
     """Any default counts, one that is false, too."""
 
