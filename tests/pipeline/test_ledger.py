@@ -279,6 +279,23 @@ def test_an_unknown_claim_is_told_with_the_nearest(results, id, near):
         show(id, results)
 
 
+def test_runs_that_know_a_claim_come_by_their_age_the_youngest_first(tmp_path):
+    for name, age in (("beta", 3), ("alpha", 1), ("gamma", 2)):
+        ledger_of_run = write(tmp_path / name / "claims.csv", ROW | {"change": ""})
+        os.utime(ledger_of_run, (1000 - age, 1000 - age))
+    runs = [text.splitlines()[2].split("[run ")[1] for text in show("x-thm1", tmp_path).split("\n\n")]
+    assert runs == ["alpha]", "gamma]", "beta]"]
+
+
+def test_of_many_claims_three_are_named_where_none_is_near(tmp_path):
+    rows = [ROW | {"id": f"x-claim{place}"} for place in (4, 3, 2, 1)]
+    write(tmp_path / "mine" / "claims.csv", *rows)
+    with pytest.raises(DataError) as caught:
+        show("zzz", tmp_path)
+    nearest = "x-claim1, x-claim2, x-claim3"
+    assert str(caught.value) == f"no claim 'zzz' in 1 runs under {tmp_path}; the nearest: {nearest}"
+
+
 def test_no_run_yet_is_told_with_the_command(tmp_path):
     with pytest.raises(DataError, match="no ledger here yet; make one with: snakemake --cores 8 all"):
         show("x-thm1", tmp_path)

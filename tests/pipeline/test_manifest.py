@@ -101,6 +101,19 @@ def test_time_and_place_stand_outside_the_content(run):
     assert str(run) not in json.dumps(document["content"])
 
 
+def test_the_machine_is_the_one_that_the_system_tells(run, monkeypatch):
+    monkeypatch.setattr(job.os, "cpu_count", lambda: 7)
+    monkeypatch.setattr(job.platform, "platform", lambda: "a system")
+    monkeypatch.setattr(job, "processor", lambda: "a processor")
+    monkeypatch.setattr(job, "kernels", lambda: "a kernel")
+    assert manifest(run)["machine"] == {
+        "system": "a system",
+        "processor": "a processor",
+        "cores": 7,
+        "kernels": "a kernel",
+    }
+
+
 def test_the_kernels_that_the_environment_names_are_recorded(run, monkeypatch):
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
     assert manifest(run)["machine"]["kernels"] == "Haswell"

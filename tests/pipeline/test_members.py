@@ -1,5 +1,8 @@
 """What a member of a job takes of what it is given: what all inputs say, the look of a claim, the split of images."""
 
+import json
+
+import numpy as np
 import pytest
 import xarray as xr
 from tests.pipeline import jobs_for_tests
@@ -8,10 +11,10 @@ from tests.pipeline.jobs_for_tests import IMAGES, STUDY
 from repdyn.base import datasets, sampled
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world
-from repdyn.base.errors import DataError, RepdynError
+from repdyn.base.errors import DataError, NotEnoughDataError, RepdynError
 from repdyn.base.verdicts import Verdict, deviation
 from repdyn.pipeline.run.execute.members import arguments_of
-from repdyn.pipeline.run.kinds import decide, images, simulate
+from repdyn.pipeline.run.kinds import decide, draw, images, simulate
 
 
 @pytest.mark.parametrize("diverged", [{"images"}, {"other"}, {"one of the variants"}, set()])
@@ -55,6 +58,59 @@ def test_the_images_are_of_the_split_that_is_asked_for(tmp_path):
     member = {"source": "mnist", "split": "train", "mnist_folder": str(tmp_path), "mnist_mirrors": []}
     with pytest.raises(DataError, match="put train-images-idx3-ubyte, train-labels-idx1-ubyte there"):
         images.run(member, tmp_path, None)
+
+
+def test_images_tell_their_source_split_and_making(tmp_path, monkeypatch):
+    asked = []
+
+    def load(source, folder, mirrors, *, split):
+        asked.append((source, folder, mirrors, split))
+        return jobs_for_tests.images(5)
+
+    monkeypatch.setattr(images, "load_images", load)
+    member = {"source": "mnist", "split": "both", "mnist_folder": "here", "mnist_mirrors": ["there"], "code": "c0de"}
+    images.run(member | {"inputs": {}, "outputs": ["data/made.nc"]}, tmp_path, None)
+    data = datasets.read(tmp_path / "data/made.nc")
+    assert asked == [("mnist", "here", ["there"], "both")]
+    assert data.sizes["point"] == 5
+    told = {name: data.attrs[name] for name in (*datasets.REQUIRED, "title")}
+    assert told.pop("versions") == datasets.package_versions("numpy", "scipy", "xarray", "netCDF4", "scikit-learn")
+    assert (
+        told.items()
+        >= {
+            "title": "Images of mnist, as all studies read them",
+            "study": "all",
+            "experiment": "images",
+            "paper": "",
+            "settings": '{"source": "mnist"}',
+            "seed": 0,
+            "code_version": "c0de",
+            "device": "cpu",
+        }.items()
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "reason"),
+    [
+        ([np.nan, np.nan], ValueError("x"), "a network that converged: no finite value in {lost}"),
+        ([np.nan, np.nan], NotEnoughDataError("loss: 5 along seed, has 1"), "loss: 5 along seed, has 1"),
+        ([np.nan, 1.0], ValueError("x"), "the figure ended with ValueError: x"),
+    ],
+    ids=["all diverged", "too few", "some diverged"],
+)
+def test_a_figure_of_diverged_networks_names_what_has_no_number(tmp_path, values, error, reason):
+    loss = datasets.dataset({"loss": datasets.variable("seed", np.array(values), "loss")}, {}, title="t")
+
+    def drawn(training):
+        raise error
+
+    draw.save(drawn, {"training": loss}, tmp_path / "drawn", {"code": "a:b"})
+    about = json.loads((tmp_path / "drawn.json").read_text())
+    needs = reason.format(lost=datasets.without_a_number({"training": loss}))
+    assert about["caption"] == f"Not drawn: needs more than this run has ({needs})."
+    assert about["code"] == "a:b"
+    assert "loss" in needs or values[1] == 1.0
 
 
 def test_a_function_gets_what_it_names_and_may_do_without_what_has_a_default():

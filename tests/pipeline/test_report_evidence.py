@@ -307,6 +307,14 @@ def test_of_a_forms_parts_the_one_that_decides_is_shown():
     assert view["first_failure"](CLAIM).striptags() == "largest 7"
 
 
+def test_a_reading_is_no_part_that_decides_a_form():
+    """One of many readings may fail where the part passes."""
+    reading = PRINTED | {"reading": "window: first half", "outcome": "fails", "measured": "largest 9"}
+    passing = PRINTED | {"outcome": "passes", "measured": "largest 7", "region_low": "", "region_high": ""}
+    view = views.study("x_study", "X", None, contents(reading, passing), Notes(), {})
+    assert view["first_failure"](CLAIM).striptags() == "largest 7"
+
+
 @pytest.mark.parametrize(
     ("verdicts", "sentence"),
     [

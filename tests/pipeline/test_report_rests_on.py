@@ -17,6 +17,7 @@ SECTIONS = {
     "trained": {"seeds": 4, "sizes": {"width": 8, "depth": [2, 3]}},
     "twin": {"seeds": 4, "sizes": {"width": 8, "depth": [2, 3]}},
     "descents": {"rate": 0.02, "width": 8},
+    "train": {"pace": 0.7},
 }
 MADE = {  # dataset -> experiment and the settings that it recorded, by parameter
     "chain_measures": ("chain_measures", {"settings": {"stage": 0.3}}),
@@ -24,6 +25,7 @@ MADE = {  # dataset -> experiment and the settings that it recorded, by paramete
     "trained/2": ("trained", {"settings": {"seeds": 4, "sizes": {"width": 8, "depth": [2, 3]}}}),
     "descents": ("descents", {"settings": {"rate": 0.02}}),
     "step_schemes": ("step_schemes", {"size": {"width": 8, "depth": [2, 3]}}),
+    "train_only": ("train", {"settings": {"pace": 0.7}}),
     "elsewhere": ("elsewhere", {"settings": {"rate": 0.5}, "none": {}}),
 }
 
@@ -54,6 +56,7 @@ def run(tmp_path_factory):
         ("descents trained", [("descents", "rate"), ("trained", "seeds")]),
         ("step_schemes", [("trained.sizes", "width")]),
         ("step_schemes trained", [("trained", "seeds")]),
+        ("train_only trained", [("train", "pace"), ("trained", "seeds")]),  # one name begins the other
         ("elsewhere", []),  # settings that the configuration no longer has
     ],
 )

@@ -239,17 +239,35 @@ def test_a_reference_without_a_column_is_refused(tmp_path, file, column):
         kept_runs.read(tmp_path / "reference")
 
 
-def test_ledgers_come_by_scale(tmp_path):
-    for name in ("full", "default", "smoke"):
+def test_ledgers_come_by_scale_and_others_by_name_after_them(tmp_path):
+    for name in ("zeta", "full", "paper", "default", "alpha", "smoke"):
         kept_runs.keep(run(tmp_path / name / name), tmp_path / "reference" / name)
-    assert list(kept_runs.ledgers(tmp_path / "reference")) == ["smoke", "default", "full"]
+    (tmp_path / "reference" / "none").mkdir()
+    ledgers = kept_runs.ledgers(tmp_path / "reference")
+    assert list(ledgers) == ["smoke", "default", "full", "paper", "alpha", "zeta"]
+    verdicts = {"x-0": "holds", "x-1": "does not hold"}
+    assert kept_runs.verdicts(tmp_path / "reference") == dict.fromkeys(ledgers, verdicts)
+    assert kept_runs.ledgers(tmp_path / "nowhere") == {}
+
+
+def test_readings_of_a_part_are_no_key_numbers(tmp_path):
+    here = run(tmp_path / "a")
+    evidence = pd.read_csv(here / "evidence.csv", dtype=str, keep_default_na=False)
+    reading = evidence.iloc[[0]].assign(reading="window: first half", value="9")
+    pd.concat([reading, evidence]).to_csv(here / "evidence.csv", index=False)
+    kept = kept_runs.of_run(here).numbers
+    assert list(kept.columns) == kept_runs.NUMBER_COLUMNS
+    assert kept[["id", "value"]].values.tolist() == [["x-0", "2.5"], ["x-1", "1e-12"]]
 
 
 def test_exceptions_are_texts(tmp_path):
     assert kept_runs.exceptions(tmp_path) == {}
-    (tmp_path / "exceptions.yaml").write_text("x-0: 3\n")
-    with pytest.raises(ConfigError, match="claim: text"):
-        kept_runs.exceptions(tmp_path)
+    for wrong in ("3", "''"):
+        (tmp_path / "exceptions.yaml").write_text(f"x-1: It grows.\nx-0: {wrong}\n")
+        with pytest.raises(ConfigError, match="claim: text"):
+            kept_runs.exceptions(tmp_path)
+    (tmp_path / "exceptions.yaml").write_text("x-1: It grows.\nx-0: So.\n")
+    assert kept_runs.exceptions(tmp_path) == {"x-1": "It grows.", "x-0": "So."}
 
 
 def test_no_claim_is_decided_otherwise_at_another_scale_without_a_reason():

@@ -1,6 +1,7 @@
 """`repdyn plan --cores`: schedules known by hand, bounds that every list schedule keeps."""
 
 import argparse
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from repdyn.pipeline.ask import commands, plan, schedule
-from repdyn.pipeline.run.declare.jobs import Job
+from repdyn.pipeline.run.declare.jobs import Job, Parted
 
 CHAIN = {"a": [], "b": ["a"], "c": ["b"]}
 FORK = {"start": [], "left": ["start"], "right": ["start"], "end": ["left", "right"]}
@@ -99,6 +100,21 @@ def test_the_table_says_time_and_efficiency_and_which_jobs_hold_it():
     table = [line.split() for line in lines[lines.index("cores     minutes  efficiency") + 1 :][:3]]
     assert table == [["1", "240", "100", "%"], ["2", "120", "100", "%"], ["64", "120", "3.1", "%"]]
     assert "No faster than 120.0 minutes on any number of cores: s/a (100.0), s/b (20.0)." in lines
+
+
+def test_a_job_and_its_parts_are_one_station_of_the_chain_that_counts_the_parts_alone():
+    """Two parts in a chain, the job that joins them, and what reads it; another job's single part is shorter."""
+    member = {"inputs": {}, "outputs": ["1.nc"], "code": ""}
+    first = Parted("default", "s/long-part1", "simulate", [member], part_of="s/long")
+    second = replace(first, name="s/long-part2", members=[member | {"outputs": ["2.nc"]}], after=("1.nc",))
+    whole = Parted("default", "s/long", "simulate", [member | {"outputs": ["long.nc"]}], after=("2.nc",))
+    other = replace(first, name="s/other-part1", members=[member | {"outputs": ["3.nc"]}], part_of="s/other")
+    jobs = [first, second, whole, other, job("s/fit", reads=["long.nc"])]
+    costs = [plan.Cost(60 * minutes, 1.0, True) for minutes in (2.0, 3.0, 1.0, 5.0, 0.5)]
+    lines = plan.show(list(zip(jobs, costs, strict=True)), "snakemake").splitlines()
+    assert "No faster than 6.5 minutes on any number of cores: s/long with 2 parts (6.0), s/fit (0.5)." in lines
+    lines = plan.show([(other, costs[3])], "snakemake").splitlines()
+    assert "No faster than 5.0 minutes on any number of cores: s/other with 1 part (5.0)." in lines
 
 
 def test_no_table_where_no_cores_are_asked_for():

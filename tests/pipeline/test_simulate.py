@@ -295,23 +295,29 @@ def test_a_figure_is_drawn_with_its_origin(results):
         draw.run(shown("figures", "fig1_ablation", inputs, FIGURE_FILES), results, None)
 
 
-@pytest.mark.parametrize(("runner", "kind", "suffix"), [(draw, "figures", "svg"), (tabulate, "tables", "csv")])
+@pytest.mark.parametrize(
+    ("runner", "kind", "suffix", "lead", "reader"),
+    [(draw, "figures", "svg", "Not drawn", "the figure"), (tabulate, "tables", "csv", "Not filled", "the table")],
+)
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        (NotEnoughDataError("loss: 5 along seed, has 1"), "5 along seed, has 1"),
-        (KeyError("tanh"), "ended with KeyError: 'tanh'"),
-        (ValueError("x and y"), "ended with ValueError: x and y"),
+        (NotEnoughDataError("loss: 5 along seed, has 1"), "loss: 5 along seed, has 1"),
+        (KeyError("tanh"), "{reader} ended with KeyError: 'tanh'"),
+        (ValueError("x and y"), "{reader} ended with ValueError: x and y"),
     ],
 )
-def test_what_lacks_data_says_so(tmp_path, monkeypatch, runner, kind, suffix, error, reason):
-    def needy():
+def test_what_lacks_data_says_so(tmp_path, monkeypatch, runner, kind, suffix, lead, reader, error, reason):
+    def needy_one():
         raise error
 
-    monkeypatch.setattr(runner, "load_function", lambda study, function: needy)
+    monkeypatch.setattr(runner, "load_function", lambda study, function: needy_one)
     member = shown(kind, "needy", {}, (suffix, "json"))
     runner.run(member, tmp_path, None)
-    assert reason in json.loads((tmp_path / STUDY / kind / "needy.json").read_text())["caption"]
+    about = json.loads((tmp_path / STUDY / kind / "needy.json").read_text())
+    needs = reason.format(reader=reader)
+    assert (about["title"], about["caption"]) == ("needy one", f"{lead}: needs more than this run has ({needs}).")
+    assert (about["code_version"], about["datasets"]) == (member["code"], [])
 
 
 def test_a_table_is_written_with_its_origin(results):

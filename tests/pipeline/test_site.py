@@ -68,6 +68,12 @@ def test_the_picture_of_a_card_is_the_pages_first(results, tmp_path):
     assert f'content="{URL}/s/figures/first.png"' in (tmp_path / "site/report/index.html").read_text()
 
 
+def test_a_picture_that_is_a_bitmap_in_the_report_is_taken_from_there(results, tmp_path):
+    (results / "report/figures/s/first.png").write_text("png")
+    publish(results, tmp_path / "site", URL)
+    assert f'content="{URL}/report/figures/s/first.png"' in (tmp_path / "site/report/index.html").read_text()
+
+
 def test_a_page_without_a_picture_has_the_first_pages(results, tmp_path):
     publish(results, tmp_path / "site", URL)
     first = f'<meta property="og:image" content="{URL}/s/figures/first.png">'
@@ -109,13 +115,52 @@ def test_a_link_to_nothing_is_an_error_and_leaves_nothing(results, tmp_path):
     assert not (tmp_path / "site").exists()
 
 
+def test_of_many_files_that_are_not_there_the_first_five_are_named_and_every_page_counts(results, tmp_path):
+    body = "".join(f'<a href="../s/data/{name}.nc">d</a>' for name in "hgfedcba")
+    (results / "report/errata.html").write_text(PAGE.format(title="errata", body=body))
+    with pytest.raises(DataError) as caught:
+        publish(results, tmp_path / "site", URL)
+    named = ", ".join(f"s/data/{name}.nc" for name in "abcef")  # d is there
+    assert str(caught.value) == f"{results}: pages lead to files that are not there: {named}"
+
+
+def test_an_address_is_read_as_browsers_read_it(results, tmp_path):
+    (results / "s/data/two words.nc").write_text("numbers")
+    body = '<a href="../s/data/two%20words.nc#end">d</a> <a href="//example.org/x">x</a> <a href="#top">t</a>'
+    (results / "report/errata.html").write_text(PAGE.format(title="errata", body=body))
+    publish(results, tmp_path / "site", URL)
+    assert (tmp_path / "site/s/data/two words.nc").read_text() == "numbers"
+
+
+def test_the_front_leads_to_the_report_and_a_page_that_is_not_there_to_its_ledger(results, tmp_path):
+    publish(results, tmp_path / "site", "https://example.org/a&b/")
+    url = "https://example.org/a&amp;b"
+    front, lost = ((tmp_path / "site" / name).read_text() for name in ("index.html", "404.html"))
+    assert f'content="0; url=report/index.html"><link rel="canonical" href="{url}/report/index.html">' in front
+    assert '<a href="report/index.html">The report</a>' in front
+    assert [*re.findall('href="([^"]*)"', lost)] == [
+        f"{url}/report/{name}" for name in ("assets/site.css", "ledger.html", "index.html")
+    ]
+
+
+def test_a_card_stands_once_at_the_end_of_the_head(results, tmp_path):
+    """Text of a page may speak of heads, too."""
+    (results / "report/errata.html").write_text(PAGE.format(title="errata", body="<!-- </head> -->"))
+    publish(results, tmp_path / "site", URL)
+    page = (tmp_path / "site/report/errata.html").read_text()
+    assert page.count("og:url") == 1
+    assert page.index("og:image") < page.index("</head>") < page.index("<body>")
+
+
 def test_a_link_out_of_the_run_is_an_error(results, tmp_path):
     (results / "report/index.html").write_text(PAGE.format(title="", body='<a href="../../secret">x</a>'))
     with pytest.raises(DataError, match=r"report/index\.html: leads out of the run, to \.\./\.\./secret"):
         publish(results, tmp_path / "site", URL)
 
 
-@pytest.mark.parametrize("url", ["example.org", "ftp://example.org", "https://", "https://example.org/?a=b"])
+@pytest.mark.parametrize(
+    "url", ["example.org", "ftp://example.org", "https://", "https://example.org/?a=b", "https://example.org/#a"]
+)
 def test_an_address_is_one_of_the_web(results, tmp_path, url):
     with pytest.raises(ConfigError, match="expected an address as https"):
         publish(results, tmp_path / "site", url)

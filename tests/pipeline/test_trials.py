@@ -1,5 +1,6 @@
 """The store of finished trials: its place, its limit, what `store` prints, forced jobs."""
 
+import json
 import os
 import time
 from pathlib import Path
@@ -162,6 +163,37 @@ def test_an_experiment_was_used_when_its_last_trial_was(tmp_path):
     (row,) = trials.contents(trials.folder(tmp_path))
     assert row.used == kept._file("trial 8").stat().st_mtime
     assert row.bytes == sum(kept._file(f"trial {number}").stat().st_size for number in range(9))
+
+
+def test_experiments_come_by_size_with_their_trials_and_states(tmp_path, monkeypatch, capsys):
+    """The largest is the last of the alphabet; one has five trials of three states."""
+    monkeypatch.chdir(tmp_path)
+    fill(tmp_path, "a/small", count=2)
+    for identity, count in (("first", 1), ("second", 3), ("third", 1)):
+        fill(tmp_path, "t/states", count=count, identity=identity)
+    fill(tmp_path, "z/large", count=7)
+    assert main(["store"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["experiment", "trials", "states", "MB", "last", "used"]
+    assert [" ".join(line.split()[:3]) for line in lines[1:4]] == ["z/large 7 1", "t/states 5 3", "a/small 2 1"]
+    assert main(["store", "t/states"]) == 0
+    told = capsys.readouterr().out
+    entries = dict(part.split("\n", 1) for part in told.strip().split("\n\n"))
+    assert set(entries) == {path.name for path in (trials.folder(tmp_path) / "t/states").iterdir()}
+    assert sorted(json.loads(about)[0] for about in entries.values()) == ["first", "second", "third"]
+
+
+def test_what_is_removed_is_told_by_the_days_and_the_gigabytes_that_are_given(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    fill(tmp_path, count=3)
+    for words, message in (
+        (["--gigabytes", "1", "--days", "-2"], "got 1.0 gigabytes and -2.0 days, expected numbers from 0 on"),
+        (["--days", "-2"], "got None gigabytes and -2.0 days, expected numbers from 0 on"),
+    ):
+        assert main(["store", "--clean", *words]) == 1
+        assert message in capsys.readouterr().err
+    assert main(["store", "--clean"]) == 0
+    assert capsys.readouterr().out == f"{trials.folder(Path())}: 0 trials removed\n"
 
 
 def test_store_tells_days_and_the_sum_of_all(tmp_path, monkeypatch, capsys):

@@ -14,7 +14,7 @@ from repdyn.base import datasets
 from repdyn.base.errors import DataError, RepdynError
 from repdyn.base.files import sha256
 from repdyn.pipeline.ask import verify, workflow
-from repdyn.pipeline.run.declare.jobs import Job
+from repdyn.pipeline.run.declare.jobs import Job, write_all
 from repdyn.pipeline.run.machine.environment import versions
 
 DATA, FIGURE, CLAIMS = "results/mine/s/data/loss.nc", "results/mine/s/figures/f.svg", "results/mine/s/claims.csv"
@@ -178,8 +178,14 @@ def test_a_dataset_is_not_vouched_for_against_its_own_word(run):
 
 
 def test_another_runs_configuration_is_refused(run):
-    with pytest.raises(DataError, match=r"makes results/mine/s/data/loss.nc, not results/other/: name its run"):
+    Path("results/second").mkdir()
+    Path("results/note.txt").write_text("no run")
+    with pytest.raises(DataError) as caught:
         verify.examine("other", [job(DATA)])
+    assert str(caught.value) == (
+        f"this configuration makes {DATA}, not results/other/: name its run or give its --configfile "
+        "(runs here: mine, second)"
+    )
 
 
 def test_the_report_says_what_to_do_and_what_is_left_over(run):
@@ -239,6 +245,47 @@ def test_of_many_files_with_one_fault_six_are_named(run):
 def test_snakemakes_own_words_where_it_refuses(tmp_path):
     with pytest.raises(RepdynError, match=r"(?s)refuses to plan this run:\nWorkflowError.*unknown key \"widht\""):
         workflow.jobs(workflow.folder(), ["--config", "bn_decomposed={training: {widht: 1}}"])
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("", range(2, 10)),  # the last eight of ten
+        ("WorkflowError in file Snakefile:\nMissingInputError: a.nc\n", None),
+        ("KeyError\n", None),
+    ],
+    ids=["no error", "two errors", "an error alone"],
+)
+def test_snakemakes_last_words_are_told_without_its_greeting(tmp_path, monkeypatch, said, shown):
+    """From its first error on, or else the last lines; a warning that names an error begins none."""
+    lines = [f"line {place}, no KeyError" for place in range(10)]
+    greeting = "Using profile profiles/default for settings.\n\n"
+    text = "\n".join(lines[:5]) + "\n" + said + "\n".join(lines[5:9]) + f"\n{greeting}{lines[9]}\n \n"
+    refused = subprocess.CompletedProcess([], 1, stdout="", stderr=greeting + text)
+    monkeypatch.setattr(workflow.subprocess, "run", lambda *_, **__: refused)
+    with pytest.raises(RepdynError) as caught:
+        workflow.jobs(tmp_path, [])
+    wanted = [*said.splitlines(), *lines[5:]] if shown is None else [lines[place] for place in shown]
+    assert str(caught.value).splitlines() == ["Snakemake refuses to plan this run:", *wanted]
+
+
+def test_a_workflow_is_asked_for_the_name_of_its_run_and_its_jobs_are_loaded(run, monkeypatch):
+    asked = []
+    answer = subprocess.CompletedProcess([], 0, stdout="all\nrun: mine\nrunner: no\n", stderr="host: a\n")
+    monkeypatch.setattr(workflow.subprocess, "run", lambda words, **how: asked.append((words, how)) or answer)
+    write_all([job(path) for path in MEMBERS], {})
+    assert [single.outputs for single in workflow.jobs(Path("a b"), ["--config", "x=1"])] == [
+        [path] for path in MEMBERS
+    ]
+    ((words, how),) = asked
+    assert words[1:] == [
+        *("-m", "snakemake", "--snakefile", "a b/Snakefile", "--cores", "1", "--config", "x=1", "--list-rules")
+    ]
+    assert how["env"]["REPDYN_TELL_RUN"] == "1"
+    answer.stdout = "all\n"
+    with pytest.raises(RepdynError) as caught:
+        workflow.jobs(Path(), [])
+    assert str(caught.value) == "the workflow did not tell the name of its run:\nall\nhost: a"
 
 
 def test_the_checkout_is_the_working_directory_or_else_that_of_the_package(tmp_path, monkeypatch):

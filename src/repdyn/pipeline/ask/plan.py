@@ -189,9 +189,10 @@ def _critical(expected: Expected) -> str:
     parts = {job.name: job.part_of for job, _ in expected if isinstance(job, Parted) and job.part_of}
     stations = [(name, list(names)) for name, names in groupby(path, lambda name: parts.get(name, name))]
     took = [sum(minutes[name] for name in names) for _, names in stations]
+    counts = [sum(one in parts for one in names) for _, names in stations]  # not the job that joins them
     shown = [
-        f"{len(names)} parts of {name} ({time:.1f})" if names[0] in parts else f"{name} ({time:.1f})"
-        for (name, names), time in zip(stations, took, strict=True)
+        f"{name}{f' with {count} part' if count else ''}{'s' if count > 1 else ''} ({time:.1f})"
+        for (name, _), count, time in zip(stations, counts, took, strict=True)
         if time >= min(0.1, max(took))
     ]
     return f"No faster than {sum(took):.1f} minutes on any number of cores: {', '.join(shown)}."
