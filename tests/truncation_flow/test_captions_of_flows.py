@@ -24,7 +24,12 @@ def test_the_staircase_tells_rates_and_distances_from_the_label_at_its_end():
 
 
 def test_printed_flows_are_told_from_their_first_to_their_last_cost():
-    told, flows, clusters = captioned("printed_and_corrected")
+    data = made_up(STUDY, "printed_and_corrected")
+    flows, clusters = data.values()
+    cost = flows["example_cost"].transpose(..., "time")
+    cost[:] = np.geomspace(1, 9, cost.size).reshape(cost.shape)
+    flows["example_cost"] = cost
+    told = drawn(STUDY, "printed_and_corrected", data).repdyn
     ends = [
         " to ".join(f"{cost:.3f}" for cost in own.values[[0, -1]])
         for own in (flows["example_cost"].sel(formula="printed", example=name) for name in flows["example"].values)
