@@ -79,3 +79,18 @@ def test_the_tree_tells_its_batch_and_the_clusters_beyond_two():
         f"All rows of the first {layers} layers of the simplified model from the batch ({values})."
     )
     assert f"stays n - 2 = {n - 2}: however deep, no more than {n - 2} rows have more" in caption
+
+
+def test_figure_3_tells_of_batches_of_images_in_their_last_layer_alone():
+    """Earlier layers, Gaussian batches and batches below seven points, which have no odd point, would say otherwise."""
+    data = made_up(STUDY, "fig3_odd_point")
+    odd = data["odd_point"]
+    odd["odd_angle"][:], odd["intra_angle"][:] = 50.0, 0.1
+    large = odd["batch"].values[odd["batch"].values >= 7]
+    last = {"source": "images", "layer": odd["layer"].values[-1], "batch": large}
+    odd["odd_angle"].loc[last] = 88.0
+    odd["intra_angle"].loc[last] = 540 / odd["batch"].loc[{"batch": large}]
+    figure = drawn(STUDY, "fig3_odd_point", data)
+    words = "one odd point ends at nearly a right angle to the others, which do not become one point"
+    assert figure.repdyn["title"].endswith(words)
+    assert figure.axes[3].get_title("left") == "(d) the others end at 540$/n$ degrees"
