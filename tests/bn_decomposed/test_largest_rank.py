@@ -100,3 +100,10 @@ def test_mean_rows_against_a_markov_chain():
     for n in (3, 5):
         y = rows_to_full_rank(circle_batch(n), np.random.default_rng(7), 20_000)
         assert abs(y.mean() - expected_rows(circle_batch(n))) < 4 * y.std() / np.sqrt(20_000)  # four standard errors
+
+
+def test_lengths_of_columns_leave_the_largest_rank():
+    lengths = np.geomspace(1e-9, 1e6, 7)
+    for n in (6, 7):
+        X = circle_batch(n) * lengths[:n]
+        assert largest_rank(X) == largest_rank_by_lines(X) == largest_rank(circle_batch(n))

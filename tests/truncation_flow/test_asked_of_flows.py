@@ -1,0 +1,84 @@
+"""What claims ask of flows: times that are long enough, measures that are finite, starts of the sign they name."""
+
+import numpy as np
+import pytest
+from tests.noted import data_of
+
+from repdyn.base.claims import claims_of
+from repdyn.base.errors import NotEnoughDataError
+from repdyn.pipeline.run.execute.loading import load_modules
+
+STUDY = "truncation_flow"
+CLAIMS = {claim.id: claim for claim in claims_of(*load_modules(STUDY, "claims"))}
+
+FINITE = [
+    ("tf-413", "proposition", "eta_2"),
+    ("tf-413", "proposition", "eta_2_printed"),
+    ("tf-prop42-s1", "proposition", "sharp_arrival_bound"),
+    ("tf-prop42-freeze", "proposition", "late_generator"),
+    ("tf-prop42-freeze", "proposition", "late_rotation"),
+    ("tf-prop42-rate", "proposition", "residual_rate"),
+    ("tf-prop42-rate", "proposition", "cost_rate"),
+    ("tf-collapse", "neural_collapse", "within_late"),
+    ("tf-collapse", "neural_collapse", "cost_rate"),
+    ("tf-82-reduction", "reduced_network", "lost"),
+    ("tf-82-reduction", "reduced_network", "lost_free"),
+]
+
+
+def decided(id, data):
+    return CLAIMS[id](*(data[name] for name in CLAIMS[id].data))
+
+
+@pytest.mark.parametrize(("id", "name", "variable"), FINITE)
+def test_a_measure_that_was_not_seen_leaves_its_claim_open_and_is_named(id, name, variable):
+    data = data_of(STUDY, id)
+    array = data[name][variable]
+    place = {"labels": "adverse"} if "labels" in array.dims else {dim: array[dim][-1] for dim in array.dims}
+    array.loc[place] = np.nan
+    with pytest.raises(NotEnoughDataError, match=rf"^{name}: {variable}; raise the last time"):
+        decided(id, data)
+
+
+@pytest.mark.parametrize(
+    ("id", "name", "last"),
+    [
+        ("tf-stair-times", "staircase", 8.0),
+        ("tf-stair-rate", "staircase", 8.0),
+        ("tf-stair-between", "staircase", 8.0),
+        ("tf-stair-down", "staircase", 8.0),
+        ("tf-thm32-monotone", "printed_and_corrected", 5.0),
+    ],
+)
+def test_a_flow_that_ends_too_early_leaves_its_claim_open(id, name, last):
+    data = data_of(STUDY, id)
+    for end, short in ((last, False), (0.99 * last, True)):
+        times = np.linspace(0, end, data[name].sizes["time"])
+        data[name] = data[name].assign_coords(time=("time", times, data[name]["time"].attrs))
+        if short:
+            with pytest.raises(NotEnoughDataError, match=rf"^{name}: flow times up to {last:g}, has {0.99 * last:g}$"):
+                decided(id, data)
+        else:
+            decided(id, data)
+
+
+OF_DEFINITE = {
+    "tf-831": ("gram_floor",),
+    "tf-thm84-rate": ("rate_excess",),
+    "tf-828": ("output_error", "gap"),
+    "tf-835": ("weight_size",),
+    "tf-837": ("bias_size",),
+    "tf-838": ("speed_of_W", "speed_of_B"),
+    "tf-thm84-limits": ("late_motion",),
+}
+
+
+@pytest.mark.parametrize("id", OF_DEFINITE)
+@pytest.mark.parametrize("value", [-1e6, 1e6])
+def test_starts_that_are_not_definite_decide_nothing(id, value):
+    data = data_of(STUDY, id)
+    clusters = data["collapsed_clusters"]
+    before = decided(id, data)
+    for name in OF_DEFINITE[id]:
+        clusters[name].loc[{"sign": "indefinite"}] = value
+    assert decided(id, data) == before
