@@ -36,7 +36,8 @@ def fig2_training(training: dict[str, xr.Dataset]) -> Figure:
         axes[0, 2].scatter(rank, final, s=8, color=color, marker=marker, alpha=0.35, linewidths=0)
         axes[0, 2].plot(rank.median("seed"), final.median("seed"), **look)
         deepest = {"depth": -1}  # a ring, where words would cover lines
-        axes[0, 2].plot(rank[deepest].median("seed"), final[deepest].median("seed"), "o", **RING, color=color)
+        ring = RING | {"color": color, "label": f"{words}, greatest depth"}
+        axes[0, 2].plot(rank[deepest].median("seed"), final[deepest].median("seed"), "o", **ring)
     for panel in axes[0, :2]:
         panel.set(xscale="log", xlim=(0.8 * depths.min(), 1.25 * depths.max()), xlabel="hidden layers")
         panel.set_xticks(depths, [f"{depth}" for depth in depths])
