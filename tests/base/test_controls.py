@@ -112,6 +112,14 @@ def test_other_changes_are_recomputed_where_the_control_says_so(change):
     assert (kind(change), kind(change, recomputes=True)) == ("not recorded", "recomputed")
 
 
+def test_gaps_in_other_places_hide_no_shift():
+    before = xr.Dataset({"curve": ("time", [1.0, np.nan, 0.5, 2.0, 0.0])})
+    after = xr.Dataset({"curve": ("time", [3.0, 4.0, np.nan, 5.0, 1.0])})
+    assert kind(lambda _: after, before, recomputes=True) == "shifted number"
+    after["curve"][3] = 5.1
+    assert kind(lambda _: after, before, recomputes=True) == "recomputed"
+
+
 def test_what_a_formula_gives_may_stand_elsewhere_too():
     assert kind(replace_variables(loss="printed"), recomputes=True) == "recomputed"
 

@@ -137,6 +137,11 @@ def test_a_split_that_the_folder_lacks_is_named_before_anything_is_read(folder):
             assert str(caught.value) == text
 
 
+def test_a_folder_may_begin_with_the_users_home(whole, monkeypatch):
+    monkeypatch.setenv("HOME", str(whole.parent))
+    assert locate_mnist(f"~/{whole.name}") == locate_mnist(whole)
+
+
 def test_files_are_located_without_being_opened(whole):
     for name in (IMAGES, LABELS):
         (whole / name).write_bytes(b"damaged")

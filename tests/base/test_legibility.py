@@ -138,6 +138,14 @@ HARMLESS = {
 }
 
 
+def test_labels_of_an_inverted_axis_are_seen(figure):
+    panel = figure.axes[0]
+    panel.set_xticks([0.5, 0.501], ["a long label", "another one"])
+    assert any("'a long label'" in problem for problem in faults(figure))
+    panel.set_xlim(1, 0)
+    assert any("'a long label'" in problem for problem in faults(figure))
+
+
 @pytest.mark.parametrize("add", HARMLESS.values(), ids=HARMLESS)
 def test_what_covers_nothing_is_no_fault(figure, add):
     with style():

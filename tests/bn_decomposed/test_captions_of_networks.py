@@ -96,4 +96,5 @@ def test_figure_3_tells_of_batches_of_images_in_their_last_layer_alone():
     figure = drawn(STUDY, "fig3_odd_point", data)
     words = "one odd point ends at nearly a right angle to the others, which do not become one point"
     assert figure.repdyn["title"].endswith(words)
+    assert figure.repdyn["alt"].endswith("The odd point ends at 88 degrees to the others.")
     assert figure.axes[3].get_title("left") == "(d) the others end at 540$/n$ degrees"

@@ -1,7 +1,10 @@
 """Rates and penalties that trainings are given, recorded in the place of training."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import torch
 
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.progress import Progress
@@ -65,6 +68,16 @@ def recipe():
         excess=(4.0,),
     )
     return Recipe(settings, Stream(1, ("restarts",)), "cpu", Checkpoint(None, ""), Progress("restarts", 1))
+
+
+def test_a_recipe_gives_torch_one_thread(recipe):
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        replace(recipe)
+        assert torch.get_num_threads() == 1
+    finally:
+        torch.set_num_threads(threads)
 
 
 def test_first_fits_and_runs_have_rates_by_depth_and_dimension(given, recipe):

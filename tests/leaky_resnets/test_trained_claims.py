@@ -252,6 +252,13 @@ def test_kept_dimensions_that_differ(kept, status):
         assert verdict("lrn-rank-varies", restart_measures(counts)) == status
 
 
+def test_a_world_of_equal_starts_keeps_what_each_teachers_first_start_keeps():
+    counts = np.array([[3, 4, 5, 4], [2, 3, 3, 6]])
+    world = CLAIMS["lrn-rank-varies"].controls["varies"].data(restart_measures(counts))
+    kept = world["separation_place"].transpose("teacher", "start", "spectrum_of")
+    np.testing.assert_array_equal(kept, np.repeat([[[3]], [[2]]], 4, axis=1) * np.ones(4))
+
+
 def test_equal_or_unfinished_runs_decide_nothing():
     teachers = np.repeat([[3], [4]], 6, axis=1)  # teachers differ, starts do not
     assert verdict("lrn-rank-varies", restart_measures(teachers)) == "not decidable at this scale"

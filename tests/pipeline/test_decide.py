@@ -99,6 +99,13 @@ def test_the_border_that_is_nearer_to_the_estimate_counts(region):
     assert nearer == 4
 
 
+@pytest.mark.parametrize("names", [("staged", "geodesics"), ("geodesics", "staged_measures")])
+def test_a_claim_of_several_datasets_wants_the_trials_of_each(names):
+    settings = {"discretized": {"staged_seeds": 7}, "geodesics": {"seeds": 6}}
+    found = open_claims.knobs("leaky_resnets", names, settings)
+    assert found == {("discretized", "staged_seeds"): 7, ("geodesics", "seeds"): 6}
+
+
 def test_what_an_open_claim_wants_is_said_by_what_is_known_of_it():
     reason = "4 times as many trials"
     assert open_claims.Wanted(2, reason).says == "4 times as many trials."

@@ -64,6 +64,14 @@ def test_functions_are_known_by_what_they_return_and_read(toy):
     assert study.tables == {}
 
 
+def test_functions_in_a_folder_of_a_room_are_known_too(toy):
+    deeper = toy / "repdyn/toy/experiments/large/rates.py"
+    deeper.parent.mkdir()
+    deeper.write_text("def rates(loss: xr.Dataset) -> xr.Dataset: ...\n")
+    study = read_study("toy", toy)
+    assert study.experiments["rates"].path == "experiments.large.rates:rates"
+
+
 def test_claims_are_known_by_their_data(toy):
     study = read_study("toy", toy)
     assert {id: check.reads for id, check in study.claims.items()} == {

@@ -174,6 +174,17 @@ def test_code_versions_are_remembered_for_one_state_of_the_sources(tmp_path):
     assert CodeVersions(module.parents[1], kept).of("repdyn.one:made") != "remembered"
 
 
+def test_a_memory_that_cannot_be_written_is_no_error(tmp_path):
+    module, taken = tmp_path / "src/repdyn/one.py", tmp_path / "taken"
+    module.parent.mkdir(parents=True)
+    module.write_text("def made():\n    return 1\n")
+    taken.write_text("a file, where a folder is wanted")
+    versions = CodeVersions(module.parents[1], taken / "versions.json")
+    version = versions.of("repdyn.one:made")
+    versions.save()
+    assert CodeVersions(module.parents[1], taken / "versions.json").of("repdyn.one:made") == version
+
+
 def test_the_order_in_which_a_disk_lists_files_is_no_state_of_the_sources(tmp_path, monkeypatch):
     for name in "ab":
         (tmp_path / f"src/repdyn/{name}.py").parent.mkdir(parents=True, exist_ok=True)

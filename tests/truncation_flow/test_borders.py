@@ -304,7 +304,7 @@ CASES = {
     "tf-42-share": (PROPOSITION, HOLDS, {"truncated_share": (0.9951, 0.9949, REFUTED)}),
     "tf-424": (PROPOSITION, HOLDS, {"truncated_share": (0.951, 0.949, REFUTED)}),
     "tf-413": (
-        PROPOSITION.assign(eta_2_printed=("equation", [0.1, 0.2])),
+        PROPOSITION.assign(eta_2_printed=("equation", [0.1, 0.3])),  # the corrected radius is 0.2
         CORRECTED,
         {"rotation": (0.199, 0.201, REFUTED)},
     ),
