@@ -97,7 +97,7 @@ PROPOSITION = xr.Dataset(
         "late_rotation": 0.0,
         "residual_rate": 1.0,
         "cost_rate": 2.0,
-        "step": 0.1,
+        "step": 0.15,
     },
     {"time": TIMES, "equation": ["(4.13)", "(4.32)"]},
 )
@@ -160,9 +160,9 @@ COLLAPSED = xr.Dataset(
         "weight_bound_corrected": ("time", [1.0, 1.0, 1.0]),
         "weight_size": (SIGNED, np.full((3, 2), 0.9)),
         "bias_size": (SIGNED, np.full((3, 2), 0.9)),
-        "weight_speed": ("time", [1.0, 1.0, 1.0]),
-        "speed_bound_printed": ("time", [2.0, 2.0, 0.5]),
-        "speed_bound_corrected": ("time", [1.0, 1.0, 1.0]),
+        "weight_speed": ("time", [0.7, 0.7, 0.7]),
+        "speed_bound_printed": ("time", [2.0, 2.0, 0.4]),
+        "speed_bound_corrected": ("time", [0.7, 0.7, 0.7]),
         "speed_of_W": (SIGNED, np.full((3, 2), 0.9)),
         "speed_of_B": (SIGNED, np.full((3, 2), 0.9)),
         "late_motion": (SIGNED, np.zeros((3, 2))),
@@ -331,12 +331,14 @@ CASES = {
     "tf-prop42-rate": (
         PROPOSITION,
         HOLDS,
-        {"residual_rate": (1.0099, 1.0101, REFUTED), "cost_rate": (2.0198, 2.0202, REFUTED)},
+        {"residual_rate": (1.0224, 1.0226, REFUTED), "cost_rate": (2.0448, 2.0452, REFUTED)},
     ),
     "tf-82-reduction": (
-        REDUCED.assign(cost_network=REDUCED["cost_network"] + [[0.0], [1.0]] * np.array([0.0, 0.0, 1.0])),
+        REDUCED.assign(cost_network=REDUCED["cost_network"] + [[0.0], [1.0]] * np.array([0.0, 0.0, 1.0])).isel(
+            labels=[1, 0]  # labels near the images last
+        ),
         CORRECTED,
-        {},
+        dict.fromkeys(("cost_network", "cost_network_free", "cost_reduced"), (0.10199, 0.10201, REFUTED)),
     ),
     "tf-816-817": (
         xr.Dataset(
@@ -365,7 +367,7 @@ CASES = {
         COLLAPSED,
         CORRECTED,
         {
-            "speed_bound_corrected": (1.001, 0.999, REFUTED),
+            "speed_bound_corrected": (0.701, 0.699, REFUTED),
             "speed_of_W": (0.999, 1.001, REFUTED),
             "speed_of_B": (0.999, 1.001, REFUTED),
         },
@@ -389,6 +391,8 @@ PRINTED = {  # claims that hold as corrected: the printed form's variable, just 
     "tf-512": {"projection_own": 0.99e-12},
     "tf-513": {"cross_product_moved": 0.99e-12},
     "tf-413": {"eta_2_printed": 0.1 + 0.99e-12},
+    "tf-835": {"weight_bound_printed": 1.001},
+    "tf-838": {"speed_bound_printed": 0.701},
     "tf-prop42-s1": {"radius_left": 0},
     "tf-prop42-freeze": {"radius_left": 0},
     "tf-thm91": {"columns_of_Y": 20},
