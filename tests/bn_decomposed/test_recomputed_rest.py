@@ -40,7 +40,7 @@ def test_a_cluster_at_rest(n):
 
 @cache
 def limits():
-    settings = sizes.TreeLimits(points=(4, 6), batches=(3, 4), deep_batches=2, decay=20)
+    settings = sizes.TreeLimits(points=(4, 6), batches=(4, 5), deep_batches=2, decay=40)
     return simplified_limits.tree_limits(settings, TREES, NOTHING_KEPT)
 
 
@@ -57,8 +57,9 @@ def test_bounds_of_theorem_11_by_the_number_of_points():
 
 def test_batches_of_the_limits_are_numbered_by_their_points():
     data = limits()
-    assert data.points.values.tolist() == [4] * 3 + [6] * 4
-    assert data.kind.values.tolist() == ["symmetric", "outlier", "gaussian"] * 2 + ["gaussian"]
+    assert data.points.values.tolist() == [4] * 4 + [6] * 5
+    first = ["symmetric", "outlier", "gaussian", "gaussian"]
+    assert data.kind.values.tolist() == [*first, *first, "gaussian"]
     assert data.deep_points.values.tolist() == [4, 4, 6, 6]
     assert data.deep_kind.values.tolist() == ["symmetric", "outlier"] * 2
     assert data.end.values.tolist() == ["least", "most"]
@@ -121,15 +122,15 @@ def test_cases_of_the_next_row_are_named_by_dimension_and_columns():
 
 
 def test_steps_that_change_more_than_one_sign_are_counted_by_form_and_shape():
-    settings = sizes.SignCells(largest_circle=3, planar=[3], spatial=[3], batches=1, draws=100, steps=60)
+    settings = sizes.SignCells(largest_circle=3, planar=[3], spatial=[3], batches=1, draws=1000, steps=100)
     data = full_rank.sign_cells(settings, STREAM)
     assert data.step.values.tolist() == ["printed", "printed, norm squared", "corrected", "overshot"]
     assert data["shape"].values.tolist() == ["k=2, n=3", "k=3, n=6", "k=8, n=12"]
-    assert (int(data.rows_tried), int(data.draws)) == (60, 100)
+    assert (int(data.rows_tried), int(data.draws)) == (100, 1000)
     for column, (k, n) in enumerate(((2, 3), (3, 6), (8, 12))):
         generator = STREAM.generator("steps", k)
         X = generator.standard_normal((k, n)) * generator.uniform(0.2, 5.0, n)
-        w = generator.standard_normal((60, k))
+        w = generator.standard_normal((100, k))
         for row, step in enumerate(full_rank.STEPS.values()):
             changed = ((step(w, X) @ X > 0) != (w @ X > 0)).sum(axis=1)
             assert int(data.not_one[row, column]) == (changed != 1).sum()
@@ -140,7 +141,13 @@ def test_what_identifies_a_batch_of_rows():
     data = full_rank.rows_to_full_rank(settings, STREAM, NOTHING_KEPT)
     assert data.kind.values.tolist() == ["circle", "Gaussian k=2", "Gaussian k=3", "recentered"]
     assert (data.k.values.tolist(), data.n.values.tolist()) == ([2, 2, 3, 2], [3, 3, 4, 5])
-    assert [data.sizes[dim] for dim in ("draw", "wait_batch", "wait_draw", "column", "column_or_next")] == [2, 2, 3, 3, 4]
+    assert [data.sizes[dim] for dim in ("draw", "wait_batch", "wait_draw", "column", "column_or_next")] == [
+        2,
+        2,
+        3,
+        3,
+        4,
+    ]
     assert (data.column.values.tolist(), data.column_or_next.values.tolist()) == ([1, 2, 3], [1, 2, 3, 4])
     assert (int(data.antipodal_points), data.form.values.tolist()) == (6, ["geometric", "7a", "7b"])
     least = [0.5, *(sectors(circle(3)[:, :t]).min() for t in (2, 3))]
@@ -285,10 +292,10 @@ def small(name):
     moments = sizes.ReluMoments(cosines=[-1.0, 1.0], batch=3, width=8, draws=20)
     layer = LAYER.model_copy(update={"batches": (3,), "widths": (4,), "blocks": 10})
     rows = ROWS.model_copy(update={"draws": 2, "wait_draws": 2, "batches": 1})
-    cells = sizes.SignCells(largest_circle=3, planar=[3], spatial=[3], batches=1, draws=100, steps=10)
+    cells = sizes.SignCells(largest_circle=3, planar=[3], spatial=[3], batches=1, draws=1000, steps=100)
     stalled = sizes.StalledRows(planar=[1], spatial=[2], configurations=2, draws=100)
     tail = sizes.FullRankTail(points=[2], alphas=[2.5], gammas=[0.3])
-    several = sizes.SeveralCoordinates(points=5, coordinates=2, decay=20, draws=2)
+    several = sizes.SeveralCoordinates(points=5, coordinates=2, decay=40, draws=2)
     return {
         "relu_moments": lambda: gaussian_layers.relu_moments(moments, images(), STREAM),
         "gaussian_layer": lambda: gaussian_layers.gaussian_layer(layer, STREAM, NOTHING_KEPT),
