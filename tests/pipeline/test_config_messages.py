@@ -209,3 +209,28 @@ def test_a_scale_from_the_command_line_brings_the_studies_values():
     assert settings.run.name == "mine"
     assert settings.truncation_flow.random_clusters.draws == kept["random_clusters"]["draws"]
     assert list(settings.truncation_flow.gradient_audit.dimensions) == kept["gradient_audit"]["dimensions"]
+
+
+def test_values_of_a_scale_lie_over_files_before_and_below_what_the_same_file_or_the_command_says(tmp_path):
+    kept = yaml_positions.values(studies.files(studies.VALUES.format("smoke"))["truncation_flow"])
+    first, same = tmp_path / "first.yaml", tmp_path / "same.yaml"
+    own = "truncation_flow: {random_clusters: {draws: 7}}\n"
+    first.write_text(own)
+    same.write_text(f"scale: smoke\n{own}")
+    asked, draws = {"scale": "smoke", "run.name": "mine"}, "truncation_flow.random_clusters.draws"
+    for file, overrides, wanted in (
+        (first, asked, kept["random_clusters"]["draws"]),
+        (same, {}, 7),
+        (same, asked | {draws: "9"}, 9),
+    ):
+        settings = configuration.load([ROOT / "config.yaml", file], overrides)
+        assert settings.truncation_flow.random_clusters.draws == wanted
+        assert list(settings.truncation_flow.gradient_audit.dimensions) == kept["gradient_audit"]["dimensions"]
+
+
+def test_a_scale_that_no_study_keeps_is_told_where_it_is_asked_for_with_those_that_there_are():
+    known = sorted({path.stem for path in (ROOT / "src/repdyn").glob("*/values/*.yaml")})
+    with pytest.raises(ConfigError) as caught:
+        configuration._of_scale("smok", Position(1, "mine.yaml", 3), lambda name: {})
+    text = f'mine.yaml:3: scale: "smok" is not one of {", ".join(known)} (did you mean "smoke"?)'
+    assert str(caught.value) == text

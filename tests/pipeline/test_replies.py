@@ -122,6 +122,21 @@ def test_a_study_is_searched_below_its_folder_for_replies_to_its_own_claims(tmp_
     assert replies.of_studies(folders) == {"own-claim": [replies.Reply(**REPLY)]}
 
 
+def test_replies_to_several_studies_are_all_there(tmp_path):
+    folders = {name: tmp_path / name for name in ("one", "two", "none", "three")}
+    for name, folder in folders.items():
+        path = written(folder, {f"{name}-claim": [REPLY | {"words": name}]})
+        (folder / studies.ACCEPTED).write_text(f"{name}-claim: {{verdict: holds, undecided_at: []}}\n")
+        if name == "none":
+            path.unlink()
+    found = replies.of_studies(folders)
+    assert {id: listed[0].words for id, listed in found.items()} == {
+        "one-claim": "one",
+        "two-claim": "two",
+        "three-claim": "three",
+    }
+
+
 def test_the_replies_of_the_studies_are_in_order():
     accepted = {id for path in studies.files(studies.ACCEPTED).values() for id in yaml.safe_load(path.read_text())}
     assert set(replies.of_studies()) <= accepted

@@ -190,6 +190,18 @@ def test_nothing_is_drawn_without_a_number_or_a_bound():
     assert drawing(PART | {"region_low": "-inf", "region_high": "inf"}) == ""
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "crosses"),
+    [
+        *(("1.5", "2.5", True), ("2.5", "3.5", True), ("3", "3.5", True), ("1", "2", True), ("1.5", "3.5", True)),
+        *(("2.1", "2.9", False), ("3.1", "3.5", False), ("1.5", "1.9", False), ("", "3.5", False), ("1.5", "", False)),
+    ],
+)
+def test_an_interval_crosses_a_border_that_lies_in_it(low, high, crosses):
+    """The region is from 2 to 3; without a number at the other end there is no interval."""
+    assert part(PART | {"interval_low": low, "interval_high": high}).crosses is crosses
+
+
 def test_the_drawing_has_words():
     assert 'aria-label="measured: 2.5 rad, 99.9 % interval [2.25, 2.75]; required: 2 to 3; passes"' in drawing(PART)
 
