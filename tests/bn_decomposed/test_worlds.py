@@ -56,7 +56,6 @@ def test_bounds_without_gamma_are_the_numbers_of_points():
         np.testing.assert_array_equal(spoiled["bound"], own["n"])
 
 
-
 def test_waits_are_drawn_apart_column_by_column():
     (own,), (apart,) = world(STUDY, "bnd-yt-indep")
     assert changed(own, apart) == {"wait"}
@@ -245,7 +244,9 @@ def test_norms_as_printed_are_1_at_every_width():
         assert (printed["norm_ratio"].values == 1).all()
 
 
-@pytest.mark.parametrize(("id", "part"), [("bnd-thm14-4", "factor"), ("bnd-thm14-hyp", "item 4"), ("bnd-thm14-iter", "")])
+@pytest.mark.parametrize(
+    ("id", "part"), [("bnd-thm14-4", "factor"), ("bnd-thm14-hyp", "item 4"), ("bnd-thm14-iter", "")]
+)
 def test_an_odd_point_at_the_invariant_distance_has_the_variance_of_theorem_13(id, part):
     before, after = world(STUDY, id, part)
     own, near = (next(data for data in datasets if "largest_factor" in data) for datasets in (before, after))
