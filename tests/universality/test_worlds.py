@@ -5,7 +5,6 @@ import pytest
 import xarray as xr
 from tests.worlds import changed, own_data, world
 
-
 STUDY = "universality"
 
 
