@@ -1,0 +1,38 @@
+"""Worlds of claims' controls from made-up datasets, for tests that work out again what a control changes."""
+
+from functools import cache
+
+from tests.drawn import makers
+from tests.noted import data_of
+
+from repdyn.pipeline.run.execute.loading import load_function
+
+FEW = ("seed", "pair", "run", "draw", "trial", "neuron", "block", "wait_draw", "resample", "epoch", "frame")
+
+
+@cache
+def claim_of(study, id):
+    return load_function(study, makers(study, "claims")[id].path)
+
+
+@cache
+def own_data(study, id):
+    """Made-up datasets of a claim with at most five draws of each kind, for a test to look at and not to change."""
+    drawn = data_of(study, id)
+    return {name: data.isel({dim: slice(5) for dim in FEW if dim in data.dims}) for name, data in drawn.items()}
+
+
+def world(study, id, part="", given=None):
+    """Datasets that a claim reads as they are, and as the control of one of its parts makes them."""
+    claim, given = claim_of(study, id), given or own_data(study, id)
+    before = tuple(given[name] for name in claim.data)
+    kept = [data if isinstance(data, dict) else data.copy(deep=True) for data in before]
+    after = claim.controls[part].data(*before)
+    for own, old in zip(before, kept, strict=True):
+        assert isinstance(own, dict) or own.identical(old), "a control leaves the data that it takes as they are"
+    return before, after if isinstance(after, tuple) else (after,)
+
+
+def changed(before, after):
+    """Names of the variables and coordinates that a control changes."""
+    return {str(name) for name in before.variables if not before[name].variable.equals(after[name].variable)}
