@@ -2,6 +2,8 @@
 
 import itertools
 from collections.abc import Sequence
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import xarray as xr
@@ -17,33 +19,47 @@ def unnoticed(claim: Claim, worlds: Sequence[World]) -> list[str]:
 
     Variables that change no verdict where they have no numbers are not read, or only told.
     """
-    right, found = _statuses(claim, worlds), []
+    right, found = [_status(claim, world) for world in worlds], []
+
+    def is_unnoticed(place: int, name: str, other: str | None) -> bool:
+        return all(
+            _status(claim, _with(world, place, name, other)) == status
+            for world, status in zip(worlds, right, strict=True)
+        )
+
+    asked = _asked(claim, worlds[0])
     for place, data in enumerate(worlds[0]):
-        read = [name for name in data.data_vars if _statuses(claim, _with(worlds, place, name, None)) != right]
+        read = [name for name in data.data_vars if name in asked and not is_unnoticed(place, name, None)]
         for name, other in itertools.product(read, data.data_vars):
             one, two = data[name], data[other]
-            if name == other or (one.dims, one.shape, one.dtype.kind) != (two.dims, two.shape, two.dtype.kind):
-                continue
-            if _statuses(claim, _with(worlds, place, name, other)) == right:
+            alike = (one.dims, one.shape, one.dtype.kind) == (two.dims, two.shape, two.dtype.kind)
+            if name != other and alike and is_unnoticed(place, name, other):
                 found.append(f"{other} for {name}")
     return found
 
 
-def _statuses(claim: Claim, worlds: Sequence[World]) -> list[str]:
-    found = []
-    for world in worlds:
-        try:
-            found.append(claim(*world).status)
-        except (RepdynError, ValueError, KeyError) as error:
-            found.append(type(error).__name__)
+def _asked(claim: Claim, world: World) -> set[object]:
+    """What a claim takes out of its datasets, by name."""
+    found, take = set(), xr.Dataset.__getitem__
+
+    def noted(data: xr.Dataset, key: Any) -> Any:
+        found.update([key] if isinstance(key, str) else [])
+        return take(data, key)
+
+    with patch.object(xr.Dataset, "__getitem__", noted):
+        _status(claim, world)
     return found
 
 
-def _with(worlds: Sequence[World], place: int, name: str, other: str | None) -> list[World]:
-    """The worlds with another variable under a name, or with none."""
-    changed = []
-    for world in worlds:
-        data = world[place]
-        taken = data[other].variable if other else np.nan * data[name].astype(float)
-        changed.append([*world[:place], data.assign({name: taken}), *world[place + 1 :]])
-    return changed
+def _status(claim: Claim, world: World) -> str:
+    try:
+        return claim(*world).status
+    except (RepdynError, ValueError, KeyError) as error:
+        return type(error).__name__
+
+
+def _with(world: World, place: int, name: str, other: str | None) -> World:
+    """A world with another variable under a name, or with none."""
+    data = world[place]
+    taken = data[other].variable if other else xr.full_like(data[name], np.nan, dtype=float)
+    return [*world[:place], data.assign({name: taken}), *world[place + 1 :]]
