@@ -54,15 +54,13 @@ def test_what_is_not_equal_has_the_least_margin_and_not_none():
 
 @pytest.mark.parametrize("turn", [0, 30, 90, 140])
 def test_corners_of_a_text_are_those_of_its_letters_turned_about_their_middle(turn):
-    figure, axes = new()
+    _, axes = new()
     with style():
         text = axes[0, 0].text(0.4, 0.5, "a long word", rotation=0)
         level = text.get_window_extent()
         text.set_rotation(turn)
         box = Bbox.from_bounds(50, 80, 60, 20)
         corners = legibility._corners(text, box)
-    assert text.get_rotation() == turn
-    assert figure.axes
     width, height = level.width - 1, level.height - 2  # a pixel less along the letters, two across
     along = np.array([np.cos(np.radians(turn)), np.sin(np.radians(turn))])
     across = np.array([-along[1], along[0]])
