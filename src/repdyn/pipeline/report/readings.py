@@ -76,8 +76,9 @@ def _turns_on(rows: Sequence[Row]) -> str:
     phrases = []
     for verb in ("passes", "fails"):
         if options := [option for option, outcomes in most.items() if outcomes[0] == verb]:
-            phrases.append(f"very reading with “{name}: {' or '.join(options)}” {verb}")
-    return f"E{'; e'.join(phrases)}." if phrases else ""
+            phrases.append(f"every reading with “{name}: {' or '.join(options)}” {verb}")
+    sentence = "; ".join(phrases)
+    return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
 
 
 def _order(row: Row) -> float:
