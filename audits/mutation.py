@@ -94,15 +94,18 @@ def mutants_of(part: str) -> list[Site]:
     return sites({modules[file]: file for file in files if file.name != "__init__.py"})
 
 
-def audit_part(part: str, count: int, seed: int, results: Path | None, limit: int, most: int) -> pd.DataFrame:
-    """The fates of mutants drawn evenly from all of a part of the package; all of them if `count` is 0."""
+def audit_part(
+    part: str, count: int, seed: int, results: Path | None, limit: int, most: int, operators: Sequence[str] = ()
+) -> pd.DataFrame:
+    """The fates of mutants drawn evenly from a part of the package, or from some operators; all if `count` is 0."""
 
     def stages_of(site: Site) -> list[Stage]:
         package, definition = site.module.split(".")[1], (site.module, site.mutant.function)
         tests = tests_by_definition(package).get(definition, [])[:most] if most else []
         return stages(definition, guards(package, definition), tests, results)
 
-    drawn = sample(mutants_of(part), count, seed, part)
+    every = [site for site in mutants_of(part) if not operators or site.mutant.operator in operators]
+    drawn = sample(every, count, seed, part)
     fates = audit(drawn, stages_of, folders=FOLDERS, limit=limit, say=partial(print, flush=True))
     fates.insert(0, "part", part)
     return fates
@@ -128,11 +131,12 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("--results", type=Path, help="a finished run at smoke scale, to decide its claims again")
     parser.add_argument("--limit", type=int, default=120, help="CPU seconds per mutant and stage")
     parser.add_argument("--most", type=int, default=2, help="test files per survivor of the guards")
+    parser.add_argument("--operators", nargs="+", default=[], help="some operators alone: several filter refusal")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args(arguments)
     warm_up()
     audits = [
-        audit_part(part, options.mutants, options.seed, options.results, options.limit, options.most)
+        audit_part(part, options.mutants, options.seed, options.results, options.limit, options.most, options.operators)
         for part in options.parts
     ]
     fates = pd.concat(audits, ignore_index=True)

@@ -1,22 +1,24 @@
-"""Mutants of a module: one sign, factor, constant or exponent changed at a time, or one of `operators`."""
+"""Mutants of a module: one sign, factor, constant or exponent changed, or what `operators` and `omissions` name."""
 
 from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeGuard
 
-from repdyn.pipeline.mutations import operators
+from repdyn.pipeline.mutations import omissions, operators
 from repdyn.pipeline.mutations.operators import Change
 
 SWAPPED: dict[type, type] = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
 POWERS = {"sqrt": "cbrt", "square": "abs"}
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-UNTOUCHED = (ast.Raise, ast.Assert, ast.JoinedStr, ast.arguments)  # messages and defaults are no formulas
+UNTOUCHED = (ast.Assert, ast.arguments)
+FORMULAS = ast.BinOp | ast.UnaryOp | ast.Call | ast.AugAssign
+MESSAGES = (ast.Raise, ast.JoinedStr)  # are no formulas
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,8 @@ def mutants(path: Path, *, formulas_only: bool = True) -> Iterator[Mutant]:
 
     Args:
         path: file of the module.
-        formulas_only: whether only arithmetic is changed, as in theory; else also what `operators` names, and numbers
-            that stand as constants of the module.
+        formulas_only: whether only arithmetic is changed, as in theory; else also what `operators` and `omissions`
+            name, in messages too, and numbers that stand as constants of the module.
     """
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for definition in tree.body:
@@ -60,8 +62,15 @@ def mutants(path: Path, *, formulas_only: bool = True) -> Iterator[Mutant]:
         names = operators.keys(definition)
         sites = [site for part in definition.body for site in _sites(part, formulas_only)]
         for site in sorted(sites, key=lambda node: (node.lineno, node.col_offset)):
-            for change in [*_changes(site), *(() if formulas_only else operators.changes(site, names))]:
+            for change in [*_changes(site), *(() if formulas_only else _of_code(site, names))]:
                 yield _mutant(tree, site, change, definition.name)
+        for site, change in () if formulas_only else omissions.exchanges(definition):
+            yield _mutant(tree, site, change, definition.name)
+
+
+def _of_code(site: ast.AST, names: Sequence[str]) -> Iterator[Change]:
+    yield from operators.changes(site, names)
+    yield from omissions.omissions(site)
 
 
 def _constants(tree: ast.Module, statement: ast.stmt) -> Iterator[Mutant]:
@@ -75,10 +84,15 @@ def _constants(tree: ast.Module, statement: ast.stmt) -> Iterator[Mutant]:
             yield _mutant(tree, part, ("constant", nudged), target.id)
 
 
-def _mutant(tree: ast.Module, site: ast.expr | ast.AugAssign, change: Change, name: str) -> Mutant:
+def _mutant(tree: ast.Module, site: ast.expr | ast.stmt, change: Change, name: str) -> Mutant:
     operator, changed = change
-    shown = f"{ast.unparse(site)} -> {ast.unparse(ast.fix_missing_locations(copy.copy(changed)))}"
+    shown = f"{_first_line(site)} -> {_first_line(ast.fix_missing_locations(copy.copy(changed)))}"
     return Mutant(name, site.lineno, shown, partial(_written, tree, site, changed), operator)
+
+
+def _first_line(node: ast.AST) -> str:
+    """Of a loop or a condition its head alone."""
+    return ast.unparse(node).partition("\n")[0]
 
 
 def _written(tree: ast.Module, site: ast.AST, changed: ast.AST) -> str:
@@ -89,11 +103,11 @@ def _written(tree: ast.Module, site: ast.AST, changed: ast.AST) -> str:
     return source
 
 
-def _sites(node: ast.AST, formulas_only: bool) -> Iterator[ast.expr | ast.AugAssign]:
-    if isinstance(node, UNTOUCHED) or operators.tells_progress(node):
+def _sites(node: ast.AST, formulas_only: bool) -> Iterator[ast.expr | ast.stmt]:
+    untouched = (*UNTOUCHED, *MESSAGES) if formulas_only else UNTOUCHED
+    if isinstance(node, untouched) or operators.tells_progress(node):
         return
-    arithmetic = isinstance(node, ast.BinOp | ast.UnaryOp | ast.Call | ast.AugAssign)
-    if isinstance(node, ast.expr | ast.AugAssign) and (arithmetic or not formulas_only):
+    if isinstance(node, FORMULAS if formulas_only else ast.expr | ast.AugAssign | ast.For | ast.If | ast.Expr):
         yield node
     for child in ast.iter_child_nodes(node):
         yield from _sites(child, formulas_only)
