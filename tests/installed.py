@@ -1,6 +1,7 @@
 """Commands with the package as a wheel installs it (fixture `site`), without the checkout on the path."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +13,16 @@ def environment(site):
     return os.environ | {"PYTHONPATH": str(site), "PATH": path}
 
 
-def said(folder, site, *words):
+def without_network():
+    """Words that put a command into a network of its own, where the system allows it."""
+    alone = ("unshare", "--map-root-user", "--net")
+    possible = shutil.which("unshare") and subprocess.run([*alone, "true"], capture_output=True).returncode == 0
+    return alone if possible else ()
+
+
+def said(folder, site, *words, prefix=()):
     """What `python -m` with these words says in a folder."""
-    command = [sys.executable, "-m", *words]
+    command = [*prefix, sys.executable, "-m", *words]
     done = subprocess.run(command, cwd=folder, env=environment(site), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr

@@ -1,5 +1,6 @@
 """`repdyn init`: what the studies need to run, without a checkout, the same bytes as in the repository."""
 
+import json
 import re
 import runpy
 import shutil
@@ -11,7 +12,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from tests.conftest import ROOT, SMOKE
-from tests.installed import ask, environment, said
+from tests.installed import ask, environment, said, without_network
 
 from repdyn.__main__ import main
 from repdyn.base.errors import ConfigError
@@ -166,16 +167,22 @@ def test_a_wheel_installs_a_console_command_that_does_what_the_module_does(site,
 
 
 @pytest.mark.slow
-def test_the_smoke_run_of_a_wheel_is_verified_and_equals_the_reference(site, tmp_path):
-    """What docs/without_a_checkout.md calls its own test, in an empty folder."""
-    ask(tmp_path, site, "init", "runs")
-    runs = tmp_path / "runs"
-    said(runs, site, "snakemake", "--cores", "2", "--configfile", SMOKE, "--", "all")
+def test_the_smoke_run_of_a_wheel_is_verified_and_equals_the_reference_and_a_checkouts(site, smoke_run, tmp_path):
+    """The test of docs/without_a_checkout.md, in a folder with spaces, on other cores, without a network."""
+    ask(tmp_path, site, "init", "my first runs")
+    runs = tmp_path / "my first runs"
+    words = ("snakemake", "--cores", "8", "--configfile", SMOKE, "--", "all")
+    said(runs, site, *words, prefix=without_network())
     ask(runs, site, "verify", "smoke")
     ask(runs, site, "compare", "results/smoke", "reference/smoke")
     again = said(runs, site, "snakemake", "-n", "--cores", "2", "--configfile", SMOKE, "--", "all")
     assert "Nothing to be done" in again
     assert not [path for path in (site / "repdyn").rglob("*") if path.name in ("results", "logs", ".snakemake")]
+    first, second = (
+        json.loads((place / "results/smoke/manifest.json").read_text())["content"] for place in (smoke_run, runs)
+    )
+    assert first == second
+    assert "claims.csv" in first
 
 
 @pytest.mark.slow

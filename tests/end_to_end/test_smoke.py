@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from tests.conftest import ROOT, SMOKE, copy_checkout, snakemake
+from tests.conftest import ROOT, SMOKE, snakemake
 
 from repdyn.base.claims import NOT_SEEN
 from repdyn.base.errors import UNFORESEEN
@@ -145,20 +145,6 @@ def test_second_run_has_nothing_to_do(smoke_run):
     again = snakemake(smoke_run, "--cores", "2", "--configfile", SMOKE, "--", "all")
     assert again.returncode == 0
     assert "Nothing to be done" in again.stdout + again.stderr
-
-
-def test_other_folder_with_a_space_other_cores_no_network_gives_equal_digests(smoke_run, tmp_path):
-    """Runs without a network where the system allows a namespace of its own; the rest is tested in any case."""
-    folder = copy_checkout(tmp_path / "a folder with spaces" / "checkout")
-    alone = ("unshare", "--map-root-user", "--net")
-    possible = shutil.which("unshare") and subprocess.run([*alone, "true"], capture_output=True).returncode == 0
-    done = snakemake(folder, "--cores", "8", "--configfile", SMOKE, "--", "all", prefix=alone if possible else ())
-    assert done.returncode == 0, done.stdout + done.stderr
-    first, second = (
-        json.loads((place / "results/smoke/manifest.json").read_text())["content"] for place in (smoke_run, folder)
-    )
-    assert first == second
-    assert "claims.csv" in first
 
 
 def test_directory_elsewhere(smoke_run, tmp_path):
