@@ -7,7 +7,12 @@ from repdyn.base.claims import NOT_SEEN
 from repdyn.base.errors import DataError
 from repdyn.pipeline.ask.controls import examine, show
 
-LEDGER = {"x-1": ("", "A note."), "x-2": ("left, right", ""), "x-3": ("", f"{NOT_SEEN} the control of the check.")}
+LEDGER = {
+    "x-1": ("", f"Three samples. {NOT_SEEN} the control of the sum."),
+    "x-2": ("left, right", ""),
+    "x-3": ("", f"{NOT_SEEN} the control of the check."),
+    "x-4": ("top", "A note."),
+}
 EVIDENCE = [  # id, part, kind, change, control
     ("x-1", "", "wrong formula", "recomputed", "the wrong sign"),
     ("x-1", "sum", "wrong formula", "shifted number", "one more"),
@@ -34,6 +39,8 @@ def test_weak_controls_bare_parts_and_controls_that_did_not_turn_are_faults(resu
         "x-1, sum: shifted number (one more)",
         "x-3: nothing (the same)",
         "x-2: no control turns left, right",
+        "x-4: no control turns top",
+        f"x-1: Three samples. {NOT_SEEN} the control of the sum.",
         f"x-3: {NOT_SEEN} the control of the check.",
     ]
     assert show(audit).splitlines() == [
@@ -43,7 +50,7 @@ def test_weak_controls_bare_parts_and_controls_that_did_not_turn_are_faults(resu
         "    2  wrong formula, recomputed",
         "    1  wrong formula, shifted number",
         *audit.faults,
-        "4 faults",
+        "6 faults",
     ]
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from repdyn.__main__ import main
 from repdyn.base.checkpoints import Store
-from repdyn.base.errors import ConfigError
+from repdyn.base.errors import ConfigError, DataError
+from repdyn.pipeline.ask import store as asked
 from repdyn.pipeline.run.declare.jobs import Job, Parted
 from repdyn.pipeline.run.execute import trials
 from repdyn.pipeline.run.execute.kept import Kept, forget
@@ -224,3 +225,57 @@ def test_store_makes_room(tmp_path, monkeypatch, capsys):
     assert main(["store", "--clean", "--gigabytes", "0"]) == 0
     assert "3 trials removed" in capsys.readouterr().out
     assert trials.contents(trials.folder(tmp_path)) == []
+
+
+def test_store_shows_every_experiment_with_its_numbers_and_the_sum_of_all(monkeypatch):
+    """1250 + 340 + 6.4 MB are 1.60 GB."""
+    now = time.time()
+    rows = [
+        trials.Contents("t/large", 7, 1_250_000_000, now - 3.6 * asked.DAY, 2),
+        trials.Contents("s/middle", 30, 340_000_000, now - 0.9 * asked.DAY, 4),
+        trials.Contents("s/small", 5, 6_400_000, now - 1.1 * asked.DAY, 3),
+    ]
+    monkeypatch.setattr(trials, "contents", lambda place: rows if place == Path("here/.cache/trials") else [])
+    monkeypatch.setenv("REPDYN_TRIALS_GB", "2.5")
+    assert asked.show(Path("here")).splitlines() == [
+        "experiment                                    trials  states        MB     last used",
+        "t/large                                            7       2    1250.0    4 days ago",
+        "s/middle                                          30       4     340.0         today",
+        "s/small                                            5       3       6.4    1 days ago",
+        "",
+        "here/.cache/trials: 1.60 of 2.5 GB (REPDYN_TRIALS_GB sets the limit)",
+    ]
+    with pytest.raises(DataError) as caught:
+        asked.show(Path("here"), "s/middl")
+    known = "t/large, s/middle, s/small"
+    assert str(caught.value) == f"here/.cache/trials: no finished trials of 's/middl'; it holds {known}"
+    assert asked.show(Path("there")) == "there/.cache/trials: no finished trials"
+    with pytest.raises(DataError, match=r"no finished trials of 's/small'; it holds nothing$"):
+        asked.show(Path("there"), "s/small")
+
+
+def test_store_shows_what_the_trials_of_one_experiment_depend_on_entry_by_entry(monkeypatch):
+    names = ("s/first", "s/second", "s/third")
+    monkeypatch.setattr(trials, "contents", lambda _: [trials.Contents(name, 1, 2, 3.0, 4) for name in names])
+    monkeypatch.setattr(
+        trials, "identities", lambda _, name: [{"folder": f"{k}{name}", "about": {"seed": k, "é": []}} for k in "cab"]
+    )
+    assert asked.show(Path(), "s/second") == "\n\n".join(
+        f'{k}s/second\n{{\n "seed": "{k}",\n "é": []\n}}' for k in "cab"
+    )
+
+
+@pytest.mark.parametrize(
+    ("gigabytes", "days", "trimmed"),
+    [(None, 0.0, (3e9, 0.0)), (0.5, 2.0, (5e8, 172_800.0)), (0.0, 0.5, (0.0, 43_200.0))],
+)
+def test_store_makes_room_up_to_its_own_limit_or_the_one_that_is_given(gigabytes, days, trimmed, monkeypatch):
+    monkeypatch.setenv("REPDYN_TRIALS_GB", "3")
+    done = []
+    monkeypatch.setattr(trials, "trim", lambda place, most, *, longest: done.append((place, most, longest)) or 17)
+    assert asked.clean(Path("here"), gigabytes, days) == "here/.cache/trials: 17 trials removed"
+    assert done == [(Path("here/.cache/trials"), *trimmed)]
+    for wrong in ((-0.1, 1.0), (None, -0.1), (1.0, -0.1)):
+        with pytest.raises(DataError, match=f"got {wrong[0]} gigabytes and {wrong[1]} days"):
+            asked.clean(Path("here"), *wrong)
+    assert len(done) == 1
