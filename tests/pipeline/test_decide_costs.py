@@ -1,0 +1,188 @@
+"""What open claims want and what that costs, of runs with several claims, studies, datasets and jobs."""
+
+import csv
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from repdyn.base.errors import DataError
+from repdyn.pipeline.ask import decide
+
+COLUMNS = ("id", "verdict", "note", "study", "datasets")
+CLAIMS = [
+    ("b-1", decide.UNDECIDED, "of one", "t", "loss"),
+    ("b-2", "holds", "", "s", "loss"),
+    ("a-3", decide.UNDECIDED, "of two", "s", "loss rate"),
+    ("c-4", decide.UNDECIDED, "of three", "u", "rate"),
+    ("c-5", "does not hold", "", "u", "rate"),
+    ("c-6", decide.UNDECIDED, "of four", "t", "loss"),
+]
+EVIDENCE = [
+    ("a-3", "left"),
+    ("b-1", "sum"),
+    ("c-4", ""),
+    ("b-2", "rest"),
+    ("a-3", "right"),
+    ("b-1", "mean"),
+    ("a-3", ""),
+]
+SETTINGS = {"s": {"trained": {"seeds": 3}}, "t": {"drawn": {"trials": 5}}, "u": {"chains": {"runs": 7}}}
+
+
+def written(path, *rows):
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+
+
+def test_each_open_claim_is_asked_by_its_own_row_evidence_and_settings_and_they_come_by_cost(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    results = Path("results/mine")
+    results.mkdir(parents=True)
+    written(results / "claims.csv", COLUMNS, *CLAIMS)
+    written(results / "evidence.csv", ("id", "part"), *EVIDENCE)
+    (results / "manifest.json").write_text(json.dumps({"configuration": SETTINGS, "costs": []}))
+    wants = {
+        "b-1": decide.Wanted(1, "twice", {("drawn", "trials"): 5}, 2.0),
+        "a-3": decide.Wanted(3, "5 along seed", {("trained", "seeds"): 3}, 5.0, seen=False),
+        "c-4": decide.Wanted(None, "a border case"),
+        "c-6": decide.Wanted(2, "four times", {("drawn", "trials"): 6}, 4.0),
+    }
+    asked, costs = [], {"a file": decide.Cost("a job", 1.0, True)}
+
+    def wanted(row, evidence, settings):
+        asked.append((row["id"], row["note"], [part["part"] for part in evidence], settings))
+        return wants[row["id"]]
+
+    prices = {("t", 5, 2.0): 50.0, ("s", 3, 5.0): 30.0, ("t", 6, 4.0): 40.0}
+    monkeypatch.setattr(decide, "wanted", wanted)
+    monkeypatch.setattr(decide, "_costs", lambda run: costs if run == "mine" else {})
+    monkeypatch.setattr(
+        decide, "_seconds", lambda study, knobs, factor, known: prices[study, *knobs.values(), factor] * len(known)
+    )
+    assert decide.needs("mine") == [
+        decide.Need(3, "5 along seed", {("trained", "seeds"): 3}, 5.0, False, "a-3", "s", 30.0),
+        decide.Need(2, "four times", {("drawn", "trials"): 6}, 4.0, True, "c-6", "t", 40.0),
+        decide.Need(1, "twice", {("drawn", "trials"): 5}, 2.0, True, "b-1", "t", 50.0),
+        decide.Need(None, "a border case", {}, 1.0, True, "c-4", "u", 0.0),
+    ]
+    assert asked == [
+        ("b-1", "of one", ["sum", "mean"], SETTINGS["t"]),
+        ("a-3", "of two", ["left", "right", ""], SETTINGS["s"]),
+        ("c-4", "of three", [""], SETTINGS["u"]),
+        ("c-6", "of four", [], SETTINGS["t"]),
+    ]
+
+
+KEEPING = {"loss", "rate"}
+EXPERIMENTS = ("first", "loss", "rate", "last")
+
+
+@pytest.fixture
+def job(monkeypatch):
+    """A record of a job with members of every kind; of its experiments two of four keep finished trials."""
+    parameters = {name: ("settings", *(("checkpoint",) if name in KEEPING else ())) for name in EXPERIMENTS}
+    graphs = {study: SimpleNamespace(experiments={}) for study in ("other", "s")}
+    graphs["s"].experiments = {name: SimpleNamespace(parameters=own) for name, own in parameters.items()}
+    monkeypatch.setattr(decide, "read_study", graphs.__getitem__)
+    members = [
+        {"source": "digits", "outputs": ["data/images.nc"]},
+        {"study": "s", "function": "figures:loss", "outputs": ["s/figures/loss.svg"]},
+        {"study": "s", "paper": "a paper", "outputs": ["s/claims.csv"]},
+    ]
+    members += [
+        {"study": "s", "paper": "a paper", "function": f"experiments.a:{name}", "outputs": [f"s/data/{name}.nc"]}
+        for name in EXPERIMENTS
+    ]
+    outputs = {f"results/mine/{file}": f"digest of {file}" for member in members for file in member["outputs"]}
+    return {"log": "s/all", "cpu_seconds": 70.5, "outputs": outputs, "job": {"members": members}, "finished": "2"}
+
+
+def test_a_dataset_costs_its_member_or_the_whole_job_where_any_of_its_experiments_may_keep_trials(job, monkeypatch):
+    asked = []
+    took = {("loss.nc", "digest of s/data/loss.nc"): 8.0, ("last.nc", "digest of s/data/last.nc"): 9.5}
+    took |= {("rate.nc", "digest of another"): 1.0, ("loss.svg", "digest of s/figures/loss.svg"): 2.0}
+    monkeypatch.setattr(decide, "member_seconds", lambda log: asked.append(log) or took)
+    monkeypatch.setattr(decide.records, "of_run", lambda run: [job] if run == "mine" else [])
+    whole = decide.Cost("s/all", 70.5, True)
+    assert decide._costs("mine") == {
+        "data/images.nc": whole,
+        "s/figures/loss.svg": whole,
+        "s/claims.csv": whole,
+        "s/data/first.nc": whole,
+        "s/data/loss.nc": decide.Cost("s/all:s/data/loss.nc", 8.0, True),
+        "s/data/rate.nc": whole,
+        "s/data/last.nc": decide.Cost("s/all:s/data/last.nc", 9.5, False),
+    }
+    assert set(asked) == {Path("logs/mine/s/all.log")}
+    with pytest.raises(DataError) as caught:
+        decide._costs("other")
+    assert str(caught.value) == "logs/other: no job of this run left a record of its cost; finish the run first"
+
+
+def test_a_job_of_which_no_experiment_keeps_trials_keeps_none(job, monkeypatch):
+    monkeypatch.setattr(decide, "member_seconds", lambda _: {})
+    job["job"]["members"] = [
+        member for member in job["job"]["members"] if not KEEPING & {Path(file).stem for file in member["outputs"]}
+    ]
+    cost = decide._cost("results/mine/s/data/last.nc", job, "s/data/last.nc", Path("logs/mine"))
+    assert cost == decide.Cost("s/all", 70.5, False)
+
+
+def test_files_of_other_runs_cost_this_one_nothing_and_the_last_job_that_made_a_file_counts(job, monkeypatch):
+    """A run that starts as a copy of another may have records of it."""
+    file = "results/mine/s/data/first.nc"
+    before = job | {"log": "s/before", "cpu_seconds": 3.0, "outputs": {file: "old"}, "finished": "1"}
+    apart = job | {"log": "s/apart", "outputs": {"results/mine-decided/s/data/first.nc": "x"}, "finished": "3"}
+    latest = job | {"outputs": {file: "new", "results/minedata/s/a.nc": "y"}}
+    monkeypatch.setattr(decide, "member_seconds", lambda _: {})
+    monkeypatch.setattr(decide.records, "of_run", lambda _: [latest, before, apart])
+    assert decide._costs("mine") == {"s/data/first.nc": decide.Cost("s/all", 70.5, True)}
+
+
+GROWN = {  # study -> section -> datasets with more trials -> claims on them
+    "s": {"a": {"loss": ["x-1", "z-1"]}, "b": {"rate": ["x-2", "z-1"], "fit": ["x-9"]}, "c": {"cut": ["z-3", "x-4"]}},
+    "t": {"a": {"norm": ["y-3", "y-2", "y-6"]}, "b": {"other": ["y-7"]}},
+}
+
+
+@pytest.mark.parametrize(("budget", "bought"), [(35.0, ["y-6", "x-1", "x-2", "x-4"]), (34.9, ["y-6", "x-1"])])
+def test_a_look_grows_every_setting_of_what_it_buys_and_counts_for_every_claim_on_it(
+    tmp_path, monkeypatch, budget, bought
+):
+    """The last of s wants no more than what others have asked for and is for nothing; one of t is too dear.
+
+    x-4 wants twice as many of the settings of x-1 and of x-2: without those of x-2 it is too dear as well.
+    """
+    monkeypatch.chdir(tmp_path)
+    Path("results/mine").mkdir(parents=True)
+    configuration = {"run": {"name": "mine", "looks": {"x-1": 3, "w-0": 5, "y-2": 1}}}
+    Path("results/mine/manifest.json").write_text(json.dumps({"configuration": configuration}))
+    datasets = {
+        study: {name: ids for own in parts.values() for name, ids in own.items()} for study, parts in GROWN.items()
+    }
+    monkeypatch.setattr(
+        decide, "read_study", lambda study: SimpleNamespace(name=study, claims_of=datasets[study].__getitem__)
+    )
+    monkeypatch.setattr(
+        decide,
+        "_grown",
+        lambda study, graph, sections: [name for part in sorted(sections) for name in GROWN[graph.name][part]],
+    )
+    needs = [
+        decide.Need(1, "", {("a", "seeds"): 3}, 1.5, False, "y-6", "t", 5.0),
+        decide.Need(2, "", {("a", "seeds"): 3, ("b", "runs"): 5}, 4.0, True, "x-1", "s", 10.0),
+        decide.Need(1, "", {("b", "runs"): 5, ("c", "draws"): 7}, 2.0, True, "x-2", "s", 20.0),
+        decide.Need(3, "", {("b", "seeds"): 2}, 8.0, False, "y-3", "t", 100.0),
+        decide.Need(1, "", {("a", "seeds"): 3, ("c", "draws"): 7}, 2.0, True, "x-4", "s", 200.0),
+        decide.Need(None, "a border case", id="y-7", study="t"),
+    ]
+    step = decide.plan("mine", budget, iter(needs))
+    assert [need.id for need in step.chosen] == bought
+    looks = {"x-1": 5, "w-0": 5, "y-2": 2, "z-1": 3, "x-2": 3, "x-9": 3}
+    settings = {"a": {"seeds": 12}, "b": {"runs": 20}}
+    if "x-2" in bought:
+        looks |= {"z-3": 2, "x-4": 2}
+        settings["c"] = {"draws": 14}
+    assert step.settings == {"run": {"looks": looks}, "s": settings, "t": {"a": {"seeds": 5}}}
