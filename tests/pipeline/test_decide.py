@@ -302,27 +302,6 @@ def test_of_a_job_that_keeps_trials_of_one_experiment_the_other_is_computed_anew
     assert costs == {name: decide.Cost(f"s/both:s/{name}.nc", 7.0, name == "kept") for name in names}
 
 
-def test_a_run_starts_as_a_copy_of_another_that_it_never_changes(tmp_path, monkeypatch):
-    results = run(tmp_path, monkeypatch)
-    (results / "s").mkdir()
-    (results / "s/data.nc").write_text("numbers")
-    logs = Path("logs/mine/s")
-    logs.mkdir(parents=True)
-    kept = logs / "a.log.kept/member"
-    kept.mkdir(parents=True)
-    (kept / "data.nc").write_text("numbers")
-    (logs / "a.log.cost.json").write_text('{"outputs": {"results/mine/s/data.nc": "digest"}}')
-    decide.begin("mine", "mine-decided")
-    copy = Path("results/mine-decided/s/data.nc")
-    assert copy.samefile(results / "s/data.nc")
-    again = Path("logs/mine-decided/s/a.log.kept/member/data.nc")
-    assert again.read_text() == "numbers"
-    assert not again.samefile(kept / "data.nc")  # it gets another time when it is put back
-    assert copy.stat().st_mtime == (results / "s/data.nc").stat().st_mtime
-    assert "results/mine-decided/s" in Path("logs/mine-decided/s/a.log.cost.json").read_text()
-    assert "results/mine/s" in (logs / "a.log.cost.json").read_text()
-
-
 def test_an_overlay_goes_after_those_of_the_scale(tmp_path):
     file = Path("config/full-decided.yaml")
     assert decide._with(["--configfile", "full.yaml", "--config", "a=1"], file) == [

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -186,3 +187,91 @@ def test_a_look_grows_every_setting_of_what_it_buys_and_counts_for_every_claim_o
         looks |= {"z-3": 2, "x-4": 2}
         settings["c"] = {"draws": 14}
     assert step.settings == {"run": {"looks": looks}, "s": settings, "t": {"a": {"seeds": 5}}}
+
+
+RECORD = (
+    '{{"outputs": {{"results/{run}/s/a.nc": "1", "results/{run}/t/b.nc": "2"}}, '
+    '"inputs": {{"results/{run}/c.nc": "3", "results/mine-too/d.nc": "4"}}}}'
+)
+RECORDS = ("s/a.log.cost.json", "s/deeper/b.log.cost.json", "images.log.cost.json")
+LINKED = ("results/{run}/manifest.json", "results/{run}/s/a.nc", "results/{run}/t/deep/b.nc", "logs/{run}/s/a.log")
+KEPT = ("logs/{run}/s/a.log.kept/one/a.nc", "logs/{run}/s/b.log.kept/two/b.nc")
+
+
+@pytest.fixture
+def begun(tmp_path, monkeypatch):
+    """Starts a run as a copy of another with several results, logs and records."""
+    monkeypatch.chdir(tmp_path)
+    for name in (*LINKED, *KEPT, *(f"logs/{{run}}/{record}" for record in RECORDS)):
+        file = Path(name.format(run="mine"))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(RECORD.format(run="mine") if name.endswith(".cost.json") else f"text of {name}")
+        os.utime(file, (1000, 1000))
+    return lambda: decide.begin("mine", "new")
+
+
+def files(pattern):
+    return sorted(path.as_posix() for path in Path().glob(pattern) if path.is_file())
+
+
+def test_a_run_starts_as_a_copy_of_another_that_it_never_changes(begun):
+    before = {name: Path(name).read_text() for name in files("*/mine/**/*")}
+    begun()
+    assert files("*/new/**/*") == [name.replace("/mine/", "/new/") for name in before]
+    for name in (*LINKED, *KEPT):
+        old, new = (Path(name.format(run=run)) for run in ("mine", "new"))
+        assert new.samefile(old) is (name in LINKED), name  # what is kept gets another time when it is put back
+        assert (new.read_text(), new.stat().st_mtime) == (f"text of {name}", 1000)
+    for record in RECORDS:
+        assert Path("logs/new", record).read_text() == RECORD.format(run="new")
+    assert {name: Path(name).read_text() for name in files("*/mine/**/*")} == before
+
+
+def test_where_a_file_has_no_second_name_it_is_copied_with_its_time(begun, monkeypatch):
+    def refused(*_):
+        raise OSError("no links here")
+
+    monkeypatch.setattr(decide.os, "link", refused)
+    begun()
+    for name in LINKED:
+        old, new = (Path(name.format(run=run)) for run in ("mine", "new"))
+        assert not new.samefile(old)
+        assert (new.read_text(), new.stat().st_mtime) == (f"text of {name}", 1000)
+
+
+@pytest.mark.parametrize("kind", ["results", "logs"])
+def test_a_copy_that_has_gone_on_is_left_as_it_is_and_what_it_lacks_is_copied(begun, kind):
+    """The second look goes on in the copy; a start may have been stopped between results and logs."""
+    own = Path(kind, "new/s/own")
+    own.parent.mkdir(parents=True)
+    own.write_text("of the copy")
+    begun()
+    assert files(f"{kind}/new/**/*") == [own.as_posix()]
+    other = {"results": "logs", "logs": "results"}[kind]
+    assert files(f"{other}/new/**/*") == [name.replace("/mine/", "/new/") for name in files(f"{other}/mine/**/*")]
+
+
+def test_trials_of_several_sections_grow_their_datasets_and_what_is_made_from_these_in_any_order(monkeypatch):
+    """Two thirds of three times as many are new; the two analyses are one job, which computes all."""
+    reads = {"deep": ["fit"], "loss": [], "apart": ["other"], "rate": [], "fit": ["other", "rate"], "other": []}
+    sections = {"loss": ["a"], "rate": ["d", "b"], "other": ["c"]}
+    graph = SimpleNamespace(experiments={name: SimpleNamespace(reads=own) for name, own in reads.items()})
+    monkeypatch.setattr(decide, "read_study", lambda study: graph if study == "s" else None)
+    monkeypatch.setattr(
+        decide, "counts", lambda study, graph, name: [(part, "seeds") for part in sections.get(name, [])]
+    )
+    assert decide._grown("s", graph, {"a", "b"}) == ["deep", "loss", "rate", "fit"]
+    assert decide._grown("s", graph, {"c"}) == ["deep", "apart", "fit", "other"]
+    costs = {
+        "s/data/other.nc": decide.Cost("s/other", 900.0, True),
+        "s/data/loss.nc": decide.Cost("s/loss", 10.0, True),
+        "s/data/rate/x.nc": decide.Cost("s/rate-x", 20.0, True),
+        "s/data/rate/y.nc": decide.Cost("s/rate-y", 30.0, True),
+        "s/data/rate_more.nc": decide.Cost("s/more", 700.0, True),
+        "s/data/fit.nc": decide.Cost("s/measures", 5.0, False),
+        "s/data/deep.nc": decide.Cost("s/measures", 5.0, False),
+        "s/data/apart.nc": decide.Cost("s/apart", 800.0, False),
+        "t/data/loss.nc": decide.Cost("t/loss", 600.0, False),
+    }
+    knobs = {("a", "seeds"): 3, ("b", "seeds"): 4}
+    assert decide._seconds("s", knobs, 3.0, costs) == 2 * (10 + 20 + 30) + 3 * 5

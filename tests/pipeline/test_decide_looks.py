@@ -28,7 +28,8 @@ class Looks:
     def plan(self, run, budget, found):
         self.budgets.append(budget)
         own = next(self.settings, {"run": {"looks": {}}})
-        return decide.Round(own, [need for need in found if need.seconds <= budget])
+        decidable = [need for need in found if not need.id.startswith("border")]
+        return decide.Round(own, [need for need in decidable if need.seconds <= budget])
 
     def begin(self, run, name):
         self.begun.append((run, name))
@@ -44,7 +45,8 @@ class Looks:
 def test_looks_end_where_nothing_is_open_that_trials_decide(monkeypatch, tmp_path):
     first = {"run": {"looks": {"b": 2, "a": 2}}, "s": {"trained": {"seeds": 6, "nets": 2}}}
     second = {"run": {"looks": {"a": 3}}, "s": {"trained": {"seeds": 12}}}
-    looks = Looks(monkeypatch, tmp_path, [["b", "a"], ["a"], []], settings=[first, second])
+    open_after = [["border-2", "b", "border-1", "a"], ["border-2", "a", "border-1"], ["border-2", "border-1"]]
+    looks = Looks(monkeypatch, tmp_path, open_after, settings=[first, second])
     looks.decide()
     overlay = str(Path("config/mine-decided.yaml"))
     assert looks.begun == [("mine", "mine-decided"), ("mine-decided", "mine-decided")]
@@ -54,10 +56,11 @@ def test_looks_end_where_nothing_is_open_that_trials_decide(monkeypatch, tmp_pat
         "run": {"name": "mine-decided", "looks": {"b": 2, "a": 3}},
         "s": {"trained": {"seeds": 12, "nets": 2}},
     }
+    assert [line.split()[0] for line in looks.said[-1].splitlines()] == ["claim", "border-2", "border-1"]
     assert looks.said[:-1] == [
-        "mine: 2 claims open; more trials for b, a",
+        "mine: 4 claims open; more trials for b, a",
         "mine-decided: 1.0 core-minutes, 15.7 left",
-        "mine-decided: 1 claims open; more trials for a",
+        "mine-decided: 3 claims open; more trials for a",
         "mine-decided: 1.0 core-minutes, 14.7 left",
         f"decided: a, b\nby hand: snakemake --cores 3 --configfile full.yaml {overlay} -- all",
     ]
