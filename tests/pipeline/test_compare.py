@@ -78,10 +78,17 @@ def test_a_claim_that_is_new_is_a_changed_verdict(first, tmp_path):
     assert compare(first, second).verdicts == {"x-3": ("no such claim", "holds")}
 
 
-def test_parts_of_the_ledger_stand_in_for_it(first, tmp_path):
+def test_parts_of_the_ledger_stand_in_for_it_until_it_is_there(first, tmp_path):
     for folder in (first, run(tmp_path / "b", verdict="does not hold")):
         (folder / "claims.csv").rename(folder / "s/claims.csv")
-    assert list(compare(first, tmp_path / "b").verdicts) == ["x-1"]
+        for study in ("r", "t"):
+            (folder / study).mkdir()
+            (folder / study / "claims.csv").write_text(f"id,verdict\n{study}-1,{folder.name}\n{study}-2,holds\n")
+    changed = {"r-1": ("a", "b"), "x-1": ("holds", "does not hold"), "t-1": ("a", "b")}
+    assert compare(first, tmp_path / "b").verdicts == changed
+    for folder in (first, tmp_path / "b"):
+        (folder / "claims.csv").write_text("id,verdict\nr-2,holds\n")
+    assert compare(first, tmp_path / "b").verdicts == {}
 
 
 @pytest.mark.parametrize(
@@ -107,9 +114,9 @@ def test_single_precision_has_the_wider_band(tmp_path):
 def test_what_torch_made_is_single_precision_however_it_is_stored(tmp_path):
     a, b = run(tmp_path / "a"), run(tmp_path / "b", loss=LOSS * (1 + 1e-5))
     assert "rounding" not in tiers(a, b)
-    for folder in (a, b):  # one of the two is enough
-        datasets.write(datasets.read(folder / DATA).assign_attrs(versions='{"torch": "2"}'), folder / DATA)
-        assert "rounding" in tiers(a, b)
+    datasets.write(datasets.read(a / DATA).assign_attrs(versions='{"torch": "2"}'), a / DATA)
+    assert "rounding" in tiers(a, b)  # one of the two is enough, whichever it is
+    assert "rounding" in tiers(b, a)
 
 
 def test_numbers_behind_a_figure_are_compared_by_column(first, tmp_path):
@@ -138,6 +145,51 @@ def test_files_on_one_side(first, tmp_path):
     shutil.copy(second / DATA, second / "s/data/more.nc")
     assert tiers(first, second) == {"verdicts"}
     assert f"only in {second}: extra.txt, s/data/more.nc" in show(compare(first, second), first, second, "identical")
+
+
+def test_all_that_differs_is_told_and_counted_as_the_tier_asks():
+    """Three variables of one file are beyond rounding; one is within, and tables and figures do not count."""
+    verdicts = {"x-3": ("holds", "does not hold"), "a-1": ("no such claim", "holds"), "m-2": ("holds", "open")}
+    deviations = [
+        Deviation("s/data/b.nc", "loss", np.inf, 1.0, "only on one side"),
+        Deviation("t/tables/t.csv", "value", 0.5, 1.5e-8),
+        Deviation("s/data/b.nc", "rate", 0.02, 1.5e-8),
+        Deviation("s/data/a.nc", "norm", 3e-4, 3.5e-4),
+        Deviation("t/tables/t.csv", "name", np.inf, 1.0, "2 of 3 entries differ"),
+        Deviation("s/data/b.nc", "gap", 1e-5, 1.5e-8),
+        Deviation("s/figures/f.csv", "y", 0.25, 1.5e-8),
+    ]
+    only = (["s/data/c.nc", "s/data/d.nc", "s/note.txt"], ["t/data/e.nc", "t/f.svg"])
+    outcome = Comparison(verdicts, deviations, only, [f"{place}.nc" for place in range(9)], 17)
+    counted = {
+        "identical": "3 verdicts, 5 files only on one side, 9 files with other digests",
+        "rounding": "3 verdicts, 3 files only on one side, 3 variables beyond rounding",
+        "verdicts": "3 verdicts",
+    }
+    for tier, differences in counted.items():
+        assert show(outcome, Path("a"), Path("b"), tier).splitlines() == [
+            "3 verdicts differ",
+            "  x-3: holds -> does not hold",
+            "  a-1: no such claim -> holds",
+            "  m-2: holds -> open",
+            "7 variables and columns differ, 3 beyond rounding; the largest:",
+            "  s/data/b.nc: loss: only on one side; 2 more",
+            "  t/tables/t.csv: value: 0.5 of its scale (rounding: up to 1.5e-08); 1 more",
+            "  s/data/a.nc: norm: 0.0003 of its scale (rounding: up to 0.00035)",
+            "  s/figures/f.csv: y: 0.25 of its scale (rounding: up to 1.5e-08)",
+            "only in a: s/data/c.nc, s/data/d.nc, s/note.txt",
+            "only in b: t/data/e.nc, t/f.svg",
+            "17 files have equal digests, 9 differ",
+            f"tier {tier}: DIFFERENT ({differences})",
+        ]
+
+
+@pytest.mark.parametrize("tier", ["identical", "rounding", "verdicts"])
+@pytest.mark.parametrize("first", [True, False])
+def test_files_on_either_side_count_and_data_among_them_beyond_digests(tier, first):
+    only = (["s/a.nc", "s/b.csv"], []) if first else ([], ["s/a.nc", "s/b.csv"])
+    expected = {"identical": ["2 files only on one side"], "rounding": ["1 files only on one side"], "verdicts": []}
+    assert Comparison({}, [], only, [], 0).differences(tier) == expected[tier]
 
 
 @pytest.mark.parametrize(("number", "end"), [(SHOWN, f"{SHOWN - 1:02}.nc"), (SHOWN + 1, f"{SHOWN - 1:02}.nc, ...")])
@@ -252,8 +304,14 @@ def test_a_manifest_alone_has_digests_only(first, tmp_path, capsys):
     assert main(["compare", str(lone), str(first)]) == 0
     shown = capsys.readouterr().out.splitlines()
     assert shown == ["every verdict is equal", "5 files have equal digests, 0 differ", "tier identical: equal"]
-    assert main(["compare", str(lone), str(first), "--tier", "rounding"]) == 1
-    assert "elsewhere.json: its files are not beside it, and tier rounding reads them" in capsys.readouterr().err
+    for sides in ((lone, first), (first, lone)):
+        assert main(["compare", *map(str, sides), "--tier", "rounding"]) == 1
+        told = f"error: {lone}: its files are not beside it, and tier rounding reads them; give the results folder\n"
+        assert capsys.readouterr().err == told
+    (first / TABLE).write_text("name,value\nbn,2.5\n")
+    for sides in ((lone, first), (first, lone)):
+        outcome = compare(*sides)
+        assert (outcome.differing, outcome.deviations) == ([TABLE], [])
 
 
 def test_a_manifest_beside_some_of_its_files_has_digests_only(first, tmp_path):
@@ -271,10 +329,12 @@ def test_a_side_without_verdicts_is_not_said_to_have_equal_ones(tmp_path, capsys
     if alone:
         shutil.move(a / "manifest.json", tmp_path / "alone.json")
         a = tmp_path / "alone.json"
-    assert main(["compare", str(a), str(b)]) == 1
-    assert capsys.readouterr().out.startswith("verdicts are not compared: one side has none")
-    assert main(["compare", str(a), str(b), "--tier", "verdicts"]) == 1
-    assert "has no ledger (claims.csv), and tier verdicts compares ledgers" in capsys.readouterr().err
+    for sides in ((a, b), (b, a)):
+        assert main(["compare", *map(str, sides)]) == 1
+        assert capsys.readouterr().out.startswith("verdicts are not compared: one side has none")
+        assert main(["compare", *map(str, sides), "--tier", "verdicts"]) == 1
+        told = f"error: {a}: has no ledger (claims.csv), and tier verdicts compares ledgers; finish the run\n"
+        assert capsys.readouterr().err == told
 
 
 def test_a_caption_counts(first, tmp_path):
@@ -298,7 +358,10 @@ def test_a_half_written_file_is_no_result(first, tmp_path):
 
 @pytest.mark.parametrize(
     "content",
-    [None, "{", "[]", "{}", '{"content": [1]}', '{"content": {"../../etc/passwd": "x"}}', '{"content": {"a": 1}}'],
+    [
+        *(None, "{", "[]", "{}", '{"content": [1]}', '{"content": {"a": 1, "b": "x"}}'),
+        *('{"content": {"a": "x", "../../etc/passwd": "x"}}', '{"content": {"/etc/passwd": "x", "a": "x"}}'),
+    ],
 )
 def test_what_is_no_run_is_told(first, tmp_path, content):
     path = tmp_path / "other"

@@ -120,6 +120,46 @@ def test_of_many_numbers_and_settings_the_first_are_told(number):
     assert others[SHOWN:] == ([] if number == SHOWN else ["  ... and 1 more"])
 
 
+def test_all_that_does_not_reproduce_is_told_claim_by_claim():
+    """Beyond their bands by 4 of 2, by 1 of 4 and by 0.5 of 10."""
+    verdicts = {"x-3": ("holds", "does not hold"), "a-1": ("no such claim", "holds"), "m-2": ("holds", UNDECIDED)}
+    numbers = [
+        Number("x-1", "rest", 8.5, 10.0, (9.0, 11.0)),
+        Number("x-2", "", 3.0, 3.1, (2.0, 4.0)),
+        Number("x-3", "", 9.0, 2.0, (1.0, 5.0)),
+        Number("x-4", "sum", 6.0, 4.0, (3.0, 5.0)),
+        Number("x-5", "sum", 7.0, 7.0, (7.0, 7.0)),
+    ]
+    reproduction = Reproduction(verdicts, 17, numbers, 6, 8, 11, ["run.seed", "s.width", "t.rates"])
+    lines = show(reproduction, SimpleNamespace(name="here"), SimpleNamespace(name="there")).splitlines()
+    assert lines == [
+        "here does NOT reproduce there: 14 of 17 verdicts are equal, 2 of 5 key numbers within their bands,"
+        " 8 of 11 files identical",
+        "3 settings differ: run.seed, s.width, t.rates",
+        "  x-3: holds -> does not hold",
+        "  a-1: no such claim -> holds",
+        f"  m-2: holds -> {UNDECIDED}",
+        "6 key numbers on one side only",
+        "  x-3, whole: 9, reference 2 (band 1 to 5)",
+        "  x-4, sum: 6, reference 4 (band 3 to 5)",
+        "  x-1, rest: 8.5, reference 10 (band 9 to 11)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "missing", "here", "reproduced"),
+    [({}, 0, 2.0, True), ({"x-1": ("a", "b")}, 0, 2.0, False), ({}, 1, 2.0, False), ({}, 0, 4.0, False)],
+)
+def test_a_run_reproduces_by_its_verdicts_and_numbers_whatever_its_settings(verdicts, missing, here, reproduced):
+    numbers = [Number("x-1", "", 1.0, 1.0, (1.0, 1.0)), Number("x-2", "", here, 2.0, (1.0, 3.0))]
+    for ordered in (numbers, numbers[::-1]):
+        held = Reproduction(verdicts, 2, ordered, missing, 0, 1, ["run.seed"])
+        assert held.reproduced is reproduced
+        word = "reproduces" if reproduced else "does NOT reproduce"
+        sides = SimpleNamespace(name="here"), SimpleNamespace(name="there")
+        assert show(held, *sides).startswith(f"here {word} there: {2 - len(verdicts)} of 2 verdicts")
+
+
 def test_how_far_a_number_is_outside_counts_relative_to_the_reference():
     """By a tenth of 1 below, by a hundredth of 100 above: the smaller reference is missed by more."""
     numbers = [Number("x-1", "", 102.0, 100.0, (99.0, 101.0)), Number("x-2", "", 0.8, 1.0, (0.9, 1.1))]
