@@ -124,7 +124,7 @@ def test_what_an_open_claim_wants_is_said_by_what_is_known_of_it():
     ],
 )
 def test_the_overlay_of_the_look_comes_last_among_overlays(options, joined):
-    assert decide._with(options, Path("new")) == joined
+    assert decide._with(iter(options), Path("new")) == joined
 
 
 def test_settings_of_a_look_go_over_those_of_the_look_before_knob_by_knob():

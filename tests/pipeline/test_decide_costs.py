@@ -275,3 +275,31 @@ def test_trials_of_several_sections_grow_their_datasets_and_what_is_made_from_th
     }
     knobs = {("a", "seeds"): 3, ("b", "seeds"): 4}
     assert decide._seconds("s", knobs, 3.0, costs) == 2 * (10 + 20 + 30) + 3 * 5
+
+
+def test_an_overlay_says_what_it_is_for_and_holds_all_settings_under_the_name_of_the_copy():
+    looks = {"b-2": 3, "a-1": 2, "c-3": 5}
+    settings = {"s": {"trained": {"seeds": 6, "nets": 4}, "drawn": {"trials": 8}}, "run": {"looks": looks}}
+    assert (
+        decide.overlay(settings | {"t": {"chains": {"runs": 10}}}, "mine-decided")
+        == """\
+# Written by `python -m repdyn decide`: more trials for claims that were open, and how often each was
+# looked at since. To repeat the run by hand, give this file after that of its scale.
+
+s:
+  trained:
+    seeds: 6
+    nets: 4
+  drawn:
+    trials: 8
+run:
+  name: mine-decided
+  looks:
+    b-2: 3
+    a-1: 2
+    c-3: 5
+t:
+  chains:
+    runs: 10
+"""
+    )

@@ -90,6 +90,23 @@ def test_a_job_is_due_where_one_of_its_files_is_out_of_date(run):
             {"m": [{"settings": {"s": {"width": 3, "seeds": 2}}, "seed": 9}]},
             "other settings (s.width) and other seed",
         ),
+        (
+            {
+                "kind": "simulate",
+                "members": [
+                    {"code": "1", "seed": 1, "settings": {"t": {"rate": 1, "runs": [1, 2]}}, "inputs": {"loss": "a"}},
+                    {"code": "2", "seed": 1, "settings": {"s": {"width": 1, "seeds": 2}}, "gone": 1},
+                ],
+            },
+            {
+                "kind": "draw",
+                "members": [
+                    {"code": "1", "seed": 2, "settings": {"t": {"rate": 1, "runs": [1, 3]}}, "inputs": {"loss": "b"}},
+                    {"code": "3", "seed": 2, "settings": {"s": {"width": 3, "depth": 2}}},
+                ],
+            },
+            "older code and other settings (t.runs, s.depth, s.seeds, s.width) and other kind, loss, seed, gone",
+        ),
     ],
 )
 def test_how_two_job_files_differ(old, new, words):
@@ -128,6 +145,31 @@ def test_data_made_again_outdates_what_was_made_from_the_old(run):
     Path(DATA).write_text("new")
     write_record(DATA, "2")
     assert wrong() == dict.fromkeys([FIGURE, CLAIMS], f"made from {DATA} as it was before")
+
+
+@pytest.mark.parametrize("changed", [0, 1, 2])
+@pytest.mark.parametrize("gone", [True, False])
+def test_each_of_several_inputs_counts(run, changed, gone):
+    names = [f"results/mine/s/data/{name}.nc" for name in ("rate", "loss", "gap")]
+    for name in names:
+        Path(name).write_text(name)
+    reader = job(FIGURE, inputs={"all": [name.removeprefix("results/mine/") for name in names]})
+    record = {"job": json.loads(reader.text()), "inputs": {name: sha256(name) for name in names}, "finished": "3"}
+    Path("logs/mine/s/f.log.cost.json").write_text(json.dumps(record | {"outputs": {FIGURE: sha256(FIGURE)}}))
+    assert verify.examine("mine", [reader]) == {FIGURE: ""}
+    Path(names[changed]).unlink() if gone else Path(names[changed]).write_text("another")
+    assert verify.examine("mine", [reader]) == {FIGURE: f"made from {names[changed]} as it was before"}
+
+
+def test_every_package_of_another_version_is_named(run, monkeypatch):
+    """A tag behind a plus, as torch has one, does not count where it is not told."""
+    today = {"numpy": "2.1", "torch": "2.4.0+cpu", "scipy": "1.15", "xarray": "2025.1", "pandas": "2.2"}
+    monkeypatch.setattr(verify, "version_of", today.__getitem__)
+    assert verify._other_versions(today) == verify._other_versions(today | {"torch": "2.4.0"}) == ""
+    old = {"xarray": "2024.9", "numpy": "2.1", "torch": "2.4.0+cu124", "scipy": "1.14", "snakemake": "8"}
+    assert verify._other_versions(old) == (
+        "xarray 2024.9 (now 2025.1), torch 2.4.0+cu124 (now 2.4.0+cpu), scipy 1.14 (now 1.15)"
+    )
 
 
 def test_jobs_with_something_to_do(run):
@@ -180,31 +222,43 @@ def test_a_dataset_is_not_vouched_for_against_its_own_word(run):
 def test_another_runs_configuration_is_refused(run):
     Path("results/second").mkdir()
     Path("results/note.txt").write_text("no run")
+    own = Job("other", "s/a", "k", [LOSS])
     with pytest.raises(DataError) as caught:
-        verify.examine("other", [job(DATA)])
+        verify.examine("other", [own, job(DATA), job(FIGURE)])
     assert str(caught.value) == (
         f"this configuration makes {DATA}, not results/other/: name its run or give its --configfile "
         "(runs here: mine, second)"
     )
 
 
-def test_the_report_says_what_to_do_and_what_is_left_over(run):
-    Path("results/mine/old.nc").write_text("")
-    Path("results/mine/report/captions").mkdir(parents=True)
-    Path("results/mine/report/captions/a.rst").write_text("")
-    Path("results/mine/manifest.json").write_text("{}")
+def test_the_report_says_what_is_wrong_by_reason_what_to_do_and_what_is_left_over(run):
+    """Of a folder that a rule makes nothing is left over; files are told by the run's own folder."""
+    for name in ("s/z.nc", "old.nc", "t/data/m.nc", "report/captions/s/a.rst", "manifest.json"):
+        Path("results/mine", name).parent.mkdir(parents=True, exist_ok=True)
+        Path("results/mine", name).write_text("")
     reasons = {
+        "results/mine/t/b.nc": "missing",
         DATA: "older code",
         FIGURE: "",
-        CLAIMS: "",
+        CLAIMS: verify.DOWNSTREAM,
         "results/mine/manifest.json": "",
+        "results/mine/t/a.nc": "missing",
+        "results/mine/s/f.nc": "older code",
         "results/mine/report/captions": "",
+        "results/mine/t/c.nc": "missing",
     }
-    report = verify.report("mine", reasons, "snakemake all")
-    assert report.splitlines()[0] == "results/mine: 4 of 5 files are what today's code and settings make"
-    assert "older code: s/data/loss.nc" in report
-    assert "no rule makes these today (safe to delete): old.nc" in report.splitlines()
-    assert report.endswith("to make them again: snakemake all")
+    assert verify.report("mine", reasons, "snakemake all").splitlines() == [
+        "results/mine: 3 of 9 files are what today's code and settings make",
+        "missing: t/b.nc, t/a.nc, t/c.nc",
+        "older code: s/data/loss.nc, s/f.nc",
+        "made from files that are out of date: s/claims.csv",
+        "no rule makes these today (safe to delete): old.nc, s/z.nc, t/data/m.nc",
+        "to make them again: snakemake all",
+    ]
+    assert verify.report("mine", dict.fromkeys(reasons, ""), "snakemake all").splitlines() == [
+        "results/mine: 9 of 9 files are what today's code and settings make",
+        "no rule makes these today (safe to delete): old.nc, s/z.nc, t/data/m.nc",
+    ]
 
 
 def test_a_folder_is_vouched_for_with_all_that_is_in_it(run):
@@ -220,7 +274,27 @@ def test_a_folder_is_vouched_for_with_all_that_is_in_it(run):
         assert verify.examine("mine", [shown]) == {str(home): "changed since it was made"}
 
 
-def test_the_remedy_names_one_file_of_each_job_that_is_wrong_by_itself(run):
+def test_the_remedy_names_the_first_file_of_each_job_that_is_wrong_by_itself():
+    made = {"one": "abc", "two": "def", "three": "ghi", "four": "jkl"}
+    jobs = [
+        Job("mine", f"s/{name}", "k", [{"inputs": {}, "outputs": [f"{file}.nc" for file in files]}])
+        for name, files in made.items()
+    ]
+    reasons = {f"results/mine/{file}.nc": "" for files in made.values() for file in files}
+    wrong = {
+        "b": "missing",
+        "c": "older code",
+        "d": verify.DOWNSTREAM,
+        "f": "missing",
+        "g": verify.DOWNSTREAM,
+        "l": "x",
+    }
+    reasons |= {f"results/mine/{file}.nc": why for file, why in wrong.items()}
+    outputs = [f"results/mine/{file}.nc" for file in "bfl"]
+    assert verify.remedy(reasons, iter(jobs)) == ["--forcerun", *outputs]
+
+
+def test_what_is_made_from_a_file_that_is_wrong_needs_no_remedy(run):
     jobs = [job(path) for path in MEMBERS]
     assert verify.remedy({DATA: "older code", FIGURE: verify.DOWNSTREAM, CLAIMS: ""}, jobs) == ["--forcerun", DATA]
     assert verify.remedy(dict.fromkeys(MEMBERS, ""), jobs) == []
