@@ -4,6 +4,7 @@ import pytest
 from tests.conftest import ROOT
 
 from repdyn.base.errors import ConfigError
+from repdyn.base.settings import Problem, Settings
 from repdyn.pipeline import studies
 from repdyn.pipeline.config import configuration, yaml_positions
 from repdyn.pipeline.config.messages import describe, kinds, nearest, not_one_of, schema_at
@@ -234,3 +235,60 @@ def test_a_scale_that_no_study_keeps_is_told_where_it_is_asked_for_with_those_th
         configuration._of_scale("smok", Position(1, "mine.yaml", 3), lambda name: {})
     text = f'mine.yaml:3: scale: "smok" is not one of {", ".join(known)} (did you mean "smoke"?)'
     assert str(caught.value) == text
+
+
+class Box(Settings):
+    """Three knobs with rules between them."""
+
+    width: int
+    height: int
+    depth: int
+
+    def problems(self):
+        yield Problem(("width", "height", "depth"), "too large")
+        yield Problem(("depth",), "too deep")
+        yield Problem(("height", "width"), "too flat")
+
+
+class Boxes(Settings):
+    """Two sections of one kind."""
+
+    left: Box
+    right: Box
+
+
+def test_every_rule_that_is_broken_names_every_knob_where_it_was_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.yaml").write_text(
+        "left:\n  width: 1\n  height: 2\n  depth: 3\nright: {width: 4, height: 5, depth: 6}\n"
+    )
+    (tmp_path / "b.yaml").write_text("\nright:\n  height: 7\nleft:\n\n  height: 8\n")
+    with pytest.raises(ConfigError) as caught:
+        configuration.checked(Boxes, ["a.yaml", "b.yaml"], {"right.depth": "9"})
+    assert str(caught.value).splitlines() == [
+        "a.yaml:2: left.width: too large (height: b.yaml:6, depth: a.yaml:4)",
+        "a.yaml:4: left.depth: too deep",
+        "a.yaml:5: right.width: too large (height: b.yaml:3, depth: --config right.depth)",
+        "b.yaml:3: right.height: too flat (width: a.yaml:5)",
+        "b.yaml:6: left.height: too flat (width: a.yaml:2)",
+        "--config right.depth: too deep",
+    ]
+
+
+def test_words_of_the_command_line_go_to_every_knob_dotted_or_nested(tmp_path):
+    (tmp_path / "a.yaml").write_text("left: {width: 1, height: 2, depth: 3}\nright: {width: 4, height: 5, depth: 6}\n")
+
+    class Free(Box):
+        def problems(self):
+            yield from ()
+
+    class Pair(Settings):
+        left: Free
+        right: Free
+
+    overrides = {"left.height": "7", "right": {"depth": "8", "width": 9}, "left": {"depth": "10"}, "left.width": "11"}
+    pair = configuration.checked(Pair, [tmp_path / "a.yaml"], overrides)
+    assert pair.model_dump() == {
+        "left": {"width": 11, "height": 7, "depth": 10},
+        "right": {"width": 9, "height": 5, "depth": 8},
+    }
