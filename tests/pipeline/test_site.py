@@ -68,6 +68,48 @@ def test_the_picture_of_a_card_is_the_pages_first(results, tmp_path):
     assert f'content="{URL}/s/figures/first.png"' in (tmp_path / "site/report/index.html").read_text()
 
 
+def test_a_picture_of_which_there_is_no_bitmap_gives_way_to_the_next(results, tmp_path):
+    (results / "report/figures/s/drawn.svg").write_text("<svg/>")
+    names = ("drawn", "f", "first")
+    body = "<a href>none</a> <img src>" + "".join(f'<img src="figures/s/{name}.svg">' for name in names)
+    (results / "report/errata.html").write_text(PAGE.format(title="errata", body=body))
+    publish(results, tmp_path / "site", URL)
+    assert f'content="{URL}/s/figures/f.png"' in (tmp_path / "site/report/errata.html").read_text()
+
+
+def test_all_that_several_pages_lead_to_is_copied_once_and_every_page_is_in_the_map(results, tmp_path):
+    """Addresses of other places, of mails and within a page lead to no files of the run."""
+    leads = {
+        "index": ["../s/data/e.nc", "https://example.org/x.nc", "../t/a.csv?raw=1#end", "errata.html"],
+        "errata": ["../s/data/e.nc", "#top", "mailto:a@b.c", "../t/b.csv", "//example.org/y.nc", "../s/data/d.nc"],
+        "claims/c": ["../../t/c.csv", "../index.html", "?sort=id", "../../s/data/d.nc"],
+    }
+    for name in ("s/data/e.nc", "t/a.csv", "t/b.csv", "t/c.csv", "t/d.csv"):
+        (results / name).parent.mkdir(exist_ok=True)
+        (results / name).write_text(f"numbers of {name}")
+    for name, targets in leads.items():
+        page = results / f"report/{name}.html"
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(PAGE.format(title=name, body="".join(f'<a href="{target}">x</a>' for target in targets)))
+    built = tmp_path / "built"
+    for name in ("search", "index", "api/z", "api/a"):
+        (built / f"{name}.html").parent.mkdir(parents=True, exist_ok=True)
+        (built / f"{name}.html").write_text("")
+    assert publish(results, tmp_path / "site", URL, built) == 4
+    copied = [path for path in (tmp_path / "site").rglob("*") if path.suffix in (".nc", ".csv")]
+    names = ("s/data/e.nc", "t/a.csv", "t/b.csv", "t/c.csv")
+    assert {path.relative_to(tmp_path / "site").as_posix(): path.read_text() for path in copied} == {
+        "s/data/d.nc": "numbers",
+        **{name: f"numbers of {name}" for name in names},
+    }
+    pages = [f"docs/{name}" for name in ("api/a", "api/z", "index", "search")]
+    pages += [f"report/{name}" for name in ("claims/c", "errata", "index", "studies/s")]
+    places = [place[0].text for place in ET.parse(tmp_path / "site/sitemap.xml").getroot()]
+    assert places == [f"{URL}/{page}.html" for page in pages]
+    for page in pages[4:]:
+        assert f'<link rel="canonical" href="{URL}/{page}.html">' in (tmp_path / f"site/{page}.html").read_text()
+
+
 def test_a_picture_that_is_a_bitmap_in_the_report_is_taken_from_there(results, tmp_path):
     (results / "report/figures/s/first.png").write_text("png")
     publish(results, tmp_path / "site", URL)
