@@ -1,0 +1,112 @@
+"""`repdyn new` and `repdyn init`: every file and placeholder of a template, what is printed, folders filled or left."""
+
+from pathlib import Path
+
+import pytest
+
+from repdyn.base.errors import ConfigError
+from repdyn.pipeline.new import environments, filling, folder, project
+
+TEMPLATE = {
+    "README.md.in": "my_paper by my_paper: MyPaper, MyPaper; numpy @NUMPY@, python @PYTHON@, numpy @NUMPY@; my-other\n",
+    "src/my_paper/my_paper.py.in": "class MyPaper: ...\nids = 'my-average', 'my-second', 'dummy-average', 'my-first'\n",
+    ".github/my_paper/a.yml.in": "@NUMPY@ @python@ user@example.org\n",
+    "envs/apart.txt": "no template",
+}
+
+
+@pytest.fixture
+def template(tmp_path, monkeypatch):
+    """A template of three files and one that is none, in a working directory."""
+    for name, text in TEMPLATE.items():
+        path = tmp_path / "template" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    monkeypatch.setattr(project, "TEMPLATE", tmp_path / "template")
+    monkeypatch.setattr(environments, "placeholders", lambda: {"NUMPY": "2.1", "PYTHON": "3.11"})
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+
+def written(place):
+    return {path.relative_to(place).as_posix(): path.read_text() for path in Path(place).rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(("words", "place"), [(["two_points"], "two_points"), (["two_points", "--into", "a/b"], "a/b")])
+def test_a_project_has_every_file_with_every_name_and_version_in_its_place(template, capsys, words, place):
+    project.run(words)
+    assert written(place) == {
+        "README.md": ("two_points by two_points: TwoPoints, TwoPoints; numpy 2.1, python 3.11, numpy 2.1; my-other\n"),
+        "src/two_points/two_points.py": (
+            "class TwoPoints: ...\nids = 'two-average', 'two-second', 'dummy-average', 'my-first'\n"
+        ),
+        ".github/two_points/a.yml": "2.1 @python@ user@example.org\n",
+    }
+    assert capsys.readouterr().out == (
+        f"{place}: written; README.md there says what is where. To begin:\n\n"
+        f'  cd {place}\n  pip install -e ".[test]"\n  snakemake --cores 2 all\n  pytest\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        *((name, "no name for a package") for name in ("Paper", "1st", "_a", "a-b", "a b", "class", "", "ab\n")),
+        *((name, "there already; choose another") for name in ("json", "numpy", "universality", "base")),
+    ],
+)
+def test_a_name_is_one_of_a_package_that_is_not_there(template, name, wrong):
+    with pytest.raises(ConfigError) as caught:
+        project.write(name, Path("new"))
+    assert str(caught.value).startswith(f"{name!r} is ")
+    assert wrong in str(caught.value)
+    assert not Path("new").exists()
+
+
+def test_a_folder_of_runs_is_written_where_it_is_asked_for(tmp_path, monkeypatch, capsys):
+    made = []
+    monkeypatch.setattr(folder, "write", made.append)
+    folder.run(["my_runs"])
+    assert made == [Path("my_runs")]
+    assert capsys.readouterr().out == (
+        "my_runs: written; docs/usage.md there has the commands. To begin:\n\n"
+        "  cd my_runs\n  snakemake --cores 2 --configfile workflow/scales/smoke.yaml -- all\n"
+    )
+
+
+def test_a_checkout_carries_what_its_patterns_name_by_its_path_there(tmp_path, monkeypatch):
+    for name in ("Snakefile", "docs/b.md", "docs/a.md", "docs/c.txt", "profiles/x/y/z.yaml", "src/a.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    patterns = '["profiles/**/*", "docs/*.md", "Snakefile", "docs/a*"]'
+    (tmp_path / "pyproject.toml").write_text(f"[tool.repdyn]\ncarried = {patterns}\n")
+    monkeypatch.setattr(folder, "CARRIED", tmp_path / "none")
+    monkeypatch.setattr(folder, "CHECKOUT", tmp_path)
+    names = ["Snakefile", "docs/a.md", "docs/b.md", "profiles/x/y/z.yaml"]
+    assert list(folder.files().items()) == [(name, tmp_path / name) for name in names]
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_folder_is_filled_whole_or_not_at_all(tmp_path, there):
+    place = tmp_path / "a/new"
+    if there:
+        place.mkdir(parents=True)
+
+    def fill(stopped=False):
+        for name in ("one", "s/two", "s/t/three", "four"):
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).write_text(name)
+        if stopped:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), filling.fresh(place):
+        fill(stopped=True)
+    assert [*(tmp_path / "a").rglob("*")] == ([place] if there else [])
+    with filling.fresh(place):
+        fill()
+    assert set(written(place)) == {"one", "s/two", "s/t/three", "four"}
+    for taken in (place, place / "one"):
+        with pytest.raises(ConfigError) as caught, filling.fresh(taken):
+            pass
+        assert str(caught.value) == f"{taken}: there already, and not an empty folder; name another one"
+    assert set(written(place)) == {"one", "s/two", "s/t/three", "four"}
