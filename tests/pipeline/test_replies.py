@@ -45,10 +45,19 @@ def refused(path: Path) -> list[str]:
     return [line.removeprefix(f"{path}:") for line in str(error.value).splitlines()]
 
 
-def test_replies_are_read_by_date(tmp_path):
-    (listed,) = replies.read(written(tmp_path, TEXT), KNOWN).values()
-    assert [reply.words for reply in listed] == ["Earlier.", "Later, on two lines."]
-    assert listed[1] == replies.Reply(
+def test_replies_to_every_claim_are_read_each_claims_by_date(tmp_path):
+    more = {
+        "tf-a": [REPLY | {"date": "2026-11-30", "words": "  Only. ", "source": "a page"}],
+        "tf-b": [REPLY | {"date": f"2026-10-0{day}", "words": f"Day {day}."} for day in (3, 1, 4, 2)],
+    }
+    text = TEXT + yaml.safe_dump(more, sort_keys=False)
+    found = replies.read(written(tmp_path, text), {"tf-thm32-omega", *more})
+    assert {id: [(reply.date, reply.words) for reply in listed] for id, listed in found.items()} == {
+        "tf-thm32-omega": [("2026-12-01", "Earlier."), ("2026-12-03", "Later, on two lines.")],
+        "tf-a": [("2026-11-30", "Only.")],
+        "tf-b": [(f"2026-10-0{day}", f"Day {day}.") for day in (1, 2, 3, 4)],
+    }
+    assert found["tf-thm32-omega"][1] == replies.Reply(
         "A. Author", "2026-12-03", "holds as corrected", "comments", "Later, on two lines.", "issue 12"
     )
 
@@ -100,9 +109,21 @@ def test_a_wrong_form_is_named(tmp_path, replies_to_it, message):
     assert message in line
 
 
-def test_all_problems_are_told_at_once(tmp_path):
-    path = written(tmp_path, {"tf-x": [REPLY | {"stance": "no"}], "tf-thm32-omega": [{}]})
-    assert len(refused(path)) == 3
+def test_all_problems_of_all_replies_to_all_claims_are_told_at_once(tmp_path):
+    row = "  - {author: A, date: 2026-12-01, verdict: holds, stance: accepts, words: Yes., source: a letter}\n"
+    text = f"tf-x:\n{row}"
+    text += f"tf-thm32-omega:\n{row}{row.replace('accepts', 'agrees').replace('Yes.', '7')}  - no\n{row}"
+    text += f"{row.replace('author: A, ', '').replace('source', 'from')}tf-cor33-fixed: 3\n"
+    keys = "author, date, verdict, stance, words, source"
+    assert refused(written(tmp_path, text)) == [
+        "1: tf-x: no claim of this study has this id",
+        "5: tf-thm32-omega[1].stance: 'agrees' is not one of accepts, disputes, comments",
+        "5: tf-thm32-omega[1].words: expected text, got 7",
+        f"6: tf-thm32-omega[2]: expected the keys {keys}, got 'no'",
+        "8: tf-thm32-omega[4]: missing: author, source",
+        f"8: tf-thm32-omega[4].from: not one of the keys {keys}",
+        "9: tf-cor33-fixed: expected a list of replies, got 3",
+    ]
 
 
 def test_what_is_no_mapping_or_names_a_claim_twice_is_refused(tmp_path):
