@@ -110,6 +110,14 @@ def test_all_that_several_pages_lead_to_is_copied_once_and_every_page_is_in_the_
         assert f'<link rel="canonical" href="{URL}/{page}.html">' in (tmp_path / f"site/{page}.html").read_text()
 
 
+def test_an_address_is_found_among_other_attributes_and_these_are_none(results, tmp_path):
+    body = '<a class="lead" href="../s/data/unlinked.nc" title="more.nc">d</a> <img alt="f.svg" src="figures/s/f.svg" id="x">'
+    (results / "report/errata.html").write_text(PAGE.format(title="errata", body=body))
+    publish(results, tmp_path / "site", URL)
+    assert (tmp_path / "site/s/data/unlinked.nc").read_text() == "more"
+    assert f'content="{URL}/s/figures/f.png"' in (tmp_path / "site/report/errata.html").read_text()
+
+
 def test_a_picture_that_is_a_bitmap_in_the_report_is_taken_from_there(results, tmp_path):
     (results / "report/figures/s/first.png").write_text("png")
     publish(results, tmp_path / "site", URL)

@@ -115,6 +115,36 @@ def test_a_package_is_of_this_one_or_registered_or_of_the_studys_name(project):
         assert re.search(r"; known: .*\btoy_inner\b.*\btruncation_flow\b", str(caught.value))
 
 
+def test_of_several_registered_studies_each_has_its_own_package_and_all_are_known(tmp_path, monkeypatch):
+    places = {
+        "beta": ("b_package.study", True),
+        "gamma": ("c_package.inner.study", True),
+        "alpha": ("a_package.study", False),
+    }
+    registered = [SimpleNamespace(name=name, module=module) for name, (module, _) in places.items()]
+    there = {module for module, found in places.values() if found}
+    monkeypatch.setattr(packages, "entry_points", lambda group: registered if group == "repdyn.studies" else [])
+    monkeypatch.setattr(packages, "find_spec", lambda name: name if name in there else None)
+    monkeypatch.setattr(packages, "PACKAGE", tmp_path)
+    for name in ("zeta", "delta"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "study.py").touch()
+    known = "known: alpha, beta, delta, gamma, zeta"
+    names = {"gamma": "c_package.inner", "beta": "b_package", "delta": "repdyn.delta", "zeta": "repdyn.zeta"}
+    assert {name: package_of(name) for name in names} == names
+    for name, package in (("alpha", "a_package"), ("eta", "eta")):
+        with pytest.raises(ConfigError) as caught:
+            package_of(name)
+        assert str(caught.value) == f"no study {name!r}: no package {package} with a module study; {known}"
+
+
+@pytest.mark.parametrize("package", ["json.decoder", "toy_nowhere"])  # a module, and nothing
+def test_a_study_is_a_package_in_a_folder(package):
+    with pytest.raises(ConfigError) as caught:
+        studies._folder(package)
+    assert str(caught.value) == f"{package}: not a package in a folder; a study is a folder with a module study"
+
+
 def test_code_outside_is_listed_from_its_own_folder(project):
     choose(project, "studies: [toy_inner, toy_apart]\n")
     for module, file, order in (
