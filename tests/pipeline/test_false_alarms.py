@@ -1,9 +1,11 @@
 """Counting false alarms over seeds: what is counted, and that too many are noticed."""
 
 import csv
+import inspect
 import json
 from collections import Counter
 from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 from tests.pipeline import jobs_for_tests
@@ -43,24 +45,27 @@ def test_what_made_a_dataset_is_one_member_or_one_per_variant(remaker, name, fil
 
 
 RUN_SEED = 5
-COSTS = {"loss": 100.0, "slopes": 1.0, "training/bn": 2.0, "training/he": 3.0, "mean": 1.0}
+COSTS = {"loss": 100.0, "slopes": 1.0, "training/bn": 2.0, "training/he": 2.5, "training/default": 3.0, "mean": 1.0}
+COSTS |= {"joint": 4.0, "mixed/a": 1.0, "mixed/b": 1.0, "mixed/c": 1.0}
 
 
 @pytest.fixture
 def finished(tmp_path, monkeypatch):
-    """A run with a job per dataset: slopes from the loss, the loss from the images, a mean over two variants.
+    """A run with a job per dataset: slopes from the loss, the loss from the images, a mean over variants, all joint.
 
-    Each study has these; what runs again is told by file and seed.
+    Each study has these, and a dataset of which another study made a variant; what runs again is told by file and seed.
     """
     run = tmp_path / "results/mine"
     datasets.write(jobs_for_tests.images(), run / jobs_for_tests.IMAGES)
     for study in (STUDY, "a_study"):
-        variants = {name: f"{study}/data/training/{name}.nc" for name in ("bn", "he")}
+        variants = {name: f"{study}/data/training/{name}.nc" for name in ("bn", "default", "he")}
         inputs = {"slopes": {"loss": f"{study}/data/loss.nc"}, "mean": {"training": variants}}
+        inputs["joint"] = {name: f"{study}/data/{name}.nc" for name in ("mean", "slopes")} | {"training": variants}
         for name, cost in COSTS.items():
             file = f"{study}/data/{name}.nc"
             reads = inputs.get(name, {"images": jobs_for_tests.IMAGES} if name == "loss" else {})
-            member = {"study": study, "seed": RUN_SEED, "inputs": reads, "outputs": [file]}
+            owner = "another" if name == "mixed/b" else study
+            member = {"study": owner, "seed": RUN_SEED, "inputs": reads, "outputs": [file]}
             job = {"kind": "simulate", "members": [member]}
             record = {"job": job, "outputs": {f"results/mine/{file}": "digest"}, "cpu_seconds": cost}
             log = tmp_path / f"logs/mine/{study}/{name}.log.cost.json"
@@ -79,9 +84,9 @@ def finished(tmp_path, monkeypatch):
 
 def test_a_dataset_is_made_again_after_those_it_reads_each_once(finished):
     assert list(finished.remaker.datasets(["slopes", "mean", "loss"])) == ["slopes", "mean", "loss"]
-    files = ("loss", "slopes", "training/bn", "training/he", "mean")
+    files = ("loss", "slopes", "training/bn", "training/default", "training/he", "mean")
     assert finished.ran == [(f"{STUDY}/data/{name}.nc", RUN_SEED) for name in files]
-    assert list(finished.remaker.datasets(["training"])["training"]) == ["bn", "he"]
+    assert list(finished.remaker.datasets(["training"])["training"]) == ["bn", "default", "he"]
 
 
 def test_another_seed_is_that_of_all_that_is_made_again(finished):
@@ -89,7 +94,9 @@ def test_another_seed_is_that_of_all_that_is_made_again(finished):
     assert finished.ran == [(f"{STUDY}/data/{name}.nc", 0) for name in ("loss", "slopes")]
 
 
-@pytest.mark.parametrize(("name", "dearest"), [("loss", 100.0), ("slopes", 100.0), ("training", 3.0), ("mean", 3.0)])
+@pytest.mark.parametrize(
+    ("name", "dearest"), [("loss", 100.0), ("slopes", 100.0), ("training", 3.0), ("mean", 3.0), ("joint", 100.0)]
+)
 def test_only_what_recorded_costs_allow_is_tried(finished, name, dearest):
     """A record may be of a job that made 30 datasets and took 10 s to start; the dearest job behind counts."""
     allowed = (dearest - 10) / 30
@@ -97,6 +104,13 @@ def test_only_what_recorded_costs_allow_is_tried(finished, name, dearest):
     assert finished.ran == []
     finished.remaker.cheap([name], allowed + 0.001)
     assert finished.ran != []
+
+
+def test_a_job_that_took_just_what_is_allowed_is_tried_and_one_in_part_of_another_study_is_not(finished):
+    assert not finished.remaker.cheap(["mixed"], 600)
+    assert finished.ran == []
+    finished.remaker.cheap(["loss"], 3.0)
+    assert finished.ran == [(f"{STUDY}/data/loss.nc", RUN_SEED)]
 
 
 def test_what_is_cheap_was_tried_once(finished):
@@ -114,36 +128,81 @@ def test_the_time_of_all_datasets_together_counts(finished, monkeypatch):
     assert not finished.remaker.cheap(["training", "mean"], 4.9)
 
 
+OPEN = "not decidable at this scale"
 LEDGER = [  # study, id, verdict, false alarm
-    (STUDY, "x-sampled", "holds", "0.002"),
-    (STUDY, "x-exact", "holds", ""),
-    (STUDY, "x-open", "not decidable at this scale", "0.001"),
-    ("a_study", "a-refuted", "does not hold", "0.001"),
-    ("a_study", "a-dear", "holds", "0.001"),
-    ("c_study", "c-dear", "holds", "0.001"),
+    ("t", "t-1", "holds", "0.001"),
+    ("s", "s-3", "does not hold", "0.003"),
+    ("v", "v-1", "holds", "0.004"),
+    ("s", "s-2", "holds", ""),
+    ("t", "t-2", "holds", "0.001"),
+    ("s", "s-1", "holds", "0.002"),
+    ("s", "s-4", OPEN, "0.001"),
+    ("u", "u-1", "holds", "0.001"),
+    ("s", "s-5", "holds", "0"),
 ]
+CLAIMS = {  # by the number of the seed, ten times it in `rate`, a hundred times in `gap`
+    "s": {
+        "s-1": lambda loss: "holds" if loss > 2 else "does not hold",
+        "s-2": lambda loss: "holds",
+        "s-3": lambda gap, rate: "does not hold" if gap == 10 * rate < 500 else "holds",
+        "s-4": lambda rate: OPEN,
+        "s-5": lambda rate: "does not hold",
+    },
+    "t": {
+        "t-2": lambda dear: "holds",
+        "t-1": lambda rate: {30: "does not hold", 40: OPEN, 50: OPEN}.get(rate, "holds"),
+    },
+    "u": {"u-1": lambda loss, dear: "holds"},
+    "v": {"v-1": lambda loss: "holds"},
+}
 
 
-def test_claims_that_are_sampled_decided_and_cheap_are_counted_study_by_study(finished, monkeypatch):
-    with (finished.root / "claims.csv").open("w", newline="") as file:
+class Made:
+    """Makes numbers for datasets; `asked` has which, of which study, with which seeds."""
+
+    asked: ClassVar[list] = []
+
+    def __init__(self, root, study):
+        self.root, self.study = root, study
+
+    def cheap(self, names, seconds):
+        return (600.0 if "dear" in names else 2.0) <= seconds
+
+    def datasets(self, names, seed):
+        self.asked.append((self.root, self.study, names, seed))
+        return {name: (seed - 10_000) * {"loss": 1, "rate": 10, "gap": 100}[name] for name in names}
+
+
+def declared(study, kind):
+    """A module with the claims of a study."""
+
+    def claim(id, status):
+        function = lambda *numbers: Verdict(status(*numbers))  # noqa: E731
+        function.__signature__ = inspect.signature(status)
+        return claims.claim(id, where="Theorem 1", kind="identity", states="S.")(function)
+
+    assert kind == "claims"
+    return [SimpleNamespace(**{id: claim(id, status) for id, status in CLAIMS[study].items()})]
+
+
+def test_claims_that_are_sampled_decided_and_cheap_are_counted_study_by_study(tmp_path, monkeypatch):
+    with (tmp_path / "claims.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("study", "id", "verdict", "false_alarm"), *LEDGER])
-
-    def declared(study, _kind):
-        def claim(id, data):
-            declare = claims.claim(id, where="Theorem 1", kind="identity", states="S.")
-            return declare((lambda unknown: Verdict("holds")) if data == "unknown" else lambda mean: Verdict("holds"))
-
-        data = {id: "unknown" if id.endswith("dear") else "mean" for owner, id, *_ in LEDGER if owner == study}
-        return [SimpleNamespace(**{id: claim(id, name) for id, name in data.items()})]
-
     monkeypatch.setattr(false_alarms, "load_modules", declared)
-    counted = false_alarms.measure(finished.root, seeds=3, seconds=600.0)
-    assert counted[["claim", "verdict", "derived_rate", "seeds", "refuted"]].values.tolist() == [
-        ["x-sampled", "holds", 0.002, 3, 0],
-        ["a-refuted", "does not hold", 0.001, 3, 3],
+    monkeypatch.setattr(false_alarms, "Remaker", Made)
+    monkeypatch.setattr(Made, "asked", [])
+    counted = false_alarms.measure(tmp_path, seeds=5, seconds=2.0)
+    assert counted[["claim", "verdict", "derived_rate", "seeds", "refuted", "undecided"]].values.tolist() == [
+        ["t-1", "holds", 0.001, 5, 1, 2],
+        ["s-3", "does not hold", 0.003, 5, 1, 0],
+        ["s-1", "holds", 0.002, 5, 2, 0],
+        ["v-1", "holds", 0.004, 5, 0, 0],
     ]
-    with pytest.raises(RepdynError, match=r"takes at most -1\.0 s"):
-        false_alarms.measure(finished.root, seeds=3, seconds=-1.0)
+    names = {"t": ["rate"], "s": ["gap", "loss", "rate"], "v": ["loss"]}
+    assert Made.asked == [(tmp_path, study, own, 10_000 + k) for study, own in names.items() for k in range(1, 6)]
+    with pytest.raises(RepdynError) as caught:
+        false_alarms.measure(tmp_path, seeds=5, seconds=1.5)
+    assert str(caught.value) == f"{tmp_path}: no sampled claim is decided and takes at most 1.5 s to make again"
 
 
 @pytest.mark.slow
@@ -230,5 +289,7 @@ def test_verdicts_are_counted_over_seeds_up_to_the_last(remaker, monkeypatch, ca
 
 
 def test_a_run_that_is_none_is_told(tmp_path):
-    with pytest.raises(RepdynError, match="no ledger here"):
+    with pytest.raises(RepdynError) as caught:
         false_alarms.measure(tmp_path, 1, 1.0)
+    advice = "no ledger here; give the results folder of a finished run, e.g. results/smoke"
+    assert str(caught.value) == f"{tmp_path}: {advice}"

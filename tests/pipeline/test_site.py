@@ -111,7 +111,9 @@ def test_all_that_several_pages_lead_to_is_copied_once_and_every_page_is_in_the_
 
 
 def test_an_address_is_found_among_other_attributes_and_these_are_none(results, tmp_path):
-    body = '<a class="lead" href="../s/data/unlinked.nc" title="more.nc">d</a> <img alt="f.svg" src="figures/s/f.svg" id="x">'
+    body = (
+        '<a class="lead" href="../s/data/unlinked.nc" title="more.nc">d</a> <img alt="f" src="figures/s/f.svg" id="x">'
+    )
     (results / "report/errata.html").write_text(PAGE.format(title="errata", body=body))
     publish(results, tmp_path / "site", URL)
     assert (tmp_path / "site/s/data/unlinked.nc").read_text() == "more"
