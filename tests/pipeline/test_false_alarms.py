@@ -4,6 +4,7 @@ import csv
 import inspect
 import json
 from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
 
@@ -126,6 +127,20 @@ def test_the_time_of_all_datasets_together_counts(finished, monkeypatch):
     monkeypatch.setattr(remake, "time", SimpleNamespace(process_time=clock.__next__))
     assert finished.remaker.cheap(["training", "mean"], 5.0)
     assert not finished.remaker.cheap(["training", "mean"], 4.9)
+
+
+def test_stored_datasets_are_those_of_the_run_with_all_variants(finished, monkeypatch):
+    variants = {"training": ["bn", "default", "he"], "mixed": ["a", "b", "c"]}
+    names = [f"{name}/{variant}" for name, own in variants.items() for variant in own]
+    for number, name in enumerate(["loss", "slopes", *names], start=2):
+        datasets.write(jobs_for_tests.images(number), finished.root / STUDY / f"data/{name}.nc")
+    monkeypatch.chdir(finished.root.parent)
+    stored = Remaker(Path("mine"), STUDY).stored(["training", "slopes", "mixed", "loss"])
+    assert list(stored) == ["training", "slopes", "mixed", "loss"]
+    assert {name: list(stored[name]) for name in variants} == variants
+    sizes = [stored["loss"], stored["slopes"], *(data for name in variants for data in stored[name].values())]
+    assert [data.sizes["point"] for data in sizes] == list(range(2, 10))
+    assert finished.ran == []
 
 
 OPEN = "not decidable at this scale"
