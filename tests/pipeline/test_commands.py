@@ -9,10 +9,10 @@ from tests.conftest import ROOT, SMOKE
 from tests.pipeline.test_reproduces import run
 
 from repdyn.base.errors import ConfigError, DataError
-from repdyn.pipeline.ask import commands, decide, false_alarms, plan, verify, workflow
+from repdyn.pipeline.ask import commands, decide, false_alarms, plan, site, store, verify, workflow
 from repdyn.pipeline.run.declare.costs import files
 from repdyn.pipeline.run.declare.jobs import Job
-from repdyn.pipeline.studies import COSTS
+from repdyn.pipeline.studies import CHOICE, COSTS
 
 MEMBER = {"inputs": {}, "settings": {"settings": {"a": 4}}}
 JOBS = [Job("mine", f"s/{name}", "k", [MEMBER | {"outputs": [f"{name}.nc"]}]) for name in ("done", "due")]
@@ -161,6 +161,85 @@ def test_running_jobs_are_looked_for_in_the_folder_of_logs(tmp_path, monkeypatch
     commands.progress([])
     commands.progress(["--logs", "elsewhere"])
     assert capsys.readouterr().out == "logs: no job is running\nelsewhere: no job is running\n"
+
+
+def test_a_plan_says_how_long_it_takes_on_each_number_of_cores(asked, capsys):
+    """One job takes the minute that is recorded, the other is unknown."""
+    commands.plan(["--cores", "64,1, 8"])
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    at = lines.index(["cores", "minutes", "efficiency"])
+    assert lines[at + 1 : at + 5] == [
+        *(["64", "1.0", "1.6", "%"], ["1", "1.0", "100", "%"], ["8", "1.0", "12.5", "%"]),
+        [],
+    ]
+
+
+def test_the_store_is_shown_or_cleaned_as_asked(monkeypatch, capsys):
+    done = []
+    monkeypatch.setattr(store, "show", lambda *words: done.append(("show", *words)) or "shown")
+    monkeypatch.setattr(store, "clean", lambda *words: done.append(("clean", *words)) or "cleaned")
+    words = ([], ["s/trained"], ["--clean"], ["--clean", "--gigabytes", "2.5"], ["--days", "3", "--clean"])
+    for asked in words:
+        commands.store(asked)
+    assert done == [
+        ("show", Path(), None),
+        ("show", Path(), "s/trained"),
+        ("clean", Path(), None, 0.0),
+        ("clean", Path(), 2.5, 0.0),
+        ("clean", Path(), None, 3.0),
+    ]
+    assert capsys.readouterr().out == "shown\nshown\ncleaned\ncleaned\ncleaned\n"
+
+
+def test_a_site_is_made_from_the_run_into_the_folder_for_the_address_with_the_documentation(monkeypatch, capsys):
+    done = []
+    monkeypatch.setattr(site, "publish", lambda *words: done.append(words) or 6 + len(done))
+    url = "https://example.org/repdyn"
+    commands.site(["results/mine", "--url", url])
+    commands.site(["r", "--docs", "build/docs", "--url", "https://b.org", "--into", "out"])
+    assert done == [
+        (Path("results/mine"), Path("site"), url, None),
+        (Path("r"), Path("out"), "https://b.org", Path("build/docs")),
+    ]
+    assert capsys.readouterr().out == "site: 7 pages\nout: 8 pages\n"
+    with pytest.raises(SystemExit):
+        commands.site(["results/mine"])
+    assert "required: --url" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "chosen", "here"),
+    [
+        ("Snakefile", "rule all:\n", "", False),
+        ("Snakefile", f'include: "{workflow.OUR_RULES}/common.smk"\n', "", True),
+        ("Snakefile", "rule all:\n", "my_paper", True),
+        ("src/repdyn/pipeline/ask/workflow.py", "", "", True),
+        (None, "", "my_paper", False),
+    ],
+)
+def test_a_folder_with_a_snakefile_is_ours_by_its_code_its_rules_or_its_studies(
+    tmp_path, monkeypatch, file, text, chosen, here
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(CHOICE, chosen)
+    if file:
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+        Path("Snakefile").touch()
+        Path(file).write_text(text)
+    assert workflow.folder() == (Path() if here else ROOT)
+
+
+def test_options_are_all_overlays_and_settings_that_are_given_or_the_scale_of_the_run(tmp_path):
+    scales = tmp_path / "workflow/scales"
+    scales.mkdir(parents=True)
+    for name in ("smoke", "full"):
+        (scales / f"{name}.yaml").touch()
+    overlays, settings = [Path("c.yaml"), Path("a.yaml"), Path("b.yaml")], ["x=1", "run={seed: 2}", "y=3"]
+    given = ["--configfile", "c.yaml", "a.yaml", "b.yaml", "--config", *settings]
+    assert workflow.options(tmp_path, "full", overlays, settings) == given
+    assert workflow.options(tmp_path, "full", None, []) == ["--configfile", str(scales / "full.yaml")]
+    assert workflow.options(tmp_path, "full", [], settings) == ["--config", *settings]
+    assert workflow.options(tmp_path, "paper", None, settings) == ["--config", *settings]
 
 
 # Checks
