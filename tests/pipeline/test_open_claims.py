@@ -1,10 +1,12 @@
 """What an open claim wants, at the borders: no interval, one sample, no estimate, no setting, several studies."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 from tests.pipeline.test_decide import ABOVE_ZERO, evidence
 
+from repdyn.base.settings import Settings
 from repdyn.pipeline import open_claims
 
 CLAIM = {"study": "leaky_resnets", "datasets": "staged", "note": ""}
@@ -74,3 +76,93 @@ def test_readings_are_those_of_their_own_part_and_form():
     other = [row | {"form": "corrected"} if row["part"] == "b" else row for row in rows]
     moved = [row | {"part": "a"} for row in other]
     assert open_claims.doublings(moved, "")[0] == 1
+
+
+class Few(Settings):
+    note: str
+    runs: int
+    seeds: int
+
+
+class Drawn(Settings):
+    teachers: float
+    draws: int
+
+
+class Blocks(Settings):
+    staged_seeds: int
+    blocks: int
+
+
+class Trained(Settings):
+    trials: int
+
+
+class First(Trained):
+    pass
+
+
+class Second(Trained):
+    pass
+
+
+class Sections(Settings):
+    number: int
+    few: Few
+    drawn: Drawn
+    blocks: Blocks
+    first: First
+    second: Second
+
+
+EXPERIMENTS = {  # name -> parameters, what it reads, attributes that it uses, the settings that count
+    "loss": ({"settings": "Few", "more": "Drawn", "checkpoint": "Store"}, (), {"runs"}, ["few runs", "drawn draws"]),
+    "each": ({"settings": "Few"}, (), {"runs", "note", "seeds"}, ["few seeds", "few runs"]),
+    "passed_on": ({"drawn": "Drawn", "settings": "Few"}, (), set(), ["drawn draws", "few seeds", "few runs"]),
+    "a_block": ({"settings": "Blocks", "block": "int"}, (), {"staged_seeds"}, ["blocks blocks"]),
+    "blocks_of_all": ({"settings": "Blocks"}, (), {"staged_seeds"}, ["blocks staged_seeds"]),
+    "second": ({"settings": "Trained"}, (), set(), ["second trials"]),
+    "of_either": ({"settings": "Trained", "few": "Few"}, (), {"seeds"}, ["few seeds"]),
+    "fit": ({"loss": "Few", "second": "Dataset"}, ("loss", "second"), set(), []),
+    "deeper": ({"fit": "Dataset", "a_block": "Dataset"}, ("fit", "a_block"), set(), []),
+    "counted": ({"fit": "Dataset", "settings": "Drawn"}, ("fit",), set(), ["drawn draws"]),
+}
+
+
+@pytest.fixture
+def study(monkeypatch):
+    """A study with experiments of every kind."""
+    functions = {
+        name: SimpleNamespace(name=name, parameters=parameters, reads=reads)
+        for name, (parameters, reads, _, _) in EXPERIMENTS.items()
+    }
+    graph = SimpleNamespace(experiments=functions)
+    monkeypatch.setattr(open_claims.studies, "declared", lambda: {"s": SimpleNamespace(settings=Sections)})
+    monkeypatch.setattr(open_claims, "read_study", lambda name: graph if name == "s" else None)
+    monkeypatch.setattr(open_claims, "_attributes", lambda name, function: EXPERIMENTS[function.name][2])
+    return graph
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_all_settings_that_count_an_experiments_trials_are_found_among_its_parameters(study, name):
+    assert [" ".join(knob) for knob in open_claims.counts("s", study, name)] == EXPERIMENTS[name][3]
+
+
+def test_a_claim_on_several_datasets_wants_the_settings_of_all_that_is_behind_them(study):
+    """An analysis with trials of its own does not want those of what it reads."""
+    values = {
+        "few": {"seeds": 3, "runs": 4, "note": 0},
+        "drawn": {"draws": 5, "teachers": 0},
+        "blocks": {"blocks": 6, "staged_seeds": 7},
+        "second": {"trials": 8},
+        "first": {"trials": 9},
+    }
+    behind = {("few", "runs"): 4, ("drawn", "draws"): 5, ("second", "trials"): 8, ("blocks", "blocks"): 6}
+    assert open_claims.knobs("s", ["deeper"], values) == behind
+    assert open_claims.knobs("s", ["counted"], values) == {("drawn", "draws"): 5}
+    assert open_claims.knobs("s", ["images", "counted", "a_block", "of_either"], values) == {
+        ("drawn", "draws"): 5,
+        ("blocks", "blocks"): 6,
+        ("few", "seeds"): 3,
+    }
+    assert open_claims.knobs("s", ["images"], values) == {}
