@@ -292,3 +292,36 @@ def test_words_of_the_command_line_go_to_every_knob_dotted_or_nested(tmp_path):
         "left": {"width": 11, "height": 7, "depth": 10},
         "right": {"width": 9, "height": 5, "depth": 8},
     }
+
+
+def test_what_cannot_be_read_is_told_once_and_not_as_a_wrong_value_too(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    right = "right: {width: 2024-15-01, height: x, depth: 3}\n"
+    (tmp_path / "a.yaml").write_text(f"left:\n  width: 2024-13-01\n  height: &h [*h]\n  depth: 2024-14-01\n{right}")
+    unread = "cannot be read (month must be in 1..12): put it in quotes if it is text"
+    with pytest.raises(ConfigError) as caught:
+        configuration.checked(Boxes, ["a.yaml"])
+    assert str(caught.value).splitlines() == [
+        f'a.yaml:2: left.width: "2024-13-01" {unread}',
+        "a.yaml:3: left.height[0]: the alias contains itself",
+        "a.yaml:3: left.height: [nothing (null)] is not an integer",
+        f'a.yaml:4: left.depth: "2024-14-01" {unread}',
+        f'a.yaml:5: right.width: "2024-15-01" {unread}',
+        'a.yaml:5: right.height: "x" is not an integer',
+    ]
+
+
+def test_files_are_named_and_all_that_cannot_be_read_are_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError) as caught:
+        configuration.checked(Boxes, [])
+    assert str(caught.value) == "no configuration file was given: name config.yaml"
+    (tmp_path / "a.yaml").write_text("left: {width: 1}\n")
+    (tmp_path / "b.yaml").write_text("- a\n")
+    with pytest.raises(ConfigError) as caught:
+        configuration.checked(Boxes, ["c.yaml", "a.yaml", "b.yaml", "d.yml"])
+    assert str(caught.value).splitlines() == [
+        'c.yaml: no such file; did you mean "b.yaml"?',
+        "b.yaml:1: a mapping of keys to values (`key: value`) is expected, got a list",
+        'd.yml: no such file; did you mean "b.yaml"?',
+    ]
