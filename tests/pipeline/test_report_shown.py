@@ -35,20 +35,44 @@ def test_a_claim_is_found_by_all_that_it_says_by_its_study_and_by_its_first_thre
     assert found == " ".join([*wanted, "The first", "x_study", "Title 0", "Title 1", "Title 2"])
 
 
-def test_figures_are_found_by_their_words_and_shown_with_title_study_and_picture():
-    about = {"caption": "Its caption.", "alt": "Its message.", "picture": "figures/y_study/f.svg"}
-    products = [replace(figure("f", title="Its title", study="y_study"), **about), figure("t", kind="tables")]
-    page = "studies/y_study.html#f"
-    made = run(*products)
-    assert searching.texts(made, TITLES) == {page: "f Its title Its caption. Its message. The second y_study"}
-    shown = {"kind": "figure", "page": page, "says": "Its title", "title": "The second"}
-    assert searching.hits(made, TITLES) == {page: shown | {"picture": "figures/y_study/f.svg"}}
+def test_each_figure_is_found_by_its_words_and_shown_with_title_study_and_picture():
+    """Three figures of two studies, tables between them."""
+    places = (("f", "y_study"), ("e", "x_study"), ("g", "y_study"))
+    products, texts, hits = [], {}, {}
+    for name, study in places:
+        about = {
+            "caption": f"Caption of {name}.",
+            "alt": f"Message of {name}.",
+            "picture": f"figures/{study}/{name}.svg",
+        }
+        products += [
+            figure(f"t{name}", kind="tables"),
+            replace(figure(name, title=f"Title {name}", study=study), **about),
+        ]
+        page, title = f"studies/{study}.html#{name}", TITLES[study]
+        texts[page] = f"{name} Title {name} Caption of {name}. Message of {name}. {title} {study}"
+        shown = {"kind": "figure", "page": page, "says": f"Title {name}", "title": title}
+        hits[page] = shown | {"picture": about["picture"]}
+    assert searching.texts(run(*products), TITLES) == texts
+    assert searching.hits(run(*products), TITLES) == hits
 
 
-def test_a_claim_is_shown_with_its_statement_place_and_verdict():
-    claim = {"study": "y_study", "statement": "It falls.", "where": "eq. (3)", "verdict": "holds"}
-    shown = {"kind": "claim", "page": "claims/x-0.html", "says": "It falls.", "title": "The second, eq. (3): holds"}
-    assert searching.hits(run(claims=[claim]), TITLES) == {"x-0": shown}
+def test_each_claim_is_shown_with_its_statement_place_and_verdict():
+    told = [("y_study", "It falls.", "eq. (3)", "holds"), ("x_study", "It rises.", "Lemma 1", "does not hold")]
+    told.append(("y_study", "It stays.", "Figure 2", "not testable"))
+    claims = [dict(zip(("study", "statement", "where", "verdict"), row, strict=True)) for row in told]
+    titles = ["The second, eq. (3): holds", "The first, Lemma 1: does not hold", "The second, Figure 2: not testable"]
+    assert searching.hits(run(claims=claims), TITLES) == {
+        f"x-{place}": {
+            "kind": "claim",
+            "page": f"claims/x-{place}.html",
+            "says": claim["statement"],
+            "title": titles[place],
+        }
+        for place, claim in enumerate(claims)
+    }
+    found = searching.texts(run(claims=claims), TITLES)
+    assert [TITLES[study] in found[f"x-{place}"] for place, (study, *_) in enumerate(told)] == [True] * 3
 
 
 # First page and ledger

@@ -46,15 +46,19 @@ def unpacked(letters):
 
 
 def test_every_page_is_a_template_under_its_path_and_title(tmp_path):
-    (tmp_path / "f.svg").write_text("<svg/>")
+    drawn = {f"figures/{name}.svg": f"<svg>{name}</svg>" for name in ("x/f", "a/f", "x/e")}
+    files = {path: tmp_path / f"{place}.svg" for place, path in enumerate(drawn)}
+    for path, file in files.items():
+        file.write_text(drawn[path])
     pages = {
         "index.html": shell("first", '<a href="studies/x.html">x</a>'),
         "ledger.html": shell("second", "claims"),
         "studies/x.html": shell("third", '<img src="../figures/x/f.svg"><a href="../index.html">up</a>'),
     }
     names = ("late", "stage", "theory", "site")
-    assets = {f"assets/{name}.js": f"script {name}" for name in names} | {"assets/style.css": "colors"}
-    text = single.page(pages, assets, {"figures/x/f.svg": tmp_path / "f.svg"})
+    assets = {f"assets/{name}.js": f"script {name}" for name in names}
+    assets |= {f"assets/{name}.css": f"{name} of it" for name in ("size", "colors", "math")}
+    text = single.page(pages, assets, files)
     templates = re.findall(r'<template data-page="(.*?)" data-title="(.*?)">(.*?)</template>', text)
     assert [(path, title) for path, title, _ in templates] == [
         ("index.html", "Page first"),
@@ -67,11 +71,10 @@ def test_every_page_is_a_template_under_its_path_and_title(tmp_path):
     assert [unpacked(body) for *_, body in templates] == [f"{start}{body}{end}" for body in bodies]
     assert "<title>Page first</title>" in text
     assert text.count('<header class="bar"><a href="#/ledger.html">all</a></header>') == 1
-    assert "<style>\ncolors\n</style>" in text
+    assert "<style>\nsize of it\ncolors of it\nmath of it\n</style>" in text
     assert re.findall(r"script (\w+)", text) == ["site", "theory", "stage", "late"]  # what others build on comes first
     pictures = json.loads(re.search(r"pictures: (\{.*?\}) \};", text)[1])
-    assert list(pictures) == ["figures/x/f.svg"]
-    assert unpacked(pictures["figures/x/f.svg"]) == "<svg/>"
+    assert {path: unpacked(letters) for path, letters in pictures.items()} == drawn
 
 
 def test_a_page_of_another_form_is_refused():
