@@ -1,0 +1,443 @@
+"""What the workflow declares of a made-up study, all by hand: rules, members, settings, inputs, costs."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from repdyn.base.declarations import Resources, Simulation, Study, Variants
+from repdyn.base.errors import ConfigError
+from repdyn.base.settings import Settings
+from repdyn.pipeline import studies
+from repdyn.pipeline.run.declare import costs, workflow
+from repdyn.pipeline.run.declare.digests import CodeVersions
+from repdyn.pipeline.run.declare.jobs import Job
+from repdyn.pipeline.run.declare.workflow import ENTRY, RunJobs
+
+SOURCES = {
+    "settings.py": 'OTHER = "none"\nPAPER = "T. Oy, On toys."\n',
+    "experiments/first.py": """
+def loss(settings: Loss, images: xr.Dataset, stream: Stream) -> xr.Dataset: ...
+def _helper(loss: xr.Dataset) -> xr.Dataset: ...
+def draw_any(loss: xr.Dataset) -> xr.Dataset: ...
+def rates(stream: Stream, device: str, settings: Rates, *, loss: xr.Dataset, checkpoint: Checkpoint) -> xr.Dataset: ...
+def slopes(loss: xr.Dataset, rates: xr.Dataset, start: float = 0.0) -> xr.Dataset: ...
+""",
+    "experiments/second.py": """
+def trials(settings: Trials, stream: Stream) -> xr.Dataset: ...
+def modes(settings: Knobs, run: str, model: Run) -> xr.Dataset: ...
+def blocks(settings: Blocks, block: int, device: str) -> xr.Dataset: ...
+def nets(settings: NetsRun, networks: Mapping[str, Net], default: Net, again: Size) -> xr.Dataset: ...
+def ends(blocks: Mapping[str, xr.Dataset], modes: Mapping[str, xr.Dataset], images: xr.Dataset) -> xr.Dataset: ...
+""",
+    "figures/late.py": """
+def one(ends: xr.Dataset, loss: xr.Dataset) -> Figure: ...
+def two(rates: xr.Dataset) -> Figure: ...
+""",
+    "figures/early.py": "def three(slopes: xr.Dataset, images: xr.Dataset) -> Figure: ...\n",
+    "tables.py": """
+def t_b(loss: xr.Dataset) -> Table: ...
+def t_a(modes: Mapping[str, xr.Dataset], rates: xr.Dataset) -> Table: ...
+""",
+    "claims/sums.py": """
+@claim("t-2", where="eq. (2)")
+def second(loss, slopes): ...
+@claim("t-9", where="eq. (9)")
+def last(images): ...
+""",
+    "claims/rates.py": '@claim("t-5", where="eq. (5)")\ndef fifth(slopes, blocks): ...\n',
+}
+
+
+class Loss(Settings):
+    width: int = 3
+    rate: float = 0.5
+
+
+class Rates(Loss):
+    depth: int = 2
+
+
+class Trials(Settings):
+    seeds: int = 5
+
+
+class Run(Settings):
+    step: float
+
+
+class Runs(Settings):
+    low: Run = Run(step=0.1)
+    high: Run = Run(step=0.9)
+    mid: Run = Run(step=0.4)
+
+
+class Knobs(Settings):
+    epochs: int = 7
+
+
+class Modes(Knobs):
+    runs: Runs = Runs()
+    other: int = 1
+
+
+class Blocks(Settings):
+    count: int = 3
+
+
+class Net(Settings):
+    units: int
+
+
+class Nets(Settings):
+    small: Net = Net(units=1)
+    default: Net = Net(units=2)
+    large: Net = Net(units=3)
+    odd: Net = Net(units=4)
+
+
+class NetsRun(Settings):
+    rows: tuple[str, ...] = ("large", "small")
+
+
+class Size(Settings):
+    area: int = 6
+
+
+class Toy(Settings):
+    size: Size = Size()
+    rates: Rates = Rates(width=4)
+    loss: Loss = Loss()
+    trials: Trials = Trials()
+    modes: Modes = Modes()
+    blocks: Blocks = Blocks()
+    networks: Nets = Nets()
+    nets: NetsRun = NetsRun()
+
+
+RUNS = [("modes", {"run": run}) for run in ("mid", "high", "low")]
+JOBS = (
+    Simulation("first", "loss", memory_mb=900),
+    Simulation("both", "rates", "slopes", minutes=7),
+    Simulation("long", "trials", memory_mb=700, cut={"trials": ["seeds"]}),
+    Simulation("every", *RUNS),
+    Variants("parts", "blocks", "block", lambda settings: range(settings.blocks.count), memory_mb=300),
+    Simulation("last", "nets", "ends", minutes=9),
+)
+
+
+def declared():
+    return {"toy": Study("Toys", Toy, JOBS, work={"trials": lambda own, read: 300.0 * own["settings"]["seeds"]})}
+
+
+@pytest.fixture
+def source(tmp_path, monkeypatch):
+    for name, text in SOURCES.items():
+        (tmp_path / "src/repdyn/toy" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "src/repdyn/toy" / name).write_text(text)
+    monkeypatch.setattr(studies, "declared", declared)
+    monkeypatch.setattr(studies, "outside", lambda: ())
+    monkeypatch.setattr(CodeVersions, "of", lambda _, *roots: " + ".join(roots))
+    return tmp_path / "src"
+
+
+def run(folder, *, records=(), looks=None, **data):
+    about = SimpleNamespace(name="mine", seed=11, device="cpu", looks=looks or {})
+    images = SimpleNamespace(**{"source": "digits", "split": "train"} | data)
+    config = SimpleNamespace(run=about, data=images, toy=Toy())
+    return RunJobs(config, folder, folder.parent / "versions.json", records)
+
+
+def rules(made):
+    made.other("images", "images", outputs=["data/images.nc"], source="digits", split="test")
+    return made.data("toy")
+
+
+def code(kind, *roots):
+    return " + ".join([*(f"repdyn.toy.{root}" for root in roots), f"repdyn.pipeline.run.kinds.{kind}:run", ENTRY])
+
+
+def below(*names):
+    return [
+        f"results/mine/{name}" if name.startswith("data/") else f"results/mine/toy/data/{name}.nc" for name in names
+    ]
+
+
+def test_rules_of_a_study(source):
+    """Each job followed by its parts; those that train have eight hours, where their study says no other time."""
+    made = rules(run(source))
+    assert [(rule.name, rule.trains, rule.runtime) for rule in made] == [
+        ("toy_first", False, 30),
+        ("toy_both", True, 7),
+        ("toy_long", False, 30),
+        ("toy_long-part1", False, 30),
+        ("toy_long-part2", False, 30),
+        ("toy_every", False, 30),
+        ("toy_parts", True, 480),
+        ("toy_last", False, 9),
+    ]
+    files = ("first", "both", "long", "long-part1", "long-part2", "every", "parts-block{block}", "last")
+    assert [rule.log for rule in made] == [f"logs/mine/toy/{file}.log" for file in files]
+    assert [rule.inputs["job"] for rule in made] == [f"logs/mine/toy/{file}.job.json" for file in files]
+    parts = [f"results/mine/toy/parts/long/{number}.nc" for number in (1, 2)]
+    runs, blocks = ("mid", "high", "low"), (0, 1, 2)
+    ends = [*(f"blocks/block{block}" for block in blocks), *(f"modes/{run}" for run in runs), "data/images.nc"]
+    assert [rule.inputs["data"] for rule in made] == [
+        below("data/images.nc"),
+        below("loss", "rates"),
+        parts[1:],
+        [],
+        parts[:1],
+        [],
+        [],
+        below(*ends),
+    ]
+    assert [rule.outputs for rule in made] == [
+        {"loss": below("loss")[0]},
+        {"rates": below("rates")[0], "slopes": below("slopes")[0]},
+        {"trials": below("trials")[0]},
+        *({f"results_mine_toy_parts_long_{number}": path} for number, path in enumerate(parts, 1)),
+        {f"modes_{run}": below(f"modes/{run}")[0] for run in runs},
+        {"blocks_block": below("blocks/block{block}")[0]},
+        {"nets": below("nets")[0], "ends": below("ends")[0]},
+    ]
+    assert [rule.constraints for rule in made] == [{}] * 6 + [{"block": r"\d+"}, {}]
+
+
+def test_members_of_a_study(source):
+    made = run(source)
+    rules(made)
+    usual = {"study": "toy", "seed": 11, "paper": "T. Oy, On toys.", "arguments": {}}
+    loss, rates = {"width": 3, "rate": 0.5}, {"width": 4, "rate": 0.5, "depth": 2}
+    blocks = [
+        usual
+        | {"function": "experiments.second:blocks", "code": code("simulate", "experiments.second:blocks")}
+        | {"settings": {"settings": {"count": 3}}, "arguments": {"block": block}, "inputs": {}, "device": "cpu"}
+        | {"outputs": [f"toy/data/blocks/block{block}.nc"]}
+        for block in range(3)
+    ]
+    modes = [
+        usual
+        | {"function": "experiments.second:modes", "code": code("simulate", "experiments.second:modes")}
+        | {"settings": {"settings": {"epochs": 7}, "model": {"step": step}}, "arguments": {"run": name}, "inputs": {}}
+        | {"outputs": [f"toy/data/modes/{name}.nc"]}
+        for name, step in (("mid", 0.4), ("high", 0.9), ("low", 0.1))
+    ]
+    assert list(made.jobs["toy/every"].members) == modes
+    assert [made.jobs[f"toy/parts-block{block}"].members for block in range(3)] == [[member] for member in blocks]
+    assert list(made.jobs["toy/both"].members) == [
+        usual
+        | {"function": "experiments.first:rates", "code": code("simulate", "experiments.first:rates")}
+        | {"settings": {"settings": rates}, "inputs": {"loss": "toy/data/loss.nc"}, "device": "cpu"}
+        | {"outputs": ["toy/data/rates.nc"]},
+        usual
+        | {"function": "experiments.first:slopes", "code": code("simulate", "experiments.first:slopes"), "settings": {}}
+        | {"inputs": {"loss": "toy/data/loss.nc", "rates": "toy/data/rates.nc"}, "outputs": ["toy/data/slopes.nc"]},
+    ]
+    nets, ends = made.jobs["toy/last"].members
+    assert nets["settings"] == {
+        "settings": {"rows": ["large", "small"]},
+        "networks": {"large": {"units": 3}, "small": {"units": 1}},
+        "default": {"units": 2},
+        "again": {"area": 6},
+    }
+    assert list(nets["settings"]["networks"]) == ["large", "small"]
+    assert ends["inputs"] == {
+        "blocks": {f"block{block}": f"toy/data/blocks/block{block}.nc" for block in range(3)},
+        "modes": {name: f"toy/data/modes/{name}.nc" for name in ("mid", "high", "low")},
+        "images": "data/images.nc",
+    }
+    (first,) = made.jobs["toy/first"].members
+    assert (first["settings"], first["inputs"]) == ({"settings": loss}, {"images": "data/images.nc"})
+    seeds = [made.jobs[f"toy/long{part}"].members[0]["settings"] for part in ("-part1", "-part2", "")]
+    assert seeds == [{"settings": {"seeds": count}} for count in (3, 5, 5)]
+
+
+def test_what_a_study_shows_and_claims(source):
+    made = run(source, looks={"t-5": 3, "t-9": 1})
+    rules(made)
+    figures, tables, claims = made.figures("toy"), made.tables("toy"), made.claims("toy")
+    data = {name: f"toy/data/{name}.nc" for name in ("loss", "rates", "slopes", "ends")} | {"images": "data/images.nc"}
+    data["modes"] = {name: f"toy/data/modes/{name}.nc" for name in ("mid", "high", "low")}
+    data["blocks"] = {f"block{block}": f"toy/data/blocks/block{block}.nc" for block in range(3)}
+
+    def shown(kind, module, name, *reads):
+        runner, suffixes = {"figures": ("draw", "svg png csv json"), "tables": ("tabulate", "csv tex json")}[kind]
+        return {
+            "study": "toy",
+            "function": f"{module}:{name}",
+            "code": code(runner, f"{module}:{name}"),
+            "inputs": {read: data[read] for read in reads},
+            "outputs": [f"toy/{kind}/{name}.{suffix}" for suffix in suffixes.split()],
+        }
+
+    assert {module: job.name for module, job in figures.items()} == {
+        "early": "toy/figures_early",
+        "late": "toy/figures_late",
+    }
+    assert figures["early"].members == [shown("figures", "figures.early", "three", "slopes", "images")]
+    assert figures["late"].members == [
+        shown("figures", "figures.late", "one", "ends", "loss"),
+        shown("figures", "figures.late", "two", "rates"),
+    ]
+    assert (tables.name, tables.kind) == ("toy/tables", "tabulate")
+    assert tables.members == [
+        shown("tables", "tables", "t_b", "loss"),
+        shown("tables", "tables", "t_a", "modes", "rates"),
+    ]
+    assert (claims.name, claims.kind) == ("toy/claims", "decide")
+    checks = {"t-5": "claims.rates:fifth", "t-2": "claims.sums:second", "t-9": "claims.sums:last"}
+    looked = {id: {"function": path, "code": f"repdyn.toy.{path}"} for id, path in checks.items()}
+    looked["t-5"]["look"] = 3
+    assert claims.members == [
+        {
+            "study": "toy",
+            "claims": looked,
+            "code": code("decide"),
+            "inputs": {name: data[name] for name in ("slopes", "blocks", "loss", "images")},
+            "outputs": ["toy/claims.csv", "toy/evidence.csv"],
+        }
+    ]
+    assert list(claims.members[0]["claims"]) == ["t-5", "t-2", "t-9"]
+
+
+def test_files_of_all_jobs_of_some_kinds_and_of_each_job(source):
+    """Parts are of no use to anybody but the job that joins them."""
+    made = run(source)
+    rules(made)
+    made.tables("toy")
+    made.claims("toy")
+    runs = [f"toy/data/modes/{name}.nc" for name in ("mid", "high", "low")]
+    blocks = [f"toy/data/blocks/block{block}.nc" for block in range(3)]
+    own = {
+        "images": ["data/images.nc"],
+        "toy/first": ["toy/data/loss.nc"],
+        "toy/both": ["toy/data/rates.nc", "toy/data/slopes.nc"],
+        "toy/long": ["toy/data/trials.nc"],
+        "toy/every": runs,
+        **{f"toy/parts-block{block}": [path] for block, path in enumerate(blocks)},
+        "toy/last": ["toy/data/nets.nc", "toy/data/ends.nc"],
+        "toy/tables": [f"toy/tables/{name}.{suffix}" for name in ("t_b", "t_a") for suffix in ("csv", "tex", "json")],
+        "toy/claims": ["toy/claims.csv", "toy/evidence.csv"],
+    }
+    assert made.rule_outputs() == own
+    assert made.outputs() == [path for paths in own.values() for path in paths]
+    assert made.outputs("decide", "images") == ["data/images.nc", "toy/claims.csv", "toy/evidence.csv"]
+    reads = ["b", "c", "a"]
+    other = made.other("end", "manifest", outputs=["x", "y"], reads=reads, run="mine", logs="l")
+    (member,) = other.members
+    assert member == {
+        "code": code("manifest"),
+        "inputs": {path: path for path in reads},
+        "outputs": ["x", "y"],
+        "run": "mine",
+        "logs": "l",
+    }
+    with pytest.raises(ConfigError, match="the workflow declares the job end twice"):
+        made.other("end", "manifest", outputs=["z"])
+
+
+def test_further_arguments_go_to_the_functions_that_they_name(source):
+    made = run(source)
+    made.other("images", "images", outputs=["data/images.nc"])
+    made.simulate("toy/first", "loss")
+    further = {"slopes": {"start": 2.5}, "rates": {"end": 1}}
+    job = made.simulate("toy/three", "rates", "slopes", "trials", arguments=further, memory_mb=450)
+    assert [member["arguments"] for member in job.members] == [{"end": 1}, {"start": 2.5}, {}]
+    assert job.memory_mb == 450
+    (member,) = made.simulate("toy/more", ("modes", {"run": "low"}), arguments={"modes": {"start": 1}}).members
+    assert member["arguments"] == {"run": "low", "start": 1}
+
+
+def test_what_is_not_there_is_told(source):
+    made = run(source)
+    with pytest.raises(ConfigError, match="toy has no experiment 'gone'; it has loss, rates, slopes, trials, modes"):
+        made.simulate("toy/x", "gone")
+    with pytest.raises(ConfigError, match="toy: the dataset 'loss' is made by no job declared before"):
+        made.simulate("toy/x", "slopes")
+    (source / "repdyn/toy/settings.py").write_text('OTHER = "none"\n')
+    workflow.paper_of.cache_clear()
+    with pytest.raises(ConfigError, match="toy: no settings module defines PAPER"):
+        workflow.paper_of("toy", source)
+
+
+@pytest.mark.parametrize(
+    ("data", "images"),
+    [
+        ({"source": "digits", "split": "both"}, (1797, 64)),
+        ({"source": "mnist", "split": "train"}, (60_000, 784)),
+        ({"source": "mnist", "split": "test"}, (10_000, 784)),
+        ({"source": "mnist", "split": "both"}, (70_000, 784)),
+    ],
+)
+def test_jobs_know_how_many_images_the_run_reads(source, data, images):
+    made = run(source, **data)
+    rules(made)
+    assert {job.images for job in made.jobs.values() if job.kind == "simulate"} == {images}
+
+
+# What they take
+
+
+def test_a_job_asks_for_what_its_own_records_let_expect(source, tmp_path):
+    file = tmp_path / "costs.csv"
+    rows = [("toy/both", 3000, 8.0), ("toy/first", 2000, 3.0)]
+    lines = [f"mine,{name},9,{peak},{size}" for name, peak, size in rows]
+    file.write_text("\n".join([",".join(costs.COLUMNS), *lines]) + "\n")
+    made = run(source, records=[file])
+    rules(made)
+    asked = {name: job.memory_mb for name, job in made.jobs.items()}
+    assert (asked["toy/first"], asked["toy/both"], asked["toy/every"]) == (3000, 4500, Resources().memory_mb)
+    assert [made.memory(f"logs/mine/toy/{name}.job.json") for name in ("first", "every", "parts-block1")] == [
+        3000, Resources().memory_mb, 300,
+    ]  # fmt: skip
+
+
+def numbers(peak, size, run="other"):
+    return {"run": run, "job": "toy/long", "cpu_seconds": "1", "peak_memory_mb": str(peak), "sizes": str(size)}
+
+
+def job_of(seeds, run="mine"):
+    member = {"study": "toy", "function": "experiments.second:trials", "settings": {"settings": {"seeds": seeds}}}
+    return Job(run, "toy/long", "simulate", [member], memory_mb=500)
+
+
+@pytest.mark.parametrize(
+    ("known", "share", "asked"),
+    [
+        ([], 1.0, 500),
+        ([numbers(100, 1200)], 1.0, 500),  # 150 at most is less than what the rule says
+        ([numbers(1000, 1200)], 1.0, 1500),  # the record's own size
+        ([numbers(1000, 300)], 1.0, 1800),  # 800 + 200 * 4^0.5 = 1200
+        ([numbers(1000, 1200)], 0.25, 1400),  # 800 + 200 * 0.25^0.5 = 900, times 1.5
+        ([numbers(1000, 300), numbers(1000, 120000)], 1.0, 1500),  # more trials took no more
+        ([numbers(1010, 1200)], 1.0, 1600),  # rounded up to hundreds
+        ([numbers(1000, "1200 3")], 1.0, 500),  # of other settings, with more sections
+        ([numbers(3000, 12), numbers(1000, 1200), numbers(3000, 120000)], 1.0, 1500),  # the nearest counts
+        ([numbers(3000, 1200), numbers(1000, 1200, "mine")], 1.0, 1500),  # of equals that of the same run
+    ],
+)
+def test_memory_follows_the_nearest_records_by_the_root_of_the_size(source, known, share, asked):
+    """Half as much again as 0.8 of the least, and what is above it by the size; four trials are 1200 seconds."""
+    assert costs.memory(job_of(4), known, share) == asked
+
+
+@pytest.mark.parametrize(
+    ("settings", "size"),
+    [
+        ({"a": 3, "b": 4, "seed": 9, "stride": 9, "every": 9, "record": 9, "look": 9}, 12),
+        ({"widths": [2, 3, 5], "rates": [0.5, 0.25], "names": ["x", "y", "z"]}, 10 * 2 * 3),
+        ({"horizon": 2.5, "time": 4.0, "counter_time": 0.5, "rate": 0.1}, 5),
+        ({"step": 0.25, "count": 3}, 12),
+        ({"flag": True, "off": False, "text": "a", "none": None, "low": -3, "zero": 0, "empty": []}, 1),
+        ({"zeros": [0, 0], "mixed": [1, 2.5], "below": [-1, 4, 4]}, 1 * 2 * 3),
+        ({"by_variant": {"a": 7}, "n": 2}, 2),
+        ({}, 1),
+    ],
+)
+def test_the_size_of_settings_by_hand(settings, size):
+    assert costs.size([{"settings": {"settings": settings}}], (1, 1)) == [pytest.approx(size)]
+
+
+def test_the_size_of_several_members_is_one_per_section():
+    members = [{"settings": {"settings": {"n": 2}, "own": {"n": 3}}}, {}, {"settings": {"settings": {"n": 5}}}]
+    assert costs.size(members, (1, 1)) == [2, 3, 5]
