@@ -89,6 +89,11 @@ def test_claims_are_known_by_their_data(toy):
     [
         ("experiments/again.py", "def loss() -> xr.Dataset: ...\n", "loss is defined in experiments.again and"),
         ("figures.py", 'ORDER = ("gone",)\n', "ORDER of figures names gone, which no module defines"),
+        (
+            "figures.py",
+            'ORDER = ("one", "b", "two", "a", "c")\ndef two() -> Figure: ...\ndef one() -> Figure: ...\n',
+            "toy: ORDER of figures names b, a, c, which no module defines",
+        ),
     ],
 )
 def test_contradictions_are_told(toy, file, text, message):

@@ -14,7 +14,8 @@ from repdyn.pipeline.run.declare.jobs import Job
 from repdyn.pipeline.run.declare.workflow import ENTRY, RunJobs
 
 SOURCES = {
-    "settings.py": 'OTHER = "none"\nPAPER = "T. Oy, On toys."\n',
+    "settings/early.py": 'OTHER = "none"\n',
+    "settings/study.py": 'OTHER = "none"\nPAPER = "T. Oy, On toys."\n',
     "experiments/first.py": """
 def loss(settings: Loss, images: xr.Dataset, stream: Stream) -> xr.Dataset: ...
 def _helper(loss: xr.Dataset) -> xr.Dataset: ...
@@ -27,7 +28,8 @@ def trials(settings: Trials, stream: Stream) -> xr.Dataset: ...
 def modes(settings: Knobs, run: str, model: Run) -> xr.Dataset: ...
 def blocks(settings: Blocks, block: int, device: str) -> xr.Dataset: ...
 def nets(settings: NetsRun, networks: Mapping[str, Net], default: Net, again: Size) -> xr.Dataset: ...
-def ends(blocks: Mapping[str, xr.Dataset], modes: Mapping[str, xr.Dataset], images: xr.Dataset) -> xr.Dataset: ...
+def twins(settings: Twin) -> xr.Dataset: ...
+def ends(blocks: Mapping[str, xr.Dataset], modes: Mapping[str, xr.Dataset], images: xr.Dataset, device) -> xr.Dataset: ...
 """,
     "figures/late.py": """
 def one(ends: xr.Dataset, loss: xr.Dataset) -> Figure: ...
@@ -103,7 +105,13 @@ class Size(Settings):
     area: int = 6
 
 
+class Twin(Settings):
+    n: int = 1
+
+
 class Toy(Settings):
+    elder: Twin = Twin()
+    younger: Twin = Twin(n=2)
     size: Size = Size()
     rates: Rates = Rates(width=4)
     loss: Loss = Loss()
@@ -140,8 +148,8 @@ def source(tmp_path, monkeypatch):
     return tmp_path / "src"
 
 
-def run(folder, *, records=(), looks=None, **data):
-    about = SimpleNamespace(name="mine", seed=11, device="cpu", looks=looks or {})
+def run(folder, *, records=(), looks=None, device="cpu", **data):
+    about = SimpleNamespace(name="mine", seed=11, device=device, looks=looks or {})
     images = SimpleNamespace(**{"source": "digits", "split": "train"} | data)
     config = SimpleNamespace(run=about, data=images, toy=Toy())
     return RunJobs(config, folder, folder.parent / "versions.json", records)
@@ -173,7 +181,7 @@ def test_rules_of_a_study(source):
         ("toy_long-part2", False, 30),
         ("toy_every", False, 30),
         ("toy_parts", True, 480),
-        ("toy_last", False, 9),
+        ("toy_last", True, 9),
     ]
     files = ("first", "both", "long", "long-part1", "long-part2", "every", "parts-block{block}", "last")
     assert [rule.log for rule in made] == [f"logs/mine/toy/{file}.log" for file in files]
@@ -201,6 +209,17 @@ def test_rules_of_a_study(source):
         {"nets": below("nets")[0], "ends": below("ends")[0]},
     ]
     assert [rule.constraints for rule in made] == [{}] * 6 + [{"block": r"\d+"}, {}]
+
+
+@pytest.mark.parametrize(("device", "parts"), [("cpu", ["toy_deep-part1"]), ("cuda", []), ("auto", [])])
+def test_a_training_is_cut_on_a_cpu_alone(source, monkeypatch, device, parts):
+    """Its two trials take 1000 seconds, more than a part may; a part has two trials at least."""
+    jobs = (Simulation("first", "loss"), Simulation("deep", "rates", cut={"rates": ["depth"]}))
+    work = {"rates": lambda own, read: 500.0 * own["settings"]["depth"]}
+    monkeypatch.setattr(studies, "declared", lambda: {"toy": Study("Toys", Toy, jobs, work=work)})
+    made = rules(run(source, device=device))
+    assert [rule.name for rule in made] == ["toy_first", "toy_deep", *parts]
+    assert [rule.trains for rule in made[1:]] == [True] * (1 + len(parts))
 
 
 def test_members_of_a_study(source):
@@ -241,6 +260,7 @@ def test_members_of_a_study(source):
         "again": {"area": 6},
     }
     assert list(nets["settings"]["networks"]) == ["large", "small"]
+    assert ("device" in nets, ends["device"]) == (False, "cpu")
     assert ends["inputs"] == {
         "blocks": {f"block{block}": f"toy/data/blocks/block{block}.nc" for block in range(3)},
         "modes": {name: f"toy/data/modes/{name}.nc" for name in ("mid", "high", "low")},
@@ -336,6 +356,16 @@ def test_files_of_all_jobs_of_some_kinds_and_of_each_job(source):
         made.other("end", "manifest", outputs=["z"])
 
 
+def test_job_files_are_written_of_all_jobs_with_what_is_known_of_those_that_ran(source, monkeypatch):
+    made, written = run(source), []
+    rules(made)
+    ran = [{"log": f"toy/{name}", "n": n} for n, name in enumerate(("long", "first", "both"))]
+    monkeypatch.setattr(workflow.records, "of_run", {"mine": ran}.get)
+    monkeypatch.setattr(workflow, "write_all", lambda *told: written.append(told))
+    made.write()
+    assert written == [(list(made.jobs.values()), {"toy/long": ran[0], "toy/first": ran[1], "toy/both": ran[2]})]
+
+
 def test_further_arguments_go_to_the_functions_that_they_name(source):
     made = run(source)
     made.other("images", "images", outputs=["data/images.nc"])
@@ -354,7 +384,9 @@ def test_what_is_not_there_is_told(source):
         made.simulate("toy/x", "gone")
     with pytest.raises(ConfigError, match="toy: the dataset 'loss' is made by no job declared before"):
         made.simulate("toy/x", "slopes")
-    (source / "repdyn/toy/settings.py").write_text('OTHER = "none"\n')
+    with pytest.raises(ConfigError, match="twins wants settings: Twin; sections elder, younger of this class"):
+        made.simulate("toy/x", "twins")
+    (source / "repdyn/toy/settings/study.py").write_text('OTHER = "none"\n')
     workflow.paper_of.cache_clear()
     with pytest.raises(ConfigError, match="toy: no settings module defines PAPER"):
         workflow.paper_of("toy", source)
@@ -380,16 +412,26 @@ def test_jobs_know_how_many_images_the_run_reads(source, data, images):
 
 def test_a_job_asks_for_what_its_own_records_let_expect(source, tmp_path):
     file = tmp_path / "costs.csv"
-    rows = [("toy/both", 3000, 8.0), ("toy/first", 2000, 3.0)]
+    rows = [("toy/both", 3000, 8.0), ("toy/first", 2000, 3.0), ("toy/long", 1000, 1500.0)]
     lines = [f"mine,{name},9,{peak},{size}" for name, peak, size in rows]
     file.write_text("\n".join([",".join(costs.COLUMNS), *lines]) + "\n")
     made = run(source, records=[file])
     rules(made)
     asked = {name: job.memory_mb for name, job in made.jobs.items()}
     assert (asked["toy/first"], asked["toy/both"], asked["toy/every"]) == (3000, 4500, Resources().memory_mb)
+    assert asked["toy/long"] == 1500  # it holds all trials, whoever computed them
+    assert asked["toy/long-part1"] == 1500  # 1.5 * (800 + 200 * 0.6^0.5) = 1432
+    assert asked["toy/long-part2"] == 1400  # 1.5 * (800 + 200 * 0.4^0.5) = 1390
     assert [made.memory(f"logs/mine/toy/{name}.job.json") for name in ("first", "every", "parts-block1")] == [
         3000, Resources().memory_mb, 300,
     ]  # fmt: skip
+
+
+def test_records_are_those_of_the_studies_and_of_the_checkout_if_none_are_named(source, monkeypatch):
+    asked = []
+    monkeypatch.setattr(costs, "files", lambda checkout: asked.append(checkout) or [])
+    run(source, records=None)
+    assert asked == [source.parent]
 
 
 def numbers(peak, size, run="other"):
@@ -419,25 +461,3 @@ def job_of(seeds, run="mine"):
 def test_memory_follows_the_nearest_records_by_the_root_of_the_size(source, known, share, asked):
     """Half as much again as 0.8 of the least, and what is above it by the size; four trials are 1200 seconds."""
     assert costs.memory(job_of(4), known, share) == asked
-
-
-@pytest.mark.parametrize(
-    ("settings", "size"),
-    [
-        ({"a": 3, "b": 4, "seed": 9, "stride": 9, "every": 9, "record": 9, "look": 9}, 12),
-        ({"widths": [2, 3, 5], "rates": [0.5, 0.25], "names": ["x", "y", "z"]}, 10 * 2 * 3),
-        ({"horizon": 2.5, "time": 4.0, "counter_time": 0.5, "rate": 0.1}, 5),
-        ({"step": 0.25, "count": 3}, 12),
-        ({"flag": True, "off": False, "text": "a", "none": None, "low": -3, "zero": 0, "empty": []}, 1),
-        ({"zeros": [0, 0], "mixed": [1, 2.5], "below": [-1, 4, 4]}, 1 * 2 * 3),
-        ({"by_variant": {"a": 7}, "n": 2}, 2),
-        ({}, 1),
-    ],
-)
-def test_the_size_of_settings_by_hand(settings, size):
-    assert costs.size([{"settings": {"settings": settings}}], (1, 1)) == [pytest.approx(size)]
-
-
-def test_the_size_of_several_members_is_one_per_section():
-    members = [{"settings": {"settings": {"n": 2}, "own": {"n": 3}}}, {}, {"settings": {"settings": {"n": 5}}}]
-    assert costs.size(members, (1, 1)) == [2, 3, 5]
