@@ -69,3 +69,32 @@ def test_a_damaged_list_is_refused(tmp_path, entry):
     path.write_text(yaml.safe_dump({"after_looking": entry}))
     with pytest.raises(ConfigError, match=r"chosen\.yaml: .*a list of"):
         chosen.read(path)
+
+
+@pytest.mark.parametrize("content", [{"after_looking": [], "more": 1}, {"before_looking": []}, {"after_looking": {}}])
+def test_a_list_under_another_key_or_beside_one_is_refused(tmp_path, content):
+    path = tmp_path / "chosen.yaml"
+    path.write_text(yaml.safe_dump(content))
+    with pytest.raises(ConfigError) as caught:
+        chosen.read(path)
+    form = "{chosen: text, claims: [id, ...]}"
+    assert str(caught.value) == f"{path}: expected the key after_looking with a list of {form}, got {content!r}"
+
+
+def test_a_damaged_entry_among_good_ones_is_told(tmp_path):
+    good, path = {"chosen": "a", "claims": ["x-1", "x-2"]}, tmp_path / "chosen.yaml"
+    for damaged in ({"chosen": "b", "claims": ["x-1", 2]}, {"chosen": "b", "claims": [], "why": "c"}, "d"):
+        path.write_text(yaml.safe_dump({"after_looking": [good, damaged, good]}))
+        with pytest.raises(ConfigError) as caught:
+            chosen.read(path)
+        assert str(caught.value).endswith(f"a list of {{chosen: text, claims: [id, ...]}}, got {damaged!r}")
+
+
+def test_choices_of_three_studies_are_known_by_each_of_their_claims():
+    told = {"z": [("z one", ["z-2", "z-1"]), ("z two", ["z-2", "z-3", "m-1"])], "a": [], "m": [("m one", ["m-1"])]}
+    choices = {
+        study: [dict(zip(("chosen", "claims"), entry, strict=True)) for entry in own] for study, own in told.items()
+    }
+    assert chosen.by_claim(choices) == {
+        "z-2": ["z one", "z two"], "z-1": ["z one"], "z-3": ["z two"], "m-1": ["z two", "m one"],
+    }  # fmt: skip

@@ -63,8 +63,8 @@ def test_the_job_tells_of_its_files_with_the_configuration_it_was_given(run, mon
 
 
 def test_the_verdicts_of_the_ledger_stand_in_it(run):
-    (run / "results/claims.csv").write_text("id,verdict\nx-1,holds\n")
-    assert manifest(run)["verdicts"] == {"x-1": "holds"}
+    (run / "results/claims.csv").write_text("id,verdict\nx-2,does not hold\nx-1,holds\ny-1,not testable\n")
+    assert manifest(run)["verdicts"] == {"x-2": "does not hold", "x-1": "holds", "y-1": "not testable"}
     assert manifest(run, files=("x/data/loss.nc",))["verdicts"] is None
 
 
@@ -140,6 +140,28 @@ def test_versions_are_those_that_the_datasets_tell_whatever_the_jobs_say(run):
     attributes = dict.fromkeys(datasets.REQUIRED, "x") | {"versions": json.dumps({"numpy": "0.1"})}
     datasets.write(datasets.dataset({}, {}, title="a loss").assign_attrs(attributes), run / "results/x/data/loss.nc")
     assert manifest(run)["versions"]["numpy"] == "0.1"
+
+
+def test_versions_of_three_jobs_and_three_datasets_are_all_told():
+    ran = [{"versions": {"numpy": own, "scipy": "1"}} for own in ("2.1", "1.9+mkl", "2.0")]
+    told = [{"numpy": "1.9"}, {"numpy": "2.0", "xarray": "7"}, {"numpy": "1.8", "scipy": "0"}]
+    assert made_with(ran, told) == {
+        "numpy": "1.8 and 1.9+mkl and 2.0 and 2.1",
+        "scipy": "0 and 1",
+        "xarray": "7",
+    }
+
+
+def test_costs_of_many_jobs_come_dearest_first_whatever_their_names(tmp_path):
+    """A job that made two of the files is told once; numbers are no texts: 9 is less than 10."""
+    took = {"b": 9.0, "d": 100.5, "a": 10.0, "c": 0.25}
+    files = [tmp_path / f"{name}{place}" for name in took for place in range(2)]
+    for name, seconds in took.items():
+        outputs = dict.fromkeys([path.as_posix() for path in files if path.name.startswith(name)], "digest")
+        record = {"cpu_seconds": seconds, "finished": "2026", "outputs": outputs}
+        (tmp_path / f"{name}.log.cost.json").write_text(json.dumps(record))
+    assert [record["log"] for record in costs(tmp_path, files)] == ["d", "a", "b", "c"]
+    assert [record["log"] for record in costs(tmp_path, [files[1], files[6], files[4]])] == ["a", "b", "c"]
 
 
 def test_costs_are_those_of_the_jobs_that_made_the_files_dearest_first(run):

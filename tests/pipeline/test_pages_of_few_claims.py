@@ -55,6 +55,31 @@ def test_the_larger_scale_is_told_of_where_both_are_kept():
     assert "full scale" not in counts.block(studies(), accepted, {"default": VERDICTS})
 
 
+def test_a_larger_scale_confirms_opens_contradicts_and_decides():
+    """Of 14 statements in both 10 are decided at the default scale: 4 are confirmed, 3 left open, 3 contradicted."""
+    before = [HOLDS, HOLDS, CORRECTED, UNTESTED, HOLDS, REFUTED, CORRECTED, HOLDS, REFUTED, DEPENDS]
+    after = [HOLDS, HOLDS, CORRECTED, UNTESTED, OPEN, OPEN, OPEN, REFUTED, CORRECTED, HOLDS]
+    default = {f"d-{k}": verdict for k, verdict in enumerate([*before, *[OPEN] * 4, HOLDS, OPEN])}
+    larger = {f"d-{k}": verdict for k, verdict in enumerate([*after, HOLDS, OPEN, REFUTED, OPEN])} | {"e-1": HOLDS}
+    assert counts.confirmed(default, larger, "the largest") == (
+        "Of the 14 statements that the largest has judged in today's words, it confirms 4 of the 10 verdicts that the "
+        "default scale decides, leaves 3 of them open (refutations among them: 2), contradicts 3, and decides 2 of the "
+        "4 that the default scale leaves open."
+    )
+    alike = counts.confirmed({"a": HOLDS, "b": HOLDS}, {"b": OPEN, "a": HOLDS})
+    assert alike.startswith(f"Of the 2 statements that {counts.LARGER['full']} has judged")
+    assert "leaves 1 of them open (refutations among them: none), contradicts none, and decides 0 of the 0" in alike
+
+
+def test_each_larger_scale_that_is_kept_is_told_of_in_its_own_words():
+    accepted = {id: {"verdict": verdict} for id, verdict in VERDICTS.items()}
+    kept = {"default": VERDICTS, "paper": VERDICTS | {"c-1": OPEN}, "full": VERDICTS | {"c-4": OPEN, "c-1": REFUTED}}
+    text = counts.block(studies(), accepted, kept)
+    told = [counts.confirmed(VERDICTS, kept[name], counts.LARGER[name]) for name in ("full", "paper")]
+    assert " ".join(told) in text
+    assert "confirms" not in counts.block(studies(), accepted, {"paper": VERDICTS, "full": VERDICTS})
+
+
 def test_the_count_takes_the_place_between_its_marks():
     page = f"above {counts.BEGIN} old {counts.END} below"
     assert counts.put(page, "new") == "above new below"

@@ -1,6 +1,7 @@
 """What a run needs is looked at before its first job."""
 
 import urllib.request
+from contextlib import nullcontext
 
 import pytest
 from tests.conftest import ROOT
@@ -63,3 +64,22 @@ def test_a_download_without_a_network_is_refused_after_all_mirrors(empty_cache, 
         (tmp_path / name).write_text("kept by an earlier download")
     check(data=data)
     assert len(empty_cache) == 2, "what is in the cache needs no network"
+
+
+def test_the_first_mirror_that_answers_is_enough(monkeypatch):
+    tried = []
+
+    def answer(request, timeout):
+        tried.append(request.full_url)
+        if "three" not in request.full_url:
+            raise OSError("no route to host")
+        return nullcontext()
+
+    monkeypatch.setattr(urllib.request, "urlopen", answer)
+    check(
+        data={
+            "source": "mnist",
+            "mnist_mirrors": [f"https://{name}.example" for name in ("one", "two", "three", "four")],
+        }
+    )
+    assert [url.split("/")[2] for url in tried] == ["one.example", "two.example", "three.example"]

@@ -340,6 +340,7 @@ def test_claims_of_a_figures_own_number_come_first(pages):
     assert contents.same_number("Figure 1: words", "Introduction, Figure 1(b)")
     assert not contents.same_number("Figure 1: words", "Figure 11")
     assert not contents.same_number("Figure 1: words", "Table 1")
+    assert contents.same_number("Tables 1, Table 12: words", "Figure 3, fig. 4 and table 12")
 
 
 def test_the_figure_of_a_claims_own_number_comes_first(tmp_path):
@@ -390,7 +391,9 @@ def test_the_job_of_the_report_builds_it(tmp_path):
     root = tmp_path / "mine"
     files = make_run(root, CLAIMS)
     build(root, files, root / "by hand", make_source(tmp_path / "checkout"))
-    inputs = [path.relative_to(root).as_posix() for path in files]
+    others = ("claims.csv", "manifest.json", f"{STUDY}/data/loss.nc", f"{STUDY}/notes.json")
+    (root / STUDY / "notes.json").write_text("{}")
+    inputs = [*others, *(path.relative_to(root).as_posix() for path in files)]
     outputs = [f"report/{part}" for part in ("index.html", "claims")]
     member = {"workflow": str(tmp_path / "checkout"), "made": OUTPUTS, "inputs": dict.fromkeys(inputs)}
     member["folders"] = {STUDY: str(tmp_path / "checkout/x")}

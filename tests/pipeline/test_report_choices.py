@@ -1,6 +1,7 @@
 """What people chose for the report and keep in git: findings, sources of settings, interactive figures."""
 
 import pytest
+import yaml
 from tests.conftest import ROOT
 from tests.pipeline.test_report import CLAIM, OURS
 
@@ -47,13 +48,43 @@ def test_no_finding_is_possibly_an_ocr_error():
         assert not next(claim for claim in claims if claim.id == id).possible_ocr_error, id
 
 
+WANTS = "x: wants the keys figure, headline, sentence, show, verdict; has"
+AMONG = "x: show is one of all, top, bottom, verdict one of holds, holds as corrected"
+
+
 @pytest.mark.parametrize(
-    "text", ["x: {figure: a/b}", "x: 1", "x: {figure: a, show: left, verdict: holds, headline: a, sentence: b}"]
+    ("entry", "message"),
+    [
+        ("{figure: a/b}", f"{WANTS} {{'figure': 'a/b'}}"),
+        ("1", f"{WANTS} 1"),
+        ("{figure: a, show: all, verdict: holds, headline: a, sentence: b, more: c}", WANTS),
+        ("{figure: a, show: left, verdict: holds, headline: a, sentence: b}", AMONG),
+        ("{figure: a, show: top, verdict: hold, headline: a, sentence: b}", AMONG),
+    ],
 )
-def test_a_malformed_finding_is_told(tmp_path, text):
-    (tmp_path / "findings.yaml").write_text(text)
-    with pytest.raises(ConfigError, match="x: "):
-        findings.read(tmp_path / "findings.yaml")
+def test_a_malformed_finding_is_told_among_good_ones(tmp_path, entry, message):
+    good = "{figure: a/b, show: bottom, verdict: not testable, headline: a, sentence: b}"
+    path = tmp_path / "findings.yaml"
+    path.write_text(f"first: {good}\nx: {entry}\nlast: {good}\n")
+    with pytest.raises(ConfigError) as caught:
+        findings.read(path)
+    assert str(caught.value).startswith(f"{path}: {message}")
+
+
+def test_findings_of_three_studies_are_read_with_their_summaries_apart(tmp_path):
+    said = {key: f"{key * 9}"[:159] + "." for key in ("survives", "claims", "breaks")} | {"breaks": "b" * 159 + "."}
+    card = {"figure": "a/b", "show": "top", "verdict": "holds", "headline": "h", "sentence": "s"}
+    files = {name: tmp_path / f"{name}.yaml" for name in ("z", "m", "a")}
+    files["z"].write_text(
+        yaml.safe_dump({"z-2": card | {"show": "all"}, "summary": said, "z-1": card}, sort_keys=False)
+    )
+    files["m"].write_text(yaml.safe_dump({"m-1": card}))
+    files["a"].write_text(yaml.safe_dump({"summary": said | {"claims": "It is."}}))
+    cards = findings.read_all(files)
+    assert cards == {"z-2": card | {"show": "all"}, "z-1": card, "m-1": card}
+    summaries = findings.summaries(files)
+    assert summaries == {"z": said, "a": said | {"claims": "It is."}}
+    assert list(summaries["z"]) == ["claims", "breaks", "survives"]
 
 
 def test_every_paper_has_its_three_sentences():

@@ -208,6 +208,8 @@ def test_the_drawing_has_words():
 
 # A claim in short
 
+OPEN = {"verdict": "not decidable at this scale", "note": ""}
+
 
 @pytest.mark.parametrize(
     ("verdict", "sentence"),
@@ -241,6 +243,61 @@ def test_only_a_correction_makes_a_claim_a_corrected_one():
 def test_parts_that_pass_are_counted(outcomes, sentence):
     passed = parts([PART | {"part": str(place), "control": ""} for place, _ in enumerate(outcomes)], "corrected")
     assert views.short({"verdict": "holds"}, passed, []) == sentence
+
+
+def outcomes_of(form, outcomes, *controls):
+    """Rows of a form, and the outcomes of the controls of the first of them."""
+    rows = [PART | {"form": form, "part": f"{form} {place}", "outcome": one} for place, one in enumerate(outcomes)]
+    told = [{"control": f"control {place}", "control_outcome": one} for place, one in enumerate(controls)]
+    return [row | said for row, said in zip(rows, [*told, *[{"control": ""}] * len(rows)], strict=False)]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "words"),
+    [
+        (["rejected"] * 3, "All 3 negative controls were rejected."),
+        (["rejected", "not rejected", "rejected"], "2 of 3 negative controls were rejected."),
+        (["undecided", "not rejected", "undecided"], "0 of 3 negative controls were rejected."),
+        (["not rejected"], "Its negative control was not rejected."),
+        ([], ""),
+    ],
+)
+def test_of_a_corrected_claim_each_form_has_its_own_count_and_the_controls_are_the_correct_ones(outcomes, words):
+    """Of the printed form three of four parts fail, the correct one has three; the printed controls are no matter."""
+    printed = outcomes_of("printed", ["fails", "passes", "fails", "fails"], "undecided", "rejected")
+    correct = outcomes_of("corrected", ["passes"] * 3, *outcomes)
+    correct = [row | {"tolerance_reason": f"reason {place // 2}"} for place, row in enumerate(correct)]
+    shown = views.claim(CLAIM | {"verdict": "holds as corrected", "control": ""}, contents(*printed, *correct), Notes())
+    told = "As printed it fails 3 of 4 parts of its check; the correct form passes all 3 parts."
+    assert shown["short"] == f"{told} {words}".strip()
+    assert shown["checked"] == words
+    assert shown["reasons"] == [("reason 0", "corrected 0, corrected 1"), ("reason 1", "corrected 2")]
+    assert [part.name for part in shown["printed_parts"]] == [f"printed {place}" for place in range(4)]
+    assert [part.name for part in shown["corrected_parts"]] == [f"corrected {place}" for place in range(3)]
+
+
+def test_of_three_controls_of_a_claim_that_does_not_hold_those_that_accept_are_counted():
+    for accepted, words in ((3, "accepted in 3 of 3"), (2, "accepted in 2 of 3"), (0, "not accepted in 0 of 3")):
+        rows = outcomes_of("printed", ["fails", "passes", "fails"], *["rejected"] * accepted, *["undecided"] * 3)
+        told = views.short({"verdict": "does not hold"}, parts(rows, "printed"), [])
+        assert told == (
+            "It fails 2 of 3 parts of its check, and no small correction repairs it. "
+            f"Data for which the claim is true were {words} controls."
+        )
+
+
+def test_terms_and_open_parts_are_those_of_both_forms_or_of_the_correct_one():
+    """The control of the printed form is of a kind that the correct one has not, which alone has an interval."""
+    none = {"interval_low": "", "interval_high": "", "measured": "2", "margin": ""}
+    printed = [row | none | {"control_kind": "knock-out"} for row in outcomes_of("printed", ["fails"], "rejected")]
+    correct = outcomes_of("corrected", ["undecided", "passes", "undecided"], "rejected")
+    correct = [row | {"interval_low": "1.5", "control_kind": "false world"} for row in correct]
+    shown = views.claim(CLAIM | OPEN | {"control": ""}, contents(*printed, *correct), Notes())
+    assert shown["explained"] == ["margin", "control", "false-world", "knock-out", "interval"]
+    assert shown["short"] == (
+        "2 of 3 parts stay undecided: their intervals cross the border of what is allowed. "
+        "Its negative control was rejected."
+    )
 
 
 def test_parts_that_fail_are_counted():
@@ -337,9 +394,6 @@ def test_a_reading_is_no_part_that_decides_a_form():
 )
 def test_verdicts_in_one_sentence(verdicts, sentence):
     assert views.tally([{"verdict": verdict} for verdict, count in verdicts.items() for _ in range(count)]) == sentence
-
-
-OPEN = {"verdict": "not decidable at this scale", "note": ""}
 
 
 def test_no_undecided_part_means_that_the_run_does_not_decide():

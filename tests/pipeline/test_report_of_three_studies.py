@@ -56,7 +56,7 @@ def claims():
 
 
 def products(root):
-    """Three figures of z and one of each other study; a table beside each figure, of the same name."""
+    """Three figures of z and one of each other study; before or after each a table of the same name."""
     shown = {"m_fig": ("m-2",), "z_one": ("z-1",), "z_two": ("z-3", "z-1"), "z_far": ("z-2",), "a_fig": ("a-1", "a-3")}
     made = []
     for name, ids in shown.items():
@@ -65,7 +65,8 @@ def products(root):
         data = [f"data_{id}" for id in ids]
         drawn = figure(name, *data, title=f"Title of {name}", study=study)
         place = {"picture": f"figures/{study}/{name}.svg", "source": root / f"{name}.svg", "size": (30, len(made))}
-        made += [figure(name, *data, title="A table", kind="tables", study=study), replace(drawn, **place)]
+        both = [replace(drawn, **place), figure(name, *data, title="A table", kind="tables", study=study)]
+        made += both if name in ("z_two", "m_fig") else both[::-1]
     return made
 
 

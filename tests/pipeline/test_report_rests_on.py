@@ -2,6 +2,7 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 import xarray as xr
@@ -69,6 +70,22 @@ def test_sections_are_those_that_made_the_datasets_of_a_claim(run, datasets, wan
 def test_images_lead_to_the_settings_of_data_that_the_page_lists(run):
     contents, settings = run
     assert rests_on.sections({"study": STUDY, "datasets": "images"}, contents, settings) == [("data", "data.source")]
+
+
+def test_a_section_of_which_the_page_lists_no_setting_is_none(run):
+    contents, settings = run
+    without = [setting for setting in settings if not setting.key.startswith(("data.", f"{STUDY}.trained."))]
+    claim = {"study": STUDY, "datasets": "images trained descents"}
+    assert rests_on.sections(claim, contents, without) == [(f"{STUDY}.descents", f"{STUDY}.descents.rate")]
+
+
+def test_what_datasets_were_made_from_is_followed_to_the_end_and_told_once(monkeypatch):
+    reads = {"a": ("c", "b"), "b": ("d", "images"), "c": ("d",), "d": (), "e": ("f", "b"), "f": ("e",)}
+    experiments = {name: SimpleNamespace(reads=own) for name, own in reads.items()}
+    monkeypatch.setattr(rests_on, "read_study", {STUDY: SimpleNamespace(experiments=experiments)}.get)
+    assert rests_on._behind(STUDY, ["a"]) == ["a", "c", "b", "d", "images"]
+    assert rests_on._behind(STUDY, ["e", "d", "e"]) == ["e", "d", "f", "b", "images"]
+    assert rests_on._behind("undeclared", ["b", "a", "b"]) == ["b", "a"]
 
 
 def test_the_page_of_a_claim_leads_to_its_settings_and_each_setting_can_be_led_to(tmp_path):
