@@ -8,11 +8,14 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from tests.conftest import SMOKE
+from tests.conftest import ROOT, SMOKE
 from tests.dag.declared import copy_sources, declared
 
+from repdyn.base.settings import plain
 from repdyn.pipeline import studies
+from repdyn.pipeline.config import configuration
 from repdyn.pipeline.config.configuration import STUDIES
+from repdyn.pipeline.report.texts import FILES, FOLDERS
 
 ENDS = ("images", "ledger", "manifest", "report")
 MNIST = {"mnist_folder": "/nowhere", "split": "train", "mnist_mirrors": ["https://example.org/mnist"]}
@@ -152,6 +155,20 @@ def test_the_ledger_is_held_to_the_verdicts_that_each_study_accepted(folder, job
     assert len(accepted) > 5
     digests = {path: sha256((folder / path).read_bytes()).hexdigest()[:16] for path in accepted}
     assert dict(line.rsplit(" ", 1) for line in ledger["texts"]) == digests
+
+
+def test_the_ends_of_the_line_know_their_run_its_folders_and_who_made_what(jobs):
+    contents = {job: json.loads(text) for job, text in jobs.texts.items()}
+    ledger, manifest, site = (contents[job]["members"][0] for job in ("ledger", "manifest", "report"))
+    assert ledger["run"] == "smoke"
+    assert (manifest["logs"], manifest["workflow"], site["workflow"]) == ("logs/smoke/", ".", ".")
+    config = configuration.load([ROOT / "config.yaml", ROOT / SMOKE], {"data": {"source": "digits", **MNIST}})
+    assert manifest["config"] == json.loads(json.dumps(plain(config)))
+    assert list(site["folders"].items()) == [(study, f"src/repdyn/{study}") for study in STUDIES]
+    below = {job: [path.removeprefix("results/smoke/") for path in paths] for job, paths in jobs.outputs.items()}
+    assert site["made"] == {job: paths for job, paths in below.items() if job != "report"}
+    assert (ledger["outputs"], manifest["outputs"]) == (["claims.csv", "evidence.csv"], ["manifest.json"])
+    assert site["outputs"] == [f"report/{name}" for name in (*FILES, *FOLDERS)]
 
 
 def start_and_fail(workflow):
