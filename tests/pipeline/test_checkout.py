@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from repdyn.base.errors import ConfigError
 from repdyn.pipeline.run.machine import checkout
 
 
@@ -54,3 +55,13 @@ def test_without_a_path_the_checkout_is_all_of_it(monkeypatch, tmp_path):
     monkeypatch.delenv("PYTHONPATH", raising=False)
     checkout.put_first(tmp_path)
     assert os.environ["PYTHONPATH"] == str(tmp_path)
+
+
+def test_a_cache_that_cannot_be_made_is_named(monkeypatch, tmp_path):
+    (tmp_path / "taken").write_text("a file")
+    monkeypatch.setenv(checkout.CACHE, str(tmp_path / "taken"))
+    with pytest.raises(ConfigError) as caught:
+        checkout.separate_cache()
+    assert str(caught.value) == (
+        f"SNAKEMAKE_OUTPUT_CACHE={tmp_path / 'taken'}: no folder can be made there (Not a directory); name another"
+    )

@@ -1,6 +1,7 @@
 """Versions and machines: what a new project pins, what a recipe and the numbers of a trial name."""
 
 import platform
+import sys
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from types import SimpleNamespace
@@ -99,6 +100,13 @@ def test_a_recipe_names_versions_processor_kernels_and_gpu(fresh_recipe, monkeyp
     }
     monkeypatch.setattr(environment, "gpu_model", lambda device: f"model of {device}")
     assert environment.numerics("cuda:1")["gpu"] == "model of cuda:1"
+
+
+def test_the_model_of_a_gpu_is_that_of_the_device_and_a_cpu_has_none(monkeypatch):
+    named = SimpleNamespace(cuda=SimpleNamespace(get_device_name=lambda device: f"model of {device}"))
+    monkeypatch.setitem(sys.modules, "torch", named)
+    devices = ("cuda", "cuda:2", "cpu", "mps")
+    assert [environment.gpu_model(device) for device in devices] == ["model of cuda", "model of cuda:2", "", ""]
 
 
 def test_kernels_are_those_of_the_environment_or_openblas_own(monkeypatch):

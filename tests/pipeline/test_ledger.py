@@ -166,7 +166,53 @@ def test_the_job_joins_ledgers_and_evidence_of_the_studies(tmp_path):
     assert [(row["id"], row["value"]) for row in evidence] == [("x-thm1", "NA"), ("y-thm1", "NA")]
 
 
+def test_three_studies_are_joined_with_their_evidence_in_the_order_of_the_inputs(tmp_path):
+    """Claims in the order of the accepted verdicts, which is that of no study; what is not among them comes last."""
+    ids = {"z": ["z-1", "z-2"], "a": ["a-1"], "m": ["m-2", "m-3", "m-1"]}
+    for study, own in ids.items():
+        write(tmp_path / study / "claims.csv", *[ROW | {"study": study, "id": id, "verdict": "holds"} for id in own])
+        write(tmp_path / study / "evidence.csv", *[{"study": study, "id": id, "value": id} for id in own for _ in "ab"])
+    accepted = {"one": ["m-1: holds", "z-2: does not hold"], "two": ["a-1: holds", "m-2: not testable"], "three": []}
+    for name, entries in accepted.items():
+        text = "".join(f"{entry.replace(': ', ': {verdict: ')}, undecided_at: []}}\n" for entry in entries)
+        (tmp_path / f"{name}.yaml").write_text(text or "m-3: {verdict: holds, undecided_at: [smoke]}\n")
+    reads = [f"{study}/{name}.csv" for study in ids for name in ("evidence", "claims")]
+    member = {"inputs": dict.fromkeys(reads), "outputs": ["claims.csv", "evidence.csv"], "run": "default"}
+    run(member | {"expected": [str(tmp_path / f"{name}.yaml") for name in accepted]}, tmp_path, None)
+    assert [(row["id"], row["change"]) for row in read(tmp_path / "claims.csv")] == [
+        ("m-1", ""),
+        ("z-2", "was: does not hold"),
+        ("a-1", ""),
+        ("m-2", "was: not testable"),
+        ("m-3", ""),
+        ("z-1", "new claim"),
+    ]
+    assert [row["value"] for row in read(tmp_path / "evidence.csv")] == [
+        id for own in ids.values() for id in own for _ in "ab"
+    ]
+
+
+def test_all_ids_that_studies_share_are_named(tmp_path):
+    own = {"x": ["x-9", "x-1", "x-3"], "y": ["x-3", "y-1"], "z": ["x-9", "z-1"]}
+    parts = [write(tmp_path / f"{name}.csv", *[ROW | {"id": id} for id in ids]) for name, ids in own.items()]
+    with pytest.raises(DataError) as caught:
+        build(parts, {}, "default", tmp_path / "claims.csv")
+    assert str(caught.value) == "two studies share the claim ids x-3, x-9"
+
+
 # The list of accepted verdicts
+
+
+def test_a_claim_that_two_studies_decide_is_named_with_the_later_file(tmp_path):
+    files = [tmp_path / f"{name}.yaml" for name in ("first", "second", "third")]
+    for file, ids in zip(files, (("x-3", "x-1", "x-2"), ("y-1", "y-2"), ("z-1", "x-3", "x-2")), strict=True):
+        file.write_text("".join(f"{id}: {{verdict: holds, undecided_at: [{file.stem}]}}\n" for id in ids))
+    accepted = accepted_verdicts(files[:2])
+    assert list(accepted) == ["x-3", "x-1", "x-2", "y-1", "y-2"]
+    assert accepted["x-2"] == {"verdict": "holds", "undecided_at": ["first"]}
+    with pytest.raises(ConfigError) as caught:
+        accepted_verdicts(files)
+    assert str(caught.value) == f"{files[2]}: x-2, x-3: decided by another study already"
 
 
 @pytest.mark.parametrize(

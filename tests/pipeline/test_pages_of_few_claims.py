@@ -191,3 +191,24 @@ def test_a_study_lists_what_reads_each_dataset():
 def test_bars_stay_in_their_cell_and_norms_in_their_formula():
     text = table(("a", "b"), [("x | y\nz", r"$|v| = \|w\|$ `a|b` $|u|$")])
     assert text.splitlines()[2] == r"| x \| y z | $\vert v\vert  = \Vert w\Vert $ `a\|b` $\vert u\vert $ |"
+
+
+def test_each_page_is_written_to_its_own_file_and_the_count_into_the_first_where_there_is_one(tmp_path, monkeypatch):
+    pages = {"measures": generate.measures, "glossary": generate.glossary, "outputs": generate.outputs}
+    for name, module in pages.items():
+        monkeypatch.setattr(module, "page", lambda *_, name=name: f"page of {name}")
+    monkeypatch.setattr(generate.chosen, "page", lambda root: f"draws of {root}")
+    monkeypatch.setattr(generate, "claims_page", lambda: "all claims")
+    monkeypatch.setattr(generate, "configuration_page", lambda root: f"settings of {root}")
+    monkeypatch.setattr(generate, "json_schema", lambda: "schema")
+    monkeypatch.setattr(generate, "counted", lambda root: f"count of {root}")
+    wanted = {f"{name}.md": f"page of {name}" for name in pages}
+    wanted |= {"claims.md": "all claims", "config.schema.json": "schema", "fresh_draws.md": f"draws of {tmp_path}"}
+    wanted |= {"configuration.md": f"settings of {tmp_path}"}
+    (tmp_path / "docs").mkdir()
+    generate.write(tmp_path)
+    assert {path.name: path.read_text() for path in (tmp_path / "docs").iterdir()} == wanted
+    (tmp_path / "docs/index.md").write_text(f"above {counts.BEGIN} old {counts.END} below")
+    generate.run(["--root", str(tmp_path)])
+    wanted["index.md"] = f"above count of {tmp_path} below"
+    assert {path.name: path.read_text() for path in (tmp_path / "docs").iterdir()} == wanted

@@ -25,6 +25,7 @@ HOLDS, CORRECTED, REFUTED, UNDECIDED = (
     "does not hold",
     "not decidable at this scale",
 )
+PUBLISHED = ("z-2", "a-3", "a-1", "z-3")
 VERDICTS = {
     "z-1": CORRECTED, "m-1": REFUTED, "a-1": HOLDS, "z-2": REFUTED, "a-2": CORRECTED, "a-3": REFUTED, "m-2": HOLDS,
     "a-4": "not testable", "z-3": HOLDS,
@@ -50,6 +51,7 @@ def claims():
     return [
         CLAIM | own | {"id": id, "study": study_of(id), "where": f"Lemma {place}", "statement": f"Of {id}."}
         | {"verdict": VERDICTS[id], "kind_of_slip": SLIPS.get(id, ""), "datasets": f"data_{id}"}
+        | {"kind": "published number" if id in PUBLISHED else "bound"}
         | {"correction": f"Right of {id}." if VERDICTS[id] == CORRECTED else ""}
         for place, id in enumerate(IDS, 1)
     ]  # fmt: skip
@@ -105,7 +107,7 @@ def write(path, content):
 
 
 def card(study, id):
-    name = {"m-2": "m_fig", "z-3": "z_two", "z-1": "z_one", "a-2": "a_fig"}[id]
+    name = {"m-2": "m_fig", "z-3": "z_two", "z-1": "z_two", "a-2": "a_fig"}[id]
     words = {"headline": f"Headline of {id}", "sentence": f"Sentence of {id}"}
     return {"figure": f"{study}/{name}", "show": "all", "verdict": VERDICTS[id]} | words
 
@@ -130,7 +132,7 @@ def checkout(root):
         refuted = [id for id in ids if VERDICTS[id] in (CORRECTED, REFUTED)]
         write(own / studies.MESSAGES, {id: message(id) for id in refuted})
         write(own / studies.SOURCES, {"study": {"chosen": f"Reason of {study}"}})
-        write(own / studies.LABELS, {ids[0]: {f"part of {ids[0]}": f"label of {ids[0]}"}})
+        write(own / studies.LABELS, {id: {f"part of {id}": f"label of {id}"} for id in ids[:2]})
         write(own / studies.GLOSSARY, {f"{study[0]}-term": {"term": f"{study[0]} term", "says": f"Of {study}."}})
     for study, name in (("z_study", "z_two"), ("a_study", "a_fig")):
         write(root / study / studies.STORY, f"Lead of {study}.\n\n## Section of {study}\n\n![]({name})\n")
@@ -157,7 +159,11 @@ def checkout(root):
         write(root / f"reference/{run}/numbers.csv", ",".join(kept_runs.NUMBER_COLUMNS) + "\n")
         write(root / f"reference/{run}/digests.csv", "file,sha256\n")
         write(root / f"reference/{run}/run.json", "{}")
-    return build.Checkout(root, {}, {study: root / study for study in NAMES})
+    write(
+        root / "q_study" / studies.FINDINGS,
+        {"summary": dict.fromkeys(("claims", "breaks", "survives"), "Of no run.")},
+    )
+    return build.Checkout(root, {}, {study: root / study for study in ("q_study", *NAMES)})
 
 
 def opening(study):
@@ -230,6 +236,14 @@ def test_each_study_has_its_own_title_paper_notes_figures_and_claims(site):
     ]
 
 
+def test_published_numbers_of_a_study_stand_with_the_parts_of_their_checks(site):
+    shown = {
+        one["name"]: [(row["id"], [p.name for p in parts]) for row, parts in one["published"]] for one in site.studies
+    }
+    wanted = {"m_study": (), "z_study": ("z-2", "z-3"), "a_study": ("a-1", "a-3")}
+    assert shown == {name: [(id, [f"part of {id}"]) for id in ids] for name, ids in wanted.items()}
+
+
 def test_each_study_has_its_own_explorer_story_and_concept(site):
     theory = {shown["name"]: shown["theory"] for shown in site.studies}
     assert theory["a_study"] is None
@@ -275,7 +289,7 @@ def test_cards_of_an_animated_claim_come_first_and_the_others_as_they_are_writte
     """The opening of z is of claim z-3, whose card is the second of three studies."""
     assert [card.claim["id"] for card in site.findings] == ["z-3", "m-2", "z-1", "a-2"]
     assert [(one.study, one.claim["id"]) for one in site.animations] == [("z_study", "z-3")]
-    assert [card.figure.name for card in site.findings] == ["z_two", "m_fig", "z_one", "a_fig"]
+    assert [card.figure.name for card in site.findings] == ["z_two", "m_fig", "z_two", "a_fig"]
     assert {name: said["breaks"] for name, said in site.summaries.items()} == {
         name: f"The breaks of {name}." for name in NAMES
     }
@@ -316,9 +330,9 @@ def test_a_claim_has_its_own_message_replies_labels_and_choices(site):
         "z-2": [f"Words on z-2 of day {day}." for day in (1, 2, 3)],
         "a-3": ["Words on a-3 of day 4."],
     }
-    first = {"m-1", "z-1", "a-1"}
+    labeled = {"m-1", "m-2", "z-1", "z-2", "a-1", "a-2"}
     assert {id: one["labels"] for id, one in shown.items()} == {
-        id: {f"part of {id}": f"label of {id}"} if id in first else {} for id in IDS
+        id: {f"part of {id}": f"label of {id}"} if id in labeled else {} for id in IDS
     }
 
 
@@ -329,10 +343,10 @@ def test_a_claim_leads_to_its_neighbors_figures_data_and_job(site):
         assert (before, after) == (IDS[place - 1] if place else None, IDS[place + 1] if id != IDS[-1] else None)
     led = {id: one["leading"].name for id, one in shown.items() if one["leading"]}
     assert led == {
-        "z-3": "z_two", "m-2": "m_fig", "z-1": "z_one", "a-2": "a_fig", "z-2": "z_far", "a-1": "a_fig", "a-3": "a_fig",
+        "z-3": "z_two", "m-2": "m_fig", "z-1": "z_two", "a-2": "a_fig", "z-2": "z_far", "a-1": "a_fig", "a-3": "a_fig",
     }  # fmt: skip
     others = {id: [one.name for one in shown[id]["figures"]] for id in IDS if shown[id]["figures"]}
-    assert others == {"z-1": ["z_two"]}
+    assert others == {"z-1": ["z_one"]}  # a person chose the other for its card
     assert {id: one["data"] for id, one in shown.items()} == {id: [f"{study_of(id)}/data/data_{id}.nc"] for id in IDS}
     jobs = {"z_study": "z_study/claims", "m_study": "m_study/claims", "a_study": ""}
     assert {id: one["job"] for id, one in shown.items()} == {id: jobs[study_of(id)] for id in IDS}

@@ -174,6 +174,28 @@ def test_code_versions_are_remembered_for_one_state_of_the_sources(tmp_path):
     assert CodeVersions(module.parents[1], kept).of("repdyn.one:made") != "remembered"
 
 
+def test_an_edit_of_any_package_is_another_state_of_the_sources(tmp_path):
+    """Of this one and of three others; a file of another name or kind is one, or none."""
+    folders = {"repdyn": "src/repdyn", "z.lab": "z/lab", "mine": "my/mine", "last": "last"}
+    for package, folder in folders.items():
+        (tmp_path / folder / "deep").mkdir(parents=True)
+        (tmp_path / folder / "deep/one.py").write_text(f"A = {package!r}")
+    outside = tuple((package, tmp_path / folder) for package, folder in folders.items() if package != "repdyn")
+
+    def state(outside=outside):
+        return CodeVersions(tmp_path / "src", tmp_path / "versions.json", outside).state
+
+    states = [state(), state(outside[:2]), state(()), state((("other", outside[0][1]), *outside[1:]))]
+    for folder in folders.values():
+        file = tmp_path / folder / "deep/one.py"
+        file.write_text(file.read_text() + "\n")
+        states.append(state())
+        states.append(file.rename(file.with_name("two.py")) and state())
+        file.with_name("notes.txt").write_text("no code")
+        assert state() == states[-1]
+    assert len(set(states)) == len(states)
+
+
 def test_a_memory_that_cannot_be_written_is_no_error(tmp_path):
     module, taken = tmp_path / "src/repdyn/one.py", tmp_path / "taken"
     module.parent.mkdir(parents=True)
