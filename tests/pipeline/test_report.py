@@ -645,11 +645,12 @@ def test_jobs_without_a_record_are_told_beside_the_others(pages):
 
 def test_costs_are_summed_by_study_and_what_serves_all_comes_last():
     jobs = [("report", 30.0, 400.0), ("x_study/b", 90.0, 80.0), ("a_study/a", 6.0, 70.0), ("x_study/a", 60.0, 90.0)]
+    jobs += [("images", 12.0, 30.0), ("x_study/c", 3.0, 60.0)]
     records = [{"log": log, "cpu_seconds": seconds, "peak_memory_mb": peak} for log, seconds, peak in jobs]
     assert views.costs(records, {"x_study": "Study X"}) == [
         ("a_study", 1, 0.1, 70.0),
-        ("Study X", 2, 2.5, 90.0),
-        ("all studies", 1, 0.5, 400.0),
+        ("Study X", 3, 2.55, 90.0),
+        ("all studies", 2, 0.7, 400.0),
     ]
 
 

@@ -91,6 +91,9 @@ def test_a_control_that_no_part_shows_is_told_in_a_sentence():
     assert view(tried | {"control": ""}, reading)["control"] == ""
     shown = PART | {"form": "printed", "control": "first layer", "control_outcome": "rejected"}
     assert view(tried, shown)["control"] == ""
+    without = PART | {"form": "printed", "control": ""}
+    assert view(tried, without, shown, without)["control"] == ""
+    assert view(tried, without, reading, without)["control"] == told
 
 
 # What would decide it

@@ -159,6 +159,18 @@ def test_store_prints_what_is_kept_and_what_it_depends_on(tmp_path, monkeypatch,
     assert "no finished trials of 's/nothing'; it holds s/made, s/other" in capsys.readouterr().err
 
 
+def test_states_of_an_experiment_come_by_the_names_of_their_folders(tmp_path, monkeypatch):
+    for identity in ("one", "two", "three", "four"):
+        fill(tmp_path, "s/made", count=1, identity=json.dumps({"seed": identity}))
+    listed = Path.glob
+    monkeypatch.setattr(Path, "glob", lambda path, pattern: sorted(listed(path, pattern), reverse=True))
+    told = trials.identities(trials.folder(tmp_path), "s/made")
+    assert [entry["folder"] for entry in told] == sorted(
+        path.name for path in (trials.folder(tmp_path) / "s/made").iterdir()
+    )
+    assert len({json.dumps(entry["about"]) for entry in told}) == 4
+
+
 def test_an_experiment_was_used_when_its_last_trial_was(tmp_path):
     kept = fill(tmp_path, count=9)
     (row,) = trials.contents(trials.folder(tmp_path))
