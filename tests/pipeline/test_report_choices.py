@@ -172,11 +172,18 @@ def test_settings_of_the_workflow_itself_are_left_out_and_no_study_whose_name_be
     assert [setting.key for setting in listed.settings(configuration, {})] == [*keys, "data.split"]
 
 
-@pytest.mark.parametrize("text", ["x: {stated: 1}", "x: {chosen: a, where: b}", "x: 3"])
-def test_a_malformed_source_is_told(tmp_path, text):
-    (tmp_path / "sources.yaml").write_text(text)
-    with pytest.raises(ConfigError, match="x: wants either"):
-        listed.read(tmp_path / "sources.yaml")
+@pytest.mark.parametrize(
+    "entry", [{"stated": 1}, {"chosen": "a", "where": "b"}, {"chosen": "a", "stated": 1}, 3, ["chosen"]]
+)
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_malformed_source_is_told_among_good_ones(tmp_path, entry, place):
+    entries = [("a", {"chosen": "so"}), ("b.c", {"stated": [1, 2], "where": "Table 1"})]
+    entries.insert(place, ("x.y", entry))
+    path = tmp_path / "sources.yaml"
+    path.write_text(yaml.safe_dump(dict(entries), sort_keys=False))
+    with pytest.raises(ConfigError) as caught:
+        listed.read(path)
+    assert str(caught.value) == f"{path}: x.y: wants either stated and where, or chosen; has {entry!r}"
 
 
 # Interactive figures

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+import yaml
 from tests.pipeline.test_report import CLAIM, CLAIMS, Page, make_run, make_source
 
 from repdyn.base.claims import claims_of
@@ -105,6 +106,40 @@ def test_only_a_study_that_refutes_a_claim_needs_a_file(tmp_path):
     accepted.write_text("x-a: {verdict: does not hold, undecided_at: []}\n")
     with pytest.raises(ConfigError, match=r"messages\.yaml: no such file; .* 70 characters.*: x-a"):
         messages.of_studies({"x": tmp_path})
+
+
+def test_of_three_studies_the_one_that_lacks_its_file_is_named_with_all_that_it_refutes(tmp_path):
+    told = {
+        "z": ("does not hold", "holds", "holds as corrected"),
+        "a": ("holds", "not testable"),
+        "m": ("does not hold",) * 3,
+    }
+    for name, verdicts in told.items():
+        (tmp_path / name / "decided").mkdir(parents=True)
+        rows = [f"{name}-{place}: {{verdict: {verdict}, undecided_at: []}}" for place, verdict in enumerate(verdicts)]
+        (tmp_path / name / studies.ACCEPTED).write_text("\n".join(rows) + "\n")
+    own = {
+        id: {key: f" {key} of {id}  " for key in ("message", "cause", "consequence")} for id in ("z-2", "z-0", "m-1")
+    }
+    folders = {name: tmp_path / name for name in told}
+    (tmp_path / "z" / studies.MESSAGES).write_text(
+        yaml.safe_dump({id: own[id] for id in ("z-2", "z-0")}, sort_keys=False)
+    )
+    with pytest.raises(ConfigError) as caught:
+        messages.of_studies(folders)
+    form = "{message: at most 70 characters, cause: at most 320 characters, consequence: at most 320 characters}"
+    file = tmp_path / "m" / studies.MESSAGES
+    assert str(caught.value) == f"{file}: no such file; refuted claims want {form}: m-0, m-1, m-2"
+    file.write_text(yaml.safe_dump(dict.fromkeys(("m-2", "m-1", "m-0"), own["m-1"])))
+    assert messages.of_studies(folders) == {
+        id: {key: text.strip() for key, text in own["m-1" if id[0] == "m" else id].items()}
+        for id in ("z-2", "z-0", "m-0", "m-1", "m-2")
+    }
+    (tmp_path / "a" / studies.MESSAGES).write_text(yaml.safe_dump({"a-0": own["m-1"]}))
+    with pytest.raises(
+        ConfigError, match=r"a/decided/messages.yaml:1: a-0: no claim that this study refutes has this id"
+    ):
+        messages.of_studies(folders)
 
 
 # What is shown

@@ -160,3 +160,50 @@ def test_a_story_without_an_explorer_is_all_before_it_and_one_without_sections_i
     assert (story.after, [words for _, words in story.headings]) == ("", ["One", "Two"])
     story = told(tmp_path, "First.\n\nSecond.\n")
     assert ("Second." in story.lead, story.before, story.after) == (True, "", "")
+
+
+def test_each_claim_term_and_figure_of_a_story_is_its_own(tmp_path):
+    """In a list without paragraphs, too; a figure amid words is no paragraph of its own."""
+    verdicts = {"x-3": "does not hold", "x-1": "holds", "y-2": "not testable"}
+    claims = {id: {"verdict": verdict, "statement": f"Of {id}."} for id, verdict in verdicts.items()}
+    terms = {slug: (f"word {slug}", f"Means {slug}.") for slug in ("rank", "gain", "loss")}
+    figures = {
+        name: SimpleNamespace(name=name, picture=f"p/{name}.svg", alt=f"alt {name}", title=f"Title {name}.", size=size)
+        for name, size in (("one", (10, 20)), ("two", (30, 40)), ("three", (50, 60)))
+    }
+    items = [
+        f"- [{id}](claim:{id}) and [{slug}](term:{slug})" for id, slug in zip(("x-1", "y-2", "x-3"), terms, strict=True)
+    ]
+    path = tmp_path / "story.md"
+    path.write_text("\n".join([*items, "", "![](two)", "", "Words ![](three) and ![](one)."]))
+    lead = stories.story(path, claims, figures, terms).lead
+    assert re.findall(r"<li>(.*?)</li>", lead) == [
+        f'<a class="claim {verdicts[id].replace(" ", "-")}" href="../claims/{id}.html" '
+        f'title="{verdicts[id]}: Of {id}.">{id}</a> and <a class="term" href="../glossary.html#{slug}" title="word {slug}: Means {slug}.">{slug}</a>'
+        for id, slug in (("x-1", "rank"), ("y-2", "gain"), ("x-3", "loss"))
+    ]
+    shown = re.findall(r'<img src="../p/(\w+).svg" alt="([^"]*)" width="(\d+)" height="(\d+)"', lead)
+    assert shown == [(name, f"alt {name}", *map(str, figures[name].size)) for name in ("two", "three", "one")]
+    captions = re.findall(r'<figcaption><b>([^<]*)</b> <a href="#(\w+)">', lead)
+    assert captions == [(f"Title {name}.", name) for name in ("two", "three", "one")]
+    assert lead.count("<p>") == 1
+
+
+def test_of_three_glossaries_the_entry_that_is_wrong_is_named_with_its_file(tmp_path):
+    files = {name: tmp_path / f"{name}.yaml" for name in ("z", "a", "m")}
+    good = {name: f"{name}1: {{term: T{name}, says: s}}\n{name}2: {{term: U{name}, says: s}}\n" for name in files}
+    for name, wrong, told in (
+        (
+            "a",
+            "a3: {term: T, says: s, more: m}",
+            "a3: wants the keys term, says; has {'term': 'T', 'says': 's', 'more': 'm'}",
+        ),
+        ("m", "a-: {term: T, says: s}", "a-: a term is named by small letters, digits and single hyphens"),
+        ("m", "z2: {term: T, says: s}", "z2: explained by another study or the report, too; once is enough"),
+        ("z", "margin: {term: T, says: s}", "margin: explained by another study or the report, too; once is enough"),
+    ):
+        for each, file in files.items():
+            file.write_text(f"{wrong}\n{good[each]}" if each == name else good[each])
+        with pytest.raises(ConfigError) as caught:
+            stories.glossary(files, {"margin": ("margin", "How clearly."), "reading": ("reading", "One way.")})
+        assert str(caught.value) == f"{files[name]}: {told}"
