@@ -177,11 +177,13 @@ def test_each_claim_term_and_figure_of_a_story_is_its_own(tmp_path):
     path = tmp_path / "story.md"
     path.write_text("\n".join([*items, "", "![](two)", "", "Words ![](three) and ![](one)."]))
     lead = stories.story(path, claims, figures, terms).lead
-    assert re.findall(r"<li>(.*?)</li>", lead) == [
-        f'<a class="claim {verdicts[id].replace(" ", "-")}" href="../claims/{id}.html" '
-        f'title="{verdicts[id]}: Of {id}.">{id}</a> and <a class="term" href="../glossary.html#{slug}" title="word {slug}: Means {slug}.">{slug}</a>'
-        for id, slug in (("x-1", "rank"), ("y-2", "gain"), ("x-3", "loss"))
-    ]
+    links = []
+    for id, slug in (("x-1", "rank"), ("y-2", "gain"), ("x-3", "loss")):
+        css, told = verdicts[id].replace(" ", "-"), f"{verdicts[id]}: Of {id}."
+        claim = f'<a class="claim {css}" href="../claims/{id}.html" title="{told}">{id}</a>'
+        meaning = f"word {slug}: Means {slug}."
+        links.append(f'{claim} and <a class="term" href="../glossary.html#{slug}" title="{meaning}">{slug}</a>')
+    assert re.findall(r"<li>(.*?)</li>", lead) == links
     shown = re.findall(r'<img src="../p/(\w+).svg" alt="([^"]*)" width="(\d+)" height="(\d+)"', lead)
     assert shown == [(name, f"alt {name}", *map(str, figures[name].size)) for name in ("two", "three", "one")]
     captions = re.findall(r'<figcaption><b>([^<]*)</b> <a href="#(\w+)">', lead)
