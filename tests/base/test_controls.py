@@ -226,3 +226,72 @@ def test_a_change_of_one_dataset_leaves_the_others():
     assert second["value"].values.tolist() == [6, 5, 4]
     changed = in_every_dataset(reverse("place"))(*datasets)
     assert [data["value"].values[0] for data in (changed[0], changed[1], changed[2]["x"])] == [3, 6, 9]
+
+
+def several():
+    """Counts, flags and labels, three of each, with values of their own, and numbers that read like them."""
+    return xr.Dataset(
+        {
+            "rank": ("place", [5, 3, 4]),
+            "width": ("place", [64, 16, 32]),
+            "depth": ("place", [7, 9, 8]),
+            "kept": ("place", [True, False, False]),
+            "done": ("place", [True, True, False]),
+            "name": ("place", ["relu", "tanh", "relu"]),
+            "task": ("place", ["mean", "sign", "max"]),
+            "loss": ("place", [0.5, 0.25, 0.0]),
+            "gap": ("place", [1.5, -0.5, 2.5]),
+            "rate": ("place", [0.25, 0.5, 0.25]),
+        },
+        {"place": ["c", "a", "b"], "time": ("time", [0.75, 0.125])},
+    )
+
+
+BOTH = {"loss": ("place", [1.5, -0.5, 2.5])}  # recorded, as `gap`
+OF_SEVERAL = {
+    "counts of another variable": ({"rank": ("place", [7, 9, 8])}, "recorded"),
+    "flags of another variable": ({"kept": ("place", [True, True, False])}, "recorded"),
+    "labels of another variable": ({"name": ("place", ["mean", "sign", "max"])}, "recorded"),
+    "labels of a coordinate": ({"name": ("place", ["c", "a", "b"])}, "not recorded"),
+    "labels of nowhere": ({"name": ("place", ["gelu", "tanh", "relu"])}, "not recorded"),
+    "one label of nowhere": ({"name": ("place", ["gelu"] * 3)}, "not recorded"),
+    "numbers of a coordinate": ({"loss": ("place", [0.75, 0.125, 0.5])}, "not recorded"),
+    "numbers that are counts": ({"loss": ("place", [16.0, 5.0, 9.0])}, "not recorded"),
+    "a new flag": ({"fresh": ("place", [False, True, True])}, "not recorded"),
+    "flags that come along": (BOTH | {"kept": ("place", [True, True, True])}, "recorded"),
+    "counts of nowhere beside what is recorded": (BOTH | {"rank": ("place", [5, 3, 6])}, "not recorded"),
+    "a new count beside what is recorded": (BOTH | {"fresh": ("place", [3, 4, 9])}, "not recorded"),
+    "zeros beside what is recorded": (BOTH | {"rate": ("place", [0.0] * 3)}, "shifted number"),
+    "two numbers to two others": ({"rate": ("place", [5.0, 9.0, 5.0])}, "not recorded"),
+    "two numbers, offset": ({"rate": ("place", [3.25, 3.5, 3.25])}, "shifted number"),
+    "two numbers, scaled": ({"rate": ("place", [0.75, 1.5, 0.75])}, "shifted number"),
+    "offset to zero": ({"gap": ("place", [1.5 - 0.3, -0.5 - 0.3, 2.5 - 0.3])}, "shifted number"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "expected"), OF_SEVERAL.values(), ids=OF_SEVERAL)
+def test_counts_flags_and_labels_are_recorded_as_another_array_or_in_values_of_their_own(changes, expected):
+    assert kind(lambda d: d.assign(changes), several()) == expected
+
+
+def test_an_offset_that_rounds_is_a_shift_also_where_it_ends_at_zero():
+    x = np.array([0.1, 0.2, 0.3, 0.7])
+    before = xr.Dataset({"curve": ("time", x)})
+    assert kind(lambda d: d.assign(curve=d["curve"] * 3 - 0.9), before, recomputes=True) == "shifted number"
+
+
+def test_every_variant_is_turned():
+    variants = {"c": numbered(1, 2, 3), "a": numbered(6, 5, 4), "b": numbered(9, 7, 8)}
+    turned = {
+        "labels": exchange("place", "a", "c")(variants),
+        "order": reverse("place")(variants),
+        "variables": replace_variables(value="other")(
+            {name: data.assign(other=-data["value"]) for name, data in variants.items()}
+        ),
+    }
+    values = {how: {name: data["value"].values.tolist() for name, data in of.items()} for how, of in turned.items()}
+    assert values == {
+        "labels": {"c": [3, 2, 1], "a": [4, 5, 6], "b": [8, 7, 9]},
+        "order": {"c": [3, 2, 1], "a": [4, 5, 6], "b": [8, 7, 9]},
+        "variables": {"c": [-1, -2, -3], "a": [-6, -5, -4], "b": [-9, -7, -8]},
+    }

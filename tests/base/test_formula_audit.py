@@ -13,6 +13,7 @@ from repdyn.base.formula_audit import (
     fixed,
     formula_claim,
     holds,
+    largest_errors,
     relative_error,
     with_wrong_formula,
 )
@@ -123,3 +124,35 @@ def test_only_the_named_equations_are_spoilt():
 def test_an_equation_that_is_not_audited_is_refused():
     with pytest.raises(ValueError, match=r"equation: got 9\.9; expected an equation of the audit"):
         with_wrong_formula("another sign", "1.1 slope", "9.9").data(audit())
+
+
+def test_largest_errors_are_over_all_draws_and_places():
+    """Two draws of three equations at two depths; the largest stand at other draws and depths for each."""
+    errors = np.zeros((2, 3, 2, 3))
+    errors[0, :, 1] = [[0.5, 0.1, 9.0], [0.2, 0.7, 9.0], [0.3, 0.3, 9.0]]
+    errors[1, :, 0] = [[0.4, 0.2, 9.0], [0.6, 0.1, 9.0], [0.1, 0.8, 9.0]]
+    ds = dataset(audit_variables(errors, ("seed", "equation", "depth")), {}, title="t")
+    largest = largest_errors(ds.assign_coords(equation=list(EQUATIONS)))
+    assert {name: array.values.tolist() for name, array in largest.data_vars.items()} == {
+        "printed": [0.5, 0.6, 0.3],
+        "corrected": [0.2, 0.7, 0.8],
+    }
+
+
+def test_each_form_says_what_it_is_and_dimensions_that_do_not_fit_are_refused():
+    stored = audit_variables(np.ones((2, 3, 3)), ("seed", "equation"), scale="largest deviation")
+    assert {name: each.attrs for name, each in stored.items()} == {
+        "printed": {"long_name": "largest deviation of the formula as printed", "units": "1"},
+        "corrected": {"long_name": "largest deviation of the corrected formula", "units": "1"},
+        "control": {"long_name": "largest deviation of a wrong formula", "units": "1"},
+    }
+    for shape in ((4, 2, 3, 3), (3, 3), (2, 3, 2)):
+        with pytest.raises(ValueError) as caught:
+            audit_variables(np.ones(shape), ("seed", "equation"))
+        assert str(caught.value) == f"errors: got shape {shape}; expected dimensions seed, equation and one of 3 forms"
+
+
+def test_a_number_fits_any_shape_and_all_unknown_equations_are_named():
+    assert relative_error([1.0, 3.0, 2.5], 2.0) == 0.5
+    with pytest.raises(ValueError, match=r"equation: got 7\.1, 8\.3, 9\.2; expected an equation of the audit"):
+        with_wrong_formula("another sign", "9.2", "1.1 slope", "7.1", "8.3").data(audit())

@@ -1,6 +1,7 @@
 """Rows of the ledger and of evidence: every column holds what its name says, of the form and the part it is about."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -168,3 +169,40 @@ def test_a_reading_that_decides_otherwise_is_not_the_one_shown():
     read = over_readings(lambda x: tests[x], x={name: name for name in tests})
     assert (read.outcome, read.margin, read.n) == ("passes", 3.0, 0)
     assert read.measured.endswith("x: 0: measured r0")
+
+
+def test_a_row_tells_the_controls_that_ran_alone():
+    says = {name: false_world(f"world {name}", lambda *data: data) for name in ("d", "b", "a", "c")}
+    parts = {name: one(name, margin=margin) for name, margin in (("e", 3.0), ("b", 5.0), ("f", 4.0), ("c", 2.0))}
+    ran = {name: Rejection("rejected", "", margin, "x") for name, margin in (("b", 9.0), ("c", 0.2))}
+    row = decision(claimed(says, line=0), Verdict.from_tests(parts), ran).ledger
+    assert (row["control"], row["control_margin"]) == ("world b; world c", "0.2")
+    assert (row["uncontrolled_parts"], row["line"]) == ("e; f", "")
+
+
+def test_a_number_that_is_none_is_left_empty():
+    gone = one("gone", value=math.nan, interval=(math.nan, 2.0), region=(-math.inf, math.inf))
+    (row,) = decision(claimed(), Verdict.from_tests(gone), {}).evidence
+    assert [row[name] for name in ("value", "interval_low", "interval_high", "region_low", "region_high")] == [
+        "", "", "2", "-inf", "inf",
+    ]  # fmt: skip
+
+
+def test_readings_of_several_choices_tell_every_reason_once_and_the_least_number_of_samples():
+    """Three choices; what is sampled has at least 3 samples, and some tests sample nothing."""
+    numbers = {(1, "x"): 0, (1, "y"): 7, (2, "x"): 3, (2, "y"): 5, (3, "x"): 0, (3, "y"): 9}
+    reasons = {1: "as late", 2: "as early", 3: "as late"}
+
+    def decide(at_depth, by):
+        test = one(f"{at_depth}{by}", margin=10.0 - at_depth, n=numbers[at_depth, by], false_alarm=0.01 * at_depth)
+        return replace(test, reason=reasons[at_depth])
+
+    read = over_readings(decide, at_depth={"last": 1, "first": 2, "middle": 3}, by={"mean": "x", "median": "y"})
+    assert list(read.readings) == [
+        f"at depth: {depth}; by: {by}" for depth in ("last", "first", "middle") for by in ("mean", "median")
+    ]
+    assert read.measured == "of 6 readings 6 pass; at depth: middle; by: mean: measured 3x"
+    assert (read.reason, read.n, read.expected) == ("as late; as early", 3, "expected 3x")
+    assert read.false_alarm == pytest.approx(0.03 / 0.9)
+    mixed = agreed("fails", "undecided", "depends", "passes", "undecided", "passes", "passes")
+    assert mixed.measured.startswith("of 7 readings 3 pass, 1 fail, 1 depend on more, 2 stay undecided; choice: 2: ")
