@@ -1,6 +1,8 @@
 """Checkpoints keep finished trials and nothing else."""
 
+import hashlib
 import json
+import os
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,6 +14,7 @@ import xarray as xr
 from repdyn.base import checkpoints
 from repdyn.base.checkpoints import Checkpoint, Store, Tally, groups, stacked
 from repdyn.base.files import atomic
+from repdyn.base.settings import Many, Settings
 
 
 def test_trials_come_back_and_the_file_goes(tmp_path):
@@ -234,6 +237,13 @@ class Shape:
     inputs: np.ndarray
 
 
+class Layers(Settings):
+    """Settings that a trial may depend on."""
+
+    widths: Many[int]
+    rate: float
+
+
 OWN = {
     "number": (0.1, 0.2),
     "tenth digit": (0.3, 0.30000000004),
@@ -244,6 +254,12 @@ OWN = {
     "array in a dataclass": (Shape(3, np.ones(2)), Shape(3, np.zeros(2))),
     "text": ("1", 1),
     "names": ({"rate": 1.0}, {"rates": 1.0}),
+    "last of several names": ({"rate": 1.0, "b": 2, "a": 3}, {"rate": 1.0, "b": 2, "a": 4}),
+    "last of a list": ([1, 2, [3, 4]], [1, 2, [3, 5]]),
+    "last of a tuple": ((1, 2, 3), (1, 2, 4)),
+    "number of numpy's": (np.float64(0.5), np.float64(0.25)),
+    "nothing": (None, 0),
+    "settings": (Layers(widths=(3, 1, 2), rate=0.5), Layers(widths=(3, 1, 4), rate=0.5)),
 }
 
 
@@ -258,9 +274,71 @@ def test_trials_with_other_own_settings_are_told_apart(own, tmp_path):
     assert kept.of(one).of(2).get("trial") is None
 
 
-def test_what_has_no_exact_text_is_refused(tmp_path):
-    with pytest.raises(TypeError, match="got object, expected settings"):
-        Checkpoint(tmp_path, "job").of(object())
+def test_an_identity_holds_all_that_a_trial_depends_on(tmp_path):
+    """Three values beside each other, of every type, in lists, dictionaries and dataclasses within each other."""
+    inputs = np.array([[3, 1], [2, 5]], np.int16)
+    own = [Layers(widths=(3, 1, 2), rate=0.5), {"b": (1, None, "x"), "a": [True, np.int64(7)]}, Shape(9, inputs)]
+    identity = Checkpoint(tmp_path, "job").of(*own).identity
+    digest = hashlib.sha256(inputs.tobytes()).hexdigest()
+    assert json.loads(identity.partition("\n")[0]) == [
+        "job",
+        {"widths": [3, 1, 2], "rate": 0.5},
+        {"b": [1, None, "x"], "a": [True, 7]},
+        {"width": 9, "inputs": ["<i2", [2, 2], digest]},
+    ]
+    assert identity.partition("\n")[2] == checkpoints.package_versions(*checkpoints.PACKAGES)
+
+
+@pytest.mark.parametrize("value", [object(), Shape, {1, 2}, 1j, [3, object()]], ids=lambda value: type(value).__name__)
+def test_what_has_no_exact_text_is_refused_wherever_it_stands(tmp_path, value):
+    with pytest.raises(
+        TypeError, match=r"^got \w+, expected settings, numbers, texts, arrays or dataclasses of these$"
+    ):
+        Checkpoint(tmp_path, "job").of("first", value)
+
+
+def test_several_trials_with_several_arrays_come_back_whole(tmp_path):
+    trials = {
+        name: {key: np.array([place, number]) for number, key in enumerate(("w", "u", "v"))}
+        for place, name in enumerate(("seed 2", "seed 0", "seed 1"))
+    }
+    kept = Checkpoint(tmp_path, "job").put_all(trials)
+    again = Checkpoint(tmp_path, "job")
+    for found in (kept, again.trials, {name: again.get(name) for name in trials}):
+        assert {name: {key: array.tolist() for key, array in trial.items()} for name, trial in found.items()} == {
+            name: {key: array.tolist() for key, array in trial.items()} for name, trial in trials.items()
+        }
+    assert again.tally.read == 3
+    again.drop("seed 0")
+    again.drop("seed 7")
+    assert set(again.trials) == {"seed 2", "seed 1"}
+
+
+def test_each_trial_takes_an_equal_part_of_the_time_since_the_last(tmp_path, monkeypatch):
+    """Made at 2 s: three trials by 14 s take 4 s each, none by 20 s, one by 25 s takes the 5 s since then."""
+    clock = iter([2.0, 14.0, 20.0, 25.0, 25.0])
+    monkeypatch.setattr(checkpoints.time, "process_time", lambda: next(clock))
+    first = Checkpoint(tmp_path, "job")
+    first.put_all({name: {"x": 1.0} for name in "cab"})
+    first.put_all({})
+    first.put("d", {"x": 1.0})
+    again = Checkpoint(tmp_path, "job")
+    seconds = []
+    for name in "abcd":
+        before = again.tally.seconds
+        again.get(name)
+        seconds.append(again.tally.seconds - before)
+    assert seconds == [4.0, 4.0, 4.0, 5.0]
+    assert (first.tally.computed, again.tally.read) == (4, 4)
+
+
+def test_what_is_read_is_the_last_that_a_full_store_forgets(tmp_path):
+    kept = Checkpoint(tmp_path, "job")
+    kept.put_all({name: {"x": 1.0} for name in "ab"})
+    for name in "ab":
+        os.utime(kept._file(name), (1000, 1000))
+    assert kept.get("b") is not None
+    assert kept._file("a").stat().st_mtime == 1000 < kept._file("b").stat().st_mtime
 
 
 def test_arrays_come_back_in_the_layout_in_which_they_were_given_back(tmp_path):

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from matplotlib.collections import LineCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.patches import Rectangle
 from matplotlib.transforms import Bbox, IdentityTransform
 
@@ -133,6 +133,15 @@ HARMLESS = {
         left.set_yticks([1e-8, 1.1e-8, 1]),
         left.set_ylim(1e-7, 1e7),
     ),
+    "minor ticks out of view": lambda left: (
+        left.set_xticks([5, 5.001], ["out of", "view"], minor=True),
+        left.set_xlim(0, 1),
+    ),
+    "axis that is not shown": lambda left: (left.yaxis.set_visible(False), left.set_ylabel("tiny", fontsize=4)),
+    "line that is clear": lambda left: left.plot([0, 0.5], [0.9, 0.9], alpha=0.0),
+    "line without style or marks": lambda left: left.plot([0.05, 0.1, 0.15], [0.9, 0.9, 0.9], linestyle="none"),
+    "line of one point": lambda left: left.plot([0.1], [0.9]),
+    "legend that is not shown": lambda left: (left.get_legend().set_visible(False), left.plot([0, 0.5], [0.9, 0.9])),
     "line with gaps": lambda left: left.plot([0.9, np.nan, 1], [0.9, 0.9, 0.9]),
     "empty line": lambda left: left.plot([], []),
 }
@@ -221,6 +230,80 @@ def test_marks_beside_each_side_of_a_text_reach_half_their_size(figure, side, aw
         offset = np.array(side) * (np.array([box.width, box.height]) / 2 + away * size)
         panel.scatter(*panel.transData.inverted().transform(middle + offset), s=size**2)
     assert faults(figure) == ([COVERED.replace("a line", "points")] if covered else [])
+
+
+def crowded():
+    """Three panels, one without a title, with several faults in each beside as many things that cover nothing."""
+    figure, axes = new(1, 3)
+    first, second, third = axes[0]
+    for panel in axes[0]:
+        panel.set(xlim=(0, 1), ylim=(0, 1), xticks=[0, 1], yticks=[0, 1])
+    first.plot([0, 0.3], [0.1, 0.1], label="low")
+    first.plot([0, 1], [0.5, 0.5])
+    first.plot([0.2, 0.8], [0.3, 0.7], label="rises")
+    first.text(0.05, 0.8, "free")
+    first.text(0.4, 0.47, "a note")
+    second.set_title("in the middle")
+    second.scatter([0.9, 0.2, 0.4], [0.3, 0.35, 0.9], label="dots")
+    second.vlines([0.9, 0.1, 0.6], 0.2, 0.4)
+    second.text(0.7, 0.8, "b")
+    second.text(0.05, 0.3, "words that are far longer\nthan forty letters of a text")
+    third.set_title("(c) the last", loc="left")
+    third.bar([0.9, 0.3, 0.1], [0.2, 0.97, 0.1], 0.1)
+    third.fill_between([0.6, 0.7], 0, 0.2, label="corner")
+    third.plot([0.9, 1], [0.95, 0.95], label="end")
+    third.plot([0, 0.5], [0.6, 0.4], label="half")
+    third.add_artist(third.legend(handles=third.lines, loc="center left"))
+    third.legend(handles=third.lines, loc="upper left")
+    third.set_xlabel("small", fontsize=6)
+    third.set_ylabel("smaller", fontsize=5.25)
+    figure.text(0.999, 0.5, "beyond", in_layout=False)
+    figure.text(0.5, -0.02, "below", in_layout=False)
+    return figure
+
+
+def test_every_fault_of_every_panel_is_told_once_and_in_order():
+    with style():
+        figure = crowded()
+    assert faults(figure) == [
+        "'below' is cut off by the figure's edge",
+        "'beyond' is cut off by the figure's edge",
+        "'small' has letters of 6 pt, under 7.5 pt",
+        "'smaller' has letters of 5.25 pt, under 7.5 pt",
+        "panel '(c) the last': the legend covers a line (half)",
+        "panel '(c) the last': the legend covers an area",
+        "panel 'in the middle': 'words that are far longer than forty ...' covers lines",
+        "panel 'in the middle': 'words that are far longer than forty ...' covers points (dots)",
+        "panel 1: 'a note' covers a line",
+        "panel 1: 'a note' covers a line (rises)",
+    ]
+
+
+def test_a_legend_of_the_figure_covers_data_too():
+    with style():
+        figure, axes = new()
+        axes[0, 0].vlines([0.1, 0.9, 0.5], 0, 1, label="bars")
+        figure.legend(loc="center")
+    assert faults(figure) == ["panel 1: the legend covers lines (bars)"]
+
+
+@pytest.mark.parametrize(("length", "shown"), [(40, "w" * 40), (41, "w" * 37 + "...")])
+def test_long_texts_are_cut_where_they_are_told(figure, length, shown):
+    with style():
+        figure.axes[0].set_xlabel("w" * length, fontsize=3)
+    assert f"{shown!r} has letters of 3 pt, under 7.5 pt" in faults(figure)
+
+
+def test_every_part_of_an_area_counts():
+    """Three bars of a collection, of which the last lies under the legend."""
+    with style():
+        figure, axes = new()
+        panel = axes[0, 0]
+        bars = [[(x, 0), (x + 0.1, 0), (x + 0.1, top), (x, top)] for x, top in ((0.5, 0.3), (0.8, 0.1), (0.02, 1.0))]
+        panel.add_collection(PolyCollection(bars, label="bars"))
+        panel.set(xlim=(0, 1), ylim=(0, 1))
+        panel.legend(loc="upper left")
+    assert faults(figure) == ["panel 1: the legend covers an area (bars)"]
 
 
 def test_a_panel_that_is_not_shown_has_no_faults(figure):

@@ -84,7 +84,8 @@ def missing_glyphs() -> Iterator[list[str]]:
 
 def _texts(figure: Figure) -> list[Text]:
     """Texts that are seen: not empty, visible with all that holds them, ticks only within their axis."""
-    hidden = {id(part) for panel in figure.axes if not panel.get_visible() for part in panel.findobj()}
+    holders: list[Artist] = [*figure.axes, *figure.findobj(Legend)]
+    hidden = {id(part) for holder in holders if not holder.get_visible() for part in holder.findobj()}
     for panel in figure.axes:
         hidden |= {id(label) for label in _labels_outside(panel)}
     texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
