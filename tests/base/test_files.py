@@ -59,6 +59,19 @@ def test_a_full_disk_is_named_and_leaves_nothing(tmp_path):
     assert names(tmp_path) == []
 
 
+def test_an_error_without_a_number_is_told_in_its_own_words(tmp_path):
+    """As that of a library which cannot write."""
+
+    def fail():
+        with atomic(tmp_path / "data.nc"):
+            raise OSError("NetCDF: HDF error")
+
+    with pytest.raises(DataError) as caught:
+        fail()
+    advice = "free the place or choose another folder"
+    assert str(caught.value) == f"{tmp_path}/data.nc: cannot be written (NetCDF: HDF error); {advice}"
+
+
 def test_a_file_in_the_place_of_the_folder(tmp_path):
     (tmp_path / "results").write_text("in the way")
     with pytest.raises(DataError, match=r"results/data.txt: cannot be written \(File exists\); free the place"):
@@ -148,6 +161,10 @@ def test_sha256_of_a_folder_is_that_of_names_and_bytes_without_snakemakes_stamp(
     assert digest == sha256(other), "where it lies does not matter"
     listed = [["a.txt", sha256(first / "a.txt")], ["b/c.txt", sha256(first / "b/c.txt")]]
     assert digest == hashlib.sha256(json.dumps(listed).encode()).hexdigest()
+    for name in "hbfdgce":
+        write_text(tmp_path / "many" / f"{name}.txt", name)
+    listed = [[f"{name}.txt", hashlib.sha256(name.encode()).hexdigest()] for name in "bcdefgh"]
+    assert sha256(tmp_path / "many") == hashlib.sha256(json.dumps(listed).encode()).hexdigest()
     (first / ".snakemake_timestamp").touch()
     (first / "b" / ".snakemake_timestamp").touch()
     (first / "empty").mkdir()

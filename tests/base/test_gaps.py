@@ -1,25 +1,17 @@
 """Gaps of networks that have diverged: what datasets say of them, pass on, and which of their arrays have no number."""
 
-import json
-
 import numpy as np
-import pytest
 import xarray as xr
 
 from repdyn.base.datasets import (
     DIVERGED,
     LEFT_OUT,
-    REQUIRED,
     inherit,
     left_out,
-    read,
     said_to_have_diverged,
     variable,
-    versions_of,
     without_a_number,
-    write,
 )
-from repdyn.base.errors import DataError
 
 NAN, INF = np.nan, np.inf
 GONE = np.array([[True, False, False], [True, True, False]])
@@ -89,24 +81,3 @@ def test_arrays_without_a_number_are_named_with_their_dataset_variant_and_reason
         "cost of flow"
     )
     assert without_a_number({"audit": whole, "training": {"he": whole}}) == ""
-
-
-def test_a_file_tells_the_versions_it_was_made_with_and_what_is_none_of_ours_tells_none(tmp_path):
-    made = {"torch": "2.4", "numpy": "2.1", "scipy": "1.3"}
-    attrs = dict.fromkeys((*REQUIRED, "title"), "x") | {"versions": json.dumps(made)}
-    write(xr.Dataset(attrs=attrs), tmp_path / "ours.nc")
-    xr.Dataset(attrs={"title": "t"}).to_netcdf(tmp_path / "foreign.nc")
-    xr.Dataset(attrs={"versions": "two"}).to_netcdf(tmp_path / "words.nc")
-    (tmp_path / "text.nc").write_text("no netCDF")
-    assert versions_of(tmp_path / "ours.nc") == made
-    for name in ("foreign", "words", "text", "missing"):
-        assert versions_of(tmp_path / f"{name}.nc") == {}, name
-
-
-def test_what_is_no_dataset_is_told_apart_from_one_that_is_damaged(tmp_path):
-    for name, advice in (("run.csv", "name a dataset (.nc)"), ("run.nc", "delete it and run the same command again")):
-        (tmp_path / name).write_text("a,b\n")
-        with pytest.raises(DataError) as caught:
-            read(tmp_path / name)
-        assert str(caught.value).startswith(f"{tmp_path / name}: not a readable netCDF file (")
-        assert str(caught.value).endswith(f"); {advice}")

@@ -38,6 +38,21 @@ def test_a_replayed_step_is_the_step(graphs):
     assert x.tolist() != [1.0, 2.0]
 
 
+@torch.inference_mode()
+def test_all_that_a_step_moves_is_put_back(graphs):
+    moved = [torch.tensor([float(value)] * size) for value, size in ((3, 2), (1, 4), (2, 1))]
+    before = [tensor.tolist() for tensor in moved]
+
+    def step():
+        for place, tensor in enumerate(moved):
+            tensor.add_(place + 1)
+
+    replay = replayable(step, iter(moved))
+    assert [tensor.tolist() for tensor in moved] == before
+    replay()
+    assert [tensor.tolist() for tensor in moved] == [[4.0] * 2, [3.0] * 4, [5.0]]
+
+
 def test_a_number_of_python_would_stay_what_it_was(graphs):
     """Control: the stand-in replays what was recorded, it does not call the step again."""
     x, steps = torch.zeros(1), []

@@ -72,6 +72,16 @@ def test_of_a_folder_eight_names_are_told_in_order(tmp_path):
         locate_mnist(tmp_path)
 
 
+def test_what_is_missing_of_each_split_is_named(tmp_path):
+    images, labels = zip(SPLITS["train"], SPLITS["test"], strict=True)
+    for name in (images[0], f"{labels[1]}.gz"):
+        (tmp_path / name).touch()
+    with pytest.raises(DataError) as caught:
+        locate_mnist(tmp_path, "both")
+    held = f"{labels[1]}.gz, {images[0]}"
+    assert str(caught.value).startswith(f"{tmp_path} has no {labels[0]}, no {images[1]} (it holds {held}): put ")
+
+
 def test_a_plain_file_goes_before_a_gzipped_one(tmp_path):
     images, labels = SPLITS["test"]
     for name in (images, f"{images}.gz", f"{labels}.gz"):
