@@ -20,6 +20,7 @@ import repdyn
 from repdyn.base.figures import (
     BLACK,
     CYCLE,
+    NOTHING,
     RED,
     STYLE,
     WIDTH,
@@ -32,6 +33,8 @@ from repdyn.base.figures import (
     new,
     placeholder,
     save,
+    say_what_is_missing,
+    selectable,
     style,
 )
 
@@ -254,3 +257,65 @@ def test_half_width_is_that_of_students_interval():
     low, high = stats.t.interval(0.95, 4, draws.mean(axis=1), stats.sem(draws, axis=1))
     np.testing.assert_allclose(half_width(draws), (high - low) / 2, rtol=1e-12)
     np.testing.assert_array_equal(half_width(draws[:, :1]), np.zeros(3))
+
+
+def test_of_two_rows_of_panels_those_without_a_number_say_so_and_lose_scales_that_nobody_needs():
+    """The rows share their y axes: the second panel keeps that of the first row, the second row has no number."""
+    gone, x = [np.nan] * 3, [1.0, 10.0, 100.0]
+    with style():
+        figure, axes = new(2, 3, sharey="row")
+        drawn = [(x, gone), (x, [3.0, 1.0, 2.0]), (gone, gone), (x, gone), (gone, gone), (x, gone)]
+        for panel, (across, up) in zip(axes.ravel(), drawn, strict=True):
+            panel.plot(across, up)
+            panel.set(xscale="log", yscale="log")
+        axes[0, 1].text(0.1, 0.1, "a note", transform=axes[0, 1].transAxes)
+        axes[1, 2].text(0.1, 0.1, "a note", transform=axes[1, 2].transAxes)
+        axes[1, 2].text(0.1, 0.9, "no run converged", transform=axes[1, 2].transAxes)
+        say_what_is_missing(figure)
+    found = [
+        (panel.get_xscale(), panel.get_yscale(), *(text.get_text() for text in panel.texts)) for panel in axes.ravel()
+    ]
+    assert found == [
+        ("log", "log", NOTHING), ("log", "log", "a note"), ("linear", "log", NOTHING),
+        ("log", "linear", NOTHING), ("linear", "linear", NOTHING), ("log", "linear", "a note", "no run converged"),
+    ]  # fmt: skip
+    words = axes[0, 0].texts[0]
+    assert (words.get_position(), words.get_transform()) == ((0.5, 0.5), axes[0, 0].transAxes)
+
+
+def test_each_text_of_a_picture_stands_before_its_shapes_and_the_rest_stays():
+    shapes = [
+        '  <!-- one -->\n  <g style="a" transform="translate(1 2) scale(0.08 -0.08)">\n',
+        '   <!--  two &amp; more  -->\n   <g transform="translate(3 4) rotate(-90) scale(0.075 -0.075)">\n',
+        '<!-- three -->\n\n<g transform="translate(5.5 6) scale(0.1 -0.1)">\n',
+    ]
+    hidden = 'fill-opacity="0" font-family="DejaVu Sans, sans-serif"'
+    texts = [
+        f'  <text transform="translate(1 2)" {hidden} font-size="8">one</text>\n',
+        f'   <text transform="translate(3 4) rotate(-90)" {hidden} font-size="7.5">two &amp; more</text>\n',
+        "",
+    ]
+    other = '<!-- no shapes -->\n<path d="M 0 0"/>\n'
+    assert selectable(other.join(shapes)) == other.join(text + shape for text, shape in zip(texts, shapes, strict=True))
+
+
+def test_a_figure_says_what_it_was_made_from_beside_its_words(tmp_path):
+    figure, axes = new(height=1.5)
+    axes[0, 0].plot([0, 1], [2, 1])
+    save(
+        describe(figure, **WORDS), tmp_path / "figure", {"code": "a:b", "datasets": ["c", "a"], "alt": "of the origin"}
+    )
+    about = json.loads((tmp_path / "figure.json").read_text(encoding="utf-8"))
+    assert about == WORDS | {"problems": [], "code": "a:b", "datasets": ["c", "a"], "alt": "of the origin"}
+
+
+def test_a_figure_of_others_is_refused():
+    with pytest.raises(TypeError, match=r"^figure: got Figure; expected one made by base\.figures\.new$"):
+        describe(Figure(), **WORDS)
+
+
+def test_half_widths_of_several_dimensions_are_over_the_last():
+    """Two draws: 12.706 sample errors, of which each is half the distance between the two."""
+    draws = np.array([[[0.0, 2.0], [1.0, 1.0], [5.0, 4.0]]])
+    np.testing.assert_allclose(half_width(draws), stats.t.ppf(0.975, 1) * np.array([[1.0, 0.0, 0.5]]), rtol=1e-12)
+    assert half_width(np.ones((2, 3, 1))).shape == (2, 3)
