@@ -7,6 +7,12 @@ import xarray as xr
 from repdyn.base.arguments import finite, increasing, not_negative, one_of, orthogonal, positive, shaped
 
 TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
+
+
+def of_shape(value, name, advice=""):
+    return shaped(value, name, (None, 3, 2), advice)
+
+
 ACCEPTED = [
     (finite, 3, 3.0),
     (finite, [1, -2.5], [1.0, -2.5]),
@@ -51,9 +57,35 @@ def test_what_is_wrong_is_refused_with_its_name(check, value, message):
     assert message in str(caught.value)
 
 
-def test_advice_ends_the_message():
-    with pytest.raises(ValueError, match=r"expected finite numbers above 0: use a smaller step$"):
-        positive(0, "step", "use a smaller step")
+ADVISED = [
+    (finite, "1.5", "values of type <U3; expected finite real numbers"),
+    (finite, [2.0, np.inf], "1 values that are NaN or infinite; expected finite numbers only"),
+    (positive, "1.5", "values of type <U3; expected finite real numbers"),
+    (positive, [2.0, -1.0, 3.0], "-1; expected finite numbers above 0"),
+    (not_negative, [np.nan], "1 values that are NaN or infinite; expected finite numbers only"),
+    (not_negative, [2.0, -1.0, 3.0], "-1; expected finite numbers of 0 or more"),
+    (increasing, [np.nan], "1 values that are NaN or infinite; expected finite numbers only"),
+    (
+        increasing,
+        [3.0, 1.0, 2.0],
+        "[3.0, 1.0, 2.0]; expected a strictly increasing sequence of numbers of 0 or more",
+    ),
+    (
+        increasing,
+        [4.5] * 20,
+        f"{str([4.5] * 20)[:60]}; expected a strictly increasing sequence of numbers of 0 or more",
+    ),
+    (of_shape, "1.5", "values of type <U3; expected finite real numbers"),
+    (of_shape, [[1.0, 2.0]], "shape (1, 2); expected a non-empty array of shape (any, 3, 2)"),
+]
+
+
+@pytest.mark.parametrize(("check", "value", "message"), ADVISED)
+def test_a_refusal_tells_the_name_what_came_what_is_wanted_and_advice(check, value, message):
+    for advice in ("", "use fewer"):
+        with pytest.raises(ValueError) as caught:
+            check(value, "step", advice)
+        assert str(caught.value) == f"step: got {message}" + (": use fewer" if advice else "")
 
 
 def test_an_array_of_floats_is_not_copied():
@@ -88,6 +120,9 @@ def test_orthogonal_matrices_to_rounding():
     assert orthogonal(nearly, 2, "Q") is nearly
     with pytest.raises(ValueError, match=r"Q: got max\|Q Q\^T - 1\| = 2\.00e-08; expected an orthogonal matrix"):
         orthogonal(TURN * (1 + 1e-8), 2, "Q")
+    for smaller in (TURN * (1 - 1e-8), 0.5 * TURN, np.diag([1.0, 0.0])):
+        with pytest.raises(ValueError, match="expected an orthogonal matrix"):
+            orthogonal(smaller, 2, "Q")
     with pytest.raises(ValueError, match="shape"):
         orthogonal(TURN, 3, "Q")
 

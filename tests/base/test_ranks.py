@@ -33,11 +33,21 @@ def test_equal_values_count():
     assert ranks.orthogonality_gap(np.full(5, 3.0), 5) == pytest.approx(0, abs=1e-15)
 
 
-def test_zeros_have_no_rank():
-    zeros = np.zeros(3)
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("count", [1, 3])
+def test_zeros_have_no_rank(count):
+    zeros = np.zeros(count)
     assert ranks.numerical_rank(zeros) == 0
     assert all(np.isnan(rank(zeros)) for rank in OF_VALUES.values())
     assert np.isnan(ranks.orthogonality_gap(zeros, 3))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("zeros", [0, 2])
+def test_one_value_has_rank_one(zeros):
+    s = np.array([3.0] + [0.0] * zeros)
+    assert [rank(s) for rank in OF_VALUES.values()] == pytest.approx([1, 1, 1])
+    assert ranks.numerical_rank(s) == 1
 
 
 def test_a_singular_value_at_the_tolerance_does_not_count():
