@@ -177,6 +177,9 @@ class Run(Settings):
     def problems(self): return ()
     @field_validator("width", "b")
     def is_wide(cls, value): return value
+    @classmethod
+    @model_validator(mode="after")
+    def is_whole(cls, value): return value
     @pydantic.model_serializer
     def as_text(self): return ""
     @property
@@ -185,6 +188,9 @@ class Run(Settings):
 
 class Other(base.Settings, Enum):
     def area(self): return 5
+
+class Third(Protocol, NamedTuple, Own):
+    def depth(self): return 6
 
 class Way(Enum):
     def name_of(self): return 1
@@ -203,9 +209,16 @@ def test_models_of_settings_are_told_by_their_members(module):
         "Other.area": "area"
     }
     assert source.members == members
-    assert set(source.definitions) == {*members, "Run", "Other", "Way", "Plain", "LIMIT"}
+    assert set(source.definitions) == {*members, "Run", "Other", "Third", "Way", "Plain", "LIMIT"}
     other = read_source(SETTINGS, "pack.study.experiments")
-    assert (other.members, set(other.definitions)) == ({}, {"Run", "Other", "Way", "Plain", "LIMIT"})
+    assert (other.members, set(other.definitions)) == ({}, {"Run", "Other", "Third", "Way", "Plain", "LIMIT"})
+
+
+@pytest.mark.parametrize(("base", "members"), [("Settings", {"Run.a", "Run.b", "Run.c"}), ("Enum", set())])
+def test_a_model_that_is_defined_again_has_the_members_of_all(base, members):
+    bases = {"a": "Settings", "b": base, "c": "Settings"}
+    text = "\n".join(f"class Run({name}):\n    def {method}(self): return 1" for method, name in bases.items())
+    assert set(read_source(text, "pack.settings").members) == members
 
 
 @pytest.mark.parametrize(
@@ -233,6 +246,7 @@ def test_models_of_settings_are_told_by_their_members(module):
         ("pass", set()),
         ("_a = f(1)", {"_a", EFFECTS}),
         ("_a = f(1)\nb = _a", {"_a", "b"}),
+        ("_a = f(1)\nb = _a\n_c = f(2)", {"_a", "b", "_c", EFFECTS}),
         ("_a, b = f(1)", {"_a", "b"}),
         ("_a = 1", {"_a"}),
         ("a = f(g.append(1))", {"a", EFFECTS}),
