@@ -206,7 +206,8 @@ LIMIT = 5
 def test_models_of_settings_are_told_by_their_members(module):
     source = read_source(SETTINGS, module)
     members = {f"Run.{name}": name for name in ("SCALE", "FIRST", "SECOND", "cells", "doubled")} | {
-        "Other.area": "area"
+        "Other.area": "area",
+        "Third.depth": "depth",
     }
     assert source.members == members
     assert set(source.definitions) == {*members, "Run", "Other", "Third", "Way", "Plain", "LIMIT"}
