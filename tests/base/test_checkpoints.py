@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -312,33 +311,6 @@ def test_several_trials_with_several_arrays_come_back_whole(tmp_path):
     again.drop("seed 0")
     again.drop("seed 7")
     assert set(again.trials) == {"seed 2", "seed 1"}
-
-
-def test_each_trial_takes_an_equal_part_of_the_time_since_the_last(tmp_path, monkeypatch):
-    """Made at 2 s: three trials by 14 s take 4 s each, none by 20 s, one by 25 s takes the 5 s since then."""
-    clock = iter([2.0, 14.0, 20.0, 25.0, 25.0])
-    monkeypatch.setattr(checkpoints.time, "process_time", lambda: next(clock))
-    first = Checkpoint(tmp_path, "job")
-    first.put_all({name: {"x": 1.0} for name in "cab"})
-    first.put_all({})
-    first.put("d", {"x": 1.0})
-    again = Checkpoint(tmp_path, "job")
-    seconds = []
-    for name in "abcd":
-        before = again.tally.seconds
-        again.get(name)
-        seconds.append(again.tally.seconds - before)
-    assert seconds == [4.0, 4.0, 4.0, 5.0]
-    assert (first.tally.computed, again.tally.read) == (4, 4)
-
-
-def test_what_is_read_is_the_last_that_a_full_store_forgets(tmp_path):
-    kept = Checkpoint(tmp_path, "job")
-    kept.put_all({name: {"x": 1.0} for name in "ab"})
-    for name in "ab":
-        os.utime(kept._file(name), (1000, 1000))
-    assert kept.get("b") is not None
-    assert kept._file("a").stat().st_mtime == 1000 < kept._file("b").stat().st_mtime
 
 
 def test_arrays_come_back_in_the_layout_in_which_they_were_given_back(tmp_path):

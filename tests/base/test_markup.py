@@ -65,11 +65,6 @@ def test_brackets_after_a_relation_are_no_signs_and_words_stay_words():
     assert (markup.count('form="prefix"'), markup.count("<mspace")) == (3, 1)
 
 
-def test_a_formula_of_a_line_of_its_own_is_a_block():
-    shown = {display: re.findall(r'display="(\w+)"', mathml(r"a \Rightarrow b", display=display)) for display in (0, 1)}
-    assert shown == {0: ["inline"] * 2, 1: ["block"] * 2}
-
-
 def test_a_line_may_break_between_statements_and_before_an_arrow():
     assert mathml(r"a = b, \quad c = d \Rightarrow e = f").count("<math") == 3
     assert mathml(r"\quaduple").startswith("<code>")  # a longer command is another command

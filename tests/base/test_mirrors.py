@@ -49,13 +49,6 @@ def test_each_file_is_asked_of_each_mirror_until_one_has_it_and_every_failure_is
     ]
 
 
-def test_without_mirrors_the_setting_is_named(asked, tmp_path):
-    with pytest.raises(DataError) as caught:
-        download_mnist([], tmp_path, files=FILES)
-    assert str(caught.value) == f"b.gz could not be downloaded (data.mnist_mirrors is empty). {ALTERNATIVES}"
-    assert asked == []
-
-
 def test_the_first_address_without_https_is_named(asked, tmp_path):
     with pytest.raises(DataError) as caught:
         download_mnist(["https://a", "http://b", "https://c", "ftp://d"], tmp_path, files=FILES)
