@@ -142,11 +142,6 @@ def test_a_breach_is_told_and_nothing_is_written(tmp_path, spoil, message):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_all_breaches_are_told_at_once():
-    run = without_units(with_an_unexplained_gap(make()))
-    assert len(problems(run)) == 2
-
-
 def test_dataset_says_what_it_is():
     labelled = dataset(
         {"a": variable("i", [1.0], "a", "m")},

@@ -1,4 +1,4 @@
-"""Files of datasets as they are met: older ones, others than ours, versions, large labels."""
+"""Datasets with several faults at once, and their files as they are met: older ones, others than ours, damaged."""
 
 import json
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from repdyn.base.datasets import CHECKSUM, REQUIRED, read, variable, versions_of, write
-from repdyn.base.errors import DataError
+from repdyn.base.datasets import CHECKSUM, REQUIRED, dataset, problems, read, require, variable, versions_of, write
+from repdyn.base.errors import DataError, NotEnoughDataError
 
 ATTRS = dict.fromkeys((*REQUIRED, "title"), "x")
 
@@ -58,3 +58,51 @@ def test_each_variable_that_is_not_what_was_written_is_named(tmp_path):
         read(tmp_path / "damaged.nc")
     names = str(caught.value).partition(": damaged, ")[2].partition(" is not what was written")[0].split(", ")
     assert sorted(names) == ["count", "done", "label", "loss", "name"]
+
+
+def test_all_breaches_are_told_at_once_and_in_order():
+    variables = {
+        "c": xr.Variable(("run", "step"), np.ones((2, 3)), {"units": "nat"}),
+        "a": xr.Variable("run", [1.0, np.nan], {"long_name": "a"}),
+        "d": variable(("layer", "run"), np.array([[None, 1]], object), ""),
+        "e": variable("run", [np.nan, np.inf], "e"),
+        "b": variable("run", [1.0, 2.0], "b", ""),
+    }
+    variables["e"].attrs["missing"] = "diverged"
+    ds = dataset(variables, {"step": variable("step", [0.0, np.inf, 1.0], "step", "epoch")}, title="t")
+    lacking = [name for name in REQUIRED if name not in ("study", "seed", "device")]
+    gap = "is not finite everywhere and has no attribute 'missing' that says why"
+    assert problems(ds.assign_attrs(study="x", seed=1, device="cpu")) == [
+        *(f"attribute {name!r} is missing" for name in lacking),
+        "dimension 'run' has no coordinate",
+        "dimension 'layer' has no coordinate",
+        "variable 'c' has no long_name",
+        "variable 'a' has no units",
+        f"variable 'a' {gap}",
+        "variable 'd' has no long_name",
+        "variable 'd' has type object",
+        "variable 'b' has no units",
+        f"variable 'step' {gap}",
+    ]
+
+
+def test_each_of_several_variants_is_asked_for_each_of_several_needs():
+    def part(steps, *networks):
+        sizes = {"loss": (("step", "network"), np.zeros((steps, len(networks))))}
+        return xr.Dataset(sizes, {"network": list(networks), "step": np.arange(steps) / 4})
+
+    data = {"c": part(4, "tanh", "relu"), "a": part(5, "relu", "gelu", "tanh"), "b": part(3, "tanh", "sin", "relu")}
+    enough = {"step": 3, "network": ("relu", "tanh"), "variant": ("b", "c")}
+    assert require(data, "runs", **enough) is None
+    for needs, message in (
+        ({"variant": ("b", "d", "a", "e")}, "runs: variant = d, e"),
+        ({"step": 4}, "runs b: 4 along step, has 3"),
+        ({"network": ("sin", "tanh", "gelu")}, "runs c: network = sin, gelu"),
+        ({"step": (0.25, 0.75, 1.0)}, "runs c: step = 1.0"),
+        ({"step": 0.75}, "runs b: step = 0.75"),
+        ({"variant": 4}, "runs: 4 along variant, has 3"),
+        ({"network": 2, "depth": 1}, "runs c: 1 along depth, has 0"),
+    ):
+        with pytest.raises(NotEnoughDataError) as caught:
+            require(data, "runs", **needs)
+        assert str(caught.value) == message
