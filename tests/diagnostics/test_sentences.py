@@ -128,6 +128,18 @@ def test_collapse_takes_two_points_of_every_class_among_those_that_are_kept(monk
     assert "there is no hidden layer" in summary._collapse(seen(["input", "last"]), labels).text
 
 
+def test_collapse_is_of_the_kept_points_that_have_a_class():
+    labels, kept = np.array([0, -100, 1, 1, 0, -100, 2, 2, 0, 1, 2, 1, 0, 2]), np.array([0, 1, 2, 4, 5, 6, 7, 8, 9, 11])
+    F = np.array([1.0, 50, 4.2, 1.5, -70, 9, 9.1, 0.8, 4.9, 4.5])[:, None]
+    inputs = np.random.default_rng(0).normal(size=(10, 1))
+    sentence = summary._collapse(Seen({"input": inputs, "a": F}, ["a"], None, kept), labels)
+    classes = np.array([[1.0, 1.5, 0.8], [4.2, 4.9, 4.5], [9, 9.1, 9.05]])
+    means, squares = classes.mean(axis=1), classes.var(axis=1)
+    squares[2], means[2] = 0.05**2, 9.05  # of its two points
+    assert sentence.verdict == "yes"
+    assert sentence.interval.value == pytest.approx(squares.mean() / (squares.mean() + means.var()))
+
+
 # bottleneck
 
 
@@ -164,6 +176,30 @@ def test_a_bottleneck_takes_eight_points_three_layers_and_a_rank_of_each(monkeyp
     assert "three layers" in summary._bottleneck(seen(NAMES[:2])).text
     assert "no hidden layer" in summary._bottleneck(Seen(seen(NAMES[:3]).layers, [], None, np.arange(12))).text
     assert "'c' is the same for all points" in summary._bottleneck(seen()).text
+    intervals(monkeypatch, "rank", input=wide, a=wide, b=flat, c=flat, last=flat)
+    assert "'b' is the same for all points" in summary._bottleneck(seen()).text
+
+
+@pytest.mark.parametrize(
+    ("ranks", "beside", "verdict", "text"),
+    [
+        (((3, 2.9, 3.1), (4, 3.9, 4.1)), "a", "yes", "There is a bottleneck in 'b'"),
+        (((4, 3.9, 4.1), (3, 2.9, 3.1)), "ab", "cannot tell", "'b' is narrow, but not all that the network returns"),
+        (((3, 2.9, 3.1), (8, 7.9, 8.1)), "a", "cannot tell", "'a' is narrow, but not all that the network returns"),
+        (((8, 7, 9), (8.5, 8, 9)), "a", "no", "There is no bottleneck; the narrowest place is 'a'"),
+        (((7, 6.5, 7.4), (7, 4.6, 8.9)), "", "cannot tell", "the intervals around 'a' overlap too far"),
+    ],
+)
+def test_of_several_narrow_layers_those_beside_others_are_no_bottlenecks(ranks, beside, verdict, text, monkeypatch):
+    """Between an input and an output of rank nine; `beside` are the layers that something goes around."""
+    intervals(monkeypatch, "rank", **dict(zip("ab", ranks, strict=True)), input=(9, 9, 9), last=(9, 9, 9))
+    names = ("input", "a", "b", "last")
+    whole = seen(names)
+    sentence = summary._bottleneck(
+        Seen(whole.layers, whole.hidden, None, whole.kept, passed=lambda name: name not in beside)
+    )
+    assert sentence.verdict == verdict
+    assert text in sentence.text
 
 
 # odd point
@@ -186,6 +222,9 @@ def test_the_odd_point_is_held_against_half_of_the_theory(leads, verdict, words,
     assert decided(sentence) == (verdict, Interval(*leads[at]), 4.0)
     assert words in sentence.text
     assert "from seven points" in summary._odd_point(seen(points=5)).text
+    assert "and a hidden layer on" in summary._odd_point(seen(["input", "last"])).text
+    without_inputs = {"yes": "yes", "no": "no", "cannot tell": "yes"}[verdict]
+    assert summary._odd_point(seen(NAMES[1:])).verdict == without_inputs
 
 
 def test_an_odd_point_of_layers_that_are_zero_cannot_be_told(monkeypatch):
@@ -229,6 +268,33 @@ def test_layers_are_compared_with_themselves_before_training(monkeypatch):
     assert pairs == [(2, 12), (3, 13)]
     assert summary._features(seen(points=8), seen(points=8), sure()).verdict == "yes"
     assert "8 points" in summary._features(seen(points=7), seen(points=7), sure()).text
+    assert "it takes a hidden layer" in summary._features(seen(), seen(["input", "last"]), sure()).text
+
+
+def test_layers_that_cannot_be_compared_with_themselves_are_told_with_the_reason(monkeypatch):
+    def likeness(F, _):
+        if F[0, 0] == NAMES.index("b"):
+            raise ValueError("all points are the same\nmore of it")
+        return Interval(0.5, 0.4, 0.6)
+
+    monkeypatch.setattr(summary, "likeness", likeness)
+    told = summary._features(seen(), seen(), sure()).text
+    assert told == "Cannot tell whether training was lazy or rich: all points are the same"
+
+
+def test_held_out_points_are_held_against_labels_of_their_own():
+    model = nn.Linear(2, 2, bias=False).double()
+    with torch.no_grad():
+        model.weight.copy_(torch.eye(2))
+    own, theirs = np.arange(60) % 2, np.repeat([0, 1, -100], [14, 9, 4])
+    X, Y = np.eye(2)[own], np.eye(2)[theirs % 2]
+    Y[:3] = [0, 1]  # wrong
+    found = {
+        sentence.topic: sentence
+        for sentence in summary.summarize(model, torch.tensor(X), labels=own, held_out=(torch.tensor(Y), theirs))
+    }
+    assert (found["learned"].interval.value, found["learned"].threshold) == (1, 0.5)
+    assert (found["memorized"].interval.value, found["memorized"].threshold) == (20 / 23, 14 / 23)
 
 
 # what the sentences rest on
