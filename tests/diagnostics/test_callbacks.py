@@ -274,10 +274,74 @@ def test_the_trainer_of_hugging_face_logs_by_its_own_log(trainers):
     assert [values["repdyn/accuracy"] for _, values in logs] == accuracies
 
 
+class Pair(nn.Module):
+    """A network and a copy of it that is measured."""
+
+    def __init__(self):
+        super().__init__()
+        self.network, self.average = network(), network()
+        with torch.no_grad():
+            self.average[0].weight[0] *= 9
+
+
+@pytest.mark.parametrize("zero", [True, False])
+def test_the_trainer_of_hugging_face_logs_due_steps_and_the_last_one_of_the_part_that_is_named(trainers, zero):
+    model, logs = Pair(), []
+    state = types.SimpleNamespace(global_step=0, is_world_process_zero=zero)
+    trainer = types.SimpleNamespace(log=lambda values: logs.append((state.global_step, values)))
+    callback = trainer_callback(trainer, points(), ["0"], when=every(3), network=lambda trained: trained.average)
+    callback.on_train_begin(None, state, None, model=model)
+    for _ in range(7):
+        state.global_step += 1
+        callback.on_step_end(None, state, None, model=model)
+    callback.on_train_end(None, state, None, model=model)
+    assert [step for step, _ in logs] == ([0, 3, 6, 7] if zero else [])
+    assert (callback.recorder is not None) == zero
+    rank = float(measure(model.average, points(), ["0"])["effective_rank"][0])
+    assert {values["repdyn/effective_rank/0"] for _, values in logs} == ({rank} if zero else set())
+    assert rank != float(measure(model.network, points(), ["0"])["effective_rank"][0])
+
+
+@pytest.fixture
+def lightning(tmp_path, monkeypatch):
+    """A folder in which a package `lightning` of one's own is found, forgotten afterwards."""
+    for name in ("lightning", "lightning.pytorch", "pytorch_lightning"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "lightning").mkdir()
+    (tmp_path / "lightning/__init__.py").write_text("")
+    yield tmp_path / "lightning/pytorch.py"
+    for name in ("lightning", "lightning.pytorch"):
+        sys.modules.pop(name, None)
+
+
+def test_the_callback_is_one_of_the_lightning_that_is_imported_else_of_the_one_that_is_installed(
+    lightning, monkeypatch
+):
+    lightning.write_text("class Callback:\n    installed = True\n")
+    imported = types.ModuleType("pytorch_lightning")
+    imported.Callback = type("Callback", (), {"installed": False})
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "pytorch_lightning", imported)
+        assert not lightning_callback(points()).installed
+    assert lightning_callback(points()).installed
+
+
+def test_a_trainer_that_lacks_something_itself_says_so(lightning):
+    lightning.write_text("import no_such_package")
+    with pytest.raises(ModuleNotFoundError, match="no_such_package"):
+        lightning_callback(points())
+
+
+def test_options_that_nobody_takes_are_refused_before_training(trainers):
+    with pytest.raises(TypeError, match="lables"):
+        lightning_callback(points(), lables=LABELS)
+
+
 def test_a_trainer_that_is_not_installed_is_named(monkeypatch):
     for name in ("lightning", "lightning.pytorch", "pytorch_lightning", "transformers"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ImportError, match="pip install lightning"):
+    with pytest.raises(ImportError, match=r"^lightning is not installed, .*; pip install lightning$"):
         lightning_callback(points())
-    with pytest.raises(ImportError, match="pip install transformers"):
+    with pytest.raises(ImportError, match=r"^transformers is not installed, .*; pip install transformers$"):
         trainer_callback(None, points())
