@@ -35,7 +35,8 @@ def ticks(panel):
 
 OF_CLASSES = (
     " (e) $\\operatorname{Tr}(\\Sigma_W \\Sigma_B^+) / K$ (NC1) and largest deviation of the class means from a "
-    "simplex (NC2). (f) Units that are at most zero on all points of a class: mean over classes, band: range of the classes."
+    "simplex (NC2). (f) Units that are at most zero on all points of a class: mean over classes, band: range of the "
+    "classes."
 )
 
 
@@ -165,8 +166,8 @@ def test_the_figure_through_training_names_its_panels_and_lines():
     assert entries[3:] == ["1 other", "rank of the targets"]
     assert figure.repdyn["caption"] == (
         f"Made up, measured at 3 moments{SEEDS}. One line per layer; in color the 3 whose measures change most from "
-        "the first to the last moment (largest mean of the absolute logarithms of their ratios), gray the others; band: "
-        "rank of the task. Last panel: loss, cross-entropy."
+        "the first to the last moment (largest mean of the absolute logarithms of their ratios), gray the others; "
+        "band: rank of the task. Last panel: loss, cross-entropy."
     )
     a, b, c = entries[:3]
     assert figure.repdyn["alt"] == (

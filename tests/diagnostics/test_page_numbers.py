@@ -1,10 +1,14 @@
 """Numbers on the page of a network: means over seeds, the first and the last moment, how it was measured."""
 
+from urllib.parse import unquote
+
 import numpy as np
 import pytest
+from tests.diagnostics.test_page import Read
 from tests.made_up_cells import dataset
 
 from repdyn.diagnostics import page
+from repdyn.diagnostics.summary import Sentence
 from repdyn.diagnostics.theory.intervals import Interval
 
 LAYERS = ["input", "a", "b"]
@@ -118,3 +122,83 @@ def test_held_out_columns_stand_beside_their_own_and_held_out_points_are_counted
 def test_a_page_without_columns_names_its_layers_all_the_same(recorded):
     (only,) = page._tables(recorded, [])
     assert only == {"caption": "step 40", "rows": [(name, []) for name in LAYERS]}
+
+
+def cells(*values):
+    return [f"{float(value):.4g}" for value in values]
+
+
+SENTENCES = [
+    Sentence("learned", "yes", "It has learned", Interval(0.75, 0.5, 0.875), 0.25, "accuracy"),
+    Sentence("features", "cannot tell", "Cannot tell: it may have learned nothing"),
+    Sentence("collapse", "no", "Classes do not collapse", Interval(0.6, 0.55, 0.7), 0.1, "share"),
+    Sentence("odd point", "cannot tell", "Cannot tell: it scatters", Interval(3.0, 1.5, np.inf), 4.0, "norm"),
+]
+REASONS = ["layer (a, b): 3 of 45 values are NaN", "pairs: no labels", "held-out points, loss: no labels"]
+
+
+def test_a_whole_page_holds_every_sentence_layer_column_and_reason(recorded, monkeypatch):
+    monkeypatch.setattr(page, "_pictures", lambda _dataset: [])
+    recorded["angle"].attrs["paper"], recorded["nc1"].attrs["equation"] = "by others", "(7)"
+    recorded["nc1"].loc[{"layer": "a", "step": 0}] = np.nan
+    text = page.page(recorded.assign_attrs(left_out="; ".join(REASONS)), SENTENCES)
+    read = Read(text)
+    assert read.open == []
+    degrees = np.degrees(recorded["angle"].sel(quantile=0.5).mean("seed"))
+    nc1 = recorded["nc1"].mean("seed")
+    head = ["Layer", "angle (degree)", "nc1 (activation)"]
+    layers = [
+        [name, *cells(degrees.sel(layer=name, step=step), nc1.sel(layer=name, step=step))]
+        for step in (0, 40)
+        for name in LAYERS
+    ]
+    layers[1][2] = page.MISSING
+    whole = [
+        [
+            name,
+            " to ".join(cells(*(recorded[name].mean("seed").sel(step=step) for step in (0, 40)))),
+            f"{name} in words",
+        ]
+        for name in ("accuracy", "loss")
+    ]
+    angle = "angle between two points, median over all pairs"
+    assert read.rows == [
+        ["Topic", "So", "Measured", "Interval", "Threshold", "Source"],
+        ["learned", "yes", "0.75", "0.5 to 0.875", "0.25", "accuracy"],
+        ["features", "cannot tell", page.MISSING, page.MISSING, page.MISSING, ""],
+        ["collapse", "no", "0.6", "0.55 to 0.7", "0.1", "share"],
+        ["odd point", "cannot tell", "3", "1.5 to inf", "4", "norm"],
+        head, *layers[:3], head, *layers[3:], *whole,
+        ["expected angle", *cells(recorded["expected_angle"]), "expected_angle in words"],
+        ["Column", "What", "Paper", "Place", "Missing where"],
+        ["angle", angle, "by others", "(1)", "no angle"],
+        ["nc1", "nc1 in words", "by somebody", "(7)", "no nc1"],
+    ]  # fmt: skip
+    assert read.paragraphs[0].split(". ") == [
+        "It has learned (0.75, interval 0.5 to 0.875, threshold 0.25; accuracy)",
+        "Classes do not collapse (0.6, interval 0.55 to 0.7, threshold 0.1; share)",
+        "Cannot tell: it may have learned nothing",
+        "Cannot tell: it scatters (3, interval 1.5 to inf, threshold 4; norm).",
+    ]
+    assert text.split('<ul class="reasons">')[1].split("</ul>")[0] == "".join(f"<li>{why}</li>" for why in REASONS)
+    captions = [part.split("</h3>")[0] for part in text.split("<h3>")[1:]]
+    assert captions == ["step 0", "step 40", "Left out", "What the columns are"]
+
+
+def test_every_picture_has_its_own_words_and_address(recorded, monkeypatch):
+    def save(figure, stem):
+        stem.with_suffix(".svg").write_text(f"<svg>{figure}</svg>")
+        stem.with_suffix(".json").write_text(
+            f'{{"title": "{figure} in\\n short", "caption": "About {figure}", "alt": "Lines\\n  of {figure}"}}'
+        )
+
+    monkeypatch.setattr(page.figures, "save", save)
+    monkeypatch.setattr(page, "draw_all", lambda _dataset: {"b": "ranks", "a": "angles", "c": "energies"})
+    pictures = page._pictures(recorded)
+    addresses = [picture.pop("address") for picture in pictures]
+    assert pictures == [
+        {"title": f"{name} in short", "caption": f"About {name}", "alt": f"Lines of {name}"}
+        for name in ("ranks", "angles", "energies")
+    ]
+    for name, address in zip(("ranks", "angles", "energies"), addresses, strict=True):
+        assert unquote(address) == f"data:image/svg+xml,<svg>{name}</svg>"
