@@ -103,7 +103,12 @@ def test_comparisons_say_of_what_they_are():
     assert runs["cka_low"].attrs["long_name"] == "linear CKA, biased, lower end of its 99 % interval"
     assert runs["cka_of_runs"].attrs["long_name"] == "linear CKA, biased, same layer in two runs"
     assert (runs["angular"].attrs["units"], runs["cka"].attrs["units"]) == ("rad", "1")
+    assert compare(network(), None, X, ["0"], reruns=[network()]).attrs["title"] == "Similarity of Sequential to itself"
     for name in ("cka", "procrustes"):
+        assert (
+            runs[f"{name}_high"].attrs["long_name"]
+            == f"{runs[name].attrs['long_name']}, upper end of its 99 % interval"
+        )
         low, high = runs[f"{name}_low"], runs[f"{name}_high"]
         assert bool(((low <= runs[name]) & (runs[name] <= high)).all())
 
@@ -118,6 +123,98 @@ def test_layers_that_cannot_be_compared_are_told_with_their_network():
         f"{place}, {name}: {why}" for place in ("other", "rerun 0") for name in ("0", "2")
     )
     assert found["cka"].isnull().all()
+
+
+SOURCES = {
+    "cka": "Kornblith, Norouzi, Lee, Hinton 2019",
+    "cka_debiased": "Song, Smola, Gretton, Bedo, Borgwardt 2012",
+    "procrustes": "Schonemann 1966",
+    "angular": "Williams, Kunz, Kornblith, Linderman 2021",
+    "cka_minibatch": "Nguyen, Raghu, Kornblith 2021",
+    "cka_rbf": "Kornblith, Norouzi, Lee, Hinton 2019",
+    "rsa": "Kriegeskorte, Mur, Bandettini 2008",
+}
+
+
+def test_every_measure_of_similarity_has_its_source_and_its_reason():
+    found = compare(network(), None, X, ["0", "2"], measures=list(SOURCES), reruns=[network()], intervals=True)
+    assert set(found.data_vars) == {
+        f"{name}{end}{of}" for name in SOURCES for end in ("", "_low", "_high") for of in ("", "_of_runs")
+    }
+    for name, values in found.data_vars.items():
+        measure_of = max((known for known in SOURCES if str(name).startswith(known)), key=len)
+        assert values.attrs["source"] == SOURCES[measure_of], name
+        assert values.attrs["missing"] == "the layer could not be compared, for the reason in `left_out`"
+        assert values.attrs["units"] == ("rad" if measure_of == "angular" else "1")
+
+
+def test_all_that_wants_all_pairs_is_named(monkeypatch):
+    monkeypatch.setattr("repdyn.diagnostics.compare.MOST_POINTS", 5)
+    with pytest.raises(ValueError, match=r"^cka_rbf and rsa and intervals: of 5 points at most; give most_points=5 or"):
+        compare(network(), None, X, measures=["rsa", "cka", "cka_rbf"], intervals=True, most_points=9)
+
+
+class Branching(nn.Module):
+    """A map of what goes in, and two branches, of which one returns no row per point; it may lose its weights."""
+
+    def __init__(self, *, constant=False):
+        super().__init__()
+        self.a, self.lost, self.b = nn.Linear(4, 6), Summed(), nn.Linear(6, 3)
+        if constant:
+            nn.init.zeros_(self.a.weight)
+
+    def forward(self, x):
+        hidden = self.a(x)
+        self.lost(hidden)
+        return self.b(hidden)
+
+
+class Summed(nn.Module):
+    def forward(self, x):
+        return x.sum(dim=0)
+
+
+NO_ROW = "it returns shape (6,) for 3 points, which is no row per point"
+SAME = "all points are the same in this layer, which has no shape to compare"
+
+
+@pytest.mark.parametrize("measures", [["cka"], ["cka_minibatch"], ["cka", "cka_minibatch"]])
+@pytest.mark.parametrize("most", [1000, 5])
+def test_layers_that_are_left_out_are_told_of_every_network_kept_or_streamed(monkeypatch, most, measures):
+    monkeypatch.setattr("repdyn.diagnostics.compare.MOST_POINTS", most)
+    found = compare(
+        Branching(), Branching(constant=True), X, reruns=[Branching(), Branching(constant=True)],
+        measures=measures, most_points=9,
+    )  # fmt: skip
+    assert found["layer"].values.tolist() == found["other_layer"].values.tolist() == ["input", "a", "b"]
+    alone = most == 5 and measures == ["cka_minibatch"]
+    same = SAME.replace("points are", "points of each minibatch are") if alone else SAME
+    assert sorted(found.attrs["left_out"].split("; ")) == sorted(
+        [f"{place}, lost: {NO_ROW}" for place in ("one", "other")]
+        + [f"{place}, {name}: {same}" for place in ("other", "rerun 1") for name in "ab"]
+    )
+    for name in measures:
+        assert found[name].isnull().values.tolist() == [[False, True, True]] * 3
+        of_runs = found[f"{name}_of_runs"].isnull()
+        assert of_runs["runs"].values.tolist() == ["0-1", "0-2", "1-2"]
+        assert of_runs.values.tolist() == [[False] * 3, [False, True, True], [False, True, True]]
+
+
+def test_layers_of_points_and_of_tokens_are_not_compared_with_each_other():
+    class Pooled(nn.Module):
+        def forward(self, x):
+            return x.mean(dim=1)
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 6), Pooled(), nn.Linear(6, 3))
+    tokens = torch.randn(9, 2, 4)
+
+    def rows(_name, tensor):
+        return tensor.flatten(0, 1) if tensor.ndim == 3 else tensor
+
+    found = compare(model, None, tokens, features=rows, measures=["cka"])
+    assert found["layer"].values.tolist() == ["input", "0", "1", "2"]
+    assert found["cka"].isnull().values.tolist() == [[False] * 2 + [True] * 2] * 2 + [[True] * 2 + [False] * 2] * 2
 
 
 def test_masked_tokens_are_counted_by_the_mask():
