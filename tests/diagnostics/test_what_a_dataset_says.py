@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from repdyn.diagnostics.compare import compare
-from repdyn.diagnostics.measure import Recorder, measure
+from repdyn.diagnostics.measure import Recorder, measure, names
 from repdyn.diagnostics.methods.features import Features
 
 X = torch.randn(9, 4, generator=torch.Generator().manual_seed(0))
@@ -224,3 +224,33 @@ def test_masked_tokens_are_counted_by_the_mask():
     found = measure(nn.Linear(2, 5), X.reshape(9, 2, 2), features=features, measures=["ranks", "angles"])
     assert found.attrs["title"] == "Diagnostics of Linear on 16 points"
     assert found.sizes["point"] == 16
+
+
+def test_names_are_those_of_layers_with_a_row_per_point():
+    class Twice(nn.Module):
+        """One map, called two times, between two that are called once."""
+
+        def __init__(self):
+            super().__init__()
+            self.first, self.again, self.branching = nn.Linear(4, 4), nn.Linear(4, 4), Branching()
+
+        def forward(self, x):
+            return self.branching(self.again(torch.relu(self.again(self.first(x)))))
+
+    wanted = ["input", "first", "again", "relu", "again#2", "branching.a", "branching.b", "branching", "output"]
+    assert names(Twice(), X) == wanted
+
+
+def test_targets_may_be_what_another_network_returns():
+    torch.manual_seed(5)
+    teacher = network()(X)
+    assert teacher.requires_grad
+    found, wanted = (measure(network(), X, targets=part, measures=["loss"]) for part in (teacher, teacher.detach()))
+    assert float(found["loss"]) == float(wanted["loss"])
+
+
+def test_batch_statistics_take_all_points_in_one_batch():
+    with pytest.raises(ValueError, match="batch_statistics normalizes by all points at once; give them in one batch"):
+        measure(network(), X, batch_statistics=True, batch_size=4)
+    loader = torch.utils.data.DataLoader(X, batch_size=9)
+    assert measure(network(), loader, batch_statistics=True).attrs["normalized_by"] == "batch statistics"
