@@ -9,9 +9,10 @@ from tests.diagnostics.test_figures_of_similarity import compared, of_pairs
 from tests.made_up_cells import dataset
 
 from repdyn.base.figures import BLUE, ORANGE, new
-from repdyn.diagnostics.figures import shared
+from repdyn.diagnostics.figures import report, shared
 from repdyn.diagnostics.figures.depth import draw_depth
 from repdyn.diagnostics.figures.held_out import draw_held_out
+from repdyn.diagnostics.figures.network import draw_all
 from repdyn.diagnostics.figures.pairs import draw_pairs
 from repdyn.diagnostics.figures.similarity import BEST, draw_similarity
 from repdyn.diagnostics.figures.stream import draw_stream
@@ -302,3 +303,33 @@ def test_the_axis_of_training_is_linear_up_to_the_first_moment_after_the_start()
     assert panel.xaxis.get_transform().linthresh == 5
     assert panel.get_xticks().tolist() == [0, 5, 50, 500]
     assert panel.xaxis.get_minorticklocs().tolist() == []
+
+
+# of the report, and of every network
+
+
+def test_the_figures_of_the_report_are_those_of_its_datasets(monkeypatch):
+    for kind in ("depth", "training", "stream", "pairs"):
+        monkeypatch.setattr(report, f"draw_{kind}", lambda *data, kind=kind: (kind, *data))
+    network, pairs = xr.Dataset(attrs={"of": "network"}), xr.Dataset(attrs={"of": "pairs"})
+    assert report.through_depth(network) == ("depth", network)
+    assert report.through_training(network) == ("training", network)
+    assert report.residual_stream(network) == ("stream", network)
+    kind, first, second = report.pairs_and_theory(network, pairs)
+    assert (kind, first.attrs["of"], second.attrs["of"]) == ("pairs", "network", "pairs")
+
+
+def test_every_figure_of_a_network_has_the_name_of_what_it_shows():
+    data = trained().assign_coords(point_held_out=range(6))
+    for name in ("loss", "accuracy"):
+        data[f"{name}_held_out"] = data[name] / 2
+    figures = draw_all(data)
+    assert {name: figure.repdyn["title"].split(" ")[0] for name, figure in figures.items()} == {
+        "through_depth": "Through",
+        "through_training": "Training",
+        "held_out": "Of",
+        "residual_stream": "Kinetic",
+    }
+    assert list(draw_all(data.isel(step=[1]))) == ["through_depth", "held_out", "residual_stream"]
+    assert "point_held_out" not in trained().dims
+    assert "held_out" not in draw_all(trained())
