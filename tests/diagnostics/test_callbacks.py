@@ -125,6 +125,7 @@ def test_another_kind_of_logger_is_refused():
 def test_steps_that_are_due_grow_apart():
     steps = [step for step in range(1000) if growing(2)(step)]
     assert steps == [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
+    assert [step for step in range(30) if growing()(step)] == [0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 19, 23, 29]
     dense = np.array([step for step in range(10_000) if growing()(step)])
     assert (np.diff(dense)[10:] / dense[10:-1] < 0.3).all()
     with pytest.raises(ValueError, match=r"factor is 1; give a number above 1"):

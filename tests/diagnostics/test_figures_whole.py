@@ -269,6 +269,11 @@ def test_all_measures_that_were_compared_are_named():
     assert set(str(caught.value).rpartition(" of ")[2].split(", ")) == {"cka", "rsa", "angular", "cka_rbf"}
 
 
+def test_debiased_cka_is_drawn_where_no_measure_is_named():
+    data = compared("cka", runs=False).assign(compared("cka_debiased", runs=False)).assign(compared("rsa", runs=False))
+    assert draw_similarity(data).repdyn["title"] == "Similarity of layers: words of cka_debiased"
+
+
 def test_of_layers_that_both_have_each_is_drawn_in_its_place():
     data = compared("cka", runs=True).assign_coords(other_layer=["b", "c"])
     chance = draw_similarity(data, "cka").axes[1]

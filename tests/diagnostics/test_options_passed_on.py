@@ -1,6 +1,7 @@
 """Every option of `measure` and `similarity` on the command line reaches the function that it is for."""
 
 import importlib
+import inspect
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from torch import nn
 
 from repdyn.__main__ import main
 from repdyn.base.devices import THREAD_VARIABLES
+from repdyn.diagnostics import compare, measure, summary
 from repdyn.diagnostics.methods import own_network
 from repdyn.diagnostics.methods.features import Features
 from repdyn.diagnostics.theory.identity import Residual
@@ -148,3 +150,83 @@ def test_compare_is_asked_for_all_that_the_command_line_says(asked, capsys):
         "device": "cpu",
         "features": Features("pool", None),
     }
+
+
+# from a script
+
+
+class AskedError(Exception):
+    """Ends a function when it hands its arguments on."""
+
+
+def handed_on(monkeypatch, module, name, call):
+    """Arguments that a function of a module is given, by its own names for them."""
+    signature, given = inspect.signature(getattr(module, name)), {}
+
+    def take(*words, **options):
+        given.update(signature.bind(*words, **options).arguments)
+        raise AskedError
+
+    monkeypatch.setattr(module, name, take)
+    with pytest.raises(AskedError):
+        call()
+    return given
+
+
+def test_measure_hands_every_argument_on(monkeypatch):
+    names = list(inspect.signature(measure.measure).parameters)
+    values = {name: object() for name in names}
+    given = handed_on(monkeypatch, measure, "prepared", lambda: measure.measure(**values))
+    assert given.pop("options") | given == values
+
+
+def test_what_is_asked_of_layers_is_all_that_the_reader_does_not_take(monkeypatch):
+    asked = {
+        "layers": ["0"], "labels": np.arange(12) % 3, "targets": POINTS[:, :3], "pairs": [(0, 1)],
+        "residual": Residual(("0", "1"), 0.5), "measures": ["ranks"], "embeddings": "0", "classifier": "2",
+        "gamma": 0.25, "bias": True, "loss": torch.nn.functional.cross_entropy, "progress": False,
+    }  # fmt: skip
+    read = {"axes": {"input": 0}, "batch_size": 5, "memory": 123}
+    given = handed_on(monkeypatch, measure, "_request", lambda: measure.prepared(build(), POINTS, **asked, **read))
+    assert told(given) == told(asked)
+    monkeypatch.undo()
+    assert told(vars(measure._request(**given))) == told(asked)
+    assert measure._request(**given | {"residual": ["0", "1"]}).residual == Residual(("0", "1"))
+    reader = measure.network_reader(build(), POINTS, **read)
+    assert (reader.axes, reader.inputs.sizes, reader.memory) == ({"input": 0}, [5, 5, 2], 123)
+
+
+def test_compare_hands_every_argument_on(monkeypatch):
+    values = {
+        name: object() for name in ("network", "other", "inputs", "layers", "other_layers", "reruns", "most_points")
+    }
+    values |= {"measures": ["cka", "rsa"], "intervals": True}
+    options = {"batch_size": 5, "memory": 7}
+    given = handed_on(monkeypatch, compare, "_compared", lambda: compare.compare(**values, **options))
+    placed = given.pop("placed")
+    assert given == values | {"options": options}
+    assert placed(values["inputs"]) is values["inputs"]
+
+
+@pytest.mark.parametrize("network", ["model", "before", "held_out"])
+def test_every_network_and_its_points_are_looked_at_with_the_same_options(monkeypatch, network):
+    looked = []
+    real = summary.look
+
+    def look(reader, *words):
+        looked.append((reader, words))
+        return real(reader, *words)
+
+    monkeypatch.setattr(summary, "look", look)
+    before = build()
+    model = build()
+    held_out = (OTHERS, np.arange(9) % 3)
+    options = {"batch_size": 5, "memory": 12345, "layers": ["input", "0", "1", "2"], "classifier": "2"}
+    summary.summarize(model, POINTS, labels=np.arange(12) % 3, before=before, held_out=held_out, **options)
+    place = ["model", "before", "held_out"].index(network)
+    reader, words = looked[place]
+    assert len(looked) == 3
+    assert words == (["input", "0", "1", "2"], None, "2")
+    assert (reader.memory, reader.inputs.sizes) == (12345, [5, 4] if network == "held_out" else [5, 5, 2])
+    wanted = (before if network == "before" else model)[0].weight
+    assert torch.equal(reader.model[0].weight, wanted)

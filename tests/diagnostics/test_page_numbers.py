@@ -66,11 +66,12 @@ def test_numbers_of_the_network_go_from_the_first_moment_to_the_last(recorded):
 def test_how_it_was_measured_counts_what_the_dataset_holds(recorded):
     settings = '{"layers": ["a", "b"], "residual": null, "batch_size": 0, "flag": false, "output": ""}'
     named = {"experiment": "my:net", "settings": settings, "versions": "torch 2", "device": "cpu"}
-    assert page._about(recorded.assign_attrs(named)) == [
+    hourly = recorded.rename(step="hour").assign_attrs(named | {"time": "hour"})
+    assert page._about(hourly) == [
         ("points", "9"),
         ("layers", "3"),
         ("classes", "5"),
-        ("moments", "3, from step 0 to 40"),
+        ("moments", "3, from hour 0 to 40"),
         ("seeds", "4, of which the means are shown"),
         ("normalized by", "batch statistics"),
         ("stable cost", "regularized by 0.001 of the operator norm"),
