@@ -50,6 +50,13 @@ def test_what_is_the_same_at_both_ends_is_shown_once(recorded):
     assert [table["caption"] for table in page._tables(recorded, ["nc1", "angle"])] == ["step 0", "step 40"]
 
 
+def test_a_recording_of_one_moment_has_one_table_though_numbers_are_missing(recorded):
+    recorded["nc1"].loc[{"layer": "a"}] = np.nan
+    (only,) = page._tables(recorded.isel(step=[1]), ["nc1", "angle"])
+    assert only["caption"] == "step 10"
+    assert np.isnan([row for _, row in only["rows"]]).tolist() == [[False, False], [True, False], [False, False]]
+
+
 def test_numbers_of_the_network_go_from_the_first_moment_to_the_last(recorded):
     accuracy, loss = recorded["accuracy"].values[:, [0, 2]].mean(axis=0), recorded["loss"].values[[0, 2]].mean(axis=1)
     assert page._whole(recorded) == [

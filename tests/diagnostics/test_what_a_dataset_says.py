@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from tests.diagnostics.test_held_out import Graphs, graphs
 from torch import nn
 
 from repdyn.diagnostics.compare import compare
@@ -215,6 +216,15 @@ def test_layers_of_points_and_of_tokens_are_not_compared_with_each_other():
     found = compare(model, None, tokens, features=rows, measures=["cka"])
     assert found["layer"].values.tolist() == ["input", "0", "1", "2"]
     assert found["cka"].isnull().values.tolist() == [[False] * 2 + [True] * 2] * 2 + [[True] * 2 + [False] * 2] * 2
+
+
+@pytest.mark.parametrize("most", [1000, 5])
+def test_graphs_are_kept_however_many_they_are(monkeypatch, most):
+    """One batch of graphs cannot be cut, so that it is not streamed."""
+    monkeypatch.setattr("repdyn.diagnostics.compare.MOST_POINTS", most)
+    found = compare(Graphs(), None, graphs(9), ["last"], measures=["cka", "rsa"], most_points=9)
+    assert found.attrs["left_out"] == ""
+    np.testing.assert_allclose([found["cka"].item(), found["rsa"].item()], 1, rtol=1e-6)
 
 
 def test_masked_tokens_are_counted_by_the_mask():

@@ -124,7 +124,7 @@ def _tables(dataset: xr.Dataset, names: Sequence[str]) -> list[dict[str, Any]]:
         cells = np.transpose(columns) if columns else np.empty((dataset.sizes["layer"], 0))
         rows = zip(dataset["layer"].values.tolist(), cells.tolist(), strict=True)
         tables.append({"caption": label, "rows": list(rows)})
-    unequal = [table for table in tables if table["rows"] != tables[-1]["rows"]]
+    unequal = [table for table in tables if repr(table["rows"]) != repr(tables[-1]["rows"])]  # NaN is as NaN
     return [*unequal, tables[-1]]
 
 
