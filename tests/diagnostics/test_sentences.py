@@ -180,28 +180,6 @@ def test_a_bottleneck_takes_eight_points_three_layers_and_a_rank_of_each(monkeyp
     assert "'b' is the same for all points" in summary._bottleneck(seen()).text
 
 
-@pytest.mark.parametrize(
-    ("ranks", "beside", "verdict", "text"),
-    [
-        (((3, 2.9, 3.1), (4, 3.9, 4.1)), "a", "yes", "There is a bottleneck in 'b'"),
-        (((4, 3.9, 4.1), (3, 2.9, 3.1)), "ab", "cannot tell", "'b' is narrow, but not all that the network returns"),
-        (((3, 2.9, 3.1), (8, 7.9, 8.1)), "a", "cannot tell", "'a' is narrow, but not all that the network returns"),
-        (((8, 7, 9), (8.5, 8, 9)), "a", "no", "There is no bottleneck; the narrowest place is 'a'"),
-        (((7, 6.5, 7.4), (7, 4.6, 8.9)), "", "cannot tell", "the intervals around 'a' overlap too far"),
-    ],
-)
-def test_of_several_narrow_layers_those_beside_others_are_no_bottlenecks(ranks, beside, verdict, text, monkeypatch):
-    """Between an input and an output of rank nine; `beside` are the layers that something goes around."""
-    intervals(monkeypatch, "rank", **dict(zip("ab", ranks, strict=True)), input=(9, 9, 9), last=(9, 9, 9))
-    names = ("input", "a", "b", "last")
-    whole = seen(names)
-    sentence = summary._bottleneck(
-        Seen(whole.layers, whole.hidden, None, whole.kept, passed=lambda name: name not in beside)
-    )
-    assert sentence.verdict == verdict
-    assert text in sentence.text
-
-
 # odd point
 
 
