@@ -6,6 +6,7 @@ import inspect
 import numpy as np
 import pytest
 import torch
+from threadpoolctl import threadpool_info, threadpool_limits
 from torch import nn
 
 from repdyn.__main__ import main
@@ -230,3 +231,22 @@ def test_every_network_and_its_points_are_looked_at_with_the_same_options(monkey
     assert (reader.memory, reader.inputs.sizes) == (12345, [5, 4] if network == "held_out" else [5, 5, 2])
     wanted = (before if network == "before" else model)[0].weight
     assert torch.equal(reader.model[0].weight, wanted)
+
+
+@pytest.mark.parametrize("kind", ["summary", "compare"])
+def test_sentences_and_comparisons_take_one_thread_and_leave_the_users_number(monkeypatch, kind):
+    def threads():
+        return {pool["filepath"]: pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    module, name = {"summary": (summary, "rank"), "compare": (compare, "similarities")}[kind]
+    seen, within = [], getattr(module, name)
+    monkeypatch.setattr(module, name, lambda *words: seen.append(threads()) or within(*words))
+    with threadpool_limits(2, user_api="blas"):
+        before = threads()
+        if kind == "summary":
+            summary.summarize(build(), POINTS)
+        else:
+            compare.compare(build(), None, POINTS, ["0"], measures=["cka"])
+        assert threads() == before
+    assert seen
+    assert {number for pools in seen for number in pools.values()} == {1}
