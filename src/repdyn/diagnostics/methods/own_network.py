@@ -101,8 +101,9 @@ def load_weights(network: torch.nn.Module, path: Path) -> None:
             weights = weights[name]
     if not isinstance(weights, dict):
         raise DataError(f"{path}: holds a {type(weights).__name__}; expected a state_dict")
+    own = network.state_dict()
     for prefix in ("module.", "_orig_mod.", "model."):  # of DataParallel, torch.compile, Lightning
-        if all(name.startswith(prefix) for name in weights):
+        if all(name.startswith(prefix) and name not in own for name in weights):
             weights = {name.removeprefix(prefix): part for name, part in weights.items()}
     try:
         network.load_state_dict(weights)
