@@ -56,6 +56,7 @@ class Collector:
         self.pairs = as_pairs(request.pairs, self.points, self.labels)
         self._check_stream()
         self.coordinates: dict[tuple[str, ...], xr.Coordinates] = {}
+        self.without_maps = ""  # why there is no radial fraction, the same at every moment
 
     def _checked(self, targets: np.ndarray) -> NDArray[np.float64]:
         """Targets, refused at once if they do not fit the output; an output that cannot be measured says so later."""
@@ -304,16 +305,18 @@ class Collector:
 
     def _normalized_maps(self) -> tuple[list[radial.Normalized], str]:
         if "radial" not in self.measures:
-            return [], ""
+            return [], self.without_maps
         try:
             maps = radial.normalized_maps(self.reader)
         except Exception as error:
             return [], f"{type(error).__name__}: {error}"
-        if not maps:
-            self.measures = [name for name in self.measures if name != "radial"]
+        if maps:
+            return maps, ""
+        self.measures = [name for name in self.measures if name != "radial"]
         normed = any(isinstance(module, radial.NORMS) for module in self.reader.model.modules())
-        missing = not maps and (normed or self.request.measures is not None)
-        return maps, "no linear or convolutional map goes straight into a normalization layer" if missing else ""
+        if normed or self.request.measures is not None:
+            self.without_maps = "no linear or convolutional map goes straight into a normalization layer"
+        return [], self.without_maps
 
     def _radial(self) -> None:
         inputs = self.reader.inputs
