@@ -9,7 +9,7 @@ from torch import nn
 
 from repdyn.diagnostics.measure import measure
 from repdyn.diagnostics.methods.features import Features
-from repdyn.diagnostics.theory.collapse import ClassMeans, classifier_collapse, collapse
+from repdyn.diagnostics.theory.collapse import ClassMeans, class_means, classifier_collapse, collapse
 
 K, D = 4, 6
 LABELS = np.array([0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 1, 1])  # classes of different sizes
@@ -81,6 +81,24 @@ def test_nc2_by_hand():
     assert measures["equinorm"] == pytest.approx(lengths.std() / lengths.mean())
     assert measures["equiangularity"] == pytest.approx(np.std(cosines))
     assert measures["maximal_angle"] == pytest.approx(np.mean(np.abs(np.array(cosines) + 0.5)))
+
+
+def test_classes_of_unequal_sizes_and_any_labels_count_alike():
+    """Means (0, 0), (6, 0), (0, 9) of 1, 2 and 4 points; two of the last class are nearer to another mean."""
+    H = np.array([[6.0, 1], [-1, 15], [0, 0], [6, -1], [1, 15], [4, 2], [-4, 4]])
+    labels = np.array([70, -3, 8, 70, -3, -3, -3])
+    found = collapse(H, labels)
+    within = np.mean([0, 1, (37 + 37 + 65 + 41) / 4])
+    between = np.mean([4 + 9, 16 + 9, 4 + 36])
+    assert found["within"] == pytest.approx(within)
+    assert found["between"] == pytest.approx(between)
+    assert found["within_over_between"] == pytest.approx(within / between)
+    assert found["nearest_mean_accuracy"] == pytest.approx(5 / 7)  # (4, 2) and (-4, 4) are nearer to other means
+    means = class_means(H, labels)
+    assert means.names.tolist() == [-3, 8, 70]
+    assert [group.tolist() for group in means.groups] == [[1, 4, 5, 6], [2], [0, 3]]
+    np.testing.assert_allclose(means.means, [[0, 9], [0, 0], [6, 0]])
+    np.testing.assert_allclose(means.centered, [[-2, 6], [-2, -3], [4, -3]])
 
 
 def test_rows_of_the_classifier_by_hand():

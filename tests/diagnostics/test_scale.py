@@ -10,6 +10,8 @@ from repdyn.diagnostics.methods.features import Features
 from repdyn.diagnostics.methods.per_layer import OF_LAYER, Layer
 from repdyn.diagnostics.methods.progress import Interrupted
 from repdyn.diagnostics.theory import angles, spectra
+from repdyn.diagnostics.theory.identity import energies, largest_eigenvalue, stable_norm
+from repdyn.diagnostics.theory.sectors import occupation, occupation_by_class
 
 RNG = np.random.default_rng(0)
 LAYERS = {
@@ -45,6 +47,55 @@ def test_large_layers_have_the_numbers_of_small_ones(case, bias, monkeypatch):
     for name, value in small.items():
         # a Gram matrix squares the condition number: half of the digits in the worst case
         np.testing.assert_allclose(large[name], value, rtol=1e-6, atol=1e-7, err_msg=name)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("case", ["wide", "tall", "wide of low rank", "tall with units twice", "tall negative"])
+def test_energies_of_large_layers_are_those_of_the_inverse(case, bias, monkeypatch):
+    A, gamma, Lt = LAYERS[case], 0.05, 1.7
+    after = 0.8 * A + np.random.default_rng(3).normal(size=A.shape)
+    S = np.maximum(A, 0)
+    K = S @ S.T + bias
+    with np.errstate(all="ignore"):
+        inverse = np.linalg.pinv(K + gamma * np.linalg.norm(K, 2) * np.eye(len(A)))
+    moved, kept = (np.trace(M.T @ inverse @ M) if K.any() else np.nan for M in ((after - A) / 0.2, A))
+    for small in (spectra.SMALL, 0):
+        monkeypatch.setattr(spectra, "SMALL", small)
+        found = energies(A, after, 0.2, Lt, gamma, bias)
+        np.testing.assert_allclose(found, [moved / 2 / Lt, -Lt / 2 * kept], rtol=1e-9)
+        np.testing.assert_allclose(energies(A, after, 0.2, 0.0, gamma, bias), [moved / 2, 0], rtol=1e-9)
+        np.testing.assert_allclose(
+            stable_norm(after, A, gamma, bias), np.trace(after.T @ inverse @ after) if K.any() else np.nan
+        )
+
+
+@pytest.mark.parametrize("size", [5, 63, 64, 90])
+def test_the_largest_eigenvalue_of_a_gram_matrix_of_any_size(size):
+    values = np.random.default_rng(size).permutation(np.arange(1.0, size + 1))
+    Q, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(size, size)))
+    assert largest_eigenvalue(Q @ np.diag(values) @ Q.T) == pytest.approx(size, rel=1e-9)
+
+
+@pytest.mark.parametrize("units", [3, 8, 9, 20])
+def test_sectors_are_told_apart_by_any_of_their_units(units):
+    """Six points: one pattern three times, one twice, one once, which differ in their last unit or in their first."""
+    patterns = np.ones((3, units))
+    patterns[1, -1], patterns[2, 0] = 0.0, -2.0
+    A = patterns[[0, 1, 0, 2, 1, 0]] * np.arange(1.0, 7)[:, None]
+    wanted = {
+        "truncated_share": 3 / (6 * units),
+        "units_truncating_all": 0.0,
+        "units_passing_all": (units - 2) / units,
+        "sectors": 3 / 6,
+        "largest_sector": 3 / 6,
+    }
+    assert occupation(A) == pytest.approx(wanted)
+    other = occupation_by_class(A, [np.array([1, 4]), np.array([3, 0, 2]), np.array([5])])
+    assert other["sectors"] == pytest.approx([1 / 2, 2 / 3, 1])
+    assert other["largest_sector"] == pytest.approx([1, 2 / 3, 1])
+    assert other["units_truncating_all"] == pytest.approx([1 / units, 0, 0])
+    assert other["units_passing_all"] == pytest.approx([1 - 1 / units, 1 - 1 / units, 1])
+    assert other["truncated_share"] == pytest.approx([1 / units, 1 / (3 * units), 0])
 
 
 @pytest.mark.parametrize("case", ["spread", "one bin", "equal", "ends"])
