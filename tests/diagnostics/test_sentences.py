@@ -373,3 +373,73 @@ def test_a_look_leaves_out_layers_with_a_number_that_is_not_finite_or_with_other
     some = look(network_reader(model, torch.randn(10, 3)), None)
     assert list(some.layers) == ["input"]
     assert some.output is None
+
+
+class Called(nn.Module):
+    """An embedding, an activation called three times, a function, a map called twice and a second one after it."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.embed, self.first, self.act = nn.Linear(3, 5), nn.Linear(5, 5), nn.Tanh()
+        self.map, self.last = nn.Linear(5, 5), nn.Linear(5, 2)
+
+    def forward(self, x):
+        x = self.act(self.first(self.embed(x)))
+        x = self.act(self.map(x) + x)
+        return self.last(self.act(self.map(x))).flip(-1)
+
+
+def test_a_look_names_what_stands_for_the_inputs_what_is_hidden_and_what_each_layer_is():
+    names = ["input", "embed", "first", "act", "map", "add", "last", "output"]
+    reader = network_reader(Called(), torch.randn(9, 3))
+    calls = ["input", "embed", "first", "act", "map", "add", "act#2", "map#2", "act#3", "last"]
+    some = look(reader, names, embeddings="embed", classifier="map")
+    assert list(some.layers) == calls
+    assert some.inputs == "embed"
+    assert some.hidden == ["first", "act", "add", "act#2"]  # before the map is called for the last time
+    assert some.kinds == {
+        "first": "Linear", "act": "Tanh", "map": "Linear", "add": "add", "act#2": "Tanh", "map#2": "Linear",
+        "act#3": "Tanh", "last": "Linear",
+    }  # fmt: skip
+    assert look(reader, names, embeddings="act_1", classifier="last").inputs == "act#2"
+    assert look(reader, names, embeddings="act_1", classifier="last").hidden == [
+        name for name in calls if name not in ("input", "act#2", "last")
+    ]
+    whole = look(reader, names)
+    assert (whole.inputs, whole.hidden) == ("input", calls[1:])  # no last map is known
+    assert whole.output.shape == (9, 2)
+    with pytest.raises(ValueError, match="no layer 'mip'"):
+        look(reader, names, classifier="mip")
+
+
+def test_hidden_layers_end_where_the_last_map_is_called_for_the_last_time():
+    names = ["input", "a", "m:input", "m", "b", "m#2:input", "m#2", "m#2[head 0]", "c", "output"]
+    assert layer_facts.before_the_end(names, "m") == ["a", "m:input", "b", "m#2:input"]
+    assert layer_facts.before_the_end(names, "m#2") == ["a", "m:input", "b", "m#2:input"]
+    for other in (None, "z"):
+        assert layer_facts.before_the_end(names, other) == names[1:-1]
+
+
+class Passing(nn.Module):
+    """Points on the second axis; of a call's three parts the first one goes on, or all of them."""
+
+    def __init__(self, *, around):
+        super().__init__()
+        torch.manual_seed(0)
+        self.twice, self.memory, self.head, self.around = nn.Linear(4, 4), nn.LSTM(4, 5), nn.Linear(5, 2), around
+
+    def forward(self, x):
+        hidden = self.twice(x.transpose(0, 1))
+        hidden = self.twice(hidden).tanh() + self.around * hidden
+        hidden, (state, _) = self.memory(hidden)
+        return self.head(hidden + self.around * state)
+
+
+@pytest.mark.parametrize("around", [0, 1])
+def test_what_passes_through_a_call_or_the_first_of_its_parts(around):
+    reader = network_reader(Passing(around=around).double(), torch.randn(6, 3, 4, dtype=torch.float64))
+    some = look(reader, ["twice", "memory", "head"])
+    assert list(some.layers) == ["twice", "twice#2", "memory", "head"]
+    passed = {name: some.passed(name) for name in some.layers}
+    assert passed == {"twice": True, "twice#2": not around, "memory": not around, "head": True}
