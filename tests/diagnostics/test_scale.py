@@ -69,6 +69,41 @@ def test_energies_of_large_layers_are_those_of_the_inverse(case, bias, monkeypat
         )
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_are_in_double_precision_and_change_no_layer(dtype, monkeypatch):
+    """Numbers beside a thousand, of which single precision would keep four digits in a product."""
+    monkeypatch.setattr(spectra, "BLOCK", 64)
+    monkeypatch.setattr(spectra, "WIDTH", 7)
+    A, B = (np.random.default_rng(k).normal(size=(20, size)) + 1000 * (k - 4) for k, size in ((3, 16), (5, 9)))
+    A, B = A.astype(dtype), B.astype(dtype)
+    mixed = np.random.default_rng(6).normal(size=(20, 16)).astype(dtype)
+    first, second, third = (part.astype(np.float64) for part in (A, B, mixed))
+    for found, wanted in (
+        (spectra.gram(A), first @ first.T),
+        (spectra.gram(mixed, positive_part=True), np.maximum(third, 0) @ np.maximum(third, 0).T),
+        (spectra.covariance(A), first.T @ first),
+        (spectra.covariance(A, B), first.T @ second),
+        (spectra.covariance(B, A), second.T @ first),
+    ):
+        assert found.dtype == np.float64
+        np.testing.assert_allclose(found, wanted, rtol=1e-13)
+    for part, wanted in ((A, first), (B, second), (mixed, third)):
+        np.testing.assert_array_equal(part, wanted)
+
+
+@pytest.mark.parametrize("mean", [0.0, 1.0, -1.0])
+def test_eigenvalues_with_and_without_the_mean_leave_both_arguments_as_they_were(mean):
+    A = np.random.default_rng(0).normal(size=(30, 5)) * [3.0, 1, 0.5, 2, 0.1]
+    A += mean - A.mean(axis=0)
+    C, center = A.T @ A, A.mean(axis=0) if mean else np.zeros(5)
+    before = C.copy(), center.copy()
+    whole, centered = spectra.eigenvalues(C, center, 30)
+    np.testing.assert_allclose(whole, np.linalg.eigvalsh(before[0])[::-1], rtol=1e-10)
+    np.testing.assert_allclose(centered, np.linalg.svd(A - before[1], compute_uv=False) ** 2, rtol=1e-9)
+    np.testing.assert_array_equal(C, before[0])
+    np.testing.assert_array_equal(center, before[1])
+
+
 @pytest.mark.parametrize("size", [5, 63, 64, 90])
 def test_the_largest_eigenvalue_of_a_gram_matrix_of_any_size(size):
     values = np.random.default_rng(size).permutation(np.arange(1.0, size + 1))
