@@ -7,6 +7,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from repdyn.diagnostics.measure import Recorder, measure
+from repdyn.diagnostics.methods.features import Features
 from repdyn.diagnostics.methods.losses import CROSS_ENTROPY, HALF_MSE, of_output
 
 torch.manual_seed(0)
@@ -125,3 +126,22 @@ def test_answers_of_any_width_are_taken_as_the_loss_wants_them(loss, answers):
     wanted = torch.ones(24, 3) if answers.ndim == 2 else LABELS
     assert found.dtype == output.dtype
     assert found.item() == loss(output, wanted).item()
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_targets_of_tokens_are_compared_token_by_token(masked):
+    torch.manual_seed(4)
+    model, points = nn.Linear(3, 2).double(), torch.randn(5, 4, 3, dtype=torch.float64)
+    targets, mask = torch.randn(5, 4, 2, dtype=torch.float64), np.arange(4) < np.array([1, 4, 2, 3, 4])[:, None]
+    features = Features("tokens", channels=-1, mask=mask if masked else None)
+    wanted = targets[torch.from_numpy(mask)] if masked else targets
+    found = measure(model, points, targets=wanted, measures=["loss", "targets"], features=features)
+    error = (model(points) - targets).pow(2)
+    error = (error[torch.from_numpy(mask)] if masked else error).mean().item() / 2
+    np.testing.assert_allclose([found["loss"], found["half_mse"]], error, rtol=1e-12)
+
+
+def test_a_loss_that_draws_random_numbers_leaves_their_state_alone():
+    model, state = classifier(), torch.get_rng_state()
+    measure(model, X, measures=["loss"], loss=lambda output: nn.functional.dropout(output, 0.5).mean())
+    assert torch.equal(torch.get_rng_state(), state)

@@ -155,6 +155,16 @@ def test_the_part_that_counts_is_named(output):
     assert float(diagnostics["accuracy"]) == np.mean(logits.argmax(axis=1) == LABELS)
 
 
+def test_targets_of_an_output_that_cannot_be_compared_take_nothing_else_down():
+    targets = np.random.default_rng(1).normal(size=(12, 3))
+    diagnostics = measure(Decisions(), points(), targets=targets, measures=["ranks", "targets", "loss"])
+    why = "no usable output: it returns int64, which has no distances"
+    assert diagnostics.attrs["left_out"] == (
+        f"layer (output): it returns int64, which has no distances; targets: {why}; loss: {why}"
+    )
+    assert np.isfinite(diagnostics["effective_rank"]).all()
+
+
 def test_compiled_and_parallel_networks_are_the_network_within():
     torch.manual_seed(0)
     model = perceptron(nn.Linear(5, 8))

@@ -262,6 +262,30 @@ def test_a_network_that_changes_between_moments_is_measured_as_it_is_then(change
     assert float(second["accuracy"]) == float(alone["accuracy"])
 
 
+class Turned(nn.Module):
+    """Turns points and units round in what one of its layers returns, as soon as it is told to."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.turn, self.last, self.turns = nn.Linear(4, 6), nn.Flatten(), nn.Linear(6, 2), False
+
+    def forward(self, x):
+        hidden = self.first(x)
+        self.turn(hidden.T if self.turns else hidden)
+        return self.last(hidden)
+
+
+def test_a_layer_whose_points_move_to_another_axis_is_found_there():
+    torch.manual_seed(0)
+    model = Turned()
+    recorder = Recorder(model, points(), ["turn"], labels=LABELS, measures=["ranks", "angles"])
+    first = recorder(0)
+    model.turns = True
+    second = recorder(1)
+    assert second.attrs["left_out"] == ""
+    np.testing.assert_allclose(second["norm"], first["norm"], rtol=1e-6)
+
+
 def test_a_moment_that_cannot_be_measured_leaves_the_next_one_whole():
     model = network()
     recorder = Recorder(model, points(), labels=LABELS, measures=["ranks", "accuracy"])
