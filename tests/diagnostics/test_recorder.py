@@ -263,27 +263,31 @@ def test_a_network_that_changes_between_moments_is_measured_as_it_is_then(change
 
 
 class Turned(nn.Module):
-    """Turns points and units round in what one of its layers returns, as soon as it is told to."""
+    """Turns points and units round in what one of its layers returns where a number of the points is above a bound."""
 
     def __init__(self):
         super().__init__()
-        self.first, self.turn, self.last, self.turns = nn.Linear(4, 6), nn.Flatten(), nn.Linear(6, 2), False
+        self.first, self.turn, self.last, self.bound = nn.Linear(4, 6), nn.Flatten(), nn.Linear(6, 2), np.inf
 
     def forward(self, x):
         hidden = self.first(x)
-        self.turn(hidden.T if self.turns else hidden)
+        self.turn(hidden.T if (x > self.bound).any() else hidden)
         return self.last(hidden)
 
 
-def test_a_layer_whose_points_move_to_another_axis_is_found_there():
+@pytest.mark.parametrize("bound", [-np.inf, 50.0])  # all of them move, or held-out ones alone
+def test_a_layer_whose_points_move_to_another_axis_is_found_there(bound):
     torch.manual_seed(0)
-    model = Turned()
-    recorder = Recorder(model, points(), ["turn"], labels=LABELS, measures=["ranks", "angles"])
+    model, others = Turned(), points()[:7] + 100
+    recorder = Recorder(
+        model, points(), ["turn"], labels=LABELS, held_out=(others, LABELS[:7]), measures=["ranks", "collapse"]
+    )
     first = recorder(0)
-    model.turns = True
+    model.bound = bound
     second = recorder(1)
     assert second.attrs["left_out"] == ""
-    np.testing.assert_allclose(second["norm"], first["norm"], rtol=1e-6)
+    for name in ("effective_rank", "effective_rank_held_out", "nc1", "nc1_held_out"):
+        np.testing.assert_allclose(second[name], first[name], rtol=1e-6)
 
 
 def test_a_moment_that_cannot_be_measured_leaves_the_next_one_whole():
