@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -315,3 +316,79 @@ def test_the_last_map_is_the_last_one_whose_result_is_returned():
         assert (classifier, again) == (wanted, repeats)
     _, classifier, again = find_shapes(reader(Nested(), torch.randn(9, 3)), functions=False)
     assert (classifier, again) == (None, False)
+
+
+LOGITS = torch.tensor([[0.0, 5, 1, 7, 2, 11], [6, 3, 10, 4, 9, 8]])  # ten pairs of neighbors in order
+
+
+@pytest.mark.parametrize(
+    ("output", "alike"),
+    [
+        (LOGITS.softmax(dim=-1), True),
+        (3 * LOGITS - 40, True),
+        (LOGITS.clamp(min=1.0), True),  # one pair of ten has become equal
+        (LOGITS.clamp(min=2.0), False),  # two have
+        (LOGITS.clamp(max=9.0), True),
+        (LOGITS * torch.tensor([[1.0], [-1.0]]), False),
+        (torch.where(LOGITS == 7, 0.5, LOGITS), False),
+        (LOGITS.reshape(12), True),  # the same numbers in another shape
+        (LOGITS[:, :5], False),
+        (LOGITS.long(), False),
+        ("text", False),
+    ],
+)
+def test_outputs_are_in_the_order_of_a_map_point_by_point(output, alike):
+    assert layer_shapes._ordered_alike(LOGITS, output) == alike
+    assert not layer_shapes._ordered_alike(LOGITS.long(), output)
+    assert not layer_shapes._ordered_alike(torch.tensor(1.0), torch.tensor(1.0))
+
+
+def test_values_are_equal_number_by_number_of_one_type_with_what_is_lost():
+    lost = torch.tensor([1.0, torch.nan, 3.0])
+    assert layer_shapes._equal(lost, lost.clone())
+    assert layer_shapes._equal(lost.isnan(), lost.isnan())
+    for other in (lost[:2], lost.double(), lost + torch.tensor([0, 0, 1e-6]), lost.nan_to_num(), None, lost[None]):
+        assert not layer_shapes._equal(lost, other)
+        assert not layer_shapes._equal(other, lost)
+
+
+class Uneven(nn.Module):
+    """As many units as the largest number of a batch; runs for none of the points that are all above ten."""
+
+    def __init__(self):
+        super().__init__()
+        self.wide, self.some, self.last = Wide(), nn.Identity(), nn.Linear(3, 2)
+
+    def forward(self, x):
+        self.wide(x)
+        if not (x > 10).all():
+            self.some(x)
+        return self.last(x)
+
+
+class Wide(nn.Module):
+    def forward(self, x):
+        return x.new_ones(len(x), int(x.max())) * x[:, :1]
+
+
+@pytest.mark.parametrize("memory", [1, 2**29])
+def test_layers_that_differ_between_batches_are_told_and_the_others_are_handed_on_whole(memory):
+    parts = [torch.rand(size, 3) + place for size, place in ((4, 2), (3, 3), (5, 20))]
+    plan = streaming.plan(reader(Uneven(), iter(parts), memory=memory), None)
+    rows = {}
+    failed = streaming.stream(plan, ["output", "last"], lambda name, A: rows.update({name: A}))
+    assert failed == {
+        "wide": "it did not return the same number of units in every batch",
+        "some": "it did not run this time",
+    }
+    assert plan.layers == ["input", "wide", "some", "last"]
+    assert list(rows) == ["input", "last", "output"]  # the output is asked for as well
+    np.testing.assert_array_equal(rows["output"], rows["last"])
+    X = torch.cat(parts)
+    np.testing.assert_array_equal(rows["input"], X)
+    with torch.no_grad():
+        np.testing.assert_allclose(rows["last"], plan.reader.model.last(X), rtol=1e-5)
+    found, why = streaming.batch_rows(plan, 2, ["some", "wide", "input"])
+    assert list(found) == ["input", "wide"]
+    assert (found["wide"].shape[0], why) == (5, {"some": "it did not run this time"})
+    assert streaming.batch_rows(plan, 0, []) == ({}, {})

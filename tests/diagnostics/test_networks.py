@@ -116,6 +116,9 @@ def test_one_diagnostic_never_takes_the_others_down(case):
         (ValueError("too wide\nby two"), "too wide"),
         (TypeError("too wide"), "TypeError: too wide"),
         (RuntimeError(""), "RuntimeError"),
+        (RuntimeError("\n  Traceback (most recent call last):\n\n  too wide by two\nand three"), "too wide by two"),
+        (OSError(""), "OSError"),
+        (TypeError("Traceback of a kind\n too wide"), "TypeError: too wide"),
         (KeyError("a"), "KeyError: 'a'"),
     ],
 )
@@ -183,6 +186,8 @@ def test_a_layer_that_diverged_is_missing_with_those_after_it():
     assert "layer (2, output): 12 of 36 values are NaN or infinite" in diagnostics.attrs["left_out"]
     assert np.isfinite(diagnostics["effective_rank"].sel(layer=["input", "0", "1"])).all()
     assert diagnostics["effective_rank"].sel(layer="2").isnull()
+    assert diagnostics["layer"].values.tolist() == ["input", "0", "1", "2"]  # the output is layer 2, NaN included
+    assert diagnostics.attrs["last_map"] == "2"
     assert diagnostics["numerical_rank"].dtype == float  # a count that is missing once
 
 
