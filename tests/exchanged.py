@@ -19,13 +19,14 @@ def unnoticed(claim: Claim, worlds: Sequence[World]) -> list[str]:
 
     Variables that change no verdict where they have no numbers are not read, or only told.
     """
-    right, found = [_status(claim, world) for world in worlds], []
+    found, pairs = [], [(world, _status(claim, world)) for world in worlds]
 
     def is_unnoticed(place: int, name: str, other: str | None) -> bool:
-        return all(
-            _status(claim, _with(world, place, name, other)) == status
-            for world, status in zip(worlds, right, strict=True)
-        )
+        for number, (world, status) in enumerate(pairs):
+            if _status(claim, _with(world, place, name, other)) != status:
+                pairs.insert(0, pairs.pop(number))  # soonest next time
+                return False
+        return True
 
     asked = _asked(claim, worlds[0])
     for place, data in enumerate(worlds[0]):
@@ -54,7 +55,7 @@ def _asked(claim: Claim, world: World) -> set[object]:
 def _status(claim: Claim, world: World) -> str:
     try:
         return claim(*world).status
-    except (RepdynError, ValueError, KeyError) as error:
+    except (RepdynError, ValueError, KeyError, ArithmeticError) as error:
         return type(error).__name__
 
 
