@@ -271,7 +271,8 @@ def test_plateaus_are_compared_from_the_largest_start_down_at_equal_starts():
 
 def test_distribution_functions_fit_within_a_hundredth_at_the_first_gain():
     level = np.array([0.1, 0.5, 0.9])
-    printed = np.stack([level + [[0.0, -0.0099, 0.0], [0.0101, 0.0, 0.0], [0.0, 0.0, -0.0101]], np.ones((3, 3))])
+    apart = np.array([[0.0, -0.0099, 0.0], [0.0101, 0.0, 0.0], [0.0, 0.0, -0.0101]])
+    printed = np.stack([level + apart, np.ones((3, 3))])
     shares = xr.Dataset(
         {"printed": (("gain", "rho", "level"), printed), "corrected": (("gain", "rho", "level"), printed[:, ::-1])},
         {"rho": [0.5, 1.0, 2.0], "level": level},
