@@ -124,3 +124,26 @@ def test_a_function_gets_what_it_names_and_may_do_without_what_has_a_default():
     assert arguments_of(function, offered | {"seeds": 0}) == {"settings": 1, "stream": 2, "seeds": 0}
     with pytest.raises(RepdynError, match=r"function wants stream, but the job gives only settings$"):
         arguments_of(function, {"settings": 1})
+    with pytest.raises(
+        RepdynError, match=r"function wants settings, stream, but the job gives only other, seeds, tally$"
+    ):
+        arguments_of(function, {"tally": 1, "seeds": 2, "other": 3})
+
+
+def test_a_claim_of_another_id_than_the_job_file_says_is_refused(tmp_path, monkeypatch):
+    """The second of three, whose function decides another claim by now."""
+    made = {"f:one": "x-1", "f:two": "x-9", "f:three": "x-3"}
+
+    def declared(study, function):
+        half = false_world("half of them", lambda images: images.isel(point=slice(3)))
+        check = claim(made[function], where="Theorem 1", kind="identity", states="S.", control=half)
+        return check(lambda images: Verdict.from_tests(deviation(0, 1, expected="0", reason="")))
+
+    monkeypatch.setattr(decide, "load_function", declared)
+    claims = {id: {"function": function, "code": ""} for id, function in zip(("x-1", "x-2", "x-3"), made, strict=True)}
+    member = {"study": STUDY, "claims": claims, "inputs": {"images": IMAGES}, "outputs": ["x/a.csv", "x/b.csv"]}
+    results = jobs_for_tests.results(tmp_path)
+    with pytest.raises(RepdynError) as caught:
+        decide.run(member, results, None)
+    assert str(caught.value) == "f:two decides x-9, the job file says x-2; run snakemake"
+    assert not (results / "x").exists()

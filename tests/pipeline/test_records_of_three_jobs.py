@@ -85,6 +85,14 @@ def test_of_the_job_files_those_alone_are_dated_back_whose_content_has_run(here)
     assert Path("logs/mine/s/a.job.json").stat().st_mtime == 1
 
 
+def test_the_command_runs_the_job_file_with_the_threads_that_it_names(monkeypatch):
+    asked = []
+    monkeypatch.setattr(entry, "main", lambda *told: asked.append(told))
+    for words in (["a.job.json"], ["b.job.json", "--threads", "3"], ["--threads", "2", "logs/c.job.json"]):
+        entry.run(words)
+    assert asked == [(Path("a.job.json"), None), (Path("b.job.json"), 3), (Path("logs/c.job.json"), 2)]
+
+
 # Records
 
 

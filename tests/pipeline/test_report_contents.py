@@ -10,6 +10,7 @@ from repdyn.pipeline.report.contents import Contents, Product
 from repdyn.pipeline.report.evidence import drawing
 from repdyn.pipeline.report.notes import Notes
 
+KINDS = ("figures", "tables", "figures", "tables", "figures")
 DATA = ("x_study/data/loss.nc", "x_study/data/loss_at_end.nc", "x_study/data/loss/bn.nc", "x_study/data/loss/he.nc")
 SHARED = ("y_study/data/loss.nc", "y_study/data/images.nc", "data/images.nc", "data/images_more.nc")
 
@@ -82,6 +83,17 @@ def test_labels_count_the_verdicts_of_a_figures_claims_the_most_frequent_first()
         {"figure": "Table 2", "title": "a_1", "claims": "2 holds, 1 does not hold, 1 not testable"},
         {"table": "new", "title": "none", "claims": "none"},
     ]
+
+
+def test_studies_are_those_with_claims_and_then_those_with_figures_or_tables_each_once():
+    products = [figure(name, study=f"{name}_study", kind=kind) for name, kind in zip("mzqam", KINDS, strict=True)]
+    claims = [{"study": f"{name}_study"} for name in "zxzy"]
+    contents = run(*products, claims=claims)
+    assert contents.studies == [f"{name}_study" for name in "zxymqa"]
+    assert [claim["id"] for claim in contents.claims_of("z_study")] == ["x-0", "x-2"]
+    for kind, names in (("figures", {"m": 2, "q": 1}), ("tables", {"z": 1, "a": 1})):
+        found = {name: len(contents.products_of(f"{name}_study", kind)) for name in "mzqa"}
+        assert {name: count for name, count in found.items() if count} == names
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def site():
 def test_the_first_page_counts_the_papers_own_statements_and_ours(site):
     shown = Site._overview(site)
     assert [claim["id"] for claim in shown["own"]] == ["x-0", "x-1", "x-3", "x-4"]
-    assert (shown["ours"], shown["total"]) == (1, 5)
+    assert (shown["ours"], shown["total"], shown["warning"]) == (1, 5, "")
     assert shown["severities"] == [("conclusion fails", 1), ("misprint", 1)]
     assert [claim["id"] for claim in shown["changes"]] == ["x-0", "x-2"]
     assert shown["said"].startswith("2 hold as printed, 0 hold once corrected, 2 do not hold")

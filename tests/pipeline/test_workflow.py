@@ -1,5 +1,6 @@
 """What the workflow's own view makes of the graph: code versions, inputs and seeds of members; checkpoints' folder."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -172,6 +173,25 @@ def test_code_versions_are_remembered_for_one_state_of_the_sources(tmp_path):
     assert CodeVersions(module.parents[1], kept).of("repdyn.one:made") == "remembered"
     module.write_text("def made():\n    return 2\n")
     assert CodeVersions(module.parents[1], kept).of("repdyn.one:made") != "remembered"
+
+
+def test_code_versions_of_one_function_and_of_several_together_are_all_remembered(tmp_path):
+    module, kept = tmp_path / "src/repdyn/one.py", tmp_path / "versions.json"
+    module.parent.mkdir(parents=True)
+    module.write_text("".join(f"def {name}():\n    return '{name}'\n" for name in "abc"))
+    roots = [("repdyn.one:b",), ("repdyn.one:a",), ("repdyn.one:b", "repdyn.one:c"), ("repdyn.one:a", "repdyn.one:c")]
+    versions = CodeVersions(tmp_path / "src", kept)
+    told = [versions.of(*own) for own in roots]
+    assert told == [code_version(*own, source=tmp_path / "src") for own in roots]
+    assert len(set(told)) == 4
+    versions.save()
+    stored = json.loads(kept.read_text())
+    assert stored == {"state": versions.state, "versions": dict(zip(map(" ".join, roots), told, strict=True))}
+    again = CodeVersions(tmp_path / "src", kept)
+    assert [again.of(*own) for own in roots] == told
+    kept.unlink()
+    again.save()
+    assert not kept.exists(), "nothing is new"
 
 
 def test_an_edit_of_any_package_is_another_state_of_the_sources(tmp_path):

@@ -15,7 +15,7 @@ from repdyn.pipeline.run.declare.workflow import ENTRY, RunJobs
 
 SOURCES = {
     "settings/early.py": 'OTHER = "none"\n',
-    "settings/study.py": 'OTHER = "none"\nPAPER = "T. Oy, On toys."\n',
+    "settings/study.py": 'OTHER = "none"\nPAPER = "T. Oy, On toys."\nLAST = 3\n',
     "experiments/first.py": """
 def loss(settings: Loss, images: xr.Dataset, stream: Stream) -> xr.Dataset: ...
 def _helper(loss: xr.Dataset) -> xr.Dataset: ...
@@ -29,6 +29,7 @@ def modes(settings: Knobs, run: str, model: Run) -> xr.Dataset: ...
 def blocks(settings: Blocks, block: int, device: str) -> xr.Dataset: ...
 def nets(settings: NetsRun, networks: Mapping[str, Net], default: Net, again: Size) -> xr.Dataset: ...
 def twins(settings: Twin) -> xr.Dataset: ...
+def whole(settings: Trials, networks: Mapping[str, Net]) -> xr.Dataset: ...
 def ends(blocks: Mapping[str, xr.Dataset], modes: dict[str, xr.Dataset], images: xr.Dataset, device) -> xr.Dataset: ...
 """,
     "figures/late.py": """
@@ -376,6 +377,13 @@ def test_further_arguments_go_to_the_functions_that_they_name(source):
     assert job.memory_mb == 450
     (member,) = made.simulate("toy/more", ("modes", {"run": "low"}), arguments={"modes": {"start": 1}}).members
     assert member["arguments"] == {"run": "low", "start": 1}
+
+
+def test_without_a_choice_of_rows_all_entries_are_given_by_their_names(source):
+    (member,) = run(source).simulate("toy/x", "whole").members
+    networks = {"default": {"units": 2}, "large": {"units": 3}, "odd": {"units": 4}, "small": {"units": 1}}
+    assert member["settings"] == {"settings": {"seeds": 5}, "networks": networks}
+    assert list(member["settings"]["networks"]) == list(networks)
 
 
 def test_what_is_not_there_is_told(source):
