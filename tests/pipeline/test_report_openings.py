@@ -6,11 +6,15 @@ import shutil
 
 import numpy as np
 import pytest
+import xarray as xr
 from tests.pipeline.test_report import CLAIM, EVIDENCE, make_run
+from tests.pipeline.test_report_contents import run
 
 from repdyn.base.datasets import REQUIRED
+from repdyn.base.declarations import Opening
 from repdyn.base.streams import Stream
 from repdyn.pipeline import studies
+from repdyn.pipeline.report import openings
 from repdyn.pipeline.report.build import Checkout, build
 from repdyn.pipeline.report.openings import DIGITS, MOST
 from repdyn.truncation_flow.experiments.cluster_flow import printed_and_corrected
@@ -117,6 +121,60 @@ def test_every_declared_animation_has_its_script_claim_and_dataset():
 def test_the_image_is_where_the_cost_says(data):
     distance = ((data["example_image"] - data["example_label"]) ** 2).sum("coordinate")
     np.testing.assert_allclose(distance / 2, data["example_cost"].transpose(*distance.dims), atol=1e-12)
+
+
+# of made-up studies
+
+
+def opening(study, shows=("time", "a", "b", "count", "name")):
+    return Opening(
+        "flow", {"kind": "y"}, shows, f"{study[0]}-1", "{start[a]} to {end[a]}, {end[b]:.1f}", f"Of {study}."
+    )
+
+
+def flow(times=3, **changes):
+    """Three variables along time; `a` of three kinds, each ten times the one before."""
+    steps = np.arange(times)
+    numbers = {"a": (("time", "kind"), (1 + steps[:, None]) / 3 * [1, 10, 100]), "b": ("time", 2.0 * steps)}
+    others = {"count": ("time", steps), "name": ("time", [f"t{step}" for step in steps])}
+    return xr.Dataset(numbers | others | changes, {"time": 0.5 * steps, "kind": ["x", "y", "z"]})
+
+
+def test_each_study_with_claim_and_dataset_has_an_animation_of_its_own_numbers(monkeypatch):
+    """One of four has no claim in the run, one no dataset."""
+    names = ("m_study", "no_claim", "z_study", "other")
+    files = [f"{name}/data/flow.nc" for name in names if name != "other"]
+    made = run(claims=[{"id": id} for id in ("o-1", "z-1", "m-1")], content=files)
+    data = {made.root / file: flow(times) for file, times in zip(files, (3, 4, 2), strict=True)}
+    monkeypatch.setattr(openings.datasets, "read", data.get)
+    first, second = openings.animations({name: opening(name) for name in names}, made)
+    assert (first.study, first.claim["id"], first.label) == ("m_study", "m-1", "Of m_study.")
+    assert (second.study, second.claim["id"], second.label) == ("z_study", "z-1", "Of z_study.")
+    assert (first.sentence, second.sentence) == ("3.33333 to 10.0, 4.0", "3.33333 to 6.66667, 2.0")
+    assert first.numbers == {
+        "time": [0.0, 0.5, 1.0],
+        "a": [3.33333, 6.66667, 10.0],
+        "b": [0.0, 2.0, 4.0],
+        "count": [0, 1, 2],
+        "name": ["t0", "t1", "t2"],
+    }
+
+
+@pytest.mark.parametrize("times", [1, 200, 201, 202, 1001])
+def test_at_most_201_times_are_shown_the_first_and_the_last_among_them(times):
+    shown = openings._shown(flow(times), opening("m")).time.values * 2
+    assert (len(shown), shown[0], shown[-1]) == (min(times, 201), 0, times - 1)
+    assert set(np.diff(shown)) <= {times // 201, times // 201 + 1}
+
+
+def test_nothing_is_shown_where_one_of_the_variables_is_missing_or_has_no_number_once():
+    assert openings._shown(flow().drop_vars("b"), opening("m")) is None
+    for number in (np.nan, np.inf):
+        assert openings._shown(flow(b=("time", [0.0, number, 1.0])), opening("m")) is None
+        assert openings._shown(flow(b=("time", [0.0, number, 1.0])), opening("m", ("time", "a"))) is not None
+        other = flow()
+        other["a"].loc[{"kind": "x"}] = number  # a kind that is not shown
+        assert openings._shown(other, opening("m")) is not None
 
 
 # in a browser
