@@ -125,7 +125,8 @@ def checkout(root):
     """Files of the three studies, each with texts of its own; not every study has every file."""
     for study in NAMES:
         own, ids = root / study, [id for id in IDS if study_of(id) == study]
-        write(root / f"docs/{study}.md", f"# Page of {study}\n\nSummary of {study}.\n\n## Notes of {study}\n\nText.\n")
+        told = "".join(f'Why <a id="{id}">of {id}</a>.\n\n' for id in ids)
+        write(root / f"docs/{study}.md", f"# Page of {study}\n\nSummary of {study}.\n\n## Notes of {study}\n\n{told}")
         write(own / studies.ACCEPTED, {id: {"verdict": VERDICTS[id], "undecided_at": []} for id in ids})
         said = {key: f"The {key} of {study}." for key in ("claims", "breaks", "survives")}
         write(own / studies.FINDINGS, {"summary": said} | {id: card(study, id) for id in WITH_CARDS[study]})
@@ -348,6 +349,7 @@ def test_a_claim_leads_to_its_neighbors_figures_data_and_job(site):
     others = {id: [one.name for one in shown[id]["figures"]] for id in IDS if shown[id]["figures"]}
     assert others == {"z-1": ["z_one"]}  # a person chose the other for its card
     assert {id: one["data"] for id, one in shown.items()} == {id: [f"{study_of(id)}/data/data_{id}.nc"] for id in IDS}
+    assert {id: one["passage"].striptags() for id, one in shown.items()} == {id: f"Why of {id}." for id in IDS}
     jobs = {"z_study": "z_study/claims", "m_study": "m_study/claims", "a_study": ""}
     assert {id: one["job"] for id, one in shown.items()} == {id: jobs[study_of(id)] for id in IDS}
     assert shown["m-2"]["command"] == "snakemake --cores 1 results/mine/m_study/claims.csv"
