@@ -33,7 +33,7 @@ def with_fits(monkeypatch, explained, starts=None, late=(), moments=21):
         starts: the same by number of moments.
         late: pair and seed of outputs that change after 12 moments alone; the others do in the first four.
     """
-    y = np.tile(np.where(np.arange(moments) < 4, 0.0, 1.0), (3, 2, 1))
+    y = np.tile(np.where(np.arange(moments) < min(4, moments // 4), 0.0, 1.0), (3, 2, 1))
     for at in late:
         y[at] = np.arange(moments) > 12
     asked = []

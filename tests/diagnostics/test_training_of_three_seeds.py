@@ -125,6 +125,14 @@ def test_of_ranks_that_scatter_the_widest_is_told():
     assert both.interval.high / both.interval.low > first.interval.high / first.interval.low
 
 
+def test_a_rank_that_may_have_risen_is_not_told():
+    logs = np.linspace(1.4, 2.0, 21) + 0.04 * (-1) ** np.arange(21)
+    sentence = told(through(effective_rank={"7": np.exp(logs)}), "rank over time")
+    assert sentence.interval.low < 1 / 1.5 < sentence.interval.high < 1.5
+    why = "the rank of '7' scatters too much from moment to moment"
+    assert sentence.text == f"Cannot tell whether training changes ranks: {why}"
+
+
 def test_what_holds_before_training_is_no_change_though_it_is_lost_in_between():
     at_ends = LATE | (STEPS == 0)
     share = np.where(at_ends, 0.03, 0.58)
