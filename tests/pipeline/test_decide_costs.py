@@ -174,7 +174,7 @@ def test_a_look_grows_every_setting_of_what_it_buys_and_counts_for_every_claim_o
     needs = [
         decide.Need(1, "", {("a", "seeds"): 3}, 1.5, False, "y-6", "t", 5.0),
         decide.Need(2, "", {("a", "seeds"): 3, ("b", "runs"): 5}, 4.0, True, "x-1", "s", 10.0),
-        decide.Need(1, "", {("b", "runs"): 5, ("c", "draws"): 7}, 2.0, True, "x-2", "s", 20.0),
+        decide.Need(1, "", {("b", "runs"): 5, ("c", "draws"): 7, ("a", "seeds"): 3}, 2.0, True, "x-2", "s", 20.0),
         decide.Need(3, "", {("b", "seeds"): 2}, 8.0, False, "y-3", "t", 100.0),
         decide.Need(1, "", {("a", "seeds"): 3, ("c", "draws"): 7}, 2.0, True, "x-4", "s", 200.0),
         decide.Need(None, "a border case", id="y-7", study="t"),
