@@ -9,7 +9,7 @@ from torch import nn
 
 from repdyn.diagnostics.measure import Recorder, measure
 from repdyn.diagnostics.methods.catalog import MEASURES
-from repdyn.diagnostics.methods.features import Features, as_rows
+from repdyn.diagnostics.methods.features import Features
 from repdyn.diagnostics.methods.held_out import beside, inputs_and_answers
 from repdyn.diagnostics.methods.losses import of_points
 from repdyn.diagnostics.methods.progress import Interrupted
@@ -265,11 +265,34 @@ def test_of_several_maps_each_is_told_whether_it_is_free_and_one_with_shared_wei
     assert model.last.weight is model.shared.weight
 
 
+def test_where_the_gradient_fails_the_maps_that_are_not_free_keep_their_own_reason():
+    def loss(_output):
+        raise ValueError("no loss today")
+
+    found = measure(Tied().double(), X, measures=["radial"], loss=loss)
+    first, second = found.attrs["left_out"].split("; ")
+    assert first == "radial (free, rooted): its gradient: no loss today"
+    assert second.startswith("radial (shared): not free: ")
+    assert found["radial_fraction"].isnull().all()
+
+
+class SideBySide(nn.Module):
+    """A normalization of what a map takes, not of what it returns."""
+
+    def __init__(self):
+        super().__init__()
+        self.map, self.norm = nn.Linear(4, 4), nn.LayerNorm(4)
+
+    def forward(self, x):
+        return self.map(x) + self.norm(x)
+
+
 def test_networks_whose_maps_no_normalization_takes_are_told_where_they_have_one_or_are_asked():
     why = "radial: no linear or convolutional map goes straight into a normalization layer"
     normed = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.LayerNorm(4), nn.Linear(4, 3)).double()
     for model, measures, text in (
         (normed, None, why),
+        (SideBySide().double(), None, why),
         (normed, ["radial", "ranks"], why),
         (normed, ["ranks"], ""),
         (network(), None, ""),
@@ -351,50 +374,3 @@ def test_answers_of_held_out_points_are_arrays_whatever_holds_them():
     for given, words in (([X, LABELS], "a list"), ((X,), "1 parts"), ({"a": X, "b": X}, "a dict")):
         with pytest.raises(ValueError, match=f"^held_out has {words}; give"):
             inputs_and_answers(given)
-
-
-# rows
-
-
-def test_rows_are_in_single_precision_unless_they_came_in_double_and_complex_ones_are_pairs():
-    for dtype, wanted in ((torch.float64, np.float64), (torch.float32, np.float32), (torch.bfloat16, np.float32)):
-        rows = as_rows(torch.tensor([[1.0, 2.0]], dtype=dtype, requires_grad=True))
-        assert rows.dtype == wanted
-        assert rows.tolist() == [[1, 2]]
-    values = torch.tensor([[1 + 2j, 3 - 4j], [5j, 6]])
-    assert as_rows(values.conj()).tolist() == [[1, -2, 3, 4], [0, -5, 6, 0]]
-    assert as_rows(values.to(torch.complex128)).dtype == np.float64
-
-
-@pytest.mark.parametrize(
-    ("kind", "channels", "rows", "per_point"),
-    [
-        ("flatten", None, [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]], 1),
-        ("pool", 1, [[1, 4], [7, 10]], 1),
-        ("pool", -1, [[1.5, 2.5, 3.5], [7.5, 8.5, 9.5]], 1),
-        ("tokens", 1, [[0, 3], [1, 4], [2, 5], [6, 9], [7, 10], [8, 11]], 3),
-        ("tokens", -1, [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]], 2),
-    ],
-)
-def test_rows_of_points_with_two_more_axes(kind, channels, rows, per_point):
-    features, tensor = Features(kind, channels), torch.arange(12.0).reshape(2, 2, 3)
-    assert features.rows("a", tensor).tolist() == rows
-    assert features.per_point(tensor) == per_point
-    plain = torch.arange(6.0).reshape(2, 3)
-    assert features.per_point(plain) == 1
-    if kind == "tokens":
-        with pytest.raises(ValueError, match=r"^it returns shape \(2, 3\), which has no axis of tokens$"):
-            features.rows("a", plain)
-    else:
-        assert features.rows("a", plain).tolist() == plain.tolist()
-
-
-def test_heads_are_equal_parts_of_the_channels_one_after_another():
-    features = Features("pool", channels=-1, heads=3)
-    heads = dict(features.heads_of("a", torch.arange(12.0).reshape(2, 6)))
-    assert {name: part.tolist() for name, part in heads.items()} == {
-        "a[head 0]": [[0, 1], [6, 7]], "a[head 1]": [[2, 3], [8, 9]], "a[head 2]": [[4, 5], [10, 11]],
-    }  # fmt: skip
-    for other in (torch.zeros(2, 4), torch.zeros(6), None, (torch.zeros(2, 6),)):
-        assert not list(features.heads_of("a", other))
-    assert not list(Features("pool", channels=-1).heads_of("a", torch.zeros(2, 6)))
