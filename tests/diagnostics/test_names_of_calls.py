@@ -12,7 +12,7 @@ from repdyn.diagnostics.measure import network_reader
 from repdyn.diagnostics.methods import layer_shapes, streaming
 from repdyn.diagnostics.methods.features import Features
 from repdyn.diagnostics.methods.layer_shapes import LayerShape, base, find_shapes
-from repdyn.diagnostics.methods.layers import function_label, named_modules, parts_of, watched
+from repdyn.diagnostics.methods.layers import function_label, parts_of, watched
 
 A, B, C = (torch.full((2, 3), float(k)) for k in (1, 2, 3))
 
@@ -136,13 +136,6 @@ def test_names_of_operators_in_place_or_from_the_right_are_those_of_the_operator
     assert [function_label(name) for name in ("sub_", "tanh_", "__div__", "__rdiv__", "__neg__", "__bool__", "")] == [
         "sub", "tanh_", "truediv", "truediv", "neg", "", "",
     ]  # fmt: skip
-
-
-def test_compiled_parts_have_the_names_of_the_parts():
-    model = nn.Sequential(nn.Linear(3, 3), nn.Sequential(nn.ReLU(), nn.Tanh()))
-    plain = dict(named_modules(model))
-    model[1] = torch.compile(model[1], backend="eager")
-    assert dict(named_modules(model)) == plain
 
 
 @pytest.mark.parametrize("more", ["", "#3", ":input", "#12:input", "[1]", "[key]", "#2[head 3]", ":input[head 0]"])
