@@ -3,6 +3,7 @@
 import io
 
 import pandas as pd
+import pytest
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.lines import Line2D
 
@@ -36,6 +37,7 @@ def test_panels_are_counted_and_named_by_their_titles_axes_and_ticks():
             inset.set_title(title)
         c.set_xticks([2.5, 0.5], ["two and\na half", "half"])
         figure.colorbar(f.scatter([8], [9], c=[3]), ax=f, label="color")
+        figure.colorbar(d.scatter([4], [6], c=[7]), ax=d, label="flat color", orientation="horizontal")
         figure.supxlabel("of all")
         figure.supylabel("for all")
     assert told(figure, "panel", "x_axis", "y_axis", "series", "x", "y") == [
@@ -45,6 +47,7 @@ def test_panels_are_counted_and_named_by_their_titles_axes_and_ticks():
         f"4 inner | of all | for all | {BLUE.lower()} | 6 | 7",
         f"5 | third (2.5: two and a half, 0.5: half) | above | {BLUE.lower()} | 2 | 2",
         f"6 | first | for all | {BLUE.lower()} | 3 | 3",
+        "6 | first | for all | flat color | 4 | 6",
         f"7 | third (2.5: two and a half, 0.5: half) | for all | {BLUE.lower()} | 5 | 5",
         "7 | third (2.5: two and a half, 0.5: half) | for all | color | 8 | 9",
     ]
@@ -59,7 +62,8 @@ def test_names_are_looked_for_in_labels_then_in_the_panels_legend_the_figures_an
         first.lines[0].set_label("labeled")
         first.legend([Line2D([], [], color=color) for color in (RED, GREEN)], ["own red", "own green"])
         figure.legend(
-            [Line2D([], [], color=color) for color in (GREEN, RED, BLUE)], ["all green", "all red", "all blue"]
+            [Line2D([], [], color=color, linestyle="--", marker="o") for color in (GREEN, RED, BLUE)],
+            ["all green", "all red", "all blue"],
         )
         third.legend(
             [
@@ -92,7 +96,7 @@ def test_bars_of_errors_lines_and_areas_keep_each_of_their_numbers():
         panel.errorbar(
             [1, 2, 4], [5, 3, 6], yerr=[[0.5, 0.25, 1], [1, 2, 3]], xerr=[[0.25, 0.5, 1], [2, 1, 3]], label="both"
         )
-        panel.errorbar([7, 8], [1, 2], yerr=[0.5, 0.25], fmt="none", label="bars")
+        panel.errorbar([7, 8], [1, 2], yerr=[0.5, 0.25], fmt="none", capsize=2, label="bars")
         lines = LineCollection([[(0, 1), (2, 3)], [(4, 5), (6, 7), (8, 9)]], array=[0.5, 0.25], label="lines")
         areas = PolyCollection([[(0, 0), (1, 0), (1, 1)], [(2, 2), (3, 2), (3, 4)]], array=[9, 7], label="areas")
         for collection in (lines, areas):
@@ -186,3 +190,51 @@ def test_words_and_lines_beside_the_data_along_one_axis():
         "text | from beside | 1 | 5 | 6",
         "text | here | 1 | 7 | 8",
     ]
+
+
+@pytest.mark.parametrize(
+    ("ticks", "named"),
+    [
+        ({2: "2", 0.5: "0.5", 4: ""}, "depth"),
+        ({2: "2", 0.5: "half", 4: ""}, "depth (2: 2, 0.5: half, 4: )"),
+        ({2: "two", 0.5: "0.5", 4: "4"}, "depth (2: two, 0.5: 0.5, 4: 4)"),
+        ({2: "2", 0.5: "0.5", 4: "four"}, "depth (2: 2, 0.5: 0.5, 4: four)"),
+    ],
+)
+def test_ticks_are_named_where_one_of_them_is_no_number_of_its_place(ticks, named):
+    with style():
+        figure, axes = new()
+        axes[0, 0].plot([1, 2], [3, 4])
+        axes[0, 0].set_xlabel("depth")
+        axes[0, 0].set_xticks(list(ticks), list(ticks.values()))
+    assert set(told(figure, "x_axis")) == {named}
+
+
+GAP = float("nan")
+DRAWN = {
+    "the last of three lines has numbers": (
+        lambda p: [p.plot([1, 2, 3], y) for y in ([GAP] * 3, [GAP] * 3, [GAP, 5, 6])], (), False
+    ),
+    "none of three lines has": (lambda p: [p.plot([1, 2, 3], [GAP] * 3) for _ in range(3)], (), True),
+    "points and a line of equality": (lambda p: (p.plot([0, 1], [0, 1]), p.scatter([1, 2], [GAP] * 2)), (), True),
+    "points of which one is whole": (lambda p: (p.plot([0, 1], [0, 1]), p.scatter([1, 2], [GAP, 2])), (), False),
+    "nothing before gaps": (lambda p: (p.scatter([], []), p.plot([1, 2, 3], [GAP] * 3)), (), True),
+    "cells without a value": (lambda p: p.pcolormesh([0, 1, 2], [0, 1, 2], [[GAP] * 2] * 2), (), True),
+    "cells with a last value": (lambda p: p.pcolormesh([0, 1, 2], [0, 1, 2], [[GAP, GAP], [GAP, 1]]), (), False),
+    "places of cells": (lambda p: p.pcolormesh([0, 1, 2], [0, 1, 2], [[GAP] * 2] * 2), ("x", "y_low"), False),
+    "bars without ends": (lambda p: p.errorbar([1, 2, 3], [4, 5, 6], [GAP] * 3), ("y", "y_high"), True),
+    "one bar with ends": (lambda p: p.errorbar([1, 2, 3], [4, 5, 6], [GAP, 1, GAP]), ("y", "y_high"), False),
+    "a level beside gaps": (lambda p: (p.axhline(1), p.plot([1, 2, 3], [GAP] * 3)), (), True),
+    "a level along the axis": (lambda p: (p.axhline(1), p.plot([1, 2, 3], [GAP] * 3)), ("y",), False),
+    "a level across it": (lambda p: (p.axvline(1), p.plot([1, 2, 3], [GAP] * 3)), ("y",), True),
+    "levels, spans and words alone": (lambda p: (p.axhline(GAP), p.axvspan(GAP, 1), p.text(1, 2, "word")), (), False),
+    "columns that nothing has": (lambda p: p.plot([1, 2, 3], [GAP] * 3), ("value",), False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("draw", "columns", "missing"), DRAWN.values(), ids=DRAWN)
+def test_a_panel_is_missing_where_nothing_has_a_number_in_all_its_columns(draw, columns, missing):
+    with style():
+        panel = new()[1][0, 0]
+        draw(panel)
+    assert plotted.is_missing(panel, *columns) is missing
