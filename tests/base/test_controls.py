@@ -274,6 +274,11 @@ def test_counts_flags_and_labels_are_recorded_as_another_array_or_in_values_of_t
     assert kind(lambda d: d.assign(changes), several()) == expected
 
 
+def test_numbers_that_are_counts_are_not_recorded_as_fractions():
+    before = several().drop_vars(["name", "task"])
+    assert kind(lambda d: d.assign(loss=("place", [16.0, 5.0, 9.0])), before) == "not recorded"
+
+
 def test_an_offset_that_rounds_is_a_shift_also_where_it_ends_at_zero():
     x = np.array([0.1, 0.2, 0.3, 0.7])
     before = xr.Dataset({"curve": ("time", x)})
