@@ -131,6 +131,9 @@ def test_the_plain_network_has_to_rest_for_the_comparison():
 def test_a_rank_that_still_falls_decides_nothing():
     assert question2_bottleneck.bottleneck_of_plain(ranks((9, 20), half=(9, 21))).status == "does not hold"
     assert question2_bottleneck.bottleneck_of_plain(ranks((9, 8), half=(9, 12))).status == UNDECIDED
+    assert (
+        question2_bottleneck.bottleneck_of_plain(ranks((9, 8), half=(9, 16))).status == UNDECIDED
+    )  # to below the task
     assert question2_bottleneck.bottleneck_of_plain(ranks((9, 3), half=(9, 3))).status == "holds"
 
 
@@ -165,6 +168,13 @@ def norms(four=(1.1, 1.2), recentered=(6.0, 5.0)):
             "layer": ["layers.0", "layers.19", "layers.34", "layers.39"],
         },
     )
+
+
+@pytest.mark.parametrize(("learned", "seeds", "enough"), [(2, 3, True), (1, 1, False), (2, 4, False), (3, 5, True)])
+def test_a_network_has_learned_by_two_seeds_and_more_than_half(learned, seeds, enough):
+    know = xr.DataArray([[1] * seeds, [0] * (seeds - learned) + [1] * learned], dims=("network", "seed"))
+    batch = xr.Dataset({"learned": know}, {"network": ["plain", "leaky"]})
+    assert question3_odd_point._has_learned(batch, "leaky") == enough
 
 
 def test_only_networks_that_learned_decide_what_training_does():

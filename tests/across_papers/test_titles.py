@@ -1,8 +1,11 @@
 """Titles of figures say what their data say: with another outcome another title, without a finite value neither."""
 
 import numpy as np
+import pytest
+import xarray as xr
 from tests.titled import drawn, made_up, title_of
 
+from repdyn.across_papers.figures import _near_the_task
 from repdyn.base.wording import number
 
 
@@ -60,6 +63,29 @@ def test_question_2_names_no_network_of_which_too_few_are_at_rest_and_counts_no_
     digits["centered_effective_rank"].loc[{"seed": digits["seed"][0]}] = 1e6
     title = title_of("across_papers", "bottlenecks", data)
     assert ("all 4 met" if seeds > 2 else "none of 4 met") in title
+
+
+@pytest.mark.parametrize("flag", ["learned", "at_rest"])
+def test_question_2_takes_means_over_seeds_that_learned_and_rest_before_both_are_compared(flag):
+    """Ranks 2, 2 and 8 of three of five seeds have a mean of 4 and a median of 2; the others have neither."""
+    names = ["layers.0", "layers.1", "output"]
+    rank = np.full((2, 2, 2, 5, 3), 100.0)
+    rank[..., 1] = 5.0
+    rank[1, 1, :, :, 1] = [2.1, 2.1, 9.3, 1e6, 1e6]  # 4.5 over 9 is half, 2.1 is not; of the other task 9
+    digits = xr.Dataset(
+        {
+            "centered_effective_rank": (("end", "network", "task", "seed", "layer"), rank),
+            "centered_task_rank": (("task", "network"), np.array([[8.9, 8.9], [4.0, 4.0]])),
+            **{name: (("task", "network", "seed"), np.ones((2, 2, 5), int)) for name in ("learned", "at_rest")},
+        },
+        {"end": ["before training", "after training"], "network": ["plain", "leaky"], "layer": names},
+    )
+    digits[flag][:, 1, 3:] = 0
+    digits["centered_effective_rank"][1, 1, :, :, 0] = 1e-3
+    middle = digits.isel(layer=[1, 1, 2]).assign_coords(layer=names)  # two hidden layers, of which either is half depth
+    assert _near_the_task(middle) == "all 2"
+    digits[flag][0, 1, 2:] = 0  # two of five
+    assert _near_the_task(digits.isel(layer=[1, 1, 2]).assign_coords(layer=names)) == "only plain"
 
 
 def test_question_3_names_the_networks_with_an_odd_point_at_both_ends():
