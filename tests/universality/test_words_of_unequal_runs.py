@@ -137,7 +137,7 @@ def test_published_losses_lie_between_the_least_and_the_largest_trial_of_their_o
 def test_halves_of_the_layers_are_compared_by_means_of_medians_of_means():
     """Layers 1 and 2 with medians 0.4 and 0.8, 3 to 5 with 0.9, 0.5 and 0.46; the layer halfway is the third."""
     curves = np.array([0.3, 0.0, -0.3])
-    draws = np.array([[0.4, 0.1, 0.9], [0.8, 0.85, 0.1], [0.9, 0.1, 0.95], [0.5, 0.55, 0.0], [0.46, 0.4, 0.9]])
+    draws = np.array([[0.4, 0.1, 0.9], [0.8, 0.85, 0.1], [0.9, 0.1, 0.95], [0.5, 0.55, 0.0], [0.46, 0.0, 0.5]])
     r2 = xr.DataArray(draws[..., None] + curves, dims=("layer", "seed", "curve"))
     fits = xr.Dataset({"r2": r2, "halfway": 2})
     assert _second_half(fits) == "more in"
