@@ -258,7 +258,7 @@ def test_the_mean_over_the_nodes_of_each_graph():
     torch.testing.assert_close(streaming._mean_by_graph(rows, graphs), torch.tensor(wanted))
 
 
-def test_heads_are_of_the_layers_that_are_measured():
+def test_layers_and_heads_are_those_that_are_asked_for():
     class Three(nn.Module):
         def __init__(self):
             super().__init__()
@@ -272,6 +272,8 @@ def test_heads_are_of_the_layers_that_are_measured():
     heads = [f"{name}[head {k}]" for name in "ab" for k in range(3)]
     assert plan.layers == ["a", *heads[:3], "b", *heads[3:], "c"]
     assert [plan.shapes[name].units for name in heads] == [2, 2, 2, 3, 3, 3]
+    some = streaming.plan(reader(Three(), torch.randn(7, 4), features=features), ["c"], ["b"], ["a"])
+    assert some.layers == ["b", *heads[3:], "c"], "the hidden one is found and not measured"
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,14 @@ def test_numbers_of_pairs_by_hand():
 
 @pytest.mark.parametrize(
     ("lengths", "sizes", "count"),
-    [((8, 12), (2, 3), 4), ((8, 8), (2, 3), 0), ((2, 3), (2, 3), 0), ((3, 3), (2, 2), 0), ((8,), (2,), 4)],
+    [
+        ((8, 12), (2, 3), 4),
+        ((8, 8), (2, 3), 0),
+        ((2, 3), (2, 3), 0),
+        ((3, 3), (2, 2), 0),
+        ((8,), (2,), 4),
+        ((8, 12), (2, 2), 0),
+    ],
 )
 def test_a_point_has_as_many_rows_in_every_pass(lengths, sizes, count):
     assert windows.rows_per_point([torch.zeros(length, 5) for length in lengths], sizes) == count

@@ -83,6 +83,12 @@ def test_captions_of_collapse_and_of_the_general_flow_have_the_sizes_of_their_ru
     assert f"$s$ = {moments[1]:.2g} and {moments[3]:.2g} are a quarter and all" in told["caption"]
 
 
+def test_the_step_of_the_flow_and_the_rate_of_descent_are_told_each_of_its_own():
+    (flows,) = made_up(STUDY, "general_flow").values()
+    told = drawn(STUDY, "general_flow", {"general_flow": flows.assign_coords(step=0.025, rate=0.125)}).repdyn
+    assert "Euclidean cost, step 0.025; descent: all weights and biases, standard cost, rate 0.125," in told["caption"]
+
+
 def test_every_second_step_of_sliding_has_a_label():
     data = made_up(STUDY, "sliding")
     figure = drawn(STUDY, "sliding", data)

@@ -55,3 +55,16 @@ def test_signs_need_a_distance_from_zero():
     assert audit._is_stable(np.array([[-1.0, 0.0], [0.0, -1e-7]])) == 0
     assert [audit._opposed(speeds, 1.0) for speeds in ([-1, 2], [1, 2], [-1, -2], [-1, 1e-5])] == [1, 0, 0, 0]
     assert audit._largest([np.array([1.0, 2.0]), np.array([4.0])], [np.array([1.0, 2.0]), np.array([2.0])]) == 1
+
+
+@pytest.mark.parametrize("part", ["jacobian", "eigenvalues"])
+def test_a_stable_point_is_right_only_in_jacobian_and_eigenvalues(part, monkeypatch):
+    right = audit.final.stable_point
+
+    def wrong(*values):
+        point = right(*values)
+        return point._replace(**{part: 2 * getattr(point, part)})
+
+    assert audit.stability(rng(5)).printed < 1e-5
+    monkeypatch.setattr(audit.final, "stable_point", wrong)
+    assert audit.stability(rng(5)).printed == pytest.approx(1, rel=1e-4)
