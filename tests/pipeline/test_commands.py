@@ -9,6 +9,7 @@ from tests.conftest import ROOT, SMOKE
 from tests.pipeline.test_reproduces import run
 
 from repdyn.base.errors import ConfigError, DataError
+from repdyn.pipeline import kept_runs
 from repdyn.pipeline.ask import commands, decide, false_alarms, plan, site, store, verify, workflow
 from repdyn.pipeline.run.declare.costs import files
 from repdyn.pipeline.run.declare.jobs import Job
@@ -73,6 +74,24 @@ def test_a_run_is_kept_under_its_own_name(tmp_path, monkeypatch, capsys):
     commands.keep(["results/mine"])
     assert capsys.readouterr().out == "reference/mine: kept\n"
     assert (tmp_path / "reference/mine/claims.csv").is_file()
+
+
+def test_a_run_is_kept_in_place_of_another_or_beside_it(tmp_path):
+    reference = tmp_path / "reference"
+    for name in ("mine", "other"):
+        claims = run(tmp_path / name) / "claims.csv"
+        claims.write_text(claims.read_text().replace("x-0", f"{name}-0").replace(",s,", f",{name},"))
+    commands.keep([str(tmp_path / "mine"), "--into", str(reference)])
+    commands.keep([str(tmp_path / "other"), "--into", str(reference), "--beside"])
+    assert set(kept_runs.read(reference).claims["study"]) == {"mine", "other"}
+    commands.keep([str(tmp_path / "mine"), "--into", str(reference)])
+    assert set(kept_runs.read(reference).claims["study"]) == {"mine"}
+
+
+def test_a_run_is_kept_beside_others_only_where_there_are_some(tmp_path):
+    with pytest.raises(DataError, match="not a reference"):
+        commands.keep([str(run(tmp_path / "mine")), "--into", str(tmp_path / "reference"), "--beside"])
+    assert not (tmp_path / "reference").exists()
 
 
 def test_a_claim_is_looked_for_in_the_folder_of_results(tmp_path, monkeypatch):

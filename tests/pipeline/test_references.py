@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from repdyn.base.errors import DataError
 from repdyn.base.verdicts import UNDECIDED
 from repdyn.pipeline import kept_runs
 from repdyn.pipeline.ask.reproduces import hold_against
@@ -82,3 +83,72 @@ def test_a_reference_has_its_facts_and_its_numbers(tmp_path, files, is_one):
     for name in files:
         (tmp_path / name).touch()
     assert kept_runs.is_reference(tmp_path) is is_one
+
+
+def kept(name, studies, *, seed=1, others=None, **facts):
+    """A reference with a claim, a number, a file and a setting of each study, beside what all studies share."""
+    verdicts = {f"{study}-1": "holds" for study in studies}
+    claims = pd.DataFrame(dict.fromkeys(kept_runs.CLAIM_COLUMNS, name), index=range(len(studies)))
+    numbers = pd.DataFrame(dict.fromkeys(kept_runs.NUMBER_COLUMNS, name), index=range(len(studies)))
+    claims[["id", "study"]] = [[f"{study}-1", study] for study in studies]
+    numbers["id"] = list(verdicts)
+    digests = {"claims.csv": name, "data/images.nc": "same", **{f"{study}/a.nc": name for study in studies}}
+    settings = {study: {"width": len(name)} for study in studies}
+    run = {
+        "configuration": {"run": {"name": name, "seed": seed}, "data": {"source": "mnist"}, **settings},
+        "versions": {"numpy": name},
+        "machine": {"cores": len(name)},
+        "commit": name,
+        "cpu_seconds": {"ledger": 1.0, **{study: float(len(name)) for study in studies}},
+        **({"others": others} if others else {}),
+        **facts,
+    }
+    return kept_runs.Reference(name, claims, numbers, digests, run)
+
+
+def test_a_study_run_alone_comes_beside_those_that_ran_before():
+    """Of three studies that stood there the run has one anew, and brings one more."""
+    earliest = {"versions": {"numpy": "0"}, "machine": {"cores": 1}, "commit": "earliest"}
+    former = kept("former", ["c", "b", "a"], others={"a": earliest, "b": earliest})
+    joined = kept_runs.joined(former, kept("today", ["d", "b"]))
+    assert joined.name == "today"
+    owners = [("c", "former"), ("a", "former"), ("d", "today"), ("b", "today")]
+    assert list(zip(joined.claims["study"], joined.claims["verdict"], strict=True)) == owners
+    assert list(joined.claims["id"]) == ["c-1", "a-1", "d-1", "b-1"]
+    assert list(zip(joined.numbers["id"], joined.numbers["value"], strict=True)) == [
+        (f"{study}-1", owner) for study, owner in owners
+    ]
+    assert joined.digests == {"data/images.nc": "same", **{f"{study}/a.nc": owner for study, owner in owners}}
+    assert list(joined.digests) == sorted(joined.digests)
+    then = {"versions": {"numpy": "former"}, "machine": {"cores": 6}, "commit": "former"}
+    assert joined.run == {
+        "configuration": {
+            "a": {"width": 6},
+            "b": {"width": 5},
+            "c": {"width": 6},
+            "d": {"width": 5},
+            "data": {"source": "mnist"},
+            "run": {"name": "today", "seed": 1},
+        },
+        "versions": {"numpy": "today"},
+        "machine": {"cores": 5},
+        "commit": "today",
+        "cpu_seconds": {"a": 6.0, "b": 5.0, "c": 6.0, "d": 5.0, "ledger": 1.0},
+        "others": {"c": then, "a": earliest},
+    }
+
+
+def test_runs_of_other_settings_are_not_put_together():
+    with pytest.raises(DataError) as caught:
+        kept_runs.joined(kept("former", ["a"]), kept("today", ["b"], seed=2))
+    assert str(caught.value) == "today: run.seed is 2, in former 1; keep it elsewhere"
+    other = {"run": {"name": "today", "seed": 1}, "data": {"source": "digits"}}
+    with pytest.raises(DataError) as caught:
+        kept_runs.joined(kept("former", ["a"]), kept("today", ["b"], configuration=other))
+    assert str(caught.value) == "today: data.source is 'digits', in former 'mnist'; keep it elsewhere"
+
+
+def test_a_setting_that_came_later_sets_no_runs_apart():
+    settings = {"run": {"name": "today", "seed": 1, "device": "cpu"}, "data": {"source": "mnist", "split": "test"}}
+    joined = kept_runs.joined(kept("former", ["a"]), kept("today", ["b"], configuration=settings))
+    assert joined.run["configuration"] == {"a": {"width": 6}, **settings}

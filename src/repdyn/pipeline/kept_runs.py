@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import pandas as pd
 
@@ -46,14 +46,20 @@ class Manifest(TypedDict):
     costs: list[JobCost]
 
 
-class RunFacts(TypedDict):
-    """What is told of a run besides its results."""
+class Made(TypedDict):
+    """How the results of a study were made."""
 
-    configuration: dict[str, dict[str, Any]]
     versions: dict[str, str]
     machine: dict[str, object]
     commit: str
+
+
+class RunFacts(Made):
+    """What is told of a run besides its results; `others`: studies that another run made."""
+
+    configuration: dict[str, dict[str, Any]]
     cpu_seconds: dict[str, float]
+    others: NotRequired[dict[str, Made]]
 
 
 @dataclass(frozen=True)
@@ -80,13 +86,20 @@ class Reference:
         return dict(zip(self.claims["id"], self.claims["verdict"], strict=True))
 
 
-def keep(results: Path, folder: Path) -> None:
+def keep(results: Path, folder: Path, beside: bool = False) -> None:
     """Writes what is kept of a finished run.
 
+    Args:
+        results: folder of the run.
+        folder: the reference, in whose place it comes.
+        beside: whether studies that the reference holds and the run lacks stay, for a scale that is run study by study.
+
     Raises:
-        DataError: the run is not finished.
+        DataError: the run is not finished, or with `beside`, the folder holds no reference or one of other settings.
     """
     kept = of_run(results)
+    if beside:
+        kept = joined(read(folder), kept)
     write_csv(folder / CLAIMS, kept.claims)
     write_csv(folder / NUMBERS, kept.numbers)
     write_csv(folder / DIGESTS, pd.DataFrame({"file": kept.digests.keys(), "sha256": kept.digests.values()}))
@@ -147,6 +160,54 @@ def read(folder: Path) -> Reference:
         raise DataError(f"{folder}: not a reference ({error}); a finished run is kept by repdyn keep") from error
 
 
+def joined(former: Reference, run: Reference) -> Reference:
+    """A run with the studies of a former reference that it lacks.
+
+    Files of no study, as the ledger of a whole run, are left out where the two differ: no run made them so.
+
+    Raises:
+        DataError: the two differ in a setting of all studies, such as the seed or the dataset of images.
+    """
+    _settings_of_all(former, run)
+    today = set(run.claims["study"])
+    stays = former.claims[~former.claims["study"].isin(today)]
+    others = list(dict.fromkeys(stays["study"]))
+    made: Made = {"versions": former.run["versions"], "machine": former.run["machine"], "commit": former.run["commit"]}
+    before = former.run.get("others", {})
+    theirs = {path: digest for path, digest in former.digests.items() if _study(path) in others}
+    ours = {
+        path: digest
+        for path, digest in run.digests.items()
+        if _study(path) in today or former.digests.get(path) == digest
+    }
+    settings = {name: of for name, of in former.run["configuration"].items() if name in others}
+    seconds = {name: took for name, took in former.run["cpu_seconds"].items() if name in others}
+    return Reference(
+        run.name,
+        pd.concat([stays, run.claims], ignore_index=True),
+        pd.concat([former.numbers[former.numbers["id"].isin(stays["id"])], run.numbers], ignore_index=True),
+        dict(sorted((theirs | ours).items())),
+        {
+            **run.run,
+            "configuration": dict(sorted((run.run["configuration"] | settings).items())),
+            "cpu_seconds": dict(sorted((run.run["cpu_seconds"] | seconds).items())),
+            "others": {study: before.get(study, made) for study in others},
+        },
+    )
+
+
+def _settings_of_all(former: Reference, run: Reference) -> None:
+    """Refuses two that differ in a setting of all studies; a setting that one of them does not know yet is none."""
+    there, here = former.run["configuration"], run.run["configuration"]
+    for section in ("run", "data"):
+        for key, value in there.get(section, {}).items():
+            own = here.get(section, {}).get(key, value)
+            if own != value and key != "name":
+                raise DataError(
+                    f"{run.name}: {section}.{key} is {own!r}, in {former.name} {value!r}; keep it elsewhere"
+                )
+
+
 def is_reference(path: Path) -> bool:
     """Whether a folder holds a kept reference."""
     return (path / RUN).is_file() and (path / NUMBERS).is_file()
@@ -183,6 +244,11 @@ def exceptions(folder: Path) -> dict[str, str]:
     if not all(isinstance(text, str) and text for text in texts.values()):
         raise ConfigError(f"{file}: expected claim: text on every line")
     return texts
+
+
+def _study(path: str) -> str:
+    """Study of a file inside a run's results; of what all studies share, another word."""
+    return path.partition("/")[0]
 
 
 def _seconds(costs: list[JobCost]) -> dict[str, float]:

@@ -73,9 +73,12 @@ def keep(words: Sequence[str]) -> None:
     parser = _parser("keep", "Keep a finished run's ledger, key numbers, digests and versions, to compare others with.")
     parser.add_argument("results", type=Path, help="folder of a finished run, e.g. results/default")
     parser.add_argument("--into", type=Path, help="folder to write (default: reference/<name of the run's folder>)")
+    parser.add_argument(
+        "--beside", action="store_true", help="keep what the folder holds of studies that the run lacks, too"
+    )
     arguments = parser.parse_args(words)
     folder = arguments.into or Path("reference") / arguments.results.resolve().name
-    kept_runs.keep(arguments.results, folder)
+    kept_runs.keep(arguments.results, folder, arguments.beside)
     print(f"{folder}: kept")
 
 
