@@ -185,8 +185,7 @@ def test_the_papers_own_sizes_are_cut_into_jobs_of_half_an_hour(paper):
         for single in made.jobs.values()
     }
     assert len(pieces) > 50
-    long = {name for name, seconds in own.items() if seconds > 1800}
-    assert long == {f"bn_decomposed/training-{mode}" for mode in ("bn", "default", "he")}  # variants: not cut
+    assert not {name for name, seconds in own.items() if seconds > 1800}
     assert {single.rule for single in pieces} <= {rule.name for rule in rules}
     assert not {path for single in pieces for path in single.members[0]["outputs"]} & set(made.outputs())
     assert not {single.name for single in pieces} & set(made.rule_outputs())
