@@ -8,7 +8,8 @@ today's versions itself; and where the same is true of those inputs.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +49,11 @@ def due(jobs: Sequence[Job]) -> list[Job]:
 
 
 def _reasons(jobs: Iterable[Job], recorded: Iterable[records.Record]) -> Reasons:
-    latest = records.by_output(recorded)
+    latest, installed = records.by_output(recorded), cache(version_of)
     reasons: Reasons = {}
     for job in jobs:
         for path in job.outputs:
-            reasons[path] = _reason(path, job, latest.get(path), reasons)
+            reasons[path] = _reason(path, job, latest.get(path), reasons, installed)
     return reasons
 
 
@@ -80,7 +81,9 @@ def report(run: str, reasons: Reasons, command: str) -> str:
     return "\n".join(lines)
 
 
-def _reason(path: str, job: Job, record: Mapping[str, Any] | None, reasons: Reasons) -> str:
+def _reason(
+    path: str, job: Job, record: Mapping[str, Any] | None, reasons: Reasons, installed: Callable[[str], str]
+) -> str:
     if not Path(path).exists():
         return "missing"
     if record is None:
@@ -90,8 +93,9 @@ def _reason(path: str, job: Job, record: Mapping[str, Any] | None, reasons: Reas
     today = json.loads(job.text())
     if record["job"] != today:
         return difference(record["job"], today)
-    if others := _other_versions(record.get("versions", {})) or _other_versions(_told_by(path)):
-        return f"made with {others}"
+    for versions in (record.get("versions", {}), _told_by(path)):
+        if others := _other_versions(versions, installed):
+            return f"made with {others}"
     for source, digest in record["inputs"].items():
         if reasons.get(source):
             return DOWNSTREAM
@@ -125,11 +129,11 @@ def _leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
         yield path, value
 
 
-def _other_versions(versions: Mapping[str, str]) -> str:
+def _other_versions(versions: Mapping[str, str], installed: Callable[[str], str]) -> str:
     """Packages that a job ran with in another version than today's, whose results may differ by rounding."""
     old = {name: version for name, version in versions.items() if name not in WITHOUT_NUMBERS}
     return ", ".join(
-        f"{name} {was} (now {now})" for name, was in old.items() if was not in ((now := version_of(name)), _public(now))
+        f"{name} {was} (now {now})" for name, was in old.items() if was not in ((now := installed(name)), _public(now))
     )
 
 
