@@ -129,6 +129,7 @@ def _read(pipe, folder: Path, configfiles: tuple[str, ...], config: dict[str, ob
                 snakefile=folder / "Snakefile",
                 workdir=folder,
             )._workflow
+        os.chdir(folder)  # Snakemake has left it again
         answer = told(workflow)
     except BaseException as error:
         answer = f"{type(error).__name__}: {error}"
