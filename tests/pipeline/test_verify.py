@@ -173,6 +173,14 @@ def test_every_package_of_another_version_is_named():
     )
 
 
+def test_each_package_is_asked_for_its_version_once(run, monkeypatch):
+    asked = []
+    monkeypatch.setattr(verify, "version_of", lambda name: asked.append(name) or "1")
+    monkeypatch.setattr(verify, "_told_by", lambda path: {"numpy": "1", "scipy": "1"})
+    assert set(verify.examine("mine", [job(path) for path in MEMBERS]).values()) == {""}
+    assert sorted(asked) == ["numpy", "scipy"]
+
+
 def test_jobs_with_something_to_do(run):
     jobs = [job(path) for path in MEMBERS]
     assert verify.due(jobs) == []
