@@ -1,4 +1,4 @@
-"""Compiled functions: numba's, kept on disk where a job has named a folder for this state of the sources.
+"""Compiled functions: numba's, cached on disk where a folder is named for this state of the sources.
 
 Inside them, copy arrays by loops: `a[0] = b` compiles two seconds of error texts about shapes.
 """
@@ -7,15 +7,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from numba import njit
+from numba.core import caching
 
 KEPT_IN = "NUMBA_CACHE_DIR"
+UserProvided: Any = getattr(caching, "UserProvidedCacheLocator", None) or caching._UserProvidedCacheLocator
+
+
+class ByModule(UserProvided):
+    """Where numba puts a function's code: by module, not by the folder of the checkout, so that checkouts share it."""
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file: str) -> str:
+        """The place below the cache's folder, from the path below the package's."""
+        return "_".join(Path(py_file).with_suffix("").parts[-3:])
 
 
 def compiled(function: Callable[..., Any] | None = None, *, fastmath: bool | set[str] = False) -> Callable[..., Any]:
-    """Decorator: compiles a function when it is first called; takes seconds, unless its code is kept.
+    """Decorator: compiles a function when it is first called; takes seconds, unless its code is cached.
 
     Division by zero gives infinity or NaN, as in numpy: a check at every division would keep loops off the vector unit.
 

@@ -54,10 +54,14 @@ class CodeVersions:
 
 
 def compiled_code(source: Path) -> Path | None:
-    """Folder for compiled functions of this state of the sources; None outside a checkout or if it cannot be made."""
-    if not (source.parent / "Snakefile").is_file():
+    """Folder for compiled functions of this state of the sources: in the one that the user names, or in the checkout.
+
+    None outside a checkout without a name, or if it cannot be made.
+    """
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    if not named and not (source.parent / "Snakefile").is_file():
         return None
-    folder = source.parent / ".cache" / "numba" / _state(source)[:16]
+    folder = (Path(named) if named else source.parent / ".cache" / "numba") / _state(source)[:16]
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:

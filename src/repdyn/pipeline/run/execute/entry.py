@@ -44,6 +44,7 @@ def main(file: Path, threads: int | None = None) -> None:
     pin_threads(threads or job.threads)  # before numpy or torch is imported
     if folder := compiled_code(SOURCE):
         os.environ["NUMBA_CACHE_DIR"] = str(folder.absolute())
+        os.environ["NUMBA_CACHE_LOCATOR_CLASSES"] = "repdyn.base.compiling.ByModule"
     with recorded(job) as spared:
         run_members(job, file, load_runner(job.kind), spared)
 
