@@ -11,7 +11,6 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import yaml
 from tests.conftest import ROOT
@@ -124,85 +123,6 @@ def test_its_own_tests_pass(own, site):
     done = subprocess.run(command, cwd=own, env=variables, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert "skipped" not in done.stdout
-
-
-@pytest.mark.slow
-def test_a_bug_of_every_operator_that_applies_is_noticed(own, site):
-    before = contents(own)
-    said = ask(own, site, "mutations", "--sample", "0", "--results", "results/default", "--output", "fates.csv")
-    fates = pd.read_csv(own / "fates.csv")
-    (own / "fates.csv").unlink()
-    assert contents(own) == before
-    caught = fates[fates["fate"].isin(["test", "claim", "time"])]
-    assert set(caught["operator"]) == set(fates["operator"])
-    assert len(set(fates["operator"])) >= 10
-    assert set(fates["module"]) == {
-        f"own_paper.{name}" for name in ("claims", "experiments", "figures", "methods", "tables", "theory")
-    }
-    left = fates[~fates["fate"].isin(["test", "claim", "time", "import"])]
-    assert [*left["change"]] == ["np.maximum(used, v) -> np.maximum(v, used)"], "which changes nothing"
-    assert f"{len(caught)} of {len(fates)} caught" in said
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", BLOCKS[1].splitlines(), ids=lambda command: command.partition("#")[0].strip())
-def test_commands_of_the_page_on_bugs_do_what_it_says(own, site, command):
-    """The first block is what the project was made with; there is no third."""
-    assert len(BLOCKS) == 2
-    before = contents(own)
-    words = shlex.split(command, comments=True)
-    assert words[:4] == ["python", "-m", "repdyn", "mutations"]
-    caught, tried = map(int, re.search(r"^(\d+) of (\d+) caught", ask(own, site, *words[3:]), re.MULTILINE).groups())
-    assert 0 < caught <= tried
-    if "--output" in words:
-        assert (own / words[words.index("--output") + 1]).is_file()
-        (own / words[words.index("--output") + 1]).unlink()
-    assert contents(own) == before
-
-
-@pytest.mark.slow
-def test_what_a_test_without_a_check_lets_pass_is_reported(own, site, tmp_path):
-    (tmp_path / "test_nothing.py").write_text(
-        "from own_paper.theory import second_moment\n\n\ndef test_it_runs():\n    second_moment([1.0, 2.0], 0.9)\n"
-    )
-    words = ("mutations", "own_paper/theory", "--sample", "0", "--tests", str(tmp_path))
-    said = ask(own, site, *words)
-    fates = dict.fromkeys(re.findall(r"^ *(survived|untested) own_paper.theory +(\w+)", said, re.MULTILINE))
-    assert list(fates) == [("survived", "second_moment"), ("untested", "least_average_regret")]
-    assert re.search(r"^0 of \d+ caught", said, re.MULTILINE)
-    claims = ask(own, site, *words, "--results", "results/default")
-    assert not re.search(r"^0 of \d+ caught", claims, re.MULTILINE), "the claims of the run notice some"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["own_papr"], "did you mean 'own_paper'?"),
-        (["--tests", "docs"], "docs: no tests there"),
-        (["--results", "results/none"], "results/none: no finished run of own_paper"),
-        (["--tests", "{folder}/test_false.py"], "fails on unchanged code"),
-        (["--sample", "-1"], "expected 0 or more"),
-    ],
-)
-def test_what_cannot_be_audited_is_said_in_one_line(own, site, tmp_path, words, message):
-    (tmp_path / "test_false.py").write_text("def test_false():\n    assert False\n")
-    command = [sys.executable, "-m", "repdyn", "mutations", *(word.format(folder=tmp_path) for word in words)]
-    done = subprocess.run(command, cwd=own, env=environment(site), capture_output=True, text=True, check=False)
-    assert done.returncode != 0
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-@pytest.mark.slow
-def test_a_killed_audit_leaves_the_project_as_it_was(own, site):
-    before = contents(own)
-    command = [sys.executable, "-m", "repdyn", "mutations", "--sample", "0", "--output", "fates.csv"]
-    with subprocess.Popen(command, cwd=own, env=environment(site), stdout=subprocess.PIPE, text=True) as audit:
-        while not audit.stdout.readline().startswith("2/"):
-            assert audit.poll() is None
-        audit.kill()
-    assert contents(own) == before
 
 
 def contents(folder):

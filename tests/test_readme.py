@@ -92,8 +92,6 @@ def test_command(command, smoke_run, tmp_path):
             np.savez(tmp_path / "points.npz", inputs=np.random.default_rng(0).normal(size=(12, 6)))
             run(words[1:], tmp_path)
             assert (tmp_path / "diag.nc").is_file()
-        case ["python", "-m", "repdyn", "mutations", *_]:
-            assert "1 of 1 caught" in run([*words[1:], "--sample", "1"], ROOT)
         case ["python", "-m", "repdyn", "site", _, *options]:
             run(["-m", "repdyn", "site", str(smoke_run / "results/smoke"), *options], tmp_path)
             assert (tmp_path / "site/report/index.html").is_file()

@@ -12,9 +12,7 @@ from repdyn.pipeline.config import configuration as config
 
 SNAKEFILES = [ROOT / "Snakefile", ROOT / "workflow/Snakefile"]
 RULES = [*SNAKEFILES, *sorted((ROOT / "src/repdyn/pipeline/rules").glob("*.smk"))]
-SOURCES = sorted(
-    path for folder in ("src", "audits", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.py")
-)
+SOURCES = sorted(path for folder in ("src", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.py"))
 WORDS = {"params.code", "params.functions", "params.names"}
 """Placeholders that need no quotes: digests and names of functions, written in the rules themselves."""
 HOSTILE = (
@@ -110,7 +108,6 @@ FORBIDDEN = {"read_pickle", "to_pickle", "mktemp", "create_connection"}
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "shelve", "marshal"}
 NETWORK = {"requests", "urllib.request", "urllib3", "http.client", "ftplib", "pooch"}
 MAY = {
-    ("src/repdyn/pipeline/mutations/trial.py", "exec"): "runs the mutants it makes",
     ("src/repdyn/base/images.py", "pooch"): "MNIST",
     ("src/repdyn/pipeline/run/machine/readiness.py", "urllib.request"): "asks whether a mirror of MNIST answers",
 }

@@ -14,7 +14,6 @@ from repdyn.base.garbage import collect_seldom
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}  # what a disk says that takes no more
 ASK = "repdyn.pipeline.ask.commands"
-MUTATIONS = "repdyn.pipeline.mutations.command:run"
 COMMANDS = {
     "run": ("repdyn.pipeline.run.execute.entry:run", "run one job by hand: its job file under logs/"),
     "claim": (f"{ASK}:claim", "show one claim: statement, numbers, verdict, command"),
@@ -28,10 +27,6 @@ COMMANDS = {
     "site": (f"{ASK}:site", "write a run's report as a site, ready for a host of static files"),
     "progress": (f"{ASK}:progress", "show the last line of every running job"),
     "controls": (f"{ASK}:controls", "list claims whose controls only shift a number, and parts without a control"),
-    "mutations": (
-        "repdyn.pipeline.mutations.command:run",
-        "change the code in one place at a time: what no test notices",
-    ),
     "false-alarms": (f"{ASK}:false_alarms", "how often other seeds refute cheap sampled claims"),
     "check-config": (f"{ASK}:check_config", "validate configuration files"),
     "new": ("repdyn.pipeline.new.project:run", "write a project of your own, with one small study"),

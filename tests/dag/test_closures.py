@@ -7,8 +7,8 @@ import subprocess
 import sys
 
 import pytest
-from audits.tracing import outside_closure
 from tests.conftest import ROOT
+from tests.dag.tracing import outside_closure
 
 from repdyn.base.fingerprint import code_version
 from repdyn.pipeline.config.configuration import STUDIES

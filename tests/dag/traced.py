@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from audits.tracing import executed_definitions
+from tests.dag.tracing import executed_definitions
 
 from repdyn.pipeline.run.declare import jobs
 from repdyn.pipeline.run.execute import entry

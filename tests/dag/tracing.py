@@ -1,6 +1,6 @@
 """Tracer: which definitions of the package a job really executes, held against those its code version counts.
 
-    python -m audits.tracing executed.json run logs/smoke/leaky_resnets/exact.job.json
+    python -m tests.dag.tracing executed.json run logs/smoke/leaky_resnets/exact.job.json
 
 runs a command of `python -m repdyn` and writes what it executed. What runs while a module is imported is left out: a
 module's constants are made for everybody who imports it, and each counts where it is named. Compiled code (numba) and
