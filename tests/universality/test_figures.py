@@ -1,27 +1,305 @@
-"""Figures of two points draw what their datasets hold; Figure 1 finds its moments in made-up curves."""
+"""Every figure shows the values of its datasets: lines, points and cells, found in their panel by their numbers."""
 
 import warnings
 
 import numpy as np
 import pytest
 import xarray as xr
-from tests.drawn import given, makers, read, synthetic_dataset
+from tests.drawn import read, synthetic_dataset
 
-from repdyn.base.figures import BLUE, RED, style
-from repdyn.pipeline.run.execute.loading import load_function
-from repdyn.universality.figures.default_network import fig5_final_distances
-from repdyn.universality.figures.dynamics import WORDS, fig1_two_points, fig3_initial_weights, fig12_training_loss
-from repdyn.universality.tables.data_sets import _digit_row
-from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
+from repdyn.universality.figures import blobs, default_network, digits, dynamics, theory, xor
+from repdyn.universality.theory.published import FIGURE_2, FIGURE_3, FIT_LOSSES
 
-PREDICTIONS = "universality/data/final_predictions.nc"
+SHAPES = read("universality")
+
+
+def datasets(*names):
+    """Datasets of the recorded shapes; every network has learned, and the second trial is the one that is shown."""
+    files = [f"universality/data/{name}.nc" for name in names]
+    made = [synthetic_dataset(SHAPES[file], file).copy(deep=True) for file in files]
+    known = {"learned": 1, "shown": 1}
+    return [data.assign({k: data[k] * 0 + v for k, v in known.items() if k in data.data_vars}) for data in made]
+
+
+def axes_of(figure, *arguments):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return figure(*arguments).axes
+
+
+def is_shown(panel, x, y):
+    """Whether a line, the points of a scatter, or (without x) the values of any of them or of cells are these."""
+    y = np.ravel(np.asarray(y, float))
+    if x is None:
+        shown = [np.asarray(line.get_ydata(), float) for line in panel.get_lines()]
+        shown += [
+            np.ma.filled(c.get_array().astype(float), np.nan).ravel()
+            for c in panel.collections
+            if c.get_array() is not None
+        ]
+        return any(values.shape == y.shape and np.allclose(values, y, equal_nan=True) for values in shown)
+    points = np.stack([np.broadcast_to(np.asarray(x, float), y.shape), y], axis=1)
+    shown = [np.asarray(line.get_xydata(), float) for line in panel.get_lines()]
+    shown += [np.ma.filled(c.get_offsets().astype(float), np.nan) for c in panel.collections]
+    return any(values.shape == points.shape and np.allclose(values, points, equal_nan=True) for values in shown)
+
+
+def trajectories(panel, run, fitted):
+    """Curves of a network and of its theory."""
+    for curve in "hyw":
+        yield panel, run["epoch"], run[curve]
+        yield panel, run["epoch"], fitted.sel(curve=curve)
+
+
+def losses(panel, run, fits):
+    wanted = fits["theory_loss"].values
+    yield panel, run["epoch"], run["loss"]
+    yield panel, run["epoch"], np.where(wanted > 0, wanted, np.nan)
+
+
+def architectures():
+    runs, fits = datasets("architectures", "architecture_fits")
+    shown = fits["shown"].copy(data=np.arange(fits.sizes["network"]) % 2)
+    fits = fits.assign(shown=shown)
+    for panel, name in zip(axes_of(dynamics.fig2_architectures, runs, fits), FIGURE_2, strict=False):
+        run = runs.sel(network=name).isel(seed=int(shown.sel(network=name)))
+        yield from trajectories(panel, run, fits["theory"].sel(network=name))
+
+
+def initial_weights():
+    runs, fits = datasets("architectures", "architecture_fits")
+    axes = axes_of(dynamics.fig3_initial_weights, runs, fits)
+    for column, name in enumerate(FIGURE_3):
+        run, own = runs.sel(network=name).isel(seed=1), fits.sel(network=name)
+        yield axes[column], run["epoch"], run["w"]
+        yield from losses(axes[len(FIGURE_3) + column], run, own)
+
+
+def digit_pairs():
+    (data,) = datasets("digit_pairs")
+    axes = axes_of(digits.fig4_digit_pairs, data)
+    for column, kind in enumerate(digits.KINDS):
+        own = data.sel(kind=kind)
+        for curve in "hyw":
+            panel = axes[column + (0 if curve == "h" else 3)]
+            yield panel, data["epoch"], own["measured"].sel(curve=curve)
+            for weighting in data["weighting"].values:
+                yield panel, data["epoch"], own["theory"].sel(curve=curve, weighting=weighting)
+
+
+def final_distances():
+    """Fits that are no good are left out."""
+    (data,) = datasets("final_predictions")
+    data["good"][:] = np.arange(data["good"].size).reshape(data["good"].shape) % 5 > 0
+    for panel, name in zip(axes_of(default_network.fig5_final_distances, data), data["network"].values, strict=False):
+        row = data.sel(network=name)
+        good = row["good"].values.astype(bool)
+        yield panel, row["theory"].values[good], row["measured"].values[good]
+        yield panel, None, (row["dy"] + 0 * row["theory"]).transpose(*row["theory"].dims).values[good]
+
+
+def xor_structure(figure, prefix):
+    (data,) = datasets("xor_structure")
+    axes, order = axes_of(figure, data), [0, 3, 1, 2]  # (0, 0), (1, 1): target 0; (1, 0), (0, 1): target 1
+    for column, run in enumerate(xor.PANELS, start=1):
+        for row, name in enumerate(("theory", "distance")):
+            mean = data[name].sel(run=f"{prefix}{run}").mean("trial").values
+            yield axes[5 * row + column], None, mean[np.ix_(order, order)]
+
+
+def blob_images():
+    (data,) = datasets("blob_structure")
+    mosaic, *contexts = axes_of(blobs.fig7_blobs, data)[:3]
+    tiles = data["gallery"].values.transpose(1, 3, 0, 2)  # y, pixel y, x, pixel x
+    rows, size, columns, _ = tiles.shape
+    canvas = np.full((rows, size + 1, columns, size + 1), np.nan)
+    canvas[:, :size, :, :size] = tiles
+    yield mosaic, None, canvas.reshape(rows * (size + 1), -1)[:-1, :-1]
+    for context, panel in enumerate(contexts):
+        own = data["feature"].values[data["context"].values == context]
+        yield panel, own[:, 0], own[:, 1]
+        yield panel, None, own[:, context]
+
+
+def blob_structure(figure, runs):
+    """One of the networks has not learned and is left out."""
+    (data,) = datasets("blob_structure")
+    data["learned"][:, 0] = 0
+    axes = axes_of(figure, data)
+    for run in runs:
+        nets = data.sel(run=run).isel(trial=slice(1, None))
+        for context in range(2):
+            yield axes[len(runs)], None, nets["collapse"].isel(context_of=context)
+        yield axes[-1], None, nets["between"]
+
+
+def structure(figure, run):
+    """Means over pairs of digits, over the mean between classes."""
+    (data,) = datasets("representational_structure")
+    labels = np.sort(np.arange(data.sizes["row"]) % 3)
+    data = data.assign_coords(label=("row", labels))
+    apart = labels[:, None] != labels
+    values = [data["predicted"].sel(prediction="weighed (50)").values, data["measured"].sel(run=run).values]
+
+    def means(pairs):
+        return [[v[np.ix_(labels == a, labels == b)].mean() / v[apart].mean() for a, b in pairs] for v in values]
+
+    panel = axes_of(figure, data)[1]
+    yield panel, *means([(0, 1), (0, 2), (1, 2)])
+    yield panel, *means([(0, 0), (1, 1), (2, 2)])
+
+
+def correlations():
+    (data,) = datasets("representational_structure")
+    axes = axes_of(digits.n4_correlations, data)
+    for panel, part in zip(axes, ("all entries", "between classes"), strict=False):
+        for place, name in enumerate(("labels alone", "pair alone", "class mean", "weighed (50)")):
+            cell = data.sel(run="sgd", prediction=name, part=part)
+            yield panel, np.percentile(cell["resampled"], (2.5, 97.5)), [place, place]
+            yield panel, [float(cell["correlation_of_mean"])], [place]
+        yield axes[2], data["scale"], data["correlation_by_scale"].sel(run="sgd", part=part)
+        for name in ("weighed (50)", "pair alone"):
+            draws = data["correlation_by_look"].sel(prediction=name, part=part)
+            yield axes[3], data["look"], draws.mean("trial")
+
+
+def depth():
+    both = datasets("default_network_fits", "default_ensemble_fits")
+    axes = axes_of(default_network.fig10_depth, *both)
+    for data in both:
+        of_curves = data.assign(r2=data["r2"].mean("curve"))
+        for panel, name in zip((0, 1, 2, 2), ("fit_loss", "r2", "eta_h", "eta_y"), strict=True):
+            yield axes[panel], data["layer"], of_curves[name].median("seed")
+
+
+def alternatives():
+    run, fits = datasets("default_network", "default_network_fits")
+    shown = run.sel(layer=int(run["halfway"])).isel(seed=1)
+    names = fits["alternative"].values
+    for panel, name in zip(axes_of(default_network.fig11_alternatives, run, fits), names, strict=False):
+        yield from trajectories(panel, shown, fits["alternative_theory"].sel(alternative=name))
+
+
+def training_losses():
+    """Panels are sorted by the unexplained part of the fall."""
+    runs, fits = datasets("architectures", "architecture_fits")
+    axes = axes_of(dynamics.fig12_training_loss, runs, fits)
+    names = sorted(FIGURE_2, key=lambda name: float((1 - fits["pair_r2"].sel(network=name)).median()))
+    for place, name in enumerate(names):
+        yield from losses(axes[place], runs.sel(network=name).isel(seed=1), fits.sel(network=name))
+    for place, name in enumerate(names):
+        for variable in ("loss_r2", "pair_r2"):
+            share = 1 - fits[variable].sel(network=name).values
+            lines = [line.get_xdata() for line in axes[-1].get_lines()]
+            assert any(x.shape == share.shape and np.allclose(x, share) for x in lines), (place, variable)
+
+
+def taylor():
+    (data,) = datasets("taylor_ratios")
+    axes, looks = axes_of(digits.fig14_taylor, data), data.sizes["look"]
+    for row, kind in enumerate(("encoder", "decoder")):
+        for look in range(looks):
+            logs = np.log10(data["ratio"].isel(look=look).sel(map=kind).transpose("network", "bin").values)
+            yield axes[row * looks + look], None, 10 ** logs.mean(axis=0)
+
+
+def adam():
+    runs, fits, descent = datasets("adam_runs", "adam_fits", "architecture_fits")
+    *panels, last = axes_of(dynamics.fig15_adam, runs, fits, descent)
+    for panel, rate in zip(panels, fits["rate"].values, strict=True):
+        yield from trajectories(panel, runs.sel(rate=rate).isel(seed=1), fits["theory"].sel(rate=rate))
+    for r2 in (*(fits["r2"].sel(rate=rate) for rate in fits["rate"]), descent["r2"].sel(network="default")):
+        yield last, None, np.clip(r2.transpose("curve", "seed").sel(curve=list("hyw")), -0.5, 1)
+
+
+def phase_plane():
+    (maps,) = datasets("theory_maps")
+    plane, plateau = axes_of(theory.n1_phase_plane, maps)
+    for scale in maps["scale"].values:
+        yield plateau, maps["time"][1:], maps["plateau_error"].sel(start="equal", scale=scale)[1:]
+    yield plane, [float(maps["node_h"])], [0.0]
+    yield plane, [0.0], [0.0]
+    for h, w in maps["plane_paths"].values:
+        yield plane, h, w
+
+
+def distributions():
+    (data,) = datasets("final_distribution")
+    for panel, rho in zip(axes_of(theory.n2_final_distribution, data), data["rho"].values, strict=True):
+        cell = data.sel(rho=rho, gain=data["gain"][0])
+        for name in ("level", "corrected", "printed"):
+            yield panel, cell["quantile"], cell[name]
+
+
+def regimes():
+    (maps,) = datasets("theory_maps")
+    maps["regime_printed"] = maps["regime_printed"].where(np.arange(maps.sizes["size"]) % 4 != 1, -1.0)
+    (panel,) = axes_of(theory.n3_rich_to_lazy, maps)
+    for rho in maps["rho"].values:
+        row = maps.sel(rho=rho)
+        low, limit = row["regime_low"].values, row["regime_printed"].values
+        yield panel, maps["size"], row["regime_h"].values / low
+        yield panel, maps["size"], np.where(limit > 0, limit / low, np.nan)
+
+
+def closed_form():
+    (fits,) = datasets("default_network_fits")
+    left, right = axes_of(default_network.n5_closed_form, fits)
+    for source in ("network", "theory"):
+        curves = fits["shown_curves"].sel(source=source)
+        for curve in "hyw":
+            yield left, fits["epoch"], curves.sel(curve=curve)
+        yield right, curves.sel(curve="h"), fits["ratio"].sel(source=source)
+
+
+def fit_losses():
+    both = datasets("default_network_fits", "default_ensemble_fits")
+    for panel, data in zip(axes_of(default_network.n6_fit_losses, *both), both, strict=True):
+        for name in data["alternative"].values:
+            loss = data["alternative_loss"].sel(alternative=name).values
+            yield panel, None, loss[np.isfinite(loss)]
+        published = {np.ravel(line.get_ydata())[0] for line in panel.get_lines() if len(set(line.get_ydata())) == 1}
+        assert published >= {loss for name, loss in FIT_LOSSES.items() if name in data["alternative"].values}
+
+
+DESCENT, ADAM = ("high", "low", "very_low"), ("adam_high", "adam_low", "leaky_high", "leaky_low")
+FIGURES = {
+    "2": architectures,
+    "3": initial_weights,
+    "4": digit_pairs,
+    "5": final_distances,
+    "6": lambda: xor_structure(xor.fig6_xor, ""),
+    "7": blob_images,
+    "8": lambda: blob_structure(blobs.fig8_blob_structure, DESCENT),
+    "9": lambda: structure(digits.fig9_structure, "sgd"),
+    "10": depth,
+    "11": alternatives,
+    "12": training_losses,
+    "14": taylor,
+    "15": adam,
+    "16": lambda: xor_structure(xor.fig16_xor_adam, "adam_"),
+    "17": lambda: blob_structure(blobs.fig17_blob_structure_adam, ADAM),
+    "18": lambda: structure(digits.fig18_structure_adam, "adam"),
+    "N1": phase_plane,
+    "N2": distributions,
+    "N3": regimes,
+    "N4": correlations,
+    "N5": closed_form,
+    "N6": fit_losses,
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_shows_the_values_of_its_datasets(name):
+    shown = [is_shown(*place) for place in FIGURES[name]()]
+    assert shown
+    assert all(shown), [number for number, there in enumerate(shown) if not there]
 
 
 @pytest.mark.parametrize(("before", "frame"), [(0.49, 3), (0.51, 2)])
-def test_half_way_up_in_figure_1_the_outputs_are_half_as_far_apart_as_at_the_end(before, frame):
+def test_figure_1_takes_the_record_nearest_to_half_of_the_final_output_distance(before, frame):
     """The curves hold squared distances: half of the way is a quarter of the last one."""
     dy = np.array([0.0, 0.1, before, 0.52, 0.9, 1.0]) * np.sqrt(0.5)
-    epochs = 10 * np.arange(6)
     curves = np.stack([0.1 + dy**2, dy**2, -0.1 * dy])
     data = xr.Dataset(
         {
@@ -30,151 +308,7 @@ def test_half_way_up_in_figure_1_the_outputs_are_half_as_far_apart_as_at_the_end
             "units": 100,
             "halfway": 10,
         },
-        {"source": ["network", "theory"], "curve": ["h", "y", "w"], "epoch": epochs},
+        {"source": ["network", "theory"], "curve": ["h", "y", "w"], "epoch": 10 * np.arange(6)},
     )
-    panels = fig1_two_points(data).axes
-    assert [panel.get_title() for panel in panels[:3]] == [
-        "start, epoch 0",
-        f"half way up, epoch {epochs[frame]}",
-        "end, epoch 50",
-    ]
-    outputs = panels[1].get_lines()[2].get_xdata()
+    outputs = axes_of(dynamics.fig1_two_points, data)[1].get_lines()[2].get_xdata()
     np.testing.assert_allclose(np.diff(outputs), dy[frame])
-
-
-def made_up(*names):
-    files = [f"universality/data/{name}.nc" for name in names]
-    return [synthetic_dataset(read("universality")[file], file) for file in files]
-
-
-@pytest.fixture(scope="module")
-def runs():
-    """Datasets of the recorded shapes; the second trial of every network is the shown one."""
-    architectures, fits = made_up("architectures", "architecture_fits")
-    return architectures, fits.assign(shown=fits["shown"] * 0 + 1)
-
-
-def lines_of(panel, label):
-    return [line for line in panel.get_lines() if line.get_label() == label]
-
-
-def check_losses(panel, run, fits):
-    """Network and (9) on a logarithmic axis, and the plateau's level: outputs together, at the mean target."""
-    assert panel.get_yscale() == "log"
-    (network,), (theory,), (level,) = (lines_of(panel, words) for words in NAMES_OF_LOSSES)
-    np.testing.assert_allclose(network.get_xydata(), np.stack([run["epoch"], run["loss"]], 1))
-    wanted = fits["theory_loss"].values
-    np.testing.assert_allclose(theory.get_ydata()[wanted > 0], wanted[wanted > 0])
-    assert np.isnan(theory.get_ydata()[wanted <= 0]).all()
-    np.testing.assert_allclose(level.get_ydata(), float(run["dy2"]) / 8)
-
-
-NAMES_OF_LOSSES = ("network", "theory, eq. (9)", "plateau, $dy^2/8$")
-
-
-def test_figure_3_has_each_gain_in_its_column_and_losses_on_a_logarithmic_axis(runs):
-    architectures, fits = runs
-    axes = fig3_initial_weights(architectures, fits).axes
-    names = [name for name in FIGURE_3 if name in fits["network"].values]
-    for column, name in enumerate(names):
-        run, own = architectures.sel(network=name).isel(seed=1), fits.sel(network=name)
-        top, bottom = axes[column], axes[len(names) + column]
-        assert top.get_title().startswith(f"gain {float(run['gain']):g}\n")
-        check_losses(bottom, run, own)
-        np.testing.assert_allclose(lines_of(top, "$w$, network")[0].get_ydata(), run["w"])
-        for panel in (top, bottom):
-            half = [line for line in panel.get_lines() if line.get_linestyle() == ":"]
-            np.testing.assert_allclose(half[0].get_xdata(), float(own["half"].isel(seed=1)))
-
-
-def test_figure_12_sorts_networks_by_the_fall_that_is_explained(runs):
-    architectures, fits = runs
-    figure = fig12_training_loss(architectures, fits)
-    median = {name: float((1 - fits["pair_r2"].sel(network=name)).median()) for name in FIGURE_2}
-    names = sorted(FIGURE_2, key=median.get)
-    for panel, name in zip(figure.axes[: len(names)], names, strict=True):
-        assert panel.get_title() == WORDS.get(name, name)
-        check_losses(panel, architectures.sel(network=name).isel(seed=1), fits.sel(network=name))
-    summary = figure.axes[-1]
-    assert summary.get_xscale() == "log"
-    assert [label.get_text() for label in summary.get_yticklabels()] == [WORDS.get(name, name) for name in names]
-    dots = [line for line in summary.get_lines() if line.get_marker() == "o"]
-    bars = [line for line in summary.get_lines() if line.get_marker() == "|"]
-    for place, name in enumerate(names):
-        for kind, (variable, color) in enumerate((("loss_r2", BLUE), ("pair_r2", RED))):
-            line, share = dots[2 * place + kind], 1 - fits[variable].sel(network=name).values
-            np.testing.assert_allclose(line.get_xdata(), share)
-            assert line.get_color() == color
-            np.testing.assert_allclose(bars[2 * place + kind].get_xdata(), np.median(share))
-    words = [text.get_text() for text in summary.get_legend().get_texts()]
-    assert words == ["whole loss", "fall from the plateau"]
-
-
-def test_figure_12_says_where_no_trial_converged(runs):
-    architectures, fits = runs
-    gaps = fits.assign(shown=fits["shown"].where(fits["network"] != "tanh", -1))
-    gaps["pair_r2"] = fits["pair_r2"].where(fits["network"] != "tanh")
-    panel = fig12_training_loss(architectures, gaps).axes[len(FIGURE_2) - 1]
-    assert panel.get_title() == "tanh", "networks without a fit come last"
-    assert [text.get_text() for text in panel.texts] == ["none converged"]
-
-
-def test_titles_and_captions_of_blobs_and_digits_follow_the_data():
-    """With the outcome reversed they say the reverse."""
-    shapes = read("universality")
-    for name, dataset, variable in (
-        ("fig8_blob_structure", "blob_structure", "typical_collapse"),
-        ("fig17_blob_structure_adam", "blob_structure", "typical_between"),
-        ("fig9_structure", "representational_structure", "correlation_of_mean"),
-        ("fig18_structure_adam", "representational_structure", "correlation_of_mean"),
-    ):
-        made = makers("universality", "figures")[name]
-        data = given("universality", made, shapes)[dataset]
-        reversed_data = data.assign({variable: -data[variable]})
-        draw = load_function("universality", made.path)
-        with style(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            texts = [draw(one).repdyn for one in (data, reversed_data)]
-        assert texts[0]["caption"] != texts[1]["caption"]
-        if variable != "typical_between":
-            assert texts[0]["title"] != texts[1]["title"]
-
-
-def test_the_caption_of_figure_8_gives_every_run_its_own_numbers():
-    made = makers("universality", "figures")["fig8_blob_structure"]
-    data = given("universality", made, read("universality"))["blob_structure"].copy(deep=True)
-    for run, collapse, between in (("high", 0.91, 31.0), ("low", 0.012, 7.0), ("very_low", 0.0034, 0.21)):
-        data["typical_collapse"].loc[{"run": run}] = collapse
-        data["typical_between"].loc[{"run": run}] = between
-    with style(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        caption = load_function("universality", made.path)(data).repdyn["caption"]
-    assert "large 0.91, 31; small 0.012, 7; very small 0.0034, 0.21." in caption
-
-
-def test_figure_5_colors_every_point_by_its_output_distance_and_leaves_bad_fits_out():
-    data = synthetic_dataset(read("universality")[PREDICTIONS], PREDICTIONS)
-    good = np.arange(data["good"].size).reshape(data["good"].shape) % 5 > 0
-    data["good"][:] = good
-    figure = fig5_final_distances(data)
-    for panel, name in zip(figure.axes, data["network"].values, strict=False):
-        row = data.sel(network=name)
-        keep = row["good"].values.astype(bool)
-        (points,) = panel.collections
-        dy = (row["dy"] + 0 * row["theory"]).transpose(*row["theory"].dims)
-        np.testing.assert_allclose(points.get_array(), dy.values[keep])
-        np.testing.assert_allclose(
-            points.get_offsets(), np.stack([row["theory"].values[keep], row["measured"].values[keep]], axis=1)
-        )
-
-
-def test_table_2_counts_networks_above_95_percent_at_the_end_of_training():
-    """A network that was above and fell again has not learned."""
-    accuracy = [[0.5, 0.99, 0.97], [0.5, 0.99, 0.94], [0.1, 0.2, 0.96], [0.1, 0.2, 0.3]]
-    loss = [[9.0, 1.0, 0.1], [9.0, 1.0, 0.2], [9.0, 1.0, 0.4], [9.0, 1.0, 0.8]]
-    settings = {"nonlinearity": "relu", "gain": 1.0, "rate": 0.1, "hidden": 4, "units": 200, "optimizer": "sgd"}
-    data = xr.Dataset(
-        {"accuracy": (("trial", "look"), accuracy), "loss": (("trial", "look"), loss)}, {"epoch": ("look", [0, 5, 9])}
-    ).assign_coords(settings)
-    row = _digit_row(data, "digits")
-    assert (row["learned"], row["median loss"], row["epochs"]) == ("2 of 4", pytest.approx(0.3), 9)
