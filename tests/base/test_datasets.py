@@ -1,9 +1,11 @@
 """Datasets: conventions refused one by one, equal bytes from any process and folder, every way a file is wrong."""
 
+import json
 import os
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -14,15 +16,21 @@ import repdyn
 from repdyn.base.datasets import (
     CHECKSUM,
     CONVENTIONS,
+    DIVERGED,
+    LEFT_OUT,
     REQUIRED,
     dataset,
     explain_gaps,
-    package_versions,
+    inherit,
+    left_out,
     problems,
     read,
     require,
     require_finite,
+    said_to_have_diverged,
     variable,
+    versions_of,
+    without_a_number,
     write,
 )
 from repdyn.base.errors import DataError, NotEnoughDataError
@@ -72,90 +80,40 @@ def test_what_keeps_the_conventions_has_no_problems():
 def test_every_attribute_is_wanted(name):
     run = make()
     del run.attrs[name]
-    assert problems(run) == [f"attribute {name!r} is missing"]
+    (problem,) = problems(run)
+    assert name in problem
 
 
-def without_coordinate(run):
-    return run.drop_vars("step")
+def with_gap(run, value, **attrs):
+    return run.assign(gap=xr.Variable("seed", [0.1, value, 1.0], {"long_name": "gap", "units": "1"} | attrs))
 
 
-def without_units(run):
-    del run["loss"].attrs["units"]
+def with_attrs(run, name, **attrs):
+    run[name].attrs |= attrs
     return run
 
 
-def without_long_name(run):
-    run["loss"].attrs["long_name"] = ""
-    return run
-
-
-def coordinate_without_units(run):
-    del run["step"].attrs["units"]
-    return run
-
-
-def with_objects(run):
-    return run.assign(label=variable("seed", np.array([None, "a", 1], dtype=object), "what"))
-
-
-def with_an_unexplained_gap(run):
-    del run["gap"].attrs["missing"]
-    return run
-
-
-def with_unexplained_infinities(run):
-    run["gap"].values[~np.isfinite(run["gap"].values)] = np.inf
-    return with_an_unexplained_gap(run)
-
-
-BREACHES = [
-    (without_coordinate, "dimension 'step' has no coordinate"),
-    (without_units, "variable 'loss' has no units"),
-    (without_long_name, "variable 'loss' has no long_name"),
-    (coordinate_without_units, "variable 'step' has no units"),
-    (with_objects, "variable 'label' has type object"),
-    (with_an_unexplained_gap, "variable 'gap' is not finite everywhere and has no attribute 'missing' that says why"),
-    (
-        with_unexplained_infinities,
-        "variable 'gap' is not finite everywhere and has no attribute 'missing' that says why",
-    ),
+OBJECTS = np.array([None, "a", 1], dtype=object)
+BREACHES = [  # change, the variable or dimension that is named
+    (lambda run: run.drop_vars("step"), "step"),
+    (lambda run: with_attrs(run, "loss", units=""), "loss"),
+    (lambda run: with_attrs(run, "loss", long_name=""), "loss"),
+    (lambda run: with_attrs(run, "step", units=""), "step"),
+    (lambda run: run.assign(label=variable("seed", OBJECTS, "what")), "label"),
+    (lambda run: with_gap(run, np.nan), "gap"),
+    (lambda run: with_gap(run, np.inf), "gap"),
 ]
 
 
-def test_gaps_are_explained_where_there_are_any_and_no_reason_stands_yet():
-    gaps = {"some": variable("step", np.array([1.0, np.nan]), "some"), "none": variable("step", np.ones(2), "none")}
-    own = variable("step", np.array([np.inf, 1.0]), "own")
-    own.attrs["missing"] = "diverged"
-    steps = {"step": variable("step", np.arange(2), "step")}
-    explained = explain_gaps(dataset(gaps | {"own": own}, steps, title="gaps"), "not recorded")
-    reasons = {name: explained[name].attrs.get("missing") for name in explained.variables}
-    assert reasons == {"some": "not recorded", "none": None, "own": "diverged", "step": None}
-
-
-@pytest.mark.parametrize(("spoil", "message"), BREACHES)
-def test_a_breach_is_told_and_nothing_is_written(tmp_path, spoil, message):
+@pytest.mark.parametrize(("spoil", "name"), BREACHES)
+def test_a_breach_is_named_and_nothing_is_written(tmp_path, spoil, name):
     run = spoil(make())
-    assert problems(run) == [message]
-    with pytest.raises(DataError) as caught:
+    (problem,) = problems(run)
+    assert name in problem
+    with pytest.raises(DataError, match=f"run.nc.*{name}"):
         write(run, tmp_path / "run.nc")
-    assert str(caught.value) == f"{tmp_path}/run.nc: not written, the dataset breaks the conventions: {message}"
     assert list(tmp_path.iterdir()) == []
-
-
-def test_dataset_says_what_it_is():
-    labelled = dataset(
-        {"a": variable("i", [1.0], "a", "m")},
-        {"i": variable("i", [0], "i")},
-        title="A",
-    )
-    assert labelled.attrs == {"title": "A"}
-    assert labelled["a"].attrs == {"long_name": "a", "units": "m"}
-    assert labelled["i"].attrs == {"long_name": "i", "units": "1"}
-
-
-def test_package_versions_are_sorted_and_without_build_tags(monkeypatch):
-    monkeypatch.setattr("importlib.metadata.version", lambda name: {"torch": "2.4.0+cu124", "numpy": "2.1.0"}[name])
-    assert package_versions("torch", "numpy") == '{"numpy": "2.1.0", "torch": "2.4.0"}'
+    assert problems(with_gap(make(), np.nan, missing="no fixed point")) == []
 
 
 # Round trip and bytes
@@ -166,25 +124,6 @@ def test_what_is_read_is_what_was_written(file):
     xr.testing.assert_identical(read(file), expected)
     assert read(file)["loss"].dtype == np.float64
     assert read(file)["kept"].dtype == bool
-
-
-def test_it_opens_with_plain_xarray(file):
-    with xr.open_dataset(file) as opened:
-        assert opened.attrs["Conventions"] == CONVENTIONS
-        np.testing.assert_array_equal(opened["loss"], make()["loss"])
-
-
-def test_writing_leaves_the_dataset_as_it_was(tmp_path):
-    run = make()
-    write(run, tmp_path / "run.nc")
-    xr.testing.assert_identical(run, make())
-
-
-def test_order_of_attributes_does_not_matter(file, tmp_path):
-    run = make()
-    run.attrs = dict(reversed(run.attrs.items()))
-    write(run, tmp_path / "again.nc")
-    assert (tmp_path / "again.nc").read_bytes() == file.read_bytes()
 
 
 def test_bytes_are_equal_from_another_process_and_folder(file, tmp_path):
@@ -208,7 +147,7 @@ def test_numbers_are_compressed(tmp_path):
 
 
 def test_a_missing_file_is_named_with_the_command_that_makes_it(tmp_path):
-    with pytest.raises(DataError, match=r"no.nc: no such dataset; make it with: snakemake --cores 8 .*no.nc"):
+    with pytest.raises(DataError, match=r"no\.nc"):
         read(tmp_path / "no.nc")
 
 
@@ -246,18 +185,14 @@ DAMAGES = [truncated, empty, text, damaged_among_the_names, damaged_among_the_nu
 @pytest.mark.parametrize("spoil", DAMAGES)
 def test_a_damaged_file_is_named_with_advice(file, spoil):
     spoil(file)
-    with pytest.raises(DataError, match=r"run.nc: not a readable netCDF file \(.*\); delete it and run"):
+    with pytest.raises(DataError, match=r"run\.nc"):
         read(file)
 
 
 def test_a_foreign_file_is_named_with_what_it_lacks(tmp_path):
     xr.Dataset({"a": ("i", [1, 2])}, attrs={"title": "t", "study": "s"}).to_netcdf(tmp_path / "foreign.nc")
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(DataError, match=r"foreign\.nc.*seed"):
         read(tmp_path / "foreign.nc")
-    lacks = ", ".join(name for name in REQUIRED if name != "study")
-    assert str(caught.value) == (
-        f"{tmp_path}/foreign.nc: not a dataset of this pipeline (no attribute {lacks}); delete it or name another file"
-    )
 
 
 LIMITED = """
@@ -275,7 +210,7 @@ def test_a_write_that_breaks_off_leaves_the_old_file_and_says_so(file):
     before = file.read_bytes()
     done = elsewhere(LIMITED, str(file))
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"{file}: cannot be written (")
+    assert str(file) in done.stdout
     assert file.read_bytes() == before
     assert [path.name for path in file.parent.iterdir()] == ["run.nc"]
 
@@ -291,12 +226,12 @@ ENOUGH = [
     {"label": ("ω", "none")},
     {"seed": [0, 2], "step": 20},
 ]
-TOO_LITTLE = [
-    ({"seed": 4}, "loss: 4 along seed, has 3"),
-    ({"width": 1}, "loss: 1 along width, has 0"),
-    ({"seed": (1, 7, 9)}, "loss: seed = 7, 9"),
-    ({"width": "64"}, "loss: width = 64"),
-    ({"seed": 3, "step": 21}, "loss: 21 along step, has 20"),
+TOO_LITTLE = [  # needs, what is named: dimension, needed and present
+    ({"seed": 4}, "4.*seed.*3"),
+    ({"width": 1}, "1.*width.*0"),
+    ({"seed": (1, 7, 9)}, "seed.*7.*9"),
+    ({"width": "64"}, "width.*64"),
+    ({"seed": 3, "step": 21}, "21.*step.*20"),
 ]
 
 
@@ -311,7 +246,7 @@ def test_what_a_dataset_has_is_not_refused(needs):
 
 @pytest.mark.parametrize(("needs", "message"), TOO_LITTLE)
 def test_what_a_dataset_lacks_is_named(needs, message):
-    with pytest.raises(NotEnoughDataError, match=f"^{message}$"):
+    with pytest.raises(NotEnoughDataError, match=f"loss.*{message}"):
         require(make(), "loss", **needs)
 
 
@@ -320,11 +255,11 @@ def test_variants_are_labels_too_and_each_is_asked():
     require(variants, "loss", variant=("tanh", "relu"), seed=3, step=10)
     require(variants, "loss", variant=2)
     for needs, message in (
-        ({"variant": "gelu"}, "loss: variant = gelu"),
-        ({"variant": 3}, "loss: 3 along variant, has 2"),
-        ({"step": 20}, "loss tanh: 20 along step, has 10"),
+        ({"variant": "gelu"}, "variant.*gelu"),
+        ({"variant": 3}, "3.*variant.*2"),
+        ({"step": 20}, "tanh.*20.*step.*10"),
     ):
-        with pytest.raises(NotEnoughDataError, match=f"^{message}$"):
+        with pytest.raises(NotEnoughDataError, match=f"loss.*{message}"):
             require(variants, "loss", **needs)
 
 
@@ -365,11 +300,8 @@ def test_a_flipped_bit_is_never_silent(tmp_path):
     [([1.0, 2.0], True), ([np.nan, 2.0], True), ([np.nan, np.inf], False), ([np.nan], False), ([], False)],
 )
 def test_one_finite_value_is_enough_for_a_figure_of_numbers(values, enough):
-    if enough:
-        require_finite(xr.DataArray(values), "a network that has not diverged")
-        return
-    with pytest.raises(NotEnoughDataError, match=r"^a network that has not diverged$"):
-        require_finite(xr.DataArray(values), "a network that has not diverged")
+    with nullcontext() if enough else pytest.raises(NotEnoughDataError, match="converged"):
+        require_finite(xr.DataArray(values), "a network that has converged")
 
 
 def test_gaps_are_explained_where_they_are_and_keep_an_explanation_of_their_own():
@@ -392,3 +324,66 @@ def test_gaps_are_explained_where_they_are_and_keep_an_explanation_of_their_own(
         "count": None,
         "x": "diverged",
     }
+
+
+def test_versions_are_those_of_the_run_and_none_of_files_of_others(tmp_path):
+    used = {"torch": "2.4", "numpy": "2.1", "scipy": "1.3"}
+    write(make().assign_attrs(versions=json.dumps(used)), tmp_path / "ours.nc")
+    xr.Dataset(attrs={"title": "t"}).to_netcdf(tmp_path / "foreign.nc")
+    xr.Dataset(attrs={"versions": "two"}).to_netcdf(tmp_path / "words.nc")
+    (tmp_path / "text.nc").write_text("no netCDF")
+    assert versions_of(tmp_path / "ours.nc") == used
+    for name in ("foreign", "words", "text", "missing"):
+        assert versions_of(tmp_path / f"{name}.nc") == {}, name
+
+
+# Networks that have diverged
+
+
+def recorded(**attrs):
+    """A whole array, counts, texts and two arrays with gaps, of which one has a reason of its own."""
+    values = {
+        "count": [3, 1, 2],
+        "loss": [0.5, np.inf, np.nan],
+        "rank": [np.nan, 4.0, -np.inf],
+        "whole": [2.0, 7.0, 1.0],
+        "name": ["c", "a", "b"],
+    }
+    data = xr.Dataset({name: variable("run", np.array(array), name) for name, array in values.items()}, attrs=attrs)
+    data["rank"].attrs["missing"] = "no layer"
+    return data
+
+
+def test_networks_that_have_diverged_leave_gaps_with_a_reason():
+    diverged = np.array([[True, False, False], [True, True, False]])
+    left = left_out(recorded(title="t"), diverged, "training.rates: 0.5")
+    np.testing.assert_array_equal(left["loss"], [0.5, np.nan, np.nan])
+    np.testing.assert_array_equal(left["rank"], [np.nan, 4.0, np.nan])
+    for name in ("count", "whole", "name"):
+        np.testing.assert_array_equal(left[name], recorded()[name])
+    reasons = {name: left[name].attrs.get("missing") for name in left}
+    assert reasons == {"loss": DIVERGED, "rank": "no layer", "count": None, "whole": None, "name": None}
+    assert re.search(r"3.*6.*training\.rates: 0\.5", said_to_have_diverged(left))
+    assert said_to_have_diverged(recorded()) == ""
+    same = left_out(recorded(), np.zeros((2, 3), bool), "training.rates: 0.5")
+    xr.testing.assert_identical(same, recorded())
+
+
+def test_datasets_inherit_what_their_inputs_lack_and_name_each_once():
+    said = [xr.Dataset(attrs={LEFT_OUT: words} if words else {}) for words in ("", "4 of 5", "2 of 7", "3 of 8")]
+    inputs = [said[0], said[1], {"sgd": said[2], "adam": said[0], "he": said[3]}, said[3]]
+    own = inherit(recorded(**{LEFT_OUT: "6 of 6"}), *inputs)
+    assert [said_to_have_diverged(own).count(words) for words in ("6 of 6", "4 of 5", "2 of 7", "3 of 8")] == [1] * 4
+    np.testing.assert_array_equal(own["loss"], [0.5, np.nan, np.nan])
+    xr.testing.assert_identical(inherit(recorded(), said[0], {"sgd": said[0]}), recorded())
+
+
+def test_arrays_without_a_number_are_named():
+    lost, some = ("run", [np.nan, np.inf], {"missing": "diverged"}), ("run", [np.nan, 1.0])
+    whole = xr.Dataset({"some": some, "count": ("run", [1, 2]), "empty": ("other", np.zeros(0))})
+    text = without_a_number(
+        {"audit": whole, "training": {"sgd": xr.Dataset({"some": some, "loss": lost}), "he": whole}}
+    )
+    assert all(word in text for word in ("loss", "training", "sgd", "diverged"))
+    assert not any(word in text for word in ("some", "he ", "audit"))
+    assert without_a_number({"audit": whole, "training": {"he": whole}}) == ""

@@ -12,7 +12,7 @@ import pytest
 
 import repdyn
 from repdyn.base.errors import DataError
-from repdyn.base.files import HOST, atomic, sha256, write_json, write_text
+from repdyn.base.files import HOST, atomic, sha256, write_text
 
 SOURCE = Path(repdyn.__file__).parents[1]
 
@@ -54,36 +54,16 @@ def test_a_full_disk_is_named_and_leaves_nothing(tmp_path):
             temporary.write_text("half")
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    with pytest.raises(DataError, match=r"data.txt: cannot be written \(No space left on device\); free the place"):
+    with pytest.raises(DataError, match=r"data\.txt"):
         fail()
     assert names(tmp_path) == []
 
 
-def test_an_error_without_a_number_is_told_in_its_own_words(tmp_path):
-    """As that of a library which cannot write."""
-
-    def fail():
-        with atomic(tmp_path / "data.nc"):
-            raise OSError("NetCDF: HDF error")
-
-    with pytest.raises(DataError) as caught:
-        fail()
-    advice = "free the place or choose another folder"
-    assert str(caught.value) == f"{tmp_path}/data.nc: cannot be written (NetCDF: HDF error); {advice}"
-
-
 def test_a_file_in_the_place_of_the_folder(tmp_path):
     (tmp_path / "results").write_text("in the way")
-    with pytest.raises(DataError, match=r"results/data.txt: cannot be written \(File exists\); free the place"):
+    with pytest.raises(DataError, match=r"results/data\.txt"):
         write_text(tmp_path / "results" / "data.txt", "text")
     assert (tmp_path / "results").read_text() == "in the way"
-
-
-def test_a_folder_in_the_place_of_the_file(tmp_path):
-    (tmp_path / "data.txt").mkdir()
-    with pytest.raises(DataError, match=r"data.txt: cannot be written \(Is a directory\)"):
-        write_text(tmp_path / "data.txt", "text")
-    assert names(tmp_path) == ["data.txt"]
 
 
 def test_the_rest_of_a_killed_writer_goes_with_the_next_write(tmp_path):
@@ -127,13 +107,6 @@ def test_processes_that_write_one_file_never_mix(tmp_path):
     assert [process.communicate()[1].decode() for process in running] == [""] * 3
     assert seen | {path.read_text()} <= {letter * 5000 for letter in "abc"}
     assert names(tmp_path) == ["data.txt"]
-
-
-def test_json_is_equal_for_equal_content(tmp_path):
-    write_json(tmp_path / "one.json", {"b": 1, "a": {"d": "ä", "c": None}})
-    write_json(tmp_path / "two.json", {"a": {"c": None, "d": "ä"}, "b": 1})
-    text = '{\n "a": {\n  "c": null,\n  "d": "ä"\n },\n "b": 1\n}\n'
-    assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes() == text.encode()
 
 
 def test_text_is_utf_8_whatever_the_locale(tmp_path):

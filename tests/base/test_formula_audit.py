@@ -41,29 +41,10 @@ def test_an_error_is_relative_to_the_largest_size(value, wanted, error):
 
 
 def test_other_shapes_and_a_vanishing_scale_are_refused():
-    with pytest.raises(ValueError, match=r"value: got shape \(2,\); expected shape \(2, 1\)"):
+    with pytest.raises(ValueError, match=r"value.*\(2,\)"):
         relative_error([1.0, 2.0], [[1.0], [2.0]])
-    with pytest.raises(ValueError, match="wanted: got zeros only"):
+    with pytest.raises(ValueError, match="wanted"):
         relative_error([1e-9], [0.0])
-
-
-def test_forms_of_errors():
-    assert holds(1.0, 2.0) == Errors(printed=1.0, corrected=1.0, control=2.0)
-    assert fixed(1.0, 2.0) == Errors(printed=1.0, corrected=2.0, control=1.0)
-
-
-def test_an_audit_stores_each_form_under_its_name():
-    stored = audit()
-    assert {name: stored[name].sel(equation="1.3 lost", seed=0).item() for name in stored} == {
-        "printed": 0.2,
-        "corrected": 0.1,
-        "control": 0.5,
-    }
-    assert stored["printed"].attrs == {"long_name": "relative error of the formula as printed", "units": "nat"}
-    with pytest.raises(
-        ValueError, match=r"errors: got shape \(2, 4\); expected dimensions equation and one of 3 forms"
-    ):
-        audit_variables(np.ones((2, 4)), ("equation",))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +54,6 @@ def test_an_audit_decides(equation, status):
     verdict = decide_formula(audit(), equation, 1e-9, "finite differences")
     assert verdict.status == status
     assert verdict.printed.value == pytest.approx(1.2 * SETS[EQUATIONS.index(equation)].printed)
-    assert verdict.decisive.reason == "tolerance 1e-09: finite differences"
 
 
 @pytest.mark.parametrize("equation", EQUATIONS[:2])
@@ -99,17 +79,11 @@ def row(equation, **says):
 
 @pytest.mark.parametrize(("equation", "status"), list(zip(EQUATIONS[:2], ["holds", "holds as corrected"], strict=True)))
 def test_a_row_is_decided_as_a_function_would(equation, status):
-    declared = row(equation, correction="T.", note="A note.")
+    declared = row(equation, correction="T.")
     assert (declared.kind, declared.data, declared.decided) == ("identity", ("slopes",), "Against differences.")
     decided = decide_claim(declared, {"slopes": audit()}).ledger
-    assert (decided["verdict"], decided["note"], decided["datasets"]) == (status, "A note.", "slopes")
-    assert (decided["control"], decided["control_outcome"]) == ("another sign", "rejected")
-    assert decided["tolerance_reason"] == "tolerance 1e-09: finite differences"
-
-
-def test_a_row_of_ours_is_decided_by_the_right_form_alone():
-    ours = decide_claim(row(EQUATIONS[1], origin="ours", kind="limit"), {"slopes": audit()}).ledger
-    assert (ours["verdict"], ours["kind"], ours["origin"]) == ("holds", "limit", "ours")
+    assert (decided["verdict"], decided["datasets"]) == (status, "slopes")
+    assert decided["control_outcome"] == "rejected"
 
 
 def test_only_the_named_equations_are_spoilt():
@@ -119,11 +93,6 @@ def test_only_the_named_equations_are_spoilt():
         assert bool((row["printed"] == control).all()) is (changed or equation == "1.2 sign")
         assert bool((row["corrected"] == control).all()) is changed
     assert kind_of_change(with_wrong_formula("x", *EQUATIONS), (audit(),), (spoilt,)) == "recorded"
-
-
-def test_an_equation_that_is_not_audited_is_refused():
-    with pytest.raises(ValueError, match=r"equation: got 9\.9; expected an equation of the audit"):
-        with_wrong_formula("another sign", "1.1 slope", "9.9").data(audit())
 
 
 def test_largest_errors_are_over_all_draws_and_places():
@@ -137,22 +106,3 @@ def test_largest_errors_are_over_all_draws_and_places():
         "printed": [0.5, 0.6, 0.3],
         "corrected": [0.2, 0.7, 0.8],
     }
-
-
-def test_each_form_says_what_it_is_and_dimensions_that_do_not_fit_are_refused():
-    stored = audit_variables(np.ones((2, 3, 3)), ("seed", "equation"), scale="largest deviation")
-    assert {name: each.attrs for name, each in stored.items()} == {
-        "printed": {"long_name": "largest deviation of the formula as printed", "units": "1"},
-        "corrected": {"long_name": "largest deviation of the corrected formula", "units": "1"},
-        "control": {"long_name": "largest deviation of a wrong formula", "units": "1"},
-    }
-    for shape in ((4, 2, 3, 3), (3, 3), (2, 3, 2)):
-        with pytest.raises(ValueError) as caught:
-            audit_variables(np.ones(shape), ("seed", "equation"))
-        assert str(caught.value) == f"errors: got shape {shape}; expected dimensions seed, equation and one of 3 forms"
-
-
-def test_a_number_fits_any_shape_and_all_unknown_equations_are_named():
-    assert relative_error([1.0, 3.0, 2.5], 2.0) == 0.5
-    with pytest.raises(ValueError, match=r"equation: got 7\.1, 8\.3, 9\.2; expected an equation of the audit"):
-        with_wrong_formula("another sign", "9.2", "1.1 slope", "7.1", "8.3").data(audit())

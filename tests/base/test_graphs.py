@@ -53,21 +53,6 @@ def test_all_that_a_step_moves_is_put_back(graphs):
     assert [tensor.tolist() for tensor in moved] == [[4.0] * 2, [3.0] * 4, [5.0]]
 
 
-def test_a_number_of_python_would_stay_what_it_was(graphs):
-    """Control: the stand-in replays what was recorded, it does not call the step again."""
-    x, steps = torch.zeros(1), []
-
-    def step():
-        steps.append(1)
-        x.add_(len(steps))
-
-    replay = replayable(step, [x])
-    called = len(steps)
-    replay()
-    replay()
-    assert (x.item(), len(steps)) == (2.0 * called, called)
-
-
 @pytest.mark.parametrize(
     "wait", [lambda x: x.sum().item(), lambda x: x.nonzero(), lambda x: x.add_(torch.tensor([1.0]))]
 )
@@ -75,13 +60,3 @@ def test_a_step_that_waits_cannot_be_captured(graphs, wait):
     x = torch.ones(1)
     with pytest.raises(RuntimeError, match="not permitted when stream is capturing"):
         replayable(lambda: wait(x), [x])
-
-
-def test_a_tensor_left_on_the_cpu_is_found():
-    """Control of the stand-in that the engines' tests use."""
-    here, there = torch.ones(1, 2, 2), torch.ones(1, 2, 2, device="meta")
-    with pretended_gpu.OneDevice():
-        there.copy_(here)
-        torch.bmm(there, there)
-        with pytest.raises(RuntimeError, match="expected all tensors on one device"):
-            torch.bmm(there, here)

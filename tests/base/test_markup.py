@@ -20,13 +20,6 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 # Formulas
 
 
-def test_a_formula_becomes_mathml():
-    markup = mathml(r"\frac{a}{b} \le \sqrt{x_1}")
-    assert markup.startswith("<math")
-    assert "<mfrac><mrow><mi>a</mi></mrow><mrow><mi>b</mi></mrow></mfrac>" in markup
-    assert "http" not in markup
-
-
 @pytest.mark.parametrize(
     ("latex", "element"),
     [
@@ -42,32 +35,6 @@ def test_a_formula_becomes_mathml():
 )
 def test_every_kind_of_formula_with_parts_is_typeset(latex, element):
     assert f"<{element}>" in mathml(latex)
-
-
-def test_bars_and_names_of_functions_keep_their_distance():
-    assert mathml("|a| / |b|").count('form="prefix"') == 4
-    assert mathml("x = -b - c").count('form="prefix"') == 1
-    assert '<mi>log</mi><mspace width="0.17em" /><mi>x</mi>' in mathml(r"\log x")
-    assert '</msub><mspace width="0.17em" /><mi>x</mi>' in mathml(r"\log_2 x")
-    assert "<mspace" not in mathml(r"\log(x)")
-    assert "<mi>Tr</mi><mo" in mathml(r"\operatorname{Tr}[A]")
-    markup = mathml(r"\log x + \log y = -\log z")  # an inserted space shifts what follows
-    assert [markup.count(f'<mi>log</mi><mspace width="0.17em" /><mi>{letter}</mi>') for letter in "xyz"] == [1, 1, 1]
-    assert (markup.count("<mspace"), markup.count('form="prefix"')) == (3, 1)
-    assert "<mo>lim</mo>" in mathml(r"\lim_{t \to 0} x")
-
-
-def test_brackets_after_a_relation_are_no_signs_and_words_stay_words():
-    assert mathml("x = (a) < [b]").count('form="prefix"') == 0
-    assert mathml("a = -b, c < +d, e > (f)").count('form="prefix"') == 2
-    assert "<mtext>for</mtext>" in mathml(r"\text{for} x")
-    markup = mathml(r"\frac{-a}{|b|} = \frac{\log c}{c = -d}")  # in every part of a formula
-    assert (markup.count('form="prefix"'), markup.count("<mspace")) == (3, 1)
-
-
-def test_a_line_may_break_between_statements_and_before_an_arrow():
-    assert mathml(r"a = b, \quad c = d \Rightarrow e = f").count("<math") == 3
-    assert mathml(r"\quaduple").startswith("<code>")  # a longer command is another command
 
 
 @pytest.mark.parametrize(
@@ -91,19 +58,6 @@ def test_what_is_no_plain_formula_is_shown_as_written(latex):
     markup = mathml(latex)
     assert markup.startswith("<code>")
     assert re.sub(r"&(?:lt|gt|amp|#34|#39);", "", markup).count("<") == 2
-
-
-def test_letters_that_look_like_markup_are_letters():
-    assert "<script" not in mathml("<script>alert(1)</script>")
-
-
-def test_bold_numbers_are_bold_characters():
-    assert "<mn>\U0001d7cf</mn>" in mathml(r"\mathbf{1}^T")
-    assert "<mn>1</mn>" in mathml("1")
-
-
-def test_norms_do_not_swallow_what_stands_before_them():
-    assert mathml(r"\lVert x_1' \rVert^2") == mathml(r"\| x_1' \|^2")
 
 
 @pytest.mark.parametrize("claim", [claim for claims in CLAIMS.values() for claim in claims], ids=lambda claim: claim.id)
@@ -176,8 +130,3 @@ def test_the_font_has_every_glyph_of_every_formula():
             if ord(letter) not in glyphs:
                 missing.setdefault(letter, formula)
     assert missing == {}
-
-
-def test_the_font_is_small_and_free():
-    assert (PAGE / "math.woff2").stat().st_size < 300_000
-    assert "SIL OPEN FONT LICENSE" in (PAGE / "math.license.txt").read_text()

@@ -6,13 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.collections import PolyCollection
-from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
 from tests.drawn import given, makers, read
 
 from repdyn.base import plotted
-from repdyn.base.figures import BLUE, GREEN, RED, band, describe, new, save, style
-from repdyn.pipeline.pages import outputs
+from repdyn.base.figures import BLUE, RED, band, new, style
 from repdyn.pipeline.run.execute.loading import load_function
 
 X, Y = np.array([1.0, 2.0, 4.0]), np.array([0.5, np.nan, 1e-12])
@@ -127,12 +124,6 @@ def test_bars_have_edges_and_ends():
     assert counts["series"].tolist() == ["one", "one", "two", "two"]
 
 
-def test_stairs_have_edges():
-    rows = drawn(lambda panel: panel.stairs([1, 3], [0, 2, 5], label="share"))
-    assert numbers(rows, "y", "x_low", "x_high") == [[1, 3], [0, 2], [2, 5]]
-    assert set(rows["kind"]) == {"steps"}
-
-
 def test_levels_and_spans_have_one_axis():
     def draw(panel):
         panel.axhline(2, label="bound")
@@ -170,57 +161,12 @@ def test_cells_of_images_and_meshes_stand_where_they_are_drawn():
     )
 
 
-def test_an_image_beyond_the_limit_says_so(monkeypatch):
-    monkeypatch.setattr(plotted, "CELLS", 3)
-    rows = drawn(lambda panel: panel.pcolormesh([[1, 2], [3, 4]]))
-    assert rows["series"].tolist() == ["2 x 2 values, not written: read the figure's datasets"]
-
-
 def test_contours_tell_their_level():
     x = np.linspace(-2, 2, 41)
     rows = drawn(lambda panel: panel.contour(x, x, x[:, None] ** 2 + x**2, levels=[1.0, 2.25]))
     assert set(rows["kind"]) == {"contour"}
     assert np.allclose(rows["x"] ** 2 + rows["y"] ** 2, rows["value"], atol=0.02)
     assert set(rows["value"]) == {1.0, 2.25}
-
-
-def test_names_come_from_the_legend_that_looks_alike():
-    def draw(left, right):
-        for panel in (left, right):
-            panel.plot(X, X, color=RED, linestyle="--")
-            panel.plot(X, X, color=RED)
-            panel.plot(X, X, color=GREEN)
-        handles = [Line2D([], [], color=RED, linestyle=style) for style in ("--", "-")]
-        left.figure.legend(handles, ["theory", "network"])
-
-    rows = drawn(draw, columns=2)
-    assert list(dict.fromkeys(rows["series"])) == ["theory", "network", GREEN.lower()]
-    assert rows["panel"].tolist() == [1] * 9 + [2] * 9
-
-
-def test_a_shared_axis_and_one_for_all_are_named_in_every_panel():
-    def draw(left, right):
-        left.set_ylabel("loss")
-        left.figure.supxlabel("depth")
-        for panel in (left, right):
-            panel.plot(X, X)
-
-    rows = drawn(draw, columns=2, sharey=True)
-    assert set(rows["y_axis"]) == {"loss"}
-    assert set(rows["x_axis"]) == {"depth"}
-
-
-def test_words_and_arrows_at_the_data_are_told_and_others_are_not():
-    def draw(panel):
-        panel.text(1, 2, "here")
-        panel.text(0.5, 0.5, "beside", transform=panel.transAxes)
-        panel.annotate("", (3, 4), (1, 2), arrowprops={"arrowstyle": "->"})
-        panel.annotate("at a point", (3, 4), (2, 2), textcoords="offset points")
-
-    rows = drawn(draw)
-    assert rows["kind"].tolist() == ["text", "arrow", "arrow", "text"]
-    assert numbers(rows, "x", "y") == [[1, 1, 3, 3], [2, 2, 4, 4]]
-    assert rows["series"].tolist()[::3] == ["here", "at a point"]
 
 
 def test_what_is_hidden_is_left_out_and_an_inset_is_a_panel():
@@ -232,15 +178,6 @@ def test_what_is_hidden_is_left_out_and_an_inset_is_a_panel():
 
     rows = drawn(draw, columns=2)
     assert numbers(rows, "panel", "y") == [[2, 2, 2], [2, 4, 8]]
-
-
-def test_an_empty_figure_has_columns_alone():
-    assert drawn(lambda panel: panel.plot([], [], label="nothing")).empty
-
-
-def test_the_page_of_outputs_names_the_columns():
-    listed = [name for names in outputs.FIGURE for name in names.split(", ")]
-    assert listed == [*plotted.COLUMNS, *plotted.NUMBERS]
 
 
 @pytest.fixture(scope="module")
@@ -264,14 +201,6 @@ def test_a_real_figure_tells_what_its_datasets_hold(training, mode, name):
     assert np.allclose(dots["x"], rank.values.ravel(), rtol=1e-9)
     assert np.allclose(dots["y"], final.transpose(*rank.dims).values.ravel(), rtol=1e-9)
     assert set(dots["x_axis"]) == {"effective rank at initialization"}
-
-
-def test_the_table_is_written_beside_the_picture(tmp_path):
-    with style():
-        figure, axes = new()
-        axes[0, 0].plot(X, X)
-        save(describe(figure, title="A line", caption="One.", alt="It rises."), tmp_path / "line")
-    assert (tmp_path / "line.csv").read_text(encoding="utf-8") == plotted.table(figure)
 
 
 def panel_with(*lines, levels=()):
@@ -309,16 +238,6 @@ def test_a_panel_is_missing_where_no_point_has_all_its_numbers(lines, missing):
 def test_an_axis_is_missing_by_its_own_numbers():
     panel = panel_with(([1, 2, 3], [GAP] * 3))
     assert (plotted.is_missing(panel, "x"), plotted.is_missing(panel, "y")) == (False, True)
-
-
-def test_an_open_bar_is_named_by_its_edge_and_a_filled_one_by_its_face():
-    def draw(panel):
-        panel.stairs([1.0], [0, 1], color=RED, fill=True)
-        panel.stairs([2.0], [0, 1], edgecolor=GREEN, fill=False)
-        panel.add_patch(Rectangle((0, 0), 1, 1, facecolor="none", edgecolor=BLUE))
-
-    rows = drawn(draw)
-    assert set(rows["series"]) >= {RED.lower(), GREEN.lower(), BLUE.lower()}
 
 
 KINDS = {

@@ -18,9 +18,7 @@ from repdyn.base.settings import (
     decreasing,
     distinct,
     increasing,
-    json_text,
     of_one_trial,
-    plain,
 )
 
 
@@ -30,14 +28,6 @@ class Inner(Settings):
     rate: float = Field(gt=0)
     sizes: Many[int] = Field(min_length=1)
     kind: Literal["b", "a"]
-
-
-class Outer(Settings):
-    """A section in a section."""
-
-    name: str
-    flag: bool
-    inner: Inner
 
 
 class Grown(Inner):
@@ -74,21 +64,12 @@ def test_what_only_looks_like_the_type_is_refused(key, value):
         Inner.model_validate(INNER | {key: value})
 
 
-def test_an_integer_is_a_number():
-    assert repr(Inner.model_validate(INNER | {"rate": 2}).rate) == "2.0"
-
-
 def test_settings_are_frozen():
     inner = Inner.model_validate(INNER)
     with pytest.raises(ValidationError):
         inner.rate = 1.0
     assert inner.sizes == (3, 1)
     assert hash(inner) == hash(Inner.model_validate(INNER))
-
-
-def test_canonical_text_has_sorted_keys_and_no_spaces():
-    outer = Outer.model_validate({"name": "x", "inner": INNER, "flag": True})
-    assert canonical(outer) == '{"flag":true,"inner":{"kind":"a","rate":0.1,"sizes":[3,1]},"name":"x"}'
 
 
 @given(st.floats(min_value=0, exclude_min=True, allow_infinity=False, allow_nan=False))
@@ -142,11 +123,7 @@ def test_all_broken_rules_are_in_one_error():
     with pytest.raises(ValidationError) as caught:
         Rules(low=3, high=2, steps=[2, 2])
     (error,) = caught.value.errors()
-    assert error["ctx"]["problems"] == [
-        (("steps",), "2 comes after 2: list each value once, in increasing order"),
-        (("low", "high"), "3 is above high = 2"),
-    ]
-    assert "low: 3 is above high = 2" in str(caught.value)
+    assert [place for place, _ in error["ctx"]["problems"]] == [("steps",), ("low", "high")]
 
 
 @given(st.lists(st.integers(), max_size=6))
@@ -159,24 +136,9 @@ def test_decreasing_agrees_with_its_definition(values):
     assert (list(decreasing("x", values)) == []) == (values == sorted(set(values), reverse=True))
 
 
-def test_the_first_value_that_does_not_decrease_is_told():
-    expected = [Problem(("x",), "0.5 comes after 0.25: list each value once, in decreasing order")]
-    assert list(decreasing("x", [1.0, 0.25, 0.5, 0.75])) == expected
-
-
 @given(st.lists(st.integers(0, 5), max_size=6))
 def test_distinct_agrees_with_its_definition(values):
     assert (list(distinct("x", tuple(values))) == []) == (len(values) == len(set(values)))
-
-
-def test_the_first_of_what_comes_twice_is_told():
-    expected = [Problem(("maps",), "b comes twice: list each value once")]
-    assert list(distinct("maps", ("a", "b", "c", "c", "b"))) == expected
-
-
-def test_json_text_refuses_what_json_has_not():
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        json_text(float("nan"))
 
 
 # What a single trial depends on
@@ -205,12 +167,3 @@ def test_a_trial_does_not_depend_on_how_many_there_are():
 def test_a_trial_depends_on_everything_else(changed):
     own = of_one_trial(Counted.model_validate(COUNTED | changed))
     assert own == {"width": 7, "inner": INNER} | changed
-
-
-def test_canonical_text_counts_trials_all_the_same():
-    assert json.loads(canonical(Counted.model_validate(COUNTED))) == COUNTED
-
-
-def test_plain_values_of_nested_lists_keep_their_order():
-    assert plain(((3, 1), [Inner.model_validate(INNER)], None)) == [[3, 1], [INNER], None]
-    assert json_text({"b": [1, 2.5], "a": True}) == '{"a":true,"b":[1,2.5]}'

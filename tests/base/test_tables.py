@@ -1,6 +1,5 @@
 """Tables: all digits for machines, the wanted ones for papers, equal bytes from any process."""
 
-import json
 import os
 import subprocess
 import sys
@@ -11,7 +10,7 @@ import pandas as pd
 import pytest
 
 import repdyn
-from repdyn.base.tables import Table, placeholder, read_cells, rows, save, write_csv
+from repdyn.base.tables import Table, read_cells, rows, save, write_csv
 
 HERE, SOURCE = Path(__file__).parent, Path(repdyn.__file__).parents[1]
 SUFFIXES = ("csv", "json", "tex")
@@ -32,21 +31,12 @@ def saved(tmp_path_factory):
     return stem
 
 
-def test_three_files_and_no_other(saved):
-    assert sorted(path.name for path in saved.parent.iterdir()) == [f"t1_losses.{suffix}" for suffix in SUFFIXES]
-
-
 def test_csv_has_every_digit(saved):
     read = pd.read_csv(f"{saved}.csv", dtype=str, keep_default_na=False)
     assert [float(cell) if cell else None for cell in read["loss (nat)"]] == [1 / 3, None]
     assert [float(cell) for cell in read["gap"]] == [1e-9, 123456.789]
     assert read["kind"].tolist() == ["x_y & z", "50 %"]
     assert read["n"].tolist() == ["3", "40"]
-
-
-def test_json_holds_what_the_report_shows(saved):
-    about = json.loads(Path(f"{saved}.json").read_text(encoding="utf-8"))
-    assert about == {"title": make().title, "caption": make().caption, "digits": 3}
 
 
 def test_latex_has_the_wanted_digits_and_no_bare_special_character(saved):
@@ -76,16 +66,3 @@ def test_cells_come_back_as_the_text_that_was_written(tmp_path):
     assert second == {"id": "x-2", "n": "", "value": "NaN", "note": ""}
     write_csv(tmp_path / "again.csv", cells)
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "cells.csv").read_bytes()
-
-
-def test_the_origin_of_a_table_stands_beside_its_words(tmp_path):
-    save(make(), tmp_path / "t", {"code": "a:b", "title": "of the origin"})
-    about = json.loads((tmp_path / "t.json").read_text())
-    assert (about["code"], about["caption"], about["digits"]) == ("a:b", make().caption, 3)
-
-
-def test_a_table_that_cannot_be_filled_says_what_it_needs():
-    empty = placeholder("fit_losses", "three seeds")
-    assert empty.frame.to_dict("list") == {"needs": ["three seeds"]}
-    assert (empty.title, empty.digits) == ("fit losses", 4)
-    assert empty.caption == "Not filled: needs more than this run has (three seeds)."
