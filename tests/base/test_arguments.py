@@ -89,5 +89,5 @@ def test_orthogonal_matrices_to_rounding():
 
 def test_a_word_of_a_list():
     assert one_of("adaptive", ("adaptive", "fixed"), "scheme") == "adaptive"
-    with pytest.raises(ValueError, match="scheme.*adaptiv'"):
+    with pytest.raises(ValueError, match=r"scheme.*adaptiv'"):
         one_of("adaptiv", ("adaptive", "fixed"), "scheme")

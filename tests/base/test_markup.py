@@ -7,7 +7,7 @@ import pytest
 from tests.conftest import ROOT
 
 from repdyn.base.claims import claims_of
-from repdyn.base.markup import DOLLARS, mathml, numbers, plain, words
+from repdyn.base.markup import DOLLARS, mathml
 from repdyn.pipeline.config import configuration
 from repdyn.pipeline.pages.generate import claims_anything
 from repdyn.pipeline.report.build import PAGE
@@ -71,31 +71,6 @@ def test_every_formula_of_a_claim_is_typeset(claim):
 def test_every_formula_of_the_documentation_is_typeset(path):
     text = re.sub(r"```.*?```|`[^`\n]*`", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
     assert [match[1] for match in DOLLARS.finditer(text) if "<code>" in mathml(match[1])] == []
-
-
-# Words
-
-
-def test_words_with_formulas_and_money():
-    markup = words("A <b> on $a_1$ costs $5 or $6, 1e-9 < -2.")
-    assert markup.count("<math") == 1
-    assert "A &lt;b&gt; on " in markup
-    assert "costs $5 or $6, 10<sup>\u22129</sup> &lt; \u22122." in markup
-    assert plain("on $a_1$ or $5") == "on a_1 or $5"
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("2.5e-07", "2.5 × 10<sup>\u22127</sup>"),
-        ("1e+06", "10<sup>6</sup>"),
-        ("-1e-3 to 4", "\u221210<sup>\u22123</sup> to 4"),
-        ("2-3 x-2 e-5 1e5x", "2-3 x-2 e-5 1e5x"),
-        ("&#39;", "&amp;#39;"),
-    ],
-)
-def test_numbers_as_they_are_printed(text, shown):
-    assert numbers(text) == shown
 
 
 # Glyphs

@@ -6,11 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.collections import PolyCollection
-from tests.drawn import given, makers, read
 
 from repdyn.base import plotted
 from repdyn.base.figures import BLUE, RED, band, new, style
-from repdyn.pipeline.run.execute.loading import load_function
 
 X, Y = np.array([1.0, 2.0, 4.0]), np.array([0.5, np.nan, 1e-12])
 
@@ -33,16 +31,8 @@ def numbers(rows, *columns):
 
 
 def test_a_line_keeps_its_points_gaps_and_names():
-    def draw(panel):
-        panel.plot(X, Y, label="loss  of\nfour")
-        panel.set(title="(a) falls", xlabel="depth", ylabel="loss")
-
-    rows = drawn(draw)
+    rows = drawn(lambda panel: panel.plot(X, Y))
     assert numbers(rows, "x", "y") == [[1, 2, 4], [0.5, None, 1e-12]]
-    assert set(rows["panel"]) == {"1 (a) falls"}
-    assert set(rows["x_axis"]) == {"depth"}
-    assert set(rows["y_axis"]) == {"loss"}
-    assert set(rows["series"]) == {"loss of four"}
     assert set(rows["kind"]) == {"line"}
 
 
@@ -64,17 +54,6 @@ def test_marks_are_points_and_steps_are_steps():
         "steps": "steps",
         "dots": "points",
     }
-
-
-def test_values_of_a_scatter_are_told_under_the_name_of_its_color_bar():
-    def draw(panel):
-        shown = panel.scatter(X, X, c=3 * X)
-        panel.figure.colorbar(shown, ax=panel, label="three times")
-
-    rows = drawn(draw)
-    assert numbers(rows, "value") == [[3, 6, 12]]
-    assert set(rows["series"]) == {"three times"}
-    assert set(rows["panel"].astype(str)) == {"1"}  # the color bar is none
 
 
 def test_a_band_has_both_sides_and_gaps_divide_it():
@@ -178,29 +157,6 @@ def test_what_is_hidden_is_left_out_and_an_inset_is_a_panel():
 
     rows = drawn(draw, columns=2)
     assert numbers(rows, "panel", "y") == [[2, 2, 2], [2, 4, 8]]
-
-
-@pytest.fixture(scope="module")
-def training():
-    """The table of bn_decomposed's Figure 2, and what it shows."""
-    made = makers("bn_decomposed", "figures")["fig2_training"]
-    data = given("bn_decomposed", made, read("bn_decomposed"))
-    with style():
-        return table(load_function("bn_decomposed", made.path)(**data)), data["training"]
-
-
-@pytest.mark.parametrize(("mode", "name"), [("bn", "batch normalization"), ("he", "none, He")])
-def test_a_real_figure_tells_what_its_datasets_hold(training, mode, name):
-    rows, data = training[0], training[1][mode]
-    final, rank = data["accuracy"].isel(epoch=-1), data["effective_rank"]
-    mine = rows[rows["series"] == name]
-    of_depth = mine[mine["panel"] == "1 (a) accuracy after training"]
-    for column, share in (("y_low", 0), ("y", 0.5), ("y_high", 1)):
-        assert np.allclose(of_depth[column], final.quantile(share, "seed"), rtol=1e-9)
-    dots = mine[(mine["panel"] == "3 (c) accuracy against rank") & (mine["kind"] == "points")]
-    assert np.allclose(dots["x"], rank.values.ravel(), rtol=1e-9)
-    assert np.allclose(dots["y"], final.transpose(*rank.dims).values.ravel(), rtol=1e-9)
-    assert set(dots["x_axis"]) == {"effective rank at initialization"}
 
 
 def panel_with(*lines, levels=()):

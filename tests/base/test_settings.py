@@ -96,11 +96,6 @@ def test_an_addition_at_another_value_shows():
     assert Grown.model_validate_json(canonical(changed)) == changed
 
 
-def test_an_addition_has_its_range_all_the_same():
-    with pytest.raises(ValidationError):
-        Grown.model_validate(INNER | {"momentum": 1.0})
-
-
 def test_an_inner_addition_is_left_out_too():
     class Holder(Settings):
         inner: Grown
