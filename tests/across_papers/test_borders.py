@@ -10,7 +10,6 @@ from scipy import stats
 from tests.across_papers.test_claims import ranks
 from tests.made_up import HOLDS, READING, REFUTED, UNDECIDED, Border, controls_that_do_not_turn, near
 
-from repdyn.across_papers.claims import question3_odd_point
 from repdyn.across_papers.methods.names import ENDS, FOUR
 from repdyn.base.claims import claims_of
 from repdyn.pipeline.run.execute.loading import load_modules
@@ -249,21 +248,6 @@ def test_a_network_is_judged_where_more_than_half_of_it_has_learned(learned, sta
 @pytest.mark.parametrize("id", [*ODD, "acr-odd-survives"])
 def test_every_control_on_odd_points_turns_its_part(id):
     assert controls_that_do_not_turn(CLAIMS[id], [norms()], HOLDS) == {}
-
-
-@pytest.mark.parametrize("end", [BEFORE, AFTER])
-def test_the_control_of_the_odd_point_changes_recentered_norms_at_one_end_alone(end):
-    data = norms()
-    norm, spoiled = (
-        data["norm_ratio"],
-        question3_odd_point._rescaled(ENDS[end])(data)["norm_ratio"].transpose(*data["norm_ratio"].dims),
-    )
-    own = {"network": "recentered", "end": ENDS[end]}
-    np.testing.assert_array_equal(spoiled.sel(own), norm.sel(own | {"network": "batch norm"}))
-    other = own | {"end": ENDS[1 - end]}
-    np.testing.assert_array_equal(spoiled.sel(other), norm.sel(other))
-    np.testing.assert_array_equal(spoiled.sel(network=list(FOUR)), norm.sel(network=list(FOUR)))
-    assert not np.array_equal(spoiled.sel(own), norm.sel(own))
 
 
 def test_every_claim_of_the_study_is_made_up_somewhere():

@@ -1,12 +1,9 @@
 """The compared networks: each layer against its formula, seeds against one another, weights shared by kinds."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import torch
 
-from repdyn.across_papers.experiments import training
 from repdyn.across_papers.methods import networks
 from repdyn.base.streams import Stream
 
@@ -147,20 +144,3 @@ def test_points_on_a_line_are_told_apart_by_one_layer():
     slopes = np.diff(np.diff(Y, axis=0) / np.diff(line)[:, None], axis=0, prepend=np.zeros((1, 5)))
     np.testing.assert_allclose(Y[0] + hidden @ slopes, Y, rtol=1e-9)
     assert np.linalg.matrix_rank(Y - Y.mean(axis=0)) == 5
-
-
-def test_layers_of_a_deep_odd_batch_are_recorded_from_the_first_to_the_last(monkeypatch):
-    class Recorded(Exception):  # noqa: N818
-        """Which layers are to be recorded."""
-
-    def record(_network, _points, names, *_):
-        raise Recorded(*names)
-
-    monkeypatch.setattr(training, "_network", lambda *_: None)
-    monkeypatch.setattr(training, "_in_span", lambda *parts: parts)
-    monkeypatch.setattr(training, "_recorders", record)
-    for depth, wanted in ((40, [0, 4, 9, 14, 19, 24, 29, 34, 39]), (42, [0, 4, 9, 14, 19, 24, 29, 34, 39, 41])):
-        settings = SimpleNamespace(depth=depth, seeds=2)
-        with pytest.raises(Recorded) as caught:
-            training._odd_batch_of("plain", torch.zeros(3, 5), np.arange(3), settings, None)
-        assert list(caught.value.args) == [f"layers.{layer}" for layer in wanted]
