@@ -19,13 +19,17 @@ def active(A, bias):
     return np.vstack([np.maximum(A, 0), np.ones((int(bias), A.shape[1]))])
 
 
-@pytest.mark.parametrize("equation", FORMULAS)
+MISPRINTED = {"1.3 three terms", "Prop. 8 norm", "2.1 gamma_p", "4 potential energy"}
+
+
 @pytest.mark.parametrize("bias", [False, True])
-def test_corrected_formulas_are_right_and_controls_are_not(equation, bias):
-    for seed in (1, 2):
-        errors = FORMULAS[equation](bias, rng(seed))
-        assert errors.corrected < TOLERANCE
-        assert errors.control > 1e-3
+def test_corrected_formulas_are_right_controls_are_not_and_only_misprints_differ(bias):
+    wrong = MISPRINTED | ({"1.3 covariance"} if bias else set())
+    for equation, formula in FORMULAS.items():
+        for seed in (1, 2):
+            errors = formula(bias, rng(seed))
+            decided = (errors.corrected < TOLERANCE, errors.control > 1e-3, errors.printed > 1e-3)
+            assert decided == (True, True, equation in wrong), equation
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -84,23 +88,3 @@ def test_errors_of_neurons_by_hand(bias):
     control = np.abs(plus + all_of_it - measured).max() / np.abs(measured).max()
     assert audited_minima.positive_neuron(False, rng(10)).control == pytest.approx(control, rel=1e-4)
     assert audited_minima.positive_neuron(bias, rng(10)).corrected < TOLERANCE
-
-
-def test_balance_of_fully_connected_networks():
-    generator = rng(12)
-    W, b, X = (generator.standard_normal(shape) for shape in ((4, 5, 5), (4, 5), (5, 7)))
-    before = X
-    for layer in range(3):
-        before = np.maximum(W[layer] @ before + b[layer][:, None], 0)
-    before = W[3] @ before + b[3][:, None]
-    np.testing.assert_allclose(audit._connected(W, b, X), before)
-    errors = audit.connected_balance(False, rng(12))
-    assert errors.corrected < 1e-6
-    assert errors.control > 1e-2
-
-
-def test_energies_of_paths_are_integrals():
-    assert audit._energy(lambda q: np.array([[q, 1.0]]), 2.0) == pytest.approx(8 / 3 + 2)
-    path = audit._path((3, 4), rng(13))
-    parts = rng(13).standard_normal((3, 3, 4)) / 2
-    np.testing.assert_allclose(path(0.25), parts[0] + parts[1] + parts[2] * np.cos(np.pi / 4))

@@ -1,252 +1,226 @@
-"""What the figures draw is what the datasets hold, on the axes and under the names the captions give."""
+"""Every figure shows the values of its datasets: lines and points, found in their panel by their numbers."""
+
+import warnings
 
 import numpy as np
 import pytest
-from scipy.stats import t as student
-from tests.drawn import read, synthetic_dataset
+from tests.drawn import given, makers, read
 
-from repdyn.base.figures import BLUE, ORANGE, RED
-from repdyn.leaky_resnets.figures import distance, exact, schemes, trained
-from repdyn.leaky_resnets.figures.shared import ENERGY
-from repdyn.leaky_resnets.tables.exact import laboratory
-from repdyn.leaky_resnets.tables.trained import chains
+from repdyn.pipeline.run.execute.loading import load_function
 
-SHAPES = read("leaky_resnets")
+STUDY, DEEP = "leaky_resnets", "decayed maps"
+SHAPES = read(STUDY)
 
 
-def dataset(name):
-    file = f"leaky_resnets/data/{name}.nc"
-    return synthetic_dataset(SHAPES[file], file)
+def axes_of(name, datasets):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return load_function(STUDY, makers(STUDY, "figures")[name].path)(**datasets).axes
 
 
-def lines(panel, label):
-    return [line for line in panel.get_lines() if line.get_label() == label]
+def is_shown(panel, x, y):
+    """Whether a line has these points; without x, these ordinates, without y, these abscissas."""
+    for line in panel.get_lines():
+        pairs = [(x, line.get_xdata()), (y, line.get_ydata())]
+        wanted = [(np.ravel(np.asarray(a, float)), np.asarray(b, float)) for a, b in pairs if a is not None]
+        if all(a.shape == b.shape and np.allclose(a, b, equal_nan=True) for a, b in wanted):
+            return True
+    return False
 
 
-def line(panel, label):
-    """The points (x, y) of the only line of a label."""
-    (only,) = lines(panel, label)
-    return np.asarray(only.get_xdata(), float), np.asarray(only.get_ydata(), float)
+def of(data, name, *dims, **cell):
+    return data[name].sel(**cell).transpose(*dims).values
 
 
-def edges(band):
-    """The lower and the upper edge of a band, point by point."""
-    x, y = band.get_paths()[0].vertices.T
-    inside = np.unique(x)
-    return np.array([[y[x == at].min() for at in inside], [y[x == at].max() for at in inside]])
+def geometric(draws):
+    return np.exp(np.log(draws).mean(axis=-1))
 
 
-def bars(container):
-    """Lower and upper ends of the bars of an `errorbar`."""
-    (ends,) = container.lines[2]
-    return np.array([segment[:, 1] for segment in ends.get_segments()]).T
+def centers(p):
+    return (p[1:] + p[:-1]) / 2
 
 
-def test_figure_1a_shows_costs_above_energies_in_the_column_of_their_maps():
-    data = dataset("chain_measures")
-    kinds = data["maps"].values
-    figure = trained.fig1a_hamiltonian(data)
+def at_seven(data):
+    return data.sel(effective_depth=min(data["effective_depth"].values, key=lambda depth: abs(depth - 7)), maps=DEEP)
+
+
+def hamiltonian_of_depth(chain_measures):
+    depth, kinds = chain_measures["effective_depth"], chain_measures["maps"].values
     for column, maps in enumerate(kinds):
-        above, below = figure.axes[column], figure.axes[len(kinds) + column]
-        assert str(maps).split(",")[0] in above.get_title("left")
-        assert (above.get_yscale(), below.get_yscale()) == ("log", "linear")
-        cell = data.sel(maps=maps)
-        np.testing.assert_allclose(line(above, "least COI")[1], cell["least_cost"].isel(gamma=0).mean("seed"))
-        np.testing.assert_allclose(line(above, "least stable rank")[1], cell["stable_rank"].min("node").mean("seed"))
-        stable = cell["median_stable"].isel(gamma=1).mean("seed")
-        np.testing.assert_allclose(line(below, f"stable, $\\gamma_0$ = {float(data['gamma'][1]):g}")[1], stable)
-        low, high = bars(below.containers[0])
-        np.testing.assert_allclose(low, cell["hamiltonian"].min("layer").mean("seed"))
-        np.testing.assert_allclose(high, cell["hamiltonian"].max("layer").mean("seed"))
+        cell, below = chain_measures.sel(maps=maps), len(kinds) + column
+        yield column, depth, cell["least_cost"].isel(gamma=0).mean("seed")
+        yield column, depth, cell["stable_rank"].min("node").mean("seed")
+        yield below, depth, cell["median_hamiltonian"].mean("seed")
+        for gamma in range(cell.sizes["gamma"]):
+            yield below, depth, cell["median_stable"].isel(gamma=gamma).mean("seed")
 
 
-def test_figure_1a_cuts_no_curve_and_shades_the_side_of_the_paper():
-    data = dataset("chain_measures")
-    panels = trained.fig1a_hamiltonian(data).axes
-    rank, kinds = int(data["rank"]), data.sizes["maps"]
-    for place, panel in enumerate(panels):
-        low, high = panel.get_ylim()
-        for drawn in panel.get_lines():
-            assert (np.asarray(drawn.get_ydata()) >= low).all()
-            assert (np.asarray(drawn.get_ydata()) <= high).all()
-        (side,) = panel.patches
-        bottom, top = side.get_y(), side.get_y() + side.get_height()
-        assert (bottom if place < kinds else top) == pytest.approx(rank)
+def spectra_of_the_network_of_median_energy(chain_measures):
+    nets = at_seven(chain_measures)
+    net = nets.isel(seed=int(np.argsort(nets["median_hamiltonian"].values)[nets.sizes["seed"] // 2]))
+    names = ("spectrum", "centered_spectrum", "weight_spectrum", "centered_weight_spectrum")
+    for panel, name in enumerate(names):
+        p = centers(net["p"].values) if "weight" in name else net["p"].values
+        for values in np.maximum(net[name].values, 1e-12).T:
+            yield panel, p, values
 
 
-def test_theorem_4_fills_the_trajectories_that_break_the_printed_bound():
-    data = dataset("random_geodesics")
-    ratio = data["middle"].copy(data=np.linspace(0.2, 1.6, data["middle"].size).reshape(data["middle"].shape))
-    data = data.assign(lower_printed=data["middle"] / ratio)
-    panels = exact.theorem4(data, dataset("scalar_geodesics"), dataset("geodesics")).axes
-    below = (data["middle"] < 0).values
-    printed, corrected = ((data["middle"] / data[name]).values[below] for name in ("lower_printed", "lower"))
-    assert 0 < (printed > 1).sum() < printed.size
-    for label, kept in (("obeyed", printed <= 1), ("printed bound broken", printed > 1)):
-        x, y = line(panels[0], label)
-        np.testing.assert_allclose(x, printed[kept])
-        np.testing.assert_allclose(y, corrected[kept])
-    assert {panels[0].get_xscale(), panels[0].get_yscale(), panels[2].get_yscale()} == {"linear"}
-    assert panels[1].get_yscale() == "log"
+def energies_by_layer(chain_measures):
+    nets = at_seven(chain_measures).isel(gamma=0)
+    p = (np.arange(nets.sizes["layer"]) + 0.5) / nets.sizes["layer"]
+    for name in ("cost", "kinetic", "stable_hamiltonian", "hamiltonian"):
+        for panel in (0, 1):
+            yield panel, p, np.median(of(nets, name, "seed", "layer"), axis=0)
+    extra = (nets["cost"] - nets["median_hamiltonian"]).transpose("seed", "layer").values
+    yield 2, extra[extra > 0], of(nets, "kinetic", "seed", "layer")[extra > 0]
 
 
-def test_theorem_4_divides_by_the_bound_on_the_side_of_the_gap():
-    data = dataset("geodesics")
-    panel = exact.theorem4(dataset("random_geodesics"), dataset("scalar_geodesics"), data).axes[2]
-    for bias, words in ((0, "no bias"), (1, "bias")):
-        middle, lower, upper = (data[name].sel(bias=bias).values for name in ("middle", "lower", "upper"))
-        used = np.where(middle > 0, middle / upper, middle / lower)
-        depth, drawn = line(panel, words)
-        np.testing.assert_allclose(depth, data["effective_depth"])
-        np.testing.assert_allclose(drawn, np.median(used, axis=data["middle"].sel(bias=0).get_axis_num("seed")))
-        np.testing.assert_allclose(edges(panel.collections[bias]), [used.min(axis=-1), used.max(axis=-1)])
+def sizes_of_depth(chain_measures):
+    depth = chain_measures["effective_depth"].values
+    for panel, name in enumerate(("length", "stable_length", "largest_momentum", "median_alignment")):
+        values = chain_measures[name]
+        values = values.isel(gamma=0) if "gamma" in values.dims else values
+        first = values.sel(maps=DEEP).mean("seed").values[0]
+        for line in (values.sel(maps="free maps").mean("seed"), 0 * depth + first, first * depth / depth[0]):
+            yield panel, depth, line
 
 
-def test_cost_of_identity_has_a_row_for_every_bound_and_case():
-    costs, ends = dataset("identity_costs"), dataset("descents")
-    costs["feasible"][..., 0] = 1  # the others as they are
-    panels = exact.identity_cost(costs, ends).axes
-    rows = [tick.get_text().replace("\n", " ") for tick in panels[0].get_yticklabels()]
-    assert rows == ["no bias, printed", "bias, printed", "bias, corrected"]
-    for row, (bias, name) in enumerate(((0, "bound_printed"), (1, "bound_printed"), (1, "bound_corrected"))):
-        cell = costs.sel(bias=bias)
-        wanted = (cell[name] / cell["plain_cost"]).values[cell["feasible"].values == 1]
-        points, least = panels[0].get_lines()[2 * row : 2 * row + 2]
-        np.testing.assert_allclose(points.get_xdata(), np.sort(wanted))
-        assert np.abs(points.get_ydata() - row).max() < 0.5
-        assert least.get_xdata()[0] == pytest.approx(1 / float(costs["least_ratio"].sel(search=rows[row]).min()))
-    for bias, points in enumerate(panels[1].get_lines()[:2]):
-        np.testing.assert_allclose(points.get_xdata(), np.sort(1 + costs["scaling"].sel(shape="9 x 4", bias=bias)))
-    cases = [tick.get_text().replace("\n", " ") for tick in panels[2].get_yticklabels()]
-    for case, points in zip(cases, panels[2].get_lines(), strict=False):
-        cell = ends.sel(case=case)
-        np.testing.assert_allclose(points.get_xdata(), np.sort(cell["end_cost"] - cell["end_rank"]))
-        assert points.get_color() == (BLUE if "no bias" in case else RED)
-        assert points.get_xdata().max() < panels[2].get_xlim()[1]
+def errors_of_schemes(scheme_measures):
+    data = scheme_measures
+    for row, maps in enumerate(data["maps"].values):
+        for scheme in data["scheme"].values:
+            yield 2 * row, None, of(data, "test_error_by_layers", "layers", "seed", maps=maps, scheme=scheme).mean(1)
+            if scheme != "equidistant":
+                ratios = of(data, "test_ratio_by_layers", "layers", "seed", maps=maps, scheme=scheme)
+                for draws in (geometric(ratios), *ratios.T):
+                    yield 2 * row + 1, None, draws
 
 
-def test_critical_paths_show_both_factors_on_logarithmic_axes():
-    data, random = dataset("critical_paths"), dataset("random_geodesics")
-    panels = exact.critical_paths(data, random).axes
-    for panel in panels[:2]:
-        assert (panel.get_xscale(), panel.get_yscale()) == ("log", "log")
-    for bias, words in ((0, "no bias"), (1, "bias")):
-        spread = data["spread"].sel(bias=bias).transpose("layer_count", "seed").values
-        layers, drawn = line(panels[0], words)
-        np.testing.assert_allclose(layers, data["layer_count"])
-        np.testing.assert_allclose(drawn, np.exp(np.log(spread).mean(axis=1)))
-        np.testing.assert_allclose(edges(panels[0].collections[bias]), [spread.min(axis=1), spread.max(axis=1)])
-    gain = data["norm_gain"].sel(bias=1).transpose("layer_count", "seed").values
-    for factor, words in ((2, "corrected, 2"), (1, "printed, 1")):
-        np.testing.assert_allclose(line(panels[1], words)[1], np.exp(np.log(np.abs(gain - factor)).mean(axis=1)))
-    points = panels[2].get_lines()[0]
-    np.testing.assert_allclose(points.get_ydata(), random["norm_gain"].sel(bias=1))
+def staged_spectra(staged_measures):
+    for panel, teacher in enumerate(staged_measures["teacher"].values):
+        net = staged_measures.sel(teacher=teacher).isel(seed=0)
+        for values in of(net, "weight_spectrum", "value", "layer"):
+            yield panel, centers(net["p"].values), values
 
 
-def test_figure_2a_shows_ratios_to_equidistant_steps_of_the_same_seed():
-    data = dataset("scheme_measures")
-    left, right = schemes.fig2a_test_error(data).axes[:2]
-    assert [text.get_text() for text in left.figure.legends[0].get_texts()] == ["equidistant", "irregular", "adaptive"]
-    for container, scheme in zip(left.containers, ("equidistant", "irregular", "adaptive"), strict=True):
-        errors = data["test_error_by_layers"].isel(maps=0).sel(scheme=scheme).mean("seed")
-        np.testing.assert_allclose(container.lines[0].get_ydata(), errors)
-    for container, scheme in zip(right.containers, ("irregular", "adaptive"), strict=True):
-        ratios = data["test_ratio_by_layers"].isel(maps=0).sel(scheme=scheme).transpose("layers", "seed").values
-        logs = np.log(ratios)
-        np.testing.assert_allclose(container.lines[0].get_ydata(), np.exp(logs.mean(axis=1)))
-        n = logs.shape[1]
-        quantile = student.ppf(0.975, n - 1)
-        ends = np.exp(logs.mean(axis=1) + np.array([[-1], [1]]) * quantile * logs.std(axis=1, ddof=1) / np.sqrt(n))
-        np.testing.assert_allclose(bars(container), ends, rtol=1e-5)
-    assert left.get_ylim()[0] == 0
-    assert right.get_yscale() == "linear"
+def paths_of_schemes(scheme_measures):
+    learned = scheme_measures.sel(maps=DEEP)
+    for panel, scheme in enumerate(("equidistant", "irregular", "adaptive")):
+        x, y = of(learned.isel(seed=0), "plane", "axis", "node", scheme=scheme)
+        middle = y[len(y) // 2] - (y[0] + y[-1]) / 2
+        yield panel, x * (1 if x[0] >= x[-1] else -1), y * (1 if middle >= 0 else -1)
+        lengths = learned["plane_step"].sel(scheme=scheme).mean("seed")
+        yield 3, np.arange(lengths.size) + 1, lengths
 
 
-def test_figure_2b_colors_the_two_inner_dimensions_apart():
-    data = dataset("staged_measures")
-    figure = schemes.fig2b_weight_spectra(data)
-    wide, narrow = (int(n) for n in data["inner"].values[:2])
-    names = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert {"others", f"to {wide}th", f"first {narrow}", f"paper: roughly {wide}", "a quarter"} < set(names)
-    for panel, teacher in zip(figure.axes, data["teacher"].values, strict=True):
-        net = data.sel(teacher=teacher).isel(seed=0)
-        p, values = net["p"].values, net["weight_spectrum"].transpose("layer", "value").values
-        middle = (p[1:] + p[:-1]) / 2
-        np.testing.assert_allclose(line(panel, f"first {narrow}")[1], values[:, 0])
-        np.testing.assert_allclose(line(panel, f"to {wide}th")[1], values[:, narrow])
-        np.testing.assert_allclose(line(panel, "others")[0], middle)
-        colors = {drawn.get_label(): drawn.get_color() for drawn in panel.get_lines()}
-        assert (colors[f"first {narrow}"], colors[f"to {wide}th"]) == (BLUE, RED)
-        assert [drawn.get_color() for drawn in panel.get_lines()].count(BLUE) == narrow
-        assert [drawn.get_color() for drawn in panel.get_lines()].count(RED) == wide - narrow
-        np.testing.assert_allclose(line(panel, "a quarter")[1], values[np.argmin(np.abs(middle - 0.3)), 0] / 4)
-        assert line(panel, f"paper: roughly {wide}")[0] == pytest.approx(0.3)
-        counted = float(data["stage_dimension"].sel(teacher=teacher).mean())
-        assert panel.get_title("left").endswith(f"{teacher}: {counted:.1f}")
+def distances(chain_measures, refinement_measures, convergence_measures):
+    for panel, name in enumerate(("relative_distance", "kinks")):
+        for maps in chain_measures["maps"].values:
+            draws = np.maximum(of(chain_measures, name, "effective_depth", "seed", maps=maps), 1e-12)
+            yield panel, chain_measures["effective_depth"], geometric(draws)
+    yield 1, None, np.full(2, 2e-4 / np.sqrt(2 * np.pi))  # of a normal variable within 1e-4 of its size around 0
+    ranges, L = of(refinement_measures, "hamiltonian_range", "seed", "layers"), refinement_measures["layers"].values
+    for values in (*ranges, ranges[:, 0].mean() * L[0] / L):
+        yield 2, L, values
+    for maps in convergence_measures["maps"].values:
+        draws = of(convergence_measures, "median_hamiltonian", "seed", "steps", maps=maps)
+        for values in (*draws, draws.mean(axis=0)):
+            yield 3, convergence_measures["steps"], values
 
 
-def test_figure_3_marks_constant_and_proportional_from_the_decayed_maps():
-    data = dataset("chain_measures")
-    panels = trained.fig3_bounded(data).axes
-    depth = data["effective_depth"].values
-    names = ("length", "stable_length", "largest_momentum", "median_alignment")
-    for panel, name in zip(panels, names, strict=True):
-        values = data[name].isel(gamma=0) if "gamma" in data[name].dims else data[name]
-        means = values.sel(maps="decayed maps").mean("seed").values
-        assert (panel.get_xscale(), panel.get_yscale()) == ("log", "log")
-        np.testing.assert_allclose(line(panel, "constant (paper)")[1], means[0])
-        np.testing.assert_allclose(line(panel, r"in proportion to $\tilde L$")[1], means[0] * depth / depth[0])
-        free = next(drawn for drawn in panel.containers if drawn.get_label() == "free maps")
-        assert free.lines[0].get_color() == ORANGE
-        np.testing.assert_allclose(free.lines[0].get_ydata(), values.sel(maps="free maps").mean("seed"))
+def balance(refinement_measures):
+    L = int(refinement_measures["layers"][-1])
+    for name in ("weight_sq", "balance", "balance_printed"):
+        yield 0, (np.arange(L) + 0.5) / L, refinement_measures.isel(layers=-1, seed=0)[name].values[:L]
+    for values in of(refinement_measures, "balance_factor", "seed", "layers"):
+        yield 1, refinement_measures["layers"], values
 
 
-def test_the_table_of_geodesics_holds_medians_over_seeds():
-    data = dataset("geodesics")
-    frame = laboratory(data).frame
-    assert len(frame) == data.sizes["bias"] * data.sizes["effective_depth"]
-    for row in frame.to_dict("records"):
-        cell = data.sel(bias=["no", "yes"].index(row["bias"]), effective_depth=row["Lt"])
-        middle = int(np.abs(cell["p"].values - 0.5).argmin())
-        speed = cell["plain_speed"].transpose("seed", "p").values
-        assert row["-2 H / Lt"] == pytest.approx(
-            np.median(cell["scaled_hamiltonian"].transpose("seed", "p").values.mean(axis=1))
-        )
-        assert row["drift of H"] == pytest.approx(np.median(cell["drift"].values))
-        assert row["speed at p = 1/2"] == pytest.approx(np.median(speed[:, middle]))
-        assert row["largest speed"] == pytest.approx(np.median(speed.max(axis=1)))
+def settings_of_the_paper(paper_measures):
+    """At the last stop, after gradient descent, which follows Adam."""
+    net = paper_measures.isel(maps=0, seed=0)
+    adam, last = net["descent_rate"].values == 0, net.isel(stop=-1)
+    for name in ("relative_distance", "test_error", "train_error"):
+        for part in (adam, ~adam):
+            yield 0, net["steps"].values[part], net[name].values[part]
+    for panel, name in ((1, "centered_spectrum"), (2, "weight_spectrum")):
+        for values in last[name].values.T:
+            yield panel, None, values
+    for values in (last["cost"][0], last["stable_hamiltonian"][0], last["hamiltonian"]):
+        yield 3, centers(last["p"].values), values
 
 
-def test_the_table_of_chains_holds_means_over_seeds_and_their_standard_deviation():
-    data = dataset("chain_measures").isel(gamma=0)
-    frame = chains(dataset("chain_measures")).frame
-    assert len(frame) == data.sizes["maps"] * data.sizes["effective_depth"]
-    for row in frame.to_dict("records"):
-        cell = data.sel(maps=row["maps"], effective_depth=row["Lt"])
-        energy = cell["median_hamiltonian"].values
-        count = len(energy)
-        assert row["-2 H / Lt"] == pytest.approx(energy.sum() / count)
-        spread = np.sqrt(((energy - energy.mean()) ** 2).sum() / max(count - 1, 1))
-        assert row["sd of -2 H / Lt"] == pytest.approx(spread)
-        assert row["test error / variance"] == pytest.approx(cell["test_error"].values.mean())
-        ranks = cell["stable_rank"].transpose("seed", "node").values
-        assert row["least stable rank"] == pytest.approx(ranks.min(axis=1).mean())
+def laboratory(geodesics):
+    for depth in geodesics["effective_depth"].values:
+        cell = geodesics.sel(bias=0, effective_depth=depth)
+        for panel, name, unit in ((0, "cost", 1), (1, "plain_speed", depth), (2, "scaled_hamiltonian", 1)):
+            yield panel, cell["p"], np.median(of(cell, name, "seed", "p"), axis=0) / unit
+        extra = cell["cost"] - cell["scaled_hamiltonian"]
+        positive = extra.values > 0
+        yield 3, extra.values[positive], (cell["speed"].transpose(*extra.dims).values / depth)[positive] ** 2
 
 
-def test_the_papers_settings_are_drawn_at_the_last_stop():
-    """After gradient descent, which follows Adam."""
-    net = dataset("paper_measures").isel(maps=0, seed=0)
-    assert net["descent_rate"].values[-1] > 0
-    _, spectra, weights, energies = distance.paper_settings(dataset("paper_measures")).axes
-    last, rank = net.isel(stop=-1), int(net["rank"])
-    for panel, name in ((spectra, "centered_spectrum"), (weights, "weight_spectrum")):
-        first = [drawn.get_ydata() for drawn in panel.get_lines() if drawn.get_color() == BLUE][::-1]
-        np.testing.assert_allclose(np.transpose(first), last[name].values[:, :rank])
-    for label, values in (
-        ("cost of identity", last["cost"].isel(gamma=0)),
-        (r"$-2 \mathcal{H}_\gamma / \tilde L$", last["stable_hamiltonian"].isel(gamma=0)),
-        (ENERGY, last["hamiltonian"]),
-    ):
-        x, y = line(energies, label)
-        np.testing.assert_allclose(x, (last["p"].values[1:] + last["p"].values[:-1]) / 2)
-        np.testing.assert_allclose(y, values)
+def bounds_of_theorem_4(random_geodesics, scalar_geodesics, geodesics):
+    below = (random_geodesics["middle"] < 0).values
+    printed, corrected = (
+        (random_geodesics["middle"] / random_geodesics[name]).values[below] for name in ("lower_printed", "lower")
+    )
+    for part in (printed > 1, printed <= 1):
+        yield 0, printed[part], corrected[part]
+    for bias in (0, 1):
+        middle, lower, upper = (of(geodesics, name, "seed", ..., bias=bias) for name in ("middle", "lower", "upper"))
+        yield 2, geodesics["effective_depth"], np.median(np.where(middle > 0, middle / upper, middle / lower), axis=0)
+
+
+def costs_of_identity(identity_costs, descents):
+    for bias, bound in ((0, "printed"), (1, "printed"), (1, "corrected")):
+        cell = identity_costs.sel(bias=bias)
+        ratio = (cell[f"bound_{bound}"] / cell["plain_cost"]).values[cell["feasible"].values == 1]
+        yield 0, np.sort(ratio), None
+        words = ("no bias", "bias")[bias]
+        yield 0, 1 / identity_costs["least_ratio"].sel(search=f"{words}, {bound}").min(), None
+    for bias in (0, 1):
+        yield 1, np.sort(1 + identity_costs["scaling"].sel(shape="9 x 4", bias=bias)), None
+    for case in descents["case"].values:
+        cell = descents.sel(case=case)
+        yield 2, np.sort(cell["end_cost"] - cell["end_rank"]), None
+
+
+def spreads_and_gains(critical_paths, random_geodesics):
+    L = critical_paths["layer_count"].values
+    for bias in (0, 1):
+        yield 0, L, geometric(of(critical_paths, "spread", "layer_count", "seed", bias=bias))
+    gain = of(critical_paths, "norm_gain", "layer_count", "seed", bias=1)
+    for factor in (1, 2):
+        yield 1, L, geometric(np.abs(gain - factor))
+    for panel in (0, 1):
+        yield panel, L, 4 / L
+    yield 2, None, random_geodesics["norm_gain"].sel(bias=1)
+
+
+FIGURES = {
+    "fig1a_hamiltonian": hamiltonian_of_depth,
+    "fig1b_spectra": spectra_of_the_network_of_median_energy,
+    "fig1c_energies": energies_by_layer,
+    "fig2a_test_error": errors_of_schemes,
+    "fig2b_weight_spectra": staged_spectra,
+    "fig2c_paths": paths_of_schemes,
+    "fig3_bounded": sizes_of_depth,
+    "distance_to_critical": distances,
+    "balancedness": balance,
+    "paper_settings": settings_of_the_paper,
+    "geodesic_laboratory": laboratory,
+    "theorem4": bounds_of_theorem_4,
+    "identity_cost": costs_of_identity,
+    "critical_paths": spreads_and_gains,
+}
+
+
+@pytest.mark.parametrize("name", sorted(makers(STUDY, "figures")))
+def test_a_figure_shows_the_values_of_its_datasets(name):
+    datasets = given(STUDY, makers(STUDY, "figures")[name], SHAPES)
+    axes = axes_of(name, datasets)
+    lines = list(FIGURES[name](**datasets))
+    missing = [(panel, y) for panel, x, y in lines if not is_shown(axes[panel], x, y)]
+    assert lines
+    assert missing == []

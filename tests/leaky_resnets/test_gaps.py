@@ -1,5 +1,6 @@
-"""One number that is not finite makes a network a gap: which networks are left out, which stay as they are."""
+"""A network with a number that is not finite is left out whole; the others stay as they are."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,15 +8,12 @@ import pytest
 import xarray as xr
 
 from repdyn.base.checkpoints import Checkpoint
-from repdyn.base.figures import new
 from repdyn.base.streams import Stream
-from repdyn.leaky_resnets.experiments import discretized, network_measures, output_growth
-from repdyn.leaky_resnets.figures import shared, trained
+from repdyn.leaky_resnets.experiments import output_growth
 from repdyn.leaky_resnets.methods.network_datasets import LARGEST, diverged, without_diverged
 from repdyn.leaky_resnets.settings.training import OutputGrowth
 
 PARTS = ("W", "into", "out")
-SETTINGS = SimpleNamespace(rate=0.01, descent_steps=0, descent_rate=0.5)
 
 
 def network():
@@ -49,13 +47,13 @@ def networks():
 def test_a_network_of_which_one_part_has_diverged_is_left_out_whole(name):
     data, kept = networks(), networks()
     data[name][1, 0].values.flat[-1] = np.inf
-    left = without_diverged(data, "trained", SETTINGS)
+    left = without_diverged(data, "trained", SimpleNamespace(rate=0.01, descent_steps=0, descent_rate=0.5))
     for part in PARTS:
         assert np.isnan(left[part][1, 0]).all()
         for place in ((0, 0), (0, 1), (1, 1)):
             np.testing.assert_array_equal(left[part][place], kept[part][place])
         assert (left[part].dims, left[part].dtype, left[part].long_name) == (kept[part].dims, np.float32, part)
-    assert left.attrs["diverged"] == "1 of 4 networks have diverged (trained.rate: 0.01)"
+    assert re.search(r"1 of 4.*trained\.rate.*0\.01", left.attrs["diverged"])
 
 
 @pytest.mark.parametrize("name", ["test_error", "by_layers"])
@@ -64,16 +62,14 @@ def test_networks_without_a_score_are_counted_and_the_rate_of_descent_is_named(n
     data[name].values[(0, 1, -1)[: data[name].ndim]] = np.nan
     settings = SimpleNamespace(rate=0.01, descent_steps=5, descent_rate=0.5)
     left = without_diverged(data, "trained", settings)
-    assert left.attrs["diverged"].startswith(
-        "1 of 4 networks have diverged (trained.rate: 0.01; trained.descent_rate: 0.5)"
-    )
+    assert re.search(r"1 of 4.*trained\.rate.*0\.01.*trained\.descent_rate.*0\.5", left.attrs["diverged"])
     for part in PARTS:
         np.testing.assert_array_equal(left[part], kept[part])
 
 
 def test_networks_that_are_all_finite_are_as_they_were():
-    left = without_diverged(networks(), "trained", SETTINGS)
-    xr.testing.assert_identical(left, networks())
+    settings = SimpleNamespace(rate=0.01, descent_steps=0, descent_rate=0.5)
+    xr.testing.assert_identical(without_diverged(networks(), "trained", settings), networks())
 
 
 def test_outputs_that_end_beyond_all_bounds_are_counted_by_seed(monkeypatch):
@@ -84,79 +80,6 @@ def test_outputs_that_end_beyond_all_bounds_are_counted_by_seed(monkeypatch):
     runs[1, -1, 1, 2] = np.inf  # the loss of one seed, at the last record of the second loss
     monkeypatch.setattr(output_growth, "_trained", lambda settings, seeds, stream: runs[..., seeds.start : seeds.stop])
     data = output_growth.output_growth(settings, Stream(1, ("outputs",)), Checkpoint(None, ""))
-    assert data.attrs["diverged"] == "1 of 6 networks have diverged (output_growth.rate: 0.25)"
+    assert re.search(r"1 of 6.*output_growth\.rate.*0\.25", data.attrs["diverged"])
     assert int(data["loss"].isnull().sum()) == 1
     assert not data["output_size"].isnull().any()
-
-
-@pytest.mark.parametrize(
-    ("changed", "layers", "missing"),
-    [
-        ((), (2, 2), None),
-        ((), (2, 1), "beyond the last layer"),
-        ((1,), (2, 2), "beyond the last layer, or after a network has diverged"),
-    ],
-)
-def test_measures_say_why_they_have_gaps(changed, layers, missing, monkeypatch):
-    """A measure by layer, of two networks, and one that is whole."""
-    monkeypatch.setattr(network_measures, "MEASURES", {"one": ((), "a number"), "each": (("layer",), "by layer")})
-    stored = networks().isel(maps=0)
-    for seed in changed:
-        stored["W"][seed, 0, 0, 0] = np.nan
-    made = [{"one": np.array(1.0), "each": np.where(seed in changed, np.nan, np.ones(layers[seed]))} for seed in (0, 1)]
-    measured = iter(made)
-    monkeypatch.setattr(network_measures, "_measures", lambda *_: next(measured))
-    variables = network_measures._measured(stored, ("seed",), None, None)
-    assert variables["each"].shape == (2, 2)
-    assert "missing" not in variables["one"].attrs
-    assert variables["each"].attrs.get("missing") == missing
-
-
-def test_a_path_with_a_gap_has_no_layers_at_its_ends():
-    paths = np.stack([np.linspace(0, 1, 11)] * 3)
-    paths[1, -1] = np.nan
-    fifths = network_measures._fifths(xr.Variable(("seed", "node"), paths))
-    for name in ("first_fifth", "last_fifth"):
-        np.testing.assert_allclose(fifths[name], [1, np.nan, 1])
-
-
-def test_steps_of_a_network_that_diverged_stay_and_others_move():
-    """Of three networks the second has one infinite activation; others take steps by their own paths."""
-    rng, steps = np.random.default_rng(2), np.full((4, 3), 0.25)
-    paths = (
-        rng.normal(size=(3, 5, 2, 6))
-        * np.array([1, 3, 9, 27, 81])[:, None, None] ** np.array([1, 1, 2])[:, None, None, None]
-    )
-    paths[1, 2, 0, 3] = np.inf
-    seen = []
-    run = SimpleNamespace(representations=lambda: paths, steps=steps, set_steps=seen.append)
-    discretized._adapt(run, SimpleNamespace(damping=0.5, effective_depth=3.0))
-    (moved,) = seen
-    np.testing.assert_array_equal(moved[:, 1], 0.25)
-    np.testing.assert_allclose(moved.sum(axis=0), 1)
-    for seed in (0, 2):
-        assert np.ptp(moved[:, seed]) > 0.005
-    assert not np.allclose(moved[:, 0], moved[:, 2])
-
-
-def test_an_axis_without_one_of_its_ends_stays_as_it_is():
-    panel = new(1, 1)[1][0, 0]
-    for ends in ((np.nan, 2.0), (0.5, np.inf), (np.nan, np.nan)):
-        before = panel.get_ylim()
-        shared.limits(panel, *ends)
-        assert panel.get_ylim() == before
-    shared.limits(panel, 0.5, 2.0)
-    assert panel.get_ylim() == (0.5, 2.0)
-
-
-@pytest.mark.parametrize(
-    ("energies", "shown"), [([5.0, 1.0, 3.0], 2), ([np.nan, 1.0, 3.0, np.nan, 2.0], 4), ([np.nan] * 2, 0)]
-)
-def test_the_network_that_is_shown_has_the_middle_energy_of_those_that_are_known(energies, shown):
-    energy = np.full((2, 2, len(energies)), 7.0)
-    energy[0, 1] = energies
-    chains = xr.Dataset(
-        {"median_hamiltonian": (("maps", "effective_depth", "seed"), energy)},
-        {"maps": ["decayed maps", "free maps"], "effective_depth": [2.0, 8.0], "seed": range(len(energies))},
-    )
-    assert int(trained._shown(chains)["seed"]) == shown

@@ -74,19 +74,3 @@ def test_the_printed_bound_is_weaker_from_c_of_one_on(c):
 
 def test_speed_gap_takes_the_positive_part():
     np.testing.assert_allclose(ham.theorem4_speed_gap([5.0, 5.0], [7.0, 2.0], 3.0, 2.0), [1.0, 5.0])
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda A, B: ham.hamiltonian(A, B, 0.0, True), "effective_depth: got 0; .* plain ResNet"),
-        (lambda A, B: ham.hamiltonian(A, B, -1.0, True), "effective_depth: got -1"),
-        (lambda A, B: ham.hamiltonian(A, B[:2], 1.0, True), r"B: got shape \(2, 9\)"),
-        (lambda A, B: ham.hamiltonian(A, B * np.inf, 1.0, True), "B: got 36 values that are NaN or infinite"),
-        (lambda A, B: ham.stable_hamiltonian(A, B, 1.0, True, 0.0), "gamma: got 0"),
-        (lambda A, B: ham.theorem4_bounds(1.0, np.nan, 1.0), "effective_depth: got 1 values that are NaN"),
-    ],
-)
-def test_bad_input_is_refused_by_name(call, message):
-    with pytest.raises(ValueError, match=message):
-        call(*pair())

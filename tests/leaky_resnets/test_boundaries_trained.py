@@ -1,6 +1,6 @@
 """Made-up chains just inside and just outside of what claims on them allow, the verdict by name.
 
-A border is crossed by values, one per seed, whose interval ends a hundredth of its half-width before it or behind it;
+A boundary is passed by values, one per seed, whose interval ends a hundredth of its half-width before or behind it;
 where the interval lies across it nothing is decided. Kinds of maps, estimates, layers and depths are changed alone.
 """
 
@@ -18,6 +18,8 @@ from tests.leaky_resnets.made_up import (
     REFUTED,
     SEEDS,
     UNDECIDED,
+    boundary_failures,
+    case_failures,
     decided,
     put,
     samples,
@@ -36,6 +38,8 @@ from tests.leaky_resnets.made_up_chains import (
     chains,
 )
 
+from repdyn.base.errors import NotEnoughDataError
+
 LAST, PAPERS, SECOND, SHALLOW = ({"effective_depth": depth} for depth in (10.0, 7.0, 4.0, 2.0))
 RISING, FALLING = along("effective_depth", 0, 1, 2, 3), along("effective_depth", 30, 20, 10, 4)
 FIRST_LAYER, ROOT = 1.0 * (LAYER == 0), np.sqrt(2) - 1
@@ -48,7 +52,7 @@ RAMP = 10.0 * (LAYER + 1)
 LARGE_ENDS = 1 + 9.0 * ((LAYER == 0) | (LAYER == LAYERS - 1))
 GAPS = along("effective_depth", -20, -10, -5, -0.5)
 SIZES = {"stable_length": 1.0, "momentum": 2.0, "alignment": 2.0, "largest_momentum": 2.0, "median_alignment": 2.0}
-WORLDS = {  # in each of these the claim holds
+DATA = {  # on each of these the claim holds
     "lrn-fig1a": (chains(**APPROACH, separation_place=3.0),),
     "lrn-fig1a-decayed": (chains(**APPROACH | {"median_hamiltonian": OF_DECAYED, "median_stable": OF_DECAYED}),),
     "lrn-fig1a-free": (chains(**APPROACH | {"median_hamiltonian": along("effective_depth", 0, 2, 3.5, 3)}),),
@@ -147,8 +151,8 @@ def first_and_last(name, first, middle, last):
 
 BOTH = ("median_hamiltonian", "median_stable")
 NEGATIVE = ("least_negative", "negative")
-# claim: what is set to x, where, and borders of x with the verdicts below and above
-BORDERS = {
+# claim: what is set to x, where, boundaries of x with the verdicts below and above
+BOUNDARIES = {
     "lrn-fig1a": [
         (lambda x: dict.fromkeys(BOTH, x), WITH_BIAS | PAPERS, [(3, HOLDS, REFUTED)]),
         (lambda x: dict.fromkeys(BOTH, x), WITH_BIAS | SECOND, [(3, HOLDS, REFUTED)]),
@@ -263,35 +267,27 @@ BORDERS = {
 }
 
 
-@pytest.mark.parametrize(("id", "case"), [(id, case) for id, cases in BORDERS.items() for case in range(len(cases))])
-def test_a_sampled_claim_turns_where_its_interval_has_passed_a_border(id, case):
-    change, place, borders = BORDERS[id][case]
-
-    def status(x):
-        return CLAIMS[id](*put(WORLDS[id], change(x), place)).status
-
-    for border, below, above in borders:
-        assert [status(samples(border, halves)) for halves in (-1.01, 1.01)] == [below, above], border
-    if case == 0:
-        assert status(samples(borders[0][0], -0.99)) == status(samples(borders[0][0], 0.99)) == UNDECIDED
+@pytest.mark.parametrize("id", BOUNDARIES)
+def test_verdict_changes_where_the_interval_passes_a_boundary(id):
+    assert boundary_failures(id, DATA[id], BOUNDARIES[id]) == []
 
 
-@pytest.mark.parametrize("id", sorted(set(WORLDS) - {"lrn-fig3"}))
-def test_a_claim_holds_in_its_world_and_every_control_turns_its_part(id):
-    assert decided(id, WORLDS[id]) == (HOLDS, "rejected")
+def test_every_claim_holds_on_its_data_and_every_control_changes_its_part():
+    found = {id: decided(id, data) for id, data in DATA.items() if id != "lrn-fig3"}
+    assert {id: status for id, status in found.items() if status != (HOLDS, "rejected")} == {}
 
 
-GROWN = put(WORLDS["lrn-fig3"], dict.fromkeys(("length", "largest_momentum"), 1.0 * DEPTH), {})
+GROWN = put(DATA["lrn-fig3"], dict.fromkeys(("length", "largest_momentum"), 1.0 * DEPTH), {})
 
 
-def test_where_length_and_largest_momenta_grow_controls_of_figure_3_turn():
+def test_controls_of_figure_3_change_the_verdict_where_length_and_largest_momenta_grow():
     """Its controls are for what the correction says: length and largest momentum are to grow, the alignment is not."""
-    assert CLAIMS["lrn-fig3"](*WORLDS["lrn-fig3"]).status == HOLDS
+    assert CLAIMS["lrn-fig3"](*DATA["lrn-fig3"]).status == HOLDS
     assert decided("lrn-fig3", GROWN) == (CORRECTED, "rejected")
 
 
 @pytest.mark.parametrize(
-    ("names", "border", "below", "above"),
+    ("names", "boundary", "below", "above"),
     [
         (("length",), 0.5, READING, CORRECTED),  # below, one reading of the printed form allows it
         (("largest_momentum",), 0.5, REFUTED, CORRECTED),
@@ -302,17 +298,17 @@ def test_where_length_and_largest_momenta_grow_controls_of_figure_3_turn():
     ],
 )
 @pytest.mark.parametrize("maps", [[DECAYED, FREE], DECAYED, FREE])
-def test_the_correction_of_figure_3_turns_where_an_exponent_passes_its_border(names, border, below, above, maps):
+def test_the_correction_of_figure_3_fails_where_an_exponent_passes_its_boundary(names, boundary, below, above, maps):
     def status(x):
         return CLAIMS["lrn-fig3"](*put(GROWN, dict.fromkeys(names, DEPTH**x), {"maps": maps})).status
 
     of_one_kind = {REFUTED: READING} if isinstance(maps, str) else {}
     wanted = [of_one_kind.get(outcome, outcome) for outcome in (below, above)]
-    assert [status(samples(border, halves)) for halves in (-1.01, 1.01)] == wanted
+    assert [status(samples(boundary, halves)) for halves in (-1.01, 1.01)] == wanted
 
 
 SOME, ONE_NODE = [DECAYED, FREE, FIXED], xr.DataArray(1.0 * (np.arange(LAYERS + 1) == 8), dims="node")
-COUNTED = {  # claim: what is outside, the kinds of maps each of which turns the claim alone; others do not count
+COUNTED = {  # claim: what is outside, the kinds of maps each of which changes the verdict alone; others do not count
     "lrn-fig1a": (dict.fromkeys(BOTH, 4.5), LAST, SOME),
     "lrn-fig1a-decayed": (dict.fromkeys(BOTH, 4.5), LAST, [DECAYED]),
     "lrn-fig1a-free": (dict.fromkeys(BOTH, 4.5), LAST, [FREE]),
@@ -334,11 +330,11 @@ OF_ONE = {"lrn-fig1a-decayed", "lrn-fig1a-free", "lrn-fig1a-fixed", "lrn-no-bias
 
 
 @pytest.mark.parametrize("id", COUNTED)
-def test_one_kind_of_maps_turns_a_claim_only_if_it_is_about_it(id):
+def test_one_kind_of_maps_changes_the_verdict_only_of_claims_on_it(id):
     changes, place, kinds = COUNTED[id]
     for maps in MAPS:
         outside = REFUTED if id in OF_ONE or (id, maps) == ("lrn-prop5-trained", NO_BIAS) else READING
-        found = CLAIMS[id](*put(WORLDS[id], changes, place | {"maps": maps})).status
+        found = CLAIMS[id](*put(DATA[id], changes, place | {"maps": maps})).status
         assert found == (outside if maps in kinds else HOLDS), maps
 
 
@@ -452,6 +448,17 @@ CASES = [  # claim, (what is changed, where), verdict
 ]
 
 
-@pytest.mark.parametrize(("id", "changed", "status"), CASES)
-def test_one_entry_turns_a_claim_or_does_not_count(id, changed, status):
-    assert CLAIMS[id](*put(WORLDS[id], *changed)).status == status
+def test_single_entries_change_the_verdict_or_do_not_count():
+    assert case_failures(DATA, CASES) == []
+
+
+def test_too_few_seeds_or_maps_or_another_rank():
+    """Two seeds decide no trend; claims on all maps need all of them."""
+    found = {id: decided(id, (DATA[id][0].isel(seed=slice(2)),))[0] for id in ("lrn-fig1a", "lrn-fig1b", "lrn-fig1c")}
+    assert set(found.values()) == {UNDECIDED}
+    for maps in (DECAYED, FIXED):
+        assert decided("lrn-fig1a", (DATA["lrn-fig1a"][0].drop_sel(maps=maps),))[0] == UNDECIDED
+    with pytest.raises(NotEnoughDataError, match="maps"):
+        CLAIMS["lrn-ends-jumps"](DATA["lrn-ends-jumps"][0].sel(maps=[NO_BIAS]))
+    for id in ("lrn-fig1a", "lrn-fig1b"):
+        assert CLAIMS[id](DATA[id][0].assign_coords(rank=6)).status == REFUTED
