@@ -71,13 +71,13 @@ def test_an_interval_inside_across_and_outside_of_a_border_has_its_verdict(id, p
     ],
 )
 @pytest.mark.parametrize("id", OF_THEORY)
-def test_factors_and_shares_turn_the_fits(id, factor, curves, status):
+def test_boundaries_of_factors_and_shares(id, factor, curves, status):
     values = np.log2(factor) + near(0.0, SEEDS)
     assert CLAIMS[id](*fits(OF_THEORY[id], values, curves)).status == status
 
 
 @pytest.mark.parametrize("id", OF_THEORY)
-def test_where_a_network_is_fitted_far_better_its_fits_turn_the_plain_ones(id):
+def test_the_control_exchanges_fits_with_the_plain_network(id):
     assert controls_that_do_not_turn(CLAIMS[id], fits(OF_THEORY[id], near(-1.1, SEEDS)), HOLDS) == {}
 
 
@@ -138,7 +138,7 @@ def test_a_higher_rank_is_one_more_direction_in_either_task(id, middle, status):
 
 
 @pytest.mark.parametrize("id", [*RANKED, *COMPARED, "acr-bottleneck-below"])
-def test_every_control_on_ranks_turns_its_claim(id):
+def test_every_control_on_ranks_changes_the_outcome(id):
     middle = (10, 3) if id in COMPARED else (9, 2) if id in RANKED else (5, 2)
     network = (RANKED | COMPARED).get(id, "plain")
     assert controls_that_do_not_turn(CLAIMS[id], [of_one(network, middle)], HOLDS) == {}
@@ -202,7 +202,7 @@ ODD = {"acr-odd-before": BEFORE, "acr-odd-made": AFTER}
 
 @pytest.mark.parametrize(("layers", "ratio", "status"), NO_ODD)
 @pytest.mark.parametrize(("id", "network"), [(id, network) for id in ODD for network in ("plain", "leaky")])
-def test_a_network_alone_with_an_odd_point_turns_the_claim_on_four(id, network, layers, ratio, status):
+def test_one_network_with_an_odd_point_changes_the_verdict_on_four(id, network, layers, ratio, status):
     assert CLAIMS[id](norms((network, ODD[id], layers, ratio))).status == status
 
 
@@ -246,10 +246,10 @@ def test_a_network_is_judged_where_more_than_half_of_it_has_learned(learned, sta
 
 
 @pytest.mark.parametrize("id", [*ODD, "acr-odd-survives"])
-def test_every_control_on_odd_points_turns_its_part(id):
+def test_every_control_on_odd_points_changes_the_outcome(id):
     assert controls_that_do_not_turn(CLAIMS[id], [norms()], HOLDS) == {}
 
 
-def test_every_claim_of_the_study_is_made_up_somewhere():
+def test_every_claim_has_boundary_cases():
     here = {*OF_THEORY, *RANKED, *COMPARED, *ODD, "acr-bottleneck-below", "acr-odd-survives"}
     assert set(CLAIMS) == here

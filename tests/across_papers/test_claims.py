@@ -47,7 +47,7 @@ def test_seeds_that_did_not_learn_do_not_count():
         question1_theory.theory_with_leakage(fitted.assign(learned=learned))
 
 
-def test_a_fit_at_the_border_does_not_refute():
+def test_a_fit_at_the_bound_does_not_refute():
     fitted = fits(residual=1.6)
     border = fitted["at_bound"].where((fitted["network"] != "residual") | (fitted["seed"] > 3), 1.0)
     six_inside = question1_theory.theory_with_residual(fitted.assign(at_bound=border))
@@ -165,7 +165,7 @@ def test_only_networks_that_learned_decide_what_training_does():
     assert question3_odd_point.odd_point_survives(norms().assign(learned=most.where(seed >= 10, 0))).status == UNDECIDED
 
 
-def test_the_odd_world_leaves_out_networks_without_an_odd_point():
+def test_the_control_uses_only_networks_with_an_odd_point():
     """With 8 of 20 of them in it, it would be undecided whether most seeds are odd."""
     data = norms()
     recentered = data["network"] == "recentered"
@@ -178,7 +178,7 @@ def test_the_odd_world_leaves_out_networks_without_an_odd_point():
         assert decide_claim(check, {"odd_batch": none}).ledger["verdict"] == UNDECIDED
 
 
-def test_the_world_without_an_odd_point_counts_no_diverged_network_among_those_that_learned():
+def test_the_control_without_odd_points_leaves_out_diverged_networks():
     """A recentered network that has diverged has no norms; the one with batch normalization of its seed has learned."""
     data = norms()
     gone = (data["network"] == "recentered") & (data["seed"] == 3)

@@ -136,7 +136,7 @@ def test_batch_normalization_does_not_oppose_the_decay_above_its_floor():
     assert shares[1e-2] > 100 * shares[1.0]
 
 
-def test_points_on_a_line_are_told_apart_by_one_layer():
+def test_points_on_a_line_are_interpolated_by_one_layer():
     """Rank 1 suffices for any targets: a ReLU at every point of a line interpolates them."""
     rng = np.random.default_rng(0)
     line, Y = np.sort(rng.normal(size=8)), rng.normal(size=(8, 5))

@@ -12,7 +12,7 @@ from repdyn.base.checkpoints import Checkpoint, groups
 from repdyn.base.settings import Many, Settings
 
 
-def test_trials_come_back_and_the_file_goes(tmp_path):
+def test_trials_come_back_until_removed(tmp_path):
     first = Checkpoint(tmp_path / "kept", "job")
     first.put("depth2-seed0", {"accuracy": np.array([0.1, 0.2]), "rank": 3.0})
     second = Checkpoint(tmp_path / "kept", "job")
@@ -26,7 +26,7 @@ def test_trials_come_back_and_the_file_goes(tmp_path):
     assert other.get("trial")["x"] == 1.0
 
 
-def test_groups_hold_every_number_once_and_keep_their_borders():
+def test_groups_hold_every_number_once():
     assert [list(group) for group in groups(5, 2)] == [[0, 1], [2, 3], [4]]
     assert list(groups(6, 2))[:2] == list(groups(5, 2))[:2]
     assert not list(groups(0, 2))
@@ -88,7 +88,7 @@ def test_a_file_that_is_whole_but_not_what_was_written_is_refused(tmp_path, caps
     assert Checkpoint(tmp_path, "job").trials == {}
 
 
-def test_a_file_of_another_job_is_refused_even_in_this_ones_folder(tmp_path):
+def test_a_file_of_another_job_is_refused_in_the_folder_of_this_job(tmp_path):
     first, second = Checkpoint(tmp_path, "seed 1"), Checkpoint(tmp_path, "seed 2")
     first.put("trial", {"x": 1.0})
     second.path.mkdir()
@@ -198,7 +198,7 @@ OWN = {
 
 
 @pytest.mark.parametrize("own", OWN)
-def test_trials_with_other_own_settings_are_told_apart(own, tmp_path):
+def test_trials_with_other_settings_differ(own, tmp_path):
     one, other = OWN[own]
     kept = Checkpoint(tmp_path, "job")
     kept.of(one).put("trial", {"x": 1.0})
@@ -209,7 +209,7 @@ def test_trials_with_other_own_settings_are_told_apart(own, tmp_path):
 
 
 @pytest.mark.parametrize("value", [object(), Shape, {1, 2}, 1j, [3, object()]], ids=lambda value: type(value).__name__)
-def test_what_has_no_exact_text_is_refused_wherever_it_stands(tmp_path, value):
+def test_settings_without_an_exact_text_are_refused(tmp_path, value):
     with pytest.raises(TypeError, match=type(value[-1] if isinstance(value, list) else value).__name__):
         Checkpoint(tmp_path, "job").of("first", value)
 

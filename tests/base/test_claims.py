@@ -110,7 +110,7 @@ ONE_CONTROL = [  # check, its control, residual, verdict, outcome of the control
 
 
 @pytest.mark.parametrize(("check", "control", "value", "verdict", "outcome"), ONE_CONTROL)
-def test_a_claim_is_decided_where_its_control_turns_it(check, control, value, verdict, outcome):
+def test_a_claim_is_decided_where_its_control_changes_the_outcome(check, control, value, verdict, outcome):
     row = decide(claimed(check, control), data(value)).ledger
     assert (row["verdict"], row["control_outcome"]) == (verdict, outcome)
 
@@ -132,7 +132,7 @@ SEVERAL_CONTROLS = [  # check, controls, values of a and b, verdict, outcomes of
 
 
 @pytest.mark.parametrize(("check", "controls", "values", "verdict", "outcomes"), SEVERAL_CONTROLS)
-def test_each_part_is_turned_by_its_own_control(check, controls, values, verdict, outcomes):
+def test_each_part_has_its_control(check, controls, values, verdict, outcomes):
     decision = decide(claimed(check, controls), data(0.0, a=values[0], b=values[1]))
     assert decision.ledger["verdict"] == verdict
     assert [row["part"] for row in decision.evidence] == ["a", "b"]
@@ -299,7 +299,7 @@ def test_readings_are_rows_of_evidence_and_their_agreement_the_verdict():
     assert [bool(row["interval_low"]) for row in late] == [False, True, True, True]
 
 
-def test_a_verdict_that_depends_on_the_reading_needs_a_control_that_turns_all_of_them():
+def test_a_verdict_that_depends_on_the_reading_needs_a_control_of_all_readings():
     assert decide(read_claim(LOW), MIXED).ledger["verdict"] == "depends on the reading"
     assert decide(read_claim(MIXED), MIXED).ledger["verdict"] == UNDECIDED
 

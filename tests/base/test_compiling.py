@@ -18,7 +18,7 @@ def test_division_by_zero_is_numpys(make):
 
 
 @pytest.mark.parametrize("kept", [False, True])
-def test_code_is_kept_only_where_a_folder_is_named(monkeypatch, tmp_path, kept):
+def test_compiled_code_is_cached_only_where_a_folder_is_named(monkeypatch, tmp_path, kept):
     monkeypatch.delenv(KEPT_IN, raising=False)
     if kept:
         monkeypatch.setenv(KEPT_IN, str(tmp_path))
@@ -26,6 +26,6 @@ def test_code_is_kept_only_where_a_folder_is_named(monkeypatch, tmp_path, kept):
 
 
 @pytest.mark.parametrize("liberties", [False, True, {"contract"}])
-def test_rounding_has_the_liberties_that_were_asked_for_and_no_other(liberties):
+def test_fast_math_is_as_requested(liberties):
     assert compiled(fastmath=liberties)(quotient).targetoptions["fastmath"] == liberties
     assert compiled(quotient).targetoptions["fastmath"] is False

@@ -88,7 +88,7 @@ def test_what_the_datasets_hold_is_recorded(change):
 
 
 @pytest.mark.parametrize("change", SHIFTED.values(), ids=SHIFTED)
-def test_scaled_and_offset_numbers_are_found_out_whatever_the_control_says_of_itself(change):
+def test_scaled_and_offset_numbers_are_shifted_numbers(change):
     assert kind(change) == kind(change, recomputes=True) == "shifted number"
 
 
@@ -99,7 +99,7 @@ def test_one_number_may_be_computed_but_is_not_recorded(change):
 
 
 @pytest.mark.parametrize("change", RECOMPUTED.values(), ids=RECOMPUTED)
-def test_other_changes_are_recomputed_where_the_control_says_so(change):
+def test_other_changes_are_recomputed_where_the_control_is_declared_so(change):
     assert (kind(change), kind(change, recomputes=True)) == ("not recorded", "recomputed")
 
 
@@ -166,7 +166,7 @@ def numbered(*values):
     return xr.Dataset({"value": ("place", list(values))}, coords={"place": ["a", "b", "c"]})
 
 
-def test_a_replaced_label_shows_what_belongs_to_another_and_loses_its_own():
+def test_a_replaced_label_has_the_values_of_another():
     turned = replace_labels("place", {"a": "c"})(numbered(1, 2, 3))
     assert turned["value"].values.tolist() == [3, 2, 3]
     assert turned["place"].values.tolist() == ["a", "b", "c"]

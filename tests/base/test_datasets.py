@@ -77,7 +77,7 @@ def test_what_keeps_the_conventions_has_no_problems():
 
 
 @pytest.mark.parametrize("name", [*REQUIRED, "title"])
-def test_every_attribute_is_wanted(name):
+def test_every_attribute_is_required(name):
     run = make()
     del run.attrs[name]
     (problem,) = problems(run)
@@ -205,7 +205,7 @@ except test_datasets.DataError as error:
 """
 
 
-def test_a_write_that_breaks_off_leaves_the_old_file_and_says_so(file):
+def test_an_interrupted_write_leaves_the_old_file(file):
     """The limit on a file's size stands for a full disk: the library fails in the middle of writing."""
     before = file.read_bytes()
     done = elsewhere(LIMITED, str(file))
@@ -250,7 +250,7 @@ def test_what_a_dataset_lacks_is_named(needs, message):
         require(make(), "loss", **needs)
 
 
-def test_variants_are_labels_too_and_each_is_asked():
+def test_requirements_hold_for_each_variant():
     variants = {"relu": make(), "tanh": make(10)}
     require(variants, "loss", variant=("tanh", "relu"), seed=3, step=10)
     require(variants, "loss", variant=2)
@@ -304,7 +304,7 @@ def test_one_finite_value_is_enough_for_a_figure_of_numbers(values, enough):
         require_finite(xr.DataArray(values), "a network that has converged")
 
 
-def test_gaps_are_explained_where_they_are_and_keep_an_explanation_of_their_own():
+def test_gaps_without_a_reason_get_one():
     ds = xr.Dataset(
         {
             "whole": ("x", [1.0, 2.0]),

@@ -34,7 +34,7 @@ def torch_with(monkeypatch):
         ("cpu", False, "cpu"),
     ],
 )
-def test_the_device_follows_wish_and_machine(torch_with, wanted, usable, device):
+def test_the_device_follows_setting_and_machine(torch_with, wanted, usable, device):
     torch_with(usable)
     assert choose_device(wanted) == device
 
@@ -57,7 +57,7 @@ def test_an_unknown_device_is_refused_with_the_choice(torch_with, wanted):
         choose_device(wanted)
 
 
-def test_a_missing_gpu_is_named_when_it_was_asked_for(torch_with):
+def test_a_missing_gpu_is_an_error_when_required(torch_with):
     torch_with(False)
     with pytest.raises(DataError, match=r"run\.device.*cuda"):
         choose_device("cuda")

@@ -61,7 +61,7 @@ def saved(tmp_path_factory):
     return stem
 
 
-def test_every_text_of_the_picture_can_be_selected_and_lies_where_it_is_drawn(saved):
+def test_every_text_of_the_picture_can_be_selected_in_its_place(saved):
     """Each text is drawn by shapes and stands once more, transparent, in the same place, size and direction."""
     svg = Path(f"{saved}.svg").read_text(encoding="utf-8")
     shapes = re.findall(r"<!-- (.*?) -->\n *<g [^>]*transform=\"(.*?) scale\(([\d.]+)", svg)
@@ -74,7 +74,7 @@ def test_every_text_of_the_picture_can_be_selected_and_lies_where_it_is_drawn(sa
     xml.dom.minidom.parseString(svg)
 
 
-def test_picture_tells_no_time(saved):
+def test_picture_has_no_time(saved):
     svg = Path(f"{saved}.svg").read_text(encoding="utf-8")
     assert "<dc:date>" not in svg
     assert "Figure 1: &lt;loss&gt; &amp; " in svg
@@ -131,7 +131,7 @@ def test_the_simulation_confuses_what_the_color_blind_confuse():
 
 
 @pytest.mark.parametrize("sight", SIGHT)
-def test_colors_of_lines_are_told_apart(sight):
+def test_colors_of_lines_are_distinguishable(sight):
     """A distance of 2.3 is just seen side by side; thin lines apart from each other want several times that."""
     assert min(distance(first, other, sight) for first, other in itertools.combinations(CYCLE, 2)) > 15
 

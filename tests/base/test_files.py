@@ -66,7 +66,7 @@ def test_a_file_in_the_place_of_the_folder(tmp_path):
     assert (tmp_path / "results").read_text() == "in the way"
 
 
-def test_the_rest_of_a_killed_writer_goes_with_the_next_write(tmp_path):
+def test_partial_files_of_a_killed_writer_are_removed_by_the_next_write(tmp_path):
     path = tmp_path / "data.txt"
     killed = (
         "import os, sys; from repdyn.base.files import atomic\nwith atomic(sys.argv[1]) as t:\n t.touch(); os._exit(9)"

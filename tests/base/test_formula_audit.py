@@ -57,7 +57,7 @@ def test_an_audit_decides(equation, status):
 
 
 @pytest.mark.parametrize("equation", EQUATIONS[:2])
-def test_the_wrong_formula_is_rejected_and_stands_in_the_audit(equation):
+def test_the_wrong_formula_is_rejected_and_recorded(equation):
     control = with_wrong_formula("another sign", equation)
     declare = claim("x-1", where="eq. (1)", kind="identity", states="S.", control=control)
     decided = decide_claim(declare(lambda audit: decide_formula(audit, equation, 1e-9, "rounding")), {"audit": audit()})

@@ -95,7 +95,7 @@ def test_either_split_or_both_are_read(whole, split, points):
 
 
 @pytest.mark.parametrize(("split", "count"), [("test", 2), ("train", 2), ("both", 4)])
-def test_a_download_fetches_what_is_wanted_and_no_more(whole, monkeypatch, split, count):
+def test_a_download_fetches_the_required_files_alone(whole, monkeypatch, split, count):
     asked = {}
 
     def fetched(url, known_hash, fname, path):
@@ -126,7 +126,7 @@ def mirror(tmp_path, monkeypatch):
     server.shutdown()
 
 
-def test_a_download_tries_the_mirrors_in_turn_and_happens_once(mirror, tmp_path):
+def test_a_download_tries_the_mirrors_in_order_and_happens_once(mirror, tmp_path):
     address, digest = mirror
     dead = "https://127.0.0.1:9"
     folder = download_mnist((dead, address), tmp_path / "cache", files={"small.gz": digest})

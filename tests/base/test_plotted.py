@@ -69,7 +69,7 @@ def test_a_band_has_both_sides_and_gaps_divide_it():
     assert numbers(across, "y", "x_low", "x_high") == [[1, 2, 4], [1, 2, 4], [2, 4, 8]]
 
 
-def test_error_bars_stand_at_their_points_once():
+def test_error_bars_are_rows_of_their_points():
     def draw(panel):
         panel.errorbar(X, 2 * X, ([0.1, 0.2, 0.3], [1, 2, 3]), capsize=2, label="mean")
         panel.errorbar(X, X, xerr=0.5, fmt="o", capsize=2, label="across")
@@ -120,7 +120,7 @@ def test_levels_and_spans_have_one_axis():
     ]
 
 
-def test_cells_of_images_and_meshes_stand_where_they_are_drawn():
+def test_cells_of_images_and_meshes_have_their_edges():
     def draw(mesh, up, down):
         mesh.pcolormesh([0, 1, 3], [0, 10, 100], [[1, 2], [3, np.nan]])
         up.imshow([[1, 2], [3, 4]], origin="lower")
@@ -140,7 +140,7 @@ def test_cells_of_images_and_meshes_stand_where_they_are_drawn():
     )
 
 
-def test_contours_tell_their_level():
+def test_contours_have_their_level():
     x = np.linspace(-2, 2, 41)
     rows = drawn(lambda panel: panel.contour(x, x, x[:, None] ** 2 + x**2, levels=[1.0, 2.25]))
     assert set(rows["kind"]) == {"contour"}
@@ -191,7 +191,7 @@ def test_a_panel_is_missing_where_no_point_has_all_its_numbers(lines, missing):
     assert plotted.is_missing(panel_with(*lines, levels=[1.0])) is missing, "a level is beside the data"
 
 
-def test_an_axis_is_missing_by_its_own_numbers():
+def test_an_axis_is_missing_by_its_numbers():
     panel = panel_with(([1, 2, 3], [GAP] * 3))
     assert (plotted.is_missing(panel, "x"), plotted.is_missing(panel, "y")) == (False, True)
 

@@ -23,7 +23,7 @@ def test_lines_come_at_least_so_many_seconds_apart(clock, capsys):
     assert steps == [f"{done}/100" for done in range(10, 100, 10)]
 
 
-def test_the_end_is_always_told(clock, capsys):
+def test_the_last_step_is_always_reported(clock, capsys):
     shown = Progress("training", 3)
     for done in range(1, 4):
         shown.step(done)

@@ -59,7 +59,7 @@ INNER = {"rate": 0.1, "sizes": [3, 1], "kind": "a"}
         ("other", 1),
     ],
 )
-def test_what_only_looks_like_the_type_is_refused(key, value):
+def test_values_of_another_type_are_refused(key, value):
     with pytest.raises(ValidationError):
         Inner.model_validate(INNER | {key: value})
 

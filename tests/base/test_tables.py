@@ -39,7 +39,7 @@ def test_csv_has_every_digit(saved):
     assert read["n"].tolist() == ["3", "40"]
 
 
-def test_latex_has_the_wanted_digits_and_no_bare_special_character(saved):
+def test_latex_has_the_requested_digits_and_no_bare_special_character(saved):
     """A formula between dollars stays as it is."""
     text = Path(f"{saved}.tex").read_text(encoding="utf-8")
     assert r"x\_y \& z & 0.333 & 1e-09 & 3 \\" in text

@@ -14,7 +14,6 @@ from tests.made_up import (
     REFUTED,
     UNDECIDED,
     Border,
-    controls_that_do_not_turn,
     near,
     skew,
 )
@@ -243,14 +242,6 @@ BORDERS = {
 }
 
 
-@pytest.mark.parametrize(("id", "part"), BORDERS)
-def test_an_interval_inside_across_and_outside_of_a_border_has_its_verdict(id, part):
-    border = BORDERS[id, part]
-    assert [CLAIMS[id](*border.world(values)).status for values, _ in border.cases()] == [
-        status for _, status in border.cases()
-    ]
-
-
 def swish(value, curves=slice(None), converged=N):
     """All networks match but one, of which so many have converged."""
     return architectures([("swish", curves, value)], {"swish": np.arange(N) < converged})
@@ -344,19 +335,6 @@ RIGHT = {  # a world with the verdict that the claim has there, in which its con
 }
 
 
-@pytest.mark.parametrize("id", CASES)
-def test_a_made_up_world_has_its_verdict(id):
-    assert [CLAIMS[id](*world).status for world, _ in CASES[id]] == [status for _, status in CASES[id]]
-
-
-@pytest.mark.parametrize(("h", "y", "named"), [(0.81, 0.79, "none"), (0.79, 0.81, "none"), (0.81, 0.81, "square")])
-def test_altered_dynamics_are_named_where_they_match_both_h_and_y(h, y, named):
-    *fits, ensemble = architectures()
-    ensemble["alternative_r2"].loc[{"alternative": "square"}] = [h, y, 0.9]
-    note = CLAIMS["uni-fig2-fit"](*fits, ensemble).note
-    assert f"are matched as well by: {named};" in note
-
-
 @pytest.mark.parametrize(("share", "both"), [(1, "undecided"), (2, "passes")])
 def test_networks_that_are_judged_together_share_the_false_alarm(share, both):
     readings = CLAIMS["uni-fig5-final"](*finals(fisher(np.sqrt(0.8), 1, share))).printed.readings
@@ -381,12 +359,3 @@ def test_spreads_of_logarithms_distances_and_their_squares_are_readings():
         for slope, mean in ((-1.02 * SLOPE, 4.1 * SLOPE), (-1.02 * SLOPE, 2.1 * SLOPE))
     ]
     assert outcomes == [["fails", "passes", "passes"], ["fails", "passes", "undecided"]]
-
-
-@pytest.mark.parametrize("id", RIGHT)
-def test_every_control_turns_its_part(id):
-    world, status = RIGHT[id]
-    assert controls_that_do_not_turn(CLAIMS[id], world, status) == {}
-
-
-COVERED = {id for id, _ in BORDERS} | set(CASES)

@@ -128,30 +128,3 @@ def test_loss_and_mean_along_the_matrix_flow():
         linearized.linear_loss(linearized.Linearized(*snapshot), points).real for snapshot in zip(*flow, strict=True)
     ]
     assert np.abs(losses - wanted).max() < TIGHT
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"h0": 0.0}, "direction"),
-        ({"y0": -1.0}, "squared distance of two outputs"),
-        ({"w0": 5.0}, "cannot be measured"),
-        ({"eta_h": 0.0}, "eta_h"),
-        ({"eta_y": -1.0}, "eta_y"),
-        ({"dx2": 0.0}, "different inputs"),
-        ({"t": -1.0}, "forward"),
-        ({"h0": np.nan}, "NaN or infinite"),
-    ],
-)
-def test_bad_input_is_refused(change, words):
-    good = {"t": 1.0, "h0": 0.1, "y0": 0.01, "w0": -0.02, "eta_h": 0.1, "eta_y": 0.1, "dx2": 1.0, "dy2": 0.5}
-    effective.effective_solution(**good)
-    with pytest.raises(ValueError, match=words):
-        effective.effective_solution(**good | change)
-
-
-def test_observables_refuse_shapes_that_do_not_match():
-    with pytest.raises(ValueError, match="must be equal"):
-        effective.two_point_observables([1.0, 2], [1.0], [0.0], [0.0], [0.0], [1.0])
-    with pytest.raises(ValueError, match="must agree"):
-        effective.two_point_observables([1.0], [2.0], [0.0, 1], [0.0, 1], [0.0], [1.0])

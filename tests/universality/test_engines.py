@@ -179,7 +179,7 @@ def test_a_trial_does_not_depend_on_its_neighbors():
 
 
 @pytest.mark.parametrize("engine", ["compiled", "batched", "autograd"])
-def test_trials_stop_at_their_own_loss(engine):
+def test_each_trial_stops_at_its_loss(engine):
     net = Net("tanh", 1.0, 20, 2)
     records = trained(net, engine, trials=4, epochs=1500, rate=0.05, stop=1e-3)
     whole = trained(net, engine, trials=4, epochs=1500, rate=0.05)
@@ -200,7 +200,7 @@ def names_in(folder):
 
 
 @pytest.mark.parametrize("options", [{}, {"engine": "batched"}, {"dropout": 0.1}])
-def test_a_killed_run_goes_on_bit_by_bit(tmp_path, monkeypatch, options):
+def test_a_killed_run_resumes_bit_by_bit(tmp_path, monkeypatch, options):
     monkeypatch.setattr(two_point_training, "BLOCK", 100)
     monkeypatch.setattr(two_point_training, "SAVE_AFTER", -1.0)
     net = Net("leaky relu", 1.0, 12, 4, dropout=options.get("dropout", 0.0))
@@ -269,22 +269,22 @@ def test_the_engine_follows_network_and_device(optimizer, device, net, engine):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: Net("tanh", 0.0, 5, 2), "gain"),
-        (lambda: Net("sine", 1.0, 5, 2), "not one of"),
-        (lambda: Net("tanh", 1.0, 5, 0), "1 or more"),
-        (lambda: Net("tanh", 1.0, 5, 2, dropout=1.0), "probability"),
-        (lambda: Net("tanh", 1.0, 100, 10, "convolution"), "use up"),
-        (lambda: two_points(0.0, 1.0), "dx is 0"),
-        (lambda: trained(Net("tanh", 1.0, 5, 2), layers=(2,)), "out of range"),
-        (lambda: choose_engine("fast", Task(Net("tanh", 1.0, 5, 2), X, Y, 0.1), "cpu"), "not one of"),
+        (lambda: Net("tanh", 0.0, 5, 2), "gain.*0"),
+        (lambda: Net("sine", 1.0, 5, 2), "sine"),
+        (lambda: Net("tanh", 1.0, 5, 0), "hidden"),
+        (lambda: Net("tanh", 1.0, 5, 2, dropout=1.0), "1"),
+        (lambda: Net("tanh", 1.0, 100, 10, "convolution"), "100"),
+        (lambda: two_points(0.0, 1.0), "dx"),
+        (lambda: trained(Net("tanh", 1.0, 5, 2), layers=(2,)), "2"),
+        (lambda: choose_engine("fast", Task(Net("tanh", 1.0, 5, 2), X, Y, 0.1), "cpu"), "fast"),
         (lambda: trained(Net("tanh", 1.0, 5, 2, dropout=0.1), "batched"), "dropout"),
         (lambda: trained(Net("tanh", 1.0, 60, 2, "convolution"), "compiled", optimizer="adam"), "Adam"),
-        (lambda: trained(Net("tanh", 1.0, 60, 2, "convolution"), "batched"), "no convolution"),
-        (lambda: trained(Net("tanh", 1.0, 5, 2), rate=0.0), "above 0"),
-        (lambda: trained(Net("tanh", 1.0, 5, 2, inputs=2)), "shapes"),
-        (lambda: Task(Net("tanh", 1.0, 5, 2), [[1.0], [1.0]], Y, 0.1), "dx = 0"),
-        (lambda: trained(Net("tanh", 1.0, 5, 2), optimizer="lion"), "sgd, adam"),
-        (lambda: choose_engine("compiled", Task(Net("tanh", 1.0, 5, 2), X, Y, 0.1), "cuda"), "CPU only"),
+        (lambda: trained(Net("tanh", 1.0, 60, 2, "convolution"), "batched"), "convolution"),
+        (lambda: trained(Net("tanh", 1.0, 5, 2), rate=0.0), "0"),
+        (lambda: trained(Net("tanh", 1.0, 5, 2, inputs=2)), "2"),
+        (lambda: Task(Net("tanh", 1.0, 5, 2), [[1.0], [1.0]], Y, 0.1), "dx"),
+        (lambda: trained(Net("tanh", 1.0, 5, 2), optimizer="lion"), "lion"),
+        (lambda: choose_engine("compiled", Task(Net("tanh", 1.0, 5, 2), X, Y, 0.1), "cuda"), "compiled"),
     ],
 )
 def test_bad_input_is_refused(call, words):

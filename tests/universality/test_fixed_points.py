@@ -45,15 +45,6 @@ def test_pairwise_matrices_have_a_zero_diagonal():
     assert (distances[~np.eye(3, dtype=bool)] > 0).all()
 
 
-def test_final_distance_refuses_what_has_no_direction():
-    with pytest.raises(ValueError, match="h0 is 0"):
-        final.final_distance(0.0, 0.0, 1.0, 1.0, 0.5)
-    with pytest.raises(ValueError, match="rho"):
-        final.final_distance(0.1, 0.0, 1.0, 1.0, 0.0)
-    with pytest.raises(ValueError, match="no stable node"):
-        final.stable_point(-1.0, 0.0, *RATES)
-
-
 @pytest.mark.parametrize("high", [-1.5, 0.0, 0.8])
 def test_node_and_saddle_are_those_of_the_flow(high):
     low, (eta_h, eta_y, dx2) = 0.6, RATES
@@ -172,10 +163,3 @@ def test_weighing():
     assert np.allclose(weighing.exponential_weighing(A, 1e9), A.mean(), rtol=1e-6)  # all are neighbors: the mean
     scaled = weighing.exponential_weighing(7 * A)
     assert np.allclose(scaled, 7 * weighing.exponential_weighing(A))  # the default scale follows the units
-
-
-def test_one_start_at_zero_among_others_is_refused_and_no_start_is_not():
-    with pytest.raises(ValueError, match="h0 is 0 for two different inputs"):
-        final.amplitudes([0.0, 1.0], [1.0, 1.0], [1.0, 1.0], [1.0, 1.0], 1.0)
-    high, low = final.amplitudes([], [], [], [], 1.0)
-    assert high.size == low.size == 0

@@ -50,46 +50,9 @@ def test_a_loss_is_an_integral_over_epochs():
     assert slower.loss == pytest.approx(2 * result.loss)
 
 
-def test_variances_of_rates_are_widened_by_the_autocorrelation():
-    rng = np.random.default_rng(0)
-    frames = 40
-    curves = np.cumsum(rng.normal(size=(3, frames)), axis=1) * 0.9 ** np.arange(frames)
-    slope = rng.normal(size=(3 * frames, 2))
-    lagged = np.array([sum(row[lag:] @ row[: frames - lag] for row in curves) for lag in range(frames)])
-    until = next((lag for lag in range(frames) if lagged[lag] <= 0), frames)
-    time = 1 + 2 * sum(lagged[1:until]) / lagged[0]
-    variance = (curves**2).sum() / (3 * frames - 2)
-    expected = time * variance * np.linalg.inv(slope.T @ slope)
-    np.testing.assert_allclose(fit._covariance(curves.ravel(), slope), expected)
-
-
-def test_stored_numbers_have_the_place_of_their_rate():
-    covariance = np.array([[0.04, 0.01], [0.01, 0.09]])
-    own = fit.EffectiveFit(0.1, 0.2, 0.3, np.zeros(3), covariance, 4, 3, False, np.zeros((3, 5)))
-    numbers = trajectory_fits.numbers(own)
-    assert numbers == {
-        "eta_h": 0.1,
-        "eta_y": 0.2,
-        "fit_loss": 0.3,
-        "error_h": pytest.approx(0.2),
-        "error_y": pytest.approx(0.3),
-        "agreeing": 0.75,
-        "at_bound": 0.0,
-    }
-    empty = fit.no_fit(5)
-    assert (empty.theory.shape, empty.covariance.shape, empty.starts, empty.at_bound) == ((3, 5), (2, 2), 0, True)
-    assert np.isnan([empty.eta_h, empty.eta_y, empty.loss, *empty.r2, *empty.theory.ravel()]).all()
-
-
 def run_of(t, data):
     curves = {name: ("epoch", row) for name, row in zip("hyw", data, strict=True)}
     return xr.Dataset(curves, {"epoch": t, "dx2": DX2, "dy2": DY2})
-
-
-def test_a_stored_run_is_fitted_in_epochs():
-    t, data = noisy()
-    own, direct = trajectory_fits.fit_run(run_of(t, data)), fit.fit_effective_rates(*data, DX2, DY2, every=EVERY)
-    assert (own.eta_h, own.eta_y, own.loss) == (direct.eta_h, direct.eta_y, direct.loss)
 
 
 @pytest.mark.parametrize("name", ["square", "term removed"])

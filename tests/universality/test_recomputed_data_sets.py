@@ -89,7 +89,7 @@ def xors():
 
 
 @pytest.mark.parametrize("name", list(sizes.XorRuns.model_fields))
-def test_every_run_of_xor_has_its_own_settings(name):
+def test_every_run_of_xor_has_its_settings(name):
     net, data = getattr(xor_settings().runs, name), xors().sel(run=name)
     for key in ("gain", "rate", "units", "hidden", "optimizer", "nonlinearity"):
         assert data[key].item() == getattr(net, key)
@@ -162,7 +162,7 @@ def blobbed(name):
 
 
 @pytest.mark.parametrize(("name", "trial"), [("bright", 1), ("plain", 0)])
-def test_blobs_are_trained_in_batches_of_their_own_order(name, trial):
+def test_blobs_are_trained_in_batches_by_autograd(name, trial):
     net, data = blobbed(name)
     X, Y, features = blob_images(5, 3)
     X[:, :9] *= net.brightness

@@ -138,7 +138,7 @@ def grid():
 
 
 @pytest.mark.parametrize(("name", "i", "j", "seed"), [("default", 0, 1, 0), ("shallow", 1, 0, 1), ("default", 1, 1, 1)])
-def test_every_cell_of_the_grid_has_weights_of_its_own(name, i, j, seed):
+def test_every_cell_of_the_grid_has_different_weights(name, i, j, seed):
     """Key (two points, place of dx, place of dy); rates are divided by `slower`."""
     row, cell = NETWORKS[name], grid().isel(dx=i, dy=j).sel(network=name, seed=seed)
     dx, dy = (0.5, 1.0)[i], (0.4, 0.8)[j]
@@ -201,7 +201,7 @@ def test_fits_find_their_rates_trial_by_trial():
     close(found.theory_loss[0], data.loss[0, 0], atol=0.02)
 
 
-def test_fits_by_adam_and_of_layers_read_their_own_runs():
+def test_fits_by_adam_and_of_layers_read_their_runs():
     limit = sizes.Fits(converged=0.01)
     adam = fits.adam_fits(limit, made("rate", ["0.01", "0.1"]), NOTHING_KEPT)
     close(adam.eta_h, [[0.002, 0.004], [0.003, 0.006]], rtol=1e-4)

@@ -5,7 +5,7 @@ import pytest
 from tests.made_up_cells import compare, dataset
 
 from repdyn.universality.tables import two_points
-from repdyn.universality.theory.published import FIT_LOSSES, TABLE_1
+from repdyn.universality.theory.published import FIT_LOSSES
 
 NETWORKS = ["default", "very_high", "shallow"]
 CONVERGED = np.array([[1, 1, 0, 1, 1, 1], [0, 1, 1, 0, 1, 0], [0, 0, 0, 0, 0, 0]])
@@ -20,40 +20,6 @@ def fits():
         dict.fromkeys(rates, "network seed") | {"r2": "network seed curve"},
     )
     return data.assign(converged=(("network", "seed"), CONVERGED))
-
-
-def test_table_1_has_the_printed_settings_beside_the_used_ones(fits):
-    names = ("gain", "learning_rate", "dx2", "dy2")
-    data = dataset({"network": NETWORKS, "epoch": [0, 20, 40, 60]}, dict.fromkeys(names, "network"), 1)
-    data = data.assign(units=("network", [100, 70, 30]))
-    printed = dataset({"network": ["shallow", "default"], "seed": range(4)}, {}, 2)
-    printed["converged"] = (("network", "seed"), np.array([[1, 1, 0, 1], [0, 0, 1, 0]]))
-    table = two_points.table1_settings(data, fits, printed)
-    rows = []
-    for place, network in enumerate(NETWORKS):
-        row = TABLE_1[network]
-        rows.append(
-            {
-                "network": ("default", "very high", "shallow")[place],
-                "nonlinearity": row.nonlinearity,
-                "gain printed": row.gain,
-                "gain used": data["gain"].values[place],
-                "rate printed": row.rate,
-                "rate used": data["learning_rate"].values[place],
-                "epochs printed": 6000,
-                "epochs used": 80,
-                "units printed": row.units,
-                "units used": (100, 70, 30)[place],
-                "hidden layers": row.hidden,
-                "trials": 6,
-                "converged": (5, 3, 0)[place],
-                "converged, data as printed": ("1", "not run", "3")[place],
-            }
-        )
-    compare(table.frame, rows)
-    dx2, dy2 = data["dx2"].values[0], data["dy2"].values[0]
-    assert f"$dx^2$ = {dx2:g}, $dy^2$ = {dy2:.2g};" in table.caption
-    assert "of 4 trials at the printed rate" in table.caption
 
 
 def test_effective_rates_are_geometric_means_over_the_trials_that_converged(fits):

@@ -1,7 +1,6 @@
 """Experiments and analyses of the two-point part at toy size: shapes, pairing, dropped trials, what the audit sees."""
 
 import inspect
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,21 +10,18 @@ from pydantic import ValidationError
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
 from repdyn.universality.claims import initial_weights
-from repdyn.universality.experiments import final_predictions, fits, theory_maps, two_points
+from repdyn.universality.experiments import fits, theory_maps, two_points
 from repdyn.universality.experiments.formula_audit import formula_audit
 from repdyn.universality.settings.two_points import (
     AdamRuns,
     Architectures,
     DefaultNetwork,
-    FinalDistances,
     FinalDistribution,
     Fits,
     FormulaAudit,
-    NetworkName,
     Networks,
     NetworkSettings,
     PrintedData,
-    TheoryMaps,
 )
 from repdyn.universality.theory.alternatives import ALTERNATIVES
 
@@ -124,25 +120,7 @@ def test_printed_data_are_fitted_even_on_a_plateau():
     assert (estimates["fit_loss"] < 1.0).all()
 
 
-def test_final_distances_have_networks_of_their_own(architectures):
-    grid = FinalDistances(
-        rows=("default", "tanh"), dx=(0.5, 1.0), dy=(0.4, 0.8), converged=1e-3, slower=1.0, **RUN | {"stop": 1e-4}
-    )
-    distances = run(two_points.final_distances, grid)
-    assert np.unique(distances["h0"].values / distances["dx"].values[:, None, None] ** 2).size > 12  # no start twice
-    assert (distances["loss_end"] < 1e-3).all()
-    assert (distances["epochs"] < 1500).all()
-    predictions = final_predictions.final_predictions(LIMIT, distances, architectures, NOTHING_KEPT)
-    assert predictions["good"].all()
-    assert np.allclose(predictions["measured"], distances["h_end"])
-    assert (predictions["fitted"] == 3).all()
-    rates = fits.architecture_fits(LIMIT, architectures, NOTHING_KEPT).sel(network="tanh")
-    assert float(predictions["rho"].sel(network="tanh")) == pytest.approx(
-        float(np.exp(np.log(rates["eta_h"] / rates["eta_y"]).mean())), rel=1e-9
-    )
-
-
-def test_the_audit_tells_printed_from_corrected():
+def test_the_audit_separates_printed_from_corrected():
     audit = formula_audit(FormulaAudit(draws=3), Stream(1, ("universality", "test")))
     wrong = {"(17)", "(39), (40)", "(42), (43)", "closed form"}
     for name in audit["equation"].values.tolist():
@@ -151,32 +129,6 @@ def test_the_audit_tells_printed_from_corrected():
         assert (row["corrected"] < limit).all(), name
         assert bool((row["printed"] > 1e-4).any()) == (name in wrong or name == "(5), (15)"), name
         assert (row["control"] > 1e-4).any(), name
-
-
-def test_maps_of_the_theory():
-    settings = TheoryMaps(
-        eta_h=1e-3,
-        eta_y=0.03,
-        dy2=0.5,
-        scales=(1.0, 0.1, 0.01, 0.003, 0.001),
-        large_scales=(3.0, 10.0, 30.0, 100.0),
-        horizon=2e4,
-        times=400,
-        rhos=(0.1, 1.0, 10.0),
-        sizes=13,
-        plane_high=-0.05,
-        cells=9,
-    )
-    maps = theory_maps.theory_maps(settings)
-    assert (np.diff(maps["plateau_half"]) > 0).all()  # the smaller the start, the longer the plateau
-    assert np.abs(maps["plane_paths"].values[:, :, -1] - [float(maps["node_h"]), 0.0]).max() < 1e-3
-    assert (maps["node_rate"] < 0).all()
-    assert maps["saddle_rate"].values[0] > 0 > maps["saddle_rate"].values[1]
-    low = maps["regime_h"].isel(size=0) / maps["regime_low"].isel(size=0)
-    assert np.abs(low - 1).max() < 1e-4
-    verdict = initial_weights.plateau(maps)
-    assert verdict.status == "holds as corrected"
-    assert (verdict.printed.outcome, verdict.printed.parts["plateau at small weights"].outcome) == ("fails", "passes")
 
 
 def test_distribution_dataset_separates_the_two_laws():
@@ -190,18 +142,8 @@ def test_distribution_dataset_separates_the_two_laws():
     assert (np.diff(distribution["deviation"]) < 0).all()
 
 
-def test_crossing_is_between_records():
-    trajectory = xr.Dataset({"y": ("epoch", [0.0, 0.1, 0.3]), "dy2": 0.5}, coords={"epoch": [0, 10, 20]})
-    assert fits.crossing(trajectory, 0.4) == pytest.approx(15.0)
-    assert np.isnan(fits.crossing(trajectory, 0.9))
-
-
 @pytest.mark.parametrize(("kind", "more"), [(DefaultNetwork, {"units": 30}), (AdamRuns, {"rates": (0.01,)})])
 def test_trainings_of_two_records_are_refused_since_nothing_could_be_fitted(kind, more):
     kind(**RUN | {"epochs": 30, "every": 10} | more)
-    with pytest.raises(ValidationError, match="20 epochs with a record every 10 are fewer than three records"):
+    with pytest.raises(ValidationError, match=r"20.*10"):
         kind(**RUN | {"epochs": 20, "every": 10} | more)
-
-
-def test_rows_are_named_like_the_networks():
-    assert get_args(NetworkName) == tuple(Networks.model_fields)
