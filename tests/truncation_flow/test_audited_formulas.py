@@ -27,24 +27,18 @@ def check(errors):
     assert errors.printed in (errors.corrected, errors.control)
 
 
-@pytest.mark.parametrize(("formula", "draw"), FORMULAS, ids=[formula.__name__ for formula, _ in FORMULAS])
-def test_right_formulas_are_right_and_wrong_ones_are_not(formula, draw):
+def test_corrected_formulas_are_right_and_controls_are_not():
     for seed in (1, 2):
-        check(formula(draw(Q, N, rng(seed))))
+        for formula, draw in FORMULAS:
+            check(formula(draw(Q, N, rng(seed))))
+        for formula in audit.OF_CLUSTERS_WITH_CHANCE.values():
+            check(formula(audit.random_cluster(Q, N, rng(seed)), rng(seed + 10)))
 
 
-@pytest.mark.parametrize("formula", audit.OF_CLUSTERS_WITH_CHANCE.values())
-def test_formulas_with_a_draw_of_their_own(formula):
-    for seed in (1, 2):
-        check(formula(audit.random_cluster(Q, N, rng(seed)), rng(seed + 10)))
-
-
-def test_formulas_of_trained_outputs_come_in_the_order_of_their_names():
+def test_corrected_formulas_of_trained_outputs_are_right_and_controls_are_not():
     errors = cost_audit.trained_errors(Q, N, rng(3))
     assert len(errors) == len(cost_audit.OF_TRAINED)
-    for each in errors:
-        assert each.corrected < TOLERANCE
-        assert each.control > 1e-3
+    assert all(each.corrected < TOLERANCE and each.control > 1e-3 for each in errors)
 
 
 @pytest.mark.parametrize("near", [False, True])
@@ -67,12 +61,6 @@ def test_errors_by_hand():
     assert audit.cost_split(draw).control == pytest.approx(distance)
     shares = draw.H.mean(axis=0)
     assert audit.counted_shares(draw).control == pytest.approx(np.abs(2 * shares - 1).max())
-    omega = audit._oracle(draw)[1]
-    np.testing.assert_allclose(omega, -omega.T, atol=1e-12)
-    assert audit.weight_flow_sign(draw).printed == pytest.approx(2 * np.abs(omega).max())
-    layers = audit.random_layers(Q, N, rng(6))
-    largest = np.abs(audit._layers_oracle(layers)[1]).max()
-    assert audit.general_weight_flow(layers).control == pytest.approx(2 * largest)
 
 
 def test_a_margin_is_the_least_distance_of_all_conditions():

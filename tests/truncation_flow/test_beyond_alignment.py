@@ -4,9 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-import xarray as xr
 
-from repdyn.truncation_flow.claims.section5_layers import data_drop_out
 from repdyn.truncation_flow.experiments import beyond_alignment, examples, printed_radius
 from repdyn.truncation_flow.methods import construction, cost_audit, layers
 from repdyn.truncation_flow.methods.formula_audit import random_layers
@@ -90,19 +88,6 @@ def test_two_clusters_of_definition_3_1_keep_their_data_in_the_bias_flow():
     assert measured["cross_product_moved"] == pytest.approx(0.5)
     assert measured["cross_product_others"] < 1e-12
     assert measured["cross_product_512"] < 1e-12
-
-
-def test_data_drop_out_only_where_images_are_left_alone():
-    numbers = {
-        "cross_product_moved": 0.5,
-        "cross_product": 0.0,
-        "cross_product_random": 1.0,
-        "cross_product_others": 0.0,
-        "cross_product_512": 0.0,
-    }
-    assert data_drop_out(xr.Dataset(numbers)).status == "holds as corrected"
-    assert data_drop_out(xr.Dataset(numbers | {"cross_product_moved": 0.0})).status == "holds"
-    assert data_drop_out(xr.Dataset(numbers | {"cross_product": 0.5})).status == "does not hold"
 
 
 def test_layers_move_the_cumulative_bias_at_another_rate():

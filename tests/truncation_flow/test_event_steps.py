@@ -46,16 +46,6 @@ def test_sliding_points_stay_on_their_planes(sliding):
     np.testing.assert_allclose(db, again[1], atol=1e-12)
 
 
-@pytest.mark.parametrize("size", [1, 2, 6])
-def test_systems_are_solved_as_by_numpy(size):
-    rng = np.random.default_rng(size)
-    A, B = rng.normal(size=(size, size)), rng.normal(size=(size, 3))
-    A[0, 0] = 0.0 if size > 1 else A[0, 0]  # wants an exchange of rows
-    X = B.copy()
-    event_steps._solve(A.copy(), X)
-    np.testing.assert_allclose(X, np.linalg.solve(A, B), rtol=1e-9)
-
-
 def test_a_step_is_of_fifth_order_and_keeps_rotations():
     moments, data, _, R, b = cluster(3, 20, 1)
     start = event_steps.velocity(moments, data, NONE, R, b)

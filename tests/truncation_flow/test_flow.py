@@ -193,23 +193,20 @@ def test_occupation_fraction_and_cayley():
     assert np.arctan2(Q[1, 0], Q[0, 0]) == pytest.approx(2 * np.arctan(0.15))
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"method": "rk4"}, "expected one of occupation, events, exact, scipy"),
-        ({"formula": "wrong"}, "expected one of corrected, printed"),
-        ({"formula": "printed", "method": "events"}, "expected 'occupation'"),
-        ({"step": 0.0}, "expected finite numbers above 0"),
-        ({"times": [1.0, 0.5]}, "strictly increasing"),
-        ({"times": [-1.0]}, "strictly increasing"),
-        ({"X": [np.zeros((0, 2))]}, "expected a non-empty array"),
-        ({"X": [np.ones((3, 2)), np.ones((3, 3))]}, "got 3 columns; expected 2"),
-        ({"R0": np.eye(2)}, r"expected \(1, 2, 2\)"),
-        ({"R0": 1.1 * np.eye(2)[None]}, "orthogonal"),
-        ({"yt": np.full((1, 2), np.nan)}, "NaN"),
-    ],
-)
-def test_bad_input_is_refused(change, message):
+def test_bad_input_is_refused_with_its_name_and_value():
     arguments = {"X": [np.ones((3, 2))], "R0": np.eye(2)[None], "beta0": np.zeros((1, 2)), "yt": np.ones((1, 2))}
-    with pytest.raises(ValueError, match=message):
-        integrate_flow(**(arguments | {"times": [1.0]} | change))
+    for change, message in (
+        ({"method": "rk4"}, "rk4"),
+        ({"formula": "wrong"}, "wrong"),
+        ({"formula": "printed", "method": "events"}, "events"),
+        ({"step": 0.0}, "step.*0"),
+        ({"times": [1.0, 0.5]}, "times.*0.5"),
+        ({"times": [-1.0]}, "times.*-1"),
+        ({"X": [np.zeros((0, 2))]}, r"X.*\(0, 2\)"),
+        ({"X": [np.ones((3, 2)), np.ones((3, 3))]}, "X.*3"),
+        ({"R0": np.eye(2)}, r"R0.*\(2, 2\)"),
+        ({"R0": 1.1 * np.eye(2)[None]}, "R0"),
+        ({"yt": np.full((1, 2), np.nan)}, "yt.*2"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            integrate_flow(**(arguments | {"times": [1.0]} | change))

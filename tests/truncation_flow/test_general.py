@@ -101,17 +101,3 @@ def test_batches_are_independent():
     alone = general.general_effective_gradient(*second)
     np.testing.assert_allclose(dbeta[1], alone.dbeta, atol=ROUNDING)
     np.testing.assert_allclose(Omega[1], alone.Omega, atol=ROUNDING)
-
-
-def test_bad_input_is_refused():
-    X, cluster, R, beta, yt = layers(3, 2)
-    with pytest.raises(ValueError, match="non-empty clusters"):
-        general.general_effective_gradient(X, np.zeros(len(X), int), R, beta, yt)
-    short, floats, negative = cluster[:5], cluster + 0.5, cluster - 1
-    for wrong, words in ((short, "one index per point"), (floats, "no integers"), (negative, "indices from -1")):
-        with pytest.raises(ValueError, match=words):
-            general.general_effective_gradient(X, wrong, R, beta, yt)
-    with pytest.raises(ValueError, match="one row per layer"):
-        general.general_effective_gradient(X, cluster, R, beta[:1], yt)
-    with pytest.raises(ValueError, match="orthogonal"):
-        general.general_effective_gradient(X, cluster, 1.01 * R, beta, yt)

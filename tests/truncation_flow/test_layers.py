@@ -96,10 +96,9 @@ def test_collapse_metrics_of_a_simplex_and_of_noise():
     assert metrics["equinorm"] < 1e-12
     noisy = features + np.random.default_rng(0).normal(size=features.shape)
     assert neural_collapse_metrics(noisy, np.repeat(np.arange(4), 5))["ratio"] > 1
-    with pytest.raises(ValueError, match="at least two"):
-        neural_collapse_metrics(features, np.zeros(20))
-    with pytest.raises(ValueError, match="one label per feature row"):
-        neural_collapse_metrics(features, np.zeros(3))
+    for labels in (np.zeros(20), np.zeros(3)):
+        with pytest.raises(ValueError, match="label"):
+            neural_collapse_metrics(features, labels)
 
 
 def test_a_step_is_resolved_when_it_is_small_beside_every_layer():

@@ -1,21 +1,14 @@
 import numpy as np
 import pytest
-import xarray as xr
 from scipy.linalg import expm
 
 from repdyn.truncation_flow.methods.flow import integrate_flow
-from repdyn.truncation_flow.tables import proposition as table
 from repdyn.truncation_flow.theory.proposition import (
     BALL,
     constants_in_ball,
     eta_2_as_printed,
     partial_size_bound,
     proposition_4_2_constants,
-)
-
-COLUMNS = (
-    *("eta_0", "eta_1", "eta_1_prime", "eta_2"),
-    *("highest", "arrival_bound", "sharp_arrival_bound", "arrival"),
 )
 
 
@@ -116,35 +109,6 @@ def test_bound_on_partial_points_by_hand():
     v = np.array([[-1.0, -1.0], [0.5, -1.0], [-2.0, -3.0], [2.0, 2.0]])
     bounds = partial_size_bound(v, v, np.linalg.norm(v, axis=1), 1.5)
     np.testing.assert_allclose(bounds, [below, inside, far, on], rtol=1e-12)
-
-
-@pytest.mark.parametrize("gamma", [0.0, 0.1, -1.0, np.nan])
-def test_gamma_out_of_range_is_refused(gamma):
-    with pytest.raises(ValueError, match=r"expected a number in \(0, 0.1\)"):
-        proposition_4_2_constants(-np.ones((3, 2)), np.eye(2), np.ones(2), np.zeros(2), gamma)
-
-
-def test_start_at_the_label_is_refused():
-    with pytest.raises(ValueError, match="above 0"):
-        proposition_4_2_constants(-np.ones((3, 2)), np.eye(2), np.zeros(2), np.zeros(2), 0.05)
-
-
-def test_the_table_has_both_printed_radii_each_under_its_equation():
-    """(4.13) divides the time times eta_1 by the gap that eta_1' leaves, (4.32) the other way round."""
-    constants = dict(zip(COLUMNS, np.linspace(0.01, 0.3, len(COLUMNS)), strict=True))
-    printed = np.array([[0.2, 0.3], [0.4, 0.5]])
-    frame = table(
-        xr.Dataset(
-            {name: ("dimension", [value, 2 * value]) for name, value in constants.items()}
-            | {"eta_2_printed": (("dimension", "equation"), printed)},
-            {"dimension": [2, 3], "equation": ["(4.13)", "(4.32)"], "points": 100, "gamma": 0.09},
-        )
-    ).frame
-    assert frame["Q"].tolist() == [2, 3]
-    for name, value in constants.items():
-        assert frame[name].tolist() == [value, 2 * value]
-    assert frame["eta_2 of (4.13) as printed"].tolist() == [0.2, 0.4]
-    assert frame["eta_2 of (4.32) as printed"].tolist() == [0.3, 0.5]
 
 
 def test_points_count_as_untruncated_up_to_a_tenth_beyond_the_radius():

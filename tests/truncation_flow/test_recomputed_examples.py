@@ -396,3 +396,18 @@ def test_integrators_against_the_reference():
     reached = np.isfinite(data.sliding_u_scipy.values)
     assert float(data.sliding_reached) == data.time.values[reached].max()
     assert int(data.sliding_cap) == 1000
+
+
+@pytest.mark.parametrize(("row", "factor"), [(0, 0.25), (1, 1.0)])
+def test_margins_of_digits_at_a_share_of_their_distance_from_their_means(row, factor, monkeypatch):
+    small = {"ANGLES": (70.0,), "RANDOM_TRIANGLES": 1, "CONFIGURATIONS": 40, "SHRINKS": np.array([0.25, 1.0])}
+    for name, value in small.items():
+        monkeypatch.setattr(own_clusters, name, value)
+    data = own_clusters.own_clusters(sizes.OwnClusters(points=3, widths=(0.1, 0.2), classes=(0, 3)), digits(), STREAM)
+    reduced, explained = own_clusters.digit_clusters(digits(), (0, 3))
+    shrunk = [factor * X + (1 - factor) * X.mean(axis=0) for X in reduced]
+    margin = cluster_separated_initial_data(shrunk, require=False).margin
+    np.testing.assert_allclose(data.digit_margin[row], margin, atol=1e-12)
+    assert float(data.digit_explained) == pytest.approx(explained)
+    assert int(data.digit_points) == 16
+    assert data.condition.values.tolist() == list(margin._fields)

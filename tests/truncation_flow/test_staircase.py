@@ -76,23 +76,3 @@ def test_ties_take_no_time_and_nothing_truncated_is_at_rest():
     empty = truncation_times([0, 1], -0.5, 4.0)
     assert empty.times.size == 0
     assert bias_flow([0, 1], -0.5, 4.0, [0.0, 9.0]).tolist() == [-0.5, -0.5]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([], 0.0, 1.0, [1.0]), "the data of one coordinate"),
-        (([np.nan], 0.0, 1.0, [1.0]), "NaN"),
-        (([0.0], np.inf, 1.0, [1.0]), "infinite"),
-        (([0.0], 0.0, 1.0, [-1.0]), "negative time"),
-    ],
-)
-def test_bad_input_is_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        bias_flow(*arguments)
-
-
-@pytest.mark.parametrize(("x", "y"), [([0.0, 1.0, 4.0], 4.0), ([0.0, 5.0], 4.0), ([1.0, 1.0], 4.0)])
-def test_the_printed_recursion_refuses_points_beyond_the_label_and_ties(x, y):
-    with pytest.raises(ValueError, match="distinct points below y = 4"):
-        truncation_times_upward(x, y)

@@ -55,15 +55,11 @@ def test_cost_stays_below_the_gap(sign):
         assert np.all(cost <= standard_cost.cost_bound(TIMES, gap, cost[0]) * (1 + 1e-9))
 
 
-def test_gap_is_the_least_eigenvalue_of_the_integral_and_needs_one_sign():
+def test_gap_is_the_least_eigenvalue_of_the_integral():
     B, W, _ = start()
     integral = B @ B.T - W.T @ W
     assert standard_cost.spectral_gap(B, W) == pytest.approx(np.linalg.eigvalsh(integral)[0])
     assert standard_cost.spectral_gap(W, B) > 0
-    with pytest.raises(ValueError, match="expected all of one sign"):
-        standard_cost.spectral_gap(np.zeros((2, 2)), np.zeros((2, 2)))
-    with pytest.raises(ValueError, match="equal square matrices"):
-        standard_cost.conserved_quantity(np.eye(2), np.eye(3))
 
 
 def test_error_equation_and_propagators():
@@ -127,16 +123,3 @@ def test_right_inverse_is_no_projector_but_gives_one():
     assert P.shape == (8, 3)
     np.testing.assert_allclose(X @ P, np.eye(3), atol=1e-12)
     np.testing.assert_allclose(P @ X @ P @ X, P @ X, atol=1e-12)
-
-
-def test_bad_input_is_refused():
-    X, Y = np.ones((2, 5)), np.ones((2, 5))
-    with pytest.raises(ValueError, match="condition number"):
-        standard_cost.output_layer_flow(X, Y, np.eye(2), [1.0])
-    free = np.random.default_rng(1).normal(size=(2, 5))
-    with pytest.raises(ValueError, match="s: got -1"):
-        standard_cost.output_layer_flow(free, Y, np.eye(2), [0.0, -1.0])
-    with pytest.raises(ValueError, match="weights: got -1"):
-        standard_cost.output_layer_flow(free, Y, np.eye(2), [0.0], weights=[1, 1, 1, 1, -1])
-    with pytest.raises(ValueError, match="one label per point"):
-        standard_cost.output_layer_flow(X, np.eye(2), np.eye(2), [1.0])

@@ -5,9 +5,9 @@ import inspect
 import numpy as np
 import pytest
 
-from repdyn.base import claims, figures
+from repdyn.base import claims
 from repdyn.base.streams import Stream
-from repdyn.pipeline.run.execute.loading import load_function, load_modules
+from repdyn.pipeline.run.execute.loading import load_modules
 from repdyn.truncation_flow import settings as sizes
 from repdyn.truncation_flow.experiments.audits import gradient_audit, random_clusters
 from repdyn.truncation_flow.experiments.cluster_flow import printed_and_corrected, staircase
@@ -118,53 +118,3 @@ def test_proposition_of_false_data_is_not_certified(study):
 
 def test_weights_that_are_not_aligned_separate_obtuse_triangles():
     assert min(general_margin(triangle(degrees)) for degrees in (60, 100, 150)) > 0.01
-
-
-def lines(panel):
-    """Labeled lines of a panel: y values by label."""
-    return {line.get_label(): np.asarray(line.get_ydata()) for line in panel.get_lines()}
-
-
-def draw(name, data):
-    function = load_function("truncation_flow", f"figures:{name}")
-    with figures.style():
-        figure = function(**{dataset: data[dataset] for dataset in inspect.signature(function).parameters})
-    assert len(figure.repdyn["caption"]) > 100
-    assert figure.repdyn["alt"]
-    return figure
-
-
-def test_figures_draw_the_variables_they_name(study):
-    flows = study["printed_and_corrected"]
-    panels = draw("printed_and_corrected", study).axes
-    for formula in ("printed", "corrected"):
-        shown = flows["example_cost"].sel(formula=formula, example="rise")
-        np.testing.assert_array_equal(lines(panels[0])[formula], shown)
-        cost = flows["cost"].sel(formula=formula)
-        np.testing.assert_allclose(lines(panels[2])[formula], cost.isel(time=-1) / cost.isel(time=0))
-    panels = draw("conservation", study).axes
-    np.testing.assert_array_equal(
-        lines(panels[2])["bound (8.35), printed"], study["collapsed_clusters"].weight_bound_printed
-    )
-    np.testing.assert_array_equal(
-        lines(panels[2])["bound, corrected"], study["collapsed_clusters"].weight_bound_corrected
-    )
-    panels = draw("neural_collapse", study).axes
-    np.testing.assert_array_equal(lines(panels[0])["$Q$ = 3"], study["neural_collapse"]["cost"].sel(dimension=3))
-    np.testing.assert_array_equal(lines(panels[2])["$Q$ = 2"], study["neural_collapse"]["margin"].sel(dimension=2))
-    panels = draw("reduced_network", study).axes
-    np.testing.assert_array_equal(
-        lines(panels[1])["network"], study["reduced_network"].cost_network.sel(labels="adverse")
-    )
-    panels, part = draw("proposition", study).axes, study["proposition"].sel(dimension=2)
-    np.testing.assert_array_equal(lines(panels[0])["$Q$ = 2, hypotheses met"], 1 - part["truncated_share"])
-    np.testing.assert_array_equal(lines(panels[0])["$Q$ = 2, (4.16) broken"], 1 - part["truncated_share_beyond"])
-
-
-def test_tables_hold_the_variables_they_name(study):
-    table = load_function("truncation_flow", "tables:gradient_audit")
-    frame = table(study["gradient_audit"], study["propagators"]).frame.set_index("equation")
-    audit = study["gradient_audit"].sel(equation="(3.22) weight flow")
-    row = frame.loc["(3.22) weight flow"]
-    assert row["largest error as printed"] == pytest.approx(float(audit["printed"].max()))
-    assert row["largest error corrected"] == pytest.approx(float(audit["corrected"].max()))

@@ -1,7 +1,6 @@
-"""Every cell of the tables against numbers computed from made-up datasets; `test_proposition` has its own."""
+"""Every cell of the tables against numbers computed from made-up datasets."""
 
 import numpy as np
-import xarray as xr
 from tests.made_up_cells import compare, dataset
 
 from repdyn.truncation_flow import tables
@@ -21,13 +20,10 @@ def test_the_audit_has_the_largest_error_of_every_equation_and_form():
         for data in (audit, later)
         for place, equation in enumerate(data["equation"].values.tolist())
     ]
-    table = tables.gradient_audit(audit, later)
-    compare(table.frame, rows)
-    assert "over 4 draws per dimension, $Q$ = [2, 3, 5]" in table.caption
-    assert "over 6 starts" in table.caption
+    compare(tables.gradient_audit(audit, later).frame, rows)
 
 
-def test_the_construction_has_formulas_beside_measured_margins_and_the_worst_cluster():
+def test_the_construction_has_computed_and_measured_margins_and_the_worst_cluster():
     names = ("shift", "radius", "own_margin", "own_direct", "others_margin", "others_direct")
     data = dataset(
         {"dimension": [2, 3, 8], "time": [0.0, 0.5, 2.0, 9.0], "cluster": range(5)},
@@ -53,29 +49,10 @@ def test_the_construction_has_formulas_beside_measured_margins_and_the_worst_clu
                 "C(end)/C(0)": cost[3] / cost[0],
             }
         )
-    table = tables.construction(data)
-    compare(table.frame, rows)
-    assert "of radius 0.8 times the largest, 60 points each" in table.caption
-    assert "to $s$ = 9." in table.caption
+    compare(tables.construction(data).frame, rows)
 
 
-def test_counterexamples_are_told_by_their_long_names():
-    data = xr.Dataset(
-        {
-            "first": xr.DataArray(0.25, attrs={"long_name": "cost before", "units": "1"}),
-            "second": xr.DataArray(-3.0, attrs={"long_name": "slope after", "units": "1"}),
-            "third": xr.DataArray(np.pi * 1e-5, attrs={"long_name": "a small number", "units": "1"}),
-        }
-    )
-    rows = [
-        {"quantity": "cost before", "value": 0.25},
-        {"quantity": "slope after", "value": -3.0},
-        {"quantity": "a small number", "value": np.pi * 1e-5},
-    ]
-    compare(tables.counterexamples(data).frame, rows)
-
-
-def test_the_caption_of_the_proposition_has_the_settings_of_the_run():
+def test_the_proposition_has_its_constants_and_both_printed_radii():
     names = ("eta_0", "eta_1", "eta_1_prime", "eta_2", "highest", "arrival_bound", "sharp_arrival_bound", "arrival")
     data = dataset(
         {"dimension": [2, 3], "equation": ["(4.13)", "(4.32)"]},
@@ -92,6 +69,4 @@ def test_the_caption_of_the_proposition_has_the_settings_of_the_run():
         }
         for place, Q in enumerate((2, 3))
     ]
-    table = tables.proposition(data)
-    compare(table.frame, rows)
-    assert r"for 400 points, $\gamma$ = 0.05;" in table.caption
+    compare(tables.proposition(data).frame, rows)

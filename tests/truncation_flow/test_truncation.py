@@ -75,31 +75,3 @@ def test_output_weight_takes_pulled_back_labels_to_the_labels():
 
 def test_boundary_counts_as_truncated():
     assert not truncation.sector_pattern(np.zeros((1, 2)), np.eye(2), np.zeros(2)).any()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((np.zeros((0, 2)), np.eye(2), np.zeros(2)), "expected a non-empty array"),
-        ((np.ones((3, 2)), 2 * np.eye(2), np.zeros(2)), "expected an orthogonal matrix"),
-        (
-            (np.ones((3, 2)), np.eye(3), np.zeros(2)),
-            r"got shape \(3, 3\); expected a non-empty array of shape \(2, 2\)",
-        ),
-        ((np.ones((3, 2)), np.eye(2), np.zeros(3)), r"got shape \(3,\); expected a non-empty array of shape \(2,\)"),
-        ((np.array([[np.nan, 1.0]]), np.eye(2), np.zeros(2)), "NaN or infinite"),
-        ((np.ones(3), np.eye(2), np.zeros(2)), r"of shape \(any, any\)"),
-    ],
-)
-def test_bad_input_is_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        truncation.truncation_map(*arguments)
-
-
-def test_singular_weights_are_refused():
-    with pytest.raises(ValueError, match="invertible"):
-        truncation.cumulative_parameters([np.ones((2, 2))], [np.zeros(2)])
-    with pytest.raises(ValueError, match="invertible"):
-        truncation.pullback_labels(np.ones((2, 2)), np.eye(2))
-    with pytest.raises(ValueError, match="equal numbers"):
-        truncation.cumulative_parameters([np.eye(2)], [])

@@ -1,4 +1,4 @@
-"""What claims ask of flows: times that are long enough, measures that are finite, starts of the sign they name."""
+"""What claims require of flows: times that are long enough, finite measures, starts of the sign they name."""
 
 import numpy as np
 import pytest
@@ -31,12 +31,12 @@ def decided(id, data):
 
 
 @pytest.mark.parametrize(("id", "name", "variable"), FINITE)
-def test_a_measure_that_was_not_seen_leaves_its_claim_open_and_is_named(id, name, variable):
+def test_a_missing_measure_leaves_its_claim_undecided(id, name, variable):
     data = data_of(STUDY, id)
     array = data[name][variable]
     place = {"labels": "adverse"} if "labels" in array.dims else {dim: array[dim][-1] for dim in array.dims}
     array.loc[place] = np.nan
-    with pytest.raises(NotEnoughDataError, match=rf"^{name}: {variable}; raise the last time"):
+    with pytest.raises(NotEnoughDataError, match=rf"{name}.*{variable}"):
         decided(id, data)
 
 
@@ -50,13 +50,13 @@ def test_a_measure_that_was_not_seen_leaves_its_claim_open_and_is_named(id, name
         ("tf-thm32-monotone", "printed_and_corrected", 5.0),
     ],
 )
-def test_a_flow_that_ends_too_early_leaves_its_claim_open(id, name, last):
+def test_a_flow_that_ends_too_early_leaves_its_claim_undecided(id, name, last):
     data = data_of(STUDY, id)
     for end, short in ((last, False), (0.99 * last, True)):
         times = np.linspace(0, end, data[name].sizes["time"])
         data[name] = data[name].assign_coords(time=("time", times, data[name]["time"].attrs))
         if short:
-            with pytest.raises(NotEnoughDataError, match=rf"^{name}: flow times up to {last:g}, has {0.99 * last:g}$"):
+            with pytest.raises(NotEnoughDataError, match=rf"{name}.*{last:g}.*{0.99 * last:g}"):
                 decided(id, data)
         else:
             decided(id, data)
