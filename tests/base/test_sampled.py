@@ -108,17 +108,3 @@ def test_intervals_of_a_later_analysis_spend_half_of_the_one_before():
     np.testing.assert_allclose(share.interval, [wanted.low, wanted.high])
     with pytest.raises(ValueError, match="0"), at_look(0):
         pass
-
-
-def test_decisions_that_stop_at_the_first_decided_analysis_keep_the_false_alarm():
-    """A statement at the border of its region, five analyses of samples that double each time."""
-    rng, alarm, wrong = np.random.default_rng(0), 0.05, 0
-    for _ in range(1000):
-        samples = rng.standard_normal(160)
-        for number in range(1, 6):
-            with at_look(number):
-                outcome = mean_within(samples[: 5 * 2**number], 0, 100.0, false_alarm=alarm, **SAY).outcome
-            if outcome != "undecided":
-                wrong += outcome == "fails"
-                break
-    assert stats.binomtest(wrong, 1000, alarm, alternative="greater").pvalue > 1e-4
