@@ -7,13 +7,13 @@ from tests.leaky_resnets.test_networks import random_net
 
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.leaky_resnets.experiments import network_measures as analysis
-from repdyn.leaky_resnets.methods.measures import measure
+from repdyn.leaky_resnets.methods.measures import measure, merged_layers
 from repdyn.leaky_resnets.methods.network_datasets import arrays_of, network_variables, task_variables
 from repdyn.leaky_resnets.methods.teachers import Task
 from repdyn.leaky_resnets.settings.training import Measures
 
 SETTINGS = Measures(gammas=(1e-3, 1e-2), values=6)
-NOTHING_KEPT = Checkpoint(None, "")
+NOTHING_STORED = Checkpoint(None, "")
 close = np.testing.assert_allclose
 
 
@@ -35,7 +35,16 @@ def test_measures_layer_by_layer(bias):
     offsets = [(W[:, 7:] ** 2).sum() for W in net.W]
     first = (net.W[0] ** 2).sum()
     for k in range(5):
-        off = net.W[k] - Lt * B[k + 1] @ S[k].T
+        pulled, gamma = B[k + 1] @ S[k].T, 1e-3 * np.linalg.norm(S[k], 2) ** 2
+        inverse = np.linalg.inv(S[k].T @ S[k] + gamma * np.eye(12))
+        close(found["hamiltonian"][k], 2 * np.sum(B[k + 1] * A[k]) - np.sum(pulled**2))
+        close(found["cost"][0, k], np.trace(A[k] @ inverse @ A[k].T), rtol=1e-6)
+        speed = (A[k + 1] - A[k]) / rho[k] / Lt
+        close(found["kinetic"][0, k], np.trace(speed @ inverse @ speed.T), rtol=1e-6)
+        close(found["activation"][k], np.linalg.norm(S[k], 2))
+        close(found["momentum"][k], np.linalg.norm(B[k + 1]))
+        close(found["alignment"][k], np.linalg.norm(pulled))
+        off = net.W[k] - Lt * pulled
         close(found["off_critical"][k], np.linalg.norm(off) / np.linalg.norm(net.W[k]))
         outside = A[k] - A[k] @ np.linalg.pinv(S[k]) @ S[k]
         close(found["image_gap"][k], np.linalg.norm(outside) / np.linalg.norm(A[k]), atol=1e-9)
@@ -68,6 +77,15 @@ def test_measures_layer_by_layer(bias):
     error = task.Y_test - net.out @ net.forward(task.X_test)[-1]
     close(found["test_error"], (error**2).mean() / task.Y_test.var())
     close(found["train_error"], ((task.Y - net.out @ A[-1]) ** 2).mean() / task.Y.var())
+    close(found["stable_hamiltonian"], found["cost"] - found["kinetic"])
+    close(found["stable_length"], Lt * (rho * np.sqrt(found["kinetic"])).sum(axis=1))
+    close(found["length"], np.linalg.norm(np.diff(A, axis=0), axis=(1, 2)).sum() / np.sqrt(12))
+    penalty = 0.3 / (2 * Lt * 4) * np.sum(rho[:, None, None] * net.W**2)
+    close(found["objective"], np.mean((task.Y - net.out @ A[-1]) ** 2) + penalty)
+    close(found["gradient"], np.linalg.norm(net.gradient(task.X, task.Y, 0.3)[0]))
+    close(found["negative"], (np.minimum(A, 0) ** 2).sum((1, 2)) / (A**2).sum((1, 2)))
+    for k in range(5):
+        close(found["weight_spectrum"][k], np.linalg.svd(net.W[k])[1][:6] / Lt)
 
 
 def test_summaries_bounds_and_separations():
@@ -149,7 +167,7 @@ def test_every_network_is_measured_on_its_own_points_at_its_own_penalty(function
         extra["lam"] = ("teacher", [0.3, 0.6])
     data, cells, tasks = stored(dims, shape, extra, task_dims, (2,) * len(task_dims))
     argument = {"block": data} if function == "chain_measures" else data
-    found = getattr(analysis, function)(SETTINGS, argument, NOTHING_KEPT)
+    found = getattr(analysis, function)(SETTINGS, argument, NOTHING_STORED)
     for place in np.ndindex(shape):
         at = dict(zip(dims, place, strict=True))
         net = cells[np.ravel_multi_index(place, shape)][0]
@@ -160,3 +178,54 @@ def test_every_network_is_measured_on_its_own_points_at_its_own_penalty(function
         for name in ("test_error", "hamiltonian", "cost", "weight_spectrum", "objective"):
             close(cell[name].values, expected[name], rtol=1e-3, err_msg=f"{name} {at}")
     close(found.gamma, [1e-3, 1e-2])
+
+
+def test_schemes_have_errors_relative_to_equidistant_steps_and_paths_in_a_plane():
+    dims, names = ("maps", "scheme", "seed"), ["equidistant", "irregular", "adaptive"]
+    extra = {"maps": ["decayed maps"], "scheme": names, "seed": [0, 1], "layers": [4, 5]}
+    data, cells, _ = stored(dims, (1, 3, 2), extra | {"effective_depth": 2.3, "lam": 0.3}, ("seed",), (2,))
+    scores = np.random.default_rng(4).uniform(1, 2, (1, 3, 2, 2))
+    for name in ("test_error", "train_error", "unevenness", "longest_step", "distance"):
+        data[name] = ((*dims[:2], "layers", "seed"), scores)
+    found = analysis.scheme_measures(SETTINGS, {"block": data}, NOTHING_STORED)
+    close(found["test_error_by_layers"], scores)
+    close(found["test_ratio_by_layers"], scores / scores[:, :1])
+    for place in np.ndindex(3, 2):
+        net, cell = cells[np.ravel_multi_index(place, (3, 2))][0], found.isel(maps=0, scheme=place[0], seed=place[1])
+        p = np.concatenate([[0], np.cumsum(net.rho)])
+        nearest = np.abs((p[1:] + p[:-1]) / 2 - 0.3).argmin()
+        close(cell["stage_dimension"], cell["weight_dimension"][nearest])
+        close(cell["first_fifth"], np.interp(0.2, p, range(6)), rtol=1e-6)  # over one layer in each fifth
+        close(cell["last_fifth"], 5 - np.interp(0.8, p, range(6)), rtol=1e-6)
+        flat = net.forward(data["X"].values[place[1]].astype(float)).reshape(6, -1) / np.sqrt(12)
+        values, axes = np.linalg.eigh(np.cov(flat.T, bias=True))
+        steps = np.linalg.norm(np.diff(flat @ axes[:, -2:], axis=0), axis=1)
+        close(cell["plane_share"], values[-2:].sum() / values.sum(), rtol=1e-3)
+        close(cell["plane_step"], steps / steps.mean(), rtol=1e-3)
+        close(cell["plane_unevenness"], steps.std() / steps.mean(), rtol=1e-3)
+
+
+def test_factors_of_refined_networks_read_the_last_layer_of_each():
+    nets = [random_net(np.random.default_rng(k), True, L=L) for k, L in enumerate((3, 6))]
+    variables = network_variables(("seed", "layers"), (1, 2), [arrays_of(net) for net in nets])
+    variables |= task_variables(("seed",), [made(9)[-1]], (1,))
+    data = xr.Dataset(variables, {"layers": [3, 6], "effective_depth": 2.3, "lam": 0.3})
+    found = analysis.refinement_measures(SETTINGS, data, NOTHING_STORED)
+    for place, net in enumerate(nets):
+        cell, L = found.isel(seed=0, layers=place), len(net.W)
+        gains = [float(cell[name][L - 1] - cell[name][0]) for name in ("weight_sq", "balance_printed")]
+        close(cell["balance_factor"], gains[0] / gains[1])
+        assert np.isfinite(cell["hamiltonian"][:L]).all()
+        assert np.isnan(cell["hamiltonian"][L:]).all()
+
+
+def test_merging_layers_of_a_network_at_rest_changes_nothing():
+    """Where W S = Lt A the representation stays, and one step of any length leaves it there."""
+    rng = np.random.default_rng(0)
+    net = random_net(rng, False, L=6)
+    W = np.repeat(net.effective_depth * np.eye(net.W.shape[1])[None], 6, axis=0)
+    rest = type(net)(W, np.full(6, 1 / 6), net.effective_depth, np.abs(net.into), net.out)
+    X = np.abs(rng.standard_normal((net.into.shape[1], 8)))
+    merged = merged_layers(rest, 2, 3)
+    close(merged.rho, [1 / 6, 1 / 6, 0.5, 1 / 6])
+    close(merged.output(X), rest.output(X))

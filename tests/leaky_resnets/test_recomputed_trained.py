@@ -10,9 +10,17 @@ from tests.leaky_resnets.test_networks import by_autograd
 
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
-from repdyn.leaky_resnets.experiments import chains, criticality, discretized, network_audit, output_growth, restarts
+from repdyn.leaky_resnets.experiments import (
+    chains,
+    criticality,
+    discretized,
+    network_audit,
+    output_growth,
+    paper_settings,
+    restarts,
+)
 from repdyn.leaky_resnets.methods.maps import MAPS
-from repdyn.leaky_resnets.methods.network_datasets import network_at
+from repdyn.leaky_resnets.methods.network_datasets import network_at, task_at
 from repdyn.leaky_resnets.methods.networks import LeakyResNet
 from repdyn.leaky_resnets.methods.teachers import bottleneck_task
 from repdyn.leaky_resnets.settings import training as sizes
@@ -36,9 +44,9 @@ def task(generator, inner=(2,), teacher="fully connected", hidden=5):
     return bottleneck_task(4, inner, 12, generator, teacher=teacher, hidden=hidden)
 
 
-def begin(generator, rho, Lt, kind):
+def begin(generator, rho, Lt, kind, w=7):
     """Weights uniform in +-1/sqrt(w) and Gaussian maps; fixed maps pad and cut, weights are then N(0, 2 Lt^2/w)."""
-    maps, w = MAPS[kind], 7
+    maps = MAPS[kind]
     shape = (len(rho), w, w + maps.bias)
     if maps.learned:
         W = generator.uniform(-1, 1, shape) / np.sqrt(w)
@@ -364,3 +372,48 @@ def test_audited_networks_by_autograd():
         wrong = np.abs(np.array(half) - slopes["parts"][0]).max() / np.abs(slopes["parts"][0]).max()
         close(cell.gradient_error.isel(cost=1), wrong, rtol=1e-6)
         assert float(cell.gradient_error.isel(cost=0)) < 1e-10
+
+
+PAPER = sizes.PaperSettings(
+    **(TINY | {"points": 20, "width": 9, "rank": 2, "hidden": 5, "penalty": 0.3, "rate": 0.01}),
+    maps=("free maps", "fixed maps"),
+    effective_depth=2.0,
+    layers=5,
+    records=(6, 12),
+    descent_steps=5,
+    descent_rates=(0.2, 0.6),
+    seeds=2,
+)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("kind", PAPER.maps)
+def test_the_papers_settings_go_along_half_a_cosine_and_descend_from_its_end(kind, seed):
+    """Sampled slopes near 0 may have either sign in float32, so that a few entries differ by a step."""
+    own = stream("paper_settings")
+    cell = paper_settings.paper_settings(PAPER, own, "cpu", keep_nothing()).sel(maps=kind, seed=seed)
+    close(cell.lam, 0.3 * 4 / 2)
+    rates, points = half_cosine(0.01 * (1 + 2.0), 12), task_at(cell)
+    run = Training(begin(own.generator(seed, "weights"), np.full(5, 0.2), 2.0, kind, w=9), points, kind, 0.3)
+
+    def apart(stop, net):
+        trained = network_at(cell.sel(stop=stop), 2.0, bias=True)
+        names = ("W", "into", "out")
+        return np.concatenate([np.abs(getattr(trained, name) - getattr(net, name)).ravel() for name in names])
+
+    assert np.quantile(apart(0, run.go(rates[:6]).network()), 0.98) < 1e-4
+    assert np.quantile(apart(1, run.go(rates[6:]).network()), 0.98) < 1e-4
+    end = network_at(cell.sel(stop=1), 2.0, bias=True)
+    for stop, rate in ((2, 0.2), (3, 0.6)):
+        assert apart(stop, Training(end, points, kind, 0.3).descend(5, rate / 4).network()).max() < 5e-6
+        assert apart(stop, end).max() > 5e-3
+
+
+def test_trainings_use_one_thread():
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        restarts.restarts(AGAIN.model_copy(update={"teachers": 1, "starts": 2}), stream("one"), "cpu", keep_nothing())
+        assert torch.get_num_threads() == 1
+    finally:
+        torch.set_num_threads(threads)

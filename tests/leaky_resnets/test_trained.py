@@ -1,4 +1,4 @@
-"""Experiments on trained networks at a tiny size: blocks, resuming, storing, measures; figures and the table."""
+"""Experiments on trained networks at a tiny size: blocks, resuming, storing, limits."""
 
 import json
 
@@ -8,7 +8,6 @@ import xarray as xr
 from tests.conftest import ROOT
 from tests.leaky_resnets.test_networks import random_net
 
-from repdyn.base import figures as base_figures
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import problems
 from repdyn.base.errors import ConfigError
@@ -23,10 +22,7 @@ from repdyn.leaky_resnets.experiments import (
     restarts,
 )
 from repdyn.leaky_resnets.experiments import network_measures as analysis
-from repdyn.leaky_resnets.figures import distance, schemes, trained
-from repdyn.leaky_resnets.methods.measures import measure
-from repdyn.leaky_resnets.methods.network_datasets import arrays_of, network_at, network_variables, restored, task_at
-from repdyn.leaky_resnets.methods.teachers import Task
+from repdyn.leaky_resnets.methods.network_datasets import arrays_of, network_at, network_variables, restored
 from repdyn.leaky_resnets.settings.training import (
     Criticality,
     Discretized,
@@ -37,7 +33,6 @@ from repdyn.leaky_resnets.settings.training import (
     Restarts,
     Trained,
 )
-from repdyn.leaky_resnets.tables.trained import chains as chains_table
 from repdyn.pipeline.config import configuration as config
 
 TINY = {"dimension": 4, "points": 20, "width": 9}
@@ -127,7 +122,7 @@ def measured() -> dict[str, xr.Dataset]:
     }
 
 
-def test_datasets_keep_the_conventions(measured):
+def test_datasets_follow_the_conventions(measured):
     audit = network_audit.network_audit(NetworkAudit(draws=2), stream("network_audit"))
     for dataset in (*measured.values(), audit, run_chains(chain_settings(1))):
         assert all("attribute" in problem and "title" not in problem for problem in problems(dataset))
@@ -140,7 +135,7 @@ def test_seeds_do_not_depend_on_their_block():
     assert not np.array_equal(pair["X"].sel(seed=0), pair["X"].sel(seed=1))
 
 
-def test_killed_chains_go_on_with_the_same_numbers(tmp_path):
+def test_killed_chains_resume_with_the_same_numbers(tmp_path):
     settings = chain_settings()
     whole = run_chains(settings, checkpoint=Checkpoint(tmp_path, "chains"))
     half = Checkpoint(tmp_path, "chains")
@@ -150,15 +145,6 @@ def test_killed_chains_go_on_with_the_same_numbers(tmp_path):
         half.drop(name)
     again = run_chains(settings, checkpoint=half)
     xr.testing.assert_identical(whole, again)
-
-
-def test_kinds_of_maps_share_data_and_start(measured):
-    # before training, kinds with learned maps and bias have the same weights: compare after no first step at all
-    networks = run_chains(chain_settings(1))
-    assert networks["X"].dims == ("seed", "feature", "point")
-    assert not np.array_equal(networks["W"].sel(maps=MAPS[0]), networks["W"].sel(maps=MAPS[1]))
-    assert np.array_equal(networks["into"].sel(maps="fixed maps")[0, 0], np.eye(9, 4))
-    assert not networks["W"].sel(maps=MAPS[3])[..., -1].any()
 
 
 def test_paper_settings_resume(tmp_path):
@@ -178,7 +164,7 @@ def test_paper_settings_resume(tmp_path):
     xr.testing.assert_identical(whole, paper_settings.paper_settings(own, stream("p"), "cpu", half))
 
 
-def test_networks_survive_storing_whatever_their_shape():
+def test_networks_of_any_shape_are_stored_and_restored():
     rng = np.random.default_rng(0)
     originals = [random_net(rng, True, L=3), random_net(rng, False, L=5)]
     stored = xr.Dataset(network_variables(("net",), (2,), [arrays_of(net) for net in originals]))
@@ -190,99 +176,11 @@ def test_networks_survive_storing_whatever_their_shape():
     np.testing.assert_array_equal(again.into, originals[0].into.astype(np.float32))
 
 
-def test_measures_are_what_they_say():
-    rng = np.random.default_rng(1)
-    net = random_net(rng, True)
-    X, Y = rng.standard_normal((2, 4, 30))
-    measures = measure(net, Task(X, Y, X, Y), 0.3, (1e-3,), 5)
-    A = net.forward(X)
-    B = net.momenta(A, Y, 0.3)
-    S = [np.vstack([np.maximum(a, 0), np.ones((1, 30))]) for a in A[:-1]]
-    for layer in range(5):
-        pulled = B[layer + 1] @ S[layer].T
-        wanted = 2 * np.sum(B[layer + 1] * A[layer]) - np.sum(pulled**2)
-        assert measures["hamiltonian"][layer] == pytest.approx(wanted, rel=1e-10)
-        gamma = 1e-3 * np.linalg.norm(S[layer], 2) ** 2
-        inverse = np.linalg.inv(S[layer].T @ S[layer] + gamma * np.eye(30))
-        speed = (A[layer + 1] - A[layer]) / net.rho[layer]
-        assert measures["cost"][0, layer] == pytest.approx(np.trace(A[layer] @ inverse @ A[layer].T), rel=1e-8)
-        assert measures["kinetic"][0, layer] == pytest.approx(np.trace(speed @ inverse @ speed.T) / 2.3**2, rel=1e-8)
-        assert measures["alignment"][layer] == pytest.approx(np.linalg.norm(pulled), rel=1e-12)
-    assert measures["stable_hamiltonian"] == pytest.approx(measures["cost"] - measures["kinetic"])
-    assert measures["stable_length"][0] == pytest.approx(np.sum(net.rho * np.sqrt(measures["kinetic"][0])) * 2.3)
-    assert measures["test_error"] == pytest.approx(measures["train_error"])
-    assert measures["objective"] == pytest.approx(
-        np.mean((Y - net.output(X)) ** 2) + 0.3 / (2 * 2.3 * 4) * np.sum(net.rho[:, None, None] * net.W**2)
-    )
-    assert measures["gradient"] == pytest.approx(np.linalg.norm(net.gradient(X, Y, 0.3)[0]))
-    assert measures["length"] == pytest.approx(np.linalg.norm(np.diff(A, axis=0), axis=(1, 2)).sum() / np.sqrt(30))
-    np.testing.assert_allclose(measures["weight_spectrum"][2], np.linalg.svd(net.W[2], compute_uv=False)[:5] / 2.3)
-    assert measures["identity_error"] < 1e-13  # a few hundred operations, relative
-    negative = np.minimum(A, 0)
-    np.testing.assert_allclose(measures["negative"], (negative**2).sum((1, 2)) / (A**2).sum((1, 2)))
-
-
 def test_adaptive_steps_end_within_their_cap_and_even(measured):
     last = measured["scheme_measures"].isel(layers=-1)
     assert float(last["longest_step_by_layers"].sel(scheme="adaptive").max()) < 1
     uneven = last["unevenness_by_layers"].mean("seed").sel(maps="decayed maps")
     assert float(uneven.sel(scheme="adaptive")) < float(uneven.sel(scheme="equidistant"))
-
-
-def test_refined_measures_are_missing_beyond_the_last_layer(measured):
-    refined = measured["refinement_measures"]
-    H = refined["hamiltonian"].transpose("layers", "seed", "layer").values
-    for k, L in enumerate(refined["layers"].values):
-        assert np.isfinite(H[k, :, :L]).all()
-        assert np.isnan(H[k, :, L:]).all()
-
-
-def test_task_survives_storing():
-    networks = run_chains(chain_settings(1))
-    task = task_at(networks.isel(seed=0))
-    assert task.X.dtype == np.float64
-    assert task.X.shape == (4, 20)
-
-
-def test_audit_tells_the_right_cost_from_the_half_one():
-    audit = network_audit.network_audit(NetworkAudit(draws=3), stream("network_audit"))
-    error = audit["gradient_error"].max(("bias", "draw")).values
-    assert error[0] < 1e-12  # a few hundred operations, relative
-    assert error[1] > 0.1
-    assert float(np.abs(audit["identity"] / audit["size"]).max()) < 1e-13
-    assert float(np.abs(audit["increment"].sel(bias=0) / audit["size"].sel(bias=0)).max()) < 1e-13
-    assert float(np.abs(audit["increment"].sel(bias=1) / audit["size"].sel(bias=1)).max()) > 1e-3
-
-
-@pytest.mark.parametrize(
-    ("module", "name", "wants"),
-    [
-        (trained, "fig1a_hamiltonian", ("chain_measures",)),
-        (trained, "fig1b_spectra", ("chain_measures",)),
-        (trained, "fig1c_energies", ("chain_measures",)),
-        (trained, "fig3_bounded", ("chain_measures",)),
-        (schemes, "fig2a_test_error", ("scheme_measures",)),
-        (schemes, "fig2b_weight_spectra", ("staged_measures",)),
-        (schemes, "fig2c_paths", ("scheme_measures",)),
-        (distance, "distance_to_critical", ("chain_measures", "refinement_measures", "convergence_measures")),
-        (distance, "balancedness", ("refinement_measures",)),
-        (distance, "paper_settings", ("paper_measures",)),
-    ],
-)
-def test_figures_are_drawn_and_say_what_they_show(measured, tmp_path, module, name, wants):
-    with base_figures.style():
-        figure = getattr(module, name)(**{want: measured[want] for want in wants})
-        base_figures.save(figure, tmp_path / name)
-    about = figure.repdyn
-    assert "seed" in about["caption"] or "network" in about["caption"]
-
-
-def test_table_has_a_row_per_network_kind_and_depth(measured):
-    table = chains_table(measured["chain_measures"])
-    assert len(table.frame) == 4 * 3
-    row = table.frame.query("maps == 'fixed maps' and Lt == 2.0").iloc[0]
-    cell = measured["chain_measures"].sel(maps="fixed maps", effective_depth=2.0)
-    assert row["test error / variance"] == pytest.approx(float(cell["test_error"].mean()))
 
 
 @pytest.mark.parametrize(
@@ -294,18 +192,11 @@ def test_table_has_a_row_per_network_kind_and_depth(measured):
         ("discretized", {"layers": [3, 4]}),
     ],
 )
-def test_too_few_layers_for_the_leak_stop_before_any_job(tmp_path, section, few):
+def test_too_few_layers_for_the_leak_are_refused_by_the_configuration(tmp_path, section, few):
     """A step rho Lt of 1 or more turns the sign of a layer's input."""
     (tmp_path / "few.yaml").write_text(json.dumps({"leaky_resnets": {section: few}}))
     with pytest.raises(ConfigError, match=rf"leaky_resnets\.{section}\..*layers"):
         config.load([ROOT / "config.yaml", tmp_path / "few.yaml"])
-
-
-def test_staged_networks_keep_their_own_penalty(measured):
-    settings = scheme_settings()
-    strengths = [settings.strong_penalty if "strong" in name else settings.penalty for name in discretized.STAGED]
-    scale = settings.dimension / settings.effective_depth
-    np.testing.assert_allclose(measured["staged_measures"]["lam"], np.multiply(strengths, scale))
 
 
 def test_strongly_penalized_stages_come_near_critical_points():
@@ -316,12 +207,6 @@ def test_strongly_penalized_stages_come_near_critical_points():
     strong = measures.sel(teacher=[name for name in discretized.STAGED if "strong" in name])
     size = 2.0 * np.sqrt((strong["alignment"] ** 2).sum("layer") / strong["weight_sq"].sum("layer"))
     np.testing.assert_allclose(size, 1, atol=0.2)
-
-
-def test_trials_differ_and_equal_a_run_of_one(measured):
-    many = run_chains(chain_settings(2))
-    assert not np.array_equal(many["W"].isel(seed=0), many["W"].isel(seed=1))
-    np.testing.assert_array_equal(many["W"].isel(seed=0), run_chains(chain_settings(1))["W"].isel(seed=0))
 
 
 def test_from_scratch_every_depth_is_a_chain_of_its_own():
@@ -358,11 +243,3 @@ def test_outputs_grow_under_cross_entropy_alone():
     one = settings.model_copy(update={"seeds": 1})
     single = output_growth.output_growth(one, stream("output_growth"), no_checkpoint())
     np.testing.assert_allclose(single["output_size"][..., 0], sizes[..., 0])
-
-
-def test_descents_start_from_adams_end(measured):
-    papers = measured["paper_measures"]
-    assert papers["descent_rate"].values.tolist() == [0, 0, 0.01, 0.1]
-    assert papers["steps"].values.tolist() == [10, 20, 25, 25]
-    ends = papers["objective"].values
-    assert not np.array_equal(ends[..., 2], ends[..., 3])
