@@ -160,10 +160,7 @@ CASES = {
     "lrn-e9-strict": (
         (COSTS,),
         HOLDS,
-        [
-            ("scaling", 0.99e-9, 1.01e-9, REFUTED),
-            ("scaling", 0.99e-9, 1.01e-9, REFUTED, {"bias": 0, "shape": "9 x 4"}),
-        ],
+        [("scaling", 0.99e-9, 1.01e-9, REFUTED), ("scaling", 0.99e-9, 1.01e-9, REFUTED, {"bias": 0, "shape": "9 x 4"})],
     ),
     "lrn-prop5": (
         (PROOFS, COSTS, LABORATORY),

@@ -162,11 +162,9 @@ LAST_STOP, LABEL = {"stop": 3}, {"scheme": "adaptive"}
 BOUNDARIES = {
     "lrn-fig2c": [(uneven, {}, [(0, REFUTED, HOLDS)], 1.1)],  # of longest and shortest steps to first order
     "lrn-appb-layers": [(lambda x: {"test_error_by_layers": COUNTS**x}, {}, [(-1e-9, HOLDS, REFUTED)])],
-    "lrn-adaptive": [
-        (lambda x: {"unevenness_by_layers": x}, LABEL, [(1.1, HOLDS, READING), (1.25, READING, REFUTED)]),
-    ],
+    "lrn-adaptive": [(lambda x: {"unevenness_by_layers": x}, LABEL, [(1.1, HOLDS, READING), (1.25, READING, REFUTED)])],
     "lrn-literal": [
-        (lambda x: {"separation_step": x}, LAST_STOP, [(np.log(3), READING, HOLDS), (np.log(2), REFUTED, READING)]),
+        (lambda x: {"separation_step": x}, LAST_STOP, [(np.log(3), READING, HOLDS), (np.log(2), REFUTED, READING)])
     ],
     "lrn-sgd": [
         (lambda x: {"relative_distance": np.exp(x)}, {"stop": [2, 3]}, [(0, HOLDS, REFUTED)]),
@@ -181,14 +179,14 @@ BOUNDARIES = {
             lambda x: {"hamiltonian_range": FINER**x},
             {"layers": [20, 40]},
             [(-1.5, REFUTED, HOLDS), (-0.5, HOLDS, REFUTED)],
-        ),
+        )
     ],
     "lrn-cross-entropy": [
         (
             lambda x: {"output_size": RECORDS**x},
             {"loss_name": "cross-entropy"},
             [(0.1, REFUTED, HOLDS), (0.5, HOLDS, READING), (1, READING, REFUTED)],
-        ),
+        )
     ],
 }
 

@@ -192,13 +192,13 @@ BOUNDARIES = {
             lambda x: {"median_hamiltonian": 3 + x},
             {"maps": NO_BIAS} | LAST,
             [(0.25, REFUTED, HOLDS), (1.75, HOLDS, REFUTED)],
-        ),
+        )
     ],
     "lrn-fig1b": [
-        (lambda x: {"separation_step": x}, PAPERS, [(np.log(3), READING, HOLDS), (np.log(2), REFUTED, READING)]),
+        (lambda x: {"separation_step": x}, PAPERS, [(np.log(3), READING, HOLDS), (np.log(2), REFUTED, READING)])
     ],
     "lrn-only-nonneg": [
-        (lambda x: dict.fromkeys(NEGATIVE, x), LAST, [(0.01, HOLDS, READING), (0.05, READING, REFUTED)]),
+        (lambda x: dict.fromkeys(NEGATIVE, x), LAST, [(0.01, HOLDS, READING), (0.05, READING, REFUTED)])
     ],
     "lrn-prop5-trained": [
         (
@@ -240,7 +240,7 @@ BOUNDARIES = {
         ),
     ],
     "lrn-long-steps": [
-        (lambda x: {"merged_change": x}, {"place": "middle"} | LAST, [(0.1, HOLDS, READING), (0.25, READING, REFUTED)]),
+        (lambda x: {"merged_change": x}, {"place": "middle"} | LAST, [(0.1, HOLDS, READING), (0.25, READING, REFUTED)])
     ],
     "lrn-fig3": [
         (powers("length"), {}, [(-0.5, REFUTED, READING), (-0.25, READING, HOLDS)]),
@@ -262,7 +262,7 @@ BOUNDARIES = {
             lambda x: {"momentum": RAMP**x},
             {},
             [(-1.5, REFUTED, READING), (-1.25, READING, HOLDS), (-0.75, HOLDS, READING), (-0.5, READING, REFUTED)],
-        ),
+        )
     ],
 }
 

@@ -191,9 +191,14 @@ def test_geodesics_through_a_bottleneck(bias, Lt, seed):
                 (B**2).sum(),
                 gamma,
                 (V**2).sum(),
+                (V[:, 4:] ** 2).sum(),
+                np.linalg.norm(dA) / np.linalg.norm(A),
+                (np.minimum(A, 0) ** 2).sum() / (A**2).sum(),
             )
         )
-    H, cost, speed, momentum, gamma, V_sq = np.array(rows).T
+    H, cost, speed, momentum, gamma, V_sq, offset, plain, negative = np.array(rows).T
+    close([data.weight_sq, data.bias_sq], [Lt**2 * V_sq, Lt**2 * offset], rtol=1e-5)
+    close([data.plain_speed, data.negative_mass], [plain, negative], rtol=1e-4, atol=1e-7)
     close(data.scaled_hamiltonian, H, rtol=1e-5)
     close(data.cost, cost, rtol=1e-5)
     close(data.speed, speed, rtol=1e-4, atol=1e-7)

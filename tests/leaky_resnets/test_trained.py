@@ -9,30 +9,12 @@ from tests.conftest import ROOT
 from tests.leaky_resnets.test_networks import random_net
 
 from repdyn.base.checkpoints import Checkpoint
-from repdyn.base.datasets import problems
 from repdyn.base.errors import ConfigError
 from repdyn.base.streams import Stream
-from repdyn.leaky_resnets.experiments import (
-    chains,
-    criticality,
-    discretized,
-    network_audit,
-    output_growth,
-    paper_settings,
-    restarts,
-)
+from repdyn.leaky_resnets.experiments import chains, discretized, output_growth, paper_settings
 from repdyn.leaky_resnets.experiments import network_measures as analysis
 from repdyn.leaky_resnets.methods.network_datasets import arrays_of, network_at, network_variables, restored
-from repdyn.leaky_resnets.settings.training import (
-    Criticality,
-    Discretized,
-    Measures,
-    NetworkAudit,
-    OutputGrowth,
-    PaperSettings,
-    Restarts,
-    Trained,
-)
+from repdyn.leaky_resnets.settings.training import Discretized, Measures, OutputGrowth, PaperSettings, Trained
 from repdyn.pipeline.config import configuration as config
 
 TINY = {"dimension": 4, "points": 20, "width": 9}
@@ -85,49 +67,6 @@ def run_chains(settings: Trained, block: int = 0, checkpoint: Checkpoint | None 
     return chains.trained(settings, stream("trained"), "cpu", checkpoint or no_checkpoint(), block)
 
 
-@pytest.fixture(scope="module")
-def measured() -> dict[str, xr.Dataset]:
-    """All measures at the tiny size."""
-    near = Criticality(
-        **RECIPE, effective_depth=2.0, layers=4, doublings=2, refinement_steps=20, steps=(10, 20, 30), seeds=2
-    )
-    own = PaperSettings(
-        **(NARROW | {"penalty": 0.001}),
-        maps=("free maps",),
-        effective_depth=2.0,
-        layers=5,
-        records=(10, 20),
-        descent_steps=5,
-        descent_rates=(0.01, 0.1),
-        seeds=2,
-    )
-    again = Restarts(**RECIPE, effective_depth=2.0, layers=4, steps=10, teachers=2, starts=2, excess=(4.0,))
-    args = ("cpu", no_checkpoint())
-    refined = criticality.refinement(near, stream("refinement"), "cpu", no_checkpoint())
-    longer = criticality.convergence(near, stream("convergence"), "cpu", no_checkpoint())
-    stored = discretized.discretized(scheme_settings(), stream("discretized"), *args, 0)
-    stages = discretized.staged(scheme_settings(), stream("staged"), "cpu", no_checkpoint())
-    papers = paper_settings.paper_settings(own, stream("paper_settings"), "cpu", no_checkpoint())
-    several = restarts.restarts(again, stream("restarts"), "cpu", no_checkpoint())
-    excess = restarts.overregularized(again, stream("overregularized"), "cpu", no_checkpoint())
-    return {
-        "chain_measures": analysis.chain_measures(MEASURES, {"block0": run_chains(chain_settings())}, no_checkpoint()),
-        "scheme_measures": analysis.scheme_measures(MEASURES, {"block0": stored}, no_checkpoint()),
-        "refinement_measures": analysis.refinement_measures(MEASURES, refined, no_checkpoint()),
-        "convergence_measures": analysis.convergence_measures(MEASURES, longer, no_checkpoint()),
-        "staged_measures": analysis.staged_measures(MEASURES, stages, no_checkpoint()),
-        "paper_measures": analysis.paper_measures(MEASURES, papers, no_checkpoint()),
-        "restart_measures": analysis.restart_measures(MEASURES, several, no_checkpoint()),
-        "excess_measures": analysis.excess_measures(MEASURES, excess, no_checkpoint()),
-    }
-
-
-def test_datasets_follow_the_conventions(measured):
-    audit = network_audit.network_audit(NetworkAudit(draws=2), stream("network_audit"))
-    for dataset in (*measured.values(), audit, run_chains(chain_settings(1))):
-        assert all("attribute" in problem and "title" not in problem for problem in problems(dataset))
-
-
 def test_seeds_do_not_depend_on_their_block():
     pair, single = run_chains(chain_settings(2), 0), run_chains(chain_settings(1), 1)
     np.testing.assert_array_equal(pair["W"].sel(seed=1), single["W"].sel(seed=1))
@@ -176,10 +115,10 @@ def test_networks_of_any_shape_are_stored_and_restored():
     np.testing.assert_array_equal(again.into, originals[0].into.astype(np.float32))
 
 
-def test_adaptive_steps_end_within_their_cap_and_even(measured):
-    last = measured["scheme_measures"].isel(layers=-1)
-    assert float(last["longest_step_by_layers"].sel(scheme="adaptive").max()) < 1
-    uneven = last["unevenness_by_layers"].mean("seed").sel(maps="decayed maps")
+def test_adaptive_steps_end_within_their_cap_and_even():
+    last = discretized.discretized(scheme_settings(), stream("discretized"), "cpu", no_checkpoint(), 0).isel(layers=-1)
+    assert float(last["longest_step"].sel(scheme="adaptive").max()) < 1
+    uneven = last["unevenness"].mean("seed").sel(maps="decayed maps")
     assert float(uneven.sel(scheme="adaptive")) < float(uneven.sel(scheme="equidistant"))
 
 
@@ -213,23 +152,6 @@ def test_from_scratch_every_depth_is_a_chain_of_its_own():
     whole = chain_settings(1).model_copy(update={"from_scratch": True})
     alone = whole.model_copy(update={"effective_depths": (3.0,)})
     np.testing.assert_array_equal(run_chains(whole)["W"].isel(effective_depth=-1), run_chains(alone)["W"][:, :, 0])
-
-
-def test_descent_after_adam_moves_the_networks_a_little():
-    plain = run_chains(chain_settings(1))["W"].values
-    more = chain_settings(1).model_copy(update={"descent_steps": 3, "descent_rate": 0.01})
-    moved = np.abs(run_chains(more)["W"].values - plain).max()
-    assert 0 < moved < 0.5
-
-
-def test_starts_of_a_teacher_share_its_data_and_differ(measured):
-    settings = Restarts(**RECIPE, effective_depth=2.0, layers=4, steps=5, teachers=2, starts=3, excess=(4.0,))
-    networks = restarts.restarts(settings, stream("restarts"), "cpu", no_checkpoint())
-    assert networks["X"].dims == ("teacher", "feature", "point")
-    assert not np.array_equal(networks["W"][0, 0], networks["W"][0, 1])
-    larger = restarts.overregularized(settings, stream("restarts"), "cpu", no_checkpoint())
-    np.testing.assert_array_equal(larger["W"].sel(excess=1.0), networks["W"].isel(start=0))
-    assert np.sum(larger["W"].values[:, 1] ** 2) < np.sum(larger["W"].values[:, 0] ** 2)
 
 
 def test_outputs_grow_under_cross_entropy_alone():

@@ -239,11 +239,7 @@ CASES = {
         CORRECTED,
         {"equal_second_true": (0.99e-12, 1.01e-12, REFUTED)},
     ),
-    "tf-eq-untrunc": (
-        scalars(free_speed=0.0, border_speed=0.5),
-        HOLDS,
-        {"free_speed": (0.99e-12, 1.01e-12, REFUTED)},
-    ),
+    "tf-eq-untrunc": (scalars(free_speed=0.0, border_speed=0.5), HOLDS, {"free_speed": (0.99e-12, 1.01e-12, REFUTED)}),
     "tf-eq-trunc": (
         scalars(truncated_speed=1.0, truncated_formula=0.0, truncated_rotation=0.0, truncated_at_label=0.0),
         CORRECTED,
