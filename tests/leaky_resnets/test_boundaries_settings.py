@@ -352,7 +352,7 @@ def test_starts_with_up_to_two_dimensions_fewer_or_more(count, status):
     counts = np.full((3, 5), 3)
     counts[2, 4] = count
     assert CLAIMS["lrn-rank-varies"](restart_measures(counts, 0.249)).status == status
-    with pytest.raises(NotEnoughDataError, match="critical"):
+    with pytest.raises(NotEnoughDataError):
         CLAIMS["lrn-rank-varies"](restart_measures(counts, 0.251))
 
 

@@ -91,7 +91,7 @@ def test_change_of_the_objective_by_an_added_neuron_is_autograds(bias):
 
 
 @pytest.mark.parametrize("rate", [0.0, 1 / 3, -0.7])
-def test_turning_paths_solve_hamiltons_equations(rate):
+def test_rotating_paths_solve_hamiltons_equations(rate):
     Lt, step = 7.0, 1e-6
     A, B = rotating_path(rate, Lt, np.array([0.3 - step, 0.3, 0.3 + step]), 5)
     assert A.min() > 0

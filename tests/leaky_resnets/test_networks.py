@@ -69,14 +69,14 @@ def test_refining_changes_a_path_by_the_order_of_the_step():
     assert np.all((orders > 0.8) & (orders < 1.6))  # Euler's order 1; the reference is finite, kinks add noise
 
 
-def test_deepened_keeps_what_a_layer_asks_for():
+def test_deepened_networks_have_the_same_weights_over_effective_depth():
     net = random_net(np.random.default_rng(2), True)
     deeper = net.deepened(4.6)
     np.testing.assert_allclose(deeper.W / deeper.effective_depth, net.W / net.effective_depth, rtol=1e-15)
 
 
 @pytest.mark.parametrize("effective_depth", [2.0, 7.0])
-def test_fixed_start_keeps_the_signal_of_a_leaky_layer(effective_depth):
+def test_fixed_start_preserves_the_signal_of_a_leaky_layer(effective_depth):
     # dA/dp = -Lt A + W S has the fixed size |A|^2 = E|W S|^2 / Lt^2 = |A|^2 for W ~ N(0, 2 Lt^2 / w), half being active
     rng, w = np.random.default_rng(3), 400
     net = start(w, (10, 10), layer_steps("equidistant", 20), effective_depth, rng, learned=False, bias=True)

@@ -17,7 +17,7 @@ from repdyn.leaky_resnets.theory.flows import hamiltonian_flow
 from repdyn.leaky_resnets.theory.scalar_geodesic import scalar_geodesic
 
 STREAM = Stream(15, ("leaky_resnets", "recomputed"))
-NOTHING_KEPT = Checkpoint(None, "")
+NOTHING_STORED = Checkpoint(None, "")
 close = np.testing.assert_allclose
 
 
@@ -34,7 +34,7 @@ def stable(M, A, bias, gamma):
 
 @cache
 def costs():
-    return identity_costs.identity_costs(sizes.IdentityCosts(draws=3, searches=2), STREAM, NOTHING_KEPT)
+    return identity_costs.identity_costs(sizes.IdentityCosts(draws=3, searches=2), STREAM, NOTHING_STORED)
 
 
 @pytest.mark.parametrize(("bias", "shape"), [(0, (3, 6)), (1, (9, 4)), (1, (3, 3)), (0, (12, 40))])
@@ -163,9 +163,22 @@ LABORATORY = sizes.GeodesicLaboratory(
 )
 
 
+def along(path, Lt, bias, gammas):
+    """Scaled Hamiltonian, cost, speed, squared sizes of momenta, of B S^T and its last column, and others, by place."""
+    rows = []
+    for A, B, gamma in zip(path.A, path.B, gammas, strict=True):
+        S = active(A, bias)
+        V = B @ S.T
+        dA = Lt * (V @ S - A)
+        energies = 2 * (A * B).sum() - (V**2).sum(), stable(A, A, bias, gamma), np.sqrt(stable(dA, A, bias, gamma))
+        sizes_ = (B**2).sum(), (V**2).sum(), (V[:, len(A) :] ** 2).sum(), np.linalg.norm(dA) / np.linalg.norm(A)
+        rows.append((*energies, *sizes_, (np.minimum(A, 0) ** 2).sum() / (A**2).sum(), (A * B).sum()))
+    return np.array(rows).T
+
+
 @cache
 def laboratory():
-    return geodesics.geodesics(LABORATORY, STREAM, NOTHING_KEPT)
+    return geodesics.geodesics(LABORATORY, STREAM, NOTHING_STORED)
 
 
 @pytest.mark.parametrize(("bias", "Lt", "seed"), [(0, 3.0, 1), (1, 6.0, 0)])
@@ -178,25 +191,9 @@ def test_geodesics_through_a_bottleneck(bias, Lt, seed):
     size = 0.3 * np.exp(-0.45 * Lt)
     start = [M + size * np.sqrt((M**2).mean()) * kick for M, kick in zip((A, B), kicks, strict=True)]
     path = hamiltonian_flow(*start, Lt, bool(bias), p, 1e-10, start=0.5)
-    data, rows = laboratory().sel(bias=bias, effective_depth=Lt, seed=seed), []
-    for A, B in zip(path.A, path.B, strict=True):
-        S = active(A, bias)
-        gamma, V = 1e-3 * np.linalg.norm(S, 2) ** 2, B @ S.T
-        dA = Lt * (V @ S - A)
-        rows.append(
-            (
-                2 * (A * B).sum() - (V**2).sum(),
-                stable(A, A, bias, gamma),
-                np.sqrt(stable(dA, A, bias, gamma)),
-                (B**2).sum(),
-                gamma,
-                (V**2).sum(),
-                (V[:, 4:] ** 2).sum(),
-                np.linalg.norm(dA) / np.linalg.norm(A),
-                (np.minimum(A, 0) ** 2).sum() / (A**2).sum(),
-            )
-        )
-    H, cost, speed, momentum, gamma, V_sq, offset, plain, negative = np.array(rows).T
+    data = laboratory().sel(bias=bias, effective_depth=Lt, seed=seed)
+    gamma = np.array([1e-3 * np.linalg.norm(active(A, bias), 2) ** 2 for A in path.A])
+    H, cost, speed, momentum, V_sq, offset, plain, negative, _ = along(path, Lt, bias, gamma)
     close([data.weight_sq, data.bias_sq], [Lt**2 * V_sq, Lt**2 * offset], rtol=1e-5)
     close([data.plain_speed, data.negative_mass], [plain, negative], rtol=1e-4, atol=1e-7)
     close(data.scaled_hamiltonian, H, rtol=1e-5)
@@ -222,28 +219,12 @@ RANDOM = sizes.RandomGeodesics(draws=2, positions=41, tolerances=(1e-9, 1e-6), g
 
 @pytest.mark.parametrize("bias", [0, 1])
 def test_random_geodesics(bias):
-    data = geodesics.random_geodesics(RANDOM, STREAM, NOTHING_KEPT).sel(bias=bias, draw=1)
+    data = geodesics.random_geodesics(RANDOM, STREAM, NOTHING_STORED).sel(bias=bias, draw=1)
     start, p = geodesics.random_start(STREAM.child(1).generator(), bool(bias)), np.linspace(0, 1, 41)
     Lt, gamma = start.effective_depth, start.gamma
     path = hamiltonian_flow(start.A, start.B, Lt, bool(bias), p, 1e-9)
-    rows, before, changes = [], path.A[0], 0
-    for A, B in zip(path.A, path.B, strict=True):
-        S = active(A, bias)
-        V = B @ S.T
-        dA = Lt * (V @ S - A)
-        rows.append(
-            (
-                2 * (A * B).sum() - (V**2).sum(),
-                stable(A, A, bias, gamma),
-                np.sqrt(stable(dA, A, bias, gamma)),
-                (B**2).sum(),
-                Lt**2 * (V**2).sum(),
-                bias * Lt**2 * (V[:, -1] ** 2).sum(),
-                (A * B).sum(),
-            )
-        )
-        changes, before = changes + ((A < 0) != (before < 0)).sum(), A
-    H, cost, speed, momentum, weight, offset, product = np.array(rows).T
+    H, cost, speed, momentum, V_sq, offset, _, _, product = along(path, Lt, bias, np.full(41, gamma))
+    weight, offset, changes = Lt**2 * V_sq, Lt**2 * offset, (np.diff(path.A < 0, axis=0) != 0).sum()
     c, length = momentum.max(), scipy.integrate.simpson(speed, x=p)
     wanted = {"effective_depth": Lt, "gamma": gamma, "c": c, "length": length, "middle": H[0] - cost.min()}
     wanted |= {"upper": gamma * c, "lower": -((length / Lt + np.sqrt(gamma * c)) ** 2), "sign_changes": changes}
@@ -285,7 +266,7 @@ def test_scalar_geodesics_in_closed_form():
 
 @pytest.mark.parametrize("turn", ["1 / 2", "Lt / 3"])
 @pytest.mark.parametrize("Lt", [5.0, 80.0])
-def test_turning_geodesics_by_their_singular_values(turn, Lt):
+def test_rotating_geodesics_by_their_singular_values(turn, Lt):
     """Five points on a circle of radius r about (1, 1, 1)/sqrt(3): singular values sqrt(5) and twice r sqrt(5/2)."""
     here = closed_geodesics.scalar_geodesics(RANDOM).sel(turn=turn, deeper=Lt)
     rate, gamma, r = {"1 / 2": 0.5 / Lt, "Lt / 3": 1 / 3}[turn], 1 / Lt, 0.35
@@ -303,7 +284,7 @@ def test_turning_geodesics_by_their_singular_values(turn, Lt):
 
 def test_critical_paths_of_discrete_networks():
     """A_{l+1} = A_l + Lt/L (B_{l+1} K - A_l), implicit in B; here by fixed-point iteration."""
-    data = geodesics.critical_paths(sizes.CriticalPaths(layers=(20, 40, 80, 160), seeds=2), STREAM, NOTHING_KEPT)
+    data = geodesics.critical_paths(sizes.CriticalPaths(layers=(20, 40, 80, 160), seeds=2), STREAM, NOTHING_STORED)
     for bias, L, seed in ((1, 40, 1), (0, 20, 0)):
         A, B = STREAM.generator(seed).standard_normal((2, 6, 8))
         B = B / (2 * np.linalg.norm(B @ active(A, bias).T))

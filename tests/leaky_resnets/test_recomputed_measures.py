@@ -154,7 +154,7 @@ def stored(dims, shape, extra, task_dims, task_shape):
         ("staged_measures", ("teacher", "seed"), ("teacher", "seed")),
     ],
 )
-def test_every_network_is_measured_on_its_own_points_at_its_own_penalty(function, dims, task_dims):
+def test_every_network_is_measured_on_its_points_at_its_penalty(function, dims, task_dims):
     shape = (2,) * len(dims)
     extra = {dim: [0, 1] for dim in dims} | {"effective_depth": 2.3, "lam": 0.3}
     if "maps" in dims:

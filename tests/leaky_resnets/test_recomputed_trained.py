@@ -276,7 +276,7 @@ def test_schemes_of_layer_steps_and_their_scores(scheme, kind, seed):
         close(cell.distance, weighed[0] / weighed[1], rtol=1e-4 if L == 6 else 5e-2)
 
 
-def test_staged_networks_have_their_own_teacher_and_penalty():
+def test_staged_networks_have_their_teacher_and_penalty():
     own = stream("staged")
     data = discretized.staged(SCHEMES, own, "cpu", keep_nothing())
     for name, teacher, penalty, seed in (

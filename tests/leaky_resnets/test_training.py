@@ -119,7 +119,7 @@ def test_representations_are_the_forward_pass():
         np.testing.assert_allclose(run.representations()[m], net.forward(X[m]), rtol=0, atol=1e-11)
 
 
-def test_new_steps_are_used_and_kept():
+def test_new_steps_are_used_from_then_on():
     X, Y = data(1)
     run = Trainer(nets(1), X, Y, penalty=0.3, dtype=torch.float64)
     rho = layer_steps("irregular", 5, 0.9)

@@ -82,7 +82,7 @@ def test_the_example_meets_the_hypotheses_at_sampled_points_of_the_ball():
         assert (R @ outlier).max() < 0 or abs(angle) > 0.0570
 
 
-def test_two_clusters_of_definition_3_1_keep_their_data_in_the_bias_flow():
+def test_data_of_two_clusters_of_definition_3_1_remain_in_the_bias_flow():
     """(P^-)^T P^+ x = R_1^T (1 - H_1) R_1 P_2 R_1^T H_1 R_1 x by hand: half of the first coordinate, at 45 degrees."""
     measured = {name: value for name, (value, _) in examples.data_remain().items()}
     assert measured["cross_product_moved"] == pytest.approx(0.5)

@@ -418,46 +418,64 @@ def test_corrected_claims_hold_as_printed_where_the_printed_form_is_right():
     assert found == dict.fromkeys(PRINTED, HOLDS)
 
 
-@pytest.mark.parametrize(
-    ("share", "status"), [((0.99e-6, 0.5), READING), ((0.5, 0.99e-6), READING), ((1.01e-6, 1.01e-6), HOLDS)]
-)
-def test_truncation_in_all_directions_as_a_consequence_must_hold_of_both_clusters(share, status):
-    data = scalars(free_share=share[0], one_direction_share=share[1], partial_share=0.5)
-    assert CLAIMS["tf-410"](data).status == status
+def at(data, name, place, value, *, add=False):
+    """The data with a variable's entry at a place set to a value, or moved by it."""
+    data = data.copy(deep=True)
+    data[name][place] = data[name][place].values * add + value
+    return data
 
 
-@pytest.mark.parametrize(("free", "status"), [(-1, HOLDS), (0, REFUTED), (1, CORRECTED)])
-def test_as_many_unknowns_as_equations_are_neither_over_nor_underdetermined(free, status):
-    assert CLAIMS["tf-820"](scalars(free_directions=free)).status == status
+def met(between, at_a_point):
+    """The staircase with so many points met in two cases."""
+    data = STAIRCASE.copy(deep=True)
+    for case, count in (("between", between), ("at a point", at_a_point)):
+        data["meeting_by_events"].loc[{"case": case}] = np.where(np.arange(4) < count, 1.0, np.inf)
+    return data
 
 
-def test_obtuse_triangles_must_not_separate():
-    assert CLAIMS["tf-own-clusters"](*changed(TRIANGLES, triangle_margin=0.99e-6)).status == HOLDS
-    assert CLAIMS["tf-own-clusters"](*changed(TRIANGLES, triangle_margin=1.01e-6)).status == REFUTED
+def shares(free, one_direction):
+    return scalars(free_share=free, one_direction_share=one_direction, partial_share=0.5)
 
 
-def test_a_share_that_falls_by_a_point_refutes_its_growth():
-    data = PROPOSITION.copy(deep=True)
-    data["truncated_share"][1] = 0.97 + 0.001
-    assert CLAIMS["tf-42-share"](data).status == HOLDS
-    data["truncated_share"][1] = 0.96
-    assert CLAIMS["tf-42-share"](data).status == REFUTED
+EARLY, LATE = (1, 1), (1, 2)  # of exchanged labels, before and after the sectors are lost, at time 3
+SINGLE = [  # claim, data, verdict
+    ("tf-410", shares(0.99e-6, 0.5), READING),  # both clusters must show it
+    ("tf-410", shares(0.5, 0.99e-6), READING),
+    ("tf-410", shares(1.01e-6, 1.01e-6), HOLDS),
+    ("tf-820", scalars(free_directions=-1), HOLDS),
+    ("tf-820", scalars(free_directions=0), REFUTED),
+    ("tf-820", scalars(free_directions=1), CORRECTED),
+    ("tf-own-clusters", *changed(TRIANGLES, triangle_margin=0.99e-6), HOLDS),  # of an obtuse triangle
+    ("tf-own-clusters", *changed(TRIANGLES, triangle_margin=1.01e-6), REFUTED),
+    ("tf-42-share", at(PROPOSITION, "truncated_share", 1, 0.971), HOLDS),
+    ("tf-42-share", at(PROPOSITION, "truncated_share", 1, 0.96), REFUTED),  # falls by a point
+    ("tf-82-reduction", at(REDUCED, "cost_network", EARLY, 0.0019, add=True), HOLDS),
+    ("tf-82-reduction", at(REDUCED, "cost_network", LATE, 0.0021, add=True), CORRECTED),
+    ("tf-82-reduction", at(REDUCED, "cost_network_free", LATE, 0.0021, add=True), CORRECTED),
+    ("tf-82-reduction", at(REDUCED, "cost_network", EARLY, 0.0021, add=True), REFUTED),
+    ("tf-82-reduction", at(REDUCED, "cost_network_free", EARLY, 0.0021, add=True), REFUTED),
+    ("tf-stair-times", stairs(meeting={("below", 2): 2 + 0.99e-9}), HOLDS),
+    ("tf-stair-times", stairs(meeting={("below", 2): 2 + 1.01e-9}), REFUTED),
+    ("tf-stair-rate", stairs(stage_slope={("beyond", 1): 1 + 0.99e-6}), HOLDS),
+    ("tf-stair-rate", stairs(stage_slope={("beyond", 1): 1 + 1.01e-6}), REFUTED),
+    ("tf-stair-rate", stairs(rate={("beyond", -1): 1 + 0.9e-12}), HOLDS),
+    ("tf-stair-rate", stairs(rate={("beyond", -1): 1 + 1.1e-12}), REFUTED),
+    ("tf-stair-down", stairs(b_by_events={("below", -1): 0.99e-9}), HOLDS),
+    ("tf-stair-down", stairs(b_by_events={("below", -1): 1.01e-9}), REFUTED),
+    ("tf-stair-between", met(1, 1), CORRECTED),
+    ("tf-stair-between", met(3, 3), HOLDS),
+    ("tf-stair-between", met(1, 2), REFUTED),
+    ("tf-stair-between", met(2, 1), REFUTED),
+    ("tf-stair-between", at(met(1, 1), "rate", (1, -1), 0.5 + 0.9e-12), CORRECTED),
+    ("tf-stair-between", at(met(1, 1), "rate", (1, -1), 0.5 + 1.1e-12), REFUTED),
+    ("tf-stair-between", at(met(1, 1), "stage_slope", (1, 1), 1 + 0.99e-6), CORRECTED),
+    ("tf-stair-between", at(met(1, 1), "stage_slope", (1, 1), 1 + 1.01e-6), REFUTED),
+]
 
 
-@pytest.mark.parametrize(
-    ("network", "time", "gap", "status"),
-    [
-        ("cost_network", 1, 0.0019, HOLDS),
-        ("cost_network", 2, 0.0021, CORRECTED),  # after the sectors are lost, at time 3
-        ("cost_network_free", 2, 0.0021, CORRECTED),
-        ("cost_network", 1, 0.0021, REFUTED),  # before
-        ("cost_network_free", 1, 0.0021, REFUTED),
-    ],
-)
-def test_the_reduced_cost_counts_up_to_the_loss_of_the_sectors(network, time, gap, status):
-    data = REDUCED.copy(deep=True)
-    data[network][1, time] += gap
-    assert CLAIMS["tf-82-reduction"](data).status == status
+def test_single_entries_change_the_verdict_or_do_not_count():
+    found = [(number, id, CLAIMS[id](data).status, status) for number, (id, data, status) in enumerate(SINGLE)]
+    assert [case for case in found if case[2] != case[3]] == []
 
 
 def test_free_weights_may_end_near_singular_ones_after_the_sectors_are_lost_but_not_before():
@@ -468,54 +486,11 @@ def test_free_weights_may_end_near_singular_ones_after_the_sectors_are_lost_but_
     data["cost_network"][1, 2] += 0.0021
     assert CLAIMS["tf-82-reduction"](data).status == CORRECTED
     data["cost_network_free"][1, 1] = np.nan
-    with pytest.raises(NotEnoughDataError, match="too early"):
+    with pytest.raises(NotEnoughDataError):
         CLAIMS["tf-82-reduction"](data)
-
-
-@pytest.mark.parametrize(
-    ("id", "data", "status"),
-    [
-        ("tf-stair-times", stairs(meeting={("below", 2): 2 + 0.99e-9}), HOLDS),
-        ("tf-stair-times", stairs(meeting={("below", 2): 2 + 1.01e-9}), REFUTED),
-        ("tf-stair-rate", stairs(stage_slope={("beyond", 1): 1 + 0.99e-6}), HOLDS),
-        ("tf-stair-rate", stairs(stage_slope={("beyond", 1): 1 + 1.01e-6}), REFUTED),
-        ("tf-stair-rate", stairs(rate={("beyond", -1): 1 + 0.9e-12}), HOLDS),
-        ("tf-stair-rate", stairs(rate={("beyond", -1): 1 + 1.1e-12}), REFUTED),
-        ("tf-stair-down", stairs(b_by_events={("below", -1): 0.99e-9}), HOLDS),
-        ("tf-stair-down", stairs(b_by_events={("below", -1): 1.01e-9}), REFUTED),
-    ],
-)
-def test_a_staircase_changes_its_verdicts(id, data, status):
-    assert CLAIMS[id](data).status == status
-
-
-def met(between, at_a_point):
-    """The staircase with so many further points met in two cases, next to the one met at the start."""
-    data = STAIRCASE.copy(deep=True)
-    for case, count in (("between", between), ("at a point", at_a_point)):
-        data["meeting_by_events"].loc[{"case": case}] = np.where(np.arange(4) < count, 1.0, np.inf)
-    return data
-
-
-@pytest.mark.parametrize(
-    ("counts", "status"), [((1, 1), CORRECTED), ((3, 3), HOLDS), ((1, 2), REFUTED), ((2, 1), REFUTED)]
-)
-def test_points_that_are_met_change_the_verdict_on_labels_between_them(counts, status):
-    assert CLAIMS["tf-stair-between"](met(*counts)).status == status
-
-
-@pytest.mark.parametrize(
-    ("name", "place", "inside", "outside"),
-    [("rate", -1, 0.5 + 0.9e-12, 0.5 + 1.1e-12), ("stage_slope", 1, 1 + 0.99e-6, 1 + 1.01e-6)],
-)
-def test_rates_change_the_verdict_on_labels_between_points(name, place, inside, outside):
-    for value, status in ((inside, CORRECTED), (outside, REFUTED)):
-        data = met(1, 1)
-        data[name][{"case": 1, data[name].dims[1]: place}] = value
-        assert CLAIMS["tf-stair-between"](data).status == status
 
 
 def test_an_example_that_breaks_the_hypotheses_decides_nothing():
     for id in ("tf-prop42-s1", "tf-prop42-freeze"):
-        with pytest.raises(NotEnoughDataError, match="hypotheses"):
+        with pytest.raises(NotEnoughDataError):
             CLAIMS[id](*changed((PROPOSITION, EXAMPLE), radius_eta_1=1.0))

@@ -46,7 +46,7 @@ def test_sliding_points_stay_on_their_planes(sliding):
     np.testing.assert_allclose(db, again[1], atol=1e-12)
 
 
-def test_a_step_is_of_fifth_order_and_keeps_rotations():
+def test_a_step_is_of_fifth_order_and_preserves_rotations():
     moments, data, _, R, b = cluster(3, 20, 1)
     start = event_steps.velocity(moments, data, NONE, R, b)
 
@@ -64,7 +64,7 @@ def test_a_step_is_of_fifth_order_and_keeps_rotations():
     np.testing.assert_allclose(end(2)[0] @ end(2)[0].T, np.eye(3), atol=1e-13)
 
 
-def test_the_first_change_of_sign_is_found_and_reached():
+def test_the_first_change_of_sign_is_found_and_its_plane_is_hit():
     moments, data, H, R, b = cluster(3, 40, 3)
     start = event_steps.velocity(moments, data, NONE, R, b)
     begin, h = (R, b, start, 0.0), 0.3

@@ -1,28 +1,17 @@
 """Experiments: named variables, paired draws, costs and errors of integrators."""
 
-from types import SimpleNamespace
-
 import numpy as np
 
-from repdyn.base import datasets
 from repdyn.base.streams import Stream
-from repdyn.truncation_flow.experiments import examples
 from repdyn.truncation_flow.experiments.audits import gradient_audit, random_clusters
 from repdyn.truncation_flow.experiments.cluster_flow import integrators
 from repdyn.truncation_flow.experiments.collapse import neural_collapse
-from repdyn.truncation_flow.experiments.trained_output import output_layer
 from repdyn.truncation_flow.methods import occupation
 from repdyn.truncation_flow.methods.events import event_flow
-from repdyn.truncation_flow.settings import GradientAudit, Integrators, NeuralCollapse, OutputLayer, RandomClusters
+from repdyn.truncation_flow.settings import GradientAudit, Integrators, NeuralCollapse, RandomClusters
 
 STREAM = Stream(3, ("truncation_flow", "test"))
 COLLAPSE = {"points": 12, "fill": 0.8, "start": 0.0, "horizon": 6.0, "samples": 21, "step": 0.04}
-
-
-def test_every_error_of_the_audit_is_rounding_after_correction_and_large_under_control():
-    audit = gradient_audit(GradientAudit(dimensions=(2, 3), points=12, draws=2), STREAM)
-    assert float(audit["corrected"].max()) < 1e-7  # the difference quotients; the rest is at 1e-13
-    assert float(audit["control"].max(("dimension", "draw")).min()) > 1e-3
 
 
 def test_more_draws_leave_the_old_ones_alone():
@@ -44,12 +33,6 @@ def test_corrected_flow_never_raises_the_cost_of_a_random_cluster():
     data = random_clusters(RandomClusters(dimensions=(2, 3), points=(20, 20), draws=200), STREAM)
     assert float(data["corrected_rate"].max()) <= 0
     assert float((data["printed_rate"] > 0).mean()) > 0.05
-
-
-def test_datasets_keep_the_conventions():
-    dataset = output_layer(OutputLayer(dimension=3, points=20, horizon=5.0), STREAM)
-    missing = {f"attribute {name!r} is missing" for name in datasets.REQUIRED if name not in dataset.attrs}
-    assert set(datasets.problems(dataset)) == missing  # the runner adds these
 
 
 def test_integrators_are_compared_by_the_right_sides_that_they_evaluate():
@@ -78,12 +61,3 @@ def test_the_error_of_an_integrator_is_that_of_weights_and_biases(monkeypatch):
 
         monkeypatch.setattr(occupation, "occupation_flow", scheme)
         np.testing.assert_allclose(integrators(settings, Stream(1))["occupation_error"], 0.1)
-
-
-def test_a_cluster_slides_when_any_of_its_events_is_sliding(monkeypatch):
-    kinds = iter([[], [0, 1], [2], [0, 2, 1], [1, 2], [0]])
-    monkeypatch.setattr(
-        examples, "event_flow", lambda *_: (None, None, [SimpleNamespace(kind=kind) for kind in next(kinds)])
-    )
-    ((count, _),) = examples.sliding_ensemble(np.random.default_rng(0), runs=6).values()
-    assert count == 3

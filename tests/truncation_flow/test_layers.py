@@ -56,7 +56,7 @@ def test_standard_cost_flow_starts_along_the_gradient():
     np.testing.assert_allclose((W1 - W_out) / h, -tensors[2].grad.numpy(), atol=1e-3)
 
 
-def test_general_flow_lowers_the_cost_and_keeps_rotations():
+def test_general_flow_lowers_the_cost_and_preserves_rotations():
     X, w, y, R, beta, _ = drawn(5)
     times, h = np.linspace(0.1, 4, 40), 0.01
     rotations, offsets = layers.general_flow(X, w, y, R, beta, times, step=h)

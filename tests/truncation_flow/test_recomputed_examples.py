@@ -347,7 +347,7 @@ def digits():
     return xr.Dataset({"image": (("sample", "row", "column"), pictures), "label": ("sample", labels)})
 
 
-def test_digits_keep_their_class_means_and_variance():
+def test_digits_in_reduced_coordinates_have_their_class_means_and_variance():
     images = digits()
     reduced, explained = own_clusters.digit_clusters(images, (0, 2, 3))
     np.testing.assert_allclose([cluster.mean(axis=0) for cluster in reduced], np.eye(3), atol=1e-10)

@@ -111,7 +111,7 @@ def test_arrivals_and_shares_of_neural_collapse(Q):
     ],
 )
 @pytest.mark.parametrize("Q", [2, 3])
-def test_worlds_of_neural_collapse(Q, suffix, options):
+def test_neural_collapse_and_its_counterexamples(Q, suffix, options):
     """Composition and margins at every time; `too_wide` has radii 4 and 1.6 times the largest."""
     if "fill" in options:
         options = options | {"fill": 4.0 if Q == 2 else 1.6}

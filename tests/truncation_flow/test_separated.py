@@ -153,7 +153,7 @@ def state_under_416(Q, seed, scale):
 
 @settings(max_examples=60, deadline=None)
 @given(Q=st.integers(2, 6), seed=st.integers(0, 10**6), scale=st.floats(1e-3, 10))
-def test_bound_on_the_generator_holds_with_a_half_under_the_hypothesis_it_stands_under(Q, seed, scale):
+def test_bound_on_the_generator_holds_with_a_half_under_its_hypothesis(Q, seed, scale):
     H, u, b, w = state_under_416(Q, seed, scale)
     norm = np.linalg.norm(separated.generator(H, u, b, w), 2)
     assert norm <= 0.5 * separated.generator_bound(H, u, b, w) * (1 + 1e-12) + 1e-14  # round-off where both vanish

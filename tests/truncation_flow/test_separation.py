@@ -49,7 +49,7 @@ def test_bound_on_margins_by_hand():
     assert widest_angle([[0.0, 0.0], [3.0, 4.0]]).degrees == 0
 
 
-def test_own_clusters_collapse():
+def test_separated_clusters_collapse_under_the_flow():
     X = list(ball_clusters(MEANS, 20, 0.3, np.random.default_rng(1)))
     assert procrustes_initial_data(X).margin.smallest < 0
     start = cluster_separated_initial_data(X)

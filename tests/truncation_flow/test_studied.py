@@ -65,19 +65,6 @@ def test_every_claim_is_decided_as_expected_and_every_part_rejects_its_control(s
     assert wrong == {}
 
 
-def test_short_horizons_leave_claims_undecided_and_end_no_job(study):
-    short = staircase(sizes.Staircase(horizon=0.5, samples=20))
-    beyond = {"horizon": 0.2, "step": 0.05}
-    late = proposition(sizes.Proposition(points=100, outliers=(0.02, 0.01), gamma=0.09, **beyond), STREAM)
-    cut = study["neural_collapse"].isel(time=slice(0, 20)).assign(within_late=np.nan * study["neural_collapse"].radius)
-    cut["within_late"].attrs["long_name"] = "largest variance within"
-    undecided = {"tf-stair-times", "tf-stair-down", "tf-prop42-s1", "tf-prop42-freeze", "tf-prop42-rate", "tf-collapse"}
-    data = study | {"staircase": short, "proposition": late, "neural_collapse": cut}
-    for claim in claims.claims_of(*load_modules("truncation_flow", "claims")):
-        if claim.id in undecided:
-            assert claims.decide_claim(claim, data).ledger["verdict"] == "not decidable at this scale", claim.id
-
-
 def test_random_clusters_recomputed(study):
     generator = STREAM.generator(2, 5)
     for draw in range(3):
