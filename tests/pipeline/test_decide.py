@@ -1,246 +1,166 @@
-"""What an open claim wants: how many trials, which settings, what it costs; a run that starts from another."""
+"""`repdyn decide`: what open claims want and cost, which looks a budget buys, a run that starts from another."""
 
+import csv
 import json
-import math
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
-import pandas as pd
 import pytest
 
-from repdyn.base.errors import DataError
-from repdyn.pipeline import open_claims
+from repdyn.base.errors import DataError, RepdynError
 from repdyn.pipeline.ask import decide
-from repdyn.pipeline.ask.decide import Need
+from repdyn.pipeline.ask.decide import Cost, Need
+from repdyn.pipeline.config import yaml_positions
 from repdyn.pipeline.run.declare.graph import read_study
 
-COLUMNS = ("id", "form", "part", "reading", "outcome", "value", "interval_low", "interval_high", "region_low")
-COLUMNS += ("region_high", "measured", "tolerance_reason", "n", "false_alarm")
+
+def write_rows(path, *rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
 
 
-def evidence(*rows):
-    """Rows of evidence from (outcome, value, interval, region), with a part or a reading."""
-    written = []
-    for outcome, value, interval, region, *more in rows:
-        numbers = [value, *(interval or ("", "")), *region]
-        texts = ["" if number == "" or math.isinf(number) else str(number) for number in numbers]
-        about = {"part": "", "reading": "", "n": "100"} | dict(more)
-        written.append(
-            ["x", "printed", about["part"], about["reading"], outcome, *texts, "measured", "why", about["n"], "0.001"]
-        )
-    return [dict(zip(COLUMNS, row, strict=True)) for row in written]
+def write_manifest(**configuration):
+    path = Path("results/mine/manifest.json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"configuration": configuration, "costs": []}))
 
 
-OWN_SETTINGS = ("lrn-literal", "lrn-sgd")
-ABOVE_ZERO = (0.0, math.inf)
-
-
-@pytest.mark.parametrize(
-    ("value", "interval", "region", "doublings"),
-    [
-        (1.0, (-0.1, 2.1), ABOVE_ZERO, 1),  # 1.21 times as many would do
-        (1.0, (-1.0, 3.0), ABOVE_ZERO, 3),  # four times, and two looks' wider intervals: eight
-        (-1.0, (-3.0, 1.0), ABOVE_ZERO, 3),  # refuted by as many
-        (1.0, (-6.0, 8.0), ABOVE_ZERO, None),  # 49 times
-        (0.0, (-1.0, 1.0), ABOVE_ZERO, None),  # on the border
-        (1e-9, (-1e300, 1e300), ABOVE_ZERO, None),  # of networks that have diverged
-        (0.9, (0.0, 1.8), (0.3, 1.5), 2),  # 2.25 times as many and a later look
-    ],
-)
-def test_how_often_trials_are_doubled(value, interval, region, doublings):
-    wanted, reason = open_claims.doublings(evidence(("undecided", value, interval, region)), "")
-    assert wanted == doublings
-    assert ("border case" in reason) == (doublings is None)
-
-
-def test_few_samples_shrink_faster_than_the_root_of_their_number():
-    """Student's quantile falls as well: what a hundred samples decide with four times as many, eight do with twice."""
-    row = ("undecided", 1.0, (-0.7, 2.7), ABOVE_ZERO)
-    assert open_claims.doublings(evidence((*row, ("n", "100"))), "")[0] == 2
-    assert open_claims.doublings(evidence((*row, ("n", "8"))), "")[0] == 1
-
-
-def test_a_run_with_too_few_seeds_for_any_interval_gets_enough():
-    note = "Needs more than this run has: paper_measures: 5 along seed, has 1."
-    assert open_claims.of_too_few(note) == (5.0, 3, "5 along seed, has 1")
-    assert open_claims.of_too_few(note.replace("has 1", "has 4"))[:2] == (1.25, 1)
-    assert open_claims.of_too_few("an interval of a mean needs 2 samples or more, got 1")[0] == 2
-
-
-@pytest.mark.parametrize("note", ["3 along layers, has 2", "5 along start, has 2", "2 samples or more, got 0", "MNIST"])
-def test_what_more_trials_do_not_mend_is_not_too_few(note):
-    """A study has no setting for more layers of the same trials; of networks of which none learned, more may not."""
-    assert open_claims.of_too_few(note) is None
-
-
-def test_the_part_that_is_least_sure_counts_and_decided_ones_do_not():
-    rows = evidence(
-        ("undecided", 1.0, (-0.1, 2.1), ABOVE_ZERO, ("part", "a")),
-        ("undecided", 1.0, (-1.0, 3.0), ABOVE_ZERO, ("part", "b")),
-        ("passes", 9.0, (1.0, 17.0), ABOVE_ZERO, ("part", "c")),
-    )
-    assert open_claims.doublings(rows, "")[0] == 3
-
-
-@pytest.mark.parametrize("order", [1, -1])
-def test_one_part_that_no_number_of_trials_decides_decides_for_all(order):
-    parts = (
-        ("undecided", 1.0, (-0.1, 2.1), ABOVE_ZERO, ("part", "a")),
-        ("undecided", 1.0, None, ("", ""), ("part", "b")),
-    )
-    assert open_claims.doublings(evidence(*parts[::order]), "") == (None, "measured; why")
-
-
-@pytest.mark.parametrize("region", [(0.3, 1.5), (0.3, 1e9), (-1e9, 1.5)])
-def test_the_border_that_is_nearer_to_the_estimate_counts(region):
-    """At 0.9 both borders are 0.6 away; at 1.2 the upper one is 0.3, a third of the reach: nine times as many."""
-    assert open_claims.doublings(evidence(("undecided", 0.9, (0.0, 1.8), region)), "")[0] == 2
-    nearer = open_claims.doublings(evidence(("undecided", 1.2, (0.3 - 1e-9, 2.1 + 1e-9), (0.3, 1.5))), "")[0]
-    assert nearer == 4
-
-
-@pytest.mark.parametrize("names", [("staged", "geodesics"), ("geodesics", "staged_measures")])
-def test_a_claim_of_several_datasets_wants_the_trials_of_each(names):
-    settings = {"discretized": {"staged_seeds": 7}, "geodesics": {"seeds": 6}}
-    found = open_claims.knobs("leaky_resnets", names, settings)
-    assert found == {("discretized", "staged_seeds"): 7, ("geodesics", "seeds"): 6}
-
-
-def test_what_an_open_claim_wants_is_said_by_what_is_known_of_it():
-    reason = "4 times as many trials"
-    assert open_claims.Wanted(2, reason).says == "4 times as many trials."
-    assert open_claims.Wanted(2, reason, seen=False).says == "Enough trials for an interval: 4 times as many trials."
-    assert open_claims.Wanted(None, "a border case.").says == "More trials do not: a border case."
-
-
-@pytest.mark.parametrize(
-    ("options", "joined"),
-    [
-        ([], ["--configfile", "new"]),
-        (["--cores", "2"], ["--configfile", "new", "--cores", "2"]),
-        (["--configfile", "a"], ["--configfile", "a", "new"]),
-        (["--configfile", "a", "b", "--cores", "2"], ["--configfile", "a", "b", "new", "--cores", "2"]),
-        (["--cores", "2", "--configfile", "a"], ["--cores", "2", "--configfile", "a", "new"]),
-    ],
-)
-def test_the_overlay_of_the_look_comes_last_among_overlays(options, joined):
-    assert decide._with(iter(options), Path("new")) == joined
-
-
-def test_settings_of_a_look_go_over_those_of_the_look_before_knob_by_knob():
-    first = {"study": {"a": {"seeds": 5, "width": 3}, "b": 1}, "run": {"name": "x"}}
-    second = {"study": {"a": {"seeds": 10}, "c": {"d": 2}}, "run": {"name": "y"}}
-    joined = decide._joined(first, second)
-    assert joined == {"study": {"a": {"seeds": 10, "width": 3}, "b": 1, "c": {"d": 2}}, "run": {"name": "y"}}
-    assert first["study"]["a"]["seeds"] == 5
-
-
-def test_nine_readings_in_ten_are_enough():
-    readings = [("undecided", 1.0, (-0.1, 2.1), ABOVE_ZERO, ("reading", f"{k}")) for k in range(9)]
-    hopeless = ("undecided", 0.0, (-1.0, 1.0), ABOVE_ZERO, ("reading", "the last"))
-    whole = ("undecided", "", None, ("", ""))
-    assert open_claims.doublings(evidence(whole, *readings, hopeless), "")[0] == 1
-    assert open_claims.doublings(evidence(whole, *readings[:8], hopeless, hopeless), "")[0] is None
-
-
-def test_what_no_number_of_trials_decides_says_why():
-    assert open_claims.doublings(evidence(), "Needs more than this run has: MNIST.") == (
-        None,
-        "Needs more than this run has: MNIST.",
-    )
-    assert open_claims.doublings(evidence(("undecided", 1.0, None, ("", ""))), "")[1] == "measured; why"
-
-
-@pytest.mark.parametrize(
-    ("study", "experiment", "counts"),
-    [
-        ("leaky_resnets", "trained", [("trained", "blocks")]),
-        ("leaky_resnets", "staged", [("discretized", "staged_seeds")]),
-        ("leaky_resnets", "overregularized", [("restarts", "teachers")]),
-        ("universality", "default_ensemble", [("default_ensemble", "seeds")]),
-        ("universality", "image_training", [("image_training", "trials")]),
-        ("bn_decomposed", "largest_norm", [("largest_norm", "runs")]),
-    ],
-)
-def test_which_setting_counts_the_trials_of_an_experiment(study, experiment, counts):
-    assert open_claims.counts(study, read_study(study), experiment) == counts
-
-
-def test_an_analysis_has_as_many_trials_as_what_it_reads():
-    settings = {"default_ensemble": {"seeds": 5}, "default_network": {"seeds": 2}}
-    reads = read_study("universality").experiments["default_ensemble_fits"].reads
-    assert "default_ensemble" in reads
-    knobs = open_claims.knobs("universality", ["default_ensemble_fits"], settings)
-    assert knobs == {("default_ensemble", "seeds"): 5}
-
-
-def run(folder, monkeypatch, looks=None):
-    """A finished run `mine` with two open claims of leaky_resnets, as far as planning asks."""
-    monkeypatch.chdir(folder)
-    configuration = {
-        "run": {"name": "mine"} | ({"looks": looks} if looks else {}),
-        "leaky_resnets": {"discretized": {"blocks": 2, "staged_seeds": 3}, "trained": {"blocks": 1}},
-    }
-    results = Path("results/mine")
-    results.mkdir(parents=True)
-    (results / "manifest.json").write_text(json.dumps({"configuration": configuration}))
-    return results
-
-
-def test_too_few_trials_are_first_made_as_many_as_have_an_interval(tmp_path, monkeypatch):
-    """Five networks, not eight; the claim has not been looked at before, others on the same data have."""
-    run(tmp_path, monkeypatch)
-    knobs = {("paper_settings", "seeds"): 1}
-    found = [Need(3, "5 along seed, has 1", knobs, 5.0, False, id, "leaky_resnets", 60.0) for id in OWN_SETTINGS]
-    step = decide.plan("mine", 100.0, found)
-    assert [need.id for need in step.chosen] == list(OWN_SETTINGS)
-    assert step.settings["leaky_resnets"] == {"paper_settings": {"seeds": 5}}
-    assert not set(OWN_SETTINGS) & set(step.settings["run"]["looks"])
-    one = decide.plan("mine", 100.0, found[:1])
-    assert one.settings["run"]["looks"] == {OWN_SETTINGS[1]: 4}
-
-
-def test_a_run_at_default_scale_proposes_seeds_for_claims_on_one_network(tmp_path, monkeypatch):
-    results = run(tmp_path, monkeypatch)
-    configuration = {"leaky_resnets": {"paper_settings": {"seeds": 1}}}
-    (results / "manifest.json").write_text(json.dumps({"configuration": configuration}))
-    note = "Needs more than this run has: paper_measures: 5 along seed, has 1."
-    row = {"verdict": decide.UNDECIDED, "note": note, "study": "leaky_resnets", "datasets": "paper_measures"}
-    (results / "claims.csv").touch()
-    monkeypatch.setattr(decide.ledger, "read", lambda _: pd.DataFrame([row | {"id": id} for id in OWN_SETTINGS]))
-    monkeypatch.setattr(decide, "read_cells", lambda _: pd.DataFrame(columns=COLUMNS))
-    costs = {
-        "leaky_resnets/data/paper_settings.nc": decide.Cost("near_critical:paper_settings.nc", 50.0, True),
-        "leaky_resnets/data/paper_measures.nc": decide.Cost("measures:paper_measures.nc", 2.0, False),
-        "leaky_resnets/data/restarts.nc": decide.Cost("near_critical:restarts.nc", 500.0, True),
-    }
-    monkeypatch.setattr(decide, "_costs", lambda _: costs)
-    found = decide.needs("mine")
-    assert {(need.id, need.study) for need in found} == {(id, "leaky_resnets") for id in OWN_SETTINGS}
-    for need in found:
-        assert (need.factor, need.seen) == (5.0, False)
-        assert need.knobs == {("paper_settings", "seeds"): 1}
-        assert need.seconds == 4 * 50 + 5 * 2
-
-
-def test_a_dataset_costs_what_its_member_took(tmp_path, monkeypatch):
-    """A job of several members tells what each took, in what it keeps of them; where it does not, the job counts."""
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    kept = Path("logs/mine/leaky_resnets/near_critical.log.kept/member")
-    kept.mkdir(parents=True)
-    (kept / "digests.json").write_text(json.dumps({"paper_settings.nc": "abc", "cpu seconds": "50.000"}))
-    files = {name: f"leaky_resnets/data/{name}.nc" for name in ("paper_settings", "restarts")}
-    about = {"study": "leaky_resnets", "paper": "a paper"}
-    record = {
-        "log": "leaky_resnets/near_critical",
-        "cpu_seconds": 900.0,
-        "outputs": {f"results/mine/{files['paper_settings']}": "abc", f"results/mine/{files['restarts']}": "def"},
-        "job": {"members": [about | {"function": f"m:{name}", "outputs": [file]} for name, file in files.items()]},
+
+
+# What is open and what it costs
+
+
+def test_open_claims_are_examined_with_their_own_evidence_and_settings_and_sorted_by_cost(monkeypatch):
+    open_ = decide.UNDECIDED
+    ledger = [
+        ("b-1", open_, "", "t", "loss"),
+        ("b-2", "holds", "", "s", "loss"),
+        ("a-3", open_, "", "s", "loss rate"),
+        ("c-4", open_, "", "u", "rate"),
+        ("c-6", open_, "", "t", "loss"),
+    ]
+    write_rows(Path("results/mine/claims.csv"), ("id", "verdict", "note", "study", "datasets"), *ledger)
+    evidence = [("a-3", "left"), ("b-1", "sum"), ("b-2", "rest"), ("a-3", "right"), ("c-4", "")]
+    write_rows(Path("results/mine/evidence.csv"), ("id", "part"), *evidence)
+    settings = {"s": {"trained": {"seeds": 3}}, "t": {"drawn": {"trials": 5}}, "u": {"chains": {"runs": 7}}}
+    write_manifest(**settings)
+    wants = {
+        "b-1": decide.Wanted(1, "twice", {("drawn", "trials"): 5}, 2.0),
+        "a-3": decide.Wanted(3, "5 along seed", {("trained", "seeds"): 3}, 5.0, seen=False),
+        "c-4": decide.Wanted(None, "a boundary case"),
+        "c-6": decide.Wanted(2, "four times", {("drawn", "trials"): 6}, 4.0),
     }
-    monkeypatch.setattr(decide.records, "of_run", lambda _: [record])
-    costs = decide._costs("mine")
-    assert costs[files["paper_settings"]] == decide.Cost(f"{record['log']}:{files['paper_settings']}", 50.0, True)
-    assert costs[files["restarts"]] == decide.Cost(record["log"], 900.0, True)
+    examined, costs = [], {"a file": Cost("a job", 1.0, True)}
+
+    def wanted(row, evidence, settings):
+        examined.append((row["id"], [part["part"] for part in evidence], settings))
+        return wants[row["id"]]
+
+    prices = {("t", 5, 2.0): 50.0, ("s", 3, 5.0): 30.0, ("t", 6, 4.0): 40.0}
+    monkeypatch.setattr(decide, "wanted", wanted)
+    monkeypatch.setattr(decide, "_costs", lambda run: costs if run == "mine" else {})
+    monkeypatch.setattr(decide, "_seconds", lambda study, knobs, factor, known: prices[study, *knobs.values(), factor])
+    found = decide.needs("mine")
+    assert [(need.id, need.study, need.doublings, need.factor, need.seen, need.seconds) for need in found] == [
+        ("a-3", "s", 3, 5.0, False, 30.0),
+        ("c-6", "t", 2, 4.0, True, 40.0),
+        ("b-1", "t", 1, 2.0, True, 50.0),
+        ("c-4", "u", None, 1.0, True, 0.0),
+    ]
+    assert examined == [
+        ("b-1", ["sum"], settings["t"]),
+        ("a-3", ["left", "right"], settings["s"]),
+        ("c-4", [""], settings["u"]),
+        ("c-6", [], settings["t"]),
+    ]
+    shown = decide.show(found)
+    assert [line.split()[0] for line in shown.splitlines()[1:]] == ["a-3", "c-6", "b-1", "c-4"]
+
+
+def test_an_unfinished_run_and_one_without_cost_records_are_refused():
+    with pytest.raises(DataError):
+        decide.needs("mine")
+    with pytest.raises(DataError, match="logs/mine"):
+        decide._costs("mine")
+
+
+KEEPING = {"loss", "rate"}
+EXPERIMENTS = ("first", "loss", "rate", "last")
+
+
+@pytest.fixture
+def job(monkeypatch):
+    """A record of a job with members of every kind; of its experiments two of four keep finished trials."""
+    parameters = {name: ("settings", *(("checkpoint",) if name in KEEPING else ())) for name in EXPERIMENTS}
+    experiments = {name: SimpleNamespace(parameters=own, reads=()) for name, own in parameters.items()}
+    monkeypatch.setattr(decide, "read_study", {"s": SimpleNamespace(experiments=experiments)}.__getitem__)
+    members = [
+        {"source": "digits", "outputs": ["data/images.nc"]},
+        {"study": "s", "function": "figures:loss", "outputs": ["s/figures/loss.svg"]},
+        {"study": "s", "paper": "a paper", "outputs": ["s/claims.csv"]},
+    ]
+    members += [
+        {"study": "s", "paper": "a paper", "function": f"experiments.a:{name}", "outputs": [f"s/data/{name}.nc"]}
+        for name in EXPERIMENTS
+    ]
+    outputs = {f"results/mine/{file}": f"digest of {file}" for member in members for file in member["outputs"]}
+    return {"log": "s/all", "cpu_seconds": 70.5, "outputs": outputs, "job": {"members": members}, "finished": "2"}
+
+
+def test_a_dataset_costs_its_member_or_the_whole_job_where_experiments_may_keep_trials(job, monkeypatch):
+    seconds = {("loss.nc", "digest of s/data/loss.nc"): 8.0, ("last.nc", "digest of s/data/last.nc"): 9.5}
+    seconds |= {("rate.nc", "digest of another"): 1.0, ("loss.svg", "digest of s/figures/loss.svg"): 2.0}
+    monkeypatch.setattr(decide, "member_seconds", lambda log: seconds)
+    monkeypatch.setattr(decide.records, "of_run", lambda run: [job])
+    whole = Cost("s/all", 70.5, True)
+    unknown = ("data/images.nc", "s/figures/loss.svg", "s/claims.csv", "s/data/first.nc", "s/data/rate.nc")
+    assert decide._costs("mine") == dict.fromkeys(unknown, whole) | {
+        "s/data/loss.nc": Cost("s/all:s/data/loss.nc", 8.0, True),
+        "s/data/last.nc": Cost("s/all:s/data/last.nc", 9.5, False),
+    }
+
+
+def test_files_of_other_runs_cost_nothing_and_the_last_job_that_wrote_a_file_counts(job, monkeypatch):
+    """A run that starts as a copy of another may have records of it."""
+    file = "results/mine/s/data/first.nc"
+    before = job | {"log": "s/before", "cpu_seconds": 3.0, "outputs": {file: "old"}, "finished": "1"}
+    apart = job | {"log": "s/apart", "outputs": {"results/mine-decided/s/data/first.nc": "x"}, "finished": "3"}
+    latest = job | {"outputs": {file: "new", "results/minedata/s/a.nc": "y"}}
+    monkeypatch.setattr(decide, "member_seconds", lambda _: {})
+    monkeypatch.setattr(decide.records, "of_run", lambda _: [latest, before, apart])
+    assert decide._costs("mine") == {"s/data/first.nc": Cost("s/all", 70.5, True)}
+
+
+def test_more_trials_cost_the_new_ones_and_their_analyses_once_per_job(monkeypatch):
+    """Two thirds of three times as many are new; the two analyses are one job, which computes all."""
+    reads = {"deep": ["fit"], "loss": [], "apart": ["other"], "rate": [], "fit": ["other", "rate"], "other": []}
+    sections = {"loss": ["a"], "rate": ["d", "b"], "other": ["c"]}
+    graph = SimpleNamespace(experiments={name: SimpleNamespace(reads=own) for name, own in reads.items()})
+    monkeypatch.setattr(decide, "read_study", lambda study: graph if study == "s" else None)
+    monkeypatch.setattr(
+        decide, "counts", lambda study, graph, name: [(part, "seeds") for part in sections.get(name, [])]
+    )
+    costs = {
+        "s/data/other.nc": Cost("s/other", 900.0, True),
+        "s/data/loss.nc": Cost("s/loss", 10.0, True),
+        "s/data/rate/x.nc": Cost("s/rate-x", 20.0, True),
+        "s/data/rate/y.nc": Cost("s/rate-y", 30.0, True),
+        "s/data/rate_more.nc": Cost("s/more", 700.0, True),
+        "s/data/fit.nc": Cost("s/measures", 5.0, False),
+        "s/data/deep.nc": Cost("s/measures", 5.0, False),
+        "s/data/apart.nc": Cost("s/apart", 800.0, False),
+        "t/data/loss.nc": Cost("t/loss", 600.0, False),
+    }
+    knobs = {("a", "seeds"): 3, ("b", "seeds"): 4}
+    assert decide._seconds("s", knobs, 3.0, costs) == 2 * (10 + 20 + 30) + 3 * 5
+
+
+# Which looks a budget buys
 
 
 def needs(*ids):
@@ -249,23 +169,27 @@ def needs(*ids):
     return [Need(1, "2 times", knobs[id], 2.0, True, id, "leaky_resnets", seconds) for id, seconds in ids]
 
 
-def test_the_budget_buys_the_cheapest_and_every_claim_on_the_grown_data_is_looked_at_once_more(tmp_path, monkeypatch):
-    run(tmp_path, monkeypatch, looks={"lrn-fig2b": 2})
+def leaky_run(**run):
+    discretized = {"blocks": 2, "staged_seeds": 3}
+    write_manifest(run={"name": "mine"} | run, leaky_resnets={"discretized": discretized, "trained": {"blocks": 1}})
+
+
+def test_a_budget_buys_the_cheapest_and_counts_a_look_for_every_claim_on_the_new_data():
+    leaky_run(looks={"lrn-fig2b": 2})
     step = decide.plan("mine", 100.0, needs(("lrn-fig2b", 60.0), ("lrn-fig1b", 60.0)))
     assert [need.id for need in step.chosen] == ["lrn-fig2b"]
     assert step.settings["leaky_resnets"] == {"discretized": {"staged_seeds": 6}}
     looks = step.settings["run"]["looks"]
     assert looks["lrn-fig2b"] == 3
-    readers = set(read_study("leaky_resnets").claims_of("staged"))
-    assert readers <= set(looks)
+    assert set(read_study("leaky_resnets").claims_of("staged")) <= set(looks)
     assert set(looks.values()) == {2, 3}
     assert decide.plan("mine", 10.0, needs(("lrn-fig2b", 60.0))).chosen == []
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_claims_that_want_more_of_the_same_trials_get_the_larger_number_once(tmp_path, monkeypatch, order):
-    """Four times as many serve one that wants twice as many, too, for nothing; they are two looks, not three."""
-    run(tmp_path, monkeypatch)
+def test_claims_on_the_same_trials_get_the_larger_number_once(order):
+    """Four times as many also serve a claim that wants twice as many, at no cost; they are two looks, not three."""
+    leaky_run()
     knobs = {("discretized", "staged_seeds"): 3}
     wants = [(2, 4.0, "lrn-fig2b", 30.0), (1, 2.0, "lrn-fig1b", 10.0)][::order]
     found = [Need(more, "", knobs, factor, True, id, "leaky_resnets", took) for more, factor, id, took in wants]
@@ -275,86 +199,199 @@ def test_claims_that_want_more_of_the_same_trials_get_the_larger_number_once(tmp
     assert set(step.settings["run"]["looks"].values()) == {3}
 
 
-def test_open_claims_come_by_cost_and_those_that_trials_do_not_decide_last(tmp_path, monkeypatch):
-    results = run(tmp_path, monkeypatch)
-    rows = [{"verdict": v, "note": "", "study": "leaky_resnets"} for v in (*[decide.UNDECIDED] * 3, "holds")]
-    ledger = pd.DataFrame([row | {"id": f"x-{place}"} for place, row in enumerate(rows)])
-    (results / "claims.csv").touch()
-    costs = {"x-0": None, "x-1": 40.0, "x-2": 20.0}
-    monkeypatch.setattr(decide.ledger, "read", lambda _: ledger)
-    monkeypatch.setattr(decide, "read_cells", lambda _: pd.DataFrame(columns=COLUMNS))
-    monkeypatch.setattr(decide, "_costs", lambda _: {})
-    monkeypatch.setattr(
-        decide, "wanted", lambda row, *_: decide.Wanted(costs[row["id"]] and 1, "", {}, costs[row["id"]])
-    )
-    monkeypatch.setattr(decide, "_seconds", lambda study, knobs, factor, costs: factor)
-    assert [(need.id, need.seconds) for need in decide.needs("mine")] == [("x-2", 20.0), ("x-1", 40.0), ("x-0", 0.0)]
+def test_too_few_trials_are_first_increased_to_what_an_interval_requires():
+    """Five networks, not eight; where no claim on the data has been looked at, this is no further look."""
+    leaky_run()
+    ids = ("lrn-literal", "lrn-sgd")
+    found = [Need(3, "", {("paper_settings", "seeds"): 1}, 5.0, False, id, "leaky_resnets", 60.0) for id in ids]
+    step = decide.plan("mine", 100.0, found)
+    assert [need.id for need in step.chosen] == list(ids)
+    assert step.settings["leaky_resnets"] == {"paper_settings": {"seeds": 5}}
+    assert not set(ids) & set(step.settings["run"]["looks"])
+    assert decide.plan("mine", 100.0, found[:1]).settings["run"]["looks"] == {ids[1]: 4}
 
 
-def test_of_a_job_that_keeps_trials_of_one_experiment_the_other_is_computed_anew(monkeypatch):
-    parameters = {"kept": ("settings", "checkpoint"), "anew": ("settings",)}
-    names = {name: SimpleNamespace(parameters=own, reads=()) for name, own in parameters.items()}
-    monkeypatch.setattr(decide, "read_study", lambda _: SimpleNamespace(experiments=names))
-    monkeypatch.setattr(decide, "member_seconds", lambda _: {(f"{name}.nc", name): 7.0 for name in names})
-    members = [{"study": "s", "paper": "p", "function": f"m:{name}", "outputs": [f"s/{name}.nc"]} for name in names]
-    made = record("s/both", "1", 10.0, outputs={f"s/{name}.nc": name for name in names}, job={"members": members})
-    costs = {name: decide._cost(f"s/{name}.nc", made, f"s/{name}.nc", Path()) for name in names}
-    assert costs == {name: decide.Cost(f"s/both:s/{name}.nc", 7.0, name == "kept") for name in names}
+GROWN = {  # study -> section -> datasets with more trials -> claims on them
+    "s": {"a": {"loss": ["x-1", "z-1"]}, "b": {"rate": ["x-2", "z-1"], "fit": ["x-9"]}, "c": {"cut": ["z-3", "x-4"]}},
+    "t": {"a": {"norm": ["y-3", "y-2", "y-6"]}, "b": {"other": ["y-7"]}},
+}
 
 
-def test_an_overlay_goes_after_those_of_the_scale(tmp_path):
-    file = Path("config/full-decided.yaml")
-    assert decide._with(["--configfile", "full.yaml", "--config", "a=1"], file) == [
-        *("--configfile", "full.yaml", str(file)),
-        *("--config", "a=1"),
-    ]
-    assert decide._with(["--configfile", "full.yaml"], file) == ["--configfile", "full.yaml", str(file)]
-    assert decide._with(["--config", "a=1"], file) == ["--configfile", str(file), "--config", "a=1"]
-
-
-def test_a_run_that_is_not_finished_is_told(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(DataError, match="finish the run first"):
-        decide.needs("mine")
-
-
-def test_datasets_of_one_job_cost_what_the_job_did():
-    """Trained blocks are jobs of their own; measures on them are one job with several datasets."""
-    job = decide.Cost
-    costs = {
-        "leaky_resnets/data/trained/block0.nc": job("leaky_resnets/trained-block0", 30.0, True),
-        "leaky_resnets/data/trained/block1.nc": job("leaky_resnets/trained-block1", 30.0, True),
-        "leaky_resnets/data/chain_measures.nc": job("leaky_resnets/measures", 5.0, False),
-        "leaky_resnets/data/scheme_measures.nc": job("leaky_resnets/measures", 5.0, False),
-        "leaky_resnets/data/exact.nc": job("leaky_resnets/exact", 900.0, False),
+@pytest.mark.parametrize(("budget", "bought"), [(35.0, ["y-6", "x-1", "x-2", "x-4"]), (34.9, ["y-6", "x-1"])])
+def test_a_claim_is_free_only_where_all_its_settings_are_bought(monkeypatch, budget, bought):
+    """x-4 wants twice as many of the settings of x-1 and of x-2: without those of x-2 it is too expensive."""
+    write_manifest(run={"name": "mine", "looks": {"x-1": 3, "w-0": 5, "y-2": 1}})
+    datasets = {
+        study: {name: ids for own in parts.values() for name, ids in own.items()} for study, parts in GROWN.items()
     }
-    seconds = decide._seconds("leaky_resnets", {("trained", "blocks"): 2}, 2.0, costs)
-    assert seconds == 30 + 30 + 2 * 5
+    monkeypatch.setattr(
+        decide, "read_study", lambda study: SimpleNamespace(name=study, claims_of=datasets[study].__getitem__)
+    )
+    monkeypatch.setattr(
+        decide,
+        "_grown",
+        lambda study, graph, sections: [name for part in sorted(sections) for name in GROWN[graph.name][part]],
+    )
+    found = [
+        Need(1, "", {("a", "seeds"): 3}, 1.5, False, "y-6", "t", 5.0),
+        Need(2, "", {("a", "seeds"): 3, ("b", "runs"): 5}, 4.0, True, "x-1", "s", 10.0),
+        Need(1, "", {("b", "runs"): 5, ("c", "draws"): 7, ("a", "seeds"): 3}, 2.0, True, "x-2", "s", 20.0),
+        Need(3, "", {("b", "seeds"): 2}, 8.0, False, "y-3", "t", 100.0),
+        Need(1, "", {("a", "seeds"): 3, ("c", "draws"): 7}, 2.0, True, "x-4", "s", 200.0),
+        Need(None, "", id="y-7", study="t"),
+    ]
+    step = decide.plan("mine", budget, iter(found))
+    assert [need.id for need in step.chosen] == bought
+    looks = {"x-1": 5, "w-0": 5, "y-2": 2, "z-1": 3, "x-2": 3, "x-9": 3}
+    settings = {"a": {"seeds": 12}, "b": {"runs": 20}}
+    if "x-2" in bought:
+        looks |= {"z-3": 2, "x-4": 2}
+        settings["c"] = {"draws": 14}
+    assert step.settings == {"run": {"looks": looks}, "s": settings, "t": {"a": {"seeds": 5}}}
 
 
-def test_more_trials_of_an_experiment_that_keeps_none_are_computed_anew(monkeypatch):
-    """One experiment of a study takes a checkpoint and computes the new trials alone; its neighbor computes all."""
-    parameters = {"kept": ("settings", "checkpoint"), "anew": ("settings",)}
-    names = {name: SimpleNamespace(parameters=own, reads=()) for name, own in parameters.items()}
-    monkeypatch.setattr(decide, "read_study", lambda _: SimpleNamespace(experiments=names))
-    monkeypatch.setattr(decide, "counts", lambda study, graph, name: [(name, "seeds")])
-    costs = {}
-    for name in names:
-        file = f"s/data/{name}.nc"
-        member = {"study": "s", "paper": "a paper", "function": f"m:{name}", "outputs": [file]}
-        made = record(f"s/{name}", "1", 10.0, outputs={file: "abc"}, job={"members": [member]})
-        assert decide._keeps(member) is (name == "kept")
-        costs[file] = decide._cost(file, made, file, Path("no logs"))
-    assert [decide._seconds("s", {(name, "seeds"): 3}, 2.0, costs) for name in names] == [10.0, 20.0]
+# Look after look
 
 
-def test_what_a_look_took_is_that_of_the_jobs_that_ran():
-    """A job that ran before, and dearer then, gives nothing back; one that read its trials took the rest."""
-    before = [record("a", "1", 90.0), record("b", "1", 20.0)]
-    after = [record("a", "2", 100.0, spared_cpu_seconds=90.0), record("b", "1", 20.0), record("c", "2", 5.0)]
-    assert decide._spent(before, after) == 15.0
-    assert decide._spent(before, before) == 0.0
+class Looks:
+    """Made-up runs: what is open after each look, what each look takes, and the calls that were made."""
+
+    def __init__(self, monkeypatch, open_after, *, took=60.0, settings=()):
+        self.open_after, self.took, self.settings = list(open_after), took, iter(settings)
+        self.begun, self.options, self.budgets = [], [], []
+        for name in ("needs", "plan", "begin", "go_on"):
+            monkeypatch.setattr(decide, name, getattr(self, name))
+
+    def needs(self, run):
+        return [Need(1, "", {}, 2.0, True, id, "s", 30.0) for id in self.open_after[len(self.options)]]
+
+    def plan(self, run, budget, found):
+        self.budgets.append(budget)
+        chosen = [need for need in found if not need.id.startswith("boundary") and need.seconds <= budget]
+        return decide.Round(next(self.settings, {"run": {"looks": {}}}), chosen)
+
+    def begin(self, run, name):
+        self.begun.append((run, name))
+
+    def go_on(self, name, options, cores):
+        self.options.append((name, options, cores))
+        return self.took
+
+    def decide(self, run="mine", *, budget=1000.0, looks=None):
+        decide.decide(run, ["--configfile", "full.yaml"], budget=budget, looks=looks, cores=3, say=lambda _: None)
 
 
-def record(log, finished, seconds, **more):
-    return {"log": log, "finished": finished, "cpu_seconds": seconds, **more}
+def test_looks_end_where_nothing_is_open_that_trials_decide(monkeypatch):
+    first = {"run": {"looks": {"b": 2, "a": 2}}, "s": {"trained": {"seeds": 6, "nets": 2}}}
+    second = {"run": {"looks": {"a": 3}}, "s": {"trained": {"seeds": 12}}}
+    looks = Looks(monkeypatch, [["boundary", "b", "a"], ["boundary", "a"], ["boundary"]], settings=[first, second])
+    looks.decide()
+    overlay = str(Path("config/mine-decided.yaml"))
+    assert looks.begun == [("mine", "mine-decided"), ("mine-decided", "mine-decided")]
+    assert looks.options == [("mine-decided", ["--configfile", "full.yaml", overlay], 3)] * 2
+    assert looks.budgets == [1000.0, 940.0, 880.0]
+    assert yaml_positions.values(Path(overlay)) == {
+        "run": {"name": "mine-decided", "looks": {"b": 2, "a": 3}},
+        "s": {"trained": {"seeds": 12, "nets": 2}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("limits", "number"),
+    [({"looks": 1}, 1), ({"looks": 0}, 0), ({"budget": 89.0}, 1), ({"budget": 90.0}, 2)],
+)
+def test_looks_end_with_their_number_and_with_the_budget(monkeypatch, limits, number):
+    looks = Looks(monkeypatch, [["a"]] * 9)
+    looks.decide("mine-decided", **limits)
+    assert len(looks.options) == number
+    assert set(looks.begun) <= {("mine-decided", "mine-decided")}
+    assert Path("config/mine-decided.yaml").exists() is bool(number)
+
+
+def test_a_look_runs_the_whole_workflow_and_costs_the_jobs_that_ran(monkeypatch):
+    """A job that ran before, at a higher cost, gives nothing back; one that read finished trials took the rest."""
+    before = [{"log": "a", "finished": 1, "cpu_seconds": 90.0}, {"log": "b", "finished": 1, "cpu_seconds": 20.0}]
+    after = [{"log": "a", "finished": 2, "cpu_seconds": 100.0, "spared_cpu_seconds": 90.0}, before[1]]
+    after += [{"log": "c", "finished": 2, "cpu_seconds": 5.0}]
+    states, commands, status = iter([before, after, before]), [], [0, 1]
+    monkeypatch.setattr(decide.records, "of_run", lambda name: next(states))
+    monkeypatch.setattr(
+        decide.subprocess,
+        "run",
+        lambda command, **options: commands.append(command) or SimpleNamespace(returncode=status.pop(0)),
+    )
+    assert decide.go_on("mine", ["--configfile", "a.yaml"], 3) == 15.0
+    assert commands[0][1:] == ["-m", "snakemake", "--cores", "3", "--configfile", "a.yaml", "--", "all"]
+    with pytest.raises(RepdynError, match="logs/mine"):
+        decide.go_on("mine", [], 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "joined"),
+    [
+        ([], ["--configfile", "new"]),
+        (["--configfile", "a"], ["--configfile", "a", "new"]),
+        (["--configfile", "a", "b", "--cores", "2"], ["--configfile", "a", "b", "new", "--cores", "2"]),
+        (["--cores", "2", "--configfile", "a"], ["--cores", "2", "--configfile", "a", "new"]),
+        (["--config", "a=1"], ["--configfile", "new", "--config", "a=1"]),
+    ],
+)
+def test_the_overlay_of_a_look_comes_last_among_overlays(options, joined):
+    assert decide._with(iter(options), Path("new")) == joined
+
+
+# A run that starts from another
+
+RECORD = (
+    '{{"outputs": {{"results/{run}/s/a.nc": "1", "results/{run}/t/b.nc": "2"}}, '
+    '"inputs": {{"results/{run}/c.nc": "3", "results/mine-too/d.nc": "4"}}}}'
+)
+RECORDS = ("s/a.log.cost.json", "s/deeper/b.log.cost.json", "images.log.cost.json")
+LINKED = ("results/{run}/manifest.json", "results/{run}/s/a.nc", "results/{run}/t/deep/b.nc", "logs/{run}/s/a.log")
+KEPT = ("logs/{run}/s/a.log.kept/one/a.nc", "logs/{run}/s/b.log.kept/two/b.nc")
+
+
+def files(pattern):
+    return sorted(path.as_posix() for path in Path().glob(pattern) if path.is_file())
+
+
+@pytest.fixture
+def begin():
+    """Starts a run as a copy of another with several results, logs and records."""
+    for name in (*LINKED, *KEPT, *(f"logs/{{run}}/{record}" for record in RECORDS)):
+        file = Path(name.format(run="mine"))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(RECORD.format(run="mine") if name.endswith(".cost.json") else f"text of {name}")
+        os.utime(file, (1000, 1000))
+    return lambda: decide.begin("mine", "new")
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_run_starts_as_a_copy_of_another_that_it_never_changes(begin, monkeypatch, links):
+    def refuse(*_):
+        raise OSError("no links here")
+
+    if not links:
+        monkeypatch.setattr(decide.os, "link", refuse)
+    before = {name: Path(name).read_text() for name in files("*/mine/**/*")}
+    begin()
+    assert files("*/new/**/*") == [name.replace("/mine/", "/new/") for name in before]
+    for name in (*LINKED, *KEPT):
+        old, new = (Path(name.format(run=run)) for run in ("mine", "new"))
+        assert new.samefile(old) is (links and name in LINKED), name  # kept files get another time when restored
+        assert (new.read_text(), new.stat().st_mtime) == (f"text of {name}", 1000)
+    for record in RECORDS:
+        assert Path("logs/new", record).read_text() == RECORD.format(run="new")
+    assert {name: Path(name).read_text() for name in files("*/mine/**/*")} == before
+
+
+@pytest.mark.parametrize("kind", ["results", "logs"])
+def test_a_copy_that_was_continued_is_left_as_it_is_and_the_missing_half_is_copied(begin, kind):
+    """The second look continues in the copy; a start may have been stopped between results and logs."""
+    own = Path(kind, "new/s/own")
+    own.parent.mkdir(parents=True)
+    own.write_text("of the copy")
+    begin()
+    assert files(f"{kind}/new/**/*") == [own.as_posix()]
+    other = {"results": "logs", "logs": "results"}[kind]
+    assert files(f"{other}/new/**/*") == [name.replace("/mine/", "/new/") for name in files(f"{other}/mine/**/*")]

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import time
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from repdyn.bn_mean_field.experiments.speed_ratio import _iteration_of_loss
 from repdyn.bn_mean_field.methods.particle_flows import gradient_descent
 from repdyn.bn_mean_field.methods.starts_and_targets import MODELS, linear_along
 from repdyn.bn_mean_field.theory.flows import tangential_speed
-from repdyn.bn_mean_field.theory.velocity import Population, mean_field_velocity
+from repdyn.bn_mean_field.theory.velocity import Population
 from repdyn.leaky_resnets.methods.networks import LeakyResNet
 from repdyn.leaky_resnets.methods.training import Trainer
 from repdyn.leaky_resnets.theory.hamiltonian import hamiltonian, stable_energies
@@ -30,8 +31,7 @@ from repdyn.pipeline.report.build import ASSETS
 from repdyn.truncation_flow.experiments.cluster_flow import printed_and_corrected
 from repdyn.truncation_flow.methods.flow import integrate_flow
 from repdyn.truncation_flow.settings import PrintedAndCorrected
-from repdyn.truncation_flow.theory.separated import FORMULAS, effective_gradient
-from repdyn.truncation_flow.theory.truncation import truncation_map, truncation_map_of_weights
+from repdyn.truncation_flow.theory.separated import FORMULAS
 from repdyn.universality.methods.engines import autograd
 from repdyn.universality.methods.engines.frames import Task
 from repdyn.universality.methods.fit import fit_effective_rates
@@ -65,8 +65,7 @@ def open_page(browser, tmp_path):
         head = f'<meta charset="utf-8"><link rel="icon" href="data:,"><script>{before}</script>{scripts}'
         file = tmp_path / "page.html"
         file.write_text(f"<!doctype html><html lang=en><head>{head}</head><body><main>{element}</main></body></html>")
-        browser.open("about:blank")
-        browser.open(file.as_uri())
+        reopen(browser, file.as_uri())
         return browser
 
     return open_page
@@ -75,6 +74,14 @@ def open_page(browser, tmp_path):
 @pytest.fixture
 def explorer(open_page):
     return lambda study: open_page(study, EXPLORERS[study], f'<div class="theory" data-theory="{study}"></div>')
+
+
+def reopen(browser, address):
+    """Opens an address and waits for its scripts."""
+    browser.open("about:blank")
+    browser.open(address)
+    while not browser.ask("document.readyState === 'complete' && 'repdyn' in window"):
+        time.sleep(0.02)
 
 
 def wait(page, condition):
@@ -140,8 +147,7 @@ def test_theory_is_drawn_before_training_and_the_address_restores_the_picture(ex
     before, address = (view(page, "view.records"), page.ask(PATHS)), page.ask("location.href")
     assert len(before[0]) == 15
     assert f"{name}=" in address
-    page.open("about:blank")
-    page.open(address)
+    reopen(page, address)
     wait(page, "view.records.length === 15")
     page.ask(SETTLED)
     assert (view(page, "view.records"), page.ask(PATHS)) == before
@@ -176,20 +182,6 @@ def test_records_are_the_same_with_pauses_and_without_workers(explorer, browser)
     seek(page, 11)
     assert view(page, "view.link.kind") == "page"
     assert view(page, "view.records") == records
-
-
-def test_random_numbers_of_the_page_are_uniform_and_normal(explorer):
-    numbers = explorer("universality").ask(
-        "(() => { const one = repdyn.training.kernel.random(3); return"
-        " [Array.from({ length: 20000 }, one.uniform), Array.from({ length: 20000 }, one.normal)]; })()"
-    )
-    uniform, normal = np.array(numbers)
-    root = np.sqrt(len(uniform))
-    assert 0 <= uniform.min() < uniform.max() < 1
-    assert abs(uniform.mean() - 0.5) < 4 * np.sqrt(1 / 12) / root
-    assert abs(normal.mean()) < 4 / root
-    assert abs(normal.var() - 1) < 4 * np.sqrt(2) / root
-    assert abs(np.corrcoef(normal[:-1], normal[1:])[0, 1]) < 4 / root
 
 
 # Universality
@@ -237,8 +229,8 @@ def test_universality_rates_are_those_of_the_package(explorer, preset, holds):
     records = np.array(view(page, "view.records.map(one => [one.h, one.y, one.w])")).T
     prepared, state = view(page, "view.prepared"), view(page, "view.state")
     fit = fit_effective_rates(*records, state["dx2"], state["dy2"], every=prepared["every"])
-    assert fit.at_bound is prepared["atBound"]
-    assert (min(fit.r2) > 0.5) is holds
+    assert fit.at_bound == prepared["atBound"]
+    assert (min(fit.r2) > 0.5) == holds
     if holds:
         np.testing.assert_allclose([prepared["etaH"], prepared["etaY"]], [fit.eta_h, fit.eta_y], rtol=1e-4)
 
@@ -246,7 +238,18 @@ def test_universality_rates_are_those_of_the_package(explorer, preset, holds):
 # Truncation flow
 
 ALIGNED, FREE = "rotation and bias, aligned", "weights and biases, free"
-CLUSTER = {"points": 10, "spread": 0.5, "turn": 0, "rate": 0.02, "cx": 1, "cy": -1, "lx": 0.5, "ly": 0, "ax": 0, "ay": 0}
+CLUSTER = {
+    "points": 10,
+    "spread": 0.5,
+    "turn": 0,
+    "rate": 0.02,
+    "cx": 1,
+    "cy": -1,
+    "lx": 0.5,
+    "ly": 0,
+    "ax": 0,
+    "ay": 0,
+}
 CLUSTERS = {
     "beside": {},
     "one point": {"points": 1, "spread": 0, "lx": 0},
@@ -312,23 +315,6 @@ def test_truncation_flows_and_layers_are_those_of_the_package_and_of_torch(explo
         wanted = layer_in_torch(X, R, beta, label, own, 200)
         np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-9, err_msg=layer)
         assert wanted[-1, -1] < 0.9 * wanted[0, -1]  # it does descend
-
-
-def test_truncation_formulas_are_those_of_the_package(explorer):
-    page = explorer("truncation_flow")
-    X, label = np.array([[1.0, -1.0], [0.4, 0.9], [-0.6, 0.1], [0.05, -0.02]]), [0.5, 0.3]
-    for turn, beta in ((0.0, [0.0, 0.0]), (0.7, [0.2, -0.1]), (2.5, [-0.5, 0.4]), (-1.9, [0.2, -0.1])):
-        R = rotation(turn)
-        W = R @ [[1.3, 0.4], [-0.2, 0.7]]
-        image = page.ask(f"{X.tolist()}.map(x => {FLOW}.truncationMap(x, {turn}, {beta}))")
-        np.testing.assert_allclose(image, truncation_map(X, R, beta), atol=1e-14)
-        image = page.ask(f"{X.tolist()}.map(x => {FLOW}.truncationOfWeights(x, {W.tolist()}, {beta}))")
-        np.testing.assert_allclose(image, truncation_map_of_weights(X, W, beta), atol=1e-13)
-        for formula in FORMULAS:
-            got = page.ask(f"{FLOW}.effectiveGradient({X.tolist()}, {turn}, {beta}, {label}, '{formula}')")
-            wanted = effective_gradient(X, R, beta, label, formula=formula)
-            np.testing.assert_allclose(got["beta"], wanted.dbeta, atol=1e-14)
-            np.testing.assert_allclose([got["turn"], got["cost"]], [wanted.Omega[1, 0], wanted.cost], atol=1e-14)
 
 
 def test_truncation_animation_draws_the_costs_of_the_dataset(open_page):
@@ -408,9 +394,7 @@ def test_leaky_network_follows_the_package(explorer, case):
         np.testing.assert_allclose(np.reshape(look["E"], (L + 1, w, N)) / lam, B, rtol=1e-6, atol=1e-6)
         momenta = [2 / Lt * hamiltonian(A[k], B[k + 1], Lt, bias=False) for k in range(L)]
         np.testing.assert_allclose(look["momenta"], momenta, rtol=1e-6, atol=1e-6)
-        own = [
-            stable_energies(A[k], (A[k + 1] - A[k]) * L, Lt, bias=False, gamma=settings["gamma"]) for k in range(L)
-        ]
+        own = [stable_energies(A[k], (A[k + 1] - A[k]) * L, Lt, bias=False, gamma=settings["gamma"]) for k in range(L)]
         wanted = [[one.kinetic / Lt**2, -one.cost, 2 / Lt * one.hamiltonian] for one in own]
         got = np.transpose([look[name][:L] for name in ("kinetic", "potential", "total")])
         np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-6)
@@ -420,20 +404,6 @@ def test_leaky_network_follows_the_package(explorer, case):
         np.testing.assert_allclose(look["distance"], criticality(net.W, A, B, net.rho, Lt).relative, rtol=1e-6)
         run.descend(np.full(100, settings["rate"] * L))
     assert looks[-1]["objective"] < looks[0]["objective"]
-
-
-def test_leaky_training_reaches_the_geodesic_with_the_larger_penalty_alone(explorer):
-    page = explorer("leaky_resnets")
-    press(page, "Bottleneck")
-    seek(page, 1e6)
-    assert np.ptp(view(page, "view.records[0].total")) > 2
-    assert np.abs(np.array(view(page, "view.records.at(-1).total")) + 2).max() < 0.05
-    press(page, "Show me the failure")
-    seek(page, 1e6)
-    last = view(page, "view.records.at(-1)")
-    assert last["cost"] < 1e-4
-    assert last["distance"] > 0.3
-    assert np.ptp(last["total"]) > 1
 
 
 def test_leaky_closed_form_draws_a_steep_path_as_a_straight_line(explorer):
@@ -506,17 +476,8 @@ def networks_in_torch(start, rate, model):
     return np.array(looks)
 
 
-def test_mean_field_velocities_and_matched_iterations_are_those_of_the_package(explorer):
-    page, rng = explorer("bn_mean_field"), np.random.default_rng(4)
-    a, b = rng.normal(size=7), rng.normal(size=(7, 2))
-    for model, kind in KINDS.items():
-        for variance, target in ((1.0, 35), (5.0, 0), (25.0, 90), (5.0, 180)):
-            settings = json.dumps({"variance": variance, "target": target})
-            call = f"{FIELD}.populationVelocity({a.tolist()}, {b.ravel().tolist()}, {settings}, '{model}')"
-            da, db = arrays(page, call, "da", "db")
-            wanted = mean_field_velocity(a, b, linear_along(target), np.diag([variance, 1.0]), normalization=kind)
-            np.testing.assert_allclose(da, wanted[0], atol=1e-12)
-            np.testing.assert_allclose(db.reshape(-1, 2), wanted[1], atol=1e-12)
+def test_mean_field_iterations_of_equal_loss_are_those_of_the_package(explorer):
+    page = explorer("bn_mean_field")
     iterations = np.arange(0, 60, 10)
     for losses in ([3, 2, 1, 0.4, 0.1, 0.05], [3, 2, 2.5, 1.5, 1.6, 0.2], [1, 1, 0.5, 0.5, 0.5, 0.1]):
         for loss in (4, 2.2, 1.5, 1, 0.5, 0.12, 0.01):

@@ -1,81 +1,122 @@
-"""What an open claim wants, at the borders: no interval, one sample, no estimate, no setting, several studies."""
+"""What would decide an open claim: how many trials, and which settings count them."""
 
 import math
 from types import SimpleNamespace
 
 import pytest
-from tests.pipeline.test_decide import ABOVE_ZERO, evidence
 
 from repdyn.base.settings import Settings
 from repdyn.pipeline import open_claims
+from repdyn.pipeline.run.declare.graph import read_study
 
+POSITIVE = (0.0, math.inf)
 CLAIM = {"study": "leaky_resnets", "datasets": "staged", "note": ""}
 SETTINGS = {"discretized": {"staged_seeds": 6, "blocks": 2}}
 
 
-def of(value, interval, region, **more):
-    (row,) = evidence(("undecided", value, interval, region, *more.items()))
-    return row
+def evidence(outcome, value, interval, region, **more):
+    """A row of evidence; empty where there is no number."""
+    numbers = dict(zip(("interval_low", "interval_high"), interval or ("", ""), strict=True))
+    numbers |= dict(zip(("region_low", "region_high"), region, strict=True)) | {"value": value}
+    texts = {name: "" if number == "" or math.isinf(number) else str(number) for name, number in numbers.items()}
+    row = {"id": "x", "form": "printed", "part": "", "reading": "", "n": "100", "false_alarm": "0.001"}
+    return row | {"measured": "", "tolerance_reason": "", "outcome": outcome} | texts | more
 
 
-def test_a_claim_wants_twice_its_trials_as_often_as_they_are_doubled():
-    wants = open_claims.wanted(CLAIM, [of(1.0, (-1.0, 3.0), ABOVE_ZERO)], SETTINGS)
-    assert (wants.doublings, wants.factor, wants.seen) == (3, 8.0, True)
-    assert (wants.reason, wants.knobs) == ("8 times as many trials", {("discretized", "staged_seeds"): 6})
+def undecided(value, interval, region=POSITIVE, **more):
+    return evidence("undecided", value, interval, region, **more)
 
 
-def test_too_few_trials_are_told_before_the_evidence_is_asked():
-    note = "Needs more than this run has: staged: 9 along seed, has 6."
-    wants = open_claims.wanted(CLAIM | {"note": note}, [of(1.0, (-1.0, 3.0), ABOVE_ZERO)], SETTINGS)
-    assert (wants.doublings, wants.factor, wants.seen, wants.reason) == (1, 1.5, False, "9 along seed, has 6")
-    assert wants.knobs == {("discretized", "staged_seeds"): 6}
+def doublings(*rows):
+    return open_claims.doublings(list(rows), "")[0]
 
 
-@pytest.mark.parametrize("datasets", ["exact", "images", ""])
-def test_data_whose_trials_no_setting_counts_want_nothing(datasets):
-    wants = open_claims.wanted(CLAIM | {"datasets": datasets}, [of(1.0, (-1.0, 3.0), ABOVE_ZERO)], SETTINGS)
-    assert (wants.doublings, wants.knobs, wants.factor) == (None, {}, 1.0)
-    assert wants.says == "More trials do not: no setting says how many trials its data have."
+def test_doublings_of_the_trials_of_one_interval():
+    cases = [
+        (undecided(1.0, (-0.1, 2.1)), 1),  # 1.21 times as many would do
+        (undecided(1.0, (-1.0, 3.0)), 3),  # four times, and two looks' wider intervals: eight
+        (undecided(-1.0, (-3.0, 1.0)), 3),  # refuted by as many
+        (undecided(1.0, (-6.0, 8.0)), None),  # 49 times
+        (undecided(0.0, (-1.0, 1.0)), None),  # on the boundary
+        (undecided(1e-9, (-1e300, 1e300)), None),  # of networks that have diverged
+        (undecided(0.9, (0.0, 1.8), (0.3, 1.5)), 2),  # 2.25 times as many and a later look
+        (undecided(0.9, (0.0, 1.8), (0.3, 1e9)), 2),
+        (undecided(0.9, (0.0, 1.8), (-1e9, 1.5)), 2),
+        (undecided(1.2, (0.3 - 1e-9, 2.1 + 1e-9), (0.3, 1.5)), 4),  # 0.3 to the nearer end, a third of the width
+        (undecided("", (-1.0, 3.0)), 3),  # without an estimate, the middle of the interval
+        (undecided("", (-3.0, 1.0), (-math.inf, 0.0)), 3),
+        (undecided(2.5, (1.0, 3.0), (-math.inf, 2.0)), 4),  # 1.5 below must shrink to 0.5: nine times as many
+        (undecided(1.0, (-1.0, 3.0), n="1"), None),
+        (undecided(1.0, (-1.0, 3.0), n=""), None),
+        (undecided(1.0, (0.0, 3.0)), None),  # the boundary is the end
+        (undecided(1.0, (-1.0, 3.0), false_alarm="0"), None),
+        (undecided(1.0, None, ("", "")), None),
+        (undecided(1.0, (-0.7, 2.7)), 2),
+        (undecided(1.0, (-0.7, 2.7), n="8"), 1),  # Student's quantile falls as well
+    ]
+    assert [(row, wanted, doublings(row)) for row, wanted in cases if doublings(row) != wanted] == []
 
 
-def test_what_no_trials_decide_is_asked_of_no_setting():
-    wants = open_claims.wanted(CLAIM, [of(0.0, (-1.0, 1.0), ABOVE_ZERO)], {})
-    assert (wants.doublings, wants.knobs, wants.factor) == (None, {}, 1.0)
-    assert wants.reason == "a border case: not even 64 times as many trials"
+def test_the_least_sure_undecided_part_counts():
+    near, far = undecided(1.0, (-0.1, 2.1), part="a"), undecided(1.0, (-1.0, 3.0), part="b")
+    decided, hopeless = evidence("passes", 9.0, (1.0, 17.0), POSITIVE, part="c"), undecided(1.0, None, ("", ""))
+    assert doublings(near, far, decided) == 3
+    assert doublings(near, hopeless) is doublings(hopeless, near) is doublings() is None
 
 
-@pytest.mark.parametrize(
-    ("row", "doublings"),
-    [
-        (of("", (-1.0, 3.0), ABOVE_ZERO), 3),  # no estimate: the middle of the interval stands for it
-        (of("", (-3.0, 1.0), (-math.inf, 0.0)), 3),
-        (of(1.0, (-1.0, 3.0), ABOVE_ZERO, n="1"), None),
-        (of(1.0, (-1.0, 3.0), ABOVE_ZERO, n=""), None),
-        (of(1.0, (0.0, 3.0), ABOVE_ZERO), None),  # the border is the end
-        (of(1.0, (-1.0, 0.0), ABOVE_ZERO), None),
-        (of(1.0, (0.5, 3.0), ABOVE_ZERO), None),
-        (of(2.5, (1.0, 3.0), (-math.inf, 2.0)), 4),  # the reach below, 1.5, is to shrink to 0.5: nine times as many
-        (of(0.0, (-1.0, 1.0), ABOVE_ZERO), open_claims.MOST_DOUBLINGS + 1),
-    ],
-)
-def test_doublings_of_one_interval(row, doublings):
-    assert open_claims._of_interval(row) == doublings
-
-
-def test_no_false_alarm_to_spend_is_no_interval():
-    assert open_claims._of_interval(of(1.0, (-1.0, 3.0), ABOVE_ZERO) | {"false_alarm": "0"}) is None
-    assert open_claims._of_interval(of(1.0, (-1.0, 3.0), ABOVE_ZERO) | {"false_alarm": ""}) is None
+def test_nine_readings_in_ten_are_enough():
+    readings = [undecided(1.0, (-0.1, 2.1), reading=f"{k}") for k in range(9)]
+    hopeless, whole = undecided(0.0, (-1.0, 1.0), reading="last"), undecided("", None, ("", ""))
+    assert doublings(whole, *readings, hopeless) == 1
+    assert doublings(whole, *readings[:8], hopeless, hopeless) is None
 
 
 def test_readings_are_those_of_their_own_part_and_form():
-    whole = ("undecided", "", None, ("", ""), ("part", "a"))
-    near = [("undecided", 1.0, (-0.1, 2.1), ABOVE_ZERO, ("part", "a"), ("reading", f"{k}")) for k in range(3)]
-    far = [("undecided", 1.0, (-1.0, 3.0), ABOVE_ZERO, ("part", "b"), ("reading", f"{k}")) for k in range(3)]
-    rows = evidence(whole, *far, *near)
-    assert open_claims.doublings(rows, "")[0] == 1
-    other = [row | {"form": "corrected"} if row["part"] == "b" else row for row in rows]
-    moved = [row | {"part": "a"} for row in other]
-    assert open_claims.doublings(moved, "")[0] == 1
+    whole = undecided("", None, ("", ""), part="a")
+    near = [undecided(1.0, (-0.1, 2.1), part="a", reading=f"{k}") for k in range(3)]
+    for other in ({"part": "b"}, {"part": "a", "form": "corrected"}):
+        far = [undecided(1.0, (-1.0, 3.0), reading=f"{k}", **other) for k in range(3)]
+        assert doublings(whole, *far, *near) == 1
+
+
+def test_a_claim_wants_as_many_trials_as_its_evidence_and_data_require():
+    row = undecided(1.0, (-1.0, 3.0))
+    wanted = open_claims.wanted(CLAIM, [row], SETTINGS)
+    assert (wanted.doublings, wanted.factor, wanted.seen) == (3, 8.0, True)
+    assert wanted.knobs == {("discretized", "staged_seeds"): 6}
+    for datasets, settings, evidence in (
+        ("exact", SETTINGS, row),  # no setting counts its trials
+        ("images", SETTINGS, row),
+        ("", SETTINGS, row),
+        ("staged", {}, undecided(0.0, (-1.0, 1.0))),  # no number of trials decides it
+    ):
+        wanted = open_claims.wanted(CLAIM | {"datasets": datasets}, [evidence], settings)
+        assert (wanted.doublings, wanted.knobs, wanted.factor) == (None, {}, 1.0), datasets
+
+
+@pytest.mark.parametrize(
+    ("study", "experiment", "counts"),
+    [
+        ("leaky_resnets", "trained", [("trained", "blocks")]),
+        ("leaky_resnets", "staged", [("discretized", "staged_seeds")]),
+        ("leaky_resnets", "overregularized", [("restarts", "teachers")]),
+        ("universality", "default_ensemble", [("default_ensemble", "seeds")]),
+        ("universality", "image_training", [("image_training", "trials")]),
+        ("bn_decomposed", "largest_norm", [("largest_norm", "runs")]),
+    ],
+)
+def test_setting_that_counts_the_trials_of_an_experiment(study, experiment, counts):
+    assert open_claims.counts(study, read_study(study), experiment) == counts
+
+
+def test_an_analysis_has_as_many_trials_as_the_data_it_reads():
+    settings = {"default_ensemble": {"seeds": 5}, "default_network": {"seeds": 2}}
+    found = open_claims.knobs("universality", ["default_ensemble_fits"], settings)
+    assert found == {("default_ensemble", "seeds"): 5}
+    settings = {"discretized": {"staged_seeds": 7}, "geodesics": {"seeds": 6}}
+    for names in (("staged", "geodesics"), ("geodesics", "staged_measures")):
+        found = open_claims.knobs("leaky_resnets", names, settings)
+        assert found == {("discretized", "staged_seeds"): 7, ("geodesics", "seeds"): 6}
 
 
 class Few(Settings):
@@ -120,7 +161,7 @@ EXPERIMENTS = {  # name -> parameters, what it reads, attributes that it uses, t
     "each": ({"settings": "Few"}, (), {"runs", "note", "seeds"}, ["few seeds", "few runs"]),
     "passed_on": ({"drawn": "Drawn", "settings": "Few"}, (), set(), ["drawn draws", "few seeds", "few runs"]),
     "a_block": ({"settings": "Blocks", "block": "int"}, (), {"staged_seeds"}, ["blocks blocks"]),
-    "blocks_of_all": ({"settings": "Blocks"}, (), {"staged_seeds"}, ["blocks staged_seeds"]),
+    "all_blocks": ({"settings": "Blocks"}, (), {"staged_seeds"}, ["blocks staged_seeds"]),
     "second": ({"settings": "Trained"}, (), set(), ["second trials"]),
     "of_either": ({"settings": "Trained", "few": "Few"}, (), {"seeds"}, ["few seeds"]),
     "fit": ({"loss": "Few", "second": "Dataset"}, ("loss", "second"), set(), []),
@@ -129,40 +170,25 @@ EXPERIMENTS = {  # name -> parameters, what it reads, attributes that it uses, t
 }
 
 
-@pytest.fixture
-def study(monkeypatch):
-    """A study with experiments of every kind."""
+def test_settings_that_count_trials_are_found_for_every_kind_of_experiment(monkeypatch):
+    """An analysis with trials of its own does not want those of the data it reads."""
     functions = {
         name: SimpleNamespace(name=name, parameters=parameters, reads=reads)
         for name, (parameters, reads, _, _) in EXPERIMENTS.items()
     }
-    graph = SimpleNamespace(experiments=functions)
+    study = SimpleNamespace(experiments=functions)
     monkeypatch.setattr(open_claims.studies, "declared", lambda: {"s": SimpleNamespace(settings=Sections)})
-    monkeypatch.setattr(open_claims, "read_study", lambda name: graph if name == "s" else None)
+    monkeypatch.setattr(open_claims, "read_study", lambda name: study if name == "s" else None)
     monkeypatch.setattr(open_claims, "_attributes", lambda name, function: EXPERIMENTS[function.name][2])
-    return graph
-
-
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_all_settings_that_count_an_experiments_trials_are_found_among_its_parameters(study, name):
-    assert [" ".join(knob) for knob in open_claims.counts("s", study, name)] == EXPERIMENTS[name][3]
-
-
-def test_a_claim_on_several_datasets_wants_the_settings_of_all_that_is_behind_them(study):
-    """An analysis with trials of its own does not want those of what it reads."""
-    values = {
-        "few": {"seeds": 3, "runs": 4, "note": 0},
-        "drawn": {"draws": 5, "teachers": 0},
-        "blocks": {"blocks": 6, "staged_seeds": 7},
-        "second": {"trials": 8},
-        "first": {"trials": 9},
-    }
-    behind = {("few", "runs"): 4, ("drawn", "draws"): 5, ("second", "trials"): 8, ("blocks", "blocks"): 6}
-    assert open_claims.knobs("s", ["deeper"], values) == behind
-    assert open_claims.knobs("s", ["counted"], values) == {("drawn", "draws"): 5}
-    assert open_claims.knobs("s", ["images", "counted", "a_block", "of_either"], values) == {
-        ("drawn", "draws"): 5,
-        ("blocks", "blocks"): 6,
-        ("few", "seeds"): 3,
-    }
-    assert open_claims.knobs("s", ["images"], values) == {}
+    found = {name: [" ".join(names) for names in open_claims.counts("s", study, name)] for name in EXPERIMENTS}
+    assert found == {name: entry[3] for name, entry in EXPERIMENTS.items()}
+    values = {"few": {"seeds": 3, "runs": 4, "note": 0}, "drawn": {"draws": 5, "teachers": 0}}
+    values |= {"blocks": {"blocks": 6, "staged_seeds": 7}, "second": {"trials": 8}, "first": {"trials": 9}}
+    draws = {("drawn", "draws"): 5}
+    for names, wanted in (
+        (["deeper"], draws | {("few", "runs"): 4, ("second", "trials"): 8, ("blocks", "blocks"): 6}),
+        (["counted"], draws),
+        (["images", "counted", "a_block", "of_either"], draws | {("blocks", "blocks"): 6, ("few", "seeds"): 3}),
+        (["images"], {}),
+    ):
+        assert open_claims.knobs("s", names, values) == wanted
