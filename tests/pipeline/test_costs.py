@@ -1,0 +1,276 @@
+"""Costs of jobs: sizes and work by hand, extrapolation from the nearest records, memory, damaged records."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from tests.conftest import ROOT
+
+from repdyn.base.errors import DataError
+from repdyn.base.images import load_images
+from repdyn.bn_decomposed.settings import work as random_networks
+from repdyn.pipeline import studies
+from repdyn.pipeline.ask import plan
+from repdyn.pipeline.run.declare import costs
+from repdyn.pipeline.run.declare.graph import read_study
+from repdyn.pipeline.run.declare.jobs import SOURCES, Job, Parted, load_all, write_all
+from repdyn.truncation_flow import settings as flows
+from repdyn.truncation_flow.experiments.all_layers import GROUP
+from repdyn.universality.settings import work as universality
+
+DIGITS = SOURCES["digits"]["test"]
+HEAD = ",".join(costs.COLUMNS)
+TRAININGS = {
+    "across_papers/training",
+    "bn_decomposed/largest_norm",
+    "bn_decomposed/odd_point",
+    "bn_decomposed/training-bn",
+    "bn_decomposed/training-default",
+    "bn_decomposed/training-he",
+    "bn_decomposed/tree_limits",
+    "leaky_resnets/discretized-block0",
+    "leaky_resnets/near_critical",
+    "leaky_resnets/trained-block0",
+    "truncation_flow/general_flow",
+    "universality/blobs",
+    "universality/default_network",
+    "universality/final_distances",
+    "universality/table_1_networks",
+    "universality/xor_and_images",
+}
+
+
+def job(name="s/train", run="smoke", **settings):
+    member = {"inputs": {}, "outputs": ["x.nc"]} | ({"settings": {"settings": settings}} if settings else {})
+    return Job(run, name, "simulate" if settings else "draw", [member], memory_mb=900)
+
+
+def record(folder, *rows):
+    file = folder / "costs.csv"
+    file.write_text("\n".join([HEAD, *rows]) + "\n")
+    return file
+
+
+def cost(file, single):
+    return plan.costs([single], [file])[0][1]
+
+
+# Sizes and work
+
+
+@pytest.mark.parametrize(
+    ("settings", "size"),
+    [
+        ({"a": 3, "b": 4, "seed": 9, "stride": 9, "every": 9, "record": 9, "look": 9}, 12),
+        ({"widths": [10, 20], "seeds": 2}, 60),
+        ({"widths": [2, 3, 5], "rates": [0.5, 0.25], "names": ["x", "y", "z"]}, 10 * 2 * 3),
+        ({"step": 0.01, "horizon": 3.0}, 300),
+        ({"horizon": 2.5, "time": 4.0, "counter_time": 0.5, "rate": 0.1}, 5),
+        ({"tolerance": 1e-9, "flag": True, "off": False, "text": "a", "none": None, "low": -3, "zero": 0}, 1),
+        ({"zeros": [0, 0], "mixed": [1, 2.5], "below": [-1, 4, 4], "empty": []}, 1 * 2 * 3),
+        ({"by_variant": {"a": 7}, "n": 2}, 2),
+        ({}, 1),
+    ],
+)
+def test_size_is_the_product_of_the_settings(settings, size):
+    assert costs.size([{"settings": {"settings": settings}}], (1, 1)) == [pytest.approx(size)]
+
+
+def test_several_sections_have_several_sizes():
+    members = [{"settings": {"settings": {"n": 2}, "own": {"n": 3}}}, {}, {"settings": {"settings": {"n": 5}}}]
+    assert costs.size(members, (1, 1)) == [2, 3, 5]
+
+
+TRAINED = {"width": 30, "points": 300, "layers": 20, "first_steps": 600, "steps": 1500, "maps": ["decayed maps"]}
+
+
+def chain(**settings):
+    """A job that trains leaky ResNets: its work is known."""
+    values = TRAINED | {"effective_depths": [2.0, 4.0], "seeds": 3} | settings
+    member = {"study": "leaky_resnets", "function": "experiments.chains:trained", "settings": {"settings": values}}
+    return Job("full", "s/chain", "simulate", [member | {"inputs": {}, "outputs": ["x.nc"]}], memory_mb=900)
+
+
+def test_work_counts_steps_and_cost_is_in_proportion(tmp_path):
+    (once,) = costs.size(chain().members, DIGITS)
+    assert once == pytest.approx(3 * 20 * (600 + 2 * 1500) * 6 * 30**2 * 300 / (9e9 * 30**0.5))
+    assert costs.size(chain(seeds=6).members, DIGITS) == [pytest.approx(2 * once)]
+    assert costs.size(chain(descent_steps=1500).members, DIGITS) == [pytest.approx(once * 6600 / 3600)]
+    assert costs.size(chain(from_scratch=True).members, DIGITS) == [pytest.approx(once * 4200 / 3600)]
+    file = record(tmp_path, f"default,s/chain,52.0,300.0,{once}", f"smoke,s/chain,9.0,300.0,{once / 100}")
+    assert cost(file, chain()) == plan.Cost(52.0, 300.0, True)
+    assert cost(file, chain(seeds=60)).cpu_seconds == pytest.approx(2 + 50 * 20)
+
+
+def test_work_of_two_points_by_hand():
+    """Three networks of 4 layers of 50: weights read three times an epoch, and each neuron; a loss falls by decades."""
+    row = {"connections": "dense", "dropout": 0.0, "units": 50, "hidden": 4, "nonlinearity": "relu"}
+    settings = {"seeds": 3, "epochs": 9000, "stop": 1e-10, "dtype": "float32", "rows": ["one"]}
+
+    def work(changed, **others):
+        sections = {"settings": settings | others, "networks": {"one": row | changed}}
+        return universality.WORK["architectures"](sections, {})
+
+    weights, neurons = 3 * 4 * 3 * 50**2 / 5e10, 4 * 50
+    assert work({}) == pytest.approx(3 * 4300 * (weights + neurons * 1.6e-8))
+    assert work({}, epochs=1000) == pytest.approx(3 * 1000 * (weights + neurons * 1.6e-8))
+    assert work({}, stop=1e-4) == pytest.approx(work({}) * 0.4)
+    assert work({}, stop=1.0) == pytest.approx(work({}) * 0.1)  # ends at once, and still costs something
+    assert work({"nonlinearity": "tanh"}) == pytest.approx(3 * 1.4 * 4300 * (weights + neurons * 5.1e-8))
+    assert work({"dropout": 0.1}) == pytest.approx(3 * 9000 * (weights + neurons * 4.6e-8))  # never that low
+    runs = {"settings": settings | {"rates": [0.1, 0.2]}, "default": row}
+    assert universality.WORK["adam_runs"](runs, {}) == pytest.approx(4 * work({}))  # twice descent, at each rate
+
+
+def test_work_of_deep_random_networks_and_flows_by_hand():
+    """Two sources, three seeds; 50 layers of 100 neurons and 20 at infinite width, 10 points; 3000 steps of a flow."""
+    odd = {"seeds": 3, "width": 100, "batches": [10], "record": [1, 50], "limit_record": [1, 20]}
+    layer, limit = 4e-5 + 1000 * (1.5e-8 + 3.2e-9), 5e-5 + 100 * 2e-8
+    assert random_networks.WORK["odd_point"]({"settings": odd}, {}) == pytest.approx(6 * (50 * layer + 20 * limit))
+    norm = {"runs": 2, "dims": [3, 5], "factors": [2.0], "batch": 10, "depth": 50, "widths": [100], "limit_depth": 20}
+    tree = {"points": [4, 10], "batches": [100, 20]}
+    assert random_networks.WORK["tree_limits"]({"settings": tree}, {}) == pytest.approx(2.8e-3 * 600)
+    expected = 2 * 4 * (50 * layer + 20 * limit)  # four kinds of batches: two Gaussian, one of unit norms, images
+    assert random_networks.WORK["largest_norm"]({"settings": norm}, {}) == pytest.approx(expected)
+    flow = {"seeds": 10, "points": 40, "horizon": 20.0, "step": 0.01, "rate": 0.02}
+    assert flows.WORK["general_flow"]({"settings": flow}, {}) == pytest.approx(5e-6 * 400 * 3000)
+    assert flows.GROUP == GROUP
+
+
+@pytest.mark.parametrize(("mode", "slower"), [("bn", 1.4), ("default", 1), ("he", 1)])
+def test_work_of_trained_perceptrons_by_hand(mode, slower):
+    """Two seeds, three passes over 130 images of 50 pixels: three steps a pass; networks of one and of four layers."""
+    settings = {"seeds": 2, "epochs": 3, "batch": 64, "width": 100, "depths": [1, 4]}
+    hidden, first = 5e-5 + 6 * 64 * 100 * 100 / 1e11, 6 * 64 * 100 * 50 / 1e11
+    estimate = random_networks.WORK["training"]({"settings": settings}, {"mode": mode, "images": 130, "pixels": 50})
+    assert estimate == pytest.approx(slower * 2 * 3 * 3 * (5 * hidden + 2 * first))
+
+
+@pytest.mark.parametrize("split", ["test", "both"])
+def test_more_images_take_longer(split, tmp_path):
+    """Ten thousand images are 157 steps of 64, the digits' 1797 are 29."""
+    settings = {"seeds": 500, "epochs": 3, "batch": 64, "width": 100, "depths": [1, 4]}
+    member = {"study": "bn_decomposed", "function": "experiments.training:training", "arguments": {"mode": "he"}}
+    member |= {"settings": {"settings": settings}, "inputs": {}, "outputs": ["x.nc"]}
+    digits = Job("full", "s/train", "simulate", [member])
+    (few,) = costs.size(digits.members, digits.images)
+    file = record(tmp_path, f"full,s/train,{2 + few},300.0,{few:.6g}")
+    assert cost(file, digits).recorded
+    steps, layer = {"test": 157, "both": 1094}[split] / 29, 5e-5 + 6 * 64 * 100**2 / 1e11
+    first = (5 * layer + 2 * 6 * 64 * 100 * 784 / 1e11) / (5 * layer + 2 * 6 * 64 * 100 * 64 / 1e11)
+    estimate = cost(file, replace(digits, images=SOURCES["mnist"][split]))
+    assert not estimate.recorded
+    assert estimate.cpu_seconds - 2 == pytest.approx(few * steps * first, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("source", "split", "images"), [("digits", "test", (1797, 64)), ("mnist", "both", (70_000, 784))]
+)
+def test_jobs_that_are_read_again_know_the_images_of_their_run(source, split, images, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    saved = {"code": "a", "inputs": {}, "outputs": ["data/images.nc"], "source": source, "split": split}
+    write_all([Job("smoke", "images", "images", [saved]), job(a=1)], {})
+    assert [single.images for single in load_all("smoke")] == [images] * 2
+    assert load_images("digits")["image"].sizes == {"point": 1797, "row": 8, "column": 8}
+
+
+def test_work_is_of_experiments_and_in_seconds():
+    """Jobs took their work within a factor of 1.5 at every recorded scale, a second less or 8 s more: to compile."""
+    for study, declared in studies.declared().items():
+        assert set(declared.work) <= set(read_study(study, ROOT / "src").experiments), study
+    rows = [row for file in costs.files(ROOT) for row in costs.rows(file) if row["job"] in TRAININGS]
+    assert {row["job"] for row in rows if row["run"] == "default"} == TRAININGS
+    for row in rows:
+        assert float(row["sizes"]) / 1.5 - 1 < float(row["cpu_seconds"]) < 1.5 * float(row["sizes"]) + 8, row
+
+
+# Extrapolation from records
+
+
+def test_cost_of_another_size_is_a_power_through_the_records(tmp_path):
+    """Start-up 2 s, at most 4/5 of the least cost; the power is from 0 to 1; one record goes by the square root."""
+    two = ("smoke,s/train,10.0,300.0,400", "default,s/train,50.0,310.0,4000")
+    power = math.log(48 / 8) / math.log(10)
+    cases = [  # records, size, seconds, whether they are recorded
+        (two, 400, 10.0, True),
+        (two, 4000, 50.0, True),
+        (two, 40_000, 2 + 48 * 10**power, False),
+        (two[:1], 1600, 2 + 8 * 2, False),
+        (("smoke,s/train,10.0,1,400", "default,s/train,1000.0,1,800"), 1600, 2 + 998 * 2, False),
+        (("smoke,s/train,10.0,1,400", "default,s/train,9.0,1,800"), 1600, 9, False),
+        (("smoke,s/train,1.0,950.0,400",), 1600, 0.8 + 0.2 * 2, False),
+        (("other,s/train,50.0,310.0,400.02",), 400, 50.0, True),  # a ten-thousandth is no other size
+    ]
+    for rows, size, seconds, recorded in cases:
+        found = cost(record(tmp_path, *rows), job(a=size))
+        assert (found.cpu_seconds, found.recorded) == (pytest.approx(seconds), recorded), (rows, size)
+    assert not cost(record(tmp_path, "other,s/train,50.0,310.0,400.12"), job(a=400)).recorded
+
+
+def test_a_job_without_a_size_costs_the_record_of_its_scale_and_one_without_record_is_unknown(tmp_path):
+    file = record(tmp_path, "smoke,s/figures,2.0,1,", "default,s/figures,3.0,1,", "smoke,s/train,10.0,1,400 5")
+    assert cost(file, job("s/figures", "default")) == plan.Cost(3.0, 1.0, True)
+    assert not cost(file, job("s/figures", "full")).recorded
+    assert cost(file, job("s/other", a=1)) is None
+    assert cost(file, job(a=1)) is None  # recorded with two sections, planned with one
+    assert cost(tmp_path / "none.csv", job(a=1)) is None
+
+
+def test_memory_follows_the_nearest_records_by_at_most_the_square_root(tmp_path):
+    """Base 400 MB; 500 MB at size 400 and 900 at 40,000: a power log 5 / log 100 of the size."""
+    known = costs.recorded([record(tmp_path, "smoke,s/train,10.0,500.0,400", "default,s/train,50.0,900.0,40000")])
+    expected = 400 + 500 * 10 ** (math.log(5) / math.log(100))
+    assert costs.memory(job(a=400_000), known["s/train"]) == math.ceil(costs.ROOM * expected / 100) * 100
+    assert costs.memory(job(a=40_000), known["s/train"]) == 1400
+    assert costs.memory(job(a=400), known["s/train"]) == costs.memory(job(a=4), []) == 900  # what its rule says
+    known = costs.recorded([record(tmp_path, "smoke,s/train,10.0,500.0,400", "default,s/train,50.0,1400.0,800")])
+    assert costs.memory(job(a=3200), known["s/train"]) == math.ceil(costs.ROOM * (400 + 1000 * 2) / 100) * 100
+
+
+KNOWN = {
+    name: [{"run": run, "job": name, "sizes": "1", "cpu_seconds": "1", "peak_memory_mb": "1"} for run in runs]
+    for name, runs in {
+        "s/train": ["smoke"],
+        "s/train-block0": ["smoke", "default"],
+        "s/train-block12": ["full"],
+        "s/trainer-block0": ["smoke"],
+        "s/xor1": ["smoke"],
+    }.items()
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("s/train-block0", ["s/train-block0", "s/train-block0"]),
+        ("s/train-block7", ["s/train-block0", "s/train-block0", "s/train-block12"]),
+        ("s/train", ["s/train"]),
+        ("s/xor", []),
+        ("s/xor2", ["s/xor1"]),
+        ("s/other3", []),
+    ],
+)
+def test_a_block_that_was_never_recorded_is_known_by_the_others(name, found):
+    assert [row["job"] for row in costs.of_job(Job("full", name, "simulate", []), KNOWN)] == found
+
+
+def test_a_chunk_is_known_by_the_whole_too():
+    chunk = Parted("full", "s/train-block0", "simulate", [], part_of="s/train")
+    assert [row["job"] for row in costs.of_job(chunk, KNOWN)] == ["s/train-block0", "s/train-block0", "s/train"]
+
+
+def test_rows_of_several_files_are_joined_by_job_and_damaged_rows_named_with_their_line(tmp_path):
+    for name, jobs in {"one": ["a", "b", "a"], "two": ["c", "a"]}.items():
+        lines = [f"{name},{job},{k + 1},100,3" for k, job in enumerate(jobs)]
+        (tmp_path / name).write_text("\n".join([HEAD, *lines]) + "\n")
+    known = costs.recorded([tmp_path / "one", tmp_path / "two", tmp_path / "gone"])
+    assert {job: [(row["run"], row["cpu_seconds"]) for row in rows] for job, rows in known.items()} == {
+        "a": [("one", "1"), ("one", "3"), ("two", "2")],
+        "b": [("one", "2")],
+        "c": [("two", "1")],
+    }
+    sound = [f"mine,{name},9,100,3" for name in "abc"]
+    for place, damaged in ((0, "mine,a,0,100,3"), (1, "mine,b,9,100,3 x"), (2, "mine,c,9,-1,3"), (1, "mine,b,ten,9,3")):
+        file = record(tmp_path, *sound[:place], damaged, *sound[place + 1 :])
+        with pytest.raises(DataError, match=f"costs.csv:{place + 2}: .*{damaged}"):
+            costs.recorded([file])
