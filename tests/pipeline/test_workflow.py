@@ -1,21 +1,466 @@
-"""What the workflow's own view makes of the graph: code versions, inputs and seeds of members; checkpoints' folder."""
+"""Rules and jobs that the workflow declares for a made-up study, by hand, and for the studies of this package."""
 
-import json
-from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests import small
 from tests.conftest import ROOT, SMOKE
 
+from repdyn.base.declarations import Resources, Simulation, Study, Variants
 from repdyn.base.errors import ConfigError
 from repdyn.base.fingerprint import code_version
+from repdyn.base.settings import Settings
+from repdyn.pipeline import studies
 from repdyn.pipeline.config import configuration
+from repdyn.pipeline.run.declare import costs, workflow
 from repdyn.pipeline.run.declare.digests import CodeVersions
-from repdyn.pipeline.run.declare.graph import Function, read_study
+from repdyn.pipeline.run.declare.graph import read_study
 from repdyn.pipeline.run.declare.jobs import Job
 from repdyn.pipeline.run.declare.workflow import ENTRY, RunJobs
-from repdyn.pipeline.run.execute import entry
-from repdyn.pipeline.run.execute.records import Spared
+
+SOURCES = {
+    "settings/early.py": 'OTHER = "none"\n',
+    "settings/study.py": 'OTHER = "none"\nPAPER = "T. Oy, On toys."\nLAST = 3\n',
+    "experiments/first.py": """
+def loss(settings: Loss, images: xr.Dataset, stream: Stream) -> xr.Dataset: ...
+def _helper(loss: xr.Dataset) -> xr.Dataset: ...
+def draw_any(loss: xr.Dataset) -> xr.Dataset: ...
+def rates(stream: Stream, device: str, settings: Rates, *, loss: xr.Dataset, checkpoint: Checkpoint) -> xr.Dataset: ...
+def slopes(loss: xr.Dataset, rates: xr.Dataset, start: float = 0.0) -> xr.Dataset: ...
+""",
+    "experiments/second.py": """
+def trials(settings: Trials, stream: Stream) -> xr.Dataset: ...
+def modes(settings: Knobs, run: str, model: Run) -> xr.Dataset: ...
+def blocks(settings: Blocks, block: int, device: str) -> xr.Dataset: ...
+def nets(settings: NetsRun, networks: Mapping[str, Net], default: Net, again: Size) -> xr.Dataset: ...
+def twins(settings: Twin) -> xr.Dataset: ...
+def whole(settings: Trials, networks: Mapping[str, Net]) -> xr.Dataset: ...
+def ends(blocks: Mapping[str, xr.Dataset], modes: dict[str, xr.Dataset], images: xr.Dataset, device) -> xr.Dataset: ...
+""",
+    "figures/late.py": """
+def one(ends: xr.Dataset, loss: xr.Dataset) -> Figure: ...
+def two(rates: xr.Dataset) -> Figure: ...
+""",
+    "figures/early.py": "def three(slopes: xr.Dataset, images: xr.Dataset) -> Figure: ...\n",
+    "tables.py": """
+def t_b(loss: xr.Dataset) -> Table: ...
+def t_a(modes: Mapping[str, xr.Dataset], rates: xr.Dataset) -> Table: ...
+""",
+    "claims/sums.py": """
+@claim("t-2", where="eq. (2)")
+def second(loss, slopes): ...
+@claim("t-9", where="eq. (9)")
+def last(images): ...
+""",
+    "claims/rates.py": '@claim("t-5", where="eq. (5)")\ndef fifth(slopes, blocks): ...\n',
+}
+
+
+class Loss(Settings):
+    width: int = 3
+    rate: float = 0.5
+
+
+class Rates(Loss):
+    depth: int = 2
+
+
+class Trials(Settings):
+    seeds: int = 5
+
+
+class Run(Settings):
+    step: float
+
+
+class Runs(Settings):
+    low: Run = Run(step=0.1)
+    high: Run = Run(step=0.9)
+    mid: Run = Run(step=0.4)
+
+
+class Knobs(Settings):
+    epochs: int = 7
+
+
+class Modes(Knobs):
+    runs: Runs = Runs()
+    other: int = 1
+
+
+class Blocks(Settings):
+    count: int = 3
+
+
+class Net(Settings):
+    units: int
+
+
+class Nets(Settings):
+    small: Net = Net(units=1)
+    default: Net = Net(units=2)
+    large: Net = Net(units=3)
+    odd: Net = Net(units=4)
+
+
+class NetsRun(Settings):
+    rows: tuple[str, ...] = ("large", "small")
+
+
+class Size(Settings):
+    area: int = 6
+
+
+class Twin(Settings):
+    n: int = 1
+
+
+class Toy(Settings):
+    elder: Twin = Twin()
+    younger: Twin = Twin(n=2)
+    size: Size = Size()
+    rates: Rates = Rates(width=4)
+    loss: Loss = Loss()
+    trials: Trials = Trials()
+    modes: Modes = Modes()
+    blocks: Blocks = Blocks()
+    networks: Nets = Nets()
+    nets: NetsRun = NetsRun()
+
+
+RUNS = [("modes", {"run": run}) for run in ("mid", "high", "low")]
+JOBS = (
+    Simulation("first", "loss", memory_mb=900),
+    Simulation("both", "rates", "slopes", minutes=7),
+    Simulation("long", "trials", memory_mb=700, cut={"trials": ["seeds"]}),
+    Simulation("every", *RUNS),
+    Variants("parts", "blocks", "block", lambda settings: range(settings.blocks.count), memory_mb=300),
+    Simulation("last", "nets", "ends", minutes=9),
+)
+
+
+def declared():
+    return {"toy": Study("Toys", Toy, JOBS, work={"trials": lambda own, read: 300.0 * own["settings"]["seeds"]})}
+
+
+@pytest.fixture
+def source(tmp_path, monkeypatch):
+    for name, text in SOURCES.items():
+        (tmp_path / "src/repdyn/toy" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "src/repdyn/toy" / name).write_text(text)
+    monkeypatch.setattr(studies, "declared", declared)
+    monkeypatch.setattr(studies, "outside", lambda: ())
+    monkeypatch.setattr(CodeVersions, "of", lambda _, *roots: " + ".join(roots))
+    return tmp_path / "src"
+
+
+def run(folder, *, records=(), looks=None, device="cpu", **data):
+    about = SimpleNamespace(name="mine", seed=11, device=device, looks=looks or {})
+    images = SimpleNamespace(**{"source": "digits", "split": "train"} | data)
+    config = SimpleNamespace(run=about, data=images, toy=Toy())
+    return RunJobs(config, folder, folder.parent / "versions.json", records)
+
+
+def rules(made):
+    made.other("images", "images", outputs=["data/images.nc"], source="digits", split="test")
+    return made.data("toy")
+
+
+def code(kind, *roots):
+    return " + ".join([*(f"repdyn.toy.{root}" for root in roots), f"repdyn.pipeline.run.kinds.{kind}:run", ENTRY])
+
+
+def below(*names):
+    return [
+        f"results/mine/{name}" if name.startswith("data/") else f"results/mine/toy/data/{name}.nc" for name in names
+    ]
+
+
+def test_rules_of_a_study(source):
+    """Each job followed by its parts; those that train have eight hours, where their study says no other time."""
+    made = rules(run(source))
+    assert [(rule.name, rule.trains, rule.runtime) for rule in made] == [
+        ("toy_first", False, 30),
+        ("toy_both", True, 7),
+        ("toy_long", False, 30),
+        ("toy_long-part1", False, 30),
+        ("toy_long-part2", False, 30),
+        ("toy_every", False, 30),
+        ("toy_parts", True, 480),
+        ("toy_last", True, 9),
+    ]
+    files = ("first", "both", "long", "long-part1", "long-part2", "every", "parts-block{block}", "last")
+    assert [rule.log for rule in made] == [f"logs/mine/toy/{file}.log" for file in files]
+    assert [rule.inputs["job"] for rule in made] == [f"logs/mine/toy/{file}.job.json" for file in files]
+    parts = [f"results/mine/toy/parts/long/{number}.nc" for number in (1, 2)]
+    runs, blocks = ("mid", "high", "low"), (0, 1, 2)
+    ends = [*(f"blocks/block{block}" for block in blocks), *(f"modes/{run}" for run in runs), "data/images.nc"]
+    assert [rule.inputs["data"] for rule in made] == [
+        below("data/images.nc"),
+        below("loss", "rates"),
+        parts[1:],
+        [],
+        parts[:1],
+        [],
+        [],
+        below(*ends),
+    ]
+    assert [rule.outputs for rule in made] == [
+        {"loss": below("loss")[0]},
+        {"rates": below("rates")[0], "slopes": below("slopes")[0]},
+        {"trials": below("trials")[0]},
+        *({f"results_mine_toy_parts_long_{number}": path} for number, path in enumerate(parts, 1)),
+        {f"modes_{run}": below(f"modes/{run}")[0] for run in runs},
+        {"blocks_block": below("blocks/block{block}")[0]},
+        {"nets": below("nets")[0], "ends": below("ends")[0]},
+    ]
+    assert [rule.constraints for rule in made] == [{}] * 6 + [{"block": r"\d+"}, {}]
+
+
+@pytest.mark.parametrize(("device", "parts"), [("cpu", ["toy_deep-part1"]), ("cuda", []), ("auto", [])])
+def test_trainings_are_cut_only_on_a_cpu(source, monkeypatch, device, parts):
+    """Its two trials take 1000 seconds, more than a part may; a part has two trials at least."""
+    jobs = (Simulation("first", "loss"), Simulation("deep", "rates", cut={"rates": ["depth"]}))
+    work = {"rates": lambda own, read: 500.0 * own["settings"]["depth"]}
+    monkeypatch.setattr(studies, "declared", lambda: {"toy": Study("Toys", Toy, jobs, work=work)})
+    made = rules(run(source, device=device))
+    assert [rule.name for rule in made] == ["toy_first", "toy_deep", *parts]
+    assert [rule.trains for rule in made[1:]] == [True] * (1 + len(parts))
+
+
+def test_members_of_a_study(source):
+    made = run(source)
+    rules(made)
+    usual = {"study": "toy", "seed": 11, "paper": "T. Oy, On toys.", "arguments": {}}
+    loss, rates = {"width": 3, "rate": 0.5}, {"width": 4, "rate": 0.5, "depth": 2}
+    blocks = [
+        usual
+        | {"function": "experiments.second:blocks", "code": code("simulate", "experiments.second:blocks")}
+        | {"settings": {"settings": {"count": 3}}, "arguments": {"block": block}, "inputs": {}, "device": "cpu"}
+        | {"outputs": [f"toy/data/blocks/block{block}.nc"]}
+        for block in range(3)
+    ]
+    modes = [
+        usual
+        | {"function": "experiments.second:modes", "code": code("simulate", "experiments.second:modes")}
+        | {"settings": {"settings": {"epochs": 7}, "model": {"step": step}}, "arguments": {"run": name}, "inputs": {}}
+        | {"outputs": [f"toy/data/modes/{name}.nc"]}
+        for name, step in (("mid", 0.4), ("high", 0.9), ("low", 0.1))
+    ]
+    assert list(made.jobs["toy/every"].members) == modes
+    assert [made.jobs[f"toy/parts-block{block}"].members for block in range(3)] == [[member] for member in blocks]
+    assert list(made.jobs["toy/both"].members) == [
+        usual
+        | {"function": "experiments.first:rates", "code": code("simulate", "experiments.first:rates")}
+        | {"settings": {"settings": rates}, "inputs": {"loss": "toy/data/loss.nc"}, "device": "cpu"}
+        | {"outputs": ["toy/data/rates.nc"]},
+        usual
+        | {"function": "experiments.first:slopes", "code": code("simulate", "experiments.first:slopes"), "settings": {}}
+        | {"inputs": {"loss": "toy/data/loss.nc", "rates": "toy/data/rates.nc"}, "outputs": ["toy/data/slopes.nc"]},
+    ]
+    nets, ends = made.jobs["toy/last"].members
+    assert nets["settings"] == {
+        "settings": {"rows": ["large", "small"]},
+        "networks": {"large": {"units": 3}, "small": {"units": 1}},
+        "default": {"units": 2},
+        "again": {"area": 6},
+    }
+    assert list(nets["settings"]["networks"]) == ["large", "small"]
+    assert ("device" in nets, ends["device"]) == (False, "cpu")
+    assert ends["inputs"] == {
+        "blocks": {f"block{block}": f"toy/data/blocks/block{block}.nc" for block in range(3)},
+        "modes": {name: f"toy/data/modes/{name}.nc" for name in ("mid", "high", "low")},
+        "images": "data/images.nc",
+    }
+    (first,) = made.jobs["toy/first"].members
+    assert (first["settings"], first["inputs"]) == ({"settings": loss}, {"images": "data/images.nc"})
+    seeds = [made.jobs[f"toy/long{part}"].members[0]["settings"] for part in ("-part1", "-part2", "")]
+    assert seeds == [{"settings": {"seeds": count}} for count in (3, 5, 5)]
+
+
+def test_figures_tables_and_claims_of_a_study(source):
+    made = run(source, looks={"t-5": 3, "t-9": 1})
+    rules(made)
+    figures, tables, claims = made.figures("toy"), made.tables("toy"), made.claims("toy")
+    data = {name: f"toy/data/{name}.nc" for name in ("loss", "rates", "slopes", "ends")} | {"images": "data/images.nc"}
+    data["modes"] = {name: f"toy/data/modes/{name}.nc" for name in ("mid", "high", "low")}
+    data["blocks"] = {f"block{block}": f"toy/data/blocks/block{block}.nc" for block in range(3)}
+
+    def shown(kind, module, name, *reads):
+        runner, suffixes = {"figures": ("draw", "svg png csv json"), "tables": ("tabulate", "csv tex json")}[kind]
+        return {
+            "study": "toy",
+            "function": f"{module}:{name}",
+            "code": code(runner, f"{module}:{name}"),
+            "inputs": {read: data[read] for read in reads},
+            "outputs": [f"toy/{kind}/{name}.{suffix}" for suffix in suffixes.split()],
+        }
+
+    assert {module: job.name for module, job in figures.items()} == {
+        "early": "toy/figures_early",
+        "late": "toy/figures_late",
+    }
+    assert figures["early"].members == [shown("figures", "figures.early", "three", "slopes", "images")]
+    assert figures["late"].members == [
+        shown("figures", "figures.late", "one", "ends", "loss"),
+        shown("figures", "figures.late", "two", "rates"),
+    ]
+    assert (tables.name, tables.kind) == ("toy/tables", "tabulate")
+    assert tables.members == [
+        shown("tables", "tables", "t_b", "loss"),
+        shown("tables", "tables", "t_a", "modes", "rates"),
+    ]
+    assert (claims.name, claims.kind) == ("toy/claims", "decide")
+    checks = {"t-5": "claims.rates:fifth", "t-2": "claims.sums:second", "t-9": "claims.sums:last"}
+    looked = {id: {"function": path, "code": f"repdyn.toy.{path}"} for id, path in checks.items()}
+    looked["t-5"]["look"] = 3
+    assert claims.members == [
+        {
+            "study": "toy",
+            "claims": looked,
+            "code": code("decide"),
+            "inputs": {name: data[name] for name in ("slopes", "blocks", "loss", "images")},
+            "outputs": ["toy/claims.csv", "toy/evidence.csv"],
+        }
+    ]
+    assert list(claims.members[0]["claims"]) == ["t-5", "t-2", "t-9"]
+
+
+def test_outputs_of_all_jobs_of_some_kinds_and_of_each_job(source):
+    """Parts are of no use to anybody but the job that joins them."""
+    made = run(source)
+    rules(made)
+    made.tables("toy")
+    made.claims("toy")
+    runs = [f"toy/data/modes/{name}.nc" for name in ("mid", "high", "low")]
+    blocks = [f"toy/data/blocks/block{block}.nc" for block in range(3)]
+    own = {
+        "images": ["data/images.nc"],
+        "toy/first": ["toy/data/loss.nc"],
+        "toy/both": ["toy/data/rates.nc", "toy/data/slopes.nc"],
+        "toy/long": ["toy/data/trials.nc"],
+        "toy/every": runs,
+        **{f"toy/parts-block{block}": [path] for block, path in enumerate(blocks)},
+        "toy/last": ["toy/data/nets.nc", "toy/data/ends.nc"],
+        "toy/tables": [f"toy/tables/{name}.{suffix}" for name in ("t_b", "t_a") for suffix in ("csv", "tex", "json")],
+        "toy/claims": ["toy/claims.csv", "toy/evidence.csv"],
+    }
+    assert made.rule_outputs() == own
+    assert made.outputs() == [path for paths in own.values() for path in paths]
+    assert made.outputs("decide", "images") == ["data/images.nc", "toy/claims.csv", "toy/evidence.csv"]
+    reads = ["b", "c", "a"]
+    other = made.other("end", "manifest", outputs=["x", "y"], reads=reads, run="mine", logs="l")
+    (member,) = other.members
+    assert member == {
+        "code": code("manifest"),
+        "inputs": {path: path for path in reads},
+        "outputs": ["x", "y"],
+        "run": "mine",
+        "logs": "l",
+    }
+    with pytest.raises(ConfigError, match="end"):
+        made.other("end", "manifest", outputs=["z"])
+
+
+def test_arguments_go_to_the_functions_that_they_name(source):
+    made = run(source)
+    made.other("images", "images", outputs=["data/images.nc"])
+    made.simulate("toy/first", "loss")
+    further = {"slopes": {"start": 2.5}, "rates": {"end": 1}}
+    job = made.simulate("toy/three", "rates", "slopes", "trials", arguments=further, memory_mb=450)
+    assert [member["arguments"] for member in job.members] == [{"end": 1}, {"start": 2.5}, {}]
+    assert job.memory_mb == 450
+    (member,) = made.simulate("toy/more", ("modes", {"run": "low"}), arguments={"modes": {"start": 1}}).members
+    assert member["arguments"] == {"run": "low", "start": 1}
+
+
+def test_without_chosen_rows_all_entries_are_passed_by_name(source):
+    (member,) = run(source).simulate("toy/x", "whole").members
+    networks = {"default": {"units": 2}, "large": {"units": 3}, "odd": {"units": 4}, "small": {"units": 1}}
+    assert member["settings"] == {"settings": {"seeds": 5}, "networks": networks}
+    assert list(member["settings"]["networks"]) == list(networks)
+
+
+def test_missing_names_are_refused(source):
+    made = run(source)
+    for name, message in (
+        ("gone", "toy.*'gone'.*loss, rates, slopes, trials, modes"),
+        ("slopes", "toy.*'loss'"),
+        ("twins", "twins.*Twin.*elder, younger"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            made.simulate("toy/x", name)
+    (source / "repdyn/toy/settings/study.py").write_text('OTHER = "none"\n')
+    workflow.paper_of.cache_clear()
+    with pytest.raises(ConfigError, match=r"toy.*PAPER"):
+        workflow.paper_of("toy", source)
+
+
+@pytest.mark.parametrize(
+    ("data", "images"),
+    [
+        ({"source": "digits", "split": "both"}, (1797, 64)),
+        ({"source": "mnist", "split": "train"}, (60_000, 784)),
+        ({"source": "mnist", "split": "test"}, (10_000, 784)),
+        ({"source": "mnist", "split": "both"}, (70_000, 784)),
+    ],
+)
+def test_jobs_know_the_number_of_images_of_the_run(source, data, images):
+    made = run(source, **data)
+    rules(made)
+    assert {job.images for job in made.jobs.values() if job.kind == "simulate"} == {images}
+
+
+# Memory
+
+
+def test_memory_of_a_job_follows_its_own_records(source, tmp_path):
+    file = tmp_path / "costs.csv"
+    rows = [("toy/both", 3000, 8.0), ("toy/first", 2000, 3.0), ("toy/long", 1000, 1500.0)]
+    lines = [f"mine,{name},9,{peak},{size}" for name, peak, size in rows]
+    file.write_text("\n".join([",".join(costs.COLUMNS), *lines]) + "\n")
+    made = run(source, records=[file])
+    rules(made)
+    asked = {name: job.memory_mb for name, job in made.jobs.items()}
+    assert (asked["toy/first"], asked["toy/both"], asked["toy/every"]) == (3000, 4500, Resources().memory_mb)
+    assert asked["toy/long"] == 1500  # it holds all trials, whoever computed them
+    assert asked["toy/long-part1"] == 1500  # 1.5 * (800 + 200 * 0.6^0.5) = 1432
+    assert asked["toy/long-part2"] == 1400  # 1.5 * (800 + 200 * 0.4^0.5) = 1390
+    assert [made.memory(f"logs/mine/toy/{name}.job.json") for name in ("first", "every", "parts-block1")] == [
+        3000, Resources().memory_mb, 300,
+    ]  # fmt: skip
+
+
+def numbers(peak, size, run="other"):
+    return {"run": run, "job": "toy/long", "cpu_seconds": "1", "peak_memory_mb": str(peak), "sizes": str(size)}
+
+
+def job_of(seeds, run="mine"):
+    member = {"study": "toy", "function": "experiments.second:trials", "settings": {"settings": {"seeds": seeds}}}
+    return Job(run, "toy/long", "simulate", [member], memory_mb=500)
+
+
+@pytest.mark.parametrize(
+    ("known", "share", "asked"),
+    [
+        ([], 1.0, 500),
+        ([numbers(100, 1200)], 1.0, 500),  # 150 at most is less than what the rule says
+        ([numbers(1000, 1200)], 1.0, 1500),  # the record's own size
+        ([numbers(1000, 300)], 1.0, 1800),  # 800 + 200 * 4^0.5 = 1200
+        ([numbers(1000, 1200)], 0.25, 1400),  # 800 + 200 * 0.25^0.5 = 900, times 1.5
+        ([numbers(1000, 300), numbers(1000, 120000)], 1.0, 1500),  # more trials took no more
+        ([numbers(1010, 1200)], 1.0, 1600),  # rounded up to hundreds
+        ([numbers(1000, "1200 3")], 1.0, 500),  # of other settings, with more sections
+        ([numbers(3000, 12), numbers(1000, 1200), numbers(3000, 120000)], 1.0, 1500),  # the nearest counts
+        ([numbers(3000, 1200), numbers(1000, 1200, "mine")], 1.0, 1500),  # of equals that of the same run
+    ],
+)
+def test_memory_follows_the_nearest_records_by_the_root_of_the_size(source, known, share, asked):
+    """Half as much again as 0.8 of the least, and what is above it by the size; four trials are 1200 seconds."""
+    assert costs.memory(job_of(4), known, share) == asked
+
+
+# Studies of this package
 
 STUDY, SEED = "bn_mean_field", 7
 VARIANT = {"blobs": "leaky_low", "image_training": "adam"}
@@ -23,124 +468,56 @@ OF_NETWORKS = ("architectures", "printed_data", "final_distances")
 OF_THE_DEFAULT = ("default_network", "default_ensemble", "adam_runs")
 
 
-@pytest.fixture(scope="module")
-def jobs(tmp_path_factory):
-    """All of a study declared, every experiment in a job of its own, the images' readers too."""
-    config = configuration.load([ROOT / "config.yaml"], {"run": {"name": "mine", "seed": SEED}})
-    declared = RunJobs(config, ROOT / "src", tmp_path_factory.mktemp("code") / "versions.json")
-    for name in read_study(STUDY).experiments:
-        declared.simulate(f"{STUDY}/{name}", name)
-    declared.figures(STUDY)
-    declared.tables(STUDY)
-    declared.claims(STUDY)
-    return declared.jobs
+def real_run(folder, *overlays, **changes):
+    config = configuration.load([ROOT / "config.yaml", *overlays], changes)
+    made = RunJobs(config, ROOT / "src", folder / "versions.json", records=())
+    made.other("images", "images", outputs=["data/images.nc"])
+    return made
 
 
-@pytest.fixture(scope="module")
-def small_run(tmp_path_factory):
-    """A run on the small settings, whose jobs the tests declare."""
-    config = configuration.load([ROOT / "config.yaml", ROOT / SMOKE, small.SMALL])
-    return RunJobs(config, ROOT / "src", tmp_path_factory.mktemp("code") / "versions.json")
-
-
-def members(jobs, kind):
-    return [member for job in jobs.values() if job.kind == kind for member in job.members]
-
-
-@pytest.mark.parametrize(
-    ("kind", "part"), [("simulate", "experiments"), ("draw", "figures"), ("tabulate", "tables")], ids=str
-)
-def test_each_member_has_its_own_code_and_reads_what_its_function_reads(jobs, kind, part):
-    functions = {candidate.path: candidate for candidate in getattr(read_study(STUDY), part).values()}
-    assert {member["function"] for member in members(jobs, kind)} == set(functions)
-    for member in members(jobs, kind):
-        function = functions[member["function"]]
+def test_each_member_has_the_seed_of_the_run_its_own_code_and_the_inputs_of_its_function(tmp_path):
+    made, study = real_run(tmp_path, run={"name": "mine", "seed": SEED}), read_study(STUDY)
+    for name in study.experiments:
+        made.simulate(f"{STUDY}/{name}", name)
+    made.figures(STUDY)
+    made.tables(STUDY)
+    decided, memory = made.claims(STUDY), {job.kind: job.memory_mb for job in made.jobs.values()}
+    assert memory == {"images": 600, "simulate": 800, "draw": 1000, "tabulate": 800, "decide": 1000}
+    members = [(job.kind, member) for job in made.jobs.values() for member in job.members if "function" in member]
+    functions = {
+        ("simulate", "draw", "tabulate")[place]: {function.path: function for function in part.values()}
+        for place, part in enumerate((study.experiments, study.figures, study.tables))
+    }
+    assert {kind: {member["function"] for own, member in members if own == kind} for kind in functions} == {
+        kind: set(paths) for kind, paths in functions.items()
+    }
+    for kind, member in members:
+        function = functions[kind][member["function"]]
         assert member["code"] == code_version(function.root, f"repdyn.pipeline.run.kinds.{kind}:run", ENTRY)
         assert list(member["inputs"]) == list(function.reads)
-        assert all(path == f"{STUDY}/data/{name}.nc" for name, path in member["inputs"].items())
-
-
-def test_what_has_no_record_asks_for_the_memory_of_its_kind(tmp_path):
-    config = configuration.load([ROOT / "config.yaml"])
-    declared = RunJobs(config, ROOT / "src", tmp_path / "versions.json", records=())
-    for name in read_study(STUDY).experiments:
-        declared.simulate(f"{STUDY}/{name}", name)
-    drawn = list(declared.figures(STUDY).values())
-    products = [
-        *drawn,
-        declared.tables(STUDY),
-        declared.claims(STUDY),
-        declared.other("end", "manifest", outputs=["a"]),
-    ]
-    assert {(job.kind, job.memory_mb) for job in [*declared.jobs.values(), *products]} == {
-        ("simulate", 800),
-        ("draw", 1000),
-        ("tabulate", 800),
-        ("decide", 1000),
-        ("manifest", 600),
-    }
-    assert [declared.memory(job.file) for job in products[-2:]] == [1000, 600]
-    assert declared.memory("logs/other.job.json") == 800
-
-
-def test_each_claim_has_its_own_code(jobs):
-    checks = read_study(STUDY).claims
-    (member,) = members(jobs, "decide")
-    assert {id: claim["code"] for id, claim in member["claims"].items()} == {
-        id: code_version(check.root) for id, check in checks.items()
-    }
-    assert set(member["inputs"]) == {name for check in checks.values() for name in check.reads}
+        assert member.get("seed", SEED) == SEED
+    claims = {id: claim["code"] for id, claim in decided.members[0]["claims"].items()}
+    assert claims == {id: code_version(check.root) for id, check in study.claims.items()}
 
 
 @pytest.mark.parametrize(
-    ("experiment", "knob", "value"), [("blobs", "rate", 0.001), ("image_training", "gain", 0.9)], ids=str
+    ("experiment", "setting", "value"), [("blobs", "rate", 0.001), ("image_training", "gain", 0.9)]
 )
-def test_a_knob_of_one_variant_changes_its_member_alone(tmp_path, experiment, knob, value):
+def test_a_setting_of_one_variant_changes_its_member_alone(tmp_path, experiment, setting, value):
     def declared(changes):
-        config = configuration.load([ROOT / "config.yaml"], {"universality": {experiment: changes}})
-        jobs = RunJobs(config, ROOT / "src", tmp_path / "versions.json")
-        jobs.other("images", "images", outputs=["data/images.nc"])
-        runs = type(getattr(config.universality, experiment).runs).model_fields
-        return jobs.simulate("universality/all", *[(experiment, {"run": run}) for run in runs]).members
+        made = real_run(tmp_path, universality={experiment: changes})
+        runs = type(getattr(made.config.universality, experiment).runs).model_fields
+        return made.simulate("universality/all", *[(experiment, {"run": run}) for run in runs]).members
 
-    before, after = declared({}), declared({"runs": {(run := VARIANT[experiment]): {knob: value}}})
+    before, after = declared({}), declared({"runs": {(run := VARIANT[experiment]): {setting: value}}})
     changed = [member["arguments"]["run"] for member, other in zip(before, after, strict=True) if member != other]
     assert changed == [run]
     assert all("runs" not in member["settings"]["settings"] for member in after)
 
 
-@pytest.mark.parametrize(
-    ("name", "key", "values", "labels", "form"),
-    [
-        ("bn_decomposed/training", "mode", ("bn", "he"), ["bn", "he"], "{mode}"),
-        ("leaky_resnets/trained", "block", range(2), ["block0", "block1"], "block{block}"),
-    ],
-)
-def test_variants_are_jobs_of_one_rule_with_a_wildcard_numbers_after_their_key(
-    small_run, name, key, values, labels, form
-):
-    study, experiment = name.split("/")
-    rule = small_run.variants(name, experiment, key, values)
-    variants = [small_run.jobs[f"{name}-{label}"] for label in labels]
-    assert [job.members[0]["arguments"] for job in variants] == [{key: value} for value in values]
-    results, logs = f"results/{small_run.run}/{study}/data/{experiment}", f"logs/{small_run.run}/{name}"
-    assert [job.outputs for job in variants] == [[f"{results}/{label}.nc"] for label in labels]
-    assert rule["inputs"] == {"job": f"{logs}-{form}.job.json", "data": variants[0].inputs}
-    assert (rule["outputs"], rule["log"]) == ({f"{experiment}_{key}": f"{results}/{form}.nc"}, f"{logs}-{form}.log")
-
-
-def test_a_wildcard_of_numbers_takes_digits_alone(tmp_path):
-    config = configuration.load([ROOT / "config.yaml", ROOT / SMOKE])
-    run = RunJobs(config, ROOT / "src", tmp_path / "versions.json")
-    run.other("images", "images", outputs=["data/images.nc"])
-    found = {rule.log: rule.constraints for study in ("bn_decomposed", "leaky_resnets") for rule in run.data(study)}
-    numbers = {log: {"block": r"\d+"} if "{block}" in log else {} for log in found}
-    assert found == numbers
-    assert {"{block}" in log for log in found} == {"{mode}" in log for log in found} == {True, False}
-
-
-def test_an_experiment_gets_its_own_section_and_the_networks_that_it_names(small_run):
-    declared = small_run.simulate("universality/two_points", *OF_NETWORKS, *OF_THE_DEFAULT).members
+def test_an_experiment_gets_its_own_section_and_the_networks_that_it_names(tmp_path):
+    made = real_run(tmp_path, ROOT / SMOKE, small.SMALL)
+    declared = made.simulate("universality/two_points", *OF_NETWORKS, *OF_THE_DEFAULT).members
     wanted = small.members("universality")
     assert all(member | {"code": ""} == wanted[member["outputs"][0]] for member in declared)
     settings = {member["outputs"][0].split("/")[-1].removesuffix(".nc"): member["settings"] for member in declared}
@@ -148,120 +525,10 @@ def test_an_experiment_gets_its_own_section_and_the_networks_that_it_names(small
     assert len({str(settings[name]["default"]) for name in OF_THE_DEFAULT}) == 1
 
 
-@pytest.mark.parametrize(
-    ("annotation", "reason"),
-    [("TwoPointRun", "sections architectures, default_network, .* of this class"), ("Nowhere", "no section of this")],
-)
-def test_settings_that_could_be_several_sections_or_none_are_refused(small_run, annotation, reason):
-    function = Function(
-        "universality", "repdyn.universality", "experiments.x", "made_up", "", (), {"settings": annotation}
-    )
-    with pytest.raises(
-        ConfigError, match=f"universality: experiments.x:made_up wants settings: {annotation}; {reason}"
-    ):
-        small_run._settings("universality", function, {})
-
-
-def test_code_versions_are_remembered_for_one_state_of_the_sources(tmp_path):
-    module, kept = tmp_path / "src/repdyn/one.py", tmp_path / "versions.json"
-    module.parent.mkdir(parents=True)
-    module.write_text("def made():\n    return 1\n")
-    versions = CodeVersions(module.parents[1], kept)
-    version = versions.of("repdyn.one:made")
-    versions.save()
-    kept.write_text(kept.read_text().replace(version, "remembered"))
-    assert CodeVersions(module.parents[1], kept).of("repdyn.one:made") == "remembered"
-    module.write_text("def made():\n    return 2\n")
-    assert CodeVersions(module.parents[1], kept).of("repdyn.one:made") != "remembered"
-
-
-def test_code_versions_of_one_function_and_of_several_together_are_all_remembered(tmp_path):
-    module, kept = tmp_path / "src/repdyn/one.py", tmp_path / "versions.json"
-    module.parent.mkdir(parents=True)
-    module.write_text("".join(f"def {name}():\n    return '{name}'\n" for name in "abc"))
-    roots = [("repdyn.one:b",), ("repdyn.one:a",), ("repdyn.one:b", "repdyn.one:c"), ("repdyn.one:a", "repdyn.one:c")]
-    versions = CodeVersions(tmp_path / "src", kept)
-    told = [versions.of(*own) for own in roots]
-    assert told == [code_version(*own, source=tmp_path / "src") for own in roots]
-    assert len(set(told)) == 4
-    versions.save()
-    stored = json.loads(kept.read_text())
-    assert stored == {"state": versions.state, "versions": dict(zip(map(" ".join, roots), told, strict=True))}
-    again = CodeVersions(tmp_path / "src", kept)
-    assert [again.of(*own) for own in roots] == told
-    kept.unlink()
-    again.save()
-    assert not kept.exists(), "nothing is new"
-
-
-def test_an_edit_of_any_package_is_another_state_of_the_sources(tmp_path):
-    """Of this one and of three others; a file of another name or kind is one, or none."""
-    folders = {"repdyn": "src/repdyn", "z.lab": "z/lab", "mine": "my/mine", "last": "last"}
-    for package, folder in folders.items():
-        (tmp_path / folder / "deep").mkdir(parents=True)
-        (tmp_path / folder / "deep/one.py").write_text(f"A = {package!r}")
-    outside = tuple((package, tmp_path / folder) for package, folder in folders.items() if package != "repdyn")
-
-    def state(outside=outside):
-        return CodeVersions(tmp_path / "src", tmp_path / "versions.json", outside).state
-
-    states = [state(), state(outside[:2]), state(()), state((("other", outside[0][1]), *outside[1:]))]
-    for folder in folders.values():
-        file = tmp_path / folder / "deep/one.py"
-        file.write_text(file.read_text() + "\n")
-        states.append(state())
-        states.append(file.rename(file.with_name("two.py")) and state())
-        file.with_name("notes.txt").write_text("no code")
-        assert state() == states[-1]
-    assert len(set(states)) == len(states)
-
-
-def test_a_memory_that_cannot_be_written_is_no_error(tmp_path):
-    module, taken = tmp_path / "src/repdyn/one.py", tmp_path / "taken"
-    module.parent.mkdir(parents=True)
-    module.write_text("def made():\n    return 1\n")
-    taken.write_text("a file, where a folder is wanted")
-    versions = CodeVersions(module.parents[1], taken / "versions.json")
-    version = versions.of("repdyn.one:made")
-    versions.save()
-    assert CodeVersions(module.parents[1], taken / "versions.json").of("repdyn.one:made") == version
-
-
-def test_the_order_in_which_a_disk_lists_files_is_no_state_of_the_sources(tmp_path, monkeypatch):
-    for name in "ab":
-        (tmp_path / f"src/repdyn/{name}.py").parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / f"src/repdyn/{name}.py").write_text(name)
-    files = sorted((tmp_path / "src/repdyn").rglob("*.py"))
-    states = set()
-    for listed in (files, files[::-1]):
-        monkeypatch.setattr(Path, "rglob", lambda *_, listed=listed: iter(listed))
-        states.add(CodeVersions(tmp_path / "src", tmp_path / "versions.json").state)
-    assert len(states) == 1
-
-
-def test_the_seed_is_the_runs(jobs):
-    assert {member["seed"] for member in members(jobs, "simulate")} == {SEED}
-
-
-def test_members_get_the_store_of_finished_trials(tmp_path, monkeypatch):
-    """Beside results and logs, one for all runs; what trials once took is told."""
-    monkeypatch.chdir(tmp_path)
-    seen = []
-
-    def run(member, results, trials):
-        (results / member["outputs"][0]).parent.mkdir(parents=True, exist_ok=True)
-        (results / member["outputs"][0]).write_text("made")
-        seen.append((member["function"], trials.folder))
-        trials.tally.read += 1
-        trials.tally.seconds += 2.5
-
-    many = [{"function": name, "code": "1", "inputs": {}, "outputs": [f"s/{name}.txt"]} for name in ("a", "b")]
-    job = Job("mine", "s/job", "simulate", many)
-    spared = Spared()
-    entry.run_members(job, Path(job.file), run, spared)
-    assert seen == [("a", Path(".cache/trials")), ("b", Path(".cache/trials"))]
-    assert (spared.trials, spared.seconds) == (2, 5.0)
-    again = Spared()
-    entry.run_members(job, Path(job.file), run, again)
-    assert len(seen) == 2  # both members are as they were
-    assert again.seconds == pytest.approx(5.0, abs=0.1)  # with what it took to run them
+def test_blocks_are_jobs_of_one_rule_with_a_wildcard_of_digits(tmp_path):
+    made = real_run(tmp_path, ROOT / SMOKE)
+    constraints = {
+        rule.log: rule.constraints for study in ("bn_decomposed", "leaky_resnets") for rule in made.data(study)
+    }
+    assert constraints == {log: {"block": r"\d+"} if "{block}" in log else {} for log in constraints}
+    assert {"{block}" in log for log in constraints} == {"{mode}" in log for log in constraints} == {True, False}
