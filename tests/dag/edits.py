@@ -285,7 +285,7 @@ EDITS = [
     edit("a comment in a study's values", f"{STUDY}/values/default.yaml", "# layers", "# layers of it"),
     edit(
         "how a wrong configuration is told",
-        *("src/repdyn/pipeline/config/yaml_positions.py", "no such file", "missing", "ledger", "report"),
+        *("src/repdyn/pipeline/config/yaml_positions.py", "not valid YAML", "no YAML", "ledger", "report"),
         then=("manifest",),
     ),
     edit("the settings of another scale", f"{STUDY}/values/paper.yaml", "width: ", "width: 1"),

@@ -224,10 +224,13 @@ def test_a_claim_that_two_studies_decide_is_named_with_the_later_file(tmp_path):
         ("x-1: {verdict: true, undecided_at: []}", "x-1: verdict True is not one of holds, holds as corrected"),
         ("x-1: {verdict: hold, undecided_at: []}", "x-1: verdict 'hold' is not one of"),
         ("x-1: {verdict: holds, undecided_at: smoke}", r"x-1: undecided_at 'smoke' is not a list of runs: \[smoke\]"),
-        ("- x-1", r"expected.yaml:1: a mapping of keys to values .* is expected, got a list"),
+        ("- x-1", "expected.yaml:1: expected a mapping"),
         ("x-1: {verdict: holds", r"expected.yaml:\d+: "),
-        ("x-1: {verdict: holds, undecided_at: []}\nx-1: {verdict: holds, undecided_at: []}", r"expected.yaml:2: x-1"),
-        ("", "expected.yaml:1: the file is empty"),
+        (
+            "x-1: {verdict: holds, undecided_at: []}\nx-1: {verdict: holds, undecided_at: []}",
+            r'expected.yaml:2: found duplicate key "x-1"',
+        ),
+        ("", "expected.yaml:1: expected a mapping"),
     ],
 )
 def test_a_list_that_is_wrong_is_refused_with_its_place(tmp_path, text, message):

@@ -86,9 +86,11 @@ def read(path: Path, known: Collection[str]) -> dict[str, list[Reply]]:
             problems, each on a line of its own.
     """
     layer = yaml_positions.read(path, 0)
-    problems = [*layer.complaints]
-    for id, listed in layer.values.items():
-        problems += [Complaint(layer.positions[where], where, text) for where, text in _problems(id, listed, known)]
+    problems = [
+        Complaint(layer.positions[where], where, text)
+        for id, listed in layer.values.items()
+        for where, text in _problems(id, listed, known)
+    ]
     if problems:
         raise ConfigError("\n".join(map(str, problems)))
     return {id: sorted(map(_reply, listed), key=lambda reply: reply.date) for id, listed in layer.values.items()}
@@ -129,9 +131,7 @@ def _wrong(key: str, value: object) -> str:
 
 
 def _is_date(value: object) -> bool:
-    """Whether YAML gave a date, or text that is one."""
-    if isinstance(value, datetime.datetime):
-        return False
+    """Whether it is text that is a date."""
     try:
         return datetime.date.fromisoformat(str(value)).isoformat() == str(value)
     except ValueError:

@@ -125,17 +125,12 @@ def checked(
     if overrides:
         layers.append(_from_command_line(overrides, len(layers), schema()))
     values, positions = merged(layers)
-    problems = [complaint for layer in layers for complaint in layer.complaints]
     try:
-        settings = model.model_validate(values)
+        return model.model_validate(values)
     except ValidationError as error:
-        known = {(complaint.position, complaint.path) for complaint in problems}
-        new = complaints(error, values, positions, schema())
-        problems += [complaint for complaint in new if (complaint.position, complaint.path) not in known]
-    if problems:
-        problems.sort(key=lambda complaint: (complaint.position.order, complaint.position.line or 0))
-        raise ConfigError("\n".join(dict.fromkeys(map(str, problems))))
-    return settings
+        problems = [*complaints(error, values, positions, schema())]
+    problems.sort(key=lambda complaint: (complaint.position.order, complaint.position.line or 0))
+    raise ConfigError("\n".join(dict.fromkeys(map(str, problems))))
 
 
 def _read_all(paths: Sequence[Path | str], files: Callable[[str], Mapping[str, Path]]) -> list[Layer]:
@@ -170,7 +165,7 @@ def _of_study(files: Mapping[str, Path]) -> list[Layer]:
 
 
 def _from_command_line(overrides: Mapping[str, Any], order: int, root: Schema) -> Layer:
-    layer = Layer({}, {}, [])
+    layer = Layer({}, {})
     _put(layer, layer.values, (), overrides, Position(order, "--config", None), root)
     return layer
 

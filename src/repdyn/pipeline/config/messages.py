@@ -4,13 +4,14 @@ The words come from the JSON schema of the models, so that messages and referenc
 """
 
 import difflib
-import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 from pydantic import ValidationError
 
-from repdyn.pipeline.config.yaml_positions import Complaint, KeyPath, Position, key_text, kind_text, scalar_text
+from repdyn.pipeline.config.yaml_positions import Complaint, KeyPath, Position, key_text
 
 Schema = Mapping[str, Any]
 
@@ -110,47 +111,36 @@ def complaints(
 ) -> Iterator[Complaint]:
     """Every problem that pydantic found, at its position and in our words."""
     for entry in error.errors():
-        path = _written(entry["loc"], root)
+        path, position = entry["loc"], _position(entry["loc"], positions)
         match entry["type"]:
             case "missing":
-                yield _missing(path, positions, root)
+                wanted = describe(schema_at(path, root) or {}, root)
+                yield Complaint(position, path[:-1], f'missing key "{path[-1]}": {wanted}')
             case "extra_forbidden":
-                yield _unknown(entry["loc"], positions, root)
+                known = list((schema_at(path[:-1], root) or {}).get("properties", {}))
+                near = nearest(str(path[-1]), known)
+                advice = f'did you mean "{near}"?' if near else f"known keys: {', '.join(known)}"
+                yield Complaint(position, path[:-1], f'unknown key "{path[-1]}"; {advice}')
             case "problems":
-                yield from (_broken(path, keys, text, positions) for keys, text in entry["ctx"]["problems"])
+                for keys, text in entry["ctx"]["problems"]:
+                    first, *others = ((_position((*path, key), positions), (*path, key)) for key in keys)
+                    spots = ", ".join(f"{at[-1]}: {_spot(position, at)}" for position, at in others)
+                    yield Complaint(*first, text + (f" ({spots})" if spots else ""))
             case _:
-                yield _misfit(path, _at(path, values), positions, root)
-
-
-def _written(loc: tuple[int | str, ...], root: Schema) -> KeyPath:
-    """The part of a pydantic location that stands in the file; the names of union members do not."""
-    while loc and schema_at(loc, root) is None:
-        loc = loc[:-1]
-    return loc
-
-
-def _at(path: KeyPath, values: Any) -> Any:
-    for key in path:
-        values = values[key]
-    return values
+                while path and schema_at(path, root) is None:  # the name of a union's member
+                    path = path[:-1]
+                value, node = reduce(getitem, path, values), schema_at(path, root) or {}
+                yield Complaint(position, path, _misfit(value, node, root))
 
 
 def _position(path: KeyPath, positions: Mapping[KeyPath, Position]) -> Position:
-    while path and path not in positions:
+    while path not in positions:
         path = path[:-1]
     return positions[path]
 
 
-def _missing(path: KeyPath, positions: Mapping[KeyPath, Position], root: Schema) -> Complaint:
-    wanted = describe(schema_at(path, root) or {}, root)
-    return Complaint(_position(path, positions), path[:-1], f'missing key "{path[-1]}": {wanted}')
-
-
-def _unknown(loc: KeyPath, positions: Mapping[KeyPath, Position], root: Schema) -> Complaint:
-    known = list((schema_at(loc[:-1], root) or {}).get("properties", {}))
-    near = nearest(str(loc[-1]), known)
-    advice = f'did you mean "{near}"?' if near else f"known keys: {', '.join(known)}"
-    return Complaint(_position(loc, positions), loc[:-1], f'unknown key "{loc[-1]}"; {advice}')
+def _spot(position: Position, path: KeyPath) -> str:
+    return f"{position} {key_text(path)}" if position.line is None else str(position)
 
 
 def not_one_of(value: object, known: Iterable[str]) -> str:
@@ -167,52 +157,19 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return lower[near[0]] if near else None
 
 
-def _broken(path: KeyPath, keys: tuple[str, ...], text: str, positions: Mapping[KeyPath, Position]) -> Complaint:
-    first, *others = (_position((*path, key), positions) for key in keys)
-    spots = [f"{key}: {_spot(position, (*path, key))}" for key, position in zip(keys[1:], others, strict=True)]
-    return Complaint(first, (*path, keys[0]), text + (f" ({', '.join(spots)})" if spots else ""))
-
-
-def _spot(position: Position, path: KeyPath) -> str:
-    return f"--config {key_text(path)}" if position.line is None else f"{position.file}:{position.line}"
-
-
-def _misfit(path: KeyPath, value: Any, positions: Mapping[KeyPath, Position], root: Schema) -> Complaint:
-    node, position = schema_at(path, root) or {}, _position(path, positions)
-    allowed = _allowed(node)
-    near = nearest(value, map(str, allowed)) if isinstance(value, str) else None
-    advice = f'did you mean "{near}"?' if near else _hint(value, position, node, root)
-    text = f"{_shown(value)} is not {describe(node, root)}" + (f" ({advice})" if advice else "")
-    return Complaint(position, path, text)
+def _misfit(value: Any, node: Schema, root: Schema) -> str:
+    near = nearest(value, map(str, _allowed(node))) if isinstance(value, str) else None
+    return f"{_shown(value)} is not {describe(node, root)}" + (f' (did you mean "{near}"?)' if near else "")
 
 
 def _shown(value: Any) -> str:
+    """A value as a reader of YAML knows it."""
     if isinstance(value, dict):
         return f"a mapping with the keys {', '.join(map(str, value))}" if value else "an empty mapping"
-    text = f"[{', '.join(map(_shown, value))}]" if isinstance(value, list) else scalar_text(value)
+    if isinstance(value, list):
+        text = f"[{', '.join(map(_shown, value))}]"
+    elif isinstance(value, bool):
+        text = str(value).lower()
+    else:
+        text = "nothing (null)" if value is None else f'"{value}"' if isinstance(value, str) else str(value)
     return text if len(text) <= 80 else text[:76] + " ..."
-
-
-def _hint(value: Any, position: Position, node: Schema, root: Schema) -> str:
-    """How YAML came to read the value so, and what to write instead; empty where nothing is odd."""
-    wanted = kinds(node, root)
-    if "array" in wanted and not isinstance(value, list | dict) and value is not None:
-        return f"a list, even of one value, stands in brackets: [{value}]"
-    if isinstance(value, str):
-        return _hint_text(value, position, wanted)
-    if value is None:
-        return "nothing stands after the colon" if position.raw == "" else ""
-    if isinstance(value, float) and value.is_integer() and wanted == {"integer"}:
-        return f"write {int(value)}"
-    if "string" in wanted and not isinstance(value, list | dict):
-        return f"YAML reads an unquoted {position.raw or value} as {kind_text(value)}: put it in quotes"
-    return ""
-
-
-def _hint_text(value: str, position: Position, wanted: set[str]) -> str:
-    if "boolean" in wanted and value.lower() in ("true", "false"):
-        return "remove the quotes"
-    if not wanted & {"integer", "number"}:
-        return ""
-    is_number = re.fullmatch(r"[-+]?\d+(\.\d*)?", value)
-    return "remove the quotes" if position.quoted and is_number else ""

@@ -1,14 +1,15 @@
-"""YAML 1.2 files read with every key's position, so that a message can name file and line; equal keys are refused."""
+"""YAML 1.2 files read with the position of every key, so that a message can name file and line."""
 
-import difflib
 import os
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.constructor import RoundTripConstructor, SafeConstructor
+from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.reader import ReaderError
 
 from repdyn.base.errors import ConfigError
@@ -18,13 +19,15 @@ MOST_VALUES = 100_000  # a few aliases of aliases can stand for billions
 
 
 class Position(NamedTuple):
-    """Where a value was written: file by position and name, line (None: on the command line), and how."""
+    """Where a value was written: the file, by position among all and name, and the line (None: command line)."""
 
     order: int
     file: str
     line: int | None
-    raw: str | None = None
-    quoted: bool = False
+
+    def __str__(self) -> str:
+        """`file:line`."""
+        return self.file if self.line is None else f"{self.file}:{self.line}"
 
 
 class Complaint(NamedTuple):
@@ -36,19 +39,27 @@ class Complaint(NamedTuple):
 
     def __str__(self) -> str:
         """`file:line: key.path: text`, without key path for the file as a whole."""
-        path = key_text(self.path)
-        if self.position.line is None:
-            return f"--config {path}: {self.text}" if path else f"--config: {self.text}"
-        where = f"{self.position.file}:{self.position.line}" if self.position.line else self.position.file
-        return f"{where}: {path}: {self.text}" if path else f"{where}: {self.text}"
+        separator = " " if self.position.line is None else ": "
+        where = separator.join(filter(None, (str(self.position), key_text(self.path))))
+        return f"{where}: {self.text}"
 
 
 class Layer(NamedTuple):
-    """What one file or the command line says: values, the position of each key path, and problems of form."""
+    """What one file or the command line says: values, and the position of each key path."""
 
     values: dict[str, Any]
     positions: dict[KeyPath, Position]
-    complaints: list[Complaint]
+
+
+class _Constructor(RoundTripConstructor):
+    """Mappings and lists with positions; scalars are plain, and dates are text."""
+
+
+for _kind in ("null", "bool", "int", "float"):
+    _Constructor.add_constructor(f"tag:yaml.org,2002:{_kind}", getattr(SafeConstructor, f"construct_yaml_{_kind}"))
+for _kind in ("str", "timestamp"):
+    _Constructor.add_constructor(f"tag:yaml.org,2002:{_kind}", lambda self, node: str(self.construct_scalar(node)))
+_Constructor.add_constructor(None, SafeConstructor.construct_undefined)  # a tag that nobody knows
 
 
 def key_text(path: KeyPath) -> str:
@@ -66,45 +77,39 @@ def read(path: Path, order: int, under: str | None = None) -> Layer:
         under: the key below which the whole file stands, if it is a part of the configuration alone.
 
     Raises:
-        ConfigError: the file is missing or empty, is not valid YAML, or is not a mapping.
+        ConfigError: the file is missing or empty, is not valid YAML, has a key twice, or is not a mapping.
     """
-    file = _shown(path)
-    text = _text(path, file)
+    relative = os.path.relpath(path)
+    file = str(path) if relative.startswith("..") else relative
+    parser = YAML(typ="rt", pure=True)
+    parser.Constructor = _Constructor
     try:
-        yaml = YAML(typ="safe", pure=True)
-        node = yaml.compose(text)
+        text = path.read_text(encoding="utf-8-sig", errors="surrogateescape")  # what escapes, YAML forbids
+        content = parser.load(text)
+    except OSError as error:
+        raise ConfigError(f"{file}: {str(error.strerror).lower()}") from error
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        raise ConfigError(
-            f"{file}:{line}: a character that YAML forbids, U+{error.character:04X}: remove it"
-        ) from error
+        raise ConfigError(f"{file}:{line}: a control character, or not UTF-8 text: U+{error.character:04X}") from error
     except MarkedYAMLError as error:
-        raise ConfigError(_syntax(error, file, text)) from error
-    except RecursionError as error:
-        raise ConfigError(f"{file}: nested too deeply; the settings are a few levels deep") from error
-    if node is None:
-        raise ConfigError(f"{file}:1: the file is empty; a mapping of keys to values is expected")
-    if not isinstance(node, MappingNode):
-        kind = "list" if isinstance(node, SequenceNode) else "single value"
-        wanted = "a mapping of keys to values (`key: value`) is expected"
-        raise ConfigError(f"{file}:{node.start_mark.line + 1}: {wanted}, got a {kind}")
-    walk = _Walk(yaml, order, file)
-    values = walk.value(node, () if under is None else (under,), Position(order, file, 1))
-    if under is None:
-        return Layer(values, walk.positions, walk.complaints)
-    return Layer({under: values}, {(): Position(order, file, 1), **walk.positions}, walk.complaints)
+        mark = error.problem_mark or error.context_mark
+        problem = textwrap.shorten(str(error.problem or error.context), 120)
+        raise ConfigError(f"{file}:{mark.line + 1}: {problem}, column {mark.column + 1}") from error
+    except (RecursionError, ValueError) as error:
+        raise ConfigError(f"{file}: not valid YAML: {error}") from error
+    if not isinstance(content, CommentedMap):
+        line = content.lc.line + 1 if isinstance(content, CommentedSeq) else 1
+        wanted = "expected a mapping of keys to values (`key: value`)"
+        raise ConfigError(f"{file}:{line}: {wanted}, got {content!r:.40}")
+    positions: dict[KeyPath, Position] = {}
+    start = Position(order, file, 1)
+    values = _plain(content, () if under is None else (under,), start, positions)
+    return Layer(values if under is None else {under: values}, {(): start, **positions})
 
 
 def values(path: Path) -> dict[str, Any]:
-    """Values of a YAML file that stands alone.
-
-    Raises:
-        ConfigError: as `read`, or with every problem of form on a line of its own.
-    """
-    layer = read(path, 0)
-    if layer.complaints:
-        raise ConfigError("\n".join(map(str, layer.complaints)))
-    return layer.values
+    """Values of a YAML file alone; raises `ConfigError` as `read`."""
+    return read(path, 0).values
 
 
 def merged(layers: Sequence[Layer]) -> tuple[dict[str, Any], dict[KeyPath, Position]]:
@@ -127,128 +132,30 @@ def _merge(
         here = (*path, key)
         if isinstance(value, dict) and isinstance(into.get(key), dict):
             _merge(into[key], value, here, positions, new_positions)
-            continue
-        into[key] = value
-        for old in [position for position in positions if position[: len(here)] == here]:
-            del positions[old]
-        positions.update({at: position for at, position in new_positions.items() if at[: len(here)] == here})
+        else:
+            into[key] = value
+            positions.update({at: position for at, position in new_positions.items() if at[: len(here)] == here})
 
 
-def _shown(path: Path) -> str:
-    relative = os.path.relpath(path)
-    return str(path) if relative.startswith("..") else relative
+def _plain(value: Any, path: KeyPath, position: Position, positions: dict[KeyPath, Position]) -> Any:
+    """A value of plain mappings and lists; notes the positions of all that is in it.
 
-
-def _text(path: Path, file: str) -> str:
-    try:
-        raw = path.read_bytes()
-    except FileNotFoundError as error:
-        names = [other.name for other in path.parent.glob("*.y*ml")] if path.parent.is_dir() else []
-        near = difflib.get_close_matches(path.name, names, 1)
-        advice = f'; did you mean "{near[0]}"?' if near else ""
-        raise ConfigError(f"{file}: no such file{advice}") from error
-    except OSError as error:
-        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        byte = f"byte 0x{raw[error.start]:02x}"
-        raise ConfigError(f"{file}:{line}: not UTF-8 text ({byte}): save the file as UTF-8") from error
-
-
-def _syntax(error: MarkedYAMLError, file: str, text: str) -> str:
-    mark = error.problem_mark or error.context_mark
-    line = mark.line + 1
-    written = [*text.split("\n"), ""][mark.line]
-    if "\t" in written[: mark.column + 1]:
-        return f"{file}:{line}: a tab stands in the indentation or before a value: YAML wants spaces"
-    about = f" ({error.context}, line {error.context_mark.line + 1})" if error.context_mark else ""
-    return f"{file}:{line}: not valid YAML: {error.problem}, column {mark.column + 1}{about}"
-
-
-class _Walk:
-    """One pass over a tree of YAML nodes that collects values, positions and problems."""
-
-    def __init__(self, yaml: YAML, order: int, file: str) -> None:
-        self.construct, self.order, self.file = yaml.constructor.construct_object, order, file
-        self.positions: dict[KeyPath, Position] = {}
-        self.complaints: list[Complaint] = []
-        self.open: list[Node] = []
-
-    def value(self, node: Node, path: KeyPath, position: Position) -> Any:
-        """The value of a node; a list or mapping item has the line it starts on."""
-        self.positions[path] = position
-        if len(self.positions) > MOST_VALUES:
-            raise ConfigError(f"{self.file}: more than {MOST_VALUES} values, aliases counted where they are used")
-        if isinstance(node, ScalarNode):
-            return self.scalar(node, path, position)
-        if any(node is outer for outer in self.open):
-            self.complain(position, path, "the alias contains itself")
-            return None
-        self.open.append(node)
-        value = self.mapping(node, path) if isinstance(node, MappingNode) else self.sequence(node, path)
-        self.open.pop()
+    What a merge key (`<<`) brings in has the position of the mapping that has the merge key.
+    """
+    positions[path] = position
+    if len(positions) > MOST_VALUES:
+        raise ConfigError(f"{position.file}: more than {MOST_VALUES} values, aliases counted where they are used")
+    if not isinstance(value, CommentedMap | CommentedSeq):
         return value
+    lines = value.lc.data or {}
 
-    def mapping(self, node: MappingNode, path: KeyPath) -> dict[str, Any]:
-        values: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            position = self.position(key_node, value_node)
-            if (key := self.key(key_node, path, position)) is None:
-                continue
-            if key in values:
-                first = self.positions[(*path, key)].line
-                self.complain(position, (*path, key), f"the key stands on line {first} already: keep one")
-                continue
-            values[key] = self.value(value_node, (*path, key), position)
-        return values
+    def plain(key: str | int, item: Any) -> Any:
+        at = position._replace(line=lines[key][0] + 1) if key in lines else position
+        return _plain(item, (*path, key), at, positions)
 
-    def sequence(self, node: Node, path: KeyPath) -> list[Any]:
-        return [self.value(item, (*path, i), self.position(item, item)) for i, item in enumerate(node.value)]
-
-    def key(self, node: Node, path: KeyPath, position: Position) -> str | None:
-        if not isinstance(node, ScalarNode):
-            self.complain(position, path, "a key must be plain text, not a list or mapping")
-            return None
-        value = self.scalar(node, path, position)
-        if isinstance(value, str):
-            return value
-        read_as = f"keys are text, and YAML reads an unquoted {node.value} as {kind_text(value)}"
-        self.complain(position, path, f'unknown key "{node.value}" ({read_as})')
-        return None
-
-    def scalar(self, node: ScalarNode, path: KeyPath, position: Position) -> Any:
-        try:
-            return self.construct(node)
-        except (YAMLError, ValueError) as error:
-            reason = getattr(error, "problem", None) or error
-            text = f'"{node.value}" cannot be read ({reason}): put it in quotes if it is text'
-            self.complain(position, path, text)
-            return node.value
-
-    def position(self, start: Node, value: Node) -> Position:
-        raw = value.value if isinstance(value, ScalarNode) else None
-        quoted = isinstance(value, ScalarNode) and value.style is not None
-        return Position(self.order, self.file, start.start_mark.line + 1, raw, quoted)
-
-    def complain(self, position: Position, path: KeyPath, text: str) -> None:
-        self.complaints.append(Complaint(position, path, text))
-
-
-def scalar_text(value: Any) -> str:
-    """A value as a reader of YAML knows it."""
-    if value is None:
-        return "nothing (null)"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return f'"{value}"'
-    return str(value)
-
-
-def kind_text(value: Any) -> str:
-    """What YAML took a scalar for."""
-    if value is None or isinstance(value, bool):
-        return scalar_text(value)
-    return "a number" if isinstance(value, int | float) else "text" if isinstance(value, str) else "a date"
+    if isinstance(value, CommentedSeq):
+        return [plain(index, item) for index, item in enumerate(value)]
+    if odd := [key for key in value if not isinstance(key, str)]:
+        line = lines[odd[0]][0] + 1
+        raise ConfigError(f"{position.file}:{line}: {key_text(path)}: a key is text, got {odd[0]!r}: put it in quotes")
+    return {key: plain(key, item) for key, item in value.items()}

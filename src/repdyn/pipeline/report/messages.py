@@ -69,9 +69,11 @@ def read(path: Path, refuted: Collection[str]) -> dict[str, Message]:
             values; with all problems, each on a line of its own.
     """
     layer = yaml_positions.read(path, 0)
-    problems = [*layer.complaints]
-    for id, entry in layer.values.items():
-        problems += [Complaint(layer.positions[where], where, text) for where, text in _problems(id, entry, refuted)]
+    problems = [
+        Complaint(layer.positions[where], where, text)
+        for id, entry in layer.values.items()
+        for where, text in _problems(id, entry, refuted)
+    ]
     missing = [id for id in refuted if id not in layer.values]
     problems += [Complaint(layer.positions[()], (id,), f"missing: a refuted claim wants {_form()}") for id in missing]
     if problems:
