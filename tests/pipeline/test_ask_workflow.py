@@ -1,0 +1,96 @@
+"""Snakemake asked for the jobs of a run: which checkout, which options, what a refusal contains."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.conftest import ROOT
+
+from repdyn.base.errors import RepdynError
+from repdyn.pipeline.ask import workflow
+from repdyn.pipeline.run.declare.jobs import Job, write_all
+from repdyn.pipeline.studies import CHOICE
+
+
+def test_the_error_of_snakemake_is_passed_on():
+    with pytest.raises(RepdynError, match=r"(?s)WorkflowError.*widht"):
+        workflow.jobs(workflow.folder(), ["--config", "bn_decomposed={training: {widht: 1}}"])
+
+
+@pytest.mark.parametrize(
+    "error",
+    ["", "WorkflowError in file Snakefile:\nMissingInputError: a.nc\n", "KeyError\n"],
+    ids=["none", "two", "one"],
+)
+def test_a_refusal_contains_snakemakes_output_from_its_first_error_or_the_last_lines(tmp_path, monkeypatch, error):
+    """A warning that names an error begins none."""
+    lines = [f"line {place}, no KeyError" for place in range(10)]
+    greeting = "Using profile profiles/default for settings.\n\n"
+    text = "\n".join(lines[:5]) + "\n" + error + "\n".join(lines[5:9]) + f"\n{greeting}{lines[9]}\n \n"
+    refused = subprocess.CompletedProcess([], 1, stdout="", stderr=greeting + text)
+    monkeypatch.setattr(workflow.subprocess, "run", lambda *_, **__: refused)
+    with pytest.raises(RepdynError) as caught:
+        workflow.jobs(tmp_path, [])
+    wanted = [*error.splitlines(), *lines[5:]] if error else lines[2:]
+    assert str(caught.value).splitlines()[1:] == wanted
+
+
+def test_jobs_of_the_run_that_the_workflow_names_are_loaded(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    asked = []
+    answer = subprocess.CompletedProcess([], 0, stdout="all\nrun: mine\nrunner: no\n", stderr="host: a\n")
+    monkeypatch.setattr(workflow.subprocess, "run", lambda words, **how: asked.append((words, how)) or answer)
+    declared = [Job("mine", f"s/{name}", "k", [{"code": "", "inputs": {}, "outputs": [name]}]) for name in "ab"]
+    write_all(declared, {})
+    assert [job.name for job in workflow.jobs(Path("a b"), ["--config", "x=1"])] == ["s/a", "s/b"]
+    ((words, how),) = asked
+    assert words[1:] == [
+        *("-m", "snakemake", "--snakefile", "a b/Snakefile", "--cores", "1", "--config", "x=1", "--list-rules")
+    ]
+    assert how["env"]["REPDYN_TELL_RUN"] == "1"
+    answer.stdout = "all\n"
+    with pytest.raises(RepdynError):
+        workflow.jobs(Path(), [])
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "chosen", "here"),
+    [
+        ("Snakefile", "rule all:\n", "", False),
+        ("Snakefile", f'include: "{workflow.OUR_RULES}/common.smk"\n', "", True),
+        ("Snakefile", "rule all:\n", "my_paper", True),
+        ("src/repdyn/pipeline/ask/workflow.py", "", "", True),
+        (None, "", "my_paper", False),
+    ],
+)
+def test_a_folder_with_a_snakefile_is_used_if_it_has_our_code_our_rules_or_chosen_studies(
+    tmp_path, monkeypatch, file, text, chosen, here
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(CHOICE, chosen)
+    if file:
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+        Path("Snakefile").touch()
+        Path(file).write_text(text)
+    assert workflow.folder() == (Path() if here else ROOT)
+
+
+def test_options_are_the_given_overlays_and_settings_or_the_scale_of_the_run(tmp_path):
+    scales = tmp_path / "workflow/scales"
+    scales.mkdir(parents=True)
+    for name in ("smoke", "full"):
+        (scales / f"{name}.yaml").touch()
+    settings = ["x=1", "run={seed: 2}"]
+    for run, overlays, given, wanted in (
+        (
+            "full",
+            [Path("c.yaml"), Path("a.yaml")],
+            settings,
+            ["--configfile", "c.yaml", "a.yaml", "--config", *settings],
+        ),
+        ("full", None, [], ["--configfile", str(scales / "full.yaml")]),
+        ("full", [], settings, ["--config", *settings]),
+        ("paper", None, settings, ["--config", *settings]),
+        ("mine", None, [], []),
+    ):
+        assert workflow.options(tmp_path, run, overlays, given) == wanted
