@@ -118,25 +118,6 @@ def test_no_entry_that_crosses_is_passed_over(Q, h):
     assert found > 0 or h < 0.01 or Q == 1
 
 
-def test_an_accepted_step_is_as_long_as_the_error_allows():
-    moments, data, H, R, b = cluster(3, 40, 5)
-    for tolerance in (1e-9, 1e-12):
-        begin, end, h, _ = event_crossings.accepted_step(moments, data, NONE, H, R, b, 0.5, tolerance)
-        again = event_steps.step(moments, data, NONE, R, b, begin[2], h)
-        np.testing.assert_array_equal(end[0], again[0])
-        assert 0 < end[3] == again[3] <= tolerance
-        assert h < 0.5
-        assert event_steps.step(moments, data, NONE, R, b, begin[2], 2 * h)[3] > tolerance
-
-
-def test_a_changed_entry_changes_the_moments_alone_that_it_is_in():
-    (J, S), data, H, _, _ = cluster(3, 20, 2)
-    event_crossings.set_pattern((J, S), data, H, 4, 1, 0.25)
-    assert H[4, 1] == 0.25
-    np.testing.assert_allclose(J, data[1] @ H, atol=1e-15)
-    np.testing.assert_allclose(S, np.einsum("k,ki,ka,kb->iab", data[1], H, data[0], data[0]), atol=1e-15)
-
-
 def test_an_entry_on_its_plane_goes_where_both_sides_push_it():
     """Against the theory of a cluster whose point lies a hair on either side."""
     kinds = []
@@ -157,12 +138,3 @@ def test_an_entry_on_its_plane_goes_where_both_sides_push_it():
             np.testing.assert_allclose(moments[0], w @ H, atol=1e-15)
             kinds.append(kind)
     assert set(kinds) == {event_crossings.OFF, event_crossings.ON, event_crossings.SLIDES}
-
-
-def test_polishing_removes_the_first_order_of_an_error():
-    Q = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
-    for size in (1e-3, 1e-5):
-        E = size * np.random.default_rng(1).normal(size=(4, 4))
-        polished = event_steps.polish(Q @ (np.eye(4) + E + E.T))
-        assert np.abs(polished.T @ polished - np.eye(4)).max() < 60 * size**2
-        np.testing.assert_allclose(polished, Q, atol=60 * size**2)

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from tests.noted import data_of
+from tests.drawn import given, makers, read
 
 from repdyn.base.claims import claims_of
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.pipeline.run.execute.loading import load_modules
 
 STUDY = "truncation_flow"
+SHAPES = read(STUDY)
 CLAIMS = {claim.id: claim for claim in claims_of(*load_modules(STUDY, "claims"))}
 
 FINITE = [
@@ -26,13 +27,18 @@ FINITE = [
 ]
 
 
+def data_of(id):
+    """Made-up datasets of a claim, to be changed at will."""
+    return {name: data.copy(deep=True) for name, data in given(STUDY, makers(STUDY, "claims")[id], SHAPES).items()}
+
+
 def decided(id, data):
     return CLAIMS[id](*(data[name] for name in CLAIMS[id].data))
 
 
 @pytest.mark.parametrize(("id", "name", "variable"), FINITE)
 def test_a_missing_measure_leaves_its_claim_undecided(id, name, variable):
-    data = data_of(STUDY, id)
+    data = data_of(id)
     array = data[name][variable]
     place = {"labels": "adverse"} if "labels" in array.dims else {dim: array[dim][-1] for dim in array.dims}
     array.loc[place] = np.nan
@@ -46,7 +52,7 @@ LAST = [*[(id, "staircase", 8.0) for id in STAIRS], ("tf-thm32-monotone", "print
 
 @pytest.mark.parametrize(("id", "name", "last"), LAST)
 def test_a_flow_that_ends_too_early_leaves_its_claim_undecided(id, name, last):
-    data = data_of(STUDY, id)
+    data = data_of(id)
     times = np.linspace(0, last, data[name].sizes["time"])
     data[name] = data[name].assign_coords(time=("time", times, data[name]["time"].attrs))
     decided(id, data)
@@ -69,7 +75,7 @@ OF_DEFINITE = {
 @pytest.mark.parametrize("id", OF_DEFINITE)
 @pytest.mark.parametrize("value", [-1e6, 1e6])
 def test_starts_that_are_not_definite_decide_nothing(id, value):
-    data = data_of(STUDY, id)
+    data = data_of(id)
     clusters = data["collapsed_clusters"]
     before = decided(id, data)
     for name in OF_DEFINITE[id]:
