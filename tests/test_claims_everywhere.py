@@ -10,8 +10,9 @@ import xarray as xr
 import repdyn
 from repdyn.base.claims import Claim, claims_of
 from repdyn.base.markup import DOLLARS
-from repdyn.base.verdicts import KINDS
+from repdyn.base.verdicts import KINDS, REFUTED
 from repdyn.pipeline.run.execute.loading import load_modules
+from repdyn.pipeline.run.kinds.ledger import accepted_verdicts
 
 PACKAGE = Path(repdyn.__file__).parent
 STUDIES = sorted({path.relative_to(PACKAGE).parts[0] for path in PACKAGE.glob("*/claims*")} - {"base", "pipeline"})
@@ -125,3 +126,8 @@ def _texts(path: Path) -> list[str]:
     """Texts in the code of a file, docstrings too."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+
+
+def test_a_claim_that_the_accepted_verdicts_refute_has_a_message(claims):
+    refuted = {id for id, entry in accepted_verdicts().items() if entry["verdict"] in REFUTED}
+    assert {claim.id for _, claim in claims if claim.message} == refuted

@@ -304,10 +304,6 @@ EDITS = [
         "gradient flow the cost goes up",
         "report",
     ),
-    edit(
-        "what is wrong with a statement",
-        *("src/repdyn/truncation_flow/decided/messages.yaml", "uphill", "up", "report"),
-    ),
     edit("what was chosen after looking", f"{STUDY}/decided/chosen_after_looking.yaml", "twenty", "20", "report"),
     edit("a page of the report", "src/repdyn/base/site.css", "{", "{ ", "report"),
     edit("another page of the documentation", "docs/cluster.md", "# ", "# On "),

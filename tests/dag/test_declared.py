@@ -147,12 +147,12 @@ def test_the_report_names_every_text_that_it_shows(folder, jobs):
     """An edit of one of them makes the report again: each stands in its job file with a digest."""
     (site,) = (json.loads(text) for text in jobs.texts.values() if json.loads(text)["kind"] == "site")
     named = {line.rpartition(" ")[0] for member in site["members"] for line in member["texts"]}
-    own = ("findings.yaml", "messages.yaml", "chosen_after_looking.yaml", "settings_sources.yaml")
+    own = ("findings.yaml", "chosen_after_looking.yaml", "settings_sources.yaml")
     shown = [f"src/repdyn/{study}/decided/{name}" for study in STUDIES for name in own]
     shown += [
         f"src/repdyn/{study}/{name}"
         for study in STUDIES
-        for name in ("story.md", "glossary.yaml", "labels.yaml", "concept.yaml", "explorer.js", "opening.js")
+        for name in ("story.md", "glossary.yaml", "concept.yaml", "explorer.js", "opening.js")
     ]
     shown += [f"docs/{study}.md" for study in STUDIES] + ["workflow/settings_sources.yaml"]
     folders = ["reference", "src/repdyn/pipeline/report/page", "src/repdyn/base/site.css"]

@@ -41,6 +41,9 @@ CLAIM = {
     "correction": "Another.",
     "possible_ocr_error": "True",
     "kind_of_slip": "result changes",
+    "message": "One is wrong",
+    "cause": "Because of it (x-exists).",
+    "consequence": "Two changes.",
     "words": "for every $a > 0$ the sum",
     "line": "31",
     "assumes": "a is small",
@@ -73,6 +76,7 @@ PART = {
     "id": "x-thm1",
     "form": "corrected",
     "part": "left side",
+    "label": "what it measured",
     "reading": "",
     "outcome": "passes",
     "value": "2.5",
@@ -95,12 +99,24 @@ PART = {
 PRINTED = PART | {"form": "printed", "outcome": "fails", "measured": "largest deviation 3", "value": "3"}
 PRINTED |= {"region_low": "0", "region_high": "1e-09", "interval_low": "", "interval_high": "", "control": ""}
 TEXTS = ("where", "kind", "statement", "words", "assumes", "correction", "tolerance_reason", "control", "code", "note")
+TEXTS += ("message", "cause", "consequence")
 HOSTILE = CLAIM | dict.fromkeys(TEXTS, EVIL) | {"id": "x-evil", "change": "new claim", "datasets": "loss"}
 HOSTILE |= dict.fromkeys(("formula", "corrected_formula"), EVIL + r"\evil")
 HOSTILE_PART = PART | {"id": "x-evil"}
-HOSTILE_PART |= dict.fromkeys(("part", "measured", "expected", "control", "tolerance_reason"), EVIL)
+HOSTILE_PART |= dict.fromkeys(("part", "label", "measured", "expected", "control", "tolerance_reason"), EVIL)
 EMPTY = dict.fromkeys(
-    ("correction", "formula", "corrected_formula", "margin", "datasets", "control", "kind_of_slip", "assumes"), ""
+    (
+        "correction",
+        "formula",
+        "corrected_formula",
+        "margin",
+        "datasets",
+        "control",
+        "kind_of_slip",
+        "assumes",
+        "message",
+    ),
+    "",
 )
 UNTESTED = CLAIM | EMPTY | {"id": "x-exists", "verdict": "not testable", "code": "repdyn.base.files:sha256"}
 UNTESTED |= {"possible_ocr_error": "False"}

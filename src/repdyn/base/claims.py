@@ -24,6 +24,7 @@ from repdyn.base.verdicts import DECIDED, DEPENDS, KINDS, REFUTED, STATUSES, UND
 
 SLIPS = ("misprint", "slip in a proof", "missing hypothesis", "result changes", "conclusion fails")  # by severity
 LONGEST_QUOTE = 15  # words
+LONGEST = {"message": 70, "cause": 320, "consequence": 320}  # characters
 NOT_SEEN = "At these sizes the check does not see the difference:"
 FORMULA = re.compile(r"\$\$?[^$]*\$\$?")
 
@@ -55,6 +56,10 @@ class Claim:
     line: int
     assumes: str
     kind_of_slip: str
+    message: str
+    cause: str
+    consequence: str
+    labels: Mapping[str, str]
     decided: str
 
     def __call__(self, *datasets: xr.Dataset | Mapping[str, xr.Dataset]) -> Verdict:
@@ -77,6 +82,10 @@ class Statement(TypedDict, total=False):
     line: int
     assumes: str
     kind_of_slip: str
+    message: str
+    cause: str
+    consequence: str
+    labels: Mapping[str, str]
 
 
 def claim(
@@ -95,6 +104,10 @@ def claim(
     line: int = 0,
     assumes: str = "",
     kind_of_slip: str = "",
+    message: str = "",
+    cause: str = "",
+    consequence: str = "",
+    labels: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Verdict]], Claim]:
     """Declares the decorated check as the decision of a claim; its parameters are the datasets that it reads.
 
@@ -116,10 +129,14 @@ def claim(
         line: line of the paper's text at which they begin.
         assumes: standing assumptions at that place (case of a proof, convention, definition), in our words.
         kind_of_slip: what is wrong as printed, one of `SLIPS`; empty where nothing is.
+        message: what is wrong with a refuted statement, in plain words; heads its page in the report.
+        cause: why the printed form is wrong; an id in parentheses leads to that claim.
+        consequence: what changes in the paper, or that nothing does.
+        labels: what a part of the check measured, by the part's name, where the name says too little.
 
     Raises:
         ValueError: unknown kind, origin or kind of slip; a corrected formula without a correction; a quotation that is
-            too long, has no line, or is ascribed to us.
+            too long, has no line, or is ascribed to us; message, cause and consequence not together, or too long.
     """
     if kind not in KINDS:
         raise ValueError(f"claim {id}: kind {kind!r} is not one of {', '.join(KINDS)}")
@@ -130,6 +147,7 @@ def claim(
     if kind_of_slip not in ("", *SLIPS):
         raise ValueError(f"claim {id}: kind of slip {kind_of_slip!r} is not one of {', '.join(SLIPS)}")
     _check_quotation(id, words, line, origin)
+    _check_message(id, {"message": message, "cause": cause, "consequence": consequence})
     controls = {WHOLE: control} if isinstance(control, Control) else dict(control or {})
 
     def declare(check: Callable[..., Verdict]) -> Claim:
@@ -150,6 +168,10 @@ def claim(
             line,
             assumes,
             kind_of_slip,
+            message,
+            cause,
+            consequence,
+            labels or {},
             inspect.getdoc(check) or "",
         )
 
@@ -163,6 +185,14 @@ def _check_quotation(id: str, words: str, line: int, origin: str) -> None:
         raise ValueError(f"claim {id}: a statement of ours quotes no paper, got words {words!r}")
     if (length := len(FORMULA.sub("formula", words).replace(" ... ", " ").split())) > LONGEST_QUOTE:
         raise ValueError(f"claim {id}: {length} quoted words, at most {LONGEST_QUOTE}; quote the decisive ones")
+
+
+def _check_message(id: str, texts: Mapping[str, str]) -> None:
+    if any(texts.values()) and (missing := [name for name, text in texts.items() if not text]):
+        raise ValueError(f"claim {id}: message, cause and consequence go together, got no {', '.join(missing)}")
+    for name, text in texts.items():
+        if len(text) > LONGEST[name]:
+            raise ValueError(f"claim {id}: {name} has {len(text)} characters, at most {LONGEST[name]}: {text!r}")
 
 
 def claims_of(*modules: ModuleType) -> list[Claim]:

@@ -27,6 +27,9 @@ class LedgerRow(TypedDict):
     correction: str
     possible_ocr_error: bool
     kind_of_slip: str
+    message: str
+    cause: str
+    consequence: str
     words: str
     line: int | str
     assumes: str
@@ -58,6 +61,7 @@ class EvidenceRow(TypedDict):
     id: str
     form: str
     part: str
+    label: str
     reading: str
     outcome: str
     value: str
@@ -134,10 +138,12 @@ def _evidence(
     control, rejection = claim.controls.get(turned), rejections.get(turned)
     low, high = test.interval or (None, None)
     region = test.region or (None, None)
+    name = f"{part} {leaf}".strip()
     return {
         "id": claim.id,
         "form": form,
-        "part": f"{part} {leaf}".strip(),
+        "part": name,
+        "label": claim.labels.get(name, ""),
         "reading": "",
         "outcome": test.outcome,
         "value": _number(test.value),
@@ -173,6 +179,9 @@ def _row(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) ->
         "correction": claim.correction if refuted else "",
         "possible_ocr_error": claim.possible_ocr_error,
         "kind_of_slip": claim.kind_of_slip if refuted else "",
+        "message": claim.message if refuted else "",
+        "cause": claim.cause if refuted else "",
+        "consequence": claim.consequence if refuted else "",
         "words": claim.words,
         "line": claim.line or "",
         "assumes": claim.assumes,

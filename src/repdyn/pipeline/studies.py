@@ -24,10 +24,10 @@ from repdyn.pipeline.packages import PACKAGE, package_of
 KEY, CHOICE = "studies", "REPDYN_STUDIES"
 ACCEPTED, FINDINGS = "decided/verdicts.yaml", "decided/findings.yaml"
 SOURCES, CHOSEN = "decided/settings_sources.yaml", "decided/chosen_after_looking.yaml"
-REPLIES, MESSAGES = "decided/replies.yaml", "decided/messages.yaml"
+REPLIES = "decided/replies.yaml"
 VALUES, COSTS, EXPLORER = "values/{}.yaml", "costs.csv", "explorer.js"
 OPENING = "opening.js"
-STORY, GLOSSARY, LABELS, CONCEPT = "story.md", "glossary.yaml", "labels.yaml", "concept.yaml"
+STORY, GLOSSARY, CONCEPT = "story.md", "glossary.yaml", "concept.yaml"
 """Files of a study, below its folder."""
 
 

@@ -90,6 +90,12 @@ ODD_WORLD = "networks whose norms are those of recentered ones that have learned
     states="None of the four networks has an odd point before training.",
     control={kind: false_world(ODD_WORLD, _odd_given_to(kind)) for kind in FOUR},
     **ODD,
+    labels={
+        "plain": "largest over second norm in the last layers, plain network",
+        "residual": "largest over second norm in the last layers, residual network",
+        "leaky": "largest over second norm in the last layers, leaky ResNet",
+        "batch norm": "largest over second norm in the last layers, batch normalization",
+    },
 )
 def no_odd_point_before(odd_batch: xr.Dataset) -> Verdict:
     """Each network by itself."""
@@ -138,6 +144,10 @@ def _rescaled(end: str) -> Callable[[xr.Dataset], xr.Dataset]:
         for name, end in zip(("before", "after"), ENDS, strict=True)
     },
     **ODD,
+    labels={
+        "before": "largest over second norm in the last layers, before training",
+        "after": "largest over second norm in the last layers, networks that have learned",
+    },
 )
 def odd_point_survives(odd_batch: xr.Dataset) -> Verdict:
     """Before, all seeds; after, those that have learned, more than half of all."""

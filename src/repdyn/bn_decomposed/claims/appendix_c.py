@@ -59,6 +59,7 @@ mean_stays_above_the_gap = formula_claim(
     "of them stays the same.",
     formula=r"\min_{2 \le j \le k - 2} \left(c_{j+1}(x^{(t)}) - c_j(x^{(t)})\right) = \text{const}",
     control=with_wrong_formula("the gap between the second and the third cluster", equations.EQ_31_MIXED),
+    labels={"": "relative change of the smallest inner gap along random mixed sequences"},
 )
 def smallest_inner_gap_stays(formula_audit: xr.Dataset) -> Verdict:
     """Largest relative change of the smallest inner gap along random mixed sequences that lose no cluster."""
@@ -99,6 +100,12 @@ positive_transformations_lower_the_mean = formula_claim(
         "eq 35c": with_wrong_formula("the share of the positive entries itself", equations.EQ_35C),
         "eq 35e": with_wrong_formula("the largest entry one layer earlier", equations.EQ_35E),
         "eq 35f": with_wrong_formula("$2/n$ for $1 - 2/n$", equations.EQ_35F),
+    },
+    labels={
+        "eq 35b": "mean after the second negative transformation, by (35b), against a derivation of our own",
+        "eq 35c": "that mean in the form of (35c), against a derivation of our own",
+        "eq 35e": "that mean in the form of (35e), against a derivation of our own",
+        "eq 35f": "bound on that mean, (35f), against a derivation of our own",
     },
 )
 def negative_transformations_lower_the_mean(formula_audit: xr.Dataset) -> Verdict:

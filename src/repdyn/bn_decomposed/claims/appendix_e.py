@@ -116,6 +116,11 @@ def ratio_of_amplitudes_converges(split_amplitudes: xr.Dataset) -> Verdict:
         "the largest gap of the batch for that of the extreme point",
         replace_variables(first_layer_bound="first_layer_bound_of_largest_gap"),
     ),
+    message="The four sums can be zero in the first layers",
+    cause="At $T = 1$ a row that parts an extreme point from all others may be missing: the batch $(0, 1, 2, 3, 4)$ "
+    "has no row of two clusters in layer 1.",
+    consequence="From a later layer on A and B are positive, and C and D are never negative, which is all that (67) "
+    "and (70) need; Theorem 11 is not touched.",
 )
 def rows_of_the_extremes_exist(split_amplitudes: xr.Dataset) -> Verdict:
     """Layers from the first stable one on without such rows; the layer of the first against its bound."""

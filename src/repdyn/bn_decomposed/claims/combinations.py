@@ -108,6 +108,7 @@ COMPONENTS = {"recentering": "recenter", "the non-linearity": "relu"}
         part: knock_out(f"{words} switched off, same batch and weights", _switched_off(COMPONENTS[words]))
         for part, words in (("by recentering", "recentering"), ("by the non linearity", "the non-linearity"))
     },
+    labels={"by recentering": "gain of the largest norm's lead that recentering adds, in binary logarithms"},
 )
 def both_components_are_needed(ablation: xr.Dataset) -> Verdict:
     """How much longer the longest point is with both components than with one, same weights."""
@@ -149,6 +150,7 @@ def both_components_are_needed(ablation: xr.Dataset) -> Verdict:
     origin="ours",
     states="No other combination of recentering, rescaling and ReLU leaves a point far away from the others.",
     control=EXCHANGED,
+    labels={"": "second largest over largest norm, the least of all other combinations"},
 )
 def no_other_combination_makes_an_odd_point(ablation: xr.Dataset) -> Verdict:
     """Second over first norm in every other combination, the smallest in each draw."""

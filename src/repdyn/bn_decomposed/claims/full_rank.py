@@ -68,6 +68,11 @@ def _sampled_volume(cells: xr.Dataset) -> Test:
         "k 2": wrong_formula("equal volumes for all classes of a batch", equal_cells, recomputes=True),
         "k 3": wrong_formula("equal volumes for all classes of a batch", equal_cells, recomputes=True),
     },
+    labels={
+        "classes": "number of sign classes, against the count by formula",
+        "k 2": "sampled over exact volume of the smallest cells, two dimensions",
+        "k 3": "sampled over exact volume of the smallest cells, three dimensions",
+    },
 )
 def classes_are_finite(sign_cells: xr.Dataset) -> Verdict:
     """Arrangement of lines or great circles against Schlaefli's count and against sampled sign patterns."""
@@ -125,6 +130,14 @@ def _odd_circles(sign_cells: xr.Dataset) -> xr.Dataset:
         ("classes seen", "smallest cell"),
         false_world("the circle of $n + 1$ points, an even number, in place of each odd $n$", even_circles),
     ),
+    message="An odd circle of n points has 2n classes, not n",
+    cause="The $n$ lines orthogonal to the points are distinct and cut the plane into $2n$ equal sectors; the "
+    "printed count is as if $w$ and $-w$ were one class.",
+    consequence=r"In the example $\gamma$ is $1/(2n)$, half of what is printed.",
+    labels={
+        "classes seen": "number of sign classes of positive volume on the circle, against $n$",
+        "smallest cell": "smallest volume of a class over the stated one, minus 1",
+    },
 )
 def classes_on_the_circle(sign_cells: xr.Dataset) -> Verdict:
     """Sign patterns seen among sampled rows, and gamma from the sorted lines, for every odd n."""
@@ -246,6 +259,10 @@ def _survival(rows_to_full_rank: xr.Dataset) -> dict[str, Test]:
             recomputes=True,
         ),
     ),
+    labels={
+        "below 7b": "sampled probability of a rank below $n$ over the bound (7b)",
+        "below geometric": "sampled probability of a rank below $n$ over the geometric tail",
+    },
 )
 def tail_of_rows(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> Verdict:
     """Exact negative-binomial tail under (7a), (7a) under (7b), Chernoff's minimum by search, simulated survival."""
@@ -295,6 +312,10 @@ FULL = "full rank for every batch, as if the hypothesis were not needed"
         "by lines": wrong_formula(FULL, replace_variables(rank_lines="points")),
         "without collinear columns": false_world("a layer without ReLU", replace_variables(rank_cells="rank_linear")),
     },
+    labels={
+        "by lines": "largest rank by antipodal lines, against that by counting cells",
+        "even circles": "largest rank of even circles of points, against $n/2 + 2$",
+    },
 )
 def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
     """Largest rank from the cells, from the lines, and with many rows; even circles of six and more points."""
@@ -341,6 +362,12 @@ def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
             "rescaling alone", in_dataset(1, replace_labels("way", {"BN(W X)": "W X / sigma"}))
         ),
     },
+    message="The hypothesis must hold for the batch less its mean",
+    cause="Batch normalization subtracts the mean, so Theorem 3 applies to $X$ less its mean, whose columns may be "
+    "collinear where those of $X$ are not.",
+    consequence="Six points on a circle off the origin meet the printed hypothesis and can keep rank 5; the "
+    "corollary holds if no two recentered columns are collinear.",
+    labels={"largest rank": "largest rank of recentered batches, against the number of points"},
 )
 def with_batch_normalization(rows_to_full_rank: xr.Dataset, relu_rank: xr.Dataset) -> Verdict:
     """Largest rank of recentered circles off the origin; mean of y on recentered batches; ranks after the layer."""

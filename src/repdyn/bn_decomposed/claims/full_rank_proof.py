@@ -44,6 +44,10 @@ UNCORRELATED = "a correlation of 0.1 is not independence, and a smaller one woul
         ),
     },
     possible_ocr_error=True,
+    message="The rank of a product is bounded by the smaller factor's rank",
+    cause="In the text at hand: the larger rank is a bound too, but it lets the rank grow to that of $A$, against "
+    "the conclusion drawn from it.",
+    consequence="With the smaller rank the conclusion follows, that linear layers cannot raise the rank of a batch.",
 )
 def rank_of_a_product(relu_rank: xr.Dataset) -> Verdict:
     """Ranks of W, X, W X: is the bound true, and does it keep the rank from growing?"""
@@ -130,6 +134,11 @@ def next_row_raises_the_rank(stalled_rows: xr.Dataset) -> Verdict:
     control=wrong_formula(
         "steps of 2.5 times the distance to the hyperplane", replace_labels("step", {"corrected": "overshot"})
     ),
+    message="The step of the proof may cross another hyperplane",
+    cause=r"The nearest hyperplane is that of least $|w x_i|/\|x_i\|$, and the step to it is divided by $\|x_i\|^2$; "
+    "each lacks one norm in print.",
+    consequence="For columns of unit length, which ReLU allows to assume, both forms agree, and Lemma 2 stands.",
+    labels={"as printed": "share of rows whose step, as printed, crosses other hyperplanes"},
 )
 def step_crosses_one_hyperplane(sign_cells: xr.Dataset) -> Verdict:
     """Share of rows whose step does not change exactly one sign, for columns of unequal length."""
@@ -173,6 +182,11 @@ def drawn_apart(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     correction="They are dependent, and the proof does not need it (bnd-yt-dominated).",
     formula=r"\mathbb{P}(y_1, \dots, y_n) = \prod_{t=1}^{n} \mathbb{P}(y_t)",
     control=false_world("waits of every column from draws of their own", drawn_apart),
+    message="The waiting times are not independent",
+    cause="On the circle of three points $y_2 = 0$ has probability 2/5, but is impossible if $y_1 = 1$.",
+    consequence="The proof does not need independence: its conclusion (28b) follows from a conditional bound, Lemma "
+    "2 (bnd-yt-dominated).",
+    labels={"": "correlation of $y_1$ and $y_2$ on the circle"},
 )
 def waits_are_independent(rows_to_full_rank: xr.Dataset) -> Verdict:
     """Correlation of y_1 and y_2 on the circle."""
@@ -255,6 +269,11 @@ def index_below(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
             "six points on the circle, whose antipodal pairs the theorem excludes", antipodal_waits, recomputes=True
         ),
         "all columns": wrong_formula(r"$n$ for the sum: $\gamma$ left out", replace_variables(bound_by_column="n")),
+    },
+    labels={
+        "all columns": r"mean number of rows for all columns, over $n/\gamma$",
+        "first wait": r"mean wait for the first column, times $\gamma$",
+        "later waits": "mean wait for each further column, over its bound",
     },
 )
 def sum_over_columns(rows_to_full_rank: xr.Dataset) -> Verdict:

@@ -39,6 +39,10 @@ def near(samples: xr.DataArray, over: str, value: str) -> Test:
     states="A Gaussian layer with ReLU keeps half of the squared norm that a linear layer would give.",
     formula=r"\mathbb{E} \|\mathrm{ReLU}(W x)\|^2 = \frac{d \sigma^2}{2} \|x\|^2",
     control=dict.fromkeys(("quadrature", "sampled"), LINEAR),
+    labels={
+        "quadrature": "expected square by quadrature over half the linear layer's, minus 1",
+        "sampled": "squared norm in sampled layers over half the linear layer's",
+    },
 )
 def relu_halves_the_square(relu_moments: xr.Dataset) -> Verdict:
     """Quadrature at x = y, and layers of explicit weights with a sigma and a norm that are not one."""
@@ -63,6 +67,10 @@ def relu_halves_the_square(relu_moments: xr.Dataset) -> Verdict:
     formula=r"\mathbb{E}\, \mathrm{ReLU}(W x) \cdot \mathrm{ReLU}(W y) = \frac{d \sigma^2}{2} \|x\| \|y\| "
     r"\frac{\sqrt{1 - \rho^2} + (\pi - \arccos\rho) \rho}{\pi}",
     control=dict.fromkeys(("quadrature", "sampled"), LINEAR),
+    labels={
+        "quadrature": "expected inner product by quadrature, minus the kernel",
+        "sampled": "inner product in sampled layers, minus the kernel",
+    },
 )
 def arccosine_kernel(relu_moments: xr.Dataset) -> Verdict:
     """Quadrature over the angle of the weights and layers of explicit weights, over the cosine."""
@@ -153,6 +161,10 @@ def squares_are_kept(layer: xr.Dataset) -> dict[str, Test]:
     formula=r"\alpha = \frac{n^2}{n^2 - 2n + 2}: \quad \mathbb{E}\|x_1'\|^2 = 1, \quad \mathbb{E}\|\hat\nu_c\|^2 = "
     r"\frac{1}{(n-1)^2}",
     control=dict.fromkeys(SQUARES, ALPHA_ONE),
+    labels={
+        "closed form": "squared norms after the layer in closed form, against 1",
+        "cluster sampled": "squared norm of the cluster's mean in sampled layers, over the expected one",
+    },
 )
 def norms_are_kept(gaussian_layer: xr.Dataset) -> Verdict:
     """Closed forms and layers of explicit weights of every width on the representation of Definition 12."""
@@ -221,6 +233,15 @@ OF_THE_MEAN = wrong_formula(
         "inner": OF_THE_MEAN,
         "odd point sampled": ALPHA_ONE,
         "cluster sampled": ALPHA_ONE,
+    },
+    message="The expected representation has all its columns parallel",
+    cause="Every entry of the layer has a mean in proportion to the norm of its point, so the columns of the "
+    "expectation are multiples of one vector; the proof computes expected squared norms and inner products.",
+    consequence="The theorem holds of these: they are the ones of an invariant representation.",
+    labels={
+        "inner": "expected inner product of the odd point and the cluster's mean",
+        "closed form": "norms and inner product in closed form, against an invariant representation",
+        "cluster sampled": "squared norm of the cluster's mean in sampled layers, over the expected one",
     },
 )
 def expectation_is_invariant(gaussian_layer: xr.Dataset) -> Verdict:

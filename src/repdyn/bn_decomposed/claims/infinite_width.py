@@ -157,6 +157,10 @@ def _one_point(fixed_point: xr.Dataset) -> Test:
             in_dataset(1, replace_variables(full_multiplier="point_multiplier")),
         ),
     },
+    labels={
+        "": "angle in the cluster where the expected Gram matrix comes to rest",
+        "multipliers": "factor of a layer on a small disturbance of the fixed points",
+    },
 )
 def cluster_keeps_a_width(fixed_point: xr.Dataset, contraction: xr.Dataset) -> Verdict:
     """Angle in the cluster where the expected Gram matrix comes to rest, from an odd start; stability of the rest."""

@@ -90,6 +90,10 @@ def _batches_of_the_paper(last: xr.Dataset) -> Test:
     "comes and goes; at ten and twelve it is there in every draw, with the others 48 to 39 degrees apart.",
     kind_of_slip="missing hypothesis",
     control=dict.fromkeys(("second over first norm", "odd angle", "cluster angle"), FIRST_LAYER),
+    labels={
+        "cluster angle": "angle between points of the cluster after the last layer",
+        "odd angle": "angle between odd point and cluster after the last layer",
+    },
 )
 def cluster_forms_beside_odd_point(odd_point: xr.Dataset) -> Verdict:
     """Norms and angles in the last layer: all readings as printed, 20 points and more as corrected."""
@@ -188,6 +192,10 @@ def whatever_the_sign(odd_point: xr.Dataset) -> xr.Dataset:
     formula=r"\#\{i : x_i' = 0 \mid W\nu - \mu > 0\} \gg \#\{i : x_i' = 0 \mid W\nu - \mu < 0\}",
     corrected_formula=r"\#\{i : x_i' = 0 \mid W\nu - \mu < 0\} \gg \#\{i : x_i' = 0 \mid W\nu - \mu > 0\}",
     control=wrong_formula("points at zero whatever the sign", whatever_the_sign, recomputes=True),
+    message="More points map to zero below the mean, not above it",
+    cause="Where the projected cluster is below the mean, ReLU maps most of it to zero; where it is above, only the "
+    "odd point and a few others.",
+    consequence="Only this sentence changes, by an exchange of its two signs; the steps before it have them right.",
 )
 def cluster_maps_to_zero(odd_point: xr.Dataset) -> Verdict:
     """Points at zero in neurons where the cluster's mean is above and where it is below, mean over the layers."""

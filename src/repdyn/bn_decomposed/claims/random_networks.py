@@ -155,6 +155,7 @@ def full_angle(n: int) -> float:
     control=wrong_formula(
         r"the $\sigma$ of eq. (2) for the root mean square", replace_labels("normalization", {"rms": "std"})
     ),
+    labels={"": "mean angle over pairs, with either scale and every batch size"},
 )
 def sixty_degrees(layer_angles: xr.Dataset) -> Verdict:
     """Mean angle over pairs, draws as samples: both scales, every batch size."""
@@ -175,6 +176,7 @@ def sixty_degrees(layer_angles: xr.Dataset) -> Verdict:
     kind="published number",
     states="With batch normalization the typical angle after 30 layers is approximately 75 degrees.",
     control=false_world("networks without recentering", replace_labels("normalization", {"full": "rms"})),
+    labels={"": "mean angle over pairs, with every batch size"},
 )
 def seventy_five_degrees(layer_angles: xr.Dataset) -> Verdict:
     """Mean angle over pairs, draws as samples, every batch size."""
@@ -203,6 +205,7 @@ def seventy_five_degrees(layer_angles: xr.Dataset) -> Verdict:
             "networks without recentering", replace_labels("normalization", {"full": "rms"})
         ),
     },
+    labels={"batch normalization": "mean angle after thirty layers less the fixed point, with batch normalization"},
 )
 def angles_of_the_fixed_points(layer_angles: xr.Dataset) -> Verdict:
     """Mean angle over pairs, draws as samples, minus the fixed point's at each batch size."""

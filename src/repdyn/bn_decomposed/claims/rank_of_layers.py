@@ -25,6 +25,7 @@ from repdyn.base.verdicts import Verdict, equal
         "batch rank over its limit": false_world("a layer without ReLU", exchange("activation", "relu", "linear")),
         "linear layer": false_world("a layer with ReLU", exchange("activation", "relu", "linear")),
     },
+    labels={"linear layer": "rank after a linear layer, against rows or input dimension"},
 )
 def rank_grows_with_rows(relu_rank: xr.Dataset) -> Verdict:
     """Span of the image with two inputs, exactly; rank of a batch by rows, with ReLU and without."""

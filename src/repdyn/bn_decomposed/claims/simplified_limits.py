@@ -43,6 +43,10 @@ DEEP_ENOUGH = 1e-9  # relative; what the other splits leave after e^40, with a w
         ("norm ratio", "angle"),
         wrong_formula("$A$ and $B$ exchanged", replace_variables(deep_A="deep_B", deep_B="deep_A")),
     ),
+    labels={
+        "angle": "angle to an extreme point in deep layers, minus the formula",
+        "norm ratio": "ratio of norms in deep layers, minus the formula",
+    },
 )
 def amplitudes_give_the_limits(tree_limits: xr.Dataset) -> Verdict:
     """Gram matrices that hold every row, three clusters included, against the formulas from A and B alone."""
@@ -108,6 +112,7 @@ def renumbered(interior_angles: xr.Dataset) -> xr.Dataset:
             in_dataset(1, replace_variables(interior_angle="interior_angle_early")),
         )
     },
+    labels={"all batches": "largest angle between interior points in the last layer"},
 )
 def interior_points_collapse(interior_angles: xr.Dataset, split_amplitudes: xr.Dataset) -> Verdict:
     """Rate of every pair over the last quarter against that of the slowest split between the two; many batches."""
@@ -365,6 +370,12 @@ def the_far_extreme_is_odd(tree_limits: xr.Dataset) -> Verdict:
         ("item 1", "item 2", "item 3", "item 4"),
         false_world("points in random order in each coordinate", exchange("extremes", "shared", "free")),
     ),
+    labels={
+        "item 1": "angle between the two extreme points less 90 degrees",
+        "item 2": "angle between interior points in the last layer",
+        "item 3": "ratio of norms over the bound of the third statement",
+        "item 4": "distance from a right angle over the bound of the fourth statement",
+    },
 )
 def several_coordinates_share_extremes(several_coordinates: xr.Dataset) -> Verdict:
     """The four items of the theorem on the joint Gram matrix of the coordinates' trees."""

@@ -51,6 +51,7 @@ def clusters_never_increase(cluster_rows: xr.Dataset) -> Verdict:
     control=wrong_formula(
         "pairs of points in any cluster for pairs in a middle one", replace_variables(shared_middles="shared_clusters")
     ),
+    labels={"": "pairs of points in one cluster between the ends of its row"},
 )
 def middle_clusters_hold_one_point(cluster_rows: xr.Dataset) -> Verdict:
     """Pairs of points in one cluster strictly between its row's ends, rows of any number of clusters."""
@@ -90,6 +91,7 @@ def algorithm_without_ties(cluster_rows: xr.Dataset) -> xr.Dataset:
             "the rows of two clusters left out", replace_variables(gram_difference="gram_difference_of_wide_rows")
         ),
     },
+    labels={"gram matrices": "matrix of inner products by the fast algorithm, minus that by enumeration"},
 )
 def excess_is_conserved(cluster_rows: xr.Dataset) -> Verdict:
     """Enumeration of all rows and the exact algorithm, each against n - 2 less the ties so far."""
@@ -131,6 +133,10 @@ def excess_is_conserved(cluster_rows: xr.Dataset) -> Verdict:
     correction="Unless its middle cluster equals the mean, as in (0, 1, 2): then both children have two clusters. "
     "Distinct points do not exclude it.",
     control=wrong_formula("clusters that meet the mean are not counted", ties_forgotten),
+    message="A row of three clusters can generate two rows of two",
+    cause="When the middle cluster equals the mean, as in $(0, 1, 2)$, both children have two clusters, and "
+    "distinct points do not exclude it.",
+    consequence="The sentence needs that exception; Theorem 11 is not touched.",
 )
 def three_clusters_give_three_and_two(cluster_rows: xr.Dataset) -> Verdict:
     """All three-cluster rows whose children are others than 3 and 2, against those whose middle is at the mean."""

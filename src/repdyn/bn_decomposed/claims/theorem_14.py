@@ -55,6 +55,17 @@ NORMS_AS_PRINTED = wrong_formula("the printed norms, 1 at every width", norms_as
     r"\frac{\Gamma(\frac{k+1}{2})}{\Gamma(\frac{k}{2})} = 1 - \frac{5}{8d} + O(d^{-2})",
     control=dict.fromkeys(SQUARES, ALPHA_ONE)
     | dict.fromkeys(("norm of the odd point", "norm of the cluster"), NORMS_AS_PRINTED),
+    message="Items 1 and 2 hold for squared norms, not for norms",
+    cause="The expected norm is smaller than the root of the expected squared norm, by a factor of the width that "
+    "tends to 1.",
+    consequence=r"Both items hold with squares on both sides, $\mathbb{E} \|x_1'\|^2 = 1$ and $\mathbb{E} "
+    r"\|\hat\nu_c\|^2 = 1/(n - 1)^2$.",
+    labels={
+        "cluster": "norm of the cluster's mean over the printed one",
+        "closed form": "expected squared norms in closed form, against 1",
+        "cluster sampled": "squared norm of the cluster's mean in sampled layers, over the expected one",
+        "odd point": "norm of the odd point in sampled layers, over the printed one",
+    },
 )
 def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     """Norms and squared norms of explicit layers on a batch with R > n/(n-1), directions at random."""
@@ -129,6 +140,7 @@ def at_the_invariant_distance(contraction: xr.Dataset) -> xr.Dataset:
             WRONG_KERNEL, in_dataset(1, replace_variables(expected_pair_factor="wrong_pair_factor"))
         ),
     },
+    labels={"factor": "factor on the mean square distance within the cluster"},
 )
 def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Verdict:
     """Closed-form factors of all pairs in random configurations; one pair's factor in layers of explicit weights."""
@@ -171,6 +183,14 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
         "items 1 and 2": ALPHA_ONE,
         "item 3": NOT_RECENTERED,
         "item 4": false_world(TOO_NEAR, in_dataset(1, at_the_invariant_distance), recomputes=True),
+    },
+    message="No representation meets the hypothesis of Theorem 14",
+    cause="Norms 1 and $1/(n - 1)$ and a right angle fix the distance, $R^2 = 1 + 1/(n - 1)^2$, below the $n/(n - "
+    "1)$ that is asked for.",
+    consequence="The items hold for any batch whose odd point is farther than $n/(n - 1)$ from the mean of the others.",
+    labels={
+        "item 3": "inner product of odd point and cluster, in every layer",
+        "item 4": "factor of a layer on the size of the cluster",
     },
 )
 def hypothesis_can_be_met(gaussian_layer: xr.Dataset, contraction: xr.Dataset) -> Verdict:
@@ -276,6 +296,10 @@ def layer_without_relu(contraction: xr.Dataset) -> xr.Dataset:
             "the point-like cluster of Definition 12",
             in_dataset(0, replace_variables(family_multiplier="point_multiplier")),
         ),
+    },
+    labels={
+        "narrow cluster": "factor of a layer on the size of a narrow cluster",
+        "wide cluster": "factor of a layer on the size of a wide cluster",
     },
 )
 def cluster_comes_to_rest(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Verdict:

@@ -129,6 +129,10 @@ def neighbors_let_in(point_neurons: xr.Dataset) -> xr.Dataset:
         ("orthogonal", "activity"),
         wrong_formula("thresholds wide enough to let neighbors fire", neighbors_let_in),
     ),
+    labels={
+        "orthogonal": "inner products of different points",
+        "activity": "share of positive entries times the number of points, minus 1",
+    },
 )
 def point_neurons_are_orthogonal_and_sparse(point_neurons: xr.Dataset) -> Verdict:
     """Gram matrix and share of positive entries at the half-way threshold."""

@@ -57,6 +57,7 @@ def _longest(largest_norm: xr.Dataset) -> Test:
             "images, none of them so much longer, for the unit vectors", replace_labels("kind", {TWICE: "images"})
         ),
     },
+    labels={"": "share of runs in which the odd point is the longest input"},
 )
 def odd_point_is_the_longest(largest_norm: xr.Dataset) -> Verdict:
     """Share of runs in which the odd point is the longest, over batches and widths; the farthest at infinite width."""

@@ -91,6 +91,14 @@ def one_function(formula_audit: xr.Dataset) -> Verdict:
         "a line": with_wrong_formula("the printed sign in the corrected form", equations.BN_OUTER),
         "b line": with_wrong_formula("the printed sign in the corrected form", equations.BN_INNER),
     },
+    message="Both lines of the gradient flow lack their minus sign",
+    cause=r"The flow is $-\partial L$, as printed next to the right-hand sides, and these are $+\partial L$; the "
+    "second line has $a$ for $a_k$ besides.",
+    consequence="Equations (10), (14) and (21) have the minus; the slip comes back in the $a$-lines of (7) and (8).",
+    labels={
+        "a line": "velocity of the output weights by (6), against the gradient",
+        "b line": "velocity of the input weights by (6), against the gradient",
+    },
 )
 def gradient_flow_of_bn(formula_audit: xr.Dataset) -> Verdict:
     """Formula against autograd of the loss with BatchNorm1d, non-Gaussian data."""
@@ -108,6 +116,10 @@ def gradient_flow_of_bn(formula_audit: xr.Dataset) -> Verdict:
     control={
         "radial fraction": of_audit("the velocity of the vanilla model", equations.KEPT_LENGTH),
         "drift": of_other("lengths along the flow of the vanilla model", drift="drift_vanilla"),
+    },
+    labels={
+        "drift": "drift of the lengths of b along the flow",
+        "radial fraction": "share of the gradient along the input weights",
     },
 )
 def norms_are_kept(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> Verdict:
@@ -138,6 +150,14 @@ def norms_are_kept(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> Verdic
         "a line": with_wrong_formula("the printed sign in the corrected form", equations.NORMALIZED_OUTER),
         "b line": with_wrong_formula(r"the factor $\|\bar b\|^2$ left out", equations.INNER_OF_UNIT_LENGTH),
     },
+    message="With batch norm the output weights' flow lacks its minus sign",
+    cause=r"Descent moves the output weights along $-\partial_{a_k} L$, and the $a$-line of (7) is $+\partial_{a_k} "
+    "L$.",
+    consequence="Only the $a$-line changes; the $b$-line is right at unit length, which the paper assumes.",
+    labels={
+        "a line": "velocity of the output weights by (7), against the gradient",
+        "b line": "velocity of the normalized weights by (7), against the gradient",
+    },
 )
 def velocity_of_normalized_weights(formula_audit: xr.Dataset) -> Verdict:
     """Autograd's velocity pushed through b -> bbar by the chain rule, at unit length."""
@@ -161,6 +181,14 @@ def velocity_of_normalized_weights(formula_audit: xr.Dataset) -> Verdict:
     control={
         "a line": with_wrong_formula("the printed sign in the corrected form", equations.VANILLA_OUTER),
         "b line": with_wrong_formula("the projection of the BN model in the vanilla one", equations.VANILLA_INNER),
+    },
+    message="Without batch norm the output weights' flow lacks its minus sign",
+    cause=r"Descent moves the output weights along $-\partial_{a_k} L$, and the $a$-line of (8) is $+\partial_{a_k} "
+    "L$.",
+    consequence="Only the $a$-line changes; the $b$-line is right.",
+    labels={
+        "a line": "velocity of the output weights by (8), against the gradient",
+        "b line": "velocity of the input weights by (8), against the gradient",
     },
 )
 def gradient_flow_of_vanilla(formula_audit: xr.Dataset) -> Verdict:
@@ -199,6 +227,10 @@ def velocity_field_on_manifold(formula_audit: xr.Dataset) -> Verdict:
         "bn": with_wrong_formula("the paper's parameter time, with the factor $1/m$", equations.EQ_21),
         "vanilla": with_wrong_formula("the paper's parameter time, with the factor $1/m$", equations.EQ_22),
     },
+    labels={
+        "bn": "velocity by (21), with batch normalization, against the loss's gradient",
+        "vanilla": "velocity by (22), without batch normalization, against the loss's gradient",
+    },
 )
 def mean_field_time(formula_audit: xr.Dataset) -> Verdict:
     """Formula against m times autograd; the signs of (21), (22) are right."""
@@ -219,6 +251,9 @@ def mean_field_time(formula_audit: xr.Dataset) -> Verdict:
     formula=r"\|b\|_\Sigma \text{ small} \Leftrightarrow \mathbb{E}\, b^T x \text{ small}",
     corrected_formula=r"\|b\|_\Sigma^2 = \mathbb{E}\, (b^T x)^2",
     control=with_wrong_formula("the mean in the corrected form", equations.SIZE_IN_A_DIRECTION),
+    message="The mean is zero in every direction and measures no size",
+    cause=r"The data are centered by Assumption 1, so $\mathbb{E}\, b^T x = 0$ for every $b$.",
+    consequence=r"What is small is $\mathbb{E}\, (b^T x)^2 = \|b\|_\Sigma^2$, with which the paper goes on.",
 )
 def size_of_data_in_a_direction(formula_audit: xr.Dataset) -> Verdict:
     """|E b^T x| and the root of E (b^T x)^2 against the norm, over random directions."""
@@ -237,6 +272,10 @@ def size_of_data_in_a_direction(formula_audit: xr.Dataset) -> Verdict:
     control={
         "bn": with_wrong_formula("a BN neuron that does not slow down", equations.LONGER_BN),
         "vanilla": with_wrong_formula("a vanilla neuron that slows down", equations.LONGER_VANILLA),
+    },
+    labels={
+        "bn": "longer neuron's velocity against the shorter's over $c$, with batch normalization",
+        "vanilla": "longer neuron's velocity against the shorter's, without batch normalization",
     },
 )
 def longer_neurons_are_slower(formula_audit: xr.Dataset) -> Verdict:
@@ -259,6 +298,10 @@ def longer_neurons_are_slower(formula_audit: xr.Dataset) -> Verdict:
     control={
         "bn": with_wrong_formula("one power of $c$ for BN", equations.DIRECTION_BN),
         "vanilla": with_wrong_formula("no power of $c$ for the vanilla model", equations.DIRECTION_VANILLA),
+    },
+    labels={
+        "bn": "longer neuron's turning against the shorter's over $c^2$, with batch normalization",
+        "vanilla": "longer neuron's turning against the shorter's over $c$, without batch normalization",
     },
 )
 def direction_speeds(formula_audit: xr.Dataset) -> Verdict:
@@ -288,6 +331,7 @@ EPS_WORLD = r"$\epsilon$ added to the deviation instead of the variance: the rad
         "without the offset": wrong_formula(r"the gradient with $\epsilon$", replace_labels("with_eps", {0: 1})),
         "exponent": false_world(EPS_WORLD, _next_to_norm),
     },
+    labels={"exponent": "exponent of the radial fraction in the length of b"},
 )
 def eps_breaks_scale_invariance(batch_norm_eps: xr.Dataset) -> Verdict:
     """Radial fraction of autograd's gradient at the two largest lengths, draws as samples."""

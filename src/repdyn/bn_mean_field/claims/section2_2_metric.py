@@ -39,6 +39,11 @@ def _flow_gap(equivalence: xr.Dataset, against: str, radii: list[float], expecte
     control=wrong_formula(
         "the metric without the factor $r^2$", replace_labels("against", {"manifold_scaled": "manifold"})
     ),
+    message="The length of a neuron changes its dynamics",
+    cause="The network's function does not depend on the length $r$, but the flow of the normalized weights has "
+    "$r^2 G$ as its metric, so that the length sets the neuron's learning rate.",
+    consequence="What follows on the dynamics, (7) and Theorems 2 and 3, is about unit length; Section 4.2 builds "
+    "on the effect of other lengths.",
 )
 def lengths_matter(equivalence: xr.Dataset) -> Verdict:
     """BN flows of other lengths against the flow on M with G (printed) and r^2 G (corrected)."""
@@ -132,6 +137,10 @@ def _cosine_not_squared(metric_audit: xr.Dataset) -> xr.Dataset:
         "smallest": wrong_formula("the cosine, not its square", _cosine_not_squared, recomputes=True),
         "others": wrong_formula(r"$G$ without the factor $\|b\|^2$", replace_variables(others="others_unscaled")),
     },
+    labels={
+        "smallest": "smallest eigenvalue on the tangent space over the squared cosine, minus 1",
+        "others": "distance of all other eigenvalues on the tangent space from 1",
+    },
 )
 def eigenvalues_of_the_metric(metric_audit: xr.Dataset) -> Verdict:
     """Eigenvalues of the literal G against the closed form."""
@@ -159,6 +168,16 @@ def eigenvalues_of_the_metric(metric_audit: xr.Dataset) -> Verdict:
         "b line": of_audit("the printed sign in the corrected form", equations.GRADIENT_INNER),
         "pairing": of_other("the printed sign in the corrected form", pairing="pairing_printed"),
         "closed form": of_other(r"the factor $\|b\|^2$ left out", formula_gap="formula_gap_unscaled"),
+    },
+    message="Theorem 2 states minus the gradient",
+    cause="In the metric of the theorem the gradient has a plus sign in both lines; what the statement prints is "
+    "the velocity of the gradient flow.",
+    consequence="Both lines change their sign; the factor $1/m$ is right.",
+    labels={
+        "pairing": "product of the gradient with a tangent, against the loss's derivative",
+        "a line": "output weights: velocity of Theorem 2, against the manifold gradient",
+        "b line": "input weights: velocity of Theorem 2, against the manifold gradient",
+        "closed form": "closed form of the gradient, against the inverse metric times the projection",
     },
 )
 def manifold_gradient(formula_audit: xr.Dataset, metric_audit: xr.Dataset) -> Verdict:
@@ -191,6 +210,11 @@ euclidean_gradient = formula_claim(
     audit=("formula_audit", equations.EUCLIDEAN_GRADIENT, 1e-10, "round-off of sums over the samples"),
     control="the printed form, without $1/m$",
     decided="Against autograd of the vanilla model's loss at the normalized weights.",
+    message="The Euclidean gradient in the proof lacks the factor 1/m",
+    cause="The network is a mean over its $m$ neurons, so the derivative in the weights of one of them has the "
+    "factor $1/m$.",
+    consequence="The statement of the theorem has the factor and does not change; the display that ends the proof "
+    "lacks it too.",
 )
 
 
@@ -205,6 +229,7 @@ euclidean_gradient = formula_claim(
     control=wrong_formula(
         "the Euclidean flow of the vanilla model", replace_labels("against", {"manifold": "vanilla"})
     ),
+    labels={"": r"normalized BN flow minus the vanilla flow on $\mathcal{M}$"},
 )
 def flows_are_equal(equivalence: xr.Dataset) -> Verdict:
     """BN flow in Euclidean b, normalized, against -G^+ P grad with G inverted at every step."""
@@ -221,6 +246,10 @@ def flows_are_equal(equivalence: xr.Dataset) -> Verdict:
     control={
         "metric": wrong_formula("the Euclidean metric of the ellipsoid", replace_variables(round_gap="chord_gap")),
         "arcs": wrong_formula("Euclidean lengths of the arcs", replace_variables(tick_length="tick_euclidean")),
+    },
+    labels={
+        "metric": "metric on tangent vectors against that of the unit sphere",
+        "arcs": "length of arcs over the angle between the ends, minus 1",
     },
 )
 def manifold_is_round(metric_audit: xr.Dataset) -> Verdict:

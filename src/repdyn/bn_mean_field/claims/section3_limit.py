@@ -28,6 +28,11 @@ from repdyn.base.verdicts import Test, Verdict, at_least, at_most, deviation, no
     corrected_formula=r"\frac{d \bar L}{dt} = -\frac{1}{m} \sum_{k=1}^{m} \left( |\dot a_k|^2 + \dot{\bar b}_k^T G "
     r"\dot{\bar b}_k \right)",
     control=wrong_formula("the Euclidean norm in the corrected form", replace_variables(rate_metric="rate_euclidean")),
+    message="The rate at which the loss falls has the wrong norm and sign",
+    cause="Along the flow the derivative of the loss is minus the squared speed in the norm of the metric $G$; the "
+    "display has the Euclidean norm, and no minus.",
+    consequence="Theorem 4 survives, with the norm of $G$ and the minus in the display (bnm-thm4-equicont).",
+    labels={"": "rate of the display over that of the loss, minus 1"},
 )
 def loss_falls_at_the_rate_of_the_metric(equicontinuity: xr.Dataset) -> Verdict:
     """Closed-form loss differenced along the velocity against the mean squared speed in both norms."""
@@ -174,6 +179,12 @@ LITERAL = r"$y$ left out of $\ell'(0, y)$, so that $A = 0$"
             "the squares of the radii in the sum, which then converges", replace_variables(stages="stages_of_squares")
         ),
     },
+    labels={
+        "gronwall": "time of leaving over the time that Gronwall's lemma gives",
+        "speed": "speed of the outer weights over its bound",
+        "bound 18": "time at which particles leave the ball over the bound (18)",
+        "sum 19": "growth of the sum (19) with its length, over the logarithm, minus 1",
+    },
 )
 def exit_times_are_bounded(exit_times: xr.Dataset) -> Verdict:
     """First passage times on bounded data against (18), Gronwall's sharper bound, and the growth of (19)."""
@@ -223,6 +234,11 @@ TOLERANCE = 1e-6  # of the solver of the flow, whose own is 1e-10
     corrected_formula=r"W_2(\bar\rho_t, \bar\rho_{t'})^2 \le (t' - t) \left( \bar L_t - \bar L_{t'} \right) \le (t' - "
     r"t) \bar L_0",
     control=wrong_formula("the factor $t' - t$ left out", replace_variables(bound="bound_without_time")),
+    message="The bound takes the loss to grow where it falls",
+    cause="The display has $L(t') - L(t)$, which is negative where the loss falls, and ends with $(t' - t) L(t')$, "
+    "which everything that learns violates.",
+    consequence=r"The right bound is $(t' - t)(L(t) - L(t')) \le (t' - t) L(0)$, and the theorem survives with $C = "
+    "L(0)$.",
 )
 def trajectories_are_equicontinuous(equicontinuity: xr.Dataset) -> Verdict:
     """All pairs of times: exact W2 against the printed bound, the larger coupling cost against the corrected."""
@@ -255,6 +271,10 @@ def trajectories_are_equicontinuous(equicontinuity: xr.Dataset) -> Verdict:
     corrected_formula=r"W_2^2 \le \frac{1}{m} \sum_k \mathrm{dist}\left( (a_k, \bar b_k)(t'), (a_k, \bar b_k)(t) "
     r"\right)^2",
     control=wrong_formula("chords in the corrected form", replace_variables(coupled="chord")),
+    message="Straight chords are too short for distances on the manifold",
+    cause=r"The distance (16) is measured along geodesics; along an eigen-direction of variance $\lambda$ these are "
+    r"$\sqrt{\lambda}$ times their chords, longer where $\lambda > 1$.",
+    consequence="With the distance on the manifold in place of the chords the line is right, and the theorem survives.",
 )
 def coupling_bounds_the_distance(equicontinuity: xr.Dataset) -> Verdict:
     """Exact W2 on M against the coupling of the proof, with chords and with geodesics."""
@@ -288,6 +308,11 @@ def _pairs(ratio: xr.DataArray) -> np.ndarray:
     corrected_formula=r"\int_0^{t_r} \int_{\mathcal{M}} \left( \partial_t \phi + (\nabla_m \phi)^T G \bar v_t \right) "
     r"d\bar\rho_t\, dt = \int_{\mathcal{M}} \phi\, d\bar\rho_{t_r} - \int_{\mathcal{M}} \phi\, d\bar\rho_0",
     control=wrong_formula("the boundary term left out", replace_variables(weak_boundary="weak_printed")),
+    message="The weak form lacks its values at both ends",
+    cause=r"For a test function that does not vanish at the ends the integral is that of $\phi$ over $\rho$ at $t_r$ "
+    r"minus the one at 0; $\phi = t$ shows it.",
+    consequence="For functions that vanish at both ends, as weak forms usually ask, the line is right as printed.",
+    labels={"": "space-time integral of the weak form for three test functions"},
 )
 def weak_form(equicontinuity: xr.Dataset) -> Verdict:
     """Simpson's rule along the flow for three test functions, the third of which vanishes at both ends."""
@@ -322,6 +347,10 @@ NOT_SEPARATING = "starts that do not separate"
     control={
         "loss left": false_world(NOT_SEPARATING, _counter_examples),
         "still falling": false_world(NOT_SEPARATING, _counter_examples),
+    },
+    labels={
+        "loss left": "loss at the end over the start's, separating starts",
+        "still falling": "loss at the end over that nine tenths of the way",
     },
 )
 def separating_starts_reach_the_minimum(minimization: xr.Dataset) -> Verdict:
@@ -361,6 +390,11 @@ def _losses_of_separating(minimization: xr.Dataset) -> xr.Dataset:
     control={
         part: false_world("the losses and speeds of a separating start", _losses_of_separating)
         for part in ("loss", "speed", "thin arc")
+    },
+    labels={
+        "loss": "loss at which point masses rest, over that of zero output",
+        "speed": "largest speed of the point masses there",
+        "thin arc": "loss left of a thin arc opposite to the teacher, over the start's",
     },
 )
 def points_come_to_rest(minimization: xr.Dataset) -> Verdict:

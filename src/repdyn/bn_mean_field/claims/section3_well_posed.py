@@ -27,6 +27,10 @@ from repdyn.base.verdicts import Verdict, at_most, deviation, not_testable
     corrected_formula=r"\left| \int a \sigma(\bar b^T x)(d\bar\rho_m - d\bar\rho) \right| \le \max\left( r M, "
     r"\sqrt{M^2 + (r L_\sigma C_x C_b)^2 \frac{(k+1)^2}{4 k}} \right) \|\bar\rho_m - \bar\rho\|_{BL}",
     control=wrong_formula("the supremum alone in the corrected form", replace_variables(constant="constant_printed")),
+    message="The constant of the estimate leaves out the function's slope",
+    cause="The bounded-Lipschitz distance wants the larger of supremum and Lipschitz constant; the supremum alone "
+    "is printed, and for small $r$ the slope in $a$ exceeds it.",
+    consequence="With one constant for both the proof stands.",
 )
 def bounded_lipschitz_estimate(well_posedness: xr.Dataset) -> Verdict:
     """Pairs of point masses, whose distance is known, on bounded data; ratio of both sides over all radii."""
@@ -63,6 +67,12 @@ def _exponent(well_posedness: xr.Dataset, activation: str, name: str = "gap_at_e
     control=false_world(
         "ReLU, whose derivative jumps, in the corrected form", replace_labels("activation", {"erf": "relu"})
     ),
+    message="Uniqueness fails under Assumption 2 alone",
+    cause="Section 3.2 shows existence and leaves uniqueness open; with ReLU and point data a neuron on an edge may "
+    "rest or leave, and both solve (15).",
+    consequence=r"With a Lipschitz $\sigma'$, as in Assumption 3, the flow is unique and stable in its start, by a "
+    "proof of ours.",
+    labels={"": "exponent of the angle between two solutions in that of their starts, minus 1"},
 )
 def flow_is_well_posed(well_posedness: xr.Dataset) -> Verdict:
     """One neuron at the edge of an input's half-space and neurons a small angle away: do the flows stay close?"""

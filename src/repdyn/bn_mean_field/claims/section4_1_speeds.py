@@ -74,6 +74,10 @@ def _without_factor(target_scan: xr.Dataset) -> xr.Dataset:
         ),
         "because": knock_out("speeds without the factor of the metric", _without_factor),
     },
+    labels={
+        "faster": "speed of neurons near the axis of small variance over that near the other",
+        "because": "that ratio over the same without the factor of the metric",
+    },
 )
 def faster_where_data_are_small(target_scan: xr.Dataset) -> Verdict:
     """Tangential speeds near x2 over those near x1, and how much of that goes with the factor of the metric."""
@@ -117,6 +121,7 @@ def _one_power_less(target_scan: xr.Dataset) -> xr.Dataset:
     control=wrong_formula(
         r"one power of the norm less, $\sqrt{\det \Sigma}$ over the deviation", _one_power_less, recomputes=True
     ),
+    labels={"": "speed of each neuron minus the law, over the largest speed"},
 )
 def speed_is_torque_times_factor(target_scan: xr.Dataset) -> Verdict:
     """The law neuron by neuron, targets between the axes."""
@@ -234,6 +239,7 @@ def _in_latex(target: str) -> str:
             "the neurons without BN in place of those with it", replace_labels("model", {"BN": "vanilla"})
         ),
     },
+    labels={"concentrate": "growth factor of the share of neurons near the direction of large variance"},
 )
 def neurons_concentrate(anisotropy: xr.Dataset) -> Verdict:
     """Shares of neurons near the x1 axis from half of the training on, both models from one start."""
@@ -292,6 +298,10 @@ NEURON = "0 is no change; a twentieth is less than two of 32 neurons"
             "speeds that do not depend on the direction in either network",
             replace_labels("network", {"BN": "BN, equal speeds"}),
         ),
+    },
+    labels={
+        "concentrate": "growth of the share of neurons near the direction of large variance",
+        "helped": "that growth minus the growth at equal speeds in all directions",
     },
 )
 def neurons_are_helped(concentration: xr.Dataset) -> Verdict:

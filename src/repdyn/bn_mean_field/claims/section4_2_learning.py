@@ -131,6 +131,7 @@ EXCHANGED = replace_labels("network", {"BN": "vanilla", "vanilla": "BN", "vanill
         part: false_world("networks with and without BN exchanged", EXCHANGED)
         for part in ("equal step", "equal step and function")
     },
+    labels={"equal step": "decades of iterations that batch normalization adds, at equal step"},
 )
 def linear_target_takes_longer(learning_rates: xr.Dataset) -> Verdict:
     """Iterations to a hundredth of the loss, over all steps at which both learn; unit weights, or equal functions."""
@@ -225,6 +226,11 @@ SEVERAL = {"spread over two decades": "BN, many lengths", "1 and 10, as in Figur
         "b frozen in the network of one length, so that the lengths alone let b move",
         replace_labels("network", {"BN": FROZEN}),
     ),
+    message="Different lengths of neurons narrow the range of step sizes",
+    cause="At a large step the short neurons are thrown about, at a small one the long ones do not move, and the "
+    "rest have to learn with fewer.",
+    consequence="The alleged reason fails: that batch normalization makes a network less sensitive to the learning "
+    "rate holds (bnm-sec42-rate), but not because of the lengths.",
 )
 def many_lengths_widen_the_range(feature_learning: xr.Dataset) -> Verdict:
     """Range of steps that learn a single index, BN with several lengths less BN with one."""

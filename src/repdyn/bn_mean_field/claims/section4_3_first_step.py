@@ -45,6 +45,7 @@ def no_neuron_shrinks(first_step: xr.Dataset) -> Verdict:
     states=r"One step takes a neuron of length $r$ to $r_1 = \sqrt{r^2 + (h g / r)^2}$, $g$ its speed at unit length.",
     formula=r"r_1 = \sqrt{r^2 + \left( \frac{h g}{r} \right)^2}",
     control=false_world(VANILLA, exchange("model", "BN", "vanilla")),
+    labels={"": "simulated length after one step over the law, minus 1"},
 )
 def length_after_one_step(first_step: xr.Dataset) -> Verdict:
     """Simulated lengths against the law, g measured at unit length."""
@@ -125,6 +126,10 @@ def _critical_to_the(power: float) -> Callable[[xr.Dataset], xr.Dataset]:
     control={
         "below": wrong_formula("$r^* = (h g)^{1/4}$", _critical_to_the(0.5), recomputes=True),
         "above": wrong_formula("$r^* = h g$", _critical_to_the(2.0), recomputes=True),
+    },
+    labels={
+        "below": "new length over that of the next shorter start, below the critical length",
+        "above": "new length over that of the next shorter start, above the critical length",
     },
 )
 def length_is_least_at_the_critical_one(first_step: xr.Dataset) -> Verdict:
@@ -210,6 +215,7 @@ EXPONENTS = "borders half-way between 1/2 and 1 separate the exponents; the smal
         part: wrong_formula("exponents of bias and noise exchanged", replace_variables(bias="noise", noise="bias"))
         for part in ("bias", "noise")
     },
+    labels={"bias": "exponent of the bias in the batch size", "noise": "exponent of the noise in the batch size"},
 )
 def batches_approach_the_population(finite_batch: xr.Dataset) -> Verdict:
     """Exponents over the batch sizes, groups of batches as samples."""

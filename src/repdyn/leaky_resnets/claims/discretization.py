@@ -62,6 +62,10 @@ def _exchanged(measures: xr.Dataset) -> xr.Dataset:
         "irregular": false_world("the test errors of each pair exchanged", _exchanged, recomputes=True),
         "adaptive": false_world("the test errors of each pair exchanged", _exchanged, recomputes=True),
     },
+    labels={
+        "irregular": "test error with irregular against equidistant layer steps",
+        "adaptive": "test error with adaptive against equidistant layer steps",
+    },
 )
 def steps_improve_the_test_error(scheme_measures: xr.Dataset) -> Verdict:
     """Each scheme against equidistant steps, paired over seeds; readings of what a consistent advantage is."""
@@ -175,6 +179,11 @@ EQUIDISTANT = knock_out("equidistant steps: the steps do not adapt, all else equ
         "beginning": EQUIDISTANT,
         "end": EQUIDISTANT,
         "especially": EQUIDISTANT,
+    },
+    labels={
+        "beginning": "density of layers at the beginning, against equidistant steps or the middle",
+        "end": "density of layers at the end, against equidistant steps or the middle",
+        "especially": "density of layers at the beginning against that at the end",
     },
 )
 def more_layers_at_the_ends(scheme_measures: xr.Dataset) -> Verdict:

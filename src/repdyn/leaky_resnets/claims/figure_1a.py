@@ -150,6 +150,10 @@ def _cost_as_estimate(measures: xr.Dataset) -> xr.Dataset:
         "Hamiltonian": wrong_formula("the least cost of identity in place of the Hamiltonian", _cost_as_estimate),
         "least cost": REVERSED,
     },
+    labels={
+        "Hamiltonian": "rank that the Hamiltonian estimates as the effective depth grows",
+        "least cost": "least cost of identity along the path, at the largest depth and its fall",
+    },
 )
 def hamiltonian_reaches_the_rank(chain_measures: xr.Dataset) -> Verdict:
     """Medians over layers, means over seeds; readings of the maps and of the estimate."""
@@ -193,6 +197,13 @@ def hamiltonian_reaches_the_rank(chain_measures: xr.Dataset) -> Verdict:
         "cost falls": REVERSED,
         "above": false_world("fixed maps, which come from below", replace_labels("maps", {DECAYED: FIXED})),
     },
+    labels={
+        "H": "rank that the Hamiltonian estimates at the largest depth",
+        "above": "rank that the stable Hamiltonian estimates at the smallest depth",
+        "cost falls": "fall of the least cost of identity from the smallest to the largest depth",
+        "least cost": "least cost of identity along the path at the largest depth",
+        "stable H": "rank that the stable Hamiltonian estimates at the largest depth",
+    },
 )
 def hamiltonian_with_decayed_maps(chain_measures: xr.Dataset) -> Verdict:
     """Medians over layers, means over seeds; gamma_0 the first."""
@@ -211,6 +222,7 @@ def hamiltonian_with_decayed_maps(chain_measures: xr.Dataset) -> Verdict:
     states=r"Without the appended 1 the estimate $-2 \mathcal{H} / \tilde L$ is one more: with it a constant "
     "direction in the rows of the representation costs next to nothing, as a non-negative one has.",
     control=false_world("networks with bias in place of those without", replace_labels("maps", {NO_BIAS: DECAYED})),
+    labels={"": "estimate without bias minus that with bias, paired over seeds"},
 )
 def constant_direction_costs_one(chain_measures: xr.Dataset) -> Verdict:
     """Median -2 H / Lt at the largest Lt, without and with bias, paired over seeds."""
@@ -240,6 +252,14 @@ def constant_direction_costs_one(chain_measures: xr.Dataset) -> Verdict:
         "cost falls": REVERSED,
         "first": wrong_formula("the least cost of identity in place of the Hamiltonian", _cost_as_estimate),
         "passes": REVERSED,
+    },
+    labels={
+        "H": "rank that the Hamiltonian estimates at the largest depth",
+        "first": "rank that the Hamiltonian estimates at the smallest depth",
+        "passes": "rank that the Hamiltonian estimates at an effective depth near 7",
+        "cost falls": "fall of the least cost of identity from the smallest to the largest depth",
+        "least cost": "least cost of identity along the path at the largest depth",
+        "stable H": "rank that the stable Hamiltonian estimates at the largest depth",
     },
 )
 def hamiltonian_with_free_maps(chain_measures: xr.Dataset) -> Verdict:
@@ -279,6 +299,13 @@ def hamiltonian_with_free_maps(chain_measures: xr.Dataset) -> Verdict:
         "cost falls": REVERSED,
         "from below": false_world("decayed maps, which come from above", replace_labels("maps", {FIXED: DECAYED})),
         "rises": REVERSED,
+    },
+    labels={
+        "rises": "rise of the stable Hamiltonian's estimate up to effective depth 7",
+        "cost falls": "fall of the least cost of identity from the smallest to the largest depth",
+        "from below": "largest estimate of the stable Hamiltonian before the largest depth, below the rank",
+        "least cost": "least cost of identity along the path at the largest depth",
+        "stable H": "rank that the stable Hamiltonian estimates at the largest depth",
     },
 )
 def hamiltonian_with_fixed_maps(chain_measures: xr.Dataset) -> Verdict:

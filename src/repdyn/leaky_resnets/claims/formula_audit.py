@@ -85,6 +85,10 @@ lagrangian_splits = formula_claim(
     audit=("formula_audit", equations.THREE_TERMS, SOLVED, SOLVED_REASON),
     control="without the middle term",
     decided="Against the whole, by a linear solve.",
+    message="The cross term of the Lagrangian has a factor too many",
+    cause=r"The square holds the cross term $2 \tilde L \langle \partial_p A, A \rangle_K$, which $1/(2 \tilde L)$ "
+    r"leaves without the printed factor $\tilde L$.",
+    consequence="The paper drops the term afterwards, so only the display changes.",
 )
 
 
@@ -217,6 +221,11 @@ scale_of_gamma = formula_claim(
     audit=("formula_audit", equations.LAYER_REGULARIZER, SOLVED, SOLVED_REASON),
     control="the root of $|K|_{op}$",
     decided="Largest eigenvalue of the smaller Gram matrix against the operator norm of K.",
+    message="The operator norm of the kernel is squared once too often",
+    cause=r"In the text at hand: since $K = \sigma(A)^T \sigma(A)$, the squared operator norm of $\sigma(A)$ is the "
+    "operator norm of $K$ itself.",
+    consequence=r"The scale of $\gamma_p$ is that of $\sigma(A_p)$, which is printed first, and only its second form "
+    "changes.",
 )
 
 
@@ -250,6 +259,11 @@ kernel_sums_over_neurons = formula_claim(
     audit=("formula_audit", equations.COVARIANCE, ROUNDING, ROUNDING_REASON),
     control="the products before the ReLU",
     decided="Against the product of the activations with their row of ones.",
+    message="The sum over neurons lacks the row of ones that is appended",
+    cause=r"Since $\sigma$ appends a 1 to each point, the kernel holds $\mathbf{1} \mathbf{1}^T$ besides the sum "
+    "over the $w$ neurons.",
+    consequence="That the loss splits over neurons is not touched; the paper's own proof of Proposition 6 subtracts "
+    "the term.",
 )
 
 
@@ -267,4 +281,8 @@ potential_energy_is_proportional = formula_claim(
     audit=("formula_audit", equations.POTENTIAL_ENERGY, SOLVED, SOLVED_REASON),
     control=r"the positive factor $\tilde L / 2$",
     decided="What the kinetic energy leaves of the Hamiltonian, over two representations, against their costs.",
+    message="The potential energy is a negative multiple of the cost",
+    cause=r"Section 1.3 defines it as $-\tilde L/2$ times the cost of identity, so twice the cost is twice the "
+    "energy, not half of it.",
+    consequence="What is meant stays true: the energy is low where the cost is high.",
 )

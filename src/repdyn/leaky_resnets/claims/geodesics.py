@@ -31,6 +31,10 @@ DRIFT_REASON = "integrator tolerance 1e-9 or less over a few thousand steps, exc
         ),
         "laboratory": wrong_formula(OTHER_SIGN, in_dataset(1, replace_variables(drift="wrong_drift"))),
     },
+    labels={
+        "random": "relative drift of the Hamiltonian from random starts",
+        "laboratory": "relative drift of the Hamiltonian on geodesics through a bottleneck",
+    },
 )
 def hamiltonian_is_conserved(random_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Verdict:
     """Adaptive DOP853 along random trajectories and through bottlenecks; the drift falls with the tolerance."""
@@ -72,6 +76,10 @@ def _order(paths: xr.Dataset) -> np.ndarray:
             recomputes=True,
         ),
         "momenta": wrong_formula("the momenta of the next layer", replace_variables(momenta="momenta_shifted")),
+    },
+    labels={
+        "order": "exponent of the Hamiltonian's variation in the number of layers",
+        "momenta": "momenta of the network against those of symplectic Euler steps",
     },
 )
 def discrete_hamiltonian_varies(critical_paths: xr.Dataset) -> Verdict:
@@ -117,6 +125,17 @@ NOT_THE_BIAS = "all columns of $W$ in place of its bias"
         "discrete": wrong_formula(NOT_THE_BIAS, in_dataset(1, ALL_COLUMNS)),
         "no bias": false_world("paths with bias", in_dataset(0, exchange("bias", 0, 1))),
     },
+    message="The squared weights grow twice as fast as Proposition 9 says",
+    cause=r"Along the path $\langle A, B \rangle$ grows at the rate $\|b\|^2/\tilde L$ while $\frac{1}{2 \tilde L} "
+    r"\|W\|^2 - \tilde L \langle A, B \rangle$ is constant; the printed proof changes the pace along the path, but "
+    "not the place at which the weights are taken.",
+    consequence=r"The factor of the integral is $2 \tilde L$ in place of $\tilde L$; that the weights grow with "
+    "their biases stays.",
+    labels={
+        "flow": r"factor before $\tilde L$ times the biases' integral, along the flow, minus 2",
+        "discrete": "that factor at critical points of layered networks, minus 2",
+        "no bias": "change of the squared weights along the path without bias",
+    },
 )
 def weights_grow_by_their_biases(random_geodesics: xr.Dataset, critical_paths: xr.Dataset) -> Verdict:
     """Along the flow by Simpson's rule, and along discrete critical points with the most layers."""
@@ -151,6 +170,10 @@ AT_THE_END = false_world(
     states=r"Exact trajectories that pass a non-negative fixed point at $p = \frac12$, nearer at larger $\tilde L$, "
     r"lose their negative part at $p = \frac14$ and $\frac34$ as $\tilde L$ grows.",
     control={"last": AT_THE_END, "falls": AT_THE_END},
+    labels={
+        "last": "share of the negative part at $p$ = 1/4 and 3/4, largest depth",
+        "falls": "that share at the largest depth over that at the least",
+    },
 )
 def bottleneck_is_nonnegative(geodesics: xr.Dataset) -> Verdict:
     """Exact trajectories at p = 1/4 and 3/4: largest negative mass at the least and at the largest depth."""
@@ -190,6 +213,10 @@ def _growth_rate(laboratory: xr.Dataset) -> np.ndarray:
         "proportional": wrong_formula(
             "the kinetic energy at $1 - p$", replace_variables(proportion="mirrored_proportion")
         ),
+    },
+    labels={
+        "rate": "rate of leaving the bottleneck over the effective depth, minus 1",
+        "proportional": "correlation of kinetic energy and extra cost of identity",
     },
 )
 def time_scales_separate(geodesics: xr.Dataset) -> Verdict:

@@ -54,6 +54,15 @@ PRINTED_BOUND = wrong_formula("the printed bound with bias", _printed_with_bias)
     r"\sigma(A)^+\|_F^2 \ge \frac{\|A\|_*^2}{\|A\|_F^2 + N} \text{ with bias}, \quad \ge \frac{\|A\|_*^2}{\|A\|_F^2} "
     r"\text{ without}",
     control={"bound": PRINTED_BOUND, "tight": PRINTED_BOUND, "constant": PRINTED_BOUND},
+    message="With biases the cost of identity can be below the stable rank",
+    cause=r"The proof bounds the norm of $\sigma(A)$ by that of $A$, which the appended 1 breaks; without the "
+    "convention of infinite cost, $A = -I$ would cost 0.",
+    consequence=r"Without bias the bound holds; with it $\|A\|_*^2 / (\|A\|_F^2 + N)$ is a bound, and it is reached.",
+    labels={
+        "bound": "cost of identity over its corrected bound",
+        "tight": "least such ratio that a search reaches, minus 1",
+        "constant": "cost of equal points with a bias, minus its bound",
+    },
 )
 def cost_bounds_stable_rank(identity_costs: xr.Dataset) -> Verdict:
     """Random representations, search for the least ratio, and A = c 1^T in closed form."""
@@ -127,6 +136,7 @@ def stable_ranks_are_ordered(identity_costs: xr.Dataset) -> Verdict:
     states="The cost of identity of a non-negative representation is its rank.",
     formula=r"A \ge 0 \Rightarrow \|A\|_K^2 = \operatorname{Rank} A",
     control=false_world("costs with bias, where $\\mathbf{1}$ may lie in the rows", exchange("bias", 0, 1)),
+    labels={"": "cost of random non-negative representations minus their rank"},
 )
 def cost_is_rank(identity_costs: xr.Dataset) -> Verdict:
     """Random non-negative representations of rank 1 to 5, without bias."""
@@ -149,6 +159,7 @@ def cost_is_rank(identity_costs: xr.Dataset) -> Verdict:
         lambda costs: costs.assign(nonnegative_closed=costs["rank"] + 0 * costs["nonnegative_closed"]),
         recomputes=True,
     ),
+    labels={"": "cost with a bias minus its closed form, random non-negative representations"},
 )
 def cost_with_bias(identity_costs: xr.Dataset) -> Verdict:
     """Random non-negative representations, without and with 1 in the row space."""
@@ -172,6 +183,10 @@ def cost_with_bias(identity_costs: xr.Dataset) -> Verdict:
         "cost": wrong_formula(
             "the stable rank in place of the cost of identity", replace_variables(cost_change="rank_change")
         ),
+    },
+    labels={
+        "rank": "change of the stable rank's root over its modulus of continuity",
+        "cost": "jump of the cost's root where a small perturbation raises the rank",
     },
 )
 def stable_rank_is_continuous(identity_costs: xr.Dataset) -> Verdict:
@@ -213,6 +228,11 @@ STARTS = false_world(
     states="In full-batch descent of the cost of identity only non-negative local minima are observed.",
     formula="[A]_- = 0",
     control=dict.fromkeys(("small", "large", "bias"), STARTS),
+    labels={
+        "small": "ends at rest with negative entries, 8 neurons and 3 points",
+        "large": "ends at rest with negative entries, 12 neurons and 5 points",
+        "bias": "ends at rest with negative entries, 8 neurons, 3 points, with bias",
+    },
 )
 def descent_ends_nonnegative(descents: xr.Dataset) -> Verdict:
     """Ends at rest that have negative entries, with and without bias; readings of how little is none."""

@@ -39,6 +39,15 @@ from repdyn.base.verdicts import Verdict, deviation
             "the symmetric steps in place of the printed ones", replace_variables(float_error="symmetric_error")
         ),
     },
+    message="The irregular layer steps sum to 1 for even depths only",
+    cause=r"The sum of $|\ell - L/2|$ over the layers is $L^2/4$ for even $L$, but $(L^2 + 1)/4$ for odd.",
+    consequence="The paper's depths 18 and 20 are even and not touched; for odd $L$ the sum is short by $a/(4 L^2)$.",
+    labels={
+        "": "sum of the layer steps minus 1, as exact fractions",
+        "odd": "sum of the printed steps, minus the sum by the correction",
+        "symmetry": "difference of the first and the last corrected step, times $L$",
+        "code": "printed steps as the code computes them, minus exact ones",
+    },
 )
 def irregular_steps_sum(step_schemes: xr.Dataset) -> Verdict:
     """Exact fractions."""
@@ -74,6 +83,10 @@ HIGHER_PEAK = wrong_formula(
     kind="bound",
     states=r"The irregular steps have $\rho_\ell \tilde L < 1$ if $L > (1 + a/4) \tilde L$, and need it.",
     control={"enough": HIGHER_PEAK, "needed": HIGHER_PEAK},
+    labels={
+        "enough": "what $L$ times the largest step has above $1 + a/4$",
+        "needed": "$L$ times the largest step at even $L$, minus $1 + a/4$",
+    },
 )
 def steps_stay_below_the_leak(step_schemes: xr.Dataset) -> Verdict:
     """L max rho_l against 1 + a/4, exact fractions."""

@@ -77,6 +77,12 @@ OTHER_EXPANSION = wrong_formula(
             in_dataset(1, replace_labels("row_space", {"without 1": "with 1"})),
         ),
     },
+    labels={
+        "bias": "cost of a shrunk representation over that of the original",
+        "falls": "fall of the cost by the added neuron, over its bound",
+        "expansion": "cost with the added neuron, against its expansion",
+        "rank": "cost of identity minus the rank where nothing is negative",
+    },
 )
 def stable_minima_are_nonnegative(formula_audit: xr.Dataset, identity_costs: xr.Dataset) -> Verdict:
     """The steps of the proof: b = 0 at a minimum; then a neuron lowers the cost, or the cost is the rank."""
@@ -125,6 +131,16 @@ def stable_minima_are_nonnegative(formula_audit: xr.Dataset, identity_costs: xr.
         "printed expansion": wrong_formula(
             "the coefficient with the other sign", _wrong(equations.ADDED_NEURON, "the coefficient with the other sign")
         ),
+    },
+    message="With biases the neuron of the proof can raise the cost",
+    cause=r"The coefficient of $\epsilon^2$ is $1 - \|[A_i]_-\|^2$ with the appended 1, so the cost falls only where "
+    "the negative part of the point exceeds 1.",
+    consequence=r"The proposition stands, with the neuron $\epsilon [A]_+^T [A_i]_+$; without bias the proof is "
+    "right as printed.",
+    labels={
+        "falls": "fall of the cost by the added neuron, over its bound",
+        "expansion": "cost with the added neuron, against its expansion",
+        "printed expansion": "cost with the added neuron, against the printed expansion",
     },
 )
 def added_neuron_lowers_the_cost(formula_audit: xr.Dataset, identity_costs: xr.Dataset) -> Verdict:
@@ -221,6 +237,11 @@ def _share_of_bias(geodesics: xr.Dataset) -> np.ndarray:
             "all columns of the weights in place of the bias", in_dataset(2, replace_variables(bias_sq="weight_sq"))
         ),
     },
+    labels={
+        "norm": "fall of the squared weights by the added neuron, over its bound",
+        "objective": "objective with the added neuron, against its expansion",
+        "bias": "biases' integral of Proposition 9 over the squared weights at the end",
+    },
 )
 def limits_are_nonnegative(formula_audit: xr.Dataset, identity_costs: xr.Dataset, geodesics: xr.Dataset) -> Verdict:
     """The steps of a proof with and without bias: norm of the enlarged weights, the objective's change, size of b."""
@@ -254,6 +275,10 @@ def limits_are_nonnegative(formula_audit: xr.Dataset, identity_costs: xr.Dataset
     formula=r"\|A_{p, \cdot i}\|^2 - \|\sigma(A_{p, \cdot i})\|^2 > 0",
     corrected_formula=r"\|A_{p, \cdot i}\|^2 - \|[A_{p, \cdot i}]_+\|^2 = \|[A_{p, \cdot i}]_-\|^2 > 0",
     control=wrong_formula("the neuron of the proof", replace_variables(slow_norm_change="slow_norm_change_printed")),
+    message="With biases the added neuron can raise the parameter norm",
+    cause=r"With the appended 1 the difference of the squared norms is $\|[A_i]_-\|^2 - 1$, which a negative entry "
+    "does not make positive.",
+    consequence="The proposition stands: incoming weights $[A_i]_+$ without the entry of the bias lower the norm.",
 )
 def added_neuron_lowers_the_norm(identity_costs: xr.Dataset) -> Verdict:
     """Layers at rest whose least weights have no bias: change of |W|^2 at finite eps by both neurons."""
@@ -288,6 +313,10 @@ added_neuron_changes_norm = formula_claim(
     audit=("formula_audit", equations.ENLARGED_NORM, EXTRAPOLATED, EXTRAPOLATED_REASON),
     control=r"$-1 / \tilde L$ with the right block",
     decided="Norms of the enlarged weights at finite eps, extrapolated.",
+    message="The added block lacks a square, and one term a factor 2",
+    cause="The block has $t^2$, as the next display of the proof has it, and its cross term with $W$ gives $A_i^T "
+    r"\partial_p A_i$ the factor $2/\tilde L$.",
+    consequence="The term with the missing factor is sent to 0 anyway, so the slip has no consequence in the proof.",
 )
 
 
@@ -311,6 +340,15 @@ added_neuron_changes_norm = formula_claim(
         "middle": wrong_formula(
             "$a_1$ in place of $a$ at $p_0$", replace_variables(middle_activation="end_activation")
         ),
+    },
+    message="The added neuron's activation vanishes at both ends",
+    cause="In the text at hand: the activation tends to $t(p) K_i$, and the triangle $t$ is 0 at $p = 0$ and at $p "
+    "= 1$.",
+    consequence=r"That is what the proof needs: with $a_1 \to 1$ the ends of the path would move.",
+    labels={
+        "end": "activation of the added neuron at the end of the path",
+        "integral": "that activation by its integral over the integrated path, minus 1",
+        "middle": "activation at $p_0$ over $K_i$, minus its closed form, which tends to 1",
     },
 )
 def added_neuron_vanishes_at_the_end(formula_audit: xr.Dataset) -> Verdict:

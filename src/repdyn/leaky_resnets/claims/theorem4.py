@@ -41,6 +41,11 @@ def _laboratory_upper(laboratory: xr.Dataset) -> xr.DataArray:
             "$H$ without its quadratic term", in_dataset(2, replace_variables(scaled_hamiltonian="product"))
         ),
     },
+    labels={
+        "random": "the Hamiltonian's estimate minus least cost, over the bound, random geodesics",
+        "scalar": "the Hamiltonian's estimate minus least cost, over the bound, scalar geodesics",
+        "laboratory": "the Hamiltonian's estimate minus cost, over the bound, geodesics through a bottleneck",
+    },
 )
 def upper_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Verdict:
     """Random trajectories, scalar geodesics in closed form, and bottlenecks position by position with gamma_p."""
@@ -79,6 +84,16 @@ def _ratio(values: xr.DataArray | np.ndarray) -> Test:
         ),
     },
     possible_ocr_error=True,
+    message="The lower bound of Theorem 4 has its constant outside the root",
+    cause=r"In the text at hand: $c$ bounds $\|B_p\|^2$, so the momenta contribute $\sqrt{\gamma c}$, as the proof "
+    r"has it, and not $\sqrt{\gamma} c$.",
+    consequence=r"For $c \ge 1$ the printed bound is true and weaker than the right one; for $c < 1$ it is false in "
+    "general.",
+    labels={
+        "scalar": "the Hamiltonian's estimate minus least cost, over the lower bound, scalar geodesics",
+        "random": "the Hamiltonian's estimate minus least cost, over the lower bound, random geodesics",
+        "closed form": "closed form of the path, against the integrated flow",
+    },
 )
 def lower_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Verdict:
     """The scalar geodesic decides in closed form, random trajectories besides."""
@@ -129,6 +144,17 @@ def lower_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset
         ),
         "laboratory high": wrong_formula("no root", in_dataset(1, replace_variables(speed_gap="speed_gap_without"))),
     },
+    message="Inside a bottleneck the root is of a negative number",
+    cause=r"The cost of identity plus $2 \mathcal{H}/\tilde L$ can fall to $-\gamma \|B_p\|^2$, and does so inside a "
+    "bottleneck.",
+    consequence="With the positive part under the root every step of the proof holds; where the root is real, the "
+    "display is true as printed.",
+    labels={
+        "laboratory high": "how far speed exceeds the root, over what is allowed, through a bottleneck",
+        "laboratory low": "how far speed falls below the root, over what is allowed, through a bottleneck",
+        "random high": "how far speed exceeds the root, over what is allowed, random geodesics",
+        "random low": "how far speed falls below the root, over what is allowed, random geodesics",
+    },
 )
 def speed_bounds_hold(random_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Verdict:
     """Random trajectories; bottlenecks position by position with gamma_p."""
@@ -170,6 +196,17 @@ def speed_bounds_hold(random_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Ve
             "the lower bound without the length", replace_variables(turning_lower="turning_lower_without")
         ),
         "flow": wrong_formula("paths that turn the other way", replace_variables(turning_flow="turning_flow_back")),
+    },
+    message="The Hamiltonian need not approach the least cost of identity",
+    cause=r"The lower bound holds the length of the path over $\tilde L$: geodesics that turn at a fixed rate keep a "
+    "distance, with bounded $A$ and $B$.",
+    consequence=r"The sentence is true for paths that are short against $\tilde L$, which the paper assumes two "
+    "paragraphs later.",
+    labels={
+        "": "gap between Hamiltonian and least stable cost, turning geodesics of the greatest depth",
+        "closes": "the Hamiltonian's estimate minus least cost, largest depth, paths turning by a fixed angle",
+        "bound": "1 plus the lower bound minus that difference",
+        "flow": "closed form of the path against the integrated flow",
     },
 )
 def hamiltonian_is_close_to_the_least_cost(scalar_geodesics: xr.Dataset) -> Verdict:

@@ -72,6 +72,10 @@ NO_PLACE = false_world(
     states="The spectra of $A_p$ and of $W_p$ show a clear separation between $k^* = 3$ large values and the rest.",
     formula=r"s_{k^*}(A_p) \gg s_{k^* + 1}(A_p), \quad s_{k^*}(W_p) \gg s_{k^* + 1}(W_p)",
     control={"A": NO_PLACE, "W": NO_PLACE},
+    labels={
+        "A": "place and size of the largest step in the representations' spectra",
+        "W": "place and size of the largest step in the weights' spectra",
+    },
 )
 def k_values_separate(chain_measures: xr.Dataset) -> Verdict:
     """Lt next to 7; readings of the maps, of what counts as k* values and as clear, of the constant direction."""
@@ -158,6 +162,10 @@ def bottleneck_is_nonnegative(chain_measures: xr.Dataset) -> Verdict:
     kind="limit",
     states=r"In the bottleneck the negative part of the representation vanishes as $\tilde L$ grows.",
     control={"bias": REVERSED, "no bias": REVERSED},
+    labels={
+        "bias": "exponent of the negative share in effective depth, networks with bias",
+        "no bias": "exponent of the negative share in effective depth, networks without bias",
+    },
 )
 def negative_part_vanishes(chain_measures: xr.Dataset) -> Verdict:
     """Exponent in Lt of the share of negative entries, with bias over readings of maps and place, and without."""
@@ -276,6 +284,11 @@ def jumps_lie_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
             "the first layer in place of all",
             lambda measures: measures.assign(kinetic=measures["kinetic"].isel(layer=0) + 0 * measures["kinetic"]),
         ),
+    },
+    labels={
+        "everywhere": r"speed over $\tilde L$ times the root of the extra cost of identity",
+        "slow": "exponent of the slow layers' speed in the effective depth",
+        "first layer": "exponent of the first layer's speed in the effective depth",
     },
 )
 def speeds_separate(chain_measures: xr.Dataset) -> Verdict:

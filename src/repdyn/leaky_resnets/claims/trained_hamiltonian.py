@@ -84,6 +84,10 @@ CONSTANT_SPEED = false_world("paths of the same length at constant speed", _at_c
             recomputes=True,
         ),
     },
+    labels={
+        "varies": "range of the Hamiltonian along the path over that of its parts",
+        "proportion": "exponent of the kinetic energy in the extra cost of identity",
+    },
 )
 def hamiltonian_varies_less_than_its_parts(chain_measures: xr.Dataset) -> Verdict:
     """Lt next to 7; ranges over layers, exponent of the proportion. Learned maps (fixed: too far from critical)."""
@@ -131,6 +135,10 @@ def hamiltonian_varies_less_than_its_parts(chain_measures: xr.Dataset) -> Verdic
     kind="qualitative",
     states="The kinetic energy, and with it the extra cost of identity, is large towards the beginning and the end.",
     control={"beginning": CONSTANT_SPEED, "end": CONSTANT_SPEED},
+    labels={
+        "beginning": "kinetic energy of the first layer over the least or median layer's",
+        "end": "kinetic energy of the last layer over the least or median layer's",
+    },
 )
 def energies_are_large_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
     """Lt next to 7; kinetic energy of the first and the last layer against the least and the median layer."""
@@ -167,6 +175,10 @@ def energies_are_large_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
     "along the path.",
     formula=r"-\frac{2}{\tilde L} \mathcal{H} - \min_p \|A_p\|_{K_p + \gamma I}^2 \to 0",
     control={"close": REVERSED, "closes": REVERSED},
+    labels={
+        "close": "the Hamiltonian's estimate minus least cost of identity at the largest depth",
+        "closes": "fall of that difference's size with effective depth",
+    },
 )
 def theorem_4_on_trained_networks(chain_measures: xr.Dataset) -> Verdict:
     """-2 H / Lt minus the least cost at the largest Lt, and how its size changes with Lt; learned maps."""

@@ -60,6 +60,10 @@ OWN = {"dimension": 30, "width": 100, "points": 1000, "steps": 6000}  # what App
             "the term of the bias left out", in_dataset(1, replace_variables(identity_error="identity_error_without"))
         ),
     },
+    labels={
+        "random": "product's change per layer minus the bias term, random weights",
+        "trained": "product's change per layer minus the bias term, trained networks",
+    },
 )
 def products_change_by_the_bias(network_audit: xr.Dataset, chain_measures: xr.Dataset) -> Verdict:
     """Random networks and all trained ones, relative to |A_l| |B_l|."""
@@ -93,6 +97,11 @@ def products_change_by_the_bias(network_audit: xr.Dataset, chain_measures: xr.Da
         "the momentum of half the squared distance in place of the right one",
         replace_labels("cost", {"|f* - A|^2 / N": "|f* - A|^2 / 2"}),
     ),
+    message="The momenta at the output belong to another cost",
+    cause=r"Half the squared distance, the cost of Section 1.5, gives $(f^*(X) - A_1)/\lambda$; the printed momenta "
+    "are $2/N$ times that, those of the mean over points in Section 1.1.",
+    consequence="A change of either line repairs it; the critical points are those of the loss that is meant.",
+    labels={"": "momenta at the output minus the gradient by automatic differentiation"},
 )
 def gradient_vanishes_where_weights_align(network_audit: xr.Dataset) -> Verdict:
     """Against automatic differentiation of the objective, random networks with and without bias."""
@@ -223,6 +232,10 @@ BACKWARDS = false_world("training run backwards", reverse("steps"))
     states=r"With free linear maps $-2 \mathcal{H} / \tilde L$ falls with the length of training, also against "
     "decayed maps.",
     control={"free": BACKWARDS, "apart": BACKWARDS},
+    labels={
+        "free": "change of the estimate with the length of training, free maps",
+        "apart": "the same change against networks with decayed maps",
+    },
 )
 def free_maps_undo_the_depth(convergence_measures: xr.Dataset) -> Verdict:
     """Change of the median -2 H / Lt from the shortest to the longest run from one first fit."""
@@ -251,6 +264,7 @@ def free_maps_undo_the_depth(convergence_measures: xr.Dataset) -> Verdict:
         "the largest cost of identity, which refinement leaves as it is, in place of the range",
         lambda measures: measures.assign(hamiltonian_range=measures["cost"].isel(gamma=0).max("layer")),
     ),
+    labels={"": "exponent in $L$ of the range over layers"},
 )
 def range_falls_with_layers(refinement_measures: xr.Dataset) -> Verdict:
     """Exponent in L of the range, from the second number of layers on (rho Lt at most 1/5 at the default)."""
@@ -309,6 +323,10 @@ def long_steps_in_the_bottleneck(chain_measures: xr.Dataset) -> Verdict:
     control={
         "regular": false_world("the largest penalty in place of the first", reverse("excess")),
         "excess": false_world("the first penalty in place of the largest", reverse("excess")),
+    },
+    labels={
+        "regular": "share of networks that keep the task's rank, usual penalty",
+        "excess": "share of networks that keep the task's rank, largest penalty",
     },
 )
 def large_penalties_take_the_bottleneck(excess_measures: xr.Dataset) -> Verdict:

@@ -47,6 +47,10 @@ def _first_start(measures: xr.Dataset) -> xr.Dataset:
         "varies": false_world("every start of a teacher keeps what its first start keeps", _first_start),
         "little": false_world("two and six dimensions in turn", _two_and_six, recomputes=True),
     },
+    labels={
+        "varies": "largest difference of kept dimensions among runs of one teacher",
+        "little": "the same difference, against 2",
+    },
 )
 def kept_dimension_varies(restart_measures: xr.Dataset) -> Verdict:
     """Singular values before the largest step of the centered A in the middle, starts of one teacher."""

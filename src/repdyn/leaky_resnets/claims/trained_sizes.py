@@ -111,6 +111,16 @@ def _exponent(values: xr.DataArray, low: float, high: float) -> Test:
         "B": COST_INSTEAD,
         "BS": COST_INSTEAD,
     },
+    message="Path length and momenta grow with the effective depth",
+    cause=r"In the trained networks the path length and the largest $\|B_p\|$ grow with exponents in $\tilde L$ "
+    r"above 1/2; of the three magnitudes only that of $B_p \sigma(A_p)^T$ keeps its size, with learned maps.",
+    consequence="One of three curves is about constant, as Proposition 9 leads one to expect of it; the other two "
+    "are not.",
+    labels={
+        "length": "change of the path length with effective depth",
+        "B": "change of the magnitude of the momenta with effective depth",
+        "BS": "change of the magnitude of momenta times activations with effective depth",
+    },
 )
 def quantities_stay_bounded(chain_measures: xr.Dataset) -> Verdict:
     """Change with Lt; readings of the maps (momenta: learned ones), of the magnitude over p and of constancy."""
@@ -212,6 +222,7 @@ def _slopes(chains: xr.Dataset) -> Array:
     states="The size of $B_p$ is inversely proportional to that of $\\sigma(A_p)$.",
     formula=r"\|B_p\|_F \propto \|\sigma(A_p)\|_{op}^{-1}",
     control=wrong_formula("$|S|$ in place of $|B|$", replace_variables(momentum="activation")),
+    labels={"": r"exponent of the size of $B_p$ in that of $\sigma(A_p)$"},
 )
 def momenta_balance_activations(chain_measures: xr.Dataset) -> Verdict:
     """Exponent over layers; readings of the maps (learned), of Lt and of nearness."""
@@ -257,6 +268,10 @@ def momenta_balance_activations(chain_measures: xr.Dataset) -> Verdict:
             lambda outputs: outputs.assign(output_size=np.exp(outputs["output_size"])),
             recomputes=True,
         ),
+    },
+    labels={
+        "grows": "exponent of the outputs' size in the number of steps",
+        "slowly": "the same exponent, against 1 and one half",
     },
 )
 def outputs_keep_growing(output_growth: xr.Dataset) -> Verdict:

@@ -20,6 +20,9 @@ COLUMNS = {
     "possible_ocr_error": "`True` where the slip may be the scan's",
     "kind_of_slip": "how severe, where refuted: misprint, slip in a proof (that changes nothing), missing hypothesis, "
     "result changes, conclusion fails",
+    "message": "what is wrong, in plain words, where refuted",
+    "cause": "why the printed form is wrong, where refuted",
+    "consequence": "what follows for the paper, where refuted",
     "words": "the decisive words of the paper, exact; pieces joined by ` ... `",
     "line": "line of the paper's text at which they begin",
     "assumes": "standing assumptions at that place, in our words",
@@ -50,6 +53,7 @@ COLUMNS = {
 EVIDENCE = {
     "form": "`printed` or `corrected`",
     "part": "part of a conjunction; empty where the check is one test",
+    "label": "what the part measured, in a phrase, where its name says too little",
     "reading": "choices of one reading of what the sentence leaves open; empty in the row of the part itself",
     "outcome": "passes, fails, undecided, depends (some readings pass, others fail)",
     "value": "the measured number, where it is one",

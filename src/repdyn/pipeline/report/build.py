@@ -22,10 +22,8 @@ from repdyn.pipeline.report import (
     concepts,
     evidence,
     findings,
-    labels,
     latex,
     listings,
-    messages,
     openings,
     rests_on,
     searching,
@@ -38,7 +36,7 @@ from repdyn.pipeline.report import (
 from repdyn.pipeline.report.contents import Contents, Row, read
 from repdyn.pipeline.report.errata import severities
 from repdyn.pipeline.report.notes import Notes, notes
-from repdyn.pipeline.report.texts import FOLDERS, MEANINGS, PLURALS, TERMS, WARNINGS
+from repdyn.pipeline.report.texts import FOLDERS, MEANINGS, PLURALS, TERMS, WARNINGS, linked
 
 PAGE = Path(__file__).parent / "page"
 ASSETS = PAGE / "assets"
@@ -70,9 +68,7 @@ class ClaimPage(views.ClaimView):
     chosen: list[str]
     replies: list[replies.Reply]
     headline: str
-    message: messages.Message | None
     rests_on: list[tuple[str, str]]
-    labels: dict[str, str]
     before: Row | None
     after: Row | None
 
@@ -164,8 +160,6 @@ class Site:
         self.exceptions = kept_runs.exceptions(workflow / kept_runs.FOLDER)
         self.chosen = chosen.by_claim(chosen.read_all(studies.files(studies.CHOSEN, self.folders)))
         self.replies = replies.of_studies(self.folders)
-        self.messages = messages.of_studies(self.folders)
-        self.labels = labels.read_all(studies.files(studies.LABELS, self.folders))
         written = studies.files(studies.FINDINGS, self.folders)
         cards = findings.findings(findings.read_all(written), contents)
         self.summaries = {name: says for name, says in findings.summaries(written).items() if name in self.titles}
@@ -239,7 +233,7 @@ class Site:
         environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
         environment.filters |= {"mathml": markup.mathml, "words": markup.words, "numbers": markup.numbers}
         environment.filters |= {"plain": markup.plain, "margin": evidence.margin, "counted": _counted}
-        environment.filters["linked"] = partial(messages.linked, known={row["id"] for row in self.contents.ledger})
+        environment.filters["linked"] = partial(linked, known={row["id"] for row in self.contents.ledger})
         environment.filters["json"] = partial(json.dumps, ensure_ascii=False)
         environment.filters["pretty"] = partial(json.dumps, ensure_ascii=False, indent=1)
         environment.globals |= {"run": self.contents.run, "titles": self.titles, "refuted": REFUTED}
@@ -282,17 +276,14 @@ class Site:
     def _claim(self, claim: Row, place: int) -> ClaimPage:
         before, after = self._neighbors(place)
         chosen = next((card.figure for card in self.findings if card.claim["id"] == claim["id"]), None)
-        message = self.messages.get(claim["id"]) if claim["verdict"] in REFUTED else None
         return {
             **views.claim(claim, self.contents, self.notes[claim["study"]], chosen),
             "scales": self._scales(claim["id"]),
             "exception": self.exceptions.get(claim["id"], ""),
             "chosen": self.chosen.get(claim["id"], []),
             "replies": self.replies.get(claim["id"], []),
-            "headline": titles.title(message["message"] if message else claim["statement"]),
-            "message": message,
+            "headline": titles.title(claim["message"] or claim["statement"]),
             "rests_on": rests_on.sections(claim, self.contents, self._settings[claim["study"]]),
-            "labels": self.labels.get(claim["id"], {}),
             "before": before,
             "after": after,
         }

@@ -38,6 +38,7 @@ class Part:
 
     Attributes:
         name: the part's name; empty where the check has one part only.
+        label: what it measured, in a phrase; empty where the name says it.
         asked: what the statement asks for, in words.
         measured: the number with its unit, or words.
         qualifier: which number it is, e.g. "largest deviation" or "99.9 %: 0.9 to 1.1".
@@ -51,6 +52,7 @@ class Part:
     """
 
     name: str
+    label: Markup
     asked: Markup
     measured: Markup
     qualifier: Markup
@@ -80,6 +82,7 @@ def part(row: Row) -> Part:
     shown, qualifier = measured(row["measured"])
     return Part(
         name=row["part"],
+        label=words(row["label"]),
         asked=words(f"equal to {row['expected']}" if BARE.fullmatch(row["expected"]) else row["expected"]),
         measured=shown,
         qualifier=qualifier,

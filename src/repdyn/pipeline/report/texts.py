@@ -5,6 +5,14 @@ And the names of its files and folders, which the workflow reads as well.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Container
+
+from markupsafe import Markup
+
+from repdyn.base.markup import words
+
+ID = re.compile(r"\(([a-z]+(?:-\w+)+)\)")
 FILES = ("index.html", "ledger.html", "errata.html", "concepts.html", "glossary.html", "provenance.html", "single.html")
 FOLDERS = ("assets", "captions", "claims", "errata", "figures", "settings", "studies")
 MEANINGS = {
@@ -57,3 +65,9 @@ TERMS = {
         "words admit is tested.",
     ),
 }
+
+
+def linked(text: str, known: Container[str]) -> Markup:
+    """Words of a claim; an id of a claim in parentheses leads to that claim's page, next to this one."""
+    link = Markup('(<a href="{0}.html">{0}</a>)')
+    return Markup(ID.sub(lambda id: link.format(id[1]) if id[1] in known else id[0], words(text)))

@@ -45,8 +45,8 @@ SITE = JOBS.other(
     )
     + digests([*(SOURCE / "repdyn/pipeline/report/page").rglob("*"), SOURCE / "repdyn/base/site.css"])
     + texts_of_studies(
-        *(studies.ACCEPTED, studies.FINDINGS, studies.CHOSEN, studies.SOURCES, studies.REPLIES, studies.MESSAGES),
-        *(studies.EXPLORER, studies.OPENING, studies.STORY, studies.GLOSSARY, studies.LABELS, studies.CONCEPT),
+        *(studies.ACCEPTED, studies.FINDINGS, studies.CHOSEN, studies.SOURCES, studies.REPLIES),
+        *(studies.EXPLORER, studies.OPENING, studies.STORY, studies.GLOSSARY, studies.CONCEPT),
         *(f"{part}.py" for part in CODE_SHOWN),
         *(f"{part}/**/*.py" for part in CODE_SHOWN),
     ),

@@ -64,6 +64,10 @@ def layer_flow_is_another(counterexamples: xr.Dataset) -> Verdict:
         ),
         "collapses": false_world(BREAKS_416, replace_variables(unaligned_left="unaligned_left_beyond")),
     },
+    labels={
+        "lost": "misaligning part of the velocity over the rotating part",
+        "collapses": "share of points that are not fully truncated at the end",
+    },
 )
 def alignment_is_lost(counterexamples: xr.Dataset) -> Verdict:
     """Parts of dW/ds of random clusters; the flow in both parameters from the data of Proposition 4.2."""

@@ -41,6 +41,11 @@ tau_is_affine = formula_claim(
     audit=("gradient_audit", equations.AFFINE_FORM, *EXACT),
     control="the transpose in place of the inverse",
     decided="Against the definition, weights with unequal scales.",
+    message="The weight's transpose stands where its inverse belongs",
+    cause="The map leads back from the layer by the inverse of the weight, which is the transpose for orthogonal "
+    "weights only.",
+    consequence="Equation (3.13), next to it, has the inverse; for the orthogonal weights of Theorem 3.2 and of "
+    "(7.6) the printed form is true.",
 )
 
 
@@ -78,6 +83,10 @@ derivative_of_tau = formula_claim(
             r"the map without its last term, $-\beta$", replace_variables(apex_mismatch="apex_mismatch_wrong")
         ),
     },
+    labels={
+        "apex": "points where the negative sector and mapping to the apex disagree",
+        "fixed points": "points where being kept and having no negative coordinate differ",
+    },
 )
 def fixed_points(counterexamples: xr.Dataset) -> Verdict:
     """Random points of all sectors and of their borders, the sectors taken as closed."""
@@ -110,6 +119,11 @@ layer_is_pulled_back = formula_claim(
     audit=("gradient_audit", equations.LAYER_PULLBACK, *EXACT),
     control="without the cumulative bias",
     decided="Against the network's own hidden layer.",
+    message="A hidden layer lacks its cumulative bias",
+    cause=r"The layer is the affine map of the composed truncations, $x^{(\ell)} = "
+    r"a^{(\ell)}(\underline{\tau}^{(\ell)}(x))$, with weight and bias; (2.17) keeps the weight alone.",
+    consequence=r"Layers as (2.17) gives them are off by the vector $b^{(\ell)}$, and so the output needs a "
+    "condition of its own (tf-output).",
 )
 
 
@@ -127,6 +141,11 @@ output_is_pulled_back = formula_claim(
     audit=("gradient_audit", equations.OUTPUT_PULLBACK, *EXACT),
     control="output bias zero, as (8.2) sets it",
     decided="Against the network's own output.",
+    message="The formula for the output needs a bias that is never stated",
+    cause="The cumulative bias of the last hidden layer passes through the output weight and stays, unless the "
+    "output bias cancels it.",
+    consequence="With $b_{L+1} = -W_{L+1} b^{(L)}$ the formula is true; (8.2), which sets the output bias to 0, "
+    "contradicts that.",
 )
 
 
@@ -158,6 +177,10 @@ metric_is_invariant = formula_claim(
     audit=("gradient_audit", equations.METRIC_INVARIANCE, *EXACT),
     control="the cumulative output weight times the inverse",
     decided="The metric tensor before and after, random weights.",
+    message="The metric is not invariant under the printed change of weights",
+    cause="The metric is made of $W^{(L+1)} = W_{L+1} W^{(L)}$: it stays if the layer's own $W_{L+1}$ is multiplied "
+    "by the inverse, not the cumulative weight.",
+    consequence="The metric has the invariance that the paper claims, under the corrected change of weights.",
 )
 
 

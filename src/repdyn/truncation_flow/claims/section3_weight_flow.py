@@ -44,6 +44,12 @@ bias_flow_is_the_gradient = formula_claim(
     corrected_formula=r"M(x) = \frac{1}{2} \left( x (\beta + \tilde y)^T R^T + R (\beta + \tilde y) x^T - x x^T "
     r"\right)",
     control=with_wrong_formula("without the quadratic term", equations.WEIGHT_FLOW),
+    message="The weight flow lacks a quadratic term, and the cost can rise",
+    cause="In the proof, (6.16) writes the product $H u u^T$ as the symmetric $H u u^T H$, which loses the "
+    "antisymmetric part $[H, u u^T]/2$; (5.6)-(5.7), derived without this step, give the full generator for one "
+    "layer.",
+    consequence="The printed flow is not the gradient flow, and the cost can rise along it; with the term it falls, "
+    "and the data enter through second moments (tf-cor35-moments).",
 )
 def weight_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
     """Against complex steps of the cost along the orthogonal group."""
@@ -89,6 +95,7 @@ def _largest_rise(cost: xr.DataArray) -> xr.DataArray:
         "the printed flow in place of the corrected",
         in_dataset(0, replace_labels("formula", {"corrected": "printed"})),
     ),
+    labels={"": "largest rise of the cost along the examples and random clusters"},
 )
 def cost_falls(printed_and_corrected: xr.Dataset, random_clusters: xr.Dataset) -> Verdict:
     """Largest rebound over the explicit examples and the random clusters."""
@@ -127,6 +134,9 @@ sign_of_the_weight_flow = formula_claim(
     audit=("gradient_audit", equations.WEIGHT_FLOW_SIGN, *EXACT),
     control="the minus sign",
     decided="The corrected generator with both signs against complex steps.",
+    message="A minus sign turns the weight flow uphill",
+    cause=r"Descent is $\partial_s R = \Omega R$, as (3.21) has it; (4.1) and (1.14) print the other sign.",
+    consequence="With the minus sign the cost rises; (4.23), which Section 4 uses, follows from the plus sign only.",
 )
 
 
@@ -187,6 +197,10 @@ matrix_elements = formula_claim(
     audit=("gradient_audit", equations.MATRIX_ELEMENTS, *EXACT),
     control="without the factor 1/2",
     decided="Sector by sector against the sum of commutators.",
+    message="The matrix elements of the generator lack a factor of one half",
+    cause="The matrix $M$ of (3.23) carries the factor 1/2, which (3.38) drops; in (4.3) the sum over sectors "
+    "repeats the integral besides.",
+    consequence="As printed the elements are twice those of (3.22), which itself lacks a term (tf-thm32-omega).",
 )
 
 
@@ -207,6 +221,11 @@ matrix_elements = formula_claim(
         "two clusters with equal first and other second moments",
         replace_variables(equal_second_true="equal_means_true"),
     ),
+    message="The flow depends on second moments of the data, not on first",
+    cause="The term that Theorem 3.2 lacks, $u u^T$, brings in second moments of the half spaces: clusters with "
+    "equal sector masses and means can have different generators.",
+    consequence="The corollary stands with masses and second moments of half spaces in place of first moments; the "
+    "first sentence of Section 3.3, which names second moments, is right.",
 )
 def first_moments_do_not_suffice(counterexamples: xr.Dataset) -> Verdict:
     """Two clusters with equal masses and means of the sectors; two with equal masses and second moments."""
@@ -342,4 +361,9 @@ gradient_in_r = formula_claim(
     audit=("gradient_audit", equations.FULL_GRADIENT, *EXACT),
     control="twice the symmetric half",
     decided="Against complex steps in every entry of the weight.",
+    message="The term that the projection drops is not symmetric",
+    cause=r"The pattern $H$ acts on $\sigma(u) = H u$ as the identity from the left only, so the quadratic terms sum "
+    "to $H u u^T H + H u u^T$, not to $2 H u u^T H$.",
+    consequence="The antisymmetric part $[H, u u^T]/2$ survives the projection: this slip is the one behind Theorem "
+    "3.2 (tf-thm32-omega).",
 )

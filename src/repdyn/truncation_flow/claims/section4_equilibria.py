@@ -25,6 +25,7 @@ MEANT = {"as printed": "free_share", r"with $\mathbb{R}_+^Q$": "one_direction_sh
     kind="identity",
     states="An untruncated cluster is an equilibrium.",
     control=false_world(PARTIAL, replace_variables(free_speed="partial_speed")),
+    labels={"": "velocity of a cluster in the positive sector"},
 )
 def untruncated_rests(counterexamples: xr.Dataset) -> Verdict:
     """Velocity of a cluster in the positive sector."""
@@ -52,6 +53,16 @@ def untruncated_rests(counterexamples: xr.Dataset) -> Verdict:
         "bias": false_world(PARTIAL, replace_variables(truncated_formula="partial_formula")),
         "weights": false_world(PARTIAL, replace_variables(truncated_rotation="partial_rotation")),
         "at the label": false_world(PARTIAL, replace_variables(truncated_at_label="partial_at_label")),
+    },
+    message="In a fully truncated cluster the bias still moves",
+    cause=r"With every point truncated the generator vanishes and the weights rest, but the bias flow is $-(\beta + "
+    r"\tilde y)$, as (4.36) says.",
+    consequence=r"The cluster is an equilibrium only if $\beta = -\tilde y$ besides; otherwise the bias moves there "
+    "at rate 1.",
+    labels={
+        "": "velocity of two points in the negative sector, with two biases",
+        "bias": "velocity of the bias minus that of the corrected form",
+        "weights": "generator of the weights at the truncated cluster",
     },
 )
 def truncated_moves(counterexamples: xr.Dataset) -> Verdict:
@@ -96,6 +107,7 @@ def truncated_stays(counterexamples: xr.Dataset) -> Verdict:
         ),
         "released": false_world("clusters that meet (4.16)", replace_variables(released_runs="kept_events")),
     },
+    labels={"released": "number of truncated clusters that the flow releases"},
 )
 def truncated_is_released(counterexamples: xr.Dataset) -> Verdict:
     """Event-driven flow of random truncated clusters against the closed form."""

@@ -76,6 +76,10 @@ def generator_is_bounded(counterexamples: xr.Dataset) -> Verdict:
         "grows": false_world("the same orbit backwards in time", reverse("time")),
         "to one": _beyond("truncated_share"),
     },
+    labels={
+        "grows": "1 plus least growth of the smallest truncated share, in points",
+        "to one": "points that are left untruncated at the end",
+    },
 )
 def share_grows(proposition: xr.Dataset) -> Verdict:
     """Steps of the smallest share along the orbits, in numbers of points, and its last value."""
@@ -111,6 +115,11 @@ def share_grows(proposition: xr.Dataset) -> Verdict:
     r"\frac{1}{\gamma}",
     corrected_formula=r"\eta_2 = \frac{\eta_1}{2 (1 - \eta_0)} |\beta(0) + \tilde y|",
     control=_beyond("rotation"),
+    message="Statement and proof of Proposition 4.2 print different radii",
+    cause=r"The radius of (4.13) lacks the factor $|\beta(0) + \tilde y|$, which the length of the path of $\tilde "
+    r"b$ brings in; that of (4.32) has it, in $\eta_1'$.",
+    consequence="The radius of (4.32) is larger than needed, that of (4.13) may be too small (tf-prop42-s1).",
+    labels={"": "radius of rotations: one printed value against the other, or rotation against radius"},
 )
 def one_radius_of_rotations(proposition: xr.Dataset) -> Verdict:
     """The two printed values; the rotation along orbits in the ball of the sufficient radius."""
@@ -134,6 +143,11 @@ def one_radius_of_rotations(proposition: xr.Dataset) -> Verdict:
         "rate": _beyond("decay_rate"),
         "residual": _beyond("residual"),
         "rotation": _beyond("rotation"),
+    },
+    labels={
+        "rate": "decay rate of the residual over its bound",
+        "residual": "residual bias over its bound until truncation",
+        "rotation": "turn of the weights over its bound until truncation",
     },
 )
 def residual_decays(proposition: xr.Dataset) -> Verdict:
@@ -163,6 +177,10 @@ def residual_decays(proposition: xr.Dataset) -> Verdict:
     kind="bound",
     states="Data and starts exist that meet the hypotheses of Proposition 4.2, with the radius that suffices.",
     control={"constants": _beyond("eta_0", "eta_1"), "negative sector": _beyond("highest")},
+    labels={
+        "constants": r"larger of $\eta_0$ and $\eta_1$ for the data that were built",
+        "negative sector": "1 plus the largest coordinate, over all biases and rotations allowed",
+    },
 )
 def hypotheses_can_be_met(proposition: xr.Dataset) -> Verdict:
     """Rigorous upper bounds over the balls of biases and rotations, not samples."""
@@ -229,6 +247,10 @@ ONLY_WITH_RADIUS = (
     corrected_formula=r"\eta_2 = \frac{\eta_1}{2 (1 - \eta_0)} |\beta(0) + \tilde y|, \quad s_1 \le \frac{1}{1 - "
     r"\eta_0} \log \frac{1}{\gamma}",
     control=_beyond("arrival", of_two=True),
+    message="The printed radius does not guarantee truncation in finite time",
+    cause=r"The $\eta_2$ of (4.13) lacks the factor $|\beta(0) + \tilde y|$; in a counterexample that meets the "
+    "printed hypotheses the flow turns out of that ball, and one point is never truncated.",
+    consequence="The proposition stands with the radius (4.32) of its own proof, and with a smaller one that suffices.",
 )
 def arrival_is_bounded(proposition: xr.Dataset, counterexamples: xr.Dataset) -> Verdict:
     """The example in the ball of (4.13); orbits of data certified in the ball that suffices, and the sharper time."""
@@ -260,6 +282,15 @@ def arrival_is_bounded(proposition: xr.Dataset, counterexamples: xr.Dataset) -> 
         "generator": _beyond("late_generator", of_two=True),
         "rotation": _beyond("late_rotation", of_two=True),
     },
+    message="The printed radius does not guarantee that the weights freeze",
+    cause=r"The weights rest once all points are truncated; with the $\eta_2$ of (4.13), which lacks the factor "
+    r"$|\beta(0) + \tilde y|$, a counterexample keeps one point untruncated.",
+    consequence="The statement stands with the radius (4.32) of the paper's own proof, and with a smaller one that "
+    "suffices.",
+    labels={
+        "generator": "generator of the weights after full truncation",
+        "rotation": "turn of the weights after full truncation",
+    },
 )
 def weights_freeze(proposition: xr.Dataset, counterexamples: xr.Dataset) -> Verdict:
     """The example, in which no such time comes; generator and change of the weights after arrival."""
@@ -283,6 +314,10 @@ def weights_freeze(proposition: xr.Dataset, counterexamples: xr.Dataset) -> Verd
     states="After full truncation the residual bias decays at rate 1, and the cost at rate 2.",
     formula=r"|\beta(s) + \tilde y| = e^{-(s - s_1)} |\beta(s_1) + \tilde y|",
     control={"residual": _beyond("residual_rate"), "cost": _beyond("cost_rate")},
+    labels={
+        "residual": "decay rate of the residual bias after full truncation, minus 1",
+        "cost": "half the decay rate of the cost after full truncation, minus 1",
+    },
 )
 def rates_after_arrival(proposition: xr.Dataset) -> Verdict:
     """Log-slopes; (4.20) prints < where (4.37) has equality."""

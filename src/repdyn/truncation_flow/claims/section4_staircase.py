@@ -35,6 +35,10 @@ SLOPES = Tolerance(1e-6, "local error 1e-11 over distances and lengths of stages
             replace_variables(printed_time="printed_time_at_next_rate"),
         ),
     },
+    labels={
+        "all cases": "time of each truncation, against the event-driven integrator",
+        "as printed": "time of each truncation by (4.49), against the event-driven integrator",
+    },
 )
 def meeting_times(staircase: xr.Dataset) -> Verdict:
     """Against the event-driven integrator, all finite times of all cases; (4.49) literally where y > x_N."""
@@ -71,6 +75,10 @@ def _slope_errors(staircase: xr.Dataset, case: str) -> np.ndarray:
         ),
         "last": false_world("a label between the points", exchange("case", "beyond", "between")),
     },
+    labels={
+        "stages": "rates of the bias between two truncations, minus $n/N$",
+        "last": "rate of the bias after the last truncation, minus 1",
+    },
 )
 def rates_step(staircase: xr.Dataset) -> Verdict:
     """Log-slopes of the event-driven flow where the label lies beyond all points."""
@@ -102,6 +110,15 @@ def rates_step(staircase: xr.Dataset) -> Verdict:
         "slope": wrong_formula(
             "the share of points that are not truncated", replace_variables(stage_rate="stage_rate_untruncated")
         ),
+    },
+    message="Points beyond the label are never truncated",
+    cause="If the label lies above $m$ points only, these are truncated, the rate stays at $m/N$, and the next "
+    "point is never reached.",
+    consequence='"For every n" needs a label beyond all points; without it the cost does not vanish.',
+    labels={
+        "points": "number of further points that the bias reaches, minus 1",
+        "rate": "decay rate of the bias at the end, minus one half",
+        "slope": "rates of the bias between two truncations, minus $n/N$",
     },
 )
 def label_between_points(staircase: xr.Dataset) -> Verdict:

@@ -39,6 +39,10 @@ TOO_WIDE = "clusters too wide to be separated"
             cast("xr.Dataset", replace_variables(composed_error_largest="composed_error_largest_too_wide")(collapse)),
         ),
     ),
+    message="Separated truncations do not yet act on their own cluster alone",
+    cause="Definition 3.1 asks that a map leaves the inputs of other clusters alone, not their images under earlier "
+    "maps, which a later map may move.",
+    consequence="The composition (3.4) needs this second condition besides, and both at all times.",
 )
 def composition_reduces(counterexamples: xr.Dataset, neural_collapse: xr.Dataset) -> Verdict:
     """A counterexample in the plane; the explicit construction, which meets the further condition, at all times."""
@@ -69,6 +73,7 @@ def composition_reduces(counterexamples: xr.Dataset, neural_collapse: xr.Dataset
             "weights that need not be aligned", replace_variables(triangle_margin="triangle_margin_general")
         ),
     },
+    labels={"acute": "separation margin that a search finds for acute triangles"},
 )
 def acute_triangles_separate(own_clusters: xr.Dataset) -> Verdict:
     """Largest margins that a search over rotations and labels finds for clusters of one point."""
@@ -114,6 +119,11 @@ def acute_triangles_separate(own_clusters: xr.Dataset) -> Verdict:
         "within": false_world("untruncated clusters", replace_variables(within_late="within_late_untruncated")),
         "rate": false_world("untruncated clusters", replace_variables(cost_rate="cost_rate_untruncated")),
     },
+    labels={
+        "margin": "least separation margin along the flow",
+        "within": "variance within the clusters after the collapse",
+        "rate": "decay rate of the cost at the end, minus 2",
+    },
 )
 def clusters_collapse(neural_collapse: xr.Dataset) -> Verdict:
     """Explicit data for every Q: separation kept at all times, no variance within, cost of rate 2 after arrival."""
@@ -155,6 +165,10 @@ general_bias_flow = formula_claim(
     audit=("gradient_audit", equations.GENERAL_BIAS_FLOW, *EXACT),
     control="the printed sum and sign",
     decided="Against complex steps of the cost of all layers.",
+    message="The bias flow has the wrong sign and the wrong sums",
+    cause="The derivative of the output in the bias has a minus sign, so the flow has a plus sign; only the layer "
+    "itself appears, and every cluster contributes with its own label.",
+    consequence="The bias flow of Theorem 5.1 changes; its weight flow (5.6)-(5.7) is right.",
 )
 
 
@@ -187,6 +201,10 @@ general_weight_flow = formula_claim(
     corrected_formula=r"P_{\ell',Q}^-(x) \ne 0 \Rightarrow \tau^{(m-1,1)}(x) \notin \mathcal{S}_m^- \text{ for } m > "
     r"\ell'",
     control=wrong_formula("the printed domain", replace_variables(domain_corrected_violations="domain_violations")),
+    message="A layer's bias feels more points than the paper says",
+    cause="A pattern that is not zero means that a point is outside the negative sector, not that it is in the "
+    "positive one.",
+    consequence="The set of (5.9) is too small: the points lie outside the negative sectors of the later layers.",
 )
 def renormalized_domain(counterexamples: xr.Dataset) -> Verdict:
     """Two random layers in space, points where the product does not vanish."""
@@ -211,6 +229,12 @@ def renormalized_domain(counterexamples: xr.Dataset) -> Verdict:
     formula=r"R_\ell^T H^{(\ell)}(x) R_\ell x' = x'",
     corrected_formula=r"H^{(\ell)}(x') = \mathbf{1}",
     control=false_world(TOO_WIDE, replace_variables(pattern_other="pattern_other_wide")),
+    message="The identity is asked of the pattern of the wrong point",
+    cause=r"Separation says that the map is the identity at points $x'$ of other clusters, $H^{(\ell)}(x') = 1$; the "
+    "pattern of a cluster's own point $x$ may truncate.",
+    consequence="In its right form the condition says that the map leaves points of other clusters where they are, "
+    "as Definition 3.1 does.",
+    labels={"": "how far patterns are from leaving other clusters alone"},
 )
 def separated_projection(counterexamples: xr.Dataset) -> Verdict:
     """The explicit construction in space."""
@@ -233,6 +257,11 @@ def separated_projection(counterexamples: xr.Dataset) -> Verdict:
     corrected_formula=r"\tau^{(\ell')}(\tau^{(\ell)}(X_\ell)) = \tau^{(\ell)}(X_\ell) \; (\ell' > \ell) \Rightarrow "
     r"(P_{\ell',Q}^-(x))^T P_{\ell',Q}^+(x) \tau^{(\ell'-1,1)}(x) = 0",
     control=false_world("random truncation maps", replace_variables(cross_product="cross_product_random")),
+    message="Separation alone does not remove the data from the bias flow",
+    cause="Definition 3.1 leaves later maps free to move the image of a cluster: in an example in the plane a "
+    "second cone cuts it off, and the product is $(0, 1/2)$.",
+    consequence="Agreement with Theorem 3.2 needs, as (3.4) does, that later maps leave the images alone.",
+    labels={"": "the term of the data that (5.13) says vanishes"},
 )
 def data_drop_out(counterexamples: xr.Dataset) -> Verdict:
     """Two clusters in the plane, a cone turned by 45 degrees; the explicit construction in space, which meets (3.4)."""
@@ -276,4 +305,9 @@ lemma_7_2 = formula_claim(
     audit=("gradient_audit", equations.POINT_BIAS_GRADIENT, *EXACT),
     control="without the minus sign",
     decided="Against complex steps.",
+    message="The gradient in the bias lacks a minus sign",
+    cause="The truncation map subtracts the bias, so the derivative has a minus sign; (7.14), the last line of the "
+    "lemma's own proof, has it.",
+    consequence="The bias flow (5.4) of Theorem 5.1 has the sign of the lemma as printed, and is wrong too "
+    "(tf-thm51-beta).",
 )

@@ -36,6 +36,11 @@ collapsed_cost = formula_claim(
     audit=("gradient_audit", equations.COLLAPSED_COST, *EXACT),
     control="the output layer's own weight, output bias 0",
     decided="Against the network whose layers have these cumulative parameters, weights free.",
+    message="The cost of collapsed clusters has the wrong weight and bias",
+    cause="By (2.18) the output is the cumulative weight on the composed truncations, with the output bias "
+    "$-W_{Q+1} b^{(Q)}$; (8.2) prints the layer's own weight and the bias 0.",
+    consequence="Sections 8 and 9 write $W_{Q+1}$ for $W^{(Q+1)}$ throughout; with the cumulative weight as the "
+    "parameter their reduced flow is right (tf-84-87).",
 )
 
 
@@ -67,6 +72,12 @@ collapsed_gradient = formula_claim(
     formula=r"\widetilde{\mathcal{C}}(s) = \frac{1}{2} |W(s) B(s) + Y|^2 \text{ for all } s",
     corrected_formula=r"\widetilde{\mathcal{C}}(s) = \frac{1}{2} |W(s) B(s) + Y|^2 \text{ while the sectors are kept}",
     control=wrong_formula("the biases at rest, without (8.6)", replace_variables(cost_reduced="cost_frozen")),
+    message="The reduced flow ends when a cluster leaves its sectors",
+    cause="That (8.4) persists is not proved, and labels exchanged between clusters drive them out of their sectors "
+    "at once.",
+    consequence="The cost is that of the reduced flow as long as every cluster keeps its sectors; afterwards the "
+    "two can end at different costs.",
+    labels={"": "cost of the network minus that of the reduced flow"},
 )
 def reduction_holds_while_sectors_are_kept(reduced_network: xr.Dataset) -> Verdict:
     """Rotations and free weights, labels near the images and exchanged ones, all or up to the loss of the sectors."""
@@ -121,6 +132,10 @@ propagators_carry_the_error = formula_claim(
     audit=("propagators", equations.PROPAGATORS, *SOLVED),
     control="the printed Gram matrices",
     decided="Against the error along the orbit, all integrated to a relative 1e-12.",
+    message="The propagators are printed with the wrong Gram matrices",
+    cause="By (8.8) the output error needs $B^T B$ and $W W^T$; the printed $B B^T$ and $W^T W$ are those of the "
+    "variation of constants, (8.16) and (8.17).",
+    consequence="Equations (8.9) and (8.11) hold with the Gram matrices of (8.8).",
 )
 
 
@@ -145,6 +160,10 @@ initial_time_derivative = formula_claim(
     ),
     control="the minus sign",
     decided="Against a central difference.",
+    message="The derivative in the initial time has the wrong sign",
+    cause=r"Differentiating $\mathcal{U}(s, s_0)\, \mathcal{U}(s_0, 0) = \mathcal{U}(s, 0)$ in $s_0$ gives a plus "
+    "sign.",
+    consequence="The sign of (8.10) changes, and nothing else in it.",
 )
 
 
@@ -165,6 +184,14 @@ initial_time_derivative = formula_claim(
     control={
         "biases": with_wrong_formula("the plus sign", equations.EQ_8_16),
         "output": with_wrong_formula("the plus sign", equations.EQ_8_17),
+    },
+    message="Both Duhamel integrals lack a minus sign",
+    cause="The flow (8.6)-(8.7) has the sources $-W^T Y$ and $-Y B^T$, and the integrals carry their sign.",
+    consequence="With the minus signs (8.16) and (8.17) give the orbit of the flow, with the propagators of (8.9) "
+    "as printed.",
+    labels={
+        "biases": "bias factor by the formula, minus the integrated orbit",
+        "output": "output factor by the formula, minus the integrated orbit",
     },
 )
 def variation_of_constants(propagators: xr.Dataset) -> Verdict:
@@ -237,6 +264,10 @@ def other_propagator_decays(propagators: xr.Dataset) -> Verdict:
         "a known output weight, with which nothing is free",
         replace_variables(free_directions="free_directions_W_known"),
     ),
+    message="The problem is underdetermined, not overdetermined",
+    cause="With both factors unknown $W B = -Y$ has $Q^2$ equations for $2 Q^2$ unknowns, so $Q^2$ directions stay "
+    "free.",
+    consequence="One word changes: the free directions are the gauge freedom that the same sentence names.",
 )
 def problem_is_underdetermined(propagators: xr.Dataset) -> Verdict:
     """Unknowns less the rank of the derivative of W B at random factors."""

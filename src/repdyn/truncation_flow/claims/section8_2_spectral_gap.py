@@ -23,6 +23,7 @@ DEFINITE = ["positive", "negative"]
     states="The difference of the Gram matrices is conserved.",
     formula=r"\mathcal{I}(s) = B(s) B(s)^T - W(s)^T W(s) = \mathcal{I}(0)",
     control=wrong_formula("the Gram matrices of (8.8)", replace_variables(drift="drift_swapped")),
+    labels={"": "drift of the difference of Gram matrices along the flow"},
 )
 def integral_is_conserved(collapsed_clusters: xr.Dataset) -> Verdict:
     """Three signs of the integral of motion, integrator of relative tolerance 1e-12."""
@@ -145,6 +146,14 @@ def without_definiteness(collapsed_clusters: xr.Dataset) -> Verdict:
             "without the labels over the biases", replace_variables(weight_size="weight_size_without_Y")
         ),
     },
+    message="A term of the bound on the output weight decays half as fast",
+    cause=r"The root of (8.34) was not taken: it is $\sqrt{c/\lambda_0}\, e^{-\lambda_0 s}$, not "
+    r"$(c/\sqrt{\lambda_0})\, e^{-2 \lambda_0 s}$.",
+    consequence="The output weight stays bounded all the same.",
+    labels={
+        "random starts": "norm of the output weight over its bound, random starts",
+        "slow start": "norm of the output weight over its bound, start from a small weight",
+    },
 )
 def weight_is_bounded(collapsed_clusters: xr.Dataset) -> Verdict:
     """Norm over bound: an orbit that attains the gap (W = 0.01, B = 1, Y = 0), and random definite starts."""
@@ -199,6 +208,15 @@ def bias_is_bounded(collapsed_clusters: xr.Dataset) -> Verdict:
         ),
         "output": wrong_formula("twice the rate", replace_variables(speed_of_W="speed_of_W_twice")),
         "biases": wrong_formula("twice the rate", replace_variables(speed_of_B="speed_of_B_twice")),
+    },
+    message="The bounds on the speeds have a constant without its root",
+    cause=r"The norm of the error is at most the root of (8.34), so $\sqrt{c}$ belongs where $c$ is printed.",
+    consequence="The printed constant is too small where the cost at the start is small; the convergence stays "
+    "exponential, at the same rate.",
+    labels={
+        "output": "speed of the output factor over its bound",
+        "biases": "speed of the bias factor over its bound",
+        "slow start": "speed of the factors over its bound, start from a small weight",
     },
 )
 def speeds_decay(collapsed_clusters: xr.Dataset) -> Verdict:

@@ -29,6 +29,10 @@ cost_of_untruncated = formula_claim(
     audit=("gradient_audit", equations.COST_OF_UNTRUNCATED, *EXACT),
     control="one weight for all points",
     decided="Against the network's standard cost.",
+    message="The cost of Section 9 is not the standard cost (2.22)",
+    cause="The standard cost divides the sum over each class by the size of that class, (9.3) the sum over all "
+    "points by their number.",
+    consequence="For classes of equal size the two differ by a factor $Q$; otherwise they have different minimizers.",
 )
 
 
@@ -75,6 +79,10 @@ output_gradient = formula_claim(
     corrected_formula=r"W(s) = W(0) e^{-\frac{s}{N} X X^T} + Y_{\mathrm{ext}} \mathcal{P} \left( 1 - e^{-\frac{s}{N} "
     r"X X^T} \right)",
     control=wrong_formula("without $1/N$ in the exponent", replace_variables(formula_error="formula_error_unweighted")),
+    message="The solution needs one label per point, not one per class",
+    cause=r"The matrix $\mathcal{P}$ has one row per point, so its product with the matrix of one label per class is "
+    "not defined.",
+    consequence="The explicit solution stands with the matrix of one label per point, which (9.8) and (9.12) need too.",
 )
 def output_in_closed_form(output_layer: xr.Dataset) -> Verdict:
     """Shapes of the product; closed form with one label per point against an integrator."""
@@ -105,6 +113,15 @@ def output_in_closed_form(output_layer: xr.Dataset) -> Verdict:
             "without the inverse of the Gram matrix", replace_variables(range_error="gram_range_error")
         ),
     },
+    message="The matrix that is called a projector is not square",
+    cause="$X^T (X X^T)^{-1}$ has $N$ rows and $Q$ columns, so it has no square; it is a right inverse of $X$.",
+    consequence=r"The projector onto the range of $X^T$ is $\mathcal{P} X$; the explicit solution has $\mathcal{P}$ "
+    "in the right place.",
+    labels={
+        "": r"number of columns of $\mathcal{P}$, required as many as rows",
+        "projector": r"square of the map $\mathcal{P} X$ minus the map",
+        "range": r"what $\mathcal{P} X$ changes on the range of $X^T$",
+    },
 )
 def right_inverse_is_no_projector(output_layer: xr.Dataset) -> Verdict:
     """A projector is square; the product with the data is one, and leaves the range alone."""
@@ -129,6 +146,7 @@ def right_inverse_is_no_projector(output_layer: xr.Dataset) -> Verdict:
     control=wrong_formula(
         "the minimizer for the other weights of the classes", replace_variables(limit_error="crossed_error")
     ),
+    labels={"": "limit of the flow minus the least squares solution"},
 )
 def limit_is_least_squares(output_layer: xr.Dataset) -> Verdict:
     """Against least squares, for the weights 1/N of (9.3) and those of (2.22), which differ."""

@@ -44,6 +44,12 @@ def _theory_exchanged(name: str) -> Control:
     kind="comparison",
     states="The four altered dynamics fit the default network worse than the theory does.",
     control={name: _theory_exchanged(name) for name in PRINTED},
+    labels={
+        "square": "fit loss with the square over the theory's, logarithm",
+        "factor two": "log fit loss with the change of $y$ doubled, less the theory's",
+        "minus removed": "log fit loss with the minus sign removed, less the theory's",
+        "term removed": "log fit loss with a term removed, less the theory's",
+    },
 )
 def alternatives_fit_worse(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
     """Paired over seeds: log ratio of the global minima; the other reading of the square in the note."""
@@ -152,6 +158,19 @@ def _one_square(fits: xr.Dataset) -> xr.Dataset:
         ),
         "minus removed": _losses_of_square("minus removed"),
         "term removed": _losses_of_square("term removed"),
+    },
+    message="Two of the five published fit losses are not reproduced",
+    cause="The loss 15.35 for the factor two is far above all of our networks, and 16.61 for the square lies "
+    "outside the range of either reading; ours are minima over both rates, and a local search can end well above "
+    "them.",
+    consequence="The theory's 0.92 and the other two are ordinary draws, and that the loss increases holds "
+    "(uni-fig11-alt): numbers change, the conclusion does not.",
+    labels={
+        "theory": "published fit loss of the theory, against those of our networks",
+        "square": "published fit loss with the square, against those of our networks",
+        "factor two": "squared fit loss with a factor two in the equation of $y$",
+        "minus removed": "squared fit loss of the dynamics without the minus sign",
+        "term removed": "squared fit loss of the dynamics without a term",
     },
 )
 def published_fit_losses(default_network_fits: xr.Dataset) -> Verdict:

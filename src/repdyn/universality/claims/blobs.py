@@ -109,6 +109,10 @@ def squares_remain(blob_structure: xr.Dataset) -> Verdict:
     states="With leaky ReLU at 5 layers, too, the irrelevant feature collapses at small weights, and a square per "
     "context remains at large ones.",
     control=weights_exchanged("leaky"),
+    labels={
+        "large weights": "variance along the irrelevant over the relevant feature, large initial weights",
+        "small weights": "variance along the irrelevant over the relevant feature, small initial weights",
+    },
 )
 def collapse_with_leaky_relu(blob_structure: xr.Dataset) -> Verdict:
     """C with leaky ReLU at the weights of the tanh network."""
@@ -132,6 +136,7 @@ def collapse_with_leaky_relu(blob_structure: xr.Dataset) -> Verdict:
         ("very small weights", "small weights"),
         false_world("small and very small initial weights exchanged", exchange("run", "very_low", "low")),
     ),
+    labels={"small weights": "squared distance of the contexts over the variance along the target, small weights"},
 )
 def lines_merge(blob_structure: xr.Dataset) -> Verdict:
     """Distance of the contexts at gains 0.275 and 0.5."""
@@ -251,6 +256,10 @@ def contexts_stay_apart_because_of_the_inputs(blob_structure: xr.Dataset) -> Ver
     kind="qualitative",
     states="With Adam the irrelevant feature collapses at small initial weights and remains at large ones.",
     control=weights_exchanged("adam"),
+    labels={
+        "large weights": "variance along the irrelevant over the relevant feature, large initial weights",
+        "small weights": "variance along the irrelevant over the relevant feature, small initial weights",
+    },
 )
 def collapse_with_adam(blob_structure: xr.Dataset) -> Verdict:
     """C under Adam at rates found here."""

@@ -64,6 +64,10 @@ def _trend(values: np.ndarray, rises: bool, share: int) -> Test:
     kind="comparison",
     states="The theory is accurate only in the second half of the network.",
     control=dict.fromkeys(("second half", "first half"), REVERSED),
+    labels={
+        "first half": "explained variance of the theory in the first half of the layers",
+        "second half": "explained variance of the theory in the second half of the layers",
+    },
 )
 def accurate_in_the_second_half(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
     """R2 of both halves: on average over their layers, and of the layer that speaks most against the sentence."""
@@ -141,6 +145,10 @@ def _best_layers(both: tuple[xr.Dataset, ...]) -> str:
             replace_variables(eta_h="eta_y", eta_y="eta_h"),
         ),
     ),
+    labels={
+        "encoder": "slope of the encoder's log rate over the second half's layers",
+        "decoder": "slope of the decoder's log rate over the second half's layers",
+    },
 )
 def rates_in_the_second_half(default_ensemble_fits: xr.Dataset) -> Verdict:
     """Slopes of the log rates over the layers of the second half, per seed."""
@@ -205,6 +213,14 @@ def _proportional(*datasets: xr.Dataset) -> tuple[xr.Dataset, ...]:
             "networks whose rates are proportional to the numbers of parameters", _proportional, recomputes=True
         ),
     ),
+    message="Changes of a map are not proportional to its number of parameters",
+    cause="With depth the encoder's rate grows far faster than that number, with width hardly at all: each "
+    "parameter's share of a change falls as their number grows.",
+    consequence="The order of the rates with depth is as the paper says; the reason that it gives for the order fails.",
+    labels={
+        "encoder": "power of the encoder's rate in its number of parameters",
+        "decoder": "power of the decoder's rate in its number of parameters",
+    },
 )
 def changes_follow_the_parameters(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
     """Power of the number of parameters in either rate, over the layers of one network and over two widths."""
@@ -244,6 +260,7 @@ def _halves_exchanged(fits: xr.Dataset) -> xr.Dataset:
     kind="comparison",
     states="At earlier layers the rate of the decoder seems to increase with depth.",
     control=false_world("the later layers in place of the earlier ones", _halves_exchanged),
+    labels={"": "slope over earlier layers of the logarithm of the decoder's rate"},
 )
 def decoder_rate_at_earlier_layers(default_ensemble_fits: xr.Dataset) -> Verdict:
     """Slope of the log rate of the decoder over the layers of the first half, per seed."""

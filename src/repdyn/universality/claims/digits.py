@@ -66,6 +66,11 @@ def of_one_digit(digit_pairs: xr.Dataset) -> xr.Dataset:
     states="The dynamics of a zero and a one, tracked while a network learns the digits, still qualitatively resemble "
     "the theory.",
     control=dict.fromkeys(CURVES, false_world("pairs of one digit in place of a zero and a one", of_one_digit)),
+    labels={
+        "h": "explained variance of $h$, the squared distance of the representations",
+        "y": "explained variance of $y$, the squared distance of the outputs",
+        "w": "explained variance of $w$, the product of output difference and its error",
+    },
 )
 def dissimilar_pair_follows(digit_pairs: xr.Dataset) -> Verdict:
     """Explained variance of h, y, w of pairs of a zero and a one, not below -1, mean over a network's pairs."""
@@ -119,6 +124,12 @@ def _backwards(digit_pairs: xr.Dataset) -> xr.Dataset:
     "says of two points alone.",
     formula=r"y_i = y_j \Rightarrow \|dh_{i,j}(\infty)\|^2 \le \|dh_{i,j}(0)\|^2",
     control=false_world("training run backwards", _backwards, recomputes=True),
+    message="Within a data set two images of one digit move apart",
+    cause="By (37) two points of equal targets approach each other, but in a network that learns all digits their "
+    "distance grows, if less than that of a zero and a one.",
+    consequence="The paper is not touched: (37) speaks of two points alone, and the statement about data sets was "
+    "ours.",
+    labels={"": "growth of $h$ of two images of a zero, mean over pairs"},
 )
 def same_digit_moves_apart(digit_pairs: xr.Dataset) -> Verdict:
     """Growth of h of two images of a zero, geometric mean over a network's pairs."""
@@ -177,6 +188,10 @@ def _baselines(structure: xr.Dataset) -> str:
     kind="published number",
     states="Distances of trained representations correlate with (50) at 0.703, between classes at 0.512.",
     control=dict.fromkeys(("all entries", "between classes"), false_world("networks before training", untrained)),
+    labels={
+        "all entries": "correlation of distances with (50) over all pairs of images",
+        "between classes": "correlation of distances with (50) over pairs of different digits",
+    },
 )
 def published_correlations(representational_structure: xr.Dataset) -> Verdict:
     """Correlation of the mean network with (50); on other images than MNIST's a published number decides nothing."""
@@ -337,6 +352,10 @@ def weighing_helps(representational_structure: xr.Dataset) -> Verdict:
         ("all entries", "between classes"),
         false_world("networks before training in place of those trained by Adam", lambda data: untrained(data, "adam")),
     ),
+    labels={
+        "all entries": "correlation with gradient descent less that with Adam, all pairs of images",
+        "between classes": "correlation with gradient descent less that with Adam, pairs of different digits",
+    },
 )
 def adam_correlates_alike(representational_structure: xr.Dataset) -> Verdict:
     """Correlation with (50) under Adam minus that under gradient descent, paired by network."""

@@ -119,6 +119,10 @@ final_distance = formula_claim(
     corrected_formula=r"\frac{d}{dt} D_h = -\frac{1}{\tau_h} \frac{1}{4} D_y^T (dy - (y_2 - y_1)) (x_2 - x_1)^T, "
     r"\quad \frac{d}{dt} D_y = -\frac{1}{\tau_y} \frac{1}{4} (dy - (y_2 - y_1)) dh^T",
     control=with_wrong_formula("the flow of $D_y$ with the wrong sign", equations.GRADIENT),
+    message="The factor of the gradient flow is 1/4, not 1/2",
+    cause="The middle lines of (17), averaged over the two points, leave a factor 1/4.",
+    consequence="The system (7) holds with both time constants doubled, which matters only where they are compared "
+    r"with $\tau_{\bar y}$.",
 )
 def gradient_flow(formula_audit: xr.Dataset) -> Verdict:
     """Against complex steps of the loss."""
@@ -185,6 +189,10 @@ plane_system = formula_claim(
         "formula": with_wrong_formula(r"another $\tau_y$ in (29)", equations.STABILITY),
         "signs": with_wrong_formula("the flow run backwards", equations.STABILITY_SIGNS),
     },
+    labels={
+        "formula": "entries of the Jacobian, its trace and determinant",
+        "signs": "random cases with other signs of trace or determinant",
+    },
 )
 def stable_node(formula_audit: xr.Dataset) -> Verdict:
     """Jacobian, its signs and the eigenvalues -S/(2 tau_y), -h/tau_y against complex steps of the flow."""
@@ -209,6 +217,10 @@ def stable_node(formula_audit: xr.Dataset) -> Verdict:
     control={
         "formula": with_wrong_formula("the eigenvalues with the wrong sign", equations.SADDLE),
         "signs": with_wrong_formula("the eigenvalues of the node", equations.SADDLE_SIGNS),
+    },
+    labels={
+        "formula": "eigenvalues and directions, against the speeds of (7) at small $h$",
+        "signs": "random cases with other signs of the eigenvalues",
     },
 )
 def saddle_point(formula_audit: xr.Dataset) -> Verdict:
@@ -237,6 +249,9 @@ def saddle_point(formula_audit: xr.Dataset) -> Verdict:
     r"- x_1\|^2} \frac{\left( 1 - \frac{A_{\text{high}}}{\|dh(0)\|^2} \right) e^{-A_{\text{high}} t / \tau_y}}{\left( "
     r"1 + \left( \frac{A_{\text{high}}}{\|dh(0)\|^2} - 1 \right) e^{-A_{\text{high}} t / \tau_y} \right)^2}",
     control=with_wrong_formula("(40) with the wrong sign", equations.EQUAL_TARGETS),
+    message="The exponents of the solution lack a time constant",
+    cause=r"Equation (38) has the rate $A_{\text{high}}/\tau_y$, and its solution has it in every exponent.",
+    consequence=r"With $-A_{\text{high}} t/\tau_y$ in the exponents (39) and (40) are right.",
 )
 def equal_targets(formula_audit: xr.Dataset) -> Verdict:
     """Against numerical solutions of the lifted system."""
@@ -266,6 +281,10 @@ change_of_scale = formula_claim(
     audit=("formula_audit", equations.SCALING, ROUNDING, ROUNDING_REASON),
     control=r"the corrected map, with $G^{+2} \|y_2 - y_1\|^2$",
     decided="Both maps against the right-hand side of (7).",
+    message="The change of variables is printed as its inverse",
+    cause="Under the printed map the squared distance of the targets grows by $G^2$; under the inverse map it falls "
+    "by as much.",
+    consequence="Equation (43) follows from the inverse map.",
 )
 
 
@@ -286,6 +305,11 @@ change_of_scale = formula_claim(
     r"b}{2}, \quad D = \|y_2 - y_1\|, \quad m = g (Q_1^2 - Q_2^2 - Q_3^2), \quad H = \begin{pmatrix} m & D & 0 \\ D & "
     r"-m & 0 \\ 0 & 0 & -m \end{pmatrix}",
     control=with_wrong_formula("the two rates exchanged", equations.CLOSED_FORM),
+    message="The system can be solved in closed form",
+    cause="The difference of the representations keeps its direction, which makes (7) a two-layer linear network of "
+    "unequal rates: a linear flow with a common factor.",
+    consequence="The general case has the solution given here; the special cases that the paper solves are not "
+    "touched.",
 )
 def closed_form(formula_audit: xr.Dataset) -> Verdict:
     """The closed form against the lifted system, one to three outputs, equal targets among them: it solves (7)."""

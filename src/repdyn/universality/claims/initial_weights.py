@@ -36,6 +36,15 @@ from repdyn.universality.theory.final import large_weight_limit
         ),
         "density": wrong_formula("the printed density (48)", replace_variables(mean_corrected="mean_printed")),
     },
+    message="The law of final distances holds for equal time constants only",
+    cause=r"With $\rho = \tau_y/\tau_h$ the mean of $A_{\text{high}}$ is $dx^2 G (1 - \rho)$ and its variance $dx^4 "
+    r"G^2 (1 + \rho^2)$; the printed law has lost $\rho$.",
+    consequence="Law and density change; the paper's conclusion, that randomness vanishes for small weights, stands "
+    "(uni-a6-limit).",
+    labels={
+        "law": "distribution of the final distance, minus that of random draws",
+        "density": "mean under the density minus that of the draws, in standard errors",
+    },
 )
 def random_features(final_distribution: xr.Dataset) -> Verdict:
     """Distribution functions at drawn quantiles, by the inequality of Dvoretzky, Kiefer and Wolfowitz."""
@@ -132,6 +141,11 @@ def _arithmetic_rates(theory_maps: xr.Dataset) -> xr.Dataset:
     control=wrong_formula(
         r"$A_{\text{high}}$ with its second part added, not subtracted", _wrong_sign, recomputes=True
     ),
+    message="From large weights the final distance can also fall to zero",
+    cause=r"The number $A_{\text{high}}$ is a difference of two large ratios, which (12) does not make positive; "
+    "where it is negative, the distance falls to 0.",
+    consequence=r"The limit is the positive part of $A_{\text{high}}$, and the paper's where that number is "
+    "positive.",
 )
 def large_weights(theory_maps: xr.Dataset) -> Verdict:
     """At initial ratios of 1e6, for three ratios of the rates."""
@@ -225,6 +239,11 @@ PASSES_SADDLE = false_world("starts that pass the saddle in place of all", _sadd
         ),
         "decay at large weights": PASSES_SADDLE,
     },
+    message="Large initial weights can bring a plateau too",
+    cause=r"Where $A_{\text{high}} < 0$ and the first output difference lies more than 30 degrees off the target's "
+    "line, the solution waits near the saddle $h = 0$.",
+    consequence=r"The sentence holds for $A_{\text{high}} > 0$, and below that angle, as with one output; that small "
+    "weights give a plateau stays.",
 )
 def plateau(theory_maps: xr.Dataset) -> Verdict:
     """Half time against -log scale: slope one over the growth rate; at large scales sooner and sooner."""
@@ -275,6 +294,12 @@ def _rate_of_small_weights(theory_maps: xr.Dataset) -> xr.Dataset:
         "across the target": wrong_formula("the growth rate of small weights at $h = 0$", _rate_of_small_weights),
         "at an angle": wrong_formula("the law of starts across the target for those at an angle", _across_at_an_angle),
     },
+    message="From large weights the loss can wait on a plateau first",
+    cause=r"A.5 scales the targets away, and for $A_{\text{high}} < 0$ what was scaled away decides how long the "
+    "solution stays at the saddle $h = 0$.",
+    consequence=r"For $A_{\text{high}} > 0$ the loss decays as the paper says; for $A_{\text{high}} < 0$ the outputs "
+    "turn toward the target at a rate that falls as the square of the weights' scale.",
+    labels={"decay": "time of learning over that from the next smaller start"},
 )
 def decay_at_large_weights(theory_maps: xr.Dataset) -> Verdict:
     """Times until dy is learned from large starts of three kinds and directions; the saddle's growth rate."""

@@ -97,6 +97,10 @@ EXCHANGED = "a map that falls as the decoder does at the end of training does no
     kind="qualitative",
     states="After 30 epochs the first order falls against the second with the distance of the pair, for both maps.",
     control=dict.fromkeys(MAPS, false_world("near and far pairs exchanged", near_and_far_exchanged)),
+    labels={
+        "encoder": "trend of first over second order with distance, encoder",
+        "decoder": "trend of first over second order with distance, decoder",
+    },
 )
 def linear_term_fades_with_distance(taylor_ratios: xr.Dataset) -> Verdict:
     """Median ratio in the farthest over that in the nearest of the bins, at the look nearest to 30 epochs."""
@@ -119,6 +123,10 @@ def linear_term_fades_with_distance(taylor_ratios: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="This trend is not present at initialization.",
     control=dict.fromkeys(MAPS, false_world(f"{STEEP}, before it", steep_at_the_start)),
+    labels={
+        "encoder": "trend of first over second order with distance, before training, encoder",
+        "decoder": "trend of first over second order with distance, before training, decoder",
+    },
 )
 def no_trend_at_the_start(taylor_ratios: xr.Dataset) -> Verdict:
     """Trends of both maps before training."""
@@ -135,6 +143,10 @@ def no_trend_at_the_start(taylor_ratios: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="The trend becomes visible at a single epoch of training on MNIST.",
     control=dict.fromkeys(MAPS, false_world(EXCHANGED, trends_exchanged, recomputes=True)),
+    labels={
+        "encoder": "change of the trend with distance from the start to one epoch, encoder",
+        "decoder": "change of the trend with distance from the start to one epoch, decoder",
+    },
 )
 def trend_after_one_epoch(taylor_ratios: xr.Dataset) -> Verdict:
     """Change of the trend from initialization to the pass nearest to one of the paper's epochs, paired by network."""
@@ -164,6 +176,10 @@ def trend_after_one_epoch(taylor_ratios: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="The first order dominates for close pairs.",
     control=dict.fromkeys(MAPS, false_world("first and second order exchanged", orders_exchanged, recomputes=True)),
+    labels={
+        "encoder": "first over second order for the nearest pairs, encoder",
+        "decoder": "first over second order for the nearest pairs, decoder",
+    },
 )
 def first_order_dominates_near(taylor_ratios: xr.Dataset) -> Verdict:
     """Median ratio in the nearest bin at the end of training."""
