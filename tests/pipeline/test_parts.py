@@ -1,4 +1,4 @@
-"""Long jobs cut into parts: which, at what, and that the job itself writes the same bytes from their trials."""
+"""Long jobs cut into chunks: which, at what, and that the job itself writes the same bytes from their trials."""
 
 import typing
 from pathlib import Path
@@ -14,6 +14,7 @@ from repdyn.pipeline import studies
 from repdyn.pipeline.ask import plan
 from repdyn.pipeline.config import configuration
 from repdyn.pipeline.run.declare import costs, parts
+from repdyn.pipeline.run.declare.graph import read_study
 from repdyn.pipeline.run.declare.jobs import SOURCES, Job, Parted, is_part, load_all, write_all
 from repdyn.pipeline.run.declare.workflow import RunJobs
 from repdyn.pipeline.run.execute.loading import load_function
@@ -66,7 +67,7 @@ def job(*members):
     return Job("r", "universality/long", "simulate", members or [member()], memory_mb=900)
 
 
-def knobs(jobs, key):
+def settings_of(jobs, key):
     return [single.members[0]["settings"]["settings"][key] for single in jobs]
 
 
@@ -74,15 +75,9 @@ ROW = costs.work([member(rows=["tanh"])], SOURCES["digits"]["test"])
 """Seconds of one row with four seeds."""
 
 
-def test_a_short_job_is_not_cut():
-    whole = job()
-    assert parts.cut(whole, {"architectures": ["rows"]}, 4 * ROW * 1.01) == ([], whole)
-    assert parts.cut(whole, {}, ROW) == ([], whole)
-
-
 def test_a_list_is_cut_into_neighbors_side_by_side():
     pieces, whole = parts.cut(job(), {"architectures": ["rows"]}, 2 * ROW * 1.01)
-    assert knobs(pieces, "rows") == [["tanh", "elu"], ["skip", "relu"]]
+    assert settings_of(pieces, "rows") == [["tanh", "elu"], ["skip", "relu"]]
     assert [piece.name for piece in pieces] == ["universality/long-part1", "universality/long-part2"]
     assert [piece.outputs for piece in pieces] == [[f"results/r/universality/parts/long/{k}.nc"] for k in (1, 2)]
     assert all(piece.inputs == ["results/r/data/images.nc"] and piece.part_of == whole.name for piece in pieces)
@@ -90,45 +85,46 @@ def test_a_list_is_cut_into_neighbors_side_by_side():
     assert (whole.text(), whole.members) == (job().text(), job().members)
 
 
-def test_a_count_is_cut_into_a_chain_of_more_and_more_trials():
+def test_a_count_is_cut_into_a_chain_of_more_trials():
     pieces, whole = parts.cut(job(), {"architectures": ["rows", "seeds"]}, ROW / 2 * 1.01)
-    assert knobs(pieces, "rows") == [[row] for row in ["tanh", "elu", "skip", "relu"] for _ in range(2)]
-    assert knobs(pieces, "seeds") == [2, 4] * 4
+    assert settings_of(pieces, "rows") == [[row] for row in ["tanh", "elu", "skip", "relu"] for _ in range(2)]
+    assert settings_of(pieces, "seeds") == [2, 4] * 4
     assert [piece.after for piece in pieces[:2]] == [(), ("universality/parts/long/1.nc",)]
     assert whole.after == tuple(f"universality/parts/long/{k}.nc" for k in (2, 4, 6, 8))
 
 
-def test_a_part_has_two_trials_if_the_job_has():
-    pieces, _ = parts.cut(job(member(rows=["tanh"], seeds=3)), {"architectures": ["seeds"]}, ROW / 40)
-    assert knobs(pieces, "seeds") == [2, 3]
-    assert knobs(parts.cut(job(member(seeds=1)), {"architectures": ["seeds"]}, ROW / 40)[0], "seeds") == [1]
+@pytest.mark.parametrize(
+    ("changes", "keys", "seconds", "seeds"),
+    [
+        ({}, ["rows"], 4 * ROW * 1.01, None),  # short enough
+        ({"rows": ["tanh"], "seeds": 3}, ["seeds"], ROW / 40, [2, 3]),  # two trials at least, if there are two
+        ({"seeds": 1}, ["seeds"], ROW / 40, [1]),
+        ({"seeds": 20}, [("seeds", 8)], 20 * ROW / 3, [8, 16, 20]),  # trials that are stored in groups
+        ({}, [], ROW, [4]),  # an experiment that is not cut is a chunk of its own
+    ],
+)
+def test_number_of_trials_of_each_chunk(changes, keys, seconds, seeds):
+    whole = job(member(**changes))
+    pieces, joined = parts.cut(whole, {"architectures": keys}, seconds)
+    assert settings_of(pieces, "seeds") == (seeds or [])
+    assert (joined == whole) is (seeds is None)
 
 
-def test_trials_kept_in_groups_are_cut_between_groups():
-    pieces, _ = parts.cut(job(member(seeds=20)), {"architectures": [("seeds", 8)]}, 20 * ROW / 3)
-    assert knobs(pieces, "seeds") == [8, 16, 20]
-
-
-def test_an_experiment_without_knobs_is_a_part_of_its_own():
-    pieces, _ = parts.cut(job(), {"architectures": []}, ROW)
-    assert [piece.members[0]["settings"] for piece in pieces] == [member()["settings"]]
-
-
-def test_what_cannot_be_cut_is_named():
-    with pytest.raises(ConfigError, match="universality/long is to be cut at rows, which is none of its experiments"):
+def test_a_job_that_cannot_be_cut_is_refused():
+    with pytest.raises(ConfigError, match=r"universality/long.*rows"):
         parts.cut(job(), {"rows": []}, ROW)
     unknown = member() | {"function": "experiments.theory_maps:theory_maps"}
-    with pytest.raises(ConfigError, match="cannot be cut at theory_maps: its work is unknown"):
+    with pytest.raises(ConfigError, match="theory_maps"):
         parts.cut(job(member(), unknown), {"theory_maps": []}, ROW)
     reader = member() | {"inputs": {"architectures": "universality/data/architectures.nc"}, "outputs": ["x"]}
-    with pytest.raises(ConfigError, match="or it reads what the job makes"):
+    with pytest.raises(ConfigError, match="architectures"):
         parts.cut(job(member(), reader), {"architectures": []}, ROW)
 
 
 # What they cost
 
 
-def test_a_job_costs_what_its_parts_leave_and_a_part_what_is_new(tmp_path):
+def test_a_chunk_costs_its_new_trials_and_the_job_its_start(tmp_path):
     """100 s per row by the record of the whole job; the job that joins keeps its start alone."""
     pieces, whole = parts.cut(job(), {"architectures": ["rows", "seeds"]}, ROW / 2 * 1.01)
     file = tmp_path / "costs.csv"
@@ -138,7 +134,7 @@ def test_a_job_costs_what_its_parts_leave_and_a_part_what_is_new(tmp_path):
     assert took[8] == pytest.approx(plan.START_UP, abs=0.01)
 
 
-def test_a_part_asks_for_the_memory_of_its_own_trials():
+def test_a_chunk_requires_the_memory_of_its_own_trials():
     """3 GB at the work of one row, 6 at four: the later part of a chain trains no more at once than the first."""
     pieces, _ = parts.cut(job(), {"architectures": ["rows", "seeds"]}, ROW / 2 * 1.01)
     made = {path: piece for piece in pieces for path in piece.members[0]["outputs"]}
@@ -149,14 +145,6 @@ def test_a_part_asks_for_the_memory_of_its_own_trials():
     alone = [Job("r", "s/x", "simulate", piece.members) for piece in pieces[:2]]
     first, second = (costs.memory(piece, known, share) for piece, share in zip(alone, shares, strict=True))
     assert first == second < costs.memory(alone[1], known)
-
-
-def test_a_block_that_was_never_recorded_costs_what_others_cost(tmp_path):
-    file = tmp_path / "costs.csv"
-    file.write_text(",".join(costs.COLUMNS) + "\nr,s/train-block0,10,300,\nr,s/train,99,1,\nr,s/trains-block1,99,1,\n")
-    (_, cost), (_, other) = plan.costs([Job("r", f"s/train-{k}", "draw", []) for k in ("block3", "bn")], [file])
-    assert cost == plan.Cost(10.0, 300.0, True)
-    assert other is None
 
 
 # Declared by the studies
@@ -176,7 +164,7 @@ def paper(tmp_path_factory):
     return declared("paper", tmp_path_factory.mktemp("paper"))
 
 
-def test_the_papers_own_sizes_are_cut_into_jobs_of_half_an_hour(paper):
+def test_the_paper_scale_is_cut_into_jobs_of_half_an_hour_and_no_other_scale(paper, tmp_path):
     made, rules = paper
     pieces = [single for single in made.jobs.values() if is_part(single)]
     makers = {path: single for single in made.jobs.values() for path in single.members[0]["outputs"]}
@@ -190,19 +178,11 @@ def test_the_papers_own_sizes_are_cut_into_jobs_of_half_an_hour(paper):
     assert not {path for single in pieces for path in single.members[0]["outputs"]} & set(made.outputs())
     assert not {single.name for single in pieces} & set(made.rule_outputs())
     assert {single.images for single in made.jobs.values() if single.kind == "simulate"} == {(10_000, 784)}
-
-
-def test_parts_have_settings_that_their_experiments_take(paper):
-    pieces = [single for single in paper[0].jobs.values() if is_part(single)]
-    for single in pieces:
+    for single in pieces:  # settings that their experiments take
         (own,) = single.members
-        function = load_function(own["study"], own["function"])
-        simulate._typed(function, {**own["arguments"], **own["settings"]})
-
-
-@pytest.mark.parametrize("scale", ["", "smoke"])
-def test_the_default_and_the_smoke_scale_are_not_cut(scale, tmp_path):
-    assert not any(isinstance(single, Parted) for single in declared(scale, tmp_path)[0].jobs.values())
+        simulate._typed(load_function(own["study"], own["function"]), {**own["arguments"], **own["settings"]})
+    for scale in ("", "smoke"):
+        assert not any(isinstance(single, Parted) for single in declared(scale, tmp_path)[0].jobs.values())
 
 
 def test_on_a_gpu_no_training_is_cut_since_an_ensemble_trains_at_once(tmp_path):
@@ -215,19 +195,13 @@ def test_on_a_gpu_no_training_is_cut_since_an_ensemble_trains_at_once(tmp_path):
 
 
 @pytest.mark.parametrize(("study", "experiment"), CUT, ids=str)
-def test_no_trial_depends_on_a_knob_at_which_its_experiment_is_cut(study, experiment):
-    function = load_function(study, next(iter(_paths(study, experiment))))
+def test_no_trial_depends_on_a_setting_at_which_its_experiment_is_cut(study, experiment):
+    function = load_function(study, read_study(study).experiments[experiment].path)
     names = {key if isinstance(key, str) else key[0] for key in CUT[study, experiment]}
     assert names <= marked(function) & set(typing.get_type_hints(function)["settings"].model_fields)
 
 
-def _paths(study, experiment):
-    from repdyn.pipeline.run.declare.graph import read_study
-
-    return [read_study(study).experiments[experiment].path]
-
-
-def test_the_index_of_a_run_says_what_waits_for_what(tmp_path, monkeypatch):
+def test_the_index_of_a_run_has_the_order_of_chunks(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pieces, whole = parts.cut(job(), {"architectures": ["rows"]}, 2 * ROW)
     other = Job("r", "end", "manifest", [{"code": "", "inputs": {}, "outputs": ["a"]}], memory_mb=5)
@@ -246,7 +220,7 @@ def cases():
 
 
 @pytest.mark.parametrize(("file", "keys"), list(cases()), ids=str)
-def test_the_job_writes_from_its_parts_the_bytes_that_it_writes_uncut(file, keys, tmp_path):
+def test_a_cut_job_writes_the_same_bytes(file, keys, tmp_path):
     whole = changed(maker(file)[1], ENLARGED.get(Path(file).stem, {}))
     for other in whole["inputs"].values():
         if not (tmp_path / other).is_file():
