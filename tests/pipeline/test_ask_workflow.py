@@ -17,24 +17,6 @@ def test_the_error_of_snakemake_is_passed_on():
         workflow.jobs(workflow.folder(), ["--config", "bn_decomposed={training: {widht: 1}}"])
 
 
-@pytest.mark.parametrize(
-    "error",
-    ["", "WorkflowError in file Snakefile:\nMissingInputError: a.nc\n", "KeyError\n"],
-    ids=["none", "two", "one"],
-)
-def test_a_refusal_contains_snakemakes_output_from_its_first_error_or_the_last_lines(tmp_path, monkeypatch, error):
-    """A warning that names an error begins none."""
-    lines = [f"line {place}, no KeyError" for place in range(10)]
-    greeting = "Using profile profiles/default for settings.\n\n"
-    text = "\n".join(lines[:5]) + "\n" + error + "\n".join(lines[5:9]) + f"\n{greeting}{lines[9]}\n \n"
-    refused = subprocess.CompletedProcess([], 1, stdout="", stderr=greeting + text)
-    monkeypatch.setattr(workflow.subprocess, "run", lambda *_, **__: refused)
-    with pytest.raises(RepdynError) as caught:
-        workflow.jobs(tmp_path, [])
-    wanted = [*error.splitlines(), *lines[5:]] if error else lines[2:]
-    assert str(caught.value).splitlines()[1:] == wanted
-
-
 def test_jobs_of_the_run_that_the_workflow_names_are_loaded(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     asked = []

@@ -255,16 +255,6 @@ def test_results_are_verified_by_the_workflow_of_their_scale(tmp_path, asked, mo
     assert (f"snakemake --cores 8 {' '.join(scale)} --forcerun {JOBS[1].outputs[0]} -- all" in shown) is bool(status)
 
 
-def test_the_default_run_is_verified_where_none_is_named(asked, monkeypatch):
-    calls = record_calls(monkeypatch, verify, "examine", answer={})
-    monkeypatch.setattr(verify, "remedy", lambda reasons, jobs: [])
-    options = ["--configfile", "a.yaml", "b.yaml", "--config", "run={seed: 2}"]
-    commands.verify([])
-    commands.verify(["mine", *options])
-    assert [run for _, run, *_ in calls] == ["default", "mine"]
-    assert asked[1][1] == options
-
-
 def test_a_plan_is_of_all_jobs_or_of_those_that_remain(tmp_path, asked, monkeypatch, capsys):
     def sums():
         return [line.split()[:3] for line in capsys.readouterr().out.splitlines() if line.startswith("s ")]
@@ -294,13 +284,6 @@ def test_claims_are_decided_by_the_workflow_of_their_scale_within_the_given_minu
         (run, scale, {"budget": 120.0, "looks": 3, "cores": 5}),
         (run, ["--configfile", "mine.yaml"], {"budget": 30.0, "looks": None, "cores": 2}),
     ]
-
-
-def test_without_a_budget_open_claims_are_only_listed(asked, monkeypatch, capsys):
-    monkeypatch.setattr(decide, "needs", lambda run: [decide.Need(None, f"of {run}", id="x-1", study="s")])
-    commands.decide(["mine"])
-    assert "x-1" in capsys.readouterr().out
-    assert asked == []
 
 
 def test_commands_pass_their_arguments_on(tmp_path, asked, monkeypatch):
@@ -357,7 +340,7 @@ def test_numbers_out_of_range_are_refused(words, capsys):
 
 def test_configuration_files_are_checked(monkeypatch, capsys):
     Path("mine.yaml").write_text(json.dumps({"run": {"sed": 1}}))
-    with pytest.raises(ConfigError, match='"sed".*"seed"'):
+    with pytest.raises(ConfigError, match=r'"sed".*"seed"'):
         commands.check_config([str(ROOT / "config.yaml"), "mine.yaml"])
     monkeypatch.chdir(ROOT)
     commands.check_config([str(ROOT / "config.yaml"), SMOKE])

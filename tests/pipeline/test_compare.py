@@ -11,7 +11,7 @@ import pytest
 from repdyn.__main__ import main
 from repdyn.base import datasets
 from repdyn.base.errors import DataError
-from repdyn.pipeline.ask.compare import RESIDUE, Comparison, compare, deviation, show
+from repdyn.pipeline.ask.compare import RESIDUE, compare, deviation, show
 from repdyn.pipeline.run.kinds.manifest import build
 
 ATTRS = dict.fromkeys(datasets.REQUIRED, "x")
@@ -122,13 +122,6 @@ def test_variables_and_files_of_one_side_are_found(first, tmp_path):
     assert compare(first, second).only == ([], ["extra.txt", "s/data/more.nc"])
     datasets.write(datasets.read(second / DATA).rename(loss="cost"), second / DATA)
     assert {item.variable for item in compare(first, second).deviations} == {"loss", "cost"}
-
-
-@pytest.mark.parametrize("only", [(["s/a.nc", "s/b.csv"], []), ([], ["s/a.nc", "s/b.csv"])])
-def test_beyond_digests_only_data_of_one_side_count(only):
-    counts = [len(Comparison({}, [], only, [], 0).differences(tier)) for tier in TIERS]
-    assert counts == [1, 1, 0]
-    assert Comparison({}, [], only, [], 0).differences("rounding")[0].startswith("1 ")
 
 
 def test_differing_files_come_by_name_and_deviations_by_their_excess(first, tmp_path):

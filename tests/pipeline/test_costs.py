@@ -7,13 +7,12 @@ import pytest
 from tests.conftest import ROOT
 
 from repdyn.base.errors import DataError
-from repdyn.base.images import load_images
 from repdyn.bn_decomposed.settings import work as random_networks
 from repdyn.pipeline import studies
 from repdyn.pipeline.ask import plan
 from repdyn.pipeline.run.declare import costs
 from repdyn.pipeline.run.declare.graph import read_study
-from repdyn.pipeline.run.declare.jobs import SOURCES, Job, Parted, load_all, write_all
+from repdyn.pipeline.run.declare.jobs import SOURCES, Job, Parted
 from repdyn.truncation_flow import settings as flows
 from repdyn.truncation_flow.experiments.all_layers import GROUP
 from repdyn.universality.settings import work as universality
@@ -161,17 +160,6 @@ def test_more_images_take_longer(split, tmp_path):
     estimate = cost(file, replace(digits, images=SOURCES["mnist"][split]))
     assert not estimate.recorded
     assert estimate.cpu_seconds - 2 == pytest.approx(few * steps * first, rel=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("source", "split", "images"), [("digits", "test", (1797, 64)), ("mnist", "both", (70_000, 784))]
-)
-def test_jobs_that_are_read_again_know_the_images_of_their_run(source, split, images, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    saved = {"code": "a", "inputs": {}, "outputs": ["data/images.nc"], "source": source, "split": split}
-    write_all([Job("smoke", "images", "images", [saved]), job(a=1)], {})
-    assert [single.images for single in load_all("smoke")] == [images] * 2
-    assert load_images("digits")["image"].sizes == {"point": 1797, "row": 8, "column": 8}
 
 
 def test_work_is_of_experiments_and_in_seconds():

@@ -326,20 +326,6 @@ def test_a_look_runs_the_whole_workflow_and_costs_the_jobs_that_ran(monkeypatch)
         decide.go_on("mine", [], 3)
 
 
-@pytest.mark.parametrize(
-    ("options", "joined"),
-    [
-        ([], ["--configfile", "new"]),
-        (["--configfile", "a"], ["--configfile", "a", "new"]),
-        (["--configfile", "a", "b", "--cores", "2"], ["--configfile", "a", "b", "new", "--cores", "2"]),
-        (["--cores", "2", "--configfile", "a"], ["--cores", "2", "--configfile", "a", "new"]),
-        (["--config", "a=1"], ["--configfile", "new", "--config", "a=1"]),
-    ],
-)
-def test_the_overlay_of_a_look_comes_last_among_overlays(options, joined):
-    assert decide._with(iter(options), Path("new")) == joined
-
-
 # A run that starts from another
 
 RECORD = (

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from tests.conftest import ROOT
@@ -69,18 +68,6 @@ def test_an_edit_of_any_package_is_another_state_of_the_sources(tmp_path):
         file.with_name("notes.txt").write_text("no code")
         assert state() == states[-1]
     assert len(set(states)) == len(states)
-
-
-def test_the_order_of_files_on_disk_does_not_change_the_state(tmp_path, monkeypatch):
-    for name in "ab":
-        (tmp_path / f"src/repdyn/{name}.py").parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / f"src/repdyn/{name}.py").write_text(name)
-    files = sorted((tmp_path / "src/repdyn").rglob("*.py"))
-    states = set()
-    for listed in (files, files[::-1]):
-        monkeypatch.setattr(Path, "rglob", lambda *_, listed=listed: iter(listed))
-        states.add(CodeVersions(tmp_path / "src", tmp_path / "versions.json").state)
-    assert len(states) == 1
 
 
 CALL = "from repdyn.leaky_resnets.theory.compiled_rates import rates; import numpy as np; a = np.ones((2, 2));"

@@ -15,8 +15,6 @@ from repdyn.base.web import STYLE
 from repdyn.bn_decomposed.theory.geometry import geometry
 from repdyn.bn_decomposed.theory.kernel import expected_gram_step
 from repdyn.bn_decomposed.theory.layers import bn_components
-from repdyn.bn_decomposed.theory.odd_cluster import odd_map, rms_cosine_step
-from repdyn.bn_mean_field.experiments.speed_ratio import _iteration_of_loss
 from repdyn.bn_mean_field.methods.particle_flows import gradient_descent
 from repdyn.bn_mean_field.methods.starts_and_targets import MODELS, linear_along
 from repdyn.bn_mean_field.theory.flows import tangential_speed
@@ -406,18 +404,6 @@ def test_leaky_network_follows_the_package(explorer, case):
     assert looks[-1]["objective"] < looks[0]["objective"]
 
 
-def test_leaky_closed_form_draws_a_steep_path_as_a_straight_line(explorer):
-    """u = 3, depth 20, A_1 = 100: log A is a straight line below 1e-12."""
-    page = explorer("leaky_resnets")
-    for name, value in (("u", "3"), ("depth", "one.max"), ("end", "one.max")):
-        page.ask(
-            f"{{ const one = document.querySelector('.beside input[name={name}]'); one.value = {value};"
-            " one.dispatchEvent(new Event('input')); }"
-        )
-    slopes = np.divide(*np.diff(line(page, ".beside .panel path"), axis=0).T[::-1])
-    np.testing.assert_allclose(slopes, slopes.mean(), rtol=0.03)  # two decimals of a pixel
-
-
 # Batch normalization, mean field
 
 FIELD = "repdyn.theory.bn_mean_field"
@@ -476,16 +462,6 @@ def networks_in_torch(start, rate, model):
     return np.array(looks)
 
 
-def test_mean_field_iterations_of_equal_loss_are_those_of_the_package(explorer):
-    page = explorer("bn_mean_field")
-    iterations = np.arange(0, 60, 10)
-    for losses in ([3, 2, 1, 0.4, 0.1, 0.05], [3, 2, 2.5, 1.5, 1.6, 0.2], [1, 1, 0.5, 0.5, 0.5, 0.1]):
-        for loss in (4, 2.2, 1.5, 1, 0.5, 0.12, 0.01):
-            got = page.ask(f"{FIELD}.iterationOfLoss({loss}, {losses}, {iterations.tolist()})")
-            wanted = _iteration_of_loss(np.array([loss]), np.array(losses), iterations)[0]
-            np.testing.assert_allclose(got, wanted, atol=1e-9, err_msg=f"{losses}, {loss}")
-
-
 # Batch normalization, decomposed
 
 LAYERS = "repdyn.theory.bn_decomposed"
@@ -522,18 +498,3 @@ def test_random_network_and_its_expectation_are_those_of_the_package(explorer, r
         np.testing.assert_allclose(after, np.ldexp(X, -np.frexp(np.abs(X).max())[1]), rtol=0, atol=1e-9)
         assert odd == geometry(after).odd_index
     assert len(batches) == DEPTH + 1 or (recenter, rescale) == ("off", "sigma")  # that collapses
-
-
-def test_angle_maps_are_those_of_the_package(explorer):
-    page, angles = explorer("bn_decomposed"), np.array([0.05, 0.4, 1.0, 1.5])
-    for n in (5, 20):
-        for options, wanted in (
-            ({"recenter": "on", "rescale": "off", "relu": "on"}, odd_map(angles, n)),
-            (
-                {"recenter": "off", "rescale": "RMS", "relu": "on"},
-                [np.arccos(rms_cosine_step(float(np.cos(angle)), n)) for angle in angles],
-            ),
-        ):
-            chosen = json.dumps(options | {"n": n})
-            got = page.ask(f"{np.degrees(angles).tolist()}.map(theta => {LAYERS}.angleMap(theta, {chosen}))")
-            np.testing.assert_allclose(got, np.degrees(wanted), rtol=1e-9)

@@ -1,11 +1,9 @@
 """What would decide an open claim: how many trials, and which settings count them."""
 
 import math
-from types import SimpleNamespace
 
 import pytest
 
-from repdyn.base.settings import Settings
 from repdyn.pipeline import open_claims
 from repdyn.pipeline.run.declare.graph import read_study
 
@@ -117,78 +115,3 @@ def test_an_analysis_has_as_many_trials_as_the_data_it_reads():
     for names in (("staged", "geodesics"), ("geodesics", "staged_measures")):
         found = open_claims.knobs("leaky_resnets", names, settings)
         assert found == {("discretized", "staged_seeds"): 7, ("geodesics", "seeds"): 6}
-
-
-class Few(Settings):
-    note: str
-    runs: int
-    seeds: int
-
-
-class Drawn(Settings):
-    teachers: float
-    draws: int
-
-
-class Blocks(Settings):
-    staged_seeds: int
-    blocks: int
-
-
-class Trained(Settings):
-    trials: int
-
-
-class First(Trained):
-    pass
-
-
-class Second(Trained):
-    pass
-
-
-class Sections(Settings):
-    number: int
-    few: Few
-    drawn: Drawn
-    blocks: Blocks
-    first: First
-    second: Second
-
-
-EXPERIMENTS = {  # name -> parameters, what it reads, attributes that it uses, the settings that count
-    "loss": ({"settings": "Few", "more": "Drawn", "checkpoint": "Store"}, (), {"runs"}, ["few runs", "drawn draws"]),
-    "each": ({"settings": "Few"}, (), {"runs", "note", "seeds"}, ["few seeds", "few runs"]),
-    "passed_on": ({"drawn": "Drawn", "settings": "Few"}, (), set(), ["drawn draws", "few seeds", "few runs"]),
-    "a_block": ({"settings": "Blocks", "block": "int"}, (), {"staged_seeds"}, ["blocks blocks"]),
-    "all_blocks": ({"settings": "Blocks"}, (), {"staged_seeds"}, ["blocks staged_seeds"]),
-    "second": ({"settings": "Trained"}, (), set(), ["second trials"]),
-    "of_either": ({"settings": "Trained", "few": "Few"}, (), {"seeds"}, ["few seeds"]),
-    "fit": ({"loss": "Few", "second": "Dataset"}, ("loss", "second"), set(), []),
-    "deeper": ({"fit": "Dataset", "a_block": "Dataset"}, ("fit", "a_block"), set(), []),
-    "counted": ({"fit": "Dataset", "settings": "Drawn"}, ("fit",), set(), ["drawn draws"]),
-}
-
-
-def test_settings_that_count_trials_are_found_for_every_kind_of_experiment(monkeypatch):
-    """An analysis with trials of its own does not want those of the data it reads."""
-    functions = {
-        name: SimpleNamespace(name=name, parameters=parameters, reads=reads)
-        for name, (parameters, reads, _, _) in EXPERIMENTS.items()
-    }
-    study = SimpleNamespace(experiments=functions)
-    monkeypatch.setattr(open_claims.studies, "declared", lambda: {"s": SimpleNamespace(settings=Sections)})
-    monkeypatch.setattr(open_claims, "read_study", lambda name: study if name == "s" else None)
-    monkeypatch.setattr(open_claims, "_attributes", lambda name, function: EXPERIMENTS[function.name][2])
-    found = {name: [" ".join(names) for names in open_claims.counts("s", study, name)] for name in EXPERIMENTS}
-    assert found == {name: entry[3] for name, entry in EXPERIMENTS.items()}
-    values = {"few": {"seeds": 3, "runs": 4, "note": 0}, "drawn": {"draws": 5, "teachers": 0}}
-    values |= {"blocks": {"blocks": 6, "staged_seeds": 7}, "second": {"trials": 8}, "first": {"trials": 9}}
-    draws = {("drawn", "draws"): 5}
-    for names, wanted in (
-        (["deeper"], draws | {("few", "runs"): 4, ("second", "trials"): 8, ("blocks", "blocks"): 6}),
-        (["counted"], draws),
-        (["images", "counted", "a_block", "of_either"], draws | {("blocks", "blocks"): 6, ("few", "seeds"): 3}),
-        (["images"], {}),
-    ):
-        assert open_claims.knobs("s", names, values) == wanted

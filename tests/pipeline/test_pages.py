@@ -1,70 +1,43 @@
-"""The generated pages and the schema: committed as generated, and true to the models."""
+"""The generated pages and the schema: committed as generated, and true to the code."""
 
 import json
 
 import pytest
-import yaml
 from tests.conftest import ROOT
+from tests.pipeline import jobs_for_tests
+from tests.pipeline.made_up_run import EVIDENCE_ROW, LEDGER_ROW
 
+from repdyn.base.datasets import REQUIRED
 from repdyn.pipeline.config.configuration import STUDIES
-from repdyn.pipeline.config.messages import describe
 from repdyn.pipeline.pages import measures, outputs
 from repdyn.pipeline.pages.generate import SCALES, claims_page, configuration_page, json_schema, write
+from repdyn.pipeline.run.declare.graph import read_study
+from repdyn.pipeline.run.execute import entry
+from repdyn.pipeline.run.kinds.manifest import build as build_manifest
 
-ADVICE = "differs from the models: run `python -m repdyn reference` in the repository's folder"
-
-
-def test_committed_reference_is_the_generated_one():
-    committed = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
-    assert committed == configuration_page(ROOT), f"docs/configuration.md {ADVICE}"
-
-
-def test_committed_schema_is_the_generated_one():
-    committed = (ROOT / "docs" / "config.schema.json").read_text(encoding="utf-8")
-    assert committed == json_schema(), f"docs/config.schema.json {ADVICE}"
-
-
-def test_committed_list_of_claims_is_the_generated_one():
-    committed = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
-    assert committed == claims_page(), f"docs/claims.md differs from the checks: {ADVICE.split(':')[1]}"
+PAGES = {
+    "configuration.md": lambda: configuration_page(ROOT),
+    "config.schema.json": json_schema,
+    "claims.md": claims_page,
+    "outputs.md": lambda: outputs.page(STUDIES),
+    "measures.md": measures.page,
+}
 
 
-def test_committed_page_of_outputs_is_the_generated_one():
-    committed = (ROOT / "docs" / "outputs.md").read_text(encoding="utf-8")
-    assert committed == outputs.page(STUDIES), f"docs/outputs.md differs from the code: {ADVICE.split(':')[1]}"
+@pytest.mark.parametrize("name", PAGES)
+def test_committed_pages_are_the_generated_ones(name):
+    advice = "differs from the code: run `python -m repdyn reference` in the repository's folder"
+    assert (ROOT / "docs" / name).read_text(encoding="utf-8") == PAGES[name](), f"docs/{name} {advice}"
 
 
-def test_committed_page_of_measures_is_the_generated_one():
-    committed = (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
-    assert committed == measures.page(), f"docs/measures.md differs from the catalog: {ADVICE.split(':')[1]}"
-
-
-def test_every_overlay_has_its_column():
-    assert sorted(SCALES) == sorted(path.stem for path in (ROOT / "workflow" / "scales").glob("*.yaml"))
-
-
-def test_write_makes_all_files(tmp_path):
+def test_write_makes_all_pages(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "workflow").symlink_to(ROOT / "workflow")
     (tmp_path / "config.yaml").symlink_to(ROOT / "config.yaml")
     write(tmp_path)
-    assert (tmp_path / "docs" / "configuration.md").read_text(encoding="utf-8") == configuration_page(ROOT)
-    assert (tmp_path / "docs" / "outputs.md").read_text(encoding="utf-8") == outputs.page(STUDIES)
-    assert (tmp_path / "docs" / "measures.md").read_text(encoding="utf-8") == measures.page()
-    assert (tmp_path / "docs" / "claims.md").read_text(encoding="utf-8") == claims_page()
-    assert (tmp_path / "docs" / "config.schema.json").read_text(encoding="utf-8") == json_schema()
-
-
-def test_a_row_shows_range_default_scales_and_meaning():
-    values = ROOT / "src/repdyn/bn_decomposed/values"
-    default, smoke = (
-        yaml.safe_load((values / f"{name}.yaml").read_text())["ablation"]["width"] for name in ("default", "smoke")
-    )
-    section = configuration_page(ROOT).split("### bn_decomposed.ablation\n")[1].split("###")[0]
-    row = next(line for line in section.splitlines() if line.startswith("| `width`"))
-    assert f"| integer from 8 to 8192 | `{default}` |" in row
-    assert f"smoke `{smoke}`" in row
-    assert "Neurons per layer" in row
+    written = {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "docs").iterdir()}
+    assert {name: page() for name, page in PAGES.items()}.items() <= written.items()
+    assert sorted(SCALES) == sorted(path.stem for path in (ROOT / "workflow" / "scales").glob("*.yaml"))
 
 
 def test_the_schema_refuses_unknown_keys_everywhere():
@@ -73,31 +46,20 @@ def test_the_schema_refuses_unknown_keys_everywhere():
     assert all(section["additionalProperties"] is False for section in sections if section["type"] == "object")
 
 
-@pytest.mark.parametrize(
-    ("node", "words"),
-    [
-        ({"type": "integer", "minimum": 2, "maximum": 8}, "an integer from 2 to 8"),
-        ({"type": "integer", "minimum": 2}, "an integer of at least 2"),
-        ({"type": "number", "exclusiveMinimum": 0}, "a number above 0"),
-        ({"type": "number", "exclusiveMinimum": 0, "maximum": 1}, "a number above 0 and at most 1"),
-        ({"type": "number", "minimum": 0, "exclusiveMaximum": 1}, "a number of at least 0 and below 1"),
-        ({"type": "boolean"}, "true or false"),
-        ({"const": "auto"}, "auto"),
-        ({"enum": ["a", "b"]}, "one of a, b"),
-        ({"type": "string", "minLength": 1}, "non-empty text"),
-        ({"type": "string", "minLength": 2}, "text of at least 2 characters"),
-        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, "an integer, or null"),
-        ({"type": "array", "items": {"type": "boolean"}}, "a list of booleans"),
-        ({"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": "number"}}, "a list of 2 numbers"),
-        ({"type": "array", "minItems": 1, "items": {"enum": ["a", "b"]}}, "a list of one or more values among a, b"),
-        (
-            {"type": "array", "minItems": 2, "maxItems": 3, "items": {"type": "array", "items": {"type": "number"}}},
-            "a list of at least 2 and at most 3 lists of numbers",
-        ),
-        ({"$ref": "#/$defs/Section"}, "a mapping with the keys x, y"),
-        ({}, "a value"),
-    ],
-)
-def test_a_schema_in_words(node, words):
-    root = {"$defs": {"Section": {"type": "object", "properties": {"x": {}, "y": {}}}}}
-    assert describe(node, root) == words
+def test_the_page_of_outputs_names_columns_attributes_and_keys_of_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert list(outputs.COLUMNS) == ["study", *LEDGER_ROW, "code_version", "expected_verdict", "change"]
+    assert {name for names in outputs.EVIDENCE for name in names.split(", ")} <= set(EVIDENCE_ROW)
+    assert set(outputs.ATTRIBUTES) == {*REQUIRED, "title", "Conventions"}
+    build_manifest([], tmp_path, tmp_path, tmp_path, {}, tmp_path / "manifest.json")
+    assert set(json.loads((tmp_path / "manifest.json").read_text())) == set(outputs.MANIFEST)
+    entry.main(jobs_for_tests.write(tmp_path, jobs_for_tests.gap()))
+    assert set(jobs_for_tests.record(tmp_path)) == set(outputs.COSTS)
+
+
+def test_the_page_of_outputs_names_every_dataset_figure_and_table_in_closed_cells():
+    page, studies = outputs.page(STUDIES), map(read_study, STUDIES)
+    names = [name for study in studies for part in (study.experiments, study.figures, study.tables) for name in part]
+    assert [name for name in names if f"`{name}`" not in page] == []
+    rows = [line for line in page.splitlines() if line.startswith("|")]
+    assert {line.replace("\\|", "").count("|") for line in rows} <= {3, 4, 5}

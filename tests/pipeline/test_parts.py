@@ -185,15 +185,6 @@ def test_the_paper_scale_is_cut_into_jobs_of_half_an_hour_and_no_other_scale(pap
         assert not any(isinstance(single, Parted) for single in declared(scale, tmp_path)[0].jobs.values())
 
 
-def test_on_a_gpu_no_training_is_cut_since_an_ensemble_trains_at_once(tmp_path):
-    made, rules = declared("paper", tmp_path, device="auto")
-    cut = {single.rule for single in made.jobs.values() if is_part(single)}
-    trained = {rule.name for rule in rules if rule.trains}
-    assert "universality_final_distances-part1" in cut
-    assert trained
-    assert not cut & trained
-
-
 @pytest.mark.parametrize(("study", "experiment"), CUT, ids=str)
 def test_no_trial_depends_on_a_setting_at_which_its_experiment_is_cut(study, experiment):
     function = load_function(study, read_study(study).experiments[experiment].path)

@@ -53,15 +53,6 @@ def test_plan_of_three_studies_and_what_they_share():
     )
 
 
-@pytest.mark.parametrize(
-    ("seconds", "share", "left"),
-    [(100.0, 1, 100.0), (100.0, 0.25, 2 + 0.25 * 98), (100.0, 0.0, 2.0), (2.0, 0.25, 1.6 + 0.1), (2.5, 0.0, 2.0)],
-)
-def test_a_job_whose_work_others_do_costs_its_start_and_its_share(seconds, share, left):
-    assert plan._of_its_own(plan.Cost(seconds, 300.0, True), share) == plan.Cost(pytest.approx(left), 300.0, True)
-    assert plan._of_its_own(None, share) is None
-
-
 def finish(name, seconds, output, ran=None):
     """Leaves the record of a job of the run `smoke`."""
     Path(output).write_text("")
@@ -94,21 +85,6 @@ def test_costs_are_kept_next_to_their_study_and_of_no_study_in_the_workflow(name
     finish(name, 9.5, "out.nc")
     assert plan.keep("smoke", tmp_path) == 1
     assert [place for place in ("home", "workflow") if Path(place, "costs.csv").is_file()] == [folder]
-
-
-def test_costs_of_a_run_are_by_its_own_images(tmp_path, monkeypatch):
-    """Ten thousand images of MNIST are 157 steps of 64."""
-    monkeypatch.chdir(tmp_path)
-    settings = {"seeds": 2, "epochs": 3, "batch": 64, "width": 100, "depths": [4]}
-    member = {"study": "bn_decomposed", "function": "experiments.training:training", "arguments": {"mode": "he"}}
-    member |= {"settings": {"settings": settings}, "inputs": {}, "outputs": ["x.nc"]}
-    saved = {"code": "a", "inputs": {}, "outputs": ["data/images.nc"], "source": "mnist", "split": "test"}
-    finish("images", 2.0, "images.nc", Job("smoke", "images", "images", [saved]))
-    finish("s/train", 9.5, "out.nc", Job("smoke", "s/train", "simulate", [member]))
-    plan.keep("smoke", tmp_path)
-    (kept,) = (row for row in costs.rows(Path("workflow/costs.csv")) if row["job"] == "s/train")
-    step = 4 * (5e-5 + 6 * 64 * 100**2 / 1e11) + 6 * 64 * 100 * 784 / 1e11
-    assert float(kept["sizes"]) == pytest.approx(2 * 3 * 157 * step, rel=1e-5)
 
 
 def test_jobs_that_took_more_or_less_than_planned_by_half_are_named(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""`repdyn progress`: the last line of every running job, and which were killed."""
+"""`repdyn progress` and the summary of a failed run: running, killed and failed jobs with their reasons."""
 
 import json
 import os
@@ -8,10 +8,10 @@ import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.pipeline import jobs_for_tests
 
-from repdyn.pipeline.ask import progress
+from repdyn.pipeline.ask import failed, progress
 from repdyn.pipeline.run.declare.jobs import Job
-from repdyn.pipeline.run.execute import records
 
 
 @pytest.fixture
@@ -22,6 +22,7 @@ def logs(tmp_path):
 
 
 def mark(logs, name, log="", *, pid=None, host=None, ago=65.0):
+    """Leaves log and mark of a running job."""
     path = logs / "smoke/bn" / f"{name}.log"
     path.write_text(log)
     began = (datetime.now(UTC) - timedelta(seconds=ago)).isoformat()
@@ -29,84 +30,89 @@ def mark(logs, name, log="", *, pid=None, host=None, ago=65.0):
     path.with_name(f"{name}.log.running").write_text(json.dumps(about))
 
 
-def test_nothing_runs(logs):
-    assert progress.show(logs) == f"{logs}: no job is running"
-    assert progress.show(logs / "nowhere").endswith("no job is running")
-
-
-def test_each_running_job_has_a_line(logs, monkeypatch):
+def test_each_running_job_has_a_line_with_its_time_and_its_last_output(logs, monkeypatch):
+    assert len(progress.show(logs).splitlines()) == len(progress.show(logs / "nowhere").splitlines()) == 1
     monkeypatch.setattr(progress, "_alive", lambda pid: True)
     mark(logs, "training", "resuming: 2 finished trials\nbn: step 3/5 loss 0.1 eta 4 s\n\n")
     mark(logs, "ablation", ago=7261)
-    first, second = progress.show(logs).splitlines()
-    assert first == "smoke/bn/ablation  2 h 01 min  (nothing logged so far)"
-    assert second == "smoke/bn/training  1 min 05 s  bn: step 3/5 loss 0.1 eta 4 s"
+    mark(logs, "colored", "x" * 10_000 + "\n\x1b[31mred\x07\n")
+    mark(logs, "endless", "x" * 10_000)
+    ablation, colored, endless, training = progress.show(logs).splitlines()
+    assert ablation.startswith("smoke/bn/ablation  2 h 01 min")
+    assert training == "smoke/bn/training  1 min 05 s  bn: step 3/5 loss 0.1 eta 4 s"
+    assert colored.endswith("  [31mred")  # no control characters
+    assert endless.count("x") == 4096
 
 
-def test_a_killed_job_is_told_from_a_live_one(logs):
+def test_killed_jobs_are_distinguished_from_live_ones(logs):
+    """An ended process, another program's process under the old number, a job of another machine."""
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    mark(logs, "killed", "step 1/5\n", pid=ended.pid)
-    mark(logs, "elsewhere", "step 1/5\n", host="node7", pid=1)
-    elsewhere, killed = progress.show(logs).splitlines()
-    assert "killed: run the same command again  step 1/5" in killed
-    assert "on node7  step 1/5" in elsewhere
-
-
-def test_another_programs_process_under_the_old_number_is_no_job(logs):
     with subprocess.Popen(["sleep", "20"]) as other:
-        mark(logs, "training", pid=other.pid)
-        text = progress.show(logs)
+        mark(logs, "a", pid=ended.pid)
+        mark(logs, "b", pid=other.pid)
+        mark(logs, "c", host="node7", pid=1)
+        lines = progress.show(logs).splitlines()
         other.kill()
-    assert "killed" in text
-
-
-def test_long_logs_and_control_characters(logs, monkeypatch):
-    monkeypatch.setattr(progress, "_alive", lambda pid: True)
-    mark(logs, "a", "x" * 10_000 + "\n\x1b[31mred\x07\n")
-    assert progress.show(logs).endswith("  [31mred")
-
-
-def test_of_a_line_without_an_end_the_last_page_is_shown(logs, monkeypatch):
-    monkeypatch.setattr(progress, "_alive", lambda pid: True)
-    mark(logs, "a", "x" * 10_000)
-    assert progress.show(logs).count("x") == 4096
+    assert ["killed" in line for line in lines] == [True, True, False]
+    assert "node7" in lines[2]
 
 
 @pytest.mark.parametrize(
     "text", ["{}", "[]", "{", '{"began": "2026-01-01T00:00:00"}', '{"began": "2026-01-01T00:00:00Z"}']
 )
-def test_a_mark_that_is_none_of_ours(logs, text):
+def test_a_damaged_mark_is_no_error(logs, text):
     (logs / "smoke/bn/a.log.running").write_text(text)
-    assert "no mark of ours" in progress.show(logs)
+    assert "a" in progress.show(logs)
 
 
-def test_a_job_is_marked_while_it_runs_and_only_then(tmp_path, monkeypatch):
+# The summary of a failed run
+
+BEGAN = 1000.0
+
+
+@pytest.fixture
+def job(tmp_path, monkeypatch):
+    """Makes a job whose log, record and mark have these times."""
     monkeypatch.chdir(tmp_path)
-    job = Job("smoke", "images", "images", [])
-    with records.recorded(job):
-        assert json.loads((tmp_path / "logs/smoke/images.log.running").read_text())["pid"] == os.getpid()
-    assert [path.name for path in (tmp_path / "logs/smoke").iterdir()] == ["images.log.cost.json"]
-    assert [record["log"] for record in records.read(tmp_path / "logs/smoke")] == ["images"]
+
+    def job(name, log=None, text="error: full disk\n", record=None, *, running=False):
+        simulation = Job("mine", f"bn/{name}", "simulate", [jobs_for_tests.gap()])
+        for path, time, content in ((simulation.log, log, text), (f"{simulation.log}.cost.json", record, "{}")):
+            if time is not None:
+                (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+                (tmp_path / path).write_text(content)
+                os.utime(tmp_path / path, (time, time))
+        if running:
+            (tmp_path / f"{simulation.log}.running").write_text("{}")
+        return simulation
+
+    return job
 
 
-def test_a_job_that_fails_leaves_no_mark(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(RuntimeError), records.recorded(Job("smoke", "images", "images", [])):
-        raise RuntimeError("stopped")
-    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+def test_failed_jobs_are_listed_under_their_reason_and_no_others(job):
+    jobs = [
+        job("one", log=BEGAN),
+        job("two", log=1002),
+        job("three", log=1002, text="step 3\nTraceback\nValueError: shapes\n", record=900),
+        job("killed", log=1003, text="step 3\n", running=True),
+    ]
+    others = [job("never"), job("done", log=1001, record=1001), job("failed before", log=999)]
+    lines = failed.summary([*jobs, *others], BEGAN).splitlines()
+    assert lines[0].startswith("4 of 7 ")
+    assert [line.strip() for line in lines[1:9]] == [
+        "error: full disk",
+        "bn/one: logs/mine/bn/one.log",
+        "bn/two: logs/mine/bn/two.log",
+        "ValueError: shapes",
+        "bn/three: logs/mine/bn/three.log",
+        failed.KILLED,
+        "bn/killed: logs/mine/bn/killed.log",
+        lines[-1].strip(),
+    ]
+    assert failed.summary(others, BEGAN) == ""
 
 
-@pytest.mark.parametrize(("answer", "alive"), [(None, True), (PermissionError, True), (ProcessLookupError, False)])
-def test_where_the_system_shows_no_processes_a_signal_tells_whether_one_lives(tmp_path, monkeypatch, answer, alive):
-    asked = []
-
-    def kill(process, signal):
-        asked.append((process, signal))
-        if answer:
-            raise answer
-
-    monkeypatch.setattr(progress, "Path", lambda place: tmp_path / "nothing")
-    monkeypatch.setattr(progress.os, "kill", kill)
-    assert progress._alive(77) is alive
-    assert asked == [(77, 0)]
+def test_at_most_twenty_reasons_are_listed(job):
+    text = failed.summary([job(f"{k}", log=1001, text=f"error: {k}\n") for k in range(23)], BEGAN)
+    assert [f"error: {k}\n" in text for k in (0, 19, 20)] == [True, True, False]

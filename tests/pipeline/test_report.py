@@ -14,7 +14,7 @@ from tests.pipeline.made_up_run import CLAIM, CLAIMS, EVIL, JOBS, PART, STUDY, m
 
 from repdyn.base.errors import DataError
 from repdyn.pipeline.config.configuration import load
-from repdyn.pipeline.report import contents, single, views
+from repdyn.pipeline.report import contents
 from repdyn.pipeline.report.build import Checkout, build
 from repdyn.pipeline.report.contents import Contents, Product
 from repdyn.pipeline.report.errata import CONFIRMING, errata, severities
@@ -203,24 +203,6 @@ def test_the_single_file_holds_every_page_and_picture(report, pages):
         assert unpacked(letters) == (report / name).read_text(encoding="utf-8")
 
 
-def test_links_of_the_single_file():
-    pages = dict.fromkeys(["index.html", "ledger.html", "studies/x.html", "claims/x-1.html"], "")
-    cases = [
-        ("href", "studies/x.html#fig1", "index.html", ' href="#/studies/x.html#fig1"'),
-        ("href", "../claims/x-1.html", "studies/x.html", ' href="#/claims/x-1.html"'),
-        ("href", "#part", "studies/x.html", ' href="#/studies/x.html#part"'),
-        ("action", "../ledger.html", "studies/x.html", ' action="#/ledger.html"'),
-        ("src", "../figures/x/f.svg", "studies/x.html", ' data-picture="figures/x/f.svg"'),
-        ("href", "../../x/data/a.nc", "studies/x.html", ""),  # a file of the run, which is not included
-        ("href", "https://example.org/a#b", "index.html", ' href="https://example.org/a#b"'),
-        ("src", "data:,", "index.html", ' src="data:,"'),
-    ]
-    for attribute, address, path, link in cases:
-        assert single._rewritten(f'<a {attribute}="{address}">', path, pages) == f"<a{link}>"
-    with pytest.raises(ValueError):
-        single.page({"index.html": "<title>no bar</title>"}, {}, {})
-
-
 def test_captions_for_snakemakes_report_are_no_markup(report):
     from docutils.core import publish_parts
     from jinja2 import Template
@@ -251,18 +233,6 @@ def run_of(*products, claims=(), content=()):
     return Contents(claims, {claim["id"]: [PART] for claim in claims}, manifest, products, {}, Path())
 
 
-def test_files_of_a_dataset_are_its_own_its_variants_and_shared_ones():
-    own = [f"{STUDY}/data/{name}.nc" for name in ("loss", "loss_at_end", "loss/bn", "loss/he")]
-    others = ["y_study/data/loss.nc", "y_study/data/images.nc", "data/images.nc", "data/images_more.nc"]
-    run = run_of(content=[*own, *others])
-    for names, files in (
-        (["loss"], [own[0], *own[2:]]),
-        (["los", "data", ""], []),
-        (["loss_at_end", "images"], [own[1], others[2]]),
-    ):
-        assert run.files_of(STUDY, names) == files
-
-
 def test_figures_of_a_claim_are_first_those_of_its_place_then_those_of_few_claims():
     claims = [{"datasets": "loss rare own", "where": "Section 2, Figure 3(b)"}]
     claims += [{"datasets": "loss rare", "where": "Table 1"}, {"datasets": "loss"}, {"datasets": "other"}]
@@ -286,16 +256,6 @@ def test_nothing_is_drawn_where_a_number_is_not_finite():
     assert drawing(PART)
     for name in ("value", "interval_low", "interval_high"):
         assert [drawing(PART | {name: number}) for number in ("inf", "-inf", "nan")] == [""] * 3
-
-
-def test_costs_are_summed_by_study_and_shared_ones_come_last():
-    jobs = [("report", 30.0, 400.0), ("x_study/b", 90.0, 80.0), ("a_study/a", 6.0, 70.0), ("x_study/a", 60.0, 90.0)]
-    records = [{"log": log, "cpu_seconds": seconds, "peak_memory_mb": peak} for log, seconds, peak in jobs]
-    assert [row[1:] for row in views.costs(records, {"x_study": "Study X"})] == [
-        (1, 0.1, 70.0),
-        (2, 2.5, 90.0),
-        (1, 0.5, 400.0),
-    ]
 
 
 # Errata

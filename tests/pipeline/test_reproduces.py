@@ -7,7 +7,7 @@ import pytest
 from tests.conftest import ROOT
 
 from repdyn.__main__ import main
-from repdyn.base.errors import ConfigError, DataError
+from repdyn.base.errors import DataError
 from repdyn.base.verdicts import UNDECIDED
 from repdyn.pipeline import kept_runs
 from repdyn.pipeline.ask.reproduces import hold_against
@@ -269,16 +269,6 @@ def test_no_claim_is_decided_otherwise_at_another_scale_without_a_listed_excepti
     verdicts = verdicts[verdicts != UNDECIDED]
     changed = verdicts.index[verdicts.groupby(level=0).transform("nunique") > 1]
     assert set(changed) == set(kept_runs.exceptions(ROOT / kept_runs.FOLDER))
-
-
-def test_exceptions_are_a_mapping_from_claims_to_text(tmp_path):
-    assert kept_runs.exceptions(tmp_path) == {}
-    for text in ("3", "''"):
-        (tmp_path / "exceptions.yaml").write_text(f"x-1: It grows.\nx-0: {text}\n")
-        with pytest.raises(ConfigError):
-            kept_runs.exceptions(tmp_path)
-    (tmp_path / "exceptions.yaml").write_text("x-1: It grows.\n")
-    assert kept_runs.exceptions(tmp_path) == {"x-1": "It grows."}
 
 
 def test_references_hold_todays_claims_and_verdicts_and_a_commit():

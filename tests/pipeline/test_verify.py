@@ -183,27 +183,6 @@ def test_the_versions_that_a_dataset_names_count_more_than_those_of_its_record(r
         assert bool(found) is bool(names)
 
 
-def test_local_tags_of_versions_count_only_where_both_have_one():
-    today = {"numpy": "2.1", "torch": "2.4.0+cpu", "scipy": "1.15", "xarray": "2025.1", "pandas": "2.2"}
-    installed = today.__getitem__
-    assert verify._other_versions(today, installed) == ""
-    assert verify._other_versions(today | {"torch": "2.4.0"}, installed) == ""
-    old = {"xarray": "2024.9", "numpy": "2.1", "torch": "2.4.0+cu124", "scipy": "1.14", "snakemake": "8"}
-    found = verify._other_versions(old, installed)
-    assert [name in found for name in ("xarray 2024.9", "2.4.0+cu124", "scipy 1.14", "numpy", "snakemake")] == [
-        *[True] * 3,
-        *[False] * 2,
-    ]
-
-
-def test_each_package_is_looked_up_once(run, monkeypatch):
-    asked = []
-    monkeypatch.setattr(verify, "version_of", lambda name: asked.append(name) or "1")
-    monkeypatch.setattr(verify, "_told_by", lambda path: {"numpy": "1", "scipy": "1"})
-    assert set(verify.examine("mine", [job(path) for path in MEMBERS]).values()) == {""}
-    assert sorted(asked) == ["numpy", "scipy"]
-
-
 # What to do
 
 
@@ -211,22 +190,6 @@ def test_the_configuration_of_another_run_is_refused(run):
     Path("results/second").mkdir()
     with pytest.raises(DataError, match=rf"{DATA}.*results/other.*mine, second"):
         verify.examine("other", [Job("other", "s/a", "k", [LOSS]), job(DATA), job(FIGURE)])
-
-
-def test_the_report_counts_files_and_names_leftovers_but_not_in_folders_of_a_rule(run):
-    for name in ("s/z.nc", "old.nc", "report/captions/s/a.rst", "manifest.json"):
-        Path("results/mine", name).parent.mkdir(parents=True, exist_ok=True)
-        Path("results/mine", name).write_text("")
-    reasons = {f"results/mine/s/{place}.nc": "missing" for place in range(7)}
-    reasons |= {DATA: "older code", FIGURE: "", CLAIMS: verify.DOWNSTREAM}
-    reasons |= {"results/mine/manifest.json": "", "results/mine/report/captions": ""}
-    text = verify.report("mine", reasons, "snakemake all")
-    assert "3 of 12 files" in text.splitlines()[0]
-    assert "old.nc, s/z.nc" in text
-    assert "a.rst" not in text
-    assert "s/5.nc" in text and "s/6.nc" not in text  # noqa: PT018 (six of a kind are named)
-    assert text.splitlines()[-1].endswith("snakemake all")
-    assert "snakemake all" not in verify.report("mine", dict.fromkeys(reasons, ""), "snakemake all")
 
 
 def test_the_remedy_forces_the_first_file_of_each_job_that_is_wrong_by_itself(run):

@@ -15,7 +15,6 @@ from repdyn.pipeline.config import configuration
 from repdyn.pipeline.run.declare import costs, workflow
 from repdyn.pipeline.run.declare.digests import CodeVersions
 from repdyn.pipeline.run.declare.graph import read_study
-from repdyn.pipeline.run.declare.jobs import Job
 from repdyn.pipeline.run.declare.workflow import ENTRY, RunJobs
 
 SOURCES = {
@@ -228,101 +227,80 @@ def test_trainings_are_cut_only_on_a_cpu(source, monkeypatch, device, parts):
     assert [rule.trains for rule in made[1:]] == [True] * (1 + len(parts))
 
 
+RUNS_OF = ("mid", "high", "low")
+BLOCKS_OF = {f"block{block}": f"toy/data/blocks/block{block}.nc" for block in range(3)}
+PATHS = {name: f"toy/data/{name}.nc" for name in ("loss", "rates", "slopes", "ends")} | {"images": "data/images.nc"}
+PATHS |= {"modes": {name: f"toy/data/modes/{name}.nc" for name in RUNS_OF}, "blocks": BLOCKS_OF}
+
+
+def member(function, output, settings, reads=(), arguments=None, **more):
+    """A task of the made-up study, as the workflow declares it."""
+    about = {"study": "toy", "seed": 11, "paper": "T. Oy, On toys.", "function": f"experiments.{function}"}
+    about |= {"code": code("simulate", f"experiments.{function}"), "settings": settings, "arguments": arguments or {}}
+    return about | {"inputs": {read: PATHS[read] for read in reads}, "outputs": [f"toy/data/{output}.nc"]} | more
+
+
 def test_members_of_a_study(source):
     made = run(source)
     rules(made)
-    usual = {"study": "toy", "seed": 11, "paper": "T. Oy, On toys.", "arguments": {}}
-    loss, rates = {"width": 3, "rate": 0.5}, {"width": 4, "rate": 0.5, "depth": 2}
     blocks = [
-        usual
-        | {"function": "experiments.second:blocks", "code": code("simulate", "experiments.second:blocks")}
-        | {"settings": {"settings": {"count": 3}}, "arguments": {"block": block}, "inputs": {}, "device": "cpu"}
-        | {"outputs": [f"toy/data/blocks/block{block}.nc"]}
-        for block in range(3)
+        member("second:blocks", f"blocks/block{k}", {"settings": {"count": 3}}, (), {"block": k}, device="cpu")
+        for k in range(3)
     ]
     modes = [
-        usual
-        | {"function": "experiments.second:modes", "code": code("simulate", "experiments.second:modes")}
-        | {"settings": {"settings": {"epochs": 7}, "model": {"step": step}}, "arguments": {"run": name}, "inputs": {}}
-        | {"outputs": [f"toy/data/modes/{name}.nc"]}
-        for name, step in (("mid", 0.4), ("high", 0.9), ("low", 0.1))
+        member("second:modes", f"modes/{name}", {"settings": {"epochs": 7}, "model": {"step": step}}, (), {"run": name})
+        for name, step in zip(RUNS_OF, (0.4, 0.9, 0.1), strict=True)
     ]
+    rates = {"settings": {"width": 4, "rate": 0.5, "depth": 2}}
+    networks = {"networks": {"large": {"units": 3}, "small": {"units": 1}}, "default": {"units": 2}}
+    nets = {"settings": {"rows": ["large", "small"]}} | networks | {"again": {"area": 6}}
+    assert {name: list(job.members) for name, job in made.jobs.items() if name in ("toy/first", "toy/both")} == {
+        "toy/first": [member("first:loss", "loss", {"settings": {"width": 3, "rate": 0.5}}, ["images"])],
+        "toy/both": [
+            member("first:rates", "rates", rates, ["loss"], device="cpu"),
+            member("first:slopes", "slopes", {}, ["loss", "rates"]),
+        ],
+    }
     assert list(made.jobs["toy/every"].members) == modes
     assert [made.jobs[f"toy/parts-block{block}"].members for block in range(3)] == [[member] for member in blocks]
-    assert list(made.jobs["toy/both"].members) == [
-        usual
-        | {"function": "experiments.first:rates", "code": code("simulate", "experiments.first:rates")}
-        | {"settings": {"settings": rates}, "inputs": {"loss": "toy/data/loss.nc"}, "device": "cpu"}
-        | {"outputs": ["toy/data/rates.nc"]},
-        usual
-        | {"function": "experiments.first:slopes", "code": code("simulate", "experiments.first:slopes"), "settings": {}}
-        | {"inputs": {"loss": "toy/data/loss.nc", "rates": "toy/data/rates.nc"}, "outputs": ["toy/data/slopes.nc"]},
+    assert list(made.jobs["toy/last"].members) == [
+        member("second:nets", "nets", nets),
+        member("second:ends", "ends", {}, ["blocks", "modes", "images"], device="cpu"),
     ]
-    nets, ends = made.jobs["toy/last"].members
-    assert nets["settings"] == {
-        "settings": {"rows": ["large", "small"]},
-        "networks": {"large": {"units": 3}, "small": {"units": 1}},
-        "default": {"units": 2},
-        "again": {"area": 6},
-    }
-    assert list(nets["settings"]["networks"]) == ["large", "small"]
-    assert ("device" in nets, ends["device"]) == (False, "cpu")
-    assert ends["inputs"] == {
-        "blocks": {f"block{block}": f"toy/data/blocks/block{block}.nc" for block in range(3)},
-        "modes": {name: f"toy/data/modes/{name}.nc" for name in ("mid", "high", "low")},
-        "images": "data/images.nc",
-    }
-    (first,) = made.jobs["toy/first"].members
-    assert (first["settings"], first["inputs"]) == ({"settings": loss}, {"images": "data/images.nc"})
     seeds = [made.jobs[f"toy/long{part}"].members[0]["settings"] for part in ("-part1", "-part2", "")]
     assert seeds == [{"settings": {"seeds": count}} for count in (3, 5, 5)]
+    (whole,) = made.simulate("toy/x", "whole").members  # without chosen rows all entries
+    assert list(whole["settings"]["networks"]) == ["default", "large", "odd", "small"]
 
 
 def test_figures_tables_and_claims_of_a_study(source):
     made = run(source, looks={"t-5": 3, "t-9": 1})
     rules(made)
     figures, tables, claims = made.figures("toy"), made.tables("toy"), made.claims("toy")
-    data = {name: f"toy/data/{name}.nc" for name in ("loss", "rates", "slopes", "ends")} | {"images": "data/images.nc"}
-    data["modes"] = {name: f"toy/data/modes/{name}.nc" for name in ("mid", "high", "low")}
-    data["blocks"] = {f"block{block}": f"toy/data/blocks/block{block}.nc" for block in range(3)}
 
-    def shown(kind, module, name, *reads):
+    def product(path, *reads):
+        kind = path.partition(".")[0].partition(":")[0]
         runner, suffixes = {"figures": ("draw", "svg png csv json"), "tables": ("tabulate", "csv tex json")}[kind]
-        return {
-            "study": "toy",
-            "function": f"{module}:{name}",
-            "code": code(runner, f"{module}:{name}"),
-            "inputs": {read: data[read] for read in reads},
-            "outputs": [f"toy/{kind}/{name}.{suffix}" for suffix in suffixes.split()],
-        }
+        about = {"study": "toy", "function": path, "code": code(runner, path)}
+        outputs = [f"toy/{kind}/{path.partition(':')[2]}.{suffix}" for suffix in suffixes.split()]
+        return about | {"inputs": {read: PATHS[read] for read in reads}, "outputs": outputs}
 
-    assert {module: job.name for module, job in figures.items()} == {
-        "early": "toy/figures_early",
-        "late": "toy/figures_late",
+    assert {module: (job.name, job.members) for module, job in figures.items()} == {
+        "early": ("toy/figures_early", [product("figures.early:three", "slopes", "images")]),
+        "late": (
+            "toy/figures_late",
+            [product("figures.late:one", "ends", "loss"), product("figures.late:two", "rates")],
+        ),
     }
-    assert figures["early"].members == [shown("figures", "figures.early", "three", "slopes", "images")]
-    assert figures["late"].members == [
-        shown("figures", "figures.late", "one", "ends", "loss"),
-        shown("figures", "figures.late", "two", "rates"),
-    ]
     assert (tables.name, tables.kind) == ("toy/tables", "tabulate")
-    assert tables.members == [
-        shown("tables", "tables", "t_b", "loss"),
-        shown("tables", "tables", "t_a", "modes", "rates"),
-    ]
+    assert tables.members == [product("tables:t_b", "loss"), product("tables:t_a", "modes", "rates")]
     assert (claims.name, claims.kind) == ("toy/claims", "decide")
     checks = {"t-5": "claims.rates:fifth", "t-2": "claims.sums:second", "t-9": "claims.sums:last"}
-    looked = {id: {"function": path, "code": f"repdyn.toy.{path}"} for id, path in checks.items()}
-    looked["t-5"]["look"] = 3
-    assert claims.members == [
-        {
-            "study": "toy",
-            "claims": looked,
-            "code": code("decide"),
-            "inputs": {name: data[name] for name in ("slopes", "blocks", "loss", "images")},
-            "outputs": ["toy/claims.csv", "toy/evidence.csv"],
-        }
-    ]
+    decided = {id: {"function": path, "code": f"repdyn.toy.{path}"} for id, path in checks.items()}
+    decided["t-5"]["look"] = 3
+    inputs = {name: PATHS[name] for name in ("slopes", "blocks", "loss", "images")}
+    about = {"study": "toy", "claims": decided, "code": code("decide"), "inputs": inputs}
+    assert claims.members == [about | {"outputs": ["toy/claims.csv", "toy/evidence.csv"]}]
     assert list(claims.members[0]["claims"]) == ["t-5", "t-2", "t-9"]
 
 
@@ -362,25 +340,6 @@ def test_outputs_of_all_jobs_of_some_kinds_and_of_each_job(source):
         made.other("end", "manifest", outputs=["z"])
 
 
-def test_arguments_go_to_the_functions_that_they_name(source):
-    made = run(source)
-    made.other("images", "images", outputs=["data/images.nc"])
-    made.simulate("toy/first", "loss")
-    further = {"slopes": {"start": 2.5}, "rates": {"end": 1}}
-    job = made.simulate("toy/three", "rates", "slopes", "trials", arguments=further, memory_mb=450)
-    assert [member["arguments"] for member in job.members] == [{"end": 1}, {"start": 2.5}, {}]
-    assert job.memory_mb == 450
-    (member,) = made.simulate("toy/more", ("modes", {"run": "low"}), arguments={"modes": {"start": 1}}).members
-    assert member["arguments"] == {"run": "low", "start": 1}
-
-
-def test_without_chosen_rows_all_entries_are_passed_by_name(source):
-    (member,) = run(source).simulate("toy/x", "whole").members
-    networks = {"default": {"units": 2}, "large": {"units": 3}, "odd": {"units": 4}, "small": {"units": 1}}
-    assert member["settings"] == {"settings": {"seeds": 5}, "networks": networks}
-    assert list(member["settings"]["networks"]) == list(networks)
-
-
 def test_missing_names_are_refused(source):
     made = run(source)
     for name, message in (
@@ -394,21 +353,6 @@ def test_missing_names_are_refused(source):
     workflow.paper_of.cache_clear()
     with pytest.raises(ConfigError, match=r"toy.*PAPER"):
         workflow.paper_of("toy", source)
-
-
-@pytest.mark.parametrize(
-    ("data", "images"),
-    [
-        ({"source": "digits", "split": "both"}, (1797, 64)),
-        ({"source": "mnist", "split": "train"}, (60_000, 784)),
-        ({"source": "mnist", "split": "test"}, (10_000, 784)),
-        ({"source": "mnist", "split": "both"}, (70_000, 784)),
-    ],
-)
-def test_jobs_know_the_number_of_images_of_the_run(source, data, images):
-    made = run(source, **data)
-    rules(made)
-    assert {job.images for job in made.jobs.values() if job.kind == "simulate"} == {images}
 
 
 # Memory
@@ -429,35 +373,6 @@ def test_memory_of_a_job_follows_its_own_records(source, tmp_path):
     assert [made.memory(f"logs/mine/toy/{name}.job.json") for name in ("first", "every", "parts-block1")] == [
         3000, Resources().memory_mb, 300,
     ]  # fmt: skip
-
-
-def numbers(peak, size, run="other"):
-    return {"run": run, "job": "toy/long", "cpu_seconds": "1", "peak_memory_mb": str(peak), "sizes": str(size)}
-
-
-def job_of(seeds, run="mine"):
-    member = {"study": "toy", "function": "experiments.second:trials", "settings": {"settings": {"seeds": seeds}}}
-    return Job(run, "toy/long", "simulate", [member], memory_mb=500)
-
-
-@pytest.mark.parametrize(
-    ("known", "share", "asked"),
-    [
-        ([], 1.0, 500),
-        ([numbers(100, 1200)], 1.0, 500),  # 150 at most is less than what the rule says
-        ([numbers(1000, 1200)], 1.0, 1500),  # the record's own size
-        ([numbers(1000, 300)], 1.0, 1800),  # 800 + 200 * 4^0.5 = 1200
-        ([numbers(1000, 1200)], 0.25, 1400),  # 800 + 200 * 0.25^0.5 = 900, times 1.5
-        ([numbers(1000, 300), numbers(1000, 120000)], 1.0, 1500),  # more trials took no more
-        ([numbers(1010, 1200)], 1.0, 1600),  # rounded up to hundreds
-        ([numbers(1000, "1200 3")], 1.0, 500),  # of other settings, with more sections
-        ([numbers(3000, 12), numbers(1000, 1200), numbers(3000, 120000)], 1.0, 1500),  # the nearest counts
-        ([numbers(3000, 1200), numbers(1000, 1200, "mine")], 1.0, 1500),  # of equals that of the same run
-    ],
-)
-def test_memory_follows_the_nearest_records_by_the_root_of_the_size(source, known, share, asked):
-    """Half as much again as 0.8 of the least, and what is above it by the size; four trials are 1200 seconds."""
-    assert costs.memory(job_of(4), known, share) == asked
 
 
 # Studies of this package
@@ -523,12 +438,3 @@ def test_an_experiment_gets_its_own_section_and_the_networks_that_it_names(tmp_p
     settings = {member["outputs"][0].split("/")[-1].removesuffix(".nc"): member["settings"] for member in declared}
     assert all(list(settings[name]["networks"]) == settings[name]["settings"]["rows"] for name in OF_NETWORKS)
     assert len({str(settings[name]["default"]) for name in OF_THE_DEFAULT}) == 1
-
-
-def test_blocks_are_jobs_of_one_rule_with_a_wildcard_of_digits(tmp_path):
-    made = real_run(tmp_path, ROOT / SMOKE)
-    constraints = {
-        rule.log: rule.constraints for study in ("bn_decomposed", "leaky_resnets") for rule in made.data(study)
-    }
-    assert constraints == {log: {"block": r"\d+"} if "{block}" in log else {} for log in constraints}
-    assert {"{block}" in log for log in constraints} == {"{mode}" in log for log in constraints} == {True, False}
