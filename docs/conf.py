@@ -3,7 +3,9 @@
 In the repository's folder, with the extra `docs` installed: `sphinx-build -W -b html docs build/docs`.
 """
 
+import os
 import re
+from pathlib import Path
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
@@ -39,6 +41,42 @@ PAGE = re.compile(r"\]\((?!http)([^)#]+)\.md[^)]*\)")
 CODE = r"``.*?``|`[^`]*`|^ *>>>.*?(?:\n *\n|\Z)|(?<=::\n\n)(?: {4}[^\n]*\n|\n)+"
 CODE_OR_MARK = re.compile(rf"({CODE})|(\||(?<=[\w\])])_(?![\w`]))", re.DOTALL | re.MULTILINE)
 ANCHOR = re.compile(r'<a id="([^"]+)">')
+STUDY = re.compile(r"\]\((?:\.\./)+src/repdyn/(\w+)/page\.md")
+LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)")
+
+
+def studies(app: Sphinx, _config: object) -> None:
+    """Copies `page.md` of every study to `studies/<study>.md`, without its front matter, with links from there."""
+    docs = Path(app.srcdir)
+    folder = docs / "studies"
+    folder.mkdir(exist_ok=True)
+    for page in sorted(docs.parent.glob("src/repdyn/*/page.md")):
+        text = page.read_text(encoding="utf-8")
+        body = text.removeprefix("---\n").partition("\n---\n")[2] if text.startswith("---\n") else text
+        anchors = set(ANCHOR.findall(body))
+
+        def link(found: re.Match[str], page: Path = page, anchors: set[str] = anchors) -> str:
+            picture, words, file, anchor = found.groups()
+            kind, _, name = file.partition(":")
+            if picture:
+                return f"*Figure `{file}`: in the report.*" if file != "explorer" else "*In the report.*"
+            if kind == "claim":
+                return f"[{words}]({f'/studies/{page.parent.name}.md#{name}' if name in anchors else '/claims.md'})"
+            if kind == "term":
+                return f"[{words}](/glossary.md#{name})"
+            if kind in ("http", "https") or not file:
+                return found[0]
+            return f"[{words}]({os.path.relpath(os.path.normpath(page.parent / file), folder)}{anchor or ''})"
+
+        copy = folder / f"{page.parent.name}.md"
+        shown = LINK.sub(link, body)
+        if not copy.is_file() or copy.read_text(encoding="utf-8") != shown:  # an older one stays: nothing is made again
+            copy.write_text(shown, encoding="utf-8")
+
+
+def links_to_studies(_app: Sphinx, _page: str, source: list[str]) -> None:
+    """Links to the studies' pages lead to their copies."""
+    source[0] = STUDY.sub(r"](/studies/\1.md", source[0])
 
 
 def contents(_app: Sphinx, page: str, source: list[str]) -> None:
@@ -85,6 +123,8 @@ def formula(translator, node: nodes.Element) -> None:
 
 def setup(app: Sphinx) -> None:
     """Adds the above."""
+    app.connect("config-inited", studies)
+    app.connect("source-read", links_to_studies, priority=400)  # before the table of contents
     app.connect("source-read", contents)
     app.connect("doctree-read", references)
     app.connect("autodoc-process-docstring", formulas_as_they_are, priority=400)  # before napoleon

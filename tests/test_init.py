@@ -25,7 +25,7 @@ NEEDED = {
     "config.yaml",
     "workflow/scales/smoke.yaml",
     "profiles/slurm/config.yaml",
-    "docs/universality.md",
+    "src/repdyn/universality/page.md",
 }
 
 

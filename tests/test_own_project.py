@@ -19,7 +19,7 @@ from tests.installed import ask, environment
 from repdyn.base.errors import ConfigError
 from repdyn.pipeline import studies
 from repdyn.pipeline.new import project
-from repdyn.pipeline.report import findings
+from repdyn.pipeline.report import page_md
 
 THEORY = "src/own_paper/theory.py"
 BLOCKS = re.findall(
@@ -101,7 +101,7 @@ def test_an_edit_in_the_project_or_in_the_engine_runs_what_depends_on_it(own, si
         ),
         own / "src/own_paper/methods.py": ("rate / np.sqrt(t)", "rate / t", DATA),
         own / "src/own_paper/values/default.yaml": ("rate: 0.5", "rate: 0.4", DATA),
-        own / "src/own_paper/decided/verdicts.yaml": ("undecided_at: []", "undecided_at: [smoke]", set()),
+        own / "src/own_paper/verdicts.yaml": ("undecided_at: []", "undecided_at: [smoke]", set()),
         site / "repdyn/base/verdicts.py": ('f"largest {worst:.4g}', 'f"most {worst:.4g}', {"own_paper_claims"}),
         site / "repdyn/base/adam.py": ("def ", "NOBODY_ASKS = 1\n\n\ndef ", None),
     }
@@ -198,11 +198,11 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path):
 def test_every_name_of_the_template_is_replaced(tmp_path):
     project.write("two_points_paper", tmp_path / "new")
     texts = [path.read_text() for path in (tmp_path / "new").rglob("*") if path.is_file()]
-    assert len(texts) == 30
+    assert len(texts) == 28
     assert [text for text in texts if "my_paper" in text or "MyPaper" in text] == []
     assert [text for text in texts if project.PLACEHOLDER.search(text)] == []
-    written = findings.summaries({"x": tmp_path / "new/src/two_points_paper" / studies.FINDINGS})["x"]
-    assert "the largest second moment" in written["survives"]
+    page = page_md.read(tmp_path / "new/src/two_points_paper" / studies.PAGE)
+    assert "the largest second moment" in page.items.summary.survives
     assert "class TwoPointsPaper" in (tmp_path / "new/src/two_points_paper/settings.py").read_text()
 
 
@@ -237,7 +237,7 @@ def moments(second_moments: xr.Dataset) -> Figure:
 def test_a_claim_is_one_function_and_its_verdict_a_figure_is_one_function(own, site):
     added = {
         "src/own_paper/claims.py": CLAIM,
-        "src/own_paper/decided/verdicts.yaml": "own-more: {verdict: holds, undecided_at: []}\n",
+        "src/own_paper/verdicts.yaml": "own-more: {verdict: holds, undecided_at: []}\n",
         "src/own_paper/figures.py": FIGURE,
     }
     before = {name: (own / name).read_text() for name in added}

@@ -136,7 +136,7 @@ MARKUP = re.compile(r"<[^>\n]+>|`[^`]*`")
 ITEM = re.compile(r"\n\n|\n- |\n\d+\. |\n\|")  # a quotation ends with its paragraph, its item or its row
 BETWEEN = re.compile(r"\.\.\.|\[[^\]]*\]|\$[^$]*\$")  # words left out or put in, formulas
 FEWEST = 4  # words of a quotation; fewer are a term in quotation marks
-QUOTING = ("README.md", "docs/index.md", *(f"docs/{study}.md" for study in NUMBERS))
+QUOTING = ("README.md", "docs/index.md", *(f"src/repdyn/{study}/page.md" for study in NUMBERS))
 
 
 def letters(text: str) -> str:
@@ -160,7 +160,7 @@ def misquoted(page: str, text: str) -> list[str]:
 
 @pytest.mark.parametrize("name", QUOTING)
 def test_a_page_quotes_the_papers_words(name):
-    own = [study for study in NUMBERS if name == f"docs/{study}.md"] or list(NUMBERS)
+    own = [study for study in NUMBERS if name == f"src/repdyn/{study}/page.md"] or list(NUMBERS)
     text = "|".join("\n".join(lines_of(study)) for study in own)
     assert misquoted((ROOT / name).read_text(encoding="utf-8"), text) == []
 

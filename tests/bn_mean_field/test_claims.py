@@ -32,7 +32,7 @@ def test_claims_have_data_and_a_control_or_neither():
 
 
 def test_the_page_of_the_paper_names_every_claim():
-    page = (ROOT / "docs" / "bn_mean_field.md").read_text(encoding="utf-8")
+    page = (ROOT / "src/repdyn/bn_mean_field/page.md").read_text(encoding="utf-8")
     assert [claim.id for claim in CLAIMS if f"`{claim.id}`" not in page] == []
 
 

@@ -292,19 +292,12 @@ EDITS = [
     edit("the memory of a rule", "src/repdyn/bn_mean_field/study.py", "memory_mb=1500", "memory_mb=1600"),
     edit(
         "an accepted verdict",
-        *(f"{STUDY}/decided/verdicts.yaml", "undecided_at: []", "undecided_at: [smoke]", "ledger", "report"),
+        *(f"{STUDY}/verdicts.yaml", "undecided_at: []", "undecided_at: [smoke]", "ledger", "report"),
         then=("manifest",),
     ),
-    edit("a derivation", "docs/truncation_flow.md", "# ", "# On ", "report"),
-    edit("where a setting is stated", f"{STUDY}/decided/settings_sources.yaml", "Figure 5", "Fig. 5", "report"),
-    edit(
-        "a finding of the first page",
-        "src/repdyn/truncation_flow/decided/findings.yaml",
-        "gradient flow the cost rises",
-        "gradient flow the cost goes up",
-        "report",
-    ),
-    edit("what was chosen after looking", f"{STUDY}/decided/chosen_after_looking.yaml", "twenty", "20", "report"),
+    edit("a derivation", "src/repdyn/truncation_flow/page.md", "# Derivations", "# All derivations", "report"),
+    edit("where a setting is stated", f"{STUDY}/values/sources.yaml", "Figure 5", "Fig. 5", "report"),
+    edit("what was chosen after looking", f"{STUDY}/page.md", "twenty points", "20 points", "report"),
     edit("a page of the report", "src/repdyn/base/site.css", "{", "{ ", "report"),
     edit("another page of the documentation", "docs/cluster.md", "# ", "# On "),
 ]

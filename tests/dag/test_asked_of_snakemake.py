@@ -149,7 +149,7 @@ def test_the_report_is_made_again_when_a_study_says_something_else_of_itself(job
 def test_the_ledger_is_held_to_the_verdicts_that_each_study_accepted(folder, jobs):
     """Their files are named, and an edit of one of them makes the ledger again."""
     (ledger,) = (json.loads(text)["members"][0] for text in jobs.texts.values() if json.loads(text)["kind"] == "ledger")
-    paths = (folder / "src/repdyn").glob("*/decided/verdicts.yaml")
+    paths = (folder / "src/repdyn").glob("*/verdicts.yaml")
     accepted = sorted(path.relative_to(folder).as_posix() for path in paths)
     assert sorted(ledger["expected"]) == accepted
     assert len(accepted) > 5

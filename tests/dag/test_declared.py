@@ -147,14 +147,8 @@ def test_the_report_names_every_text_that_it_shows(folder, jobs):
     """An edit of one of them makes the report again: each stands in its job file with a digest."""
     (site,) = (json.loads(text) for text in jobs.texts.values() if json.loads(text)["kind"] == "site")
     named = {line.rpartition(" ")[0] for member in site["members"] for line in member["texts"]}
-    own = ("findings.yaml", "chosen_after_looking.yaml", "settings_sources.yaml")
-    shown = [f"src/repdyn/{study}/decided/{name}" for study in STUDIES for name in own]
-    shown += [
-        f"src/repdyn/{study}/{name}"
-        for study in STUDIES
-        for name in ("story.md", "glossary.yaml", "concept.yaml", "explorer.js", "opening.js")
-    ]
-    shown += [f"docs/{study}.md" for study in STUDIES] + ["workflow/settings_sources.yaml"]
+    own = ("page.md", "verdicts.yaml", "values/sources.yaml", "explorer.js", "opening.js")
+    shown = [f"src/repdyn/{study}/{name}" for study in STUDIES for name in own] + ["workflow/settings_sources.yaml"]
     folders = ["reference", "src/repdyn/pipeline/report/page", "src/repdyn/base/site.css"]
     folders += [f"src/repdyn/{study}/{part}" for study in STUDIES for part in ("claims", "figures", "tables")]
     paths = [path for name in folders for path in (folder / name, *(folder / name).rglob("*"), folder / f"{name}.py")]

@@ -53,7 +53,7 @@ def test_an_edit_runs_what_depends_on_it(folder, before, says):
 @pytest.mark.slow
 def test_a_reply_and_its_edits_make_the_report_again(folder, before):
     """A study has no file of replies before its first; without one, nothing changes."""
-    path = folder / "src/repdyn/truncation_flow/decided/replies.yaml"
+    path = folder / "src/repdyn/truncation_flow/replies.yaml"
     report = matching(["report"], before.members)
     assert not path.exists()
     try:

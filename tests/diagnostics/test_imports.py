@@ -10,7 +10,7 @@ from types import ModuleType
 import repdyn.diagnostics
 from repdyn.diagnostics import measure
 
-PAGE = (Path(__file__).parents[2] / "docs" / "diagnostics.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "src/repdyn/diagnostics/page.md").read_text(encoding="utf-8")
 IMPORT = re.compile(r"^ *(from repdyn\.diagnostics\S* import .+)$", re.MULTILINE)
 
 
@@ -32,7 +32,7 @@ def test_the_page_and_the_package_show_imports_that_give_functions_and_classes()
 
 
 def test_the_page_opens_with_the_import_and_with_the_one_that_gives_the_module():
-    opening = PAGE.partition("\n## ")[0]
+    opening = PAGE.partition("\n# In detail")[0]
     assert set(imported(opening)) == {"Recorder", "measure", "names"}
     assert "`from repdyn.diagnostics import measure` gives the module" in opening
     assert isinstance(measure, ModuleType)

@@ -24,7 +24,7 @@ def ledger(folder) -> list[dict[str, str]]:
 
 def test_every_verdict_is_the_accepted_one(smoke_run):
     changed = {row["id"]: f"{row['verdict']} ({row['change']})" for row in ledger(smoke_run) if row["change"]}
-    assert changed == {}, "a person must decide: fix the code, or accept in decided/verdicts.yaml of its study"
+    assert changed == {}, "a person must decide: fix the code, or accept in verdicts.yaml of its study"
 
 
 def test_every_accepted_claim_is_in_the_ledger(smoke_run):

@@ -18,6 +18,26 @@ EVIL = """<script>alert("1")</script> & 'quoted' "double" </td></figure>{{ 7 * 7
 STUDY = "x_study"
 ORIGIN = {"code": "repdyn.base.files:sha256", "code_version": "c0de", "datasets": ["loss"]}
 DATA = ("data/loss.nc", "data/training/bn.nc", "data/training/he.nc")
+PAGE = f"""---
+summary: {{claims: Losses $a^2$ fall., breaks: One <b> rises., survives: The others fall.}}
+findings:
+  x-thm1: {{figure: x_study/fig1, show: top, verdict: holds as corrected, headline: One <b>, sentence: Another <b>.}}
+concept: {{question: Which?, formula: a^2, says: Square., figure: fig2}}
+terms: {{fall: {{term: fall, says: "To rise, turned round."}}}}
+chosen_after_looking: [{{chosen: The region, claims: [x-thm1]}}]
+---
+# Page
+
+In short, {{{{x-thm1: how far}}}} and {{{{x-thm1: unheard of}}}}: [losses](claim:x-thm1) [fall](term:fall).
+
+## More
+
+![](fig2)
+
+# Derivations and details
+
+The derivation of <a id="x-thm1">`x-thm1`</a>: $a$. {EVIL}
+"""
 JOBS = {
     f"{STUDY}/figures": [f"{STUDY}/figures/fig1.svg", f"{STUDY}/figures/fig2.svg"],
     f"{STUDY}/claims": [f"{STUDY}/claims.csv"],
@@ -44,6 +64,7 @@ CLAIM = LEDGER_ROW | {"study": STUDY, "origin": "paper", "verdict": "holds as co
 CLAIM |= {"kind_of_slip": "result changes", "formula": r"a = \frac{1}{2}", "corrected_formula": r"a = \frac{1}{3}"}
 CLAIM |= {"datasets": "loss training images", "code": "repdyn.x_study.claims:two", "code_version": "c0de"}
 CLAIM |= {"expected_verdict": "holds as corrected", "change": "", "possible_ocr_error": "False"}
+CLAIM |= {"facts": json.dumps({"how far": 0.12345})}
 PART = EVIDENCE_ROW | {"study": STUDY, "form": "corrected", "value": "2.5"}
 PART |= {"interval_low": "2.25", "interval_high": "2.75", "region_low": "2", "region_high": "3", "n": "24"}
 TEXTS = ("where", "kind", "statement", "words", "assumes", "correction", "tolerance_reason", "control", "code", "note")
@@ -108,8 +129,6 @@ def make_run(root, claims, *, parts=EVIDENCE):
 
 def make_checkout(folder):
     """A checkout as far as the report reads it; the study has a page with hostile words."""
-    texts = {f"docs/{STUDY}.md": f'# Page\n\nIn short.\n\n## Derivations\n\n<a id="x-thm1">`x-thm1`</a>: $a$. {EVIL}\n'}
-    for name, text in texts.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "x").mkdir(parents=True, exist_ok=True)
+    (folder / "x/page.md").write_text(PAGE, encoding="utf-8")
     return Checkout(folder, JOBS, {STUDY: folder / "x"})

@@ -80,6 +80,20 @@ def test_every_study_and_claim_has_a_page_with_the_verdict(pages):
         assert any(f"claims/{claim['id']}.html" in link for link in pages["ledger.html"].values("href"))
 
 
+def test_a_studys_page_has_its_story_with_figures_claims_terms_and_facts(pages):
+    page = pages[f"studies/{STUDY}.html"]
+    for part in (
+        "In short, 0.123 and ?: <a",
+        f'<figure class="inline"><a href="../figures/{STUDY}/fig2.svg">',
+        'href="../claims/x-thm1.html" title="holds as corrected: ',
+        'href="../glossary.html#fall" title="fall: To rise, turned round.">',
+    ):
+        assert part in page.source
+    assert "The derivation of" in pages["claims/x-thm1.html"].words
+    for path, words in {"index": "rises", "concepts": "Which?", "glossary": "To rise, turned round."}.items():
+        assert words in pages[f"{path}.html"].words
+
+
 def test_texts_of_results_do_not_become_markup(report, pages):
     """Every script element is a file of the report, every element is closed, hostile words are read as written."""
     for path, page in pages.items():

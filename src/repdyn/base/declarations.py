@@ -1,7 +1,8 @@
 """What a study declares of itself, in its module `study.py`: title, settings, which experiments share a job.
 
 Everything else about it derives from its folder: experiments, claims, figures and tables from the signatures of
-functions, values from `values/<scale>.yaml`, what people decided from `decided/*.yaml`, costs from `costs.csv`.
+functions, values from `values/<scale>.yaml`, what people decided from `verdicts.yaml` and `page.md`, costs from
+`costs.csv`.
 """
 
 from __future__ import annotations

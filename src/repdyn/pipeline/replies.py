@@ -1,6 +1,6 @@
 """What authors of a paper reply to a verdict, in their own words.
 
-`decided/replies.yaml` of a study maps the id of a claim to a list of replies:
+`replies.yaml` of a study maps the id of a claim to a list of replies:
 
     tf-thm32-omega:
       - author: Thomas Chen

@@ -22,12 +22,9 @@ from repdyn.base.errors import ConfigError
 from repdyn.pipeline.packages import PACKAGE, package_of
 
 KEY, CHOICE = "studies", "REPDYN_STUDIES"
-ACCEPTED, FINDINGS = "decided/verdicts.yaml", "decided/findings.yaml"
-SOURCES, CHOSEN = "decided/settings_sources.yaml", "decided/chosen_after_looking.yaml"
-REPLIES = "decided/replies.yaml"
-VALUES, COSTS, EXPLORER = "values/{}.yaml", "costs.csv", "explorer.js"
-OPENING = "opening.js"
-STORY, GLOSSARY, CONCEPT = "story.md", "glossary.yaml", "concept.yaml"
+PAGE, ACCEPTED, REPLIES, COSTS = "page.md", "verdicts.yaml", "replies.yaml", "costs.csv"
+VALUES, SOURCES = "values/{}.yaml", "values/sources.yaml"
+EXPLORER, OPENING = "explorer.js", "opening.js"
 """Files of a study, below its folder."""
 
 
@@ -87,7 +84,7 @@ def outside() -> tuple[tuple[str, Path], ...]:
 
 
 def files(name: str, among: Mapping[str, Path] | None = None) -> dict[str, Path]:
-    """Study -> its file of a name below its folder (`decided/verdicts.yaml`), where it has one.
+    """Study -> its file of a name below its folder (`verdicts.yaml`), where it has one.
 
     Args:
         name: the file, relative to the folder of a study.

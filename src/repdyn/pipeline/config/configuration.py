@@ -153,8 +153,8 @@ def _read_all(paths: Sequence[Path | str], files: Callable[[str], Mapping[str, P
 def _of_scale(scale: object, position: Position, files: Callable[[str], Mapping[str, Path]]) -> list[Layer]:
     """What the studies keep for a scale; a study that keeps nothing for it stays as it is."""
     chosen = files(studies.VALUES.format(scale))
-    if not chosen:
-        known = sorted({path.stem for path in studies.every(studies.VALUES.format("*"))})
+    if not chosen or studies.VALUES.format(scale) == studies.SOURCES:
+        known = sorted({path.stem for path in studies.every(studies.VALUES.format("*"))} - {Path(studies.SOURCES).stem})
         raise ConfigError(str(Complaint(position, (SCALE,), not_one_of(scale, known))))
     return _of_study(chosen)
 

@@ -35,7 +35,9 @@ def schema_at(path: KeyPath, root: Schema) -> Schema | None:
     for key in path:
         if node is None:
             return None
-        node = node.get("items") if isinstance(key, int) else node.get("properties", {}).get(key)
+        node = resolved(node["anyOf"][0], root) if "anyOf" in node else node
+        of_key = node.get("properties", {}).get(key) or node.get("additionalProperties") or None
+        node = node.get("items") if isinstance(key, int) else of_key
         node = node and resolved(node, root)
     return node
 

@@ -68,13 +68,14 @@ def key_text(path: KeyPath) -> str:
     return parts.removeprefix(".")
 
 
-def read(path: Path, order: int, under: str | None = None) -> Layer:
+def read(path: Path, order: int, under: str | None = None, end: str | None = None) -> Layer:
     """Values and positions of one YAML file, the `order`-th of those that are merged.
 
     Args:
         path: the file.
         order: its place among them.
         under: the key below which the whole file stands, if it is a part of the configuration alone.
+        end: the line that ends the YAML, if other text follows it.
 
     Raises:
         ConfigError: the file is missing or empty, is not valid YAML, has a key twice, or is not a mapping.
@@ -85,7 +86,7 @@ def read(path: Path, order: int, under: str | None = None) -> Layer:
     parser.Constructor = _Constructor
     try:
         text = path.read_text(encoding="utf-8-sig", errors="surrogateescape")  # what escapes, YAML forbids
-        content = parser.load(text)
+        content = parser.load(text if end is None else text.partition(f"\n{end}")[0])
     except OSError as error:
         raise ConfigError(f"{file}: {str(error.strerror).lower()}") from error
     except ReaderError as error:

@@ -82,7 +82,11 @@ def _row(study: str, claims: Sequence[Claim], verdicts: Mapping[str, str]) -> tu
     counts = Counter(verdicts.get(claim.id, "") for claim in claims)
     slips = _slips(claims, verdicts)
     numbers = (len(claims), *(counts[status] for status in (*DECIDED, DEPENDS)), _open(counts))
-    return f"[{study}]({study}.md)", *map(str, numbers), *(str(slips[slip] or "") for slip in reversed(SLIPS))
+    return (
+        f"[{study}](../src/repdyn/{study}/page.md)",
+        *map(str, numbers),
+        *(str(slips[slip] or "") for slip in reversed(SLIPS)),
+    )
 
 
 def put(page: str, counted: str) -> str:

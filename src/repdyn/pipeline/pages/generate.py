@@ -105,7 +105,7 @@ def _claim_row(study: str, claim: Claim, verdict: str) -> tuple[str, ...]:
     head = "Possibly an OCR error. Correct form" if claim.possible_ocr_error else "Correct form"
     right = f"<br>**{head}:** {claim.correction}" if claim.correction else ""
     if verdict in REFUTED:
-        right += f" [Derivation]({study}.md#{claim.id})."
+        right += f" [Derivation](../src/repdyn/{study}/page.md#{claim.id})."
     quoted = f"{_quoted(claim.words)} (line {claim.line})<br>" if claim.words else ""
     slip = f"<br>{claim.kind_of_slip}" if verdict in REFUTED and claim.kind_of_slip else ""
     return f"`{claim.id}`", f"{claim.where}<br>{claim.kind}", quoted + claim.states + right, verdict + slip

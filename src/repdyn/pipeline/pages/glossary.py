@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from repdyn.pipeline import studies
-from repdyn.pipeline.report import stories
+from repdyn.pipeline.report import page_md
 from repdyn.pipeline.report.texts import TERMS
 
 INTRODUCTION = """\
@@ -14,17 +13,17 @@ INTRODUCTION = """\
 Terms of the papers and of the report, in plain words. What each variable of a measured network is:
 [measures](measures.md).
 
-This page is generated from the studies' `glossary.yaml` and the report's own terms (`python -m repdyn reference`); a
-test holds it to them.
+This page is generated from the studies' `page.md` and the report's own terms (`python -m repdyn reference`); a test
+holds it to them.
 """
 
 
 def page() -> str:
     """The page as Markdown, with an anchor for each term."""
-    return markdown(stories.glossary(studies.files(studies.GLOSSARY), TERMS))
+    return markdown(page_md.terms(page_md.pages(), TERMS))
 
 
-def markdown(terms: Mapping[str, stories.Term]) -> str:
+def markdown(terms: Mapping[str, tuple[str, str]]) -> str:
     """Terms, in their order: slug -> term and what it means."""
     entries = (f'- <a id="{slug}"></a>**{term}**: {says}\n' for slug, (term, says) in terms.items())
     return "".join([f"{INTRODUCTION}\n", *entries])

@@ -47,7 +47,7 @@ COLUMNS = {
     "code": "the check, `module:function`",
     "note": "what a reader should know besides",
     "code_version": "digest of all definitions that the check reaches",
-    "expected_verdict": "the verdict a person has accepted (`decided/verdicts.yaml` of its study)",
+    "expected_verdict": "the verdict a person has accepted (`verdicts.yaml` of its study)",
     "change": "empty, `new claim`, or `was: ...`; only in the ledger of all studies",
 }
 EVIDENCE = {

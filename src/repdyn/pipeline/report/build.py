@@ -14,17 +14,18 @@ from typing import TypedDict
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from repdyn.base import markup, web
+from repdyn.base.errors import ConfigError
 from repdyn.base.verdicts import REFUTED, UNDECIDED
 from repdyn.pipeline import kept_runs, replies, studies
-from repdyn.pipeline.pages import chosen
+from repdyn.pipeline.config.messages import not_one_of
 from repdyn.pipeline.report import (
     captions,
-    concepts,
     evidence,
     findings,
     latex,
     listings,
     openings,
+    page_md,
     rests_on,
     searching,
     settings_sources,
@@ -33,7 +34,7 @@ from repdyn.pipeline.report import (
     titles,
     views,
 )
-from repdyn.pipeline.report.contents import Contents, Row, read
+from repdyn.pipeline.report.contents import Contents, Product, Row, read
 from repdyn.pipeline.report.errata import severities
 from repdyn.pipeline.report.notes import Notes, notes
 from repdyn.pipeline.report.texts import FOLDERS, MEANINGS, PLURALS, TERMS, WARNINGS, linked
@@ -46,7 +47,9 @@ class StudyPage(views.StudyView):
     """What the page of a study shows."""
 
     story: stories.Story | None
-    concept: concepts.Concept | None
+    heading: str
+    concept: page_md.Concept | None
+    illustration: Product | None
     settings: list[settings_sources.Setting]
     differing: list[settings_sources.Setting]
 
@@ -85,7 +88,7 @@ class IndexPage(TypedDict):
     warning: str
     summaries: dict[str, dict[str, str]]
     animations: list[openings.Animation]
-    findings: list[findings.Finding]
+    findings: list[findings.Card]
     studies: list[StudyPage]
     counts: list[tuple[str, int]]
     total: int
@@ -115,9 +118,9 @@ class Checkout:
     """What the report takes from the checkout.
 
     Attributes:
-        workflow: folder of the checkout, with `docs/<study>.md`.
+        workflow: folder of the checkout, with `reference/` and `workflow/`.
         outputs: job -> files it makes, inside the run's results.
-        folders: study -> its folder, with what people decided.
+        folders: study -> its folder, with what people wrote and decided.
     """
 
     workflow: Path = Path()
@@ -153,19 +156,18 @@ class Site:
         self.explorers = {name: study.explorer for name, study in declared.items()}
         opened = {name: study.opening for name, study in declared.items() if study.opening}
         self.animations = openings.animations(opened, contents)
-        self.notes = {study: self._notes(study, workflow) for study in contents.studies}
+        self.pages_of_studies = page_md.pages(self.folders)
+        self.notes = {study: self._notes(study) for study in contents.studies}
         own = studies.files(studies.SOURCES, self.folders)
         self.sources = settings_sources.read_all(workflow / settings_sources.SHARED, own)
         self.references = kept_runs.ledgers(workflow / kept_runs.FOLDER)
         self.exceptions = kept_runs.exceptions(workflow / kept_runs.FOLDER)
-        self.chosen = chosen.by_claim(chosen.read_all(studies.files(studies.CHOSEN, self.folders)))
+        self.chosen = page_md.chosen_by_claim(self.pages_of_studies.values())
         self.replies = replies.of_studies(self.folders)
-        written = studies.files(studies.FINDINGS, self.folders)
-        cards = findings.findings(findings.read_all(written), contents)
-        self.summaries = {name: says for name, says in findings.summaries(written).items() if name in self.titles}
         animated = {one.claim["id"] for one in self.animations}
+        cards = findings.cards(self.pages_of_studies, contents)
         self.findings = sorted(cards, key=lambda card: card.claim["id"] not in animated)
-        self.terms = stories.glossary(studies.files(studies.GLOSSARY, self.folders), TERMS)
+        self.terms = page_md.terms(self.pages_of_studies, TERMS)
         self._larger = {name: kept_runs.verdicts_of(frame) for name, frame in self.references.items()}
         self.studies = [self._study(name) for name in contents.studies]
         self._settings = {study["name"]: study["settings"] for study in self.studies}
@@ -243,32 +245,34 @@ class Site:
         environment.globals |= {"claims_of_product": self.contents.claims_on}
         return environment
 
-    def _notes(self, study: str, workflow: Path) -> Notes:
-        file = workflow / "docs" / f"{study}.md"
-        if not file.is_file():
+    def _notes(self, study: str) -> Notes:
+        if study not in self.pages_of_studies:
             return Notes()
+        rows = {row["id"]: row for row in self.contents.ledger}
         pictures = {
             figure.name: (figure.picture, *figure.size) for figure in self.contents.products_of(study, "figures")
         }
-        return notes(file.read_text(encoding="utf-8"), {row["id"] for row in self.contents.ledger}, pictures)
+        return notes(page_md.with_facts(self.pages_of_studies[study].notes, rows), rows, pictures)
 
     def _study(self, name: str) -> StudyPage:
         study = views.study(
             name, self.titles[name], self.explorers.get(name), self.contents, self.notes[name], self._larger
         )
-        path = studies.files(studies.STORY, self.folders).get(name)
+        page = self.pages_of_studies.get(name)
         rows = {row["id"]: row for row in self.contents.ledger}
         figures = {figure.name: figure for figure in study["figures"]}
-        story = stories.story(path, rows, figures, self.terms) if path else None
-        file = studies.files(studies.CONCEPT, self.folders).get(name)
-        concept = concepts.read(file, figures) if file else None
+        concept = page.items.concept if page else None
+        if page and concept and concept.figure not in figures:
+            raise ConfigError(f"{page.path}: concept.figure: {not_one_of(concept.figure, figures)}")
         configuration = {name: self.contents.manifest["configuration"].get(name, {})}
         configuration |= {"data": self.contents.manifest["configuration"].get("data", {})}
         settings = settings_sources.settings(configuration, self.sources)
         return {
             **study,
-            "story": story,
+            "heading": page.title if page else self.titles[name],
+            "story": stories.story(page, rows, figures, self.terms) if page else None,
             "concept": concept,
+            "illustration": figures[concept.figure] if concept else None,
             "settings": settings,
             "differing": [setting for setting in settings if setting.differs],
         }
@@ -299,12 +303,21 @@ class Site:
             "ours": len(ledger) - len(own),
             "changes": [claim for claim in ledger if claim["change"]],
             "warning": WARNINGS.get(self.contents.run, ""),
-            "summaries": self.summaries,
+            "summaries": self._summaries(),
             "animations": self.animations,
             "findings": self.findings,
             "studies": self.studies,
             "counts": views.counts(ledger),
             "total": len(ledger),
+        }
+
+    def _summaries(self) -> dict[str, dict[str, str]]:
+        """Study of the run -> what its paper claims, what breaks, what survives."""
+        rows = {row["id"]: row for row in self.contents.ledger}
+        return {
+            name: {key: page_md.with_facts(sentence, rows) for key, sentence in page.items.summary}
+            for name, page in self.pages_of_studies.items()
+            if name in self.titles and page.items.summary
         }
 
     def _ledger(self) -> LedgerPage:

@@ -1,4 +1,4 @@
-"""A study's page of documentation as the report shows it: summary, derivations by claim, the whole; read offline.
+"""The second part of a study's page, derivations and details, as the report shows it: by claim and as a whole, offline.
 
 Of the HTML in a page only the anchors of claims (`<a id="...">`) live, the rest is shown as text. A picture is shown
 where it is a figure of the run; links to other files become text.
@@ -32,25 +32,21 @@ Environment = MutableMapping[str, Any]
 
 @dataclass(frozen=True)
 class Notes:
-    """A study's page in parts.
+    """A study's derivations and details.
 
     Attributes:
-        title: its heading of the first level, as text.
-        summary: what stands before the first heading of the second level.
-        body: the page without its title; anchors of claims have the id `claim-<id>`, headings their words.
+        body: all of it; anchors of claims have the id `claim-<id>`, headings their words.
         headings: id and words of every heading of the second level.
         passages: claim -> its derivation, from its anchor to the next claim's or heading.
     """
 
-    title: str = ""
-    summary: Markup = EMPTY
     body: Markup = EMPTY
     headings: list[tuple[str, str]] = field(default_factory=list)
     passages: dict[str, Markup] = field(default_factory=dict)
 
 
 def notes(text: str, claims: Collection[str], pictures: Mapping[str, Picture]) -> Notes:
-    """A study's Markdown page in the report's terms.
+    """Derivations and details in the report's terms.
 
     Args:
         text: Markdown with tables, `$...$` and `$$...$$` formulas and `<a id="claim-id">` anchors.
@@ -60,27 +56,8 @@ def notes(text: str, claims: Collection[str], pictures: Mapping[str, Picture]) -
     renderer = Renderer(claims, pictures)
     markdown = reader(renderer)
     tokens = markdown.parse(text)
-    title, tokens = _without_title(tokens)
-    second = next((place for place, token in enumerate(tokens) if _opens_heading(token)), len(tokens))
     body = Markup(renderer.render(tokens, markdown.options, {}))
-    headings = list(renderer.headings)
-    return Notes(
-        title,
-        Markup(renderer.render(tokens[:second], markdown.options, {})),
-        body,
-        headings,
-        _passages(markdown, tokens, claims),
-    )
-
-
-def _without_title(tokens: list[Token]) -> tuple[str, list[Token]]:
-    if len(tokens) > 2 and tokens[0].type == "heading_open" and tokens[0].tag == "h1":
-        return _words(tokens[1]), tokens[3:]
-    return "", tokens
-
-
-def _opens_heading(token: Token) -> bool:
-    return token.type == "heading_open" and token.tag in ("h1", "h2")
+    return Notes(body, list(renderer.headings), _passages(markdown, tokens, claims))
 
 
 def _words(token: Token) -> str:

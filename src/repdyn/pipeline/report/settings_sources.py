@@ -1,6 +1,6 @@
 """Where settings come from: stated by the paper, or chosen here and why; which of a run differ from what is stated.
 
-`decided/settings_sources.yaml` of a study maps dotted keys inside the study, and `study` for all of it, to
+`values/sources.yaml` of a study maps dotted keys inside the study, and `study` for all of it, to
 `{stated: value, where: place}` or `{chosen: reason}`. An entry of a section covers what is below it, unless a longer
 key says otherwise; a stated mapping covers the keys it has. Settings of all studies have a file in `workflow/`.
 """

@@ -1,20 +1,18 @@
 """A study's story: the paper's question, what its theory predicts, what breaks, what is right, what survives.
 
-`story.md` in a study's folder is Markdown. Its first paragraphs are the whole in a minute; sections follow. In it
+It is the first part of `page.md`. Its first paragraphs are the whole in a minute; sections follow. In it
 
     ![](loss_by_depth)            a figure of the study, alone in its paragraph
     ![](explorer)                 the study's interactive figure, alone in its paragraph
     [rises](claim:x-thm1)         a claim, colored by this run's verdict
-    [collapse](term:collapse)     a term of a `glossary.yaml`
+    [collapse](term:collapse)     a term that some page explains
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import TypeVar
 
 from markdown_it.token import Token
@@ -22,14 +20,13 @@ from markupsafe import Markup
 
 from repdyn.base.errors import ConfigError
 from repdyn.base.markup import plain, words
-from repdyn.pipeline.config import yaml_positions
+from repdyn.pipeline.config.messages import not_one_of
 from repdyn.pipeline.report.contents import Product, Row
 from repdyn.pipeline.report.notes import EMPTY, Renderer, reader
+from repdyn.pipeline.report.page_md import Page, with_facts
 
 EXPLORER = "explorer"
 Known = TypeVar("Known")
-Term = tuple[str, str]
-SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True)
@@ -49,46 +46,23 @@ class Story:
     headings: list[tuple[str, str]] = field(default_factory=list)
 
 
-def glossary(files: Mapping[str, Path], own: Mapping[str, Term] = MappingProxyType({})) -> dict[str, Term]:
-    """The terms of all studies: slug -> the term and what it means, in the order of the terms.
-
-    Args:
-        files: `glossary.yaml` of the studies, each `slug: {term: ..., says: ...}`.
-        own: terms that are known already, those of the report itself.
-
-    Raises:
-        ConfigError: an entry has other keys, its slug other letters than a-z, 0-9 and -, or it is explained already.
-    """
-    terms: dict[str, Term] = dict(own)
-    for path in files.values():
-        for slug, entry in yaml_positions.values(path).items():
-            if not isinstance(entry, dict) or set(entry) != {"term", "says"}:
-                raise ConfigError(f"{path}: {slug}: wants the keys term, says; has {entry!r}")
-            if not SLUG.fullmatch(slug):
-                raise ConfigError(f"{path}: {slug}: a term is named by small letters, digits and single hyphens")
-            if slug in terms:
-                raise ConfigError(f"{path}: {slug}: explained by another study or the report, too; once is enough")
-            terms[slug] = (entry["term"], entry["says"])
-    return dict(sorted(terms.items(), key=lambda item: item[1][0].lower()))
-
-
 def story(
-    path: Path, claims: Mapping[str, Row], figures: Mapping[str, Product], terms: Mapping[str, tuple[str, str]]
+    page: Page, claims: Mapping[str, Row], figures: Mapping[str, Product], terms: Mapping[str, tuple[str, str]]
 ) -> Story:
-    """The story in a file.
+    """The story of a page.
 
     Args:
-        path: the file.
+        page: the study's page.
         claims: id -> row of the ledger.
         figures: the study's figures by name.
-        terms: slug -> term and what it means.
+        terms: name in links -> term and what it means.
 
     Raises:
         ConfigError: the story names a claim, a figure or a term that is not there.
     """
-    renderer = _Renderer(path, claims, figures, terms)
+    renderer = _Renderer(page.path, claims, figures, terms)
     markdown = reader(renderer)
-    tokens = markdown.parse(path.read_text(encoding="utf-8"))
+    tokens = markdown.parse(with_facts(page.story, claims))
     first = next((place for place, token in enumerate(tokens) if token.type == "heading_open"), len(tokens))
     break_ = next((place for place, token in enumerate(tokens) if _picture(token) == EXPLORER), len(tokens) + 1)
     parts = tokens[:first], tokens[first : break_ - 1], tokens[break_ + 2 :]
@@ -157,5 +131,5 @@ class _Renderer(Renderer):
 
     def _known(self, kind: str, name: str, known: Mapping[str, Known]) -> Known:
         if name not in known:
-            raise ConfigError(f"{self.path}: {kind} {name!r} is not there")
+            raise ConfigError(f"{self.path}: {kind}: {not_one_of(name, known)}")
         return known[name]

@@ -38,15 +38,10 @@ SITE = JOBS.other(
         for study, declared in studies.declared().items()
     },
     folders={study: os.path.relpath(folder) for study, folder in studies.folders().items()},
-    texts=texts(
-        "reference/**/*",
-        "workflow/settings_sources.yaml",
-        *(f"docs/{study}.md" for study in STUDIES),
-    )
+    texts=texts("reference/**/*", "workflow/settings_sources.yaml")
     + digests([*(SOURCE / "repdyn/pipeline/report/page").rglob("*"), SOURCE / "repdyn/base/site.css"])
     + texts_of_studies(
-        *(studies.ACCEPTED, studies.FINDINGS, studies.CHOSEN, studies.SOURCES, studies.REPLIES),
-        *(studies.EXPLORER, studies.OPENING, studies.STORY, studies.GLOSSARY, studies.CONCEPT),
+        *(studies.PAGE, studies.ACCEPTED, studies.SOURCES, studies.REPLIES, studies.EXPLORER, studies.OPENING),
         *(f"{part}.py" for part in CODE_SHOWN),
         *(f"{part}/**/*.py" for part in CODE_SHOWN),
     ),

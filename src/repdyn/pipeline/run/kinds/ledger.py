@@ -87,7 +87,7 @@ def change(verdict: str, accepted: Entry | None, run: str) -> str:
 
 
 def accepted_verdicts(files: Iterable[Path] | None = None) -> dict[str, Entry]:
-    """What people accepted, by claim: `decided/verdicts.yaml` of every study, or of some.
+    """What people accepted, by claim: `verdicts.yaml` of every study, or of some.
 
     Raises:
         ConfigError: as `read_expected`, or two studies decide one claim.

@@ -1,0 +1,187 @@
+"""A study's page, `page.md`: structured items as YAML between lines of three hyphens, its story, then its derivations.
+
+    ---
+    summary: {claims: ..., breaks: ..., survives: ...}
+    findings: {claim id: {figure: study/name, show: all, verdict: ..., headline: ..., sentence: ...}}
+    concept: {question: ..., formula: LaTeX, says: ..., figure: name}
+    terms: {name in links: {term: ..., says: ...}}
+    chosen_after_looking: [{chosen: ..., claims: [id, ...]}]
+    ---
+    # Title
+    Markdown: the story in a minute, then its sections; `stories` says how it names figures, claims and terms
+    # Derivations and details
+    Markdown: what stands in the notes of the report; the anchor `<a id="claim-id">` heads a claim's derivation
+
+A study may leave out any of it. `{{claim-id: fact}}` stands for a fact of the run's ledger.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, ValidationError
+
+from repdyn.base.errors import ConfigError
+from repdyn.base.settings import Settings
+from repdyn.base.verdicts import STATUSES
+from repdyn.pipeline import studies
+from repdyn.pipeline.config import yaml_positions
+from repdyn.pipeline.config.messages import complaints
+from repdyn.pipeline.report.contents import Row
+
+FENCE = "---\n"
+FACT = re.compile(r"\{\{([\w-]+): ([^{}]+)\}\}")
+UNKNOWN = "?"
+
+Text = Annotated[str, Field(min_length=1)]
+Sentence = Annotated[str, Field(pattern=r"^.*\.$", max_length=160)]
+"""Five papers fit one screen."""
+
+
+def _status(verdict: str) -> str:
+    if verdict not in STATUSES:
+        raise ValueError(verdict)
+    return verdict
+
+
+class Summary(Settings):
+    """The paper in three sentences, for the report's first page."""
+
+    claims: Sentence
+    breaks: Sentence
+    survives: Sentence
+
+
+class Finding(Settings):
+    """A card of the first page: a figure, the part of it that is shown, words, and the verdict that they speak of."""
+
+    figure: Text
+    show: Literal["all", "top", "bottom"]
+    verdict: Annotated[str, AfterValidator(_status), Field(json_schema_extra={"enum": list(STATUSES)})]
+    headline: Text
+    sentence: Text
+
+
+class Concept(Settings):
+    """The theory for a student: a question, its one formula, what the symbols are and what to watch, a figure."""
+
+    question: Text
+    formula: Text
+    says: Text
+    figure: Text
+
+
+class Term(Settings):
+    """A term and what it means."""
+
+    term: Text
+    says: Text
+
+
+class Choice(Settings):
+    """What was chosen after a look at numbers, and the ids of the claims that it decides."""
+
+    chosen: Text
+    claims: list[str]
+
+
+class Items(Settings):
+    """The structured items of a page."""
+
+    summary: Summary | None = None
+    findings: dict[str, Finding] = Field(default_factory=dict)
+    concept: Concept | None = None
+    terms: dict[str, Term] = Field(default_factory=dict)
+    chosen_after_looking: list[Choice] = Field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A study's page.
+
+    Attributes:
+        path: its file.
+        items: its structured items.
+        title: the first heading.
+        story: Markdown up to the next heading of the first level.
+        notes: Markdown after that heading.
+    """
+
+    path: Path
+    items: Items
+    title: str
+    story: str
+    notes: str
+
+
+def pages(folders: Mapping[str, Path] | None = None) -> dict[str, Page]:
+    """The pages of the studies that have one; `folders` are those of studies, None for all chosen ones."""
+    return {study: read(path) for study, path in studies.files(studies.PAGE, folders).items()}
+
+
+def read(path: Path) -> Page:
+    """The page in a file.
+
+    Raises:
+        ConfigError: an item is missing, unknown or has another value; a line for each.
+    """
+    text = path.read_text(encoding="utf-8")
+    items, body = Items(), text
+    if text.startswith(FENCE):
+        body = text.removeprefix(FENCE).partition(f"\n{FENCE}")[2]
+        items = _items(path)
+    title, *parts = re.split(r"^# (.*)\n", body, maxsplit=2, flags=re.MULTILINE)[1:] or ("", body)
+    return Page(path, items, title, parts[0], parts[2] if len(parts) > 2 else "")
+
+
+def _items(path: Path) -> Items:
+    values, positions = yaml_positions.read(path, 0, end=FENCE)
+    try:
+        return Items.model_validate(values)
+    except ValidationError as error:
+        problems = complaints(error, values, positions, Items.model_json_schema())
+        raise ConfigError("\n".join(map(str, problems))) from error
+
+
+def terms(pages: Mapping[str, Page], own: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
+    """The terms of all pages: name in links -> the term and what it means, by the letters of the alphabet.
+
+    Args:
+        pages: study -> its page.
+        own: terms of the report itself.
+
+    Raises:
+        ConfigError: a term is explained already.
+    """
+    found = dict(own)
+    for page in pages.values():
+        for name, term in page.items.terms.items():
+            if name in found:
+                raise ConfigError(f"{page.path}: terms.{name}: explained by another study or the report, too")
+            found[name] = (term.term, term.says)
+    return dict(sorted(found.items(), key=lambda item: item[1][0].lower()))
+
+
+def chosen_by_claim(pages: Iterable[Page]) -> dict[str, list[str]]:
+    """Claim -> what was chosen for it after a look at numbers."""
+    texts: dict[str, list[str]] = {}
+    for page in pages:
+        for choice in page.items.chosen_after_looking:
+            for id in choice.claims:
+                texts.setdefault(id, []).append(choice.chosen)
+    return texts
+
+
+def with_facts(text: str, ledger: Mapping[str, Row]) -> str:
+    """A text with the facts that it names; what a run lacks is a question mark."""
+    return FACT.sub(lambda named: _fact(ledger.get(named[1], {}), named[2]), text)
+
+
+def _fact(row: Row, name: str) -> str:
+    value = json.loads(row.get("facts") or "{}").get(name)
+    return UNKNOWN if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)
