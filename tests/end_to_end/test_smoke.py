@@ -12,6 +12,7 @@ from tests.conftest import ROOT, SMOKE, snakemake
 from repdyn.base.claims import NOT_SEEN
 from repdyn.base.errors import UNFORESEEN
 from repdyn.pipeline.ask import controls
+from repdyn.pipeline.report import page_md
 from repdyn.pipeline.run.kinds.ledger import accepted_verdicts
 
 pytestmark = pytest.mark.slow
@@ -30,6 +31,16 @@ def test_every_verdict_is_the_accepted_one(smoke_run):
 def test_every_accepted_claim_is_in_the_ledger(smoke_run):
     accepted = accepted_verdicts()
     assert set(accepted) == {row["id"] for row in ledger(smoke_run)}
+
+
+def test_every_fact_that_a_page_names_is_in_the_ledger(smoke_run):
+    rows = {row["id"]: row for row in ledger(smoke_run)}
+    named = {
+        found[0]
+        for page in page_md.pages().values()
+        for found in page_md.FACT.finditer(page.path.read_text(encoding="utf-8"))
+    }
+    assert {fact for fact in named if page_md.with_facts(fact, rows) == page_md.UNKNOWN} == set()
 
 
 def test_identities_and_bounds_are_decided_even_at_smoke_scale(smoke_run):
