@@ -144,7 +144,7 @@ def test_pages_name_no_machine_and_need_no_network(site):
 
 @pytest.mark.slow
 def test_formulas_are_typeset_and_marks_are_as_they_were(site):
-    assert "<math" in (site / "bn_decomposed.html").read_text(encoding="utf-8")
+    assert "<math" in (site / "studies/bn_decomposed.html").read_text(encoding="utf-8")
     pages = [path.read_text(encoding="utf-8") for path in (site / "api").rglob("*.html")]
     assert [text for text in pages if re.search(r"\\[|_]", text)] == []
     assert any("||X'X / ||X||_F^2 - I/n||_F" in text.replace("&#39;", "'").replace("&#x27;", "'") for text in pages)
