@@ -47,7 +47,6 @@ def own(site, tmp_path_factory) -> Path:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "of 9 steps (100%) done" in done.stderr
     assert "holds as corrected" in done.stdout
-    assert re.search(r"[0-5] of 5 caught", done.stdout)
     return folder / "own_paper"
 
 
