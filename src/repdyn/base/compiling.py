@@ -14,7 +14,8 @@ from numba import njit
 from numba.core import caching
 
 KEPT_IN = "NUMBA_CACHE_DIR"
-UserProvided: Any = getattr(caching, "UserProvidedCacheLocator", None) or caching._UserProvidedCacheLocator
+NAMES = ("UserProvidedCacheLocator", "_UserProvidedCacheLocator")  # of numba's class, today and formerly
+UserProvided: Any = next(getattr(caching, name) for name in NAMES if hasattr(caching, name))
 
 
 class ByModule(UserProvided):
