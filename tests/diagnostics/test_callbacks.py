@@ -72,36 +72,29 @@ def test_numbers_of_seeds_and_of_classes_are_means_and_those_of_points_stay_out(
 # loggers
 
 
-class Writer:
+class Logger:
     def __init__(self):
         self.calls = []
 
+    def take(self, values, step=None):
+        self.calls += [(step, name, value) for name, value in values.items()]
+
+
+class Writer(Logger):
     def add_scalar(self, name, value, step):
         self.calls.append((step, name, value))
 
 
-class Metrics:
-    def __init__(self):
-        self.calls = []
-
-    def log_metrics(self, metrics, step=None):
-        self.calls += [(step, name, value) for name, value in metrics.items()]
+class Metrics(Logger):
+    log_metrics = Logger.take
 
 
-class Run:
-    def __init__(self):
-        self.calls = []
-
-    def log(self, data, step=None):
-        self.calls += [(step, name, value) for name, value in data.items()]
+class Run(Logger):
+    log = Logger.take
 
 
-class Function:
-    def __init__(self):
-        self.calls = []
-
-    def __call__(self, values, step):
-        self.calls += [(step, name, value) for name, value in values.items()]
+class Function(Logger):
+    __call__ = Logger.take
 
 
 @pytest.mark.parametrize("kind", [Writer, Metrics, Run, Function])
@@ -115,7 +108,7 @@ def test_every_kind_of_logger_gets_the_same(kind):
 
 
 def test_another_kind_of_logger_is_refused():
-    with pytest.raises(ValueError, match="logger is a int; give one with add_scalar, log_metrics or log"):
+    with pytest.raises(ValueError, match=r"int.*add_scalar, log_metrics or log"):
         log_scalars(3, {}, 0)
 
 
@@ -128,11 +121,11 @@ def test_steps_that_are_due_grow_apart():
     assert [step for step in range(30) if growing()(step)] == [0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 19, 23, 29]
     dense = np.array([step for step in range(10_000) if growing()(step)])
     assert (np.diff(dense)[10:] / dense[10:-1] < 0.3).all()
-    with pytest.raises(ValueError, match=r"factor is 1; give a number above 1"):
+    with pytest.raises(ValueError, match=r"factor.*1"):
         growing(1)
 
 
-def test_cheap_measures_are_due_every_few_steps_beside_all_that_are_due_ever_more_rarely():
+def test_cheap_measures_at_many_steps_and_all_measures_at_few():
     cheap, whole = (
         Measuring(points(), None, when, same, {"labels": LABELS, "measures": measures})
         for when, measures in ((every(4), ["accuracy"]), (growing(2), ["accuracy", "ranks"]))
@@ -145,7 +138,7 @@ def test_cheap_measures_are_due_every_few_steps_beside_all_that_are_due_ever_mor
     shared = [0, 4, 8, 16]
     both = [found.recorder.dataset()["accuracy"].sel(step=shared).values.tolist() for found in (cheap, whole)]
     assert both[0] == both[1]
-    with pytest.raises(ValueError, match="steps is 0; give 1 or more"):
+    with pytest.raises(ValueError, match=r"steps.*0"):
         every(0)
 
 
@@ -221,7 +214,7 @@ def test_lightning_in_another_process_measures_nothing(trainers):
     assert trainer.loggers[0].calls == module.logged == []
 
 
-def test_a_training_that_starts_again_forgets_what_its_checkpoint_does_not_know(trainers, tmp_path):
+def test_a_resumed_training_drops_moments_after_its_checkpoint(trainers, tmp_path):
     def callback(**options):
         file = tmp_path / "found.nc"
         return lightning_callback(points(), ["network.0"], file=file, when=lambda step: True, **options)
@@ -250,29 +243,6 @@ def test_each_moment_is_of_the_network_that_is_handed_over_then():
     recorded = measuring.recorder.dataset()["effective_rank"].values.ravel()
     assert recorded.tolist() == [float(measure(model, points(), ["0"])["effective_rank"][0]) for model in models]
     assert len(set(recorded.tolist())) == 3
-
-
-def test_the_trainer_of_hugging_face_logs_by_its_own_log(trainers):
-    class Model(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.network = network()
-
-        def forward(self, x):
-            return {"loss": None, "logits": self.network(x), "hidden": x}
-
-    model, logs = Model(), []
-    state = types.SimpleNamespace(global_step=0, is_world_process_zero=True)
-    trainer = types.SimpleNamespace(log=lambda values: logs.append((state.global_step, values)))
-    callback = trainer_callback(trainer, {"x": points()}, ["network.0"], output="logits", labels=LABELS)
-    callback.on_train_begin(None, state, None, model=model, optimizer=None)
-    for _ in range(7):
-        state.global_step += 1
-        callback.on_step_end(None, state, None, model=model, optimizer=None)
-    callback.on_train_end(None, state, None, model=model, optimizer=None)
-    assert [step for step, _ in logs] == callback.recorder.steps == [0, 1, 2, 3, 4, 5, 6, 7]
-    accuracies = callback.recorder.dataset()["accuracy"].values.tolist()
-    assert [values["repdyn/accuracy"] for _, values in logs] == accuracies
 
 
 class Pair(nn.Module):
@@ -328,13 +298,13 @@ def test_the_callback_is_one_of_the_lightning_that_is_imported_else_of_the_one_t
     assert lightning_callback(points()).installed
 
 
-def test_a_trainer_that_lacks_something_itself_says_so(lightning):
+def test_a_package_that_a_trainer_lacks_is_named(lightning):
     lightning.write_text("import no_such_package")
     with pytest.raises(ModuleNotFoundError, match="no_such_package"):
         lightning_callback(points())
 
 
-def test_options_that_nobody_takes_are_refused_before_training(trainers):
+def test_unknown_options_are_refused_before_training(trainers):
     with pytest.raises(TypeError, match="lables"):
         lightning_callback(points(), lables=LABELS)
 
@@ -342,7 +312,7 @@ def test_options_that_nobody_takes_are_refused_before_training(trainers):
 def test_a_trainer_that_is_not_installed_is_named(monkeypatch):
     for name in ("lightning", "lightning.pytorch", "pytorch_lightning", "transformers"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ImportError, match=r"^lightning is not installed, .*; pip install lightning$"):
+    with pytest.raises(ImportError, match="lightning"):
         lightning_callback(points())
-    with pytest.raises(ImportError, match=r"^transformers is not installed, .*; pip install transformers$"):
+    with pytest.raises(ImportError, match="transformers"):
         trainer_callback(None, points())

@@ -112,7 +112,7 @@ def test_rows_of_the_classifier_by_hand():
     assert measures["classifier_maximal_angle"] == pytest.approx(np.mean(np.abs(cosines + 1 / 3)))
 
 
-def test_the_classifier_is_found_and_compared_with_its_own_input():
+def test_the_classifier_is_compared_with_its_input():
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, K)).double()
     X = np.random.default_rng(0).normal(size=(12, 5))
@@ -132,7 +132,6 @@ def test_the_classifier_is_found_and_compared_with_its_own_input():
     assert (float(found["nc3"]), float(found["nc4"])) == (float(named["nc3"]), float(named["nc4"]))
     unknown = measure(nn.Sequential(model, Turned()), X, labels=LABELS)
     assert np.isnan(unknown["nc3"])
-    assert "no nn.Linear returns what the network returns, or its order; name one" in unknown.attrs["left_out"]
 
 
 class Turned(nn.Module):

@@ -1,6 +1,4 @@
-"""The fit of the two-point theory to recorded trainings, and the figures."""
-
-import json
+"""The fit of the two-point theory to recorded trainings, of several pairs and seeds."""
 
 import numpy as np
 import pytest
@@ -8,18 +6,12 @@ import torch
 import xarray as xr
 from torch import nn
 
-from repdyn.base import figures
 from repdyn.base.datasets import problems
-from repdyn.base.streams import Stream
-from repdyn.diagnostics.experiments.network import convolutional_network
 from repdyn.diagnostics.experiments.two_points import two_points
-from repdyn.diagnostics.figures.depth import draw_depth
-from repdyn.diagnostics.figures.pairs import draw_pairs
-from repdyn.diagnostics.figures.stream import draw_stream
-from repdyn.diagnostics.figures.training import draw_training
-from repdyn.diagnostics.measure import Recorder, measure
-from repdyn.diagnostics.methods import convolutional, effective_theory
-from repdyn.diagnostics.settings import ConvolutionalNetwork, TwoPoints
+from repdyn.diagnostics.measure import Recorder
+from repdyn.diagnostics.methods import effective_theory
+from repdyn.diagnostics.settings import TwoPoints
+from repdyn.universality.methods.fit import EffectiveFit
 from repdyn.universality.theory.effective import effective_solution
 
 TIMES = np.array([0, 3, 6, 10, 15, 25, 40, 60, 100, 160])
@@ -119,158 +111,155 @@ def test_a_pair_without_an_input_distance_is_left_out_and_the_others_are_fitted(
     recorded["input_distance"] = ("pair", [float(single["input_distance"][0]), np.nan])
     recorded["target_distance"] = ("pair", [float(single["target_distance"][0])] * 2)
     assert effective_theory.fit(recorded, "0")["pair"].values.tolist() == single["pair"].values.tolist()
-    with pytest.raises(ValueError, match="no input distances: record with embeddings="):
+    with pytest.raises(ValueError, match="embeddings"):
         effective_theory.fit(recorded.assign(input_distance=np.nan * recorded["input_distance"]), "0")
 
 
-ERRORS = {
-    "no time": (lambda recorded: recorded.isel(epoch=0).drop_attrs(), {"layer": "0"}, "record four or more moments"),
-    "few": (lambda recorded: recorded.isel(epoch=slice(3)), {"layer": "0"}, "record four or more moments"),
-    "no targets": (
-        lambda recorded: recorded.drop_vars("prediction_alignment"),
-        {"layer": "0"},
-        "no prediction_alignment: record with labels or targets",
-    ),
-    "layer": (lambda recorded: recorded, {"layer": "9"}, "no layer '9'; it has input, 0, 1"),
-    "pair": (
-        lambda recorded: recorded,
-        {"layer": "0", "pairs": ["0-7"]},
-        "pairs 0-7 have equal targets or are not there",
-    ),
-    "same": (
-        lambda recorded: recorded.assign(target_distance=0 * recorded["target_distance"]),
-        {"layer": "0"},
-        "every pair has equal inputs or equal targets",
-    ),
-}
+ERRORS = [
+    (lambda recorded: recorded.isel(epoch=0).drop_attrs(), {}, "moments"),
+    (lambda recorded: recorded.isel(epoch=slice(3)), {}, "moments"),
+    (lambda recorded: recorded.drop_vars("prediction_alignment"), {}, "prediction_alignment"),
+    (lambda recorded: recorded, {"layer": "9"}, "'9'.*input, 0, 1"),
+    (lambda recorded: recorded, {"pairs": ["0-7"]}, "0-7"),
+    (lambda recorded: recorded.assign(target_distance=0 * recorded["target_distance"]), {}, "pair"),
+]
 
 
-@pytest.mark.parametrize("case", ERRORS)
-def test_errors(case):
-    spoil, options, words = ERRORS[case]
-    with pytest.raises(ValueError, match=words):
-        effective_theory.fit(spoil(recorded_from_theory()), **options)
+@pytest.mark.parametrize(("change", "options", "message"), ERRORS)
+def test_recordings_that_cannot_be_fitted_are_refused(change, options, message):
+    with pytest.raises(ValueError, match=message):
+        effective_theory.fit(change(recorded_from_theory()), **{"layer": "0"} | options)
 
 
-# the network of the report
+# several pairs and seeds
+
+PAIRS, LAYERS, SEEDS = ["0-1", "0-2", "1-2"], ["a", "b"], [3, 8]
+ALL_RATES = {(0, 0): (0.03, 0.2), (0, 1): (0.05, 0.1), (2, 0): (0.02, 0.3), (2, 1): (0.0001, 0.0002)}
+INPUTS = np.array([[1.25, 1.5], [2.0, 2.1], [0.8, 0.9]])
+TARGETS = np.array([[1.5, 1.4], [0.0, 0.3], [0.7, 0.75]])
+START = 0.01, 1e-4, 0.0
 
 
-SMALL = ConvolutionalNetwork(
-    channels=3, blocks=2, width=8, gain=0.1, rate=0.1, batch=16, record=(0, 1, 2, 4, 8), per_class=2, seeds=2
-)
+def several():
+    """Curves of the theory itself.
 
-
-@pytest.fixture(scope="module")
-def images():
-    rng = np.random.default_rng(0)
+    The second pair has equal targets in the first seed, the last one learns nothing in the second.
+    """
+    curves = np.ones((3, 3, 2, len(TIMES)))
+    for (pair, seed), rates in ALL_RATES.items():
+        distances = INPUTS[pair, seed], TARGETS[pair, seed]
+        curves[:, pair, seed] = effective_solution(TIMES, *START, *rates, *distances)
+    other = np.random.default_rng(0).lognormal(size=curves[0].shape)
+    h = np.stack([other, curves[0]])
+    both = ("pair", "seed", "epoch")
     return xr.Dataset(
-        {"image": (("point", "row", "column"), rng.uniform(size=(60, 4, 4))), "label": ("point", np.arange(60) % 10)}
-    )
+        {
+            "representation_distance": (("layer", *both), h),
+            "prediction_distance": (both, curves[1]),
+            "prediction_alignment": (both, curves[2]),
+            "input_distance": (("pair", "seed"), INPUTS),
+            "target_distance": (("pair", "seed"), TARGETS),
+        },
+        {"layer": LAYERS, "pair": PAIRS, "seed": SEEDS, "epoch": ("epoch", 5 + TIMES, {"units": "1"})},
+        {"time": "epoch"},
+    ), curves
 
 
 @pytest.fixture(scope="module")
-def measured(images):
-    return convolutional_network(SMALL, images, Stream(1, ("diagnostics", "convolutional_network")))
+def fits():
+    data, curves = several()
+    return effective_theory.fit(data, "b"), curves
 
 
-def test_network_of_the_report(measured):
-    assert not [problem for problem in problems(measured) if not problem.startswith("attribute")]
-    assert dict(measured.sizes)["seed"] == 2
-    assert list(measured["step"].values) == [0, 1, 2, 4, 8]
-    assert list(measured["normalized"].values) == ["conv", "dense"]
-    assert float(measured["loss"].isel(step=-1).max()) < float(measured["loss"].isel(step=0).min())
+def final(pair, seed):
+    """Equation (10) by its limit: the theory after a long time."""
+    distances = INPUTS[pair, seed], TARGETS[pair, seed]
+    return effective_solution(np.array([0.0, 1e6]), *START, *ALL_RATES[pair, seed], *distances)[0][-1]
 
 
-def test_a_seed_does_not_depend_on_the_others(measured, images):
-    settings = SMALL.model_copy(update={"seeds": 1})
-    assert ConvolutionalNetwork.model_validate(settings.model_dump()) == settings
-    alone = convolutional_network(settings, images, Stream(1, ("diagnostics", "convolutional_network")))
-    xr.testing.assert_identical(alone.isel(seed=0).drop_vars("seed"), measured.isel(seed=0).drop_vars("seed"))
+def test_every_pair_and_seed_has_its_own_rates_and_curves(fits):
+    fitted, curves = fits
+    assert fitted["pair"].values.tolist() == ["0-1", "1-2"]  # of the other one the first seed has equal targets
+    assert fitted["seed"].values.tolist() == SEEDS
+    assert fitted["learned"].transpose("pair", "seed").values.tolist() == [[1, 1], [1, 0]]
+    for place, pair in enumerate((0, 2)):
+        for seed in (0, 1):
+            cell = fitted.isel(pair=place, seed=seed)
+            for at, name in enumerate("hyw"):
+                np.testing.assert_array_equal(cell[f"{name}_measured"], curves[at, pair, seed])
+                assert float(cell[f"{name}_theory"][0]) == pytest.approx(START[at])
+            if (pair, seed) == (2, 1):
+                continue
+            np.testing.assert_allclose([cell["eta_h"], cell["eta_y"]], ALL_RATES[pair, seed], rtol=1e-4)
+            np.testing.assert_allclose(cell["final_distance"], final(pair, seed), rtol=1e-4)
+            np.testing.assert_allclose(cell["explained"], 1, atol=1e-6)
+            distances = INPUTS[pair, seed], TARGETS[pair, seed]
+            wanted = effective_solution(fitted["moment"].values - 5, *START, *ALL_RATES[pair, seed], *distances)
+            for at, name in enumerate("hyw"):
+                np.testing.assert_allclose(cell[f"{name}_theory"], wanted[at], rtol=1e-3, atol=1e-6)
+    np.testing.assert_allclose(fitted["moment"], 5 + 160 * (np.arange(200) / 199) ** 3)  # denser at the start
 
 
-def test_start_is_hes_times_the_gain():
-    network = convolutional.ConvolutionalNetwork(16, 1, 400, 8, 10)
-    convolutional.start(network, 0.5, np.random.default_rng(0))
-    weights = network.dense.weight.detach().numpy()
-    assert weights.std() == pytest.approx(0.5 * np.sqrt(2 / 256), rel=0.01)  # 1e5 draws: standard error 0.2 %
-    assert not network.dense.bias.any()
+def test_every_number_of_a_fit_has_its_own_variable(monkeypatch):
+    """Stand-ins for the fit, with numbers that no two variables share."""
+    calls = []
+
+    def fit(h, y, w, dx2, dy2, **options):
+        calls.append((h, y, w, dx2, dy2, options))
+        number = len(calls)
+        r2 = number + np.array([0.1, 0.2, 0.3])
+        theory = np.zeros((3, len(h)))
+        return EffectiveFit(0.01 * number, 0.1 * number, 9.0, r2, np.eye(2), 7, 5, number % 2 == 0, theory)
+
+    monkeypatch.setattr(effective_theory, "fit_effective_rates", fit)
+    data, curves = several()
+    fitted = effective_theory.fit(data, "b", ["1-2", "0-1"]).transpose("pair", "seed", ...)
+    assert fitted["pair"].values.tolist() == ["1-2", "0-1"]
+    np.testing.assert_allclose(fitted["eta_h"], 0.01 * np.array([[1, 2], [3, 4]]))
+    np.testing.assert_allclose(fitted["eta_y"], 0.1 * np.array([[1, 2], [3, 4]]))
+    assert fitted["at_bound"].values.tolist() == [[0, 1], [0, 1]]
+    np.testing.assert_allclose(fitted["explained"][1, 0], [3.1, 3.2, 3.3])
+    assert fitted["explained"].dims == ("pair", "seed", "curve")
+    assert fitted["curve"].values.tolist() == ["h", "y", "w"]
+    for (pair, seed), (h, y, w, dx2, dy2, options) in zip([(2, 0), (2, 1), (0, 0), (0, 1)], calls, strict=True):
+        np.testing.assert_array_equal([h, y, w], curves[:, pair, seed])
+        assert (dx2, dy2) == (INPUTS[pair, seed], TARGETS[pair, seed])
+        assert options["every"] == pytest.approx(160 / 9)
+        assert options["allow_unconverged"] is True
+        rates = np.array([[0.02, 0.04], [0.3, 0.1]])  # of two starts
+        solved = options["solution"](rates, np.array([2, 7]))
+        for start in (0, 1):
+            wanted = effective_solution(1.0 * TIMES[[2, 7]], *curves[:, pair, seed, 0], *rates[:, start], dx2, dy2)
+            np.testing.assert_allclose(np.asarray(solved)[:, start], wanted, rtol=1e-9)
 
 
-@pytest.mark.slow
-def test_figures_of_the_report(measured, tmp_path):
-    fitted = two_points(TwoPoints(layer="relu"), measured)
-    assert not [problem for problem in problems(fitted) if not problem.startswith("attribute")]
-    drawn = {
-        "depth": draw_depth(measured),
-        "training": draw_training(measured),
-        "stream": draw_stream(measured),
-        "pairs": draw_pairs(measured, fitted),
-    }
-    for name, figure in drawn.items():
-        figures.save(figure, tmp_path / name)
-        about = json.loads((tmp_path / f"{name}.json").read_text())
-        assert about["title"]
-        assert about["alt"]
-        assert "2 seeds" in about["caption"] or "first seed" in about["caption"]
+def test_units_of_the_rates_are_those_of_the_time():
+    data = several()[0].isel(seed=0, drop=True)
+    data["epoch"].attrs["units"] = "s"
+    fitted = effective_theory.fit(data, "b", ["0-1"])
+    assert (fitted["eta_h"].attrs["units"], fitted["eta_y"].attrs["units"]) == ("1/s", "1/s")
+    assert fitted["eta_h"].dims == ("pair",)
 
 
-def test_panels_of_pairs_are_named_in_the_first_row():
-    single = recorded_from_theory()
-    recorded = xr.concat([single, single.assign_coords(pair=["other"])], "pair", data_vars="minimal")
-    drawn = draw_pairs(recorded.assign_attrs(title="two pairs"), effective_theory.fit(recorded, "0"))
-    titles = [panel.get_title(loc="left") + panel.get_title() for panel in drawn.axes]
-    assert [title[:3] for title in titles[:3]] == ["(a)", "(b)", "(c)"]
-    assert not any(title.startswith("(") for title in titles[3:])
+@pytest.mark.parametrize("name", ["prediction_distance", "prediction_alignment"])
+def test_a_pair_with_a_missing_number_has_no_fit_and_no_curve(name):
+    data = several()[0]
+    data[name][0, 0, 4] = np.nan
+    fitted = effective_theory.fit(data, "b", ["0-1"])
+    for variable in (fitted["eta_h"], fitted["h_theory"].isel(moment=0), fitted["final_distance"]):
+        assert np.isnan(variable).values.tolist() == [[True, False]]
 
 
-def test_figures_of_one_moment_without_labels():
-    diagnostics = measure(nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4)), np.random.default_rng(0).normal(size=(5, 3)))
-    assert len(draw_depth(diagnostics).axes) == 4
-    assert len(draw_stream(diagnostics).axes) == 1
-    with pytest.raises(ValueError, match="one moment only"):
-        draw_training(diagnostics)
-    with pytest.raises(ValueError, match="name `residual` when measuring"):
-        draw_stream(diagnostics.drop_vars(["radial_fraction"]))
+@pytest.mark.parametrize("name", ["input_distance", "target_distance"])
+def test_pairs_of_equal_inputs_or_targets_are_not_fitted(name):
+    data = several()[0].isel(pair=[0, 2], seed=0, drop=True, epoch=slice(4))  # four moments are enough
+    data[name][1] = 0.0
+    assert effective_theory.fit(data, "b")["pair"].values.tolist() == ["0-1"]
 
 
-@pytest.mark.parametrize(("draw", "place"), [(draw_depth, 2), (draw_training, 0)])
-@pytest.mark.parametrize("narrow", [False, True])
-def test_the_band_of_the_tasks_rank_lies_behind_the_ranks_alone(draw, place, narrow):
-    """From the rank of the task without its mean to the whole, half a dimension high where they agree."""
-    rng = np.random.default_rng(0)
-    Y = rng.normal(size=(9, 1)) * [1.0, 0.5, 2.0] + (0.0 if narrow else 3.0)
-    model = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 3))
-    recorder = Recorder(model, rng.normal(size=(9, 2)), targets=Y - Y.mean(axis=0) if narrow else Y)
-    for step in range(3):
-        recorder(step)
-    dataset = recorder.dataset()
-    panels = draw(dataset).axes
-    bands = [[patch.get_bbox() for patch in panel.patches] for panel in panels]
-    assert [len(band) for band in bands] == [int(number == place) for number in range(len(panels))]
-    assert "effective rank" in panels[place].get_title(loc="left") + panels[place].get_title()
-    low, high = float(dataset["centered_task_rank"].min()), float(dataset["task_rank"].min())
-    assert (high - low < 0.5) == narrow
-    assert (bands[place][0].y0, bands[place][0].y1) == (low, low + 0.5 if narrow else high)
-
-
-def test_panels_of_classes_need_both_collapse_and_sectors():
-    X = np.random.default_rng(0).normal(size=(6, 3))
-    diagnostics = measure(nn.Sequential(nn.Linear(3, 4), nn.ReLU()), X, labels=np.arange(6) % 2)
-    assert len(draw_depth(diagnostics).axes) == 6
-    for without in ("nc1", "sectors"):
-        assert len(draw_depth(diagnostics.drop_vars(without)).axes) == 4
-
-
-@pytest.mark.parametrize("first", [0, 10])
-def test_the_axis_of_training_begins_at_its_start(first):
-    recorder = Recorder(nn.Linear(3, 2), np.random.default_rng(0).normal(size=(5, 3)))
-    for step in (first, first + 10, first + 1000):
-        recorder(step)
-    left, right = draw_training(recorder.dataset()).axes[0].get_xlim()
-    assert -1 < left < 0
-    assert right == pytest.approx(1.02 * (first + 1000))
-
-
-def test_first_record_is_before_training():
-    with pytest.raises(ValueError, match="the first measurement is before training"):
-        ConvolutionalNetwork.model_validate(SMALL.model_dump() | {"record": (1, 2, 3, 4)})
+def test_the_theory_is_fitted_in_the_layer_of_the_settings(monkeypatch):
+    calls = []
+    fit = "repdyn.diagnostics.methods.effective_theory.fit"
+    monkeypatch.setattr(fit, lambda recorded, layer: calls.append((recorded, layer)))
+    two_points(TwoPoints(layer="pool"), "the recorded network")
+    assert calls == [("the recorded network", "pool")]

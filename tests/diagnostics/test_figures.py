@@ -1,125 +1,156 @@
-"""What the figures of a measured network draw is what the datasets hold, under the names the captions give."""
+"""The lines of every figure of a measured network are the numbers of its dataset."""
 
 import numpy as np
 import pytest
+import torch
 import xarray as xr
-from tests.drawn import read, synthetic_dataset
+from tests.made_up_cells import dataset
+from torch import nn
 
+from repdyn.diagnostics.compare import compare
+from repdyn.diagnostics.figures.depth import draw_depth
+from repdyn.diagnostics.figures.held_out import draw_held_out
+from repdyn.diagnostics.figures.network import draw_all
 from repdyn.diagnostics.figures.pairs import draw_pairs
+from repdyn.diagnostics.figures.similarity import draw_similarity
+from repdyn.diagnostics.figures.stream import draw_stream
 from repdyn.diagnostics.figures.training import draw_training
 
-SHAPES = read("diagnostics")
+LAYERS = ["input", "a", "b", "c"]
+LABELS = {
+    "layer": LAYERS, "quantile": [0.05, 0.25, 0.5, 0.75, 0.95], "class": range(4), "point": range(9),
+    "step_from": LAYERS[:3], "normalized": ["a", "c"], "step": [0, 10, 40], "seed": range(3),
+}  # fmt: skip
+OF_LAYERS = ("norm_ratio", "centered_effective_rank", "effective_rank", "stable_cost_of_identity", "nuclear_rank",
+             "numerical_rank", "nc1", "equiangle")  # fmt: skip
 
 
-def dataset(name):
-    file = f"diagnostics/data/{name}.nc"
-    return synthetic_dataset(SHAPES[file], file)
+def measured():
+    """What `Recorder` gives for three seeds, a different number in every cell."""
+    variables = dict.fromkeys(OF_LAYERS, "layer step seed")
+    variables |= {"angle": "layer quantile step seed", "units_truncating_all": "layer class step seed"}
+    variables |= {"sectors": "layer class step seed", "norm": "layer point step seed"}
+    variables |= {"loss": "step seed", "accuracy": "step seed"}
+    variables |= dict.fromkeys(("kinetic_energy", "potential_energy"), "step_from step seed")
+    variables |= dict.fromkeys(("radial_fraction", "largest_radial_fraction"), "normalized step seed")
+    data = dataset(LABELS, variables, effective_depth=0.5)
+    data["angle"] = data["angle"].copy(data=np.sort(data["angle"] / 10, axis=1))
+    for name, value in {
+        "expected_angle": 1.45,
+        "expected_norm_ratio": 5.5,
+        "task_rank": 4,
+        "centered_task_rank": 3,
+    }.items():
+        data[name] = (), value
+    data["loss"].attrs["long_name"] = "loss"
+    return data.assign_attrs(title="Made up", gamma=0.001, normalized_by="batch statistics", time="step")
 
 
-def line(panel, label):
-    """The values of the only line of a label."""
-    (only,) = (drawn for drawn in panel.get_lines() if drawn.get_label() == label)
-    return np.asarray(only.get_ydata(), float)
+def fitted():
+    """What `effective_theory.fit` gives for four pairs and two seeds."""
+    variables = {f"{name}_measured": "pair seed step" for name in "hyw"} | {
+        f"{name}_theory": "pair seed moment" for name in "hyw"
+    }
+    labels = {"pair": ["0-1", "0-2", "1-2", "2-3"], "seed": [0, 1], "step": [0, 10, 40], "moment": range(6)}
+    data = dataset(labels | {"curve": ["h", "y", "w"]}, variables | {"explained": "pair seed curve"})
+    return data.assign_attrs(layer="a")
 
 
-def with_changes(data, factors):
-    """Measures that grow from 1 by a factor of their layer's own, in equal ratios from moment to moment."""
-    steps = np.linspace(0, 1, data.sizes["step"])
-    grown = xr.DataArray(np.array(factors)[:, None] ** steps, dims=("layer", "step"))
-    names = ("effective_rank", "stable_cost_of_identity", "nc1")
-    return data.assign({name: grown.broadcast_like(data[name]).transpose(*data[name].dims) for name in names})
+def missing(figure, expected):
+    """Values, by panel, that no line of the panel has."""
+    lost = []
+    for panel, values in expected:
+        lines = [np.asarray(line.get_ydata(), float) for line in figure.axes[panel].get_lines()]
+        values = np.atleast_1d(values)
+        if not any(line.shape == values.shape and np.allclose(line, values) for line in lines):
+            lost.append((panel, values, lines))
+    return lost
 
 
-def test_the_layers_that_change_most_are_in_color_and_in_the_title():
-    data = dataset("convolutional_network")
-    layers = data["layer"].values.tolist()
-    factors = np.full(len(layers), 1.1)
-    factors[[1, 4, 7]] = 5.0, 1 / 30, 3.0  # a fall counts as much as a rise
-    changed = with_changes(data, factors)
-    figure = draw_training(changed)
-    assert figure.repdyn["title"] == f"Training changes {layers[4]}, {layers[1]} and {layers[7]} most"
-    names = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert names == [layers[4], layers[1], layers[7], f"{len(layers) - 3} others", "rank of the targets"]
-    for panel in figure.axes[:3]:
-        assert panel.get_yscale() == "log"
-        np.testing.assert_allclose(line(panel, layers[4])[-1], 1 / 30)
-        colors = {drawn.get_color() for drawn in panel.get_lines() if drawn.get_label() in names[:3]}
-        assert len(colors) == 3
+def ends(data, name):
+    """Means over seeds at the first and the last moment."""
+    return [data[name].mean("seed").isel(step=place).values for place in (0, -1)]
 
 
-def test_every_measure_is_drawn_in_its_panel_as_the_mean_over_seeds():
-    data = dataset("convolutional_network")
-    figure = draw_training(data)
-    (most, *_) = (text.get_text() for text in figure.legends[0].get_texts())
-    for panel, name in zip(figure.axes, ("effective_rank", "stable_cost_of_identity", "nc1"), strict=False):
-        np.testing.assert_allclose(line(panel, most), data[name].sel(layer=most).mean("seed"))
-        assert len(panel.get_lines()) == data.sizes["layer"]
-    np.testing.assert_allclose(line(figure.axes[3], "loss"), data["loss"].mean("seed"))
+def test_lines_are_the_means_over_seeds_of_the_dataset():
+    data = measured()
+    degrees = np.degrees(data["angle"].sel(quantile=0.5, drop=True))
+    depth = [(0, values) for values in ends(xr.Dataset({"angle": degrees}), "angle")]
+    for panel, name in enumerate(("norm_ratio", "centered_effective_rank", "stable_cost_of_identity", "nc1"), 1):
+        depth += [(panel, values) for values in ends(data, name)]
+    depth += [(4, values) for values in ends(data, "equiangle")]
+    depth += [(5, values) for values in ends(data.mean("class"), "units_truncating_all")]
+    assert missing(draw_depth(data), depth) == []
+    training = [
+        (panel, data[name].mean("seed").sel(layer=layer))
+        for panel, name in enumerate(("effective_rank", "stable_cost_of_identity", "nc1"))
+        for layer in LAYERS
+    ]
+    training += [(3, data[name].mean("seed")) for name in ("loss", "accuracy")]
+    assert missing(draw_training(data), training) == []
+    stream = [(0, values) for kind in ("kinetic", "potential") for values in ends(data, f"{kind}_energy")]
+    stream += [(1, data["largest_radial_fraction"].mean("seed").sel(normalized=name)) for name in ("a", "c")]
+    assert missing(draw_stream(data), stream) == []
 
 
 def test_pairs_go_from_the_best_to_the_worst_explained():
-    fitted = dataset("two_points")
-    names = fitted["pair"].values
-    order = np.argsort(-fitted["explained"].isel(seed=0).mean("curve").values)
-    rows = [panel.get_ylabel() for panel in draw_pairs(dataset("convolutional_network"), fitted).axes[:9:3]]
-    assert rows[0] == f"points {names[order[0]]}"
-    assert rows[-1] == f"points {names[order[-1]]}"
-    assert len(set(rows)) == 3
+    fit = fitted()
+    first = fit.isel(seed=0)
+    order = first["pair"].values[np.argsort(-first["explained"].mean("curve").values)]
+    figure = draw_pairs(measured(), fit)
+    rows = [order[0], order[2], order[3]]  # 1.5 is rounded to even
+    curves = [
+        (3 * row + column, first[f"{curve}_{kind}"].sel(pair=pair))
+        for row, pair in enumerate(rows)
+        for column, curve in enumerate("hyw")
+        for kind in ("measured", "theory")
+    ]
+    assert missing(figure, curves) == []
+    explained = [(-1, fit["explained"].sel(curve=curve).values.ravel()) for curve in "hyw"]
+    explained += [(-1, [float(fit["explained"].sel(curve=curve).median())] * 2) for curve in "hyw"]
+    assert missing(figure, explained) == []
 
 
-def test_pairs_show_points_curves_and_all_that_is_explained():
-    fitted = dataset("two_points")
-    figure = draw_pairs(dataset("convolutional_network"), fitted)
-    best = figure.axes[0].get_ylabel().removeprefix("points ")
-    cell = fitted.isel(seed=0).sel(pair=best)
-    for panel, curve in zip(figure.axes, ("h", "y", "w"), strict=False):
-        np.testing.assert_allclose(line(panel, "network"), cell[f"{curve}_measured"])
-        np.testing.assert_allclose(line(panel, "effective theory"), cell[f"{curve}_theory"])
-        assert f"{float(cell['explained'].sel(curve=curve)):.2f}" in panel.get_title("left")
-        points = next(drawn for drawn in panel.get_lines() if drawn.get_label() == "network")
-        assert not points.get_clip_on()  # the last one lies at the edge
-    lines = figure.axes[-1].get_lines()
-    for place, curve in enumerate(("h", "y", "w")):
-        explained = fitted["explained"].sel(curve=curve).values.ravel()
-        np.testing.assert_allclose(lines[2 * place].get_ydata(), explained)
-        assert np.abs(lines[2 * place].get_xdata() - place).max() < 0.5
-        assert lines[2 * place + 1].get_ydata()[0] == pytest.approx(np.median(explained))
-        assert f"{np.median(explained):.2f} ({curve})" in figure.repdyn["title"]
-    assert [tick.get_text() for tick in figure.axes[-1].get_xticklabels()] == ["h", "y", "w"]
-    assert figure.axes[-1].get_yscale() == "linear"
+def test_held_out_points_are_plotted_next_to_the_points():
+    names = {"loss": "step", "accuracy": "step", "effective_rank": "step layer", "within_over_between": "step layer"}
+    variables = names | {f"{name}_held_out": dims for name, dims in names.items()}
+    labels = {"layer": LAYERS, "step": [0, 10, 40], "point_held_out": range(5)}
+    data = dataset(labels, variables).assign_attrs(title="Made up", time="step")
+    both = [(panel, f"{name}{end}") for panel, name in enumerate(names) for end in ("", "_held_out")]
+    wanted = [(panel, data[name].isel(step=-1) if "layer" in data[name].dims else data[name]) for panel, name in both]
+    assert missing(draw_held_out(data), wanted) == []
+    with pytest.raises(ValueError, match="held-out"):
+        draw_held_out(measured())
 
 
-def test_loss_and_accuracy_are_means_over_seeds_between_their_extremes():
-    data = dataset("convolutional_network")
-    panel = draw_training(data).axes[3]
-    for place, (name, dash) in enumerate((("loss", "-"), ("accuracy", "--"))):
-        values = data[name].transpose("step", "seed").values
-        (own,) = (drawn for drawn in panel.get_lines() if drawn.get_label() == name)
-        np.testing.assert_allclose(own.get_ydata(), values.mean(axis=1))
-        np.testing.assert_array_equal(own.get_xdata(), data["step"])
-        assert own.get_linestyle() == dash
-        x, y = panel.collections[place].get_paths()[0].vertices.T
-        for step, row in zip(data["step"].values, values, strict=True):
-            assert (y[x == step].min(), y[x == step].max()) == pytest.approx((row.min(), row.max()))
-    assert panel.get_title("left").endswith("loss and accuracy")
-    assert panel.get_yscale() == "log"
+def test_the_heat_map_has_the_layers_along_x_and_those_of_the_other_network_along_y():
+    torch.manual_seed(0)
+    networks = [nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3)) for _ in range(4)]
+    found = compare(networks[0], networks[1], torch.randn(20, 4), reruns=networks[2:]).drop_sel(other_layer="1")
+    figure = draw_similarity(found, "cka")
+    (image,) = figure.axes[0].images
+    np.testing.assert_array_equal(image.get_array(), found["cka"].transpose("other_layer", "layer"))
+    same = [float(found["cka"].sel(layer=name, other_layer=name)) for name in ("input", "0", "2")]
+    assert missing(figure, [(1, found["cka_of_runs"].mean("runs")), (1, same)]) == []
+    with pytest.raises(ValueError, match=r"ckaa.*cka"):
+        draw_similarity(found, "ckaa")
 
 
-def test_layers_change_by_their_measures_at_the_ends_and_by_means_over_seeds():
-    """What happens in between and in one seed alone does not count; a measure that is zero counts as unchanged."""
-    steps = np.array([0, 1, 2])
-    ends = {"a": (1, 50, 2), "b": (4, 4, 1), "c": (1, 1, 1.5), "d": (0, 3, 9), "e": (3, 9, 3.3)}
-    seeds = np.array([0.5, 1.5])  # factors around a mean of one
-    values = np.array(list(ends.values()), float)[:, :, None] * seeds
-    names = ("effective_rank", "stable_cost_of_identity")
-    data = xr.Dataset(
-        dict.fromkeys(names, (("layer", "step", "seed"), values)),
-        {"layer": list(ends), "step": steps, "seed": [0, 1]},
-    ).assign_attrs(time="step", title="Made up")
-    assert draw_training(data).repdyn["title"] == "Training changes b, a and c most"
-    data["effective_rank"][0, -1, 0] = 100  # of one seed: 51.5 in the mean, 29 times as much as the other measure
-    figure = draw_training(data)
-    assert figure.repdyn["title"] == "Training changes a, b and c most"
-    lines = figure.axes[0].get_lines()
-    assert [drawn.get_label() for drawn in lines][:4] == ["a", "b", "c", "2 others"]
-    assert {drawn.get_color() for drawn in lines[3:]} == {"0.7"}
+ALL = {"through_depth", "through_training", "residual_stream"}
+
+
+def test_figures_whose_measures_are_missing_are_left_out(monkeypatch):
+    for name in ("depth", "training", "stream"):
+        monkeypatch.setattr(f"repdyn.diagnostics.figures.network.draw_{name}", lambda _data, name=name: name)
+    data = measured()
+    for without, drawn in (
+        ([], ALL),
+        (["angle"], ALL - {"through_depth"}),
+        (["effective_rank"], ALL - {"through_training"}),
+        (["stable_cost_of_identity"], {"residual_stream"}),
+        (["kinetic_energy"], ALL),
+        (["kinetic_energy", "radial_fraction"], ALL - {"residual_stream"}),
+    ):
+        fewer = data.drop_vars(without)
+        assert set(draw_all(fewer)) == drawn, without
+        assert set(draw_all(fewer.isel(step=[0]))) == drawn - {"through_training"}, without

@@ -92,16 +92,7 @@ def test_heads_are_found_where_tokens_come_first_and_by_a_recorder():
         xr.testing.assert_equal(recorder.dataset()["effective_rank"].sel(step=step, drop=True), usual["effective_rank"])
 
 
-@pytest.mark.parametrize(
-    ("heads", "channels", "layers", "message"),
-    [
-        (1, -1, None, "heads is 1; give 2 or more"),
-        (3, None, None, "channels is None; heads are parts of the last axis, give channels=-1"),
-        (3, 1, None, "channels is 1; heads are parts"),
-        (5, -1, ["query"], "heads is 5, which divides the channels of none of the layers measured"),
-        (3, -1, ["query[head 3]"], r"no layer 'query\[head 3\]' \(did you mean 'query\[head 2\]'"),
-    ],
-)
-def test_heads_that_cannot_be_had(heads, channels, layers, message):
-    with pytest.raises(ValueError, match=message):
-        measure(Attention(), POINTS, layers, features=Features("pool", channels=channels, heads=heads))
+def test_heads_that_are_not_there_are_refused():
+    for heads, layers, message in ((5, ["query"], "heads.*5"), (3, ["query[head 3]"], r"'query\[head 3\]'")):
+        with pytest.raises(ValueError, match=message):
+            measure(Attention(), POINTS, layers, features=Features("pool", channels=-1, heads=heads))

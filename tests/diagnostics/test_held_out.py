@@ -1,4 +1,4 @@
-"""Held-out points beside the others: the numbers of a measurement of their own, recorded, logged, drawn."""
+"""Held-out points beside the others: the numbers of a measurement of their own, recorded, logged."""
 
 import numpy as np
 import pytest
@@ -7,13 +7,10 @@ import xarray as xr
 from torch import nn
 
 from repdyn.base.datasets import problems
-from repdyn.diagnostics.figures.held_out import draw_held_out
-from repdyn.diagnostics.figures.network import draw_all
 from repdyn.diagnostics.measure import Recorder, measure
 from repdyn.diagnostics.methods.features import Features
 from repdyn.diagnostics.methods.held_out import beside
 from repdyn.diagnostics.methods.scalars import scalars
-from repdyn.diagnostics.page import page
 
 MEASURES = ["ranks", "collapse", "loss", "accuracy"]
 generator = torch.Generator().manual_seed(0)
@@ -26,22 +23,14 @@ def network(outputs=3):
     return nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, outputs))
 
 
-def names_of(measures):
-    own = measure(network(), POINTS, labels=LABELS, measures=measures)
-    return {str(name) for name in own.data_vars}
-
-
 def test_held_out_numbers_are_those_of_a_measurement_of_these_points_alone():
     both = measure(network(), POINTS, labels=LABELS, held_out=(OTHERS, THEIRS))
     alone = measure(network(), OTHERS, labels=THEIRS, measures=MEASURES)
     added = {str(name) for name in both.data_vars if str(name).endswith("_held_out")}
-    assert (
-        added == {f"{name}_held_out" for name in alone.data_vars} == {f"{name}_held_out" for name in names_of(MEASURES)}
-    )
+    assert added == {f"{name}_held_out" for name in alone.data_vars}
     for name, values in alone.data_vars.items():
         np.testing.assert_array_equal(both[f"{name}_held_out"], values)
     assert both["label_held_out"].values.tolist() == THEIRS.tolist()
-    assert both["loss_held_out"].attrs["long_name"].endswith(", of held-out points")
     assert not [problem for problem in problems(both) if not problem.startswith("attribute")]
 
 
@@ -52,7 +41,7 @@ def test_the_numbers_of_the_points_do_not_change():
     xr.testing.assert_identical(kept, alone)
 
 
-def test_held_out_targets_have_the_loss_of_targets_and_a_loss_of_ones_own_is_used():
+def test_held_out_targets_have_the_loss_of_targets_or_the_loss_of_the_user():
     targets, theirs = torch.randn(12, 3, generator=generator), torch.randn(9, 3, generator=generator)
     found = measure(network(), POINTS, targets=targets, held_out=(OTHERS, theirs), measures=["loss"])
     wanted = float(((network()(OTHERS) - theirs) ** 2).mean().detach() / 2)
@@ -84,11 +73,11 @@ def graphs(count):
 @pytest.mark.parametrize("name", ["labels", "targets"])
 def test_held_out_graphs_are_as_many_as_they_have_answers(name):
     if name == "labels":
-        own, theirs = LABELS, np.arange(9) % 3
+        ours, theirs = LABELS, np.arange(9) % 3
     else:
-        own, theirs = torch.randn(12, 3, generator=generator), torch.randn(9, 3, generator=generator)
-    options = {name: own, "held_out": (graphs(9), theirs), "measures": ["loss"]}
-    alone = [measure(Graphs(), graphs(len(part)), **{name: part}, measures=["loss"])["loss"] for part in (own, theirs)]
+        ours, theirs = torch.randn(12, 3, generator=generator), torch.randn(9, 3, generator=generator)
+    options = {name: ours, "held_out": (graphs(9), theirs), "measures": ["loss"]}
+    alone = [measure(Graphs(), graphs(len(part)), **{name: part}, measures=["loss"])["loss"] for part in (ours, theirs)]
     assert float(alone[0]) != float(alone[1])
     for found in (measure(Graphs(), graphs(12), **options), Recorder(Graphs(), graphs(12), **options)(0)):
         assert [float(found["loss"]), float(found["loss_held_out"])] == [float(loss) for loss in alone]
@@ -98,29 +87,26 @@ def test_what_fails_on_held_out_points_is_missing_with_its_reason():
     found = measure(network(), POINTS, labels=LABELS, held_out=(OTHERS, THEIRS + 4 * (THEIRS >= 0)))
     assert np.isnan(found["accuracy_held_out"])
     assert np.isfinite(found["accuracy"])
-    assert "held-out points, loss: labels run from 4 to 6 but the network has 3 outputs" in found.attrs["left_out"]
+    assert "held-out points, loss" in found.attrs["left_out"]
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"held_out": OTHERS}, r"held_out has a Tensor; give \(inputs, labels\)"),
-        ({"held_out": (OTHERS, THEIRS, 0)}, "held_out has 3 parts"),
-        ({"held_out": (OTHERS, THEIRS[:4])}, "labels has shape"),
-        ({"held_out": (OTHERS[:, :2], THEIRS)}, "does not take inputs of shape"),
-        (
-            {"held_out": (OTHERS, THEIRS), "measures": ["angles"]},
-            "of the measures angles it has none; add some of ranks",
-        ),
-        ({"held_out": (OTHERS, THEIRS), "features": Features("tokens", -1, np.ones((12, 4), bool))}, "the mask"),
+        ({"held_out": OTHERS}, "held_out.*Tensor"),
+        ({"held_out": (OTHERS, THEIRS, 0)}, "held_out.*3"),
+        ({"held_out": (OTHERS, THEIRS[:4])}, r"labels.*\(4,\)"),
+        ({"held_out": (OTHERS[:, :2], THEIRS)}, r"\(9, 2\)"),
+        ({"held_out": (OTHERS, THEIRS), "measures": ["angles"]}, "angles.*ranks"),
+        ({"held_out": (OTHERS, THEIRS), "features": Features("tokens", -1, np.ones((12, 4), bool))}, "mask"),
     ],
 )
-def test_held_out_points_that_cannot_be_used(options, message):
+def test_held_out_points_that_cannot_be_used_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         measure(network(), POINTS, labels=LABELS, **options)
 
 
-def test_a_recorder_records_them_in_memory_and_in_a_file_and_logs_them(tmp_path):
+def test_a_recorder_records_held_out_points_in_memory_and_in_a_file_and_logs_them(tmp_path):
     logged = {}
     options = {"labels": LABELS, "held_out": (OTHERS, THEIRS), "measures": ["ranks", "accuracy"]}
     loader = torch.utils.data.DataLoader(OTHERS, batch_size=5)  # is gone through once
@@ -166,67 +152,3 @@ def test_a_layer_that_held_out_points_lack_is_missing_for_them_alone():
     ranks = both["effective_rank_held_out"].values
     assert np.isnan(ranks).tolist() == [True, False, True, False]
     np.testing.assert_array_equal(ranks[[1, 3]], fewer["effective_rank"].sel(layer=["0", "2"]))
-
-
-def test_both_are_drawn_solid_and_dashed_under_one_legend():
-    recorder = Recorder(network(), POINTS, labels=LABELS, held_out=(OTHERS, THEIRS))
-    recorder(0)
-    recorder(7)
-    for dataset, moments in ((recorder.dataset(), 2), (recorder.dataset().isel(step=0, drop=True), 1)):
-        if moments == 1:
-            del dataset.attrs["time"]
-        figure = draw_held_out(dataset)
-        assert [text.get_text() for text in figure.legends[0].get_texts()] == ["the points", "held-out points"]
-        names = ("loss", "accuracy", "effective_rank", "within_over_between")
-        for panel, name in zip(figure.axes, names, strict=True):
-            own, other = panel.get_lines()
-            assert (own.get_linestyle(), other.get_linestyle()) == ("-", "--")
-            for drawn, values in ((own, dataset[name]), (other, dataset[f"{name}_held_out"])):
-                last = values.isel(step=-1) if "layer" in values.dims and "step" in values.dims else values
-                np.testing.assert_array_equal(drawn.get_ydata(), np.atleast_1d(last))
-    own, other = (round(100 * float(dataset[name])) for name in ("accuracy", "accuracy_held_out"))
-    assert figure.repdyn["title"] == f"Of the points {own} % are right, of held-out ones {other} %"
-    with pytest.raises(ValueError, match="no held-out points"):
-        draw_held_out(measure(network(), POINTS))
-
-
-def test_the_page_has_the_figure_the_columns_and_the_numbers_of_both(monkeypatch):
-    dataset = measure(network(), POINTS, labels=LABELS, held_out=(OTHERS, THEIRS))
-    assert list(draw_all(measure(network(), POINTS, labels=LABELS, held_out=(OTHERS, THEIRS), measures=["loss"]))) == [
-        "held_out"
-    ]
-    monkeypatch.setattr("repdyn.diagnostics.page._pictures", lambda _dataset: [])
-    text = page(dataset)
-    assert "<dt>held-out points</dt><dd>9</dd>" in text
-    assert text.index('<th scope="col">nc1</th><th scope="col">nc1 held out</th>') > 0
-    assert f"{float(dataset['accuracy_held_out']):.4g}" in text.split('<th scope="row">accuracy held out</th>')[1][:60]
-
-
-def test_the_caption_counts_held_out_points_and_says_of_which_moment_the_layers_are():
-    measured = measure(network(), POINTS, labels=LABELS, held_out=(OTHERS, THEIRS), measures=["loss", "ranks"])
-    words = draw_held_out(measured).repdyn
-    assert words["title"] == "The points beside held-out ones"
-    assert words["caption"] == (
-        f"{measured.attrs['title']}, solid, and {len(OTHERS)} held-out points, dashed. "
-        "Layers: measured, in the order of depth."
-    )
-    assert words["alt"] == (
-        "Loss and effective rank of the points as solid lines and of held-out points as dashed ones."
-    )
-    several = xr.concat([measured.assign(loss=place) for place in (1.0, 2.0)], "epoch", data_vars="all")
-    several = several.assign_coords(epoch=[3, 11]).assign_attrs(measured.attrs | {"time": "epoch"})
-    assert "Layers: epoch 11, in the order" in draw_held_out(several).repdyn["caption"]
-    no_layers = draw_held_out(measured.drop_vars("effective_rank_held_out"))
-    assert "Layers" not in no_layers.repdyn["caption"]
-    assert [panel.get_visible() for panel in no_layers.axes] == [True, False]
-
-
-def test_the_title_of_held_out_points_is_of_the_mean_over_seeds_at_the_last_moment():
-    accuracy = xr.DataArray([[0.9, 0.1], [0.5, 0.3]], dims=("step", "seed"))
-    other = xr.DataArray([[0.8, 0.8], [0.2, 0.1]], dims=("step", "seed"))
-    data = xr.Dataset({"accuracy": accuracy, "accuracy_held_out": other}, {"step": [0, 4]})
-    data = data.assign_coords(point_held_out=np.arange(5), layer=["a"]).assign_attrs(time="step", title="Made up")
-    words = draw_held_out(data).repdyn
-    assert words["title"] == "Of the points 40 % are right, of held-out ones 15 %"
-    assert words["caption"].startswith("Made up, solid, and 5 held-out points, dashed; means over 2 seeds")
-    assert words["alt"].startswith("Accuracy of the points")

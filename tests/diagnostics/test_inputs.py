@@ -1,16 +1,17 @@
 """Inputs and outputs as people have them: several, keywords, loaders, axes, tokens, functional code, shared modules."""
 
+from collections import UserDict
+
 import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader, RandomSampler, TensorDataset
 
 from repdyn.diagnostics.measure import measure, names
 from repdyn.diagnostics.methods.features import Features
-from repdyn.diagnostics.methods.inputs import Batch, Inputs, as_inputs
-from repdyn.diagnostics.methods.layers import function_label
+from repdyn.diagnostics.methods.inputs import as_inputs, usual_unpack
 
 N = 6
 RANKS = ["ranks", "angles"]
@@ -48,7 +49,7 @@ def test_input_distances_need_one_input_with_coordinates():
     X = torch.randn(N, 4)
     diagnostics = measure(Two(), {"x": X, "mask": torch.ones(N)})
     assert diagnostics["input_distance"].isnull().all()
-    assert "input_distance: no usable input; name a layer that stands for the inputs" in diagnostics.attrs["left_out"]
+    assert "input_distance" in diagnostics.attrs["left_out"]
 
 
 def test_token_ids_are_no_coordinates():
@@ -57,8 +58,7 @@ def test_token_ids_are_no_coordinates():
     tokens = np.array([[0, 1], [2, 3], [4, 0], [8, 7]])
     diagnostics = measure(model, tokens)
     assert diagnostics["input_distance"].isnull().all()
-    why = "it returns int64, which has no distances; name a layer that stands for the inputs: embeddings="
-    assert f"input_distance: no usable input: {why}" in diagnostics.attrs["left_out"]
+    assert "embeddings=" in diagnostics.attrs["left_out"]
     with torch.no_grad():
         rows = model[0](torch.tensor(tokens)).flatten(1).double().numpy()
     named = measure(model, tokens, embeddings="0")
@@ -97,11 +97,11 @@ def test_as_many_layers_at_a_time_as_the_memory_holds(memory, groups):
     assert len(calls) - alone == 4 * (groups - 1)  # batches in every further group
 
 
-def test_a_batch_of_equal_points_is_fine_beside_others():
+def test_a_batch_of_equal_points_is_measured_with_others():
     X = torch.randn(9, 4)
     X[:3] = X[0]
     assert measure(nn.Linear(4, 2), X, batch_size=3, measures=RANKS).sizes["point"] == 9
-    with pytest.raises(ValueError, match="all points of inputs are the same"):
+    with pytest.raises(ValueError, match="inputs"):
         measure(nn.Linear(4, 2), X[:1].repeat(6, 1), batch_size=3, measures=RANKS)
 
 
@@ -111,7 +111,6 @@ def test_labels_of_a_loader_of_one_batch_stay_with_its_points_where_it_is_cut(ba
     loader = DataLoader(TensorDataset(X, labels), batch_size=9)
     found = measure(nn.Linear(4, 2), loader, batch_size=batch_size, measures=["ranks", "accuracy"])
     assert found["label"].values.tolist() == labels.tolist()
-    assert [len(part) for part in as_inputs(nn.Linear(4, 2), loader, batch_size=4).answers] == [4, 4, 1]
 
 
 def test_batches_of_a_loader_by_keyword():
@@ -121,31 +120,42 @@ def test_batches_of_a_loader_by_keyword():
     batches += [{"x": X[4:], "mask": torch.ones(4), "labels": labels[4:]}]
     diagnostics = measure(Two(), iter(batches), ["map"])
     np.testing.assert_array_equal(diagnostics["label"], labels)
-    with pytest.raises(ValueError, match="a batch of the loader has 3 parts; give unpack="):
-        measure(Two(), iter([(X, X, X)]))
     same(measure(Two(), iter([(X, X, labels)]), ["map"], unpack=lambda batch: (batch[0], batch[2])), diagnostics)
 
 
-def test_going_through_a_shuffling_loader_leaves_random_states_alone():
-    own = torch.Generator().manual_seed(3)
-    loader = DataLoader(TensorDataset(torch.randn(8, 4), torch.arange(8) % 2), 4, shuffle=True, generator=own)
-    model = nn.Linear(4, 2)
-    before = own.get_state(), torch.get_rng_state()
-    measure(model, loader)
-    assert torch.equal(own.get_state(), before[0])
-    assert torch.equal(torch.get_rng_state(), before[1])
+def test_a_shuffling_loader_leaves_random_states_alone():
+    generators = [torch.Generator().manual_seed(seed) for seed in (3, 4, 5)]
+    data = TensorDataset(torch.randn(8, 4), torch.arange(8) % 2)
+    sampler = RandomSampler(data, generator=generators[1])
+    before = [*(own.get_state() for own in generators), torch.get_rng_state()]
+    measure(nn.Linear(4, 2), DataLoader(data, 4, shuffle=True, generator=generators[0]))
+    measure(nn.Linear(4, 2), DataLoader(data, 4, sampler=sampler, generator=generators[2]))
+    after = [*(own.get_state() for own in generators), torch.get_rng_state()]
+    assert all(map(torch.equal, before, after))
 
 
-def test_points_are_spread_over_the_first_batch_where_it_can_be_cut():
-    X = torch.arange(24.0).reshape(8, 3)
-    some, places = Inputs([Batch((X,), {"scale": 2.0}), Batch((X[:5],), {})]).spread(3)
-    assert places.tolist() == [0, 4, 7]  # round to even
-    assert torch.equal(some.args[0], X[places])
-    assert some.kwargs == {"scale": 2.0}
-    for whole in (Inputs([Batch((X,), {})]), Inputs([Batch((X.T, torch.ones(2)), {})], points=8)):
-        batch, places = whole.spread(8 if whole.sliceable else 3)
-        assert batch is whole.batches[0]
-        assert places is None
+@pytest.mark.parametrize(
+    ("batch", "wanted"),
+    [
+        ({"x": 1, "target": 2, "labels": 3, "mask": 4, "label": 5, "targets": 6}, ({"x": 1, "mask": 4}, 3)),
+        ({"x": 1, "target": 2, "targets": 6}, ({"x": 1}, 6)),
+        ({"x": 1}, ({"x": 1}, None)),
+        (UserDict(x=1, label=3), ({"x": 1}, 3)),
+        ((1, 2), (1, 2)),
+        ([1, 2], (1, 2)),
+        ((1,), (1, None)),
+        (1, (1, None)),
+    ],
+)
+def test_a_batch_of_a_loader_is_inputs_and_answers(batch, wanted):
+    assert usual_unpack(batch) == wanted
+
+
+def test_numbers_are_converted_to_the_precision_of_the_network_and_integers_are_not():
+    inputs = (torch.randn(7, 3), torch.arange(7), torch.ones(7) > 0, {"x": torch.randn(7, 3).half()}, "mean")
+    found = as_inputs(nn.Linear(3, 2).double(), inputs).batches[0].args
+    types = [found[0].dtype, found[1].dtype, found[2].dtype, found[3]["x"].dtype, found[4]]
+    assert types == [torch.float64, torch.int64, torch.bool, torch.float64, "mean"]
 
 
 # the axis of points
@@ -189,7 +199,7 @@ class Attention(nn.Module):
 def test_time_is_not_taken_for_points(make):
     torch.manual_seed(0)
     model, X = make(), torch.randn(N, N, 4)
-    with pytest.raises(ValueError, match=r"changes with the points beside it.*axes=\{'input': 0\} to keep this one"):
+    with pytest.raises(ValueError, match=r"axes=\{'input': 0\}"):
         measure(model, X, measures=RANKS)
     assert measure(model, X, measures=RANKS, axes={"input": 0}).sizes["point"] == N  # whoever says so
     assert measure(model, X, measures=RANKS, axes={"input": 1}).sizes["point"] == N
@@ -203,7 +213,7 @@ class Leaning(nn.Module):
 
 
 def test_a_small_pull_from_the_points_beside_is_seen():
-    with pytest.raises(ValueError, match=r"changes with the points beside it"):
+    with pytest.raises(ValueError, match="axes="):
         measure(Leaning(), torch.randn(N, N, 4), measures=RANKS)
 
 
@@ -238,25 +248,21 @@ def test_a_graph_has_nodes_as_points():
     X, edges = torch.randn(N, 3), torch.tensor([[0, 1, 2, 3], [1, 2, 3, 4]])
     diagnostics = measure(Graph(5), {"x": X, "edge_index": edges}, ["first", "relu"], labels=np.arange(N) % 2)
     assert diagnostics.sizes["point"] == N
-    with pytest.raises(ValueError, match=r"which may be any of its axes 0, 1: say which with axes="):
+    with pytest.raises(ValueError, match=r"0, 1.*axes="):
         measure(Graph(N), {"x": X, "edge_index": edges}, ["first"])
-    with pytest.raises(
-        ValueError, match=rf"batch_size cannot cut inputs of shapes \({N}, 3\), \(2, 4\), which have no"
-    ):
+    with pytest.raises(ValueError, match=rf"batch_size.*\({N}, 3\), \(2, 4\)"):
         measure(Graph(5), {"x": X, "edge_index": edges}, ["first"], batch_size=2)
     named = measure(Graph(N), {"x": X, "edge_index": edges}, ["first"], axes={"first": 0}, measures=RANKS)
     norms = Graph(N).first(X).detach().double().norm(dim=1)
     np.testing.assert_allclose(named["norm"][0], norms, rtol=1e-6)
 
 
-def test_where_only_the_output_could_tell_how_many_points_a_single_number_does_not():
+def test_a_single_number_does_not_give_the_number_of_points():
     class Total(Two):
         def forward(self, *parts):
             return torch.stack([part.sum() for part in parts]).sum()
 
-    with pytest.raises(
-        ValueError, match=r"shapes \(5, 4\), \(2, 3\) have no common axis and the network returns shape \(\)"
-    ):
+    with pytest.raises(ValueError, match=r"\(5, 4\), \(2, 3\).*\(\)"):
         measure(Total(), (torch.randn(5, 4), torch.randn(2, 3)), measures=RANKS)
 
 
@@ -292,7 +298,7 @@ def test_tokens_pooled_and_one_by_one():
     np.testing.assert_array_equal(masked["label"], labels[mask])
 
 
-def test_channels_of_convolutions_are_told_and_never_guessed():
+def test_channels_of_convolutions_are_required_and_never_guessed():
     X = torch.randn(N, 2, 4, 4)
     torch.manual_seed(0)
     model = nn.Conv2d(2, 3, 3)
@@ -301,7 +307,7 @@ def test_channels_of_convolutions_are_told_and_never_guessed():
         diagnostics["norm"][0], model(X).detach().double().mean(dim=(2, 3)).norm(dim=1), rtol=1e-5
     )
     left = measure(model, X, ["output"], features=Features("pool"), measures=RANKS)
-    assert "needs the axis of the channels: give channels=1 (convolutions)" in left.attrs["left_out"]
+    assert "channels=1" in left.attrs["left_out"]
 
 
 def test_features_by_a_function():
@@ -313,36 +319,13 @@ def test_features_by_a_function():
 @pytest.mark.parametrize(
     ("returned", "shape"), [(lambda values: values, "shape (6, 3, 2, 2)"), (lambda values: [1.0], "a list")]
 )
-def test_a_function_that_returns_no_rows_is_told_what_it_returned(returned, shape):
+def test_a_function_of_features_that_returns_no_rows_is_left_out(returned, shape):
     X, features = torch.randn(N, 2, 4, 4), lambda name, values: returned(values)
     diagnostics = measure(nn.Conv2d(2, 3, 3), X, ["output"], features=features, measures=RANKS)
-    assert f"features returned {shape}; it must return a tensor (points, units)" in diagnostics.attrs["left_out"]
+    assert shape in diagnostics.attrs["left_out"]
 
 
 # names inside functional code
-
-
-@pytest.mark.parametrize(
-    ("name", "label"),
-    [
-        ("relu", "relu"),
-        ("relu_", "relu_"),
-        ("add_", "add"),
-        ("__add__", "add"),
-        ("__isub__", "sub"),
-        ("__rmul__", "mul"),
-        ("__matmul__", "matmul"),
-        ("__itruediv__", "truediv"),
-        ("__rdiv__", "truediv"),
-        ("__rsub__", "sub"),
-        ("__neg__", "neg"),
-        ("__getitem__", "getitem"),
-        ("__get__", ""),
-        ("__len__", ""),
-    ],
-)
-def test_names_of_functions_are_those_of_torch_fx(name, label):
-    assert function_label(name) == label
 
 
 def test_layers_are_leaves_without_what_holds_them():
@@ -432,7 +415,7 @@ def test_calls_of_a_shared_module_are_addressed_one_by_one():
     assert list(measure(Functional(), X, ["block#2"])["layer"].values) == ["block#2"]
     stream = measure(Functional(), X, ["block#2"], residual=["input", "block", "block#2"])
     assert np.isfinite(stream["kinetic_energy"]).all()
-    with pytest.raises(ValueError, match=r"has no layer 'blocc.add' \(did you mean 'block.add'"):
+    with pytest.raises(ValueError, match=r"'blocc.add'.*'block.add'"):
         measure(Functional(), X, ["blocc.add"])
-    with pytest.raises(ValueError, match="has no layer 'block_add'"):
+    with pytest.raises(ValueError, match="'block_add'"):
         measure(Functional(), X, ["block_add"])

@@ -1,6 +1,5 @@
 """A user's own files by themselves: arrays, checkpoints, weights and builders, several of each and in no order."""
 
-import re
 import sys
 
 import numpy as np
@@ -14,7 +13,7 @@ from repdyn.diagnostics.methods.own_network import checkpoints, load_weights, ma
 THREE = np.array([[1.0, 2.0], [3.0, 5.0], [8.0, 13.0]])
 
 
-def test_a_file_of_inputs_holds_any_of_three_kinds_of_answers(tmp_path):
+def test_arrays_of_a_file_are_read_by_name(tmp_path):
     wanted = {"targets": 2 * THREE, "pairs": np.array([[2, 0], [1, 2]]), "inputs": THREE, "labels": np.array([1, 0, 1])}
     np.savez(tmp_path / "data.npz", **wanted)
     found = read_arrays(tmp_path / "data.npz")
@@ -26,31 +25,47 @@ def test_a_file_of_inputs_holds_any_of_three_kinds_of_answers(tmp_path):
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"X": THREE, "inputs": THREE, "y": THREE, "labels": THREE[0], "Z": THREE}, "holds X, y, Z; expected inputs"),
-        ({"targets": THREE, "labels": np.arange(3)}, "holds targets, labels; expected an array named inputs"),
-        ({}, "holds nothing; expected an array named inputs"),
-        ({"input_x": THREE, "input_y": THREE[:0], "labels": np.array(["a"])}, "input_y has shape (0, 2); give one"),
-        ({"inputs": THREE, "pairs": THREE, "labels": np.arange(3.0)}, "pairs has type float64; give indices of points"),
+        ({"X": THREE, "inputs": THREE, "y": THREE, "labels": THREE[0], "Z": THREE}, "X, y, Z"),
+        ({"targets": THREE, "labels": np.arange(3)}, "targets, labels.*inputs"),
+        ({}, "inputs"),
+        ({"input_x": THREE, "input_y": THREE[:0], "labels": np.array(["a"])}, r"input_y.*\(0, 2\)"),
+        ({"inputs": THREE, "pairs": THREE, "labels": np.arange(3.0)}, "pairs.*float64"),
+        ({"inputs": np.full((3, 2), "one")}, "inputs.*<U3"),
+        ({"input_x": np.full(3, "one")}, "input_x.*<U3"),
+        ({"inputs": np.full((3, 2), "2020-01-01", dtype="datetime64[D]")}, "inputs.*datetime64"),
+        ({"inputs": THREE, "targets": np.full((3, 2), "one")}, "targets.*<U3"),
+        ({"inputs": THREE, "pairs": [["a", "b"]]}, "pairs.*<U1"),
+        ({"inputs": np.array([{}], dtype=object)}, "Python objects"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_told_with_all_that_is_wrong(arrays, message, tmp_path):
+def test_arrays_that_cannot_be_used_are_refused(arrays, message, tmp_path):
     np.savez(tmp_path / "data.npz", **arrays)
-    with pytest.raises(DataError, match=re.escape(f"{tmp_path / 'data.npz'}: {message}")):
+    with pytest.raises(DataError, match=rf"data\.npz.*{message}"):
         read_arrays(tmp_path / "data.npz")
 
 
-def test_a_file_that_is_no_npz_is_told_how_to_write_it(tmp_path):
+def test_files_that_are_no_npz_are_refused(tmp_path):
     np.save(tmp_path / "one.npy", THREE)
-    advice = r"\(it holds a single array\); write it with numpy\.savez\('one\.npy', inputs="
-    with pytest.raises(DataError, match=advice):
-        read_arrays(tmp_path / "one.npy")
-    for content in ("", "no zip"):
-        (tmp_path / "text.npz").write_text(content)
-        with pytest.raises(DataError, match=r"text\.npz: not a usable npz file"):
-            read_arrays(tmp_path / "text.npz")
+    (tmp_path / "empty.npz").write_text("")
+    (tmp_path / "text.npz").write_text("no zip")
+    for name in ("one.npy", "empty.npz", "text.npz", "absent.npz"):
+        with pytest.raises(DataError, match=name):
+            read_arrays(tmp_path / name)
 
 
-def test_checkpoints_come_by_the_last_number_of_their_names_whatever_else_is_there(tmp_path):
+@pytest.mark.parametrize("names", [("ids", "token_type_ids"), ("x", "mask"), ("tuning", "input_x")])
+def test_keyword_inputs_keep_their_names_whatever_letters_they_begin_with(names, tmp_path):
+    """`input_` is a prefix; letters of it also begin names of usual tokenizers and models."""
+    inputs = {f"input_{name}": np.full(3, k) for k, name in enumerate(names)}
+    np.savez(tmp_path / "data.npz", labels=np.arange(3), **inputs)
+    arrays = read_arrays(tmp_path / "data.npz")
+    assert set(arrays) == {"inputs", "labels"}
+    assert {name: values.tolist() for name, values in arrays["inputs"].items()} == {
+        name: [k] * 3 for k, name in enumerate(names)
+    }
+
+
+def test_checkpoints_are_sorted_by_the_last_number_of_their_names(tmp_path):
     names = ("run9_step_100.ckpt", "run7-20.pt", "3.bin", "5_of_8.pth", "notes_1.txt", "step_2.pt.old")
     for name in names:
         (tmp_path / name).touch()
@@ -63,15 +78,15 @@ def test_checkpoints_come_by_the_last_number_of_their_names_whatever_else_is_the
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (("a.txt",), "holds no checkpoint; expected files that end in .pt, .pth, .ckpt, .bin"),
-        (("step_1.pt", "last.pt"), "last.pt: no number in its name tells when it was written"),
-        (("c_7.pt", "b_3.pt", "a_07.bin", "d_9.pt"), "c_7.pt: has the number 7 of a_07.bin; give each its own"),
+        (("a.txt",), r"\.pt, \.pth, \.ckpt, \.bin"),
+        (("step_1.pt", "last.pt"), "last.pt"),
+        (("c_7.pt", "b_3.pt", "a_07.bin", "d_9.pt"), "c_7.pt.*7.*a_07.bin"),
     ],
 )
-def test_a_folder_that_is_no_series_of_checkpoints_is_told_with_its_files(names, message, tmp_path):
+def test_folders_that_are_no_series_of_checkpoints_are_refused(names, message, tmp_path):
     for name in names:
         (tmp_path / name).touch()
-    with pytest.raises(DataError, match=re.escape(message)):
+    with pytest.raises(DataError, match=message):
         checkpoints(tmp_path)
 
 
@@ -111,19 +126,20 @@ def test_a_prefix_of_some_weights_alone_belongs_to_the_network(tmp_path):
     assert torch.equal(saved.head.weight, loaded.head.weight)
 
 
-def test_weights_that_do_not_fit_are_told_whole_in_one_line(tmp_path):
+def test_weights_that_do_not_fit_are_refused_with_all_their_names(tmp_path):
     torch.save([torch.zeros(2)], tmp_path / "list.pt")
-    with pytest.raises(DataError, match=r"list\.pt: holds a list; expected a state_dict$"):
-        load_weights(network(), tmp_path / "list.pt")
     weights = network().state_dict()
     weights["2.weight"], weights["9.bias"] = torch.zeros(7, 7), weights.pop("0.bias")
     torch.save(weights, tmp_path / "other.pt")
-    with pytest.raises(DataError, match=r"other\.pt: the weights do not fit the network: ") as raised:
-        load_weights(network(), tmp_path / "other.pt")
-    text = str(raised.value)
-    assert "\n" not in text
-    for part in ('Missing key(s) in state_dict: "0.bias"', '"9.bias"', "size mismatch for 2.weight"):
-        assert part in text
+    (tmp_path / "text.pt").write_text("nothing")
+    for name, message in (
+        ("list.pt", r"list\.pt.*list"),
+        ("other.pt", r'other\.pt.*"0\.bias".*"9\.bias".*2\.weight'),
+        ("text.pt", r"text\.pt"),
+    ):
+        with pytest.raises(DataError, match=message) as raised:
+            load_weights(network(), tmp_path / name)
+        assert "\n" not in str(raised.value)
 
 
 @pytest.fixture
@@ -142,47 +158,38 @@ def own(tmp_path, monkeypatch):
         sys.modules.pop(name, None)
 
 
-def test_a_network_is_what_the_function_of_that_name_returns_and_the_path_stays_as_it_was(own):
+BUILDERS = {
+    "own_three:build": r"own_three.*SyntaxError.*own_four\.py, line 1",
+    "own_none.part:build": "'own_none.part'",
+    "own_one:build:other": "'own_one:build:other'",
+    ":build": "':build'",
+    "../own_one:build": "'../own_one:build'",
+    "own_one:build()": r"'own_one:build\(\)'",
+    "own_one": "'own_one'",
+    "own_one:bild": "'bild'.*'build'",
+    "own_one:zzz": "'zzz'.*other, build, last$",
+    "own_one:own_two": "'own_two'",
+    "own_one:_private": "'_private'",
+    "own_five:build": "own_five:build.*list",
+    "own_five:fails": r"own_five:fails.*JSONDecodeError.*own_two\.py, line 8",
+    "own_six:build": "own_six.*no_such_package",
+}
+
+
+def test_a_network_is_what_the_function_of_that_name_returns_and_errors_are_the_users(own):
+    """The place of an error is the last one in the user's own files; the path of imports is unchanged."""
     own(
         own_one="from torch import nn\nimport own_two\ndef other(): return nn.ReLU()\n"
-        "def build(): return nn.Linear(own_two.SIZE, 3)\ndef last(): return nn.Tanh()\n",
-        own_two="SIZE = 5\n",
+        "def build(): return nn.Linear(own_two.SIZE, 3)\ndef last(): return nn.Tanh()\ndef _private(): ...\n",
+        own_two="SIZE = 5\n\n\nimport json\n\n\ndef inner():\n    return json.loads('[1, 2')\n",
         own_three="import own_four\n",
         own_four="def broken(:\n",
+        own_five="import own_two\ndef build(): return [1, 2]\ndef fails(): return own_two.inner()\n",
+        own_six="import no_such_package\n",
     )
     before = list(sys.path)
     assert made_by("own_one:build").in_features == 5
-    assert sys.path == before
-    for maker, message in (
-        ("own_three:build", "importing own_three raised SyntaxError: invalid syntax (own_four.py, line 1)"),
-        ("own_none.part:build", "no module 'own_none.part' in"),
-        ("own_one:build:other", "'own_one:build:other' is not of the form module:function, such as my_network:build"),
-        (":build", "':build' is not of the form module:function"),
-        ("own_one:bild", "own_one has no function 'bild'; did you mean 'build'?"),
-        ("own_one:zzz", "own_one has no function 'zzz'; it has other, build, last"),
-        ("own_one:own_two", "own_one has no function 'own_two'"),
-    ):
-        with pytest.raises(RepdynError, match=re.escape(message)):
+    for maker, message in BUILDERS.items():
+        with pytest.raises(RepdynError, match=message):
             made_by(maker)
         assert sys.path == before
-
-
-def test_functions_that_a_user_keeps_private_and_what_is_no_function_are_not_offered(own):
-    own(own_one="SIZE = 3\ndef _inner(): ...\ndef net_a(): ...\nclass Kept: ...\n", own_two="SIZE = 3\n")
-    with pytest.raises(RepdynError, match=r"own_one has no function 'SIZE'; it has net_a$"):
-        made_by("own_one:SIZE")
-    with pytest.raises(RepdynError, match=r"own_two has no function 'x'; it has no functions$"):
-        made_by("own_two:x")
-
-
-def test_the_place_of_an_error_is_the_last_one_in_the_users_own_files(own):
-    own(
-        own_one="import own_two\n\n\ndef build():\n    return own_two.inner()\n",
-        own_two="import json\n\n\ndef inner():\n    return json.loads('[1, 2')\n",
-    )
-    words = "own_one:build raised Expecting ',' delimiter: line 1 column 6 (char 5) (own_two.py, line 5)"
-    with pytest.raises(RepdynError, match=re.escape(words.replace("raised", "raised JSONDecodeError:"))):
-        made_by("own_one:build")
-    own(own_three="def build():\n    return [1, 2]\n")
-    with pytest.raises(RepdynError, match=r"own_three:build returned a list; it must return a torch\.nn\.Module"):
-        made_by("own_three:build")

@@ -1,4 +1,4 @@
-"""Short trainings recorded with held-out points: what is said of a rich one, a lazy one and one on random labels."""
+"""Short trainings recorded with held-out points: verdicts on a rich one, a lazy one and one on random labels."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,6 @@ import torch
 from torch import nn
 
 from repdyn.diagnostics.measure import Recorder
-from repdyn.diagnostics.summary import words
 from repdyn.diagnostics.training_summary import summarize_training
 
 MOMENTS = (0, 2, 5, 12, 25, 45, 70, 100, 130, 149)
@@ -47,12 +46,9 @@ def verdicts(dataset):
 def test_a_rich_training_learns_collapses_classes_and_ranks_and_does_not_memorize():
     dataset = recorded(40, 0)
     found = verdicts(dataset)
-    said = {topic: sentence.verdict for topic, sentence in found.items()}
-    assert said["accuracy over time"] == said["collapse over time"] == said["rank over time"] == "yes", words(
-        found.values()
-    )
-    assert "falls" in found["rank over time"].text
-    assert said["memorized over time"] == "no"
+    topics = [f"{name} over time" for name in ("accuracy", "collapse", "rank", "memorized")]
+    assert [found[topic].verdict for topic in topics] == ["yes", "yes", "yes", "no"]
+    assert found["rank over time"].interval.low > 1  # it falls
     layer, late = "3", dataset.isel(step=-1)
     share = late["within"] / (late["within"] + late["between"])
     assert found["collapse over time"].interval.value == pytest.approx(float(share.sel(layer=layer)))

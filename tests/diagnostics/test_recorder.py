@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from repdyn.base.errors import DataError
 from repdyn.diagnostics.measure import Recorder, measure
-from repdyn.diagnostics.methods.recording import load, reasons
+from repdyn.diagnostics.methods.recording import load
 
 LABELS = np.arange(8) % 2
 
@@ -69,10 +69,10 @@ def test_a_file_grows_and_is_resumed(tmp_path):
         whole(step)
         first(step)
         assert xr.load_dataset(path).sizes["step"] == len(first.steps)
-    with pytest.raises(DataError, match="is there already; pass resume=True"):
+    with pytest.raises(DataError, match=r"found\.nc.*resume"):
         Recorder(model, points(), labels=LABELS, file=path)
     second = Recorder(model, points(), labels=LABELS, file=path, resume=True)
-    with pytest.raises(ValueError, match="step 5 comes after 5"):
+    with pytest.raises(ValueError, match=r"5.*5"):
         second(5)
     with torch.no_grad():
         model[0].weight.mul_(2)
@@ -86,7 +86,7 @@ def test_a_file_grows_and_is_resumed(tmp_path):
 
 @pytest.mark.parametrize("in_file", [False, True])
 @pytest.mark.parametrize(("step", "kept"), [(0, []), (2, [0]), (3, [0, 2]), (9, [0, 2, 4, 6, 8])])
-def test_a_rewound_recorder_keeps_what_came_before_the_step(tmp_path, step, kept, in_file):
+def test_a_rewound_recorder_has_the_moments_before_the_step(tmp_path, step, kept, in_file):
     recorder = Recorder(network(), points(), measures=["ranks"], file=tmp_path / "found.nc" if in_file else None)
     for moment in (0, 2, 4, 6, 8):
         recorder(moment)
@@ -107,8 +107,8 @@ def test_a_killed_training_keeps_what_it_has(tmp_path):
     assert xr.load_dataset(tmp_path / "found.nc")["step"].values.tolist() == [0, 1, 2]
 
 
-def test_nothing_ends_a_training(tmp_path):
-    """A layer that no longer runs, numbers that diverged, a network that fails: missing, with the reason."""
+def test_failed_measurements_do_not_end_a_training(tmp_path):
+    """A layer that no longer runs, numbers that diverged, a network that fails: missing numbers."""
     model = network()
     recorder = Recorder(model, points(), labels=LABELS, file=tmp_path / "found.nc")
     recorder(0)
@@ -124,18 +124,18 @@ def test_nothing_ends_a_training(tmp_path):
     dataset = recorder.dataset()
     assert dataset["effective_rank"].sel(layer="4").isnull().values.tolist() == [False, True, True, True]
     assert dataset["effective_rank"].sel(layer="0").isnull().values.tolist() == [False, False, False, True]
-    assert "step 1: layer (4, output): 8 of 16 values are NaN" in dataset.attrs["left_out"]
-    assert "step 3: all: Sequential does not take inputs of shape" in dataset.attrs["left_out"]
+    assert "step 1: layer (4, output)" in dataset.attrs["left_out"]
+    assert "step 3: all" in dataset.attrs["left_out"]
     assert dataset["numerical_rank"].dtype == float
 
 
 def test_a_file_along_another_time_is_refused(tmp_path):
     path = tmp_path / "found.nc"
     Recorder(network(), points(), file=path, time="epoch", measures=["ranks"])(0)
-    with pytest.raises(DataError, match="not recorded along step; name another file"):
+    with pytest.raises(DataError, match="step"):
         Recorder(network(), points(), file=path, resume=True)
     xr.Dataset({"a": ("b", [1.0])}).to_netcdf(tmp_path / "other.nc")
-    with pytest.raises(DataError, match="not recorded along a dimension of training"):
+    with pytest.raises(DataError, match=r"other\.nc"):
         load(tmp_path / "other.nc")
 
 
@@ -149,11 +149,6 @@ def test_a_file_taken_up_again_has_room_for_a_moment_without_measurements(tmp_pa
     dataset = again.dataset()
     assert dataset["step"].values.tolist() == [0, 5]
     assert dataset["effective_rank"].isnull().all("layer").values.tolist() == [False, True]
-
-
-def test_what_was_left_out_is_said_once_or_moment_by_moment():
-    assert reasons(["one", "one"], [0.0, 5.0], "step") == "one"
-    assert reasons(["one", "", "two"], [0.0, 5.0, 10.0], "step") == "step 0: one; step 10: two"
 
 
 class Skipping(nn.Module):
@@ -188,7 +183,7 @@ def test_what_was_left_out_at_which_step_is_the_same_in_a_file_and_in_memory(ski
         assert kept.dataset().attrs["left_out"] == held.dataset().attrs["left_out"]
 
 
-def test_where_nothing_is_asked_of_layers_none_but_the_output_is_read():
+def test_only_the_output_is_read_where_no_measure_needs_layers():
     read = []
 
     def features(name, tensor):

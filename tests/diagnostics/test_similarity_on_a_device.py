@@ -29,7 +29,7 @@ def points(n=40):
 
 @pytest.mark.parametrize("device", ["cpu", GPU])
 @pytest.mark.parametrize("measures", [ALL, ("cka", "cka_debiased", *ON_REQUEST), ("cka_minibatch",)])
-def test_kept_layers_have_the_numbers_of_numpy(device, measures, monkeypatch):
+def test_recorded_layers_have_the_numbers_of_numpy(device, measures, monkeypatch):
     arguments = {"reruns": [model(2)], "measures": measures, "intervals": True, "batch_size": 20}
     by_numpy = compare(model(0), model(1), points(), **arguments)
     kinds = []
@@ -69,7 +69,7 @@ def without_numbers(monkeypatch):
 
 @pytest.mark.parametrize("small", [2**26, 0])
 @pytest.mark.parametrize("measures", [(*MEASURES, "cka_minibatch", "cka_rbf"), ("cka", "cka_minibatch", "cka_rbf")])
-def test_no_tensor_of_kept_layers_is_left_on_the_cpu(measures, small, without_numbers, monkeypatch):
+def test_no_tensor_of_recorded_layers_is_left_on_the_cpu(measures, small, without_numbers, monkeypatch):
     monkeypatch.setattr(spectra, "SMALL", small)
     with OneDevice():
         found = compare(model(0), model(1), points(), device="meta", measures=measures, batch_size=20)
@@ -97,15 +97,7 @@ def test_large_wide_layers_go_through_their_gram_matrix(place, monkeypatch):
     assert found == pytest.approx(wanted, rel=1e-12)  # 1e-8, were roots of eigenvalues that are rounding kept
 
 
-@pytest.mark.parametrize("device", ["gpu", "meta", -2])
-def test_a_device_without_double_precision_is_refused(device):
-    with pytest.raises(
-        ValueError, match=f"device: got {device!r}, where torch cannot compute in double precision here"
-    ):
-        compare(model(0), None, points(), device=device)
-
-
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 def test_a_gpu_that_is_not_there_is_refused():
-    with pytest.raises(ValueError, match=r"device: got 'cuda'.* give 'cpu', 'cuda' with a GPU, or None for numpy"):
+    with pytest.raises(ValueError, match=r"device.*'cuda'"):
         compare(model(0), None, points(), device="cuda")

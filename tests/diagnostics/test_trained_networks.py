@@ -1,4 +1,4 @@
-"""Networks really trained, three seeds each: all six topics of their sentences, by what is known of such trainings."""
+"""Networks really trained, three seeds each: verdicts of all six topics."""
 
 import copy
 
@@ -65,8 +65,8 @@ def trained(network, points, steps=300, rate=1e-3, decay=0.0):
 
 def topics(networks, points, held_out, layers=None):
     (before, network), (X, labels), (others, theirs) = networks, points, held_out
-    told = summarize(network, X, layers, labels=labels.numpy(), before=before, held_out=(others, theirs.numpy()))
-    return {sentence.topic: sentence.verdict for sentence in told}
+    verdicts = summarize(network, X, layers, labels=labels.numpy(), before=before, held_out=(others, theirs.numpy()))
+    return {sentence.topic: sentence.verdict for sentence in verdicts}
 
 
 def plain(seed):
@@ -123,15 +123,14 @@ KNOWN = {
     large_factor: {"learned": "yes", "features": "no", "odd point": "no", "memorized": "no"},
     few_classes_long: {"learned": "yes", "collapse": "yes", "odd point": "no", "memorized": "no"},
 }
-SILENT = {five_layers: {"bottleneck": "yes"}, untrained: {"features": "no", "memorized": "yes"}}
-"""What is never said, where the points may be too few to tell."""
+EXCLUDED = {five_layers: {"bottleneck": "yes"}, untrained: {"features": "no", "memorized": "yes"}}
+"""Verdicts that are wrong, where the points may be too few to decide."""
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 @pytest.mark.parametrize("network", KNOWN, ids=lambda make: make.__name__)
-def test_a_trained_network_is_told_by_what_is_known_of_it(network, seed):
-    told = network(seed)
-    assert tuple(told) == TOPICS
-    assert {topic: told[topic] for topic in KNOWN[network]} == KNOWN[network]
-    for topic, verdict in SILENT.get(network, {}).items():
-        assert told[topic] != verdict
+def test_verdicts_on_trained_networks(network, seed):
+    verdicts = network(seed)
+    assert tuple(verdicts) == TOPICS
+    assert {topic: verdicts[topic] for topic in KNOWN[network]} == KNOWN[network]
+    assert all(verdicts[topic] != verdict for topic, verdict in EXCLUDED.get(network, {}).items())

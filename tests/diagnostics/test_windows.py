@@ -63,11 +63,11 @@ def test_pooled_over_windows_and_tokens(channels):
 def test_windows_in_another_order_are_left_out(order):
     found = measure(Windowed(order), X, labels=LABELS)
     assert list(found["layer"].values) == ["input", "head"]
-    assert "layer (inside): it returns shape (12, 9, 7) for 3 points, which is no row per point" in found.left_out
+    assert "layer (inside)" in found.left_out
 
 
 def test_a_layer_that_is_the_same_for_all_points_is_left_out():
-    assert "layer (inside): it returns shape (12, 9, 7)" in measure(Windowed(dead=True), X).attrs["left_out"]
+    assert "layer (inside)" in measure(Windowed(dead=True), X).attrs["left_out"]
 
 
 class Routed(nn.Module):
@@ -90,13 +90,13 @@ def same_rows(tokens, points):
 
 
 def test_rows_that_other_points_share_unevenly_are_left_out():
-    assert "layer (expert): it returns shape (6, 7)" in measure(Routed(), X).attrs["left_out"]
+    assert "layer (expert)" in measure(Routed(), X).attrs["left_out"]
 
 
 def test_tokens_of_windows_are_left_out_as_their_order_is_another():
     found = measure(Windowed(), X, features=Features("tokens", channels=-1))
-    assert "layer (inside): its tokens stand in windows" in found.attrs["left_out"]
-    with pytest.raises(ValueError, match="its tokens stand in windows, not in the order of other layers"):
+    assert "layer (inside)" in found.attrs["left_out"]
+    with pytest.raises(ValueError, match="inside"):
         measure(Windowed(), X, ["inside"], features=Features("tokens", channels=-1))
 
 

@@ -1,7 +1,6 @@
 """Every option of `measure` and `similarity` on the command line reaches the function that it is for."""
 
 import importlib
-import inspect
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from torch import nn
 
 from repdyn.__main__ import main
 from repdyn.base.devices import THREAD_VARIABLES
-from repdyn.diagnostics import compare, measure, summary
+from repdyn.diagnostics import compare, summary
 from repdyn.diagnostics.methods import own_network
 from repdyn.diagnostics.methods.features import Features
 from repdyn.diagnostics.theory.identity import Residual
@@ -41,15 +40,15 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def asked(monkeypatch):
-    """What the function of a module is given, which then refuses it."""
+def calls(monkeypatch):
+    """Arguments of a function of a module, which then raises an error."""
 
     def watch(module, name):
         given = []
 
         def refuse(*words, **options):
             given.append((words, options))
-            raise ValueError(f"{name} was asked")
+            raise ValueError(f"{name} was called")
 
         monkeypatch.setattr(importlib.import_module(f"repdyn.diagnostics.{module}"), name, refuse)
         return given
@@ -60,23 +59,23 @@ def asked(monkeypatch):
     return watch
 
 
-def told(options):
+def as_lists(options):
     """Options with arrays as lists."""
     if isinstance(options, dict):
-        return {name: told(value) for name, value in options.items()}
+        return {name: as_lists(value) for name, value in options.items()}
     if isinstance(options, tuple):
-        return tuple(map(told, options))
+        return tuple(map(as_lists, options))
     return np.asarray(options).tolist() if isinstance(options, np.ndarray | torch.Tensor) else options
 
 
 @pytest.mark.parametrize(("function", "more"), [("measure", ""), ("Recorder", "--checkpoints weights --resume")])
-def test_measure_is_asked_for_all_that_the_command_line_says(asked, capsys, function, more):
-    given = asked("measure", function)
+def test_every_option_of_the_command_line_reaches_measure(calls, capsys, function, more):
+    given = calls("measure", function)
     words = f"measure my:net --data data.npz --out one.nc --held-out others.npz {OPTIONS} {more}"
     assert main(words.split()) == 1
-    assert f"error: {function} was asked" in capsys.readouterr().err
+    assert f"error: {function} was called" in capsys.readouterr().err
     (((model, inputs), options),) = given
-    assert model is asked.networks["my:net"]
+    assert model is calls.networks["my:net"]
     np.testing.assert_array_equal(inputs, POINTS)
     expected = {
         "layers": ["0", "1"],
@@ -97,23 +96,23 @@ def test_measure_is_asked_for_all_that_the_command_line_says(asked, capsys, func
     if function == "Recorder":
         assert str(options.pop("file")) == "one.nc"
         expected |= {"time": "checkpoint", "resume": True}
-    assert told(options) == expected
+    assert as_lists(options) == expected
 
 
 @pytest.mark.parametrize("asks", ["--words", "--page network.html"])
-def test_the_words_are_on_the_network_as_it_was_measured(asked, capsys, monkeypatch, asks):
-    given = asked("summary", "summarize")
+def test_every_option_of_the_command_line_reaches_the_summary(calls, capsys, monkeypatch, asks):
+    given = calls("summary", "summarize")
     monkeypatch.setattr("repdyn.diagnostics.command._measured", lambda *_: None)
     more = "--embeddings 0 --classifier 2 --before weights/step_1.pt --held-out others.npz"
     assert main(f"measure my:net --data data.npz --out one.nc {SHARED} {more} {asks}".split()) == 1
-    assert "error: summarize was asked" in capsys.readouterr().err
+    assert "error: summarize was called" in capsys.readouterr().err
     (((model, inputs), options),) = given
     first = options.pop("before")
-    assert model is asked.networks["my:net"]
+    assert model is calls.networks["my:net"]
     assert first is not model
     np.testing.assert_array_equal(first[0].weight.detach(), torch.load("weights/step_1.pt")["0.weight"])
     np.testing.assert_array_equal(inputs, POINTS)
-    assert told(options) == {
+    assert as_lists(options) == {
         "layers": ["0", "1"],
         "features": Features("pool", -1, heads=2),
         "output": "3",
@@ -126,21 +125,21 @@ def test_the_words_are_on_the_network_as_it_was_measured(asked, capsys, monkeypa
     }
 
 
-def test_compare_is_asked_for_all_that_the_command_line_says(asked, capsys):
-    given = asked("compare", "compare")
+def test_every_option_of_the_command_line_reaches_compare(calls, capsys):
+    given = calls("compare", "compare")
     words = (
         "--layers 0 --other-layers 1 2 --measures cka angular --intervals --batch-size 5 --most-points 9 --device cpu"
     )
     runs = "--weights weights/step_1.pt --against my:other --reruns weights/step_2.pt my:rerun --features pool"
     assert main(f"similarity my:net --data data.npz --out two.nc {words} {runs}".split()) == 1
-    assert "error: compare was asked" in capsys.readouterr().err
+    assert "error: compare was called" in capsys.readouterr().err
     (((first, other, inputs, layers), options),) = given
     again, rerun = options.pop("reruns")
     np.testing.assert_array_equal(inputs, POINTS)
     for model, step in ((first, 1), (again, 2)):
         weight = torch.load(f"weights/step_{step}.pt")["0.weight"]
         np.testing.assert_array_equal(model[0].weight.detach(), weight)
-    assert (other, rerun) == (asked.networks["my:other"], asked.networks["my:rerun"])
+    assert (other, rerun) == (calls.networks["my:other"], calls.networks["my:rerun"])
     assert layers == ["0"]
     assert options == {
         "other_layers": ["1", "2"],
@@ -153,64 +152,8 @@ def test_compare_is_asked_for_all_that_the_command_line_says(asked, capsys):
     }
 
 
-# from a script
-
-
-class AskedError(Exception):
-    """Ends a function when it hands its arguments on."""
-
-
-def handed_on(monkeypatch, module, name, call):
-    """Arguments that a function of a module is given, by its own names for them."""
-    signature, given = inspect.signature(getattr(module, name)), {}
-
-    def take(*words, **options):
-        given.update(signature.bind(*words, **options).arguments)
-        raise AskedError
-
-    monkeypatch.setattr(module, name, take)
-    with pytest.raises(AskedError):
-        call()
-    return given
-
-
-def test_measure_hands_every_argument_on(monkeypatch):
-    names = list(inspect.signature(measure.measure).parameters)
-    values = {name: object() for name in names}
-    given = handed_on(monkeypatch, measure, "prepared", lambda: measure.measure(**values))
-    assert given.pop("options") | given == values
-
-
-def test_what_is_asked_of_layers_is_all_that_the_reader_does_not_take(monkeypatch):
-    asked = {
-        "layers": ["0"], "labels": np.arange(12) % 3, "targets": POINTS[:, :3], "pairs": [(0, 1)],
-        "residual": Residual(("0", "1"), 0.5), "measures": ["ranks"], "embeddings": "0", "classifier": "2",
-        "gamma": 0.25, "bias": True, "loss": torch.nn.functional.cross_entropy, "progress": False,
-    }  # fmt: skip
-    read = {"axes": {"input": 0}, "batch_size": 5, "memory": 123}
-    given = handed_on(monkeypatch, measure, "_request", lambda: measure.prepared(build(), POINTS, **asked, **read))
-    assert told(given) == told(asked)
-    monkeypatch.undo()
-    assert told(vars(measure._request(**given))) == told(asked)
-    assert measure._request(**given | {"residual": ["0", "1"]}).residual == Residual(("0", "1"))
-    reader = measure.network_reader(build(), POINTS, **read)
-    assert (reader.axes, reader.inputs.sizes, reader.memory) == ({"input": 0}, [5, 5, 2], 123)
-
-
-def test_compare_hands_every_argument_on(monkeypatch):
-    values = {
-        name: object() for name in ("network", "other", "inputs", "layers", "other_layers", "reruns", "most_points")
-    }
-    values |= {"measures": ["cka", "rsa"], "intervals": True}
-    options = {"batch_size": 5, "memory": 7}
-    given = handed_on(monkeypatch, compare, "_compared", lambda: compare.compare(**values, **options))
-    placed = given.pop("placed")
-    assert given == values | {"options": options}
-    assert placed(values["inputs"]) is values["inputs"]
-
-
 @pytest.mark.parametrize("network", ["model", "before", "held_out"])
-def test_every_network_and_its_points_are_looked_at_with_the_same_options(monkeypatch, network):
+def test_every_network_of_a_summary_is_run_with_the_same_options(monkeypatch, network):
     looked = []
     real = summary.look
 
@@ -234,7 +177,7 @@ def test_every_network_and_its_points_are_looked_at_with_the_same_options(monkey
 
 
 @pytest.mark.parametrize("kind", ["summary", "compare"])
-def test_sentences_and_comparisons_take_one_thread_and_leave_the_users_number(monkeypatch, kind):
+def test_summaries_and_comparisons_take_one_thread_and_restore_the_users_number(monkeypatch, kind):
     def threads():
         return {pool["filepath"]: pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
