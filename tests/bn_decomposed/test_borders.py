@@ -1,15 +1,8 @@
-"""Claims whose sentences leave something open, just inside and just outside of every reading; which claims are covered.
-
-The tables of one entry, of samples and of controls stand in test_borders_layers, _theorems, _sampled and _controls.
-"""
+"""Claims whose sentences leave something open: verdicts just inside and just outside of every reading."""
 
 import numpy as np
 import pytest
 import xarray as xr
-from tests.bn_decomposed import test_borders_layers as of_layers
-from tests.bn_decomposed import test_borders_sampled as of_samples
-from tests.bn_decomposed import test_borders_theorems as of_theorems
-from tests.bn_decomposed import test_regions_layers, test_regions_networks, test_regions_theorems
 from tests.bn_decomposed.deciding import changed
 from tests.bn_decomposed.made_up_layers import OF_SEEDS, SEEDS, deep, longest
 from tests.bn_decomposed.test_borders_controls import cause
@@ -247,37 +240,3 @@ def test_a_second_look_spends_half_of_the_false_alarm(id, world):
     first = alarm()
     with at_look(2):
         assert alarm() == pytest.approx(first / 2)
-
-
-def test_every_claim_of_the_study_that_can_be_tested_is_made_up_somewhere():
-    """Claims are pairs of data beside each other in one of the tables here, or in the file that is named."""
-    one_entry = {name.split(",")[0] for name in {**of_layers.CASES, **of_theorems.CASES}}
-    formulas = {id for id, _, _ in of_theorems.ERRORS}
-    samples = {name.split(",")[0] for name in of_samples.MEANS} | {id for id, *_ in of_samples.SHARES}
-    alone = {"bnd-yt-indep", "bnd-disc-init-gain"}  # of_samples: a correlation, gains in pairs
-    alone |= {"bnd-fig2-he"}  # of_layers: networks of two depths
-    in_regions = {"bnd-fig6-a"}
-    covered = one_entry | formulas | samples | set(READINGS) | alone | in_regions
-    assert set(CLAIMS) - covered == set()
-    assert covered - set(CLAIMS) == set()
-
-
-def test_every_part_that_a_control_turns_has_data_just_inside_and_outside():
-    """By part, so that a new one needs its pair; parts of claims over readings stand above."""
-    pairs = {
-        (name.split(",")[0], part)
-        for cases in (of_layers.CASES, of_theorems.CASES)
-        for name, case in cases.items()
-        for parts, *_ in case[2]
-        for part in parts
-    }
-    pairs |= {(id, part) for id, _, parts in of_theorems.ERRORS for part in parts}
-    pairs |= {("bnd-thm11-sharp", part) for part in of_theorems.OUTSIDE_ONE_EXTREME}
-    pairs |= {(name.split(",")[0], part) for name, case in of_samples.MEANS.items() for part, *_ in case[2]}
-    pairs |= {(id, part) for id, part, *_ in of_samples.SHARES}
-    pairs |= {("bnd-def1-gamma", "k 2"), ("bnd-def1-gamma", "k 3"), ("bnd-yt-indep", ""), ("bnd-disc-init-gain", "")}
-    for module in (test_regions_layers, test_regions_networks, test_regions_theorems):
-        pairs |= {(claim.id, part) for claim, _, part, _, _ in module.REGIONS}
-    elsewhere = set(READINGS) - {id for id, _ in pairs}
-    wanted = {(id, part) for id, claim in CLAIMS.items() if id not in elsewhere for part in claim.controls}
-    assert wanted - pairs == set()
