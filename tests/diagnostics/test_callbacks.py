@@ -226,25 +226,6 @@ def test_a_resumed_training_drops_moments_after_its_checkpoint(trainers, tmp_pat
     assert again.recorder.steps == [0, 1, 2, 3, 4, 5]
 
 
-def test_a_part_of_what_is_trained_may_be_measured(trainers):
-    callback = lightning_callback(points(), ["0"], network=lambda module: module.network)
-    module, _ = fitted(callback, 2)
-    alone = measure(module.network, points(), ["0"])
-    last = callback.recorder.dataset().isel(step=-1)
-    np.testing.assert_array_equal(last["effective_rank"], alone["effective_rank"])
-
-
-def test_each_moment_is_of_the_network_that_is_handed_over_then():
-    """What is measured may be an object of its own at each step, as an average of weights is."""
-    models = [nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3)) for _ in range(3)]
-    measuring = Measuring(points(), ["0"], every(1), lambda trained: trained.network, {})
-    for step, model in enumerate(models):
-        measuring.after(types.SimpleNamespace(network=model), step)
-    recorded = measuring.recorder.dataset()["effective_rank"].values.ravel()
-    assert recorded.tolist() == [float(measure(model, points(), ["0"])["effective_rank"][0]) for model in models]
-    assert len(set(recorded.tolist())) == 3
-
-
 class Pair(nn.Module):
     """A network and a copy of it that is measured."""
 
@@ -271,37 +252,6 @@ def test_the_trainer_of_hugging_face_logs_due_steps_and_the_last_one_of_the_part
     rank = float(measure(model.average, points(), ["0"])["effective_rank"][0])
     assert {values["repdyn/effective_rank/0"] for _, values in logs} == ({rank} if zero else set())
     assert rank != float(measure(model.network, points(), ["0"])["effective_rank"][0])
-
-
-@pytest.fixture
-def lightning(tmp_path, monkeypatch):
-    """A folder in which a package `lightning` of one's own is found, forgotten afterwards."""
-    for name in ("lightning", "lightning.pytorch", "pytorch_lightning"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.syspath_prepend(tmp_path)
-    (tmp_path / "lightning").mkdir()
-    (tmp_path / "lightning/__init__.py").write_text("")
-    yield tmp_path / "lightning/pytorch.py"
-    for name in ("lightning", "lightning.pytorch"):
-        sys.modules.pop(name, None)
-
-
-def test_the_callback_is_one_of_the_lightning_that_is_imported_else_of_the_one_that_is_installed(
-    lightning, monkeypatch
-):
-    lightning.write_text("class Callback:\n    installed = True\n")
-    imported = types.ModuleType("pytorch_lightning")
-    imported.Callback = type("Callback", (), {"installed": False})
-    with monkeypatch.context() as patch:
-        patch.setitem(sys.modules, "pytorch_lightning", imported)
-        assert not lightning_callback(points()).installed
-    assert lightning_callback(points()).installed
-
-
-def test_a_package_that_a_trainer_lacks_is_named(lightning):
-    lightning.write_text("import no_such_package")
-    with pytest.raises(ModuleNotFoundError, match="no_such_package"):
-        lightning_callback(points())
 
 
 def test_unknown_options_are_refused_before_training(trainers):

@@ -18,7 +18,6 @@ from repdyn.base.devices import THREAD_VARIABLES
 from repdyn.diagnostics import command
 from repdyn.diagnostics.measure import measure
 from repdyn.diagnostics.summary import summarize
-from repdyn.diagnostics.theory.identity import Residual
 from repdyn.diagnostics.training_summary import summarize_training
 
 NETWORK = """
@@ -64,13 +63,6 @@ def test_the_command_writes_a_dataset_and_figures(folder, capsys):
     assert {path.stem for path in (folder / "figures").iterdir()} == {"residual_stream", "through_depth"}
 
 
-def test_layers_are_chosen(folder):
-    assert measured("my_network:build", "--data", "data.npz", "--layers", "0", "3", "--batch-statistics") == 0
-    dataset = xr.load_dataset(folder / "diag.nc")
-    assert list(dataset["layer"].values) == ["0", "3"]
-    assert dataset.attrs["normalized_by"] == "batch statistics"
-
-
 NET, DATA = "my_network:build", ("--data", "data.npz")
 STREAM = ("--residual", "1", "2")
 
@@ -91,7 +83,6 @@ STREAM = ("--residual", "1", "2")
         ((NET, *DATA, "--effective-depth=2"), "residual"),
         ((NET, *DATA, "--features", "pool", "--heads", "2"), "channels"),
         ((NET, *DATA, "--before", "weights/step_0.pt"), "before"),
-        ((NET, *DATA, "--words", "--before", "data.npz"), "data.npz"),
         ((NET, *DATA, "--words", "--held-out", "bare.npz"), "bare.npz"),
     ],
 )
@@ -101,40 +92,6 @@ def test_mistakes_end_with_one_line_and_leave_no_file(words, message, capsys, fo
     assert message in error
     assert error.count("\n") == 1
     assert not (folder / "diag.nc").exists()
-
-
-def test_the_effective_depth_of_the_command_line_is_that_of_the_energies(folder):
-    """The kinetic energy is of the rates of change beside the leak; the file says how it was measured."""
-    energies = {}
-    for depth in (0.0, 2.5):
-        arguments = ("--data", "data.npz", "--residual", "1", "2", f"--effective-depth={depth}")
-        assert measured("my_seeded:build", *arguments) == 0
-        dataset = xr.load_dataset(folder / "diag.nc")
-        assert json.loads(dataset.attrs["settings"])["effective_depth"] == depth
-        arrays = np.load("data.npz")
-        stream = Residual(("1", "2"), depth)
-        again = measure(sys.modules["my_seeded"].build(), arrays["inputs"], labels=arrays["labels"], residual=stream)
-        energies[depth] = dataset["kinetic_energy"].values
-        np.testing.assert_allclose(energies[depth], again["kinetic_energy"], rtol=1e-6)
-    assert not np.allclose(energies[0.0], energies[2.5], rtol=0.01)
-
-
-def test_keyword_inputs_and_measures_on_the_command_line(folder):
-    (folder / "my_own.py").write_text(
-        "from torch import nn\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-        "        self.map = nn.Linear(6, 4)\n\n    def forward(self, x, mask):\n"
-        "        return {'logits': self.map(x) * mask[:, None], 'mask': mask}\n\ndef build():\n    return Net()\n"
-    )
-    np.savez("keywords.npz", input_x=np.random.default_rng(0).normal(size=(8, 6)), input_mask=np.ones(8))
-    try:
-        assert measured(
-            "my_own:build", "--data", "keywords.npz", "--output", "logits", "--measures", "ranks", "--layers", "map"
-        ) == 0  # fmt: skip
-    finally:
-        sys.modules.pop("my_own", None)
-    dataset = xr.load_dataset(folder / "diag.nc")
-    assert list(dataset["layer"].values) == ["map"]
-    assert "angle" not in dataset
 
 
 EXAMPLES = {
@@ -174,24 +131,6 @@ def test_a_script_can_measure_and_save_what_the_command_does(folder):
     assert not list(folder.glob("**/*.png"))
 
 
-def test_heads_are_layers_of_the_file(folder):
-    words = ["--layers", "0", "--measures", "ranks", "--features", "pool"]
-    command.run(
-        ["my_seeded:build", "--data", "data.npz", "--out", "one.nc", *words, "--channels", "-1", "--heads", "2"]
-    )
-    found = datasets.read(folder / "one.nc")
-    assert found["layer"].values.tolist() == ["0", "0[head 0]", "0[head 1]"]
-    sys.path.insert(0, str(folder))
-    import my_seeded
-
-    with torch.no_grad():
-        A = my_seeded.build()[0].double()(torch.tensor(np.load("data.npz")["inputs"])).numpy()
-    for name, part in {"0": A, "0[head 0]": A[:, :4], "0[head 1]": A[:, 4:]}.items():
-        s = np.linalg.svd(part, compute_uv=False)
-        wanted = np.exp(-np.sum(s / s.sum() * np.log(s / s.sum())))
-        np.testing.assert_allclose(found["effective_rank"].sel(layer=name), wanted, rtol=1e-5)
-
-
 def test_a_file_says_which_network_it_is_of_and_how_it_was_measured(folder):
     command.measure_and_save("my_seeded:build", Path("data.npz"), Path("one.nc"), measures=["ranks"])
     attrs = datasets.read(folder / "one.nc").attrs
@@ -214,7 +153,6 @@ def test_a_file_says_which_network_it_is_of_and_how_it_was_measured(folder):
 
 
 def weights(folder, name, seed, wrap=lambda state: state):
-    import torch
 
     torch.manual_seed(seed)
     namespace = {}
@@ -232,7 +170,6 @@ def recorded(*arguments):
 
 
 def test_a_folder_of_checkpoints_is_measured_in_the_order_of_their_numbers(folder, capsys):
-    import torch
 
     def as_lightning(state):
         return {"state_dict": {f"model.{name}": part for name, part in state.items()}, "epoch": 1}
@@ -262,6 +199,8 @@ def test_checkpoints_that_cannot_be_read_end_with_their_name(folder, capsys):
     weights(folder, "last.pt", 0)
     assert recorded() == 1
     assert "last.pt" in capsys.readouterr().err
+    assert measured(NET, *DATA, "--words", "--before", "data.npz") == 1
+    assert "data.npz" in capsys.readouterr().err
 
 
 def test_a_stopped_command_saves_what_it_measured(folder, monkeypatch):

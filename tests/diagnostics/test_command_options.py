@@ -152,30 +152,6 @@ def test_every_option_of_the_command_line_reaches_compare(calls, capsys):
     }
 
 
-@pytest.mark.parametrize("network", ["model", "before", "held_out"])
-def test_every_network_of_a_summary_is_run_with_the_same_options(monkeypatch, network):
-    looked = []
-    real = summary.look
-
-    def look(reader, *words):
-        looked.append((reader, words))
-        return real(reader, *words)
-
-    monkeypatch.setattr(summary, "look", look)
-    before = build()
-    model = build()
-    held_out = (OTHERS, np.arange(9) % 3)
-    options = {"batch_size": 5, "memory": 12345, "layers": ["input", "0", "1", "2"], "classifier": "2"}
-    summary.summarize(model, POINTS, labels=np.arange(12) % 3, before=before, held_out=held_out, **options)
-    place = ["model", "before", "held_out"].index(network)
-    reader, words = looked[place]
-    assert len(looked) == 3
-    assert words == (["input", "0", "1", "2"], None, "2")
-    assert (reader.memory, reader.inputs.sizes) == (12345, [5, 4] if network == "held_out" else [5, 5, 2])
-    wanted = (before if network == "before" else model)[0].weight
-    assert torch.equal(reader.model[0].weight, wanted)
-
-
 @pytest.mark.parametrize("kind", ["summary", "compare"])
 def test_summaries_and_comparisons_take_one_thread_and_restore_the_users_number(monkeypatch, kind):
     def threads():

@@ -8,7 +8,6 @@ from torch import nn
 from repdyn.diagnostics.measure import measure
 from repdyn.diagnostics.methods.catalog import MEASURES
 from repdyn.diagnostics.methods.features import Features
-from repdyn.diagnostics.methods.progress import Interrupted
 from repdyn.diagnostics.methods.radial import POINTS
 from repdyn.diagnostics.methods.request import Request
 from repdyn.diagnostics.theory.identity import Residual
@@ -74,18 +73,16 @@ def test_every_measure_has_alone_the_numbers_that_it_has_among_all(layers):
 
 
 class Stream(nn.Module):
-    """A block that is called three times, whose outputs may then be changed in place."""
+    """A block that is called three times, whose outputs are then changed in place."""
 
-    def __init__(self, *, in_place=False):
+    def __init__(self):
         super().__init__()
         torch.manual_seed(5)
-        self.block, self.in_place = nn.Linear(4, 4).double(), in_place
+        self.block = nn.Linear(4, 4).double()
 
     def forward(self, x):
-        x = self.block(x)
-        x = self.block(x.relu_() if self.in_place else x.relu())
-        x = self.block(x.relu_() if self.in_place else x.relu())
-        return x.flip(-1)
+        x = self.block(self.block(x).relu_())
+        return self.block(x.relu_()).flip(-1)
 
 
 def test_layers_of_a_stream_and_of_inputs_may_have_torchvision_s_names():
@@ -98,44 +95,6 @@ def test_layers_of_a_stream_and_of_inputs_may_have_torchvision_s_names():
     with torch.no_grad():
         second = Stream().block(Stream().block(X).relu()).numpy()
     np.testing.assert_allclose(by_call["input_distance"][0], np.sum((second[1] - second[0]) ** 2))
-
-
-def test_a_stream_whose_layers_are_changed_in_place_has_the_energies_of_the_layers():
-    plain, in_place = (
-        measure(
-            Stream(in_place=flag).float(), X.float(), residual=["block", "block#2", "block#3"], measures=["energies"]
-        )
-        for flag in (False, True)
-    )
-    np.testing.assert_array_equal(in_place["kinetic_energy"], plain["kinetic_energy"])
-
-
-class Mapped(nn.Module):
-    """The last map is called twice, the second time on the first one's output."""
-
-    def __init__(self):
-        super().__init__()
-        torch.manual_seed(6)
-        self.conv, self.map, self.computed = nn.Conv1d(1, 1, 3, padding=1), nn.Linear(3, 3), nn.Identity()
-
-    def forward(self, x):
-        hidden = self.conv(x[:, None, :3]).flatten(1)
-        return self.computed(self.map(self.map(hidden).relu()))
-
-
-def test_a_map_that_is_called_twice_is_the_classifier_of_its_last_call():
-    points, model = X.float(), Mapped()
-    found = measure(model, points, labels=LABELS, measures=["classifier"])
-    assert found.attrs["last_map"] == "map#2"
-    with torch.no_grad():
-        hidden = model.map(model.conv(points[:, None, :3]).flatten(1)).relu().double().numpy()
-        decisions, W = model(points).argmax(dim=1).numpy(), model.map.weight.double().numpy()
-    means = np.array([hidden[label == LABELS].mean(axis=0) for label in range(3)])
-    centered = means - means.mean(axis=0)
-    nc3 = np.sum((W / np.linalg.norm(W) - centered / np.linalg.norm(centered)) ** 2)
-    nearest = np.argmin(((hidden[:, None] - means) ** 2).sum(axis=2), axis=1)
-    np.testing.assert_allclose(found["nc3"], nc3, rtol=1e-5)
-    assert float(found["nc4"]) == np.mean(nearest != decisions)
 
 
 def test_targets_of_images_are_compared_number_by_number_whatever_the_features():
@@ -205,52 +164,3 @@ def test_a_map_with_shared_weights_has_no_radial_fraction_and_the_network_is_unc
         assert part is before[name][0]
         assert torch.equal(part, before[name][1])
     assert model.last.weight is model.shared.weight
-
-
-def test_where_the_gradient_fails_the_maps_that_are_not_free_keep_their_own_reason():
-    def loss(_output):
-        raise ValueError("no loss today")
-
-    found = measure(Tied().double(), X, measures=["radial"], loss=loss)
-    first, second = found.attrs["left_out"].split("; ")
-    assert first.startswith("radial (free, rooted)")
-    assert first.endswith("no loss today")
-    assert second.startswith("radial (shared)")
-    assert found["radial_fraction"].isnull().all()
-
-
-class Stopped(nn.Module):
-    """Raises what Ctrl-C raises for the points that hold a number above a hundred."""
-
-    def forward(self, x):
-        if (x > 100).any() and len(x) > 3:
-            raise KeyboardInterrupt
-        return x
-
-
-def test_a_measurement_that_is_stopped_at_held_out_points_holds_the_others():
-    model, others = nn.Sequential(nn.Linear(4, 6), Stopped(), nn.Linear(6, 3)).double(), X[:7].clone()
-    whole = measure(model, X, labels=LABELS, held_out=(others, LABELS[:7]), measures=["ranks", "accuracy"])
-    with torch.no_grad():
-        model[0].weight.copy_(torch.eye(6, 4))
-    others[5] = 300.0
-    with pytest.raises(Interrupted) as stopped:
-        measure(model, X, labels=LABELS, held_out=(others, LABELS[:7]), measures=["ranks", "accuracy"])
-    found = stopped.value.dataset
-    assert list(found.data_vars) == list(whole.data_vars)
-    alone = measure(model, X, labels=LABELS, measures=["ranks", "accuracy"])
-    for name in alone.data_vars:
-        np.testing.assert_array_equal(found[name], alone[name])
-    ranks = found["effective_rank_held_out"]
-    assert np.isnan(ranks).values.tolist() == [False, False, True, True]
-    assert found.attrs["left_out"].startswith("held-out points, all")
-
-
-def test_pairs_and_streams_are_of_the_points_alone_however_few_are_held_out():
-    found = measure(
-        network(), X, labels=LABELS, held_out=(X[:3], LABELS[:3]), pairs=[(7, 8)], residual=["0", "1"], classifier="2"
-    )
-    assert found.attrs["left_out"] == ""
-    assert {str(name) for name in found.data_vars if str(name).startswith(("nc3", "kinetic", "pair_loss"))} == {
-        "nc3", "kinetic_energy", "pair_loss",
-    }  # fmt: skip

@@ -11,7 +11,6 @@ from repdyn.diagnostics.experiments.two_points import two_points
 from repdyn.diagnostics.measure import Recorder
 from repdyn.diagnostics.methods import effective_theory
 from repdyn.diagnostics.settings import TwoPoints
-from repdyn.universality.methods.fit import EffectiveFit
 from repdyn.universality.theory.effective import effective_solution
 
 TIMES = np.array([0, 3, 6, 10, 15, 25, 40, 60, 100, 160])
@@ -50,23 +49,6 @@ def test_rates_of_the_theory_are_found_again():
         np.testing.assert_allclose(at, measured, atol=2e-2 * np.abs(measured).max())  # linear between 200 moments
     np.testing.assert_allclose(fit["final_distance"], fit["h_theory"][:, -1], rtol=1e-2)
     assert not [problem for problem in problems(fit) if not problem.startswith("attribute")]
-
-
-def test_a_single_seed_is_a_seed():
-    recorded = recorded_from_theory()
-    fields = [name for name in recorded.data_vars if "epoch" in recorded[name].dims]
-    seeded = recorded.assign({name: recorded[name].expand_dims("seed", -1) for name in fields}).assign_coords(seed=[3])
-    fit, alone = effective_theory.fit(seeded, "0"), effective_theory.fit(recorded, "0")
-    assert fit["seed"].values.tolist() == [3]
-    for name in ("eta_h", "eta_y", "final_distance"):
-        np.testing.assert_array_equal(fit[name].isel(seed=0), alone[name])
-
-
-def test_time_counts_from_the_first_record():
-    recorded = recorded_from_theory()
-    late = effective_theory.fit(recorded.assign_coords(epoch=recorded["epoch"].copy(data=TIMES + 70)), "0")
-    np.testing.assert_allclose([late["eta_h"][0], late["eta_y"][0]], RATES, rtol=1e-5)
-    np.testing.assert_allclose(late["moment"][[0, -1]], [70, 70 + TIMES[-1]])
 
 
 def test_a_trained_linear_network_is_fitted():
@@ -200,54 +182,12 @@ def test_every_pair_and_seed_has_its_own_rates_and_curves(fits):
     np.testing.assert_allclose(fitted["moment"], 5 + 160 * (np.arange(200) / 199) ** 3)  # denser at the start
 
 
-def test_every_number_of_a_fit_has_its_own_variable(monkeypatch):
-    """Stand-ins for the fit, with numbers that no two variables share."""
-    calls = []
-
-    def fit(h, y, w, dx2, dy2, **options):
-        calls.append((h, y, w, dx2, dy2, options))
-        number = len(calls)
-        r2 = number + np.array([0.1, 0.2, 0.3])
-        theory = np.zeros((3, len(h)))
-        return EffectiveFit(0.01 * number, 0.1 * number, 9.0, r2, np.eye(2), 7, 5, number % 2 == 0, theory)
-
-    monkeypatch.setattr(effective_theory, "fit_effective_rates", fit)
-    data, curves = several()
-    fitted = effective_theory.fit(data, "b", ["1-2", "0-1"]).transpose("pair", "seed", ...)
-    assert fitted["pair"].values.tolist() == ["1-2", "0-1"]
-    np.testing.assert_allclose(fitted["eta_h"], 0.01 * np.array([[1, 2], [3, 4]]))
-    np.testing.assert_allclose(fitted["eta_y"], 0.1 * np.array([[1, 2], [3, 4]]))
-    assert fitted["at_bound"].values.tolist() == [[0, 1], [0, 1]]
-    np.testing.assert_allclose(fitted["explained"][1, 0], [3.1, 3.2, 3.3])
-    assert fitted["explained"].dims == ("pair", "seed", "curve")
-    assert fitted["curve"].values.tolist() == ["h", "y", "w"]
-    for (pair, seed), (h, y, w, dx2, dy2, options) in zip([(2, 0), (2, 1), (0, 0), (0, 1)], calls, strict=True):
-        np.testing.assert_array_equal([h, y, w], curves[:, pair, seed])
-        assert (dx2, dy2) == (INPUTS[pair, seed], TARGETS[pair, seed])
-        assert options["every"] == pytest.approx(160 / 9)
-        assert options["allow_unconverged"] is True
-        rates = np.array([[0.02, 0.04], [0.3, 0.1]])  # of two starts
-        solved = options["solution"](rates, np.array([2, 7]))
-        for start in (0, 1):
-            wanted = effective_solution(1.0 * TIMES[[2, 7]], *curves[:, pair, seed, 0], *rates[:, start], dx2, dy2)
-            np.testing.assert_allclose(np.asarray(solved)[:, start], wanted, rtol=1e-9)
-
-
 def test_units_of_the_rates_are_those_of_the_time():
     data = several()[0].isel(seed=0, drop=True)
     data["epoch"].attrs["units"] = "s"
     fitted = effective_theory.fit(data, "b", ["0-1"])
     assert (fitted["eta_h"].attrs["units"], fitted["eta_y"].attrs["units"]) == ("1/s", "1/s")
     assert fitted["eta_h"].dims == ("pair",)
-
-
-@pytest.mark.parametrize("name", ["prediction_distance", "prediction_alignment"])
-def test_a_pair_with_a_missing_number_has_no_fit_and_no_curve(name):
-    data = several()[0]
-    data[name][0, 0, 4] = np.nan
-    fitted = effective_theory.fit(data, "b", ["0-1"])
-    for variable in (fitted["eta_h"], fitted["h_theory"].isel(moment=0), fitted["final_distance"]):
-        assert np.isnan(variable).values.tolist() == [[True, False]]
 
 
 @pytest.mark.parametrize("name", ["input_distance", "target_distance"])

@@ -93,9 +93,6 @@ OPTIONS = [
     ({"residual": ["encoder", "head"]}, "encoder: 6, head: 3"),
     ({"loss": nn.functional.cross_entropy}, "loss.*labels"),
     ({"classifier": "haed"}, "'haed:input'|'haed'"),
-    ({"features": Features("pool", channels=-1, heads=1)}, "heads.*1"),
-    ({"features": Features("pool", channels=None, heads=3)}, "channels.*None"),
-    ({"features": Features("pool", channels=1, heads=3)}, "channels.*1"),
 ]  # fmt: skip
 
 
@@ -106,6 +103,9 @@ def test_inputs_and_options_of_measure_that_cannot_be_used_are_refused():
     for options, message in OPTIONS:
         with pytest.raises(ValueError, match=message):
             measure(Odd(), X(), **options)
+    for channels, heads, message in ((-1, 1, "heads.*1"), (None, 3, "channels.*None"), (1, 3, "channels.*1")):
+        with pytest.raises(ValueError, match=message):
+            Features("pool", channels=channels, heads=heads)
     with pytest.raises(ValueError, match=r"model.*function"):
         measure(lambda: X, X())
 

@@ -9,7 +9,6 @@ from torch import nn
 from repdyn.base.datasets import problems
 from repdyn.diagnostics.measure import Recorder, measure
 from repdyn.diagnostics.methods.features import Features
-from repdyn.diagnostics.methods.held_out import beside
 from repdyn.diagnostics.methods.scalars import scalars
 
 MEASURES = ["ranks", "collapse", "loss", "accuracy"]
@@ -128,27 +127,3 @@ def test_a_recorder_records_held_out_points_in_memory_and_in_a_file_and_logs_the
     assert scalars(recorder.dataset())["effective_rank_held_out/0"] == float(
         moments[1]["effective_rank"].sel(layer="0")
     )
-
-
-def test_counts_of_held_out_points_may_be_missing_later(tmp_path):
-    model = network()
-    options = {"labels": LABELS, "held_out": (OTHERS, THEIRS), "measures": ["ranks"]}
-    kept, growing = Recorder(model, POINTS, **options), Recorder(model, POINTS, file=tmp_path / "found.nc", **options)
-    for step in range(2):
-        kept(step)
-        growing(step)
-        with torch.no_grad():
-            model[0].weight.fill_(float("nan"))
-    for found in (kept.dataset(), growing.dataset()):
-        ranks = found["numerical_rank_held_out"].sel(layer="0")
-        assert np.isnan(ranks).values.tolist() == [False, True]
-
-
-def test_a_layer_that_held_out_points_lack_is_missing_for_them_alone():
-    own = measure(network(), POINTS, labels=LABELS, measures=["ranks"])
-    fewer = measure(network(), OTHERS, ["2", "0"], labels=THEIRS, measures=["ranks"])
-    both = beside(own, fewer)
-    assert both["layer"].values.tolist() == own["layer"].values.tolist() == ["input", "0", "1", "2"]
-    ranks = both["effective_rank_held_out"].values
-    assert np.isnan(ranks).tolist() == [True, False, True, False]
-    np.testing.assert_array_equal(ranks[[1, 3]], fewer["effective_rank"].sel(layer=["0", "2"]))

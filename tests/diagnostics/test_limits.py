@@ -7,7 +7,6 @@ from torch import nn
 
 from repdyn.diagnostics.methods import forward, targets
 from repdyn.diagnostics.methods.outputs import adapted
-from repdyn.diagnostics.methods.per_layer import OF_LAYER, Layer
 from repdyn.diagnostics.theory.angles import angles
 from repdyn.diagnostics.theory.identity import Residual, costs, energies
 from repdyn.diagnostics.theory.similarity import shape_of, similarities
@@ -149,11 +148,3 @@ def test_costs_of_a_mirrored_layer_keep_their_digits(points, units):
     nowhere, missing = costs(-P, spectrum(-P), 1e-3, False)
     assert (nowhere.feasible, nowhere.value, nowhere.gap) == (False, np.inf, 1.0)
     assert np.isnan(missing)
-
-
-@pytest.mark.parametrize(("equal_rows", "odd"), [(2, 2), (3, 3), (4, NAN)])
-def test_a_layer_is_constant_where_all_of_its_points_are_equal(equal_rows, odd):
-    A = np.vstack([np.tile([1.0, 2.0], (4, 1))[:equal_rows], np.array([[3.0, 5.0], [2.0, 0.0]])[: 4 - equal_rows]])
-    found = OF_LAYER["angles"](Layer(A, None, [], 1e-3, False))
-    assert found["constant"] == (equal_rows == 4)
-    np.testing.assert_equal(found["odd_point"], odd)

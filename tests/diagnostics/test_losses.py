@@ -8,7 +8,6 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from repdyn.diagnostics.measure import Recorder, measure
 from repdyn.diagnostics.methods.features import Features
-from repdyn.diagnostics.methods.losses import of_output
 
 torch.manual_seed(0)
 LABELS = torch.arange(24) % 3
@@ -102,20 +101,6 @@ def test_a_large_vocabulary_needs_no_square_array():
     model, tokens = nn.Linear(4, 60_000), torch.randint(60_000, (24,))
     found = measure(model, X, [], labels=tokens, measures=["loss", "accuracy"])
     np.testing.assert_allclose(found["loss"], ENTROPY(model(X), tokens).item(), rtol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("loss", "answers"),
-    [(nn.functional.mse_loss, np.ones((24, 3))), (ENTROPY, LABELS.numpy().astype(np.int16))],
-    ids=["double targets", "short labels"],
-)
-def test_answers_are_converted_to_the_types_that_the_loss_needs(loss, answers):
-    """Numbers in the precision of the output, whose gradients keep it; classes as torch counts them."""
-    output = classifier()(X)
-    found = of_output(loss, answers)(output)
-    wanted = torch.ones(24, 3) if answers.ndim == 2 else LABELS
-    assert found.dtype == output.dtype
-    assert found.item() == loss(output, wanted).item()
 
 
 @pytest.mark.parametrize("masked", [False, True])

@@ -1,7 +1,6 @@
 """Each diagnostic against a computation of its own, from activations written down by hand."""
 
 import copy
-import re
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from torch import nn
 
 from repdyn.base.datasets import problems
 from repdyn.diagnostics.measure import Recorder, measure
-from repdyn.diagnostics.methods.catalog import TEXTS
 from repdyn.diagnostics.theory.identity import Residual
 
 N, CLASSES = 12, 3
@@ -295,20 +293,6 @@ def test_every_variable_says_where_it_comes_from(measured):
             assert array.attrs["paper"], name
             assert array.attrs["equation"], name
     assert not [problem for problem in problems(measured[0]) if not problem.startswith("attribute")]
-
-
-def test_every_text_is_used():
-    model = nn.Sequential(nn.Linear(5, 5), nn.LayerNorm(5), nn.ReLU(), nn.Linear(5, 5))
-    diagnostics = measure(model, points(), labels=LABELS, residual=["input", "0"])
-    assert set(TEXTS) - set(diagnostics) == set()
-
-
-def test_every_text_names_the_part_of_neural_collapse_that_its_place_is_about():
-    named = {name: text for name, text in TEXTS.items() if text.source == "collapse"}
-    assert {text.where for text in named.values()} >= {f"Section 2 (NC{k})" for k in (1, 2, 3, 4)}
-    for name, text in named.items():
-        parts = re.findall(r"NC\d", text.long_name)
-        assert all(part in text.where for part in parts), name
 
 
 # what stays the same when a layer is scaled or rotated

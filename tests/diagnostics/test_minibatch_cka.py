@@ -82,18 +82,6 @@ def test_it_nears_debiased_cka_as_minibatches_grow():
     assert errors[2] < errors[0] / 3
 
 
-def test_what_tells_sorted_minibatches_from_each_other_is_lost():
-    rng = np.random.default_rng(0)
-    kinds, order = np.repeat(np.arange(5), 20), rng.permutation(100)
-    X, Y = (100 * np.eye(5)[kinds] + rng.normal(size=(100, 5)) for _ in range(2))
-    in_order, shuffled = (
-        similarities(*(shape_of(A[these], NAME, kinds) for A in (X, Y)), NAME)["cka_minibatch"]
-        for these in (np.arange(100), order)
-    )
-    assert shuffled > 0.99
-    assert abs(in_order) < 0.3
-
-
 @pytest.mark.parametrize("most", [1000, 20])
 def test_a_layer_that_differs_between_minibatches_alone_has_none(monkeypatch, most):
     monkeypatch.setattr(module, "MOST_POINTS", most)
@@ -144,18 +132,6 @@ def test_minibatches_are_the_batches_of_a_loader_kept_or_streamed(monkeypatch, m
 
 
 @pytest.mark.parametrize("most", [1000, 20])
-def test_one_tensor_is_cut_into_equal_minibatches(monkeypatch, most):
-    monkeypatch.setattr(module, "MOST_POINTS", most)
-    monkeypatch.setattr(module, "BATCH", 16)
-    X, first, second = points(50), model(0), model(1)
-    measures = ("cka", "cka_minibatch", "angular")
-    found = compare(first, second, X, ["0"], measures=measures, most_points=50)
-    assert list(found.data_vars) == list(measures)
-    wanted = expected(activations(first, X)["0"], activations(second, X)["0"], slices([13, 13, 13, 11]))
-    assert found["cka_minibatch"].item() == pytest.approx(wanted, rel=1e-9)
-
-
-@pytest.mark.parametrize("most", [1000, 20])
 def test_tokens_of_a_point_are_in_its_minibatch_and_masked_ones_in_none(monkeypatch, most):
     monkeypatch.setattr(module, "MOST_POINTS", most)
     X, network = points(15, 4), model(0)
@@ -168,28 +144,6 @@ def test_tokens_of_a_point_are_in_its_minibatch_and_masked_ones_in_none(monkeypa
     assert float(found["cka_minibatch"].sel(layer="input", other_layer="0")) == pytest.approx(wanted, rel=1e-9)
 
 
-class OfGraphs(nn.Module):
-    """Sum over the nodes of each graph, then a linear map."""
-
-    def __init__(self, seed):
-        super().__init__()
-        torch.manual_seed(seed)
-        self.map = nn.Linear(5, 7).double()
-
-    def forward(self, x, batch):
-        sums = x.new_zeros(int(batch.max()) + 1, 5).index_add(0, batch, x)
-        return self.map(sums)
-
-
-def test_batches_whose_number_of_graphs_the_output_alone_tells():
-    graphs = [torch.arange(3 * size) // 3 for size in (9, 6)]
-    loader = [{"x": points(len(batch)) + number, "batch": batch} for number, batch in enumerate(graphs)]
-    first, second = OfGraphs(0), OfGraphs(1)
-    found = compare(first, second, DataLoader(loader, batch_size=None), ["output"], measures=NAME)
-    A, B = (torch.cat([network(**batch) for batch in loader]).detach().numpy() for network in (first, second))
-    assert found["cka_minibatch"].item() == pytest.approx(expected(A, B, slices([9, 6])), rel=1e-9)
-
-
 def test_more_points_than_memory_holds_are_compared_in_one_run(monkeypatch):
     monkeypatch.setattr(module, "MOST_POINTS", 20)
     network, runs = model(0), []
@@ -197,18 +151,6 @@ def test_more_points_than_memory_holds_are_compared_in_one_run(monkeypatch):
     compare(network, None, DataLoader(points(48), batch_size=12), measures=NAME, memory=1)
     assert runs[-4:] == [12, 12, 12, 12]
     assert sum(size == 12 for size in runs) == 4
-
-
-def test_beside_other_measures_no_more_points_are_compared_than_are_kept(monkeypatch):
-    monkeypatch.setattr(module, "MOST_POINTS", 20)
-    network, both = model(0), ("cka", *NAME)
-    found, kept, all_of_them = (
-        compare(network, None, points(48), ["input", "output"], measures=both, **most)
-        for most in ({}, {"most_points": 20}, {"most_points": 48})
-    )
-    for name in both:
-        np.testing.assert_array_equal(found[name], kept[name])
-        assert abs(found[name] - all_of_them[name]).max() > 1e-3
 
 
 def test_layers_that_cannot_be_compared_are_left_out_of_what_is_streamed(monkeypatch):

@@ -154,18 +154,6 @@ def test_every_seed_has_weights_and_order_of_its_own_on_the_same_held_out_points
     assert (joined.attrs["gamma"], joined.attrs["normalized_by"], joined.attrs["time"]) == (0.1, "batch", "step")
 
 
-def test_networks_that_diverge_are_counted_with_their_rate(recorders, monkeypatch):
-    def descend(network, *_):
-        yield 0
-        if len(recorders) == 2:
-            with torch.no_grad():
-                network.output.bias[3] = float("nan")
-
-    monkeypatch.setattr(experiment, "descend", descend)
-    joined = experiment.convolutional_network(SETTINGS, images(), Stream(1, ("diagnostics", "other")))
-    assert any("1 of 2" in str(value) and "rate: 0.25" in str(value) for value in joined.attrs.values())
-
-
 SMALL = ConvolutionalNetwork(
     channels=3, blocks=2, width=8, gain=0.1, rate=0.1, batch=16, record=(0, 1, 2, 4, 8), per_class=2, seeds=2
 )

@@ -149,14 +149,6 @@ def test_quantiles_of_angles_are_order_statistics_of_all_pairs(monkeypatch, case
     np.testing.assert_allclose(quantiles, expected, rtol=1e-13, atol=1e-15)
 
 
-def test_one_decomposition_serves_all_measures(monkeypatch):
-    calls = []
-    real = spectra.spectrum
-    monkeypatch.setattr(spectra, "spectrum", lambda A: calls.append(A.shape) or real(A))
-    measure(nn.Sequential(nn.Linear(5, 8), nn.ReLU()), torch.randn(6, 5), labels=[0, 1] * 3)
-    assert sorted(calls) == [(6, 5), (6, 8), (6, 8)]
-
-
 def test_memory_grows_with_the_largest_layer_and_not_with_their_number():
     """Bytes of arrays that numpy holds at a time grow with the largest layer, not with the number of layers."""
     import tracemalloc
@@ -237,14 +229,3 @@ def test_a_stopped_recorder_keeps_its_earlier_moments():
     with pytest.raises(KeyboardInterrupt):
         recorder(1)
     assert recorder.dataset()["step"].values.tolist() == [0]
-
-
-def test_progress_counts_layers_on_standard_error(capsys):
-    model, X = nn.Sequential(nn.Linear(5, 4), nn.ReLU()), torch.randn(6, 5)
-    measure(model, X, measures=["ranks"])
-    assert capsys.readouterr().err == ""
-    measure(model, X, measures=["ranks"], progress=True)
-    printed = capsys.readouterr()
-    lines = [line.strip() for line in printed.err.split("\r") if line.strip()]
-    assert len(lines) == 3
-    assert printed.out == ""

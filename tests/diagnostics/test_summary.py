@@ -10,7 +10,6 @@ from torch import nn
 
 from repdyn.diagnostics import summary
 from repdyn.diagnostics.measure import network_reader
-from repdyn.diagnostics.methods import layer_facts
 from repdyn.diagnostics.methods.layer_facts import Seen, lead, likeness, look, rank, within_share
 from repdyn.diagnostics.summary import Sentence, summarize
 from repdyn.diagnostics.theory.intervals import Interval, folds, jackknife, share
@@ -313,14 +312,6 @@ def test_no_verdict_is_yes_on_an_untrained_network_on_noise(seed):
     held_out = random_labels(100 + seed)
     sentences = summarize(untrained(seed), X, labels=labels, before=untrained(50 + seed), held_out=held_out)
     assert [sentence for sentence in sentences if sentence.verdict == "yes"] == []
-
-
-def test_accuracy_on_held_out_points_is_that_of_the_network():
-    network, X, labels, options = memorizing()
-    found = {sentence.topic: sentence for sentence in summarize(network, X, labels=labels, **options)}
-    X, labels = options["held_out"]
-    with torch.no_grad():
-        assert found["memorized"].interval.value == np.mean(network(X).numpy().argmax(axis=1) == labels)
 
 
 def test_topics_that_need_labels_cannot_be_decided_without_them():
@@ -670,15 +661,6 @@ def test_features_are_decided_where_the_network_has_changed_most(a, b, c, verdic
         assert summary._features(*arguments).verdict == "cannot tell"
 
 
-def test_layers_are_compared_with_themselves_before_training(monkeypatch):
-    pairs = []
-    monkeypatch.setattr(summary, "likeness", lambda F, G: pairs.append((F[0, 0], G[0, 0])) or Interval(0.5, 0.4, 0.6))
-    before = seen(("input", "b", "c"))
-    before = Seen({name: 10.0 + F for name, F in before.layers.items()}, before.hidden, None, before.kept)
-    assert summary._features(seen(), before, learned()).verdict == "yes"
-    assert pairs == [(2, 12), (3, 13)]
-
-
 def test_held_out_points_are_compared_with_their_labels():
     model = nn.Linear(2, 2, bias=False).double()
     with torch.no_grad():
@@ -695,79 +677,3 @@ def test_held_out_points_are_compared_with_their_labels():
 
 
 # which layers there are
-
-
-def test_some_points_of_the_layers_and_all_of_the_output_are_recorded(monkeypatch):
-    monkeypatch.setattr(layer_facts, "MOST_POINTS", 4)
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 2)).double()
-    X = torch.randn(10, 3, dtype=torch.float64)
-    some = look(network_reader(model, X), None)
-    assert some.kept.tolist() == [0, 3, 6, 9]
-    assert list(some.layers) == ["input", "0", "1", "2"]
-    assert list(some.hidden) == ["0", "1"]  # neither the input nor the last linear map
-    with torch.no_grad():
-        np.testing.assert_allclose(some.output, model(X))
-        for name, A in (("input", X), ("0", model[0](X)), ("1", model[:2](X))):
-            kept = A.numpy()[[0, 3, 6, 9]]
-            np.testing.assert_allclose(some.layers[name] @ some.layers[name].T, kept @ kept.T)
-
-
-class Called(nn.Module):
-    """An embedding, an activation called three times, a function, a map called twice and a second one after it."""
-
-    def __init__(self):
-        super().__init__()
-        torch.manual_seed(0)
-        self.embed, self.first, self.act = nn.Linear(3, 5), nn.Linear(5, 5), nn.Tanh()
-        self.map, self.last = nn.Linear(5, 5), nn.Linear(5, 2)
-
-    def forward(self, x):
-        x = self.act(self.first(self.embed(x)))
-        x = self.act(self.map(x) + x)
-        return self.last(self.act(self.map(x))).flip(-1)
-
-
-def test_inputs_hidden_layers_and_kinds_are_found_by_call():
-    names = ["input", "embed", "first", "act", "map", "add", "last", "output"]
-    reader = network_reader(Called(), torch.randn(9, 3))
-    calls = ["input", "embed", "first", "act", "map", "add", "act#2", "map#2", "act#3", "last"]
-    some = look(reader, names, embeddings="embed", classifier="map")
-    assert list(some.layers) == calls
-    assert some.inputs == "embed"
-    assert some.hidden == ["first", "act", "add", "act#2"]  # before the map is called for the last time
-    assert some.kinds == {
-        "first": "Linear", "act": "Tanh", "map": "Linear", "add": "add", "act#2": "Tanh", "map#2": "Linear",
-        "act#3": "Tanh", "last": "Linear",
-    }  # fmt: skip
-    assert look(reader, names, embeddings="act_1", classifier="last").inputs == "act#2"
-    assert look(reader, names, embeddings="act_1", classifier="last").hidden == [
-        name for name in calls if name not in ("input", "act#2", "last")
-    ]
-    whole = look(reader, names)
-    assert (whole.inputs, whole.hidden) == ("input", calls[1:])  # no last map is known
-    assert whole.output.shape == (9, 2)
-
-
-class Passing(nn.Module):
-    """Points on the second axis; of a call's three parts the first one goes on, or all of them."""
-
-    def __init__(self, *, around):
-        super().__init__()
-        torch.manual_seed(0)
-        self.twice, self.memory, self.head, self.around = nn.Linear(4, 4), nn.LSTM(4, 5), nn.Linear(5, 2), around
-
-    def forward(self, x):
-        hidden = self.twice(x.transpose(0, 1))
-        hidden = self.twice(hidden).tanh() + self.around * hidden
-        hidden, (state, _) = self.memory(hidden)
-        return self.head(hidden + self.around * state)
-
-
-@pytest.mark.parametrize("around", [0, 1])
-def test_what_passes_through_a_call_or_the_first_of_its_parts(around):
-    reader = network_reader(Passing(around=around).double(), torch.randn(6, 3, 4, dtype=torch.float64))
-    some = look(reader, ["twice", "memory", "head"])
-    assert list(some.layers) == ["twice", "twice#2", "memory", "head"]
-    passed = {name: some.passed(name) for name in some.layers}
-    assert passed == {"twice": True, "twice#2": not around, "memory": not around, "head": True}

@@ -93,13 +93,6 @@ def test_rows_that_other_points_share_unevenly_are_left_out():
     assert "layer (expert)" in measure(Routed(), X).attrs["left_out"]
 
 
-def test_tokens_of_windows_are_left_out_as_their_order_is_another():
-    found = measure(Windowed(), X, features=Features("tokens", channels=-1))
-    assert "layer (inside)" in found.attrs["left_out"]
-    with pytest.raises(ValueError, match="inside"):
-        measure(Windowed(), X, ["inside"], features=Features("tokens", channels=-1))
-
-
 def test_through_training_and_beside_another_network():
     model = Windowed()
     recorder = Recorder(model, X, ["inside"], labels=LABELS, measures=["angles"])
