@@ -6,7 +6,6 @@ import types
 import numpy as np
 import pytest
 import torch
-import xarray as xr
 from torch import nn
 
 from repdyn.diagnostics.callbacks import Measuring, every, growing, lightning_callback, same, trainer_callback
@@ -55,18 +54,6 @@ def test_of_a_recording_the_last_moment_counts():
         model[3].weight.mul_(-1)
     last = recorder(1)
     assert scalars(recorder.dataset(), "x/") == {f"x/{name}": value for name, value in scalars(last).items()}
-
-
-def test_numbers_of_seeds_and_of_classes_are_means_and_those_of_points_stay_out():
-    sizes = {"layer": ["a", "b"], "class": [0, 1, 2], "seed": [0, 1], "point": range(4)}
-    dims = {"loss": ("seed",), "effective_rank": ("seed", "layer"), "truncated_share": ("layer", "class", "seed")}
-    dims |= {"norm": ("layer", "point")}
-    values = {name: np.arange(float(np.prod([len(sizes[dim]) for dim in own]))) ** 2 for name, own in dims.items()}
-    arrays = {name: values[name].reshape([len(sizes[dim]) for dim in own]) for name, own in dims.items()}
-    named = scalars(xr.Dataset({name: (own, arrays[name]) for name, own in dims.items()}, sizes))
-    ranks, shares = arrays["effective_rank"].mean(axis=0), arrays["truncated_share"].mean(axis=(1, 2))
-    wanted = {"loss": 0.5, "effective_rank/a": ranks[0], "effective_rank/b": ranks[1]}
-    assert named == pytest.approx(wanted | {"truncated_share/a": shares[0], "truncated_share/b": shares[1]})
 
 
 # loggers

@@ -125,33 +125,6 @@ def test_every_option_of_the_command_line_reaches_the_summary(calls, capsys, mon
     }
 
 
-def test_every_option_of_the_command_line_reaches_compare(calls, capsys):
-    given = calls("compare", "compare")
-    words = (
-        "--layers 0 --other-layers 1 2 --measures cka angular --intervals --batch-size 5 --most-points 9 --device cpu"
-    )
-    runs = "--weights weights/step_1.pt --against my:other --reruns weights/step_2.pt my:rerun --features pool"
-    assert main(f"similarity my:net --data data.npz --out two.nc {words} {runs}".split()) == 1
-    assert "error: compare was called" in capsys.readouterr().err
-    (((first, other, inputs, layers), options),) = given
-    again, rerun = options.pop("reruns")
-    np.testing.assert_array_equal(inputs, POINTS)
-    for model, step in ((first, 1), (again, 2)):
-        weight = torch.load(f"weights/step_{step}.pt")["0.weight"]
-        np.testing.assert_array_equal(model[0].weight.detach(), weight)
-    assert (other, rerun) == (calls.networks["my:other"], calls.networks["my:rerun"])
-    assert layers == ["0"]
-    assert options == {
-        "other_layers": ["1", "2"],
-        "measures": ["cka", "angular"],
-        "intervals": True,
-        "batch_size": 5,
-        "most_points": 9,
-        "device": "cpu",
-        "features": Features("pool", None),
-    }
-
-
 @pytest.mark.parametrize("kind", ["summary", "compare"])
 def test_summaries_and_comparisons_take_one_thread_and_restore_the_users_number(monkeypatch, kind):
     def threads():

@@ -182,14 +182,6 @@ def test_every_pair_and_seed_has_its_own_rates_and_curves(fits):
     np.testing.assert_allclose(fitted["moment"], 5 + 160 * (np.arange(200) / 199) ** 3)  # denser at the start
 
 
-def test_units_of_the_rates_are_those_of_the_time():
-    data = several()[0].isel(seed=0, drop=True)
-    data["epoch"].attrs["units"] = "s"
-    fitted = effective_theory.fit(data, "b", ["0-1"])
-    assert (fitted["eta_h"].attrs["units"], fitted["eta_y"].attrs["units"]) == ("1/s", "1/s")
-    assert fitted["eta_h"].dims == ("pair",)
-
-
 @pytest.mark.parametrize("name", ["input_distance", "target_distance"])
 def test_pairs_of_equal_inputs_or_targets_are_not_fitted(name):
     data = several()[0].isel(pair=[0, 2], seed=0, drop=True, epoch=slice(4))  # four moments are enough

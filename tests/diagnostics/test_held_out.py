@@ -50,38 +50,6 @@ def test_held_out_targets_have_the_loss_of_targets_or_the_loss_of_the_user():
     assert float(own["loss_held_out"]) == pytest.approx(wanted, rel=1e-6)
 
 
-class Graphs(nn.Module):
-    """A map of every node, summed within the graphs."""
-
-    def __init__(self):
-        super().__init__()
-        torch.manual_seed(3)
-        self.nodes, self.last = nn.Linear(4, 6), nn.Linear(6, 3)
-
-    def forward(self, x, batch):
-        graphs = x.new_zeros(int(batch.max()) + 1, 6)
-        return self.last(torch.relu(graphs.index_add(0, batch, self.nodes(x))))
-
-
-def graphs(count):
-    """As many graphs, of two to four nodes."""
-    batch = torch.repeat_interleave(torch.arange(count), 2 + torch.arange(count) % 3)
-    return {"x": torch.randn(len(batch), 4, generator=torch.Generator().manual_seed(count)), "batch": batch}
-
-
-@pytest.mark.parametrize("name", ["labels", "targets"])
-def test_held_out_graphs_are_as_many_as_they_have_answers(name):
-    if name == "labels":
-        ours, theirs = LABELS, np.arange(9) % 3
-    else:
-        ours, theirs = torch.randn(12, 3, generator=generator), torch.randn(9, 3, generator=generator)
-    options = {name: ours, "held_out": (graphs(9), theirs), "measures": ["loss"]}
-    alone = [measure(Graphs(), graphs(len(part)), **{name: part}, measures=["loss"])["loss"] for part in (ours, theirs)]
-    assert float(alone[0]) != float(alone[1])
-    for found in (measure(Graphs(), graphs(12), **options), Recorder(Graphs(), graphs(12), **options)(0)):
-        assert [float(found["loss"]), float(found["loss_held_out"])] == [float(loss) for loss in alone]
-
-
 def test_what_fails_on_held_out_points_is_missing_with_its_reason():
     found = measure(network(), POINTS, labels=LABELS, held_out=(OTHERS, THEIRS + 4 * (THEIRS >= 0)))
     assert np.isnan(found["accuracy_held_out"])

@@ -116,7 +116,7 @@ def slices(sizes):
 
 @pytest.mark.parametrize("most", [1000, 20])
 @pytest.mark.parametrize("memory", [1, 2**29])
-def test_minibatches_are_the_batches_of_a_loader_kept_or_streamed(monkeypatch, most, memory):
+def test_minibatches_are_the_batches_of_a_loader_in_memory_or_streamed(monkeypatch, most, memory):
     monkeypatch.setattr(module, "MOST_POINTS", most)
     X, first, second = points(50), model(0), model(1)
     loader = DataLoader(X, batch_size=12)

@@ -86,7 +86,7 @@ class Around(nn.Module):
 
 def test_layers_are_calls_inside_which_no_other_ran():
     found = measure(Nested(), torch.randn(7, 3))
-    units = {"input": 3, "outer.0": 4, "outer.1.0": 5, "none": 5, "around": 5, "normed": 2}
+    units = {"input": 3, "outer.0": 4, "outer.1.0": 5, "none": 5, "around": 5, "normed": 2, "output": 2}
     assert dict(zip(found["layer"].values.tolist(), found["units"].values.tolist(), strict=True)) == units
     assert "around.map" in found.attrs["left_out"]
     assert "skipped.0" in found.attrs["left_out"]

@@ -129,7 +129,7 @@ def recorders(monkeypatch):
     return calls
 
 
-def test_every_seed_has_weights_and_order_of_its_own_on_the_same_held_out_points(recorders):
+def test_seeds_differ_in_weights_and_order_and_share_the_held_out_points(recorders):
     stream = Stream(1, ("diagnostics", "convolutional_network"))
     joined = experiment.convolutional_network(SETTINGS, images(), stream)
     values, labels = experiment.standardized(images())

@@ -130,16 +130,6 @@ def test_a_layer_that_is_a_tensor_at_some_passes_only_is_left_out():
     assert np.isfinite(diagnostics["effective_rank"]).all()
 
 
-@pytest.mark.parametrize("output", ["logits", lambda parts: parts["logits"]])
-def test_the_part_that_counts_is_named(output):
-    torch.manual_seed(0)
-    model = Parts()
-    diagnostics = measure(model, points(), labels=LABELS, output=output, measures=["accuracy", "targets"])
-    with torch.no_grad():
-        logits = model.eval()(torch.tensor(points()))["logits"].numpy()
-    assert float(diagnostics["accuracy"]) == np.mean(logits.argmax(axis=1) == LABELS)
-
-
 def test_targets_of_an_output_without_distances_leave_the_layers_alone():
     targets = np.random.default_rng(1).normal(size=(12, 3))
     diagnostics = measure(Decisions(), points(), targets=targets, measures=["ranks", "targets", "loss"])
@@ -187,18 +177,6 @@ def test_labels_beyond_the_outputs_leave_the_classes_alone():
     assert np.isfinite(diagnostics["nc1"]).all()
     assert np.isnan(diagnostics["accuracy"])
     assert np.isnan(diagnostics["loss"])
-
-
-def test_only_the_named_measures_are_computed():
-    diagnostics = measure(nn.Linear(5, 3), points(), labels=LABELS, measures=["ranks"])
-    assert set(diagnostics.data_vars) == {
-        "numerical_rank",
-        "effective_rank",
-        "centered_effective_rank",
-        "stable_rank",
-        "nuclear_rank",
-        "orthogonality_gap",
-    }
 
 
 # which maps normalization makes free

@@ -17,7 +17,6 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from repdyn.base.errors import DataError
 from repdyn.diagnostics.measure import Recorder, measure
-from repdyn.diagnostics.methods.recording import load
 
 LABELS = np.arange(8) % 2
 
@@ -127,33 +126,6 @@ def test_failed_measurements_do_not_end_a_training(tmp_path):
     assert "step 1: layer (4, output)" in dataset.attrs["left_out"]
     assert "step 3: all" in dataset.attrs["left_out"]
     assert dataset["numerical_rank"].dtype == float
-
-
-def test_a_file_along_another_time_is_refused(tmp_path):
-    path = tmp_path / "found.nc"
-    Recorder(network(), points(), file=path, time="epoch", measures=["ranks"])(0)
-    with pytest.raises(DataError, match="step"):
-        Recorder(network(), points(), file=path, resume=True)
-    xr.Dataset({"a": ("b", [1.0])}).to_netcdf(tmp_path / "other.nc")
-    with pytest.raises(DataError, match=r"other\.nc"):
-        load(tmp_path / "other.nc")
-
-
-def test_only_the_output_is_read_where_no_measure_needs_layers():
-    read = []
-
-    def features(name, tensor):
-        if len(tensor) == 9:  # not the first passes on two and on three points
-            read.append(name)
-        return tensor.flatten(1)
-
-    torch.manual_seed(0)
-    model, X = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3)), torch.randn(9, 4)
-    recorder = Recorder(model, X, labels=np.arange(9) % 3, measures=["accuracy", "loss"], features=features)
-    for step in range(2):
-        recorder(step)
-    assert read == ["output"] * 2
-    assert np.isfinite(recorder.dataset()["loss"]).all()
 
 
 # what does not change with the weights is found once

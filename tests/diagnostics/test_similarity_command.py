@@ -99,17 +99,6 @@ def test_minibatches_and_a_device(networks):
 
 
 @pytest.mark.parametrize(
-    ("measures", "shown"), [(["cka", "cka_debiased"], "cka_debiased"), (["angular", "cka"], "angular")]
-)
-def test_debiased_cka_or_else_the_first_measure_is_plotted(networks, monkeypatch, measures, shown):
-    plotted = []
-    monkeypatch.setattr("repdyn.diagnostics.figures.similarity.draw_similarity", lambda _, name: plotted.append(name))
-    monkeypatch.setattr("repdyn.base.figures.save", lambda *_: None)
-    assert similarity("--measures", *measures, "--layers", "0", "1", "--figure", "similar") == 0
-    assert plotted == [shown]
-
-
-@pytest.mark.parametrize(
     ("words", "reason"),
     [
         (["--against", "seed_9.pt"], "seed_9.pt"),

@@ -238,15 +238,6 @@ def test_a_branch_next_to_a_skip_connection_is_no_bottleneck(skip, verdict):
     assert not network.narrow._forward_hooks
 
 
-def test_nothing_passes_alone_through_attention_next_to_its_stream():
-    torch.manual_seed(0)
-    block = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True).double()
-    network = nn.Sequential(block, nn.Flatten(), nn.Linear(64, 3).double())
-    seen = look(network_reader(network, torch.randn(20, 4, 16, dtype=torch.float64)), None)
-    through = {"0.norm1", "0.norm2", "1", "2"}
-    assert {name for name in seen.layers if name != "input" and seen.passed(name)} == through
-
-
 def test_collapse_is_not_decided_on_a_branch_but_on_what_enters_the_last_map():
     class Stream(nn.Module):
         def __init__(self):
@@ -312,21 +303,6 @@ def test_no_verdict_is_yes_on_an_untrained_network_on_noise(seed):
     held_out = random_labels(100 + seed)
     sentences = summarize(untrained(seed), X, labels=labels, before=untrained(50 + seed), held_out=held_out)
     assert [sentence for sentence in sentences if sentence.verdict == "yes"] == []
-
-
-def test_topics_that_need_labels_cannot_be_decided_without_them():
-    network, X, _, _ = bottleneck()
-    verdicts = {sentence.topic: sentence.verdict for sentence in summarize(network, X)}
-    assert verdicts["bottleneck"] == "yes"
-    assert [verdicts[topic] for topic in ("learned", "collapse", "features", "memorized")] == ["cannot tell"] * 4
-
-
-def test_few_points_give_no_sure_rank():
-    """Twelve orthogonal points, one of which a layer blows up: its rank is near one, or not, by that one point."""
-    network, X, labels, options = odd()
-    found = {s.topic: s for s in summarize(network, X, labels=labels, **options)}
-    assert found["bottleneck"].verdict == "cannot tell"
-    assert found["bottleneck"].interval.low == 1
 
 
 @pytest.mark.parametrize(
@@ -559,24 +535,6 @@ def test_a_bottleneck_is_narrower_than_the_widest_layers_on_both_of_its_sides(
     by_layer = dict(zip(names, ranks, strict=True))
     intervals(monkeypatch, "rank", **by_layer)
     assert decided(summary._bottleneck(seen(names))) == (verdict, Interval(*by_layer[at]), threshold)
-
-
-@pytest.mark.parametrize(
-    ("ranks", "beside", "verdict"),
-    [
-        (((3, 2.9, 3.1), (4, 3.9, 4.1)), "a", "yes"),
-        (((4, 3.9, 4.1), (3, 2.9, 3.1)), "ab", "cannot tell"),
-        (((3, 2.9, 3.1), (8, 7.9, 8.1)), "a", "cannot tell"),
-        (((8, 7, 9), (8.5, 8, 9)), "a", "no"),
-        (((7, 6.5, 7.4), (7, 4.6, 8.9)), "", "cannot tell"),
-    ],
-)
-def test_narrow_layers_that_something_goes_around_are_no_bottlenecks(ranks, beside, verdict, monkeypatch):
-    """Between an input and an output of rank nine; `beside` are the layers that something goes around."""
-    intervals(monkeypatch, "rank", **dict(zip("ab", ranks, strict=True)), input=(9, 9, 9), last=(9, 9, 9))
-    whole = seen(("input", "a", "b", "last"))
-    facts = Seen(whole.layers, whole.hidden, None, whole.kept, passed=lambda name: name not in beside)
-    assert summary._bottleneck(facts).verdict == verdict
 
 
 LINEAR = {"a": "Linear", "b": "ReLU", "c": "Linear", "last": "Linear"}

@@ -22,11 +22,6 @@ def digits(seed, count=POINTS):
     return [(X[part], labels[part]) for part in (order[:count], order[count : 2 * count])]
 
 
-def noise(seed):
-    torch.manual_seed(seed)
-    return [(torch.randn(POINTS, 64, dtype=torch.float64), torch.randint(10, (POINTS,))) for _ in range(2)]
-
-
 def perceptron(seed, *widths, activation=nn.ReLU, ends=(64, 10)):
     torch.manual_seed(seed)
     sizes = [ends[0], *widths]
@@ -74,11 +69,6 @@ def plain(seed):
     return topics(trained(perceptron(seed, 100, 100, 100), points), points, others)
 
 
-def five_layers(seed):
-    points, others = digits(seed)
-    return topics(trained(perceptron(seed, 50, 50, 50, 50, 50), points), points, others)
-
-
 def two_units(seed):
     points, others = digits(seed)
     return topics(trained(perceptron(seed, 100, 2, 100, activation=nn.Tanh), points), points, others)
@@ -89,11 +79,6 @@ def random_labels(seed):
     torch.manual_seed(seed)
     points = points[0], points[1][torch.randperm(POINTS)]
     return topics(trained(perceptron(seed, 200, 200), points, steps=600), points, others)
-
-
-def random_inputs(seed):
-    points, others = noise(seed)
-    return topics(trained(perceptron(seed, 100, 100, 100), points), points, others)
 
 
 def untrained(seed):
@@ -115,15 +100,13 @@ def few_classes_long(seed):
 ORDINARY = {"learned": "yes", "odd point": "no", "features": "yes", "memorized": "no"}
 KNOWN = {
     plain: ORDINARY | {"collapse": "no", "bottleneck": "no"},
-    five_layers: ORDINARY,
     two_units: ORDINARY | {"collapse": "yes", "bottleneck": "yes"},
     random_labels: ORDINARY | {"collapse": "no", "bottleneck": "no", "memorized": "yes"},
-    random_inputs: ORDINARY | {"collapse": "no", "bottleneck": "no", "memorized": "yes"},
     untrained: {"collapse": "no", "bottleneck": "no", "odd point": "no"},
     large_factor: {"learned": "yes", "features": "no", "odd point": "no", "memorized": "no"},
     few_classes_long: {"learned": "yes", "collapse": "yes", "odd point": "no", "memorized": "no"},
 }
-EXCLUDED = {five_layers: {"bottleneck": "yes"}, untrained: {"features": "no", "memorized": "yes"}}
+EXCLUDED = {untrained: {"features": "no", "memorized": "yes"}}
 """Verdicts that are wrong, where the points may be too few to decide."""
 
 

@@ -216,7 +216,7 @@ def test_an_odd_point_has_more_than_half_of_the_expected_lead():
 @pytest.mark.parametrize(
     ("low", "high", "verdict"), [(0.95, 1.05, "yes"), (0.7, 0.88, "no"), (0.7, 1.2, "cannot tell")]
 )
-def test_angles_before_training_beside_those_of_the_theory(low, high, verdict):
+def test_angles_before_training_are_compared_with_the_theory(low, high, verdict):
     recorded = through().assign(expected_angle=1.3)
     angles = np.broadcast_to(1.3 * np.array([low, (low + high) / 2, high]), (21, 4, 3)).copy()
     angles[1:] = 0.1  # later moments do not count

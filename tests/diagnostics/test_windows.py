@@ -5,8 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from repdyn.diagnostics.compare import compare
-from repdyn.diagnostics.measure import Recorder, measure
+from repdyn.diagnostics.measure import measure
 from repdyn.diagnostics.methods.features import Features
 
 WINDOWS, TOKENS, UNITS, POINTS = 4, 9, 5, 12
@@ -91,13 +90,3 @@ def same_rows(tokens, points):
 
 def test_rows_that_other_points_share_unevenly_are_left_out():
     assert "layer (expert)" in measure(Routed(), X).attrs["left_out"]
-
-
-def test_through_training_and_beside_another_network():
-    model = Windowed()
-    recorder = Recorder(model, X, ["inside"], labels=LABELS, measures=["angles"])
-    for step in range(2):
-        recorder(step)
-    assert np.isfinite(recorder.dataset()["norm"]).all()
-    found = compare(model, Windowed(), X, ["inside", "head"])
-    np.testing.assert_allclose(np.diag(found["cka"]), 1, rtol=1e-6)
