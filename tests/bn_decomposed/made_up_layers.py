@@ -224,3 +224,127 @@ def at_rest(shift):
     mean = np.array([angle["rms"], angle["full"]])[:, :, None] + shift * OF_SEEDS
     coords = {"normalization": ["rms", "full"], "batch": [9, 64]}
     return xr.Dataset({"mean_angle": (("normalization", "batch", "seed"), mean)}, coords)
+
+
+NOISE = np.random.default_rng(8).standard_normal(SEEDS)  # one draw for all: the tests are about means, not luck
+
+
+def recentering(linear=1e-15, relu=0.3):
+    difference = np.stack([np.full((SEEDS, 20), linear), np.full((SEEDS, 20), relu)])
+    coords = {"relu": [0, 1], "width": 64}
+    return xr.Dataset({"difference": (("relu", "seed", "layer"), difference)}, coords)
+
+
+def ablation(ratio=0.1, odd_angle=90.0, intra_angle=25.0, others=0.8, intruder=None):
+    """Last layer of all combinations; the odd point in RC + ReLU, all others alike but for one intruder's ratio."""
+    dims = ("recenter", "rescale", "relu", "seed", "layer")
+    coords = {"recenter": [0, 1], "rescale": ["none", "std", "rms"], "relu": [0, 1]}
+    shape = (2, 3, 2, SEEDS, 2)
+    values = {"second_to_first": others, "odd_angle": 80.0, "intra_angle": 80.0}
+    dataset = xr.Dataset({name: (dims, np.full(shape, value)) for name, value in values.items()}, coords)
+    odd = {"recenter": 1, "rescale": "none", "relu": 1}
+    for name, value in (("second_to_first", ratio), ("odd_angle", odd_angle), ("intra_angle", intra_angle)):
+        dataset[name].loc[odd] = value
+    if intruder:
+        dataset["second_to_first"].loc[dict(zip(coords, intruder, strict=True))] = 0.3
+    scatter = xr.DataArray(0.01 * NOISE, dims="seed")
+    return (dataset * (1 + scatter).clip(max=1 / others)).assign_coords(point_count=16)
+
+
+def ablation_and_sizes(ablated, fewest=20):
+    """The ablation beside networks of other batch sizes, which have an odd point from `fewest` points on."""
+    sizes = [5, 16, 20, 50]
+    shape = (2, len(sizes), SEEDS, 2)
+    odd = (np.array(sizes) >= fewest)[:, None, None] & (np.arange(2) == 1)
+    scatter = 1 + 0.01 * NOISE[:, None]
+    values = {"second_to_first": (0.1, 0.8), "odd_angle": (90.0, 80.0), "intra_angle": (25.0, 80.0)}
+    dims = ("source", "batch", "seed", "layer")
+    networks = {name: (dims, np.where(odd, *pair) * scatter * np.ones(shape)) for name, pair in values.items()}
+    coords = {"source": ["images", "Gaussian"], "batch": sizes, "layer": [1, 100]}
+    return ablated, xr.Dataset(networks, coords)
+
+
+def left_out(gain=(4.5, 10.0), others=0.2):
+    """Mean angles of all neurons, without the untypical ones and without as many others, at 9 and 64 points."""
+    kinds = ["active on 90 percent", "active on 75 percent", "above a tenth on half", "above a tenth on two thirds"]
+    gains = np.array([gain[0], *[gain[1]] * 3])
+    changes = np.stack([0 * gains, gains, np.full(4, others)])[:, :, None, None] * (1 + 0.02 * NOISE)
+    angle = 60 + changes * np.ones((1, 1, 2, 1))
+    return xr.Dataset(
+        {
+            "angle_without": (("left_out", "untypical", "batch", "seed"), angle),
+            "mean_angle": (("normalization", "batch", "seed"), np.full((3, 2, SEEDS), 60.0)),
+            "untypical_share": (("untypical", "batch", "seed"), np.full((4, 2, SEEDS), 0.2)),
+        },
+        {
+            "left_out": ["none", "untypical", "random"],
+            "untypical": kinds,
+            "batch": [9, 50],
+            "normalization": ["rms", "std", "full"],
+        },
+    )
+
+
+def cause(both, without_recentering, without_relu):
+    """Second over first norm of networks with both components and with one alone."""
+    ratio = np.full((2, 2, OF_SEEDS.size, 1), 0.9) * OF_SEEDS[:, None]
+    ratio[1, 1], ratio[0, 1], ratio[1, 0] = (
+        value * OF_SEEDS[:, None] for value in (both, without_recentering, without_relu)
+    )
+    dims = ("recenter", "relu", "seed", "layer")
+    names = ("second_to_first", "odd_angle", "intra_angle")
+    data = xr.Dataset(dict.fromkeys(names, (dims, ratio)), {"recenter": [0, 1], "relu": [0, 1]})
+    return data.expand_dims(rescale=["none", "std"])
+
+
+def waits(*, hits=40, longer=1.0, first=4, knocked_out=False):
+    """Waits: so many runs with an outlier, so many binary orders longer than with a far point, point 1 so often."""
+    wait = np.full((3, 1, 1, 40, 2), 100 + 1.0)
+    scatter = 1 + 0.01 * np.arange(40)[:, None]
+    wait[:2, ..., :hits, :] = 4 * 2.0**longer * scatter[:hits]
+    wait[2, ..., :, :] = 4 * scatter
+    odd = np.ones((3, 1, 1, 40), int)
+    odd[:2, ..., :first] = 0
+    odd[2] = 0
+    limit = np.full((3, 1, 2), 20 if knocked_out else 100 + 1)
+    limit[2] = 1
+    dims = ("start", "batch", "width", "run")
+    return xr.Dataset(
+        {
+            "wait": ((*dims, "factor"), wait),
+            "odd": (dims, odd),
+            "wait_in_the_limit": (("start", "batch", "factor"), limit),
+        },
+        {
+            "start": ["equal angles", "circle", "one point far"],
+            "batch": [10],
+            "width": [100],
+            "factor": [2.0, 4.0],
+            "depth": 100,
+        },
+    )
+
+
+def gaps(share=0.2, slope=-0.5, std=1.0):
+    """Orthogonality gaps of both scales over depth: this share is left at the largest width, this power of others."""
+    width = np.array([64, 256, 1024])
+    plateau = share * (width / 1024) ** slope
+    gap = np.ones((2, 3, SEEDS, 40)) * OF_SEEDS[:, None]
+    gap[0, ..., 1:] *= plateau[:, None, None]
+    gap[1, ..., 1:] *= std * (1 if std == 1 else plateau[:, None, None])
+    return xr.Dataset(
+        {"gap": (("rescale", "width", "seed", "layer"), gap)}, {"rescale": ["rms", "std"], "width": width}
+    )
+
+
+def quiet(neurons=1.0, above=0.2, active=0.0):
+    """Neurons above every fraction of their largest on a share of the inputs; so many quiet, so many always active."""
+    place = np.arange(1000) / 1000
+    shares = np.where(place < neurons, above, 0.9) * np.ones((2, SEEDS, 1))
+    on = np.where(place < active, 0.95, 0.5) * np.ones((2, SEEDS, 1))
+    shares[0], on[0] = 0.9, 0.95  # without recentering
+    names = ("above_twentieth", "above_tenth", "above_fifth")
+    dims = ("recentering", "seed", "neuron")
+    return xr.Dataset(
+        dict.fromkeys(names, (dims, shares)) | {"active": (dims, on)}, {"recentering": ["without", "with"]}
+    )

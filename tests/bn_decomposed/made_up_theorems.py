@@ -295,3 +295,31 @@ def audit(name, error):
     names = ["31", "31 mixed", "32", "33", "35b", "35c", "35d", "35e", "35f"]
     errors = np.array([[error if other == name else 1e-15] * 3 for other in names])
     return xr.Dataset(dict.fromkeys(FORMS, (("equation", "draw"), errors)), {"equation": names})
+
+
+def splits(*, change=0.0, leaves=0.0, width=0.0, miscount=0.0, zeros=0, late=0.0):
+    """Ratios that come to rest at 1/2, 1 and 2, with intervals that close in on them; what is given spoils a part."""
+    rest = np.array([0.5, 1.0, 2.0])[:, None, None] * np.ones((1, 2, 1))
+    open_by = np.array([4.0, 1e-2, 1e-4, width])
+    ratio = rest * (1 + np.array([1.0, 5e-3, 0.0, change]))
+    ratio[..., 1] *= 1 + leaves
+    shares = np.tile([0.4, 0.3, 0.1, 0.05], (3, 1))
+    dims = ("case", "definition", "step")
+    return xr.Dataset(
+        {
+            "ratio": (dims, ratio),
+            "lowest": (dims, rest * (1 - open_by / 5)),
+            "highest": (dims, rest * (1 + open_by)),
+            "lowest_unfed": (dims, rest * np.ones(4)),
+            "highest_unfed": (dims, rest * np.ones(4) * (1 + 1e-12)),
+            "ratio_without_B": (dims, rest * np.exp(np.arange(4))),
+            "enumerated": (("case", "side"), shares + miscount),
+            "by_algorithm": (("case", "side"), shares),
+            "by_other_end": (("case", "side"), shares[:, ::-1]),
+            "zero_layers": (("case", "side"), np.full((3, 4), zeros)),
+            "first_layer": (("case", "extreme"), np.array([[2.0, 3.0], [5.0, 4.0], [6.0, 7.0]]) * (1 + late)),
+            "first_layer_bound": (("case", "extreme"), np.array([[2.0, 4.0], [6.0, 4.0], [8.0, 9.0]])),
+            "first_layer_bound_of_largest_gap": (("case", "extreme"), np.full((3, 2), 2.0)),
+        },
+        {"definition": ["(2, n-2)", "(1, 1, n-2)"], "step": np.arange(4), "side": ["A", "B", "C", "D"]},
+    )

@@ -4,10 +4,24 @@ import numpy as np
 import pytest
 import xarray as xr
 from tests.bn_decomposed.deciding import changed
-from tests.bn_decomposed.made_up_layers import OF_SEEDS, SEEDS, deep, longest
-from tests.bn_decomposed.test_borders_controls import cause
-from tests.bn_decomposed.test_claims import ablation, beside, left_out, recentering
-from tests.bn_decomposed.test_symmetric_batch import made_up as waits
+from tests.bn_decomposed.made_up_layers import (
+    OF_SEEDS,
+    SEEDS,
+    ablation,
+    ablation_and_sizes,
+    cause,
+    clusters,
+    deep,
+    gaps,
+    layers,
+    left_out,
+    longest,
+    neurons,
+    quiet,
+    recentering,
+    rests,
+    waits,
+)
 
 from repdyn.base.claims import claims_of
 from repdyn.base.sampled import at_look
@@ -26,18 +40,6 @@ def one(data, variable, place, value):
     return result
 
 
-def gaps(share=0.2, slope=-0.5, std=1.0, **place):
-    """Orthogonality gaps of both scales over depth: this share is left at the largest width, this power of others."""
-    width = np.array([64, 256, 1024])
-    plateau = share * (width / 1024) ** slope
-    gap = np.ones((2, 3, SEEDS, 40)) * OF_SEEDS[:, None]
-    gap[0, ..., 1:] *= plateau[:, None, None]
-    gap[1, ..., 1:] *= std * (1 if std == 1 else plateau[:, None, None])
-    return xr.Dataset(
-        {"gap": (("rescale", "width", "seed", "layer"), gap)}, {"rescale": ["rms", "std"], "width": width}
-    )
-
-
 def at_angles(kinds, degrees, **others):
     """Mean angles of every scale at 9 and 50 points; others puts one scale's or batch's at another value."""
     mean = np.full((len(kinds), 2, 1), float(degrees)) * OF_SEEDS
@@ -48,18 +50,6 @@ def at_angles(kinds, degrees, **others):
 
 
 SCALES, FULL = ["rms", "std"], ["full"]
-
-
-def quiet(neurons=1.0, above=0.2, active=0.0):
-    """Neurons above every fraction of their largest on a share of the inputs; so many quiet, so many always active."""
-    place = np.arange(1000) / 1000
-    shares = np.where(place < neurons, above, 0.9) * np.ones((2, SEEDS, 1))
-    on = np.where(place < active, 0.95, 0.5) * np.ones((2, SEEDS, 1))
-    names = ("above_twentieth", "above_tenth", "above_fifth")
-    dims = ("recentering", "seed", "neuron")
-    return xr.Dataset(
-        dict.fromkeys(names, (dims, shares)) | {"active": (dims, on)}, {"recentering": ["without", "with"]}
-    )
 
 
 LEFT_OUT = left_out()
@@ -74,16 +64,16 @@ def by_others(kind, batch, gain):
     return one(LEFT_OUT, "angle_without", (2, kind, batch), 60 + gain * OF_SEEDS)
 
 
-ABLATED, DEEP_ENOUGH = beside(ablation(), fewest=5).values()
+ABLATED, DEEP_ENOUGH = ablation_and_sizes(ablation(), fewest=5)
 LAST = (slice(None), -1, slice(None), -1)  # both sources, fifty points, the last layer
 
 
-# claim: worlds and the verdict in each, those at the two sides of a border beside each other
+# claim: worlds and the verdict in each, both sides of a border next to each other
 READINGS = {
     "bnd-sec2-rc": [
-        (one(recentering()["recentering_depth"], "difference", (0, -1, -1), 0.99 * ROUND_OFF), HOLDS),
-        (one(recentering()["recentering_depth"], "difference", (0, -1, -1), 1.01 * ROUND_OFF), REFUTED),
-        (one(recentering()["recentering_depth"], "difference", (1, -1, -1), 9.0), HOLDS),  # with ReLU
+        (one(recentering(), "difference", (0, -1, -1), 0.99 * ROUND_OFF), HOLDS),
+        (one(recentering(), "difference", (0, -1, -1), 1.01 * ROUND_OFF), REFUTED),
+        (one(recentering(), "difference", (1, -1, -1), 9.0), HOLDS),  # with ReLU
     ],
     "bnd-rs-orth": [
         (gaps(std=0.5), HOLDS),
@@ -166,7 +156,7 @@ READINGS = {
         ((ABLATED, one(DEEP_ENOUGH, "odd_angle", LAST, 95.05 * OF_SEEDS)), READING),
         ((ABLATED, one(DEEP_ENOUGH, "intra_angle", LAST, 44.9 * OF_SEEDS)), HOLDS),
         ((ABLATED, one(DEEP_ENOUGH, "intra_angle", LAST, 45.1 * OF_SEEDS)), READING),
-        ((ablation(ratio=0.8)["ablation"], DEEP_ENOUGH), READING),  # the batch of Figure 1 alone
+        ((ablation(ratio=0.8), DEEP_ENOUGH), READING),  # the batch of Figure 1 alone
         # two readings of twenty across a border, then three: nine in ten are enough
         ((ABLATED, one(DEEP_ENOUGH, "intra_angle", LAST, 45 + WIDE_SPREAD)), HOLDS),
         (
@@ -195,6 +185,7 @@ READINGS = {
         (waits(longer=-0.01), REFUTED),
         (one(waits(), "wait", 1, 101.0), READING),  # from the circle no outlier
         (one(waits(), "odd", 1, 0), READING),
+        (one(waits(), "wait", (slice(2), 0, 0, slice(None), 1), 101.0), READING),  # none four times as long
         (one(waits(), "wait", 1, 3.9 * (1 + 0.01 * np.arange(40)[:, None])), READING),  # the circle does not wait
     ],
     "bnd-fig3": [
@@ -206,6 +197,44 @@ READINGS = {
         (deep(least=3, cluster=60.1), REFUTED),
         (deep(least=3, ratio=0.4999), READING),
         (deep(least=3, ratio=0.5001), REFUTED),
+    ],
+    "bnd-def12-resembles": [
+        (deep(sizes=(20,), ratio=factor / 19, cluster=cluster, odd=odd), status)
+        for factor, cluster, odd, status in (
+            (1.45, 9.9, 99.9, HOLDS),
+            (1.55, 9.9, 90.0, READING),  # within a factor two, not 1.5
+            (1.0, 10.1, 90.0, READING),  # within 20 and 30 degrees
+            (1.0, 29.9, 90.0, READING),
+            (1.0, 30.1, 90.0, REFUTED),
+            (1.0, 9.9, 59.9, REFUTED),
+            (2.1, 9.9, 90.0, REFUTED),
+        )
+    ],
+    "bnd-infwidth": [
+        ((rests(scale=1e-3), clusters()), HOLDS),  # a cluster of half a degree at 20 points
+        ((rests(), clusters()), READING),
+        ((rests(scale=5.0).assign(iterated_norm_ratio=rests()["batch"] / 10), clusters()), REFUTED),
+    ],
+    "bnd-thm14-iter": [
+        ((clusters(narrow=0.8).isel(spread=[0, 2]), layers()), HOLDS),
+        ((clusters(), layers()), READING),  # narrow clusters widen, the resting one is narrow and stable
+        ((clusters(factor=1.001, family=1.001), layers()), REFUTED),
+        ((clusters(factor=1.001, resting=25.1), layers()), REFUTED),  # a quarter of n^2 = 100 is 25
+        ((clusters(factor=1.001, resting=24.9), layers()), READING),
+    ],
+    "bnd-sec3-signs": [
+        (deep(signs=-0.051), HOLDS),
+        (deep(signs=-0.049), REFUTED),
+        (deep(signs=0.049), REFUTED),
+        (deep(signs=0.051), CORRECTED),
+    ],
+    "bnd-fig6-a": [
+        (neurons(always=0.199), HOLDS),
+        (neurons(always=0.201), REFUTED),
+        (neurons(always=0.051), HOLDS),
+        (neurons(always=0.049), REFUTED),
+        (neurons(busy=0.101), HOLDS),
+        (neurons(busy=0.099), REFUTED),
     ],
     "bnd-remark-largest": [
         (longest(longest=0.9, limit=0.9, farthest=0.0), HOLDS),
@@ -224,8 +253,8 @@ def test_a_verdict_turns_at_the_border_of_a_reading(id):
 
 
 def test_a_batch_of_figure_1_alone_decides_the_abstract_in_its_own_reading():
-    """Of five batches each is a reading: the one of Figure 1 stands beside those of other sizes."""
-    verdict = CLAIMS["bnd-fig1-ablation"](ablation(ratio=0.8)["ablation"], DEEP_ENOUGH)
+    """Of five batches each is a reading: the one of Figure 1 stands ablation_and_sizes those of other sizes."""
+    verdict = CLAIMS["bnd-fig1-ablation"](ablation(ratio=0.8), DEEP_ENOUGH)
     failing = {name for name, test in verdict.printed.readings.items() if test.outcome == "fails"}
     assert len(verdict.printed.readings) == 20
     assert {name.split(";")[0] for name in failing} == {"batch: 16 points, as in Figure 1"}

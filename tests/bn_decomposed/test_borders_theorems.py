@@ -21,12 +21,12 @@ from tests.bn_decomposed.made_up_theorems import (
     narrow,
     ranks,
     rows,
+    splits,
     stalled,
     survivors,
     tails,
     tree,
 )
-from tests.bn_decomposed.test_appendix_e import amplitudes as splits
 
 from repdyn.base.claims import claims_of
 from repdyn.bn_decomposed.theory.tree_formulas import angle_bound, ratio_bound

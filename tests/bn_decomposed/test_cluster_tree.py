@@ -185,25 +185,3 @@ def test_no_overflow_at_great_depth():
     assert np.isfinite(tree.gram()).all()
     assert tree.gram().max() > 1e-3
     assert tree.log_scale < -1000
-
-
-def test_bad_points_are_named():
-    with pytest.raises(ValueError, match=r"repeated values, first at inputs \(0, 2\)"):
-        ClusterTree([1.0, 0.0, 1.0])
-    with pytest.raises(ValueError, match="finite"):
-        ClusterTree([0.0, np.nan, 1.0])
-    with pytest.raises(ValueError, match="at least two"):
-        ClusterTree([1.0])
-    with pytest.raises(ValueError, match="vector"):
-        ClusterTree(np.eye(2))
-    with pytest.raises(ValueError, match="only grows"):
-        ClusterTree([0, 1, 3]).step(-1)
-    with pytest.raises(ValueError, match="layer 0"):
-        enumerate_tree([0, 1, 3], -1)
-    for points, named in (([0.0, np.nan, 1.0], "finite"), ([1.0], "at least two"), (np.eye(2), "vector")):
-        with pytest.raises(ValueError, match=named):
-            enumerate_tree(points, 1)
-    with pytest.raises(ValueError, match="interior"):
-        ClusterTree([0, 1]).limit()
-    with pytest.raises(ValueError, match="allow more"):
-        ClusterTree([0, 1, 3, 7]).limit(max_layers=1)

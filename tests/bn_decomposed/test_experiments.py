@@ -9,7 +9,6 @@ import xarray as xr
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import REQUIRED, problems, variable
 from repdyn.base.streams import Stream
-from repdyn.bn_decomposed.experiments import random_networks
 from repdyn.bn_decomposed.experiments.random_networks import (
     RESCALES,
     SCALARS,
@@ -21,7 +20,7 @@ from repdyn.bn_decomposed.experiments.random_networks import (
 )
 from repdyn.bn_decomposed.experiments.random_networks import orthogonality_gap as gap_with_depth
 from repdyn.bn_decomposed.settings.study import Ablation, FixedPoint, LayerAngles, OrthogonalityGap, RecenteringDepth
-from repdyn.bn_decomposed.theory.geometry import orthogonality_gap, pair_angles
+from repdyn.bn_decomposed.theory.geometry import pair_angles
 from repdyn.bn_decomposed.theory.layers import propagate
 
 NOTHING_KEPT = Checkpoint(None, "")
@@ -100,15 +99,6 @@ def test_dimensions_are_those_of_the_settings(run):
         "untypical": 4,
     }
     assert np.bincount(dataset["pair_batch"])[[4, 9]].tolist() == [6, 36]
-
-
-def test_angles_are_degrees(run):
-    for name in ("ablation", "layer_angles", "fixed_point"):
-        for label, array in run(name).data_vars.items():
-            if array.attrs["units"] == "degree":
-                assert float(array.min()) >= 0, label
-                assert 40 < float(array.max()) <= 180, label  # radians would end at pi
-    assert run("ablation")["odd_angle"].attrs["units"] == "degree"
 
 
 # Pairing and independence of what else is computed
@@ -223,43 +213,6 @@ def test_rescaling_alone_makes_orthonormal_or_collapses(run):
     np.testing.assert_allclose(gap.sel(rescale="std").isel(layer=-1), collapsed, rtol=0.05)
 
 
-def test_the_gap_starts_with_the_input_shared_by_all_widths(run):
-    gap = run("orthogonality_gap")["gap"].isel(layer=0)
-    for seed in range(3):
-        X = Stream(1, ("bn_decomposed", "orthogonality_gap")).generator(seed, "batch").standard_normal((6, 4))
-        np.testing.assert_array_equal(gap.sel(seed=seed), np.full((2, 2), orthogonality_gap(X)))
-
-
-def test_a_batch_on_one_line_is_not_followed_further(monkeypatch):
-    layers = []
-
-    def to_a_line(X, width, *_, **__):
-        layers.append(width)
-        return np.outer(np.arange(1.0, width + 1), [1.0, -1.0, 1.0, -1.0])
-
-    monkeypatch.setattr(random_networks, "propagate", to_a_line)
-    dataset = gap_with_depth(SETTINGS["orthogonality_gap"], stream=Stream(1, ("test",)))
-    assert sorted(layers) == 6 * [16] + 6 * [64]  # one layer for each rescaling, width and seed
-    np.testing.assert_allclose(dataset["gap"].isel(layer=slice(1, None)), np.sqrt(1 - 1 / 4), rtol=1e-12)
-
-
-def test_mean_angles_are_means_over_the_pairs_after_the_last_layer(run, images):
-    dataset, settings, stream = (
-        run("layer_angles"),
-        SETTINGS["layer_angles"],
-        Stream(1, ("bn_decomposed", "layer_angles")),
-    )
-    for n in settings.batches:
-        pairs = dataset.isel(pair=np.flatnonzero(dataset["pair_batch"] == n))
-        np.testing.assert_allclose(pairs["after"].mean("pair"), dataset["mean_angle"].sel(batch=n), rtol=1e-12)
-        X = image_batch(images, n, stream.child(1, n))
-        switches = {"recenter": True, "rescale": "std", "relu": True}
-        before = propagate(X, settings.width, settings.depth - 1, stream.generator(1, n, "weights"), **switches)
-        np.testing.assert_array_equal(
-            pairs["before"].sel(normalization="full", seed=1), np.degrees(pair_angles(before))
-        )
-
-
 def test_fixed_points_are_the_papers_angles(run):
     """75 degrees at nine points and 60 without recentering, to the five degrees of the paper's own rounding."""
     dataset = run("fixed_point")
@@ -294,35 +247,3 @@ def test_a_batch_is_distinct_images_as_columns(images):
     assert X.shape == (30, 12)
     assert len(set(chosen)) == 12
     assert chosen == sorted(chosen)
-
-
-def test_all_images_make_the_largest_batch(images):
-    np.testing.assert_array_equal(image_batch(images, 40, Stream(1)), images["image"].values.reshape(40, 30).T)
-
-
-def test_a_batch_that_is_too_large_says_what_there_is(images):
-    with pytest.raises(ValueError, match="a batch of 41 was asked for, but the image source holds 40 images"):
-        image_batch(images, 41, Stream(1))
-
-
-def test_progress_is_told(images, capsys):
-    settings = Ablation(batch=4, width=8, depth=2, seeds=2, record=(2,))
-    ablation(settings, images, Stream(1), NOTHING_KEPT)
-    assert "ablation: step 2/2" in capsys.readouterr().err
-
-
-def test_untypical_neurons_are_left_out_by_hand():
-    """Four neurons on three points: the first is active on all, the others on one each and weakly on none."""
-    X = np.array([[1.0, 1.0, 1.0], [2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]])
-    angles, shares = random_networks._without_untypical(X, np.random.default_rng(0))
-    everything = np.degrees(np.arccos(1 / 5))
-    np.testing.assert_allclose(shares, 0.25)
-    np.testing.assert_allclose(angles[0], everything)
-    np.testing.assert_allclose(angles[1], 90)
-
-
-def test_a_point_without_a_response_has_no_angle():
-    X = np.array([[1.0, 1.0, 1.0], [2.0, 0.0, 0.0]])
-    angles, _ = random_networks._without_untypical(X, np.random.default_rng(0))
-    assert np.isnan(angles[1]).all()
-    assert np.isfinite(angles[0]).all()

@@ -6,17 +6,14 @@ import xarray as xr
 from pydantic import ValidationError
 from tests.bn_decomposed.deciding import decided
 
-from repdyn.base import figures, tables
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.claims import claims_of
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.claims import full_rank as claims
-from repdyn.bn_decomposed.claims import full_rank_proof, rank_of_layers, worst_of
+from repdyn.bn_decomposed.claims import full_rank_proof, rank_of_layers
 from repdyn.bn_decomposed.experiments import full_rank, relu_rank
-from repdyn.bn_decomposed.figures.full_rank import thm3_full_rank
 from repdyn.bn_decomposed.settings import study as settings
-from repdyn.bn_decomposed.tables import full_rank as full_rank_table
 
 NOTHING_KEPT = Checkpoint(None, "")
 
@@ -96,52 +93,9 @@ def test_circle_waits_have_their_exact_law(datasets):
     assert abs((wait[:, 1] == 0).mean() - 0.4) < 4 * np.sqrt(0.24 / len(wait))  # four standard errors
 
 
-def test_worst_mean_speaks_for_all_rows():
-    samples = np.array([[1.0, 1.2, 0.8], [4.0, 4.1, 3.9]])
-    words = {"expected": "", "reason": ""}
-    bounded = worst_of.worst_mean_over_bound
-    assert bounded(samples, np.array([100.0, 100.0]), **words).outcome == "passes"
-    assert bounded(np.repeat(samples, 20, axis=1), np.array([100.0, 2.0]), **words).outcome == "fails"
-    # the row of the largest mean, not that of the largest draw
-    assert bounded(np.array([[0.0, 5.0, 1.0], [3.0, 3.1, 2.9]]), np.full(2, 10.0), **words).value == pytest.approx(0.3)
-    # one of the two rows speaks, at half of the false-alarm rate
-    assert bounded(samples, np.array([100.0, 100.0]), **words).false_alarm == worst_of.FALSE_ALARM / 2
-
-
-def test_7b_is_judged_on_circles_of_up_to_six_points():
-    """Of seven points the bound is below what the draws resolve; the sum of geometric variables is judged on all."""
-    y = np.array([[6.0], [1e4]]).repeat(1000, axis=1)
-    about = {"kind": ("batch", ["circle"] * 2), "n": ("batch", [6, 7]), "gamma": ("batch", [0.5, 0.5])}
-    verdicts = claims._survival(xr.Dataset({"y": (("batch", "draw"), y)} | about))
-    assert (verdicts["below 7b"].outcome, verdicts["below geometric"].outcome) == ("passes", "fails")
-
-
-def test_a_bound_7b_that_is_above_7a_is_refuted(datasets):
-    """(7b) claims less than (7a), so its exponent is the smaller one; both are far below 1."""
-    tail, rows = datasets["full_rank_tail"], datasets["rows_to_full_rank"]
-    part = "exponent 7b over 7a"
-    assert claims.tail_of_rows(tail, rows).printed.parts[part].outcome == "passes"
-    above = tail.assign(exponent_b=1.5 * tail["exponent_a"])
-    assert claims.tail_of_rows(above, rows).printed.parts[part].value == pytest.approx(1.5)
-
-
 def test_the_tail_below_its_range_needs_an_alpha_there():
     with pytest.raises(NotEnoughDataError, match="an alpha of 2 or less"):
         claims.tail_of_rows(xr.Dataset(coords={"alpha": [4.0, 8.0]}), xr.Dataset())
-
-
-def test_figure_and_table_read_the_dataset(datasets):
-    rows = datasets["rows_to_full_rank"]
-    with figures.style():
-        drawn = thm3_full_rank(rows)
-    assert "150 draws" in drawn.repdyn["caption"]
-    table = full_rank_table(rows)
-    assert isinstance(table, tables.Table)
-    frame = table.frame
-    assert len(frame) == rows.sizes["batch"]
-    np.testing.assert_allclose(frame["bound n/gamma"], frame["n"] / frame["gamma"])
-    assert (frame["mean of y"] >= frame["n"]).all()
-    assert (frame["sum of 1/gamma by column"] <= frame["bound n/gamma"] * (1 + 1e-9)).all()
 
 
 def test_settings_refuse_what_has_no_answer():

@@ -15,8 +15,6 @@ from repdyn.bn_decomposed.theory.invariance import (
     required_distance,
     theorem13_alpha,
     theorem14_alpha,
-    theorem14_norms,
-    theorem14_norms_as_printed,
     theorem14_square_norms,
     with_cluster_mean,
 )
@@ -68,13 +66,6 @@ def test_expected_norm_tends_to_one_at_first_order():
     assert widths[-1] * defect[-1] == pytest.approx(5 / 8, rel=1e-3)
     second = np.abs(defect - 5 / (8 * widths))
     assert np.log2(second[:-1] / second[1:]) == pytest.approx(2, abs=0.05)
-
-
-def test_theorem_14_norms():
-    assert theorem14_norms_as_printed(5) == (1.0, 0.25)
-    mean, cluster = theorem14_norms(5, 100)
-    assert mean < 1
-    assert cluster == pytest.approx(mean / 4)
 
 
 def test_items_1_and_2_hold_in_the_mean_square_for_any_odd_point():
@@ -132,14 +123,6 @@ def test_hypotheses_of_theorem_14_contradict_each_other():
         assert 1 + 1 / (n - 1) ** 2 < required_distance(n) ** 2  # the square distance after the layer, see below
         assert theorem14_alpha(n, required_distance(n)) == pytest.approx(1)
         assert theorem14_alpha(n, invariant_distance(n)) == pytest.approx(theorem13_alpha(n))
-
-
-def test_next_distance_does_not_depend_on_the_configuration():
-    X = np.random.default_rng(8).standard_normal((6, 7))
-    R = np.linalg.norm(X[:, 0] - X[:, 1:].mean(axis=1))
-    odd, cluster = theorem14_square_norms(X, theorem14_alpha(7, R))
-    # Item 3: the inner product vanishes, so the square distance is the sum.
-    assert odd + cluster == pytest.approx(1 + 1 / 6**2)
 
 
 def test_small_clusters_grow_and_wide_ones_shrink_at_the_norm_keeping_scale():

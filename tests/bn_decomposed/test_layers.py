@@ -90,34 +90,6 @@ def test_rescaling_resolves_small_but_real_differences():
     np.testing.assert_allclose(out[0], np.array([0.0, 1.0, -1.0]) * np.sqrt(1.5), atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("X", "message"),
-    [
-        (np.ones(3), "dimensions"),
-        (np.ones((3, 1)), "n >= 2"),
-        (np.array([[1.0, np.nan]]), "columns \\[1\\]"),
-    ],
-)
-def test_bad_batches_are_named(X, message):
-    with pytest.raises(ValueError, match=message):
-        bn_components(X, np.ones((2, len(X))), True, None, True)
-
-
-def test_bad_arguments_are_named():
-    rng, X = np.random.default_rng(0), np.eye(3)
-    flags = {"recenter": True, "rescale": None, "relu": True}
-    with pytest.raises(ValueError, match="width 0"):
-        random_layer(X, 0, rng, **flags)
-    with pytest.raises(ValueError, match="depth -1"):
-        propagate(X, 4, -1, rng, **flags)
-    with pytest.raises(ValueError, match="record"):
-        propagate(X, 4, 2, rng, **flags, record=[3])
-    with pytest.raises(ValueError, match="variance"):
-        bn_components(X, np.eye(3), True, "variance", True)
-    with pytest.raises(ValueError, match="weights"):
-        bn_components(X, np.ones((2, 4)), True, None, True)
-
-
 @pytest.mark.parametrize("k", [3, 40])
 def test_fast_sampler_has_the_law_of_the_naive_one(k):
     X = np.random.default_rng(3).standard_normal((k, 6))

@@ -6,12 +6,10 @@ from tests.bn_decomposed.deciding import decided
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.claims import claims_of
 from repdyn.base.streams import Stream
-from repdyn.bn_decomposed import tables
 from repdyn.bn_decomposed.claims import appendix_c, appendix_e
 from repdyn.bn_decomposed.claims import simplified_limits as limits_claims
 from repdyn.bn_decomposed.claims import simplified_model as rows_claims
 from repdyn.bn_decomposed.experiments import formula_audit, simplified_limits, simplified_model
-from repdyn.bn_decomposed.figures import simplified_model as figures
 from repdyn.bn_decomposed.methods.formula_audit import eq_32, loss_of_clusters, lossless_rows, transformed
 from repdyn.bn_decomposed.settings.study import (
     ClusterRows,
@@ -74,27 +72,6 @@ def test_counts_of_a_tie():
     assert rows["losing"].values.tolist() == [0, 2, 0, 0, 0]
 
 
-def test_three_cluster_descendants_are_sorted_by_composition():
-    # (0, u, 1, 1), mean (u + 2)/4 > u: the positive child is (0, 0, v, v) with v = (2 - u)/4, of composition 2, 2.
-    squares = simplified_model._squares_from_three(4, 0.4, True, 1)
-    np.testing.assert_allclose(squares[:, :, 0], [[0, 0], [0, 0.4**2]], atol=1e-15)
-
-
-def test_the_drawn_tree_holds_the_rows_of_the_definition(datasets):
-    example = datasets["tree_example"]
-    rows = example["value"].values
-    last = rows[example["layer"].values == 3]
-    X = rows[:1]
-    for _ in range(3):
-        X = simplified_layer(X)
-    order = np.lexsort(last.T), np.lexsort(X.T)
-    np.testing.assert_allclose(last[order[0]], X[order[1]], atol=1e-13)
-    parents = example["parent"].values[1:]
-    assert parents.tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]
-    children = np.vstack([simplified_layer(rows[p][None, :]) for p in parents[::2]])
-    np.testing.assert_allclose(rows[1:], children, atol=1e-13)
-
-
 def test_limits_agree_with_the_amplitudes_of_deep_trees(datasets):
     limits = datasets["tree_limits"]
     for n in (4, 5, 10):
@@ -117,107 +94,12 @@ def test_more_batches_change_none_before():
     np.testing.assert_array_equal(few["ratio_first"], many["ratio_first"][:4])
 
 
-def test_a_shift_of_the_batch_changes_nothing():
-    x = np.array([-3, 0, 1, 7, 12])
-    before, after = ClusterTree(x.tolist()).limit(), ClusterTree((x + 1000).tolist()).limit()
-    assert (before.ratio_first, before.angle_last) == (after.ratio_first, after.angle_last)
-
-
 def test_equation_31_fails_with_negative_transformations_but_the_smallest_inner_gap_stays():
     before = np.array([0.0, 1.0, 3.0, 6.0, 100.0])
     after = np.sort(simplified_layer(before[None, :])[1])
     inner = [np.diff(row)[1:-1] for row in (before, after)]
     assert (inner[0][0], inner[1][0]) == (2.0, 3.0)
     assert inner[0].min() == inner[1].min() == 2.0
-
-
-def test_figures_and_table(datasets):
-    for figure in (
-        figures.fig4_tree(datasets["tree_example"]),
-        figures.thm11_limits(datasets["tree_limits"], datasets["interior_angles"]),
-    ):
-        assert set(figure.repdyn) == {"title", "caption", "alt"}
-    frame = tables.simplified_model(datasets["tree_limits"]).frame
-    assert frame["n"].tolist() == [4, 5, 10]
-    assert (frame["largest ratio"] <= frame["best bound"] * (1 + 1e-9)).all()
-    assert (frame["best bound"] < frame["printed bound"]).all()
-    assert (frame["smallest angle (degree)"] > frame["printed bound (degree)"]).all()
-
-
-def test_the_table_of_theorems_10_and_11_counts_gaussian_batches_apart_from_all(datasets):
-    """Depths and extremes are told of Gaussian batches alone; ratios and angles, bounded for all batches, of all."""
-    data = datasets["tree_limits"].copy(deep=True)
-    count, gaussian = data["points"].size, data["kind"].values == "gaussian"
-    assert 0 < gaussian.sum() < count
-    for place, name in enumerate(("ratio_first", "ratio_last", "angle_first", "angle_last", "extremes")):
-        data[name][:] = 1 + (7 * np.arange(count) + 3 * place) % 11 + place / 8
-    data["stable_depth"][:] = np.where(gaussian, 2 + np.arange(count) % 5, 40 + np.arange(count))
-    for row in tables.simplified_model(data).frame.to_dict("records"):
-        of_n = data["points"].values == row["n"]
-        ratio, angle = (
-            choose(data[f"{name}_first"].values, data[f"{name}_last"].values)[of_n]
-            for name, choose in (("ratio", np.minimum), ("angle", np.maximum))
-        )
-        drawn = {name: data[name].values[of_n & gaussian] for name in ("stable_depth", "extremes")}
-        assert row["Gaussian batches"] == (of_n & gaussian).sum()
-        assert (row["median t0"], row["largest t0"]) == (np.median(drawn["stable_depth"]), drawn["stable_depth"].max())
-        assert row["median shorter/longer"] == np.median(drawn["extremes"])
-        assert (row["largest ratio"], row["smallest angle (degree)"]) == (ratio.max(), angle.min())
-
-
-def errorbar(panel):
-    """Abscissae, lower ends, middles and upper ends of a panel's error bars."""
-    (container,) = panel.containers
-    (bars,) = container.lines[2]
-    low, high = np.array([segment[:, 1] for segment in bars.get_segments()]).T
-    return container.lines[0].get_xdata(), low, container.lines[0].get_ydata(), high
-
-
-def test_limits_of_theorem_11_are_drawn_beside_both_bounds(datasets):
-    data = datasets["tree_limits"]
-    panels = figures.thm11_limits(data, datasets["interior_angles"]).axes
-    best = {
-        "ratio": np.minimum(data["ratio_first"], data["ratio_last"]),
-        "angle": np.maximum(data["angle_first"], data["angle_last"]),
-    }
-    for panel, (name, values), scale in zip(panels, best.items(), ("log", "linear"), strict=False):
-        batches = [values.values[data["points"].values == n] for n in (4, 5, 10)]
-        wanted = [[4, 5, 10], *np.transpose([(b.min(), np.median(b), b.max()) for b in batches])]
-        np.testing.assert_allclose(errorbar(panel), wanted)
-        shown = {line.get_label(): line.get_ydata() for line in panel.get_lines()}
-        np.testing.assert_array_equal(shown["bound as printed"], data[f"printed_{name}"])
-        np.testing.assert_array_equal(shown["best possible bound"], data[f"sharp_{name}"])
-        assert (panel.get_xscale(), panel.get_yscale()) == ("log", scale)
-        assert [text.get_text() for text in panel.get_xticklabels()] == ["4", "5", "10"]
-    assert panels[1].get_ylim()[1] < 100  # no angle is above 90 degrees
-
-
-def test_angles_between_neighbors_are_drawn_with_their_predicted_decay(datasets):
-    data = datasets["interior_angles"]
-    panel = figures.thm11_limits(datasets["tree_limits"], data).axes[2]
-    assert (panel.get_xscale(), panel.get_yscale()) == ("linear", "log")
-    shown = {line.get_label(): line for line in panel.get_lines()}
-    predictions = [line for line in panel.get_lines() if line.get_linestyle() == "--" and line.get_color() == "#000000"]
-    for m, prediction in zip((2, 3), predictions, strict=True):
-        x, y = shown[f"points {m}, {m + 1}"].get_data()
-        np.testing.assert_array_equal(y, data["angle"].sel(layer=x, first=m, second=m + 1))
-        slope = np.diff(np.log(prediction.get_ydata())) / np.diff(prediction.get_xdata())
-        np.testing.assert_allclose(slope, np.log(float(data["kept"].sel(split=m))))
-        assert prediction.get_ydata()[-1] == y[-1]
-
-
-def test_the_shorter_extreme_is_drawn_with_10_to_90_percent_of_the_gaussian_batches(datasets):
-    data = datasets["tree_limits"]
-    figure = figures.thm11_limits(data, datasets["interior_angles"])
-    panel = figure.axes[3]
-    gaussian = data["kind"].values == "gaussian"
-    batches = [data["extremes"].values[gaussian & (data["points"].values == n)] for n in (4, 5, 10)]
-    assert errorbar(panel)[0].tolist() == [4, 5, 10]
-    np.testing.assert_allclose(errorbar(panel)[1:], np.transpose([np.percentile(b, (10, 50, 90)) for b in batches]))
-    assert "10-90 % ranges" in figure.repdyn["caption"]
-    (line,) = (line for line in panel.get_lines() if line.get_label() == "one odd point")
-    np.testing.assert_allclose(line.get_ydata(), 1 / (line.get_xdata() - 1))
-    assert (panel.get_ylim(), panel.get_yscale()) == ((0, 1), "linear")
 
 
 def test_depth_of_stability_is_within_its_bound_and_the_bound_grows_with_the_gap():

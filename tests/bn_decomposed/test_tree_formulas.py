@@ -2,11 +2,13 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from repdyn.bn_decomposed.theory.cluster_tree import simplified_layer
+from repdyn.bn_decomposed.theory.cluster_tree import ClusterTree, enumerate_tree, simplified_layer
 from repdyn.bn_decomposed.theory.tree_formulas import (
     angle_bound,
     coordinate_after,
+    later_amplitude_ratios,
     limit_of_amplitudes,
+    parted_depth_bound,
     positive_coordinate,
     ratio_bound,
     split_contribution,
@@ -93,3 +95,58 @@ def test_symmetry_of_the_limits():
     assert limit_of_amplitudes(2.0, 2.0, 6).extremes == 1
     large = limit_of_amplitudes(1.0, 0.25, 10_000)
     assert large.extremes == pytest.approx(0.5, rel=1e-6)
+
+
+def test_equally_spaced_points_are_stable_before_any_row_parts_an_extreme():
+    """(0, 0, 0, 1, 2) and (2, 1, 0, 0, 0): three clusters each, so A = B = C = D = 0 in the first stable layer."""
+    assert enumerate_tree([0, 1, 2, 3, 4], 1).tolist() == [[0, 0, 0, 5, 10], [10, 5, 0, 0, 0]]
+    tree = ClusterTree([0, 1, 2, 3, 4])
+    assert tree.stable_depth == 1
+    assert not tree.step().split_squares().any()
+    assert tree.wide_square() == pytest.approx(2 * 2**2 / np.exp(2 * tree.log_scale))
+
+
+def test_split_squares_by_hand():
+    """(0, 1, 5): mean 2, children (0, 0, 3) and (2, 1, 0); then (0, 0, 2), (1, 1, 0), (1, 0, 0), (0, 0, 1)."""
+    tree = ClusterTree([0, 1, 5]).step()
+    assert tree.split_squares() * np.exp(2 * tree.log_scale) == pytest.approx([0, 9])
+    assert tree.wide_square() * np.exp(2 * tree.log_scale) == pytest.approx(4)
+    tree.step()
+    assert tree.split_squares() * np.exp(2 * tree.log_scale) == pytest.approx([1, 1 + 2**2 + 1**2])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_later_ratios_stay_in_the_interval(seed):
+    n = 8
+    tree = ClusterTree(np.random.default_rng(seed).standard_normal(n))
+    tree.step(tree.stable_depth)
+    while not tree.split_squares().all():
+        tree.step()
+    A, C, *_, D, B = tree.split_squares()
+    low, high = later_amplitude_ratios(A, B, C, D, tree.wide_square(), n)
+    for _ in range(60):
+        tree.step()
+        A, C, *_, D, B = tree.split_squares()
+        assert low * (1 - 1e-12) <= (A + C) / (B + D) <= high * (1 + 1e-12)
+
+
+def test_interval_by_hand():
+    assert later_amplitude_ratios(2.0, 4.0, 1.0, 3.0, 0.5, 3) == (2 / 9, 5 / 4)  # (n - 1)^2 wide = 2
+
+
+@pytest.mark.parametrize("n", [3, 5, 12])
+def test_extreme_points_are_parted_within_the_bound(n):
+    for seed in range(10):
+        x = np.sort(np.random.default_rng(seed).standard_normal(n))
+        mean = np.maximum(x - x.mean(), 0).mean()
+        tree, bound = ClusterTree(x), [parted_depth_bound(gap, mean, n) for gap in np.diff(x)[[0, -1]]]
+        for layer in range(1, max(bound) + 1):
+            parted = np.array(tree.step().amplitudes()) > 0
+            assert parted[layer >= np.array(bound)].all()
+
+
+def test_bound_on_the_parting_by_hand():
+    assert parted_depth_bound(1.0, 0.5, 4) == 2  # log(2)/log(2) = 1
+    assert parted_depth_bound(10.0, 0.5, 4) == 1  # parted at once
+    with pytest.raises(ValueError, match="3"):
+        parted_depth_bound(1.0, 1.0, 2)
