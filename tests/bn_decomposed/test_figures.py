@@ -1,210 +1,174 @@
-"""Figures of random networks: drawn from small datasets without a warning, complete, with words beside them."""
+"""Every figure plots the dataset's numbers: curves, error bars and points recomputed from recorded shapes."""
 
-import re
-import warnings
+from functools import cache
 
 import numpy as np
 import pytest
-import xarray as xr
-from matplotlib.colors import to_hex
+from tests.drawn import read, synthetic_dataset
 
-from repdyn.base import figures as base_figures
-from repdyn.base.checkpoints import Checkpoint
-from repdyn.base.figures import BLUE, RED
-from repdyn.base.streams import Stream
-from repdyn.bn_decomposed.experiments import random_networks as experiments
-from repdyn.bn_decomposed.figures.random_networks import (
-    GRAY,
-    REGIMES,
-    fig1_ablation,
-    fig5_layer_angles,
-    orthogonality_gap,
-)
-from repdyn.bn_decomposed.settings.study import Ablation, FixedPoint, LayerAngles, OrthogonalityGap
-
-NOTHING_KEPT = Checkpoint(None, "")
-
-FIGURES = ("fig1_ablation", "orthogonality_gap", "fig5_layer_angles")
-WIDTHS, BATCHES = (8, 12, 16, 24, 32), (4, 5, 6, 7, 9)
+from repdyn.base.figures import style
+from repdyn.bn_decomposed.figures.full_rank import thm3_full_rank
+from repdyn.bn_decomposed.figures.gaussian_layers import fig3_odd_point, fig6_activity, thm14_contraction
+from repdyn.bn_decomposed.figures.random_networks import fig1_ablation, fig5_layer_angles, orthogonality_gap
+from repdyn.bn_decomposed.figures.simplified_model import fig4_tree, thm11_limits
+from repdyn.bn_decomposed.figures.training import disc_point_neurons, fig2_training
 
 
-@pytest.fixture(scope="module")
-def data():
-    images = xr.Dataset({"image": (("point", "row", "column"), np.random.default_rng(4).random((12, 4, 4)))})
-    stream = Stream(1)
-    return {
-        "ablation": experiments.ablation(
-            Ablation(batch=6, width=16, depth=4, seeds=3, record=(0, 4)), images, stream.child("ablation"), NOTHING_KEPT
-        ),
-        "orthogonality_gap": experiments.orthogonality_gap(
-            OrthogonalityGap(batch=4, input_dim=6, widths=WIDTHS, depth=6, seeds=3), stream.child("gap")
-        ),
-        "layer_angles": experiments.layer_angles(
-            LayerAngles(batches=BATCHES, width=16, depth=3, seeds=2), images, stream.child("angles"), NOTHING_KEPT
-        ),
-        "fixed_point": experiments.fixed_point(FixedPoint(batches=(3, 4, 9))),
-    }
+@cache
+def dataset(name):
+    file = f"bn_decomposed/data/{name}.nc"
+    return synthetic_dataset(read("bn_decomposed")[file], file)
 
 
-@pytest.fixture(scope="module")
-def drawn(data):
-    """All figures, drawn with warnings as errors."""
-    with warnings.catch_warnings(), base_figures.style():
-        warnings.simplefilter("error")
-        figures = {
-            "fig1_ablation": fig1_ablation(data["ablation"]),
-            "orthogonality_gap": orthogonality_gap(data["orthogonality_gap"]),
-            "fig5_layer_angles": fig5_layer_angles(data["layer_angles"], data["fixed_point"]),
-        }
-        for figure in figures.values():
-            figure.canvas.draw()
-    return figures
+def plotted(panel):
+    """Points of every line and cloud of a panel."""
+    lines = [np.array([line.get_xdata(), line.get_ydata()], float).T for line in panel.get_lines()]
+    return lines + [np.asarray(cloud.get_offsets(), float) for cloud in panel.collections]
 
 
-def lines(panel, minimum=2):
-    """Curves of a panel that follow data, without those that span it at one height."""
-    return [line for line in panel.get_lines() if len(set(np.ravel(line.get_ydata()))) >= minimum]
+def of_full_rank():
+    data = dataset("rows_to_full_rank").copy(deep=True)
+    draws = np.arange(data.sizes["draw"])
+    data["y"][:] = data["n"].values[:, None] + draws % 37 * (1 + np.arange(data.sizes["batch"]) % 4)[:, None]
+    data["gamma"][:] = np.linspace(0.02, 0.3, data.sizes["batch"])
+    data["bound"][:] = data["n"].values / data["gamma"].values
+    mean = data["y"].values.mean(axis=1)
+    points = [
+        (0, data["bound"].values[own], mean[own])
+        for own in (data["kind"].values == k for k in set(data["kind"].values))
+    ]
+    first = np.flatnonzero(data["kind"].values == "circle")[0]
+    n, y = int(data["n"][first]), data["y"].values[first]
+    d = np.arange(n - 1, y.max())
+    return thm3_full_rank(data), [*points, (1, d, [(y > rows).mean() for rows in d])]
 
 
-# Words
+def of_contraction():
+    data, fixed = dataset("contraction"), dataset("fixed_point")
+    factor = data["factor"].mean("draw")
+    curves = [(0, data["spread"], factor.sel(batch=n)) for n in data["batch"]]
+    curves += [(1, fixed["batch"], fixed[name]) for name in ("odd_angle", "simplex_angle", "odd_intra_angle")]
+    curves += [(1, fixed["batch"], fixed[f"iterated_{name}"]) for name in ("intra_angle", "odd_angle")]
+    return thm14_contraction(data, fixed), curves
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_title_caption_and_text_say_what_is_shown(drawn, name):
-    about = drawn[name].repdyn
-    assert set(about) == {"title", "caption", "alt"}
-    assert not about["title"].endswith(".")
-    for text in (about["caption"], about["alt"]):
-        assert len(text) > 60
-        assert text.endswith(".")
-        assert "  " not in text
-    assert re.search(r"\d+ draws", about["caption"]), "the caption says n"
+def of_odd_point():
+    data = dataset("odd_point")
+    largest = data.sel(source="images", batch=data["batch"][-1])
+    curves = [(p, data["layer"], largest[v].median("seed")) for p, v in ((2, "second_to_first"), (3, "intra_angle"))]
+    limits = [(2, data["limit_layer"], largest["limit_second_to_first"].median("seed"))]
+    return fig3_odd_point(data), curves + limits
 
 
-def test_captions_take_their_numbers_from_the_data(drawn, data):
-    assert "batch of 6 images after 4 layers of width 16" in drawn["fig1_ablation"].repdyn["caption"]
-    assert "pooled over 3 draws" in drawn["fig1_ablation"].repdyn["caption"]
-    assert "Gram matrix of 4 Gaussian points" in drawn["orthogonality_gap"].repdyn["caption"]
-    assert "layer 3 (width 16, ReLU)" in drawn["fig5_layer_angles"].repdyn["caption"]
-    other = fig1_ablation(data["ablation"].isel(seed=slice(2))).repdyn["caption"]
-    assert "pooled over 2 draws" in other
+def of_activity():
+    data = dataset("activity")
+    figure = fig6_activity(data)
+    for panel, kind in zip(figure.axes, ("without", "with"), strict=False):
+        response = data["response"].sel(recentering=kind).values
+        heights = [bar.get_height() for bar in panel.containers[0]]
+        np.testing.assert_allclose(heights, np.histogram(response, 25, (0, 1))[0] / response.size)
+    return figure, []
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_axes_have_names_and_units(drawn, name):
-    figure = drawn[name]
-    words = [axis.get_label().get_text() for panel in figure.axes for axis in (panel.xaxis, panel.yaxis)]
-    words += [figure.get_supxlabel()]
-    assert any(words)
-    assert all(re.search(r"degree|layer|gap|linear|ReLU|points", text) for text in words if text)
-    assert all("degree" in text for text in words if "angle" in text)
+def of_ablation():
+    """Of every combination all pairs of all draws once, those with the odd point apart."""
+    data = dataset("ablation")
+    figure, last = fig1_ablation(data), data.isel(layer=-1)
+    totals = [[sum(bar.get_height() for bar in bars) for bars in panel.containers] for panel in figure.axes]
+    cells = [last.sel(recenter=c, rescale=s, relu=r)["with_odd"] for r in (0, 1) for c, s in
+             ((0, "none"), (0, "std"), (0, "rms"), (1, "none"), (1, "std"))]  # fmt: skip
+    wanted = sorted([int((cell == 0).sum()), int((cell == 1).sum())] for cell in cells)
+    assert sorted(totals) == wanted
+    return figure, []
 
 
-# What is drawn
+def of_gap():
+    data = dataset("orthogonality_gap")
+    gap = data["gap"].median("seed")
+    curves = [
+        (p, data["layer"], gap.sel(rescale=s, width=w)) for p, s in enumerate(("rms", "std")) for w in data["width"]
+    ]
+    return orthogonality_gap(data), curves
 
 
-def test_histograms_hold_every_pair_of_every_draw_once(drawn, data):
-    figure = drawn["fig1_ablation"]
-    assert len(figure.axes) == 2 * len(REGIMES)
-    for panel in figure.axes:
-        others, odd = (sum(bar.get_height() for bar in bars) for bars in panel.containers)
-        assert (others, odd) == (3 * 10, 3 * 5)  # 3 draws of 6 points: 10 pairs without the longest, 5 with it
+def of_angles():
+    data, fixed = dataset("layer_angles"), dataset("fixed_point")
+    mean = data["mean_angle"].mean("seed")
+    curves = [(3, fixed["batch"], fixed[name]) for name in ("simplex_angle", "rms_angle")]
+    curves += [(3, data["batch"], mean.sel(normalization=kind)) for kind in ("full", "rms")]
+    n = int(data["batch"][np.argmin(np.abs(mean.sel(normalization="full").values - 75))])
+    pairs = data.isel(pair=np.flatnonzero(data["pair_batch"] == n))
+    clouds = [(p, *(pairs[name].sel(normalization=kind).values.ravel() for name in ("before", "after")))
+              for p, kind in enumerate(("rms", "full"))]  # fmt: skip
+    return fig5_layer_angles(data, fixed), curves + clouds
 
 
-def test_regimes_are_all_combinations_but_one_of_two_equal_ones(data):
-    """With recentering both rescalings are the same, so five columns show all six."""
-    combinations = {
-        (int(recenter), str(rescale))
-        for recenter in data["ablation"]["recenter"]
-        for rescale in data["ablation"]["rescale"].values
-    }
-    assert combinations - {regime[:2] for regime in REGIMES} == {(1, "rms")}
+def of_tree():
+    """Four layers below the batch 0, 1, 2, 5, 9; each row of the tree is a small axis around its place."""
+    rows, layers = [np.array([0.0, 1.0, 2.0, 5.0, 9.0])], [0]
+    for node in range(7):
+        apart = rows[node] - rows[node].mean()
+        rows += [np.maximum(apart, 0), np.maximum(-apart, 0)]
+        layers += [layers[node] + 1] * 2
+    data = dataset("tree_example").copy(deep=True)
+    data["value"][:], data["layer"][:] = rows, layers
+    data["parent"][:] = [-1, *np.repeat(np.arange(7), 2)]
+    data["mean"][:] = [row.mean() for row in rows]
+    data["clusters"][:] = [len(np.unique(np.round(row, 9))) for row in rows]
+    figure, points = fig4_tree(data), []
+    for node, (row, layer) in enumerate(zip(rows, layers, strict=True)):
+        center, half = (node + 1.5 - 2**layer) * 2 ** (3 - layer), (0.9, 0.9, 0.65, 0.4)[layer]
+        points += list(center + half * (2 * row / row.max() - 1))
+    singles = [line.get_xdata()[0] for line in figure.axes[0].get_lines() if len(line.get_xdata()) == 1]
+    np.testing.assert_allclose(sorted(singles), sorted(points))
+    return figure, []
 
 
-def test_numbers_in_the_panels_are_the_medians(drawn, data):
-    last = data["ablation"].isel(layer=-1)
-    for panel, (relu, (recenter, rescale, _)) in zip(
-        drawn["fig1_ablation"].axes, ((relu, regime) for relu in (0, 1) for regime in REGIMES), strict=True
-    ):
-        cell = last.sel(recenter=recenter, rescale=rescale, relu=relu)
-        rank, ratio = float(cell["effective_rank"].median()), float(cell["second_to_first"].median())
-        assert panel.texts[0].get_text() == f"eff. rank {rank:.1f}\n2nd/1st norm {ratio:.2f}"
+def of_limits():
+    data, angles = dataset("tree_limits"), dataset("interior_angles")
+    sizes, gaussian = np.unique(data["points"]), data["kind"].values == "gaussian"
+    best = np.minimum(data["ratio_first"], data["ratio_last"]), np.maximum(data["angle_first"], data["angle_last"])
+
+    def medians(values, among=True):
+        return [np.median(values.values[among & (data["points"].values == n)]) for n in sizes]
+
+    curves = [(p, sizes, medians(values)) for p, values in enumerate(best)]
+    curves += [(p, data["bound_points"], data[f"{kind}_{name}"]) for kind in ("printed", "sharp")
+               for p, name in enumerate(("ratio", "angle"))]  # fmt: skip
+    return thm11_limits(data, angles), [*curves, (3, sizes, medians(data["extremes"], gaussian))]
 
 
-def test_every_width_has_its_line_and_band(drawn, data):
-    gap = data["orthogonality_gap"]["gap"]
-    for panel, rescale in zip(drawn["orthogonality_gap"].axes, ("rms", "std"), strict=True):
-        curves = {line.get_label(): line for line in lines(panel)}
-        assert set(curves) == {f"width {width}" for width in WIDTHS}
-        assert len(panel.collections) == len(WIDTHS)
-        assert len({(line.get_color(), line.get_linestyle()) for line in curves.values()}) == len(WIDTHS)
-        for width in WIDTHS:
-            median = gap.sel(rescale=rescale, width=width).median("seed")
-            np.testing.assert_array_equal(curves[f"width {width}"].get_ydata(), median)
+def of_training():
+    data = {mode: dataset(f"training/{mode}") for mode in ("bn", "default", "he")}
+    rank, final = ({m: d[v].median("seed") for m, d in data.items()} for v in ("effective_rank", "accuracy"))
+    curves = [(p, shift * data[mode]["depth"], values) for mode, shift in (("bn", 1.1), ("default", 1.0), ("he", 0.9))
+              for p, values in enumerate((final[mode].isel(epoch=-1), rank[mode]))]  # fmt: skip
+    return fig2_training(data), [*curves, *((2, rank[m], final[m].isel(epoch=-1)) for m in data)]
 
 
-def of_batch(angles, kind, name, n):
-    pairs = np.flatnonzero(angles["pair_batch"] == n)
-    return angles[name].sel(normalization=kind).isel(pair=pairs).values.ravel()
+def of_point_neurons():
+    """Every scheme at its best rate."""
+    data = dataset("point_neurons")
+    rates = data["rate"].values
+    best = rates[np.arange(data.sizes["scheme"]) % rates.size]
+    data = data.assign(best_rate=data["best_rate"].copy(data=best))
+    at_best, place = data.sel(rate=data["best_rate"]), np.arange(data.sizes["scheme"])
+    names = ("activity", "steps", "test_accuracy")
+    return disc_point_neurons(data), [(p, at_best[name].median("seed"), place) for p, name in enumerate(names)]
 
 
-def test_pairs_of_the_batch_nearest_to_the_paper_are_drawn_once(drawn, data):
-    angles = data["layer_angles"]
-    means = angles["mean_angle"].sel(normalization="full").mean("seed")
-    n = int(angles["batch"][np.argmin(np.abs(means.values - 75))])
-    limits = set()
-    for panel, kind, color in zip(drawn["fig5_layer_angles"].axes, ("rms", "full"), (RED, BLUE), strict=False):
-        (cloud,) = panel.collections
-        expected = np.stack([of_batch(angles, kind, name, n) for name in ("before", "after")], axis=1)
-        np.testing.assert_array_equal(np.sort(cloud.get_offsets(), axis=0), np.sort(expected, axis=0))
-        assert to_hex(cloud.get_facecolor()) == color.lower()
-        assert panel.get_title(loc="left").endswith(f"$n$ = {n}")
-        limits |= {panel.get_xlim(), panel.get_ylim()}
-    ((low, high),) = limits  # one scale, so that 60 and 75 can be compared
-    assert low <= expected.min() <= expected.max() <= high
+CASES = [of_full_rank, of_contraction, of_odd_point, of_activity, of_ablation, of_gap, of_angles, of_tree, of_limits,
+         of_training, of_point_neurons]  # fmt: skip
 
 
-def test_bars_are_5_to_95_percent_of_all_pairs_under_their_names(drawn, data):
-    panel, angles = drawn["fig5_layer_angles"].axes[2], data["layer_angles"]
-    names = dict(zip(panel.get_yticks(), (text.get_text() for text in panel.get_yticklabels()), strict=True))
-    bars = {names[line.get_ydata()[0]]: line.get_xdata() for line in panel.get_lines() if line.get_linewidth() == 3}
-    dots = {names[line.get_ydata()[0]]: line.get_xdata() for line in panel.get_lines() if line.get_marker() == "o"}
-    assert len(bars) == 3 * len(BATCHES)
-    for kind, words in (("std", "RS by std"), ("rms", "RS by RMS"), ("full", "RC + RS")):
-        for n in BATCHES:
-            pairs = of_batch(angles, kind, "after", n)
-            np.testing.assert_allclose(bars[f"{words}, $n$ = {n}"], np.percentile(pairs, (5, 95)))
-            np.testing.assert_allclose(dots[f"{words}, $n$ = {n}"], np.median(pairs))
-    assert "medians and 5-95 % ranges" in drawn["fig5_layer_angles"].repdyn["caption"]
-
-
-def test_the_angles_of_the_paper_are_drawn_where_they_are(drawn):
-    def said(panel, along):
-        return {text.get_text(): text.xy[along] for text in panel.texts if text.get_text().startswith("paper")}, {
-            line.get_xydata()[0, along] for line in panel.get_lines() if line.get_color() == GRAY
-        }
-
-    panels = drawn["fig5_layer_angles"].axes
-    assert said(panels[0], 1) == ({"paper: 60°": 60}, {60})
-    assert said(panels[1], 1) == ({"paper: 75°": 75}, {75})
-    assert said(panels[2], 0) == ({"paper: 60°": 60, "paper: 75°": 75}, {60, 75})
-    assert said(panels[3], 1) == ({"paper:\n60°": 60, "paper:\n75°": 75}, {60, 75})
-    assert [panel.get_xscale() for panel in panels] == ["linear"] * 3 + ["log"]
-    assert {panel.get_yscale() for panel in panels} == {"linear"}
-
-
-def test_measured_angles_stand_on_the_curves_of_their_regime(drawn, data):
-    panel = drawn["fig5_layer_angles"].axes[3]
-    curves = {line.get_label(): line.get_ydata() for line in lines(panel)}
-    np.testing.assert_array_equal(curves["RC + RS"], data["fixed_point"]["simplex_angle"])
-    np.testing.assert_array_equal(curves["RS by RMS"], data["fixed_point"]["rms_angle"])
-    mean = data["layer_angles"]["mean_angle"].mean("seed")
-    for container, kind in zip(panel.containers, ("full", "rms"), strict=True):
-        np.testing.assert_array_equal(container.lines[0].get_ydata(), mean.sel(normalization=kind))
-
-
-def test_figures_are_saved_small(drawn, tmp_path):
-    with base_figures.style():
-        for name, figure in drawn.items():
-            base_figures.save(figure, tmp_path / name)
-    assert max(path.stat().st_size for path in tmp_path.iterdir()) < 400_000  # forty such figures in a report of 20 MB
+@pytest.mark.parametrize("case", CASES)
+def test_plotted_numbers_are_those_of_the_dataset(case):
+    with style():
+        figure, curves = case()
+    missing = []
+    for panel, x, y in curves:
+        wanted = np.array([np.asarray(x, float), np.asarray(y, float)]).T
+        lines = [line for line in plotted(figure.axes[panel]) if line.shape == wanted.shape]
+        if not any(np.allclose(line, wanted, equal_nan=True) for line in lines):
+            missing.append((panel, wanted.tolist()))
+    assert missing == []
