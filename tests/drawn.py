@@ -4,18 +4,19 @@
 
 `shapes.json` of a study holds, for every dataset that its figures, tables and claims read, dimensions, attributes and
 the range of each variable (`tests.shapes`); who reads what comes from their signatures. Figures and tables go by
-their names, claims by their ids, and prose is left out: neither a module renamed nor a note reworded is a change.
+their names, claims by their ids; titles, labels, colors and notes are left out.
 `synthetic_dataset` fills such a shape with numbers that depend on the variable's name and place alone, so that no two
-variables, rows or points are alike and every machine has the same. `shown` reads back from a figure what it has drawn,
-panel by panel; `rows` does so for a table, `decided` for a claim: value, interval, region and samples of every part,
-what its controls do, what it asks of its data and gives to its tests. Claims are decided twice: on numbers over the
-whole range of each variable, most of which leave a statement open, and on numbers that differ little over what is
-sampled, with what `MET` changes, so that nearly all are decided. What was shown when somebody last looked is in
-`figures.txt`, `tables.txt` and `claims.txt`.
+variables, rows or points are alike and every machine has the same. `shown` reads back from a figure what it has
+plotted, panel by panel; `rows` does so for a table, `decided` for a claim. Claims are decided twice: on numbers over
+the whole range of each variable, most of which leave a statement open (in one line), and on numbers that differ little
+over what is sampled, with what `MET` changes, so that nearly all are decided (value, interval, region and samples of
+every part, and what its controls do). What was shown when somebody last looked is in `figures.txt`, `tables.txt` and
+`claims.txt`.
 """
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import itertools
 import json
@@ -23,7 +24,7 @@ import math
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,13 +33,11 @@ import numpy as np
 import pytest
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.collections import Collection, LineCollection, PathCollection, PolyCollection
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from repdyn.base import datasets, figures, sampled, verdicts
+from repdyn.base import figures, verdicts
 from repdyn.base.claims import Claim, decide_claim
 from repdyn.base.tables import Table
 from repdyn.pipeline.config.configuration import STUDIES
@@ -147,130 +146,75 @@ def _values(entry: Mapping[str, object], name: str, width: float) -> np.ndarray:
 
 
 def shown(figure: Figure) -> Iterator[str]:
-    """Lines of text: panels with their axes' names, below each what is drawn: kind, color, label, numbers."""
-    yield f"  numbers told: {_numbers(figure.repdyn.values())}"
-    for legend in figure.legends:
-        yield from _legend(legend)
+    """Lines of text: panels with the scales of their axes, below each what is plotted: its kind and its numbers."""
     for number, panel in enumerate(figure.axes):
-        x, y = (f"{flat(axis.get_label_text())}, {axis.get_scale()}" for axis in (panel.xaxis, panel.yaxis))
-        (x_low, x_high), (y_low, y_high) = panel.get_xlim(), panel.get_ylim()
-        yield f"  panel {number} | x: {x} from {x_low:.4g} to {x_high:.4g} | y: {y} from {y_low:.4g} to {y_high:.4g}"
-        yield f"    ticks: x {_ticks(panel.xaxis)} | y {_ticks(panel.yaxis)}"
-        yield from _legend(panel.get_legend())
-        if numbers := _numbers([panel.get_title(where) for where in ("left", "center", "right")], panel.texts):
-            yield f"    numbers written: {numbers}{_text_colors(panel.texts)}"
-        yield from _few(_drawn(panel))
+        yield f"  panel {number} | x {panel.get_xscale()} | y {panel.get_yscale()}"
+        for kind, artists in itertools.groupby(_plotted(panel), key=lambda artist: artist[0]):
+            yield from _few(kind, [numbers for _, numbers in artists])
 
 
-def _ticks(axis: Axis) -> str:
-    """Labels of the first and last ticks in view; in brackets where the panel beside has them."""
-    low, high = sorted(axis.get_view_interval())
-    ends = (low, high)  # a tick at an end is in view however a processor rounds powers of ten
-    places = [
-        place
-        for place in axis.get_majorticklocs()
-        if low <= place <= high or any(math.isclose(place, end, rel_tol=1e-9) for end in ends)
-    ]
-    labels = [
-        flat(str(label).replace("\N{MINUS SIGN}", "-")) for label in axis.get_major_formatter().format_ticks(places)
-    ]
-    written = " ".join(labels if len(labels) <= 2 * MANY else [*labels[:MANY], "..", *labels[-MANY:]])
-    params = axis.get_tick_params()
-    return written if params.get("labelbottom", params.get("labelleft", True)) else f"({written})"
+def _few(kind: str, artists: Sequence[Mapping[str, np.ndarray]]) -> Iterator[str]:
+    """A line per artist; of many of one kind the first ones, and the others together in one line."""
+    one_by_one = artists if len(artists) <= MANY + 1 else artists[:MANY]
+    rest = artists[len(one_by_one) :]
+    for numbers in one_by_one:
+        yield _line(f"    {kind}", numbers)
+    if rest:
+        names = dict.fromkeys(name for numbers in rest for name in numbers)
+        joined = {name: [numbers[name] for numbers in rest if name in numbers] for name in names}
+        yield _line(f"    {len(rest)} more {kind}", {name: np.concatenate(parts) for name, parts in joined.items()})
 
 
-def _legend(legend: mpl.legend.Legend | None) -> Iterator[str]:
-    if legend:
-        entries = zip(legend.legend_handles, legend.get_texts(), strict=True)
-        shown = (f"{_color(_color_of(handle))} {flat(text.get_text())}" for handle, text in entries)
-        yield f"    legend: {' | '.join(shown)}"
+def _line(kind: str, numbers: Mapping[str, np.ndarray]) -> str:
+    return " | ".join([kind, *(f"{name} {_digest(values)}" for name, values in numbers.items())])
 
 
-def _color_of(handle: mpl.artist.Artist) -> object:
-    return handle.get_color() if hasattr(handle, "get_color") else handle.get_facecolor()
-
-
-def _numbers(words: Iterable[str], texts: Iterable[mpl.text.Text] = ()) -> str:
-    """Numbers in words, which come from the data; the words around them are no concern of this test."""
-    return " ".join(re.findall(r"\d[\d.e+-]*", " ".join([*words, *(text.get_text() for text in texts)])))
-
-
-def _text_colors(texts: Iterable[mpl.text.Text]) -> str:
-    """How many after each other have which color."""
-    runs = itertools.groupby(_color(text.get_color()) for text in texts if _numbers([], [text]))
-    return "".join(f", {color} for {len(list(alike))}" for color, alike in runs)
-
-
-def _drawn(panel: Axes) -> Iterator[str]:
+def _plotted(panel: Axes) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
+    """Kind and numbers of each artist of a panel."""
     for text in panel.texts:
-        if arrow := getattr(text, "arrow_patch", None):
+        if getattr(text, "arrow_patch", None):
             (x_end, y_end), (x, y) = text.xy, text.xyann
-            yield _line("arrow", arrow.get_edgecolor(), arrow, x=[x, x_end], y=[y, y_end])
+            yield "arrow", _plain(x=[x, x_end], y=[y, y_end])
     for line in panel.lines:
-        yield _line("line", line.get_color(), line, x=line.get_xdata(), y=line.get_ydata())
-    for drawn in panel.collections:
-        yield _collection(drawn)
+        yield "line", _plain(x=line.get_xdata(), y=line.get_ydata())
+    for artist in panel.collections:
+        yield type(artist).__name__.removesuffix("Collection").lower(), _plain(**_of_collection(artist))
     for patch in panel.patches:
-        yield _patch(patch)
+        yield _of_patch(patch)
     for image in panel.images:
-        yield _line("image", None, image, array=image.get_array())
+        yield "image", _plain(array=image.get_array())
 
 
-def _few(lines: Iterable[str]) -> Iterator[str]:
-    """Of many of one kind, color and label the first, the last and how many there are."""
-    for _, group in itertools.groupby(lines, key=lambda line: line.split(" | ")[:3]):
-        alike = list(group)
-        if len(alike) <= 2 * MANY:
-            yield from alike
-        else:
-            yield from alike[:MANY]
-            yield f"    and {len(alike) - MANY - 1} more, the last:"
-            yield alike[-1]
-
-
-def _collection(drawn: Collection) -> str:
-    colors = drawn.get_edgecolor() if isinstance(drawn, LineCollection) else drawn.get_facecolor()
-    numbers = {} if drawn.get_array() is None else {"array": drawn.get_array()}
-    kind = type(drawn).__name__.removesuffix("Collection").lower()
-    if isinstance(drawn, PathCollection):
-        x, y = np.ma.getdata(drawn.get_offsets()).T
-        return _line(kind, colors, drawn, x=x, y=y, **numbers)
-    if isinstance(drawn, LineCollection | PolyCollection):
-        paths = [path.vertices for path in drawn.get_paths()]
+def _of_collection(artist: Collection) -> dict[str, object]:
+    array = {} if artist.get_array() is None else {"array": artist.get_array()}
+    if isinstance(artist, PathCollection):
+        x, y = np.ma.getdata(artist.get_offsets()).T
+        return {"x": x, "y": y} | array
+    if isinstance(artist, LineCollection | PolyCollection):
+        paths = [path.vertices for path in artist.get_paths()]
         x, y = (np.concatenate(paths) if paths else np.zeros((0, 2))).T
-        return _line(kind, colors, drawn, x=x, y=y, **numbers)
-    return _line(kind, None if "array" in numbers else colors, drawn, **numbers)
+        return {"x": x, "y": y} | array
+    return array
 
 
-def _patch(patch: mpl.patches.Patch) -> str:
-    color = patch.get_facecolor()
+def _of_patch(patch: mpl.patches.Patch) -> tuple[str, dict[str, np.ndarray]]:
     if isinstance(patch, Rectangle):
-        return _line("bar", color, patch, x=[patch.get_x(), patch.get_width()], y=[patch.get_y(), patch.get_height()])
+        return "bar", _plain(x=[patch.get_x(), patch.get_width()], y=[patch.get_y(), patch.get_height()])
     x, y = patch.get_path().transformed(patch.get_patch_transform()).vertices.T
-    return _line(type(patch).__name__.lower(), color, patch, x=x, y=y)
+    return type(patch).__name__.lower(), _plain(x=x, y=y)
 
 
-def _line(kind: str, color: object, artist: mpl.artist.Artist, **numbers: object) -> str:
-    label = str(artist.get_label() or "")
-    parts = [kind, _color(color), "" if label.startswith("_") else flat(label)]
-    return "    " + " | ".join([*parts, *(f"{name} {_digest(values)}" for name, values in numbers.items())])
-
-
-def flat(text: str) -> str:
-    """The text on one line."""
-    return " ".join(text.split())
-
-
-def _color(color: object) -> str:
-    if color is None or (not isinstance(color, str) and len(np.ravel(color)) == 0):
-        return "none"
-    colors = [color] if isinstance(color, str) else np.reshape(color, (-1, np.shape(color)[-1]))
-    return " ".join(dict.fromkeys(to_hex(shade, keep_alpha=False) for shade in list(colors)[:3]))
+def _plain(**numbers: object) -> dict[str, np.ndarray]:
+    """Numbers as flat arrays; what is masked is NaN."""
+    return {
+        name: np.ma.filled(np.ma.asarray(values, dtype=object).astype(float), np.nan).ravel()
+        for name, values in numbers.items()
+    }
 
 
 def _digest(values: object) -> str:
-    """How many numbers, some of them, and their mean with signs that order changes."""
-    numbers = np.ma.filled(np.ma.asarray(values, dtype=object).astype(float), np.nan).ravel()
+    """How many numbers, some of them, and their mean with weights that order changes."""
+    numbers = np.asarray(values, dtype=float)
     largest = np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0)
     numbers = np.where(np.abs(numbers) < ROUNDING * largest, 0.0, numbers)
     places = np.unique(np.linspace(0, len(numbers) - 1, min(SAMPLES, len(numbers))).astype(int)) if len(numbers) else []
@@ -281,9 +225,9 @@ def _digest(values: object) -> str:
 
 
 def rows(table: Table) -> Iterator[str]:
-    """A table's columns and its first rows."""
+    """A table's size and the numbers of its first rows."""
     frame = table.frame
-    yield "  " + " | ".join(map(str, frame.columns)) + f" | {len(frame)} rows, {table.digits} digits"
+    yield f"  {len(frame)} rows, {len(frame.columns)} columns, {table.digits} digits"
     for row in frame.head(8).itertuples(index=False):
         yield "    " + " | ".join(f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row)
 
@@ -292,20 +236,22 @@ DECIDED = ("form", "part", "outcome", "value", "interval_low", "interval_high", 
 CONTROLLED = ("n", "false_alarm", "control_change", "control_outcome", "control_margin")
 
 
-def decided(called: Claim, arguments: Mapping[str, object]) -> Iterator[str]:
-    """The parts of a claim's check, what the controls do to them, what was asked of the data and given to the tests."""
-    controls = {part: replace(control, data=blind(control.data)) for part, control in called.controls.items()}
-    with pytest.MonkeyPatch.context() as patch:
-        seen = _watched(patch)
-        decision = decide_claim(replace(called, controls=controls), arguments)
-    for row in decision.evidence:
-        numbers = _numbers([str(row["measured"])])
-        yield "  " + " | ".join([*(str(row[name]) for name in (*DECIDED, *CONTROLLED)), numbers])
-    yield from (f"  {line}" for line in dict.fromkeys(seen))
+def decided(claim: Claim, arguments: Mapping[str, object], *, in_full: bool) -> Iterator[str]:
+    """The parts of a claim's check and what the controls do to them: a line per part, or outcomes and values in one."""
+    controls = {part: replace(control, data=blind(control.data)) for part, control in claim.controls.items()}
+    evidence = decide_claim(replace(claim, controls=controls), arguments).evidence
+    if in_full:
+        for row in evidence:
+            yield "  " + " | ".join(str(row[name]) for name in (*DECIDED, *CONTROLLED))
+    else:
+        outcomes = itertools.groupby(f"{row['form']} {row['outcome']}" for row in evidence)
+        counted = ", ".join(f"{len(list(alike))} {outcome}" for outcome, alike in outcomes)
+        values = [float(row[name]) for row in evidence for name in ("value", "margin") if row[name] not in ("", None)]
+        yield f"  full range: {counted} | {_digest(values)}"
 
 
 def blind(change: Callable[..., object]) -> Callable[..., object]:
-    """The change of a control, which fails where it makes a test: a control is one world, named beforehand.
+    """The change of a control, which fails where it makes a test: a control is one dataset, named beforehand.
 
     One that tests the data may ask how the check came out, and then can never fail to turn it.
     """
@@ -319,36 +265,6 @@ def blind(change: Callable[..., object]) -> Callable[..., object]:
             return change(*datasets)
 
     return changed
-
-
-def _watched(patch: pytest.MonkeyPatch) -> list[str]:
-    """Fills, while the patch lasts, with what is asked of datasets and with all values that tests are given."""
-    seen: list[str] = []
-    worst, differences, require = verdicts.worst_of, verdicts._differences, datasets._require
-
-    def note(values: object) -> None:
-        numbers = np.ravel(values).astype(float)
-        weighed = np.where(np.isfinite(numbers), numbers, 0) * (1 + np.arange(numbers.size) % 7)
-        seen.append(f"given {numbers.size}: {np.mean(weighed) if numbers.size else 0.0:.4g}")
-
-    def noted_worst(values: np.ndarray) -> float:
-        note(values)
-        return worst(values)
-
-    def compared(measured: object, wanted: object) -> str:
-        note(measured)
-        note(wanted)
-        return differences(measured, wanted)
-
-    def asked(name: str, labels: Mapping[str, list], needs: Mapping[str, object]) -> None:
-        seen.append("asked " + ", ".join(f"{dim}: {wanted}" for dim, wanted in needs.items()))
-        require(name, labels, needs)
-
-    for module in (verdicts, sampled):
-        patch.setattr(module, "worst_of", noted_worst)
-    patch.setattr(verdicts, "_differences", compared)
-    patch.setattr(datasets, "_require", asked)
-    return seen
 
 
 # what was shown
@@ -367,6 +283,11 @@ def alike(first: str, other: str) -> bool:
         return False
     pairs = zip(map(float, NUMBER.findall(first)), map(float, NUMBER.findall(other)), strict=True)
     return all(a == b or abs(a - b) <= _rounding(max(abs(a), abs(b))) or (a != a and b != b) for a, b in pairs)
+
+
+def difference(recorded: Sequence[str], now: Sequence[str]) -> str:
+    """The lines of a recording that are others now."""
+    return "\n".join(difflib.unified_diff(recorded, now, "recorded", "now", n=0, lineterm=""))
 
 
 def _rounding(size: float) -> float:
@@ -411,7 +332,7 @@ def text_of(study: str, kind: str, name: str, shapes: Mapping[str, dict]) -> lis
         for width in widths:
             arguments = given(study, function, shapes, width)
             if kind == "claims":
-                lines += decided(called, arguments)
+                lines += decided(called, arguments, in_full=width < 1)
             else:
                 result = called(**arguments)
                 lines += shown(result) if kind == "figures" else rows(result)
@@ -419,12 +340,7 @@ def text_of(study: str, kind: str, name: str, shapes: Mapping[str, dict]) -> lis
 
 
 def rewrite(study: str) -> None:
-    """Writes what is shown of the stored shapes; what differs by rounding alone keeps its lines.
-
-    Prints what has changed, and the claims to look at.
-    """
-    from tests.touched import by_drawing, told
-
+    """Writes what is shown of the stored shapes; what differs by rounding alone keeps its lines."""
     shapes = read(study)
     for kind in KINDS:
         file = GOLDEN / study / f"{kind}.txt"
@@ -435,7 +351,7 @@ def rewrite(study: str) -> None:
             same = len(old) == len(new) and all(map(alike, new, old))
             lines += old if same else new
             if not same:
-                print(f"{kind} {name}: {told(by_drawing(study, kind, name))}")
+                print(f"{kind} {name}")
         file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 

@@ -155,13 +155,12 @@ def write() -> None:
 
 
 def _lines(shapes: Mapping[str, Shape]) -> str:
-    """JSON with a line per variable and one for a dataset's attributes, so that a change shows as a line."""
+    """JSON with a line per variable, one for a dataset's attributes and one for its coordinates."""
     files = []
     for file, entry in shapes.items():
-        parts = [f' "attrs": {json.dumps(entry["attrs"], ensure_ascii=False)}']
-        for kind in ("coords", "variables"):
-            lines = [f"  {json.dumps(n)}: {json.dumps(v, ensure_ascii=False)}" for n, v in entry[kind].items()]
-            parts.append(f' "{kind}": {{\n' + ",\n".join(lines) + "\n }" if lines else f' "{kind}": {{}}')
+        parts = [f' "{kind}": {json.dumps(entry[kind], ensure_ascii=False)}' for kind in ("attrs", "coords")]
+        lines = [f"  {json.dumps(n)}: {json.dumps(v, ensure_ascii=False)}" for n, v in entry["variables"].items()]
+        parts.append(' "variables": {\n' + ",\n".join(lines) + "\n }")
         files.append(f"{json.dumps(file)}: {{\n" + ",\n".join(parts) + "\n}")
     return "{\n" + ",\n".join(files) + "\n}"
 

@@ -6,7 +6,7 @@
 
 `small.json` of a study holds its experiments as members of job files, `experiments.txt` what their datasets held when
 they were recorded: of every variable its dimensions, smallest and largest value, the mean of each of a few stretches,
-whose weights notice another order, and what the dataset says that it is. A variable marked `~` amplifies rounding: with
+whose weights notice another order, and its units. A variable marked `~` amplifies rounding: with
 the kernels of a CPU of 2008 it is another one, so its shape alone counts.
 """
 
@@ -29,7 +29,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from numba.core.dispatcher import Dispatcher
-from tests.drawn import GOLDEN, alike, flat, golden
+from tests.drawn import GOLDEN, alike, golden
 from tests.end_to_end.test_reproducibility import OTHER_CPU
 
 from repdyn.base import datasets
@@ -99,8 +99,7 @@ def lines(file: str, data: xr.Dataset, amplified: Collection[str]) -> list[str]:
     for name in sorted(data.variables):
         dims, values, attrs = ", ".join(data[name].dims), data[name].values, data[name].attrs
         mark, held = ("~ ", str(values.size)) if name in amplified else ("", _digest(values, name in data.coords))
-        words = " | ".join(flat(str(attrs[key])) for key in ("long_name", "units", "missing") if key in attrs)
-        text.append(f"  {mark}{name} | {dims} | {held} | {words}")
+        text.append(f"  {mark}{name} | {dims} | {held} | {attrs.get('units', '')}")
     return text
 
 
@@ -165,16 +164,14 @@ def declare() -> None:
 
 
 def texts(study: str, folder: Path, amplified: Mapping[str, set[str]]) -> Iterator[str]:
-    """What all datasets of a study hold; tells on the way the time of each, and which claims a change could touch."""
-    from tests.touched import by_data, told
-
+    """What all datasets of a study hold; reports on the way the time of each, and which have changed."""
     recorded = golden(study, "experiments") if (GOLDEN / study / "experiments.txt").is_file() else {}
     for file in members(study):
         began, before = time.process_time(), recorded.get(file, [])
         now = lines(file, make(file, folder), amplified.get(file, ()))
         yield from now
         same = len(before) == len(now) and all(map(alike, now, before))
-        words = "" if same else f"  has changed. {told(by_data(file))}"
+        words = "" if same else "  has changed"
         print(f"{time.process_time() - began:6.2f} s  {file}{words}", file=sys.stderr, flush=True)
 
 
@@ -205,8 +202,8 @@ def mark_amplified() -> None:
 
 
 def _without_numbers(line: str) -> str:
-    name, dims, numbers, words = line.split(" | ", 3)
-    return f"  ~ {name.strip()} | {dims} | {numbers.partition(':')[0].split()[-1]} | {words}"
+    name, dims, numbers, units = line.split(" | ", 3)
+    return f"  ~ {name.strip()} | {dims} | {numbers.partition(':')[0].split()[-1]} | {units}"
 
 
 if __name__ == "__main__":

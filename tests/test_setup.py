@@ -1,19 +1,27 @@
-"""The set-up a stranger meets: one lock for pip and conda, the README's commands, clean style."""
+"""The set-up a stranger meets: one lock for pip and conda, equal metadata, a container recipe, clean style."""
 
+import json
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import version
+from importlib.util import find_spec
 
 import pytest
 import yaml
-from tests.conftest import ROOT
+from tests.conftest import ROOT, snakemake
 
+from repdyn.pipeline.config import yaml_positions
 from repdyn.pipeline.config.configuration import STUDIES, load
 from repdyn.pipeline.run.declare.workflow import RunJobs
 
 CONDA_NAMES = {"pytorch-cpu": "torch", "pytorch-gpu": "torch", "matplotlib-base": "matplotlib"}
-NOT_IN_JOBS = {"snakemake"}  # conda environments are for jobs, Snakemake stands outside
+NOT_IN_JOBS = {"snakemake"}  # conda environments are for jobs, Snakemake runs outside
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+RECIPE = (ROOT / "envs/Dockerfile").read_text(encoding="utf-8")
 
 
 def pins() -> dict[str, str]:
@@ -25,25 +33,16 @@ def pins() -> dict[str, str]:
 
 
 def requirements(extra: str | None = None) -> list[str]:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = project["optional-dependencies"][extra] if extra else project["dependencies"]
+    wanted = PROJECT["optional-dependencies"][extra] if extra else PROJECT["dependencies"]
     return [re.match(r"[A-Za-z0-9_.-]+", requirement).group().lower() for requirement in wanted]
 
 
-def test_lock_names_every_dependency_without_local_tags():
+def test_the_lock_names_every_dependency_and_is_what_is_installed():
     extras = [name for extra in ("cluster", "docs", "test", "benchmarks") for name in requirements(extra)]
-    wanted = {*requirements(), *extras} - {"repdyn"}  # names its own extras
-    assert wanted <= set(pins())
-    assert not [version for version in pins().values() if "+" in version], (
-        "a local build tag cannot be installed elsewhere"
-    )
-
-
-def test_installed_versions_are_the_locked_ones():
-    from importlib.metadata import version
-
+    assert {*requirements(), *extras} - {"repdyn"} <= set(pins())
+    assert not [version for version in pins().values() if "+" in version]  # a local build exists nowhere else
     different = {name: version(name) for name in requirements() if version(name).split("+")[0] != pins()[name]}
-    assert different == {}, "the tests judge the locked versions; install with -c envs/constraints.txt"
+    assert different == {}, "install with -c envs/constraints.txt"
 
 
 @pytest.mark.parametrize("file", ["repdyn.yaml", "repdyn-cuda.yaml"])
@@ -53,16 +52,6 @@ def test_conda_environments_equal_the_lock(file):
     versions = {CONDA_NAMES.get(name, name): version for name, version in versions.items()}
     wanted = {name: pins()[name].split(".post")[0] for name in requirements() if name not in NOT_IN_JOBS}
     assert versions == wanted
-
-
-def test_the_container_holds_the_checkout_and_the_lock():
-    text = (ROOT / "envs/Dockerfile").read_text()
-    copied = [path for line in re.findall(r"^COPY (.+) \S+$", text, re.MULTILINE) for path in line.split()]
-    assert {"src", "pyproject.toml", "Snakefile"} <= set(copied)
-    assert [path for path in copied if not (ROOT / path).exists()] == []
-    assert "pip install --no-cache-dir -c envs/constraints.txt -e ." in text
-    (python,) = re.findall(r"^FROM python:([\d.]+)-slim$", text, re.MULTILINE)
-    assert f"python={python}" in yaml.safe_load((ROOT / "envs/repdyn.yaml").read_text())["dependencies"]
 
 
 def test_jobs_with_a_device_get_what_training_needs(tmp_path):
@@ -75,7 +64,6 @@ def test_jobs_with_a_device_get_what_training_needs(tmp_path):
         name for name, rule in rules.items() if rule.trains
     }
     assert {rule.runtime for rule in rules.values() if rule.trains} == {480}
-    assert "DEVICE_ENVIRONMENT if made.trains" in (ROOT / "src/repdyn/pipeline/rules/studies.smk").read_text()
 
 
 def test_ci_runs_the_readme_command():
@@ -92,15 +80,76 @@ def test_ci_runs_the_readme_command():
         ["ruff", "check", "."],
         ["ruff", "format", "--check", "."],
         ["snakefmt", "--check", "-l", "120", "Snakefile", "workflow/Snakefile", "src/repdyn/pipeline/rules"],
+        ["snakemake", "--lint", "--configfile", "workflow/scales/smoke.yaml"],
     ],
-    ids=["ruff", "ruff format", "snakefmt"],
+    ids=["ruff", "ruff format", "snakefmt", "snakemake"],
 )
 def test_style_is_clean(command):
     done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_workflow_lints_clean():
-    command = [sys.executable, "-m", "snakemake", "--lint", "--configfile", "workflow/scales/smoke.yaml"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+def test_metadata_are_equal_in_all_files():
+    citation = yaml_positions.values(ROOT / "CITATION.cff")
+    zenodo = json.loads((ROOT / ".zenodo.json").read_text(encoding="utf-8"))
+    codemeta = json.loads((ROOT / "codemeta.json").read_text(encoding="utf-8"))
+    authors = [author["name"] for author in PROJECT["authors"]]
+    assert {str(citation["version"]), zenodo["version"], codemeta["version"]} == {PROJECT["version"]}
+    assert {citation["license"], zenodo["license"], codemeta["license"].rpartition("/")[2]} == {PROJECT["license"]}
+    assert zenodo["title"] == codemeta["name"] == citation["title"]
+    for people in (citation["authors"], zenodo["creators"], codemeta["author"]):
+        assert [author["name"] for author in people] == authors
+    assert zenodo["description"] == codemeta["description"] == PROJECT["description"]
+    assert zenodo["keywords"] == codemeta["keywords"] == PROJECT["keywords"]
+    assert codemeta["runtimePlatform"] == f"Python {PROJECT['requires-python']}"
+    assert f"## {PROJECT['version']} " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_catalog_of_snakemake_workflows_finds_what_it_looks_for():
+    """Its page on adding workflows: two words in the README, a Snakefile, configuration explained, usage in a file."""
+    usage = yaml_positions.values(ROOT / ".snakemake-workflow-catalog.yml")["usage"]
+    rules = "\n".join(path.read_text() for path in (ROOT / "src/repdyn/pipeline/rules").glob("*.smk"))
+    blocks = [rule for rule in re.split(r"^ *rule\b.*:$", rules, flags=re.MULTILINE) if "shell:" in rule]
+    assert set(usage["software-stack-deployment"]) == {"conda", "apptainer"}
+    assert blocks
+    assert all("conda:" in rule and "container:" in rule for rule in blocks)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").lower()
+    assert "snakemake" in readme
+    assert "workflow" in readme
+    assert (ROOT / "workflow/Snakefile").is_file()
+    assert set(yaml_positions.values(ROOT / "config/config.yaml")) == {"run"}
+    assert "config.yaml" in (ROOT / "config/README.md").read_text(encoding="utf-8")
+
+
+def steps(instruction: str) -> list[str]:
+    return re.findall(rf"^{instruction} (.+)$", RECIPE, re.MULTILINE)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("setuptools") is None, reason="the build backend is not installed here")
+def test_the_container_recipe_installs_the_lock_and_plans_a_whole_run(tmp_path):
+    """Step by step in a clean folder; what is installed here are the versions of the lock, so nothing is fetched."""
+    (python,) = re.findall(r"^FROM python:([\d.]+)-slim$", RECIPE, re.MULTILINE)
+    assert f"python={python}" in yaml.safe_load((ROOT / "envs/repdyn.yaml").read_text())["dependencies"]
+    image, ignored = tmp_path / "image", shutil.ignore_patterns("__pycache__", "*.egg-info")
+    image.mkdir()
+    for step in steps("COPY"):
+        *paths, place = step.split()
+        for path in paths:
+            if (ROOT / path).is_dir():
+                shutil.copytree(ROOT / path, image / place, ignore=ignored)
+            else:
+                shutil.copy2(ROOT / path, image / place)
+    (install,), (command,) = steps("RUN"), steps("CMD")
+    words = [sys.executable, "-m", *shlex.split(install), "--dry-run", "--no-index", "--no-build-isolation"]
+    done = subprocess.run(words, cwd=image, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+    (would,) = re.findall(r"^Would install (.+)$", done.stdout, re.MULTILINE)
+    assert re.fullmatch(r"repdyn-[\d.]+", would)
+    program, *options = json.loads(command)
+    assert program == "snakemake"
+    done = snakemake(image, "--dry-run", *options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    table = re.search(r"^Job stats:\n.*?\n-+.*?\n(.*?)\n\n", done.stdout + done.stderr, re.MULTILINE | re.DOTALL)[1]
+    rules = {line.split()[0] for line in table.splitlines()}
+    assert {"all", "images", "universality_claims", "across_papers_claims", "ledger", "manifest", "report"} <= rules

@@ -8,10 +8,9 @@ import json
 
 import numpy as np
 import pytest
-from tests.drawn import alike, golden, read
+from tests.drawn import alike, difference, golden, read
 from tests.shapes import files, followed, shape
 from tests.small import make, maker, members, text_of
-from tests.touched import by_data, difference, told
 
 from repdyn.base import datasets
 from repdyn.pipeline.config.configuration import STUDIES
@@ -35,7 +34,7 @@ def test_a_small_experiment_holds_what_was_recorded(file, folder):
     study = file.split("/")[0]
     wanted, lines = golden(study, "experiments")[file], text_of(file, folder)
     same = len(wanted) == len(lines) and all(map(alike, lines, wanted))
-    assert same, difference(wanted, lines, by_data(file))
+    assert same, difference(wanted, lines)
     says, (_, member) = datasets.read(folder / file).attrs, maker(file)
     assert json.loads(says["settings"]) == {key: member[key] for key in ("seed", "settings", "arguments")}
     assert (says["study"], says["experiment"], says["seed"]) == (study, member["function"], member["seed"])
@@ -46,9 +45,7 @@ def test_the_recorded_shape_is_that_of_the_experiment(file, folder):
     """Figures, tables and claims are tested on variables, dimensions, units and types that there are."""
     recorded = read(file.split("/")[0])
     data = datasets.read(folder / file) if (folder / file).is_file() else make(file, folder)
-    assert file not in recorded or followed(recorded[file], shape(data)) == recorded[file], (
-        f"python -m tests.shapes. {told(by_data(file))}"
-    )
+    assert file not in recorded or followed(recorded[file], shape(data)) == recorded[file], "python -m tests.shapes"
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -74,15 +71,3 @@ def test_every_experiment_is_recorded(study):
     }
     assert list(golden(study, "experiments")) == list(members(study))
     assert all(len(text) > 3 for text in golden(study, "experiments").values())
-
-
-def test_a_change_of_a_recording_names_the_claims_that_it_could_touch():
-    """Those that read the dataset itself, or one made of it; images are read by several studies."""
-    assert by_data("bn_mean_field/data/speed_ratio.nc") == ["bnm-fig1-order", "bnm-fig1-matched"]
-    assert set(by_data("across_papers/data/theory_fits.nc")) < set(by_data("across_papers/data/digits.nc"))
-    assert {id.split("-")[0] for id in by_data("data/images.nc")} > {"bnd", "uni"}
-    assert by_data("truncation_flow/data/integrators.nc") == []
-    recorded, claims = ["seed | 4", "loss | 1"], ["bnm-fig1-order", "bnm-fig1-matched"]
-    said = difference(recorded, ["seed | 4", "loss | 2"], claims).splitlines()
-    assert said[-3:] == ["-loss | 1", "+loss | 2", "Claims that this could touch: bnm-fig1-order, bnm-fig1-matched."]
-    assert told([]) == "Claims that this could touch: none."

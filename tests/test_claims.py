@@ -1,4 +1,4 @@
-"""The paper's own words: each claim of a paper quotes it, and states no more than its words and assumptions do.
+"""Rules for the claims of all studies; those of papers quote them, and state no more than words and assumptions do.
 
 The texts of the papers are looked for beside the checkout, in `shared/papers`, or in the folder `REPDYN_PAPERS`.
 """
@@ -8,10 +8,12 @@ import re
 from pathlib import Path
 
 import pytest
+import xarray as xr
 
 from repdyn.base.claims import SLIPS, Claim, claims_of
 from repdyn.base.markup import DOLLARS
-from repdyn.base.verdicts import REFUTED, STATUSES
+from repdyn.base.verdicts import KINDS, REFUTED, STATUSES
+from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.run.execute.loading import load_modules
 from repdyn.pipeline.run.kinds.ledger import accepted_verdicts
 
@@ -60,6 +62,53 @@ def fault_of_quotation(claim: Claim, lines: list[str]) -> str:
     return ""
 
 
+# All claims
+
+PLACE = r"Abstract|Introduction|Section|Appendix|Discussion|Conclusion|Definition|Theorem|Lemma|Corollary|Proposition"
+PLACE += r"|Assumption|Remark|Example|Figure|Table|Algorithm|Caption|eqs?\. \(|^\(\w+\)"
+
+
+@pytest.fixture(scope="module")
+def claims() -> list[tuple[str, Claim]]:
+    """All claims with their study."""
+    return [(study, claim) for study in STUDIES for claim in claims_of(*load_modules(study, "claims"))]
+
+
+def test_ids_are_unique_and_begin_with_the_letters_of_their_study(claims):
+    ids = [claim.id for _, claim in claims]
+    assert sorted({id for id in ids if ids.count(id) > 1}) == []
+    assert [id for id in ids if not re.fullmatch(r"[a-z]{2,4}(-[A-Za-z0-9]+)+", id)] == []
+    letters_of = {study: {claim.id.split("-")[0] for home, claim in claims if home == study} for study, _ in claims}
+    assert {study: names for study, names in letters_of.items() if len(names) != 1} == {}
+    assert len(set.union(*letters_of.values())) == len(letters_of)
+
+
+def test_a_claim_says_where_it_is_and_what_it_states(claims):
+    lacking = [
+        claim.id
+        for _, claim in claims
+        if not (re.search(PLACE, claim.where) and claim.kind in KINDS and claim.states and claim.decided)
+    ]
+    assert lacking == []
+
+
+def test_a_claim_has_a_control_unless_it_cannot_be_tested(claims):
+    lacking = [
+        claim.id
+        for _, claim in claims
+        if (not claim.data if claim.controls else claim(*(xr.Dataset() for _ in claim.data)).status != "not testable")
+    ]
+    assert lacking == []
+
+
+def test_a_claim_that_the_accepted_verdicts_refute_has_a_message(claims):
+    refuted = {id for id, entry in accepted_verdicts().items() if entry["verdict"] in REFUTED}
+    assert {claim.id for _, claim in claims if claim.message} == refuted
+
+
+# Words of the papers
+
+
 @PAPER_STUDIES
 def test_a_claim_of_a_paper_quotes_it(study):
     assert [claim.id for claim in of_paper(study) if not claim.words] == []
@@ -70,20 +119,6 @@ def test_quoted_words_stand_in_the_paper_at_their_line(study):
     lines = lines_of(study)
     faults = {claim.id: fault_of_quotation(claim, lines) for claim in of_paper(study) if claim.words}
     assert {id: fault for id, fault in faults.items() if fault} == {}
-
-
-def test_a_wrong_quotation_is_noticed():
-    claim = of_paper("truncation_flow")[0]
-    lines = ["nothing here", "every cluster  of the", "network rests", "in the end"]
-    vars_of = {name: getattr(claim, name) for name in vars(claim)}
-
-    def fault(words: str, line: int) -> str:
-        return fault_of_quotation(Claim(**vars_of | {"words": words, "line": line}), lines)
-
-    assert fault("cluster of the network ... the end", 2) == ""
-    assert "not found" in fault("clusters of the network", 2)
-    assert "not found" in fault("cluster of ... nothing", 2)
-    assert "begins after line 1" in fault("cluster of the network", 1)
 
 
 @PAPER_STUDIES
@@ -163,23 +198,3 @@ def test_a_page_quotes_the_papers_words(name):
     own = [study for study in NUMBERS if name == f"src/repdyn/{study}/page.md"] or list(NUMBERS)
     text = "|".join("\n".join(lines_of(study)) for study in own)
     assert misquoted((ROOT / name).read_text(encoding="utf-8"), text) == []
-
-
-def test_quotation_marks_do_not_pair_across_paragraphs():
-    odd = {
-        name: item[:80]
-        for name in QUOTING
-        for item in ITEM.split(MARKUP.sub("", FENCE.sub("", (ROOT / name).read_text(encoding="utf-8"))))
-        if item.count('"') % 2
-    }
-    assert odd == {}
-
-
-def test_a_misquotation_is_noticed():
-    text = "The model is remark-\nably similar to what $x$ happens."
-    assert misquoted('It is "remarkably similar to what\nhappens" there.', text.replace("$x$ ", "")) == []
-    assert misquoted('It is "similar to what $x_1$ happens".', text.replace("$x$ ", "")) == []
-    assert misquoted('It is "remarkably ... what [it] happens to".', text) == ["remarkably ... what [it] happens to"]
-    assert misquoted('- "The model is similar to"\n- a "term" and `"code that is long enough"`', text) == [
-        "The model is similar to"
-    ]
