@@ -32,7 +32,7 @@ def lists(section: Settings, path: tuple[str, ...] = ()) -> Iterator[Listed]:
 def refused(listed: Listed, before: float, last: float) -> bool:
     """Whether the list is refused when it ends with these two numbers, by its key and both of them."""
     changed = {listed.key: [*getattr(listed.section, listed.key)[:-2], before, last]}
-    words = rf"(^|; ){listed.key}: {re.escape(str(last))} comes after {re.escape(str(before))}: list each value once"
+    words = rf"(^|; ){listed.key}: {re.escape(str(last))} .*{re.escape(str(before))}"
     return any(re.search(words, text) for text in complaints(listed.section, changed))
 
 

@@ -1,4 +1,4 @@
-"""The smallest settings that the models accept, and lists in reverse, derived from the settings of a scale.
+"""The smallest settings that the models accept, derived from the settings of a scale.
 
 Nothing names a setting, so that a new one is covered: lists lose every item they can, counts fall to the least value
 that is accepted, and what is refused stays as it was.
@@ -29,18 +29,6 @@ def smallest() -> Values:
     return {study: shrunk(*of_smoke(study)) for study in STUDIES}
 
 
-def reversed_lists() -> Values:
-    """An overlay with every list in reverse whose order the settings leave open."""
-    overlay = {}
-    for study in STUDIES:
-        model, values = of_smoke(study)
-        for path in list(lists(values)):
-            other = with_value(values, path, at(values, path)[::-1])
-            values = other if accepts(model, other) else values
-        overlay[study] = values
-    return overlay
-
-
 def shrunk(model: type[Settings], values: Values) -> Values:
     """The values with as few and as small ones as the model accepts, rules between settings included."""
     while True:
@@ -64,21 +52,6 @@ def lowered(model: type[Settings], values: Values, path: Path) -> Values:
         else:
             refused = middle
     return with_value(values, path, accepted)
-
-
-def reductions(model: type[Settings], values: Values) -> Iterator[tuple[Path, Values]]:
-    """The values with one setting alone reduced: a list to its first or its last items, a count to its least value."""
-    for path in _leaves(values):
-        if type(at(values, path)) is int and not isinstance(path[-1], int):
-            reduced = lowered(model, values, path)
-            if reduced != values:
-                yield path, reduced
-    for path in lists(values):
-        items = at(values, path)
-        for kept in (lambda n, items=items: items[:n], lambda n, items=items: items[len(items) - n :]):
-            options = (with_value(values, path, kept(n)) for n in range(1, len(items)))
-            if (shortened := next((option for option in options if accepts(model, option)), None)) is not None:
-                yield path, shortened
 
 
 def accepts(model: type[Settings], values: Values) -> bool:

@@ -17,7 +17,7 @@ from repdyn.pipeline.run.declare.jobs import read
 from repdyn.pipeline.run.declare.workflow import ENTRY
 
 pytestmark = pytest.mark.slow
-CHEAP = 5  # CPU seconds at smoke scale
+CHEAP = 1.5  # CPU seconds at smoke scale
 SHOWN = ("figures_", "tables", "claims")
 
 

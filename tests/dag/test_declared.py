@@ -3,7 +3,6 @@
 import ast
 import json
 import re
-import shutil
 from hashlib import sha256
 from pathlib import Path
 
@@ -189,16 +188,3 @@ def test_names_of_the_workflow_hide_none_of_snakemakes():
     }
     names |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     assert not names & set(vars(snakemake.workflow)) - {"Path"}
-
-
-@pytest.mark.slow
-def test_what_the_container_copies_declares_the_same_jobs(tmp_path, jobs):
-    recipe = (ROOT / "envs/Dockerfile").read_text()
-    ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    for paths, place in re.findall(r"^COPY (.+) (\S+)$", recipe, re.MULTILINE):
-        for path in paths.split():
-            if (ROOT / path).is_dir():
-                shutil.copytree(ROOT / path, tmp_path / place, ignore=ignored)
-            else:
-                shutil.copy2(ROOT / path, tmp_path / place)
-    assert declared(tmp_path, SMOKE).texts == jobs.texts

@@ -1,7 +1,7 @@
 """The settings at their extremes are what they are called, and were not refused into what they came from."""
 
 import pytest
-from tests.dag.extremes import accepts, at, lists, lowered, of_smoke, reversed_lists, shrunk, with_value
+from tests.dag.extremes import accepts, at, lists, lowered, of_smoke, shrunk, with_value
 
 from repdyn.base.settings import Many, Problem, Settings, increasing
 from repdyn.pipeline.config.configuration import STUDIES
@@ -55,12 +55,3 @@ def test_duplicates_are_refused_but_where_a_list_is_no_choice(study):
         for path in lists(values)
     }
     assert [name for name, other in twice.items() if accepts(model, other)] == []
-
-
-@pytest.mark.slow
-def test_reversed_lists_are_accepted_and_some_are_reversed():
-    overlay = reversed_lists()
-    for study in STUDIES:
-        assert accepts(of_smoke(study)[0], overlay[study])
-    assert overlay["universality"]["architectures"]["rows"] != of_smoke("universality")[1]["architectures"]["rows"]
-    assert sum(overlay[study] != of_smoke(study)[1] for study in STUDIES) >= 3

@@ -28,7 +28,6 @@ def told(dag):
 
 DAG._update_group_components = told
 """
-CLUSTERS = ("slurm", "cluster-generic")
 
 
 @pytest.fixture(scope="module")
@@ -55,18 +54,9 @@ def jobs_of(study: str) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("profile", CLUSTERS)
-def test_all_short_jobs_of_a_study_share_a_cluster_job(checkout, profile):
+def test_all_short_jobs_of_a_study_share_a_cluster_job(checkout):
     wanted = [(f"{study}_shown", jobs_of(study)) for study in STUDIES] + [("relu_depth_shown", 2)]
-    assert gathered(checkout, "--profile", f"profiles/{profile}") == sorted(wanted)
-
-
-@pytest.mark.slow
-def test_a_person_says_how_many_share_one(checkout):
-    sizes = [
-        size for group, size in gathered(checkout, "--group-components", "shown=3") if group == "bn_mean_field_shown"
-    ]
-    assert (max(sizes), sum(sizes)) == (3, jobs_of("bn_mean_field"))
+    assert gathered(checkout, "--profile", "profiles/slurm") == sorted(wanted)
 
 
 def test_no_profile_names_a_study():

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 
 import pytest
 from tests.conftest import ROOT, copy_checkout, snakemake
@@ -47,13 +46,6 @@ def test_a_target_of_the_module_is_made_in_the_importers_folder(importer):
     assert (member["seed"], member["settings"]["settings"]["batches"]) == (3, [3, 6])
 
 
-def test_a_wrong_setting_of_the_module_is_told(importer):
-    (importer / "config.yaml").write_text(CONFIG.replace("seed: 3", "sede: 3"))
-    shown = snakemake(importer, "--cores", "1", "-n")
-    assert shown.returncode != 0
-    assert 'unknown key "sede"; did you mean "seed"?' in shown.stdout + shown.stderr
-
-
 def test_a_copy_in_another_projects_folder_runs(tmp_path):
     copy_checkout(tmp_path / "other workflows" / "repdyn")
     importer = write_importer(tmp_path, '"other workflows/repdyn/Snakefile"', IMAGES)
@@ -79,16 +71,6 @@ def test_from_a_repository_the_rules_are_those_of_the_installed_package(tmp_path
     assert done.returncode == 0, done.stdout + done.stderr
     assert (importer / "mine.txt").read_text() == f"{IMAGES}\n"
     assert sorted(path.name for path in importer.iterdir() if path.name in ("results", ".cache", "src")) == ["results"]
-
-
-def test_without_the_package_the_fetched_workflow_says_what_to_install(tmp_path):
-    script = "import sys; sys.modules['repdyn'] = None; from snakemake.cli import main; main()"
-    command = [sys.executable, "-c", script, "--snakefile", str(ROOT / "workflow/Snakefile"), "-n"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert (
-        "repdyn is not installed beside Snakemake; see its README, or: pip install repdyn" in done.stdout + done.stderr
-    )
 
 
 def test_a_deployed_configuration_is_a_run_of_the_usual_settings(tmp_path):

@@ -5,9 +5,12 @@ import json
 import re
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from tests.conftest import ROOT, SMOKE, snakemake
+from tests.dag.declared import declared
 
 from repdyn.base.claims import NOT_SEEN
 from repdyn.base.errors import UNFORESEEN
@@ -59,22 +62,6 @@ def test_every_sampled_claim_states_its_false_alarm_rate(smoke_run):
     assert [row["id"] for row in (*sampled, *with_interval) if not 0 < float(row["false_alarm"]) <= 0.05] == []
 
 
-def test_formulas_in_the_ledger_are_latex(smoke_run):
-    """Outside of dollars no typed powers, roots, indices or Greek letters, in the ledger and in its evidence."""
-    typed = r"\w\^|R2\b|[<>]=|sqrt\(|\|\||\b[A-Za-z]_\w|\b(?:alpha|beta|gamma|eps|sigma|Sigma|Omega|rho|tau|kappa|Lt)\b"
-    columns = {
-        "claims": ("statement", "correction", "note"),
-        "evidence": ("part", "expected", "tolerance_reason", "control"),
-    }
-    problems = set()
-    for name, texts in columns.items():
-        with (smoke_run / f"results/smoke/{name}.csv").open(newline="") as file:
-            for row in csv.DictReader(file):
-                outside = {column: re.sub(r"\$[^$]+\$", "", row[column]) for column in texts}
-                problems |= {(row["id"], column) for column, text in outside.items() if re.search(typed, text)}
-    assert problems == set()
-
-
 def test_every_decided_claim_has_a_control_that_turned(smoke_run):
     for row in ledger(smoke_run):
         if row["verdict"] in ("holds", "holds as corrected"):
@@ -96,30 +83,23 @@ def test_no_check_figure_or_table_meets_data_it_did_not_foresee(smoke_run):
     assert [path for path, record in records.items() if record["caption"].startswith(("Not drawn", "Not filled"))] == []
 
 
-PRODUCTS = {
-    "data/images.nc": "images",
-    "bn_decomposed/data/cluster_rows.nc": "bn_decomposed_simplified_model",
-    "bn_decomposed/figures/fig5_layer_angles.svg": "bn_decomposed_figures_random_networks",
-    "bn_mean_field/tables/first_steps.json": "bn_mean_field_tables",
-    "truncation_flow/claims.csv": "truncation_flow_claims",
-    "bn_mean_field/evidence.csv": "bn_mean_field_claims",
-    "claims.csv": "ledger",
-    "manifest.json": "manifest",
-    "report/index.html": "report",
-    "report/captions": "report",
-}
+PRODUCTS = (
+    "data/images.nc",
+    "bn_decomposed/data/cluster_rows.nc",
+    "bn_decomposed/figures/fig5_layer_angles.svg",
+    "bn_mean_field/tables/first_steps.json",
+    "truncation_flow/claims.csv",
+    "bn_mean_field/evidence.csv",
+    "claims.csv",
+    "manifest.json",
+    "report/index.html",
+    "report/captions",
+)
 TELL_THE_TIME = ("manifest.json", "index.html")
 
 
-def test_each_product_that_is_gone_is_noticed(finished):
-    for product, rule in PRODUCTS.items():
-        path = finished / "results/smoke" / product
-        path.rename(finished / "aside")
-        assert rule in due(finished), product
-        (finished / "aside").rename(path)
-
-
-def test_products_that_are_gone_are_made_again(finished):
+def test_without_snakemakes_memory_deleted_products_come_back_and_edits_are_seen(finished):
+    shutil.rmtree(finished / ".snakemake")
     gone = [finished / "results/smoke" / product for product in PRODUCTS]
     files = {file for path in gone for file in ([path] if path.is_file() else path.rglob("*")) if file.is_file()}
     before = {file: file.read_bytes() for file in files if file.name not in TELL_THE_TIME}
@@ -129,18 +109,10 @@ def test_products_that_are_gone_are_made_again(finished):
     assert done.returncode == 0, done.stdout + done.stderr
     assert all(file.is_file() for file in files)
     assert {file: file.read_bytes() for file in before} == before
-
-
-def test_without_snakemakes_memory_an_edit_is_seen_and_nothing_else(finished):
-    shutil.rmtree(finished / ".snakemake")
     assert due(finished) == set()
-    file = finished / "src/repdyn/bn_decomposed/tables.py"
-    before = file.read_text()
-    assert "effective rank" in before
-    file.write_text(before.replace("effective rank", "eff. rank"))
+    tables = finished / "src/repdyn/bn_decomposed/tables.py"
+    tables.write_text(tables.read_text().replace('"effective rank"', '"eff. rank"'))
     assert due(finished) == {"bn_decomposed_tables", "manifest", "report"}
-    file.write_text(before)
-    assert due(finished) == set()
 
 
 def due(folder) -> set[str]:
@@ -160,50 +132,24 @@ def test_second_run_has_nothing_to_do(smoke_run):
 
 def test_directory_elsewhere(smoke_run, tmp_path):
     """Results go to the working directory, code and settings stay with the workflow."""
-    target = "results/smoke/bn_decomposed/data/fixed_point.nc"
-    done = snakemake(
-        tmp_path,
-        "--snakefile",
-        str(smoke_run / "Snakefile"),
-        "--directory",
-        str(tmp_path / "elsewhere"),
-        "--cores",
-        "1",
-        "--configfile",
-        str(smoke_run / SMOKE),
-        "--",
-        target,
-    )
+    target, folder = "results/smoke/bn_decomposed/data/fixed_point.nc", tmp_path / "elsewhere"
+    place = ("--snakefile", str(smoke_run / "Snakefile"), "--directory", str(folder))
+    done = snakemake(tmp_path, *place, "--cores", "1", "--configfile", str(smoke_run / SMOKE), "--", target)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert (tmp_path / "elsewhere" / target).read_bytes() == (smoke_run / target).read_bytes()
+    assert (folder / target).read_bytes() == (smoke_run / target).read_bytes()
 
 
-def test_claim_command_shows_numbers_and_the_command_that_decides(smoke_run):
-    import sys
-
-    shown = subprocess.run(
-        [sys.executable, "-m", "repdyn", "claim", "bnd-sec2-rc"],
-        cwd=smoke_run,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    for part in (
-        "verdict   holds",
-        "largest deviation",
-        "control",
-        "snakemake --cores 1 results/smoke/bn_decomposed/claims.csv",
-    ):
-        assert part in shown
+def test_claim_command_shows_the_verdict_and_the_command_that_decides(smoke_run):
+    words = [sys.executable, "-m", "repdyn", "claim", "bnd-sec2-rc"]
+    shown = subprocess.run(words, cwd=smoke_run, capture_output=True, text=True, check=True).stdout
+    assert re.search(r"^verdict +holds$", shown, re.MULTILINE)
+    assert "snakemake --cores 1 results/smoke/bn_decomposed/claims.csv" in shown
 
 
-@pytest.mark.parametrize("scale", ["config.yaml", "workflow/scales/full.yaml", "workflow/scales/paper.yaml"])
-def test_every_scale_is_one_dag_with_its_own_results(smoke_run, scale):
-    overlay = () if scale == "config.yaml" else ("--configfile", scale, "--")
-    shown = snakemake(smoke_run, "-n", "--cores", "1", *overlay, "all")
-    assert shown.returncode == 0, shown.stdout + shown.stderr
-    name = "default" if scale == "config.yaml" else scale.split("/")[-1].removesuffix(".yaml")
-    assert f"results/{name}/report/index.html" in shown.stdout + shown.stderr
+@pytest.mark.parametrize("overlay", [(), ("workflow/scales/full.yaml",), ("workflow/scales/paper.yaml",)])
+def test_every_scale_is_one_dag_with_its_own_results(smoke_run, overlay):
+    name = Path(overlay[0]).stem if overlay else "default"
+    assert f"results/{name}/report/index.html" in declared(smoke_run, *overlay).wanted
 
 
 def test_the_page_of_outputs_names_every_file(smoke_run):

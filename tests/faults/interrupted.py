@@ -5,11 +5,19 @@ N = 0 kills nothing. Checkpoints are written at every opportunity instead of eve
 
 import os
 import signal
+import subprocess
 import sys
 from itertools import count
 from pathlib import Path
 
 from repdyn.__main__ import main
+
+
+def run(folder: Path, number: int, *files: str, **more) -> subprocess.CompletedProcess:
+    """Runs jobs of a checkout in one process; see above."""
+    words = [sys.executable, __file__, str(number), *files]
+    own = {"PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1", "CUDA_VISIBLE_DEVICES": ""}
+    return subprocess.run(words, cwd=folder, env=os.environ | own, capture_output=True, text=True, check=False, **more)
 
 
 def write_always() -> None:

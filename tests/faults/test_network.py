@@ -29,12 +29,7 @@ _connect = socket.socket.connect
 socket.socket.connect = socket.socket.connect_ex = _refused
 socket.getaddrinfo = socket.gethostbyname = _unknown
 """
-TARGETS = (
-    "results/smoke/bn_decomposed/figures/orthogonality_gap.svg",
-    "results/smoke/bn_mean_field/tables/stability.csv",
-    "results/smoke/truncation_flow/data/general_flow.nc",
-)
-SMALL = ("--config", "bn_decomposed={orthogonality_gap: {widths: [8], depth: 20, seeds: 2}}")
+TARGETS = ("results/smoke/data/images.nc", "results/smoke/bn_decomposed/data/cluster_rows.nc")
 
 
 @pytest.fixture
@@ -47,15 +42,15 @@ def offline(tmp_path):
 
 def test_a_run_without_a_network(tmp_path, offline):
     folder = copy_checkout(tmp_path / "checkout")
-    done = snakemake(folder, "--cores", "1", "--configfile", SMOKE, *SMALL, "--", *TARGETS, variables=offline)
+    done = snakemake(folder, "--cores", "1", "--configfile", SMOKE, "--", *TARGETS, variables=offline)
     assert done.returncode == 0, done.stdout + done.stderr
     assert all((folder / target).is_file() for target in TARGETS)
     assert not (tmp_path / "attempts").exists()
     blocked = (tmp_path / "attempts.blocked").read_text()
-    assert blocked.count("-m repdyn run ") >= 3
+    assert blocked.count("-m repdyn run ") >= 2
 
 
-def test_what_needs_a_network_says_so_and_the_attempt_is_noted(tmp_path, offline):
+def test_a_download_without_a_network_names_the_file_and_the_setting(tmp_path, offline):
     """Control: the block refuses, and would have been noted."""
     member = {
         "source": "mnist",
@@ -72,7 +67,7 @@ def test_what_needs_a_network_says_so_and_the_attempt_is_noted(tmp_path, offline
     environment = os.environ | offline | {"PYTHONPATH": paths, "XDG_CACHE_HOME": str(tmp_path)}
     done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("error: t10k-images-idx3-ubyte.gz could not be downloaded")
+    assert "t10k-images-idx3-ubyte.gz" in done.stderr.splitlines()[-1]
     assert "data.mnist_folder" in done.stderr
     assert "example.org" in (tmp_path / "attempts").read_text()
     assert not list(tmp_path.rglob("images.nc"))
