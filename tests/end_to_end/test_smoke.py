@@ -12,6 +12,7 @@ import pytest
 from tests.conftest import ROOT, SMOKE, snakemake
 from tests.dag.declared import declared
 
+from repdyn.__main__ import main
 from repdyn.base.claims import NOT_SEEN
 from repdyn.base.errors import UNFORESEEN
 from repdyn.pipeline.ask import controls
@@ -29,6 +30,10 @@ def ledger(folder) -> list[dict[str, str]]:
 def test_every_verdict_is_the_accepted_one(smoke_run):
     changed = {row["id"]: f"{row['verdict']} ({row['change']})" for row in ledger(smoke_run) if row["change"]}
     assert changed == {}, "a person must decide: fix the code, or accept in verdicts.yaml of its study"
+
+
+def test_verdicts_and_key_numbers_are_those_of_the_stored_run(smoke_run):
+    assert main(["compare", str(smoke_run / "results/smoke"), str(ROOT / "reference/smoke")]) == 0
 
 
 def test_every_accepted_claim_is_in_the_ledger(smoke_run):
