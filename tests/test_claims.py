@@ -14,6 +14,7 @@ from repdyn.base.claims import SLIPS, Claim, claims_of
 from repdyn.base.markup import DOLLARS
 from repdyn.base.verdicts import KINDS, REFUTED, STATUSES
 from repdyn.pipeline.config.configuration import STUDIES
+from repdyn.pipeline.run.declare.graph import read_study
 from repdyn.pipeline.run.execute.loading import load_modules
 from repdyn.pipeline.run.kinds.ledger import accepted_verdicts
 
@@ -71,7 +72,12 @@ PLACE += r"|Assumption|Remark|Example|Figure|Table|Algorithm|Caption|eqs?\. \(|^
 @pytest.fixture(scope="module")
 def claims() -> list[tuple[str, Claim]]:
     """All claims with their study."""
-    return [(study, claim) for study in STUDIES for claim in claims_of(*load_modules(study, "claims"))]
+    return [
+        (study, claim)
+        for study in STUDIES
+        if read_study(study).claims
+        for claim in claims_of(*load_modules(study, "claims"))
+    ]
 
 
 def test_ids_are_unique_and_begin_with_the_letters_of_their_study(claims):

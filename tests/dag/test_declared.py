@@ -2,8 +2,11 @@
 
 import ast
 import json
+import os
 import re
+from contextlib import redirect_stderr
 from hashlib import sha256
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -11,11 +14,17 @@ from tests.conftest import ROOT, SMOKE
 from tests.dag.declared import copy_sources, declared
 
 from repdyn.base.fingerprint import code_version
+from repdyn.base.settings import plain
 from repdyn.pipeline import studies
+from repdyn.pipeline.config import configuration
 from repdyn.pipeline.config.configuration import STUDIES
+from repdyn.pipeline.report.texts import FILES, FOLDERS
 from repdyn.pipeline.run.declare.graph import read_study
 
 ENTRY = "repdyn.pipeline.run.execute.entry:main"
+ENDS = ("images", "ledger", "manifest", "report")
+MNIST = {"mnist_folder": "/nowhere", "split": "train", "mnist_mirrors": ["https://example.org/mnist"]}
+KINDS = {"draw": "figures", "tabulate": "tables"}
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +34,14 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def jobs(folder):
-    return declared(folder, SMOKE)
+    return declared(folder, SMOKE, gpus=0)
+
+
+@pytest.fixture(scope="module")
+def on_gpu(folder):
+    """The jobs with a GPU, the images of MNIST and another seed."""
+    config = {"run": {"device": "cuda", "seed": 2}, "data": {"source": "mnist", **MNIST}}
+    return declared(folder, SMOKE, config=config, gpus=1)
 
 
 def members(jobs, kind):
@@ -79,10 +95,8 @@ def test_the_report_names_every_file_of_a_study_that_it_opens(jobs):
     assert {path.relative_to(ROOT).as_posix() for path in files} <= named
 
 
-def test_the_seed_of_the_run_reaches_every_simulation(folder, jobs):
-    other = declared(folder, SMOKE, config={"run": {"seed": 2}})
-    seeds = {member["seed"] for member in members(other, "simulate")}
-    assert seeds == {2}
+def test_the_seed_of_the_run_reaches_every_simulation(on_gpu):
+    assert {member["seed"] for member in members(on_gpu, "simulate")} == {2}
 
 
 def test_one_row_of_a_table_of_networks_concerns_its_readers_only(jobs):
@@ -119,9 +133,8 @@ def test_a_rule_reads_makes_and_logs_what_its_job_does(jobs):
     assert len({name for rules in jobs.rules.values() for name, *_ in rules}) > 50
 
 
-def test_a_job_that_is_tried_again_asks_for_twice_the_memory(folder, jobs):
+def test_a_job_that_is_tried_again_asks_for_twice_the_memory(jobs, on_gpu):
     """With CUDA's own part as without: jobs that train ask for 2000 MB more, and at the second try for twice that."""
-    on_gpu = declared(folder, SMOKE, config={"run": {"device": "cuda"}})
     for memory in (jobs.memory, on_gpu.memory):
         assert [job for job, (first, second) in memory.items() if second != 2 * first] == []
     assert {on_gpu.memory[job][0] - first for job, (first, _) in jobs.memory.items()} == {0, 2000}
@@ -188,3 +201,133 @@ def test_names_of_the_workflow_hide_none_of_snakemakes():
     }
     names |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     assert not names & set(vars(snakemake.workflow)) - {"Path"}
+
+
+# What the rules ask of Snakemake
+
+
+def kinds(jobs):
+    return {job: json.loads(text)["kind"] for job, text in jobs.texts.items()}
+
+
+def training(jobs):
+    """Jobs that are given a device."""
+    contents = {job: json.loads(text) for job, text in jobs.texts.items()}
+    return {job for job, content in contents.items() if any("device" in member for member in content["members"])}
+
+
+def of_all(jobs, what):
+    return {job: asked[what] for job, asked in jobs.asked.items()}
+
+
+def test_trainings_start_before_all_else(jobs):
+    trains = training(jobs)
+    assert len(trains) > 5
+    assert of_all(jobs, "priority") == {job: 10 if job in trains else 0 for job in jobs.texts}
+
+
+def test_a_job_has_eight_hours_to_train_ten_minutes_to_show_and_else_half_an_hour(jobs):
+    """Where its study says no other time."""
+    known, trains = kinds(jobs), training(jobs)
+    said = {
+        f"{study}/{part.name}": part.resources.minutes
+        for study in STUDIES
+        for part in studies.declared()[study].jobs
+        if part.resources.minutes
+    }
+    usual = {job: 480 if job in trains else 10 if known[job] in (*KINDS, "decide") else 30 for job in jobs.texts}
+    parts = {job: job.partition(".")[0].rpartition("-")[0] for job in jobs.texts}
+    wanted = {job: said.get(job, said.get(parts[job], usual[job])) for job in jobs.texts}
+    assert len(said) > 2
+    assert of_all(jobs, "minutes") == wanted
+
+
+def test_only_trainings_ask_for_a_gpu_and_its_environment(jobs, on_gpu):
+    trains = training(jobs)
+    assert set(of_all(jobs, "gpu").values()) == {0}
+    assert set(of_all(jobs, "environment").values()) == {"repdyn.yaml"}
+    assert of_all(on_gpu, "gpu") == {job: int(job in trains) for job in on_gpu.texts}
+    environments = {job: "repdyn-cuda.yaml" if job in trains else "repdyn.yaml" for job in on_gpu.texts}
+    assert of_all(on_gpu, "environment") == environments
+
+
+def test_every_job_runs_in_the_same_container_on_one_core(jobs):
+    assert set(of_all(jobs, "container").values()) == {"envs/repdyn.sif"}
+    assert set(of_all(jobs, "threads").values()) == {1}
+
+
+def test_what_a_study_shows_is_a_group_and_what_is_made_for_all_runs_at_home(jobs):
+    known = kinds(jobs)
+    shown = {job: job.partition("/")[0] for job in known if known[job] in (*KINDS, "decide")}
+    groups = {job: (f"{shown[job]}_shown", "shown") if job in shown else (None, None) for job in known}
+    assert of_all(jobs, "groups") == groups
+    assert of_all(jobs, "local") == {job: job in ENDS for job in known}
+
+
+def test_snakemakes_report_lists_figures_and_tables_under_their_study(jobs):
+    known = kinds(jobs)
+    own = {
+        path: (job.partition("/")[0], KINDS[kind])
+        for job, kind in known.items()
+        for path in jobs.outputs[job]
+        if kind in KINDS and path.endswith({"draw": ".svg", "tabulate": ".csv"}[kind])
+    }
+    listed = {path: entry[:2] for path, entry in jobs.shown.items()}
+    assert listed == own | {"results/smoke/claims.csv": ("claims", None)}
+    assert jobs.shown["results/smoke/claims.csv"][3] == "ledger.rst"
+
+
+def test_images_of_mnist_know_the_settings_of_their_source(jobs, on_gpu):
+    digits, mnist = (json.loads(run.texts["images"])["members"][0] for run in (jobs, on_gpu))
+    assert {name: mnist[name] for name in ("source", *MNIST)} == {"source": "mnist"} | MNIST
+    assert (digits["source"], digits["mnist_folder"], digits["mnist_mirrors"]) == ("digits", None, [])
+
+
+def test_gpus_that_a_run_would_not_use_are_not_granted_in_silence(folder):
+    with pytest.raises(RuntimeError, match=r"gpu = 1.*run\.device is cpu"):
+        declared(folder, SMOKE, gpus=1)
+
+
+def test_the_ends_of_the_line_know_their_run_its_folders_and_who_made_what(jobs):
+    contents = {job: json.loads(text) for job, text in jobs.texts.items()}
+    ledger, manifest, site = (contents[job]["members"][0] for job in ("ledger", "manifest", "report"))
+    assert ledger["run"] == "smoke"
+    assert (manifest["logs"], manifest["workflow"], site["workflow"]) == ("logs/smoke/", ".", ".")
+    config = configuration.load([ROOT / "config.yaml", ROOT / SMOKE])
+    assert manifest["config"] == json.loads(json.dumps(plain(config)))
+    assert list(site["folders"].items()) == [(study, f"src/repdyn/{study}") for study in STUDIES]
+    below = {job: [path.removeprefix("results/smoke/") for path in paths] for job, paths in jobs.outputs.items()}
+    assert site["made"] == {job: paths for job, paths in below.items() if job != "report"}
+    assert (ledger["outputs"], manifest["outputs"]) == (["claims.csv", "evidence.csv"], ["manifest.json"])
+    assert site["outputs"] == [f"report/{name}" for name in (*FILES, *FOLDERS)]
+
+
+def start_and_fail(workflow):
+    """A run that forces a rule starts and fails: whether it drops what is kept of jobs, and what it says at the end."""
+    from snakemake.settings.types import DAGSettings
+
+    forced, other = (workflow.globals["JOBS"].jobs[name] for name in ("leaky_resnets/claims", "bn_mean_field/features"))
+    for job in (forced, other):
+        Path(f"{job.log}.kept/member").mkdir(parents=True)
+        Path(job.log).write_text(f"error: no room for {job.name}\n")
+    os.utime(other.log, (1, 1))  # of an earlier run
+    workflow.dag_settings = DAGSettings(forcerun={forced.rule})
+    workflow._onstart("")
+    with redirect_stderr(StringIO()) as said:
+        workflow._onerror("")
+    dropped = [not Path(f"{job.log}.kept").exists() for job in (forced, other)]
+    return dropped, [Path(f"{job.log}.forced").exists() for job in (forced, other)], said.getvalue()
+
+
+def test_a_run_drops_what_is_kept_of_forced_jobs_and_ends_with_those_that_failed_in_it(folder):
+    dropped, forced, said = declared(folder, SMOKE, told=start_and_fail)
+    assert (dropped, forced) == ([True, False], [True, False])
+    assert said.startswith("1 of ")
+    assert "error: no room for leaky_resnets/claims\n" in said
+    assert "bn_mean_field" not in said
+
+
+def test_a_run_without_its_images_does_not_start(folder):
+    nowhere = {"data": {"source": "mnist", **MNIST}}
+    with pytest.raises(RuntimeError, match=r"WorkflowError: .*/nowhere"):
+        declared(folder, SMOKE, config=nowhere, told=lambda workflow: workflow._onstart(""))
