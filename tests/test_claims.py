@@ -174,6 +174,7 @@ def test_a_causal_sentence_has_its_cause_switched_off(study):
 
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 MARKUP = re.compile(r"<[^>\n]+>|`[^`]*`")
+LINKED = re.compile(r"\[([^\]]*)\]\((?:claim|term):[^)\s]+\)")
 ITEM = re.compile(r"\n\n|\n- |\n\d+\. |\n\|")  # a quotation ends with its paragraph, its item or its row
 BETWEEN = re.compile(r"\.\.\.|\[[^\]]*\]|\$[^$]*\$")  # words left out or put in, formulas
 FEWEST = 4  # words of a quotation; fewer are a term in quotation marks
@@ -187,7 +188,7 @@ def letters(text: str) -> str:
 
 def quotations(page: str) -> list[str]:
     """What stands between straight quotation marks on a page, verdicts and single terms apart."""
-    items = ITEM.split(MARKUP.sub("", FENCE.sub("", page)))
+    items = ITEM.split(MARKUP.sub("", LINKED.sub(r"\1", FENCE.sub("", page))))
     quoted = [words for item in items for words in re.findall(r'"([^"]+)"', folded(item))]
     long = [words for words in quoted if len(re.findall(r"[A-Za-z]+", BETWEEN.sub(" ", words))) >= FEWEST]
     return [words for words in long if words not in STATUSES]
