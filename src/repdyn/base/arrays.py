@@ -11,7 +11,7 @@ imported: modules postpone their annotations and take the words for type checker
     if TYPE_CHECKING:
         from repdyn.base.arrays import Float
 
-tests/test_array_shapes.py holds what is told to what is computed.
+A test checks one function of each study.
 """
 
 from typing import TYPE_CHECKING
