@@ -15,8 +15,8 @@ files are only read; `definitions` says what counts of each.
   for an attribute of that name: the rest of such a model shows in its validated values, which are inputs of jobs. What
   else stands there counts as usual.
 
-What this reading would miss is refused by tests/test_static_reading.py: names bound twice, patches of other modules,
-registries filled by decorators, fillings of module-level tables at run time.
+This reading misses what other code does to a definition at run time: patches of other modules, registries filled by
+decorators, tables of a module filled elsewhere. Tests compare what jobs execute with what is read (tests/dag).
 """
 
 from __future__ import annotations
