@@ -10,6 +10,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.constructor import RoundTripConstructor, SafeConstructor
 from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.reader import ReaderError
 
 from repdyn.base.errors import ConfigError
@@ -54,11 +55,15 @@ class Layer(NamedTuple):
 class _Constructor(RoundTripConstructor):
     """Mappings and lists with positions; scalars are plain, and dates are text."""
 
+    def construct_text(self, node: ScalarNode) -> str:
+        """A scalar as it is written."""
+        return str(self.construct_scalar(node))
+
 
 for _kind in ("null", "bool", "int", "float"):
     _Constructor.add_constructor(f"tag:yaml.org,2002:{_kind}", getattr(SafeConstructor, f"construct_yaml_{_kind}"))
 for _kind in ("str", "timestamp"):
-    _Constructor.add_constructor(f"tag:yaml.org,2002:{_kind}", lambda self, node: str(self.construct_scalar(node)))
+    _Constructor.add_constructor(f"tag:yaml.org,2002:{_kind}", _Constructor.construct_text)
 _Constructor.add_constructor(None, SafeConstructor.construct_undefined)  # a tag that nobody knows
 
 
