@@ -147,7 +147,7 @@ def test_directory_elsewhere(smoke_run, tmp_path):
 def test_claim_command_shows_the_verdict_and_the_command_that_decides(smoke_run):
     words = [sys.executable, "-m", "repdyn", "claim", "bnd-sec2-rc"]
     shown = subprocess.run(words, cwd=smoke_run, capture_output=True, text=True, check=True).stdout
-    assert re.search(r"^verdict +holds$", shown, re.MULTILINE)
+    assert re.search(r"^verdict +holds  \[run smoke", shown, re.MULTILINE)
     assert "snakemake --cores 1 results/smoke/bn_decomposed/claims.csv" in shown
 
 
