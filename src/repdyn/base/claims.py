@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
@@ -18,14 +19,13 @@ import xarray as xr
 from repdyn.base import controls as spoiling
 from repdyn.base.controls import Control, Datasets
 from repdyn.base.datasets import said_to_have_diverged
-from repdyn.base.errors import UNFORESEEN, NotEnoughDataError, RepdynError, enough_data
+from repdyn.base.errors import NotEnoughDataError, RepdynError
 from repdyn.base.ledger import WHOLE, Decision, Rejection, decision
-from repdyn.base.verdicts import DECIDED, DEPENDS, KINDS, REFUTED, STATUSES, UNDECIDED, Test, Verdict
+from repdyn.base.verdicts import DECIDED, DEPENDS, FAILED, KINDS, REFUTED, STATUSES, UNDECIDED, Test, Verdict
 
 SLIPS = ("misprint", "slip in a proof", "missing hypothesis", "result changes", "conclusion fails")  # by severity
 LONGEST_QUOTE = 15  # words
 LONGEST = {"message": 70, "cause": 320, "consequence": 320}  # characters
-NOT_SEEN = "At these sizes the check does not see the difference:"
 FORMULA = re.compile(r"\$\$?[^$]*\$\$?")
 
 
@@ -212,7 +212,8 @@ def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset | Mapping[str, 
     """Runs a claim's check and its controls.
 
     A run that lacks what the check or a control needs, or in which a control does not turn the check, leaves the claim
-    undecided and says why; sizes never stop the job. Nor do networks that have diverged: claims say which.
+    undecided and says why. So do networks that have diverged, whose missing numbers a check may not foresee. Any other
+    error of the check is a bug: the claim's status says that the check failed, the traceback is printed.
 
     Raises:
         RepdynError: a check has no control, or returned something else than a verdict; or a dataset is missing.
@@ -223,32 +224,46 @@ def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset | Mapping[str, 
             f"{', '.join(sorted(datasets)) or 'none'}"
         )
     inputs = tuple(datasets[name] for name in claim.data)
-    said = said_to_have_diverged(*inputs)
+    diverged = said_to_have_diverged(*inputs)
     try:
-        with enough_data("the check"):
-            verdict = claim(*inputs)
+        return _decided(claim, inputs, diverged)
     except NotEnoughDataError as error:
-        unforeseen = said and UNFORESEEN in str(error)  # what is missing is a number, not a size
-        why = f"{'networks that train' if unforeseen else error}{f'; {said}' if said else ''}"
-        return decision(claim, Verdict(UNDECIDED, note=f"Needs more than this run has: {why}."), {})
+        why = f"Needs more than this run has: {error}{f'; {diverged}' if diverged else ''}."
+        return decision(claim, Verdict(UNDECIDED, why=why, trials=error.trials), {})
+    except _BadClaimError:
+        raise
+    except Exception as error:  # of any kind: it must not take the other claims down
+        if diverged:
+            why = f"Needs more than this run has: networks that train; {diverged}."
+            return decision(claim, Verdict(UNDECIDED, why=why), {})
+        traceback.print_exc()
+        return decision(claim, Verdict(FAILED, why=f"{type(error).__name__}: {error}"), {})
+
+
+class _BadClaimError(RepdynError):
+    """A claim that cannot be decided because of how it is written."""
+
+
+def _decided(claim: Claim, inputs: Datasets, diverged: str) -> Decision:
+    verdict = claim(*inputs)
     if not isinstance(verdict, Verdict) or verdict.status not in STATUSES:
-        raise RepdynError(f"claim {claim.id}: the check returned {verdict!r}, not a verdict")
+        raise _BadClaimError(f"claim {claim.id}: the check returned {verdict!r}, not a verdict")
     if verdict.status == "not testable":
         return decision(claim, verdict, {})
     if not claim.controls:
-        raise RepdynError(f"claim {claim.id}: no negative control, so the check may be unable to fail; add one")
+        raise _BadClaimError(f"claim {claim.id}: no negative control, so the check may be unable to fail; add one")
     rejections = {part: _reject(claim, part, inputs, verdict) for part in _controlled(claim, verdict)}
     if reason := _doubt(claim, verdict, rejections):
-        verdict = replace(verdict, status=UNDECIDED, note=f"{verdict.note} {reason}".strip())
-    if said:
-        verdict = _on_the_rest(verdict, said)
+        verdict = replace(verdict, status=UNDECIDED, why=reason)
+    if diverged:
+        verdict = _on_the_rest(verdict, diverged)
     return decision(claim, verdict, rejections)
 
 
-def _on_the_rest(verdict: Verdict, said: str) -> Verdict:
+def _on_the_rest(verdict: Verdict, diverged: str) -> Verdict:
     """The verdict where networks have diverged: nothing is refuted, since numbers that are missing fail comparisons."""
     status = UNDECIDED if verdict.status in (*REFUTED, DEPENDS) else verdict.status
-    return replace(verdict, status=status, note=f"{verdict.note} Gaps in the data: {said}.".strip())
+    return replace(verdict, status=status, why=f"{verdict.why} Gaps in the data: {diverged}.".strip())
 
 
 def _controlled(claim: Claim, verdict: Verdict) -> list[str]:
@@ -261,7 +276,7 @@ def _doubt(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) 
     if verdict.status not in (*DECIDED, DEPENDS):
         return ""
     if not rejections:
-        return f"{NOT_SEEN} no control names a part of the check (controls: {', '.join(claim.controls)})."
+        return f"No control names a part of the check (controls: {', '.join(claim.controls)})."
     open_parts = [part for part, rejection in rejections.items() if rejection.outcome != "rejected"]
     if verdict.status == "does not hold":
         tests = {part: _part(verdict.decisive, part) for part in rejections}
@@ -271,20 +286,18 @@ def _doubt(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) 
 
 
 def _why(control: Control, part: str, rejection: Rejection) -> str:
-    name = f"the control of {part or 'the check'} ({control.says})"
-    if rejection.outcome == "undecided":
-        return f"{name[0].upper()}{name[1:]} is undecided{f': {rejection.measured}' if rejection.measured else ''}."
-    return f"{NOT_SEEN} {name} {rejection.measured}."
+    name = f"The control of {part or 'the check'} ({control.says})"
+    says = "is undecided" if rejection.outcome == "undecided" else "does not change the outcome at these sizes"
+    return f"{name} {says}{f': {rejection.measured}' if rejection.measured else ''}."
 
 
 def _reject(claim: Claim, part: str, inputs: Datasets, verdict: Verdict) -> Rejection:
     control = claim.controls[part]
     before = _part(verdict.decisive, part)
     try:
-        with enough_data("it"):
-            spoiled = control.data(*inputs)
-            spoiled = spoiled if isinstance(spoiled, tuple) else (spoiled,)
-            turned = claim(*spoiled)
+        spoiled = control.data(*inputs)
+        spoiled = spoiled if isinstance(spoiled, tuple) else (spoiled,)
+        turned = claim(*spoiled)
     except NotEnoughDataError as error:
         return Rejection("undecided", f"too little data, {error}", None, "")
     change = spoiling.kind_of_change(control, inputs, spoiled)
@@ -294,7 +307,7 @@ def _reject(claim: Claim, part: str, inputs: Datasets, verdict: Verdict) -> Reje
     wanted = "passes" if before is not None and before.outcome == "fails" else "fails"
     if test.outcome in ("undecided", wanted):
         return Rejection("rejected" if test.outcome == wanted else "undecided", test.measured, test.margin, change)
-    return Rejection("not rejected", f"{test.outcome} with {test.measured}", test.margin, change)
+    return Rejection("not rejected", test.measured, test.margin, change)
 
 
 def _same_form(verdict: Verdict, turned: Verdict) -> Test | None:

@@ -200,6 +200,10 @@ def versions_of(path: Path | str) -> dict[str, str]:
         return {}
 
 
+TRIALS = ("seed", "teacher", "trial", "draw", "run")
+"""Dimensions along which independent trials lie."""
+
+
 def require(data: xr.Dataset | Mapping[str, xr.Dataset], name: str, **needs: Need) -> None:
     """States what a claim or a figure needs of a dataset.
 
@@ -255,7 +259,8 @@ def _require(name: str, labels: Mapping[str, list[Any]], needs: Mapping[str, Nee
     for dim, wanted in needs.items():
         if isinstance(wanted, int | np.integer):
             if len(labels[dim]) < wanted:
-                raise NotEnoughDataError(f"{name}: {wanted} along {dim}, has {len(labels[dim])}")
+                trials = (int(wanted), len(labels[dim])) if dim in TRIALS and labels[dim] else None
+                raise NotEnoughDataError(f"{name}: {wanted} along {dim}, has {len(labels[dim])}", trials)
             continue
         names = [wanted] if isinstance(wanted, str | float) else wanted
         if missing := [label for label in names if label not in labels[dim]]:

@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-TOO_LITTLE = (LookupError, ArithmeticError, ValueError, StopIteration)
-"""What code dies of that meets fewer labels, samples or numbers than it was written for."""
-UNFORESEEN = "ended with"
-
 
 class RepdynError(Exception):
     """A problem that the user can fix; its text is all that is shown."""
@@ -24,19 +16,16 @@ class DataError(RepdynError):
 
 
 class NotEnoughDataError(RepdynError):
-    """A run lacks variants or samples that a claim or a figure needs; the text says what is needed."""
+    """A run lacks variants or samples that a claim or a figure needs; the text says what is needed.
 
-
-@contextmanager
-def enough_data(reader: str) -> Iterator[None]:
-    """Lets no reader of a finished run's data, a check, figure or table, stop the run for a size it did not foresee.
-
-    Raises:
-        NotEnoughDataError: in place of an error of data (`TOO_LITTLE`), which it names; the traceback is printed.
-            At the scales that are shipped, tests forbid it.
+    Attributes:
+        trials: how many independent trials are needed and how many there are, where it is these that lack.
     """
-    try:
-        yield
-    except TOO_LITTLE as error:
-        traceback.print_exc()
-        raise NotEnoughDataError(f"{reader} {UNFORESEEN} {type(error).__name__}: {error}") from error
+
+    def __init__(self, text: str, trials: tuple[int, int] | None = None) -> None:
+        super().__init__(text)
+        self.trials = trials
+
+
+class NotFiniteError(RepdynError):
+    """A check was given numbers that are not finite, as networks leave that have diverged."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypedDict
 
-from repdyn.base.verdicts import REFUTED, Test, Verdict, weakest
+import numpy as np
+
+from repdyn.base.verdicts import REFUTED, Fact, Test, Verdict, weakest
 
 if TYPE_CHECKING:
     from repdyn.base.claims import Claim
@@ -39,8 +42,14 @@ class LedgerRow(TypedDict):
     printed_expected: str
     printed_margin: str
     measured: str
+    statistic: str
+    value: str
+    unit: str
+    region_low: str
+    region_high: str
     expected: str
     margin: str
+    tolerance: str
     tolerance_reason: str
     n: int
     interval_low: str
@@ -52,7 +61,10 @@ class LedgerRow(TypedDict):
     uncontrolled_parts: str
     datasets: str
     code: str
-    note: str
+    facts: str
+    why: str
+    trials_needed: int | str
+    trials_present: int | str
 
 
 class EvidenceRow(TypedDict):
@@ -64,7 +76,10 @@ class EvidenceRow(TypedDict):
     label: str
     reading: str
     outcome: str
+    statistic: str
     value: str
+    out_of: int | str
+    unit: str
     interval_low: str
     interval_high: str
     region_low: str
@@ -72,6 +87,7 @@ class EvidenceRow(TypedDict):
     measured: str
     expected: str
     margin: str
+    tolerance: str
     tolerance_reason: str
     n: int
     false_alarm: str
@@ -146,7 +162,10 @@ def _evidence(
         "label": claim.labels.get(name, ""),
         "reading": "",
         "outcome": test.outcome,
+        "statistic": test.statistic,
         "value": _number(test.value),
+        "out_of": test.out_of or "",
+        "unit": test.unit,
         "interval_low": _number(low),
         "interval_high": _number(high),
         "region_low": _number(region[0]),
@@ -154,6 +173,7 @@ def _evidence(
         "measured": test.measured,
         "expected": test.expected,
         "margin": _number(test.margin),
+        "tolerance": _number(test.tolerance),
         "tolerance_reason": test.reason,
         "n": test.n,
         "false_alarm": _number(test.false_alarm),
@@ -169,6 +189,8 @@ def _evidence(
 def _row(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) -> LedgerRow:
     decisive, printed, refuted = verdict.decisive, verdict.printed, verdict.status in REFUTED
     interval = decisive.interval if decisive and decisive.interval else (None, None)
+    region = decisive.region if decisive and decisive.region else (None, None)
+    trials = verdict.trials or ("", "")
     return {
         "id": claim.id,
         "where": claim.where,
@@ -191,8 +213,14 @@ def _row(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) ->
         "printed_expected": printed.expected if printed else "",
         "printed_margin": _number(printed.margin if printed else None),
         "measured": decisive.measured if decisive else "",
+        "statistic": decisive.statistic if decisive else "",
+        "value": _number(decisive.value if decisive else None),
+        "unit": decisive.unit if decisive else "",
+        "region_low": _number(region[0]),
+        "region_high": _number(region[1]),
         "expected": decisive.expected if decisive else "",
         "margin": _number(decisive.margin if decisive else None),
+        "tolerance": _number(decisive.tolerance if decisive else None),
         "tolerance_reason": decisive.reason if decisive else "",
         "n": decisive.n if decisive else 0,
         "interval_low": _number(interval[0]),
@@ -204,8 +232,26 @@ def _row(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) ->
         "uncontrolled_parts": "; ".join(parts_without_control(claim, verdict)) if rejections else "",
         "datasets": " ".join(claim.data),
         "code": "",  # a job knows under which name it has found the claim
-        "note": verdict.note,
+        "facts": json.dumps({name: fact(value) for name, value in verdict.facts.items()}) if verdict.facts else "",
+        "why": verdict.why,
+        "trials_needed": trials[0],
+        "trials_present": trials[1],
     }
+
+
+def fact(value: Fact) -> float | int | str | list[float | int | str | None] | None:
+    """A fact as JSON holds it: numbers with six digits, None where they are not finite."""
+    if isinstance(value, str):
+        return value
+    array = np.asarray(value)
+    numbers = [_digits(number) for number in array.ravel().tolist()]
+    return numbers if array.ndim else numbers[0]
+
+
+def _digits(number: float | int | str) -> float | int | str | None:
+    if not isinstance(number, float):
+        return number
+    return float(f"{number:.6g}") if math.isfinite(number) else None
 
 
 def _controls_outcome(rejections: Iterable[Rejection]) -> str:

@@ -11,12 +11,6 @@ from dataclasses import replace
 from repdyn.base.verdicts import Outcome, Test
 
 AGREEMENT = 0.9  # share of the readings that carries a verdict
-WORDS: dict[Outcome, str] = {
-    "passes": "pass",
-    "fails": "fail",
-    "depends": "depend on more",
-    "undecided": "stay undecided",
-}
 
 
 def over_readings(decide: Callable[..., Test], /, **choices: Mapping[str, object]) -> Test:
@@ -60,17 +54,19 @@ def _agreement(readings: Mapping[str, Test]) -> Test:
     outcome = _agreed(counts)
     deciding = {name: test for name, test in readings.items() if test.outcome == outcome} or readings
     least = min(deciding, key=lambda name: abs(math.log(deciding[name].margin)))
-    counted = ", ".join(f"{counts[name]} {words}" for name, words in WORDS.items() if counts[name])
     return replace(
         readings[least],
         outcome=outcome,
-        measured=f"of {len(readings)} readings {counted}; {least}: {readings[least].measured}",
         reason="; ".join(dict.fromkeys(test.reason for test in readings.values())),
         n=min((test.n for test in readings.values() if test.n), default=0),
         interval=None,
         false_alarm=min(1.0, max(test.false_alarm for test in readings.values()) / AGREEMENT),
         value=None,
         region=None,
+        statistic="",
+        unit="",
+        tolerance=None,
+        out_of=0,
         parts={},
         members={},
         readings=dict(readings),

@@ -68,21 +68,22 @@ def mean_within(
         high: upper end; inf for none.
         expected: the region in words.
         reason: why the region has this size.
-        unit: unit with a leading space, for the text.
+        unit: unit of the samples; empty for 1.
         false_alarm: 1 - confidence of the interval at the first look; later ones spend less (`spent`).
 
     Raises:
         NotEnoughDataError: fewer than two samples.
-        ValueError: a sample is not finite.
+        NotFiniteError: a sample is not finite.
 
     Example:
-        >>> found = mean_within([0.9, 1.1, 1.0, 1.05], 0.3, 1.7, expected="near one", reason="where nothing is gained")
-        >>> found.outcome, found.measured
-        ('passes', '1.012, 99.9 % interval [0.4607, 1.564]')
+        >>> test = mean_within([0.9, 1.1, 1.0, 1.05], 0.3, 1.7, expected="near one", reason="where nothing is gained")
+        >>> test.outcome, test.value, test.interval[0].round(4)
+        ('passes', 1.0125, 0.4607)
     """
     samples = np.asarray(samples, float)
     if samples.size < 2:
-        raise NotEnoughDataError(f"an interval of a mean needs 2 samples or more, got {samples.size}")
+        trials = (2, samples.size) if samples.size else None
+        raise NotEnoughDataError(f"an interval of a mean needs 2 samples or more, got {samples.size}", trials)
     worst_of(samples)
     center, n, false_alarm = float(samples.mean()), samples.size, spent(false_alarm)
     half = float(stdtrit(n - 1, 1 - false_alarm / 2) * samples.std(ddof=1) / math.sqrt(n))
@@ -96,6 +97,7 @@ def mean_within(
         unit=unit,
         n=n,
         false_alarm=false_alarm,
+        statistic="mean",
     )
 
 
@@ -126,6 +128,7 @@ def share_within(
         reason=reason,
         n=hits.size,
         false_alarm=false_alarm,
+        statistic="share",
     )
 
 
@@ -152,10 +155,11 @@ def interval_within(
     false_alarm: float,
     unit: str = "",
     estimate: float | None = None,
+    statistic: str = "",
 ) -> Test:
     """Passes if the interval lies in [low, high], fails if it lies outside, is undecided across a border.
 
-    The interval is given at `false_alarm`, which its caller has taken from `spent`.
+    The interval is given at `false_alarm`, which its caller has taken from `spent`; `statistic` says of what it is.
     `estimate` is the point value to show beside the interval; the middle of a skew interval is none, so without it only
     the interval is shown.
     """
@@ -172,6 +176,16 @@ def interval_within(
         outcome, margin = "fails", margin_of((top - bottom) / 2, max(low - center, center - high))
     else:
         outcome, margin = "undecided", 1.0
-    shown = "" if estimate is None else f"{estimate:.4g}{unit}, "
-    measured = f"{shown}{100 * (1 - false_alarm):g} % interval [{bottom:.4g}, {top:.4g}]{unit if not shown else ''}"
-    return Test(outcome, measured, expected, margin, reason, n, (bottom, top), false_alarm, estimate, (low, high))
+    return Test(
+        outcome,
+        expected,
+        margin,
+        reason,
+        n,
+        (bottom, top),
+        false_alarm,
+        estimate,
+        (low, high),
+        statistic,
+        unit.strip(),
+    )

@@ -9,21 +9,25 @@ and of the corrected form together give the verdict (`Verdict.from_tests`). Samp
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.base.errors import NotEnoughDataError
+from repdyn.base import sentences
+from repdyn.base.errors import NotEnoughDataError, NotFiniteError
 
+Fact = float | int | str | Sequence[float] | Sequence[int]
+Facts = Mapping[str, Fact]
 Outcome = Literal["passes", "fails", "undecided", "depends"]
 OUTCOMES: tuple[Outcome, ...] = ("fails", "depends", "undecided", "passes")  # the weakest first
 UNDECIDED = "not decidable at this scale"
 DEPENDS = "depends on the reading"
 REFUTED = ("holds as corrected", "does not hold")
 DECIDED = ("holds", *REFUTED)
+FAILED = "check failed"  # the check ended with an error of its own: no verdict
 STATUSES = (*DECIDED, DEPENDS, "not reproducible as stated", "not testable", UNDECIDED)
 KINDS = ("identity", "bound", "limit", "scaling", "comparison", "published number", "qualitative", "causal")
 LARGEST_MARGIN = 1e300
@@ -35,15 +39,18 @@ class Test:
 
     Attributes:
         outcome: passes, fails, undecided, or depends (some readings pass, others fail).
-        measured: what was measured, in words and numbers with units.
         expected: what the statement asks for.
         margin: tolerance / deviation, capped at 1e300; above 1 passes.
         reason: why the tolerance or region has its size.
         n: number of independent samples; 0 where nothing is sampled.
         interval: confidence interval of the measured quantity, where sampled.
         false_alarm: chance to refute a true statement, fixed beforehand; 0 where nothing is sampled.
-        value: the measured number, None where it is none (tables of integers).
+        value: the measured number; None where there is none.
         region: what the statement allows for it, from low to high; infinite where it has no bound.
+        statistic: which number the value is: "largest deviation", "smallest", "mean", "share", ...
+        unit: of value, interval and region; empty for 1.
+        tolerance: the largest deviation that passes, where the region comes from one.
+        out_of: of a count, the number of what is counted over; 0 elsewhere.
         parts: of a conjunction, its tests by name; each may be a conjunction again.
         members: of one part on a list that the configuration sets, its tests by name; a control turns them together.
         readings: of a sentence that leaves something open, its test under each reading, by the reading's choices.
@@ -52,7 +59,6 @@ class Test:
     __test__ = False  # for pytest: not a test class
 
     outcome: Outcome
-    measured: str
     expected: str
     margin: float
     reason: str
@@ -61,9 +67,18 @@ class Test:
     false_alarm: float = 0.0
     value: float | None = None
     region: tuple[float, float] | None = None
+    statistic: str = ""
+    unit: str = ""
+    tolerance: float | None = None
+    out_of: int = 0
     parts: Mapping[str, Test] = field(default_factory=dict)
     members: Mapping[str, Test] = field(default_factory=dict)
     readings: Mapping[str, Test] = field(default_factory=dict)
+
+    @property
+    def measured(self) -> str:
+        """What was measured, for a reader (`sentences.measured`)."""
+        return sentences.measured(self)
 
     @property
     def leaves(self) -> dict[str, Test]:
@@ -82,32 +97,40 @@ class Verdict:
         status: one of `STATUSES`.
         printed: the test of the statement as printed, if it could be tested.
         corrected: the test of the corrected statement, if there is one.
-        note: what a reader should know besides.
+        facts: further numbers that a reader should know, by name; names are words with units in parentheses.
+        why: why no test decides, in words.
+        trials: of a claim that lacks trials, how many it needs and how many there are.
     """
 
     status: str
     printed: Test | None = None
     corrected: Test | None = None
-    note: str = ""
+    facts: Facts = field(default_factory=dict)
+    why: str = ""
+    trials: tuple[int, int] | None = None
 
     @classmethod
     def from_tests(
-        cls, printed: Test | Mapping[str, Test], corrected: Test | Mapping[str, Test] | None = None, note: str = ""
+        cls,
+        printed: Test | Mapping[str, Test],
+        corrected: Test | Mapping[str, Test] | None = None,
+        facts: Facts | str = "",
     ) -> Verdict:
         """The verdict that follows from the tests of the printed and, if there is one, the corrected form.
 
         Named parts are a conjunction, as in `all_of`.
         """
+        facts = {"note": facts} if isinstance(facts, str) and facts else facts or {}
         printed = printed if isinstance(printed, Test) else all_of(printed)
         corrected = corrected if isinstance(corrected, Test | None) else all_of(corrected)
         if printed.outcome == "passes":
-            return cls("holds", printed, None, note)
+            return cls("holds", printed, None, facts)
         outcomes = (printed.outcome, corrected.outcome if corrected else "")
         for outcome, status in (("depends", "depends on the reading"), ("undecided", "not decidable at this scale")):
             if outcome in outcomes:
-                return cls(status, printed, corrected, note)
+                return cls(status, printed, corrected, facts)
         repaired = corrected is not None and corrected.outcome == "passes"
-        return cls("holds as corrected" if repaired else "does not hold", printed, corrected, note)
+        return cls("holds as corrected" if repaired else "does not hold", printed, corrected, facts)
 
     @property
     def decisive(self) -> Test | None:
@@ -136,35 +159,47 @@ def deviation(
     they exceed it although the statement is true.
 
     Example:
-        >>> found = deviation([1e-9, -2e-9], 1e-8, expected="zero", reason="rounding")
-        >>> found.outcome, round(found.margin, 6), found.measured
-        ('passes', 5.0, 'largest deviation 2e-09')
+        >>> test = deviation([1e-9, -2e-9], 1e-8, expected="zero", reason="rounding")
+        >>> test.outcome, round(test.margin, 6), test.statistic, test.value
+        ('passes', 5.0, 'largest deviation', 2e-09)
     """
     worst = worst_of(np.abs(np.asarray(values, float)))
-    test = _within_tolerance(worst, tolerance, f"largest deviation {worst:.3g}{unit}", expected, reason, n)
-    return replace(test, false_alarm=false_alarm, region=(0.0, tolerance))
+    test = _within_tolerance(worst, tolerance, "largest deviation", expected, reason, n)
+    return replace(test, false_alarm=false_alarm, unit=unit.strip())
 
 
 def at_most(values: ArrayLike, limit: float, *, expected: str, reason: str, unit: str = "", n: int = 0) -> Test:
     """Passes if every value is at most the limit (both positive): for bounds, ratios measured / bound against 1."""
-    worst = worst_of(np.asarray(values, float))
-    return _within_tolerance(worst, limit, f"largest {worst:.4g}{unit}", expected, reason, n)
+    test = _within_tolerance(worst_of(np.asarray(values, float)), limit, "largest", expected, reason, n)
+    return replace(test, unit=unit.strip())
 
 
 def at_least(values: ArrayLike, limit: float, *, expected: str, reason: str, unit: str = "", n: int = 0) -> Test:
     """Passes if every value is at least the limit (both positive)."""
     smallest = -worst_of(-np.asarray(values, float))
-    outcome: Outcome = "passes" if smallest >= limit else "fails"
-    measured, margin = f"smallest {smallest:.4g}{unit}", margin_of(smallest, limit)
-    text = f"limit {limit:.3g}: {reason}"
-    return Test(outcome, measured, expected, margin, text, n, value=smallest, region=(limit, math.inf))
+    return Test(
+        "passes" if smallest >= limit else "fails",
+        expected,
+        margin_of(smallest, limit),
+        reason,
+        n,
+        value=smallest,
+        region=(limit, math.inf),
+        statistic="smallest",
+        unit=unit.strip(),
+        tolerance=limit,
+    )
 
 
 def equal(measured: object, wanted: object, *, expected: str, reason: str = "integers, compared exactly") -> Test:
     """Passes if two exact quantities (counts, tables of integers) are the same."""
-    same = bool(np.array_equal(np.asarray(measured), np.asarray(wanted)))
-    margin = LARGEST_MARGIN if same else 1 / LARGEST_MARGIN
-    return Test("passes" if same else "fails", _differences(measured, wanted), expected, margin, reason)
+    here, there = np.asarray(measured), np.asarray(wanted)
+    same = bool(np.array_equal(here, there))
+    test = Test("passes" if same else "fails", expected, LARGEST_MARGIN if same else 1 / LARGEST_MARGIN, reason)
+    if here.ndim or here.dtype.kind not in "iufb":
+        differing = here.size if here.shape != there.shape else int(np.count_nonzero(here != there))
+        return replace(test, value=float(differing), statistic="entries that differ", out_of=here.size)
+    return replace(test, value=float(here), statistic="count")
 
 
 def all_of(tests: Mapping[str, Test] | None = None, /, **more: Test) -> Test:
@@ -177,7 +212,6 @@ def all_of(tests: Mapping[str, Test] | None = None, /, **more: Test) -> Test:
     worst = weakest(parts.values())
     return replace(
         worst,
-        measured="; ".join(f"{name}: {test.measured}" for name, test in parts.items()),
         expected="; ".join(f"{name}: {test.expected}" for name, test in parts.items()),
         reason="; ".join(dict.fromkeys(test.reason for test in parts.values())),
         n=min((test.n for test in parts.values() if test.n), default=0),
@@ -185,6 +219,10 @@ def all_of(tests: Mapping[str, Test] | None = None, /, **more: Test) -> Test:
         false_alarm=min(1.0, sum(test.false_alarm for test in parts.values())),
         value=None,
         region=None,
+        statistic="",
+        unit="",
+        tolerance=None,
+        out_of=0,
         parts=parts,
     )
 
@@ -196,12 +234,12 @@ def weakest(tests: Iterable[Test]) -> Test:
 
 def not_reproducible(tried: str, printed: Test | None = None) -> Verdict:
     """Settings are missing in the paper; says what was tried."""
-    return Verdict("not reproducible as stated", printed, None, tried)
+    return Verdict("not reproducible as stated", printed, why=tried)
 
 
 def not_testable(why: str) -> Verdict:
     """No finite computation decides the statement; says why."""
-    return Verdict("not testable", None, None, why)
+    return Verdict("not testable", why=why)
 
 
 def worst_of(values: np.ndarray) -> float:
@@ -209,12 +247,12 @@ def worst_of(values: np.ndarray) -> float:
 
     Raises:
         NotEnoughDataError: there is none.
-        ValueError: one is not finite.
+        NotFiniteError: one is not finite.
     """
     if values.size == 0:
         raise NotEnoughDataError("a check needs at least one value, got none")
     if bad := np.count_nonzero(~np.isfinite(values)):
-        raise ValueError(f"a claim was given {values.size} values, {bad} not finite; a check needs finite numbers")
+        raise NotFiniteError(f"a claim was given {values.size} values, {bad} not finite; a check needs finite numbers")
     return float(values.max())
 
 
@@ -225,17 +263,15 @@ def margin_of(top: float, bottom: float) -> float:
     return float(np.clip(top / bottom, 1 / LARGEST_MARGIN, LARGEST_MARGIN))
 
 
-def _within_tolerance(worst: float, tolerance: float, measured: str, expected: str, reason: str, n: int) -> Test:
-    outcome: Outcome = "passes" if worst <= tolerance else "fails"
-    margin, text = margin_of(tolerance, worst), f"tolerance {tolerance:.3g}: {reason}"
-    return Test(outcome, measured, expected, margin, text, n, value=worst, region=(-math.inf, tolerance))
-
-
-def _differences(measured: object, wanted: object) -> str:
-    """Two exact quantities in words: a number as it is, a table by its size and how many entries differ."""
-    measured, wanted = np.asarray(measured), np.asarray(wanted)
-    if measured.ndim == 0:
-        return f"{measured}"
-    if measured.shape != wanted.shape:
-        return f"shape {measured.shape}, expected {wanted.shape}"
-    return f"{np.count_nonzero(measured != wanted)} of {measured.size} entries differ"
+def _within_tolerance(worst: float, tolerance: float, statistic: str, expected: str, reason: str, n: int) -> Test:
+    return Test(
+        "passes" if worst <= tolerance else "fails",
+        expected,
+        margin_of(tolerance, worst),
+        reason,
+        n,
+        value=worst,
+        region=(-math.inf, tolerance),
+        statistic=statistic,
+        tolerance=tolerance,
+    )

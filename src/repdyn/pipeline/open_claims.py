@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,8 +21,6 @@ from repdyn.pipeline.run.declare.graph import Function, Study, home, read_study
 COUNTS = ("blocks", "seeds", "trials", "draws", "runs", "teachers", "staged_seeds")
 """Settings that say how many independent trials there are."""
 MOST_DOUBLINGS = 6
-TOO_FEW = re.compile(r"(\d+) (?:along (?:seed|teacher|trial|draw|run), has|samples or more, got) ([1-9]\d*)")
-"""What `datasets.require` says of too few trials, `sampled.mean_within` of too few samples."""
 
 
 @dataclass(frozen=True)
@@ -60,27 +57,27 @@ def wanted(claim: Mapping[str, str], evidence: Sequence[Mapping[str, str]], sett
         evidence: its rows of evidence.
         settings: those of its study.
     """
-    few = of_too_few(claim["note"])
-    times, reason = few[1:] if few else doublings(evidence, claim["note"])
+    few = of_too_few(claim)
+    times, reason = few[1:] if few else doublings(evidence, claim["why"])
     own = knobs(claim["study"], claim["datasets"].split(), settings) if times else {}
     if times and not own:
         times, reason = None, "no setting says how many trials its data have"
     return Wanted(times, reason, own, few[0] if few else 2.0 ** (times or 0), few is None)
 
 
-def of_too_few(note: str) -> tuple[float, int, str] | None:
+def of_too_few(claim: Mapping[str, str]) -> tuple[float, int, str] | None:
     """Factor on too few trials for any interval that gives the fewest, doublings it comes to, why; else None."""
-    if not (few := TOO_FEW.search(note)):
+    if not claim["trials_needed"]:
         return None
-    wanted, has = map(int, few.groups())
-    return wanted / has, math.ceil(math.log2(wanted / has)), few[0]
+    needed, present = int(claim["trials_needed"]), int(claim["trials_present"])
+    return needed / present, math.ceil(math.log2(needed / present)), f"{needed} trials, this run has {present}"
 
 
-def doublings(evidence: Sequence[Mapping[str, str]], note: str) -> tuple[int | None, str]:
+def doublings(evidence: Sequence[Mapping[str, str]], why: str) -> tuple[int | None, str]:
     """How often the trials are to be doubled until the open parts of a claim are decided, and why."""
     whole = [row for row in evidence if not row["reading"] and row["outcome"] == "undecided"]
     if not whole:
-        return None, note or "no part of it is sampled"
+        return None, why or "no part of it is sampled"
     by_part = []
     for row in whole:
         part = row["part"], row["form"]

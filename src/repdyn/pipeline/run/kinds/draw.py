@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from repdyn.base import datasets, figures
-from repdyn.base.errors import UNFORESEEN, NotEnoughDataError, enough_data
+from repdyn.base.errors import NotEnoughDataError
 from repdyn.pipeline.run.declare.jobs import Member
 from repdyn.pipeline.run.execute.loading import load_function
 from repdyn.pipeline.run.execute.members import arguments_of, origin, read_inputs
@@ -33,9 +34,11 @@ def save(function: Callable[..., Figure], arguments: Mapping[str, Any], stem: Pa
     """
     with figures.style():
         try:
-            with enough_data("the figure"):
-                figures.save(function(**arguments), stem, origin)
+            figures.save(function(**arguments), stem, origin)
         except NotEnoughDataError as error:
-            lost = datasets.without_a_number(arguments) if UNFORESEEN in str(error) else ""
-            needs = f"a network that converged: no finite value in {lost}" if lost else str(error)
+            figures.save(figures.placeholder(function.__name__, str(error)), stem, origin)
+        except Exception as error:  # of any kind: it must not take the other figures down
+            traceback.print_exc()
+            lost = datasets.without_a_number(arguments)
+            needs = f"a network that converged: no finite value in {lost}" if lost else f"{type(error).__name__}: {error}"
             figures.save(figures.placeholder(function.__name__, needs), stem, origin)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 
 from repdyn.base import tables
-from repdyn.base.errors import NotEnoughDataError, enough_data
+from repdyn.base.errors import NotEnoughDataError
 from repdyn.pipeline.run.declare.jobs import Member
 from repdyn.pipeline.run.execute.loading import load_function
 from repdyn.pipeline.run.execute.members import arguments_of, origin, read_inputs
@@ -16,8 +17,10 @@ def run(member: Member, results: Path, _trials: object) -> None:
     function = load_function(member["study"], member["function"])
     arguments = arguments_of(function, read_inputs(member, results))
     try:
-        with enough_data("the table"):
-            table = function(**arguments)
+        table = function(**arguments)
     except NotEnoughDataError as error:
         table = tables.placeholder(function.__name__, str(error))
+    except Exception as error:  # of any kind: it must not take the other tables down
+        traceback.print_exc()
+        table = tables.placeholder(function.__name__, f"{type(error).__name__}: {error}")
     tables.save(table, (results / member["outputs"][0]).with_suffix(""), origin(member))
