@@ -20,7 +20,7 @@ from repdyn.base.arguments import refuse
 from repdyn.base.claims import Claim, Statement, claim
 from repdyn.base.controls import Control, wrong_formula
 from repdyn.base.datasets import variable
-from repdyn.base.verdicts import Test, Verdict, deviation
+from repdyn.base.verdicts import Facts, Test, Verdict, deviation
 
 FORMS = ("printed", "corrected", "control")
 
@@ -89,10 +89,10 @@ def largest_errors(audit: xr.Dataset) -> xr.Dataset:
     return errors.max([dim for dim in errors.dims if dim != "equation"])
 
 
-def decide_formula(audit: xr.Dataset, equation: str, tolerance: float, reason: str, note: str = "") -> Verdict:
+def decide_formula(audit: xr.Dataset, equation: str, tolerance: float, reason: str, facts: Facts | str = "") -> Verdict:
     """The verdict on one formula of the audit: largest error over all draws of the printed and corrected forms."""
     printed, corrected = (_error(audit[form].sel(equation=equation), tolerance, reason) for form in FORMS[:2])
-    return Verdict.from_tests(printed, corrected, note=note)
+    return Verdict.from_tests(printed, corrected, facts=facts)
 
 
 def formula_claim(
@@ -101,7 +101,7 @@ def formula_claim(
     audit: tuple[str, str, float, str],
     control: str,
     decided: str,
-    note: str = "",
+    facts: Facts | str = "",
     **says: Unpack[Statement],
 ) -> Claim:
     """A claim that one formula is right, an identity where `kind` says nothing else; bound to a name at a module's top.
@@ -111,23 +111,25 @@ def formula_claim(
         audit: the audit's dataset, the equation in it, the tolerance of its errors and the reason for that size.
         control: what is wrong in the formula that is wrong on purpose.
         decided: how the errors came about, in a line: against what, on which draws.
-        note: what a reader should know besides.
+        facts: as of `Verdict`.
         says: what is claimed and where it stands, as in `claims.claim`.
     """
     dataset, equation, tolerance, reason = audit
     decide = _decide_own_formula if says.get("origin") == "ours" else decide_formula
 
     def check(errors: xr.Dataset) -> Verdict:
-        return decide(errors, equation, tolerance, reason, note)
+        return decide(errors, equation, tolerance, reason, facts)
 
     statement: Statement = {"kind": "identity", **says}
     declared = claim(id, control=with_wrong_formula(control, equation), **statement)(check)
     return replace(declared, data=(dataset,), decided=decided)
 
 
-def _decide_own_formula(audit: xr.Dataset, equation: str, tolerance: float, reason: str, note: str = "") -> Verdict:
+def _decide_own_formula(
+    audit: xr.Dataset, equation: str, tolerance: float, reason: str, facts: Facts | str = ""
+) -> Verdict:
     """The verdict on a formula of ours: largest error over all draws of the corrected form."""
-    return Verdict.from_tests(_error(audit["corrected"].sel(equation=equation), tolerance, reason), note=note)
+    return Verdict.from_tests(_error(audit["corrected"].sel(equation=equation), tolerance, reason), facts=facts)
 
 
 def _error(errors: xr.DataArray, tolerance: float, reason: str) -> Test:

@@ -18,7 +18,7 @@ from repdyn.pipeline.run.kinds import ledger
 
 FOLDER, EXCEPTIONS = "reference", "exceptions.yaml"
 CLAIMS, NUMBERS, DIGESTS, RUN = "claims.csv", "numbers.csv", "digests.csv", "run.json"
-CLAIM_COLUMNS = ["id", "study", "origin", "where", "verdict", "n", "note"]
+CLAIM_COLUMNS = ["id", "study", "origin", "where", "verdict", "n", "why"]
 NUMBER_COLUMNS = [
     "id", "form", "part", "outcome", "value", "interval_low", "interval_high", "region_low", "region_high", "n",
 ]  # fmt: skip
@@ -68,7 +68,7 @@ class Reference:
 
     Attributes:
         name: the folder it was read from.
-        claims: a row per claim: `id study origin where verdict n note`.
+        claims: a row per claim: `id study origin where verdict n why`.
         numbers: a row per part of a check: of `NUMBER_COLUMNS`.
         digests: file inside the run's results -> SHA-256.
         run: configuration, versions, machine, commit, CPU seconds per study.

@@ -63,7 +63,7 @@ def _note(theory_fits: xr.Dataset, network: str) -> str:
 
 def _theory(theory_fits: xr.Dataset, network: str) -> Verdict:
     """Two points alone, paired over seeds."""
-    return Verdict.from_tests(_fit_against_plain(theory_fits, network), note=_note(theory_fits, network))
+    return Verdict.from_tests(_fit_against_plain(theory_fits, network), facts=_note(theory_fits, network))
 
 
 EXCHANGED = "a world in which this network has the fits of the plain one and the plain one has its fits"

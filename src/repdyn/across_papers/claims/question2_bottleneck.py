@@ -30,7 +30,7 @@ def _over_ranks(digits: xr.Dataset, network: str, decide: Callable[..., Test]) -
     """Decided over all readings of rank, with the ranks of a network in the note."""
     require(digits, "digits", seed=2, end=(*ENDS, HALF))
     tasks = [digits.sel(network=network, task=task) for task in digits["task"].values]
-    return Verdict.from_tests(over_readings(decide, rank=RANKS), note=" ".join(_ranks_of(task) for task in tasks))
+    return Verdict.from_tests(over_readings(decide, rank=RANKS), facts=" ".join(_ranks_of(task) for task in tasks))
 
 
 def _has_rank_of_task(digits: xr.Dataset, network: str) -> Verdict:

@@ -115,7 +115,7 @@ def no_odd_point_after_learning(odd_batch: xr.Dataset) -> Verdict:
     if not learned:
         raise NotEnoughDataError("odd_batch: a network of which more than half of the seeds have learned")
     tests = [_odd(_after(odd_batch, kind), there=False) for kind in learned]
-    return Verdict.from_tests(weakest(tests), note=f"{_learners(odd_batch, FOUR)}.")
+    return Verdict.from_tests(weakest(tests), facts=f"{_learners(odd_batch, FOUR)}.")
 
 
 def _rescaled(end: str) -> Callable[[xr.Dataset], xr.Dataset]:
@@ -158,4 +158,4 @@ def odd_point_survives(odd_batch: xr.Dataset) -> Verdict:
         after = undecided(after, "too few networks have learned")
     learners = _learners(odd_batch, ("recentered", "batch norm"))
     note = f"{learners}. Before and after the same point is odd in {same.sum()} of {same.size} that have learned."
-    return Verdict.from_tests({"before": before, "after": after}, note=note)
+    return Verdict.from_tests({"before": before, "after": after}, facts=note)

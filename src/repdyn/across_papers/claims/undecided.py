@@ -8,5 +8,5 @@ from repdyn.base.verdicts import Test
 
 
 def undecided(test: Test, why: str) -> Test:
-    """The test without an outcome, with the reason behind what was measured."""
-    return replace(test, outcome="undecided", measured=f"{test.measured}, {why}", margin=1.0)
+    """The test without an outcome, and why it has none."""
+    return replace(test, outcome="undecided", reason=why, margin=1.0)

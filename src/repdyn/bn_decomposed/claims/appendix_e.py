@@ -91,7 +91,7 @@ def ratio_of_amplitudes_converges(split_amplitudes: xr.Dataset) -> Verdict:
                 reason="float64 sums of at most thousands of positive terms",
             ),
         },
-        note=f"Limits from {last.min():.2g} to {last.max():.2g} over {last.size} batches. The paper gives no reason, "
+        facts=f"Limits from {last.min():.2g} to {last.max():.2g} over {last.size} batches. The paper gives no reason, "
         "the page does. Both meanings have the same limit, since the rows $(2, n - 2)$ vanish beside the others.",
     )
 

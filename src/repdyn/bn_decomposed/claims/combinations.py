@@ -130,7 +130,7 @@ def both_components_are_needed(ablation: xr.Dataset) -> Verdict:
 
     return Verdict.from_tests(
         {"by recentering": by("recenter"), "by the non linearity": by("relu")},
-        note="Longest over second longest norm, means: "
+        facts="Longest over second longest norm, means: "
         + ", ".join(
             f"{words} {float((1 / ratio.sel(place)).mean()):.2f}"
             for words, place in {

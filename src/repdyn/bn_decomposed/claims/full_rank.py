@@ -190,7 +190,7 @@ def mean_rows(rows_to_full_rank: xr.Dataset) -> Verdict:
     """Mean of y over its bound, circles and Gaussian batches of two and three dimensions with exact gamma."""
     return Verdict.from_tests(
         _mean_bounded(rows_to_full_rank, 0),
-        note="Far from sharp: the bound grows with the thinnest cell, the rows that are needed hardly do.",
+        facts="Far from sharp: the bound grows with the thinnest cell, the rows that are needed hardly do.",
     )
 
 
@@ -291,7 +291,7 @@ def tail_of_rows(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> V
             ),
             **_survival(rows_to_full_rank),
         },
-        note=r"Holds for $\alpha > 1$ already: the minimum in (28b) is at "
+        facts=r"Holds for $\alpha > 1$ already: the minimum in (28b) is at "
         r"$e^s = (\alpha - \gamma) / (\alpha (1 - \gamma)) > 1$.",
     )
 
@@ -333,7 +333,7 @@ def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
             ),
             "without collinear columns": equal(plain["rank_cells"].values[free], n[free], expected="n"),
         },
-        note="The sharp condition: no two columns of the same direction, and the lines that hold antipodal points "
+        facts="The sharp condition: no two columns of the same direction, and the lines that hold antipodal points "
         "linearly independent. A batch in $k$ dimensions bears $k$ antipodal pairs in general position, not $k + 1$.",
     )
 

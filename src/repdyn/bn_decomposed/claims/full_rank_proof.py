@@ -110,7 +110,7 @@ def next_row_raises_the_rank(stalled_rows: xr.Dataset) -> Verdict:
                 "is a few per cent of the typical probability",
             ),
         },
-        note="A stalled rank rises far more readily than the bound says. The printed proof step (18)-(20) "
+        facts="A stalled rank rises far more readily than the bound says. The printed proof step (18)-(20) "
         "needs a repair (bnd-e3-step).",
     )
 
@@ -194,7 +194,7 @@ def waits_are_independent(rows_to_full_rank: xr.Dataset) -> Verdict:
     standard = (circle - circle.mean(axis=0)) / circle.std(axis=0)
     return Verdict.from_tests(
         mean_within(standard[:, 0] * standard[:, 1], -0.1, 0.1, expected="correlation 0", reason=UNCORRELATED),
-        note="On the circle of three points $y_2 = 0$ is impossible if $y_1 = 1$, but has probability 2/5. The "
+        facts="On the circle of three points $y_2 = 0$ is impossible if $y_1 = 1$, but has probability 2/5. The "
         "conclusion (28b) stands by bnd-yt-dominated.",
     )
 
@@ -302,6 +302,6 @@ def sum_over_columns(rows_to_full_rank: xr.Dataset) -> Verdict:
                 rows_to_full_rank["y"].values, rows_to_full_rank["bound_by_column"].values, **means
             ),
         },
-        note="With $y_t = r_t - r_{t-1}$ as defined, the wait in (22)-(26) is $y_{t+1}$, and the sum in (27) runs from "
+        facts="With $y_t = r_t - r_{t-1}$ as defined, the wait in (22)-(26) is $y_{t+1}$, and the sum in (27) runs from "
         "0 to $n - 1$; printed, its last term asks for a column $n + 1$, which does not exist.",
     )

@@ -125,7 +125,7 @@ def kernel_exceeds_the_product(relu_moments: xr.Dataset) -> Verdict:
                 excess[rho == 1], NEXT_TO_ROUNDING, expected="0 at cosine 1", reason=CLOSED
             ),
         },
-        note="Equal for points on one ray, such as $y = 2 x$; otherwise the excess is at least a cubic function of the "
+        facts="Equal for points on one ray, such as $y = 2 x$; otherwise the excess is at least a cubic function of the "
         r"angle. Item 4 of Theorem 14, for which it is used, stays strict on a ray through $\alpha < 1$.",
     )
 

@@ -144,7 +144,8 @@ def definition_12_is_seen(odd_point: xr.Dataset) -> Verdict:
         degrees={"angles within 10 degrees": 10, "angles within 20 degrees": 20, "angles within 30 degrees": 30},
     )
     return Verdict.from_tests(
-        test, note="Items 1 to 3 are met within a few percent; the cluster keeps an angular width near $540/n$ degrees."
+        test,
+        facts="Items 1 to 3 are met within a few percent; the cluster keeps an angular width near $540/n$ degrees.",
     )
 
 
@@ -271,7 +272,7 @@ def busy_without_recentering(activity: xr.Dataset) -> Verdict:
                 reason="some: more than a tenth of them",
             ),
         },
-        note="Rescaling without recentering is by the root mean square. The paper gives no batch, width or depth and "
+        facts="Rescaling without recentering is by the root mean square. The paper gives no batch, width or depth and "
         "no size of a significant response.",
     )
 
@@ -324,7 +325,7 @@ def quiet_with_recentering(activity: xr.Dataset) -> Verdict:
                 reason="a tenth of the share without recentering",
             ),
         },
-        note="The response is exactly zero for half of the inputs, by symmetry, so that more than half is nearly free. "
+        facts="The response is exactly zero for half of the inputs, by symmetry, so that more than half is nearly free. "
         f"Below a tenth of the neuron's largest for two thirds of the inputs: {shown} recentering.",
     )
 
@@ -362,6 +363,6 @@ def large_responses_are_the_odd_points(odd_point: xr.Dataset) -> Verdict:
                 reason="a twentieth; a point like any other would carry $1/n$",
             ),
         },
-        note="Half of the neurons fire for the odd point; the other half respond weakly to most of the cluster. "
+        facts="Half of the neurons fire for the odd point; the other half respond weakly to most of the cluster. "
         "Batches of twenty points and more, in which there is an odd point beside a tight cluster.",
     )

@@ -266,7 +266,7 @@ def untypical_neurons_decrease_the_angle(layer_angles: xr.Dataset) -> Verdict:
             "by untypical neurons": over_readings(lambda kind: test("untypical", kind, 1, np.inf), kind=UNTYPICAL),
             "not by as many others": over_readings(lambda kind: test("random", kind, -1, 1), kind=UNTYPICAL),
         },
-        note=_explained(layer_angles),
+        facts=_explained(layer_angles),
     )
 
 

@@ -51,5 +51,5 @@ def rank_grows_with_rows(relu_rank: xr.Dataset) -> Verdict:
                 expected="min(rows, input dimension)",
             ),
         },
-        note="The batch must be large: a finite one of rank 2 lags behind, since thin cells are hit late.",
+        facts="The batch must be large: a finite one of rank 2 lags behind, since thin cells are hit late.",
     )

@@ -64,7 +64,7 @@ def amplitudes_give_the_limits(tree_limits: xr.Dataset) -> Verdict:
             "norm ratio": deviation(ratios, 1e-9, expected="the limit", reason=decayed),
             "angle": deviation(angles, 1e-9, unit=" rad", expected="the limit", reason=decayed),
         },
-        note="Appendix D leaves three-cluster rows out; they only feed $A$ and $B$, so the formulas stay exact with "
+        facts="Appendix D leaves three-cluster rows out; they only feed $A$ and $B$, so the formulas stay exact with "
         "them if $A$ and $B$ are taken at great depth. In (56) the root in the numerator is one too many (in the text "
         "at hand); (57) is right.",
     )
@@ -85,7 +85,7 @@ def extremes_are_orthogonal(cluster_rows: xr.Dataset) -> Verdict:
     after = cluster_rows["both_extremes"].sel(layer=slice(1, None))
     return Verdict.from_tests(
         none(after, "no row in which both are positive"),
-        note="At $t = 0$ the points are numbers on a line and the statement is empty.",
+        facts="At $t = 0$ the points are numbers on a line and the statement is empty.",
     )
 
 
@@ -151,7 +151,7 @@ def interior_points_collapse(interior_angles: xr.Dataset, split_amplitudes: xr.D
                 "even if they began a thousandfold",
             ),
         },
-        note=f"$n = {n}$: the slowest pair keeps {slowest:.4f} of its angle per layer. Point 2 joins the others at a "
+        facts=f"$n = {n}$: the slowest pair keeps {slowest:.4f} of its angle per layer. Point 2 joins the others at a "
         "rate that takes about $n$ layers per factor $e$.",
     )
 
@@ -207,7 +207,7 @@ def interior_norms_are_small(tree_limits: xr.Dataset) -> Verdict:
             "ratio over 3 over n minus 2": at_most(ratio / _bounds(n, "theorem")[0], 1, **bound),
             "ratio over eqs 51 and 79": at_most(ratio / _bounds(n, "two_clusters")[0], 1, **bound),
         },
-        note="(72)-(73) are loose because they keep the $(2, n - 2)$ rows, which vanish beside the $(1, n - 1)$ rows.",
+        facts="(72)-(73) are loose because they keep the $(2, n - 2)$ rows, which vanish beside the $(1, n - 1)$ rows.",
     )
 
 
@@ -234,7 +234,7 @@ def the_odd_point_is_orthogonal(tree_limits: xr.Dataset) -> Verdict:
             "distance from 90 degree over its bound": at_most(missing / _bounds(n, "theorem")[1], 1, **bound),
             "the same over eq 59": at_most(missing / _bounds(n, "two_clusters")[1], 1, **bound),
         },
-        note="The printed bound says nothing up to $n = 4$, where it is negative. The angle is never above 90 degrees: "
+        facts="The printed bound says nothing up to $n = 4$, where it is negative. The angle is never above 90 degrees: "
         "entries are not negative.",
     )
 
@@ -287,7 +287,7 @@ def best_possible_bounds(tree_limits: xr.Dataset) -> Verdict:
             "ratio of symmetric batches": deviation((ratio / of_ratio)[symmetric] - 1, DEEP_ENOUGH, **reached),
             "distance of symmetric batches": deviation((missing / of_angle)[symmetric] - 1, DEEP_ENOUGH, **reached),
         },
-        note="Largest ratio and smallest angle in degree seen, in brackets the sharp and the printed bound: "
+        facts="Largest ratio and smallest angle in degree seen, in brackets the sharp and the printed bound: "
         f"{numbers}. The two-cluster bounds (51)-(52), (59)-(60) all but state the sharp ones.",
     )
 
@@ -316,7 +316,7 @@ def one_or_two_points_escape(tree_limits: xr.Dataset) -> Verdict:
     )
     return Verdict.from_tests(
         none((apart < 1) | (apart > 2), "no batch with none or more than two points apart"),
-        note="With many points two is typical. Gaussian batches where both extremes are at more than 45 degrees from "
+        facts="With many points two is typical. Gaussian batches where both extremes are at more than 45 degrees from "
         f"the cluster and more than twice as long, by $n$, with the median of the shorter over the longer: {shares}. "
         "The single odd point of Figure 3, whose norm exceeds every other by a factor of order $n$, is then not what "
         "the model gives.",
@@ -352,7 +352,7 @@ def the_far_extreme_is_odd(tree_limits: xr.Dataset) -> Verdict:
             expected="more than half at every $n$",
             reason="typically: more often than not; exact binomial interval",
         ),
-        note=f"Share by $n$, in brackets that of the extreme of larger modulus in the input: {shares}. The model does "
+        facts=f"Share by $n$, in brackets that of the extreme of larger modulus in the input: {shares}. The model does "
         "not see a shift of the batch, so the norm itself can matter only where the mean is near zero.",
     )
 
@@ -402,5 +402,5 @@ def several_coordinates_share_extremes(several_coordinates: xr.Dataset) -> Verdi
                 (90 - shared["odd_angle"]) / angle, 1, expected="at most 1", reason="a lower bound on the angle"
             ),
         },
-        note="The trees do not interact: $A$ and $B$ add up over the coordinates and the formulas stay.",
+        facts="The trees do not interact: $A$ and $B$ add up over the coordinates and the formulas stay.",
     )

@@ -115,7 +115,7 @@ def excess_is_conserved(cluster_rows: xr.Dataset) -> Verdict:
                 reason="float64 sums of thousands of positive terms, scale taken through a logarithm",
             ),
         },
-        note="A row of $k$ clusters, $a$ of them below its mean, has children of $k - a + 1$ and $a + 1$ clusters, "
+        facts="A row of $k$ clusters, $a$ of them below its mean, has children of $k - a + 1$ and $a + 1$ clusters, "
         "together $k + 2$, whence the conservation. From $t_0$ on $n - 2$ rows of three clusters are left, less ties, "
         "for ever.",
     )
@@ -197,7 +197,7 @@ def rows_become_stable(tree_limits: xr.Dataset, narrow_gap: xr.Dataset, cluster_
                 cluster_rows["most_by_algorithm"] != cluster_rows["most_clusters"].clip(min=2), "none"
             ),
         },
-        note=f"Depth of Gaussian batches, median (largest), by $n$: {_depths(tree_limits)}. It is not bounded in $n$ "
+        facts=f"Depth of Gaussian batches, median (largest), by $n$: {_depths(tree_limits)}. It is not bounded in $n$ "
         f"alone: (0, 0.3, 0.5, 0.5 + gap, 1) needs {slope:.2f} layers per decade of the gap, {int(depth[-1])} at "
         f"1e-{int(decade[-1])}. One layer serves all rows, since a binary tree whose branches all end is finite.",
     )
@@ -287,6 +287,6 @@ def three_cluster_rows_are_bounded(split_rows: xr.Dataset) -> Verdict:
                 reason="the quotient is $1 - (b/a)^{T-1}$ and reaches 1 within the rounding of 500 terms",
             ),
         },
-        note="From $T = 2$ on; at $T = 1$ the sum (61) is empty while a point of the large cluster already gains. "
+        facts="From $T = 2$ on; at $T = 1$ the sum (61) is empty while a point of the large cluster already gains. "
         r"Needs $n \ge 4$. The births that (61) leaves out, those of the last layer, are smaller than its slack.",
     )

@@ -100,7 +100,7 @@ def symmetric_batches_wait(symmetric_batch: xr.Dataset) -> Verdict:
             "after a wait": over_readings(lambda start, factor: _after_a_wait(symmetric_batch, start, factor), **grid),
             "point 1 is the outlier": over_readings(lambda start: _point_1(symmetric_batch, start), start=SYMMETRIC),
         },
-        note=_numbers(symmetric_batch),
+        facts=_numbers(symmetric_batch),
     )
 
 

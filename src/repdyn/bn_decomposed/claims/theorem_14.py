@@ -104,7 +104,7 @@ def orthogonality_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     cosine = float(np.abs(layer["cluster_mean_cosine"]).max())
     return Verdict.from_tests(
         orthogonal(layer),
-        note="The recentered points are antipodal for any batch. The image of the cluster's mean is not the mean of "
+        facts="The recentered points are antipodal for any batch. The image of the cluster's mean is not the mean of "
         f"the new cluster; with that mean the expected cosine is up to {cosine:.1e} here.",
     )
 
@@ -159,7 +159,7 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
                 layer["pair_factor"] / layer["expected_pair_factor"], "block", "the expectation (116)"
             ),
         },
-        note="The radius $1 / n^2$ of the cluster is not needed. Positively collinear recentered points contract by "
+        facts="The radius $1 / n^2$ of the cluster is not needed. Positively collinear recentered points contract by "
         r"$\alpha$ alone. The second expectation sign is missing in (114)-(115).",
     )
 
@@ -269,7 +269,7 @@ def narrow_clusters_contract(contraction: xr.Dataset, gaussian_layer: xr.Dataset
     }
     return Verdict.from_tests(
         over_readings(lambda unchanged: unchanged, unchanged=readings),
-        note="One layer from a distance above $n / (n - 1)$ does contract the cluster (bnd-thm14-4); after it the "
+        facts="One layer from a distance above $n / (n - 1)$ does contract the cluster (bnd-thm14-4); after it the "
         "distance is smaller (bnd-cluster-rest), so that the next layers widen it.",
     )
 

@@ -74,7 +74,7 @@ def accuracy_without_rank(training: dict[str, xr.Dataset]) -> Verdict:
                 reason="most directions used",
             ),
         },
-        note="Low rank is seen in the effective and the stable rank and at a tolerance of 1e-2; at 1e-6 the numerical "
+        facts="Low rank is seen in the effective and the stable rank and at a tolerance of 1e-2; at 1e-6 the numerical "
         f"rank of the deepest is {int(last['he']['numerical_rank'].min())} to {int(last['he']['numerical_rank'].max())}"
         ". The paper states neither its measure of rank nor data and optimizer.",
     )
@@ -153,7 +153,7 @@ def point_neurons_are_orthogonal_and_sparse(point_neurons: xr.Dataset) -> Verdic
                 reason="a count over $n^2$",
             ),
         },
-        note="The paper gives no formula; thresholds lie half-way between the point and its nearest neighbor.",
+        facts="The paper gives no formula; thresholds lie half-way between the point and its nearest neighbor.",
     )
 
 

@@ -80,5 +80,4 @@ def worst_survival(cases: Sequence[tuple[np.ndarray, float, float]], *, expected
 
 def _worst(tests: list[Test]) -> Test:
     worst = weakest(tests)
-    measured = f"worst of {len(tests)}: {worst.measured}" if len(tests) > 1 else worst.measured
-    return replace(worst, measured=measured, false_alarm=spent(FALSE_ALARM))
+    return replace(worst, false_alarm=spent(FALSE_ALARM))

@@ -28,7 +28,7 @@ def decide_lines(audit: xr.Dataset, lines: Mapping[str, str], note: str = "") ->
 def as_printed(verdict: Verdict) -> Test:
     """The test of the printed form, which every formula of the audit has."""
     if verdict.printed is None:
-        raise ValueError(f"no test of the printed formula: {verdict.note}")
+        raise ValueError(f"no test of the printed formula: {verdict.why}")
     return verdict.printed
 
 
@@ -52,7 +52,7 @@ def normalizer(formula_audit: xr.Dataset) -> Verdict:
     """Torch's BatchNorm1d without eps against the formula."""
     verdict = decide_formula(formula_audit, equations.NORMALIZER, *_round_off(formula_audit))
     note = r"The norm is printed as $\sqrt{b^T \Sigma b^T}$, which is no matrix product; possibly an OCR error."
-    return Verdict.from_tests(as_printed(verdict), note=note)
+    return Verdict.from_tests(as_printed(verdict), facts=note)
 
 
 @claim(
@@ -212,7 +212,7 @@ TIME = r"The paper drops $1/m$ between (6) and (10) without saying that time is 
 def velocity_field_on_manifold(formula_audit: xr.Dataset) -> Verdict:
     """Formula against m times autograd, pushed to bbar, at unit length; the signs of (14) are right."""
     verdict = decide_formula(formula_audit, equations.EQ_14, *_round_off(formula_audit))
-    return Verdict.from_tests(as_printed(verdict), note=rf"For $\|b\| = 1$. {TIME}")
+    return Verdict.from_tests(as_printed(verdict), facts=rf"For $\|b\| = 1$. {TIME}")
 
 
 @claim(
@@ -348,6 +348,6 @@ def eps_breaks_scale_invariance(batch_norm_eps: xr.Dataset) -> Verdict:
             ),
             "exponent": mean_within(slope, -2.5, -1.5, expected="-2", reason="nearer to -2 than to -1 and -3"),
         },
-        note=rf"At $\|b\|$ = {float(batch_norm_eps['radius'][0]):g} the first step reaches {shortest:.2f} of the "
+        facts=rf"At $\|b\|$ = {float(batch_norm_eps['radius'][0]):g} the first step reaches {shortest:.2f} of the "
         r"length for $\epsilon = 0$. The paper's eq. (2) has no $\epsilon$; libraries do.",
     )

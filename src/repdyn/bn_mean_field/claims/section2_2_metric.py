@@ -119,7 +119,7 @@ def positivity_display(formula_audit: xr.Dataset) -> Verdict:
     """Both sides on tangent vectors at random points and covariances."""
     verdict = decide_formula(formula_audit, equations.POSITIVITY_DISPLAY, 1e-10, "round-off of sums over the samples")
     note = "For general vectors the plus is a minus; for tangents, of which the display speaks, the term is zero."
-    return Verdict.from_tests(as_printed(verdict), note=note)
+    return Verdict.from_tests(as_printed(verdict), facts=note)
 
 
 def _cosine_not_squared(metric_audit: xr.Dataset) -> xr.Dataset:

@@ -108,7 +108,7 @@ def particles_converge(propagation_distances: xr.Dataset) -> Verdict:
         tests[name] = _falls_in_every_draw(exponents) if start == "i.i.d." else _falls(exponents)
     return Verdict.from_tests(
         tests,
-        note="The widths tried, powers of two, are one subsequence, of which the whole falls; the theorem promises no "
+        facts="The widths tried, powers of two, are one subsequence, of which the whole falls; the theorem promises no "
         "more and gives no rate. For a Lipschitz $\\sigma'$ every sequence converges, by proof (bnm-uniqueness). With "
         f"opposite signs differences of the start are amplified up to {_amplification(propagation_distances):.1f} "
         "times, so the fall is not monotone in $m$.",
@@ -209,7 +209,7 @@ def exit_times_are_bounded(exit_times: xr.Dataset) -> Verdict:
                 reason="next term of the harmonic sum, $A / (B r_0 n)$",
             ),
         },
-        note=rf"Loose: the times are at least {slack:.0f} times the bound. In print $\ell'(0)$ hides $y$; its mean "
+        facts=rf"Loose: the times are at least {slack:.0f} times the bound. In print $\ell'(0)$ hides $y$; its mean "
         r"$\mathbb{E} |\ell'(0, y)|$ is enough, which is finite for unbounded labels, too. With $y$ left out (the "
         "control) the bound is violated.",
     )
@@ -251,7 +251,7 @@ def trajectories_are_equicontinuous(equicontinuity: xr.Dataset) -> Verdict:
         at_most(
             corrected, 1 + TOLERANCE, expected="at most $(t' - t) (L(t) - L(t'))$", reason="solver tolerance 1e-10"
         ),
-        note=f"The printed bound fails for {violated} of {printed.size} pairs with exact transport; the corrected one "
+        facts=f"The printed bound fails for {violated} of {printed.size} pairs with exact transport; the corrected one "
         f"for {still or 'none'} of {corrected.size} pairs, even for the coupling of the proof.",
     )
 
@@ -282,7 +282,7 @@ def coupling_bounds_the_distance(equicontinuity: xr.Dataset) -> Verdict:
     return Verdict.from_tests(
         at_most(printed, 1, expected="$W_2^2$ at most the mean squared chord", reason="a bound"),
         at_most(corrected, 1 + 1e-9, expected="at most the mean squared distance", reason="rounding of the transport"),
-        note=r"Along an eigen-direction of variance $\lambda$ a geodesic is $\sqrt \lambda$ times its chord.",
+        facts=r"Along an eigen-direction of variance $\lambda$ a geodesic is $\sqrt \lambda$ times its chord.",
     )
 
 
@@ -321,7 +321,7 @@ def weak_form(equicontinuity: xr.Dataset) -> Verdict:
     return Verdict.from_tests(
         deviation(left - equicontinuity["weak_printed"], 1e-5, expected="0", reason=reason),
         deviation(left - equicontinuity["weak_boundary"], 1e-5, expected="the boundary term", reason=reason),
-        note=f"For a test function that vanishes at both ends the left side is {ended:.1g}.",
+        facts=f"For a test function that vanishes at both ends the left side is {ended:.1g}.",
     )
 
 
@@ -368,7 +368,7 @@ def separating_starts_reach_the_minimum(minimization: xr.Dataset) -> Verdict:
             ),
             "still falling": at_most(falling, 0.9, expected="falls", reason="by 10 % in the last tenth of the records"),
         },
-        note="Convergence itself, on which the theorem is conditional, is not decided; ReLU lacks the "
+        facts="Convergence itself, on which the theorem is conditional, is not decided; ReLU lacks the "
         "differentiability of Assumption 3, erf has it.",
     )
 

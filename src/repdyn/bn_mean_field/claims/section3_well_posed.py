@@ -40,7 +40,7 @@ def bounded_lipschitz_estimate(well_posedness: xr.Dataset) -> Verdict:
     return Verdict.from_tests(
         at_most(printed, 1, expected="at most the supremum times the distance", reason="a bound"),
         at_most(corrected, 1, expected="at most the larger constant times the distance", reason="a bound"),
-        note=f"The printed constant fails up to $r$ = {largest:g} on these data: moving $a$ alone changes the integral "
+        facts=f"The printed constant fails up to $r$ = {largest:g} on these data: moving $a$ alone changes the integral "
         r"by up to $M$, which $r M$ does not bound for small $r$.",
     )
 
@@ -112,7 +112,7 @@ def distance_stays_in_proportion(well_posedness: xr.Dataset) -> Verdict:
             expected="distance in proportion to that of the starts",
             reason="a Lipschitz flow has exponent 1, two solutions from one start have 0",
         ),
-        note=f"By Gronwall's lemma, proof on the study's page. Distances end at {ratio:.1f} times the starts' angle.",
+        facts=f"By Gronwall's lemma, proof on the study's page. Distances end at {ratio:.1f} times the starts' angle.",
     )
 
 

@@ -101,7 +101,7 @@ def faster_where_data_are_small(target_scan: xr.Dataset) -> Verdict:
     by_angle = ", ".join(f"{float(value):.2g} at {float(ratios['angle'][k]):g}" for k, value in enumerate(ratios))
     return Verdict.from_tests(
         {"faster": over_readings(faster, **choices), "because": over_readings(because, **choices)},
-        note=f"Ratio of speeds near $x_2$ to those near $x_1$ over the target's angle to $x_1$ in degrees: {by_angle}. "
+        facts=f"Ratio of speeds near $x_2$ to those near $x_1$ over the target's angle to $x_1$ in degrees: {by_angle}. "
         f"At equal torque the statement holds (bnm-sec41-law). {UNSTATED}.",
     )
 
@@ -177,7 +177,7 @@ def order_of_magnitude(speed_ratio: xr.Dataset) -> Verdict:
             "bnm-fig1-matched for why.",
             test,
         )
-    return Verdict.from_tests(test, note=f"Median {medians}.")
+    return Verdict.from_tests(test, facts=f"Median {medians}.")
 
 
 @claim(
@@ -202,7 +202,7 @@ def speeds_at_matched_loss(speed_ratio: xr.Dataset) -> Verdict:
         f"Both signs of $a$: loss {bn:.3g} with BN, {vanilla:.2g} without; the vanilla model has BN's loss at "
         f"iteration {float(cell['matched_iteration']):.0f}, where the ratio is {float(cell['matched_ratio']):.2f}."
     )
-    return Verdict.from_tests(test, note=note)
+    return Verdict.from_tests(test, facts=note)
 
 
 def _share(data: xr.Dataset, width: float) -> xr.DataArray:
@@ -268,7 +268,7 @@ def neurons_concentrate(anisotropy: xr.Dataset) -> Verdict:
             "concentrate": over_readings(concentrate, **choices),
             "more than vanilla": over_readings(more_than_vanilla, **choices),
         },
-        note=f"Within 15 degrees at the end with BN and without: {ends}. {UNSTATED}. For $y = x_1$ both models learn: "
+        facts=f"Within 15 degrees at the end with BN and without: {ends}. {UNSTATED}. For $y = x_1$ both models learn: "
         "that the vanilla neurons stay is no failure. What causes it: bnm-sec41-escape.",
     )
 
@@ -327,7 +327,7 @@ def neurons_are_helped(concentration: xr.Dataset) -> Verdict:
     }
     return Verdict.from_tests(
         {"concentrate": over_readings(concentrate, **choices), "helped": over_readings(helped, **choices)},
-        note=f"For $y = x_1$ the share within 15 degrees ends at {ends['BN']:.2f} with BN and at "
+        facts=f"For $y = x_1$ the share within 15 degrees ends at {ends['BN']:.2f} with BN and at "
         f"{ends['BN, equal speeds']:.2f} with equal speeds in all directions: the neurons gather without "
         f"the effect. For "
         "other targets they gather at the target's axis.",

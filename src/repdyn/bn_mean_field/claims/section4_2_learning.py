@@ -95,7 +95,7 @@ def learning_is_sped_up(feature_learning: xr.Dataset) -> Verdict:
     equal, best = ({base: ratio(rate, base) for base in COMPARED.values()} for rate in RATES)
     return Verdict.from_tests(
         over_readings(faster, **choices, task=tasks, learned=thresholds),
-        note=f"Iterations of BN over those of the vanilla network: {equal['vanilla']} at equal step, {best['vanilla']} "
+        facts=f"Iterations of BN over those of the vanilla network: {equal['vanilla']} at equal step, {best['vanilla']} "
         f"with each at its best; over those of BN with equal speeds in all directions {equal['BN, equal speeds']} and "
         f"{best['BN, equal speeds']}. {SETTING}.",
     )
@@ -143,7 +143,7 @@ def linear_target_takes_longer(learning_rates: xr.Dataset) -> Verdict:
             "equal step": _slower(learning_rates, "vanilla"),
             "equal step and function": _slower(learning_rates, "vanilla, same function"),
         },
-        note=f"BN needs {ratio:.1f} times the iterations at equal step; each at its best step {bn:.0f} and "
+        facts=f"BN needs {ratio:.1f} times the iterations at equal step; each at its best step {bn:.0f} and "
         f"{vanilla:.0f}. {UNSTATED}.",
     )
 
@@ -205,7 +205,7 @@ def range_of_steps_is_wider(feature_learning: xr.Dataset) -> Verdict:
             task=_tasks(feature_learning),
             learned=_thresholds(feature_learning),
         ),
-        note=f"Wider by {gains['unit']} decades at unit lengths, by {gains['many']} at many. {SETTING}.",
+        facts=f"Wider by {gains['unit']} decades at unit lengths, by {gains['many']} at many. {SETTING}.",
     )
 
 
@@ -243,7 +243,7 @@ def many_lengths_widen_the_range(feature_learning: xr.Dataset) -> Verdict:
             task=_tasks(feature_learning),
             learned=_thresholds(feature_learning),
         ),
-        note=f"Range wider by {gains[0]} decades with lengths spread over two decades, by {gains[1]} with "
+        facts=f"Range wider by {gains[0]} decades with lengths spread over two decades, by {gains[1]} with "
         f"lengths 1 and 10. "
         f"{SETTING}.",
     )
@@ -279,6 +279,6 @@ def small_neurons_converge_first(magnitudes: xr.Dataset) -> Verdict:
     last = drawn.isel(iteration=-1)
     return Verdict.from_tests(
         over_readings(faster, measure=measures, read_at={f"iteration {k}000": k / 10 for k in (2, 4, 6, 8, 10)}),
-        note=f"Mean turn at the end {float(last['mean_turn'].sel(radius=small).mean()):.0f} and "
+        facts=f"Mean turn at the end {float(last['mean_turn'].sel(radius=small).mean()):.0f} and "
         f"{float(last['mean_turn'].sel(radius=large).mean()):.1f} degrees. $y = x_1$. {UNSTATED}.",
     )

@@ -100,7 +100,7 @@ def smaller_becomes_bigger(first_step: xr.Dataset) -> Verdict:
 
     return Verdict.from_tests(
         over_readings(falls, bigger=BIGGER, neurons=NEURONS),
-        note=r"By $r_1 = \sqrt{r^2 + (h g / r)^2}$ what a neuron gains falls in $r$ everywhere, its length after the "
+        facts=r"By $r_1 = \sqrt{r^2 + (h g / r)^2}$ what a neuron gains falls in $r$ everywhere, its length after the "
         r"step only below $\sqrt{h g}$ (bnm-fig3-critical), and $g$ is near 0 for some neurons.",
     )
 
@@ -193,7 +193,7 @@ def stable_from_the_second_step(first_step: xr.Dataset) -> Verdict:
     kept = float(first_step["loss_growth_kept"].isel(later=slice(1, None)).max())
     return Verdict.from_tests(
         over_readings(avoided, unstable=UNSTABLE, neurons=NEURONS),
-        note=f"In the worst iteration the median neuron turns by {float(turns.sel(quantile=0.5)):.0f} degrees, the "
+        facts=f"In the worst iteration the median neuron turns by {float(turns.sel(quantile=0.5)):.0f} degrees, the "
         f"farthest by {float(turns.sel(quantile=1.0)):.0f}; the loss is multiplied by at most "
         f"{float(growth.max()):.3f}, with lengths kept {kept:.3f}. "
         "A neuron that starts near a critical direction has a small gradient, is not amplified at first, and turns "

@@ -203,7 +203,7 @@ def neurons_merge(formula_audit: xr.Dataset) -> Verdict:
         "$(A^T A, K)$ only, so each row's gradient scales with the row. With bias too no local minimum with a zero row "
         "has a negative entry (lrn-prop2)."
     )
-    return replace(verdict, note=note)
+    return replace(verdict, facts={"note": note})
 
 
 def _share_of_bias(geodesics: xr.Dataset) -> np.ndarray:

@@ -65,7 +65,7 @@ def kept_dimension_varies(restart_measures: xr.Dataset) -> Verdict:
     words = "; ".join(", ".join(str(int(n)) for n in row) for row in kept.transpose("teacher", "start").values)
     note = f"Dimensions kept by teacher and start: {words}."
     if spread.max() == 0:
-        return Verdict(UNDECIDED, tests, None, f"{note} That none of {kept.size} runs differs refutes no 'can'.")
+        return Verdict(UNDECIDED, tests, why=f"{note} That none of {kept.size} runs differs refutes no 'can'.")
     return Verdict.from_tests(tests, None, note)
 
 

@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from repdyn.base.claims import NOT_SEEN
 from repdyn.base.errors import DataError
 from repdyn.base.tables import read_cells, rows
 
@@ -37,7 +36,11 @@ def examine(results: Path) -> Audit:
     faults += [
         f"{row['id']}: no control turns {row['uncontrolled_parts']}" for row in ledger if row["uncontrolled_parts"]
     ]
-    faults += [f"{row['id']}: {row['note']}" for row in ledger if NOT_SEEN in row["note"]]
+    faults += [
+        f"{row['id']}: a control does not change the outcome"
+        for row in ledger
+        if row["control_outcome"] == "not rejected"
+    ]
     kinds = Counter(f"{row['control_kind']}, {row['control_change'] or 'undecided'}" for row in controlled)
     return Audit(dict(kinds), faults)
 

@@ -346,7 +346,7 @@ class Site:
                 "run": name,
                 "verdict": str(row["verdict"]),
                 "n": str(row["n"]),
-                "remark": str(row["note"]) if row["verdict"] == UNDECIDED else "",
+                "remark": str(row["why"]) if row["verdict"] == UNDECIDED else "",
             }
             for name, row in rows
         ]

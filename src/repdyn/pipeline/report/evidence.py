@@ -19,8 +19,6 @@ LONGEST_CELL = 120  # characters; longer words stand below the table
 WIDTH, HEIGHT, EDGE = 200.0, 24.0, 10.0  # pixels of the drawing
 LOGARITHMIC = 50.0  # ratio of the largest to the smallest positive number from which the axis is logarithmic
 BARE = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")  # a number alone, which does not say what is asked
-EXTREME = re.compile(r"(largest deviation|largest|smallest) ([-+\d.e]+)(.*)", re.DOTALL)
-INTERVAL = re.compile(r"(.*?),? ?([\d.]+ %) interval \[([^,\]]+), ([^\]]+)\](.*)", re.DOTALL)
 
 
 class ControlResult(TypedDict):
@@ -79,7 +77,7 @@ def parts(rows: Iterable[Row], form: str) -> list[Part]:
 
 def part(row: Row) -> Part:
     """A row of evidence in a reader's terms."""
-    shown, qualifier = measured(row["measured"])
+    shown, qualifier = measured(row)
     return Part(
         name=row["part"],
         label=words(row["label"]),
@@ -90,7 +88,7 @@ def part(row: Row) -> Part:
         drawing=drawing(row),
         outcome=row["outcome"],
         margin=margin(row["margin"]),
-        reason=words(_reason(row["tolerance_reason"])),
+        reason=words(row["tolerance_reason"]),
         control=_control(row),
         crosses=_crosses(row),
     )
@@ -123,15 +121,18 @@ def _control(row: Row) -> ControlResult | None:
     }
 
 
-def measured(text: str) -> tuple[Markup, Markup]:
-    """The number and which number it is, from the words of a test."""
-    if match := INTERVAL.fullmatch(text):
-        estimate, level, low, high, unit = (piece.strip() for piece in match.groups())
-        shown = numbers(estimate or f"{low} to {high}") + (f" {unit}" if unit and not estimate else "")
-        return shown, numbers(f"{level} interval {low} to {high}" if estimate else f"{level} interval")
-    if match := EXTREME.fullmatch(text):
-        return numbers(match[2] + match[3]), numbers(match[1])
-    return words(text), Markup()
+def measured(row: Row) -> tuple[Markup, Markup]:
+    """The number with its unit, and which number it is: statistic, or level and ends of the interval."""
+    value, low, high = (number(row[name]) for name in ("value", "interval_low", "interval_high"))
+    if value is None and low is None:
+        return words(row["measured"]), Markup()
+    unit, total = row["unit"] and f" {row['unit']}", row["out_of"] and f" of {row['out_of']}"
+    if low is None or high is None:
+        return numbers(f"{value:.4g}{total}{unit}"), words(row["statistic"])
+    ends, level = f"{low:.4g} to {high:.4g}", f"{100 * (1 - float(row['false_alarm'])):g} % interval"
+    if value is None:
+        return numbers(ends + unit), numbers(level)
+    return numbers(f"{value:.4g}{unit}"), words(row["statistic"]) + numbers(f" {level} {ends}")
 
 
 def _required(row: Row) -> Markup:
@@ -143,20 +144,13 @@ def _required(row: Row) -> Markup:
     return numbers(f"at least {low:.3g}" if math.isinf(high) else f"{low:.3g} to {high:.3g}")
 
 
-def _reason(text: str) -> str:
-    """Why the tolerance has its size; the size itself stands in its column."""
-    return re.sub(r"^(?:tolerance|limit) [-+\d.e]+: ", "", text)
-
-
 def number(text: str) -> float | None:
     """A cell of evidence as a number; None where it is empty."""
     return float(text) if text else None
 
 
 def _allowed(row: Row) -> tuple[float | None, float | None]:
-    bottom, top = number(row["region_low"]), number(row["region_high"])
-    is_size = bottom == 0 and row["measured"].startswith("largest deviation")  # never negative: no bound below
-    return (-math.inf if is_size else bottom), top
+    return number(row["region_low"]), number(row["region_high"])
 
 
 # Drawing

@@ -50,7 +50,7 @@ def _entry(claim: Row) -> str:
         lines += [rf"\textbf{{Assumed there.}} {_text(claim['assumes'])}", ""]
     lines += [rf"Measured: {_text(claim['printed_measured'])}; required: {_text(claim['printed_expected'])}.", ""]
     if claim["verdict"] == "does not hold":
-        return "\n".join([*lines, rf"\textbf{{Does not hold.}} {_text(claim['correction'] or claim['note'])}", ""])
+        return "\n".join([*lines, rf"\textbf{{Does not hold.}} {_text(claim['correction'] or claim['why'])}", ""])
     lines += [rf"\textbf{{Correct.}} {_text(claim['correction'])}", *_formula(claim["corrected_formula"])]
     return "\n".join([*lines, rf"Measured: {_text(claim['measured'])}; required: {_text(claim['expected'])}.", ""])
 

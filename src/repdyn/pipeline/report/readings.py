@@ -52,10 +52,7 @@ def _curve(form: str, part: str, rows: Sequence[Row]) -> Curve:
     outcomes = [row["outcome"] for row in rows]
     verbs = {"passes": "pass", "fails": "fail", "undecided": "stay undecided", "depends": "depend on more"}
     counted = [f"{outcomes.count(name)} {verb}" for name, verb in verbs.items() if name in outcomes]
-    listed = [
-        (words(row["reading"]), Markup(" ").join(filter(None, measured(row["measured"]))), row["outcome"])
-        for row in ordered
-    ]
+    listed = [(words(row["reading"]), Markup(" ").join(filter(None, measured(row))), row["outcome"]) for row in ordered]
     counts = f"{len(rows)} readings: {', '.join(counted)}"
     return Curve(form, part, counts, _turns_on(rows), _drawing(ordered, _options(rows)), listed)
 

@@ -20,9 +20,10 @@ MEANINGS = {
     "holds as corrected": "The printed form was refuted and the corrected form passed; both are shown with numbers.",
     "does not hold": "Refuted, and no small correction repairs it.",
     "depends on the reading": "Of the readings that its words allow, some pass and others fail; the page shows which.",
-    "not reproducible as stated": "The paper leaves out settings; the note says what was tried.",
-    "not testable": "No finite computation decides it (existence, subsequences); the note says why.",
-    "not decidable at this scale": "This run does not decide it; the note says what is missing.",
+    "not reproducible as stated": "The paper leaves out settings; the page says what was tried.",
+    "not testable": "No finite computation decides it (existence, subsequences); the page says why.",
+    "not decidable at this scale": "This run does not decide it; the page says what is missing.",
+    "check failed": "The check ended with an error of its own, which the log of its job shows; there is no verdict.",
 }
 PLURALS = {
     "misprint": "misprints",

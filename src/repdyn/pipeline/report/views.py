@@ -20,7 +20,7 @@ from repdyn.pipeline.report.evidence import Part
 from repdyn.pipeline.report.notes import Notes
 from repdyn.pipeline.report.readings import Curve
 from repdyn.pipeline.report.texts import TERMS
-from repdyn.pipeline.run.kinds.ledger import overlay
+from repdyn.pipeline.run.kinds.ledger import facts, overlay
 
 PROVED = ("identity", "bound", "limit")
 """Kinds of statements that are derived."""
@@ -68,6 +68,7 @@ class ClaimView(TypedDict):
     short: str
     checked: str
     wants: str
+    facts: Mapping[str, str]
     curves: list[Curve]
     control: str
     explained: list[str]
@@ -159,6 +160,7 @@ def claim(row: Row, contents: Contents, notes: Notes, chosen: Product | None = N
         "short": short(row, printed, corrected, curves),
         "checked": checked(row, decisive),
         "wants": _wants(row, contents),
+        "facts": facts(row["facts"]),
         "curves": curves,
         "control": _unshown_control(row, [*printed, *corrected]),
         "explained": explained([*printed, *corrected], curves),
@@ -205,6 +207,7 @@ def short(row: Row, printed: Sequence[Part], corrected: Sequence[Part], curves: 
         "not decidable at this scale": _open(row, corrected or printed),
         "not reproducible as stated": "The paper leaves out settings that this needs.",
         "not testable": "No finite computation decides it.",
+        "check failed": "The check ended with an error of its own, so there is no verdict.",
     }
     return " ".join(filter(None, [sentences[verdict], checked(row, corrected or printed)]))
 
@@ -294,7 +297,7 @@ def _share(parts: Sequence[Part], outcome: str) -> str:
 
 def _open(row: Row, parts: Sequence[Part]) -> str:
     undecided = [part for part in parts if part.outcome == "undecided"]
-    why = " The note says why." if row.get("note") else ""
+    why = " The page says why." if row.get("why") else ""
     if not undecided:
         return f"This run does not decide it.{why}"
     crossing = sum(part.crosses for part in undecided)

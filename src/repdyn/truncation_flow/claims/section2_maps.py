@@ -101,7 +101,7 @@ def fixed_points(counterexamples: xr.Dataset) -> Verdict:
             "fixed points": zero(counterexamples["fixed_mismatch"], "fixed: all coordinates at least 0", COUNTED),
             "apex": zero(counterexamples["apex_mismatch"], "taken to the apex: all coordinates at most 0", COUNTED),
         },
-        note=note,
+        facts=note,
     )
 
 

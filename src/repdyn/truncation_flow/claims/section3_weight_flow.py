@@ -60,7 +60,7 @@ def weight_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
         f" {float(audit['relative_error'].max()):.2g}; obtuse to the true flow in {obtuse} of {audit['cosine'].size}"
         f" draws."
     )
-    return decide_formula(audit, equations.WEIGHT_FLOW, *EXACT, note=note)
+    return decide_formula(audit, equations.WEIGHT_FLOW, *EXACT, facts=note)
 
 
 theorems_agree = formula_claim(
@@ -259,7 +259,7 @@ no_backpropagation = formula_claim(
     audit=("gradient_audit", equations.MOMENT_FORM, *EXACT),
     control="the second moments without the masses",
     decided="Velocity and cost from the half-space moments alone, without a pass through the data or the network.",
-    note=r"Between crossings one $Q \times Q$ matrix per coordinate decides the flow whatever $N$. In Theorem 5.1 the "
+    facts=r"Between crossings one $Q \times Q$ matrix per coordinate decides the flow whatever $N$. In Theorem 5.1 the "
     "products $P^+$ and $P^-$ transposed are reverse-mode differentiation by hand. Times: "
     "benchmarks/truncation_flow_events.py.",
 )

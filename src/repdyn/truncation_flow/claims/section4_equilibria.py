@@ -31,7 +31,7 @@ def untruncated_rests(counterexamples: xr.Dataset) -> Verdict:
     """Velocity of a cluster in the positive sector."""
     return Verdict.from_tests(
         zero(counterexamples["free_speed"], "velocity zero"),
-        note="Definition 3.3 makes the sector open. A point on its border counts as truncated and moves the cluster: "
+        facts="Definition 3.3 makes the sector open. A point on its border counts as truncated and moves the cluster: "
         f"speed {float(counterexamples['border_speed']):.2f} in an example.",
     )
 
@@ -149,7 +149,7 @@ def partial_truncation(counterexamples: xr.Dataset) -> Verdict:
 
     return Verdict.from_tests(
         over_readings(truncated, so_that=SO_THAT, set_in_410=MEANT),
-        note="As a consequence it is wrong: an untruncated cluster meets (4.10), one point truncated in one direction "
+        facts="As a consequence it is wrong: an untruncated cluster meets (4.10), one point truncated in one direction "
         "meets it with $\\mathbb{R}_+^Q$. As an assumption of its own it can be met, and nothing later uses (4.10).",
     )
 

@@ -61,7 +61,7 @@ def alternatives_fit_worse(default_network_fits: xr.Dataset, default_ensemble_fi
         f"a factor 2 in the first line in place of the square: {other.measured}, {other.outcome}; worse than the "
         f"theory at {int(default_network_fits['units'])} units: {count}; "
     )
-    return Verdict.from_tests(tests, note=note + _medians((default_network_fits, default_ensemble_fits)))
+    return Verdict.from_tests(tests, facts=note + _medians((default_network_fits, default_ensemble_fits)))
 
 
 def fits_worse(fits: xr.Dataset, name: str) -> Test:
@@ -91,17 +91,15 @@ def predicted(logs: np.ndarray, published: float) -> Test:
     expected, rate = f"{published:.3g} in the prediction interval", spent(FALSE_ALARM)
     reason = f"one more network, log-normal over seeds, false alarm {rate:g}; wider than a factor 100 says nothing"
     if logs.size < 4:
-        return undecided(f"{logs.size} networks", expected, reason)
+        return undecided("networks", expected, reason, logs.size)
     half = stdtrit(logs.size - 1, 1 - rate / 2) * logs.std(ddof=1) * np.sqrt(1 + 1 / logs.size)
     gap, ends = abs(np.log(published) - logs.mean()), np.exp(logs.mean() + half * np.array([-1, 1]))
-    measured = f"geometric mean {np.exp(logs.mean()):.3g}, prediction interval [{ends[0]:.3g}, {ends[1]:.3g}]"
     if half > WIDEST:
-        return undecided(measured, expected, reason)
+        return undecided("geometric mean", expected, reason, float(np.exp(logs.mean())))
     outcome: Outcome = "passes" if gap <= half else "fails"
     interval = (float(ends[0]), float(ends[1]))
     return Test(
         outcome,
-        measured,
         expected,
         float(half / max(gap, 1e-12)),
         reason,
@@ -110,6 +108,7 @@ def predicted(logs: np.ndarray, published: float) -> Test:
         rate,
         value=float(published),
         region=interval,
+        statistic="published",
     )
 
 
@@ -186,4 +185,4 @@ def published_fit_losses(default_network_fits: xr.Dataset) -> Verdict:
         square={"of w, as printed": "square", "a factor 2 in the first line": OTHER_READING},
     )
     note = "Ours are global minima over both rates; a local search from one start can end well above them."
-    return Verdict.from_tests(tests, note=note)
+    return Verdict.from_tests(tests, facts=note)

@@ -82,7 +82,7 @@ def irrelevant_feature_collapses(blob_structure: xr.Dataset) -> Verdict:
         f"which the public notebook uses where the paper says tanh, it is {apart['leaky_low']}: one line, not two, at "
         "these weights."
     )
-    return Verdict.from_tests(collapsed(blob_structure, "low"), note=note)
+    return Verdict.from_tests(collapsed(blob_structure, "low"), facts=note)
 
 
 @claim(
@@ -121,7 +121,7 @@ def collapse_with_leaky_relu(blob_structure: xr.Dataset) -> Verdict:
         "Two lines or one is no part of this: at small weights the contexts' squared distance is"
         f" {apart['leaky_low']} of the variance along the target, with tanh {apart['low']}."
     )
-    return Verdict.from_tests(at_both_weights(blob_structure, "leaky"), note=note)
+    return Verdict.from_tests(at_both_weights(blob_structure, "leaky"), facts=note)
 
 
 @claim(
@@ -145,7 +145,7 @@ def lines_merge(blob_structure: xr.Dataset) -> Verdict:
         "small weights": lines(blob_structure, "low", TWO_LINES, np.inf, "two lines, above 1"),
     }
     note = f"$C$ is {typical(blob_structure, 'very_low', 'collapse')} at very small weights."
-    return Verdict.from_tests(tests, note=note)
+    return Verdict.from_tests(tests, facts=note)
 
 
 def _narrower(images: np.ndarray, variance: float) -> np.ndarray:
@@ -198,7 +198,7 @@ def contexts_dominate_the_input(blob_structure: xr.Dataset) -> Verdict:
     )
     ratio = between / float(blob_structure["input_along"])
     note = f"{ratio:.1f} times the largest distance at variance 1 with images that sum to 1, as the networks saw them."
-    return Verdict.from_tests(test, note=note)
+    return Verdict.from_tests(test, facts=note)
 
 
 def nearer_without_the_cause(data: xr.Dataset) -> Test:
@@ -244,7 +244,7 @@ def contexts_stay_apart_because_of_the_inputs(blob_structure: xr.Dataset) -> Ver
         f"{float(blob_structure['input_between']):.2f}; squared distance of the contexts over the variance along the "
         f"target {apart['low']}, with bright images {apart['bright']}, {apart['very_low']} at very small weights."
     )
-    return Verdict.from_tests(test, note=note)
+    return Verdict.from_tests(test, facts=note)
 
 
 @claim(
@@ -268,4 +268,4 @@ def collapse_with_adam(blob_structure: xr.Dataset) -> Verdict:
         f" leaves two: squared distance {typical(blob_structure, 'adam_low', 'between')} of the variance along the"
         " target."
     )
-    return Verdict.from_tests(at_both_weights(blob_structure, "adam"), note=note)
+    return Verdict.from_tests(at_both_weights(blob_structure, "adam"), facts=note)

@@ -79,7 +79,7 @@ def accurate_in_the_second_half(default_network_fits: xr.Dataset, default_ensemb
     )
     note += "accuracy does not rise: "
     note += _best_layers((default_network_fits, default_ensemble_fits))
-    return Verdict.from_tests({"second half": accurate, "first half": above}, note=note)
+    return Verdict.from_tests({"second half": accurate, "first half": above}, facts=note)
 
 
 def _accuracy(half: xr.Dataset, against: str, side: tuple[bool, str]) -> Test:
@@ -243,7 +243,7 @@ def changes_follow_the_parameters(default_network_fits: xr.Dataset, default_ense
         f"{part} {how} {np.nanmean(power(rate)):.2f}" for part, rate in RATES.items() for how, power in powers.items()
     ]
     note = f"Mean powers: {', '.join(means)}. The order of the rates with depth is as the paper says."
-    return Verdict.from_tests({part: of_map(rate) for part, rate in RATES.items()}, note=note)
+    return Verdict.from_tests({part: of_map(rate) for part, rate in RATES.items()}, facts=note)
 
 
 def _halves_exchanged(fits: xr.Dataset) -> xr.Dataset:
@@ -267,7 +267,7 @@ def decoder_rate_at_earlier_layers(default_ensemble_fits: xr.Dataset) -> Verdict
     earlier = halves(default_ensemble_fits)[0]
     r2 = float(earlier["r2"].mean())
     note = f"The fits from which these rates come explain little there: mean $R^2$ {r2:.2f}."
-    return Verdict.from_tests(_trend(slope_in_layer(earlier, "eta_y"), True, 1), note=note)
+    return Verdict.from_tests(_trend(slope_in_layer(earlier, "eta_y"), True, 1), facts=note)
 
 
 def _linear_gain(*datasets: xr.Dataset) -> tuple[xr.Dataset, ...]:
@@ -341,4 +341,4 @@ def gain_per_layer(default_network_fits: xr.Dataset, default_ensemble_fits: xr.D
         f"At {int(default_network_fits['units'])} units the ratio is {wide:.3f}. Inputs at a right angle are "
         f"{np.exp(np.log(angled / on_line).mean()):.2g} times as far apart as others at the same distance."
     )
-    return Verdict.from_tests({"from layer to layer": by_layer, "in any direction": everywhere}, note=note)
+    return Verdict.from_tests({"from layer to layer": by_layer, "in any direction": everywhere}, facts=note)

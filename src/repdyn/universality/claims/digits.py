@@ -88,7 +88,7 @@ def dissimilar_pair_follows(digit_pairs: xr.Dataset) -> Verdict:
         curve: on_mnist(mean_of(samples, SIMILAR, np.inf, len(CURVES), **words), source)
         for curve, samples in explained.items()
     }
-    return Verdict.from_tests(tests, note=note)
+    return Verdict.from_tests(tests, facts=note)
 
 
 @claim(
@@ -108,7 +108,7 @@ def similar_pair_follows_less(digit_pairs: xr.Dataset) -> Verdict:
     )
     test = mean_of(gain / 3, 0.0, np.inf, 1, expected="better for dissimilar digits", reason="sign of the difference")
     note = f"Medians for 3 and 8, $h, y, w$: {_medians(digit_pairs, 'similar')}."
-    return Verdict.from_tests(on_mnist(test, digit_pairs["source"].item()), note=note)
+    return Verdict.from_tests(on_mnist(test, digit_pairs["source"].item()), facts=note)
 
 
 def _backwards(digit_pairs: xr.Dataset) -> xr.Dataset:
@@ -138,7 +138,7 @@ def same_digit_moves_apart(digit_pairs: xr.Dataset) -> Verdict:
     same, other = (growth.sel(kind=kind).values for kind in ("same", "dissimilar"))
     falls = log_mean_within(same, 0.0, 1.0, expected="h falls", reason="(37): $h$ never exceeds its start")
     less = log_mean_within(same / other, 0.0, 1.0, expected="less than for two digits", reason="sign of the difference")
-    return Verdict.from_tests(falls, note=f"The growth over that of a zero and a one: {less.measured}.")
+    return Verdict.from_tests(falls, facts=f"The growth over that of a zero and a one: {less.measured}.")
 
 
 def _per_network(structure: xr.Dataset, part: str, run: str = "sgd") -> np.ndarray:
@@ -200,7 +200,7 @@ def published_correlations(representational_structure: xr.Dataset) -> Verdict:
         part: on_mnist(near_published(representational_structure, part, published), source)
         for part, published in CORRELATIONS.items()
     }
-    return Verdict.from_tests(tests, note=_baselines(representational_structure))
+    return Verdict.from_tests(tests, facts=_baselines(representational_structure))
 
 
 def near_published(structure: xr.Dataset, part: str, published: float) -> Test:
@@ -213,20 +213,17 @@ def near_published(structure: xr.Dataset, part: str, published: float) -> Test:
     mean, draws = float(structure["correlation_of_mean"].sel(chosen)), structure["resampled"].sel(chosen).values
     rate = spent(FALSE_ALARM)
     low, high = mean + math.sqrt(2) * (np.quantile(draws, [rate / 2, 1 - rate / 2]) - mean)
-    single = _per_network(structure, part)
-    error = f" +- {single.std(ddof=1):.3f}" if single.size > 1 else ""
-    spread = f", {single.size} single networks {single.mean():.3f}{error}"
-    measured = f"mean network {mean:.3f}, prediction interval [{low:.3f}, {high:.3f}]{spread}"
     expected = f"{published} in the prediction interval"
     reason = f"pairs of classes redrawn, twice the variance, false alarm {rate:g}"
     if high - low > 2 * TELLING:
-        return undecided(measured, expected, f"{reason}; wider than {2 * TELLING:g} says nothing")
+        return undecided(
+            "prediction interval's width", expected, f"{reason}; wider than {2 * TELLING:g} says nothing", high - low
+        )
     outcome: Outcome = "passes" if low <= published <= high else "fails"
     margin = (high - low) / 2 / max(abs(published - (low + high) / 2), 1e-12)
     interval = (float(low), float(high))
     return Test(
         outcome,
-        measured,
         expected,
         float(margin),
         reason,
@@ -235,6 +232,7 @@ def near_published(structure: xr.Dataset, part: str, published: float) -> Test:
         rate,
         value=published,
         region=interval,
+        statistic="published",
     )
 
 
@@ -262,7 +260,7 @@ def weighing_is_a_table_of_labels(representational_structure: xr.Dataset) -> Ver
         f"spreads by {own:.2g}"
     )
     return Verdict.from_tests(
-        deviation(error, limit, expected="the label table", reason=reason), note=f"{note} within a pair of classes."
+        deviation(error, limit, expected="the label table", reason=reason), facts=f"{note} within a pair of classes."
     )
 
 
@@ -290,7 +288,7 @@ def weighing_mends_the_triangle_inequality(representational_structure: xr.Datase
         reason="a reduction to less than half is more than the choice of images changes",
     )
     shown = ", ".join(f"{name} {100 * value:.2g} %" for name, value in share.items())
-    return Verdict.from_tests(test, note=f"Violated: {shown}. Images: {representational_structure['source'].item()}.")
+    return Verdict.from_tests(test, facts=f"Violated: {shown}. Images: {representational_structure['source'].item()}.")
 
 
 def _gain(correlation: xr.DataArray, over: str, part: str = "all entries") -> xr.DataArray:
@@ -317,7 +315,7 @@ def gains(structure: xr.Dataset, over: str, expected: str) -> Test:
 def better_than_labels(representational_structure: xr.Dataset) -> Verdict:
     """Correlation with (50) minus that with a 0/1 matrix of labels, pairs of classes redrawn."""
     test = gains(representational_structure, "labels alone", "above labels alone")
-    return Verdict.from_tests(test, note=_baselines(representational_structure))
+    return Verdict.from_tests(test, facts=_baselines(representational_structure))
 
 
 @claim(
@@ -337,7 +335,7 @@ def weighing_helps(representational_structure: xr.Dataset) -> Verdict:
         f" {between:+.3f}. With weights normalized, the correlation over all entries is largest at a length of"
         f" {float(best['scale'][int(best.values.argmax())]):g} times the mean prediction: {float(best.max()):.3f}."
     )
-    return Verdict.from_tests(gains(representational_structure, "pair alone", "above the pair alone"), note=note)
+    return Verdict.from_tests(gains(representational_structure, "pair alone", "above the pair alone"), facts=note)
 
 
 @claim(
@@ -362,7 +360,7 @@ def adam_correlates_alike(representational_structure: xr.Dataset) -> Verdict:
     accuracy = float(representational_structure["accuracy"].sel(run="adam").mean())
     note = f"The paper states no rate for Adam here. Training accuracy {accuracy:.3f}."
     source, lost = representational_structure["source"].item(), correlation_lost(representational_structure)
-    return Verdict.from_tests({part: on_mnist(test, source) for part, test in lost.items()}, note=note)
+    return Verdict.from_tests({part: on_mnist(test, source) for part, test in lost.items()}, facts=note)
 
 
 def correlation_lost(structure: xr.Dataset) -> dict[str, Test]:

@@ -32,7 +32,7 @@ def correlates(least: float, measured: np.ndarray, theory: np.ndarray, share: in
     """Fisher's interval of the correlation of final distances with equation (10)."""
     expected = f"correlation with (10) {least:.2f} or more"
     if measured.size < FEWEST or measured.std() == 0 or theory.std() == 0:
-        return undecided(f"{measured.size} trials converged", expected, CORRELATION_REASON)
+        return undecided("trials that converged", expected, CORRELATION_REASON, measured.size)
     r = float(np.clip(np.corrcoef(measured, theory)[0, 1], -1 + 1e-12, 1 - 1e-12))
     rate = spent(FALSE_ALARM) / share
     half = float(ndtri(1 - rate / 2)) / np.sqrt(measured.size - 3)
@@ -53,7 +53,7 @@ def near(factor: float, measured: np.ndarray, theory: np.ndarray, share: int) ->
     """Share of the trials whose final distance lies within a factor of equation (10)."""
     expected = f"most trials within a factor {factor:g} of (10)"
     if measured.size < FEWEST:
-        return undecided(f"{measured.size} trials converged", expected, FACTOR_REASON)
+        return undecided("trials that converged", expected, FACTOR_REASON, measured.size)
     inside = (measured <= factor * theory) & (theory <= factor * measured)
     return share_within(inside, 0.5, np.inf, expected=expected, reason=FACTOR_REASON, false_alarm=FALSE_ALARM / share)
 
@@ -109,7 +109,7 @@ def final_distances_follow(final_predictions: xr.Dataset) -> Verdict:
     if least := float(final_predictions["dy"].min()):
         reason = f"{NOT_COVERED}, from {least:g} on"
         test = replace(test, outcome="undecided", margin=1.0, reason=reason)
-    return Verdict.from_tests(test, note=_shown(final_predictions))
+    return Verdict.from_tests(test, facts=_shown(final_predictions))
 
 
 def _shown(final_predictions: xr.Dataset) -> str:

@@ -23,7 +23,7 @@ def decide_signs(audit: xr.Dataset, equation: str, signs: str, tolerance: float,
     """The verdict on an equation and the signs that are stated with it: no random case may have others."""
     errors, other = (audit["printed"].sel(equation=name) for name in (equation, signs))
     formula = deviation(errors, tolerance, expected="equal to the independent derivation", reason=reason)
-    return Verdict.from_tests({"formula": formula, "signs": _signs(other)}, note=note)
+    return Verdict.from_tests({"formula": formula, "signs": _signs(other)}, facts=note)
 
 
 def _signs(other: xr.DataArray) -> Test:
@@ -31,7 +31,7 @@ def _signs(other: xr.DataArray) -> Test:
     test = equal(
         count, 0, expected=r"no case with other signs at $A_{\text{low}} > 0$", reason="signs, compared exactly"
     )
-    return replace(test, measured=f"{count} of {other.size} random cases have other signs", value=float(count))
+    return replace(test, statistic="random cases with other signs", out_of=other.size)
 
 
 @claim(
@@ -68,7 +68,7 @@ reduction_is_closed = formula_claim(
     audit=("formula_audit", equations.REDUCTION, SOLVED, SOLVED_REASON),
     control="the same flow from Jacobians that do not meet (19), where (7) is off by up to 70 %",
     decided="The matrix flow (17) with its printed factor against the solution of (7).",
-    note="(19) is an assumption, not a consequence of (17).",
+    facts="(19) is an assumption, not a consequence of (17).",
 )
 
 
@@ -132,7 +132,7 @@ def gradient_flow(formula_audit: xr.Dataset) -> Verdict:
         equations.GRADIENT,
         ROUNDING,
         ROUNDING_REASON,
-        note=f"the paper's own middle lines deviate by {middle:.1e}",
+        facts=f"the paper's own middle lines deviate by {middle:.1e}",
     )
 
 
@@ -261,7 +261,7 @@ def equal_targets(formula_audit: xr.Dataset) -> Verdict:
         equations.EQUAL_TARGETS,
         SOLVED,
         SOLVED_REASON,
-        note=f"(37), (38) hold, $h'$ and $y'$: deviation {speed:.1e}",
+        facts=f"(37), (38) hold, $h'$ and $y'$: deviation {speed:.1e}",
     )
 
 
@@ -316,7 +316,7 @@ def closed_form(formula_audit: xr.Dataset) -> Verdict:
     off = formula_audit["corrected"].sel(equation=equations.CLOSED_FORM)
     worst = float(off.max())
     none = at_least(worst, 1e-3, expected="no formula solves (7): each off by 1e-3 or more", reason="visible in a plot")
-    none = replace(none, measured=f"the closed form is off by {worst:.2g}")
+    none = replace(none, statistic="deviation of the closed form")
     return Verdict.from_tests(
-        none, note="The closed form and the solver of the lifted system agree to the solver's error."
+        none, facts="The closed form and the solver of the lifted system agree to the solver's error."
     )

@@ -107,7 +107,7 @@ def randomness_vanishes(final_distribution: xr.Dataset) -> Verdict:
             reason=r"at $G = 0.01$ first order in $G$ gives a spread below $0.014 \, dx^2$, over $A_{\text{low}}$ of "
             "0.6 and more",
         ),
-        note="The printed and the corrected law have the same limit.",
+        facts="The printed and the corrected law have the same limit.",
     )
 
 

@@ -17,9 +17,9 @@ FEWEST_NETWORKS = 3
 MNIST = "mnist"
 
 
-def undecided(measured: str, expected: str, reason: str) -> Test:
-    """A test that has too few networks to decide."""
-    return Test("undecided", measured, expected, 1.0, reason)
+def undecided(statistic: str, expected: str, reason: str, value: float | None = None) -> Test:
+    """A test that has too few networks to decide: how many it has is its value."""
+    return Test("undecided", expected, 1.0, reason, value=value, statistic=statistic)
 
 
 def mean_of(
@@ -29,7 +29,7 @@ def mean_of(
     samples = np.asarray(samples, float)
     kept = samples[np.isfinite(samples)]
     if kept.size < FEWEST_NETWORKS:
-        return undecided(f"{kept.size} networks", expected, reason)
+        return undecided("networks", expected, reason, kept.size)
     rate = FALSE_ALARM / share
     return mean_within(kept, low, high, expected=expected, reason=reason, unit=unit, false_alarm=rate)
 
@@ -41,15 +41,14 @@ def log_mean_within(ratios: ArrayLike, low: float, high: float, *, expected: str
     """
     ratios = np.asarray(ratios, float)
     if ratios.size < 2:
-        return undecided(f"{ratios.size} networks", expected, reason)
+        return undecided("networks", expected, reason, ratios.size)
     with np.errstate(divide="ignore"):
         ends = np.log([low, high])
     test = mean_within(np.log(ratios), *ends, expected=expected, reason=reason, false_alarm=FALSE_ALARM)
     bottom, top = np.exp(cast("tuple[float, float]", test.interval))
     center = float(np.exp(np.log(ratios).mean()))
-    measured = f"geometric mean {center:.3g}, {100 * (1 - test.false_alarm):g} % interval [{bottom:.3g}, {top:.3g}]"
     interval = (float(bottom), float(top))
-    return replace(test, measured=measured, interval=interval, value=center, region=(low, high))
+    return replace(test, statistic="geometric mean", interval=interval, value=center, region=(low, high))
 
 
 def of_learned(
@@ -57,7 +56,7 @@ def of_learned(
 ) -> Test:
     """`decide` on samples of a run's networks that have learned; undecided where these are fewer than two."""
     if len(samples) < 2:
-        return undecided(f"{len(samples)} networks of {run} have learned", expected, reason)
+        return undecided(f"networks of {run} that have learned", expected, reason, len(samples))
     return decide(samples, low, high, expected=expected, reason=reason)
 
 

@@ -116,7 +116,7 @@ def plateau_shrinks(architecture_fits: xr.Dataset, architectures: xr.Dataset) ->
         "plateau at large gains": _disappears(architecture_fits, architectures),
         **_ends(architecture_fits),
     }
-    return Verdict.from_tests(test, note=note)
+    return Verdict.from_tests(test, facts=note)
 
 
 def _ends(architecture_fits: xr.Dataset) -> dict[str, Test]:
@@ -212,4 +212,4 @@ def loss_has_a_plateau(architecture_fits: xr.Dataset, architectures: xr.Dataset)
     fitted = architecture_fits["loss_r2"].sel(network=list(SMALL.values())).min().item()
     shown = ", ".join(f"{values.mean():.2g}" if values.size else "none" for values in finite.values())
     note = f"Mean wait over fall, by gain: {shown}. The fitted (9) explains {fitted:.2f} of the loss and more there."
-    return Verdict.from_tests({"plateau at small weights": seen, "by small weights": by}, note=note)
+    return Verdict.from_tests({"plateau at small weights": seen, "by small weights": by}, facts=note)

@@ -42,7 +42,7 @@ def slope_of_spread(samples: list[np.ndarray]) -> Test:
     """
     expected = "log spread rises with the gain"
     if min(sample.size for sample in samples) < FEWEST_NETWORKS:
-        return undecided(f"{min(sample.size for sample in samples)} networks", expected, TREND)
+        return undecided("networks", expected, TREND, min(sample.size for sample in samples))
     ranks = np.arange(len(samples)) - (len(samples) - 1) / 2
     weights = ranks / (ranks**2).sum()
     logs = np.log([sample.std(ddof=1) for sample in samples])
@@ -85,14 +85,14 @@ def consistent_at_small_weights(architecture_fits: xr.Dataset, architectures: xr
     shown = ", ".join(
         f"{np.log(end).std(ddof=1):.2g} at {gain:g}" for gain, end in zip(gains, ends, strict=True) if end.size > 1
     )
-    return Verdict.from_tests(test, note=f"Standard deviation of the log of the squared final distance: {shown}.")
+    return Verdict.from_tests(test, facts=f"Standard deviation of the log of the squared final distance: {shown}.")
 
 
 def deviation_ratio(first: np.ndarray, second: np.ndarray, largest: float) -> Test:
     """Standard deviation of the first samples over that of the second, by the F distribution, at most `largest`."""
     expected, n, m = f"at most {largest:g} of the spread", first.size, second.size
     if min(n, m) < FEWEST_NETWORKS:
-        return undecided(f"{min(n, m)} networks", expected, TENTH)
+        return undecided("networks", expected, TENTH, min(n, m))
     ratio = float(first.std(ddof=1) / second.std(ddof=1))
     rate = spent(FALSE_ALARM)
     low = ratio / np.sqrt(fdtri(n - 1, m - 1, 1 - rate / 2))

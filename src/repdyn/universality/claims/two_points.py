@@ -133,7 +133,7 @@ def curves_match(
     )
     units = architectures["units"].to_series()
     wide = f"{int(units.min())} to {int(units.max())} units; " if units.size else ""
-    return Verdict.from_tests(test, note=wide + _curves_note(architecture_fits, default_ensemble_fits))
+    return Verdict.from_tests(test, facts=wide + _curves_note(architecture_fits, default_ensemble_fits))
 
 
 def _curves_note(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> str:
@@ -180,7 +180,7 @@ def loss_curves_match(architecture_fits: xr.Dataset) -> Verdict:
         "whole curve": explained(architecture_fits["loss_r2"], rows, 2),
         "without the mean output": explained(architecture_fits["pair_r2"], rows, 2),
     }
-    return Verdict.from_tests(test, note=f"median squared residual over epochs: {shown}; {dropped(architecture_fits)}")
+    return Verdict.from_tests(test, facts=f"median squared residual over epochs: {shown}; {dropped(architecture_fits)}")
 
 
 def _adam_as_gradient_descent(adam_fits: xr.Dataset, architecture_fits: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
@@ -213,7 +213,7 @@ def adam_fits_worse(adam_fits: xr.Dataset, architecture_fits: xr.Dataset) -> Ver
     )
     rates, curves = adam_fits["rate"].values.tolist(), adam_fits["r2"].mean("seed").transpose("rate", "curve").values
     shown = "; ".join(f"{rate}: {h:.2f}, {y:.2f}, {w:.2f}" for rate, (h, y, w) in zip(rates, curves, strict=True))
-    return Verdict.from_tests(test, note=f"mean $R^2$ of $h, y, w$ by rate: {shown}")
+    return Verdict.from_tests(test, facts=f"mean $R^2$ of $h, y, w$ by rate: {shown}")
 
 
 def most_converge(good: np.ndarray, false_alarm: float = FALSE_ALARM / 2) -> Test:
@@ -309,4 +309,4 @@ def networks_converge(architecture_fits: xr.Dataset, printed_data_fits: xr.Datas
     test = worst_of({name.replace("_", " "): most_converge(good, FEW / len(rows)) for name, good in converged.items()})
     shown = ", ".join(f"{name} {int(good.sum())}" for name, good in converged.items())
     note = f"Converged of {architecture_fits.sizes['seed']}: {shown}."
-    return Verdict.from_tests(test, note=note)
+    return Verdict.from_tests(test, facts=note)

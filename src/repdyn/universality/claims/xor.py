@@ -120,7 +120,7 @@ def equal_targets_merge(xor_structure: xr.Dataset) -> Verdict:
         f"{int((relu['merged'] < MERGED).all('pair').sum())} of {xor_structure.sizes['trial']} merge both pairs."
     )
     tests = {name: pair_merges(xor_structure, "low", pair) for pair, name in enumerate(("first pair", "second pair"))}
-    return Verdict.from_tests(tests, note=note)
+    return Verdict.from_tests(tests, facts=note)
 
 
 @claim(
@@ -181,7 +181,7 @@ def nothing_merges_at_large_weights(xor_structure: xr.Dataset) -> Verdict:
         f" {float(between['growth_apart'].median()):.1f} times."
     )
     tests = {name: pair_stays(xor_structure, "high", pair) for pair, name in enumerate(("first pair", "second pair"))}
-    return Verdict.from_tests(tests, note=note)
+    return Verdict.from_tests(tests, facts=note)
 
 
 @claim(
@@ -207,7 +207,7 @@ def one_pair_merges(xor_structure: xr.Dataset) -> Verdict:
     note = f"After {int(run['epochs'])} epochs, loss at most {float(run['loss'].max()):.1g}; Table 2 has 40000."
     return Verdict.from_tests(
         {"merged": pair_merges(xor_structure, "two_layers", 0), "apart": pair_stays(xor_structure, "two_layers", 1)},
-        note=note,
+        facts=note,
     )
 
 
@@ -289,7 +289,7 @@ def distances_match_the_theory(xor_structure: xr.Dataset) -> Verdict:
         rf"Measured over predicted size of the distances: {scales}; $\rho$ = {float(xor_structure['rho']):.3g}. "
         + _at_start(xor_structure, *runs)
     )
-    return Verdict.from_tests(tests, note=note)
+    return Verdict.from_tests(tests, facts=note)
 
 
 ADAM_SCALES = ("adam_low", "adam_intermediate", "adam_high")
@@ -352,7 +352,7 @@ def adam_merges_alike(xor_structure: xr.Dataset, xor_gain_structure: xr.Dataset)
     )
     tests["size at large weights"] = keeps_size(xor_structure, "adam_high")
     tests["two layers"] = misses(xor_structure, "adam_two_layers")
-    return Verdict.from_tests(tests, note=_adam_note(xor_structure, xor_gain_structure))
+    return Verdict.from_tests(tests, facts=_adam_note(xor_structure, xor_gain_structure))
 
 
 def _adam_note(xor_structure: xr.Dataset, scan: xr.Dataset) -> str:

@@ -40,5 +40,7 @@ def save(function: Callable[..., Figure], arguments: Mapping[str, Any], stem: Pa
         except Exception as error:  # of any kind: it must not take the other figures down
             traceback.print_exc()
             lost = datasets.without_a_number(arguments)
-            needs = f"a network that converged: no finite value in {lost}" if lost else f"{type(error).__name__}: {error}"
+            needs = (
+                f"a network that converged: no finite value in {lost}" if lost else f"{type(error).__name__}: {error}"
+            )
             figures.save(figures.placeholder(function.__name__, needs), stem, origin)

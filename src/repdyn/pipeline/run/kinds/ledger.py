@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypedDict
@@ -160,10 +161,30 @@ def _text(run: str, row: pd.Series) -> str:
         lines.append(f"why       {row['tolerance_reason']}" + (f"; n = {row['n']}" if row["n"] != "0" else ""))
     if row["control"]:
         lines.append(f"control   {row['control']}: {row['control_outcome']}; margin {row['control_margin']}")
-    if row["note"]:
-        lines.append(f"note      {row['note']}")
+    lines += [f"fact      {name}: {value}" for name, value in facts(row["facts"]).items()]
+    if row["why"]:
+        lines.append(f"why not   {row['why']}")
     lines.append(f"shown by  snakemake --cores 1 results/{run}/{row['study']}/claims.csv" + overlay(run))
     return "\n".join(lines)
+
+
+def facts(cell: str) -> dict[str, str]:
+    """The facts in a cell of the ledger, by name, as a reader sees them.
+
+    Example:
+        >>> facts('{"steps": 40, "range of the ratio": [0.25, 1.0], "slope": null}')
+        {'steps': '40', 'range of the ratio': '0.25, 1', 'slope': 'unknown'}
+    """
+    return {name: shown(value) for name, value in json.loads(cell or "{}").items()}
+
+
+def shown(value: object) -> str:
+    """A fact as a reader sees it: numbers with four digits, a list with commas, what is missing as unknown."""
+    if value is None:
+        return "unknown"
+    if isinstance(value, list):
+        return ", ".join(map(shown, value))
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def overlay(run: str) -> str:
