@@ -1,17 +1,18 @@
-"""Figures: one style for all studies, deterministic files, captions that are written by code.
+"""Figures: one style for all studies, deterministic files, constants that say what is drawn, named facts.
 
 Colors are the eight of Okabe and Ito, told apart by color-blind readers; line style or marker repeats what color
-says. A figure's caption, its text for those who cannot see it and what `legibility` finds in it travel with it, in a
+says. A figure's title, caption, alternative text and facts, and what `legibility` finds in it, are saved with it in a
 JSON file of the same name, and the numbers that it shows in a CSV file (`plotted`).
 """
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack, cast
+from typing import Any, Literal, NamedTuple, ParamSpec, TypedDict, Unpack, cast
 
 import matplotlib as mpl
 import numpy as np
@@ -32,6 +33,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from repdyn.base import legibility, plotted
+from repdyn.base.facts import Fact, Facts, plain_facts
 from repdyn.base.files import atomic, write_json, write_text
 
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (
@@ -75,12 +77,28 @@ STYLE = {
 }
 
 
+P = ParamSpec("P")
+
+
+class Drawn(NamedTuple):
+    """A figure with facts of its data.
+
+    Attributes:
+        figure: the figure, made by `new`.
+        facts: numbers by name that a reader needs beside the picture: counts, sizes, slopes, shares.
+    """
+
+    figure: Figure
+    facts: Facts
+
+
 class Description(TypedDict):
-    """What a reader needs beside a picture: `describe` says what each is."""
+    """What a reader needs beside a picture: `figure` says what each is."""
 
     title: str
     caption: str
     alt: str
+    facts: dict[str, Fact]
 
 
 class DescribedFigure(Figure):
@@ -130,17 +148,44 @@ def new(
         return figure, figure.subplots(rows, columns, squeeze=False, **subplots)
 
 
-def describe(figure: Figure, *, title: str, caption: str, alt: str) -> Figure:
-    """Attaches what a reader needs beside the picture.
+def figure(
+    *, title: str, caption: str, alt: str
+) -> Callable[[Callable[P, Figure | Drawn]], Callable[P, DescribedFigure]]:
+    """Decorator of a function that draws a figure from datasets; true at every scale, since it says what is drawn.
 
     Args:
-        figure: the figure, made by `new`.
         title: what the figure shows, with the paper's number where it has one.
-        caption: n, scale, meaning of lines and bands; numbers come from the datasets.
-        alt: what is drawn, in one or two sentences for those who cannot see it; a result in it follows from the data.
+        caption: what lines, bands and panels are; numbers of the run stand in the figure's facts.
+        alt: what is drawn, in one or two sentences for those who cannot see it.
+
+    Example:
+        >>> @figure(title="Decay of the cost", caption="One line per seed.", alt="Falling lines.")
+        ... def decay(descent):
+        ...     drawn, axes = new()
+        ...     axes[0, 0].plot(descent["cost"])
+        ...     return Drawn(drawn, {"seeds": descent["cost"].size})
+        >>> decay({"cost": np.ones(3)}).repdyn["facts"]
+        {'seeds': 3}
     """
+
+    def decorate(draw: Callable[P, Figure | Drawn]) -> Callable[P, DescribedFigure]:
+        @functools.wraps(draw)
+        def described(*args: P.args, **kwargs: P.kwargs) -> DescribedFigure:
+            result = draw(*args, **kwargs)
+            drawn, facts = result if isinstance(result, Drawn) else (result, {})
+            carrier = _from_here(drawn)
+            carrier.repdyn = {"title": title, "caption": caption, "alt": alt, "facts": plain_facts(facts)}
+            return carrier
+
+        return described
+
+    return decorate
+
+
+def describe(figure: Figure, *, title: str, caption: str, alt: str) -> Figure:
+    """Attaches a description that is computed: what `figure` replaces."""
     described = _from_here(figure)
-    described.repdyn = {"title": title, "caption": caption, "alt": alt}
+    described.repdyn = {"title": title, "caption": caption, "alt": alt, "facts": {}}
     return described
 
 
@@ -207,7 +252,7 @@ def save(figure: Figure, stem: Path | str, origin: Mapping[str, object] | None =
     A panel of which all data are missing says so.
 
     Args:
-        figure: the figure, described by `describe`.
+        figure: the figure, described by the decorator `figure`.
         stem: path of the files without the suffix.
         origin: what the JSON file tells besides title, caption, alt text and what `legibility` finds: who made the
             figure from what.

@@ -20,7 +20,8 @@ from repdyn.base.arguments import refuse
 from repdyn.base.claims import Claim, Statement, claim
 from repdyn.base.controls import Control, wrong_formula
 from repdyn.base.datasets import variable
-from repdyn.base.verdicts import Facts, Test, Verdict, deviation
+from repdyn.base.facts import Facts
+from repdyn.base.verdicts import Test, Verdict, deviation
 
 FORMS = ("printed", "corrected", "control")
 

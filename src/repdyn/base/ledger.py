@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypedDict
 
-import numpy as np
-
-from repdyn.base.verdicts import REFUTED, Fact, Test, Verdict, weakest
+from repdyn.base.facts import plain_facts
+from repdyn.base.verdicts import REFUTED, Test, Verdict, weakest
 
 if TYPE_CHECKING:
     from repdyn.base.claims import Claim
@@ -232,26 +231,11 @@ def _row(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) ->
         "uncontrolled_parts": "; ".join(parts_without_control(claim, verdict)) if rejections else "",
         "datasets": " ".join(claim.data),
         "code": "",  # a job knows under which name it has found the claim
-        "facts": json.dumps({name: fact(value) for name, value in verdict.facts.items()}) if verdict.facts else "",
+        "facts": json.dumps(plain_facts(verdict.facts)) if verdict.facts else "",
         "why": verdict.why,
         "trials_needed": trials[0],
         "trials_present": trials[1],
     }
-
-
-def fact(value: Fact) -> float | int | str | list[float | int | str | None] | None:
-    """A fact as JSON holds it: numbers with six digits, None where they are not finite."""
-    if isinstance(value, str):
-        return value
-    array = np.asarray(value)
-    numbers = [_digits(number) for number in array.ravel().tolist()]
-    return numbers if array.ndim else numbers[0]
-
-
-def _digits(number: float | int | str) -> float | int | str | None:
-    if not isinstance(number, float):
-        return number
-    return float(f"{number:.6g}") if math.isfinite(number) else None
 
 
 def _controls_outcome(rejections: Iterable[Rejection]) -> str:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple, ParamSpec
 
 import pandas as pd
 
+from repdyn.base.facts import Facts, plain_facts
 from repdyn.base.files import write_json, write_text
+
+P = ParamSpec("P")
 
 SPECIAL = {mark: f"\\{mark}" for mark in "&%$#_{}"}
 LATEX = str.maketrans(SPECIAL | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"})
@@ -22,14 +27,53 @@ class Table:
     Attributes:
         frame: the rows; column names carry units.
         title: what the table shows, with the paper's number where it has one.
-        caption: n, scale, how each column was measured.
+        caption: how each column was measured.
         digits: significant digits shown in LaTeX and in the report; the CSV has all.
+        facts: numbers by name that a reader needs beside the rows: counts, sizes.
     """
 
     frame: pd.DataFrame
     title: str
     caption: str
     digits: int = 4
+    facts: Facts = field(default_factory=dict)
+
+
+class Filled(NamedTuple):
+    """The rows of a table with facts of its data.
+
+    Attributes:
+        frame: the rows; column names carry units.
+        facts: numbers by name that a reader needs beside the rows: counts, sizes.
+    """
+
+    frame: pd.DataFrame
+    facts: Facts
+
+
+def table(
+    *, title: str, caption: str, digits: int = 4
+) -> Callable[[Callable[P, pd.DataFrame | Filled]], Callable[P, Table]]:
+    """Decorator of a function that fills a table from datasets; the arguments are those of `Table`.
+
+    Example:
+        >>> @table(title="Costs", caption="Last cost of each network.")
+        ... def costs(descent):
+        ...     return pd.DataFrame({"cost": descent})
+        >>> costs([1.0, 2.0]).title
+        'Costs'
+    """
+
+    def decorate(fill: Callable[P, pd.DataFrame | Filled]) -> Callable[P, Table]:
+        @functools.wraps(fill)
+        def filled(*args: P.args, **kwargs: P.kwargs) -> Table:
+            result = fill(*args, **kwargs)
+            frame, facts = result if isinstance(result, Filled) else (result, {})
+            return Table(frame, title, caption, digits, plain_facts(facts))
+
+        return filled
+
+    return decorate
 
 
 def save(table: Table, stem: Path | str, origin: Mapping[str, object] | None = None) -> None:
@@ -50,7 +94,7 @@ def save(table: Table, stem: Path | str, origin: Mapping[str, object] | None = N
         label=f"tab:{stem.name}",
     )
     write_text(f"{stem}.tex", latex)
-    about = {"title": table.title, "caption": table.caption, "digits": table.digits}
+    about = {"title": table.title, "caption": table.caption, "digits": table.digits, "facts": dict(table.facts)}
     write_json(f"{stem}.json", {**about, **(origin or {})})
 
 

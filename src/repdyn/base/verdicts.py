@@ -9,7 +9,7 @@ and of the corrected form together give the verdict (`Verdict.from_tests`). Samp
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -18,9 +18,8 @@ from numpy.typing import ArrayLike
 
 from repdyn.base import sentences
 from repdyn.base.errors import NotEnoughDataError, NotFiniteError
+from repdyn.base.facts import Facts
 
-Fact = float | int | str | Sequence[float] | Sequence[int]
-Facts = Mapping[str, Fact]
 Outcome = Literal["passes", "fails", "undecided", "depends"]
 OUTCOMES: tuple[Outcome, ...] = ("fails", "depends", "undecided", "passes")  # the weakest first
 UNDECIDED = "not decidable at this scale"
