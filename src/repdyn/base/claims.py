@@ -59,6 +59,7 @@ class Claim:
     message: str
     cause: str
     consequence: str
+    remark: str
     labels: Mapping[str, str]
     decided: str
 
@@ -85,6 +86,7 @@ class Statement(TypedDict, total=False):
     message: str
     cause: str
     consequence: str
+    remark: str
     labels: Mapping[str, str]
 
 
@@ -107,6 +109,7 @@ def claim(
     message: str = "",
     cause: str = "",
     consequence: str = "",
+    remark: str = "",
     labels: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Verdict]], Claim]:
     """Declares the decorated check as the decision of a claim; its parameters are the datasets that it reads.
@@ -132,6 +135,7 @@ def claim(
         message: what is wrong with a refuted statement, in plain words; heads its page in the report.
         cause: why the printed form is wrong; an id in parentheses leads to that claim.
         consequence: what changes in the paper, or that nothing does.
+        remark: what a reader of the verdict should know besides, true at every scale; numbers of a run are facts.
         labels: what a part of the check measured, by the part's name, where the name says too little.
 
     Raises:
@@ -171,6 +175,7 @@ def claim(
             message,
             cause,
             consequence,
+            remark,
             labels or {},
             inspect.getdoc(check) or "",
         )

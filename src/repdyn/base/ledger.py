@@ -32,6 +32,7 @@ class LedgerRow(TypedDict):
     message: str
     cause: str
     consequence: str
+    remark: str
     words: str
     line: int | str
     assumes: str
@@ -203,6 +204,7 @@ def _row(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) ->
         "message": claim.message if refuted else "",
         "cause": claim.cause if refuted else "",
         "consequence": claim.consequence if refuted else "",
+        "remark": claim.remark,
         "words": claim.words,
         "line": claim.line or "",
         "assumes": claim.assumes,

@@ -23,6 +23,7 @@ COLUMNS = {
     "message": "what is wrong, in plain words, where refuted",
     "cause": "why the printed form is wrong, where refuted",
     "consequence": "what follows for the paper, where refuted",
+    "remark": "what a reader of the verdict should know besides",
     "words": "the decisive words of the paper, exact; pieces joined by ` ... `",
     "line": "line of the paper's text at which they begin",
     "assumes": "standing assumptions at that place, in our words",
