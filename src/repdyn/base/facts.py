@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 Fact = float | int | str | list[float | int | str | None] | None
 Facts = Mapping[str, Any]
@@ -35,3 +36,15 @@ def _rounded(number: float | int | str) -> float | int | str | None:
     if not isinstance(number, float):
         return number
     return float(f"{number:.6g}") if math.isfinite(number) else None
+
+
+def slope(x: ArrayLike, y: ArrayLike) -> float:
+    """Slope of the least-squares line through the logarithms of the finite positive points; nan below two of them.
+
+    Example:
+        >>> round(slope([1, 2, 4], [3, 12, 48]), 6), slope([1, 2, 4], [1, np.nan, 0])
+        (2.0, nan)
+    """
+    points = np.stack(np.broadcast_arrays(np.asarray(x, float), np.asarray(y, float)))
+    logs = np.log(points[:, (np.isfinite(points) & (points > 0)).all(axis=0)])
+    return float(np.polyfit(logs[0], logs[1], 1)[0]) if logs.shape[1] > 1 else math.nan
