@@ -24,6 +24,25 @@ def plain_facts(facts: Facts) -> dict[str, Fact]:
     return {name: _plain(value) for name, value in facts.items()}
 
 
+def shown_facts(facts: Mapping[str, Fact]) -> dict[str, str]:
+    """Facts as a reader sees them: numbers with four digits, a list with commas, what is missing as unknown.
+
+    Example:
+        >>> shown_facts({"steps": 40, "range of the ratio": [0.25, 1.0], "slope": None})
+        {'steps': '40', 'range of the ratio': '0.25, 1', 'slope': 'unknown'}
+    """
+    return {name: shown_fact(value) for name, value in facts.items()}
+
+
+def shown_fact(value: Fact) -> str:
+    """One of `shown_facts`."""
+    if value is None:
+        return "unknown"
+    if isinstance(value, list):
+        return ", ".join(map(shown_fact, value))
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
 def _plain(value: object) -> Fact:
     if isinstance(value, str):
         return value

@@ -15,6 +15,7 @@ import netCDF4
 import pandas as pd
 
 from repdyn.base.errors import DataError
+from repdyn.base.facts import shown_facts
 from repdyn.base.tables import read_cells, rows
 from repdyn.pipeline import studies
 from repdyn.pipeline.kept_runs import Manifest, read_manifest
@@ -54,7 +55,8 @@ class Product:
         name: its name.
         title: what it shows, with the paper's number where it has one.
         caption: what a reader needs next to it.
-        alt: a figure's message for those who cannot see it.
+        alt: what a figure draws, for those who cannot see it.
+        facts: numbers by name that belong to it, as a reader sees them.
         datasets: names of the datasets it shows.
         files: its files, inside the run's results.
         picture: a figure's picture inside the report; "" for a table.
@@ -73,6 +75,7 @@ class Product:
     title: str
     caption: str
     alt: str
+    facts: Mapping[str, str]
     datasets: tuple[str, ...]
     files: tuple[str, ...]
     picture: str
@@ -222,6 +225,7 @@ def _product(path: Path, root: Path, jobs: Mapping[str, str]) -> Product:
         title=about["title"],
         caption=about["caption"],
         alt=about.get("alt", ""),
+        facts=shown_facts(about["facts"]),
         datasets=tuple(about.get("datasets", ())),
         files=tuple(f"{inside}.{suffix}" for suffix in suffixes),
         picture=f"figures/{study}/{source.name}" if kind == "figures" else "",

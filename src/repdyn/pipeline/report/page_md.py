@@ -27,6 +27,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, ValidationError
 
 from repdyn.base.errors import ConfigError
+from repdyn.base.facts import shown_fact
 from repdyn.base.settings import Settings
 from repdyn.base.verdicts import STATUSES
 from repdyn.pipeline import studies
@@ -184,4 +185,4 @@ def with_facts(text: str, ledger: Mapping[str, Row]) -> str:
 
 def _fact(row: Row, name: str) -> str:
     value = json.loads(row.get("facts") or "{}").get(name)
-    return UNKNOWN if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)
+    return UNKNOWN if value is None else shown_fact(value)

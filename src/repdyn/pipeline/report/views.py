@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypedDict
@@ -9,6 +10,7 @@ from typing import TypedDict
 from markupsafe import Markup
 
 from repdyn.base.declarations import Explorer
+from repdyn.base.facts import shown_facts
 from repdyn.base.verdicts import DECIDED, DEPENDS, OUTCOMES, STATUSES, UNDECIDED
 from repdyn.pipeline import open_claims, studies
 from repdyn.pipeline.kept_runs import JobCost
@@ -20,7 +22,7 @@ from repdyn.pipeline.report.evidence import Part
 from repdyn.pipeline.report.notes import Notes
 from repdyn.pipeline.report.readings import Curve
 from repdyn.pipeline.report.texts import TERMS
-from repdyn.pipeline.run.kinds.ledger import facts, overlay
+from repdyn.pipeline.run.kinds.ledger import overlay
 
 PROVED = ("identity", "bound", "limit")
 """Kinds of statements that are derived."""
@@ -160,7 +162,7 @@ def claim(row: Row, contents: Contents, notes: Notes, chosen: Product | None = N
         "short": short(row, printed, corrected, curves),
         "checked": checked(row, decisive),
         "wants": _wants(row, contents),
-        "facts": facts(row["facts"]),
+        "facts": shown_facts(json.loads(row["facts"] or "{}")),
         "curves": curves,
         "control": _unshown_control(row, [*printed, *corrected]),
         "explained": explained([*printed, *corrected], curves),

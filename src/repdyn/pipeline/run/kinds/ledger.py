@@ -10,6 +10,7 @@ from typing import TypedDict
 import pandas as pd
 
 from repdyn.base.errors import ConfigError, DataError
+from repdyn.base.facts import shown_facts
 from repdyn.base.tables import read_cells, write_csv
 from repdyn.base.verdicts import STATUSES, UNDECIDED
 from repdyn.pipeline import studies
@@ -161,30 +162,11 @@ def _text(run: str, row: pd.Series) -> str:
         lines.append(f"why       {row['tolerance_reason']}" + (f"; n = {row['n']}" if row["n"] != "0" else ""))
     if row["control"]:
         lines.append(f"control   {row['control']}: {row['control_outcome']}; margin {row['control_margin']}")
-    lines += [f"fact      {name}: {value}" for name, value in facts(row["facts"]).items()]
+    lines += [f"fact      {name}: {value}" for name, value in shown_facts(json.loads(row["facts"] or "{}")).items()]
     if row["why"]:
         lines.append(f"why not   {row['why']}")
     lines.append(f"shown by  snakemake --cores 1 results/{run}/{row['study']}/claims.csv" + overlay(run))
     return "\n".join(lines)
-
-
-def facts(cell: str) -> dict[str, str]:
-    """The facts in a cell of the ledger, by name, as a reader sees them.
-
-    Example:
-        >>> facts('{"steps": 40, "range of the ratio": [0.25, 1.0], "slope": null}')
-        {'steps': '40', 'range of the ratio': '0.25, 1', 'slope': 'unknown'}
-    """
-    return {name: shown(value) for name, value in json.loads(cell or "{}").items()}
-
-
-def shown(value: object) -> str:
-    """A fact as a reader sees it: numbers with four digits, a list with commas, what is missing as unknown."""
-    if value is None:
-        return "unknown"
-    if isinstance(value, list):
-        return ", ".join(map(shown, value))
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def overlay(run: str) -> str:
