@@ -1,10 +1,13 @@
-"""The summary at the end of a failed run: which jobs failed, why, what to do. The Snakefile prints it."""
+"""The summary at the end of a run: which jobs failed, or whose checks and figures ended with an error, and why."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from repdyn.base.tables import read_cells
+from repdyn.base.verdicts import FAILED
 from repdyn.pipeline.ask.progress import last_line
 from repdyn.pipeline.run.declare.jobs import Job
 from repdyn.pipeline.run.execute.records import FINISHED, RUNNING
@@ -37,6 +40,38 @@ def summary(jobs: Iterable[Job], since: float) -> str:
     if len(reasons) > SHOWN:
         lines.append(f"  and {len(reasons) - SHOWN} further reasons, in the logs")
     return "\n".join([*lines, NEXT])
+
+
+def errors(jobs: Iterable[Job], since: float) -> str:
+    """Claims whose check, and figures and tables whose function, ended with an error of its own; empty without any.
+
+    Their jobs end well, so that the report is made; the run is to end with this error all the same.
+
+    Args:
+        jobs: all jobs of the run.
+        since: when the run began, seconds since 1970; older outputs are of earlier runs.
+    """
+    lines = []
+    for job in jobs:
+        if job.kind in ERRORS_IN and (changed := _changed(Path(job.log))) is not None and changed >= since:
+            lines += [f"  {text}\n    {job.log}" for path in job.outputs for text in ERRORS_IN[job.kind](Path(path))]
+    return "\n".join([f"{len(lines)} checks, figures or tables ended with an error:", *lines]) if lines else ""
+
+
+def _failed_claims(path: Path) -> list[str]:
+    if path.name != "claims.csv":
+        return []
+    ledger = read_cells(path)
+    failed = ledger[ledger["verdict"] == FAILED]
+    return [f"{id}: {why}" for id, why in zip(failed["id"], failed["why"], strict=True)]
+
+
+def _failed_product(path: Path) -> list[str]:
+    why = json.loads(path.read_text(encoding="utf-8")).get("failed") if path.suffix == ".json" else None
+    return [f"{path.stem}: {why}"] if why else []
+
+
+ERRORS_IN = {"decide": _failed_claims, "draw": _failed_product, "tabulate": _failed_product}
 
 
 def _reason(job: Job, since: float) -> str:

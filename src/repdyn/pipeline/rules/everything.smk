@@ -12,5 +12,10 @@ include: "report.smk"
 
 
 onerror:
-    if told := failed.summary(JOBS.jobs.values(), BEGAN):
-        print(told, file=sys.stderr)
+    if summary := failed.summary(JOBS.jobs.values(), BEGAN):
+        print(summary, file=sys.stderr)
+
+
+onsuccess:
+    if errors := failed.errors(JOBS.jobs.values(), BEGAN):
+        raise WorkflowError(errors)

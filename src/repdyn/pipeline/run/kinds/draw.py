@@ -28,7 +28,8 @@ def save(function: Callable[..., Figure], arguments: Mapping[str, Any], stem: Pa
 
     Args:
         function: the figure's function.
-        arguments: its datasets; where it cannot draw them, the figure names what is missing in them.
+        arguments: its datasets; where it cannot draw them, the figure names what is missing in them, and `failed` in
+            its JSON file is the error of a function that had all it needs.
         stem: path of the files without the suffix.
         origin: who made the figure from what.
     """
@@ -38,9 +39,9 @@ def save(function: Callable[..., Figure], arguments: Mapping[str, Any], stem: Pa
         except NotEnoughDataError as error:
             figures.save(figures.placeholder(function.__name__, str(error)), stem, origin)
         except Exception as error:  # of any kind: it must not take the other figures down
-            traceback.print_exc()
             lost = datasets.without_a_number(arguments)
-            needs = (
-                f"a network that converged: no finite value in {lost}" if lost else f"{type(error).__name__}: {error}"
-            )
+            if not lost:
+                traceback.print_exc()
+                origin = {**origin, "failed": f"{type(error).__name__}: {error}"}
+            needs = f"a network that converged: no finite value in {lost}" if lost else "a function without an error"
             figures.save(figures.placeholder(function.__name__, needs), stem, origin)

@@ -16,11 +16,13 @@ def run(member: Member, results: Path, _trials: object) -> None:
     """Writes one member of a job; where the run lacks what the table needs, its caption says so."""
     function = load_function(member["study"], member["function"])
     arguments = arguments_of(function, read_inputs(member, results))
+    about, stem = origin(member), (results / member["outputs"][0]).with_suffix("")
     try:
         table = function(**arguments)
     except NotEnoughDataError as error:
         table = tables.placeholder(function.__name__, str(error))
     except Exception as error:  # of any kind: it must not take the other tables down
         traceback.print_exc()
-        table = tables.placeholder(function.__name__, f"{type(error).__name__}: {error}")
-    tables.save(table, (results / member["outputs"][0]).with_suffix(""), origin(member))
+        table = tables.placeholder(function.__name__, "a function without an error")
+        about = {**about, "failed": f"{type(error).__name__}: {error}"}
+    tables.save(table, stem, about)
