@@ -14,7 +14,7 @@ from repdyn.base.errors import NotEnoughDataError, RepdynError
 from repdyn.base.ledger import parts_without_control
 from repdyn.base.readings import over_readings
 from repdyn.base.sampled import interval_within, mean_within
-from repdyn.base.verdicts import Verdict, all_of, at_most, deviation, not_reproducible, not_testable
+from repdyn.base.verdicts import FAILED, Verdict, all_of, at_most, deviation, not_reproducible, not_testable
 
 UNDECIDED = "not decidable at this scale"
 
@@ -143,7 +143,7 @@ def test_numbers_of_a_row_are_those_of_the_test_and_of_its_control():
     decision = decide(claimed(both, {"a": turn(a=3.0), "b": turn(b=2.75)}), data(0.0, a=1.25, b=2.125))
     numbers = ("value", "region_low", "region_high", "margin", "control_margin")
     rows = [[float(row[name]) for name in numbers] for row in decision.evidence]
-    assert rows == [pytest.approx([0.25, 0, 0.5, 2, 0.25]), pytest.approx([0.125, 0, 0.5, 4, 2 / 3])]
+    assert rows == [pytest.approx([0.25, -math.inf, 0.5, 2, 0.25]), pytest.approx([0.125, -math.inf, 0.5, 4, 2 / 3])]
     assert float(decision.ledger["control_margin"]) == pytest.approx(2 / 3, rel=1e-5), "the weakest control"
     assert {row["control_kind"] for row in decision.evidence} == {"wrong formula"}
 
@@ -248,13 +248,18 @@ def test_too_little_data_leaves_the_claim_undecided():
     assert (row["verdict"], row["control_outcome"]) == (UNDECIDED, "undecided")
 
 
-@pytest.mark.parametrize("error", [TypeError, AttributeError, NameError, AssertionError])
-def test_a_fault_of_the_code_is_an_error(error):
-    def check(first):
-        raise error
+@pytest.mark.parametrize("where", ["check", "control"])
+@pytest.mark.parametrize("error", [KeyError, ValueError, TypeError, ZeroDivisionError, AssertionError])
+def test_a_claim_whose_check_ends_with_an_error_has_failed(error, where, capsys):
+    def fail(first):
+        raise error("lost axis")
 
-    with pytest.raises(error):
-        decide(claimed(check, put(3.0)), data(1.0))
+    claim = claimed(corrected, wrong_formula("three more", fail)) if where == "control" else claimed(fail, put(3.0))
+    row = decide(claim, data(1.0)).ledger
+    assert row["verdict"] == FAILED
+    assert error.__name__ in row["why"]
+    assert "lost axis" in row["why"]
+    assert "Traceback" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("value", "verdict"), [(1.0, "holds"), (2.0, UNDECIDED), (9.0, UNDECIDED)])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from repdyn.base.errors import NotEnoughDataError
+from repdyn.base.errors import NotEnoughDataError, NotFiniteError
 from repdyn.base.sampled import at_look, interval_within, mean_within, share_interval, share_within
 from repdyn.base.verdicts import LARGEST_MARGIN
 
@@ -62,8 +62,8 @@ def test_a_share_is_decided_where_its_interval_lies(hits, outcome):
 REFUSED = [
     (lambda: mean_within([], 0, 2, **SAY), NotEnoughDataError),
     (lambda: mean_within([1.0], 0, 2, **SAY), NotEnoughDataError),
-    (lambda: mean_within([1.0, math.nan, 1.0], 0, 2, **SAY), ValueError),
-    (lambda: mean_within([1.0, math.inf], 0, 2, **SAY), ValueError),
+    (lambda: mean_within([1.0, math.nan, 1.0], 0, 2, **SAY), NotFiniteError),
+    (lambda: mean_within([1.0, math.inf], 0, 2, **SAY), NotFiniteError),
     (lambda: share_within([], 0.5, 1.0, **SAY), NotEnoughDataError),
     (lambda: interval_within((math.nan, 1.0), 0, 2, **SAMPLED), ValueError),
     (lambda: interval_within((0.0, math.nan), 0, 2, **SAMPLED), ValueError),

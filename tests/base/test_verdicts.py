@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repdyn.base.errors import NotEnoughDataError
+from repdyn.base.errors import NotEnoughDataError, NotFiniteError
 from repdyn.base.readings import over_readings
 from repdyn.base.sampled import interval_within
 from repdyn.base.verdicts import (
@@ -43,12 +43,12 @@ def part(outcome, margin=None, n=0, false_alarm=0.0):
 # Tests of exact numbers
 
 EXACT = [  # test, outcome, margin, value, region
-    (deviation([0.1, -0.2], 0.4, **SAY), "passes", 2.0, 0.2, (0.0, 0.4)),
-    (deviation([0.5, -3.0, 1.0], 2.0, **SAY), "fails", 2 / 3, 3.0, (0.0, 2.0)),
-    (deviation(0.2, 0.2, **SAY), "passes", 1.0, 0.2, (0.0, 0.2)),
-    (deviation([[0.0], [0.0]], 1e-12, **SAY), "passes", LARGEST_MARGIN, 0.0, (0.0, 1e-12)),
-    (deviation(0.0, 0.0, **SAY), "passes", LARGEST_MARGIN, 0.0, (0.0, 0.0)),
-    (deviation(1e-300, 0.0, **SAY), "fails", 1 / LARGEST_MARGIN, 1e-300, (0.0, 0.0)),
+    (deviation([0.1, -0.2], 0.4, **SAY), "passes", 2.0, 0.2, (-INF, 0.4)),
+    (deviation([0.5, -3.0, 1.0], 2.0, **SAY), "fails", 2 / 3, 3.0, (-INF, 2.0)),
+    (deviation(0.2, 0.2, **SAY), "passes", 1.0, 0.2, (-INF, 0.2)),
+    (deviation([[0.0], [0.0]], 1e-12, **SAY), "passes", LARGEST_MARGIN, 0.0, (-INF, 1e-12)),
+    (deviation(0.0, 0.0, **SAY), "passes", LARGEST_MARGIN, 0.0, (-INF, 0.0)),
+    (deviation(1e-300, 0.0, **SAY), "fails", 1 / LARGEST_MARGIN, 1e-300, (-INF, 0.0)),
     (at_most([0.2, 0.5], 1.0, **SAY), "passes", 2.0, 0.5, (-INF, 1.0)),
     (at_most([0.2, 4.0], 1.0, **SAY), "fails", 0.25, 4.0, (-INF, 1.0)),
     (at_most([0.2, 1.0], 1.0, **SAY), "passes", 1.0, 1.0, (-INF, 1.0)),
@@ -82,7 +82,7 @@ def test_margin_and_outcome_agree(value, limit):
 @pytest.mark.parametrize("check", [deviation, at_most, at_least])
 @pytest.mark.parametrize(
     ("values", "error"),
-    [([1.0, math.nan], ValueError), ([INF], ValueError), ([-INF], ValueError), ([], NotEnoughDataError)],
+    [([1.0, math.nan], NotFiniteError), ([INF], NotFiniteError), ([-INF], NotFiniteError), ([], NotEnoughDataError)],
 )
 def test_values_that_are_missing_or_not_finite_are_refused(check, values, error):
     with pytest.raises(error):

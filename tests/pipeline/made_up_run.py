@@ -67,7 +67,19 @@ CLAIM |= {"expected_verdict": "holds as corrected", "change": "", "possible_ocr_
 CLAIM |= {"facts": json.dumps({"how far": 0.12345})}
 PART = EVIDENCE_ROW | {"study": STUDY, "form": "corrected", "value": "2.5"}
 PART |= {"interval_low": "2.25", "interval_high": "2.75", "region_low": "2", "region_high": "3", "n": "24"}
-TEXTS = ("where", "kind", "statement", "words", "assumes", "correction", "tolerance_reason", "control", "code", "note")
+TEXTS = (
+    "where",
+    "kind",
+    "statement",
+    "words",
+    "assumes",
+    "correction",
+    "tolerance_reason",
+    "control",
+    "code",
+    "remark",
+    "why",
+)
 EMPTY = dict.fromkeys(
     ("correction", "formula", "corrected_formula", "margin", "datasets", "control", "kind_of_slip"), ""
 )

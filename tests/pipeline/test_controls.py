@@ -3,11 +3,10 @@
 import pytest
 
 from repdyn.__main__ import main
-from repdyn.base.claims import NOT_SEEN
 from repdyn.base.errors import DataError
 from repdyn.pipeline.ask.controls import examine
 
-LEDGER = {"x-1": ("", NOT_SEEN), "x-2": ("left, right", ""), "x-3": ("", ""), "x-4": ("top", "A note.")}
+LEDGER = {"x-1": ("", "not rejected"), "x-2": ("left, right", "rejected"), "x-3": ("", ""), "x-4": ("top", "undecided")}
 EVIDENCE = [  # id, part, kind, change, control
     ("x-1", "", "wrong formula", "recomputed", "the wrong sign"),
     ("x-1", "sum", "wrong formula", "shifted number", "one more"),
@@ -19,7 +18,8 @@ EVIDENCE = [  # id, part, kind, change, control
 
 
 def write(folder, ledger, evidence):
-    rows = ["id,uncontrolled_parts,note", *(f'{id},"{parts}",{note}' for id, (parts, note) in ledger.items())]
+    rows = ["id,uncontrolled_parts,control_outcome"]
+    rows += [f'{id},"{parts}",{outcome}' for id, (parts, outcome) in ledger.items()]
     (folder / "claims.csv").write_text("\n".join(rows) + "\n")
     rows = ["id,part,control_kind,control_change,control", *(",".join(row) for row in evidence)]
     (folder / "evidence.csv").write_text("\n".join(rows) + "\n")

@@ -13,7 +13,7 @@ from repdyn.pipeline.run.kinds import ledger
 from repdyn.pipeline.run.kinds.ledger import accepted_verdicts, build, change, read_expected, run, show
 
 ROW = {"study": "x_study", "id": "x-thm1", "statement": 'Two, "quoted".', "verdict": "holds as corrected"}
-ROW |= {"possible_ocr_error": "True", "margin": "5", "n": "24", "note": ""}
+ROW |= {"possible_ocr_error": "True", "margin": "5", "n": "24", "facts": "", "why": ""}
 
 
 def write(path, *rows):

@@ -8,7 +8,7 @@ from repdyn.pipeline import open_claims
 from repdyn.pipeline.run.declare.graph import read_study
 
 POSITIVE = (0.0, math.inf)
-CLAIM = {"study": "leaky_resnets", "datasets": "staged", "note": ""}
+CLAIM = {"study": "leaky_resnets", "datasets": "staged", "why": "", "trials_needed": "", "trials_present": ""}
 SETTINGS = {"discretized": {"staged_seeds": 6, "blocks": 2}}
 
 

@@ -52,7 +52,7 @@ def test_a_term_is_explained_once(page):
         page_md.terms({"x": read, "y": read}, {})
 
 
-def test_facts_stand_in_three_digits_and_what_a_run_lacks_is_a_question_mark():
+def test_facts_have_four_digits_and_what_a_run_lacks_is_a_question_mark():
     ledger = {"x-1": {"facts": json.dumps({"a b": 0.123456, "n": 1234, "none": None})}, "x-2": {}}
     text = "{{x-1: a b}} {{x-1: n}} {{x-1: none}} {{x-1: c}} {{x-2: a}} {{x-3: a}} $\\frac{{a}}{b}$"
-    assert page_md.with_facts(text, ledger) == "0.123 1234 ? ? ? ? $\\frac{{a}}{b}$"
+    assert page_md.with_facts(text, ledger) == "0.1235 1234 ? ? ? ? $\\frac{{a}}{b}$"

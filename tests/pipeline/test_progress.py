@@ -5,7 +5,9 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from tests.pipeline import jobs_for_tests
@@ -116,3 +118,27 @@ def test_failed_jobs_are_listed_under_their_reason_and_no_others(job):
 def test_at_most_twenty_reasons_are_listed(job):
     text = failed.summary([job(f"{k}", log=1001, text=f"error: {k}\n") for k in range(23)], BEGAN)
     assert [f"error: {k}\n" in text for k in (0, 19, 20)] == [True, True, False]
+
+
+# Checks, figures and tables that ended with an error
+
+
+def test_failed_checks_and_figures_of_this_run_are_listed_with_their_logs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ledger = "id,verdict,why\nx-1,holds,\nx-2,check failed,KeyError: 'depth'\n"
+    contents = {"claims.csv": ledger, "evidence.csv": "id\n", "fig.json": '{"failed": "ValueError: shapes"}'}
+    jobs = []
+    for kind, names in (("decide", ("claims.csv", "evidence.csv")), ("draw", ("fig.json", "fig.svg"))):
+        member = {"study": "x", "outputs": [f"x/{name}" for name in names], "inputs": {}, "function": "f", "code": ""}
+        job = Job("mine", f"x/{kind}", kind, [member])
+        for path in job.outputs:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            Path(path).write_text(contents.get(Path(path).name, ""))
+        Path(job.log).parent.mkdir(parents=True, exist_ok=True)
+        Path(job.log).write_text("")
+        jobs.append(job)
+    listed = failed.errors(jobs, 0.0)
+    for text in ("2 checks", "x-2: KeyError: 'depth'", "fig: ValueError: shapes", jobs[0].log, jobs[1].log):
+        assert text in listed
+    assert "x-1" not in listed
+    assert failed.errors(jobs, time.time() + 60) == ""

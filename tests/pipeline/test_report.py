@@ -83,7 +83,7 @@ def test_every_study_and_claim_has_a_page_with_the_verdict(pages):
 def test_a_studys_page_has_its_story_with_figures_claims_terms_and_facts(pages):
     page = pages[f"studies/{STUDY}.html"]
     for part in (
-        "In short, 0.123 and ?: <a",
+        "In short, 0.1235 and ?: <a",
         f'<figure class="inline"><a href="../figures/{STUDY}/fig2.svg">',
         'href="../claims/x-thm1.html" title="holds as corrected: ',
         'href="../glossary.html#fall" title="fall: To rise, turned round.">',
@@ -236,7 +236,7 @@ def test_captions_for_snakemakes_report_are_no_markup(report):
 
 
 def figure(name, *datasets, title="", kind="figures", study=STUDY):
-    about = {"caption": "", "alt": "", "files": (), "picture": "", "source": Path(), "size": (1, 1)}
+    about = {"caption": "", "alt": "", "facts": {}, "files": (), "picture": "", "source": Path(), "size": (1, 1)}
     about |= {"columns": (), "rows": (), "code": "", "code_version": "", "job": ""}
     return Product(study=study, kind=kind, name=name, title=title or name, datasets=datasets, **about)
 

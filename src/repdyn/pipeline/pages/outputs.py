@@ -33,9 +33,15 @@ COLUMNS = {
     "printed_expected": "what the printed form asks for",
     "printed_margin": "its margin: tolerance over deviation, above 1 passes",
     "measured": "what was measured of the form that carries the verdict (the corrected one where there is one)",
+    "statistic": "which number decides: `largest deviation`, `smallest`, `mean`, `share`, ...",
+    "value": "that number",
+    "unit": "unit of value, interval and region; empty for 1",
+    "region_low": "lower end of what the form allows for it; `-inf` without a bound",
+    "region_high": "upper end",
     "expected": "what that form asks for",
     "margin": "its margin",
-    "tolerance_reason": "the tolerance and why it has its size",
+    "tolerance": "the largest deviation that passes, where the region comes from one",
+    "tolerance_reason": "why the region has its size",
     "n": "number of independent samples; 0 where nothing is sampled",
     "interval_low": "lower end of the confidence interval, where sampled",
     "interval_high": "upper end",
@@ -60,7 +66,8 @@ EVIDENCE = {
     "label": "what the part measured, in a phrase, where its name says too little",
     "reading": "choices of one reading of what the sentence leaves open; empty in the row of the part itself",
     "outcome": "passes, fails, undecided, depends (some readings pass, others fail)",
-    "value": "the measured number, where it is one",
+    "statistic, value, unit": "the measured number and which one it is: `largest deviation`, `mean`, `share`, ...",
+    "out_of": "of a count, the number of what is counted over",
     "interval_low, interval_high": "its confidence interval, where sampled",
     "region_low, region_high": "what the statement allows for it",
     "control, control_kind": "the part's negative control: what is wrong in it; `wrong formula`, `false world` or "
@@ -125,9 +132,9 @@ name, so none overwrites another. Each file is complete or absent, and equal set
 | `data/images.nc` | the images that all studies read |
 | `<study>/data/<name>.nc` | a dataset: what an experiment or an analysis computed |
 | `<study>/data/<name>/<variant>.nc` | the same for experiments that run once per variant |
-| `<study>/figures/<name>.svg`, `.png` | a figure; `.json`: title, caption, alt text, code, datasets |
+| `<study>/figures/<name>.svg`, `.png` | a figure; `.json`: title, caption, alt text, facts, code, datasets |
 | `<study>/figures/<name>.csv` | the numbers that the figure shows; see [below](#columns-of-a-figures-csv) |
-| `<study>/tables/<name>.csv`, `.tex` | a table for machines and for LaTeX; `.json`: title, caption, code, datasets |
+| `<study>/tables/<name>.csv`, `.tex` | a table for machines and for LaTeX; `.json`: title, caption, facts, code, datasets |
 | `<study>/claims.csv` | the study's part of the ledger |
 | `<study>/evidence.csv` | one row per part of a check: measured value, interval, allowed region, control |
 | `claims.csv`, `evidence.csv` | the ledger of all studies, compared with the accepted verdicts; all evidence |
