@@ -169,12 +169,13 @@ def amsgrad_is_below(regrets: xr.Dataset) -> Verdict:
 '''
 FIGURE = '''
 
-def moments(second_moments: xr.Dataset) -> Figure:
+@figure(title="A second moment", caption="One draw.", alt="A rough line that settles around one.")
+def moments(second_moments: xr.Dataset):
     """One draw of the second moment."""
-    figure, axes = new()
+    drawn, axes = new()
     axes[0, 0].plot(second_moments["step"], second_moments["recursion"].isel(draw=0), color=CYCLE[0])
     axes[0, 0].set(xlabel="step", ylabel="second moment")
-    return describe(figure, title="A second moment", caption="One draw.", alt="A rough line that settles around one.")
+    return drawn
 '''
 
 

@@ -19,7 +19,7 @@ from repdyn.base.figures import (
     CYCLE,
     RED,
     band,
-    describe,
+    figure,
     half_width,
     label_panels,
     new,
@@ -36,9 +36,10 @@ WORDS = {
 }
 
 
+@figure(**WORDS)
 def make():
     """A figure with everything whose bytes could vary; other processes import it from this file."""
-    figure, axes = new(1, 2)
+    drawn, axes = new(1, 2)
     x = np.linspace(0.1, 1, 20)
     for panel in axes.ravel():
         panel.plot(x, x**2, label="square")
@@ -49,7 +50,7 @@ def make():
         panel.legend()
     axes[0, 1].set_yscale("log")
     label_panels(axes)
-    return describe(figure, **WORDS)
+    return drawn
 
 
 @pytest.fixture(scope="module")

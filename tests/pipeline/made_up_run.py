@@ -108,10 +108,11 @@ def write_rows(path, rows):
 
 
 def _draw(stem, title):
-    figure, axes = figures.new()
+    drawn, axes = figures.new()
     axes[0, 0].plot(np.arange(5), np.arange(5) ** 2)
     axes[0, 0].set_title(EVIL.replace("$", ""))
-    figures.save(figures.describe(figure, title=title, caption=EVIL, alt=EVIL), stem, ORIGIN)
+    described = figures.figure(title=title, caption=EVIL, alt=EVIL)(lambda: figures.Drawn(drawn, {EVIL: 0.25}))
+    figures.save(described(), stem, ORIGIN)
 
 
 def make_run(root, claims, *, parts=EVIDENCE):

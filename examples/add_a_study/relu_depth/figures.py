@@ -1,18 +1,23 @@
-"""Figures: datasets in, a figure with caption and alt text out."""
+"""Figures: datasets in, a figure and its facts out."""
 
 from __future__ import annotations
 
 import numpy as np
 import xarray as xr
-from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLACK, CYCLE, RED, describe, half_width, label_panels, new
+from repdyn.base.figures import BLACK, CYCLE, RED, Drawn, figure, half_width, label_panels, new
 from repdyn.relu_depth.theory import RATE, next_cosine
 
 
-def correlation_map(overlaps: xr.Dataset, gaps: xr.Dataset) -> Figure:
+@figure(
+    title="Two points through a plain ReLU network",
+    caption="(a) One layer: mean over draws with 95 % intervals against the closed form. (b) Gap through depth at infinite "
+    "width, a line per cosine at the start; dotted, the limit.",
+    alt="Points and a curve over the cosine before the layer; falling lines over the layer beside a dotted one.",
+)
+def correlation_map(overlaps: xr.Dataset, gaps: xr.Dataset) -> Drawn:
     """The map of the cosine through a ReLU layer, sampled and in closed form, and where it leads."""
-    figure, axes = new(1, 2)
+    drawn, axes = new(1, 2)
     one_layer, depth = axes[0]
     rho = np.linspace(-1, 1, 201)
     one_layer.plot(rho, next_cosine(rho), color=BLACK, label="closed form")
@@ -29,10 +34,4 @@ def correlation_map(overlaps: xr.Dataset, gaps: xr.Dataset) -> Figure:
     depth.set(xlabel="layer", ylabel="1 - cosine", title="through depth")
     depth.legend()
     label_panels(axes)
-    return describe(
-        figure,
-        title="Two points through a plain ReLU network",
-        caption=f"(a) One layer: mean of {samples.sizes['draw']} draws with 95 % intervals against the closed form. "
-        f"(b) Gap through {len(layers) - 1} layers at infinite width, from {gaps.sizes['cosine']} cosines.",
-        alt="Sampled points lie on the curve of the closed form; whatever the start, the gap falls as 1 over depth^2.",
-    )
+    return Drawn(drawn, {"draws": samples.sizes["draw"], "last layer": int(layers[-1])})
