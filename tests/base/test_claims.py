@@ -262,6 +262,15 @@ def test_a_claim_whose_check_ends_with_an_error_has_failed(error, where, capsys)
     assert "Traceback" in capsys.readouterr().err
 
 
+def test_a_gap_that_the_data_explain_leaves_the_claim_undecided():
+    first = data(np.nan)
+    assert decide(claimed(corrected, put(4.0)), first).ledger["verdict"] == FAILED
+    first["residual"].attrs["missing"] = "no network has learned"
+    row = decide(claimed(corrected, put(4.0)), first).ledger
+    assert row["verdict"] == UNDECIDED
+    assert "residual (no network has learned)" in row["why"]
+
+
 @pytest.mark.parametrize(("value", "verdict"), [(1.0, "holds"), (2.0, UNDECIDED), (9.0, UNDECIDED)])
 def test_where_networks_have_diverged_a_claim_holds_or_is_undecided(value, verdict):
     control = put({1.0: 5.0, 2.0: 5.0, 9.0: 2.0}[value])

@@ -18,8 +18,8 @@ import xarray as xr
 
 from repdyn.base import controls as spoiling
 from repdyn.base.controls import Control, Datasets
-from repdyn.base.datasets import said_to_have_diverged
-from repdyn.base.errors import NotEnoughDataError, RepdynError
+from repdyn.base.datasets import explained_gaps, said_to_have_diverged
+from repdyn.base.errors import NotEnoughDataError, NotFiniteError, RepdynError
 from repdyn.base.ledger import WHOLE, Decision, Rejection, decision
 from repdyn.base.verdicts import DECIDED, DEPENDS, FAILED, KINDS, REFUTED, STATUSES, UNDECIDED, Test, Verdict
 
@@ -217,8 +217,8 @@ def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset | Mapping[str, 
     """Runs a claim's check and its controls.
 
     A run that lacks what the check or a control needs, or in which a control does not turn the check, leaves the claim
-    undecided and says why. So do networks that have diverged, whose missing numbers a check may not foresee. Any other
-    error of the check is a bug: the claim's status says that the check failed, the traceback is printed.
+    undecided and says why. So do networks that have diverged and gaps that the data explain, whose missing numbers a check
+    may not foresee. Any other error of the check is a bug: the claim's status says that the check failed, the traceback is printed.
 
     Raises:
         RepdynError: a check has no control, or returned something else than a verdict; or a dataset is missing.
@@ -240,6 +240,9 @@ def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset | Mapping[str, 
     except Exception as error:  # of any kind: it must not take the other claims down
         if diverged:
             why = f"Needs more than this run has: networks that train; {diverged}."
+            return decision(claim, Verdict(UNDECIDED, why=why), {})
+        if isinstance(error, NotFiniteError) and (gaps := explained_gaps(*inputs)):
+            why = f"Needs more than this run has: a number in each entry of {gaps}."
             return decision(claim, Verdict(UNDECIDED, why=why), {})
         traceback.print_exc()
         return decision(claim, Verdict(FAILED, why=f"{type(error).__name__}: {error}"), {})

@@ -255,6 +255,18 @@ def without_a_number(data: Mapping[str, xr.Dataset | Mapping[str, xr.Dataset]]) 
     return "; ".join(parts)
 
 
+def explained_gaps(*data: xr.Dataset | Mapping[str, xr.Dataset]) -> str:
+    """Which variables of datasets have gaps, and why; empty where every number is finite."""
+    every = [ds for one in data for ds in ([one] if isinstance(one, xr.Dataset) else one.values())]
+    gaps = {
+        f"{name} ({array.attrs['missing']})": None
+        for ds in every
+        for name, array in ds.data_vars.items()
+        if "missing" in array.attrs and array.dtype.kind == "f" and not np.isfinite(array.values).all()
+    }
+    return "; ".join(gaps)
+
+
 def _require(name: str, labels: Mapping[str, list[Any]], needs: Mapping[str, Need]) -> None:
     for dim, wanted in needs.items():
         if isinstance(wanted, int | np.integer):
