@@ -242,7 +242,7 @@ def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset | Mapping[str, 
             why = f"Needs more than this run has: networks that train; {diverged}."
             return decision(claim, Verdict(UNDECIDED, why=why), {})
         if isinstance(error, NotFiniteError) and (gaps := explained_gaps(*inputs)):
-            why = f"Needs more than this run has: a number in each entry of {gaps}."
+            why = f"Needs more than this run has: numbers without gaps in {gaps}."
             return decision(claim, Verdict(UNDECIDED, why=why), {})
         traceback.print_exc()
         return decision(claim, Verdict(FAILED, why=f"{type(error).__name__}: {error}"), {})

@@ -256,15 +256,15 @@ def without_a_number(data: Mapping[str, xr.Dataset | Mapping[str, xr.Dataset]]) 
 
 
 def explained_gaps(*data: xr.Dataset | Mapping[str, xr.Dataset]) -> str:
-    """Which variables of datasets have gaps, and why; empty where every number is finite."""
+    """Names of the variables that have gaps for the reason in their attribute `missing`; empty without any."""
     every = [ds for one in data for ds in ([one] if isinstance(one, xr.Dataset) else one.values())]
-    gaps = {
-        f"{name} ({array.attrs['missing']})": None
+    names = {
+        str(name): None
         for ds in every
         for name, array in ds.data_vars.items()
         if "missing" in array.attrs and array.dtype.kind == "f" and not np.isfinite(array.values).all()
     }
-    return "; ".join(gaps)
+    return ", ".join(names)
 
 
 def _require(name: str, labels: Mapping[str, list[Any]], needs: Mapping[str, Need]) -> None:
