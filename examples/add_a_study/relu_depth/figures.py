@@ -11,8 +11,8 @@ from repdyn.relu_depth.theory import RATE, next_cosine
 
 @figure(
     title="Two points through a plain ReLU network",
-    caption="(a) One layer: mean over draws with 95 % intervals against the closed form. (b) Gap through depth at infinite "
-    "width, a line per cosine at the start; dotted, the limit.",
+    caption="(a) One layer: mean over draws with 95 % intervals against the closed form. (b) Gap through depth at "
+    "infinite width, a line per cosine at the start; dotted, the limit.",
     alt="Points and a curve over the cosine before the layer; falling lines over the layer beside a dotted one.",
 )
 def correlation_map(overlaps: xr.Dataset, gaps: xr.Dataset) -> Drawn:
