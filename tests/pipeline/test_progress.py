@@ -80,11 +80,11 @@ def job(tmp_path, monkeypatch):
 
     def job(name, log=None, text="error: full disk\n", record=None, *, running=False):
         simulation = Job("mine", f"bn/{name}", "simulate", [jobs_for_tests.gap()])
-        for path, time, content in ((simulation.log, log, text), (f"{simulation.log}.cost.json", record, "{}")):
-            if time is not None:
+        for path, when, content in ((simulation.log, log, text), (f"{simulation.log}.cost.json", record, "{}")):
+            if when is not None:
                 (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
                 (tmp_path / path).write_text(content)
-                os.utime(tmp_path / path, (time, time))
+                os.utime(tmp_path / path, (when, when))
         if running:
             (tmp_path / f"{simulation.log}.running").write_text("{}")
         return simulation

@@ -217,8 +217,8 @@ def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset | Mapping[str, 
     """Runs a claim's check and its controls.
 
     A run that lacks what the check or a control needs, or in which a control does not change the outcome, leaves the
-    claim undecided and says why. So do networks that have diverged and gaps that the data explain, whose missing numbers
-    a check may not foresee. Any other error of the check is a bug: the claim's status says that the check failed, and
+    claim undecided and says why. So do networks that have diverged and gaps that the data explain, whose missing
+    numbers a check may not foresee. Any other error of the check is a bug: the claim's status says that the check failed, and
     the traceback is printed.
 
     Raises:

@@ -77,7 +77,7 @@ def mean_within(
 
     Example:
         >>> test = mean_within([0.9, 1.1, 1.0, 1.05], 0.3, 1.7, expected="near one", reason="where nothing is gained")
-        >>> test.outcome, test.value, test.interval[0].round(4)
+        >>> test.outcome, test.value, round(test.interval[0], 4)
         ('passes', 1.0125, 0.4607)
     """
     samples = np.asarray(samples, float)

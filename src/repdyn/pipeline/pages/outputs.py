@@ -134,7 +134,7 @@ name, so none overwrites another. Each file is complete or absent, and equal set
 | `<study>/data/<name>/<variant>.nc` | the same for experiments that run once per variant |
 | `<study>/figures/<name>.svg`, `.png` | a figure; `.json`: title, caption, alt text, facts, code, datasets |
 | `<study>/figures/<name>.csv` | the numbers that the figure shows; see [below](#columns-of-a-figures-csv) |
-| `<study>/tables/<name>.csv`, `.tex` | a table for machines and for LaTeX; `.json`: title, caption, facts, code, datasets |
+| `<study>/tables/<name>.csv`, `.tex` | a table, also for LaTeX; `.json`: title, caption, facts, code, datasets |
 | `<study>/claims.csv` | the study's part of the ledger |
 | `<study>/evidence.csv` | one row per part of a check: measured value, interval, allowed region, control |
 | `claims.csv`, `evidence.csv` | the ledger of all studies, compared with the accepted verdicts; all evidence |
