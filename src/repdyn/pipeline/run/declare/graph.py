@@ -17,7 +17,8 @@ from repdyn.pipeline import studies
 from repdyn.pipeline.packages import package_of
 from repdyn.pipeline.run.execute.loading import FORMULA_CLAIM, calls, definition_name
 
-KINDS = {"experiments": "xr.Dataset", "figures": "Figure", "tables": "Table"}
+DECORATORS = {"figures": "figure", "tables": "table"}
+KINDS = ("experiments", *DECORATORS)
 OFFERED = ("settings", "stream", "device", "checkpoint")
 HIDDEN = ("_", "draw_")  # helpers, and functions that draw any dataset, for users' own networks
 ORDER = "ORDER"  # name of a tuple in a study's figures or tables: the order of the paper
@@ -121,7 +122,7 @@ def _functions(study: str, kind: str, source: Path) -> dict[str, Function]:
         for node in statements(path):
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == ORDER:
                 order = list(ast.literal_eval(node.value))
-            elif isinstance(node, ast.FunctionDef) and _makes(node, KINDS[kind]):
+            elif isinstance(node, ast.FunctionDef) and _makes(node, kind):
                 if node.name in functions:
                     raise RepdynError(f"{study}: {node.name} is defined in {functions[node.name].module} and {module}")
                 functions[node.name] = _function((study, home(study, source)[0]), module, node)
@@ -180,4 +181,6 @@ def _function(study: tuple[str, str], module: str, node: ast.FunctionDef, *, cla
 def _makes(node: ast.FunctionDef, kind: str) -> bool:
     if node.name.startswith(HIDDEN):
         return False
-    return node.returns is not None and ast.unparse(node.returns) == kind
+    if kind in DECORATORS:
+        return any(calls(decorator, DECORATORS[kind]) for decorator in node.decorator_list)
+    return node.returns is not None and ast.unparse(node.returns) == "xr.Dataset"
