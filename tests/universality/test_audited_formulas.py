@@ -8,6 +8,7 @@ from repdyn.universality.methods import formula_audit as audit
 from repdyn.universality.methods.formula_audit import EQUATIONS
 from repdyn.universality.theory import equations
 
+WRONG = (equations.GRADIENT, equations.EQUAL_TARGETS, equations.SCALING, equations.CLOSED_FORM)
 SIGNS = (equations.STABILITY_SIGNS, equations.SADDLE_SIGNS)
 
 
@@ -25,6 +26,8 @@ def test_right_equations_are_right_and_controls_are_not(equation):
             continue
         assert errors.corrected < (2e-3 if equation == equations.LINEAR_APPROXIMATION else 1e-5)
         assert errors.control > 1e-2
+        if equation != equations.LINEAR_APPROXIMATION:  # its error is an exponent's
+            assert (errors.printed > 1e-4) == (equation in WRONG)
 
 
 def test_errors_of_a_wrong_sign_and_of_a_missing_factor():

@@ -35,7 +35,7 @@ SIGNED = {  # claim: equation, the signs stated with it, tolerance of the equati
 
 def audit(errors, control=1.0):
     """An audit of two draws: errors as printed and as corrected by equation, those of the second draw."""
-    errors = errors | dict.fromkeys(("(17) middle", "(37), (38)"), (1.0, 1.0))  # in notes
+    errors = errors | dict.fromkeys(("(17) middle", "(37), (38)"), (1.0, 1.0))  # in facts
     forms = zip(("printed", "corrected"), np.array(list(errors.values())).T, strict=True)
     data = {form: (("draw", "equation"), np.stack([0 * values, values])) for form, values in forms}
     wrong = {"control": (("draw", "equation"), np.full((2, len(errors)), control))}

@@ -174,7 +174,7 @@ BORDERS = {
 
 
 CASES = {  # claim: worlds and their verdicts
-    "uni-fig11-alt": [(losses(factor_two_in_h=near(-1.0)), HOLDS)],  # the other reading stands in the note
+    "uni-fig11-alt": [(losses(factor_two_in_h=near(-1.0)), HOLDS)],  # the other reading is a fact alone
     "uni-fig11-numbers": [
         *(
             (numbers(**{name: side * far}), status)

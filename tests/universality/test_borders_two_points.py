@@ -336,7 +336,7 @@ RIGHT = {  # a world with the verdict that the claim has there, in which its con
 
 
 @pytest.mark.parametrize(("share", "both"), [(1, "undecided"), (2, "passes")])
-def test_networks_that_are_judged_together_share_the_false_alarm(share, both):
+def test_networks_that_are_decided_together_share_the_false_alarm(share, both):
     readings = CLAIMS["uni-fig5-final"](*finals(fisher(np.sqrt(0.8), 1, share))).printed.readings
     outcomes = {name: test.outcome for name, test in readings.items() if "four fifths" in name}
     assert outcomes == {

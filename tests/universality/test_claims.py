@@ -14,10 +14,8 @@ from repdyn.universality.claims.alternatives import predicted
 from repdyn.universality.claims.final_distances import correlates, near
 from repdyn.universality.claims.intervals import log_mean_within, mean_of, of_learned, quantiles_within
 from repdyn.universality.claims.random_features import deviation_ratio, slope_of_spread
-from repdyn.universality.experiments.final_predictions import power_law_variables
 from repdyn.universality.methods.networks import Net, parameter_counts
 from repdyn.universality.methods.networks import initial_weights as drawn_weights
-from repdyn.universality.methods.power_laws import fit_power_law
 from repdyn.universality.methods.selection import has_learned, learned
 from repdyn.universality.theory import effective, final
 
@@ -125,38 +123,6 @@ def test_pooled_share_is_that_of_all_residuals_together():
     fits = xr.Dataset({"r2": ("curve", r2)}, coords={"curve": list("hyw")})
     wanted = 1 - (residual**2).sum() / (spread**2).sum()
     assert float(two_points._pooled(fits, runs)) == pytest.approx(wanted)
-
-
-def test_power_laws_leave_out_equal_targets():
-    dx, dy, seeds = np.array([0.5, 1.0, 1.5]), np.array([0.0, 0.4, 0.7, 1.0]), 4
-    theory = np.maximum(dx[:, None, None] * dy[None, :, None] * np.ones(seeds), 1e-6)
-    noise = 1 + 0.02 * np.random.default_rng(2).normal(size=theory.shape)
-    law = power_law_variables((theory**0.8 * noise)[None], theory[None], np.ones((1, *theory.shape)), dx, dy)
-    data = xr.Dataset(law, coords={"network": ["skip"], "distance": ["dx", "dy"]}).sel(network="skip")
-    assert int(data["trials"]) == 36
-    assert data["exponent"].values == pytest.approx([0.8, 0.8], abs=0.03)
-    assert data["missed"].values == pytest.approx([-0.2, -0.2], abs=0.03)
-    assert float(data["correlation"]) > 0.99
-
-
-def test_power_laws_against_a_regression_written_out():
-    """Independent of the code: numpy's own least squares on logarithms, cell by cell."""
-    generator = np.random.default_rng(3)
-    dx, dy = np.array([0.5, 1.0, 1.5]), np.array([0.0, 0.5, 1.0])
-    h, theory = np.exp(generator.normal(size=(2, 3, 3, 4)))
-    good = generator.random((3, 3, 4)) < 0.8
-    rows = [(i, j, k) for i, j, k in np.ndindex(3, 3, 4) if good[i, j, k] and dy[j] > 0]
-    design = np.array([[1.0, np.log(dx[i]), np.log(dy[j])] for i, j, _ in rows])
-    logs, missed = (np.array([np.log(v[row]) for row in rows]) for v in (h, h / theory))
-    law = fit_power_law(h, theory, good, dx, dy)
-    assert (law.trials, law.dropped) == (len(rows), 24 - len(rows))
-    assert law.exponent == pytest.approx(np.linalg.lstsq(design, logs, rcond=None)[0][1:])
-    fitted = np.linalg.lstsq(design, missed, rcond=None)[0]
-    assert law.missed == pytest.approx(fitted[1:])
-    residual = missed - design @ fitted
-    covariance = residual @ residual / (len(rows) - 3) * np.linalg.inv(design.T @ design)
-    assert law.missed_error == pytest.approx(np.sqrt(np.diag(covariance))[1:])
-    assert law.ratio == pytest.approx(np.exp(missed.mean()))
 
 
 def test_parameters_of_both_maps_are_those_of_the_network():

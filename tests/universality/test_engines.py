@@ -7,7 +7,7 @@ import torch
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
 from repdyn.universality.methods import two_point_training
-from repdyn.universality.methods.engines import autograd, compiled
+from repdyn.universality.methods.engines import autograd
 from repdyn.universality.methods.engines.frames import Task
 from repdyn.universality.methods.networks import NONLINEARITIES, Net, initial_weights
 from repdyn.universality.methods.two_point_training import choose_engine, train_two_points, two_points
@@ -62,35 +62,6 @@ def test_dropout_and_adam_are_those_of_automatic_differentiation(connections, op
     assert float(wanted["loss"][:, 0].mean()) > 1.2 * float(wanted["loss"][:, -1].mean())  # something was learned
 
 
-def test_more_inputs_and_outputs():
-    net = Net("tanh", 1.0, 12, 3, inputs=4, outputs=3)
-    generator = np.random.default_rng(0)
-    data = generator.normal(size=(2, 4)), generator.normal(size=(2, 3))
-    runs = [trained(net, engine, 2, 200, 0.05, data=data) for engine in ("autograd", "compiled", "batched")]
-    for records in runs[1:]:
-        for name in MEASURED:
-            assert np.allclose(records[name], runs[0][name], rtol=1e-11, atol=1e-14)
-
-
-def test_reference_against_modules_of_torch():
-    """One trial through torch.nn.Linear, its own loss and torch.optim.SGD."""
-    net = Net("leaky relu", 1.0, 8, 3)
-    weights = initial_weights(net, STREAM.generator(0, "weights"))
-    maps = [torch.nn.Linear(*size, dtype=torch.float64) for size in ((1, 8), (8, 8), (8, 8), (8, 1))]
-    for linear, W in zip(maps, [weights["first"], *weights["middle"], weights["last"]], strict=True):
-        linear.weight.data, linear.bias.data = torch.tensor(W), torch.zeros(W.shape[0], dtype=torch.float64)
-    model = torch.nn.Sequential(*(part for linear in maps for part in (linear, torch.nn.LeakyReLU(0.01))))[:-1]
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
-    losses = []
-    for epoch in range(300):
-        loss = torch.nn.functional.mse_loss(model(torch.tensor(X)), torch.tensor(Y)) / 2
-        losses += [loss.item()] if epoch % 7 == 0 else []
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    assert np.allclose(trained(net, "compiled", trials=1)["loss"][0], losses, rtol=1e-11)
-
-
 def test_convolution_against_conv1d():
     net = Net("leaky relu", 0.95, 40, 3, "convolution", channels=3, kernel=5)
     weights = initial_weights(net, np.random.default_rng(0))
@@ -128,32 +99,6 @@ def test_published_convolution_has_its_shape():
     assert weights["kernel_0"].shape == (20, 1, 11)
     assert weights["kernel_10"].shape == (1, 20, 11)
     assert weights["kernel_5"].std() == pytest.approx(0.95 * np.sqrt(2 / (40 * 11)), rel=0.06)  # 4400 draws: 5 sigma
-
-
-def test_adam_is_the_update_of_its_authors():
-    net, rate = Net("tanh", 1.0, 6, 2), 1e-3
-    records = trained(net, trials=1, epochs=3 * 7, rate=rate, optimizer="adam")
-    weights = {
-        name: torch.tensor(array) for name, array in initial_weights(net, STREAM.generator(0, "weights")).items()
-    }
-    moments = {name: (torch.zeros_like(W), torch.zeros_like(W)) for name, W in weights.items()}
-    losses = []
-    for step in range(1, 3 * 7 + 1):
-        leaves = {name: W.clone().requires_grad_() for name, W in weights.items()}
-        a = torch.tensor(X)
-        for W, b in zip([leaves["first"], *leaves["middle"]], leaves["biases"], strict=True):
-            a = torch.tanh(a @ W.T + b)
-        loss = ((a @ leaves["last"].T + leaves["last_bias"] - torch.tensor(Y)) ** 2).sum() / 4
-        losses += [loss.item()] if (step - 1) % 7 == 0 else []
-        loss.backward()
-        for name, leaf in leaves.items():
-            first, second = moments[name]
-            first, second = 0.9 * first + 0.1 * leaf.grad, 0.999 * second + 0.001 * leaf.grad**2
-            moments[name] = first, second
-            weights[name] = weights[name] - rate * (first / (1 - 0.9**step)) / (
-                (second / (1 - 0.999**step)).sqrt() + 1e-8
-            )
-    assert np.allclose(records["loss"][0], losses, rtol=1e-9)
 
 
 def test_dropout_drops_while_training_only():
@@ -234,15 +179,6 @@ def test_single_precision_is_near_and_recorded():
     assert not np.array_equal(single["loss"], double["loss"])
 
 
-def test_the_update_is_of_rank_two():
-    net = Net("leaky relu", 1.0, 15, 3)
-    weights = {name: array[None].copy() for name, array in initial_weights(net, np.random.default_rng(0)).items()}
-    before = weights["middle"].copy()
-    compiled.advance(Task(net, X + 0.5, Y, 0.1, 1, (1,)), weights, 1)
-    change = np.linalg.svd((weights["middle"] - before)[0, 0], compute_uv=False)
-    assert change[1] > 1e-6 > 1e-14 > change[2]
-
-
 def test_divergence_ends_a_trial():
     records = trained(Net("none", 3.0, 20, 4), "compiled", rate=5.0)
     assert np.isnan(records["loss"][:, -1]).all()
@@ -290,11 +226,3 @@ def test_the_engine_follows_network_and_device(optimizer, device, net, engine):
 def test_bad_input_is_refused(call, words):
     with pytest.raises(ValueError, match=words):
         call()
-
-
-def test_initial_weights_share_draws_and_scale_with_the_gain():
-    small, large = (initial_weights(Net("tanh", gain, 200, 3), np.random.default_rng(5)) for gain in (0.5, 1.0))
-    for name in small:
-        assert np.allclose(2 * small[name], large[name])
-    assert large["middle"].std() == pytest.approx(np.sqrt(1 / 200), rel=0.02)  # 80000 draws: 8 sigma
-    assert large["first"].std() == pytest.approx(np.sqrt(2 / 201), rel=0.25)  # 200 draws: 5 sigma

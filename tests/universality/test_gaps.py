@@ -75,6 +75,3 @@ def test_a_trial_that_stopped_keeps_its_last_record_and_one_that_diverged_has_ga
     np.testing.assert_array_equal(held.h[2], recorded.h[2])
     np.testing.assert_array_equal(held.loss[2], recorded.loss[2])
     np.testing.assert_array_equal(held.h[0], recorded.h[0])
-
-
-# data sets

@@ -142,17 +142,6 @@ def test_a_restored_state_resumes_bit_for_bit(optimizer):
     assert np.array_equal(fresh.state()["moments"], whole.state()["moments"])
 
 
-def test_initial_weights_are_xaviers_and_pairs_of_gains_share_their_draws():
-    """Variance gain^2 2/(fan in + fan out) within five standard errors of a variance of n Gaussians, sqrt(2/n)."""
-    ensemble = networks(gain=0.5, sizes=[40, 300, 200, 1])
-    for weight, (fan_in, fan_out) in zip(ensemble.weights, pairwise([40, 300, 200, 1]), strict=True):
-        wanted = 0.25 * 2 / (fan_in + fan_out)
-        assert abs(float(weight.var()) / wanted - 1) < 5 * np.sqrt(2 / weight.numel())
-    assert all(not bias.any() for bias in ensemble.biases)
-    twice = networks(gain=1.0, sizes=[40, 300, 200, 1])
-    assert torch.equal(twice.weights[1], 2 * ensemble.weights[1])
-
-
 def test_layers_and_parameters_are_those_of_each_network():
     X, _ = data()
     ensemble = networks("leaky relu")

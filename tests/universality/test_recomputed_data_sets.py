@@ -15,7 +15,7 @@ from repdyn.universality.experiments.blob_structure import blob_structure
 from repdyn.universality.experiments.blobs import blobs
 from repdyn.universality.experiments.digits import _resampled_variables, representational_structure, taylor_ratios
 from repdyn.universality.experiments.images import image_training
-from repdyn.universality.experiments.xor import xor, xor_gains
+from repdyn.universality.experiments.xor import xor
 from repdyn.universality.experiments.xor_structure import xor_structure
 from repdyn.universality.methods.blob_task import blob_images
 from repdyn.universality.settings import data_sets as sizes
@@ -104,15 +104,6 @@ def test_every_run_of_xor_has_its_settings(name):
             close(cell.loss, ((out - ANSWERS) ** 2).mean(), rtol=1e-3)
     close(data.dx, np.sqrt(apart(CORNERS)))
     close(data.dy, np.sqrt(apart(ANSWERS)))
-
-
-def test_more_gains_of_xor_change_the_gain_alone():
-    usual = xor_settings()
-    data = xor_gains(sizes.XorGains(gains=(0.7, 1.3)), usual, STREAM.of("xor_gains"), "cpu", NOTHING_KEPT)
-    own = usual.runs.adam_intermediate
-    assert data.gain.values.tolist() == [0.7, 1.3]
-    assert data.rate.values.tolist() == [own.rate] * 2
-    assert data.epoch.values[:, -1].tolist() == [own.epochs] * 2
 
 
 def test_structure_of_xor_by_hand():

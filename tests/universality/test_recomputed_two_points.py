@@ -12,7 +12,6 @@ from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
 from repdyn.universality.experiments import final_predictions, fits, theory_maps, two_points
 from repdyn.universality.methods.power_laws import fit_power_law
-from repdyn.universality.methods.trajectory_fits import fit_run
 from repdyn.universality.settings import two_points as sizes
 from repdyn.universality.theory import effective
 
@@ -364,9 +363,3 @@ def test_laws_of_the_final_distance_from_draws():
         close(cell.corrected, level, atol=0.04)
         assert float(cell.low) == pytest.approx(np.sqrt(low2))
     assert not np.allclose(data["quantile"][0, 0], data["quantile"][0, 1])
-
-
-def test_a_fit_takes_the_step_of_its_records():
-    run = made("network", ["default"]).isel(network=0, seed=0)
-    fit = fit_run(run)
-    close([fit.eta_h, fit.eta_y], [0.002, 0.03], rtol=1e-4)

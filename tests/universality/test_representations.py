@@ -22,14 +22,6 @@ def square(irrelevant=1.0, n=7, units=5, noise=0.0):
     return h + noise * rng.standard_normal(h.shape), relevant, other
 
 
-def test_squared_distances_are_those_of_a_loop():
-    rng = np.random.default_rng(1)
-    a, b = rng.standard_normal((6, 3)), rng.standard_normal((4, 3))
-    wanted = [[np.sum((x - y) ** 2) for y in b] for x in a]
-    assert np.allclose(geometry.squared_distances(a, b), wanted, atol=ROUNDING)
-    assert np.all(geometry.squared_distances(a) >= 0)
-
-
 @given(st.integers(0, 1000), st.integers(1, 3))
 @settings(max_examples=20, deadline=None)
 def test_classical_scaling_is_the_principal_components(seed, components):
@@ -71,16 +63,6 @@ def test_collapse_index_is_the_squared_ratio_of_the_sides(side):
         assert geometry.collapse_index(h, other, relevant) == pytest.approx(side**-2, rel=1e-8)
 
 
-@pytest.mark.parametrize("gap", [0.0, 0.5, 3.0])
-def test_distance_between_contexts_in_units_of_the_spread_along_the_target(gap):
-    """Two equal lines, one moved aside by `gap`: gap^2 over the variance of the target."""
-    line = np.linspace(-1, 1, 9)
-    h = np.zeros((18, 3))
-    h[:, 0], h[9:, 1] = np.tile(line, 2), gap
-    distance = geometry.between_contexts(h, np.tile(line, 2), np.repeat([0, 1], 9))
-    assert distance == pytest.approx(gap**2 / line.var(), abs=1e-12)
-
-
 def test_taylor_terms_of_a_quadratic_map_are_exact():
     """h(x) = A x + x^T B x: first order (A + (B + B^T) m) D, second D^T B D."""
     rng = np.random.default_rng(4)
@@ -113,13 +95,6 @@ def test_a_linear_map_has_no_second_order_and_odd_shapes_are_refused():
     assert np.all(geometry.taylor_terms(lambda x: x, lambda x, v: v, a, b)[1] == 0)
     with pytest.raises(ValueError):
         geometry.taylor_terms(lambda x: x, lambda x, v: v, a, b[:1])
-
-
-def test_pearson_is_numpys_and_a_constant_correlates_with_nothing():
-    rng = np.random.default_rng(5)
-    a, b = rng.standard_normal((2, 6, 6))
-    assert geometry.pearson(a, b) == pytest.approx(np.corrcoef(a.ravel(), b.ravel())[0, 1], rel=1e-12)
-    assert np.isnan(geometry.pearson(np.ones(5), rng.standard_normal(5)))
 
 
 def test_blobs_are_images_of_unit_mass_at_their_places():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from repdyn.universality.methods import structure
-from repdyn.universality.methods.representations import pearson
 from repdyn.universality.theory.final import final_distance
 from repdyn.universality.theory.weighing import exponential_weighing, exponential_weighing_as_printed
 
@@ -54,18 +53,6 @@ def test_far_classes_turn_equation_50_into_class_sums(task):
     assert 0 < error < 60**2 * np.exp(-least)
 
 
-def test_correlations_over_all_entries_and_between_classes(task):
-    labels = task[1]
-    rng = np.random.default_rng(1)
-    a, b = rng.random((2, 60, 60))
-    correlations = structure.correlations(a, b, labels)
-    apart = labels[:, None] != labels[None]
-    assert correlations == pytest.approx(
-        [np.corrcoef(a.ravel(), b.ravel())[0, 1], np.corrcoef(a[apart], b[apart])[0, 1]]
-    )
-    assert np.isnan(structure.correlations(apart, b, labels)[1])
-
-
 def test_every_pair_of_classes_once_gives_the_plain_correlation(task, monkeypatch):
     labels = task[1]
     rng = np.random.default_rng(2)
@@ -90,11 +77,3 @@ def test_redrawn_correlations_scatter_around_the_plain_one(task):
     constant = structure.resampled_correlations(labels[:, None] != labels[None], noisy, labels, 10, rng)
     assert np.isnan(constant[1]).all()
     assert np.isfinite(constant[0]).all()
-
-
-def test_a_correlation_of_a_prediction_with_itself_is_one(task):
-    x, labels = task
-    d = structure.low_weight_distances(x, labels)
-    correlations = structure.resampled_correlations(d, 2 * d + 1, labels, 50, np.random.default_rng(4))
-    assert np.allclose(correlations, 1.0, atol=1e-9)
-    assert pearson(d, -d) == pytest.approx(-1.0)

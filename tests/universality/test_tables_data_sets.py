@@ -52,15 +52,6 @@ def blobs():
     return data.assign_coords(brightness=("run", [1.0, 5.7]))
 
 
-def digits(optimizer, seed):
-    """Accuracies and losses of five networks at three moments; at the end fewer have learned than on the way."""
-    data = dataset({"look": range(3), "trial": range(5)}, {"loss": "look trial"}, seed, optimizer=optimizer)
-    accuracy = [[0.1] * 5, [0.99] * 5, [0.96, 0.94, 0.97, 0.95, 0.999 if seed == 3 else 0.2]]
-    shared = {"nonlinearity": "leaky relu", "gain": 0.5, "rate": 0.1 * seed, "units": 200, "hidden": 4}
-    data = data.assign(accuracy=(("look", "trial"), accuracy)).assign_coords(shared)
-    return data.assign_coords(epoch=("epoch", [0, 100, 300 + seed]))
-
-
 def test_xor_distances_are_medians_over_the_networks_that_have_learned(xor, gains):
     kept = {"low": [0, 1, 3, 4, 5], "adam_low": [1, 4], "high": [], "gain 1.5": [0, 1, 2, 4, 5]}
     rows = []
@@ -134,33 +125,3 @@ def test_correlations_of_digits_have_intervals_and_what_untrained_networks_have(
                 }
             rows.append(row)
     compare(data_sets.digit_correlations(data).frame, rows)
-
-
-def test_pairs_of_digits_have_quantiles_over_networks_and_pairs():
-    kinds, weightings = ["similar", "same"], ["equation (49)", "by variance"]
-    data = dataset(
-        {
-            **{"trial": range(4), "kind": kinds, "pair": range(3), "weighting": weightings},
-            **{"curve": ["h", "y", "w"]},
-        },
-        {
-            "r2": "trial kind pair weighting curve",
-            "fit_loss": "trial kind pair weighting",
-            "at_bound": "trial kind pair weighting",
-            "growth": "trial kind pair",
-        },
-        source="digits",
-    )
-    rows = []
-    for k, kind in enumerate(kinds):
-        for w, weighting in enumerate(weightings):
-            row = {"pair": kind, "weights": weighting, "fits": 12}
-            for c, curve in enumerate("hyw"):
-                share = data["r2"].values[:, k, :, w, c]
-                row[f"R2 of {curve}, median"] = np.median(share)
-                row[f"R2 of {curve}, 10 %"] = np.percentile(share, 10)
-            row["fit loss, median"] = np.median(data["fit_loss"].values[:, k, :, w])
-            row["no rates fit"] = np.mean(data["at_bound"].values[:, k, :, w])
-            row["h at end over start"] = np.median(data["growth"].values[:, k])
-            rows.append(row)
-    compare(data_sets.digit_pairs(data).frame, rows)

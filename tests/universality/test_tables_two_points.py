@@ -5,7 +5,6 @@ import pytest
 from tests.made_up_cells import compare, dataset
 
 from repdyn.universality.tables import two_points
-from repdyn.universality.theory.published import FIT_LOSSES
 
 NETWORKS = ["default", "very_high", "shallow"]
 CONVERGED = np.array([[1, 1, 0, 1, 1, 1], [0, 1, 1, 0, 1, 0], [0, 0, 0, 0, 0, 0]])
@@ -43,51 +42,3 @@ def test_effective_rates_are_geometric_means_over_the_trials_that_converged(fits
         }
         rows.append(row)
     compare(two_points.effective_rates(fits).frame, rows)
-
-
-def test_altered_dynamics_have_losses_of_both_sets_of_networks_beside_the_published_one():
-    names = ["theory", "square", "factor two in h"]
-    both = [
-        dataset({"alternative": names, "seed": range(seeds)}, {"alternative_loss": "alternative seed"}, 1, units=units)
-        for seeds, units in ((5, 500), (8, 100))
-    ]
-    both[0]["alternative_loss"][1, 2] = np.nan  # the fit did not end
-    rows = []
-    for place, name in enumerate(names):
-        row = {"dynamics": name, "published": (FIT_LOSSES["theory"], FIT_LOSSES["square"], np.nan)[place]}
-        for fits, units in zip(both, (500, 100), strict=True):
-            theory, loss = fits["alternative_loss"].values[[0, place]]
-            kept = loss[~np.isnan(loss)]
-            row |= {
-                f"median, {units} units": np.median(kept),
-                f"least, {units} units": min(kept),
-                f"largest, {units} units": max(kept),
-                f"trials worse than the theory, {units} units": f"{sum(loss > theory)} of {len(kept)}",
-            }
-        rows.append(row)
-    assert rows[1]["trials worse than the theory, 500 units"].endswith(" of 4")
-    compare(two_points.altered_dynamics(*both).frame, rows)
-
-
-def test_distances_have_each_variable_under_its_words():
-    columns = {
-        "r": "correlation",
-        "r with dy alone": "correlation_dy",
-        "exponent of dx": "exponent",
-        "exponent of dy": "exponent",
-        "network over theory": "ratio",
-        "tau_y/tau_h, geometric": "rho",
-        "tau_y/tau_h, arithmetic": "rho_arithmetic",
-    }
-    plain = dict.fromkeys(columns.values(), "network")
-    data = dataset({"network": NETWORKS, "distance": ["dx", "dy"]}, plain | {"exponent": "network distance"})
-    counts = {"units": [100, 70, 30], "trials": [40, 39, 32], "dropped": [0, 1, 8]}
-    data = data.assign({name: ("network", values) for name, values in counts.items()})
-    rows = []
-    for place, network in enumerate(("default", "very high", "shallow")):
-        row = {"network": network} | {name: values[place] for name, values in counts.items()}
-        for column, name in columns.items():
-            values = data[name].values[place]
-            row[column] = values[int(column.endswith("dy"))] if name == "exponent" else values
-        rows.append(row)
-    compare(two_points.distances(data).frame, rows)

@@ -15,6 +15,7 @@ from repdyn.base.verdicts import Test, Verdict, all_of, at_least
 from repdyn.universality.claims.intervals import log_mean_within, of_learned
 from repdyn.universality.methods.selection import learned
 
+APART = "squared distance of the contexts (variance along the target)"
 COLLAPSED = 0.1
 COLLAPSED_REASON = "variance below a tenth of that along the target: a line to the eye"
 SQUARE = (0.5, 2.0)
@@ -45,9 +46,9 @@ def lines(data: xr.Dataset, run: str, low: float, high: float, expected: str) ->
     return of_learned(log_mean_within, ratios, run, low, high, expected=expected, reason=LINES_REASON)
 
 
-def typical(data: xr.Dataset, run: str, name: str) -> str:
-    """The run's geometric mean over the networks that have learned, two digits."""
-    return f"{float(data[f'typical_{name}'].sel(run=run)):.2g}"
+def typical(data: xr.Dataset, run: str, name: str) -> float:
+    """The run's geometric mean over the networks that have learned."""
+    return float(data[f"typical_{name}"].sel(run=run))
 
 
 def at_both_weights(data: xr.Dataset, kind: str) -> Test:
@@ -72,17 +73,17 @@ def weights_exchanged(kind: str) -> dict[str, Control]:
     kind="qualitative",
     states="At small initial weights the representation collapses along the irrelevant feature in each context.",
     control=false_world("large initial weights in place of small ones", exchange("run", "low", "high")),
+    remark="The public notebook uses leaky ReLU where the paper says tanh.",
 )
 def irrelevant_feature_collapses(blob_structure: xr.Dataset) -> Verdict:
     """Variance along the irrelevant over the relevant feature, tanh, gain 0.5."""
-    apart = {run: typical(blob_structure, run, "between") for run in ("low", "leaky_low")}
-    note = (
-        f"{learned(blob_structure, 'low').sizes['trial']} of {blob_structure.sizes['trial']} networks have learned. "
-        f"Contexts stay apart: squared distance {apart['low']} of the variance along the target. With leaky ReLU, "
-        f"which the public notebook uses where the paper says tanh, it is {apart['leaky_low']}: one line, not two, at "
-        "these weights."
-    )
-    return Verdict.from_tests(collapsed(blob_structure, "low"), facts=note)
+    facts = {
+        "networks trained": blob_structure.sizes["trial"],
+        "networks that have learned": learned(blob_structure, "low").sizes["trial"],
+        APART: typical(blob_structure, "low", "between"),
+        f"{APART}, leaky ReLU": typical(blob_structure, "leaky_low", "between"),
+    }
+    return Verdict.from_tests(collapsed(blob_structure, "low"), facts=facts)
 
 
 @claim(
@@ -113,15 +114,15 @@ def squares_remain(blob_structure: xr.Dataset) -> Verdict:
         "large weights": "variance along the irrelevant over the relevant feature, large initial weights",
         "small weights": "variance along the irrelevant over the relevant feature, small initial weights",
     },
+    remark="Whether the contexts share a line is no part of this.",
 )
 def collapse_with_leaky_relu(blob_structure: xr.Dataset) -> Verdict:
     """C with leaky ReLU at the weights of the tanh network."""
-    apart = {run: typical(blob_structure, run, "between") for run in ("leaky_low", "low")}
-    note = (
-        "Two lines or one is no part of this: at small weights the contexts' squared distance is"
-        f" {apart['leaky_low']} of the variance along the target, with tanh {apart['low']}."
-    )
-    return Verdict.from_tests(at_both_weights(blob_structure, "leaky"), facts=note)
+    facts = {
+        f"{APART}, small weights": typical(blob_structure, "leaky_low", "between"),
+        f"{APART}, small weights, tanh": typical(blob_structure, "low", "between"),
+    }
+    return Verdict.from_tests(at_both_weights(blob_structure, "leaky"), facts=facts)
 
 
 @claim(
@@ -144,8 +145,7 @@ def lines_merge(blob_structure: xr.Dataset) -> Verdict:
         "very small weights": lines(blob_structure, "very_low", 0.0, ONE_LINE, "one line, below 0.5"),
         "small weights": lines(blob_structure, "low", TWO_LINES, np.inf, "two lines, above 1"),
     }
-    note = f"$C$ is {typical(blob_structure, 'very_low', 'collapse')} at very small weights."
-    return Verdict.from_tests(tests, facts=note)
+    return Verdict.from_tests(tests, facts={"C at very small weights": typical(blob_structure, "very_low", "collapse")})
 
 
 def _narrower(images: np.ndarray, variance: float) -> np.ndarray:
@@ -197,8 +197,7 @@ def contexts_dominate_the_input(blob_structure: xr.Dataset) -> Verdict:
         much={"twice": 2.0, "three times": 3.0},
     )
     ratio = between / float(blob_structure["input_along"])
-    note = f"{ratio:.1f} times the largest distance at variance 1 with images that sum to 1, as the networks saw them."
-    return Verdict.from_tests(test, facts=note)
+    return Verdict.from_tests(test, facts={"ratio to the largest distance of the images of the networks": ratio})
 
 
 def nearer_without_the_cause(data: xr.Dataset) -> Test:
@@ -238,13 +237,19 @@ def contexts_stay_apart_because_of_the_inputs(blob_structure: xr.Dataset) -> Ver
     require(blob_structure, "blob_structure", run=("low", "bright"))
     test = over_readings(lambda because: because(blob_structure), because=BECAUSE)
     along = float(blob_structure["input_along"]) * float(blob_structure["brightness"].sel(run="bright"))
-    apart = {run: typical(blob_structure, run, "between") for run in ("low", "bright", "very_low")}
-    note = (
-        f"Bright images of different positions lie up to {along:.2f} apart, contexts "
-        f"{float(blob_structure['input_between']):.2f}; squared distance of the contexts over the variance along the "
-        f"target {apart['low']}, with bright images {apart['bright']}, {apart['very_low']} at very small weights."
-    )
-    return Verdict.from_tests(test, facts=note)
+    facts = {
+        "largest distance of bright images": along,
+        "distance of the contexts in the input": float(blob_structure["input_between"]),
+        **{
+            f"{APART}, {words}": typical(blob_structure, run, "between")
+            for run, words in (
+                ("low", "small weights"),
+                ("bright", "bright images"),
+                ("very_low", "very small weights"),
+            )
+        },
+    }
+    return Verdict.from_tests(test, facts=facts)
 
 
 @claim(
@@ -263,9 +268,5 @@ def contexts_stay_apart_because_of_the_inputs(blob_structure: xr.Dataset) -> Ver
 )
 def collapse_with_adam(blob_structure: xr.Dataset) -> Verdict:
     """C under Adam at rates found here."""
-    note = (
-        "The paper states no rate for Adam here. The contexts become one line at the weights at which gradient descent"
-        f" leaves two: squared distance {typical(blob_structure, 'adam_low', 'between')} of the variance along the"
-        " target."
-    )
-    return Verdict.from_tests(at_both_weights(blob_structure, "adam"), facts=note)
+    facts = {f"{APART}, small weights": typical(blob_structure, "adam_low", "between")}
+    return Verdict.from_tests(at_both_weights(blob_structure, "adam"), facts=facts)

@@ -1,7 +1,7 @@
 """Claims on depth in the default network: Figure 10, Section 5.
 
 What is a statement on fits is decided by the ensemble, which has the seeds for it; the network of the paper's width
-is shown next to it in the note.
+is shown next to it among the facts.
 """
 
 from __future__ import annotations
@@ -73,13 +73,16 @@ def accurate_in_the_second_half(default_network_fits: xr.Dataset, default_ensemb
     """R2 of both halves: on average over their layers, and of the layer that speaks most against the sentence."""
     first, second = halves(default_ensemble_fits)
     accurate, above = _accuracy(second, "min", (True, "or more")), _accuracy(first, "max", (False, "or less"))
-    wide = ", ".join(f"{half} {np.nanmean(values):.3g}" for half, values in accuracies(default_network_fits).items())
-    note = (
-        f"At {int(default_network_fits['units'])} units: {wide}. {_from(default_ensemble_fits)} Within the second half "
-    )
-    note += "accuracy does not rise: "
-    note += _best_layers((default_network_fits, default_ensemble_fits))
-    return Verdict.from_tests({"second half": accurate, "first half": above}, facts=note)
+    both, wide = (default_network_fits, default_ensemble_fits), accuracies(default_network_fits)
+    facts = {
+        "units per layer": [int(fits["units"]) for fits in both],
+        "mean R2 of the worst layer of the second half, first width": np.nanmean(wide["second half"]),
+        "mean R2 of the first half, first width": np.nanmean(wide["first half"]),
+        f"layer from which on the mean R2 is {ACCURATE:g} or more, second width": _accurate_from(default_ensemble_fits),
+        "median fit loss in the first, best and last layer, first width": _losses(default_network_fits),
+        "median fit loss in the first, best and last layer, second width": _losses(default_ensemble_fits),
+    }
+    return Verdict.from_tests({"second half": accurate, "first half": above}, facts=facts)
 
 
 def _accuracy(half: xr.Dataset, against: str, side: tuple[bool, str]) -> Test:
@@ -107,27 +110,16 @@ def accuracies(fits: xr.Dataset) -> dict[str, np.ndarray]:
     return {"second half": worst.values, "first half": first.mean("layer", skipna=False).values}
 
 
-def _from(fits: xr.Dataset) -> str:
-    """From which layer on all layers are accurate in the mean over seeds, in words."""
+def _accurate_from(fits: xr.Dataset) -> float:
+    """The layer from which on all are accurate in the mean over seeds; NaN if the last one is not."""
     accurate = fits["r2"].mean(("curve", "seed")).values >= ACCURATE
     first = len(accurate) - int(np.argmin([*accurate[::-1], False]))
-    if first == len(accurate):
-        return f"In the last layer the mean $R^2$ is not {ACCURATE:g} or more."
-    return f"From layer {int(fits['layer'][first])} on the mean $R^2$ is {ACCURATE:g} or more."
+    return float(fits["layer"][first]) if first < len(accurate) else np.nan
 
 
-def _best_layers(both: tuple[xr.Dataset, ...]) -> str:
-    parts = []
-    for fits in both:
-        middle = fits["fit_loss"].median("seed")
-        if not np.isfinite(middle).all():
-            continue
-        best = int(middle["layer"][int(middle.argmin("layer"))])
-        parts.append(
-            f"{int(fits['units'])} units: {float(middle[0]):.3g} in the first layer, least "
-            f"{float(middle.min()):.3g} in layer {best}, {float(middle[-1]):.3g} in the last"
-        )
-    return "median fit loss, " + "; ".join(parts)
+def _losses(fits: xr.Dataset) -> list[float]:
+    losses = fits["fit_loss"].median("seed").values
+    return [losses[0], losses.min(), losses[-1]]
 
 
 @claim(
@@ -188,11 +180,11 @@ def _proportional(*datasets: xr.Dataset) -> tuple[xr.Dataset, ...]:
     for fits in datasets:
         scatter = np.log(fits["eta_h"].isel(layer=fits.sizes["layer"] // 2))
         scatter = np.exp(scatter - scatter.mean())
-        made = {}
+        rates = {}
         for rate in RATES.values():
             counts = xr.DataArray(_counts(fits, rate), dims="layer", coords={"layer": fits["layer"]})
-            made[rate] = (1e-9 * counts * scatter).transpose(*fits[rate].dims)
-        changed.append(fits.assign(made))
+            rates[rate] = (1e-9 * counts * scatter).transpose(*fits[rate].dims)
+        changed.append(fits.assign(rates))
     return tuple(changed)
 
 
@@ -239,11 +231,12 @@ def changes_follow_the_parameters(default_network_fits: xr.Dataset, default_ense
 
         return over_readings(decide, number=powers, within={"a quarter": 0.25, "a half": 0.5})
 
-    means = [
-        f"{part} {how} {np.nanmean(power(rate)):.2f}" for part, rate in RATES.items() for how, power in powers.items()
-    ]
-    note = f"Mean powers: {', '.join(means)}. The order of the rates with depth is as the paper says."
-    return Verdict.from_tests({part: of_map(rate) for part, rate in RATES.items()}, facts=note)
+    facts = {
+        f"mean power of the {part}'s rate {how}": np.nanmean(power(rate))
+        for part, rate in RATES.items()
+        for how, power in powers.items()
+    }
+    return Verdict.from_tests({part: of_map(rate) for part, rate in RATES.items()}, facts=facts)
 
 
 def _halves_exchanged(fits: xr.Dataset) -> xr.Dataset:
@@ -265,9 +258,8 @@ def _halves_exchanged(fits: xr.Dataset) -> xr.Dataset:
 def decoder_rate_at_earlier_layers(default_ensemble_fits: xr.Dataset) -> Verdict:
     """Slope of the log rate of the decoder over the layers of the first half, per seed."""
     earlier = halves(default_ensemble_fits)[0]
-    r2 = float(earlier["r2"].mean())
-    note = f"The fits from which these rates come explain little there: mean $R^2$ {r2:.2f}."
-    return Verdict.from_tests(_trend(slope_in_layer(earlier, "eta_y"), True, 1), facts=note)
+    facts = {"mean R2 of the fits": float(earlier["r2"].mean())}
+    return Verdict.from_tests(_trend(slope_in_layer(earlier, "eta_y"), True, 1), facts=facts)
 
 
 def _linear_gain(*datasets: xr.Dataset) -> tuple[xr.Dataset, ...]:
@@ -337,8 +329,9 @@ def gain_per_layer(default_network_fits: xr.Dataset, default_ensemble_fits: xr.D
     angled, on_line = _falls(xor)
     everywhere = over_readings(lambda roughly: roughly(angled, on_line), roughly=SCALES)
     wide = float(default_network_fits["layer_gain"].mean() / default_network_fits["layer_gain_theory"])
-    note = (
-        f"At {int(default_network_fits['units'])} units the ratio is {wide:.3f}. Inputs at a right angle are "
-        f"{np.exp(np.log(angled / on_line).mean()):.2g} times as far apart as others at the same distance."
-    )
-    return Verdict.from_tests({"from layer to layer": by_layer, "in any direction": everywhere}, facts=note)
+    facts = {
+        "units per layer of the wider network": int(default_network_fits["units"]),
+        "its G over the theory's": wide,
+        "distance of inputs at a right angle over that of others": float(np.exp(np.log(angled / on_line).mean())),
+    }
+    return Verdict.from_tests({"from layer to layer": by_layer, "in any direction": everywhere}, facts=facts)

@@ -40,12 +40,12 @@ def _explained(pairs: xr.Dataset, kind: str, curve: str) -> np.ndarray:
     return pairs["r2"].sel(kind=kind, curve=curve, weighting=PRINTED).clip(min=CLIP).mean("pair").values
 
 
-def _medians(pairs: xr.Dataset, kind: str) -> str:
+def _medians(pairs: xr.Dataset, kind: str, words: str) -> dict[str, np.ndarray]:
     median = pairs["r2"].sel(kind=kind).median(["trial", "pair"])
-    return "; ".join(
-        f"{weighting} {', '.join(f'{x:.2f}' for x in median.sel(weighting=weighting).values)}"
+    return {
+        f"median R2 of h, y, w, {words}, {weighting}": median.sel(weighting=weighting).values
         for weighting in median["weighting"].values
-    )
+    }
 
 
 def of_one_digit(digit_pairs: xr.Dataset) -> xr.Dataset:
@@ -75,12 +75,12 @@ def of_one_digit(digit_pairs: xr.Dataset) -> xr.Dataset:
 def dissimilar_pair_follows(digit_pairs: xr.Dataset) -> Verdict:
     """Explained variance of h, y, w of pairs of a zero and a one, not below -1, mean over a network's pairs."""
     loss = digit_pairs["fit_loss"].sel(kind="dissimilar", weighting=PRINTED)
-    n = loss.size
-    note = (
-        f"Median explained variance of $h, y, w$ over {n} pairs: {_medians(digit_pairs, 'dissimilar')}. Fit losses "
-        f"(49) {float(loss.min()):.0f} to {float(loss.max()):.0f}, dominated by $h$. Images of one digit: "
-        f"{_medians(digit_pairs, 'same')}."
-    )
+    facts = {
+        "pairs": loss.size,
+        "least and largest fit loss (49)": [float(loss.min()), float(loss.max())],
+        **_medians(digit_pairs, "dissimilar", "0 and 1"),
+        **_medians(digit_pairs, "same", "two images of 0"),
+    }
     words = {"expected": "explained variance 0.5 or more", "reason": SIMILAR_REASON}
     source = digit_pairs["source"].item()
     explained = {curve: _explained(digit_pairs, "dissimilar", curve) for curve in CURVES}
@@ -88,7 +88,7 @@ def dissimilar_pair_follows(digit_pairs: xr.Dataset) -> Verdict:
         curve: on_mnist(mean_of(samples, SIMILAR, np.inf, len(CURVES), **words), source)
         for curve, samples in explained.items()
     }
-    return Verdict.from_tests(tests, facts=note)
+    return Verdict.from_tests(tests, facts=facts)
 
 
 @claim(
@@ -107,8 +107,8 @@ def similar_pair_follows_less(digit_pairs: xr.Dataset) -> Verdict:
         _explained(digit_pairs, "dissimilar", curve) - _explained(digit_pairs, "similar", curve) for curve in "hyw"
     )
     test = mean_of(gain / 3, 0.0, np.inf, 1, expected="better for dissimilar digits", reason="sign of the difference")
-    note = f"Medians for 3 and 8, $h, y, w$: {_medians(digit_pairs, 'similar')}."
-    return Verdict.from_tests(on_mnist(test, digit_pairs["source"].item()), facts=note)
+    facts = _medians(digit_pairs, "similar", "3 and 8")
+    return Verdict.from_tests(on_mnist(test, digit_pairs["source"].item()), facts=facts)
 
 
 def _backwards(digit_pairs: xr.Dataset) -> xr.Dataset:
@@ -138,7 +138,8 @@ def same_digit_moves_apart(digit_pairs: xr.Dataset) -> Verdict:
     same, other = (growth.sel(kind=kind).values for kind in ("same", "dissimilar"))
     falls = log_mean_within(same, 0.0, 1.0, expected="h falls", reason="(37): $h$ never exceeds its start")
     less = log_mean_within(same / other, 0.0, 1.0, expected="less than for two digits", reason="sign of the difference")
-    return Verdict.from_tests(falls, facts=f"The growth over that of a zero and a one: {less.measured}.")
+    facts = {"growth over that of a zero and a one": less.value, "interval of that number": less.interval}
+    return Verdict.from_tests(falls, facts=facts)
 
 
 def _per_network(structure: xr.Dataset, part: str, run: str = "sgd") -> np.ndarray:
@@ -156,27 +157,16 @@ def untrained(structure: xr.Dataset, run: str = "sgd") -> xr.Dataset:
     return changed
 
 
-def _digits(correlation: xr.DataArray) -> str:
-    """Three digits; a constant prediction has no correlation."""
-    return "none" if np.isnan(correlation) else f"{float(correlation):.3f}"
-
-
-def _baselines(structure: xr.Dataset) -> str:
-    mean = structure["correlation_of_mean"].sel(run="sgd")
-    shown = [
-        f"{name} {'/'.join(_digits(mean.sel(prediction=name, part=part)) for part in CORRELATIONS)}"
-        for name in structure["prediction"].values.tolist()
-    ]
-    start = structure["correlation_of_mean_untrained"]
-    before = {
-        name: "/".join(_digits(start.sel(prediction=name, part=part)) for part in CORRELATIONS)
-        for name in (WEIGHED, "pair alone")
+def _baselines(structure: xr.Dataset) -> dict[str, object]:
+    """Correlations with every prediction, of trained networks and of untrained ones."""
+    mean, start = structure["correlation_of_mean"].sel(run="sgd"), structure["correlation_of_mean_untrained"]
+    parts, predictions = list(CORRELATIONS), structure["prediction"].values.tolist()
+    words = f"correlation of {' and '.join(parts)}"
+    trained = {f"{words}, {name}": mean.sel(prediction=name, part=parts).values for name in predictions}
+    untrained = {
+        f"{words}, {name}, untrained": start.sel(prediction=name, part=parts).values for name in (WEIGHED, "pair alone")
     }
-    return (
-        f"Mean over networks, total/between classes: {', '.join(shown)}; untrained networks against (50)"
-        f" {before['weighed (50)']}, against the pair alone {before['pair alone']}. Images:"
-        f" {structure['source'].item()}."
-    )
+    return {"images": structure["source"].item()} | trained | untrained
 
 
 @claim(
@@ -251,17 +241,15 @@ def near_published(structure: xr.Dataset, part: str, published: float) -> Test:
 def weighing_is_a_table_of_labels(representational_structure: xr.Dataset) -> Verdict:
     """(50) over all images against sums over classes, relative to the largest entry."""
     data = representational_structure
-    count, own = int(data["point_count"]), float(data["pair_spread"])
+    count = int(data["point_count"])
     error, least = (float(data[name]) for name in ("table_error", "least_exponent"))
     limit = rounding(1.0, count) + count**2 * np.exp(-min(least, 700.0))
     reason = f"round-off of sums; beyond, $e^{{-{least:.0f}}} n^2$"
-    note = (
-        rf"{int(data['table_values'])} different values: 45 pairs of classes and 0. $A_{{\mathrm{{low}}}}$ itself "
-        f"spreads by {own:.2g}"
-    )
-    return Verdict.from_tests(
-        deviation(error, limit, expected="the label table", reason=reason), facts=f"{note} within a pair of classes."
-    )
+    facts = {
+        "different values of (50)": int(data["table_values"]),
+        "spread of A_low within a pair of classes": float(data["pair_spread"]),
+    }
+    return Verdict.from_tests(deviation(error, limit, expected="the label table", reason=reason), facts=facts)
 
 
 @claim(
@@ -274,7 +262,7 @@ def weighing_is_a_table_of_labels(representational_structure: xr.Dataset) -> Ver
     states="Predictions by (10) alone violate the triangle inequality, and weighing by (50) reduces the violations.",
     control=false_world("weighed and unweighed predictions exchanged", exchange("prediction", WEIGHED, "pair alone")),
 )
-def weighing_mends_the_triangle_inequality(representational_structure: xr.Dataset) -> Verdict:
+def weighing_reduces_triangle_violations(representational_structure: xr.Dataset) -> Verdict:
     """Share of inequalities d_jk <= d_ij + d_ik among the shown images that the predicted distances violate."""
     share = {
         name: float(representational_structure["triangle_violations"].sel(prediction=name))
@@ -287,8 +275,8 @@ def weighing_mends_the_triangle_inequality(representational_structure: xr.Datase
         expected="at most half the violations of (10)",
         reason="a reduction to less than half is more than the choice of images changes",
     )
-    shown = ", ".join(f"{name} {100 * value:.2g} %" for name, value in share.items())
-    return Verdict.from_tests(test, facts=f"Violated: {shown}. Images: {representational_structure['source'].item()}.")
+    facts = {f"share of inequalities violated, {name}": value for name, value in share.items()}
+    return Verdict.from_tests(test, facts=facts | {"images": representational_structure["source"].item()})
 
 
 def _gain(correlation: xr.DataArray, over: str, part: str = "all entries") -> xr.DataArray:
@@ -325,17 +313,18 @@ def better_than_labels(representational_structure: xr.Dataset) -> Verdict:
     origin="ours",
     states="Exponential weighing brings (10) nearer to the measured distances than (10) for each pair alone.",
     control=false_world("weighed and unweighed predictions exchanged", exchange("prediction", WEIGHED, "pair alone")),
+    remark="The number of pairs of classes limits the precision, not that of networks.",
 )
 def weighing_helps(representational_structure: xr.Dataset) -> Verdict:
     """Correlation with (50) minus that with A_low of the pair, over all entries, pairs of classes redrawn."""
     between = float(_gain(representational_structure["correlation_of_mean"], "pair alone", "between classes"))
     best = representational_structure["correlation_by_scale"].sel(run="sgd", part="all entries")
-    note = (
-        "The pairs of classes limit this, not the number of networks. Between classes the difference is"
-        f" {between:+.3f}. With weights normalized, the correlation over all entries is largest at a length of"
-        f" {float(best['scale'][int(best.values.argmax())]):g} times the mean prediction: {float(best.max()):.3f}."
-    )
-    return Verdict.from_tests(gains(representational_structure, "pair alone", "above the pair alone"), facts=note)
+    facts = {
+        "difference between classes": between,
+        "largest correlation with normalized weights": float(best.max()),
+        "its length scale (mean prediction)": float(best["scale"][int(best.values.argmax())]),
+    }
+    return Verdict.from_tests(gains(representational_structure, "pair alone", "above the pair alone"), facts=facts)
 
 
 @claim(
@@ -358,9 +347,9 @@ def weighing_helps(representational_structure: xr.Dataset) -> Verdict:
 def adam_correlates_alike(representational_structure: xr.Dataset) -> Verdict:
     """Correlation with (50) under Adam minus that under gradient descent, paired by network."""
     accuracy = float(representational_structure["accuracy"].sel(run="adam").mean())
-    note = f"The paper states no rate for Adam here. Training accuracy {accuracy:.3f}."
     source, lost = representational_structure["source"].item(), correlation_lost(representational_structure)
-    return Verdict.from_tests({part: on_mnist(test, source) for part, test in lost.items()}, facts=note)
+    tests = {part: on_mnist(test, source) for part, test in lost.items()}
+    return Verdict.from_tests(tests, facts={"training accuracy with Adam": accuracy})
 
 
 def correlation_lost(structure: xr.Dataset) -> dict[str, Test]:

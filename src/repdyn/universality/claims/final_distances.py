@@ -109,18 +109,15 @@ def final_distances_follow(final_predictions: xr.Dataset) -> Verdict:
     if least := float(final_predictions["dy"].min()):
         reason = f"{NOT_COVERED}, from {least:g} on"
         test = replace(test, outcome="undecided", margin=1.0, reason=reason)
-    return Verdict.from_tests(test, facts=_shown(final_predictions))
+    return Verdict.from_tests(test, facts=_facts(final_predictions))
 
 
-def _shown(final_predictions: xr.Dataset) -> str:
-    """Correlations of logarithms and the powers of the distances, per network."""
-    rows = [(name, final_predictions.sel(network=name)) for name in final_predictions["network"].values]
-    shown = "; ".join(
-        f"{name}: $r$ {float(row['correlation']):.2f} ($dy$ alone {float(row['correlation_dy']):.2f}), exponents $dx$ "
-        f"{float(row['exponent'][0]):.2f}, $dy$ {float(row['exponent'][1]):.2f}, dropped {int(row['dropped'])}"
-        if np.isfinite(row["correlation"])
-        else f"{name}: too few trials, dropped {int(row['dropped'])}"
-        for name, row in rows
-    )
-    least = float(final_predictions["dy"].min())
-    return f"Target distances from {least:g} on, {int(final_predictions['units'][0])} units; of logarithms: {shown}"
+def _facts(final_predictions: xr.Dataset) -> dict[str, object]:
+    """The grid, and per network the correlation of logarithms with (10)."""
+    correlations = final_predictions["correlation"].to_series()
+    return {
+        "smallest target distance": float(final_predictions["dy"].min()),
+        "units per layer": int(final_predictions["units"][0]),
+        "trials that did not converge": int(final_predictions["dropped"].sum()),
+        **{f"correlation of logarithms, {name}": value for name, value in correlations.items()},
+    }

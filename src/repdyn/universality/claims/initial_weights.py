@@ -45,6 +45,7 @@ from repdyn.universality.theory.final import large_weight_limit
         "law": "distribution of the final distance, minus that of random draws",
         "density": "mean under the density minus that of the draws, in standard errors",
     },
+    remark="A Gaussian of equal mean and deviation gives negative squared distances with probability 0.159.",
 )
 def random_features(final_distribution: xr.Dataset) -> Verdict:
     """Distribution functions at drawn quantiles, by the inequality of Dvoretzky, Kiefer and Wolfowitz."""
@@ -64,9 +65,8 @@ def random_features(final_distribution: xr.Dataset) -> Verdict:
         )
         for form in ("printed", "corrected")
     )
-    note = "A Gaussian of equal mean and deviation gives negative squared distances with probability 0.159."
     printed_mean, mean = (density_mean(final_distribution, form) for form in ("printed", "corrected"))
-    return Verdict.from_tests({"law": printed, "density": printed_mean}, {"law": corrected, "density": mean}, note)
+    return Verdict.from_tests({"law": printed, "density": printed_mean}, {"law": corrected, "density": mean})
 
 
 def density_mean(final_distribution: xr.Dataset, form: str) -> Test:
@@ -94,6 +94,7 @@ def density_mean(final_distribution: xr.Dataset, form: str) -> Test:
     states="As $G$ falls to 0 the distribution of the final distance converges, removing any randomness.",
     formula=r"G \to 0: \quad \|dh(\infty)\|^2 \to A_{\text{low}}",
     control=false_world("weights that stay large, $G = 0.3$ in place of 0.01", exchange("gain", 0.3, 0.01)),
+    remark="The printed and the corrected law have the same limit.",
 )
 def randomness_vanishes(final_distribution: xr.Dataset) -> Verdict:
     """Spread and mean of the drawn final distances at the smallest G, for three ratios of the rates."""
@@ -106,8 +107,7 @@ def randomness_vanishes(final_distribution: xr.Dataset) -> Verdict:
             expected=r"$h_\infty \to A_{\text{low}}$, spread to 0",
             reason=r"at $G = 0.01$ first order in $G$ gives a spread below $0.014 \, dx^2$, over $A_{\text{low}}$ of "
             "0.6 and more",
-        ),
-        facts="The printed and the corrected law have the same limit.",
+        )
     )
 
 
@@ -324,10 +324,10 @@ def decay_at_large_weights(theory_maps: xr.Dataset) -> Verdict:
         reason="the next term falls as one over the square of the scale and is below a thousandth at the largest",
     )
     times = slow["learning_time"].values
-    note = (
-        rf"For $A_{{\text{{high}}}} < 0$ the time grows from {times[0]:.3g} to {times[-1]:.3g} epochs over these "
-        "scales."
-    )
+    facts = {
+        "time from the smallest start across the target (epochs)": times[0],
+        "time from the largest start across the target (epochs)": times[-1],
+    }
     return Verdict.from_tests(
         printed,
         {
@@ -335,5 +335,5 @@ def decay_at_large_weights(theory_maps: xr.Dataset) -> Verdict:
             "across the target": law,
             "at an angle": turning,
         },
-        note,
+        facts,
     )

@@ -110,13 +110,12 @@ def plateau_shrinks(architecture_fits: xr.Dataset, architectures: xr.Dataset) ->
         slopes, -np.inf, 0.0, 3, expected="negative", reason="a trend is a slope whose interval excludes 0"
     )
     bound = architecture_fits["at_bound"].sel(network=list(FIGURE_3)).mean("seed").values
-    note = "share of fits without rates, by gain: " + ", ".join(f"{value:.2f}" for value in bound)
     test = {
         "slope of log plateau": shrinks,
         "plateau at large gains": _disappears(architecture_fits, architectures),
         **_ends(architecture_fits),
     }
-    return Verdict.from_tests(test, facts=note)
+    return Verdict.from_tests(test, facts={"share of fits at the border of the search, by gain": bound})
 
 
 def _ends(architecture_fits: xr.Dataset) -> dict[str, Test]:
@@ -210,6 +209,8 @@ def loss_has_a_plateau(architecture_fits: xr.Dataset, architectures: xr.Dataset)
     by = mean_of(longer, 0.0, np.inf, 2, expected="longer at the smallest weights", reason="an effect has a sign")
     finite = {row: values[np.isfinite(values)] for row, values in waits.items()}
     fitted = architecture_fits["loss_r2"].sel(network=list(SMALL.values())).min().item()
-    shown = ", ".join(f"{values.mean():.2g}" if values.size else "none" for values in finite.values())
-    note = f"Mean wait over fall, by gain: {shown}. The fitted (9) explains {fitted:.2f} of the loss and more there."
-    return Verdict.from_tests({"plateau at small weights": seen, "by small weights": by}, facts=note)
+    facts = {
+        "mean wait over fall, by gain": [values.mean() if values.size else np.nan for values in finite.values()],
+        "least variance of the loss that the fitted (9) explains at small weights": fitted,
+    }
+    return Verdict.from_tests({"plateau at small weights": seen, "by small weights": by}, facts=facts)

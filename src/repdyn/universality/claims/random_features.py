@@ -82,10 +82,9 @@ def consistent_at_small_weights(architecture_fits: xr.Dataset, architectures: xr
     ends = [final_distances(architecture_fits, architectures, row) for row in FIGURE_3]
     test = over_readings(lambda spread: slope_of_spread([spread(end) for end in ends]), spread=SPREADS)
     gains = architectures["gain"].sel(network=list(FIGURE_3)).values
-    shown = ", ".join(
-        f"{np.log(end).std(ddof=1):.2g} at {gain:g}" for gain, end in zip(gains, ends, strict=True) if end.size > 1
-    )
-    return Verdict.from_tests(test, facts=f"Standard deviation of the log of the squared final distance: {shown}.")
+    spreads = [np.log(end).std(ddof=1) if end.size > 1 else np.nan for end in ends]
+    facts = {"gains": gains, "standard deviation of the log of the squared final distance, by gain": spreads}
+    return Verdict.from_tests(test, facts=facts)
 
 
 def deviation_ratio(first: np.ndarray, second: np.ndarray, largest: float) -> Test:
@@ -110,7 +109,7 @@ def deviation_ratio(first: np.ndarray, second: np.ndarray, largest: float) -> Te
 
 
 def from_the_starts(architecture_fits: xr.Dataset, architectures: xr.Dataset, row: str) -> np.ndarray:
-    """Final distances (10) from a row's own starts and the rates of the default network, the same for all draws."""
+    """Final distances (10) from a row's starts and the rates of the default network, the same for all draws."""
     default, runs = architecture_fits.sel(network="default"), architectures.sel(network=row)
     rho = float(np.exp(np.log(default["eta_h"] / default["eta_y"]).mean()))
     start = runs[["h", "y"]].isel(epoch=0)

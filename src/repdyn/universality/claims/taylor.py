@@ -76,12 +76,14 @@ def orders_exchanged(taylor: xr.Dataset) -> xr.Dataset:
     return taylor.assign(ratio=1 / taylor["ratio"])
 
 
-def _all_trends(taylor: xr.Dataset) -> str:
-    parts = []
-    for look, pass_ in enumerate(taylor["look"].values):
-        shown = ", ".join(f"{trend(taylor, look, kind).mean():+.2f} {kind}" for kind in MAPS)
-        parts.append(f"pass {pass_} ({progress(taylor, look):.2g} of the paper's epochs): {shown}")
-    return f"Change from near to far pairs in decades after {'; '.join(parts)}. Images: {taylor['source'].item()}."
+def _all_trends(taylor: xr.Dataset) -> dict[str, object]:
+    looks = range(taylor.sizes["look"])
+    changes = {kind: [trend(taylor, look, kind).mean() for look in looks] for kind in MAPS}
+    return {
+        "images": taylor["source"].item(),
+        "time of each pass (the paper's epochs)": [progress(taylor, look) for look in looks],
+        **{f"change from near to far pairs, {kind} (decades)": change for kind, change in changes.items()},
+    }
 
 
 STEEP = "both maps fall as the decoder does at the end of training"
@@ -159,15 +161,16 @@ def trend_after_one_epoch(taylor_ratios: xr.Dataset) -> Verdict:
     tests = {kind: falls(values, MNIST) for kind, values in change.items()}
     epochs = progress(taylor_ratios, look)
     growth = taylor_ratios["distance"].isel(look=look) / taylor_ratios["distance"].isel(look=0)
-    note = (
-        f"Nearest look: {epochs:.2g} of the paper's epochs, images: {source}. Distances of representations have grown "
-        f"{float(growth.mean()):.2f} times by then."
-    )
+    facts = {
+        "images": source,
+        "time of the nearest pass (the paper's epochs)": epochs,
+        "growth of the distances of representations by then": float(growth.mean()),
+    }
     too_far = epochs > 1 if all_of(tests).outcome == "passes" else epochs < 1
     if source != MNIST or too_far:
         reason = "only MNIST has that epoch; a trend counts if seen by its end, the lack of one if still missing there"
         tests = {kind: replace(test, outcome="undecided", margin=1.0, reason=reason) for kind, test in tests.items()}
-    return Verdict.from_tests(tests, facts=note)
+    return Verdict.from_tests(tests, facts=facts)
 
 
 @claim(

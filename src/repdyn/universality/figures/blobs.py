@@ -6,24 +6,56 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, color_bar, color_map, describe, new
-from repdyn.base.wording import outcome
-from repdyn.universality.figures.printed import other_settings
+from repdyn.base.figures import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    RED,
+    Drawn,
+    color_bar,
+    color_map,
+    figure,
+    new,
+)
 from repdyn.universality.methods.selection import learned
 
 OURS = "not in the paper"
 MARKS = ((GREEN, "o"), (RED, "s"))  # of both contexts
 MEASURES = ("collapse", "between")
 NAMES = {"high": "large", "low": "small", "very_low": "very small"}
+MESHES = (
+    "Left: representations in the hidden layer halfway, one network each. Classical scaling or scaling by "
+    "majorization of their distances to three dimensions, then each context seen along its two features: horizontal, "
+    "how its points move with the feature that is its target; vertical, with the other; both over the length along "
+    "the target, to scale. Blue lines join points of one irrelevant feature, orange ones those of one relevant "
+    "feature: a square is a mesh, a collapsed context a line. Above: what the paper's text says of its figure, which "
+    "prints no numbers. Right, each of the networks that have learned: $C$, variance along the irrelevant over that "
+    "along the relevant feature (bars: geometric mean over both contexts), and squared distance of the contexts at "
+    "equal target over the variance along it (bars: geometric mean); gray lines at 1, a square and lines as far apart "
+    "as their spread. The table of settings compares Table 2 of the paper with what is used here."
+)
+MESHES_ALT = (
+    "Meshes of both contexts, one column per size of the weights; beside them the collapse and the distance of the "
+    "contexts of each network."
+)
 
 
-def fig7_blobs(blob_structure: xr.Dataset) -> Figure:
-    """Figure 7: the data set."""
+@figure(
+    title="Figure 7: the data set of blobs",
+    caption="Images of blobs on a square grid of places in two contexts, with the context appended as a one-hot code. "
+    "Left: every few blobs; middle and right: the target of each point shown in later figures. The paper has "
+    "2 x 30 x 30 points of 5 x 5 pixels and states neither the width of the blobs nor the range of their places.",
+    alt="A grid of blurred spots moving from left to right and from bottom to top, and two squares of points whose "
+    "color runs along x in one context and along y in the other.",
+)
+def fig7_blobs(blob_structure: xr.Dataset) -> Drawn:
+    """Images of the data set and the target of each point."""
     gallery = blob_structure["gallery"].values
-    figure, axes = new(1, 3, height=2.3)
+    fig, axes = new(1, 3, height=2.3)
     size = gallery.shape[2]
     tiles = np.full((gallery.shape[0] * (size + 1) - 1, gallery.shape[1] * (size + 1) - 1), np.nan)
     for x, y in np.ndindex(*gallery.shape[:2]):
@@ -41,114 +73,78 @@ def fig7_blobs(blob_structure: xr.Dataset) -> Figure:
     )
     feature, context = blob_structure["feature"].values, blob_structure["context"].values
     for c, words in enumerate(("context 1: target is x", "context 2: target is y")):
-        mine = context == c
-        shown = axes[0, c + 1].scatter(*feature[mine].T, c=feature[mine, c], s=5, cmap=color_map("viridis"))
+        chosen = context == c
+        shown = axes[0, c + 1].scatter(*feature[chosen].T, c=feature[chosen, c], s=5, cmap=color_map("viridis"))
         axes[0, c + 1].set(xlabel="feature 1", ylabel="feature 2", aspect="equal", title=words)
-    bar = color_bar(figure, shown, ax=axes[0, 1:].tolist(), shrink=0.8)
+    bar = color_bar(fig, shown, ax=axes[0, 1:].tolist(), shrink=0.8)
     bar.ax.set_title("target", fontweight="normal")
-    n = int(blob_structure["point_count"])
-    margin = blob_structure["input_between"] - blob_structure["input_along"]
-    parted = outcome(margin, "more", "less", "neither more nor less")
-    return describe(
-        figure,
-        title=f"Figure 7: in the data set the context parts inputs {parted} than a feature does",
-        caption=f"{n} data points: images of blobs of {size} x {size} pixels at {int(np.sqrt(n / 2))} x "
-        f"{int(np.sqrt(n / 2))} places in two contexts, with the context appended as a one-hot code. Left: every few "
-        "blobs; middle and right: the target of each point shown in later figures. Two inputs that differ in the "
-        f"context lie {float(blob_structure['input_between']):.2f} apart, two that differ in one feature at most "
-        f"{float(blob_structure['input_along']):.2f}. The paper has 2 x 30 x 30 points of 5 x 5 pixels and "
-        "states neither the width of the blobs nor the range of their places.",
-        alt="A grid of blurred spots moving from left to right and from bottom to top, and two squares of points whose"
-        " color runs along x in one context and along y in the other.",
+    return Drawn(
+        fig,
+        {
+            "data points": int(blob_structure["point_count"]),
+            "pixels along a side": size,
+            "distance of inputs that differ in the context": float(blob_structure["input_between"]),
+            "largest distance of inputs that differ in one feature": float(blob_structure["input_along"]),
+        },
     )
 
 
-def fig8_blob_structure(blob_structure: xr.Dataset) -> Figure:
-    """Figures 8 and 13: each context's representation at large, small and very small weights, and how collapsed."""
-    return _pictures(
-        blob_structure,
-        {"high": "paper: squares", "low": "paper: two lines", "very_low": "paper: one line"},
-        "Figures 8 and 13",
-    )
+@figure(
+    title="Figures 8 and 13: representations of blobs at large, small and very small initial weights",
+    caption=MESHES,
+    alt=MESHES_ALT,
+)
+def fig8_blob_structure(blob_structure: xr.Dataset) -> Drawn:
+    """Each context's representation at three sizes of the weights, and how collapsed it is."""
+    runs = {"high": "paper: squares", "low": "paper: two lines", "very_low": "paper: one line"}
+    return _pictures(blob_structure, runs)
 
 
-def fig17_blob_structure_adam(blob_structure: xr.Dataset) -> Figure:
-    """Figure 17, and the same with leaky ReLU."""
-    return _pictures(
-        blob_structure,
-        {"adam_high": "paper: squares", "adam_low": "paper: lines", "leaky_high": OURS, "leaky_low": OURS},
-        "Figure 17",
-    )
+@figure(
+    title="Figure 17: representations of blobs after training with Adam, and with leaky ReLU",
+    caption=MESHES,
+    alt=MESHES_ALT,
+)
+def fig17_blob_structure_adam(blob_structure: xr.Dataset) -> Drawn:
+    """The same with Adam and with leaky ReLU at two sizes of the weights."""
+    runs = {"adam_high": "paper: squares", "adam_low": "paper: lines", "leaky_high": OURS, "leaky_low": OURS}
+    return _pictures(blob_structure, runs)
 
 
-def _pictures(data: xr.Dataset, runs: dict[str, str], title: str) -> Figure:
-    figure, axes = new(2, len(runs) + 1, height=2.05, width_ratios=[*[1] * len(runs), 0.45 * len(runs)])
+def _pictures(data: xr.Dataset, runs: dict[str, str]) -> Drawn:
+    fig, axes = new(2, len(runs) + 1, height=2.05, width_ratios=[*[1] * len(runs), 0.45 * len(runs)])
     context = data["context"].values
     for column, (run, published) in enumerate(runs.items()):
-        own = data.sel(run=run)
+        networks = data.sel(run=run)
         for row, panel in enumerate(axes[:, column]):
-            mine = context == row
-            _mesh(panel, own["picture"].values[mine], data["feature"].values[mine], relevant=row)
+            shown = context == row
+            _mesh(panel, networks["picture"].values[shown], data["feature"].values[shown], relevant=row)
         name = _label(run).replace(", ", "\n")
-        axes[0, column].set_title(f"{name}, gain {float(own['gain']):g}\n{published}", fontsize=7.5)
+        axes[0, column].set_title(f"{name}, gain {float(networks['gain']):g}\n{published}", fontsize=7.5)
         axes[1, column].set_xlabel("relevant feature")
     for row, name in enumerate(("x", "y")):
         axes[row, 0].set_ylabel(f"context {row + 1}: target is {name}\nirrelevant feature")
     _indices(axes[:, -1], data, list(runs))
-    figure.legend(handles=_legend_handles(), loc="outside lower center", ncols=4, columnspacing=1.2)
-    trend = _trend(data, list(runs))
-    return describe(
-        figure,
-        title=f"{title}: {trend}",
-        caption=_caption(data, runs),
-        alt="Meshes of both contexts, one column per size of the weights; beside them the collapse and the distance of "
-        f"the contexts of each network. {trend[0].upper()}{trend[1:]}.",
+    fig.legend(handles=_legend_handles(), loc="outside lower center", ncols=4, columnspacing=1.2)
+    typical = data.sel(run=list(runs))
+    return Drawn(
+        fig,
+        {
+            "networks of each kind": data.sizes["trial"],
+            "networks that have learned, by column": [learned(data, run).sizes["trial"] for run in runs],
+            "geometric mean of C, by column": typical["typical_collapse"].values,
+            "geometric mean of the contexts' squared distance (variance along the target), by column": typical[
+                "typical_between"
+            ].values,
+            "units per layer": int(data["units"]),
+            "data points": int(data["point_count"]),
+        },
     )
-
-
-def _trend(data: xr.Dataset, runs: list[str]) -> str:
-    """Whether the index of collapse falls with the gain, from run to run."""
-    gain, collapse = (data[name].sel(run=runs).values for name in ("gain", "typical_collapse"))
-    smaller = gain[1:] < gain[:-1]
-    return outcome(
-        (collapse[:-1] - collapse[1:])[smaller],
-        "contexts collapse more at smaller weights",
-        "contexts do not collapse more at smaller weights",
-        "collapse of the contexts is not known",
-    )
-
-
-def _collapse(data: xr.Dataset, runs: list[str]) -> str:
-    """How collapsed the irrelevant feature is at each size of the weights, and how far apart the contexts are."""
-    shown = {_label(run): [float(data[f"typical_{name}"].sel(run=run)) for name in MEASURES] for run in runs}
-    words = [
-        f"{label} {collapse:.2g}, {between:.2g}" if np.isfinite(collapse + between) else f"{label} none learned"
-        for label, (collapse, between) in shown.items()
-    ]
-    return f"Geometric means of $C$, about 1 for a square and 0 for a line, and of the distance: {'; '.join(words)}."
 
 
 def _label(run: str) -> str:
     kind, _, scale = run.partition("_")
     return f"{'Adam' if kind == 'adam' else 'leaky ReLU'}, {NAMES[scale]}" if kind in ("adam", "leaky") else NAMES[run]
-
-
-def _caption(data: xr.Dataset, runs: dict[str, str]) -> str:
-    method = {"classical": "Classical scaling", "smacof": "Scaling by majorization"}[data["method"].item()]
-    counts = ", ".join(f"{learned(data, run).sizes['trial']} ({_label(run)})" for run in runs)
-    return (
-        f"Left: representations in the hidden layer halfway of one network each ({int(data['units'])} units, four "
-        f"hidden layers), {data.sizes['point']} of {int(data['point_count'])} points. {method} of their distances to "
-        "three dimensions, then each context seen along its two features: horizontal, how its points move with the "
-        "feature that is its target; vertical, with the other; both over the length along the target, to scale. Blue "
-        "lines join points of one irrelevant feature, orange ones those of one relevant feature: a square is a mesh, "
-        "a collapsed context a line. Above: what the paper's text says of its figure, which prints no numbers. Right, "
-        f"each of the networks that have learned, {counts} of {data.sizes['trial']}: $C$, variance along the "
-        "irrelevant over that along the relevant feature (bars: geometric mean over both contexts), and squared "
-        "distance of the contexts at equal target over the variance along it; gray lines at 1, a square and lines as "
-        f"far apart as their spread. {_collapse(data, list(runs))} "
-        f"{other_settings('blobs', data, {run: _label(run) for run in runs})}"
-    )
 
 
 def _seen_along_features(points: np.ndarray, feature: np.ndarray, relevant: int) -> np.ndarray:
@@ -183,8 +179,8 @@ def _mesh(panel: Axes, points: np.ndarray, feature: np.ndarray, relevant: int) -
             members = np.flatnonzero(feature[:, fixed] == value)
             lines.append(seen[members[np.argsort(feature[members, 1 - fixed])]])
         panel.add_collection(LineCollection(lines, colors=color, linewidths=0.6))
-    reach = max(0.6, 1.05 * np.abs(seen).max())
-    panel.set(xlim=(-reach, reach), ylim=(-reach, reach))
+    limit = max(0.6, 1.05 * np.abs(seen).max())
+    panel.set(xlim=(-limit, limit), ylim=(-limit, limit))
 
 
 def _indices(panels: np.ndarray, data: xr.Dataset, runs: list[str]) -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
-from matplotlib.figure import Figure
 
 from repdyn.base.figures import (
     BLACK,
@@ -18,18 +17,17 @@ from repdyn.base.figures import (
     PURPLE,
     RED,
     SKY,
+    Drawn,
     band,
     color_bar,
     color_map,
-    describe,
+    figure,
     half_width,
     label_panels,
     legend_below,
     new,
     plain_numbers,
 )
-from repdyn.base.wording import counted, outcome
-from repdyn.universality.figures.dynamics import EXPLAINED
 from repdyn.universality.theory.published import CORRELATIONS, EPOCH_STEPS, RATE_MNIST
 
 CURVES = {"h": (BLUE, "$h$"), "y": (ORANGE, "$y$"), "w": (GREEN, "$w$")}
@@ -37,18 +35,33 @@ KINDS = {"dissimilar": "digits 0 and 1", "similar": "digits 3 and 8", "same": "t
 BRIGHTEST = 2.0  # of the color scale, in means between classes
 TREND_AT = (30, 1)  # the paper's epochs at which its text sees a fall with distance
 BESIDE: dict[str, Any] = {"textcoords": "offset points", "fontsize": 7.5}
-LOOKS = {"weighed (50)": (BLUE, "o"), "class mean": (SKY, "s"), "pair alone": (ORANGE, "D"), "labels alone": (RED, "^")}
+STRUCTURE = (
+    "Squared distances between the representations of images, sorted by digit, mean over networks. (a) Network below "
+    "the diagonal, image by image; (50) above it, mean over the images of two digits, on whose labels alone it "
+    "depends; each over its mean between classes. (b) Both, means over the images of two digits (blue dots) and of "
+    "one (orange squares); line: equality; gray: from the least to the largest of (50) between classes."
+)
+STRUCTURE_ALT = (
+    "A matrix sorted by digit, the network's distances below the diagonal and (50) above it; beside it, both against "
+    "each other."
+)
+MARKS = {"weighed (50)": (BLUE, "o"), "class mean": (SKY, "s"), "pair alone": (ORANGE, "D"), "labels alone": (RED, "^")}
 
 
-def _explained_kinds(medians: xr.DataArray) -> str:
-    """Of each curve, for how many kinds of pairs the theory explains as much in the median."""
-    kinds = {curve: counted(medians.sel(curve=curve) - EXPLAINED) for curve in CURVES}
-    return ", ".join(f"${curve}$ in {count}" for curve, count in kinds.items())
-
-
-def fig4_digit_pairs(digit_pairs: xr.Dataset) -> Figure:
-    """Figure 4: h, y, w of three pairs within the training of all digits, with the fitted theory."""
-    figure, axes = new(2, 3, height=1.7, sharex=True)
+@figure(
+    title="Figure 4: dynamics of pairs of digits during the training on all, and the fitted theory",
+    caption="First pair of each kind in one network with four hidden layers; dashed, the theory with two rates fitted "
+    "by equation (49), which $h$ dominates; dotted, with every curve over its variance; $R^2$ of $h, y, w$ for (49). "
+    "At equal targets $w = y$. Squared representational distance $h$ above, squared output distance $y$ and alignment "
+    "$w$ below. The paper has one pair of a zero and a one and gives no levels; its text: the dynamics still "
+    "qualitatively resemble the theory, slightly worse for more similar digits. It has four layers of 100 units "
+    "(caption) or 200 (Table 2) and all 60 000 images of MNIST.",
+    alt="Distances and alignment during training of a zero and a one, a three and an eight, and two zeros, with the "
+    "fitted theory dashed and dotted.",
+)
+def fig4_digit_pairs(digit_pairs: xr.Dataset) -> Drawn:
+    """h, y, w of three pairs within the training of all digits, with the fitted theory."""
+    fig, axes = new(2, 3, height=1.7, sharex=True)
     epoch = digit_pairs["epoch"].values
     for column, (kind, words) in enumerate(KINDS.items()):
         fits = digit_pairs.sel(kind=kind)
@@ -70,25 +83,18 @@ def fig4_digit_pairs(digit_pairs: xr.Dataset) -> Figure:
     axes[1, 0].set_ylabel("$y$ and $w$")
     handles = [handle for row in axes for handle in row[0].get_legend_handles_labels()[0]]
     names = [name for row in axes for name in row[0].get_legend_handles_labels()[1]]
-    figure.legend(handles, names, loc="outside lower center", ncols=3, columnspacing=1.0)
+    fig.legend(handles, names, loc="outside lower center", ncols=3, columnspacing=1.0)
     medians = digit_pairs["r2"].sel(weighting="equation (49)").median(["trial", "pair"])
-    shown = "; ".join(
-        f"{words} {', '.join(_short(x) for x in medians.sel(kind=kind).values)}" for kind, words in KINDS.items()
-    )
-    return describe(
-        figure,
-        title=f"Figure 4: {EXPLAINED:.0%} explained of {_explained_kinds(medians)} kinds of pairs",
-        caption=f"First drawn pair of each kind in one network with four hidden layers of {int(digit_pairs['units'])} "
-        f"units trained on {int(digit_pairs['point_count'])} images ({digit_pairs['source'].item()}); dashed, the "
-        "theory with two rates fitted by equation (49), which $h$ dominates; dotted, with every curve over its "
-        "variance; $R^2$ of $h, y, w$ for (49). At equal targets $w = y$. Squared representational distance $h$ above, "
-        "squared output distance $y$ and alignment $w$ below. Median explained variance of $h, y, w$ over "
-        f"{digit_pairs.sizes['trial']} networks and {digit_pairs.sizes['pair']} pairs: {shown}. The "
-        "paper has one pair of a zero and a one and gives no levels; its text: the dynamics still qualitatively "
-        "resemble the theory, slightly worse for more similar digits. It has four layers of 100 units (caption) or 200 "
-        "(Table 2) and all 60 000 images of MNIST.",
-        alt="Distances and alignment during training of a zero and a one, a three and an eight, and two zeros, with "
-        "the fitted theory dashed and dotted.",
+    return Drawn(
+        fig,
+        {
+            "images": digit_pairs["source"].item(),
+            "training images": int(digit_pairs["point_count"]),
+            "units per layer": int(digit_pairs["units"]),
+            "networks": digit_pairs.sizes["trial"],
+            "pairs of each kind": digit_pairs.sizes["pair"],
+            **{f"median R2 of h, y, w, {words}": medians.sel(kind=kind).values for kind, words in KINDS.items()},
+        },
     )
 
 
@@ -96,65 +102,62 @@ def _short(value: float) -> str:
     return f"{value:.2f}" if value > -10 else "<-10"
 
 
-def fig9_structure(representational_structure: xr.Dataset) -> Figure:
-    """Figure 9: measured distances against (50)."""
-    return _structure(
-        representational_structure,
-        "sgd",
-        "Figure 9",
-        "network",
-        "The paper prints 0.703 and 0.512, of 50 networks on all 60 000 images of MNIST; length scales and other "
-        "predictions are in figure N4.",
-    )
+@figure(
+    title="Figure 9: distances between representations of digits and equation (50)",
+    caption=f"{STRUCTURE} The paper prints 0.703 and 0.512, of 50 networks on all 60 000 images of MNIST.",
+    alt=STRUCTURE_ALT,
+)
+def fig9_structure(representational_structure: xr.Dataset) -> Drawn:
+    """Measured distances against (50)."""
+    return _structure(representational_structure, "sgd", "network")
 
 
-def fig18_structure_adam(representational_structure: xr.Dataset) -> Figure:
-    """Figure 18: the same with Adam."""
-    return _structure(
-        representational_structure,
-        "adam",
-        "Figure 18, Adam",
-        "network with Adam",
-        "The paper prints no correlation with Adam (Figure 9, gradient descent: 0.703 and 0.512), and neither gain nor "
-        "rate; it has 50 networks on all 60 000 images of MNIST.",
-    )
+@figure(
+    title="Figure 18: distances between representations of digits after training with Adam and equation (50)",
+    caption=f"{STRUCTURE} The paper prints no correlation with Adam (Figure 9, gradient descent: 0.703 and 0.512), and "
+    "neither gain nor rate; it has 50 networks on all 60 000 images of MNIST.",
+    alt=STRUCTURE_ALT,
+)
+def fig18_structure_adam(representational_structure: xr.Dataset) -> Drawn:
+    """The same with Adam."""
+    return _structure(representational_structure, "adam", "network with Adam")
 
 
-def _structure(data: xr.Dataset, run: str, title: str, network: str, published: str) -> Figure:
-    figure, axes = new(1, 2, height=3.3, width_ratios=[1.3, 1])
+def _structure(data: xr.Dataset, run: str, network: str) -> Drawn:
+    fig, axes = new(1, 2, height=3.3, width_ratios=[1.3, 1])
     measured, labels = data["measured"].sel(run=run).values, data["label"].values
     predicted = data["predicted"].sel(prediction="weighed (50)").values
     _mirrored(axes[0, 0], measured, predicted, labels)
     axes[0, 0].set(title=f"(50) above, {network} below", xlabel="digit", ylabel="digit")
-    bar = color_bar(figure, axes[0, 0].collections[0], ax=axes[0, 0], shrink=0.8, extend="max")
+    bar = color_bar(fig, axes[0, 0].collections[0], ax=axes[0, 0], shrink=0.8, extend="max")
     bar.set_label("squared distance over mean between classes")
     _class_pairs(axes[0, 1], measured, predicted, labels)
-    figure.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside lower right", ncols=2, handletextpad=0.2)
+    fig.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside lower right", ncols=2, handletextpad=0.2)
     axes[0, 1].set_ylabel(network)
     label_panels(axes)
     cell = data.sel(run=run, prediction="weighed (50)")
     total, between = (float(cell["correlation_of_mean"].sel(part=part)) for part in CORRELATIONS)
     low, high = np.quantile(cell["resampled"].sel(part="between classes").values, [0.025, 0.975])
-    order = outcome(
-        total - between,
-        "worse between digits than over all pairs",
-        "no worse between digits than over all pairs",
-        "to an unknown degree",
+    return Drawn(
+        fig,
+        {
+            **_sizes(data),
+            "correlation with (50), all entries": total,
+            "correlation with (50), between classes": between,
+            "its 95 % interval over redrawn pairs of classes": [low, high],
+            "values that (50) takes": int(data["table_values"]),
+        },
     )
-    return describe(
-        figure,
-        title=f"{title}: (50) fits distances {order}",
-        caption=f"Squared distances between the representations of {data.sizes['row']} images "
-        f"({data['source'].item()}), sorted by digit, mean over {data.sizes['trial']} networks trained on "
-        f"{int(data['point_count'])} images. (a) Network below the diagonal, image by image; (50) above it, mean over "
-        f"the images of two digits, on whose labels alone it depends ({int(data['table_values'])} values); each over "
-        "its mean between classes. (b) Both, means over the images of two digits (blue dots) and of one (orange "
-        "squares); line: equality; gray: from the least to the largest of (50) between classes. Correlation with (50) "
-        f"over all entries {total:.3f}, between classes {between:.3f} (95 % interval over redrawn pairs of classes "
-        f"{low:.2f} to {high:.2f}). {published}",
-        alt="A matrix sorted by digit, the network's distances below the diagonal and (50) above it; beside it, both "
-        f"against each other. (50) fits distances {order}.",
-    )
+
+
+def _sizes(data: xr.Dataset) -> dict[str, object]:
+    """Facts of the images and networks that are shown."""
+    return {
+        "images": data["source"].item(),
+        "training images": int(data["point_count"]),
+        "images compared": data.sizes["row"],
+        "networks": data.sizes["trial"],
+    }
 
 
 def _over_mean(matrix: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -183,9 +186,9 @@ def _mirrored(panel: Axes, measured: np.ndarray, predicted: np.ndarray, labels: 
         for i, j in zip(first, second, strict=True)
     ]
     for cells, colors in ((below, _over_mean(measured, labels)[rows, columns]), (above, values[first, second])):
-        drawn = PolyCollection(cells, array=colors, cmap=color_map("cividis"), antialiased=False, linewidths=0)
-        drawn.set_clim(0, BRIGHTEST)
-        panel.add_collection(drawn)
+        patches = PolyCollection(cells, array=colors, cmap=color_map("cividis"), antialiased=False, linewidths=0)
+        patches.set_clim(0, BRIGHTEST)
+        panel.add_collection(patches)
     for edge in edges[1:-1]:
         panel.axhline(edge, color="w", linewidth=0.4)
         panel.axvline(edge, color="w", linewidth=0.4)
@@ -211,39 +214,30 @@ def _class_pairs(panel: Axes, measured: np.ndarray, predicted: np.ndarray, label
     panel.set_title("pairs of digits")
 
 
-def n4_correlations(representational_structure: xr.Dataset) -> Figure:
-    """N4: the correlations with (50) beside simpler predictions, other length scales and untrained networks."""
+@figure(
+    title="Figure 9: correlations with equation (50), with simpler predictions and at other length scales",
+    caption="(a, b) Correlation of distances between representations with four predictions: equation (50), means of "
+    "$A_\\text{low}$ over pairs of classes, $A_\\text{low}$ of each pair, and whether labels differ (constant "
+    "between classes). Small dots: networks; large: their mean distances, with the 95 % interval over redrawn pairs of "
+    "classes; dotted: the paper's numbers. (c) The weighing with normalized weights at other length scales, in units "
+    "of the mean prediction; thin lines: $A_\\text{low}$ of each pair. (d) Correlation during training, mean and "
+    "95 % interval over networks.",
+    alt="Correlations with four predictions, over all entries and between classes, with intervals; correlation against "
+    "the length scale of the weighing and during training.",
+)
+def n4_correlations(representational_structure: xr.Dataset) -> Drawn:
+    """The correlations with (50) beside simpler predictions, other length scales and untrained networks."""
     data = representational_structure
-    figure, axes = new(2, 2, height=2.1)
+    fig, axes = new(2, 2, height=2.1)
     for panel, part in zip(axes[0], data["part"].values.tolist(), strict=True):
         _predictions(panel, data, part)
     _scales(axes[1, 0], data)
     _progress(axes[1, 1], data)
     label_panels(axes)
-    return describe(
-        figure,
-        title=f"Figure 9: by weighing as in (50) the correlation {_worth_of_weighing(data)}",
-        caption="(a, b) Correlation of distances between representations with four predictions: equation (50), means "
-        "of $A_\\text{low}$ over pairs of classes, $A_\\text{low}$ of each pair, and whether labels differ (constant "
-        "between classes). "
-        f"Small dots: {data.sizes['trial']} networks; large: their mean distances, with the 95 % interval over redrawn "
-        "pairs of classes; dotted: the paper's numbers. (c) The weighing with normalized weights at other length "
-        "scales, in units of the mean prediction; thin lines: $A_\\text{low}$ of each pair. (d) Correlation during "
-        "training, "
-        f"mean and 95 % interval over networks. Images: {data['source'].item()}, {int(data['point_count'])} for "
-        "training.",
-        alt="Correlations with four predictions, over all entries and between classes, with intervals; correlation "
-        "against the length scale of the weighing and during training.",
-    )
-
-
-def _worth_of_weighing(data: xr.Dataset) -> str:
-    """Whether (50) correlates more with the mean distances than the prediction of each pair alone."""
     levels = data["correlation_of_mean"].sel(run="sgd")
     gain = levels.sel(prediction="weighed (50)") - levels.sel(prediction="pair alone")
-    changes = ("rises", "does not rise", "may change")
-    over_all, between = (outcome(gain.sel(part=part), *changes) for part in ("all entries", "between classes"))
-    return f"{over_all} over all entries, {between} between classes"
+    gains = {f"correlation gained by weighing, {part}": float(gain.sel(part=part)) for part in CORRELATIONS}
+    return Drawn(fig, _sizes(data) | gains)
 
 
 def _predictions(panel: Axes, data: xr.Dataset, part: str) -> None:
@@ -252,7 +246,7 @@ def _predictions(panel: Axes, data: xr.Dataset, part: str) -> None:
         if not np.isfinite(cell["correlation"].values).all():
             panel.annotate("constant", (0.02, place), xycoords=("axes fraction", "data"), va="center", fontsize=7.5)
             continue
-        color, marker = LOOKS[prediction]
+        color, marker = MARKS[prediction]
         low, high = np.quantile(cell["resampled"].values, [0.025, 0.975])
         panel.plot([low, high], [place, place], color=color, linewidth=1.2)
         panel.plot(float(cell["correlation_of_mean"]), place, color=color, marker=marker, markersize=6)
@@ -278,7 +272,7 @@ def _scales(panel: Axes, data: xr.Dataset) -> None:
 
 def _progress(panel: Axes, data: xr.Dataset) -> None:
     for prediction in ("weighed (50)", "pair alone"):
-        color = LOOKS[prediction][0]
+        color = MARKS[prediction][0]
         for part, style in (("all entries", "-"), ("between classes", "--")):
             draws = data["correlation_by_look"].sel(prediction=prediction, part=part)
             middle, half = draws.mean("trial").values, half_width(draws.transpose("look", "trial").values)
@@ -288,10 +282,21 @@ def _progress(panel: Axes, data: xr.Dataset) -> None:
     legend_below(panel)
 
 
-def fig14_taylor(taylor_ratios: xr.Dataset) -> Figure:
-    """Figure 14: first over second order by distance, encoder above, decoder below, at several times."""
+@figure(
+    title="Figure 14: ratio of the Taylor orders of encoder and decoder by distance",
+    caption="Median ratio of the first over the second order of the Taylor expansion in bins of equal count of the "
+    "representational distance, over random pairs of images of each network; the paper has 1000 pairs in 10 bins. "
+    "Geometric mean and 95 % interval over networks. Gray: level of the nearest pairs; written: farthest over nearest "
+    "bin, with its 95 % interval, below 1 where the ratio falls. Above: the time in the paper's epochs, compared by "
+    "learning rate times steps, and what the paper's text says of its figure at that time; it prints no levels. Second "
+    "order from the curvature between the two images, which sees kinks.",
+    alt="Ratio of Taylor orders against distance, encoder above and decoder below, one column per time of training; "
+    "gray: level of the nearest pairs.",
+)
+def fig14_taylor(taylor_ratios: xr.Dataset) -> Drawn:
+    """First over second order by distance, encoder above, decoder below, at several times."""
     data, looks = taylor_ratios, range(taylor_ratios.sizes["look"])
-    figure, axes = new(2, data.sizes["look"], height=1.8, sharex=True, sharey="row")
+    fig, axes = new(2, data.sizes["look"], height=1.8, sharex=True, sharey="row")
     epochs = data["progress"].values / (RATE_MNIST * EPOCH_STEPS)
     for row, (kind, color) in zip(axes, (("encoder", BLUE), ("decoder", RED)), strict=True):
         for look, panel in zip(looks, row, strict=True):
@@ -305,21 +310,15 @@ def fig14_taylor(taylor_ratios: xr.Dataset) -> Figure:
             plain_numbers(row[0].yaxis)
     for panel in axes[1]:
         panel.set_xlabel("distance over mean")
-    passes = ", ".join(map(str, data["look"].values))
-    return describe(
-        figure,
-        title=f"Figure 14: with distance the ratio of Taylor orders falls in the encoder at {_falls(data, 'encoder')} "
-        f"times, in the decoder at {_falls(data, 'decoder')}",
-        caption="Median ratio of the first over the second order of the Taylor expansion in "
-        f"{data.sizes['bin']} bins of equal count of the representational distance, {int(data['pairs'])} random pairs "
-        f"of images ({data['source'].item()}) per network, as in the paper, which has 1000 pairs in 10 bins; geometric "
-        f"mean and 95 % interval over {data.sizes['network']} networks; {data['nonlinearity'].item()}. Gray: level of "
-        "the nearest pairs; written: farthest over nearest bin, with its 95 % interval, below 1 where the ratio "
-        f"falls. One of the paper's epochs is {RATE_MNIST * EPOCH_STEPS:.1f} of learning rate times steps; the looks "
-        f"are after {passes} passes over our images. Second order from the curvature between the two images, which "
-        "sees kinks. Above: what the paper's text says of its figure at that time; it prints no levels.",
-        alt="Ratio of Taylor orders against distance, encoder above and decoder below, one column per time of "
-        "training; gray: level of the nearest pairs.",
+    return Drawn(
+        fig,
+        {
+            "images": data["source"].item(),
+            "nonlinearity": data["nonlinearity"].item(),
+            "networks": data.sizes["network"],
+            "pairs per network": int(data["pairs"]),
+            "passes over the images, by column": data["look"].values,
+        },
     )
 
 
@@ -330,8 +329,8 @@ def _ratio_by_distance(panel: Axes, data: xr.Dataset, kind: str, color: str) -> 
     panel.axhline(10 ** middle[0], color="0.7", linewidth=1)
     panel.semilogy(x, 10**middle, color=color, marker=".")
     band(panel, x, 10 ** (middle - half), 10 ** (middle + half), color=color)
-    mean, reach = _change(logs)
-    low, high = 10 ** (mean - reach), 10 ** (mean + reach)
+    mean, width = _change(logs)
+    low, high = 10 ** (mean - width), 10 ** (mean + width)
     panel.text(0.04, 0.03, f"x {10**mean:.2f} ({low:.2f} to {high:.2f})", fontsize=7.5, transform=panel.transAxes)
 
 
@@ -339,12 +338,6 @@ def _change(logs: np.ndarray) -> tuple[float, float]:
     """Logarithm of the farthest over the nearest bin: mean over networks, half-width of its 95 % interval."""
     change = logs[-1] - logs[0]
     return float(change.mean()), float(half_width(change))
-
-
-def _falls(data: xr.Dataset, kind: str) -> str:
-    """At how many times the ratio falls with distance, by the interval."""
-    logs = np.log10(data["ratio"].sel(map=kind).transpose("look", "bin", "network").values)
-    return counted([-sum(_change(look)) for look in logs])
 
 
 def _epochs(epochs: float) -> str:

@@ -5,25 +5,21 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, describe, legend_below, new
-from repdyn.base.wording import outcome, which
-
-FITS = 0.01  # largest difference of distribution functions that fit
-NEAR = 0.1  # of a limit: what counts as reached
+from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, Drawn, figure, legend_below, new
 
 
-def _plateaus(maps: xr.Dataset) -> str:
-    """Whether the smaller the start, the later half of the error is gone."""
-    later = np.diff(maps["plateau_half"].sel(start="equal").sortby("scale", ascending=False).values)
-    smaller = ("the smaller the start, the longer the plateau", "a smaller start does not always rest longer")
-    return outcome(later, *smaller, "how long plateaus last is not known")
-
-
-def n1_phase_plane(theory_maps: xr.Dataset) -> Figure:
+@figure(
+    title="Phase plane and plateau of the effective theory",
+    caption="Left: flow of (25) (gray), six solutions (blue), stable node with its eigenvectors (green), saddle at "
+    "$h = 0$ with its directions (orange-red). Right: error of the output difference from starts $\\alpha = v$ of "
+    "falling scale.",
+    alt="Flow of the effective theory in the plane of h and w with six solutions, the stable node and the saddle; "
+    "error over time for starts of several scales.",
+)
+def n1_phase_plane(theory_maps: xr.Dataset) -> Drawn:
     """The plane (h, w) with its flow, solutions, node and saddle; and the plateau that the saddle makes."""
-    figure, axes = new(1, 2, height=3.0)
+    fig, axes = new(1, 2, height=3.0)
     _plane(axes[0, 0], theory_maps)
     panel = axes[0, 1]
     time = theory_maps["time"].values[1:]
@@ -32,20 +28,13 @@ def n1_phase_plane(theory_maps: xr.Dataset) -> Figure:
         panel.semilogx(time, error, color=color, label=f"{scale:g}")
     panel.set(xlabel="time, epochs", ylabel="squared error of dy over its start", xlim=(1, time[-1]), title="plateau")
     panel.legend(title="scale of\nthe start", title_fontsize=7.5, loc="upper left", bbox_to_anchor=(1, 1))
-    return describe(
-        figure,
-        title=f"Phase plane and plateau: {_plateaus(theory_maps)}",
-        caption="Left: flow of (25) (gray), six solutions (blue), stable node with its eigenvectors (green, rates "
-        f"{_rates(theory_maps['node_rate'])} per epoch), saddle at $h = 0$ with its directions (orange-red, rates "
-        f"{_rates(theory_maps['saddle_rate'])} per epoch). Right: error of the output difference from starts "
-        "$\\alpha = v$ of falling scale.",
-        alt="Flow of the effective theory in the plane of h and w with six solutions, the stable node and the saddle; "
-        "error over time for starts of several scales.",
+    return Drawn(
+        fig,
+        {
+            "rates at the node (1/epoch)": theory_maps["node_rate"].values,
+            "rates at the saddle (1/epoch)": theory_maps["saddle_rate"].values,
+        },
     )
-
-
-def _rates(values: xr.DataArray) -> str:
-    return ", ".join(f"{value:.2g}" for value in values.values)
 
 
 def _plane(panel: Axes, maps: xr.Dataset) -> None:
@@ -55,12 +44,12 @@ def _plane(panel: Axes, maps: xr.Dataset) -> None:
     for path in maps["plane_paths"].values:
         panel.plot(*path, color=BLUE, linewidth=1.1)
         panel.plot(*path[:, 0], "o", color=BLUE, markersize=3)
-    node, reach = float(maps["node_h"]), 0.28 * (h[-1] - h[0])
+    node, length = float(maps["node_h"]), 0.28 * (h[-1] - h[0])
     for slope, style in zip(maps["node_slope"].values, ("-", "--"), strict=True):
-        step = min(reach, 0.5 * w[-1] / max(abs(slope), 1e-12))
+        step = min(length, 0.5 * w[-1] / max(abs(slope), 1e-12))
         panel.plot([node - step, node + step], [-slope * step, slope * step], style, color=GREEN, linewidth=1)
     for slope, style in zip(maps["saddle_slope"].values, ("-", "--"), strict=True):
-        step = min(1.6 * reach, 0.9 * w[-1] / max(abs(slope), 1e-12))
+        step = min(1.6 * length, 0.9 * w[-1] / max(abs(slope), 1e-12))
         panel.plot([0, step], [0, slope * step], style, color=RED, linewidth=1)
     panel.plot(node, 0, "o", color=GREEN, markersize=7, label="stable node")
     panel.plot(0, 0, "s", color=RED, markersize=6, label="saddle", clip_on=False)
@@ -69,42 +58,53 @@ def _plane(panel: Axes, maps: xr.Dataset) -> None:
     legend_below(panel, columns=2)
 
 
-def n2_final_distribution(final_distribution: xr.Dataset) -> Figure:
-    """Drawn final distances against the printed and the corrected distribution function."""
+@figure(
+    title="Distribution of the final distance over random initial weights: (47) as printed and as corrected",
+    caption="Final distances for random initial ratios at $dx = dy = 1$ (thick) with the distribution function (47) "
+    "as printed (dashed) and as corrected (thin), one panel per ratio of the time constants.",
+    alt="Distribution function of the sampled final distances with the corrected and the printed one, one panel per "
+    "ratio of the time constants.",
+)
+def n2_final_distribution(final_distribution: xr.Dataset) -> Drawn:
+    """Sampled final distances against the printed and the corrected distribution function."""
     rhos = final_distribution["rho"].values
-    figure, axes = new(1, len(rhos), height=2.4, sharey=True)
+    fig, axes = new(1, len(rhos), height=2.4, sharey=True)
     for panel, rho in zip(axes[0], rhos, strict=True):
         cell = final_distribution.sel(rho=rho).isel(gain=0)
-        panel.plot(cell["quantile"], cell["level"], color=BLUE, linewidth=3, alpha=0.5, label="drawn")
+        panel.plot(cell["quantile"], cell["level"], color=BLUE, linewidth=3, alpha=0.5, label="sampled")
         panel.plot(cell["quantile"], cell["corrected"], color=BLACK, linewidth=1, label="corrected (47)")
         panel.plot(cell["quantile"], cell["printed"], "--", color=RED, linewidth=1.2, label="printed (47)")
         panel.set(xlabel="final $h$", title=f"$\\tau_y/\\tau_h$ = {rho:g}")
-    axes[0, 0].set_ylabel("share of draws below")
+    axes[0, 0].set_ylabel("share of samples below")
     axes[0, 0].legend()
-    gains = ", ".join(f"{value:g}" for value in final_distribution["gain"].values)
-    spread = ", ".join(f"{value:.2g}" for value in final_distribution["deviation"].sel(rho=1.0).values)
-    return describe(
-        figure,
-        title=f"Final distance over random initial weights: (47) as printed fits the draws for "
-        f"{_fitting(final_distribution, 'printed')}, as corrected for {_fitting(final_distribution, 'corrected')}",
-        caption=f"{int(final_distribution['draws'])} draws of the initial ratios at $G$ = "
-        f"{float(final_distribution['gain'][0]):g}, $dx = dy = 1$. Standard deviation of the final $h$ at "
-        rf"$\tau_y/\tau_h = 1$ for $G$ = {gains}: {spread}. To fit: within {FITS:g} of the share of draws below.",
-        alt="Distribution function of the drawn final distances with the corrected and the printed one, one panel per "
-        "ratio of the time constants.",
+    shown = final_distribution.isel(gain=0)
+    return Drawn(
+        fig,
+        {
+            "samples": int(final_distribution["draws"]),
+            "gain": float(shown["gain"]),
+            "largest difference to (47) as printed, by panel": _largest_gap(shown, "printed"),
+            "largest difference to (47) as corrected, by panel": _largest_gap(shown, "corrected"),
+        },
     )
 
 
-def _fitting(final_distribution: xr.Dataset, kind: str) -> str:
-    """For which ratios of the time constants a distribution function fits the draws."""
-    shown = final_distribution.isel(gain=0)
-    apart = abs(shown[kind] - shown["level"])
-    return which({f"$\\tau_y/\\tau_h$ = {rho:g}": FITS - apart.sel(rho=rho) for rho in shown["rho"].values})
+def _largest_gap(shown: xr.Dataset, kind: str) -> np.ndarray:
+    """Largest difference of a distribution function to that of the samples, by ratio of the time constants."""
+    return abs(shown[kind] - shown["level"]).max("level").values
 
 
-def n3_rich_to_lazy(theory_maps: xr.Dataset) -> Figure:
+@figure(
+    title="Final distance from the rich to the lazy regime",
+    caption="Final distance of (10) in units of $A_\\text{low}$ against the size of the initial ratios, both growing "
+    "together as in (12), for three ratios of the time constants. Dotted: the printed limit $A_\\text{high}$, where "
+    "it is positive.",
+    alt="Final distance over A_low against the size of the start on logarithmic axes, one line per ratio of the time "
+    "constants; dotted: the printed limit.",
+)
+def n3_rich_to_lazy(theory_maps: xr.Dataset) -> Drawn:
     """Final distance over the size of the start: structured, then random, or back to zero."""
-    figure, axes = new(1, 1, height=2.8)
+    fig, axes = new(1, 1, height=2.8)
     panel, size = axes[0, 0], theory_maps["size"]
     for rho, color in zip(theory_maps["rho"].values, (BLUE, ORANGE, GREEN), strict=False):
         row = theory_maps.sel(rho=rho)
@@ -116,20 +116,8 @@ def n3_rich_to_lazy(theory_maps: xr.Dataset) -> Figure:
     panel.set_xlim(float(size[0]), float(size[-1]))
     panel.annotate("rich: $A_{low}$", (float(size[0]), 1), (4, 4), textcoords="offset points")
     legend_below(panel, columns=3)
-    return describe(
-        figure,
-        title=f"From the rich to the lazy regime: the printed limit is reached for {_reached(theory_maps)}",
-        caption="Final distance of (10) in units of $A_\\text{low}$ against the size of the initial ratios, both "
-        "growing "
-        "together as in (12), for three ratios of the time constants. Dotted: the printed limit $A_\\text{high}$, "
-        f"where it is positive; reached: within {NEAR:.0%} at the largest initial ratios.",
-        alt="Final distance over A_low against the size of the start on logarithmic axes, one line per ratio of the "
-        "time constants; dotted: the printed limit.",
-    )
-
-
-def _reached(theory_maps: xr.Dataset) -> str:
-    """For which ratios of the time constants the final distance from the largest start has the printed limit."""
     last = theory_maps.isel(size=-1)
-    margins = NEAR - abs(last["regime_printed"] / last["regime_h"] - 1)
-    return which({f"$\\tau_y/\\tau_h$ = {rho:g}": margins.sel(rho=rho) for rho in last["rho"].values})
+    return Drawn(
+        fig,
+        {"printed limit over (10) at the largest start, by line": (last["regime_printed"] / last["regime_h"]).values},
+    )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLUE, ORANGE, color_bar, color_map, describe, new
-from repdyn.base.wording import which
-from repdyn.universality.figures.printed import other_settings
+from repdyn.base.figures import BLUE, ORANGE, Drawn, color_bar, color_map, figure, new
 from repdyn.universality.methods.selection import MERGED, learned
 
 POINTS = ("00", "10", "01", "11")
@@ -21,40 +20,38 @@ PANELS = {
     "high": "20 layers, large",
     "two_layers": "2 layers, small",
 }
-COUNTS = ("none", "one", "both")
 PUBLISHED = ("2 pairs merge", "as in (10)", "none merges", "1 pair merges")  # of Figure 6, Section 4.4
 PUBLISHED_ADAM = ("as in (10)", "as in (10)", "as in (10)", "not as in (10)")  # of Figure 16
+MATRICES = (
+    "Left: the task. Right: distances between the representations of the four points in the hidden layer halfway, "
+    "points with equal targets side by side (the color of their names is the target's), so that a merged pair is a "
+    "dark block on the diagonal. Theory and network of a column share the color scale below them; the numbers are "
+    "distances, means over the networks that have learned. Theory: (10) with each network's start and the ratio of "
+    "rates fitted to two points. Below each column: what the paper's text says of its figure, which prints no "
+    "numbers. The table of settings compares Table 2 of the paper with what is used here."
+)
+MATRICES_ALT = "Matrices of the distances between four points, theory above network, one column per kind of network."
 
 
-def fig6_xor(xor_structure: xr.Dataset) -> Figure:
-    """Figure 6: distances after training by gradient descent."""
-    return _matrices(
-        xor_structure,
-        PANELS,
-        "Figure 6",
-        PUBLISHED,
-    )
+@figure(title="Figure 6: distances of the points of XOR after training", caption=MATRICES, alt=MATRICES_ALT)
+def fig6_xor(xor_structure: xr.Dataset) -> Drawn:
+    """Distances after training by gradient descent."""
+    return _matrices(xor_structure, PANELS, PUBLISHED)
 
 
-def fig16_xor_adam(xor_structure: xr.Dataset) -> Figure:
-    """Figure 16: distances after training with Adam."""
-    return _matrices(
-        xor_structure,
-        {f"adam_{run}": words for run, words in PANELS.items()},
-        "Figure 16, Adam",
-        PUBLISHED_ADAM,
-    )
+@figure(title="Figure 16: distances of the points of XOR after training with Adam", caption=MATRICES, alt=MATRICES_ALT)
+def fig16_xor_adam(xor_structure: xr.Dataset) -> Drawn:
+    """Distances after training with Adam."""
+    return _matrices(xor_structure, {f"adam_{run}": words for run, words in PANELS.items()}, PUBLISHED_ADAM)
 
 
-def _matrices(data: xr.Dataset, runs: dict[str, str], title: str, published: tuple[str, ...]) -> Figure:
-    figure, axes = new(2, 5, height=1.95)
+def _matrices(data: xr.Dataset, runs: dict[str, str], published: tuple[str, ...]) -> Drawn:
+    fig, axes = new(2, 5, height=1.95)
     _task(axes[0, 0])
     axes[1, 0].axis("off")
     axes[1, 0].legend(*axes[0, 0].get_legend_handles_labels(), loc="upper center", handletextpad=0.2)
-    counts = []
     for column, (run, words) in enumerate(runs.items(), start=1):
         nets = learned(data, run)
-        counts.append(f"{nets.sizes['trial']} of {data.sizes['trial']} ({words})")
         both = [
             nets[name].mean("trial").values if nets.sizes["trial"] else np.zeros((4, 4))
             for name in ("theory", "distance")
@@ -62,45 +59,27 @@ def _matrices(data: xr.Dataset, runs: dict[str, str], title: str, published: tup
         top = float(np.nanmax(both)) or 1.0
         for panel, values in zip(axes[:, column], both, strict=True):
             _matrix(panel, values[np.ix_(BY_TARGET, BY_TARGET)], top)
-        color_bar(figure, axes[1, column].collections[0], ax=axes[:, column], location="bottom", shrink=0.85, pad=0.03)
+        color_bar(fig, axes[1, column].collections[0], ax=axes[:, column], location="bottom", shrink=0.85, pad=0.03)
         axes[0, column].set_title(f"{words}\ngain {float(nets['gain']):g}")
         axes[1, column].set_xlabel(f"paper: {published[column - 1]}", fontsize=7.5)
     for panel, side in zip(axes[:, 1], ("theory (10)", "network"), strict=True):
         panel.set_ylabel(side)
-    return describe(
-        figure,
-        title=f"{title}: {_merging(data, runs)}",
-        caption="Left: the task. Right: distances between the representations of the four points in the hidden layer "
-        "halfway, points with equal targets side by side (the color of their names is the target's), so that a merged "
-        "pair is a dark block on the diagonal. Theory and network of a column share the color scale below them; the "
-        f"numbers are distances, means over the networks that have learned: {', '.join(counts)}. Pairs of equal target "
-        f"closer than {MERGED:g} of the others, by the median: {_merged(data, runs)}. Theory: (10) with "
-        f"each network's own start and the ratio of rates {float(data['rho']):.2g} fitted to two points. Below each "
-        "column: what the paper's text says of its figure, which prints no numbers. "
-        f"{other_settings('xor', data, runs)}",
-        alt="Matrices of the distances between four points, theory above network, one column per network: "
-        f"{', '.join(runs.values())}. Networks: {_merging(data, runs)}.",
+    return Drawn(
+        fig,
+        {
+            "networks of each kind": data.sizes["trial"],
+            "networks that have learned, by column": [learned(data, run).sizes["trial"] for run in runs],
+            f"pairs of equal target closer than {MERGED:g} of the others (median), by column": _merged(data, runs),
+            "ratio of rates fitted to two points": float(data["rho"]),
+            "units per layer": int(data["units"].max()),
+        },
     )
 
 
-def _counts(data: xr.Dataset, runs: dict[str, str]) -> dict[str, float]:
+def _merged(data: xr.Dataset, runs: Iterable[str]) -> list[float]:
     """How many pairs of equal target the networks of each run merge, by the median of those that have learned."""
-    medians = {words: learned(data, run)["merged"].median("trial").values for run, words in runs.items()}
-    return {words: (m < MERGED).sum() if np.isfinite(m).all() else np.nan for words, m in medians.items()}
-
-
-def _merging(data: xr.Dataset, runs: dict[str, str]) -> str:
-    """Which networks merge both pairs."""
-    networks = {words.replace(", ", " and ") + " weights": count for words, count in _counts(data, runs).items()}
-    return f"{which({words: count - 2 for words, count in networks.items()})} merged both pairs of equal target"
-
-
-def _merged(data: xr.Dataset, runs: dict[str, str]) -> str:
-    names = {
-        words: COUNTS[int(count)] if np.isfinite(count) else "none learned"
-        for words, count in _counts(data, runs).items()
-    }
-    return ", ".join(f"{count} ({words})" for words, count in names.items())
+    medians = [learned(data, run)["merged"].median("trial").values for run in runs]
+    return [float((pairs < MERGED).sum()) if np.isfinite(pairs).all() else np.nan for pairs in medians]
 
 
 def _task(panel: Axes) -> None:
