@@ -22,10 +22,13 @@ def _hidden(loss: xr.Dataset) -> xr.Dataset: ...
 def number(loss: xr.Dataset) -> float: ...
 ''',
     "figures.py": '''
+@figure(title="Slopes")
 def late(slopes: xr.Dataset) -> Figure:
     """Slopes."""
+@figure(title="Loss")
 def early(loss: xr.Dataset, *, width: float = 1) -> Figure:
     """Loss."""
+def helper(loss: xr.Dataset) -> Figure: ...
 ORDER = ("early",)
 ''',
     "claims/main.py": '''
@@ -52,7 +55,7 @@ def toy(tmp_path):
     return tmp_path
 
 
-def test_functions_are_known_by_their_return_type_and_claims_by_their_data(toy):
+def test_experiments_are_found_by_type_figures_by_decorator_claims_by_data(toy):
     deeper = toy / "repdyn/toy/experiments/large/rates.py"
     deeper.parent.mkdir()
     deeper.write_text("def rates(loss: xr.Dataset) -> xr.Dataset: ...\n")
@@ -82,7 +85,7 @@ falls = formula_claim("x-row", where="eq. (1)", states="S.", audit=({data}, equa
         ("experiments/again.py", "def loss() -> xr.Dataset: ...\n", r"loss.*experiments\.again"),
         (
             "figures.py",
-            'ORDER = ("one", "b", "two", "a", "c")\ndef two() -> Figure: ...\ndef one() -> Figure: ...\n',
+            'ORDER = ("one", "b", "two", "a", "c")\n@figure()\ndef two() -> Figure: ...\n@figure()\ndef one() -> Figure: ...\n',
             "toy.*b, a, c",
         ),
         ("claims/rows.py", ROW.replace("{data}", "DATA"), r"toy\.claims\.rows.*x-row"),
