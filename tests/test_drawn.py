@@ -20,19 +20,19 @@ CASES = [
 
 
 @pytest.mark.parametrize(("study", "kind", "function"), CASES)
-def test_what_is_shown_is_what_was_looked_at(study, kind, function):
+def test_figures_and_tables_equal_the_reviewed_ones(study, kind, function):
     wanted, lines = golden(study, kind).get(function, []), text_of(study, kind, function, read(study))
     same = len(wanted) == len(lines) and all(map(alike, lines, wanted))
     assert same, difference(wanted, lines)
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_every_figure_and_table_has_been_looked_at(study):
+def test_every_figure_and_table_was_reviewed(study):
     for kind in KINDS:
         assert set(golden(study, kind)) == set(makers(study, kind)), "python -m tests.drawn"
 
 
-def test_a_control_that_looks_at_the_outcome_is_noticed():
+def test_control_that_uses_the_outcome_is_detected():
     """A control that asks how the check came out can never fail to turn it."""
 
     def looks(data):

@@ -192,7 +192,7 @@ class Runs:
 @pytest.mark.parametrize(
     ("file", "changes"), [trying(file, changes) for file, listed in MORE_TRIALS.items() for changes in listed], ids=str
 )
-def test_only_new_trials_are_computed_and_nothing_changes(file, changes, tmp_path):
+def test_only_new_trials_are_computed_with_identical_result(file, changes, tmp_path):
     run = Runs(file, tmp_path)
     start, changes = changes if isinstance(changes, tuple) else ({}, changes)
     _, before = run(start, "kept")
@@ -209,7 +209,7 @@ def test_only_new_trials_are_computed_and_nothing_changes(file, changes, tmp_pat
 @pytest.mark.parametrize(
     ("file", "reads", "start", "changes"), [trying(file, *more) for file, more in ANALYSES.items()], ids=str
 )
-def test_an_analysis_reads_what_it_found_of_trials_that_were_there_before(file, reads, start, changes, tmp_path):
+def test_analysis_reads_cached_results_of_earlier_trials(file, reads, start, changes, tmp_path):
     networks = Runs(f"{file.split('/')[0]}/data/{reads}.nc", tmp_path)
     networks(start, "networks")
     run = Runs(file, tmp_path)
@@ -224,7 +224,7 @@ def test_an_analysis_reads_what_it_found_of_trials_that_were_there_before(file, 
 
 
 @pytest.mark.parametrize("file", [trying(file) for file in ALTERED])
-def test_a_change_of_some_trials_computes_those(file, tmp_path):
+def test_only_changed_trials_are_recomputed(file, tmp_path):
     changes, count = ALTERED[file]
     run = Runs(file, tmp_path)
     run({}, "kept")
@@ -249,7 +249,7 @@ def experiments_with_checkpoints():
     }
 
 
-def test_every_marked_knob_of_every_such_experiment_is_tried():
+def test_every_marked_setting_is_tested():
     files = [*MORE_TRIALS, *ALTERED]
     names = {}
     for file in files:

@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_a_small_experiment_holds_what_was_recorded(file, folder):
+def test_small_experiments_equal_their_recordings(file, folder):
     """And every argument of its job stands in what it records."""
     study = file.split("/")[0]
     wanted, lines = golden(study, "experiments")[file], text_of(file, folder)
@@ -41,7 +41,7 @@ def test_a_small_experiment_holds_what_was_recorded(file, folder):
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_the_recorded_shape_is_that_of_the_experiment(file, folder):
+def test_recorded_shapes_are_those_of_the_experiments(file, folder):
     """Figures, tables and claims are tested on variables, dimensions, units and types that there are."""
     recorded = read(file.split("/")[0])
     data = datasets.read(folder / file) if (folder / file).is_file() else make(file, folder)
@@ -49,7 +49,7 @@ def test_the_recorded_shape_is_that_of_the_experiment(file, folder):
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_no_two_draws_are_alike(file, folder):
+def test_random_draws_differ(file, folder):
     """A stream that lacks the draw in its key gives all of them the same numbers: one draw, counted as several."""
     data = datasets.read(folder / file) if (folder / file).is_file() else make(file, folder)
     for dim in set(INDEPENDENT).intersection(data.dims):
@@ -60,7 +60,7 @@ def test_no_two_draws_are_alike(file, folder):
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_every_dataset_that_is_read_has_a_shape(study):
+def test_every_used_dataset_has_a_recorded_shape(study):
     assert list(read(study)) == files(study), "python -m tests.shapes"
 
 

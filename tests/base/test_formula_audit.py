@@ -36,11 +36,11 @@ def audit(seeds=3):
     ("value", "wanted", "error"),
     [([1.0, 2.0], [1.0, 4.0], 0.5), (3.0, 2.0, 0.5), (0.0, [[1.0, -4.0]], 1.0), ([1, -1], [-1, 1], 2.0)],
 )
-def test_an_error_is_relative_to_the_largest_size(value, wanted, error):
+def test_error_is_relative_to_the_largest_size(value, wanted, error):
     assert relative_error(value, wanted) == error
 
 
-def test_other_shapes_and_a_vanishing_scale_are_refused():
+def test_mismatched_shapes_and_zero_scale_are_rejected():
     with pytest.raises(ValueError, match=r"value.*\(2,\)"):
         relative_error([1.0, 2.0], [[1.0], [2.0]])
     with pytest.raises(ValueError, match="wanted"):
@@ -50,14 +50,14 @@ def test_other_shapes_and_a_vanishing_scale_are_refused():
 @pytest.mark.parametrize(
     ("equation", "status"), list(zip(EQUATIONS, ["holds", "holds as corrected", "does not hold"], strict=True))
 )
-def test_an_audit_decides(equation, status):
+def test_audit_decides_claims(equation, status):
     verdict = decide_formula(audit(), equation, 1e-9, "finite differences")
     assert verdict.status == status
     assert verdict.printed.value == pytest.approx(1.2 * SETS[EQUATIONS.index(equation)].printed)
 
 
 @pytest.mark.parametrize("equation", EQUATIONS[:2])
-def test_the_wrong_formula_is_rejected_and_recorded(equation):
+def test_wrong_formula_is_rejected_and_recorded(equation):
     control = with_wrong_formula("another sign", equation)
     declare = claim("x-1", where="eq. (1)", kind="identity", states="S.", control=control)
     decided = decide_claim(declare(lambda audit: decide_formula(audit, equation, 1e-9, "rounding")), {"audit": audit()})
@@ -78,7 +78,7 @@ def row(equation, **says):
 
 
 @pytest.mark.parametrize(("equation", "status"), list(zip(EQUATIONS[:2], ["holds", "holds as corrected"], strict=True)))
-def test_a_row_is_decided_as_a_function_would(equation, status):
+def test_formula_claim_is_decided_like_a_claim_function(equation, status):
     declared = row(equation, correction="T.")
     assert (declared.kind, declared.data, declared.decided) == ("identity", ("slopes",), "Against differences.")
     decided = decide_claim(declared, {"slopes": audit()}).ledger
@@ -86,7 +86,7 @@ def test_a_row_is_decided_as_a_function_would(equation, status):
     assert decided["control_outcome"] == "rejected"
 
 
-def test_only_the_named_equations_are_spoilt():
+def test_control_changes_only_the_named_equations():
     spoilt = with_wrong_formula("another sign", "1.1 slope", "1.3 lost").data(audit())
     for equation, changed in zip(EQUATIONS, (True, False, True), strict=True):
         row, control = spoilt.sel(equation=equation), audit()["control"].sel(equation=equation)

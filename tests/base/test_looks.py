@@ -12,7 +12,7 @@ FIRST, LOOKS = 8, 6
 WORDS = {"expected": "at least 0", "reason": "test", "false_alarm": FALSE_ALARM}
 
 
-def test_each_later_analysis_spends_half_of_the_one_before():
+def test_each_repeated_analysis_halves_the_false_alarm_rate():
     assert spent(0.001) == 0.001
     for look in (2, 3, 4):
         with at_look(look):
@@ -23,7 +23,7 @@ def test_each_later_analysis_spends_half_of_the_one_before():
 
 
 @pytest.mark.parametrize("decide", [mean_within, share_within])
-def test_a_later_analysis_of_the_same_samples_has_a_wider_interval(decide):
+def test_later_analysis_of_the_same_samples_has_a_wider_interval(decide):
     samples = np.random.default_rng(0).random(30)
     samples = samples > 0.5 if decide is share_within else samples
     first = decide(samples, 0.2, 0.8, **WORDS)

@@ -95,11 +95,11 @@ def same_bytes(first: Path, other: Path, *names: str) -> bool:
     return all((first / name).read_bytes() == (other / name).read_bytes() for name in names)
 
 
-def test_results_are_those_of_the_local_run(by_slurm, checkout, smoke_run):
+def test_cluster_results_equal_the_local_run(by_slurm, checkout, smoke_run):
     assert same_bytes(checkout, smoke_run, TRAINED, *GROUPED, f"{RUN}/data/images.nc")
 
 
-def test_requests_are_those_of_the_rules_and_local_rules_stay(by_slurm):
+def test_requests_equal_the_rules_and_local_rules_run_locally(by_slurm):
     output, jobs = by_slurm
     assert len(jobs) == 3, "the training, the audits, the tables"
     trained, audits = job_of(jobs, "bn_decomposed_training"), job_of(jobs, "bn_mean_field_audits")
@@ -111,14 +111,14 @@ def test_requests_are_those_of_the_rules_and_local_rules_stay(by_slurm):
     assert "localrule images" in output
 
 
-def test_a_failing_job_shows_its_log(by_slurm, checkout):
+def test_failing_job_shows_its_log(by_slurm, checkout):
     output, jobs = by_slurm
     assert job_of(jobs, "bn_mean_field_shown")["JobState"] == "FAILED"
     assert f"error: {SPOILT}: " in output
     assert not (checkout / FAILING).exists()
 
 
-def test_any_batch_system_through_commands(by_slurm, checkout, smoke_run, python):
+def test_generic_batch_system_works_through_commands(by_slurm, checkout, smoke_run, python):
     for name in GROUPED:
         (checkout / name).unlink()
     targets = (*GROUPED, FAILING)
@@ -134,7 +134,7 @@ def test_any_batch_system_through_commands(by_slurm, checkout, smoke_run, python
     }
 
 
-def test_the_gpu_profile_plans_the_largest_scale_with_a_gpu_for_trainings_and_refuses_a_device_without_one():
+def test_gpu_profile_requests_gpus_for_trainings_and_rejects_missing_devices():
     """--config on the command line takes the place of the profile's."""
     ours = ("--profile", "profiles/gpu", "--cores", "2", "-n")
     done = snakemake(ROOT, *ours, "--configfile", "workflow/scales/paper.yaml", "--", "all")

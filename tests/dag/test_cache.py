@@ -48,7 +48,7 @@ def ran(checkout, name) -> set[str]:
     return {path.name.removesuffix(".log.cost.json") for path in (checkout / "logs" / name).rglob("*.cost.json")}
 
 
-def test_a_hit_after_all_results_are_deleted_in_a_run_of_another_name(checkout, cached):
+def test_cache_hit_in_a_run_with_another_name(checkout, cached):
     """And each variant gets its own file."""
     for name in ("results", ".snakemake", "logs"):
         shutil.rmtree(checkout / name)
@@ -58,13 +58,13 @@ def test_a_hit_after_all_results_are_deleted_in_a_run_of_another_name(checkout, 
     assert {name: (folder(checkout, "second") / name).read_bytes() for name in cached} == cached
 
 
-def test_a_miss_after_a_setting_is_changed(checkout, cached):
+def test_cache_miss_after_a_changed_setting(checkout, cached):
     run(checkout, "wider", HE, training=TRAINING.replace("width: 16", "width: 17"))
     assert "training-he" in ran(checkout, "wider")
     assert (folder(checkout, "wider") / HE).read_bytes() != cached[HE]
 
 
-def test_a_miss_after_an_edit_of_imported_code(checkout, cached):
+def test_cache_miss_after_an_edit_of_imported_code(checkout, cached):
     path = checkout / "src/repdyn/bn_decomposed/methods/networks.py"
     before = path.read_text()
     assert "MEASURED_EVERY = 5" in before

@@ -53,7 +53,7 @@ def roots_of(job, member):
 
 
 @pytest.mark.parametrize("study", ["", *STUDIES])
-def test_what_is_executed_and_opened_is_known(checkout, study):
+def test_executed_code_and_opened_files_are_declared(checkout, study):
     files = [f"logs/smoke/{job}.job.json" for job in cheap_jobs(study)]
     environment = os.environ | {"PYTHONPATH": f"{checkout / 'src'}{os.pathsep}{ROOT}", "CUDA_VISIBLE_DEVICES": ""}
     command = [sys.executable, "-m", "tests.dag.traced", "traced.json", *files]

@@ -30,7 +30,7 @@ def in_order(jobs):
     return list(ordered)
 
 
-def test_a_run_of_the_smallest_settings_ends_in_a_report(tmp_path):
+def test_run_with_smallest_settings_creates_a_report(tmp_path):
     folder = copy_sources(tmp_path / "checkout")
     (folder / "extreme.yaml").write_text(yaml.safe_dump({"run": {"name": "extreme"}} | extremes.smallest()))
     jobs = declared(folder, SMOKE, "extreme.yaml")

@@ -45,7 +45,7 @@ def _no_trials(checkout):
     shutil.rmtree(checkout / ".cache/trials", ignore_errors=True)
 
 
-def test_a_killed_job_then_a_killed_snakemake_then_the_uninterrupted_result(checkout):
+def test_result_is_identical_after_killed_job_and_killed_snakemake(checkout):
     """Bit for bit, in three attempts; the lock that the killed Snakemake leaves is told, with the way out."""
     output, log = checkout / "results/killed" / NAME, checkout / "logs/killed/bn_decomposed/training-bn.log"
     running = start(checkout, *arguments("killed"))
@@ -73,7 +73,7 @@ def test_a_killed_job_then_a_killed_snakemake_then_the_uninterrupted_result(chec
     assert output.read_bytes() == (checkout / "results/whole" / NAME).read_bytes()
 
 
-def test_two_runs_at_once(checkout):
+def test_second_concurrent_run_is_locked_out(checkout):
     """Under one name the second is refused and the first completes; under two names both do."""
     first = start(checkout, *arguments("twice"))
     job(checkout, "logs/twice/bn_decomposed/training-bn")
@@ -117,14 +117,14 @@ def test_damaged_checkpoints_are_reported_and_computed_again(checkout, tmp_path,
         assert (tmp_path / "results/mine/a.nc").read_bytes() == result
 
 
-def test_a_file_in_the_place_of_the_checkpoints(checkout, tmp_path):
+def test_file_instead_of_the_trial_cache_is_reported(checkout, tmp_path):
     (tmp_path / "kept").write_text("in the way")
     with pytest.raises(RepdynError, match="kept"):
         simulate(checkout, tmp_path, "a.nc")
     assert not (tmp_path / "results/mine/a.nc").exists()
 
 
-def test_a_changed_job_finds_no_old_trials(checkout, tmp_path, capsys):
+def test_changed_job_reads_no_old_trials(checkout, tmp_path, capsys):
     simulate(checkout, tmp_path, "a.nc")
     for change in ({"seed": 6}, {"code": "another"}, {"arguments": {"mode": "he"}}):
         capsys.readouterr()

@@ -40,7 +40,7 @@ def offline(tmp_path):
     return {"PYTHONPATH": str(tmp_path / "block"), "ATTEMPTS": str(tmp_path / "attempts")}
 
 
-def test_a_run_without_a_network(tmp_path, offline):
+def test_run_works_offline(tmp_path, offline):
     folder = copy_checkout(tmp_path / "checkout")
     done = snakemake(folder, "--cores", "1", "--configfile", SMOKE, "--", *TARGETS, variables=offline)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -50,7 +50,7 @@ def test_a_run_without_a_network(tmp_path, offline):
     assert blocked.count("-m repdyn run ") >= 2
 
 
-def test_a_download_without_a_network_names_the_file_and_the_setting(tmp_path, offline):
+def test_offline_download_error_names_file_and_setting(tmp_path, offline):
     """Control: the block refuses, and would have been noted."""
     member = {
         "source": "mnist",

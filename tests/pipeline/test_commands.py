@@ -61,7 +61,7 @@ def imported_by(*command):
     return {line.rsplit("|", 1)[1].strip() for line in done.stderr.splitlines() if "|" in line}, done.stdout
 
 
-def test_the_overview_and_the_snakefile_import_no_numerical_package():
+def test_help_and_snakefile_import_no_numerical_package():
     imported, shown = imported_by("-m", "repdyn", "--help")
     assert not (HEAVY | {"pydantic"}) & imported
     assert all(name in shown for name in COMMANDS)
@@ -93,7 +93,7 @@ def test_threads_are_pinned_before_numpy_is_imported(tmp_path, options, threads)
     assert seen[0] == f"numpy {dict.fromkeys(THREAD_VARIABLES, threads)}"
 
 
-def test_every_command_explains_itself_and_an_unknown_one_is_refused(capsys):
+def test_commands_have_help_and_unknown_ones_are_rejected(capsys):
     for name in COMMANDS:
         with pytest.raises(SystemExit) as caught:
             main([name, "--help"])
@@ -108,7 +108,7 @@ def test_every_command_explains_itself_and_an_unknown_one_is_refused(capsys):
 
 
 @pytest.mark.parametrize(("chosen", "file", "called"), [(None, True, 1), (None, False, 0), ("mine", True, 0)])
-def test_studies_are_those_of_the_configuration_here_unless_they_are_chosen(monkeypatch, chosen, file, called):
+def test_studies_come_from_the_local_configuration_unless_given(monkeypatch, chosen, file, called):
     monkeypatch.delenv(studies.CHOICE, raising=False)
     if chosen is not None:
         monkeypatch.setenv(studies.CHOICE, chosen)
@@ -149,7 +149,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_ends_with_one_line_and_status_1(capsys, mistake):
+def test_user_error_prints_one_line_and_exits_with_1(capsys, mistake):
     words, message = MISTAKES[mistake]
     assert main(words()) == 1
     error = capsys.readouterr().err
@@ -172,7 +172,7 @@ FAILURES = {  # what a command raises, what its one line contains; None: a trace
 }
 
 
-def test_failures_that_a_user_can_fix_have_one_line_and_others_a_traceback(monkeypatch, capsys):
+def test_only_unexpected_errors_print_a_traceback(monkeypatch, capsys):
     for failure, message in FAILURES.items():
 
         def fail(*_, failure=failure):
@@ -187,7 +187,7 @@ def test_failures_that_a_user_can_fix_have_one_line_and_others_a_traceback(monke
             assert message in capsys.readouterr().err
 
 
-def test_a_reader_that_closes_early_is_no_error():
+def test_closed_output_pipe_is_no_error():
     config = shlex.quote(str(ROOT / "config.yaml"))
     for words, reader in (("--help", "head -1"), (f"check-config {config}", "head -c 0")):
         done = execute("bash", "-c", f"{sys.executable} -m repdyn {words} | {reader}; echo ${{PIPESTATUS[0]}}")
@@ -211,7 +211,7 @@ def test_two_runs_are_compared_at_the_required_tier_or_with_a_reference(tmp_path
             commands.compare([str(first), str(tmp_path / "reference/one"), option, value])
 
 
-def test_a_run_is_kept_under_its_own_name_in_place_of_another_or_beside_it(tmp_path):
+def test_keep_replaces_a_stored_run_or_merges_into_it(tmp_path):
     for name in ("mine", "other"):
         claims = run(tmp_path / "results" / name) / "claims.csv"
         claims.write_text(claims.read_text().replace("x-0", f"{name}-0").replace(",s,", f",{name},"))
@@ -255,7 +255,7 @@ def test_results_are_verified_by_the_workflow_of_their_scale(tmp_path, asked, mo
     assert (f"snakemake --cores 8 {' '.join(scale)} --forcerun {JOBS[1].outputs[0]} -- all" in shown) is bool(status)
 
 
-def test_a_plan_is_of_all_jobs_or_of_those_that_remain(tmp_path, asked, monkeypatch, capsys):
+def test_plan_is_of_all_jobs_or_of_those_that_remain(tmp_path, asked, monkeypatch, capsys):
     def sums():
         return [line.split()[:3] for line in capsys.readouterr().out.splitlines() if line.startswith("s ")]
 
@@ -274,7 +274,7 @@ def test_a_plan_is_of_all_jobs_or_of_those_that_remain(tmp_path, asked, monkeypa
 
 
 @pytest.mark.parametrize("run", ["smoke", "smoke-decided"])
-def test_claims_are_decided_by_the_workflow_of_their_scale_within_the_given_minutes(tmp_path, asked, monkeypatch, run):
+def test_decide_runs_the_workflow_of_the_scale_within_the_budget(tmp_path, asked, monkeypatch, run):
     calls = record_calls(monkeypatch, decide, "decide")
     commands.decide([run, "--budget", "2", "--looks", "3", "--cores", "5", "--config", "run={seed: 2}"])
     commands.decide([run, "--budget", "0.5", "--configfile", "mine.yaml"])
@@ -329,7 +329,7 @@ def test_commands_pass_their_arguments_on(tmp_path, asked, monkeypatch):
         "plan --cores many",
     ],
 )
-def test_numbers_out_of_range_are_refused(words, capsys):
+def test_numbers_out_of_range_are_rejected(words, capsys):
     command, *rest = words.split()
     with pytest.raises(SystemExit):
         getattr(commands, command)(rest)

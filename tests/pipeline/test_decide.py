@@ -82,7 +82,7 @@ def test_open_claims_are_examined_with_their_own_evidence_and_settings_and_sorte
     assert [line.split()[0] for line in shown.splitlines()[1:]] == ["a-3", "c-6", "b-1", "c-4"]
 
 
-def test_an_unfinished_run_and_one_without_cost_records_are_refused():
+def test_unfinished_runs_and_runs_without_costs_are_rejected():
     with pytest.raises(DataError):
         decide.needs("mine")
     with pytest.raises(DataError, match="logs/mine"):
@@ -112,7 +112,7 @@ def job(monkeypatch):
     return {"log": "s/all", "cpu_seconds": 70.5, "outputs": outputs, "job": {"members": members}, "finished": "2"}
 
 
-def test_a_dataset_costs_its_member_or_the_whole_job_where_experiments_may_keep_trials(job, monkeypatch):
+def test_dataset_costs_its_experiment_or_the_whole_job(job, monkeypatch):
     seconds = {("loss.nc", "digest of s/data/loss.nc"): 8.0, ("last.nc", "digest of s/data/last.nc"): 9.5}
     seconds |= {("rate.nc", "digest of another"): 1.0, ("loss.svg", "digest of s/figures/loss.svg"): 2.0}
     monkeypatch.setattr(decide, "member_seconds", lambda log: seconds)
@@ -174,7 +174,7 @@ def leaky_run(**run):
     write_manifest(run={"name": "mine"} | run, leaky_resnets={"discretized": discretized, "trained": {"blocks": 1}})
 
 
-def test_a_budget_buys_the_cheapest_and_counts_a_look_for_every_claim_on_the_new_data():
+def test_budget_selects_the_cheapest_and_counts_an_analysis_per_affected_claim():
     leaky_run(looks={"lrn-fig2b": 2})
     step = decide.plan("mine", 100.0, needs(("lrn-fig2b", 60.0), ("lrn-fig1b", 60.0)))
     assert [need.id for need in step.chosen] == ["lrn-fig2b"]
@@ -218,7 +218,7 @@ GROWN = {  # study -> section -> datasets with more trials -> claims on them
 
 
 @pytest.mark.parametrize(("budget", "bought"), [(35.0, ["y-6", "x-1", "x-2", "x-4"]), (34.9, ["y-6", "x-1"])])
-def test_a_claim_is_free_only_where_all_its_settings_are_bought(monkeypatch, budget, bought):
+def test_claim_is_free_only_if_all_its_settings_are_selected(monkeypatch, budget, bought):
     """x-4 wants twice as many of the settings of x-1 and of x-2: without those of x-2 it is too expensive."""
     write_manifest(run={"name": "mine", "looks": {"x-1": 3, "w-0": 5, "y-2": 1}})
     datasets = {
@@ -281,7 +281,7 @@ class Looks:
         decide.decide(run, ["--configfile", "full.yaml"], budget=budget, looks=looks, cores=3, say=lambda _: None)
 
 
-def test_looks_end_where_nothing_is_open_that_trials_decide(monkeypatch):
+def test_analyses_end_if_more_trials_decide_nothing(monkeypatch):
     first = {"run": {"looks": {"b": 2, "a": 2}}, "s": {"trained": {"seeds": 6, "nets": 2}}}
     second = {"run": {"looks": {"a": 3}}, "s": {"trained": {"seeds": 12}}}
     looks = Looks(monkeypatch, [["boundary", "b", "a"], ["boundary", "a"], ["boundary"]], settings=[first, second])
@@ -300,7 +300,7 @@ def test_looks_end_where_nothing_is_open_that_trials_decide(monkeypatch):
     ("limits", "number"),
     [({"looks": 1}, 1), ({"looks": 0}, 0), ({"budget": 89.0}, 1), ({"budget": 90.0}, 2)],
 )
-def test_looks_end_with_their_number_and_with_the_budget(monkeypatch, limits, number):
+def test_analyses_end_at_their_limit_or_the_budget(monkeypatch, limits, number):
     looks = Looks(monkeypatch, [["a"]] * 9)
     looks.decide("mine-decided", **limits)
     assert len(looks.options) == number
@@ -308,7 +308,7 @@ def test_looks_end_with_their_number_and_with_the_budget(monkeypatch, limits, nu
     assert Path("config/mine-decided.yaml").exists() is bool(number)
 
 
-def test_a_look_runs_the_whole_workflow_and_costs_the_jobs_that_ran(monkeypatch):
+def test_each_analysis_runs_the_workflow_and_costs_the_jobs_that_ran(monkeypatch):
     """A job that ran before, at a higher cost, gives nothing back; one that read finished trials took the rest."""
     before = [{"log": "a", "finished": 1, "cpu_seconds": 90.0}, {"log": "b", "finished": 1, "cpu_seconds": 20.0}]
     after = [{"log": "a", "finished": 2, "cpu_seconds": 100.0, "spared_cpu_seconds": 90.0}, before[1]]
@@ -353,7 +353,7 @@ def begin():
 
 
 @pytest.mark.parametrize("links", [True, False])
-def test_a_run_starts_as_a_copy_of_another_that_it_never_changes(begin, monkeypatch, links):
+def test_run_starts_as_a_copy_and_never_changes_the_original(begin, monkeypatch, links):
     def refuse(*_):
         raise OSError("no links here")
 
@@ -372,7 +372,7 @@ def test_a_run_starts_as_a_copy_of_another_that_it_never_changes(begin, monkeypa
 
 
 @pytest.mark.parametrize("kind", ["results", "logs"])
-def test_a_copy_that_was_continued_is_left_as_it_is_and_the_missing_half_is_copied(begin, kind):
+def test_continued_copy_is_unchanged_and_missing_files_are_copied(begin, kind):
     """The second look continues in the copy; a start may have been stopped between results and logs."""
     own = Path(kind, "new/s/own")
     own.parent.mkdir(parents=True)

@@ -55,7 +55,7 @@ def finished(tmp_path, monkeypatch):
     return SimpleNamespace(remaker=Remaker(run, STUDY), ran=ran, root=run)
 
 
-def test_a_dataset_is_made_again_after_those_it_reads_each_once_with_the_seed(finished):
+def test_dataset_is_recomputed_with_its_inputs_once_per_seed(finished):
     assert list(finished.remaker.datasets(["slopes", "mean", "loss"])) == ["slopes", "mean", "loss"]
     files = ("loss", "slopes", "training/bn", "training/default", "training/he", "mean")
     assert finished.ran == [(f"{STUDY}/data/{name}.nc", RUN_SEED) for name in files]
@@ -68,7 +68,7 @@ def test_a_dataset_is_made_again_after_those_it_reads_each_once_with_the_seed(fi
 @pytest.mark.parametrize(
     ("name", "highest"), [("loss", 100.0), ("slopes", 100.0), ("training", 3.0), ("mean", 3.0), ("joint", 100.0)]
 )
-def test_only_data_whose_recorded_costs_are_allowed_are_tried(finished, name, highest):
+def test_only_cheap_datasets_are_recomputed(finished, name, highest):
     """A record may be of a job that made 30 datasets and took 10 s to start; the highest cost counts."""
     allowed = (highest - 10) / 30
     assert not finished.remaker.cheap([name], allowed - 0.001)
@@ -77,7 +77,7 @@ def test_only_data_whose_recorded_costs_are_allowed_are_tried(finished, name, hi
     assert finished.ran != []
 
 
-def test_data_are_tried_once_and_not_if_another_study_makes_a_variant(finished, monkeypatch):
+def test_shared_datasets_are_recomputed_once(finished, monkeypatch):
     assert not finished.remaker.cheap(["mixed"], 600)
     assert finished.ran == []
     clock = iter([0.0, 2.0, 2.0, 5.0])  # two seconds for the first, three for the second
@@ -165,7 +165,7 @@ def test_more_refutations_than_the_rate_allows_are_found(rate, refuted, compatib
 
 
 @pytest.mark.parametrize(("refuted", "limit"), [(0, 1 - 0.01 ** (1 / 20)), (19, 0.99 ** (1 / 20)), (20, 1.0)])
-def test_the_upper_limit_is_clopper_and_pearsons(refuted, limit):
+def test_upper_limit_is_the_clopper_pearson_limit(refuted, limit):
     """By hand: at the limit p, P(no refutation of 20) = (1 - p)^20 and P(at most 19) = 1 - p^20 are 1 %."""
     counts = Counter({"holds": 20 - refuted, "does not hold": refuted})
     row = false_alarms._row("x-1", 0.001, counts, "holds", 20)
@@ -173,7 +173,7 @@ def test_the_upper_limit_is_clopper_and_pearsons(refuted, limit):
 
 
 @pytest.mark.slow
-def test_claims_and_data_of_a_finished_run(smoke_run):
+def test_false_alarms_of_a_finished_run(smoke_run):
     results = smoke_run / "results/smoke"
     counted = false_alarms.measure(results, seeds=1, seconds=3.0).set_index("claim")
     assert "bnd-eq98" in counted.index  # its data are relu_moments alone, a third of a second

@@ -35,7 +35,7 @@ def here(tmp_path, monkeypatch):
 # Job files
 
 
-def test_a_job_file_is_read_as_it_was_written_and_does_not_contain_the_name_of_the_run(here):
+def test_job_file_round_trips_and_does_not_contain_the_run_name(here):
     file = jobs_for_tests.write(here, jobs_for_tests.member(), jobs_for_tests.gap())
     job = jobs.read(file)
     assert (job.run, job.name, job.kind, job.study, job.threads) == ("mine", f"{STUDY}/made", "simulate", STUDY, 1)
@@ -51,7 +51,7 @@ def test_a_job_file_is_read_as_it_was_written_and_does_not_contain_the_name_of_t
 
 
 @pytest.mark.parametrize("text", ["{bad", "[]", '{"job": "s/a"}', "3", None])
-def test_damaged_and_missing_job_files_are_refused(here, text):
+def test_damaged_and_missing_job_files_are_rejected(here, text):
     file = jobs_for_tests.write(here)
     file.write_text(text) if text else file.unlink()
     with pytest.raises(DataError, match=r"made.job.json"):
@@ -78,7 +78,7 @@ def write(*names, finished=(), **changes):
     return declared
 
 
-def test_job_files_are_written_only_where_they_change(here):
+def test_job_files_are_written_only_if_changed(here):
     names = ("s/a", "s/b")
     write(*names)
     for name in names:
@@ -89,7 +89,7 @@ def test_job_files_are_written_only_where_they_change(here):
     assert min(age(name) for name in names) > 1
 
 
-def test_a_job_file_is_older_than_the_job_that_ran_it_and_younger_where_it_differs(here):
+def test_job_file_is_newer_than_outputs_only_if_changed(here):
     """Snakemake runs a job again where an input is younger."""
     write("s/a", code="new")
     (ran,) = write("s/a", finished=("s/a",))  # undone: its record holds the same content again
@@ -103,7 +103,7 @@ def test_a_job_file_is_older_than_the_job_that_ran_it_and_younger_where_it_diffe
         assert age("s/a") > outputs_written
 
 
-def test_the_index_has_all_jobs_of_today(here):
+def test_index_has_all_current_jobs(here):
     write("s/a", "s/b", "s/c")
     write("s/c", "s/a")
     assert [(job.name, job.memory_mb) for job in jobs.load_all("mine")] == [("s/c", 7), ("s/a", 7)]
@@ -111,7 +111,7 @@ def test_the_index_has_all_jobs_of_today(here):
         jobs.load_all("other")
 
 
-def test_a_folder_that_cannot_be_written_is_named(here):
+def test_unwritable_folder_is_reported(here):
     Path("logs").write_text("a file")
     with pytest.raises(ConfigError, match=r"logs/mine/s/a.job.json"):
         write("s/a")
@@ -120,7 +120,7 @@ def test_a_folder_that_cannot_be_written_is_named(here):
 # The command that runs a job
 
 
-def test_a_job_runs_by_its_file_and_leaves_a_record(here, monkeypatch):
+def test_job_runs_from_its_file_and_writes_a_record(here, monkeypatch):
     compiled, threads, pin = [], [], entry.pin_threads
     monkeypatch.setattr(entry, "pin_threads", lambda count: threads.append(count) or pin(count))
     monkeypatch.setenv("NUMBA_CACHE_DIR", "")
@@ -142,7 +142,7 @@ def test_a_job_runs_by_its_file_and_leaves_a_record(here, monkeypatch):
     assert os.environ["NUMBA_CACHE_DIR"] == str(here / "cache")
 
 
-def test_a_failed_job_prints_one_line_and_leaves_no_record(here, capsys):
+def test_failed_job_prints_one_line_and_leaves_no_record(here, capsys):
     assert main(["run", str(jobs_for_tests.write(here, jobs_for_tests.member()))]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert "results/mine/data/images.nc" in line
@@ -174,7 +174,7 @@ def ran(here):
     return ran
 
 
-def test_unchanged_members_are_not_run_again(ran, here, monkeypatch):
+def test_unchanged_tasks_are_not_run_again(ran, here, monkeypatch):
     depth, gap = jobs_for_tests.member, jobs_for_tests.gap
     assert ran(depth(), gap()) == ["recentering_depth", "orthogonality_gap"]
     assert ran(depth(), gap()) == []
@@ -189,7 +189,7 @@ def test_unchanged_members_are_not_run_again(ran, here, monkeypatch):
     assert ran(depth(code="new")) == ["recentering_depth"]  # made by other packages
 
 
-def test_a_restored_output_is_the_same_file_and_one_changed_in_place_is_made_again(ran):
+def test_restored_output_is_identical_and_a_modified_one_is_recomputed(ran):
     output = RESULTS / jobs_for_tests.gap()["outputs"][0]
     ran(jobs_for_tests.gap())
     before, old = output.read_bytes(), output.stat().st_mtime_ns
@@ -202,14 +202,14 @@ def test_a_restored_output_is_the_same_file_and_one_changed_in_place_is_made_aga
 
 
 @pytest.mark.parametrize(("forced", "again"), [(None, True), ("rule", True), ("output", True), ("other", False)])
-def test_forced_members_are_run_again(ran, here, forced, again):
+def test_forced_tasks_are_run_again(ran, here, forced, again):
     ran(jobs_for_tests.gap())
     job = jobs.read(jobs_for_tests.write(here, jobs_for_tests.gap()))
     forget([job], forced and {"rule": {job.rule}, "output": set(job.outputs), "other": {"another_rule"}}[forced])
     assert bool(ran(jobs_for_tests.gap())) is again
 
 
-def test_a_job_runs_where_nothing_can_be_cached(here, monkeypatch):
+def test_job_runs_without_a_writable_cache(here, monkeypatch):
     def refused(*_):
         raise OSError("no links, no copies")
 
@@ -236,7 +236,7 @@ def two(here):
 
 
 @pytest.mark.parametrize("damage", ["a.csv", "b.csv", "digests.json"])
-def test_a_member_is_run_if_one_of_its_cached_outputs_is_damaged(two, damage):
+def test_task_is_run_again_if_a_cached_output_is_damaged(two, damage):
     assert two.restore(TWO, RESULTS) == 7.0
     (file,) = two.folder.glob(f"*/{damage}" if damage != "digests.json" else f"{two._name(TWO, Path())}/{damage}")
     digests = json.loads(file.read_text()) if damage == "digests.json" else {}
@@ -246,7 +246,7 @@ def test_a_member_is_run_if_one_of_its_cached_outputs_is_damaged(two, damage):
     assert two.restore(ANOTHER, RESULTS) == 3.0
 
 
-def test_restored_outputs_are_younger_than_inputs_and_seconds_are_known_by_file(two):
+def test_restored_outputs_are_newer_than_inputs_and_keep_their_costs(two):
     for path in TWO["outputs"]:
         os.utime(RESULTS / path, (1, 1))  # of the cached file, too: it is another name of it
     two.restore(TWO, RESULTS)
@@ -257,7 +257,7 @@ def test_restored_outputs_are_younger_than_inputs_and_seconds_are_known_by_file(
     }
 
 
-def test_each_member_has_the_seconds_of_its_own_trials_and_the_store_next_to_the_results(here):
+def test_each_task_records_the_cost_of_its_trials(here):
     job, folders = Job("mine", "s/made", "simulate", [TWO | {"study": "s"}, ANOTHER | {"study": "s"}]), []
 
     def run(member, results, finished):
@@ -295,7 +295,7 @@ def test_records_come_from_the_logs_or_else_from_the_manifest_and_damaged_ones_a
     assert records.read(Path("logs/mine")) == []
 
 
-def test_a_record_adds_the_time_and_takes_the_larger_memory_of_a_job_and_its_children(here, monkeypatch):
+def test_record_adds_the_time_and_takes_the_larger_memory_of_a_job_and_its_children(here, monkeypatch):
     used = iter([(3.0, 0.5, 2**20), (1.0, 0.25, 3 * 2**20)])
 
     def usage(_who):
@@ -312,6 +312,6 @@ def test_a_record_adds_the_time_and_takes_the_larger_memory_of_a_job_and_its_chi
     assert [path.name for path in Path("logs/mine/s").iterdir()] == ["a.log.cost.json"]
 
 
-def test_the_last_job_that_wrote_a_file_counts():
+def test_last_job_that_wrote_a_file_counts():
     old, new = ({"outputs": {"a": "1"}, "finished": when, "n": n} for when, n in (("2020", 1), ("2021", 2)))
     assert records.by_output([new, old, {"finished": "2022"}])["a"]["n"] == 2

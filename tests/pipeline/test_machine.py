@@ -15,7 +15,7 @@ from repdyn.pipeline.config.configuration import load
 from repdyn.pipeline.run.machine import checkout, readiness
 
 
-def test_each_set_of_versions_has_its_own_part_of_the_cache(monkeypatch, tmp_path):
+def test_cache_is_separate_for_each_set_of_versions(monkeypatch, tmp_path):
     parts = set()
     for versions in ({"numpy": "1"}, {"numpy": "2"}):
         monkeypatch.setattr(checkout, "recipe", lambda versions=versions: {"versions": versions})
@@ -31,7 +31,7 @@ def test_each_set_of_versions_has_its_own_part_of_the_cache(monkeypatch, tmp_pat
 
 
 @pytest.mark.parametrize("value", [None, "", "s3://bucket/cache"])
-def test_a_cache_that_is_no_folder_is_left_as_it_is(monkeypatch, value):
+def test_cache_path_that_is_no_folder_is_unchanged(monkeypatch, value):
     monkeypatch.delenv(checkout.CACHE, raising=False)
     if value is not None:
         monkeypatch.setenv(checkout.CACHE, value)
@@ -39,14 +39,14 @@ def test_a_cache_that_is_no_folder_is_left_as_it_is(monkeypatch, value):
     assert os.environ.get(checkout.CACHE) == value
 
 
-def test_a_cache_folder_that_cannot_be_created_is_named(monkeypatch, tmp_path):
+def test_uncreatable_cache_folder_is_reported(monkeypatch, tmp_path):
     (tmp_path / "taken").write_text("a file")
     monkeypatch.setenv(checkout.CACHE, str(tmp_path / "taken"))
     with pytest.raises(ConfigError, match=f"{checkout.CACHE}={tmp_path / 'taken'}"):
         checkout.separate_cache()
 
 
-def test_this_interpreter_and_this_checkout_come_first_and_once(monkeypatch, tmp_path):
+def test_interpreter_and_checkout_are_first_in_the_path_once(monkeypatch, tmp_path):
     python = str(Path(sys.executable).parent)
     monkeypatch.setenv("PATH", os.pathsep.join(["/a", python, "/b"]))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["/c", "", str(tmp_path)]))
@@ -83,7 +83,7 @@ def requests(monkeypatch, tmp_path):
     return tried
 
 
-def test_the_default_run_requires_nothing_and_cuda_a_gpu_here_but_not_on_a_cluster(requests):
+def test_local_cuda_runs_require_a_gpu(requests):
     check()
     check(here=False, run={"device": "cuda"})
     with pytest.raises(DataError, match="cuda"):
@@ -91,7 +91,7 @@ def test_the_default_run_requires_nothing_and_cuda_a_gpu_here_but_not_on_a_clust
     assert requests == []
 
 
-def test_a_folder_of_images_must_hold_the_split_that_is_read(requests, tmp_path):
+def test_image_folder_must_contain_the_selected_split(requests, tmp_path):
     for data, message in (
         ({"mnist_folder": "/nowhere"}, "/nowhere.*t10k-images-idx3-ubyte"),
         ({"mnist_folder": str(tmp_path), "split": "train"}, "train-images-idx3-ubyte, train-labels-idx1-ubyte"),
@@ -100,7 +100,7 @@ def test_a_folder_of_images_must_hold_the_split_that_is_read(requests, tmp_path)
             check(data={"source": "mnist"} | data)
 
 
-def test_a_download_tries_mirrors_in_turn_and_cached_files_need_no_network(requests, tmp_path):
+def test_download_tries_mirrors_in_turn_and_cached_files_need_no_network(requests, tmp_path):
     mirrors = [f"https://{name}.example/mnist/" for name in ("one", "two", "three", "four")]
     check(data={"source": "mnist", "mnist_mirrors": mirrors})
     assert requests == [(f"{mirror}t10k-images-idx3-ubyte.gz", "HEAD") for mirror in mirrors[:3]]

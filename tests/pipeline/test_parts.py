@@ -75,7 +75,7 @@ ROW = costs.work([member(rows=["tanh"])], SOURCES["digits"]["test"])
 """Seconds of one row with four seeds."""
 
 
-def test_a_list_is_cut_into_neighbors_side_by_side():
+def test_list_is_split_into_parallel_chunks_of_neighbors():
     pieces, whole = parts.cut(job(), {"architectures": ["rows"]}, 2 * ROW * 1.01)
     assert settings_of(pieces, "rows") == [["tanh", "elu"], ["skip", "relu"]]
     assert [piece.name for piece in pieces] == ["universality/long-part1", "universality/long-part2"]
@@ -85,7 +85,7 @@ def test_a_list_is_cut_into_neighbors_side_by_side():
     assert (whole.text(), whole.members) == (job().text(), job().members)
 
 
-def test_a_count_is_cut_into_a_chain_of_more_trials():
+def test_count_is_split_into_a_chain_of_growing_chunks():
     pieces, whole = parts.cut(job(), {"architectures": ["rows", "seeds"]}, ROW / 2 * 1.01)
     assert settings_of(pieces, "rows") == [[row] for row in ["tanh", "elu", "skip", "relu"] for _ in range(2)]
     assert settings_of(pieces, "seeds") == [2, 4] * 4
@@ -110,7 +110,7 @@ def test_number_of_trials_of_each_chunk(changes, keys, seconds, seeds):
     assert (joined == whole) is (seeds is None)
 
 
-def test_a_job_that_cannot_be_cut_is_refused():
+def test_unsplittable_job_is_rejected():
     with pytest.raises(ConfigError, match=r"universality/long.*rows"):
         parts.cut(job(), {"rows": []}, ROW)
     unknown = member() | {"function": "experiments.theory_maps:theory_maps"}
@@ -124,7 +124,7 @@ def test_a_job_that_cannot_be_cut_is_refused():
 # What they cost
 
 
-def test_a_chunk_costs_its_new_trials_and_the_job_its_start(tmp_path):
+def test_chunk_costs_its_new_trials_and_the_job_only_its_start(tmp_path):
     """100 s per row by the record of the whole job; the job that joins keeps its start alone."""
     pieces, whole = parts.cut(job(), {"architectures": ["rows", "seeds"]}, ROW / 2 * 1.01)
     file = tmp_path / "costs.csv"
@@ -134,7 +134,7 @@ def test_a_chunk_costs_its_new_trials_and_the_job_its_start(tmp_path):
     assert took[8] == pytest.approx(plan.START_UP, abs=0.01)
 
 
-def test_a_chunk_requires_the_memory_of_its_own_trials():
+def test_chunk_requires_the_memory_of_its_own_trials():
     """3 GB at the work of one row, 6 at four: the later part of a chain trains no more at once than the first."""
     pieces, _ = parts.cut(job(), {"architectures": ["rows", "seeds"]}, ROW / 2 * 1.01)
     made = {path: piece for piece in pieces for path in piece.members[0]["outputs"]}
@@ -164,7 +164,7 @@ def paper(tmp_path_factory):
     return declared("paper", tmp_path_factory.mktemp("paper"))
 
 
-def test_the_paper_scale_is_cut_into_jobs_of_half_an_hour_and_no_other_scale(paper, tmp_path):
+def test_only_the_paper_scale_is_split_into_jobs_of_half_an_hour(paper, tmp_path):
     made, rules = paper
     pieces = [single for single in made.jobs.values() if is_part(single)]
     makers = {path: single for single in made.jobs.values() for path in single.members[0]["outputs"]}
@@ -186,13 +186,13 @@ def test_the_paper_scale_is_cut_into_jobs_of_half_an_hour_and_no_other_scale(pap
 
 
 @pytest.mark.parametrize(("study", "experiment"), CUT, ids=str)
-def test_no_trial_depends_on_a_setting_at_which_its_experiment_is_cut(study, experiment):
+def test_trials_do_not_depend_on_split_settings(study, experiment):
     function = load_function(study, read_study(study).experiments[experiment].path)
     names = {key if isinstance(key, str) else key[0] for key in CUT[study, experiment]}
     assert names <= marked(function) & set(typing.get_type_hints(function)["settings"].model_fields)
 
 
-def test_the_index_of_a_run_has_the_order_of_chunks(tmp_path, monkeypatch):
+def test_job_index_has_the_order_of_chunks(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pieces, whole = parts.cut(job(), {"architectures": ["rows"]}, 2 * ROW)
     other = Job("r", "end", "manifest", [{"code": "", "inputs": {}, "outputs": ["a"]}], memory_mb=5)
@@ -211,7 +211,7 @@ def cases():
 
 
 @pytest.mark.parametrize(("file", "keys"), list(cases()), ids=str)
-def test_a_cut_job_writes_the_same_bytes(file, keys, tmp_path):
+def test_split_job_writes_identical_bytes(file, keys, tmp_path):
     whole = changed(maker(file)[1], ENLARGED.get(Path(file).stem, {}))
     for other in whole["inputs"].values():
         if not (tmp_path / other).is_file():

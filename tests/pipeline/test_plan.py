@@ -26,7 +26,7 @@ JOBS = [  # name, what it reads, CPU seconds, MB, whether these are recorded
 ]
 
 
-def test_plan_of_three_studies_and_what_they_share():
+def test_plan_lists_studies_and_shared_jobs():
     """On two cores the chain of 960 s leaves time for all else: 1266 s are 65.9 % of twice as long."""
     jobs = []
     for name, reads, *cost in JOBS:
@@ -77,7 +77,7 @@ def test_costs_of_a_run_replace_its_former_ones(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("name", "folder"), [("s/train", "home"), ("s-images", "workflow"), ("other/x", "workflow")])
-def test_costs_are_kept_next_to_their_study_and_of_no_study_in_the_workflow(name, folder, tmp_path, monkeypatch):
+def test_costs_are_stored_in_the_study_folder_and_shared_ones_in_workflow(name, folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("repdyn.pipeline.studies.folders", lambda: {"s": tmp_path / "home"})
     for place in ("home", "workflow"):
@@ -87,7 +87,7 @@ def test_costs_are_kept_next_to_their_study_and_of_no_study_in_the_workflow(name
     assert [place for place in ("home", "workflow") if Path(place, "costs.csv").is_file()] == [folder]
 
 
-def test_jobs_that_took_more_or_less_than_planned_by_half_are_named(tmp_path, monkeypatch):
+def test_jobs_with_costs_far_from_the_plan_are_listed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = ("much", "more", "as_planned", "less", "little")
     file = record(tmp_path, *(f"smoke,s/{name},30,310.0,400" for name in names))
