@@ -26,9 +26,9 @@ QUESTIONS = {
     "claim": "verdict ",
     "plan": "core-minutes",
     "progress": "no job is running",
-    "verify": "what today's code and settings make",
+    "verify": "up to date with code and settings",
     "compare": "equal",
-    "decide": "core-minutes  wants",
+    "decide": "core-minutes  needs",
 }
 NETWORK = (
     "from torch import nn\n\ndef build():\n    return nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3))\n"

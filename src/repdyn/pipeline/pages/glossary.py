@@ -1,4 +1,4 @@
-"""The generated page of terms: those that the report explains, by the letters of the alphabet."""
+"""The generated glossary: the terms that the report explains, in alphabetical order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Terms of the papers and of the report, in plain words. What each variable of a m
 [measures](measures.md).
 
 This page is generated from the studies' `page.md` and the report's own terms (`python -m repdyn reference`); a test
-holds it to them.
+checks that it is up to date.
 """
 
 

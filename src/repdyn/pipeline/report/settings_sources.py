@@ -50,7 +50,7 @@ def read_all(shared: Path, files: Mapping[str, Path]) -> dict[str, dict[str, obj
     """The sources of all settings by dotted key.
 
     Args:
-        shared: the file of the settings that all studies share, if there is one.
+        shared: the file of the settings that shared by all studies, if there is one.
         files: study -> its file.
     """
     sources = read(shared) if shared.is_file() else {}

@@ -47,6 +47,6 @@ def _together(part: str) -> str:
 
 
 def _letter(command: re.Match[str]) -> str:
-    """The letters that a command stands for; the command, where there are none."""
+    """The letters that a command stands for; the command, where the files are missing."""
     letters = str(mathml(command[0]).striptags())
     return command[0] if "\\" in letters or not letters else letters
