@@ -1,7 +1,7 @@
-"""Claims: statements of a paper with the check that decides each and negative controls that the check must reject.
+"""Claims: statements of a paper, each with the check that decides it and negative controls that it must reject.
 
-A study's `claims` package holds one function per claim under the decorator `claim`. The function's parameters are named
-like the datasets it reads, and it returns a `Verdict`. It trains and samples nothing.
+A study's `claims` package holds one function per claim under the decorator `claim`. The function's parameters name the
+datasets it reads, and it returns a `Verdict`. It trains and samples nothing.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ FORMULA = re.compile(r"\$\$?[^$]*\$\$?")
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of a paper, where it stands, and how it is decided; arguments as in `claim`.
+    """A statement of a paper, its place, and how it is decided; arguments as in `claim`.
 
     Attributes:
         data: the datasets that the check reads, by name.
         check: takes them and returns the verdict.
-        controls: what the check must reject, by the part that it turns.
+        controls: what the check must reject, by the part of the check.
         decided: how, in a line.
     """
 
@@ -69,7 +69,7 @@ class Claim:
 
 
 class Statement(TypedDict, total=False):
-    """What a claim says and where that stands; arguments as in `claim`."""
+    """Statement and place of a claim; arguments as in `claim`."""
 
     where: Required[str]
     states: Required[str]
@@ -121,22 +121,22 @@ def claim(
         states: the statement in one sentence.
         control: what the check must reject, from `controls.wrong_formula` or `controls.false_world`; for a
             conjunction one per part, by the part's name. Where the claim itself
-            does not hold, the control is a world in which it would hold, and the check must accept it.
-        origin: whether the paper makes the statement or we do.
-        correction: the right statement, where the printed one is wrong.
-        possible_ocr_error: the slip may be the scan's.
-        formula: the statement as printed, in LaTeX, where it is a formula; the report typesets it.
-        corrected_formula: the right one, in LaTeX.
+            does not hold, the control is data for which it would hold, and the check must accept them.
+        origin: whether the statement is the paper's or ours.
+        correction: the correct statement, if the printed one is wrong.
+        possible_ocr_error: the error may come from the scan.
+        formula: the statement as printed, in LaTeX, if it is a formula; the report typesets it.
+        corrected_formula: the correct one, in LaTeX.
         words: the decisive words of the paper, exact as in its text but for white space, with their quantifier; at
             most 15, a formula between dollars counts as one; pieces are joined by " ... ".
         line: line of the paper's text at which they begin.
         assumes: standing assumptions at that place (case of a proof, convention, definition), in our words.
-        kind_of_slip: what is wrong as printed, one of `SLIPS`; empty where nothing is.
+        kind_of_slip: severity of the error in the printed form, one of `SLIPS`; empty without one.
         message: what is wrong with a refuted statement, in plain words; heads its page in the report.
         cause: why the printed form is wrong; an id in parentheses leads to that claim.
-        consequence: what changes in the paper, or that nothing does.
-        remark: what a reader of the verdict should know besides, true at every scale; numbers of a run are facts.
-        labels: what a part of the check measured, by the part's name, where the name says too little.
+        consequence: what changes in the paper, if anything.
+        remark: further information on the verdict, true at every scale; numbers of a run are facts.
+        labels: what a part of the check measured, by the part's name, if the name is not clear enough.
 
     Raises:
         ValueError: unknown kind, origin or kind of slip; a corrected formula without a correction; a quotation that is
@@ -147,7 +147,7 @@ def claim(
     if origin not in ("paper", "ours"):
         raise ValueError(f"claim {id}: origin {origin!r} is not one of paper, ours")
     if corrected_formula and not correction:
-        raise ValueError(f"claim {id}: say in correction, in words, what corrected_formula sets right")
+        raise ValueError(f"claim {id}: explain the change by corrected_formula in words in correction")
     if kind_of_slip not in ("", *SLIPS):
         raise ValueError(f"claim {id}: kind of slip {kind_of_slip!r} is not one of {', '.join(SLIPS)}")
     _check_quotation(id, words, line, origin)
@@ -216,17 +216,17 @@ def claims_of(*modules: ModuleType) -> list[Claim]:
 def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset | Mapping[str, xr.Dataset]]) -> Decision:
     """Runs a claim's check and its controls.
 
-    A run that lacks what the check or a control needs, or in which a control does not change the outcome, leaves the
-    claim undecided and says why. So do networks that have diverged and gaps that the data explain, whose missing
-    numbers a check may not foresee. Any other error of the check is a bug: the claim's status says that the check failed, and
-    the traceback is printed.
+    If a run lacks data for the check or a control, or a control does not change the outcome, the claim is undecided,
+    with the reason. The same holds for diverged networks and explained missing values, for which a check need not be
+    prepared. Any other error of the check is a bug: the claim's status says that the check failed, and the traceback is
+    printed.
 
     Raises:
-        RepdynError: a check has no control, or returned something else than a verdict; or a dataset is missing.
+        RepdynError: a check has no control or did not return a verdict, or a dataset is missing.
     """
     if missing := [name for name in claim.data if name not in datasets]:
         raise RepdynError(
-            f"claim {claim.id} wants the datasets {', '.join(missing)}, but the rule gives only "
+            f"claim {claim.id} needs the datasets {', '.join(missing)}, but the rule has only "
             f"{', '.join(sorted(datasets)) or 'none'}"
         )
     inputs = tuple(datasets[name] for name in claim.data)
@@ -238,7 +238,7 @@ def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset | Mapping[str, 
         return decision(claim, Verdict(UNDECIDED, why=why, trials=error.trials), {})
     except _BadClaimError:
         raise
-    except Exception as error:  # of any kind: it must not take the other claims down
+    except Exception as error:  # any error, so that the other claims are still decided
         if diverged:
             why = f"Needs more than this run has: networks that train; {diverged}."
             return decision(claim, Verdict(UNDECIDED, why=why), {})
@@ -250,7 +250,7 @@ def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset | Mapping[str, 
 
 
 class _BadClaimError(RepdynError):
-    """A claim that cannot be decided because of how it is written."""
+    """A claim whose declaration makes it undecidable."""
 
 
 def _decided(claim: Claim, inputs: Datasets, diverged: str) -> Decision:
@@ -270,18 +270,18 @@ def _decided(claim: Claim, inputs: Datasets, diverged: str) -> Decision:
 
 
 def _on_the_rest(verdict: Verdict, diverged: str) -> Verdict:
-    """The verdict where networks have diverged: nothing is refuted, since numbers that are missing fail comparisons."""
+    """The verdict if networks have diverged: nothing is refuted, since missing numbers fail comparisons."""
     status = UNDECIDED if verdict.status in (*REFUTED, DEPENDS) else verdict.status
     return replace(verdict, status=status, why=f"{verdict.why} Gaps in the data: {diverged}.".strip())
 
 
 def _controlled(claim: Claim, verdict: Verdict) -> list[str]:
-    """Parts with a control; which parts there are may depend on the run's variants."""
+    """Parts with a control; the parts may depend on the run's variants."""
     return [part for part in claim.controls if verdict.decisive is None or _part(verdict.decisive, part) is not None]
 
 
 def _doubt(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) -> str:
-    """Why the verdict does not count: a control that it rests on did not turn; one failing part is enough to refute."""
+    """Why the verdict does not count: its control was not rejected; one failing part suffices to refute."""
     if verdict.status not in (*DECIDED, DEPENDS):
         return ""
     if not rejections:
@@ -320,10 +320,10 @@ def _reject(claim: Claim, part: str, inputs: Datasets, verdict: Verdict) -> Reje
 
 
 def _same_form(verdict: Verdict, turned: Verdict) -> Test | None:
-    """The control's test of the form that carried the verdict; a claim that now holds as printed has no other."""
+    """The control's test of the decisive form; a claim that now holds as printed has only that one."""
     return (turned.corrected if verdict.corrected and turned.corrected else None) or turned.printed
 
 
 def _part(test: Test | None, part: str) -> Test | None:
-    """A test's part by name, itself for the whole, None where there is no such part."""
+    """A test's part by name, the test itself for the whole, None if there is no such part."""
     return test if test is None or part == WHOLE else test.parts.get(part)

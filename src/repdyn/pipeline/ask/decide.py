@@ -242,7 +242,7 @@ def overlay(settings: Mapping[str, Any], name: str) -> str:
 
 def show(wanted: Iterable[Need]) -> str:
     """The open claims: what each needs and what it costs, or why more trials decide nothing."""
-    lines = [f"{'claim':28}{'core-minutes':>13}  wants"]
+    lines = [f"{'claim':28}{'core-minutes':>13}  needs"]
     for need in wanted:
         minutes = "-" if need.doublings is None else f"{need.seconds / 60:.1f}"
         lines.append(f"{need.id:28}{minutes:>13}  {need.reason}")

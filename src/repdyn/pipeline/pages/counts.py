@@ -63,8 +63,8 @@ def confirmed(default: Mapping[str, str], full: Mapping[str, str], scale: str = 
     contradicted = len(decided) - same - len(opened)
     newly = sum(full[id] != UNDECIDED for id in open_before)
     return (
-        f"Of the {len(shared)} statements that {scale} has "
-        f"decided in their current wording, it confirms {same} of the {len(decided)} verdicts that the default scale decides, "
+        f"Of the {len(shared)} statements that {scale} has decided in their current wording, it confirms "
+        f"{same} of the {len(decided)} verdicts that the default scale decides, "
         f"leaves {len(opened)} of them open (refutations among them: {refutations or 'none'}), contradicts "
         f"{contradicted or 'none'}, and decides {newly} of the {len(open_before)} that the default scale leaves open."
     )

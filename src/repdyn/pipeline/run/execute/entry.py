@@ -1,4 +1,4 @@
-"""The entry of every job: reads its job file, runs its members, leaves a record. `python -m repdyn run <job file>`."""
+"""Entry point of every job: reads its job file, runs its tasks, writes a record. `python -m repdyn run <job file>`."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ Runner = Callable[[jobs.Member, Path, "Store | None"], None]
 
 
 def run(words: Sequence[str]) -> None:
-    """Runs the job of a job file, by its command."""
+    """Runs the command for one job file."""
     parser = argparse.ArgumentParser(prog="repdyn run", description="Run one job of the workflow by hand.")
     parser.add_argument("job", type=Path, help="its job file, logs/<run>/<study>/<job>.job.json")
-    parser.add_argument("--threads", type=int, help="threads of numerical libraries (default: the job's own, 1)")
+    parser.add_argument("--threads", type=int, help="threads of numerical libraries (default: the job's number, 1)")
     arguments = parser.parse_args(words)
     main(arguments.job, arguments.threads)
 
@@ -38,7 +38,8 @@ def main(file: Path, threads: int | None = None) -> None:
 
     Args:
         file: the job file.
-        threads: threads of numerical libraries in place of the job's own; another recipe, for trials by hand.
+        threads: threads of numerical libraries instead of the job's number; for experiments by hand, since results may
+            differ.
     """
     job = jobs.read(file)
     pin_threads(threads or job.threads)  # before numpy or torch is imported
@@ -50,20 +51,20 @@ def main(file: Path, threads: int | None = None) -> None:
 
 
 def run_members(job: jobs.Job, file: Path, run: Runner, spared: Spared) -> None:
-    """Runs the members in order; one whose code, settings and inputs are those of last time is not run again.
+    """Runs the tasks in order; one whose code, settings and inputs are unchanged is not run again.
 
-    A runner gets the member, the folder of the results and the store of finished trials, which outlives the job: of a
-    job that fails no output stays, but its finished trials do.
+    A runner receives the task, the folder of the results and the trial cache: a failed job leaves no outputs, but its
+        finished trials are cached.
 
     Args:
-        job: what to run.
+        job: the job to run.
         file: its job file.
         run: the runner of its kind.
-        spared: takes the CPU seconds that members and trials took when they were computed, where they are not now.
+        spared: collects the original CPU seconds of tasks and trials that are not computed again.
     """
     results, kept, finished = jobs.results_of(file), Kept(Path(job.log)), trials.store(job, jobs.results_of(file))
     for member in job.members:
-        if not job.study:  # jobs at the ends of the workflow also read files of the checkout, which no member names
+        if not job.study:  # the first and last jobs also read files of the checkout, which no task names
             run(member, results, None)
         elif (seconds := kept.restore(member, results)) is not None:
             spared.seconds += seconds

@@ -1,7 +1,7 @@
-"""Outputs of a job's members kept beside its log, so that a job that runs again skips the members that are unchanged.
+"""Cached outputs of a job's tasks next to its log, so that a job that runs again skips unchanged tasks.
 
-Snakemake removes a job's outputs before it runs. A kept output is another name of the same file (a hard link), so it
-takes no space while it is current.
+Snakemake removes a job's outputs before it runs. A cached output is a hard link to the same file, so it takes no space
+while it is current.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DIGESTS, SECONDS = "digests.json", "cpu seconds"
 
 
 def member_seconds(log: Path) -> dict[tuple[str, str], float]:
-    """What the members of a job took, in CPU seconds, by name and SHA-256 of each file that they made.
+    """CPU seconds of a job's tasks, by name and SHA-256 of each of their files.
 
     Args:
         log: the job's log.
@@ -37,10 +37,10 @@ def member_seconds(log: Path) -> dict[tuple[str, str], float]:
 
 
 class Kept:
-    """The kept outputs of one job, a folder per member that is named by what the member is.
+    """The cached outputs of one job, a folder per task, named by a digest of the task.
 
     Args:
-        log: the job's log; the outputs are kept in `<log>.kept/`.
+        log: the job's log; the outputs are in `<log>.kept/`.
     """
 
     def __init__(self, log: Path) -> None:
@@ -48,10 +48,10 @@ class Kept:
         self._current: set[str] = set()
 
     def restore(self, member: Member, results: Path) -> float | None:
-        """Puts a member's outputs back if code, settings, inputs and packages are those they were made with.
+        """Restores a task's outputs if code, settings, inputs and packages are unchanged.
 
         Returns:
-            CPU seconds that they once took; None where the member has to run.
+            their original CPU seconds; None if the task has to run.
         """
         name = self._name(member, results)
         place = self.folder / name
@@ -67,7 +67,7 @@ class Kept:
         return float(seconds)
 
     def keep(self, member: Member, results: Path, seconds: float) -> None:
-        """Keeps a member's outputs, which took so many CPU seconds; if they cannot be kept it runs again next time."""
+        """Caches a task's outputs with their CPU seconds; if this fails, the task runs again next time."""
         place = self.folder / self._name(member, results)
         with suppress(OSError):
             shutil.rmtree(place, ignore_errors=True)
@@ -77,7 +77,7 @@ class Kept:
             write_json(place / DIGESTS, digests | {SECONDS: f"{seconds:.3f}"})
 
     def sweep(self) -> None:
-        """Forgets what no member of today's job made."""
+        """Removes outputs of tasks that the job no longer has."""
         for place in self.folder.glob("*"):
             if place.name not in self._current:
                 shutil.rmtree(place, ignore_errors=True)
@@ -91,7 +91,7 @@ class Kept:
 
 
 def forget(jobs: Iterable[Job], forced: Collection[str] | None) -> None:
-    """Forgets what is kept of jobs that are to be computed whatever is known of them.
+    """Removes the cached outputs of forced jobs.
 
     Args:
         jobs: the jobs of a run.
@@ -110,7 +110,7 @@ def _digests(place: Path) -> dict[str, str]:
 
 
 def _link(source: Path, target: Path) -> None:
-    """Another name for a file; a copy where the file system has none."""
+    """Hard-links a file, or copies it if the file system has no links."""
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:

@@ -1,4 +1,4 @@
-"""The checkout a workflow runs from: its code is what every job runs, whatever is installed elsewhere."""
+"""The checkout of a workflow: every job runs its code, whatever else is installed."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ CACHE = "SNAKEMAKE_OUTPUT_CACHE"
 
 
 def put_first(source: Path) -> None:
-    """Lets `python -m repdyn` in every job mean this interpreter and the package under `source`."""
+    """Makes `python -m repdyn` in every job use this interpreter and the package under `source`."""
     _put_first("PYTHONPATH", str(source))
     _put_first("PATH", str(Path(sys.executable).parent))
 
 
 def separate_cache() -> None:
-    """Gives each set of package versions and each kind of machine a part of Snakemake's between-run cache.
+    """Separates Snakemake's between-run cache by package versions and kind of machine.
 
-    Snakemake's key knows a rule's text, parameters and inputs, but neither of these, and results differ by them.
+    Snakemake's key covers a rule's text, parameters and inputs, but not these, on which results depend.
     """
     root = os.environ.get(CACHE)
     if not root or "://" in root:
@@ -34,7 +34,7 @@ def separate_cache() -> None:
             Path(root, part).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ConfigError(
-                f"{CACHE}={root}: no folder can be made there ({error.strerror}); name another"
+                f"{CACHE}={root}: cannot create a folder there ({error.strerror}); choose another"
             ) from error
 
 

@@ -21,13 +21,13 @@ PACKAGES = (
     "pydantic",
     "snakemake",
 )
-WITHOUT_NUMBERS = ("python", "pydantic", "snakemake")  # told, but no result depends on their versions
+WITHOUT_NUMBERS = ("python", "pydantic", "snakemake")  # recorded, but no result depends on their versions
 MISSING = "not installed"
 
 
 @cache
 def recipe() -> dict[str, object]:
-    """All of it; results that are kept for later belong to one recipe."""
+    """All of it; cached results belong to one such record."""
     return {
         "versions": versions(),
         "machine": platform.machine(),
@@ -38,13 +38,13 @@ def recipe() -> dict[str, object]:
 
 
 def numerics(device: str) -> dict[str, object]:
-    """The part that the numbers of a trial depend on; versions of packages are told apart by who keeps them."""
+    """The part that the numbers of a trial depend on; package versions are handled by the cache."""
     parts = {name: recipe()[name] for name in ("machine", "processor", "kernels")}
     return parts | {"python": platform.python_version_tuple()[:2], "device": device, "gpu": gpu_model(device)}
 
 
 def gpu_model(device: str) -> str:
-    """The GPU that a device is, empty for a CPU: another model rounds otherwise."""
+    """The GPU model of a device, empty for a CPU: other models round differently."""
     if not device.startswith("cuda"):
         return ""
     import torch
@@ -71,7 +71,7 @@ def kernels() -> str:
 
 
 def processor() -> str:
-    """The processor's model name, as far as the system tells."""
+    """The processor's model name, as far as the system reports it."""
     info = Path("/proc/cpuinfo")
     if not info.is_file():
         return platform.processor()
