@@ -1,4 +1,4 @@
-"""The reference of public functions: it lists what others may import, examples are true, the site is whole."""
+"""The API reference: it lists all public functions, examples are correct, the site is complete."""
 
 import ast
 import doctest
@@ -111,7 +111,7 @@ def test_functions_link_to_their_source(site):
 
 
 def lost(site):
-    """Links within the site that lead to no file, or to no place on a page."""
+    """Links within the site to missing files or anchors."""
     texts = {path: path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
     places = {path: set(re.findall(r'\bid="([^"]+)"', text)) for path, text in texts.items()}
     for path, text in texts.items():

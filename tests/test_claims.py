@@ -1,4 +1,4 @@
-"""Rules for the claims of all studies; those of papers quote them, and state no more than words and assumptions do.
+"""Rules for the claims of all studies; those about papers quote them, and state no more than words and assumptions.
 
 The texts of the papers are looked for beside the checkout, in `shared/papers`, or in the folder `REPDYN_PAPERS`.
 """
@@ -51,7 +51,7 @@ def folded(text: str) -> str:
 
 
 def fault_of_quotation(claim: Claim, lines: list[str]) -> str:
-    """What keeps a quotation from being the paper's; empty where nothing does."""
+    """Differences of a quotation from the paper; empty without any."""
     text, end = folded("\n".join(lines[claim.line - 1 : claim.line + REACH])), 0
     for place, piece in enumerate(claim.words.split(" ... ")):
         start = text.find(folded(piece), end)
@@ -135,7 +135,7 @@ def test_place_of_a_claim_starts_with_a_section(study):
 
 @PAPER_STUDIES
 def test_statements_add_no_quantifier(study):
-    """A quantifier in `states` stands in the paper's words, or in an assumption of that place."""
+    """A quantifier in `states` is in the paper's words, or in an assumption of that place."""
     faults = []
     for claim in of_paper(study):
         source = f"{claim.words} {claim.assumes} {claim.formula}"
@@ -182,12 +182,12 @@ QUOTING = ("README.md", "docs/index.md", *(f"src/repdyn/{study}/page.md" for stu
 
 
 def letters(text: str) -> str:
-    """Letters and digits alone: a scan breaks lines, words and formulas elsewhere."""
+    """Only letters and digits, since a scan breaks lines, words and formulas differently."""
     return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
 def quotations(page: str) -> list[str]:
-    """What stands between straight quotation marks on a page, verdicts and single terms apart."""
+    """Texts between straight quotation marks on a page, except verdicts and single terms."""
     items = ITEM.split(MARKUP.sub("", LINKED.sub(r"\1", FENCE.sub("", page))))
     quoted = [words for item in items for words in re.findall(r'"([^"]+)"', folded(item))]
     long = [words for words in quoted if len(re.findall(r"[A-Za-z]+", BETWEEN.sub(" ", words))) >= FEWEST]

@@ -1,7 +1,7 @@
-"""Networks that diverge are a result: gaps that say why, and no claim is refuted by them.
+"""Diverging networks are a result: missing values with reasons, and no refuted claim.
 
 Trainings run on the small settings at rates a hundred times too large, as far as the settings accept them, and from
-weights ten times too large. What claims read besides is made on the small settings as they are.
+weights ten times too large. Other inputs of claims are created with the unchanged small settings.
 """
 
 import copy

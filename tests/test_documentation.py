@@ -1,4 +1,4 @@
-"""The pages as a forge shows them: links lead somewhere, tables keep their columns, verdicts are today's."""
+"""The pages as shown on GitHub: links work, tables have consistent columns, verdicts are current."""
 
 import importlib
 import re
@@ -40,7 +40,7 @@ def prose(path: Path) -> str:
 
 @cache
 def anchors(path: Path) -> set[str]:
-    """What a forge can jump to: `<a id="...">`, and headings in lower case with hyphens, numbered when they repeat."""
+    """Anchors of a page: `<a id="...">`, and headings in lower case with hyphens, numbered when they repeat."""
     slugs = set(re.findall(r'<a id="([^"]+)">', prose(path)))
     for heading in re.findall(r"^#+ (.*)$", prose(path), re.MULTILINE):
         words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"<[^>]*>", "", heading)).lower()

@@ -1,8 +1,8 @@
-"""Figures, tables and claims make of their data what they made when somebody last looked: which variable, where, how.
+"""Figures, tables and claims use their data as when last reviewed: which variable, where, how.
 
-Datasets here have recorded shapes, as large as the default scale's, and numbers of their own (`tests.drawn`), so that
-another variable, another row or a panel exchanged shows as another line of text. After a change that is meant:
-`python -m tests.drawn`, and look at the difference. After a change of a dataset: `python -m tests.shapes`.
+Datasets here have recorded shapes, as large as the default scale's, and synthetic numbers (`tests.drawn`), so that
+another variable, another row or an exchanged panel changes a line of text. After an intended change: `python -m
+tests.drawn`, and review the diff. After a change of a dataset: `python -m tests.shapes`.
 """
 
 import pytest
@@ -14,7 +14,7 @@ from repdyn.pipeline.config.configuration import STUDIES
 CASES = [
     pytest.param(study, kind, name, id=f"{study}-{name}", marks=[pytest.mark.slow] if kind == "claims" else [])
     for study in STUDIES
-    for kind in KINDS  # claims have made-up data with the outcome by name, which comes first
+    for kind in KINDS  # claims have synthetic data with named outcomes, which come first
     for name in sorted(makers(study, kind))
 ]
 
@@ -33,7 +33,7 @@ def test_every_figure_and_table_was_reviewed(study):
 
 
 def test_control_that_uses_the_outcome_is_detected():
-    """A control that asks how the check came out can never fail to turn it."""
+    """A control that uses the check's outcome always changes it."""
 
     def looks(data):
         return data if at_most([1.0], 2.0, expected="x", reason="x").outcome == "fails" else None

@@ -1,4 +1,4 @@
-"""`repdyn init`: what the studies need to run, without a checkout, the same bytes as in the repository."""
+"""`repdyn init`: what the studies need to run without a checkout, identical to the repository."""
 
 import re
 import runpy
@@ -153,7 +153,7 @@ def test_wheel_runs_the_studies_in_an_empty_folder_as_a_checkout_does(site, smok
 
 @pytest.mark.slow
 def test_wheel_installs_a_console_command_that_measures_a_network_of_the_current_folder(site, tmp_path):
-    """A script has not the current folder on its path as `python -m` has."""
+    """Unlike `python -m`, a script does not have the current folder on its path."""
     (tmp_path / "my_network.py").write_text(NETWORK)
     np.savez(tmp_path / "points.npz", inputs=np.random.default_rng(0).normal(size=(12, 6)))
     words = ("measure", "my_network:build", "--data", "points.npz", "--out", "diag.nc", "--measures", "ranks")

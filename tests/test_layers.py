@@ -1,4 +1,4 @@
-"""The plan of the package: who may import whom, as contracts in pyproject.toml, and empty `__init__` files."""
+"""Layers of the package: allowed imports, as contracts in pyproject.toml, and empty `__init__` files."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""The pages for learning print what they say they print."""
+"""The code on the pages for learning prints the output shown."""
 
 import doctest
 import re

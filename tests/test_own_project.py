@@ -1,4 +1,4 @@
-"""A paper of one's own in a project of one's own: written from a wheel in an empty folder, run, asked, edited."""
+"""A new project for another paper: created from a wheel in an empty folder, run, queried, edited."""
 
 import csv
 import os
@@ -31,7 +31,7 @@ END = {"ledger", "manifest", "report"}
 
 @pytest.fixture(scope="module")
 def own(site, tmp_path_factory) -> Path:
-    """A project as `new` writes it, run to the end."""
+    """A project created by `new`, after a complete run."""
     folder = tmp_path_factory.mktemp("empty")
     commands = BLOCKS[0]
     for installed_here in ("pip", "pytest"):  # the wheel is there already; the project's tests are run below

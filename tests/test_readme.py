@@ -1,4 +1,4 @@
-"""Every command of the README and of the pages on use does what it says: the cheap ones run, the long ones as dry runs.
+"""Every command of the README and of the pages on use works: cheap ones are run, long ones as dry runs.
 
 They run in a checkout with a finished smoke run, where `results/default` does not exist; there `smoke` stands for it.
 """
@@ -38,7 +38,7 @@ NETWORK = (
 def commands(text: str) -> list[str]:
     """Lines of `sh` blocks, split at `&&`; all code in the column "command"; elsewhere code that starts like a command.
 
-    The text of a link is a file's name, no command.
+    The text of a link is a file's name, not a command.
     """
     blocks = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     snippets = [part.strip() for block in blocks for line in block.splitlines() for part in line.split("&&")]
@@ -61,7 +61,7 @@ def test_commands_in_blocks_tables_and_prose_are_found():
 
 
 def test_stated_cost_agrees_with_the_plan(tmp_path):
-    """Within a quarter: the costs of the default run that are recorded in the checkout."""
+    """To within a quarter of the recorded costs of the default run."""
     stated = re.search(r"about (\d+) core-minutes", (ROOT / "README.md").read_text(encoding="utf-8"))
     planned = re.search(r"^all +\d+ +([\d.]+)", run(["-m", "repdyn", "plan"], tmp_path), re.MULTILINE)
     assert float(stated[1]) == pytest.approx(float(planned[1]), rel=0.25)
@@ -122,7 +122,7 @@ def dry_run(folder: Path, options: list[str]) -> None:
 
 
 def run(arguments: list[str], folder: Path) -> str:
-    """What Python says in a folder."""
+    """Output of Python in a folder."""
     done = subprocess.run(
         [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, timeout=300, check=False
     )

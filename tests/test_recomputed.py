@@ -1,4 +1,4 @@
-"""Small experiments computed a second time by short scripts that share the random draws and nothing else."""
+"""Small experiments recomputed by short scripts that share only the random draws."""
 
 import numpy as np
 from scipy.linalg import expm

@@ -1,4 +1,4 @@
-"""Hostile names and values stay values: nothing reaches a shell unquoted; ruff forbids running what a file holds."""
+"""Hostile names and values are only data: nothing reaches a shell unquoted; ruff forbids executing file contents."""
 
 import re
 

@@ -37,7 +37,7 @@ def refused(listed: Listed, before: float, last: float) -> bool:
 
 
 def complaints(section: Settings, changes: dict[str, object]) -> list[str]:
-    """What is said of a section with some settings changed; nothing where it is taken."""
+    """Errors for a section with some changed settings; empty if it is valid."""
     try:
         type(section).model_validate(section.model_dump() | changes)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""The set-up a stranger meets: one lock for pip and conda, equal metadata, a container recipe, clean style."""
+"""Installation and project files: one lock for pip and conda, consistent metadata, a container recipe, clean style."""
 
 import json
 import re
@@ -40,7 +40,7 @@ def requirements(extra: str | None = None) -> list[str]:
 def test_lock_has_every_dependency_at_the_installed_version():
     extras = [name for extra in ("cluster", "docs", "test", "benchmarks") for name in requirements(extra)]
     assert {*requirements(), *extras} - {"repdyn"} <= set(pins())
-    assert not [version for version in pins().values() if "+" in version]  # a local build exists nowhere else
+    assert not [version for version in pins().values() if "+" in version]  # a local build is not in package indexes
     different = {name: version(name) for name in requirements() if version(name).split("+")[0] != pins()[name]}
     assert different == {}, "install with -c envs/constraints.txt"
 

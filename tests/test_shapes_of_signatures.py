@@ -1,4 +1,4 @@
-"""Shapes in signatures of the theory, which the package itself does not check, hold for arguments and results."""
+"""Arguments and results of theory functions have the annotated shapes, which are not checked at run time."""
 
 import inspect
 from typing import get_type_hints

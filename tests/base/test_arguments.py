@@ -1,4 +1,4 @@
-"""Validation of arguments: what is accepted comes back as numbers, what is refused is named."""
+"""Validation of arguments: valid ones are returned as arrays, invalid ones are rejected by name."""
 
 import re
 
@@ -22,7 +22,7 @@ ACCEPTED = [
     (increasing, [0, 0.5, 2], [0.0, 0.5, 2.0]),
     (increasing, 1.5, [1.5]),
 ]
-REFUSED = [  # check, argument, what the message names of it
+REFUSED = [  # check, argument, part of the message
     (finite, [1.0, np.nan, np.inf], "2"),
     (finite, [1 + 2j], "complex128"),
     (finite, "1.5", "<U3"),

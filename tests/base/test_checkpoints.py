@@ -1,4 +1,4 @@
-"""Checkpoints keep finished trials and nothing else."""
+"""Checkpoints store finished trials and nothing else."""
 
 import time
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ def test_corrupted_file_invalidates_only_its_trial(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_any_changed_byte_invalidates_a_trial(tmp_path, capsys):
-    """Whatever byte is damaged: the trial comes back as it was, or not at all."""
+    """Whatever byte is damaged, the trial is read unchanged or not at all."""
     kept, rng = Checkpoint(tmp_path, "job"), np.random.default_rng(0)
     trial = kept.put("trial", {"x": np.arange(20), "n": 3})
     (file,) = kept.path.glob("*.npz")
@@ -61,7 +61,7 @@ def test_any_changed_byte_invalidates_a_trial(tmp_path, capsys):
 
 
 def rewritten(kept, name, **changes):
-    """Writes a trial's file again as somebody else might, other entries of the archive replaced."""
+    """Rewrites a trial's file with some entries of the archive replaced."""
     file = kept._file(name)
     with np.load(file) as stored:
         entries = dict(stored) | changes
@@ -129,7 +129,7 @@ def test_pickles_are_not_loaded(tmp_path, capsys):
 
 
 def finished():
-    """A dataset with what diagnostics put into theirs: texts, attributes of numpy's, a coordinate beside the index."""
+    """A dataset as in diagnostics: texts, numpy attributes, a coordinate in addition to the index."""
     values = {"loss": ("seed", np.array([0.5, 0.25]), {"units": "1", "n": np.int64(3), "range": np.array([0.0, 1.0])})}
     coords = {"seed": [0, 1], "layer": ("seed", np.array(["input", "layers.0"], dtype=object)), "depth": 4.0}
     return xr.Dataset(values, coords, {"title": "t"})
@@ -215,7 +215,7 @@ def test_settings_without_exact_text_are_rejected(tmp_path, value):
 
 
 def test_arrays_keep_their_memory_layout(tmp_path):
-    """Products of matrices in another order round otherwise, so that a run would depend on what was read."""
+    """Matrix products in another memory order round differently, so that a run would depend on what was read."""
     odd = np.arange(24.0).reshape(2, 3, 4).transpose(2, 0, 1)
     kept = Checkpoint(tmp_path, "job").put("trial", {"x": odd, "n": 3})
     read = Checkpoint(tmp_path, "job").get("trial")

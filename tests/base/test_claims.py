@@ -1,4 +1,4 @@
-"""Claims: a check must be able to fail, each part has its control, what a run lacks decides nothing."""
+"""Claims: a check must be able to fail, each part has its control, missing data decide nothing."""
 
 import math
 from types import ModuleType
@@ -28,7 +28,7 @@ def near(value, target):
 
 
 def across(low, high):
-    """An interval that must lie above 0."""
+    """An interval that must be above 0."""
     return interval_within((low, high), 0, math.inf, expected="above 0", reason="by sign", n=5, false_alarm=0.01)
 
 
@@ -91,7 +91,7 @@ ONE_CONTROL = [  # check, its control, residual, verdict, outcome of the control
     (holds, put(3.0), 1.25, "holds", "rejected"),
     (holds, put(1.1), 1.0, UNDECIDED, "not rejected"),
     (lambda first: Verdict.from_tests(near(1, 1)), put(3.0), 1.0, UNDECIDED, "not rejected"),  # reads nothing
-    (holds, put(1.0), 9.0, "does not hold", "rejected"),  # a world in which it would hold
+    (holds, put(1.0), 9.0, "does not hold", "rejected"),  # data for which it would hold
     (holds, put(8.0), 9.0, UNDECIDED, "not rejected"),
     (corrected, put(4.0), 2.25, "holds as corrected", "rejected"),
     (corrected, put(2.1), 2.0, UNDECIDED, "not rejected"),
@@ -100,7 +100,7 @@ ONE_CONTROL = [  # check, its control, residual, verdict, outcome of the control
     (corrected, put(8.0), 9.0, UNDECIDED, "not rejected"),
     (corrected, put(2.0), 1.0, "holds", "rejected"),  # as printed: that it fits the corrected form does not count
     (holds, LACKS, 1.0, UNDECIDED, "undecided"),
-    (holds, {"a": put(3.0)}, 1.0, UNDECIDED, ""),  # names no part
+    (holds, {"a": put(3.0)}, 1.0, UNDECIDED, ""),  # matches no part
     (ACROSS.check, put(0.5), 3.0, UNDECIDED, "undecided"),
     (ACROSS.check, put(-4.0), 2.0, "holds", "rejected"),
     (holds_or_not_testable, put(3.0), 1.0, UNDECIDED, "not rejected"),
@@ -233,7 +233,7 @@ def test_check_returns_a_verdict(returned):
         decide(claimed(lambda first: returned, put(3.0)), data(1.0))
 
 
-# What a run lacks
+# Missing data
 
 
 def test_claim_with_too_few_data_is_undecided():
@@ -319,7 +319,7 @@ def test_verdict_that_depends_on_the_reading_needs_a_control_of_all_readings():
 
 
 def test_contradicting_readings_on_diverged_networks_are_undecided():
-    """Numbers that are missing fail comparisons, so that neither a refutation nor a contradiction counts."""
+    """Missing numbers fail comparisons, so that neither a refutation nor a contradiction counts."""
 
     def two_readings(first):
         windows = {"early": 0, "late": 1}

@@ -1,4 +1,4 @@
-"""Compiled functions: numpy's division by zero, code kept only where a folder is named for it."""
+"""Compiled functions: numpy's division by zero, code cached only with a configured folder."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Negative controls: what each does to the data, and which of them only shift a number."""
+"""Negative controls: their change of the data, and which of them only shift a number."""
 
 import numpy as np
 import pytest
@@ -94,7 +94,7 @@ def test_scaled_and_offset_numbers_are_shifted_numbers(change):
 
 @pytest.mark.parametrize("change", CONSTANT.values(), ids=CONSTANT)
 def test_single_computed_number_is_accepted_but_not_recorded(change):
-    """Whether a formula gave it, one number cannot tell."""
+    """A single number does not show whether a formula produced it."""
     assert (kind(change), kind(change, recomputes=True)) == ("shifted number", "recomputed")
 
 

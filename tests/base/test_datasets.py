@@ -1,4 +1,4 @@
-"""Datasets: conventions refused one by one, equal bytes from any process and folder, every way a file is wrong."""
+"""Datasets: each violated convention, equal bytes from any process and folder, every kind of invalid file."""
 
 import json
 import os
@@ -57,7 +57,7 @@ def make(size=20):
 
 
 def elsewhere(code, *arguments, **run):
-    """Runs code that uses this file in a process of its own."""
+    """Runs code that uses this file in a separate process."""
     environment = {"PYTHONPATH": os.pathsep.join([str(SOURCE), str(HERE)])} | run.pop("env", {})
     command = [sys.executable, "-c", f"import sys, test_datasets\n{code}", *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, **run)
@@ -94,7 +94,7 @@ def with_attrs(run, name, **attrs):
 
 
 OBJECTS = np.array([None, "a", 1], dtype=object)
-BREACHES = [  # change, the variable or dimension that is named
+BREACHES = [  # change, the variable or dimension in the message
     (lambda run: run.drop_vars("step"), "step"),
     (lambda run: with_attrs(run, "loss", units=""), "loss"),
     (lambda run: with_attrs(run, "loss", long_name=""), "loss"),
@@ -143,7 +143,7 @@ def test_numbers_are_compressed(tmp_path):
     assert (tmp_path / "flat.nc").stat().st_size < run["loss"].nbytes / 5
 
 
-# Files that are wrong
+# Invalid files
 
 
 def test_missing_file_error_names_the_command_that_creates_it(tmp_path):
@@ -206,7 +206,7 @@ except test_datasets.DataError as error:
 
 
 def test_interrupted_write_keeps_the_old_file(file):
-    """The limit on a file's size stands for a full disk: the library fails in the middle of writing."""
+    """The limit on a file's size simulates a full disk: the library fails while writing."""
     before = file.read_bytes()
     done = elsewhere(LIMITED, str(file))
     assert done.returncode == 0, done.stderr
@@ -215,7 +215,7 @@ def test_interrupted_write_keeps_the_old_file(file):
     assert [path.name for path in file.parent.iterdir()] == ["run.nc"]
 
 
-# What a claim or a figure needs
+# Requirements of claims and figures
 
 
 ENOUGH = [
@@ -226,7 +226,7 @@ ENOUGH = [
     {"label": ("ω", "none")},
     {"seed": [0, 2], "step": 20},
 ]
-TOO_LITTLE = [  # needs, what is named: dimension, needed and present
+TOO_LITTLE = [  # needs, parts of the message: dimension, needed and present
     ({"seed": 4}, "4.*seed.*3"),
     ({"width": 1}, "1.*width.*0"),
     ({"seed": (1, 7, 9)}, "seed.*7.*9"),
@@ -264,7 +264,7 @@ def test_requirements_apply_to_each_variant():
 
 
 def test_flipped_bit_is_always_detected(tmp_path):
-    """In numbers, whole or a single one, in labels, in truth values: the file is refused or holds what was written."""
+    """For numbers, integers, scalars, labels and truth values, the file is rejected or has what was written."""
     variables = {
         "loss": variable("i", np.linspace(0, 1, 3), "loss"),
         "count": variable((), 3, "count"),
@@ -341,7 +341,7 @@ def test_versions_are_recorded_for_own_datasets_only(tmp_path):
 
 
 def recorded(**attrs):
-    """A whole array, counts, texts and two arrays with gaps, of which one has a reason of its own."""
+    """A whole array, counts, texts and two arrays with gaps, one of them with a separate reason."""
     values = {
         "count": [3, 1, 2],
         "loss": [0.5, np.inf, np.nan],

@@ -1,4 +1,4 @@
-"""Devices and threads: decided once, named when they are not there."""
+"""Devices and threads: decided once, reported if missing."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ from repdyn.base.errors import DataError
 
 @pytest.fixture
 def torch_with(monkeypatch):
-    """Puts a torch with or without a usable GPU in place of the installed one."""
+    """Replaces the installed torch by one with or without a usable GPU."""
 
     def install(usable):
         flags = {"cuda": SimpleNamespace(matmul=SimpleNamespace(allow_tf32=True))}
@@ -40,7 +40,7 @@ def test_device_depends_on_setting_and_machine(torch_with, wanted, usable, devic
 
 
 def test_gpu_computes_in_full_precision(torch_with):
-    """cuDNN's convolutions drop 13 of 24 bits unless told, which no CPU does."""
+    """cuDNN's convolutions drop 13 of 24 bits by default, which no CPU does."""
     backends = torch_with(True)
     choose_device("auto")
     assert (backends.cuda.matmul.allow_tf32, backends.cudnn.allow_tf32, backends.cudnn.deterministic) == (

@@ -1,4 +1,4 @@
-"""Figures: equal bytes from any process, colors told apart by color-blind readers, words beside the picture."""
+"""Figures: equal bytes from any process, colors distinguishable for color-blind readers, texts of the figure."""
 
 import itertools
 import os
@@ -63,7 +63,7 @@ def saved(tmp_path_factory):
 
 
 def test_svg_text_is_selectable_in_place(saved):
-    """Each text is drawn by shapes and stands once more, transparent, in the same place, size and direction."""
+    """Each text is drawn as shapes and added as transparent text in the same place, size and direction."""
     svg = Path(f"{saved}.svg").read_text(encoding="utf-8")
     shapes = re.findall(r"<!-- (.*?) -->\n *<g [^>]*transform=\"(.*?) scale\(([\d.]+)", svg)
     texts = re.findall(r'<text transform="(.*?)" fill-opacity="0" [^>]*font-size="([\d.]+)">(.*?)</text>', svg)
@@ -133,7 +133,7 @@ def test_color_blindness_simulation_merges_known_pairs():
 
 @pytest.mark.parametrize("sight", SIGHT)
 def test_colors_of_lines_are_distinguishable(sight):
-    """A distance of 2.3 is just seen side by side; thin lines apart from each other want several times that."""
+    """A distance of 2.3 is just seen side by side; thin separate lines need several times that."""
     assert min(distance(first, other, sight) for first, other in itertools.combinations(CYCLE, 2)) > 15
 
 

@@ -1,4 +1,4 @@
-"""Code versions: an edit matrix on a toy package, and what the real package's studies reach."""
+"""Code versions: an edit matrix on a toy package, and dependencies of the real package's studies."""
 
 import ast
 import shutil
@@ -472,7 +472,7 @@ DOES_NOT_MATTER = {
 
 @pytest.fixture(scope="module")
 def write(tmp_path_factory):
-    """Writes a package into a folder of its own: what was read from a folder is remembered in the process."""
+    """Writes a package into a separate folder, since a process remembers what it read from a folder."""
     folder = tmp_path_factory.mktemp("packages")
 
     def write(files):

@@ -1,4 +1,4 @@
-"""Formula audits: errors measured, stored with names, decided; a wrong formula turns the verdict."""
+"""Formula audits: errors measured, stored with names, decided; a wrong formula changes the verdict."""
 
 import numpy as np
 import pytest
@@ -96,7 +96,7 @@ def test_control_changes_only_the_named_equations():
 
 
 def test_largest_errors_are_over_all_draws_and_places():
-    """Two draws of three equations at two depths; the largest stand at other draws and depths for each."""
+    """Two draws of three equations at two depths; the largest are at different draws and depths for each."""
     errors = np.zeros((2, 3, 2, 3))
     errors[0, :, 1] = [[0.5, 0.1, 9.0], [0.2, 0.7, 9.0], [0.3, 0.3, 9.0]]
     errors[1, :, 0] = [[0.4, 0.2, 9.0], [0.6, 0.1, 9.0], [0.1, 0.8, 9.0]]

@@ -1,4 +1,4 @@
-"""Graphs of a step: warming up leaves no trace, a replay is the step, what a capture forbids is refused."""
+"""Graphs of a step: warming up has no effect, a replay equals the step, forbidden operations are rejected."""
 
 import pytest
 import torch

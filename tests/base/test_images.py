@@ -1,4 +1,4 @@
-"""Image sources: digits as installed, MNIST from small files made here, and every way in which a file is wrong."""
+"""Image sources: digits as installed, MNIST from small synthetic files, and every kind of invalid file."""
 
 import functools
 import gzip
@@ -161,7 +161,7 @@ def damaged_gzip(folder, spoil):
 
 TRAIN_IMAGES = SPLITS["train"][0]
 LAST_BIT = {name: FILES[name][:-1] + bytes([FILES[name][-1] ^ 1]) for name in (IMAGES, LABELS)}
-WRONG = [  # what is done to the folder, what the message names
+WRONG = [  # change of the folder, part of the message
     (lambda folder: (folder / IMAGES).unlink(), [IMAGES, LABELS]),
     (lambda folder: (folder / LABELS).unlink(), [LABELS, IMAGES]),
     (lambda folder: under(folder, IMAGES, FILES[IMAGES][:-1]), [IMAGES, "75", "76"]),

@@ -1,4 +1,4 @@
-"""Checks of figures: each fault is made on purpose and found, and a figure without faults has none."""
+"""Legibility: each problem is created deliberately and found, and a clean figure has none."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Looking again at more samples: what a look may spend, and how often a true statement is refuted by then."""
+"""Repeated analyses of growing samples: their false-alarm rates, and how often a true statement is refuted."""
 
 import math
 
@@ -45,7 +45,7 @@ def stopped_at_the_first_decision(draw, decide, spending):
     return "undecided"
 
 
-CASES = {  # a statement that is true, by nothing: the border belongs to it
+CASES = {  # a statement that is just true: the boundary belongs to it
     "mean": (lambda rng: lambda n: rng.standard_normal(n), lambda x: mean_within(x, 0.0, math.inf, **WORDS)),
     "share": (lambda rng: lambda n: rng.random(n) < 0.5, lambda x: share_within(x, 0.5, math.inf, **WORDS)),
 }
@@ -53,7 +53,7 @@ CASES = {  # a statement that is true, by nothing: the border belongs to it
 
 @pytest.mark.parametrize("case", CASES)
 def test_stopping_at_the_first_decision_refutes_a_true_statement_at_most_twice_as_often(case):
-    """1000 runs, doubled up to five times; without spending the same rule is beyond that for means."""
+    """1000 runs, doubled up to five times; without the correction the rate for means is exceeded."""
     draws, decide = CASES[case]
     runs = 1000
     refuted = {}

@@ -1,4 +1,4 @@
-"""Formulas and words of the report: what is understood is typeset, the rest stays text, no glyph is missing."""
+"""Formulas and texts of the report: supported ones are typeset, the rest remains text, no glyph is missing."""
 
 import html
 import re

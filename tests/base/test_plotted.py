@@ -1,4 +1,4 @@
-"""The numbers behind a figure: what was given to the plotting calls comes back, panel by panel, under its names."""
+"""The numbers behind a figure: the arguments of plotting calls are recovered, panel by panel, with their names."""
 
 import io
 
@@ -18,7 +18,7 @@ def table(figure):
 
 
 def drawn(draw, *, columns=1, **options):
-    """The table of a figure that a function draws into."""
+    """The table of a figure that a function fills."""
     with style():
         figure, axes = new(1, columns, **options)
         draw(*axes[0])
@@ -180,7 +180,7 @@ GAP = np.nan
         ([([GAP, 2, 3], [5, GAP, GAP])], True),  # no point has both
         ([([GAP, 2, 3], [5, 6, GAP])], False),
         ([([1, 2, 3], [GAP] * 3), ([1, 2, 3], [4, 5, 6])], False),
-        ([([1, 2, 3], [GAP] * 3), ([0, 9], [0, 9])], True),  # the line of equality says nothing
+        ([([1, 2, 3], [GAP] * 3), ([0, 9], [0, 9])], True),  # the line of equality is not data
         ([([0, 9], [0, 9])], False),  # alone it is what is shown
         ([([], [])], False),
         ([], False),

@@ -8,7 +8,7 @@ from repdyn.base.progress import Progress
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that stands still until it is set."""
+    """A clock that changes only when set."""
     now = {"seconds": 100.0}
     monkeypatch.setattr(progress.time, "monotonic", lambda: now["seconds"])
     return now

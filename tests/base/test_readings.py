@@ -1,4 +1,4 @@
-"""Readings of a sentence: nine in ten that agree and no two that contradict each other carry a verdict."""
+"""Readings of a sentence: nine in ten that agree give a verdict unless two contradict each other."""
 
 import math
 
@@ -61,7 +61,7 @@ def test_margin_is_that_of_a_reading_with_the_overall_outcome():
 
 
 def test_nine_in_ten_rule_keeps_the_false_alarm_rate():
-    """Each reading of a true sentence fails with chance a; nine in ten of dependent readings with at most a / 0.9."""
+    """Each reading of a true sentence fails with probability a; nine in ten dependent ones with at most a / 0.9."""
     rate, random = 0.05, np.random.default_rng(11)
     allowed, refuted = stats.norm.isf(rate / 2), 0
     for _ in range(4000):

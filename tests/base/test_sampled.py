@@ -1,4 +1,4 @@
-"""Tests of samples: intervals are those of Student and of the binomial law, and refute as often as stated."""
+"""Tests of samples: t-intervals and binomial intervals, with the stated error rates."""
 
 import math
 

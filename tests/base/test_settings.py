@@ -31,7 +31,7 @@ class Inner(Settings):
 
 
 class Grown(Inner):
-    """The section with knobs that came later."""
+    """The section with settings added later."""
 
     momentum: float = addition(0.0, ge=0, lt=1, description="Momentum.")
     extra: Many[int] = addition((1, 2), description="More sizes.")
@@ -140,7 +140,7 @@ def test_distinct_agrees_with_its_definition(values):
 
 
 class Counted(Settings):
-    """Numbers of trials beside what each of them depends on."""
+    """Numbers of trials next to settings on which each trial depends."""
 
     seeds: Annotated[int, EACH]
     rates: Annotated[Many[float], EACH]

@@ -66,7 +66,7 @@ def test_streams_of_two_experiments_differ_only_in_the_name():
 
 
 def test_first_values_are_pinned():
-    """Every number of every study hangs on these: where they change, no stored result can be made again."""
+    """Every number of every study depends on these: after a change, no stored result can be reproduced."""
     stream = Stream(1, ("bn_decomposed", "ablation"))
     assert stream.entropy == 27780889880314216152654507300655005160
     assert stream.integer("weights") == 2864099021856950605

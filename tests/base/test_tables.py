@@ -1,4 +1,4 @@
-"""Tables: all digits for machines, the wanted ones for papers, equal bytes from any process."""
+"""Tables: all digits for machines, the requested ones for papers, equal bytes from any process."""
 
 import os
 import subprocess
@@ -40,7 +40,7 @@ def test_csv_has_every_digit(saved):
 
 
 def test_latex_has_the_requested_digits_and_no_bare_special_character(saved):
-    """A formula between dollars stays as it is."""
+    """A formula between dollars is unchanged."""
     text = Path(f"{saved}.tex").read_text(encoding="utf-8")
     assert r"x\_y \& z & 0.333 & 1e-09 & 3 \\" in text
     assert r"50 \% & NaN & 1.23e+05 & 40 \\" in text

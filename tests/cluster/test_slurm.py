@@ -1,4 +1,4 @@
-"""The cluster profiles on a real SLURM of two nodes, one with a pretend GPU: equal bytes, failures that say why."""
+"""The cluster profiles on a real SLURM of two nodes, one with a simulated GPU: equal bytes, informative failures."""
 
 import os
 import re
@@ -25,7 +25,7 @@ AT_ONCE = ("--latency-wait", "5", "--retries", "0", "--configfile", SMOKE)
 
 
 def missing() -> str:
-    """Why no SLURM can be started here; empty where it can."""
+    """Why SLURM cannot be started here; empty if it can."""
     if os.geteuid() != 0:
         return "starting a SLURM needs root"
     path = os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/sbin"])
@@ -69,7 +69,7 @@ def checkout(smoke_run, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def by_slurm(nodes, checkout, python):
-    """A GPU job, two short jobs and one that fails, through profiles/slurm: what Snakemake said, what SLURM ran."""
+    """A GPU job, two short jobs and one that fails, through profiles/slurm: output of Snakemake, jobs of SLURM."""
     options = ("--slurm-partition-config", "partitions.yaml", "--slurm-status-command", "squeue")
     haste = ("--slurm-init-seconds-before-status-checks", "1")
     gpu = ("--set-resources", "bn_decomposed_training:gpu=1")
@@ -81,7 +81,7 @@ def by_slurm(nodes, checkout, python):
 
 
 def cluster_jobs() -> list[dict[str, str]]:
-    """What SLURM knows of every job: partition, limits, state."""
+    """SLURM's data on every job: partition, limits, state."""
     command = ["scontrol", "--oneliner", "show", "job"]
     shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout
     return [dict(re.findall(r"(\S+?)=(\S*)", line)) for line in shown.splitlines()]
@@ -135,7 +135,7 @@ def test_generic_batch_system_works_through_commands(by_slurm, checkout, smoke_r
 
 
 def test_gpu_profile_requests_gpus_for_trainings_and_rejects_missing_devices():
-    """--config on the command line takes the place of the profile's."""
+    """--config on the command line replaces the profile's."""
     ours = ("--profile", "profiles/gpu", "--cores", "2", "-n")
     done = snakemake(ROOT, *ours, "--configfile", "workflow/scales/paper.yaml", "--", "all")
     assert done.returncode == 0, done.stdout + done.stderr

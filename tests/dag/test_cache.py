@@ -1,4 +1,4 @@
-"""Snakemake's between-run cache: hits after results are gone, misses after an edit, never another variant's file."""
+"""Snakemake's between-run cache: hits after results are deleted, misses after an edit, never another variant's file."""
 
 import shutil
 from pathlib import Path
@@ -32,7 +32,7 @@ def folder(checkout, name) -> Path:
 
 
 def run(checkout, name, *files, training=TRAINING) -> str:
-    """Makes files of a run with the cache; what Snakemake said."""
+    """Creates files of a run with the cache; returns Snakemake's output."""
     config = [f"run={{name: {name}}}", f"bn_decomposed={{training: {training}}}"]
     cache = checkout.parent / "cache"
     cache.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""What a job really executes lies in what its code version counts, and what it opens in what its job file names."""
+"""The code that a job executes is part of its code version, and the files it opens are in its job file."""
 
 import json
 import os
@@ -22,7 +22,7 @@ SHOWN = ("figures_", "tables", "claims")
 
 
 def cheap_jobs(study):
-    """Of each kind of a study's jobs ("" for those at the ends) all that cost little, or else the cheapest."""
+    """Of each kind of a study's jobs ("" for the first and last jobs) all cheap ones, or else the cheapest."""
     known = [row for file in files(ROOT) for row in rows(file) if row["run"] == "smoke"]
     costs = {row["job"]: float(row["cpu_seconds"]) for row in known}
     kinds = {}
@@ -35,7 +35,7 @@ def cheap_jobs(study):
 
 @pytest.fixture(scope="module")
 def checkout(smoke_run, tmp_path_factory):
-    """A finished run of which nothing is kept, so that each member runs again."""
+    """A finished run without cached outputs, so that each task runs again."""
     folder = tmp_path_factory.mktemp("traced") / "checkout"
     kept = shutil.ignore_patterns("*.kept", "*.checkpoints", ".snakemake")
     return shutil.copytree(smoke_run, folder, ignore=kept)
@@ -78,7 +78,7 @@ def test_executed_code_and_opened_files_are_declared(checkout, study):
 
 
 def computes(definition):
-    """Settings are checked once more in a job, but what comes of that stands in its file."""
+    """Settings are validated again in a job, but the result is in its file."""
     return "settings" not in definition[0].split(".")
 
 

@@ -1,4 +1,4 @@
-"""What the workflow declares: every function in a job, every job's members with the code of what they call."""
+"""Declarations of the workflow: every function in a job, every task with the version of its code."""
 
 import ast
 import json
@@ -122,7 +122,7 @@ def test_every_file_has_one_producer(jobs):
 
 
 def test_rule_inputs_outputs_and_logs_equal_those_of_its_job(jobs):
-    """Of one rule each, and never another job's: what Snakemake follows is what the job file says."""
+    """Each belongs to one rule and one job: Snakemake's rule agrees with the job file."""
     wrong = []
     for job, rules in jobs.rules.items():
         file, log = jobs.files[job]
@@ -134,7 +134,7 @@ def test_rule_inputs_outputs_and_logs_equal_those_of_its_job(jobs):
 
 
 def test_retried_job_requests_twice_the_memory(jobs, on_gpu):
-    """With CUDA's own part as without: jobs that train ask for 2000 MB more, and at the second try for twice that."""
+    """Jobs that train request 2000 MB more, and twice that at the second attempt, with or without CUDA."""
     for memory in (jobs.memory, on_gpu.memory):
         assert [job for job, (first, second) in memory.items() if second != 2 * first] == []
     assert {on_gpu.memory[job][0] - first for job, (first, _) in jobs.memory.items()} == {0, 2000}
@@ -156,7 +156,7 @@ def test_manifest_and_report_depend_on_all_products(jobs):
 
 
 def test_report_names_every_text_that_it_shows(folder, jobs):
-    """An edit of one of them makes the report again: each stands in its job file with a digest."""
+    """An edit of one of them updates the report: each is in its job file with a digest."""
     (site,) = (json.loads(text) for text in jobs.texts.values() if json.loads(text)["kind"] == "site")
     named = {line.rpartition(" ")[0] for member in site["members"] for line in member["texts"]}
     own = ("page.md", "verdicts.yaml", "values/sources.yaml", "explorer.js", "opening.js")
@@ -203,7 +203,7 @@ def test_workflow_names_shadow_no_snakemake_names():
     assert not names & set(vars(snakemake.workflow)) - {"Path"}
 
 
-# What the rules ask of Snakemake
+# Requests of the rules
 
 
 def kinds(jobs):
@@ -227,7 +227,7 @@ def test_trainings_have_the_highest_priority(jobs):
 
 
 def test_time_limits_depend_on_the_kind_of_job(jobs):
-    """Where its study says no other time."""
+    """Unless its study declares another time."""
     known, trains = kinds(jobs), training(jobs)
     said = {
         f"{study}/{part.name}": part.resources.minutes
@@ -303,7 +303,7 @@ def test_manifest_and_report_know_their_run_and_its_jobs(jobs):
 
 
 def start_and_fail(workflow):
-    """A run that forces a rule starts and fails: whether it drops what is kept of jobs, and what it says at the end."""
+    """A run that forces a rule starts and fails: dropped cached outputs, and messages at the end."""
     from snakemake.settings.types import DAGSettings
 
     forced, other = (workflow.globals["JOBS"].jobs[name] for name in ("leaky_resnets/claims", "bn_mean_field/features"))

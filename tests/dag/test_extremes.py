@@ -1,4 +1,4 @@
-"""The settings at their extremes are what they are called, and were not refused into what they came from."""
+"""Extreme settings are really extreme, not unchanged because of rejections."""
 
 import pytest
 from tests.dag.extremes import accepts, at, lists, lowered, of_smoke, shrunk, with_value
@@ -48,7 +48,7 @@ def test_each_count_can_be_minimized_separately():
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_duplicates_are_rejected_in_lists_of_choices(study):
-    """Each list of a study's settings with its first item twice: refused, or every value has a place of its own."""
+    """Each list of a study's settings with its first item twice: rejected, or every value has a separate role."""
     model, values = of_smoke(study)
     twice = {
         ".".join(map(str, path)): with_value(values, path, [at(values, path)[0], *at(values, path)])

@@ -1,4 +1,4 @@
-"""The workflow as a module of another workflow: its own configuration, its own results, every rule by a prefix."""
+"""The workflow as a module of another workflow: with its configuration and results, and prefixed rules."""
 
 import json
 import subprocess
@@ -57,7 +57,7 @@ def test_copy_in_another_projects_folder_runs(tmp_path):
 
 
 def test_from_a_repository_the_rules_are_those_of_the_installed_package(tmp_path):
-    """As from a forge, where files are fetched one at a time; `gitfile` fetches them from a repository on this disk."""
+    """As from a remote repository, where files are fetched one at a time; `gitfile` uses a local repository."""
     repository, commit = (
         tmp_path / "repository",
         ["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "-m", "1"],

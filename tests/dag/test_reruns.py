@@ -1,4 +1,4 @@
-"""An edit runs again what depends on it and nothing else: the table of edits, its page, and what `all` asks for."""
+"""An edit reruns only what depends on it: the table of edits, its page, and the inputs of `all`."""
 
 import re
 from fnmatch import fnmatchcase
@@ -70,7 +70,7 @@ def test_new_or_edited_reply_updates_the_report(folder, before):
 
 @pytest.mark.slow
 def test_edits_rerun_the_jobs_in_the_table(folder, before):
-    """Every edit as expected, all that fail told together; the page says the same."""
+    """Every edit as expected, all failures reported together; the page agrees."""
     effects, wrong = {}, {}
     for edit in edits.EDITS:
         try:
@@ -87,6 +87,6 @@ def test_page_on_reruns_has_a_row_for_every_edit():
 
 
 def test_every_product_is_a_target(before):
-    """So that whatever is deleted is made again."""
+    """So that deleted files are created again."""
     outputs = [path for paths in before.outputs.values() for path in paths]
     assert sorted(before.wanted) == sorted(outputs)

@@ -1,4 +1,4 @@
-"""`python -m repdyn decide` on a finished smoke run: trials are added to a copy, and it is what a run makes of them."""
+"""`python -m repdyn decide` on a finished smoke run: it adds trials to a copy, with the result of a full run."""
 
 import re
 import shlex

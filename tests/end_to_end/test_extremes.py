@@ -1,4 +1,4 @@
-"""Every accepted configuration ends in a report: the smallest settings of all studies, all jobs in one process."""
+"""Every valid configuration gives a report: the smallest settings of all studies, all jobs in one process."""
 
 import csv
 import json
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 
 def in_order(jobs):
-    """Jobs after those that make what they read."""
+    """Jobs in the order of their dependencies."""
     made_by = {path: job for job, paths in jobs.outputs.items() for path in paths}
     ordered = {}
 

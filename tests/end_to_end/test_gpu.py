@@ -47,7 +47,7 @@ def test_gpu_and_cpu_verdicts_are_equal(tmp_path, study):
 
 
 def test_every_trained_dataset_has_a_rule_with_a_device():
-    """The names above are those of the workflow: a test that needs a GPU is seldom run."""
+    """The names above agree with the workflow, since tests that need a GPU are seldom run."""
     for study, names in TRAINED.items():
         rules = (Path(__file__).parents[2] / f"src/repdyn/{study}/study.py").read_text(encoding="utf-8")
         for name in names:

@@ -19,13 +19,13 @@ from repdyn.universality.theory.final import final_distance
 
 pytestmark = pytest.mark.slow
 SHOWN = "[...document.querySelectorAll('#ledger > tbody > tr')].filter(row => row.checkVisibility()).map(row => row.id)"
-OPENED = "window.repdyn && repdyn.shown"  # a promise of the single file: its page is there, with pictures
+OPENED = "window.repdyn && repdyn.shown"  # promise of the single file: its page is loaded, with pictures
 WIDTH, HEIGHT = 1280, 900
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    """A browser of its own; skips only where Chromium or its driver is not installed."""
+    """A separate browser; skips only if Chromium or its driver is not installed."""
     opened = Browser(tmp_path_factory.mktemp("browser"), width=WIDTH, height=HEIGHT)
     yield opened
     opened.close()
@@ -59,7 +59,7 @@ def show(browser, report):
 
 
 def a_page_of_each_kind(report):
-    """The pages at the top, those of one study, and the claim with the most evidence."""
+    """The top-level pages, those of one study, and the claim with the most evidence."""
     top = [path.name for path in sorted(report.glob("*.html")) if path.name != "single.html"]
     study = ["studies/bn_decomposed.html", "studies/bn_decomposed-notes.html", "settings/universality.html"]
     claim = max((report / "claims").iterdir(), key=lambda path: path.stat().st_size).name
@@ -74,7 +74,7 @@ def chosen(claims, **wanted):
 
 
 def test_pages_open_without_errors_or_requests_and_fit_a_phone(show, report):
-    """An address of the net would be an error; headings, language and names of controls are there."""
+    """A remote address would be an error; headings, language and names of controls are there."""
     nameless = """[...document.querySelectorAll('input, select, button, a[href], summary')]
         .filter(one => !one.matches('[tabindex="-1"]') && !(one.textContent.trim() || one.closest('label')
             || one.labels?.length || one.getAttribute('aria-label') || one.querySelector('img[alt]:not([alt=""])')))
@@ -162,7 +162,7 @@ def test_columns_can_be_sorted(show, claims):
 
 
 def test_search_works_by_keyboard(show, claims):
-    """/ leads to the search, every word counts, Escape shows all again."""
+    """/ focuses the search, every word counts, Escape shows all again."""
     page = show("ledger.html")
     page.press("/")
     assert page.ask("document.activeElement.id") == "search"
@@ -206,7 +206,7 @@ HITS = "[...document.querySelectorAll('.hits a')]"
 
 
 def test_search_of_every_page_shows_hits_and_leads_to_one(show):
-    """Statements of claims, then figures with their pictures; arrows lead through them, Enter opens one."""
+    """Statements of claims, then figures with their pictures; arrow keys move through them, Enter opens one."""
     page = show("studies/truncation_flow.html")
     page.press("/")
     page.type("plateau")

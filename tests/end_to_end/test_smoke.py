@@ -1,4 +1,4 @@
-"""The whole pipeline at smoke scale: what it makes, that it repeats itself byte for byte, where it runs."""
+"""The whole pipeline at smoke scale: outputs, reproducibility to the byte, working folders."""
 
 import csv
 import json
@@ -58,7 +58,7 @@ def test_identities_and_bounds_are_decided_even_at_smoke_scale(smoke_run):
 
 
 def test_every_sampled_claim_states_its_false_alarm_rate(smoke_run):
-    """Identities and bounds hold for every draw, so that their draws alarm nobody; all else with samples may err."""
+    """Identities and bounds hold for every draw, so they have no false alarms; other claims with samples may have."""
     rows = ledger(smoke_run)
     sampled = [row for row in rows if int(row["n"] or 0) and row["kind"] not in ("identity", "bound")]
     with_interval = [row for row in rows if row["interval_low"]]
@@ -79,7 +79,7 @@ def test_every_control_is_a_wrong_theory(smoke_run):
 
 
 def test_no_check_figure_or_table_fails_on_its_data(smoke_run):
-    """At a scale that is shipped, no check fails, each control changes the verdict, and every figure is drawn."""
+    """At a shipped scale no check fails, each control changes the verdict, and every figure is plotted."""
     rows = ledger(smoke_run)
     assert [row["id"] for row in rows if row["verdict"] == FAILED or row["control_outcome"] == "not rejected"] == []
     records = {path: json.loads(path.read_text()) for path in (smoke_run / "results/smoke").glob("*/[ft]*/*.json")}
@@ -120,7 +120,7 @@ def test_deleted_and_edited_products_are_found_without_snakemake_metadata(finish
 
 
 def due(folder) -> set[str]:
-    """Rules that a dry run would run, without targets that only gather."""
+    """Rules that a dry run would run, without aggregate targets."""
     shown = snakemake(folder, "-n", "--cores", "1", "--configfile", SMOKE, "--", "all")
     text = shown.stdout + shown.stderr
     assert shown.returncode == 0, text
@@ -135,7 +135,7 @@ def test_second_run_has_nothing_to_do(smoke_run):
 
 
 def test_run_in_another_directory(smoke_run, tmp_path):
-    """Results go to the working directory, code and settings stay with the workflow."""
+    """Results go to the working directory, code and settings are those of the workflow."""
     target, folder = "results/smoke/bn_decomposed/data/fixed_point.nc", tmp_path / "elsewhere"
     place = ("--snakefile", str(smoke_run / "Snakefile"), "--directory", str(folder))
     done = snakemake(tmp_path, *place, "--cores", "1", "--configfile", str(smoke_run / SMOKE), "--", target)

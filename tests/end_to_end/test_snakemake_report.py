@@ -19,4 +19,4 @@ def test_snakemake_report_has_every_figure_and_table(smoke_run, tmp_path):
     assert len(stems) > 40
     assert [path.name for path in products if str(path.relative_to(smoke_run)) not in page] == []
     assert [label for label in labels.values() if json.dumps(label["title"])[1:-1] not in page] == []
-    assert "System Message" not in page  # what docutils says of a caption that it could not read
+    assert "System Message" not in page  # docutils' message for an invalid caption

@@ -1,4 +1,4 @@
-"""Broken settings, blocked folders, full disks, damaged data: one line that says what to do, nothing half-written."""
+"""Invalid settings, blocked folders, full disks, damaged data: one line with what to do, no partial files."""
 
 import json
 import os
@@ -23,7 +23,7 @@ SMALL = ["--config", "bn_decomposed={orthogonality_gap: {widths: [8], depth: 20,
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """A checkout with one small dataset made."""
+    """A checkout with one small dataset."""
     folder = copy_checkout(tmp_path_factory.mktemp("faults") / "checkout")
     done = small(folder, f"results/smoke/{DATA}")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -83,7 +83,7 @@ def test_missing_mnist_folder_is_reported_before_any_job(checkout):
     assert not (checkout / "results/nomnist").exists()
 
 
-# Places
+# Folders
 
 
 @pytest.mark.parametrize("blocked", ["results", "logs"])
@@ -108,7 +108,7 @@ def test_full_disk_is_reported_in_one_line_without_partial_files(tmp_path, bytes
 
 
 def test_run_resumes_after_a_full_disk(checkout):
-    """The job fails, its message is in the output, the next run with room completes."""
+    """The job fails, its message is in the output, and the next run with free space completes."""
     output = checkout / "results/smoke/data/images.nc"
     done = small(checkout, "results/smoke/data/images.nc", preexec_fn=full_disk(40_000))
     assert done.returncode != 0

@@ -41,12 +41,12 @@ def finished_trials(checkout) -> int | None:
 
 @pytest.fixture(autouse=True)
 def _no_trials(checkout):
-    """Forgets the trials of other runs, which would be read."""
+    """Removes the trials of other runs, which would be read."""
     shutil.rmtree(checkout / ".cache/trials", ignore_errors=True)
 
 
 def test_result_is_identical_after_killed_job_and_killed_snakemake(checkout):
-    """Bit for bit, in three attempts; the lock that the killed Snakemake leaves is told, with the way out."""
+    """Bit for bit, in three attempts; the lock of the killed Snakemake is reported, with the remedy."""
     output, log = checkout / "results/killed" / NAME, checkout / "logs/killed/bn_decomposed/training-bn.log"
     running = start(checkout, *arguments("killed"))
     until(lambda: finished_trials(checkout), "no finished trial")
@@ -74,7 +74,7 @@ def test_result_is_identical_after_killed_job_and_killed_snakemake(checkout):
 
 
 def test_second_concurrent_run_is_locked_out(checkout):
-    """Under one name the second is refused and the first completes; under two names both do."""
+    """Under one name the second is rejected and the first completes; under two names both complete."""
     first = start(checkout, *arguments("twice"))
     job(checkout, "logs/twice/bn_decomposed/training-bn")
     refused = snakemake(checkout, *arguments("twice"))
@@ -89,7 +89,7 @@ def test_second_concurrent_run_is_locked_out(checkout):
 
 
 def simulate(checkout, tmp_path, output, **changes):
-    """A few seconds of training by its job file alone; the checkpoints' folder is `kept`."""
+    """A few seconds of training from its job file; the checkpoints' folder is `kept`."""
     member = jobs_for_tests.member(
         function="experiments:training",
         settings={"settings": SETTINGS},

@@ -1,4 +1,4 @@
-"""A run needs no network: every connection but those within the machine's own files is refused, and noted."""
+"""A run needs no network: every connection except local sockets is refused and recorded."""
 
 import os
 import subprocess
@@ -34,7 +34,7 @@ TARGETS = ("results/smoke/data/images.nc", "results/smoke/bn_decomposed/data/clu
 
 @pytest.fixture
 def offline(tmp_path):
-    """Environment of processes whose every Python is without a network; attempts are noted in a file."""
+    """Environment of processes whose every Python is without a network; attempts are recorded in a file."""
     (tmp_path / "block").mkdir()
     (tmp_path / "block/sitecustomize.py").write_text(BLOCK)
     return {"PYTHONPATH": str(tmp_path / "block"), "ATTEMPTS": str(tmp_path / "attempts")}
@@ -51,7 +51,7 @@ def test_run_works_offline(tmp_path, offline):
 
 
 def test_offline_download_error_names_file_and_setting(tmp_path, offline):
-    """Control: the block refuses, and would have been noted."""
+    """Control: the block refuses connections and records them."""
     member = {
         "source": "mnist",
         "split": "test",

@@ -1,4 +1,4 @@
-"""Snakemake asked for the jobs of a run: which checkout, which options, what a refusal contains."""
+"""Jobs of a run from Snakemake: which checkout, which options, content of errors."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`python -m repdyn`: commands and their arguments, quick starts, exit status, one line where a user errs."""
+"""`python -m repdyn`: commands and their arguments, quick starts, exit status, one line for user errors."""
 
 import errno
 import json
@@ -32,7 +32,7 @@ JOBS = [Job("mine", f"s/{name}", "k", [MEMBER | {"outputs": [f"{name}.nc"]}]) fo
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch, tmp_path):
-    """Threads as they were, and a working directory without a project."""
+    """Restores the number of threads, in a working directory without a project."""
     for name in THREAD_VARIABLES:
         monkeypatch.setenv(name, os.environ.get(name, "1"))
     monkeypatch.chdir(tmp_path)
@@ -44,7 +44,7 @@ def execute(*arguments):
 
 
 def record_calls(monkeypatch, module, *names, answer=""):
-    """Replaces functions of a module; the calls that are made."""
+    """Replaces functions of a module and records the calls."""
     calls = []
     for name in names:
         function = lambda *words, name=name, **named: calls.append((name, *words, named)) or answer  # noqa: E731
@@ -124,7 +124,7 @@ def test_studies_come_from_the_local_configuration_unless_given(monkeypatch, cho
 
 
 def job(**changes):
-    """The words that run a job with something wrong in its member."""
+    """The arguments that run a job with an error in its task."""
     kind = changes.pop("kind", "simulate")
     return ["run", str(jobs_for_tests.write(Path.cwd(), jobs_for_tests.gap(**changes), kind=kind))]
 
@@ -159,7 +159,7 @@ def test_user_error_prints_one_line_and_exits_with_1(capsys, mistake):
     assert not list(Path().rglob("*.nc"))
 
 
-FAILURES = {  # what a command raises, what its one line contains; None: a traceback
+FAILURES = {  # exception of a command, content of its message; None: a traceback
     ConfigError("a.yaml:1: x: no\na.yaml:2: y: no"): "a.yaml:2: y: no",
     DataError("results/mine: no run"): "results/mine",
     OSError(errno.ENOENT, "No such file", "a.nc"): "a.nc",
@@ -194,7 +194,7 @@ def test_closed_output_pipe_is_no_error():
         assert (done.stdout.splitlines()[-1], done.stderr) == ("0", "")
 
 
-# Runs side by side
+# Comparison of runs
 
 
 def test_two_runs_are_compared_at_the_required_tier_or_with_a_reference(tmp_path):
@@ -228,12 +228,12 @@ def test_keep_replaces_a_stored_run_or_merges_into_it(tmp_path):
         assert set(kept_runs.read(reference).claims["study"]) == held
 
 
-# What is to be done
+# Plan, verify, decide
 
 
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
-    """A checkout in the working directory whose workflow declares two jobs; the options it was asked with."""
+    """A checkout in the working directory whose workflow declares two jobs, and the options it received."""
     asked = []
     monkeypatch.setattr(workflow, "folder", lambda: tmp_path)
     monkeypatch.setattr(workflow, "jobs", lambda folder, options: asked.append((folder, options)) or JOBS)

@@ -1,4 +1,4 @@
-"""`repdyn compare`: changed verdicts, three strengths of equality, figures side by side."""
+"""`repdyn compare`: changed verdicts, three tiers of equality, figures side by side."""
 
 import json
 import re
@@ -125,7 +125,7 @@ def test_variables_and_files_of_one_side_are_found(first, tmp_path):
 
 
 def test_files_are_sorted_by_name_and_deviations_by_excess(first, tmp_path):
-    """Of results of torch a hundredth is less against rounding than 1e-5 of a table is."""
+    """For results of torch, 1 % is less relative to rounding than 1e-5 for a table."""
     second = run(tmp_path / "b", loss=LOSS * 2, verdict="does not hold", table="name,value\n", picture="<svg>2</svg>")
     assert compare(first, second).differing == ["claims.csv", DATA, CAPTION, FIGURE, TABLE]
     a, b = run(tmp_path / "c"), run(tmp_path / "d", loss=LOSS * 1.01, table="name,value\nbn,1.500015\nhe,\n")
@@ -144,7 +144,7 @@ EPS, SINGLE = np.finfo(float).eps ** 0.5, float(np.finfo(np.float32).eps) ** 0.5
     ("old", "new", "size"),
     [
         ([1e-3, -200.0], [2e-3, -200.0], 1e-3 / 200),  # relative to the largest magnitude
-        ([1e-16, 0.0], [-3e-12, RESIDUE], 0),  # what rounding left of zero
+        ([1e-16, 0.0], [-3e-12, RESIDUE], 0),  # zero up to rounding
         ([0.0], [2 * RESIDUE], 1),
         ([0.0], [0.99e-9], 0),
         ([0.0], [1.01e-9], 1),
@@ -231,7 +231,7 @@ MOVED, SAME, GONE, NEW = (f"s/figures/{name}.png" for name in ("moved", "same", 
 
 @pytest.fixture
 def drawn(tmp_path):
-    """Two runs of four figures: one differs, one is equal, one is gone, one is new; data and verdicts are equal."""
+    """Two runs of four figures: one differs, one is equal, one is missing, one is new; data and verdicts are equal."""
     folders = tmp_path / "a<b>&", tmp_path / "b"
     for folder, files in zip(
         folders, ({MOVED: "1", SAME: "2", GONE: "3"}, {MOVED: "x", SAME: "2", NEW: "4"}), strict=True

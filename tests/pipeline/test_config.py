@@ -1,4 +1,4 @@
-"""Every kind of mistake in a configuration: the error names file and line, the key and the value that was found."""
+"""Every kind of mistake in a configuration: the error names file, line, key and value."""
 
 from pathlib import Path
 from typing import Literal
@@ -41,7 +41,7 @@ class Study(Settings):
 
 
 class Toy(Settings):
-    """A small configuration whose lines do not move when the real one grows."""
+    """A small configuration whose line numbers do not change with the real one."""
 
     run: Run
     study: Study
@@ -85,7 +85,7 @@ def complaints(text=TEXT, overlay=None, overrides=None):
 
 
 def refused(lines, where, *words):
-    """Whether a line of an error begins with a place and contains all these words."""
+    """Whether a line of an error begins with a position and contains all these words."""
     return any(line.startswith(where) and all(word in line for word in words) for line in lines)
 
 

@@ -1,4 +1,4 @@
-"""Costs of jobs: sizes and work by hand, extrapolation from the nearest records, memory, damaged records."""
+"""Costs of jobs: sizes and work computed by hand, extrapolation from records, memory, damaged records."""
 
 import math
 from dataclasses import replace

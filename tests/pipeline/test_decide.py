@@ -1,4 +1,4 @@
-"""`repdyn decide`: what open claims want and cost, which looks a budget buys, a run that starts from another."""
+"""`repdyn decide`: needs and costs of open claims, analyses within a budget, a run that starts from another."""
 
 import csv
 import json
@@ -95,7 +95,7 @@ EXPERIMENTS = ("first", "loss", "rate", "last")
 
 @pytest.fixture
 def job(monkeypatch):
-    """A record of a job with members of every kind; of its experiments two of four keep finished trials."""
+    """A record of a job with tasks of every kind; two of its four experiments cache trials."""
     parameters = {name: ("settings", *(("checkpoint",) if name in KEEPING else ())) for name in EXPERIMENTS}
     experiments = {name: SimpleNamespace(parameters=own, reads=()) for name, own in parameters.items()}
     monkeypatch.setattr(decide, "read_study", {"s": SimpleNamespace(experiments=experiments)}.__getitem__)
@@ -160,11 +160,11 @@ def test_more_trials_cost_the_new_ones_and_their_analyses_once_per_job(monkeypat
     assert decide._seconds("s", knobs, 3.0, costs) == 2 * (10 + 20 + 30) + 3 * 5
 
 
-# Which looks a budget buys
+# Analyses within a budget
 
 
 def needs(*ids):
-    """Claims that want one doubling each, of settings of their own."""
+    """Claims that each need one doubling, of different settings."""
     knobs = {"lrn-fig2b": {("discretized", "staged_seeds"): 3}, "lrn-fig1b": {("trained", "blocks"): 1}}
     return [Need(1, "2 times", knobs[id], 2.0, True, id, "leaky_resnets", seconds) for id, seconds in ids]
 
@@ -188,7 +188,7 @@ def test_budget_selects_the_cheapest_and_counts_an_analysis_per_affected_claim()
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_claims_on_the_same_trials_get_the_larger_number_once(order):
-    """Four times as many also serve a claim that wants twice as many, at no cost; they are two looks, not three."""
+    """Four times as many also serve a claim that needs twice as many, at no cost; this is two analyses, not three."""
     leaky_run()
     knobs = {("discretized", "staged_seeds"): 3}
     wants = [(2, 4.0, "lrn-fig2b", 30.0), (1, 2.0, "lrn-fig1b", 10.0)][::order]
@@ -200,7 +200,7 @@ def test_claims_on_the_same_trials_get_the_larger_number_once(order):
 
 
 def test_too_few_trials_are_first_increased_to_what_an_interval_requires():
-    """Five networks, not eight; where no claim on the data has been looked at, this is no further look."""
+    """Five networks, not eight; if no claim on the data has been analyzed, this is not a repeated analysis."""
     leaky_run()
     ids = ("lrn-literal", "lrn-sgd")
     found = [Need(3, "", {("paper_settings", "seeds"): 1}, 5.0, False, id, "leaky_resnets", 60.0) for id in ids]
@@ -219,7 +219,7 @@ GROWN = {  # study -> section -> datasets with more trials -> claims on them
 
 @pytest.mark.parametrize(("budget", "bought"), [(35.0, ["y-6", "x-1", "x-2", "x-4"]), (34.9, ["y-6", "x-1"])])
 def test_claim_is_free_only_if_all_its_settings_are_selected(monkeypatch, budget, bought):
-    """x-4 wants twice as many of the settings of x-1 and of x-2: without those of x-2 it is too expensive."""
+    """x-4 needs twice as many of the settings of x-1 and of x-2: without those of x-2 it is too expensive."""
     write_manifest(run={"name": "mine", "looks": {"x-1": 3, "w-0": 5, "y-2": 1}})
     datasets = {
         study: {name: ids for own in parts.values() for name, ids in own.items()} for study, parts in GROWN.items()
@@ -250,11 +250,11 @@ def test_claim_is_free_only_if_all_its_settings_are_selected(monkeypatch, budget
     assert step.settings == {"run": {"looks": looks}, "s": settings, "t": {"a": {"seeds": 5}}}
 
 
-# Look after look
+# Repeated analyses
 
 
 class Looks:
-    """Made-up runs: what is open after each look, what each look takes, and the calls that were made."""
+    """Synthetic runs: what is open after each analysis, the cost of each, and the recorded calls."""
 
     def __init__(self, monkeypatch, open_after, *, took=60.0, settings=()):
         self.open_after, self.took, self.settings = list(open_after), took, iter(settings)
@@ -309,7 +309,7 @@ def test_analyses_end_at_their_limit_or_the_budget(monkeypatch, limits, number):
 
 
 def test_each_analysis_runs_the_workflow_and_costs_the_jobs_that_ran(monkeypatch):
-    """A job that ran before, at a higher cost, gives nothing back; one that read finished trials took the rest."""
+    """An earlier, more expensive run of a job is not credited; a job that read cached trials cost the rest."""
     before = [{"log": "a", "finished": 1, "cpu_seconds": 90.0}, {"log": "b", "finished": 1, "cpu_seconds": 20.0}]
     after = [{"log": "a", "finished": 2, "cpu_seconds": 100.0, "spared_cpu_seconds": 90.0}, before[1]]
     after += [{"log": "c", "finished": 2, "cpu_seconds": 5.0}]
@@ -364,7 +364,7 @@ def test_run_starts_as_a_copy_and_never_changes_the_original(begin, monkeypatch,
     assert files("*/new/**/*") == [name.replace("/mine/", "/new/") for name in before]
     for name in (*LINKED, *KEPT):
         old, new = (Path(name.format(run=run)) for run in ("mine", "new"))
-        assert new.samefile(old) is (links and name in LINKED), name  # kept files get another time when restored
+        assert new.samefile(old) is (links and name in LINKED), name  # cached files get another time when restored
         assert (new.read_text(), new.stat().st_mtime) == (f"text of {name}", 1000)
     for record in RECORDS:
         assert Path("logs/new", record).read_text() == RECORD.format(run="new")
@@ -373,7 +373,7 @@ def test_run_starts_as_a_copy_and_never_changes_the_original(begin, monkeypatch,
 
 @pytest.mark.parametrize("kind", ["results", "logs"])
 def test_continued_copy_is_unchanged_and_missing_files_are_copied(begin, kind):
-    """The second look continues in the copy; a start may have been stopped between results and logs."""
+    """The second analysis continues in the copy; copying may have stopped between results and logs."""
     own = Path(kind, "new/s/own")
     own.parent.mkdir(parents=True)
     own.write_text("of the copy")

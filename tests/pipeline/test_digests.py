@@ -49,7 +49,7 @@ def test_unwritable_version_store_is_no_error(module, tmp_path):
 
 
 def test_edit_of_any_package_changes_the_state_of_the_sources(tmp_path):
-    """Of this one and of three others; a file of another name or kind is one, or none."""
+    """Of this package and of three others; other files do not matter."""
     folders = {"repdyn": "src/repdyn", "z.lab": "z/lab", "mine": "my/mine", "last": "last"}
     for package, folder in folders.items():
         (tmp_path / folder / "deep").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Versions and machines: the packages that a new project pins, the recipe that cached results depend on."""
+"""Versions and machines: the packages that a new project pins, the environment on which cached results depend."""
 
 import platform
 import sys

@@ -53,7 +53,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def open_page(browser, tmp_path):
-    """Opens a page with an element and the scripts that fill it; numbers of the page may be set before."""
+    """Opens a page with an element and the scripts that fill it, optionally with given numbers."""
 
     def open_page(study, script, element, before=""):
         for path in (*ASSETS.iterdir(), STYLE):
@@ -419,7 +419,7 @@ POPULATIONS = {
 
 @pytest.mark.parametrize("case", POPULATIONS)
 def test_mean_field_limits_equal_the_package_and_networks_equal_torch(explorer, case):
-    """Loss and largest speed of the limit at looks of 200 iterations; 200 steps of the networks to 1e-6 of torch's."""
+    """Loss and largest speed of the limit every 200 iterations; 200 steps of the networks to 1e-6 of torch's."""
     page, settings = explorer("bn_mean_field"), FIGURE | POPULATIONS[case]
     teacher, cov = linear_along(settings["target"]), np.diag([float(settings["variance"]), 1.0])
     a, b = arrays(page, f"{FIELD}.limitStart({json.dumps(settings)})", "a", "b")

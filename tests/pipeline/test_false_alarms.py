@@ -1,4 +1,4 @@
-"""Counting false alarms over seeds: which data are made again, what is counted, rates that are too high."""
+"""Counting false alarms over seeds: which data are recomputed, what is counted, rates that are too high."""
 
 import csv
 import inspect
@@ -25,8 +25,7 @@ COSTS |= {"joint": 4.0, "mixed/a": 1.0, "mixed/b": 1.0, "mixed/c": 1.0, "trainin
 def finished(tmp_path, monkeypatch):
     """A run with a job per dataset: slopes from the loss, the loss from the images, a mean over variants, all joint.
 
-    Each study has these, and a dataset of which another study made a variant; jobs that run again are listed by file
-    and seed.
+    Each study has these, and a dataset with a variant from another study; rerun jobs are listed by file and seed.
     """
     run = tmp_path / "results/mine"
     datasets.write(jobs_for_tests.images(), run / jobs_for_tests.IMAGES)
@@ -69,7 +68,7 @@ def test_dataset_is_recomputed_with_its_inputs_once_per_seed(finished):
     ("name", "highest"), [("loss", 100.0), ("slopes", 100.0), ("training", 3.0), ("mean", 3.0), ("joint", 100.0)]
 )
 def test_only_cheap_datasets_are_recomputed(finished, name, highest):
-    """A record may be of a job that made 30 datasets and took 10 s to start; the highest cost counts."""
+    """A record may be of a job with 30 datasets and 10 s start-up; the highest cost counts."""
     allowed = (highest - 10) / 30
     assert not finished.remaker.cheap([name], allowed - 0.001)
     assert finished.ran == []
@@ -185,7 +184,7 @@ def test_false_alarms_of_a_finished_run(smoke_run):
     assert first.equals(datasets.read(results / "bn_decomposed/data/relu_moments.nc"))  # the run's own seed
     assert not first.equals(other)
     remaker, stored = Remaker(results, "universality"), results / "universality/data"
-    replicas = remaker.datasets(["digit_pairs", "image_training"])  # from the images, which stay
+    replicas = remaker.datasets(["digit_pairs", "image_training"])  # from the images, which are unchanged
     assert set(replicas["image_training"]) == {Path(path).stem for path in (stored / "image_training").glob("*.nc")}
     assert replicas["digit_pairs"].equals(datasets.read(stored / "digit_pairs.nc"))
     assert remaker.cheap(["digit_pairs"], 600)

@@ -1,4 +1,4 @@
-"""The graph: what functions read and make, from signatures alone."""
+"""The graph: inputs and outputs of functions, from signatures only."""
 
 from pathlib import Path
 
@@ -111,7 +111,7 @@ def test_claims_parsed_from_source_equal_the_declared_ones():
 
 
 def test_formula_claims_have_separate_code_versions():
-    """A row reaches its equation's constant, and neither other rows nor those of other equations."""
+    """A formula claim depends on its equation's constant, but not on other claims or equations."""
     reach = {name for _, name in reached("repdyn.truncation_flow.claims.section2_maps:derivative_of_tau")}
     assert {"derivative_of_tau", "BIAS_DERIVATIVE", "EXACT", "formula_claim"} <= reach
     assert not {"tau_is_affine", "AFFINE_FORM"} & reach

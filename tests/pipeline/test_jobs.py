@@ -1,4 +1,4 @@
-"""Job files, members that are skipped where nothing changed, records of jobs, the command that runs one."""
+"""Job files, skipped unchanged tasks, records of jobs, the command that runs one."""
 
 import json
 import os
@@ -90,15 +90,15 @@ def test_job_files_are_written_only_if_changed(here):
 
 
 def test_job_file_is_newer_than_outputs_only_if_changed(here):
-    """Snakemake runs a job again where an input is younger."""
+    """Snakemake runs a job again if an input is newer."""
     write("s/a", code="new")
-    (ran,) = write("s/a", finished=("s/a",))  # undone: its record holds the same content again
+    (ran,) = write("s/a", finished=("s/a",))  # reverted: its record has the same content again
     assert age("s/a") < time.time() - 1e8
     (edited,) = write("s/a", code="new")
     assert age("s/a") > time.time() - 1e8
     outputs_written = time.time() - 1
     record = {"job": json.loads(ran.text()), "began": "2020-01-01T00:00:00.000+00:00"}
-    for _ in range(2):  # the file is new, then as it was left
+    for _ in range(2):  # the file is new, then unchanged
         jobs.write_all([edited], {"s/a": record})
         assert age("s/a") > outputs_written
 
@@ -149,12 +149,12 @@ def test_failed_job_prints_one_line_and_leaves_no_record(here, capsys):
     assert not [*here.rglob("*.cost.json"), *here.rglob("*.running")]
 
 
-# Members that are unchanged
+# Unchanged tasks
 
 
 @pytest.fixture
 def ran(here):
-    """Runs a job of some members; names of those that were really run."""
+    """Runs a job of some tasks; returns the names of those that ran."""
     jobs_for_tests.results(here)
     seen = []
 
@@ -181,12 +181,12 @@ def test_unchanged_tasks_are_not_run_again(ran, here, monkeypatch):
     assert ran(depth(code="new"), gap()) == ["recentering_depth"]
     assert ran(depth(code="new"), gap(seed=9)) == ["orthogonality_gap"]
     assert ran(gap(seed=9)) == []
-    assert ran(depth(code="new"), gap(seed=9)) == ["recentering_depth"]  # forgotten by the run before
+    assert ran(depth(code="new"), gap(seed=9)) == ["recentering_depth"]  # removed by the previous run
     datasets.write(jobs_for_tests.images(5), RESULTS / "data/images.nc")
     assert ran(depth(code="new")) == ["recentering_depth"]  # inputs count by content
     other = environment.recipe() | {"versions": environment.versions() | {"numpy": "0.1"}}
     monkeypatch.setattr("repdyn.pipeline.run.execute.kept.recipe", lambda: other)
-    assert ran(depth(code="new")) == ["recentering_depth"]  # made by other packages
+    assert ran(depth(code="new")) == ["recentering_depth"]  # created with other package versions
 
 
 def test_restored_output_is_identical_and_a_modified_one_is_recomputed(ran):
@@ -225,7 +225,7 @@ ANOTHER: jobs.Member = {"code": "", "inputs": {}, "outputs": ["s/c.csv"]}
 
 @pytest.fixture
 def two(here):
-    """The cache of a member with two outputs, which took 7 CPU seconds, and of another, which took 3."""
+    """The cache of a task with two outputs, which took 7 CPU seconds, and of another, which took 3."""
     kept = Kept(Path("logs/mine/s/made.log"))
     for member, seconds in ((TWO, 7.0), (ANOTHER, 3.0)):
         for path in member["outputs"]:
@@ -275,7 +275,7 @@ def test_each_task_records_the_cost_of_its_trials(here):
     assert list(seconds.values()) == pytest.approx([1e6] * 3, rel=0.1)
     assert (spared.trials, spared.seconds) == (2, pytest.approx(2e6))
     entry.run_members(job, Path(job.file), run, again)
-    assert folders == [Path(".cache/trials")] * 2  # both members are as they were
+    assert folders == [Path(".cache/trials")] * 2  # both tasks are unchanged
     assert again.seconds == pytest.approx(2e6, rel=0.1)
 
 

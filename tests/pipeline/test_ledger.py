@@ -1,4 +1,4 @@
-"""The ledger: differences from the accepted verdicts, faults of their list, one claim as text."""
+"""The ledger: differences from the accepted verdicts, errors in their list, one claim as text."""
 
 import csv
 import os
@@ -62,7 +62,7 @@ def test_changes_are_verdicts_that_differ_from_the_accepted_ones(verdict, accept
 
 
 def test_ledgers_and_evidence_of_studies_are_joined_in_the_order_of_the_accepted_verdicts(tmp_path):
-    """Claims that are not accepted yet come last; evidence stays in the order of the inputs."""
+    """Claims that are not accepted yet come last; evidence has the order of the inputs."""
     ids = {"z": ["z-1", "z-2"], "a": ["a-1"], "m": ["m-2", "m-3", "m-1"]}
     for study, own in ids.items():
         write(tmp_path / study / "claims.csv", *[ROW | {"study": study, "id": id, "verdict": "holds"} for id in own])
@@ -92,7 +92,7 @@ def test_ledgers_and_evidence_of_studies_are_joined_in_the_order_of_the_accepted
 
 @pytest.mark.parametrize("below", [{}, {"margin": "1e+300", "possible_ocr_error": "False"}])
 def test_cells_are_copied_verbatim(tmp_path, below):
-    """Text that looks like a number, a missing value or a truth keeps its spelling, whatever is below it."""
+    """Text that looks like a number, a missing value or a truth value is copied verbatim."""
     rows = [ROW | {"note": "NA"}, dict.fromkeys(ROW, "") | {"id": "x-2"} | below]
     rows += [ROW | {"id": "x-3", "margin": "0.25", "note": "None"}]
     accepted = accept(tmp_path, x_thm1=("holds", []))

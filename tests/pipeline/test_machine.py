@@ -1,4 +1,4 @@
-"""What a workflow sets and checks before its first job: paths, the cache of this machine, GPU and images."""
+"""Set-up and checks before the first job: paths, the cache of this machine, GPU and images."""
 
 import os
 import sys

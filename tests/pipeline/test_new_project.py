@@ -1,4 +1,4 @@
-"""`repdyn new` and `repdyn init`: every file and placeholder of a template, folders filled or left."""
+"""`repdyn new` and `repdyn init`: every file and placeholder of a template, filled and unchanged folders."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ TEMPLATE = {
 
 @pytest.fixture
 def template(tmp_path, monkeypatch):
-    """A template of three files and one that is none, in a working directory."""
+    """A template of three files and one other file, in a working directory."""
     for name, text in TEMPLATE.items():
         path = tmp_path / "template" / name
         path.parent.mkdir(parents=True, exist_ok=True)

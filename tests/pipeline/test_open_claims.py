@@ -1,4 +1,4 @@
-"""What would decide an open claim: how many trials, and which settings count them."""
+"""What would decide an open claim: how many trials, and in which settings."""
 
 import math
 
@@ -32,12 +32,12 @@ def doublings(*rows):
 def test_interval_needs_this_many_doublings_of_trials():
     cases = [
         (undecided(1.0, (-0.1, 2.1)), 1),  # 1.21 times as many would do
-        (undecided(1.0, (-1.0, 3.0)), 3),  # four times, and two looks' wider intervals: eight
+        (undecided(1.0, (-1.0, 3.0)), 3),  # four times, and wider intervals of two analyses: eight
         (undecided(-1.0, (-3.0, 1.0)), 3),  # refuted by as many
         (undecided(1.0, (-6.0, 8.0)), None),  # 49 times
         (undecided(0.0, (-1.0, 1.0)), None),  # on the boundary
         (undecided(1e-9, (-1e300, 1e300)), None),  # of networks that have diverged
-        (undecided(0.9, (0.0, 1.8), (0.3, 1.5)), 2),  # 2.25 times as many and a later look
+        (undecided(0.9, (0.0, 1.8), (0.3, 1.5)), 2),  # 2.25 times as many and another analysis
         (undecided(0.9, (0.0, 1.8), (0.3, 1e9)), 2),
         (undecided(0.9, (0.0, 1.8), (-1e9, 1.5)), 2),
         (undecided(1.2, (0.3 - 1e-9, 2.1 + 1e-9), (0.3, 1.5)), 4),  # 0.3 to the nearer end, a third of the width

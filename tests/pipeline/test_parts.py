@@ -1,4 +1,4 @@
-"""Long jobs cut into chunks: which, at what, and that the job itself writes the same bytes from their trials."""
+"""Long jobs split into chunks: which, by what, and that the joining job writes identical bytes."""
 
 import typing
 from pathlib import Path
@@ -43,12 +43,12 @@ ENLARGED = {
     "staged": {"staged_seeds": 4},
     "high": {"trials": 4},
 }
-"""Changes of the small settings, which have too few trials to be cut."""
+"""Changes of the small settings, which have too few trials to be split."""
 FILES = {("universality", "image_training"): "image_training/sgd", ("universality", "blobs"): "blobs/high"}
 
 
 def member(**changes):
-    """A member of the study `universality` whose work is in proportion to rows and seeds."""
+    """A task of the study `universality` whose work is proportional to rows and seeds."""
     row = {"connections": "dense", "dropout": 0.0, "units": 100, "hidden": 20, "nonlinearity": "relu"}
     names = ["tanh", "elu", "skip", "relu"]
     settings = {"seeds": 4, "epochs": 9000, "stop": 0.0, "dtype": "float64", "rows": names} | changes
@@ -100,7 +100,7 @@ def test_count_is_split_into_a_chain_of_growing_chunks():
         ({"rows": ["tanh"], "seeds": 3}, ["seeds"], ROW / 40, [2, 3]),  # two trials at least, if there are two
         ({"seeds": 1}, ["seeds"], ROW / 40, [1]),
         ({"seeds": 20}, [("seeds", 8)], 20 * ROW / 3, [8, 16, 20]),  # trials that are stored in groups
-        ({}, [], ROW, [4]),  # an experiment that is not cut is a chunk of its own
+        ({}, [], ROW, [4]),  # an experiment that is not split is one chunk
     ],
 )
 def test_number_of_trials_of_each_chunk(changes, keys, seconds, seeds):
@@ -125,7 +125,7 @@ def test_unsplittable_job_is_rejected():
 
 
 def test_chunk_costs_its_new_trials_and_the_job_only_its_start(tmp_path):
-    """100 s per row by the record of the whole job; the job that joins keeps its start alone."""
+    """100 s per row by the record of the whole job; the joining job costs only its start-up."""
     pieces, whole = parts.cut(job(), {"architectures": ["rows", "seeds"]}, ROW / 2 * 1.01)
     file = tmp_path / "costs.csv"
     file.write_text(",".join(costs.COLUMNS) + f"\nbefore,universality/long,402,300,{4 * ROW:.6g}\n")

@@ -1,4 +1,4 @@
-"""`repdyn plan` and `repdyn costs`: sums per study, what a run took against its plan, where costs are kept."""
+"""`repdyn plan` and `repdyn costs`: sums per study, costs of a run against its plan, where costs are stored."""
 
 import json
 from pathlib import Path
@@ -27,14 +27,14 @@ JOBS = [  # name, what it reads, CPU seconds, MB, whether these are recorded
 
 
 def test_plan_lists_studies_and_shared_jobs():
-    """On two cores the chain of 960 s leaves time for all else: 1266 s are 65.9 % of twice as long."""
+    """On two cores the chain of 960 s determines the time: 1266 s are 65.9 % of twice as long."""
     jobs = []
     for name, reads, *cost in JOBS:
         member = {"inputs": {read: f"{read}.nc" for read in reads}, "outputs": [f"{name}.nc"]}
         jobs.append((Job("mine", name, "k", [member]), None if cost[0] is None else plan.Cost(*cost)))
     lines = plan.show(jobs, "snakemake -- all", [1, 2, 64]).splitlines()
     rows = [line.split() for line in lines[3:8]]
-    assert [row[:1] for row in rows[:3]] == [["a"], ["b"], ["c"]]  # what all share and the sum come last
+    assert [row[:1] for row in rows[:3]] == [["a"], ["b"], ["c"]]  # shared jobs and the sum come last
     assert [[word for word in row if word.replace(".", "").isdigit()] for row in rows] == [
         ["3", "5.0", "700", "1", "1"],  # jobs, core-minutes, MB of the largest, estimated, unknown
         ["3", "15.6", "1200", "1"],
@@ -54,7 +54,7 @@ def test_plan_lists_studies_and_shared_jobs():
 
 
 def finish(name, seconds, output, ran=None):
-    """Leaves the record of a job of the run `smoke`."""
+    """Writes the record of a job of the run `smoke`."""
     Path(output).write_text("")
     content = json.loads((ran or job(a=400)).text())
     about = {"job": content, "cpu_seconds": seconds, "peak_memory_mb": 200.5, "finished": "2"}

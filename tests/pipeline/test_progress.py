@@ -24,7 +24,7 @@ def logs(tmp_path):
 
 
 def mark(logs, name, log="", *, pid=None, host=None, ago=65.0):
-    """Leaves log and mark of a running job."""
+    """Writes log and marker of a running job."""
     path = logs / "smoke/bn" / f"{name}.log"
     path.write_text(log)
     began = (datetime.now(UTC) - timedelta(seconds=ago)).isoformat()
@@ -75,7 +75,7 @@ BEGAN = 1000.0
 
 @pytest.fixture
 def job(tmp_path, monkeypatch):
-    """Makes a job whose log, record and mark have these times."""
+    """Creates a job whose log, record and marker have these times."""
     monkeypatch.chdir(tmp_path)
 
     def job(name, log=None, text="error: full disk\n", record=None, *, running=False):

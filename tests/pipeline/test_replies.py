@@ -1,4 +1,4 @@
-"""Replies of authors: read in the order of their dates; mistakes are named with their place, all at once."""
+"""Replies of authors: read in the order of their dates; errors are reported with their positions, all at once."""
 
 import datetime
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The report: pages of studies and claims, links, escaping, one file of all, errata; from small made-up results."""
+"""The report: pages of studies and claims, links, escaping, one file of all, errata; from small synthetic results."""
 
 import base64
 import gzip
@@ -55,7 +55,7 @@ class Page(HTMLParser):
 
 
 def read_pages(report):
-    """Path inside the report -> page, the single file apart."""
+    """Path in the report -> page, except the single file."""
     paths = [path for path in sorted(report.rglob("*.html")) if path.name != "single.html"]
     return {path.relative_to(report).as_posix(): Page(path.read_text(encoding="utf-8")) for path in paths}
 
@@ -95,7 +95,7 @@ def test_studys_page_has_its_story_with_figures_claims_terms_and_facts(pages):
 
 
 def test_texts_of_results_are_escaped(report, pages):
-    """Every script element is a file of the report, every element is closed, hostile words are read as written."""
+    """Every script element is a file of the report, every element is closed, hostile texts are shown verbatim."""
     for path, page in pages.items():
         assert all(script["src"].startswith(("assets/", "../assets/")) for script in page.of("script")), path
         assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")], path
@@ -232,7 +232,7 @@ def test_captions_for_snakemakes_report_are_plain_text(report):
     assert not re.search("[{}]", labels[f"{STUDY}/figures/fig1"]["title"])  # Snakemake takes braces for wildcards
 
 
-# What is selected
+# Selection
 
 
 def figure(name, *datasets, title="", kind="figures", study=STUDY):

@@ -70,7 +70,7 @@ def test_reference_has_configuration_versions_and_cost_but_no_local_paths(tmp_pa
 
 
 def test_numbers_at_the_boundaries_of_their_band(tmp_path):
-    """Intervals must meet; without one, a twentieth of what the claim allows; without that, rounding."""
+    """Intervals must overlap; without one, a twentieth of the allowed region; without that, rounding."""
     cases = [  # of the run: value, interval, region; interval of the reference around 2.5; whether it reproduces
         ("2.5", ("2.4", "2.6"), NONE, ("2", "3"), True),
         ("3.5", ("2.9", "4"), NONE, ("2", "3"), True),
@@ -148,7 +148,7 @@ def reference(name, verdicts, numbers, digests, configuration):
 
 
 def test_claims_numbers_files_and_settings_are_matched_by_name():
-    """By hand: intervals reach the reference from 0.6 above and 0.5 below; regions here allow 0.5 and 1."""
+    """By hand: intervals extend to the reference from 0.6 above and 0.5 below; regions have sizes 0.5 and 1."""
     there = {"x-3": "does not hold", "x-1": "holds", "x-2": "holds"}
     here = {"x-2": UNDECIDED, "x-1": "holds", "x-6": "does not hold"}
     settings = {"run": {"name": "there", "seed": 1}, "s": {"a": {"width": 3, "rates": [1, 2]}}, "t": {"c": 5, "d": 6}}
@@ -208,7 +208,7 @@ def test_readings_are_not_key_numbers(tmp_path):
 
 
 def kept(name, studies, *, others=None, **facts):
-    """A reference with a claim, a number, a file and a setting of each study, beside what all studies share."""
+    """A reference with a claim, a number, a file and a setting of each study, and of the shared jobs."""
     claims, numbers = (
         pd.DataFrame(dict.fromkeys(columns, name), index=range(len(studies)))
         for columns in (kept_runs.CLAIM_COLUMNS, kept_runs.NUMBER_COLUMNS)
@@ -225,7 +225,7 @@ def kept(name, studies, *, others=None, **facts):
 
 
 def test_run_of_one_study_replaces_its_part_of_a_reference():
-    """Of three studies that were there the run has one anew, and brings one more."""
+    """Of three stored studies the run replaces one, and it adds another."""
     earliest = {"versions": {"numpy": "0"}, "machine": {"cores": 1}, "commit": "earliest"}
     former = kept("former", ["c", "b", "a"], others={"a": earliest, "b": earliest})
     joined = kept_runs.joined(former, kept("today", ["d", "b"]))

@@ -1,4 +1,4 @@
-"""`repdyn plan --cores`: schedules known by hand, bounds that every list schedule keeps."""
+"""`repdyn plan --cores`: schedules computed by hand, bounds of every list schedule."""
 
 from dataclasses import replace
 from itertools import pairwise

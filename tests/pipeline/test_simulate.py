@@ -33,7 +33,7 @@ def results(tmp_path_factory):
 
 
 def run(member, results):
-    """Runs a member without checkpoints; its dataset."""
+    """Runs a task without checkpoints; returns its dataset."""
     simulate.run(member, results, None)
     return datasets.read(results / member["outputs"][0])
 

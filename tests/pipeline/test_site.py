@@ -1,4 +1,4 @@
-"""A report as a site: every link leads somewhere, addresses of cards are absolute, nothing half written stays."""
+"""A report as a site: all links work, addresses in previews are absolute, no partial files remain."""
 
 import os
 import re
@@ -30,7 +30,7 @@ def write_page(results, name, body):
 
 @pytest.fixture
 def results(tmp_path) -> Path:
-    """A run with three pages; two show a vector figure of which the study has a PNG, one leads to a dataset."""
+    """A run with three pages; two show a vector figure with a PNG in the study, one links to a dataset."""
     folder = tmp_path / "results"
     shown = '<a href="../index.html#top">up</a> <img src="../figures/s/f.svg"> <a href="../../s/data/d.nc?raw">d</a>'
     links = '<a href="studies/s.html">s</a> <a href="mailto:a@b.c">m</a> <a href="errata.html">e</a>'
@@ -44,14 +44,14 @@ def results(tmp_path) -> Path:
 
 
 def published(results, built=None):
-    """Files of the site below its folder, and the folder."""
+    """The site's folder and the files in it."""
     site = results.parent / "site"
     publish(results, site, f"{URL}/", built)
     return {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}, site
 
 
 def picture(site, name):
-    """The picture of the card of a page, an address; "" without one."""
+    """Address of the preview image of a page; "" without one."""
     text = (site / f"report/{name}.html").read_text()
     return (re.findall('og:image" content="([^"]*)"', text) or [""])[0].removeprefix(f"{URL}/")
 
@@ -110,7 +110,7 @@ def test_broken_links_or_missing_documentation_create_no_site(results, tmp_path)
     with pytest.raises(DataError, match=r"none/index\.html"):
         publish(results, tmp_path / "site", URL, tmp_path / "none")
     write_page(results, "errata", "".join(f'<a href="../s/data/{name}.nc">d</a>' for name in "fedcba"))
-    with pytest.raises(DataError, match=", ".join(rf"s/data/{name}\.nc" for name in "abcef")):  # d is there
+    with pytest.raises(DataError, match=", ".join(rf"s/data/{name}\.nc" for name in "abcef")):  # d exists
         publish(results, tmp_path / "site", URL)
     write_page(results, "index", '<a href="../../secret">x</a>')
     with pytest.raises(DataError, match=r"report/index\.html.*\.\./\.\./secret"):

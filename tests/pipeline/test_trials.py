@@ -1,4 +1,4 @@
-"""The store of finished trials: its place, its limit, forced jobs, what `store` prints and removes."""
+"""The trial cache: location, size limit, forced jobs, output and removals of `store`."""
 
 import json
 import os
@@ -98,7 +98,7 @@ def test_forced_job_resumes_only_its_own_trials():
     ],
 )
 def test_forcing_a_rule_forces_its_variants_but_no_chunk(forced, expected):
-    """Snakemake knows variants by the one rule that they share; a chunk that it does not run again is not forced."""
+    """Snakemake knows variants by their shared rule; a chunk that it does not run again is not forced."""
     jobs = [JOB, Job("mine", "s/made-depth2", "simulate", [{"outputs": ["s/data/made/depth2.nc"]}])]
     jobs += [Parted("mine", "s/made-part1", "simulate", [{"outputs": ["s/parts/made/1.nc"]}], part_of="s/made")]
     for job in jobs:

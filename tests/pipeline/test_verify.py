@@ -32,7 +32,7 @@ def job(path, **changes):
 
 
 def write_record(single, outputs, inputs=(), finished="1", **more):
-    """The record of a job that read and wrote the files as they are."""
+    """The record of a job with the current files."""
     record = {"job": json.loads(single.text()), "inputs": {path: sha256(path) for path in inputs}, "finished": finished}
     record |= {"outputs": {path: sha256(path) for path in outputs}} | more
     file = Path(f"{single.log}.cost.json")
@@ -57,7 +57,7 @@ def run(tmp_path, monkeypatch):
 
 
 def wrong(**changed):
-    """Reasons of files that are out of date, with some members of today changed."""
+    """Reasons for outdated files, with some tasks changed."""
     jobs = [job(path, **changed.get(Path(path).stem, {})) for path in MEMBERS]
     return {path: why for path, why in verify.examine("mine", jobs).items() if why}
 
@@ -215,7 +215,7 @@ def test_more_than_twelve_outdated_jobs_suggest_a_full_rerun(number, option):
 
 @pytest.mark.slow
 def test_smoke_run_verifies(finished):
-    """A finished run is confirmed; after one number is changed by hand, the remedy restores it."""
+    """A finished run verifies; after one number is changed by hand, the suggested command restores it."""
     folder, command = finished, [sys.executable, "-m", "repdyn", "verify", "smoke"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -180,7 +180,7 @@ def below(*names):
 
 
 def test_rules_of_a_study(source):
-    """Each job followed by its parts; those that train have eight hours, where their study says no other time."""
+    """Each job followed by its chunks; those that train have eight hours unless their study says otherwise."""
     made = rules(run(source))
     assert [(rule.name, rule.trains, rule.runtime) for rule in made] == [
         ("toy_first", False, 30),
@@ -222,7 +222,7 @@ def test_rules_of_a_study(source):
 
 @pytest.mark.parametrize(("device", "parts"), [("cpu", ["toy_deep-part1"]), ("cuda", []), ("auto", [])])
 def test_trainings_are_split_only_on_a_cpu(source, monkeypatch, device, parts):
-    """Its two trials take 1000 seconds, more than a part may; a part has two trials at least."""
+    """Its two trials take 1000 seconds, more than a chunk may; a chunk has at least two trials."""
     jobs = (Simulation("first", "loss"), Simulation("deep", "rates", cut={"rates": ["depth"]}))
     work = {"rates": lambda own, read: 500.0 * own["settings"]["depth"]}
     monkeypatch.setattr(studies, "declared", lambda: {"toy": Study("Toys", Toy, jobs, work=work)})
@@ -309,7 +309,7 @@ def test_figures_tables_and_claims_are_in_jobs(source):
 
 
 def test_outputs_of_all_jobs_of_some_kinds_and_of_each_job(source):
-    """Parts are of no use to anybody but the job that joins them."""
+    """Only the joining job uses the chunks."""
     made = run(source)
     rules(made)
     made.tables("toy")

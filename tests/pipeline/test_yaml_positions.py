@@ -1,4 +1,4 @@
-"""Values and positions of keys in YAML files, merging of files, and what is refused with file and line."""
+"""Values and positions of keys in YAML files, merging of files, and errors with file and line."""
 
 import pytest
 

@@ -154,7 +154,7 @@ def figure(
     """Decorator of a function that plots a figure from datasets; its texts say what is plotted and hold at every scale.
 
     Args:
-        title: what the figure shows, with the paper's number where it has one.
+        title: what the figure shows, with the number in the paper, if any.
         caption: what lines, bands and panels are; numbers of the run are in the figure's facts.
         alt: alternative text of one or two sentences.
 

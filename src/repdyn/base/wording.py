@@ -1,4 +1,4 @@
-"""Words of a figure's title or caption that follow from its data, also where no value is finite."""
+"""Texts for facts and captions that depend on data, also if no value is finite."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PLAIN = 1e5  # below it no exponent
 
 
 def number(value: ArrayLike, form: str = ".2g") -> str:
-    """A number in a format, without an exponent below `PLAIN`; a question mark where it is not finite."""
+    """A number in a format, without an exponent below `PLAIN`; a question mark if it is not finite."""
     scalar = float(np.asarray(value, float))
     if not np.isfinite(scalar):
         return UNKNOWN
@@ -21,7 +21,7 @@ def number(value: ArrayLike, form: str = ".2g") -> str:
 
 
 def span(values: ArrayLike, form: str = ".2g") -> str:
-    """The least and the largest finite value; one number where both read alike; a question mark where there is none.
+    """The smallest and the largest finite value; one number if both look equal; a question mark if there is none.
 
     Example:
         >>> span([0.251, 0.75, np.nan]), span([2.0, 2.001]), span([np.nan])
@@ -35,7 +35,7 @@ def span(values: ArrayLike, form: str = ".2g") -> str:
 
 
 def outcome(margins: ArrayLike, holds: str, fails: str, unknown: str) -> str:
-    """Words by whether all finite margins are at least zero; other words where there is none."""
+    """Words that depend on whether all finite margins are at least zero; other words if there is none."""
     drawn = np.asarray(margins, float).ravel()
     known = drawn[np.isfinite(drawn)]
     if not known.size:
@@ -44,7 +44,7 @@ def outcome(margins: ArrayLike, holds: str, fails: str, unknown: str) -> str:
 
 
 def counted(margins: ArrayLike) -> str:
-    """How many of the finite margins are at least zero.
+    """Number of finite margins that are at least zero.
 
     Example:
         >>> counted([1.0, 0.5]), counted([1.0, -1.0, np.nan]), counted([np.nan])
@@ -59,7 +59,7 @@ def counted(margins: ArrayLike) -> str:
 
 
 def least(values: Mapping[str, ArrayLike]) -> str:
-    """Name of the least finite value, the first of equal ones; a question mark where no value is finite.
+    """Name of the smallest finite value, the first of equal ones; a question mark if there is none.
 
     Example:
         >>> least({"a": 2, "b": 1, "c": np.nan}), least({"a": np.nan})
@@ -84,7 +84,7 @@ def exponent(x: ArrayLike, y: ArrayLike, form: str = ".2f") -> str:
 
 
 def which(margins: Mapping[str, ArrayLike]) -> str:
-    """Names of those whose finite margins are all at least zero; a question mark where no margin is finite.
+    """Names with finite margins all at least zero; a question mark if no margin is finite.
 
     Example:
         >>> which({"a": 1, "b": [1, -1]}), which({"a": 1, "b": 2}), which({"a": -1, "b": np.nan}), which({"a": np.nan})
