@@ -30,8 +30,8 @@ class Each:
 
 
 EACH = Each()
-"""Marks `Annotated[Count, EACH]`, so that a trial finished with five seeds is reused with ten. A trial's value from such
-a list (its rate, its number of layers) must be in its name or in its cache key."""
+"""Marks `Annotated[Count, EACH]`, so that a trial finished with five seeds is reused with ten. A trial's value from
+such a list (its rate, its number of layers) must be in its name or in its cache key."""
 
 
 class Problem(NamedTuple):
