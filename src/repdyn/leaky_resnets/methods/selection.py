@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import xarray as xr
-
-from repdyn.base.facts import Facts
 
 Selected = TypeVar("Selected", xr.Dataset, xr.DataArray)
 
@@ -33,7 +31,7 @@ def at_paper_depth(measures: xr.Dataset) -> xr.Dataset:
     return measures.sel(effective_depth=PAPER_DEPTH, method="nearest")
 
 
-def training(chains: xr.Dataset) -> Facts:
+def training(chains: xr.Dataset) -> dict[str, Any]:
     """Number, penalty and length of training of Figure 1's and 3's networks, as facts."""
     return {
         "seeds": chains.sizes["seed"],
@@ -43,7 +41,7 @@ def training(chains: xr.Dataset) -> Facts:
     }
 
 
-def size_and_distance(measures: xr.Dataset) -> Facts:
+def size_and_distance(measures: xr.Dataset) -> dict[str, Any]:
     """Size, length of training and distance from a critical point of Figure 2's networks, as facts."""
     kind = "maps" if "maps" in measures.dims else "teacher"
     distance = measures["relative_distance"]
