@@ -50,7 +50,7 @@ def _cost(chains: xr.Dataset) -> xr.DataArray:
 
 
 def _below(values: xr.DataArray, rank: int) -> Test:
-    """Below the rank at every effective depth but the last, where 'at the rank' is asked for."""
+    """Below the rank at every effective depth but the last, where it is to be at the rank."""
     largest = values.isel(effective_depth=slice(None, -1)).max("effective_depth")
     return mean_within(
         largest.values, -np.inf, rank, expected=rf"below {rank} at all $\tilde L$ but the last", reason="'from below'"
@@ -59,8 +59,8 @@ def _below(values: xr.DataArray, rank: int) -> Test:
 
 def _missing_dimensions(chains: xr.Dataset) -> xr.DataArray:
     """The task's rank less what a network keeps at the largest Lt: values before the largest step of the centered A."""
-    kept = chains["separation_place"].sel(spectrum_of="A centered", drop=True)
-    return int(chains["rank"]) - kept.isel(effective_depth=-1, drop=True)
+    remaining = chains["separation_place"].sel(spectrum_of="A centered", drop=True)
+    return int(chains["rank"]) - remaining.isel(effective_depth=-1, drop=True)
 
 
 def _from_below(chains: xr.Dataset, values: xr.DataArray) -> Test:
@@ -231,7 +231,7 @@ def constant_direction_costs_one(chain_measures: xr.Dataset) -> Verdict:
     without = last.sel(maps=NO_BIAS)
     more = without - last.sel(maps=DECAYED, drop=True)
     test = mean_within(
-        more.values, 0.25, 1.75, expected="one more", reason="told apart from none and from two; kept ranks vary by 1"
+        more.values, 0.25, 1.75, expected="one more", reason="distinguished from none and from two; ranks vary by 1"
     )
     return Verdict.from_tests(test, facts={"energy without bias": without.mean()})
 

@@ -113,7 +113,7 @@ def hamiltonian_varies_less_than_its_parts(chain_measures: xr.Dataset) -> Verdic
                 0.75,
                 1.25,
                 expected="exponent 1",
-                reason="1 is told apart from 1/2 and 3/2",
+                reason="1 is distinguished from 1/2 and 3/2",
             ),
             maps=LEARNED_MAPS,
             above={"a tenth": 0.1, "one": 1.0},

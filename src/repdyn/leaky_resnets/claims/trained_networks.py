@@ -340,21 +340,29 @@ def large_penalties_take_the_bottleneck(excess_measures: xr.Dataset) -> Verdict:
     require(excess_measures, "excess_measures", teacher=LEAST_SEEDS, excess=2)
     place = excess_measures["separation_place"].sel(spectrum_of="A centered")
     clear = excess_measures["separation_step"].sel(spectrum_of="A centered") > np.log(2)
-    kept = (np.abs(place - int(excess_measures["rank"])) <= 1) & clear & (excess_measures["train_error"] < 0.5)
+    keeps_rank = (np.abs(place - int(excess_measures["rank"])) <= 1) & clear & (excess_measures["train_error"] < 0.5)
     tests = {
         "regular": share_within(
-            kept.isel(excess=0).values, 0.5, np.inf, expected="$k^*$ dimensions in most networks", reason=NEIGHBORS
+            keeps_rank.isel(excess=0).values,
+            0.5,
+            np.inf,
+            expected="$k^*$ dimensions in most networks",
+            reason=NEIGHBORS,
         ),
         "excess": share_within(
-            kept.isel(excess=-1).values, -np.inf, 0.5, expected="in few networks", reason="'too large': most lose it"
+            keeps_rank.isel(excess=-1).values,
+            -np.inf,
+            0.5,
+            expected="in few networks",
+            reason="'too large': most lose it",
         ),
     }
     return Verdict.from_tests(
         tests,
         facts={
-            "networks at each penalty": kept.sizes["teacher"],
-            "multiples of the penalty": kept["excess"],
-            "networks with the dimensions of the task, by penalty": kept.sum("teacher"),
+            "networks at each penalty": keeps_rank.sizes["teacher"],
+            "multiples of the penalty": keeps_rank["excess"],
+            "networks with the dimensions of the task, by penalty": keeps_rank.sum("teacher"),
             "training error by penalty": excess_measures["train_error"].mean("teacher"),
         },
     )

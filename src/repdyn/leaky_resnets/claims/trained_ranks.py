@@ -48,7 +48,7 @@ def _first_start(measures: xr.Dataset) -> xr.Dataset:
         "little": false_world("two and six dimensions in turn", _two_and_six, recomputes=True),
     },
     labels={
-        "varies": "largest difference of kept dimensions among runs of one teacher",
+        "varies": "largest difference of remaining dimensions among runs of one teacher",
         "little": "the same difference, against 2",
     },
 )
@@ -56,15 +56,15 @@ def kept_dimension_varies(restart_measures: xr.Dataset) -> Verdict:
     """Singular values before the largest step of the centered A in the middle, starts of one teacher."""
     require(restart_measures, "restart_measures", start=LEAST_SEEDS)
     need_near_critical(restart_measures["relative_distance"], "restart_measures")
-    kept = restart_measures["separation_place"].sel(spectrum_of="A centered").astype(int)
-    spread = (kept.max("start") - kept.min("start")).values
+    dimensions = restart_measures["separation_place"].sel(spectrum_of="A centered").astype(int)
+    spread = (dimensions.max("start") - dimensions.min("start")).values
     tests = all_of(
         varies=at_least(spread.max(), 0.5, expected="runs that differ, of one teacher", reason="whole numbers"),
         little=at_most(spread.max(), SPREAD, expected="at most 2 apart", reason="whole numbers, half-way"),
     )
     facts = {
         f"dimensions by start, teacher {place}": counts
-        for place, counts in enumerate(kept.transpose("teacher", "start").values)
+        for place, counts in enumerate(dimensions.transpose("teacher", "start").values)
     }
     if spread.max() == 0:
         return Verdict(UNDECIDED, tests, facts=facts, why="That no run differs from another refutes no 'can'.")

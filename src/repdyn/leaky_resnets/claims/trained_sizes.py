@@ -236,7 +236,7 @@ def momenta_balance_activations(chain_measures: xr.Dataset) -> Verdict:
             -1 - near,
             -1 + near,
             expected="exponent -1",
-            reason="told apart from 0 and -2 half-way, or twice as near",
+            reason="distinguished from 0 and -2 half-way, or twice as near",
         ),
         maps=LEARNED_MAPS,
         depth=deep(chain_measures),
