@@ -1,4 +1,4 @@
-"""Lagrangian, minima of the cost, added neurons and scalar geodesics, against autograd, quadrature and by hand."""
+"""Lagrangian, gradient of the cost, added neurons and scalar geodesics, by autograd, quadrature and by hand."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Hamiltonian, its derivatives, energies and bounds, against autograd and by hand."""
+"""Hamiltonian, its derivatives and bounds, against autograd and by hand."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Layer steps, momenta, criticality, balancedness and spectra of discrete networks."""
+"""Layer steps, momenta and kinks of discrete networks."""
 
 from fractions import Fraction
 

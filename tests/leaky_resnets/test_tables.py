@@ -1,4 +1,4 @@
-"""Every cell of the tables against numbers computed from made-up datasets."""
+"""Cells of the tables against numbers computed from made-up datasets."""
 
 import numpy as np
 import pytest

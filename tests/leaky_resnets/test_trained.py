@@ -1,4 +1,4 @@
-"""Experiments on trained networks at a tiny size: blocks, resuming, storing, limits."""
+"""Experiments on trained networks at a tiny size: blocks, resuming, storing."""
 
 import json
 

@@ -16,7 +16,7 @@ from repdyn.base.readings import over_readings
 from repdyn.base.sampled import mean_within
 from repdyn.base.verdicts import Test, Verdict
 from repdyn.leaky_resnets.claims.over_seeds import LEAST_SEEDS, need_near_critical, positive
-from repdyn.leaky_resnets.methods.selection import DECAYED, of_maps, size_and_distance
+from repdyn.leaky_resnets.methods.selection import DECAYED, by_label, of_maps, size_and_distance
 
 SCHEMES = ("irregular", "adaptive")
 POSITIVE = 1e-9  # more than nothing: no difference at all is none
@@ -87,22 +87,14 @@ def steps_improve_the_test_error(scheme_measures: xr.Dataset) -> Verdict:
 
 
 def _advantages(measures: xr.Dataset) -> dict[str, Any]:
-    """Mean ratio to equidistant steps by scheme, and in how many seeds each scheme is better."""
-    ratios = measures["test_ratio_by_layers"]
-    better = (ratios < 1).sum("seed")
+    """Mean ratio to equidistant steps by scheme, and in what share of seeds each scheme is better."""
+    ratios = measures["test_ratio_by_layers"].sel(scheme=list(SCHEMES))
+    means = np.exp(cast("xr.DataArray", np.log(ratios)).mean(("maps", "layers", "seed")))
+    better = (of_maps(ratios) < 1).mean("seed")
     return {
         "seeds": measures.sizes["seed"],
-        **{
-            f"mean ratio of the test error to equidistant steps, {scheme}": np.exp(
-                np.log(ratios.sel(scheme=scheme)).mean()
-            )
-            for scheme in SCHEMES
-        },
-        **{
-            f"seeds better than equidistant by number of layers, {scheme}, {maps}": better.sel(scheme=scheme, maps=maps)
-            for scheme in SCHEMES
-            for maps in better["maps"].values
-        },
+        **by_label("mean ratio of the test error to equidistant steps", cast("xr.DataArray", means)),
+        **{f"share of seeds better by number of layers, {name}": better.sel(scheme=name) for name in SCHEMES},
     }
 
 
@@ -152,14 +144,8 @@ def six_dimensional_stage(scheme_measures: xr.Dataset, staged_measures: xr.Datas
             "singular values at 0.3 above a tenth, a quarter, a half of the largest": [
                 _dimensions(adaptive, 0.3, large).mean() for large in (0.1, 0.25, 0.5)
             ],
-            **{
-                f"{words}, {name}": by_teacher[variable].sel(teacher=name)
-                for words, variable in (
-                    ("singular values above a quarter", "stage_dimension"),
-                    ("relative distance from a critical point", "relative_distance"),
-                )
-                for name in by_teacher["teacher"].values
-            },
+            **by_label("singular values above a quarter", by_teacher["stage_dimension"]),
+            **by_label("relative distance from a critical point", by_teacher["relative_distance"]),
             **size_and_distance(scheme_measures),
         },
     )
@@ -284,10 +270,7 @@ def steps_are_spread_out(scheme_measures: xr.Dataset) -> Verdict:
         than={"equidistant steps": "equidistant", "irregular steps": "irregular"},
     )
     uneven = of_maps(scheme_measures)["plane_unevenness"]
-    spread = {
-        f"standard deviation over mean of the steps' lengths, {scheme}": uneven.sel(scheme=scheme).mean()
-        for scheme in uneven["scheme"].values
-    }
+    spread = by_label("standard deviation over mean of the steps' lengths", uneven.mean("seed"))
     return Verdict.from_tests(test, facts=spread | size_and_distance(scheme_measures))
 
 

@@ -26,7 +26,7 @@ from repdyn.leaky_resnets.claims.over_seeds import (
     means,
     need_chains,
 )
-from repdyn.leaky_resnets.methods.selection import DECAYED, at_paper_depth, of_maps
+from repdyn.leaky_resnets.methods.selection import DECAYED, at_paper_depth, by_label, of_maps
 
 
 def _separates(chains: xr.Dataset, spectrum: str, places: int, step: float) -> Test:
@@ -93,23 +93,19 @@ def k_values_separate(chain_measures: xr.Dataset) -> Verdict:
         for matrix in ("A", "W")
     }
     decayed, rank = of_maps(chains), int(chains["rank"])
+    places = decayed["separation_place"]
     return Verdict.from_tests(
         tests,
         facts={
             "seeds": chains.sizes["seed"],
             "k*": rank,
             **{
-                f"seeds with the largest step of {matrix} after k* - 1, k*, k* + 1 values": [
-                    (decayed["separation_place"].sel(spectrum_of=matrix) == rank + more).sum() for more in (-1, 0, 1)
+                f"seeds with the largest step of {name} after k* - 1, k*, k* + 1 values": [
+                    (places.sel(spectrum_of=name) == rank + more).sum() for more in (-1, 0, 1)
                 ]
-                for matrix in decayed["spectrum_of"].values
+                for name in places["spectrum_of"].values
             },
-            **{
-                f"factor of the largest step of {matrix}": np.exp(
-                    decayed["separation_step"].sel(spectrum_of=matrix).mean()
-                )
-                for matrix in decayed["spectrum_of"].values
-            },
+            **by_label("mean log of the largest step", decayed["separation_step"].mean("seed")),
         },
     )
 

@@ -34,7 +34,7 @@ from repdyn.leaky_resnets.claims.over_seeds import (
     need_chains,
 )
 from repdyn.leaky_resnets.claims.tolerances import ROUNDING
-from repdyn.leaky_resnets.methods.selection import DECAYED, of_maps
+from repdyn.leaky_resnets.methods.selection import DECAYED, by_label, of_maps
 
 FIRST_LAYER = false_world(
     "spectra of the first layer",
@@ -309,13 +309,9 @@ def long_steps_in_the_bottleneck(chain_measures: xr.Dataset) -> Verdict:
         small={"a tenth": 0.1, "a quarter": 0.25},
     )
     decayed = of_maps(last)
-    elsewhere = {
-        f"change of the outputs, merged at the {place}": decayed["merged_change"].sel(place=place).mean()
-        for place in ("start", "end")
-    }
-    return Verdict.from_tests(
-        test, facts={"effective depth that the merged step takes": decayed["merged_step"].mean(), **elsewhere}
-    )
+    elsewhere = decayed["merged_change"].mean("seed").sel(place=["start", "end"])
+    facts = {"effective depth of the merged step": decayed["merged_step"].mean()}
+    return Verdict.from_tests(test, facts=facts | by_label("change of the outputs, layers merged at the", elsewhere))
 
 
 @claim(

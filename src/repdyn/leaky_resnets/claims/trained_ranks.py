@@ -19,7 +19,7 @@ from repdyn.leaky_resnets.claims.over_seeds import (
     need_chains,
     need_near_critical,
 )
-from repdyn.leaky_resnets.methods.selection import DECAYED, of_maps
+from repdyn.leaky_resnets.methods.selection import DECAYED, by_label, of_maps
 from repdyn.leaky_resnets.theory.identity_cost import cost_of_identity
 
 SPREAD = 2.5  # "by 1 or 2": whole numbers, half-way to 3
@@ -109,7 +109,5 @@ def image_is_missed(chain_measures: xr.Dataset) -> Verdict:
         outside={"over 1e-5 of $A$": 1e-5, "over 1e-4": 1e-4},
         rarely={"in a tenth": 0.1, "in a quarter": 0.25},
     )
-    typical = {
-        f"median share of A outside the image, {maps}": gap.sel(maps=maps).median() for maps in gap["maps"].values
-    }
+    typical = by_label("median share of A outside the image", gap.median([dim for dim in gap.dims if dim != "maps"]))
     return Verdict.from_tests(test, facts=typical)

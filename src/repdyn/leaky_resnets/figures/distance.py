@@ -17,6 +17,7 @@ from repdyn.leaky_resnets.figures.shared import (
     spectrum_lines,
     ticks_at,
 )
+from repdyn.leaky_resnets.methods.selection import by_label
 
 SMOOTH = 2e-4 * np.sqrt(1 / (2 * np.pi))  # share of a normal density within 1e-4 of its root mean square
 
@@ -50,6 +51,8 @@ def distance_to_critical(
     _refined(axes[1, 0], refinement_measures)
     _longer(axes[1, 1], convergence_measures)
     label_panels(axes)
+    energy = convergence_measures["median_hamiltonian"].mean("seed").sortby("steps")
+    drift = energy.isel(steps=-1, drop=True) - energy.isel(steps=0, drop=True)
     kinks = geometric_mean(np.maximum(chain_measures["kinks"].transpose(..., "seed").values, LEAST))[0] / SMOOTH
     return Drawn(
         fig,
@@ -59,7 +62,7 @@ def distance_to_critical(
             "networks in (c)": refinement_measures.sizes["seed"],
             "effective depth in (c)": refinement_measures["effective_depth"],
             "seeds in (d)": convergence_measures.sizes["seed"],
-            **_drifts(convergence_measures),
+            **by_label("change of the mean energy with training", drift),
         },
     )
 
@@ -82,14 +85,6 @@ def _longer(panel: Axes, runs: xr.Dataset) -> None:
         panel.plot(steps, draws.mean(axis=1), **MAP_STYLES[maps], label=maps)
     panel.set(title="length of training", xlabel="Adam steps", ylabel=ENERGY, xscale="log")
     ticks_at(panel.xaxis, steps)
-
-
-def _drifts(runs: xr.Dataset) -> dict[str, float]:
-    """Change of the mean energy from the shortest to the longest training, by linear maps."""
-    means = runs["median_hamiltonian"].mean("seed").sortby("steps")
-    changes = means.isel(steps=-1) - means.isel(steps=0)
-    names = changes["maps"].values
-    return {f"change of the mean energy with training, {maps}": float(changes.sel(maps=maps)) for maps in names}
 
 
 @figure(

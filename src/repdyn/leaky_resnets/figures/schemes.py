@@ -13,7 +13,7 @@ from repdyn.base.datasets import require
 from repdyn.base.figures import BLACK, BLUE, GREEN, RED, Drawn, figure, half_width, label_panels, legend_below, new
 from repdyn.leaky_resnets.figures.shared import GRAY, extremes, geometric_mean, limits, ticks_at
 from repdyn.leaky_resnets.methods.measures import LARGE
-from repdyn.leaky_resnets.methods.selection import DECAYED, PAPER_SIZES, STAGE, of_maps, size_and_distance
+from repdyn.leaky_resnets.methods.selection import DECAYED, PAPER_SIZES, STAGE, by_label, of_maps, size_and_distance
 
 SCHEMES = {"equidistant": (BLUE, "o"), "irregular": (GREEN, "s"), "adaptive": (RED, "^")}
 
@@ -161,12 +161,7 @@ def fig2c_paths(scheme_measures: xr.Dataset) -> Drawn:
             "seeds": learned.sizes["seed"],
             "layers": learned.sizes["layer"],
             "share of the variance on the two axes": float(learned["plane_share"].mean()),
-            **{
-                f"standard deviation over mean of the lengths, {scheme}": learned["plane_unevenness"]
-                .sel(scheme=scheme)
-                .mean()
-                for scheme in SCHEMES
-            },
+            **by_label("standard deviation over mean of the lengths", learned["plane_unevenness"].mean("seed")),
         },
     )
 

@@ -31,6 +31,11 @@ def at_paper_depth(measures: xr.Dataset) -> xr.Dataset:
     return measures.sel(effective_depth=PAPER_DEPTH, method="nearest")
 
 
+def by_label(words: str, values: xr.DataArray) -> dict[str, Any]:
+    """Values along their only dimension as facts, a fact per label."""
+    return {f"{words}, {label}": value for label, value in values.to_series().items()}
+
+
 def training(chains: xr.Dataset) -> dict[str, Any]:
     """Number, penalty and length of training of Figure 1's and 3's networks, as facts."""
     return {
@@ -49,5 +54,5 @@ def size_and_distance(measures: xr.Dataset) -> dict[str, Any]:
     sizes = {"dimension": "dimension", "width": "width", "points": "points", "Adam steps": "steps"}
     return {
         **{words: int(measures[name]) for words, name in sizes.items()},
-        **{f"relative distance from a critical point, {name}": means.sel({kind: name}) for name in means[kind].values},
+        **by_label("relative distance from a critical point", means),
     }
