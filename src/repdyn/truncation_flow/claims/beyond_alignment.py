@@ -84,6 +84,5 @@ def alignment_is_lost(counterexamples: xr.Dataset) -> Verdict:
                 counterexamples["unaligned_left"], "all points truncated at the end", COUNTED._replace(size=1e-12)
             ),
         },
-        None,
-        f"At the end $W W^T$ is {angle:.2g} off the diagonal.",
+        facts={"largest entry of $W W^T$ off the diagonal at the end": angle},
     )

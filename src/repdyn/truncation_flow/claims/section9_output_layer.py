@@ -153,7 +153,9 @@ def limit_is_least_squares(output_layer: xr.Dataset) -> Verdict:
     conditioned = Tolerance(1e-9, "conditioning of $X X^T$ below 1e5")
     return Verdict.from_tests(
         zero(output_layer["limit_error"], "least squares", conditioned),
-        None,
-        f"The minimizers for the weights of (9.3) and of (2.22) differ by"
-        f" {float(output_layer['crossed_error'].max()):.2f} here.",
+        facts={
+            "difference of the minimizers for the weights of (9.3) and of (2.22)": float(
+                output_layer["crossed_error"].max()
+            )
+        },
     )
