@@ -67,7 +67,7 @@ def staircase(staircase: xr.Dataset) -> Drawn:
         fig,
         {
             "rate at the end: beyond, between, below": last["rate"].values,
-            "distance of the bias from the label at the end": np.abs(last["b"] - last["label"]).values,
+            "distance of the bias from the label at the end": np.abs(last["b"].values - last["label"].values),
         },
     )
 
