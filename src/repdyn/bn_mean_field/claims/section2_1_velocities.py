@@ -122,7 +122,7 @@ def gradient_flow_of_bn(formula_audit: xr.Dataset) -> Verdict:
         "radial fraction": "share of the gradient along the input weights",
     },
 )
-def norms_are_kept(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> Verdict:
+def norms_are_conserved(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> Verdict:
     """Radial part of autograd's gradient, and drift along integrated flows."""
     drift = deviation(
         equivalence["drift"], 1e-10, expected="constant lengths", reason="hundreds of steps of tolerance 1e-12"
@@ -287,7 +287,7 @@ def longer_neurons_are_slower(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "bnm-sec42-angle",
-    where="Section 4.2 and opening of section 4 (ours)",
+    where="Section 4.2 and start of section 4 (ours)",
     kind="scaling",
     origin="ours",
     states="The direction of $b_2 = c b_1$ turns $1/c^2$ as fast as that of $b_1$ with BN and $1/c$ as fast without: "
@@ -315,7 +315,7 @@ def _next_to_norm(data: xr.Dataset) -> xr.Dataset:
     return data.assign(radial=data["radial"].where(data["with_eps"] == 0, data["radial_next_to_norm"]))
 
 
-EPS_WORLD = r"$\epsilon$ added to the deviation instead of the variance: the radial fraction grows as $1 / \|b\|$"
+NEXT_TO_NORM = r"$\epsilon$ added to the deviation instead of the variance: the radial fraction grows as $1 / \|b\|$"
 
 
 @claim(
@@ -328,7 +328,7 @@ EPS_WORLD = r"$\epsilon$ added to the deviation instead of the variance: the rad
     formula=r"\frac{| b^T \dot b |}{\|b\|\|\dot b\|} \propto \frac{\epsilon}{\|b\|^2}",
     control={
         "without the offset": wrong_formula(r"the gradient with $\epsilon$", replace_labels("with_eps", {0: 1})),
-        "exponent": false_world(EPS_WORLD, _next_to_norm),
+        "exponent": false_world(NEXT_TO_NORM, _next_to_norm),
     },
     labels={"exponent": "exponent of the radial fraction in the length of b"},
     remark=r"The paper's eq. (2) has no $\epsilon$; libraries do.",

@@ -114,7 +114,7 @@ def metric_is_positive(metric_audit: xr.Dataset) -> Verdict:
     states=r"$\alpha^T (I - \Sigma b b^T) \alpha = \|\alpha\|^2 + \alpha^T \Sigma b b^T \alpha$ for tangent $\alpha$.",
     formula=r"\alpha^T (I - \Sigma b b^T) \alpha = \|\alpha\|^2 + \alpha^T \Sigma b b^T \alpha = \|\alpha\|^2",
     control=with_wrong_formula("vectors that are not tangent", equations.POSITIVITY_DISPLAY),
-    remark="For general vectors the plus is a minus; for tangents, of which the display speaks, the term is zero.",
+    remark="For general vectors the plus is a minus; for tangents, which the display is about, the term is zero.",
 )
 def positivity_display(formula_audit: xr.Dataset) -> Verdict:
     """Both sides on tangent vectors at random points and covariances."""

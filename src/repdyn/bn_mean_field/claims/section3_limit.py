@@ -53,7 +53,7 @@ def loss_falls_at_the_rate_of_the_metric(equicontinuity: xr.Dataset) -> Verdict:
 KINDS = tuple(
     (start, target) for start in ("low discrepancy", "i.i.d.") for target in ("equal signs", "opposite signs")
 )
-FALSE_ORDER = "a world in which wider systems lie farther from the limit: widths in reverse order"
+FALSE_ORDER = "wider systems lie farther from the limit: widths in reverse order"
 
 
 def _runs(distances: xr.Dataset, start: str, target: str) -> np.ndarray:

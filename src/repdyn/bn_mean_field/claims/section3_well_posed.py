@@ -21,7 +21,7 @@ from repdyn.base.verdicts import Verdict, at_most, deviation, not_testable
     states=r"The integral of $a \sigma(\bar b^T x)$ changes by at most its supremum times the bounded-Lipschitz "
     "distance.",
     correction=r"The larger of its supremum and its Lipschitz constant on $\mathcal M$ times the distance; with one "
-    "constant for both the proof stands.",
+    "constant for both the proof holds.",
     formula=r"\left| \int a \sigma(\bar b^T x)(d\bar\rho_m - d\bar\rho) \right| \le r (\sigma(0) + L_\sigma C_b C_x) "
     r"\|\bar\rho_m - \bar\rho\|_{BL}",
     corrected_formula=r"\left| \int a \sigma(\bar b^T x)(d\bar\rho_m - d\bar\rho) \right| \le \max\left( r M, "
@@ -30,7 +30,7 @@ from repdyn.base.verdicts import Verdict, at_most, deviation, not_testable
     message="The constant of the estimate leaves out the function's slope",
     cause="The bounded-Lipschitz distance wants the larger of supremum and Lipschitz constant; the supremum alone "
     "is printed, and for small $r$ the slope in $a$ exceeds it.",
-    consequence="With one constant for both the proof stands.",
+    consequence="With one constant for both the proof holds.",
 )
 def bounded_lipschitz_estimate(well_posedness: xr.Dataset) -> Verdict:
     """Pairs of point masses, whose distance is known, on bounded data; ratio of both sides over all radii."""

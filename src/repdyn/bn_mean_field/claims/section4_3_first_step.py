@@ -106,7 +106,7 @@ def smaller_becomes_bigger(first_step: xr.Dataset) -> Verdict:
 
 
 def _require_short(radius: np.ndarray) -> None:
-    """The reading that speaks of very small neurons needs two lengths of them."""
+    """The reading about very small neurons needs two lengths of them."""
     if np.sum(radius <= SHORT) < 2:
         raise NotEnoughDataError(f"first_step: 2 lengths of {SHORT:g} or less, has {np.sum(radius <= SHORT)}")
 
@@ -159,7 +159,7 @@ FAR = "at 45 degrees a step is as long as the neuron; two thirds and four thirds
 STABLE_LOSS = "a loss that falls in every iteration is what a stable step means for the whole network"
 
 
-def _kept_lengths(first_step: xr.Dataset) -> xr.Dataset:
+def _constant_lengths(first_step: xr.Dataset) -> xr.Dataset:
     """Turns and losses with BN where every iteration ends at the initial lengths."""
     return first_step.assign(
         {name: first_step[f"{name}_kept"].broadcast_like(first_step[name]) for name in ("turn_quantile", "loss_growth")}
@@ -174,7 +174,7 @@ def _kept_lengths(first_step: xr.Dataset) -> xr.Dataset:
     assumes="gradient descent; what 'unstable' means and how small the neurons are is not said",
     kind="qualitative",
     states="From the second iteration on all neurons are large enough to avoid unstable dynamics.",
-    control=knock_out("every iteration ends at the initial lengths, so that none is amplified", _kept_lengths),
+    control=knock_out("every iteration ends at the initial lengths, so that none is amplified", _constant_lengths),
     remark="A neuron that starts near a critical direction has a small gradient, is not amplified at first, and "
     "turns far in the later step in which it is.",
 )
@@ -204,7 +204,7 @@ def stable_from_the_second_step(first_step: xr.Dataset) -> Verdict:
     )
 
 
-EXPONENTS = "borders half-way between 1/2 and 1 separate the exponents; the smallest batches are not yet asymptotic"
+EXPONENTS = "boundaries half-way between 1/2 and 1 separate the exponents; the smallest batches are not yet asymptotic"
 
 
 @claim(

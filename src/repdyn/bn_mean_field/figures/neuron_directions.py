@@ -37,7 +37,7 @@ CIRCLE = np.linspace(0, 2 * np.pi, 200)
     title="Figure 1 of Ma and Ying, computed: speeds and directions of neurons with and without BN",
     caption=r"$\Sigma$ = diag(5, 1). (a), (b) Tangential speed of each neuron; dashed: the largest speed of (b). "
     "Below: directions at the iterations above, those of the paper, with BN (upper row) and without; dots: neurons "
-    "on the unit circle, blue $a > 0$, orange-red, drawn outside, $a < 0$, paler for small $|a|$; gray wedges: "
+    "on the unit circle, blue $a > 0$, orange-red, plotted outside, $a < 0$, paler for small $|a|$; gray wedges: "
     r"number of neurons in 15 degrees; thin line: the ellipse $\Omega$. The figure on matched loss has the ratio of "
     f"the speeds at equal loss. {UNSTATED}",
     alt="Speed against direction with batch normalization and without it, and below each the directions of the "
@@ -200,7 +200,7 @@ def _rose(panel: Axes, cell: xr.Dataset) -> None:
 
 def _key() -> list[Line2D | Patch]:
     """What colors and lines of the roses are."""
-    dots = {"$a > 0$": BLUE, "$a < 0$, drawn outside": RED}
+    dots = {"$a > 0$": BLUE, "$a < 0$, plotted outside": RED}
     return [
         *(
             Line2D([], [], color=color, marker="o", markersize=3, linestyle="", label=sign)

@@ -23,7 +23,7 @@ BREAKS_416 = "clusters that break (4.16)"
     control=false_world("layers that share one weight", replace_variables(cumulative_error="cumulative_error_tied")),
 )
 def cumulative_parameters_are_free(counterexamples: xr.Dataset) -> Verdict:
-    """Layers made for cumulative parameters that are drawn freely, (2.6) applied to these layers."""
+    """Layers built for cumulative parameters that are drawn freely, (2.6) applied to these layers."""
     error = counterexamples["cumulative_error"]
     return Verdict.from_tests(zero(error, "any cumulative parameters are reached", EXACT))
 

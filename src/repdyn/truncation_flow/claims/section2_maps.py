@@ -41,7 +41,7 @@ tau_is_affine = formula_claim(
     audit=("gradient_audit", equations.AFFINE_FORM, *EXACT),
     control="the transpose in place of the inverse",
     decided="Against the definition, weights with unequal scales.",
-    message="The weight's transpose stands where its inverse belongs",
+    message="The weight's transpose is printed for its inverse",
     cause="The map leads back from the layer by the inverse of the weight, which is the transpose for orthogonal "
     "weights only.",
     consequence="Equation (3.13), next to it, has the inverse; for the orthogonal weights of Theorem 3.2 and of "
@@ -91,7 +91,7 @@ derivative_of_tau = formula_claim(
     r"(2.14) points of the boundary, the apex among them, are fixed too: there $>$ is $\ge$.",
 )
 def fixed_points(counterexamples: xr.Dataset) -> Verdict:
-    """Random points of all sectors and of their borders, the sectors taken as closed."""
+    """Random points of all sectors and of their boundaries, the sectors taken as closed."""
     return Verdict.from_tests(
         {
             "fixed points": zero(counterexamples["fixed_mismatch"], "fixed: all coordinates at least 0", COUNTED),

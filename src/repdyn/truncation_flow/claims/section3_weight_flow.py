@@ -225,7 +225,7 @@ matrix_elements = formula_claim(
     message="The flow depends on second moments of the data, not on first",
     cause="The term that Theorem 3.2 lacks, $u u^T$, brings in second moments of the half spaces: clusters with "
     "equal sector masses and means can have different generators.",
-    consequence="The corollary stands with masses and second moments of half spaces in place of first moments; the "
+    consequence="The corollary holds with masses and second moments of half spaces in place of first moments; the "
     "first sentence of Section 3.3, which names second moments, is right.",
 )
 def first_moments_do_not_suffice(counterexamples: xr.Dataset) -> Verdict:

@@ -57,7 +57,7 @@ def share_stays_large(proposition: xr.Dataset) -> Verdict:
     r"$R(x - \tilde y)$ in the negative orthant.",
 )
 def generator_is_bounded(counterexamples: xr.Dataset) -> Verdict:
-    """The corrected generator of random clusters that meet (4.16), under which (4.25) stands."""
+    """The corrected generator of random clusters that meet (4.16), under which (4.25) holds."""
     facts = {"largest norm over bound without (4.16)": float(counterexamples["bound_ratio_outside"])}
     return Verdict.from_tests(below(counterexamples["bound_ratio"], "norm over bound"), facts=facts)
 
@@ -248,7 +248,7 @@ ONLY_WITH_RADIUS = (
     message="The printed radius does not guarantee truncation in finite time",
     cause=r"The $\eta_2$ of (4.13) lacks the factor $|\beta(0) + \tilde y|$; in a counterexample that meets the "
     "printed hypotheses the flow turns out of that ball, and one point is never truncated.",
-    consequence="The proposition stands with the radius (4.32) of its own proof, and with a smaller one that suffices.",
+    consequence="The proposition holds with the radius (4.32) of its own proof, and with a smaller one that suffices.",
     remark=EXAMPLE,
 )
 def arrival_is_bounded(proposition: xr.Dataset, counterexamples: xr.Dataset) -> Verdict:
@@ -284,7 +284,7 @@ def arrival_is_bounded(proposition: xr.Dataset, counterexamples: xr.Dataset) -> 
     message="The printed radius does not guarantee that the weights freeze",
     cause=r"The weights rest once all points are truncated; with the $\eta_2$ of (4.13), which lacks the factor "
     r"$|\beta(0) + \tilde y|$, a counterexample keeps one point untruncated.",
-    consequence="The statement stands with the radius (4.32) of the paper's own proof, and with a smaller one that "
+    consequence="The statement holds with the radius (4.32) of the paper's own proof, and with a smaller one that "
     "suffices.",
     labels={
         "generator": "generator of the weights after full truncation",

@@ -227,7 +227,7 @@ def renormalized_domain(counterexamples: xr.Dataset) -> Verdict:
     formula=r"R_\ell^T H^{(\ell)}(x) R_\ell x' = x'",
     corrected_formula=r"H^{(\ell)}(x') = \mathbf{1}",
     control=false_world(TOO_WIDE, replace_variables(pattern_other="pattern_other_wide")),
-    message="The identity is asked of the pattern of the wrong point",
+    message="The identity is required of the pattern of the wrong point",
     cause=r"Separation says that the map is the identity at points $x'$ of other clusters, $H^{(\ell)}(x') = 1$; the "
     "pattern of a cluster's own point $x$ may truncate.",
     consequence="In its right form the condition says that the map leaves points of other clusters where they are, "

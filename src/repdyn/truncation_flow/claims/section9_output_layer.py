@@ -82,7 +82,7 @@ output_gradient = formula_claim(
     message="The solution needs one label per point, not one per class",
     cause=r"The matrix $\mathcal{P}$ has one row per point, so its product with the matrix of one label per class is "
     "not defined.",
-    consequence="The explicit solution stands with the matrix of one label per point, which (9.8) and (9.12) need too.",
+    consequence="The explicit solution holds with the matrix of one label per point, which (9.8) and (9.12) need too.",
 )
 def output_in_closed_form(output_layer: xr.Dataset) -> Verdict:
     """Shapes of the product; closed form with one label per point against an integrator."""

@@ -248,8 +248,8 @@ def own_clusters(own_clusters: xr.Dataset) -> Drawn:
         (axes[1, 0], "margin", "width", "three synthetic clusters", "cluster radius"),
         (axes[1, 1], "digit_margin", "shrink", "digits in space", "distance to class mean, scaled by"),
     ):
-        for condition, (words, look) in CONDITIONS.items():
-            panel.plot(own_clusters[axis], own_clusters[name].sel(condition=condition), label=words, **look)
+        for condition, (words, style) in CONDITIONS.items():
+            panel.plot(own_clusters[axis], own_clusters[name].sel(condition=condition), label=words, **style)
         panel.axhline(0, color=BLACK, linewidth=0.8)
         panel.set(xlabel=label, title=title, ylabel="smallest margin")
     fig.legend(*axes[1, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
@@ -279,8 +279,8 @@ def _triangles(panel: Axes, own_clusters: xr.Dataset) -> None:
     angles = own_clusters["triangle_angle"].values
     values = [own_clusters[name].values for name in TRIANGLES]
     panel.vlines(angles, np.minimum.reduce(values), np.maximum.reduce(values), color="0.75", linewidth=0.8, zorder=1)
-    for drawn, (words, look) in zip(values, TRIANGLES.values(), strict=True):
-        panel.plot(angles, drawn, linestyle="", label=words, **look)
+    for drawn, (words, style) in zip(values, TRIANGLES.values(), strict=True):
+        panel.plot(angles, drawn, linestyle="", label=words, **style)
     panel.axhline(0, color=BLACK, linewidth=0.8, zorder=1)
     panel.axvline(RIGHT, color=BLACK, linewidth=0.8, linestyle=":", zorder=1)
     panel.set(xlabel="widest angle, degrees", ylabel="smallest margin", title="triangles of means")

@@ -65,7 +65,7 @@ def conservation(collapsed_clusters: xr.Dataset) -> Drawn:
 
 
 @figure(
-    title="Reduced flow (8.6)-(8.7) beside the network it stands for",
+    title="Reduced flow (8.6)-(8.7) beside the network that it approximates",
     caption=r"Three clusters, all collapsed at $s = 0$. (a) Labels near $W \tilde y$. (b) Labels exchanged between "
     "clusters. Dotted: the time at which a cluster leaves the sectors that the reduced flow assumes.",
     alt="Cost of the network and of the reduced flow over flow time in two panels, labels near the images and "
@@ -109,10 +109,10 @@ def reduced_network(reduced_network: xr.Dataset) -> Drawn:
 def general_flow(general_flow: xr.Dataset) -> Drawn:
     """The corrected general flow beside plain gradient descent from four kinds of start."""
     fig, axes = new(2, 4, height=1.9, sharex=True, sharey="row")
-    looks = {"flow": (BLUE, "-", "flow of Theorem 5.1, corrected"), "descent": (ORANGE, "--", "gradient descent")}
+    styles = {"flow": (BLUE, "-", "flow of Theorem 5.1, corrected"), "descent": (ORANGE, "--", "gradient descent")}
     for column, start in enumerate(general_flow["start"].values):
         axes[0, column].set_title(str(start))
-        for algorithm, (color, style, words) in looks.items():
+        for algorithm, (color, style, words) in styles.items():
             part = general_flow.sel(start=start, algorithm=algorithm)
             for row, (name, floor) in enumerate((("cost", 1e-7), ("within", 1e-5))):
                 values, panel = np.maximum(part[name].values, floor), axes[row, column]

@@ -89,14 +89,14 @@ def printed_and_corrected(printed_and_corrected: xr.Dataset, random_clusters: xr
     require_finite(flows["cost"].isel(time=-1), "a cluster whose flow has not diverged")
     case = str(random_clusters["case"].values[1])
     rates = {formula: random_clusters[f"{formula}_rate"].sel(case=case).values for formula in FLOWS}
-    for formula, look in FLOWS.items():
+    for formula, style in FLOWS.items():
         for column, example in enumerate(flows["example"].values):
             example_cost = flows["example_cost"].sel(formula=formula, example=example)
-            axes[0, column].plot(time, example_cost, label=formula, color=look["color"], linestyle=look["linestyle"])
+            axes[0, column].plot(time, example_cost, label=formula, color=style["color"], linestyle=style["linestyle"])
             axes[0, column].set(title=f"one point, {example}", xlabel="flow time $s$", ylabel="cost", ylim=(0, None))
         known = np.sort(rates[formula][np.isfinite(rates[formula])])
         share = np.linspace(0, 1, known.size)
-        axes[1, 1].plot(known, share, label=formula, color=look["color"], linestyle=look["linestyle"])
+        axes[1, 1].plot(known, share, label=formula, color=style["color"], linestyle=style["linestyle"])
     _ends_over_starts(axes[1, 0], flows)
     axes[1, 1].axvline(0, color=BLACK, linewidth=0.8)
     axes[1, 1].set_xscale("symlog", linthresh=0.01, linscale=0.7)
@@ -122,11 +122,11 @@ def printed_and_corrected(printed_and_corrected: xr.Dataset, random_clusters: xr
 
 def _ends_over_starts(panel: Axes, flows: xr.Dataset) -> None:
     """Last over first cost of every cluster."""
-    for formula, look in FLOWS.items():
+    for formula, style in FLOWS.items():
         cost = flows["cost"].sel(formula=formula)
         start, end = cost.isel(time=0).values, cost.isel(time=-1).values
         known = np.isfinite(end) & (start > 0)
-        marks: dict[str, Any] = {"color": look["color"], "marker": look["marker"], "markerfacecolor": look["face"]}
+        marks: dict[str, Any] = {"color": style["color"], "marker": style["marker"], "markerfacecolor": style["face"]}
         panel.plot(start[known], end[known] / start[known], linestyle="", label=formula, **marks)
     panel.axhline(1, color=BLACK, linewidth=0.8)
     panel.set(xscale="log", xlabel="cost at the start", ylabel="cost at the end over start", ylim=(-0.06, None))
@@ -154,13 +154,13 @@ def proposition(proposition: xr.Dataset) -> Drawn:
     fig, axes = new(2, 2, height=2.2)
     time = proposition["time"]
     for met, (suffix, color, words) in enumerate((("_beyond", RED, "(4.16) broken"), ("", BLUE, "hypotheses met"))):
-        for Q, style in zip(proposition["dimension"].values, ("-", "--"), strict=True):
+        for Q, dash in zip(proposition["dimension"].values, ("-", "--"), strict=True):
             part = proposition.sel(dimension=Q)
             residual = part[f"residual{suffix}"] / part[f"residual{suffix}"].isel(time=0)
             curves = (1 - part[f"truncated_share{suffix}"], *(part[f"{name}{suffix}"] for name in TURNING))
             for panel, values in zip(axes.ravel(), (*curves, residual * np.exp(time)), strict=True):
-                look: dict[str, Any] = {"color": color, "linestyle": style, "linewidth": 1.3, "zorder": 2 + met}
-                panel.plot(time, values.where(values > 0) if panel in axes.ravel()[1:] else values, **look)
+                style: dict[str, Any] = {"color": color, "linestyle": dash, "linewidth": 1.3, "zorder": 2 + met}
+                panel.plot(time, values.where(values > 0) if panel in axes.ravel()[1:] else values, **style)
                 panel.lines[-1].set_label(f"$Q$ = {Q}, {words}")
     titles = ("share not truncated", r"rotation $\|R - R(0)\|$", r"generator $\|\Omega\|$", "residual bias times $e^s$")
     for panel, title in zip(axes.ravel(), titles, strict=True):
@@ -185,13 +185,13 @@ def proposition(proposition: xr.Dataset) -> Drawn:
 
 def _bounds(axes: np.ndarray, proposition: xr.Dataset) -> None:
     """Bounds on the time of truncation in the first panel and on the rotation in the second, where finite."""
-    for Q, style in zip(proposition["dimension"].values, ((0, (6, 2, 1, 2)), (3, (6, 2, 1, 2))), strict=True):
+    for Q, dash in zip(proposition["dimension"].values, ((0, (6, 2, 1, 2)), (3, (6, 2, 1, 2))), strict=True):
         part = proposition.sel(dimension=Q)
-        look: dict[str, Any] = {"color": BLACK, "linewidth": 0.9, "linestyle": style}
+        style: dict[str, Any] = {"color": BLACK, "linewidth": 0.9, "linestyle": dash}
         if np.isfinite(arrival := float(part["arrival_bound"])):
-            axes[0, 0].axvline(arrival, **look)
+            axes[0, 0].axvline(arrival, **style)
         if np.isfinite(radius := float(part["eta_2"])):
-            axes[0, 1].axhline(radius, **look)
+            axes[0, 1].axhline(radius, **style)
 
 
 @figure(
@@ -241,12 +241,12 @@ def sliding(integrators: xr.Dataset) -> Drawn:
     time, early = integrators["time"].values, integrators["time"].values <= 2
     largest = float(integrators["step"].max())
     panel = axes[0, 0]
-    for name, words, look in (
+    for name, words, style in (
         ("sliding_u", "event-driven", {"color": BLUE}),
         ("sliding_u_occupation", f"occupation, $h$ = {largest:g}", {"color": GREEN, "linestyle": "--"}),
         ("sliding_u_scipy", "RK45", {"color": RED, "marker": ".", "markersize": 3, "linewidth": 0.8}),
     ):
-        panel.plot(time[early], integrators[name].values[early], label=words, **look)
+        panel.plot(time[early], integrators[name].values[early], label=words, **style)
     panel.axvline(float(integrators["sliding_reached"]), color=RED, linewidth=0.8, linestyle=":")
     panel.set(xlabel="flow time $s$", title="$u_1$ over time", ylabel="$u_1$")
     legend_below(panel)

@@ -405,15 +405,3 @@ def test_exponents_of_batches_turn_at_the_borders_half_way_between_them(bias, no
     powers = {name: batch[:, None] ** (p + groups) for name, p in (("bias", bias), ("noise", noise))}
     data = xr.Dataset({name: (("batch", "group"), values) for name, values in powers.items()}, {"batch": batch})
     assert CLAIMS["bnm-finite-batch"](data).status == status
-
-
-def test_every_claim_of_the_study_that_can_be_tested_is_made_up_somewhere():
-    here = {*LINES, *ONE_FORM, *METRIC, "bnm-thm2", "bnm-norm-conserved", "bnm-norm-general", "bnm-equiv", "bnm-eps"}
-    here |= {"bnm-dissipation", "bnm-thm4-tr", "bnm-thm4-equicont", "bnm-thm4-chord", "bnm-thm4-weak", "bnm-thm5"}
-    here |= {"bnm-thm5-counter", "bnm-sec41-law", "bnm-fig1-matched", "bnm-fig2", "bnm-fig3-norm", "bnm-fig3-law"}
-    here |= {"bnm-finite-batch"}
-    in_test_claims = {"bnm-thm4-conv", "bnm-thm4-bl", "bnm-abstract-wellposed", "bnm-uniqueness", "bnm-fig1-speed"}
-    in_test_claims |= {"bnm-fig1-order", "bnm-fig1-conc", "bnm-sec41-escape", "bnm-sec41-speedup", "bnm-sec41-linear"}
-    in_test_claims |= {"bnm-sec42-rate", "bnm-sec42-adaptivity", "bnm-fig3-smaller-bigger", "bnm-fig3-critical"}
-    in_test_claims |= {"bnm-fig3-stable"}
-    assert set(CLAIMS) - here - in_test_claims == {"bnm-thm4-subsequence", "bnm-assumption3-regular"}

@@ -110,11 +110,3 @@ def test_worlds_of_the_first_step():
         for model in own["model"].values:
             wanted = own[f"{name}_kept"]
             np.testing.assert_array_equal(kept[name].sel(model=model).transpose(*wanted.dims), wanted)
-
-
-def test_small_and_large_neurons_change_places():
-    (own,), (exchanged,) = world(STUDY, "bnm-fig2")
-    for name in ("near", "axis_angle"):
-        axis = own[name].dims.index("radius")
-        np.testing.assert_array_equal(exchanged[name], np.flip(own[name].values, axis))
-    np.testing.assert_array_equal(exchanged["radius"], own["radius"])
