@@ -92,7 +92,7 @@ def test_flows_are_equal_within_the_solver(name):
     ("manifold", "scaled", "status"),
     [(0.99e-8, 0.0, HOLDS), (1.01e-8, 0.99e-8, CORRECTED), (1.01e-8, 1.01e-8, REFUTED)],
 )
-def test_lengths_other_than_1_turn_the_loss_of_generality(manifold, scaled, status):
+def test_other_lengths_refute_the_loss_of_generality(manifold, scaled, status):
     data = flows("gap_b", manifold, against="manifold", dimension=2, radius=2.0)
     data["gap_b"].loc[{"against": "manifold_scaled", "dimension": 2, "radius": 2.0}] = scaled
     assert CLAIMS["bnm-norm-general"](data).status == status
@@ -241,7 +241,7 @@ def exits(time=2.0, gronwall=1.5, speed=0.9, growth=1.0):
         ({"growth": 1.051}, REFUTED),
     ],
 )
-def test_exit_times_turn_at_their_bounds(changes, status):
+def test_boundaries_of_exit_times(changes, status):
     assert CLAIMS["bnm-thm4-tr"](exits(**changes)).status == status
 
 
@@ -306,7 +306,7 @@ def minimization(end=1e-3, late=2e-3, point=0.5, pair=0.5, speed=0.0, arc=1.0):
         ("bnm-thm5-counter", {"arc": 0.899}, REFUTED),
     ],
 )
-def test_losses_at_the_end_turn_theorem_5_and_its_counterexamples(id, changes, status):
+def test_boundaries_of_losses_in_theorem_5_and_its_counterexamples(id, changes, status):
     assert CLAIMS[id](minimization(**changes)).status == status
 
 
@@ -383,7 +383,7 @@ def one_step(growth=0.0, law=1.0):
         ("bnm-fig3-law", {"law": 1 + 1.01e-10}, REFUTED),
     ],
 )
-def test_lengths_after_one_step_turn_their_claims(id, changes, status):
+def test_boundaries_of_lengths_after_one_step(id, changes, status):
     assert CLAIMS[id](one_step(**changes)).status == status
 
 
@@ -400,7 +400,7 @@ def test_lengths_after_one_step_turn_their_claims(id, changes, status):
         (-1.0, -0.24, REFUTED),
     ],
 )
-def test_exponents_of_batches_turn_at_the_borders_half_way_between_them(bias, noise, status):
+def test_boundaries_of_the_exponents_of_batches(bias, noise, status):
     batch, groups = np.array([8.0, 16.0, 32.0]), 1e-5 * np.arange(4)
     powers = {name: batch[:, None] ** (p + groups) for name, p in (("bias", bias), ("noise", noise))}
     data = xr.Dataset({name: (("batch", "group"), values) for name, values in powers.items()}, {"batch": batch})

@@ -50,7 +50,7 @@ def rates(bn=1.0, vanilla=0.0, decades=(2.5, 2.0)):
     )
 
 
-def test_learning_rates_turn_the_claim():
+def test_learning_rates_decide_the_claim():
     slower = section4_2_learning.linear_target_takes_longer
     verdict = slower(rates(bn=1.0))
     assert verdict.status == "holds"
@@ -134,7 +134,7 @@ def test_the_start_with_both_signs_is_a_reading_of_its_own():
 @pytest.mark.parametrize(
     ("many", "two", "status"), [(12, 12, "holds"), (11, 11, "holds"), (9, 9, "does not hold"), (8, 8, "does not hold")]
 )
-def test_ranges_of_steps_turn_the_claims(many, two, status):
+def test_ranges_of_steps_decide_the_claims(many, two, status):
     data = features({}, {"BN, many lengths": many, "BN, two lengths": two, "vanilla, many lengths": 10})
     assert section4_2_learning.many_lengths_widen_the_range(data).status == status
     data = features({}, {"BN": many, "BN, many lengths": many})
@@ -422,7 +422,7 @@ def test_long_neurons_alone_leave_open_whether_small_ones_are_stable():
     assert section4_3_first_step.stable_from_the_second_step(data).status == "depends on the reading"
 
 
-def test_stability_is_not_judged_without_small_neurons():
+def test_stability_is_undecided_without_small_neurons():
     with pytest.raises(NotEnoughDataError, match="2 lengths"):
         section4_3_first_step.stable_from_the_second_step(turns_and_losses().isel(radius=[1, 2]))
 

@@ -91,7 +91,7 @@ def test_neurons_at_rest_keep_their_first_angles(id, part):
         np.testing.assert_array_equal(angles.isel(iteration=place), own["axis_angle"].isel(iteration=0))
 
 
-def test_worlds_of_the_first_step():
+def test_controls_of_the_first_step():
     (own,), (long,) = world(STUDY, "bnm-fig3-smaller-bigger")
     assert changed(own, long) == {"norm"}
     dims = ("start", "step", "neuron")

@@ -9,7 +9,7 @@ import xarray as xr
 from repdyn.base import datasets
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
-from repdyn.bn_mean_field import settings as knobs
+from repdyn.bn_mean_field import settings as sizes
 from repdyn.bn_mean_field.experiments.anisotropy import anisotropy
 from repdyn.bn_mean_field.experiments.batch_norm_eps import batch_norm_eps
 from repdyn.bn_mean_field.experiments.concentration import concentration
@@ -33,10 +33,10 @@ from repdyn.bn_mean_field.theory.velocity import Population
 
 STREAM = Stream(1, ("test",))
 NOTHING_KEPT = Checkpoint(None, "")
-ANISOTROPY = knobs.Anisotropy(
+ANISOTROPY = sizes.Anisotropy(
     directions=12, step=0.002, steps=[0.002, 0.004], record=[0, 10, 20], look=10, early=20, stride=5, seeds=2
 )
-PROPAGATION = knobs.Propagation(
+PROPAGATION = sizes.Propagation(
     widths=[4, 8, 16],
     random_widths=[4, 8, 16],
     seeds=2,
@@ -45,8 +45,8 @@ PROPAGATION = knobs.Propagation(
     times=[0.0, 0.5],
     tolerance=1e-6,
 )
-MAGNITUDES = knobs.Magnitudes(directions=4, radii=[1.0, 10.0], step=0.002, iterations=10, stride=5, seeds=3)
-FIRST_STEP = knobs.FirstStep(
+MAGNITUDES = sizes.Magnitudes(directions=4, radii=[1.0, 10.0], step=0.002, iterations=10, stride=5, seeds=3)
+FIRST_STEP = sizes.FirstStep(
     directions=8,
     radii=[0.01, 0.1, 1.0, 10.0],
     steps=[0.1],
@@ -56,8 +56,8 @@ FIRST_STEP = knobs.FirstStep(
     stability_steps=[0.1],
     stability_iterations=30,
 )
-SCAN = knobs.TargetScan(angles=[0.0, 45.0, 90.0], directions=12, step=0.01, look=30, seeds=3)
-RATES = knobs.LearningRates(
+SCAN = sizes.TargetScan(angles=[0.0, 45.0, 90.0], directions=12, step=0.01, look=30, seeds=3)
+RATES = sizes.LearningRates(
     directions=8,
     smallest_step=0.01,
     largest_step=10.0,
@@ -67,30 +67,30 @@ RATES = knobs.LearningRates(
     spread=10.0,
     seeds=3,
 )
-FEATURES = knobs.FeatureLearning(
+FEATURES = sizes.FeatureLearning(
     dimension=6, width=8, smallest_step=0.1, largest_step=10.0, steps_per_decade=2, iterations=40, spread=10.0, seeds=3
 )
-CONCENTRATION = knobs.Concentration(angles=[0.0, 90.0], directions=6, step=0.01, record=[0, 10, 20], seeds=3)
-WELL_POSED = knobs.WellPosedness(gaps=[1e-4, 1e-2], time=0.5, radii=[0.1, 1.0], draws=5)
-EXITS = knobs.ExitTimes(width=10, start_radius=0.5, radii=[0.75, 1.0], slope=3.0, time=0.5, frames=101)
+CONCENTRATION = sizes.Concentration(angles=[0.0, 90.0], directions=6, step=0.01, record=[0, 10, 20], seeds=3)
+WELL_POSED = sizes.WellPosedness(gaps=[1e-4, 1e-2], time=0.5, radii=[0.1, 1.0], draws=5)
+EXITS = sizes.ExitTimes(width=10, start_radius=0.5, radii=[0.75, 1.0], slope=3.0, time=0.5, frames=101)
 RUNS = {
     "formula_audit": lambda: formula_audit(
-        knobs.FormulaAudit(draws=2, samples=60, dimension=3, width=4, radii=[0.5, 1.0]), STREAM
+        sizes.FormulaAudit(draws=2, samples=60, dimension=3, width=4, radii=[0.5, 1.0]), STREAM
     ),
     "batch_norm_eps": lambda: batch_norm_eps(
-        knobs.BatchNormEps(draws=2, samples=60, dimension=3, width=4, eps=1e-5, radii=[0.01, 0.1, 1.0]), STREAM
+        sizes.BatchNormEps(draws=2, samples=60, dimension=3, width=4, eps=1e-5, radii=[0.01, 0.1, 1.0]), STREAM
     ),
-    "metric_audit": lambda: metric_audit(knobs.MetricAudit(dimensions=[2, 3], conditions=[10.0], draws=3), STREAM),
+    "metric_audit": lambda: metric_audit(sizes.MetricAudit(dimensions=[2, 3], conditions=[10.0], draws=3), STREAM),
     "equivalence": lambda: equivalence(
-        knobs.Equivalence(width=4, dimensions=[2, 3], radii=[0.5, 1.0], time=0.5, frames=3, tolerance=1e-10), STREAM
+        sizes.Equivalence(width=4, dimensions=[2, 3], radii=[0.5, 1.0], time=0.5, frames=3, tolerance=1e-10), STREAM
     ),
     "propagation": lambda: propagation(PROPAGATION, STREAM, NOTHING_KEPT),
     "equicontinuity": lambda: equicontinuity(
-        knobs.Equicontinuity(width=10, time=2.0, frames=41, pair_stride=10, transport_stride=20)
+        sizes.Equicontinuity(width=10, time=2.0, frames=41, pair_stride=10, transport_stride=20)
     ),
     "exit_times": lambda: exit_times(EXITS),
     "minimization": lambda: minimization(
-        knobs.Minimization(width=12, erf_width=8, time=1.0, counter_time=1.0, frames=11)
+        sizes.Minimization(width=12, erf_width=8, time=1.0, counter_time=1.0, frames=11)
     ),
     "anisotropy": lambda: anisotropy(ANISOTROPY),
     "speed_ratio": lambda: speed_ratio(ANISOTROPY, STREAM),
@@ -101,7 +101,7 @@ RUNS = {
     "well_posedness": lambda: well_posedness(WELL_POSED, STREAM),
     "magnitudes": lambda: magnitudes(MAGNITUDES, STREAM),
     "first_step": lambda: first_step(FIRST_STEP, STREAM),
-    "finite_batch": lambda: finite_batch(knobs.FiniteBatch(width=8, batches=[8, 16, 32], repeats=20, groups=2), STREAM),
+    "finite_batch": lambda: finite_batch(sizes.FiniteBatch(width=8, batches=[8, 16, 32], repeats=20, groups=2), STREAM),
 }
 
 
@@ -115,7 +115,7 @@ def test_datasets_keep_the_conventions_and_repeat(name):
 
 def test_groups_of_batches_are_independent_draws_each_of_its_own_size():
     """Interval and region of the claim count groups as samples: none repeats another's batches."""
-    settings = knobs.FiniteBatch(width=8, batches=[8, 16, 32], repeats=20, groups=4)
+    settings = sizes.FiniteBatch(width=8, batches=[8, 16, 32], repeats=20, groups=4)
     noise = finite_batch(settings, STREAM)["noise"].values
     assert len(np.unique(noise)) == noise.size
 
@@ -154,7 +154,7 @@ def test_a_radius_that_is_not_reached_has_no_exit_time():
     np.testing.assert_array_equal(np.isnan(times), [False, True])
 
 
-def test_kept_lengths_recomputed():
+def test_constant_lengths_recomputed():
     """The first start of the smallest settings, neuron by neuron, brought back to its length after each iteration."""
     data = first_step(FIRST_STEP, STREAM)
     a, b = problems.paired_start(FIRST_STEP.directions)
@@ -203,7 +203,7 @@ def test_trials_differ_and_do_not_depend_on_their_number(name):
         (lambda: ANISOTROPY.__class__(**(ANISOTROPY.model_dump() | {"step": 0.1})), "not one of steps"),
         (lambda: ANISOTROPY.__class__(**(ANISOTROPY.model_dump() | {"look": 7})), "not one of record"),
         (
-            lambda: knobs.Magnitudes(directions=4, radii=[1.0, 10.0], step=0.1, iterations=10, stride=3, seeds=2),
+            lambda: sizes.Magnitudes(directions=4, radii=[1.0, 10.0], step=0.1, iterations=10, stride=3, seeds=2),
             "no multiple",
         ),
     ],

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from repdyn.bn_mean_field.theory import flows, manifold
+from repdyn.bn_mean_field.theory import manifold
 from repdyn.bn_mean_field.theory.kernels import unchecked_potential
 from repdyn.bn_mean_field.theory.velocity import (
     Population,
