@@ -72,10 +72,10 @@ def test_one_statement_is_corrected_one_holds_and_both_are_the_accepted_verdicts
 def test_questions_are_answered_as_in_the_checkout(own, site):
     assert "holds as corrected" in ask(own, site, "claim", "own-average-regret")
     assert re.search(r"\b(\d{2,}) of \1 files", ask(own, site, "verify"))
-    assert "0 faults" in ask(own, site, "controls", "results/default")
-    ask(own, site, "costs", "default")
+    assert "0 faults" in ask(own, site, "dev", "controls", "results/default")
+    ask(own, site, "dev", "costs", "default")
     assert "0 unknown" not in ask(own, site, "plan")
-    ask(own, site, "keep", "results/default")
+    ask(own, site, "dev", "keep", "results/default")
     assert "2 of 2 verdicts are equal" in ask(own, site, "compare", "results/default", "reference/default")
 
 
@@ -195,7 +195,7 @@ def test_a_claim_is_one_function_and_its_verdict_a_figure_is_one_function(own, s
         rows = {row["id"]: row for row in csv.DictReader((own / "results/default/claims.csv").open())}
         assert (rows["own-more"]["verdict"], rows["own-more"]["change"]) == ("holds", "")
         assert (own / "results/default/own_paper/figures/moments.svg").is_file()
-        assert "0 faults" in ask(own, site, "controls", "results/default")
+        assert "0 faults" in ask(own, site, "dev", "controls", "results/default")
     finally:
         for name, text in before.items():
             (own / name).write_text(text)

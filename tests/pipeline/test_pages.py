@@ -26,7 +26,7 @@ PAGES = {
 
 @pytest.mark.parametrize("name", PAGES)
 def test_committed_pages_are_the_generated_ones(name):
-    advice = "differs from the code: run `python -m repdyn reference` in the repository's folder"
+    advice = "differs from the code: run `python -m repdyn dev pages` in the repository's folder"
     assert (ROOT / "docs" / name).read_text(encoding="utf-8") == PAGES[name](), f"docs/{name} {advice}"
 
 

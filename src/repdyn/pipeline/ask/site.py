@@ -1,4 +1,4 @@
-"""`python -m repdyn site results/default --url https://example.org/repdyn`: a run's report for a host of static files.
+"""`python -m repdyn dev site results/default --url ...`: a run's report for a host of static files.
 
 Pages keep their places below `report/`; beside it lie the files of the run that they lead to, a page that leads to the
 report, one for addresses that do not exist, and a map of the site. Links stay relative; what a card of another site

@@ -23,7 +23,7 @@ Some regions, sizes and hypotheses were set after numbers of the default scale h
 the claims that it decides. The full scale draws from a seed of its own that had no part in any choice; its verdicts
 stand beside those of the default scale. A verdict that is not decidable at one of them says nothing against the other.
 
-This page is generated from the studies' `page.md` and from `reference/` (`python -m repdyn reference`); a test holds it
+This page is generated from the studies' `page.md` and from `reference/` (`python -m repdyn dev pages`); a test holds it
 to them.
 """
 

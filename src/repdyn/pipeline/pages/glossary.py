@@ -13,7 +13,7 @@ INTRODUCTION = """\
 Terms of the papers and of the report, in plain words. What each variable of a measured network is:
 [measures](measures.md).
 
-This page is generated from the studies' `page.md` and the report's own terms (`python -m repdyn reference`); a test
+This page is generated from the studies' `page.md` and the report's own terms (`python -m repdyn dev pages`); a test
 holds it to them.
 """
 

@@ -19,7 +19,7 @@ Every variable of a dataset of `measure`, by the entry of `measures=[...]` that 
 dimension of training before the others. What each number means, and when nothing:
 [diagnostics](../src/repdyn/diagnostics/page.md).
 
-This page is generated from the catalog (`python -m repdyn reference`); a test holds it to it.
+This page is generated from the catalog (`python -m repdyn dev pages`); a test holds it to it.
 """
 CATALOG = "methods.catalog"
 HEAD = ("variable", "what", "dimensions", "units", "paper, place", "missing where")

@@ -151,7 +151,7 @@ Figures in the report are vector graphics. Below 1 MB they are shown as such; a 
 where every dot of many is drawn, is shown as its bitmap, so that a page opens at once, and its SVG lies in the results.
 Nothing in them is a bitmap: maps are cells, at most 2000 or as many as the data has pairs; color bars have 48 steps.
 
-This page is generated from the code (`python -m repdyn reference`); a test holds it to it.
+This page is generated from the code (`python -m repdyn dev pages`); a test holds it to it.
 """
 DATASETS = """\
 A dataset is netCDF-4 and opens with `xarray.open_dataset`. Every variable has `long_name` and `units` (`1` where it has
