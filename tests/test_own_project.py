@@ -19,7 +19,7 @@ from repdyn.pipeline.new import project
 BLOCKS = re.findall(
     r"^```sh\n(.*?)^```", (ROOT / "docs/own_paper.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
 )
-DATA = {"own_paper_data", "own_paper_figures_figures", "own_paper_tables", "own_paper_claims"}
+DATA = {"own_paper_data", "own_paper_figures", "own_paper_tables", "own_paper_claims"}
 CONDA_NAMES = {
     "pytorch-cpu": "torch",
     "pytorch-gpu": "torch",
@@ -190,7 +190,7 @@ def test_a_claim_is_one_function_and_its_verdict_a_figure_is_one_function(own, s
     for name, text in added.items():
         (own / name).write_text(before[name] + text)
     try:
-        assert due(own, site) == {"own_paper_claims", "own_paper_figures_figures"} | END
+        assert due(own, site) == {"own_paper_claims", "own_paper_figures"} | END
         snakemake(own, site, "all")
         rows = {row["id"]: row for row in csv.DictReader((own / "results/default/claims.csv").open())}
         assert (rows["own-more"]["verdict"], rows["own-more"]["change"]) == ("holds", "")

@@ -75,7 +75,7 @@ def test_a_job_that_computes_beyond_the_limit_removes_older_trials(monkeypatch):
 
 def test_a_forced_job_reads_no_older_trial_and_resumes_its_own():
     fill(count=1)
-    trials.force([JOB], ["s_made"])
+    trials.force([JOB], ["s_data_made"])
     forced = trials.store(JOB, Path("results/mine"))
     kept = Store(forced.folder / "s" / "made", forced.since).checkpoint("all that it depends on")
     assert kept.get("trial 0") is None
@@ -90,10 +90,9 @@ def test_a_forced_job_reads_no_older_trial_and_resumes_its_own():
     ("forced", "expected"),
     [
         (None, [True, True, True]),
-        (["s_made"], [True, True, False]),
+        (["s_data_made"], [True, True, False]),
         (["results/mine/s/data/made.nc"], [True, False, False]),
-        (["s_made-depth2"], [False, True, False]),
-        (["s_made-part1"], [False, False, True]),
+        (["s_parts_made_1"], [False, False, True]),
         (["s_mad", "made"], [False, False, False]),
     ],
 )
@@ -113,8 +112,8 @@ def test_a_command_forces_its_targets_the_rules_that_it_names_or_all():
     cases = [
         ({"targets": {"all", "s"}}, set()),
         ({"targets": {"all", "s"}, "forcetargets": True}, {"all", "s"}),
-        ({"targets": {"all"}, "forcerun": {"s_made", "a.nc"}}, {"s_made", "a.nc"}),
-        ({"targets": {"s"}, "forcetargets": True, "forcerun": {"s_made"}}, {"s", "s_made"}),
+        ({"targets": {"all"}, "forcerun": {"s_data_made", "a.nc"}}, {"s_data_made", "a.nc"}),
+        ({"targets": {"s"}, "forcetargets": True, "forcerun": {"s_data_made"}}, {"s", "s_data_made"}),
         ({"targets": {"s"}, "forceall": True}, None),
     ]
     nothing = {"targets": set(), "forcetargets": False, "forcerun": set(), "forceall": False}

@@ -183,14 +183,14 @@ def test_rules_of_a_study(source):
     """Each job followed by its parts; those that train have eight hours, where their study says no other time."""
     made = rules(run(source))
     assert [(rule.name, rule.trains, rule.runtime) for rule in made] == [
-        ("toy_first", False, 30),
-        ("toy_both", True, 7),
-        ("toy_long", False, 30),
-        ("toy_long-part1", False, 30),
-        ("toy_long-part2", False, 30),
-        ("toy_every", False, 30),
-        ("toy_parts", True, 480),
-        ("toy_last", True, 9),
+        ("toy_data_first", False, 30),
+        ("toy_data_both", True, 7),
+        ("toy_data_long", False, 30),
+        ("toy_parts_long_1", False, 30),
+        ("toy_parts_long_2", False, 30),
+        ("toy_data_every", False, 30),
+        ("toy_data_parts", True, 480),
+        ("toy_data_last", True, 9),
     ]
     files = ("first", "both", "long", "long-part1", "long-part2", "every", "parts-block{block}", "last")
     assert [rule.log for rule in made] == [f"logs/mine/toy/{file}.log" for file in files]

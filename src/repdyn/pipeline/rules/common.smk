@@ -119,7 +119,12 @@ def memory(more=0):
 
 
 def shown(job):
-    """A job's outputs, figures and tables marked for Snakemake's own report, with the captions that ours leaves."""
+    """A job's outputs, what Snakemake's own report shows marked for it, with the captions that ours leaves."""
+    if job.kind == "ledger":
+        ledger, *others = job.outputs
+        return [report(ledger, caption="ledger.rst", category="claims", labels={"name": "ledger"}), *others]
+    if job.kind == "site":
+        return [path if Path(path).suffix else directory(path) for path in job.outputs]
     suffix = {"draw": ".svg", "tabulate": ".csv"}.get(job.kind)
     return [marked(path) if Path(path).suffix == suffix else path for path in job.outputs]
 
@@ -137,3 +142,10 @@ def marked(path):
     text = {"caption": str(caption)} if caption.exists() else {}
     labels = CAPTIONED.get(f"{study}/{kind}/{name}", {"name": name})
     return report(path, category=study, subcategory=kind, labels=labels, **text)
+
+
+def describe(name, makes):
+    """Gives a rule the line that `snakemake --list-rules` shows: a docstring, which Snakemake reads from texts alone."""
+    name = workflow.modifier.modify_rulename(name)  # of a module, where a rule may also be left out
+    if workflow.is_rule(name):
+        workflow.get_rule(name).docstring = makes

@@ -5,8 +5,6 @@ No included rule is what Snakemake makes where no target is given.
 
 
 include: "common.smk"
-include: "kinds.smk"
-include: "images.smk"
 include: "studies.smk"
 include: "report.smk"
 

@@ -1,5 +1,16 @@
 """The studies: their data, by jobs that each study declares; figures, a job per module; tables; claims."""
 
+MNIST = CONFIG.data.source == "mnist"
+IMAGES = JOBS.other(
+    "images",
+    "images",
+    outputs=["data/images.nc"],
+    source=CONFIG.data.source,
+    split=CONFIG.data.split if MNIST else "test",
+    mnist_folder=CONFIG.data.mnist_folder if MNIST else None,
+    mnist_mirrors=list(CONFIG.data.mnist_mirrors) if MNIST else [],
+)
+
 for study in STUDIES:
     for made in JOBS.data(study):
 
@@ -14,7 +25,6 @@ for study in STUDIES:
                 made.log,
             wildcard_constraints:
                 **made.constraints,
-            cache: CACHED
             priority: 10 * made.trains
             conda:
                 DEVICE_ENVIRONMENT if made.trains else ENVIRONMENT
@@ -27,6 +37,8 @@ for study in STUDIES:
                 gpu=GPU * made.trains,
             shell:
                 "python -m repdyn run {input.job:q} 2> {log:q}"
+
+        describe(made.name, made.makes)
 
     # A profile says once, of `shown`, how many jobs of a study share a cluster job.
     workflow.parent_groupids[f"{study}_shown"] = "shown"
@@ -54,9 +66,13 @@ for study in STUDIES:
             shell:
                 "python -m repdyn run {input.job:q} 2> {log:q}"
 
+        describe(job.rule, JOBS.makes(job))
+
     rule:
         name:
             study
         input:
             [path for job in JOBS.jobs.values() if job.study == study for path in job.outputs],
         localrule: True
+
+    describe(study, f"All of the study {study}.")

@@ -30,6 +30,8 @@ from repdyn.pipeline.run.execute import records
 ENTRY = "repdyn.pipeline.run.execute.entry:main"
 FIGURE_FILES, TABLE_FILES = ("svg", "png", "csv", "json"), ("csv", "tex", "json")
 IMAGES = "images"
+KINDS = {"simulate": "experiments", "draw": "figures", "tabulate": "tables", "decide": "claims"}
+"""Kind of a study's job -> the functions that it runs."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class Rule:
 
     Attributes:
         name: its name.
+        makes: what it makes, in one line.
         inputs: `job`, the job file, and `data`, the datasets it reads.
         outputs: files by the names of their datasets: the cache between runs takes several files only with names.
         log: its log.
@@ -48,6 +51,7 @@ class Rule:
     """
 
     name: str
+    makes: str
     inputs: dict[str, Any]
     outputs: dict[str, str]
     log: str
@@ -85,16 +89,28 @@ class RunJobs:
         for part in studies.declared()[study].jobs:
             name, memory, trains = f"{study}/{part.name}", part.resources.memory_mb, self._trains(study, part)
             if isinstance(part, Variants):
-                values = part.values(getattr(self.config, study))
+                pieces, values = [], part.values(getattr(self.config, study))
                 form = self.variants(name, part.experiment, part.key, values, memory_mb=memory)
                 form["constraints"] = {part.key: r"\d+"} if isinstance(values[0], int) else {}
+                job = self.jobs[f"{name}-{_label(part.key, values[0])}"]
             else:
                 *pieces, job = self._cut(part, name, memory, trains)
                 form = _form(job)
-            runtime = part.resources.minutes or (480 if trains else 30)
-            rules.append(Rule(name.replace("/", "_"), trains=trains, runtime=runtime, **form))
-            rules += [Rule(piece.rule, trains=trains, runtime=runtime, **_form(piece)) for piece in pieces]
+            options = {"trains": trains, "runtime": part.resources.minutes or (480 if trains else 30)}
+            rules.append(Rule(job.rule, self.makes(job), **options, **form))
+            rules += [Rule(piece.rule, self.makes(piece), **options, **_form(piece)) for piece in pieces]
         return rules
+
+    def makes(self, job: Job) -> str:
+        """What the rule of a study's job makes, in one line: the summary of its function, or the names of several."""
+        graph, kind = self._study(job.study), KINDS[job.kind]
+        if kind == "claims":
+            return f"Verdicts on the {len(graph.claims)} claims of {job.study}, and their evidence."
+        names = list(dict.fromkeys(member["function"].partition(":")[2] for member in job.members))
+        if is_part(job):
+            return f"Some trials of {names[0]}, for {job.part_of}."
+        several = f"{'Datasets' if kind == 'experiments' else kind.capitalize()} {', '.join(names)}."
+        return several if len(names) > 1 else getattr(graph, kind)[names[0]].summary
 
     def _cut(self, part: Simulation, name: str, memory_mb: int, trains: bool) -> list[Job]:
         """The jobs of a simulation: its parts, if it is long, and last itself; on a GPU ensembles train at once."""
@@ -160,7 +176,7 @@ class RunJobs:
             module: self._add(
                 Job(
                     self.run,
-                    f"{study}/figures_{module}",
+                    f"{study}/figures" if module == "figures" else f"{study}/figures_{module}",
                     "draw",
                     [self._shown(study, figure, "figures", FIGURE_FILES) for figure in figures],
                     memory_mb=1000,
