@@ -35,9 +35,9 @@ def cheap_jobs(study):
 
 @pytest.fixture(scope="module")
 def checkout(smoke_run, tmp_path_factory):
-    """A finished run of which nothing is kept, so that each member runs again."""
+    """A finished run without its checkpoints, so that each member runs again."""
     folder = tmp_path_factory.mktemp("traced") / "checkout"
-    kept = shutil.ignore_patterns("*.kept", "*.checkpoints", ".snakemake")
+    kept = shutil.ignore_patterns("*.checkpoints", ".snakemake")
     return shutil.copytree(smoke_run, folder, ignore=kept)
 
 

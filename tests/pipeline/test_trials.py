@@ -15,7 +15,6 @@ from repdyn.base.errors import ConfigError, DataError
 from repdyn.pipeline.ask import store as shown
 from repdyn.pipeline.run.declare.jobs import Job, Parted
 from repdyn.pipeline.run.execute import trials
-from repdyn.pipeline.run.execute.kept import Kept, forget
 
 JOB = Job("mine", "s/made", "simulate", [{"outputs": ["s/data/made.nc"]}])
 
@@ -100,12 +99,8 @@ def test_a_rule_forces_all_of_its_variants_and_no_chunk_of_its_job(forced, expec
     """Snakemake knows variants by the one rule that they share; a chunk that it does not run again is not forced."""
     jobs = [JOB, Job("mine", "s/made-depth2", "simulate", [{"outputs": ["s/data/made/depth2.nc"]}])]
     jobs += [Parted("mine", "s/made-part1", "simulate", [{"outputs": ["s/parts/made/1.nc"]}], part_of="s/made")]
-    for job in jobs:
-        Kept(Path(job.log)).folder.mkdir(parents=True)
     trials.force(jobs, forced)
-    forget(jobs, forced)
     assert [trials.store(job, Path("results/mine")).since > 0 for job in jobs] == expected
-    assert [not Kept(Path(job.log)).folder.exists() for job in jobs] == expected
 
 
 def test_a_command_forces_its_targets_the_rules_that_it_names_or_all():

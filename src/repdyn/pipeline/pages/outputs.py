@@ -117,8 +117,9 @@ COSTS = {
     "finished": "date and time of the end",
     "wall_seconds": "elapsed time",
     "cpu_seconds": "processor time that the outputs took, user and system: of the job, and of what it did not repeat",
-    "spared_cpu_seconds": "the part of it that was spent earlier: members and finished trials that were read",
+    "read_cpu_seconds": "the part of it that was spent earlier, on the finished trials that were read",
     "trials_read": "finished trials that were read, not computed",
+    "file_cpu_seconds": "processor time of the function that made a file, by the file's path",
     "peak_memory_mb": "largest resident memory, MB",
 }
 TOP = """\
@@ -166,8 +167,7 @@ nothing thinned.
 LOGS = """\
 `logs/<run>/<study>/<job>.log` holds what a job said, its progress, and where it failed the error with its traceback;
 `<job>.job.json` is what the job runs (`python -m repdyn run <job>.job.json` runs it by hand), `<job>.log.cost.json` the
-record of what it ran and cost, written when it is done; `<job>.log.kept/` holds further names of its outputs, so that a
-job that runs again skips what is unchanged. Logs are outside every digest.
+record of what it ran and cost, written when it is done. Logs are outside every digest.
 
 `.cache/trials/` keeps the finished trials of trainings for all runs ([trials.md](trials.md)): after a kill the same
 command resumes there, and more seeds compute the new ones alone.

@@ -28,7 +28,7 @@ from repdyn.pipeline.ask import failed
 from repdyn.pipeline.config import configuration
 from repdyn.pipeline.run.declare import costs
 from repdyn.pipeline.run.declare.workflow import RunJobs
-from repdyn.pipeline.run.execute import kept, trials
+from repdyn.pipeline.run.execute import trials
 from repdyn.pipeline.run.machine import checkout, readiness
 
 checkout.put_first(WORKFLOW / "src")
@@ -39,7 +39,6 @@ MODULE = Path(workflow.main_snakefile).parent != WORKFLOW
 OVERLAYS, SETTINGS = ([], config) if MODULE else (workflow.config_settings.configfiles, workflow.config_settings.config)
 
 try:
-    checkout.separate_cache()
     CONFIG = configuration.load([WORKFLOW / "config.yaml", *OVERLAYS], dict(SETTINGS))
     JOBS = RunJobs(CONFIG, SOURCE, WORKFLOW / ".cache" / "code_versions.json", costs.files(WORKFLOW))
 except RepdynError as error:
@@ -47,7 +46,6 @@ except RepdynError as error:
 
 BEGAN = time.time()
 RUN = CONFIG.run.name
-CACHED = workflow.workflow_settings.cache is not None  # a rule that says so without --cache is a warning in every run
 HERE = Path(os.path.relpath(WORKFLOW))  # relative, so that a copy of the whole folder has nothing to do
 GPU = int(CONFIG.run.device == "cuda")  # what a job with a device asks for: "auto" takes what it finds, "cuda" a GPU
 IMAGE = str(HERE / "envs" / "repdyn.sif")  # for --sdm apptainer; made from envs/Dockerfile
@@ -77,9 +75,7 @@ onstart:
         readiness.check(CONFIG, here=workflow.local_exec)
     except RepdynError as error:
         raise WorkflowError(str(error)) from None
-    forced = trials.forced_by(workflow.dag_settings)  # what a person forces is computed, not restored
-    kept.forget(JOBS.jobs.values(), forced)
-    trials.force(JOBS.jobs.values(), forced)
+    trials.force(JOBS.jobs.values(), trials.forced_by(workflow.dag_settings))
 
 
 def results(path):

@@ -20,7 +20,7 @@ for study in STUDIES:
             input:
                 **made.inputs,
             output:
-                **made.outputs,
+                made.outputs,
             log:
                 made.log,
             wildcard_constraints:

@@ -1,4 +1,4 @@
-"""Code versions remembered on disk, so that reading the workflow stays cheap."""
+"""Code versions remembered on disk, since every command and every job on a cluster reads the workflow."""
 
 from __future__ import annotations
 

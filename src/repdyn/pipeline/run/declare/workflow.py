@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -42,7 +41,7 @@ class Rule:
         name: its name.
         makes: what it makes, in one line.
         inputs: `job`, the job file, and `data`, the datasets it reads.
-        outputs: files by the names of their datasets: the cache between runs takes several files only with names.
+        outputs: the files it makes.
         log: its log.
         trains: whether it trains networks, which an experiment says by taking a device: it starts before others, may
             take hours and gets a GPU where there is one.
@@ -53,7 +52,7 @@ class Rule:
     name: str
     makes: str
     inputs: dict[str, Any]
-    outputs: dict[str, str]
+    outputs: list[str]
     log: str
     trains: bool
     runtime: int
@@ -165,7 +164,7 @@ class RunJobs:
         form = f"{key}{{{key}}}" if isinstance(values[0], int) else f"{{{key}}}"
         return {
             "inputs": {"job": f"logs/{self.run}/{name}-{form}.job.json", "data": jobs[0].inputs},
-            "outputs": {f"{experiment}_{key}": f"results/{self.run}/{study}/data/{experiment}/{form}.nc"},
+            "outputs": [f"results/{self.run}/{study}/data/{experiment}/{form}.nc"],
             "log": f"logs/{self.run}/{name}-{form}.log",
         }
 
@@ -377,11 +376,7 @@ def _of_class(section: Any, model: str) -> set[str]:
 
 def _form(job: Job) -> dict[str, Any]:
     """Inputs, outputs and log of a job's rule."""
-    return {"inputs": {"job": job.file, "data": job.inputs}, "outputs": _rule_outputs(job), "log": job.log}
-
-
-def _rule_outputs(job: Job) -> dict[str, str]:
-    return {re.sub(r"\W", "_", path.rpartition("data/")[2].removesuffix(".nc")): path for path in job.outputs}
+    return {"inputs": {"job": job.file, "data": job.inputs}, "outputs": job.outputs, "log": job.log}
 
 
 def _label(key: str, value: object) -> str:
