@@ -140,8 +140,4 @@ def marked(path):
     return report(path, category=study, subcategory=kind, labels=labels, **text)
 
 
-def describe(name, makes):
-    """Gives a rule the line that `snakemake --list-rules` shows: a docstring, which Snakemake reads from texts alone."""
-    name = workflow.modifier.modify_rulename(name)  # of a module, where a rule may also be left out
-    if workflow.is_rule(name):
-        workflow.get_rule(name).docstring = makes
+MAKES = {}  # rule -> what it makes, in one line

@@ -9,6 +9,13 @@ include: "studies.smk"
 include: "report.smk"
 
 
+# Docstrings, which `snakemake --list-rules` shows; of a loop's rules Snakemake reads none.
+for name, makes in MAKES.items():
+    rule_name = workflow.modifier.modify_rulename(name)  # of a module, where a rule may also be left out
+    if workflow.is_rule(rule_name):
+        workflow.get_rule(rule_name).docstring = makes
+
+
 onerror:
     if summary := failed.summary(JOBS.jobs.values(), BEGAN):
         print(summary, file=sys.stderr)

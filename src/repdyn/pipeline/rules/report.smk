@@ -54,6 +54,7 @@ for job, makes in (
     (MANIFEST, "What the run was: configuration, versions, digests of all files, costs of all jobs."),
     (SITE, "The report: a site that opens without a network, from report/index.html."),
 ):
+    MAKES[job.rule] = makes
 
     rule:
         name:
@@ -64,6 +65,7 @@ for job, makes in (
             shown(job),
         log:
             job.log,
+        localrule: True
         conda:
             ENVIRONMENT
         container:
@@ -72,11 +74,8 @@ for job, makes in (
         resources:
             mem_mb=memory(),
             runtime=30,
-        localrule: True
         shell:
             "python -m repdyn run {input.job:q} 2> {log:q}"
-
-    describe(job.rule, makes)
 
 
 try:

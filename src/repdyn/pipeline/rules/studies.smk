@@ -12,7 +12,9 @@ IMAGES = JOBS.other(
 )
 
 for study in STUDIES:
+    MAKES[study] = f"All of the study {study}."
     for made in JOBS.data(study):
+        MAKES[made.name] = made.makes
 
         rule:
             name:
@@ -38,11 +40,10 @@ for study in STUDIES:
             shell:
                 "python -m repdyn run {input.job:q} 2> {log:q}"
 
-        describe(made.name, made.makes)
-
     # A profile says once, of `shown`, how many jobs of a study share a cluster job.
     workflow.parent_groupids[f"{study}_shown"] = "shown"
     for job in filter(None, [*JOBS.figures(study).values(), JOBS.tables(study), JOBS.claims(study)]):
+        MAKES[job.rule] = JOBS.makes(job)
 
         rule:
             name:
@@ -66,13 +67,9 @@ for study in STUDIES:
             shell:
                 "python -m repdyn run {input.job:q} 2> {log:q}"
 
-        describe(job.rule, JOBS.makes(job))
-
     rule:
         name:
             study
         input:
             [path for job in JOBS.jobs.values() if job.study == study for path in job.outputs],
         localrule: True
-
-    describe(study, f"All of the study {study}.")
