@@ -100,7 +100,8 @@ def test_every_command_explains_itself_and_an_unknown_one_is_refused(capsys):
             assert caught.value.code == 0
             assert " ".join(command) in capsys.readouterr().out.splitlines()[0]
     assert main(["dev", "--help"]) == 0
-    assert all(name in capsys.readouterr().out for name in DEV)
+    overview = capsys.readouterr().out
+    assert all(name in overview for name in DEV)
     assert main(["nothing"]) == main([]) == main(["dev", "claim"]) == main(["dev"]) == 2
     assert "'nothing'" in capsys.readouterr().err
     for words in (["run"], ["dev", "false-alarms", "x", "--seeds", "0"], ["compare", "a"]):
