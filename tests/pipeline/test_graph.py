@@ -85,7 +85,7 @@ falls = formula_claim("x-row", where="eq. (1)", states="S.", audit=({data}, equa
         ("experiments/again.py", "def loss() -> xr.Dataset: ...\n", r"loss.*experiments\.again"),
         (
             "figures.py",
-            'ORDER = ("one", "b", "two", "a", "c")\n@figure()\ndef two() -> Figure: ...\n@figure()\ndef one() -> Figure: ...\n',
+            'ORDER = ("one", "b", "two", "a", "c")\n@figure()\ndef two(): ...\n@figure()\ndef one(): ...\n',
             "toy.*b, a, c",
         ),
         ("claims/rows.py", ROW.replace("{data}", "DATA"), r"toy\.claims\.rows.*x-row"),

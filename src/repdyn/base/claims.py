@@ -218,8 +218,8 @@ def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset | Mapping[str, 
 
     A run that lacks what the check or a control needs, or in which a control does not change the outcome, leaves the
     claim undecided and says why. So do networks that have diverged and gaps that the data explain, whose missing
-    numbers a check may not foresee. Any other error of the check is a bug: the claim's status says that the check failed, and
-    the traceback is printed.
+    numbers a check may not foresee. Any other error of the check is a bug: the claim's status says that the check
+    failed, and the traceback is printed.
 
     Raises:
         RepdynError: a check has no control, or returned something else than a verdict; or a dataset is missing.
