@@ -314,7 +314,7 @@ def one_or_two_points_escape(tree_limits: xr.Dataset) -> Verdict:
         facts={
             "batch sizes": sizes,
             "share of Gaussian batches with both extremes over 45 degrees from the cluster and twice as long": [
-                both.values[points == n].mean() for n in sizes
+                np.asarray(both)[points == n].mean() for n in sizes
             ],
             "median of shorter over longer extreme by batch size": [
                 np.median(gaussian["extremes"].values[points == n]) for n in sizes
