@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from repdyn.diagnostics.measure import measure
-from repdyn.diagnostics.methods.features import Features
+from repdyn.diagnostics.methods.reader import Features
 from repdyn.diagnostics.theory.collapse import ClassMeans, class_means, classifier_collapse, collapse
 
 K, D = 4, 6

@@ -11,8 +11,8 @@ from torch import nn
 from repdyn.__main__ import main
 from repdyn.base.devices import THREAD_VARIABLES
 from repdyn.diagnostics import compare, summary
-from repdyn.diagnostics.methods import own_network
-from repdyn.diagnostics.methods.features import Features
+from repdyn.diagnostics.methods import checkpoints
+from repdyn.diagnostics.methods.reader import Features
 from repdyn.diagnostics.theory.identity import Residual
 
 POINTS = np.random.default_rng(0).normal(size=(12, 6))
@@ -54,7 +54,7 @@ def calls(monkeypatch):
         return given
 
     networks = {}
-    monkeypatch.setattr(own_network, "made_by", lambda name: networks.setdefault(name, build()))
+    monkeypatch.setattr(checkpoints, "made_by", lambda name: networks.setdefault(name, build()))
     watch.networks = networks
     return watch
 

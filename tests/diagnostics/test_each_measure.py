@@ -7,9 +7,9 @@ from torch import nn
 
 from repdyn.diagnostics.measure import measure
 from repdyn.diagnostics.methods.catalog import MEASURES
-from repdyn.diagnostics.methods.features import Features
+from repdyn.diagnostics.methods.collecting import Request
 from repdyn.diagnostics.methods.radial import POINTS
-from repdyn.diagnostics.methods.request import Request
+from repdyn.diagnostics.methods.reader import Features
 from repdyn.diagnostics.theory.identity import Residual
 
 LABELS = np.array([2, 0, 1, 1, 0, 2, 2, 1, 0])

@@ -7,7 +7,7 @@ import xarray as xr
 from torch import nn
 
 from repdyn.diagnostics.measure import Recorder, measure, names
-from repdyn.diagnostics.methods.features import Features
+from repdyn.diagnostics.methods.reader import Features
 
 HEADS, WIDTH, TOKENS = 3, 12, 5
 LABELS = np.arange(9) % 3

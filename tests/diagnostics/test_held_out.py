@@ -8,8 +8,8 @@ from torch import nn
 
 from repdyn.base.datasets import problems
 from repdyn.diagnostics.measure import Recorder, measure
-from repdyn.diagnostics.methods.features import Features
-from repdyn.diagnostics.methods.scalars import scalars
+from repdyn.diagnostics.methods.reader import Features
+from repdyn.diagnostics.methods.recording import scalars
 
 MEASURES = ["ranks", "collapse", "loss", "accuracy"]
 generator = torch.Generator().manual_seed(0)

@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from repdyn.diagnostics.methods import forward, targets
-from repdyn.diagnostics.methods.outputs import adapted
+from repdyn.diagnostics.methods import forward, measures
+from repdyn.diagnostics.methods.reader import adapted
 from repdyn.diagnostics.theory.angles import angles
 from repdyn.diagnostics.theory.identity import Residual, costs, energies
 from repdyn.diagnostics.theory.similarity import shape_of, similarities
@@ -26,7 +26,7 @@ def test_each_row_has_the_label_of_its_point_or_token():
         (([0, 1], 2, 3, MASK), [0, 0, 1]),
         (([[0, 1, 2], [2, 0, 1]], 2, 3, MASK), [0, 1, 2]),
     ):
-        labels = targets.labels_of_rows(*arguments)
+        labels = measures.labels_of_rows(*arguments)
         assert (labels.dtype, labels.tolist()) == (np.int64, wanted)
 
 

@@ -7,7 +7,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from repdyn.diagnostics.measure import Recorder, measure
-from repdyn.diagnostics.methods.features import Features
+from repdyn.diagnostics.methods.reader import Features
 
 torch.manual_seed(0)
 LABELS = torch.arange(24) % 3

@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader
 
 from repdyn.diagnostics import compare as module
 from repdyn.diagnostics.compare import compare
-from repdyn.diagnostics.methods.features import Features
+from repdyn.diagnostics.methods.reader import Features
 from repdyn.diagnostics.theory.similarity import shape_of, similarities, u_centered
 
 NAME = ("cka_minibatch",)

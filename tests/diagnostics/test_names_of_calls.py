@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from repdyn.diagnostics.measure import measure
-from repdyn.diagnostics.methods.layers import watched
+from repdyn.diagnostics.methods.forward import watched
 
 
 class Parts(nn.Module):

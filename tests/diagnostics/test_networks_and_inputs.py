@@ -11,8 +11,8 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from torch.utils.data import DataLoader, RandomSampler, TensorDataset
 
 from repdyn.diagnostics.measure import Recorder, measure, names
-from repdyn.diagnostics.methods.features import Features
 from repdyn.diagnostics.methods.inputs import usual_unpack
+from repdyn.diagnostics.methods.reader import Features
 
 N = 6
 RANKS = ["ranks", "angles"]

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from repdyn.base.errors import DataError, RepdynError
-from repdyn.diagnostics.methods.own_network import checkpoints, load_weights, made_by, read_arrays
+from repdyn.diagnostics.methods.checkpoints import checkpoints, load_weights, made_by, read_arrays
 
 THREE = np.array([[1.0, 2.0], [3.0, 5.0], [8.0, 13.0]])
 

@@ -6,12 +6,12 @@ import torch
 from torch import nn
 
 from repdyn.diagnostics.measure import Recorder, measure
-from repdyn.diagnostics.methods.features import Features
-from repdyn.diagnostics.methods.per_layer import OF_LAYER, Layer
-from repdyn.diagnostics.methods.progress import Interrupted
+from repdyn.diagnostics.methods.collecting import Interrupted
+from repdyn.diagnostics.methods.measures import OF_LAYER, Layer
+from repdyn.diagnostics.methods.reader import Features
 from repdyn.diagnostics.theory import angles, spectra
+from repdyn.diagnostics.theory.collapse import occupation, occupation_by_class
 from repdyn.diagnostics.theory.identity import energies, largest_eigenvalue, stable_norm
-from repdyn.diagnostics.theory.sectors import occupation, occupation_by_class
 
 RNG = np.random.default_rng(0)
 LAYERS = {

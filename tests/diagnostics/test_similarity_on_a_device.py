@@ -8,7 +8,7 @@ from torch import nn
 
 from repdyn.diagnostics import compare as module
 from repdyn.diagnostics.compare import compare
-from repdyn.diagnostics.methods import minibatch_similarity, streamed_similarity
+from repdyn.diagnostics.methods import similarity as streamed
 from repdyn.diagnostics.theory import similarity, spectra
 from repdyn.diagnostics.theory.similarity import MEASURES, ON_REQUEST, shape_of, similarities
 
@@ -62,9 +62,9 @@ def without_numbers(monkeypatch):
     def number(value=0.0):
         return 1.0 if isinstance(value, torch.Tensor) and value.device.type == "meta" else float(value)
 
-    for module_ in (module, similarity, streamed_similarity, minibatch_similarity):
+    for module_ in (module, similarity, streamed):
         monkeypatch.setattr(module_, "float", number, raising=False)
-    monkeypatch.setattr(minibatch_similarity, "_on_cpu", lambda A: np.ones(A.shape))
+    monkeypatch.setattr(streamed, "_on_cpu", lambda A: np.ones(A.shape))
 
 
 @pytest.mark.parametrize("small", [2**26, 0])

@@ -9,8 +9,8 @@ from torch import nn
 
 from repdyn.diagnostics import compare as module
 from repdyn.diagnostics.compare import compare
-from repdyn.diagnostics.methods import streamed_similarity
-from repdyn.diagnostics.methods.features import Features
+from repdyn.diagnostics.methods import similarity
+from repdyn.diagnostics.methods.reader import Features
 
 NAMES = ("cka", "cka_debiased", "procrustes", "angular")
 
@@ -89,7 +89,7 @@ def test_layers_without_a_shape_and_layers_of_many_units(small, monkeypatch):
     with torch.no_grad():
         constant[1].weight.zero_()
     small(20)
-    monkeypatch.setattr(streamed_similarity, "MOST_UNITS", 29)
+    monkeypatch.setattr(similarity, "MOST_UNITS", 29)
     found = compare(network, constant, points(), ["input", "0"], other_layers=["0", "1"], most_points=90)
     assert "one, 0" in found.attrs["left_out"]
     assert "other, 1" in found.attrs["left_out"]

@@ -9,8 +9,8 @@ from scipy import stats
 from torch import nn
 
 from repdyn.diagnostics import summary
-from repdyn.diagnostics.measure import network_reader
 from repdyn.diagnostics.methods.layer_facts import Seen, lead, likeness, look, rank, within_share
+from repdyn.diagnostics.methods.reader import network_reader
 from repdyn.diagnostics.summary import Sentence, summarize
 from repdyn.diagnostics.theory.intervals import Interval, folds, jackknife, share
 

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from repdyn.diagnostics.theory.moments import between, change, since, smallest_share_by_chance
+from repdyn.diagnostics.theory.intervals import between, change, since, smallest_share_by_chance
 from repdyn.diagnostics.training_summary import TOPICS, summarize_training
 from repdyn.universality.theory.effective import effective_solution
 

@@ -20,8 +20,8 @@ from typing import Any
 from torch import nn
 
 from repdyn.diagnostics.measure import Recorder, measure
-from repdyn.diagnostics.methods.options import check_options, option_names
-from repdyn.diagnostics.methods.scalars import PREFIX, log_scalars, scalars
+from repdyn.diagnostics.methods.reader import check_options, option_names
+from repdyn.diagnostics.methods.recording import PREFIX, log_scalars, scalars
 
 LIGHTNING = ("lightning.pytorch", "pytorch_lightning")
 

@@ -24,7 +24,7 @@ STOPPED = 130  # exit status of a command that the user stopped
 def run(words: Sequence[str]) -> int:
     """The command `measure`; its exit status."""
     from repdyn.diagnostics.methods.catalog import MEASURES
-    from repdyn.diagnostics.methods.progress import Interrupted
+    from repdyn.diagnostics.methods.collecting import Interrupted
 
     parser = argparse.ArgumentParser(prog="repdyn measure", description="The papers' diagnostics on your own network.")
     parser.add_argument("maker", help="module:function that returns the network")
@@ -128,8 +128,8 @@ def measure_and_save(
     """
     from repdyn.base.errors import RepdynError
     from repdyn.diagnostics import summary
-    from repdyn.diagnostics.methods.features import Features
-    from repdyn.diagnostics.methods.own_network import ANSWERS, made_by, read_arrays
+    from repdyn.diagnostics.methods.checkpoints import ANSWERS, made_by, read_arrays
+    from repdyn.diagnostics.methods.reader import Features
     from repdyn.diagnostics.page import write_page
     from repdyn.diagnostics.theory.identity import Residual
     from repdyn.diagnostics.training_summary import summarize_training
@@ -180,7 +180,7 @@ def _measured(
     """One moment, saved; what there is of it where the user stops."""
     from repdyn.base import datasets
     from repdyn.diagnostics.measure import measure
-    from repdyn.diagnostics.methods.progress import Interrupted
+    from repdyn.diagnostics.methods.collecting import Interrupted
 
     try:
         dataset = signed(measure(model, inputs, **arguments), maker, settings)
@@ -198,7 +198,7 @@ def _recorded(
     """Every checkpoint of a folder that the file does not have, saved one by one."""
     from repdyn.base.errors import DataError
     from repdyn.diagnostics.measure import Recorder
-    from repdyn.diagnostics.methods.own_network import checkpoints, load_weights
+    from repdyn.diagnostics.methods.checkpoints import checkpoints, load_weights
 
     steps = checkpoints(folder)
     if out.exists() and not resume:
@@ -220,7 +220,7 @@ def _held_out(path: Path) -> tuple[object, Any]:
         DataError: an unusable file, or one without labels.
     """
     from repdyn.base.errors import DataError
-    from repdyn.diagnostics.methods.own_network import read_arrays
+    from repdyn.diagnostics.methods.checkpoints import read_arrays
 
     arrays = read_arrays(path)
     if "labels" not in arrays:
@@ -236,7 +236,7 @@ def _sentences(
     held_out: tuple[object, Any] | None,
 ) -> list[Sentence]:
     """What the network does, from the arguments of `measure` that say how it is run."""
-    from repdyn.diagnostics.methods.own_network import load_weights
+    from repdyn.diagnostics.methods.checkpoints import load_weights
     from repdyn.diagnostics.summary import summarize
 
     how = ("layers", "features", "output", "embeddings", "classifier", "batch_size", "batch_statistics")
@@ -269,7 +269,7 @@ def signed(dataset: xr.Dataset, maker: str, options: dict[str, object]) -> xr.Da
 def _draw(dataset: xr.Dataset, folder: Path) -> None:
     """The figures that the measures allow."""
     from repdyn.base import figures
-    from repdyn.diagnostics.figures.network import draw_all
+    from repdyn.diagnostics.page import draw_all
 
     with figures.style():
         for name, figure in draw_all(dataset).items():

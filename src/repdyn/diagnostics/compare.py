@@ -23,15 +23,12 @@ from threadpoolctl import ThreadpoolController
 from torch import Tensor, nn
 
 from repdyn.base.datasets import variable
-from repdyn.diagnostics.measure import network_reader
 from repdyn.diagnostics.methods.forward import in_one_line, unwrapped, with_weights
 from repdyn.diagnostics.methods.inputs import split, spread
-from repdyn.diagnostics.methods.layer_shapes import depends_on_the_batch
-from repdyn.diagnostics.methods.minibatch_similarity import Minibatches
-from repdyn.diagnostics.methods.options import check_options, option_names
-from repdyn.diagnostics.methods.reader import NetworkReader
-from repdyn.diagnostics.methods.streamed_similarity import WIDE, ChosenRows, Pair, Streamed
-from repdyn.diagnostics.methods.streaming import Plan, plan, stream
+from repdyn.diagnostics.methods.layers import Plan, plan, stream
+from repdyn.diagnostics.methods.reader import NetworkReader, check_options, network_reader, option_names
+from repdyn.diagnostics.methods.shapes import depends_on_the_batch
+from repdyn.diagnostics.methods.similarity import WIDE, ChosenRows, Minibatches, Pair, Streamed
 from repdyn.diagnostics.theory.intervals import folds, of_parts
 from repdyn.diagnostics.theory.similarity import (
     FEWEST,

@@ -18,33 +18,21 @@ with its reason in the attribute `left_out`; one measure never takes the others 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import numpy as np
-import torch
 import xarray as xr
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from repdyn.base.errors import DataError
 from repdyn.diagnostics.methods import recording
-from repdyn.diagnostics.methods.collecting import Collector
-from repdyn.diagnostics.methods.features import Features
+from repdyn.diagnostics.methods.collecting import GAMMA, Measurement, inputs_and_answers, measurement
 from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
-from repdyn.diagnostics.methods.held_out import Measurement, held_out_measures, inputs_and_answers
-from repdyn.diagnostics.methods.inputs import Inputs, as_inputs
-from repdyn.diagnostics.methods.layer_shapes import find_shapes
-from repdyn.diagnostics.methods.options import check_options, option_names
-from repdyn.diagnostics.methods.outputs import Adapter
-from repdyn.diagnostics.methods.reader import NetworkReader
-from repdyn.diagnostics.methods.request import Request
-from repdyn.diagnostics.methods.scalars import PREFIX, log_scalars, scalars
+from repdyn.diagnostics.methods.reader import MEMORY, Adapter, Features, check_options, network_reader, option_names
+from repdyn.diagnostics.methods.shapes import find_shapes
 from repdyn.diagnostics.theory.identity import Residual
-
-GAMMA = 1e-3  # of the stable cost of identity, relative to |K|_op: the value of the study leaky_resnets
-MEMORY = 2**30  # bytes of layers kept at a time when the points come in several batches
 
 
 def measure(
@@ -131,63 +119,12 @@ def measure(
         >>> found["numerical_rank"].sel(layer="input").item(), found["nc1"].sel(layer="input").item()
         (2, 0.0)
     """
-    return prepared(
+    return measurement(
         model, inputs, layers, labels=labels, targets=targets, pairs=pairs, residual=residual, measures=measures,
         features=features, output=output, axes=axes, batch_size=batch_size, unpack=unpack, embeddings=embeddings,
         classifier=classifier, gamma=gamma, bias=bias, batch_statistics=batch_statistics, loss=loss, held_out=held_out,
         memory=memory, progress=progress,
     ).dataset()  # fmt: skip
-
-
-def prepared(
-    model: nn.Module, inputs: object, layers: Sequence[str] | None = None, *, held_out: object = None, **options: Any
-) -> Measurement:
-    """What one moment of a network takes, with arguments as `measure` takes them: checked once, measured often.
-
-    Raises:
-        TypeError: an option that `measure` does not have.
-        ValueError: as `measure`.
-    """
-    check_options(options, option_names(measure))
-    reading = {name: options.pop(name) for name in option_names(network_reader) if name in options}
-    labels, targets = reading.get("labels"), reading.get("targets")
-    reader = network_reader(model, inputs, **reading)
-    if labels is None and targets is None:
-        labels, targets = _answers(reader.inputs)
-    request = _request(layers, _numbers(labels), _numbers(targets), **options)
-    if held_out is None:
-        return Measurement(Collector(reader, request), None)
-    if reader.features.mask is not None:
-        raise ValueError("held_out: the mask of features is one of the points; measure held-out points on their own")
-    others, answers = inputs_and_answers(held_out)
-    collector = Collector(reader, request)
-    theirs = network_reader(model, others, **reading | {"labels": answers, "targets": None})
-    asked = request.of_held_out(answers, held_out_measures(collector.measures))
-    return Measurement(collector, Collector(theirs, asked))
-
-
-def _request(
-    layers: Sequence[str] | None,
-    labels: np.ndarray | None,
-    targets: np.ndarray | None,
-    *,
-    pairs: Sequence[tuple[int, int]] | None = None,
-    residual: Residual | Sequence[str] | None = None,
-    measures: Sequence[str] | None = None,
-    embeddings: str | None = None,
-    classifier: str | None = None,
-    gamma: float = GAMMA,
-    bias: bool = False,
-    loss: Callable[..., Tensor] | None = None,
-    progress: bool = False,
-) -> Request:
-    """What is asked, in the form in which it is answered."""
-    if not gamma > 0:
-        raise ValueError(f"gamma is {gamma}; give a number above 0, such as {GAMMA:g}")
-    stream = residual if isinstance(residual, Residual | None) else Residual(tuple(residual))
-    return Request(
-        layers, labels, targets, pairs, stream, measures, embeddings, classifier, gamma, bias, loss, progress
-    )
 
 
 def names(model: nn.Module, inputs: object, **options: Any) -> list[str]:
@@ -207,53 +144,9 @@ def names(model: nn.Module, inputs: object, **options: Any) -> list[str]:
         >>> names(model, torch.eye(2))
         ['input', '0', '1', 'output']
     """
+    check_options(options, option_names(network_reader))
     shapes, _, _ = find_shapes(network_reader(model, inputs, **options), functions=True)
     return [name for name, shape in shapes.items() if not shape.why and not name.endswith(":input")]
-
-
-def network_reader(
-    model: nn.Module,
-    inputs: object,
-    *,
-    features: Features | str | Callable[[str, Tensor], Tensor] = "flatten",
-    output: Adapter = None,
-    axes: Mapping[str, int] | None = None,
-    batch_size: int | None = None,
-    unpack: Callable[[object], tuple] | None = None,
-    labels: ArrayLike | None = None,
-    targets: ArrayLike | None = None,
-    batch_statistics: bool = False,
-    memory: int = MEMORY,
-    **unknown: object,
-) -> NetworkReader:
-    """Network and inputs as all passes take them.
-
-    Raises:
-        TypeError: an option of another name.
-        ValueError: unusable inputs or options.
-    """
-    check_options(unknown, option_names(network_reader))
-    model, axes = unwrapped(model), dict(axes or {})
-    points = next((len(cast("Sized", answer)) for answer in (labels, targets) if answer is not None), None)
-    batches = as_inputs(model, inputs, axis=axes.get("input", 0), batch_size=batch_size, unpack=unpack, points=points)
-    if batch_statistics and len(batches.batches) > 1:
-        raise ValueError("batch_statistics normalizes by all points at once; give them in one batch")
-    features = features if isinstance(features, Features) else Features(features)
-    return NetworkReader(model, batches, features, output, axes, bool(batch_statistics), memory)
-
-
-def _answers(inputs: Inputs) -> tuple[Tensor | None, Tensor | None]:
-    """Labels or targets that came with a loader."""
-    if not inputs.answers:
-        return None, None
-    answer = torch.cat(inputs.answers)
-    return (None, answer) if answer.is_floating_point() else (answer, None)
-
-
-def _numbers(values: ArrayLike | None) -> np.ndarray | None:
-    if isinstance(values, Tensor):
-        values = values.detach().cpu()
-    return None if values is None else np.asarray(values)
 
 
 class Recorder:
@@ -270,7 +163,7 @@ class Recorder:
         units: of that dimension, `1` for counts.
         file: netCDF file that grows by each moment; a killed training keeps what it has. None keeps all in memory.
         resume: go on with a file that is there, after its last moment; see `rewind`.
-        logger: what takes the numbers of each moment, as `methods.scalars.log_scalars` says; None for nothing.
+        logger: what takes the numbers of each moment, as `methods.recording.log_scalars` says; None for nothing.
         options: further arguments of `measure`.
 
     Raises:
@@ -334,7 +227,7 @@ class Recorder:
             recording.create(self.file, moment, step, self.time, self.units)
         self.steps.append(step)
         if self.logger is not None:
-            log_scalars(self.logger, scalars(moment, PREFIX), step)
+            recording.log_scalars(self.logger, recording.scalars(moment, recording.PREFIX), step)
         return moment
 
     def rewind(self, step: float) -> None:
@@ -365,7 +258,7 @@ class Recorder:
             return recording.nothing_of(self.first, f"all: {in_one_line(error)}")
 
     def _anew(self) -> xr.Dataset:
-        self.kept = prepared(self.model, self.inputs, self.layers, **self.options)
+        self.kept = measurement(self.model, self.inputs, self.layers, **self.options)
         return self.kept.dataset()
 
     def _again(self) -> xr.Dataset:

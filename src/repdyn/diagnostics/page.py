@@ -11,7 +11,6 @@ The page holds its pictures and styles and opens without a net.
 from __future__ import annotations
 
 import json
-import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,11 +20,16 @@ import numpy as np
 import xarray as xr
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from matplotlib.figure import Figure
 
 from repdyn.base import figures, markup, web
+from repdyn.base.facts import shown_facts
 from repdyn.base.files import write_text
-from repdyn.diagnostics.figures.network import draw_all
+from repdyn.diagnostics.figures.depth import draw_depth
+from repdyn.diagnostics.figures.held_out import draw_held_out
 from repdyn.diagnostics.figures.shared import moments, over_seeds
+from repdyn.diagnostics.figures.stream import draw_stream
+from repdyn.diagnostics.figures.training import draw_training
 from repdyn.diagnostics.methods.catalog import HELD_OUT
 from repdyn.diagnostics.summary import Sentence, words
 from repdyn.diagnostics.theory.intervals import Interval
@@ -34,8 +38,29 @@ COLUMNS = (
     "units", "angle", "norm_ratio", "effective_rank", "centered_effective_rank", "stable_cost_of_identity", "nc1",
     "within_over_between", "equiangle", "nearest_mean_accuracy",
 )  # fmt: skip
+DEPTH = {"angle", "centered_effective_rank", "stable_cost_of_identity"}
+TRAINING = {"effective_rank", "stable_cost_of_identity"}
 NOTHING_SAID = "No sentences were given to this page; the numbers below say what was measured, not what it means."
 MISSING = "\N{EN DASH}"
+
+
+def draw_all(dataset: xr.Dataset) -> dict[str, Figure]:
+    """The figures by the names of their files; those whose measures are missing are left out.
+
+    Args:
+        dataset: of `measure`, or of `Recorder.dataset`.
+    """
+    measured = set(dataset)
+    drawn: dict[str, Figure] = {}
+    if measured >= DEPTH:
+        drawn["through_depth"] = draw_depth(dataset)
+    if measured >= TRAINING and "time" in dataset.attrs and dataset.sizes[dataset.attrs["time"]] > 1:
+        drawn["through_training"] = draw_training(dataset)
+    if f"point{HELD_OUT}" in dataset.dims:
+        drawn["held_out"] = draw_held_out(dataset)
+    if measured & {"kinetic_energy", "radial_fraction"}:
+        drawn["residual_stream"] = draw_stream(dataset)
+    return drawn
 
 
 class Column(NamedTuple):
@@ -169,14 +194,15 @@ def _plain(text: str) -> str:
     return ", ".join(f"{name} {value}" for name, value in content.items() if value not in (None, False, [], ""))
 
 
-def _pictures(dataset: xr.Dataset) -> list[dict[str, str]]:
-    """Figures as addresses that hold them, with their words."""
-    pictures = []
+def _pictures(dataset: xr.Dataset) -> list[dict[str, Any]]:
+    """Figures as addresses that hold them, with title, caption, alternative text and facts."""
+    pictures: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         for name, figure in draw_all(dataset).items():
             stem = Path(folder) / name
             figures.save(figure, stem)
             texts = json.loads(stem.with_suffix(".json").read_text(encoding="utf-8"))
-            shown = {key: re.sub(r"\s+", " ", texts[key]) for key in ("title", "caption", "alt")}
-            pictures.append(shown | {"address": web.data_address(stem.with_suffix(".svg"))})
+            shown = {key: texts[key] for key in ("title", "caption", "alt")}
+            shown |= {"facts": shown_facts(texts["facts"]), "address": web.data_address(stem.with_suffix(".svg"))}
+            pictures.append(shown)
     return pictures

@@ -109,8 +109,8 @@ def compare_and_save(
     from repdyn.diagnostics.command import signed
     from repdyn.diagnostics.compare import compare
     from repdyn.diagnostics.figures.similarity import draw_similarity
-    from repdyn.diagnostics.methods.features import Features
-    from repdyn.diagnostics.methods.own_network import read_arrays
+    from repdyn.diagnostics.methods.checkpoints import read_arrays
+    from repdyn.diagnostics.methods.reader import Features
 
     inputs, first = read_arrays(data)["inputs"], _network(maker, None)
     if weights:
@@ -145,7 +145,7 @@ def compare_and_save(
 
 def _network(name: str, first: nn.Module | None) -> nn.Module:
     """Another network by its function, or the first one with the weights of a file."""
-    from repdyn.diagnostics.methods.own_network import load_weights, made_by
+    from repdyn.diagnostics.methods.checkpoints import load_weights, made_by
 
     if first is None or (":" in name and not Path(name).exists()):
         return made_by(name)

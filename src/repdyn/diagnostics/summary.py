@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike
 from threadpoolctl import ThreadpoolController
 from torch import Tensor, nn
 
-from repdyn.diagnostics.measure import network_reader
 from repdyn.diagnostics.methods.forward import in_one_line, with_weights
 from repdyn.diagnostics.methods.layer_facts import Seen, lead, likeness, look, rank, within_share
-from repdyn.diagnostics.methods.targets import IGNORED, labels_of_rows
-from repdyn.diagnostics.theory.expectations import expected_norm_ratio
+from repdyn.diagnostics.methods.measures import IGNORED, labels_of_rows
+from repdyn.diagnostics.methods.reader import check_options, network_reader, option_names
+from repdyn.diagnostics.theory.angles import expected_norm_ratio
 from repdyn.diagnostics.theory.intervals import Interval, share
 
 Verdict = Literal["yes", "no", "cannot tell"]
@@ -93,8 +93,10 @@ def summarize(
         One sentence per topic.
 
     Raises:
+        TypeError: an option of another name.
         ValueError: unusable inputs, labels or names.
     """
+    check_options(options, option_names(network_reader))
     with ThreadpoolController().limit(limits=1, user_api="blas"):
 
         def looked_at(network: nn.Module, points: object) -> Seen:

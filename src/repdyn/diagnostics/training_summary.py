@@ -23,11 +23,18 @@ from repdyn.base.arrays import Array
 from repdyn.diagnostics.methods import effective_theory
 from repdyn.diagnostics.methods.forward import in_one_line
 from repdyn.diagnostics.methods.layer_facts import before_the_end
+from repdyn.diagnostics.methods.measures import IGNORED
 from repdyn.diagnostics.methods.reader import INPUT
-from repdyn.diagnostics.methods.targets import IGNORED
 from repdyn.diagnostics.summary import COLLAPSED, NARROW, NOTHING, Sentence, memorized, unknown
-from repdyn.diagnostics.theory.intervals import CONFIDENCE, Interval, share
-from repdyn.diagnostics.theory.moments import between, change, since, smallest_share_by_chance
+from repdyn.diagnostics.theory.intervals import (
+    CONFIDENCE,
+    Interval,
+    between,
+    change,
+    share,
+    since,
+    smallest_share_by_chance,
+)
 
 MOMENTS = 4  # fewest that tell a change
 CHANCE = 1 - CONFIDENCE  # of as many moments at the end

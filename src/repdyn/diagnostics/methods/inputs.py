@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from repdyn.diagnostics.methods.forward import unchanged_random_state
-
 LABEL_KEYS = ("labels", "label", "targets", "target")
 FORMS = "give one tensor or array of shape (points, ...), a tuple of them, a dict of keyword inputs, or a DataLoader"
 
@@ -286,7 +284,7 @@ def _unchanged_loader(loader: object) -> Iterator[None]:
     generators = [owner.generator for owner in owners if isinstance(getattr(owner, "generator", None), torch.Generator)]
     states = [generator.get_state() for generator in generators]
     try:
-        with unchanged_random_state():
+        with torch.random.fork_rng(devices=[]):
             yield
     finally:
         for generator, state in zip(generators, states, strict=True):

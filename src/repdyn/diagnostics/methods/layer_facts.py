@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from repdyn.base.arrays import Array
 from repdyn.base.ranks import effective_rank
 from repdyn.diagnostics.methods.inputs import spread
-from repdyn.diagnostics.methods.layer_shapes import base
-from repdyn.diagnostics.methods.passage import passes_through
+from repdyn.diagnostics.methods.layers import passes_through, plan, stream
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
-from repdyn.diagnostics.methods.streaming import plan, stream
+from repdyn.diagnostics.methods.shapes import base
 from repdyn.diagnostics.theory.collapse import collapse
 from repdyn.diagnostics.theory.intervals import Interval, folds, jackknife
 from repdyn.diagnostics.theory.similarity import shape_of, similarities

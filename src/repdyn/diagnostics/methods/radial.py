@@ -13,7 +13,7 @@ output of a free map stays as it is to rounding. Any other is not free and has n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple, cast
 
@@ -22,9 +22,9 @@ import torch
 from torch import Tensor, nn
 
 from repdyn.base.arrays import Array
-from repdyn.diagnostics.methods.forward import BATCH_NORMS, in_one_line, undisturbed
+from repdyn.diagnostics.methods.forward import BATCH_NORMS, in_one_line, named_modules, undisturbed, watched
 from repdyn.diagnostics.methods.inputs import Batch
-from repdyn.diagnostics.methods.layers import named_modules, watched
+from repdyn.diagnostics.methods.outputs import OfOutput
 from repdyn.diagnostics.methods.reader import NetworkReader
 
 MAPS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
@@ -34,7 +34,6 @@ ROUNDING = 1e-6  # single precision: a gradient below this share of the largest 
 TRIED_ON = 4  # points on which a map's freedom is tried
 POINTS = 32  # at most so many points in the gradient, which keeps all activations of its pass
 UNCHANGED = 1e-4  # relative change of the output that is rounding of single precision, not an effect of the weights
-Loss = Callable[[Tensor], Tensor]
 
 
 class Normalized(NamedTuple):
@@ -78,7 +77,7 @@ def normalized_maps(reader: NetworkReader) -> list[Normalized]:
     return list(maps.values())
 
 
-def radial_fractions(reader: NetworkReader, maps: list[Normalized], batch: Batch, loss: Loss) -> dict[str, Radial]:
+def radial_fractions(reader: NetworkReader, maps: list[Normalized], batch: Batch, loss: OfOutput) -> dict[str, Radial]:
     """Median and largest |u . grad| / |grad| per normalized map; NaN and the reason for a map that is not free.
 
     Rows whose gradient is rounding beside the largest are left out.
@@ -173,7 +172,7 @@ def _replaced(model: nn.Module, module: nn.Module, new: dict[str, nn.Parameter])
 
 
 def _gradients(
-    reader: NetworkReader, free: list[Normalized], batch: Batch, loss: Loss
+    reader: NetworkReader, free: list[Normalized], batch: Batch, loss: OfOutput
 ) -> dict[str, tuple[Array, Array]]:
     """What may be scaled of each map and the gradient of the loss along it, rows of weights or all as one row."""
     copies = [

@@ -1,8 +1,12 @@
-"""The layers of a network: which there are, and which of the axes of each counts the points of the data.
+"""Which axis of each layer counts the points of the data.
 
 A first forward pass on two points and one on three tell which axis of every layer grows with the points, however long
 the other axes are, and whether a point's rows change with the points beside it, as they do where the inputs' axis
 counts moments instead.
+
+Attention within windows has several consecutive rows per point, (points x windows, tokens, units). No shape tells such
+layers from those whose windows come first, (windows x points, ...). What tells is where the numbers of a point are in
+two passes that hold the points in different orders.
 """
 
 from __future__ import annotations
@@ -15,14 +19,12 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from repdyn.diagnostics.methods import windows
-from repdyn.diagnostics.methods.features import shape_text
-from repdyn.diagnostics.methods.forward import BATCH_NORMS, in_one_line
-from repdyn.diagnostics.methods.inputs import Batch, spread
-from repdyn.diagnostics.methods.layers import named_modules, readable
-from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
+from repdyn.diagnostics.methods.forward import BATCH_NORMS, in_one_line, named_modules
+from repdyn.diagnostics.methods.inputs import spread
+from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader, shape_text
 
 TWO, THREE = (2, 0), (0, 1, 2)  # points of the first passes, in an order that recurrent layers notice
+TRIED_ON = 8  # points whose rows are followed from a pass to another in reverse order
 
 
 @dataclass(frozen=True)
@@ -90,15 +92,83 @@ def find_shapes(reader: NetworkReader, functions: bool) -> tuple[dict[str, Layer
     return shapes, (ends[-1] if ends else None), bool(same) or _equal(last.get(INPUT), output)
 
 
-def is_linear(module: nn.Module | None) -> bool:
-    """Whether this is a linear map, in floating point or quantized."""
-    if module is None or isinstance(module, nn.Linear):
-        return module is not None
-    return _quantized(module) and type(module).__name__ == "Linear"
+def _small_passes(reader: NetworkReader, functions: bool) -> list[dict[str, object]]:
+    """What all points return for two and for three points; for the first batch where points cannot be taken alone."""
+    inputs = reader.inputs
+    if inputs.sliceable:
+        try:
+            return [reader.values(inputs.some(indices), functions=functions) for indices in (TWO, THREE)]
+        except ValueError:
+            pass  # some networks take batches of one size only
+    return [reader.values(inputs.batches[0], functions=functions)]
 
 
-def _quantized(module: nn.Module, kind: str = "") -> bool:
-    return type(module).__module__.startswith(f"torch.ao.nn.quantized{kind}")
+def _shape(
+    name: str, values: list[Any], sizes: tuple[int | None, ...], reader: NetworkReader, nodes: int | None
+) -> LayerShape:
+    """The axis of points of one layer, or why it has none."""
+    value = values[-1]
+    if isinstance(value, Exception):
+        return LayerShape(None, why=in_one_line(value))
+    if not all(isinstance(part, Tensor) for part in values):
+        verb = "is" if name == INPUT else "returns"
+        return LayerShape(None, why=f"it {verb} {shape_text(value)}, not a tensor")
+    if not value.is_floating_point() and not value.is_complex():
+        kind = str(value.dtype).removeprefix("torch.")
+        return LayerShape(None, why=f"it returns {kind}, which has no distances")
+    axis = reader.axes.get(whole(name), reader.inputs.axis if name == INPUT else None)
+    of_nodes = False
+    if axis is None:
+        shapes = [tuple(part.shape) for part in values]
+        axis, why = point_axis(shapes, sizes)
+        rows_are_nodes = bool(why or shapes[0][:1] == (nodes,)) and nodes not in sizes
+        if nodes is not None and rows_are_nodes and len(shapes[0]) > 1:  # even with as many units as graphs
+            of_nodes = shapes[0].count(nodes) == 1
+            axis, why = point_axis(shapes, (nodes,)) if of_nodes else (axis, why)
+        if why:
+            return LayerShape(None, why=f"it returns {why}")
+    elif not -value.ndim <= axis < value.ndim:
+        return LayerShape(None, why=f"it returns {shape_text(value)}, which has no axis {axis}")
+    return _described(name, LayerShape(axis, is_complex=value.is_complex(), of_nodes=of_nodes), value, reader)
+
+
+def point_axis(shapes: Sequence[tuple[int, ...]], sizes: Sequence[int | None]) -> tuple[int | None, str]:
+    """The axis whose length is the number of points in every pass, or None and why.
+
+    Example:
+        >>> point_axis([(5, 2, 4), (5, 3, 4)], (2, 3))
+        (1, '')
+        >>> point_axis([(8, 8)], (8,))[1]
+        'shape (8, 8) for 8 points, which may be any of its axes 0, 1: say which with axes={name: axis}'
+    """
+    if len({len(shape) for shape in shapes}) > 1:
+        return None, f"shapes {' and '.join(map(str, shapes))} for {' and '.join(map(str, sizes))} points"
+    axes = [k for k, lengths in enumerate(zip(*shapes, strict=True)) if lengths == tuple(sizes)]
+    if len(axes) == 1:
+        return axes[0], ""
+    words = f"shape {shapes[-1]} for {sizes[-1]} points, which"
+    if axes:
+        return None, f"{words} may be any of its axes {', '.join(map(str, axes))}: say which with axes={{name: axis}}"
+    return None, f"{words} is no row per point"
+
+
+def _described(name: str, shape: LayerShape, value: Tensor, reader: NetworkReader) -> LayerShape:
+    """The shape with its numbers per point."""
+    points_first = shape.points_first(value, reader.features.channels)
+    units = value.numel() // max(1, len(points_first)) * (1 + shape.is_complex)
+    kept, tokens = _kept(name, points_first, reader, units), reader.features.per_point(points_first)
+    return replace(shape, units=units, kept=kept, tokens=tokens)
+
+
+def _kept(name: str, points_first: Tensor, reader: NetworkReader, units: int) -> int:
+    """Real numbers per point among the rows that the features make; all where they fail, which is said later."""
+    if reader.features.kind == "flatten":
+        return units
+    try:
+        rows = reader.features.rows(name, points_first)
+    except Exception:  # features may be the user's code
+        return units
+    return rows.numel() // max(1, len(points_first)) * (1 + rows.is_complex())
 
 
 def depends_on_the_batch(reader: NetworkReader) -> bool:
@@ -107,6 +177,10 @@ def depends_on_the_batch(reader: NetworkReader) -> bool:
         return True
     norms = [module for module in reader.model.modules() if isinstance(module, BATCH_NORMS)]
     return reader.batch_statistics or not all(norm.track_running_stats for norm in norms)
+
+
+def _quantized(module: nn.Module, kind: str = "") -> bool:
+    return type(module).__module__.startswith(f"torch.ao.nn.quantized{kind}")
 
 
 def _check_independence(
@@ -144,8 +218,8 @@ def _with_windows(
     counts = {
         name: count
         for name in lacking
-        if (count := windows.rows_per_point([two[name], three[name]], (2, 3)))
-        and windows.rows_follow(two[name], three[name], TWO, count)
+        if (count := rows_per_point([two[name], three[name]], (2, 3)))
+        and rows_follow(two[name], three[name], TWO, count)
     }
     if counts and reader.features.kind == "tokens":
         why = 'its tokens stand in windows, not in the order of other layers; features="pool" or "flatten" measure it'
@@ -153,16 +227,71 @@ def _with_windows(
     size = reader.inputs.sizes[0]
     if not counts or size is None:
         return {}
-    order = spread(size, windows.TRIED_ON)
-    passes = [_values(reader, reader.inputs.some(indices.tolist()), functions) for indices in (order, order[::-1])]
+    order = spread(size, TRIED_ON)
+    passes = [
+        reader.values(reader.inputs.some(indices.tolist()), functions=functions) for indices in (order, order[::-1])
+    ]
     back = range(len(order))[::-1]
     found = {}
     for name, count in counts.items():
         values: list[Any] = [seen.get(name) for seen in passes]
-        same_number = windows.rows_per_point(values, [len(order)] * 2) == count
-        if same_number and windows.rows_follow(values[0], values[1], back, count):
+        same_number = rows_per_point(values, [len(order)] * 2) == count
+        if same_number and rows_follow(values[0], values[1], back, count):
             found[name] = _described(name, LayerShape(0, windows=count), three[name], reader)
     return found
+
+
+def rows_per_point(values: Sequence[object], sizes: Sequence[int]) -> int:
+    """How many rows a point has on the first axis, the same number in every pass; 0 if there is none.
+
+    Args:
+        values: a layer in every pass.
+        sizes: points of every pass.
+
+    Example:
+        >>> rows_per_point([torch.zeros(8, 5), torch.zeros(12, 5)], (2, 3))
+        4
+        >>> rows_per_point([torch.zeros(8, 5), torch.zeros(8, 5)], (2, 3))
+        0
+    """
+    tensors = [part for part in values if isinstance(part, Tensor) and part.ndim > 1]
+    if len(tensors) < len(values) or len({part.shape[1:] for part in tensors}) > 1:
+        return 0
+    if not all(part.is_floating_point() for part in tensors):
+        return 0
+    counts = {len(part) / size for part, size in zip(tensors, sizes, strict=True)}
+    count = counts.pop()
+    return int(count) if not counts and count > 1 and count.is_integer() else 0
+
+
+def rows_follow(first: Tensor, other: Tensor, places: Sequence[int], count: int) -> bool:
+    """Whether consecutive rows move with their points from one pass to another, and only these do.
+
+    Where rows that are not consecutive do as well, as in a layer of zeros, nothing tells whose they are.
+
+    Args:
+        first: a layer in one pass, shape (points x count, ...).
+        other: the same in another pass.
+        places: where the points of the first pass are in the other.
+        count: rows of a point.
+    """
+    consecutive = first.unflatten(0, (-1, count)), other.unflatten(0, (-1, count))
+    apart = first.unflatten(0, (count, -1)).movedim(1, 0), other.unflatten(0, (count, -1)).movedim(1, 0)
+    return _same(*consecutive, places) and not _same(*apart, places)
+
+
+def _same(first: Tensor, other: Tensor, places: Sequence[int]) -> bool:
+    """Whether these points have the same numbers, but for rounding."""
+    there = other[list(places)].double()
+    rounding = torch.finfo(other.dtype).eps ** 0.5
+    return bool((first.double() - there).norm() <= rounding * there.norm())
+
+
+def is_linear(module: nn.Module | None) -> bool:
+    """Whether this is a linear map, in floating point or quantized."""
+    if module is None or isinstance(module, nn.Linear):
+        return module is not None
+    return _quantized(module) and type(module).__name__ == "Linear"
 
 
 def _equal(first: object, second: object) -> bool:
@@ -188,101 +317,6 @@ def _ordered_alike(logits: object, output: object) -> bool:
     unequal = ordered.diff(dim=-1) > eps**0.5 * ordered.abs().max()
     falls = (steps < -eps * output.abs().max()).any()
     return not falls and int((unequal & (steps <= 0)).sum()) <= int(unequal.sum()) / 10
-
-
-def _small_passes(reader: NetworkReader, functions: bool) -> list[dict[str, object]]:
-    """What all points return for two and for three points; for the first batch where points cannot be taken alone."""
-    inputs = reader.inputs
-    if inputs.sliceable:
-        try:
-            return [_values(reader, inputs.some(indices), functions) for indices in (TWO, THREE)]
-        except ValueError:
-            pass  # some networks take batches of one size only
-    return [_values(reader, inputs.batches[0], functions)]
-
-
-def _values(reader: NetworkReader, batch: Batch, functions: bool) -> dict[str, object]:
-    seen: dict[str, object] = {}
-    if len(batch.args) == 1 and not batch.kwargs:
-        seen[INPUT] = readable(batch.args[0])
-
-    def keep(name: str, value: object) -> None:
-        seen[name] = value.detach().clone() if isinstance(value, Tensor) else value
-
-    returned = reader.run(batch, keep, functions=functions)
-    try:
-        seen[OUTPUT] = reader.output(returned).detach().clone()
-    except Exception as error:  # an adapter is the user's code
-        seen[OUTPUT] = error
-    return seen
-
-
-def _shape(
-    name: str, values: list[Any], sizes: tuple[int | None, ...], reader: NetworkReader, nodes: int | None
-) -> LayerShape:
-    """The axis of points of one layer, or why it has none."""
-    value = values[-1]
-    if isinstance(value, Exception):
-        return LayerShape(None, why=in_one_line(value))
-    if not all(isinstance(part, Tensor) for part in values):
-        verb = "is" if name == INPUT else "returns"
-        return LayerShape(None, why=f"it {verb} {shape_text(value)}, not a tensor")
-    if not value.is_floating_point() and not value.is_complex():
-        kind = str(value.dtype).removeprefix("torch.")
-        return LayerShape(None, why=f"it returns {kind}, which has no distances")
-    axis = reader.axes.get(whole(name), reader.inputs.axis if name == INPUT else None)
-    of_nodes = False
-    if axis is None:
-        shapes = [tuple(part.shape) for part in values]
-        axis, why = point_axis(shapes, sizes)
-        rows_are_nodes = bool(why or shapes[0][:1] == (nodes,)) and nodes not in sizes
-        if nodes is not None and rows_are_nodes and len(shapes[0]) > 1:  # even with as many units as graphs
-            of_nodes = shapes[0].count(nodes) == 1
-            axis, why = point_axis(shapes, (nodes,)) if of_nodes else (axis, why)
-        if why:
-            return LayerShape(None, why=f"it returns {why}")
-    elif not -value.ndim <= axis < value.ndim:
-        return LayerShape(None, why=f"it returns {shape_text(value)}, which has no axis {axis}")
-    return _described(name, LayerShape(axis, is_complex=value.is_complex(), of_nodes=of_nodes), value, reader)
-
-
-def _described(name: str, shape: LayerShape, value: Tensor, reader: NetworkReader) -> LayerShape:
-    """The shape with its numbers per point."""
-    points_first = shape.points_first(value, reader.features.channels)
-    units = value.numel() // max(1, len(points_first)) * (1 + shape.is_complex)
-    kept, tokens = _kept(name, points_first, reader, units), reader.features.per_point(points_first)
-    return replace(shape, units=units, kept=kept, tokens=tokens)
-
-
-def _kept(name: str, points_first: Tensor, reader: NetworkReader, units: int) -> int:
-    """Real numbers per point among the rows that the features make; all where they fail, which is said later."""
-    if reader.features.kind == "flatten":
-        return units
-    try:
-        rows = reader.features.rows(name, points_first)
-    except Exception:  # features may be the user's code
-        return units
-    return rows.numel() // max(1, len(points_first)) * (1 + rows.is_complex())
-
-
-def point_axis(shapes: Sequence[tuple[int, ...]], sizes: Sequence[int | None]) -> tuple[int | None, str]:
-    """The axis whose length is the number of points in every pass, or None and why.
-
-    Example:
-        >>> point_axis([(5, 2, 4), (5, 3, 4)], (2, 3))
-        (1, '')
-        >>> point_axis([(8, 8)], (8,))[1]
-        'shape (8, 8) for 8 points, which may be any of its axes 0, 1: say which with axes={name: axis}'
-    """
-    if len({len(shape) for shape in shapes}) > 1:
-        return None, f"shapes {' and '.join(map(str, shapes))} for {' and '.join(map(str, sizes))} points"
-    axes = [k for k, lengths in enumerate(zip(*shapes, strict=True)) if lengths == tuple(sizes)]
-    if len(axes) == 1:
-        return axes[0], ""
-    words = f"shape {shapes[-1]} for {sizes[-1]} points, which"
-    if axes:
-        return None, f"{words} may be any of its axes {', '.join(map(str, axes))}: say which with axes={{name: axis}}"
-    return None, f"{words} is no row per point"
 
 
 def base(name: str) -> str:
