@@ -1,4 +1,8 @@
-"""`python -m repdyn measure module:function --data file.npz --out diag.nc`: the diagnostics without a script."""
+"""The diagnostics without a script, on a network that a user's function returns::
+
+python -m repdyn measure module:function --data file.npz --out diag.nc
+python -m repdyn similarity module:function --against other --data file.npz --out similar.nc
+"""
 
 from __future__ import annotations
 
@@ -52,37 +56,10 @@ def run(words: Sequence[str]) -> int:
     parser.add_argument("--held-out", type=Path, help="npz of points it was not trained on: inputs, labels")
     parser.add_argument("--resume", action="store_true", help="measure the checkpoints that --out lacks")
     try:
-        run_arguments(parser.parse_args(words))
+        measure_and_save(**vars(parser.parse_args(words)), progress=sys.stderr.isatty())
     except Interrupted:
         return STOPPED
     return 0
-
-
-def run_arguments(arguments: argparse.Namespace) -> None:
-    """Measures what the command line says."""
-    measure_and_save(
-        arguments.maker,
-        arguments.data,
-        arguments.out,
-        residual=arguments.residual,
-        effective_depth=arguments.effective_depth,
-        features=(arguments.features, arguments.channels, arguments.heads),
-        figures=arguments.figures,
-        layers=arguments.layers,
-        measures=arguments.measures,
-        output=arguments.output,
-        embeddings=arguments.embeddings,
-        classifier=arguments.classifier,
-        batch_size=arguments.batch_size,
-        batch_statistics=arguments.batch_statistics,
-        checkpoints=arguments.checkpoints,
-        resume=arguments.resume,
-        words=arguments.words,
-        page=arguments.page,
-        before=arguments.before,
-        held_out=arguments.held_out,
-        progress=sys.stderr.isatty(),
-    )
 
 
 def measure_and_save(
@@ -92,7 +69,9 @@ def measure_and_save(
     *,
     residual: Sequence[str] | None = None,
     effective_depth: float = 0.0,
-    features: tuple[str, int | None, int | None] = ("flatten", None, None),
+    features: str = "flatten",
+    channels: int | None = None,
+    heads: int | None = None,
     figures: Path | None = None,
     checkpoints: Path | None = None,
     resume: bool = False,
@@ -104,23 +83,7 @@ def measure_and_save(
 ) -> None:
     """Measures the network that a user's function returns and saves the dataset.
 
-    Args:
-        maker: `module:function`; the module is looked for in the current folder first, the function takes nothing.
-        data: npz file with `inputs`, or arrays `input_NAME` for keyword inputs, and as wanted `labels`, `targets`,
-            `pairs`.
-        out: netCDF file to write.
-        residual: names of the layers of the residual stream.
-        effective_depth: its leak.
-        features: kind, axis of the channels and number of heads.
-        figures: folder for the figures, None for none.
-        checkpoints: folder of weights, each of which is measured in the network, along the dimension `checkpoint`.
-        resume: go on with a file of checkpoints, after its last one.
-        words: print what the network does in words, of checkpoints the last one and what changed until then.
-        page: HTML file with these words, figures and layers, None for none.
-        before: weights before training, with which the words compare.
-        held_out: npz file of points that the network was not trained on, with `inputs` and `labels`; measured beside
-            the others, and for the words on what was memorized.
-        options: further arguments of `measure`.
+    Arguments are the options of the command, as its help describes them; `options` are further arguments of `measure`.
 
     Raises:
         RepdynError: anything unusable, in one line.
@@ -144,12 +107,12 @@ def measure_and_save(
     others = _held_out(held_out) if held_out else None
     model = made_by(maker)
     try:
-        stream = Residual(tuple(residual), effective_depth) if residual else None
         answers: dict[str, Any] = {name: arrays[name] for name in ANSWERS if name in arrays}
-        kind, channels, heads = features
-        rows = Features(kind, channels, heads=heads)
+        stream = Residual(tuple(residual), effective_depth) if residual else None
+        rows = Features(features, channels, heads=heads)
         arguments = options | answers | {"residual": stream, "features": rows, "held_out": others}
-        settings = {"residual": residual, "effective_depth": effective_depth, "features": features} | options
+        settings = options | {"residual": residual, "effective_depth": effective_depth}
+        settings["features"] = features, channels, heads
         if checkpoints:
             recorded = _recorded(model, arrays["inputs"], checkpoints, out, arguments, resume=resume)
             dataset = signed(recorded, maker, settings)
@@ -275,3 +238,111 @@ def _draw(dataset: xr.Dataset, folder: Path) -> None:
         for name, figure in draw_all(dataset).items():
             figures.save(figure, folder / name)
     print(f"{folder}: figures")
+
+
+def run_similarity(words: Sequence[str]) -> None:
+    """The command `similarity`."""
+    from repdyn.diagnostics.theory.similarity import MEASURES, ON_REQUEST
+
+    network = (
+        "module:function for another architecture, or a file of weights for another run or checkpoint of the first"
+    )
+    parser = argparse.ArgumentParser(
+        prog="repdyn similarity",
+        description="Layers of your network beside those of another run, seed or architecture.",
+    )
+    parser.add_argument("maker", help="module:function that returns the network")
+    parser.add_argument(
+        "--weights", type=Path, help="file of weights of the first; default: as the function returns it"
+    )
+    parser.add_argument("--against", help=f"{network}; default: the first one's own layers")
+    parser.add_argument("--reruns", nargs="+", default=[], help="the first from other seeds, for the band of chance")
+    parser.add_argument("--data", type=Path, required=True, help="npz with the inputs")
+    parser.add_argument("--out", type=Path, required=True, help="netCDF file to write")
+    parser.add_argument("--layers", nargs="+", help="names as in named_modules(), input, output; default: all")
+    parser.add_argument("--other-layers", nargs="+", help="of the other one; default: those of the first")
+    wanted = f"some of {', '.join((*MEASURES, *ON_REQUEST))}; default: {', '.join(MEASURES)}"
+    parser.add_argument("--measures", nargs="+", default=list(MEASURES), help=wanted)
+    parser.add_argument("--batch-size", type=int, help="points at a time, a minibatch of cka_minibatch")
+    parser.add_argument(
+        "--most-points", type=int, help="points compared at most; default: 2000, for cka_minibatch alone all"
+    )
+    parser.add_argument("--device", help="of torch, cpu or cuda, that computes the comparisons; default: numpy does")
+    parser.add_argument("--intervals", action="store_true", help="also their 99 %% intervals")
+    parser.add_argument("--features", choices=("flatten", "pool", "tokens"), default="flatten", help="rows of a layer")
+    parser.add_argument("--figure", type=Path, help="heat map to write, without its suffix")
+    compare_and_save(**vars(parser.parse_args(words)))
+
+
+def compare_and_save(
+    maker: str,
+    data: Path,
+    out: Path,
+    *,
+    weights: Path | None,
+    against: str | None,
+    reruns: Sequence[str],
+    layers: Sequence[str] | None,
+    features: str,
+    figure: Path | None,
+    **options: Any,
+) -> None:
+    """Compares layers of networks on the same points and saves the dataset; arguments are the command's options.
+
+    Raises:
+        RepdynError: anything unusable, in one line.
+    """
+    from repdyn.base import datasets, figures
+    from repdyn.base.errors import RepdynError
+    from repdyn.diagnostics.compare import compare
+    from repdyn.diagnostics.figures.similarity import draw_similarity
+    from repdyn.diagnostics.methods.checkpoints import read_arrays
+    from repdyn.diagnostics.methods.reader import Features
+
+    inputs, first = read_arrays(data)["inputs"], _network(maker, None)
+    if weights:
+        first = _network(str(weights), first)
+    others = [_network(name, first) for name in reruns]
+    other = _network(against, first) if against else None
+    try:
+        found = compare(first, other, inputs, layers, reruns=others, features=Features(features, None), **options)
+    except ValueError as error:
+        raise RepdynError(str(error)) from error
+    settings = options | {"weights": str(weights) if weights else None, "against": against, "reruns": list(reruns)}
+    settings |= {"layers": layers, "features": features}
+    datasets.write(signed(found, maker, settings).assign_attrs(device=options["device"] or "cpu"), out)
+    measures = options["measures"]
+    print(f"{out}: {found.sizes['layer']} x {found.sizes['other_layer']} layers, {', '.join(measures)}")
+    if found.attrs["left_out"]:
+        print(f"left out: {found.attrs['left_out']}")
+    shown = "cka_debiased" if "cka_debiased" in measures else measures[0]
+    print(_table(found, shown))
+    if figure:
+        figures.save(draw_similarity(found, shown), figure)
+        print(f"{figure}: figure")
+
+
+def _network(name: str, first: nn.Module | None) -> nn.Module:
+    """Another network by its function, or the first one with the weights of a file."""
+    from repdyn.diagnostics.methods.checkpoints import load_weights, made_by
+
+    if first is None or (":" in name and not Path(name).exists()):
+        return made_by(name)
+    model = copy.deepcopy(first)
+    load_weights(model, Path(name))
+    return model
+
+
+def _table(found: xr.Dataset, name: str) -> str:
+    """The same layer in both networks, beside the least and largest between runs of the first."""
+    lines = [f"{found[name].attrs['long_name']}, same layer in both networks"]
+    for layer in found["layer"].values:
+        if layer not in found["other_layer"].values:
+            continue
+        value = float(found[name].sel(layer=layer, other_layer=layer))
+        text = f"  {layer:24}{value:8.3f}"
+        if f"{name}_of_runs" in found:
+            runs = found[f"{name}_of_runs"].sel(layer=layer)
+            text += f"   between runs {float(runs.min()):.3f} to {float(runs.max()):.3f}"
+        lines.append(text)
+    return "\n".join(lines)

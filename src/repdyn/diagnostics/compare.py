@@ -114,11 +114,45 @@ def compare(
     if not measures or (unknown := [name for name in measures if name not in TEXTS]):
         found = repr(unknown[0]) if measures else "none"
         raise ValueError(f"measures: got {found}, expected some of {', '.join(TEXTS)}")
+    placed = _placing(device)
     with ThreadpoolController().limit(limits=1, user_api="blas"):  # as in `measure`: more threads wait for each other
-        return _compared(
-            network, other, inputs, layers, other_layers, reruns, measures, intervals, most_points, _placing(device),
-            options,
-        )  # fmt: skip
+        first = plan(network_reader(network, inputs, **options), layers)
+        others = {} if other is None else {"other": (other, layers if other_layers is None else other_layers)}
+        others |= {f"rerun {number}": (run, first.layers) for number, run in enumerate(reruns)}
+
+        def plans() -> Iterator[Plan]:
+            yield first
+            for weights, names in others.values():
+                yield plan(network_reader(with_weights(network, weights, "the checkpoint"), inputs, **options), names)
+
+        rows = first.points * first.tokens
+        if most_points is None:
+            most_points = rows if set(measures) == {MINIBATCH} else MOST_POINTS
+        if most_points < 2:
+            raise ValueError(f"most_points: got {most_points}, give 2 or more")
+        many = min(most_points, rows) > MOST_POINTS and all(first.reader.inputs.sizes)
+        whole = [*(name for name in OF_ALL_PAIRS if name in measures), *(["intervals"] if intervals else [])]
+        if many and whole:
+            raise ValueError(
+                f"{' and '.join(whole)}: of {MOST_POINTS} points at most; give most_points={MOST_POINTS} or fewer"
+            )
+        if MINIBATCH in measures:
+            _check_minibatches(first, most_points)
+        reasons: dict[str, str] = {}
+        places = ["one", *others]
+        if many:
+            found = _streamed(plans(), places, measures, most_points, reasons, placed)
+        else:
+            found = _in_memory(plans(), places, measures, most_points, reasons, placed, intervals=intervals)
+        second = int(other is not None)
+        dataset = xr.Dataset(_matrices(found, second), _layer_coordinates(found.layers[0], found.layers[second]))
+        if reruns:
+            dataset = dataset.assign(_chance(found, [0, *range(second + 1, len(found.layers))]))
+        text = "; ".join(f"{place}: {why}" for place, why in reasons.items())
+        title = (
+            f"Similarity of {type(unwrapped(network)).__name__} to {'itself' if other is None else 'another network'}"
+        )
+        return dataset.assign_attrs(title=title, left_out=text)
 
 
 def _placing(device: str | torch.device | None) -> Callable[[NDArray[np.floating]], Any]:
@@ -139,57 +173,6 @@ def _placing(device: str | torch.device | None) -> Callable[[NDArray[np.floating
     return lambda A: torch.as_tensor(A, device=device)
 
 
-def _compared(
-    network: nn.Module,
-    other: nn.Module | Mapping[str, Tensor] | None,
-    inputs: object,
-    layers: Sequence[str] | None,
-    other_layers: Sequence[str] | None,
-    reruns: Sequence[nn.Module | Mapping[str, Tensor]],
-    measures: Sequence[str],
-    intervals: bool,
-    most_points: int | None,
-    placed: Callable[[NDArray[np.floating]], Any],
-    options: Mapping[str, Any],
-) -> xr.Dataset:
-    """`compare`, with the arguments of the same names."""
-    first = plan(network_reader(network, inputs, **options), layers)
-    others = {} if other is None else {"other": (other, layers if other_layers is None else other_layers)}
-    others |= {f"rerun {number}": (run, first.layers) for number, run in enumerate(reruns)}
-
-    def plans() -> Iterator[Plan]:
-        yield first
-        for weights, names in others.values():
-            yield plan(network_reader(with_weights(network, weights, "the checkpoint"), inputs, **options), names)
-
-    rows = first.points * first.tokens
-    if most_points is None:
-        most_points = rows if set(measures) == {MINIBATCH} else MOST_POINTS
-    if most_points < 2:
-        raise ValueError(f"most_points: got {most_points}, give 2 or more")
-    many = min(most_points, rows) > MOST_POINTS and all(first.reader.inputs.sizes)
-    whole = [*(name for name in OF_ALL_PAIRS if name in measures), *(["intervals"] if intervals else [])]
-    if many and whole:
-        raise ValueError(
-            f"{' and '.join(whole)}: of {MOST_POINTS} points at most; give most_points={MOST_POINTS} or fewer"
-        )
-    if MINIBATCH in measures:
-        _check_minibatches(first, most_points)
-    reasons: dict[str, str] = {}
-    places = ["one", *others]
-    if many:
-        found = _streamed(plans(), places, measures, most_points, reasons, placed)
-    else:
-        found = _kept(plans(), places, measures, most_points, reasons, placed, intervals=intervals)
-    second = int(other is not None)
-    dataset = xr.Dataset(_matrices(found, second), _layer_coordinates(found.layers[0], found.layers[second]))
-    if reruns:
-        dataset = dataset.assign(_chance(found, [0, *range(second + 1, len(found.layers))]))
-    text = "; ".join(f"{place}: {why}" for place, why in reasons.items())
-    title = f"Similarity of {type(unwrapped(network)).__name__} to {'itself' if other is None else 'another network'}"
-    return dataset.assign_attrs(title=title, left_out=text)
-
-
 class _Found(NamedTuple):
     """Layers of each network, and the measures of pairs of them."""
 
@@ -198,7 +181,7 @@ class _Found(NamedTuple):
     of: Callable[[Sequence[Pair]], list[dict[str, float]]]
 
 
-def _kept(
+def _in_memory(
     plans: Iterable[Plan],
     places: Sequence[str],
     measures: Sequence[str],

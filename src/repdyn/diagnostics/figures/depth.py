@@ -17,6 +17,7 @@ from repdyn.diagnostics.figures.shared import (
     moments,
     name_layers,
     over_seeds,
+    run_facts,
     shade_task_rank,
 )
 
