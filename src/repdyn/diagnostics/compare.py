@@ -66,7 +66,7 @@ def compare(
     intervals: bool = False,
     most_points: int | None = None,
     device: str | torch.device | None = None,
-    **options: object,
+    **options: Any,
 ) -> xr.Dataset:
     """Similarity of every layer of one network to every layer of another, on the same points.
 
@@ -112,12 +112,15 @@ def compare(
     """
     check_options(options, option_names(compare, network_reader))
     if not measures or (unknown := [name for name in measures if name not in TEXTS]):
-        found = repr(unknown[0]) if measures else "none"
-        raise ValueError(f"measures: got {found}, expected some of {', '.join(TEXTS)}")
+        raise ValueError(
+            f"measures: got {repr(unknown[0]) if measures else 'none'}, expected some of {', '.join(TEXTS)}"
+        )
     placed = _placing(device)
     with ThreadpoolController().limit(limits=1, user_api="blas"):  # as in `measure`: more threads wait for each other
         first = plan(network_reader(network, inputs, **options), layers)
-        others = {} if other is None else {"other": (other, layers if other_layers is None else other_layers)}
+        others: dict[str, tuple[Any, Sequence[str] | None]] = (
+            {} if other is None else {"other": (other, layers if other_layers is None else other_layers)}
+        )
         others |= {f"rerun {number}": (run, first.layers) for number, run in enumerate(reruns)}
 
         def plans() -> Iterator[Plan]:
@@ -149,9 +152,8 @@ def compare(
         if reruns:
             dataset = dataset.assign(_chance(found, [0, *range(second + 1, len(found.layers))]))
         text = "; ".join(f"{place}: {why}" for place, why in reasons.items())
-        title = (
-            f"Similarity of {type(unwrapped(network)).__name__} to {'itself' if other is None else 'another network'}"
-        )
+        second_name = "itself" if other is None else "another network"
+        title = f"Similarity of {type(unwrapped(network)).__name__} to {second_name}"
         return dataset.assign_attrs(title=title, left_out=text)
 
 
