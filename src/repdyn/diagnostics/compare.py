@@ -111,16 +111,15 @@ def compare(
         1.0
     """
     check_options(options, option_names(compare, network_reader))
-    if not measures or (unknown := [name for name in measures if name not in TEXTS]):
-        raise ValueError(
-            f"measures: got {repr(unknown[0]) if measures else 'none'}, expected some of {', '.join(TEXTS)}"
-        )
+    unknown = [repr(name) for name in measures if name not in TEXTS] if measures else ["none"]
+    if unknown:
+        raise ValueError(f"measures: got {unknown[0]}, expected some of {', '.join(TEXTS)}")
     placed = _placing(device)
     with ThreadpoolController().limit(limits=1, user_api="blas"):  # as in `measure`: more threads wait for each other
         first = plan(network_reader(network, inputs, **options), layers)
-        others: dict[str, tuple[Any, Sequence[str] | None]] = (
-            {} if other is None else {"other": (other, layers if other_layers is None else other_layers)}
-        )
+        others: dict[str, tuple[Any, Sequence[str] | None]] = {}
+        if other is not None:
+            others["other"] = other, layers if other_layers is None else other_layers
         others |= {f"rerun {number}": (run, first.layers) for number, run in enumerate(reruns)}
 
         def plans() -> Iterator[Plan]:
@@ -148,7 +147,11 @@ def compare(
         else:
             found = _in_memory(plans(), places, measures, most_points, reasons, placed, intervals=intervals)
         second = int(other is not None)
-        dataset = xr.Dataset(_matrices(found, second), _layer_coordinates(found.layers[0], found.layers[second]))
+        coordinates = {
+            "layer": variable("layer", np.array(found.layers[0], str), "layer of the first network"),
+            "other_layer": variable("other_layer", np.array(found.layers[second], str), "layer of the second network"),
+        }
+        dataset = xr.Dataset(_matrices(found, second), coordinates)
         if reruns:
             dataset = dataset.assign(_chance(found, [0, *range(second + 1, len(found.layers))]))
         text = "; ".join(f"{place}: {why}" for place, why in reasons.items())
@@ -360,10 +363,3 @@ def _described(
     array = variable(dims, np.array([entry[name] for entry in values]).reshape(shape), words + more, units)
     array.attrs |= {"source": source, "missing": "the layer could not be compared, for the reason in `left_out`"}
     return array
-
-
-def _layer_coordinates(first: Sequence[str], second: Sequence[str]) -> dict[str, xr.Variable]:
-    return {
-        "layer": variable("layer", np.array(first, str), "layer of the first network"),
-        "other_layer": variable("other_layer", np.array(second, str), "layer of the second network"),
-    }

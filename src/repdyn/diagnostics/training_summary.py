@@ -197,7 +197,9 @@ def _collapse(recording: _Recording) -> Sentence:
         return _silent(topic, f"{last!r} is collapsed at {recording.at(0)} already", **numbers)
     if chance > CHANCE:
         return _silent(topic, f"in {last!r} too few moments at the end lie on one side of the threshold", **numbers)
-    start = next(name for name in recording.hidden if all(below[n][first:].all() for n in _from(recording, name)))
+    start = next(
+        name for at, name in enumerate(recording.hidden) if all(below[n][first:].all() for n in recording.hidden[at:])
+    )
     at_first = float(np.median(shares[last][0]))
     where = f"in {last!r}" if start == last else f"in {start!r} and all layers after it to {last!r}"
     text = f"Classes collapse {where} from {recording.at(first)} on; in {last!r}, from {at_first:.2g} before"
@@ -207,10 +209,6 @@ def _collapse(recording: _Recording) -> Sentence:
 def _with_input(recording: _Recording) -> list[str]:
     there = recording.recorded["layer"].values.tolist()
     return [name for name in (INPUT, *recording.hidden) if name in there]
-
-
-def _from(recording: _Recording, name: str) -> list[str]:
-    return recording.hidden[recording.hidden.index(name) :]
 
 
 def _within_share(recording: _Recording, name: str) -> Array:

@@ -94,8 +94,9 @@ def undisturbed(model: nn.Module, *, batch_statistics: bool = False) -> Iterator
             stack.enter_context(unchanged_random_state(model))
             if "torch._dynamo" in sys.modules:  # else nothing is compiled, and importing it takes five seconds
                 stack.enter_context(torch.compiler.set_stance("force_eager"))
-            for kind in ("cpu", *_accelerators(model)):
-                stack.enter_context(torch.autocast(kind, enabled=False))
+            for kind in {"cpu", *(part.device.type for part in model.parameters())} - {"meta"}:
+                if torch.amp.is_autocast_available(kind):
+                    stack.enter_context(torch.autocast(kind, enabled=False))
             _evaluate(model)
             for module, _ in modes if batch_statistics else ():
                 if isinstance(module, BATCH_NORMS):
@@ -114,12 +115,6 @@ def unchanged_random_state(model: nn.Module | None = None) -> Iterator[None]:
     devices = {part.device for part in model.parameters()} if model else set()
     with torch.random.fork_rng(devices=[device for device in devices if device.type == "cuda"]):
         yield
-
-
-def _accelerators(model: nn.Module) -> list[str]:
-    """Kinds of devices other than the CPU that hold parameters and know autocast."""
-    kinds = {part.device.type for part in model.parameters()} - {"cpu", "meta"}
-    return sorted(kind for kind in kinds if torch.amp.is_autocast_available(kind))
 
 
 Held = tuple[nn.Module, str, Tensor, Tensor]

@@ -50,7 +50,8 @@ class Batch(NamedTuple):
         """The graph of each node, shape (nodes,), of graphs that are one: `batch` of torch_geometric, or a keyword."""
         parts = [getattr(part, "batch", None) for part in self.args if _is_object(part)]
         parts += [self.kwargs.get("batch"), *(getattr(p, "batch", None) for p in self.kwargs.values() if _is_object(p))]
-        return next((part for part in parts if isinstance(part, Tensor) and part.ndim == 1 and _is_whole(part)), None)
+        tensors = (part for part in parts if isinstance(part, Tensor) and part.ndim == 1 and part.dtype != torch.bool)
+        return next((part for part in tensors if not part.is_floating_point() and not part.is_complex()), None)
 
     def taken(self, tensor: Callable[[Tensor], Tensor], of_list: Callable[[list], list]) -> Batch:
         """Some of the points.
@@ -99,10 +100,6 @@ def _inside(part: object) -> list[Tensor]:
 def _is_list(part: object) -> bool:
     """Whether an argument is a list of tensors or arrays, such as images of several sizes."""
     return isinstance(part, list) and bool(part) and all(isinstance(entry, Tensor | np.ndarray) for entry in part)
-
-
-def _is_whole(part: Tensor) -> bool:
-    return not part.is_floating_point() and not part.is_complex() and part.dtype != torch.bool
 
 
 def _copied(part: Any) -> object:

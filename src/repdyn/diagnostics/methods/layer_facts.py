@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -80,7 +80,10 @@ def look(
     stream(planned, [OUTPUT], keep)
     hidden = [name for name in before_the_end(list(rows), classifier or planned.classifier) if name != inputs]
     output = outputs[0] if outputs else None
-    kinds = _kinds(reader, [name for name in rows if name != inputs])
+    modules = {name: type(module).__name__ for name, module in reader.model.named_modules()}
+    kinds = {  # a map and what follows it are not compared, since a ReLU alone changes ranks
+        name: modules.get(base(name), base(name).rstrip("_0123456789")) for name in rows if name not in (INPUT, inputs)
+    }
     return Seen(rows, hidden, output, kept, kinds, partial(passes_through, planned), inputs)
 
 
@@ -98,12 +101,6 @@ def before_the_end(names: Sequence[str], classifier: str | None) -> list[str]:
     ends = [name for name in names if classifier and base(name) == base(classifier) and ":input" not in name]
     before = names[: names.index(ends[-1])] if ends else names
     return [name for name in before if name not in (INPUT, OUTPUT, *ends)]
-
-
-def _kinds(reader: NetworkReader, layers: Iterable[str]) -> dict[str, str]:
-    """What each layer is: a map and what follows it are not compared, since a ReLU alone changes ranks."""
-    modules = {name: type(module).__name__ for name, module in reader.model.named_modules()}
-    return {name: modules.get(base(name), base(name).rstrip("_0123456789")) for name in layers if name != INPUT}
 
 
 def within_share(F: Array, labels: np.ndarray) -> Interval:

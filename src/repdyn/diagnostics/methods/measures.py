@@ -110,12 +110,6 @@ def distances(A: NDArray[np.floating], pairs: Sequence[tuple[int, int]]) -> Arra
     return ((A[other].astype(np.float64) - A[first]) ** 2).sum(axis=1)
 
 
-def angles_of_pairs(A: NDArray[np.floating], pairs: Sequence[tuple[int, int]]) -> Array:
-    """Angle of each pair of rows, radians, shape (pairs,); NaN where one of them is zero."""
-    both = (A[[i, j]].astype(np.float64) for i, j in pairs)
-    return np.array([pair_angles(two.T)[0] if two.any(axis=1).all() else np.nan for two in both])
-
-
 @dataclass(frozen=True)
 class Layer:
     """One layer and what is asked of it.
@@ -196,10 +190,9 @@ def _sectors(layer: Layer) -> dict[str, list[float]]:
 
 
 def _pairs(layer: Layer) -> dict[str, object]:
-    return {
-        "representation_distance": distances(layer.A, layer.pairs),
-        "pair_angle": angles_of_pairs(layer.A, layer.pairs),
-    }
+    both = (layer.A[[i, j]].astype(np.float64) for i, j in layer.pairs)
+    pair_angle = [pair_angles(two.T)[0] if two.any(axis=1).all() else np.nan for two in both]
+    return {"representation_distance": distances(layer.A, layer.pairs), "pair_angle": np.array(pair_angle)}
 
 
 OF_LAYER: dict[str, Callable[[Layer], Mapping[str, object]]] = {
