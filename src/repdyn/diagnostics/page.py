@@ -20,7 +20,6 @@ import numpy as np
 import xarray as xr
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
-from matplotlib.figure import Figure
 
 from repdyn.base import figures, markup, web
 from repdyn.base.facts import shown_facts
@@ -44,14 +43,14 @@ NOTHING_SAID = "No sentences were given to this page; the numbers below say what
 MISSING = "\N{EN DASH}"
 
 
-def draw_all(dataset: xr.Dataset) -> dict[str, Figure]:
+def draw_all(dataset: xr.Dataset) -> dict[str, figures.DescribedFigure]:
     """The figures by the names of their files; those whose measures are missing are left out.
 
     Args:
         dataset: of `measure`, or of `Recorder.dataset`.
     """
     measured = set(dataset)
-    drawn: dict[str, Figure] = {}
+    drawn: dict[str, figures.DescribedFigure] = {}
     if measured >= DEPTH:
         drawn["through_depth"] = draw_depth(dataset)
     if measured >= TRAINING and "time" in dataset.attrs and dataset.sizes[dataset.attrs["time"]] > 1:
@@ -201,8 +200,9 @@ def _pictures(dataset: xr.Dataset) -> list[dict[str, Any]]:
         for name, figure in draw_all(dataset).items():
             stem = Path(folder) / name
             figures.save(figure, stem)
-            texts = json.loads(stem.with_suffix(".json").read_text(encoding="utf-8"))
-            shown = {key: texts[key] for key in ("title", "caption", "alt")}
-            shown |= {"facts": shown_facts(texts["facts"]), "address": web.data_address(stem.with_suffix(".svg"))}
-            pictures.append(shown)
+            facts = {
+                key: value for key, value in figure.repdyn["facts"].items() if key != "dataset"
+            }  # the page's title
+            address = web.data_address(stem.with_suffix(".svg"))
+            pictures.append({**figure.repdyn, "facts": shown_facts(facts), "address": address})
     return pictures

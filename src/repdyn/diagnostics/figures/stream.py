@@ -34,7 +34,7 @@ def draw_stream(profile: xr.Dataset) -> Drawn:
     facts: dict[str, float] = {}
     if "kinetic_energy" in parts:
         energy = over_seeds(moments(profile)[-1][-1]["kinetic_energy"]).values
-        facts = {"kinetic energy of the first step, last moment": energy[0], "of the last step": energy[-1]}
+        facts = {"kinetic energy of the first step": energy[0], "kinetic energy of the last step": energy[-1]}
         facts[r"regularizer $\gamma$"] = profile.attrs["gamma"]
     if "radial_fraction" in parts:
         facts["largest radial share"] = float(profile["largest_radial_fraction"].max())

@@ -86,8 +86,6 @@ CASES = {
     "auxiliary head": (Auxiliary, "radial (head)"),
     "tuples": (Tuples, ""),
     "dictionary": (Parts, "output='hidden' or 'logits'"),
-    "DataParallel": (lambda: nn.DataParallel(perceptron(nn.Linear(5, 8))), ""),
-    "compiled": (lambda: torch.compile(perceptron(nn.Linear(5, 8)), backend="eager"), ""),
     "scripted": (lambda: torch.jit.script(perceptron(nn.Linear(5, 8))), "layer (0, 1, 2, 3)"),
 }
 
