@@ -114,7 +114,7 @@ def test_targets_of_images_are_compared_number_by_number_whatever_the_features()
 
 
 @pytest.mark.parametrize("kind", ["labels", "targets"])
-def test_the_radial_fraction_of_many_points_is_of_some_with_their_own_answers(kind):
+def test_the_radial_fraction_of_many_points_uses_evenly_spread_points_with_their_answers(kind):
     torch.manual_seed(8)
     model = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6, eps=0.5), nn.Tanh(), nn.Linear(6, 3)).double().train()
     points = torch.randn(2 * radial.POINTS + 7, 4, dtype=torch.float64)
@@ -207,7 +207,7 @@ def test_held_out_targets_have_the_loss_of_targets_or_the_loss_of_the_user():
     assert float(own["loss_held_out"]) == pytest.approx(wanted, rel=1e-6)
 
 
-def test_what_fails_on_held_out_points_is_missing_with_its_reason():
+def test_failures_on_held_out_points_are_missing_with_their_reason():
     found = measure(classifier(), POINTS, labels=CLASSES, held_out=(OTHERS, THEIRS + 4 * (THEIRS >= 0)))
     assert np.isnan(found["accuracy_held_out"])
     assert np.isfinite(found["accuracy"])

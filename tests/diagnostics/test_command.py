@@ -118,7 +118,7 @@ def test_examples_run(name, tmp_path):
 # From a script
 
 
-def test_a_script_can_measure_and_save_what_the_command_does(folder):
+def test_measure_and_save_writes_the_file_of_the_command(folder):
     words = ("--layers", "1", "2", "--measures", "ranks", "pairs", "--batch-size", "5")
     command.run(["my_seeded:build", "--data", "data.npz", "--out", "one.nc", *words])
     options = {"layers": ["1", "2"], "measures": ["ranks", "pairs"], "batch_size": 5, "output": None}
@@ -201,7 +201,7 @@ def test_checkpoints_that_cannot_be_read_end_with_their_name(folder, capsys):
     assert "data.npz" in capsys.readouterr().err
 
 
-def test_a_stopped_command_saves_what_it_measured(folder, monkeypatch):
+def test_an_interrupted_command_saves_the_finished_layers(folder, monkeypatch):
     from repdyn.diagnostics.methods import collecting
 
     within, seen = collecting.Layer, []

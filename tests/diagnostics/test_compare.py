@@ -92,7 +92,7 @@ def test_intervals_leave_out_a_tenth_of_the_points_at_a_time():
         assert float(cell[f"{name}_high"]) == pytest.approx(float(cell[name]) + half, rel=1e-5)
 
 
-def test_comparisons_that_cannot_be_made_are_refused(monkeypatch):
+def test_unusable_options_of_compare_are_refused(monkeypatch):
     monkeypatch.setattr("repdyn.diagnostics.compare.MOST_POINTS", 5)
     network, X = nn.Linear(2, 2), torch.randn(6, 2)
     for options, message in (

@@ -146,7 +146,7 @@ def final(pair, seed):
     return effective_solution(np.array([0.0, 1e6]), *START, *ALL_RATES[pair, seed], *distances)[0][-1]
 
 
-def test_every_pair_and_seed_has_its_own_rates_and_curves(fits):
+def test_rates_and_curves_of_every_pair_and_seed_are_those_of_the_theory(fits):
     fitted, curves = fits
     assert fitted["pair"].values.tolist() == ["0-1", "1-2"]  # of the other one the first seed has equal targets
     assert fitted["seed"].values.tolist() == SEEDS

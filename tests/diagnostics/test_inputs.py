@@ -370,7 +370,7 @@ CASES = {
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 @pytest.mark.parametrize("case", CASES)
-def test_rows_of_a_layer_are_those_of_a_computation_by_hand(case):
+def test_rows_of_a_layer_equal_a_computation_by_hand(case):
     torch.manual_seed(0)
     make, *arguments = CASES[case]
     with torch.no_grad():

@@ -48,7 +48,7 @@ def test_the_network_is_the_chain_of_its_layers():
     assert model.layers == ["input", "conv", *model.stream.layers, "pool", "dense", "dense_norm", "relu", "output"]
 
 
-def test_every_map_starts_with_hes_spread_of_what_it_reads():
+def test_initial_weights_have_hes_variance_times_the_gain():
     model = convolutional.ConvolutionalNetwork(32, 2, 300, 8, 10)
     convolutional.start(model, 0.5, np.random.default_rng(0))
     for module in model.modules():

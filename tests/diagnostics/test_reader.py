@@ -92,7 +92,7 @@ def test_heads_are_found_where_tokens_come_first_and_by_a_recorder():
         xr.testing.assert_equal(recorder.dataset()["effective_rank"].sel(step=step, drop=True), usual["effective_rank"])
 
 
-def test_heads_that_are_not_there_are_refused():
+def test_unknown_heads_are_refused():
     for heads, layers, message in ((5, ["query"], "heads.*5"), (3, ["query[head 3]"], r"'query\[head 3\]'")):
         with pytest.raises(ValueError, match=message):
             measure(Attention(), POINTS, layers, features=Features("pool", channels=-1, heads=heads))

@@ -51,7 +51,7 @@ def moments():
 
 
 @pytest.mark.parametrize("texts", [TEXTS, TEXTS[::-1], ["a: b"] * 4, [""] * 4, ["a: b", "a: b", "c: d", "a: b"]])
-def test_a_file_holds_what_joined_moments_hold_and_is_cut_at_any_step(texts, tmp_path):
+def test_a_file_equals_the_joined_moments_and_is_cut_at_any_step(texts, tmp_path):
     path = tmp_path / "found.nc"
     parts = [part.assign_attrs(left_out=text) for part, text in zip(moments(), texts, strict=True)]
     create(path, parts[0], STEPS[0], TIME, "h")
@@ -155,7 +155,7 @@ def test_a_rewound_recorder_has_the_moments_before_the_step(tmp_path, step, kept
     assert recorder.dataset()["step"].values.tolist() == [*kept, step]
 
 
-def test_a_killed_training_keeps_what_it_has(tmp_path):
+def test_the_file_of_a_killed_training_holds_all_moments(tmp_path):
     script = (
         "import torch, os, signal\nfrom torch import nn\nfrom repdyn.diagnostics.measure import Recorder\n"
         "model = nn.Linear(4, 2)\nrecorder = Recorder(model, torch.randn(5, 4), file='found.nc', measures=['ranks'])\n"

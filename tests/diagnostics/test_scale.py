@@ -184,7 +184,7 @@ def test_pooled_layers_are_counted_as_pooled_and_the_network_runs_once():
     np.testing.assert_allclose(pooled["effective_rank"], whole["effective_rank"], rtol=1e-6)
 
 
-def test_a_stopped_measurement_holds_what_was_measured_and_restores_the_network():
+def test_an_interrupted_measurement_holds_finished_layers_and_restores_the_network():
     from threadpoolctl import threadpool_info, threadpool_limits
 
     model, X = Stopping().train(), torch.randn(6, 5)
@@ -207,7 +207,7 @@ def test_a_stopped_measurement_holds_what_was_measured_and_restores_the_network(
     assert not model.first._forward_hooks
 
 
-def test_a_stopped_recorder_keeps_its_earlier_moments():
+def test_an_interrupted_recorder_holds_its_earlier_moments():
     model = Stopping()
     model.stops = False
     recorder = Recorder(model, torch.randn(6, 5), measures=["ranks"])

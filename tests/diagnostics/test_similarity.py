@@ -256,7 +256,7 @@ def test_more_points_than_memory_holds_are_compared_in_one_run(monkeypatch):
     assert sum(size == 12 for size in runs) == 4
 
 
-def test_layers_that_cannot_be_compared_are_left_out_of_what_is_streamed(monkeypatch):
+def test_layers_with_constant_or_missing_values_are_left_out_when_streamed(monkeypatch):
     monkeypatch.setattr(module, "MOST_POINTS", 20)
     network = model(0)
     with torch.no_grad():
@@ -374,6 +374,6 @@ def test_large_wide_layers_go_through_their_gram_matrix(place, monkeypatch):
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
-def test_a_gpu_that_is_not_there_is_refused():
+def test_a_missing_gpu_is_refused():
     with pytest.raises(ValueError, match=r"device.*'cuda'"):
         compare(model(0), None, points(40), device="cuda")

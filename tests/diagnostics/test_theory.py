@@ -221,7 +221,7 @@ def test_steps_of_a_stream_are_as_given_or_equal():
     assert Residual(["a", "b", "c", "d"], effective_depth=0).step_sizes == pytest.approx([1 / 3] * 3)
 
 
-def test_a_step_keeps_the_number_of_units():
+def test_a_step_between_layers_of_different_sizes_is_refused():
     with pytest.raises(ValueError, match=r"2.*3"):
         energies(np.ones((4, 2)), np.ones((4, 3)), step=0.5, Lt=1.0, gamma=0.1, bias=False)
 

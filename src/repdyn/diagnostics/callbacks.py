@@ -120,7 +120,7 @@ def lightning_callback(
     """A callback for the Trainer of Lightning.
 
     Every logger of the trainer gets the numbers of a moment at once, whatever `log_every_n_steps` says; `log_dict`
-    makes them known to what monitors metrics.
+    passes them to what monitors metrics.
 
     Args:
         inputs: as `measure` takes them.

@@ -31,7 +31,7 @@ def run(words: Sequence[str]) -> int:
     from repdyn.diagnostics.methods.collecting import Interrupted
 
     parser = argparse.ArgumentParser(prog="repdyn measure", description="The papers' diagnostics on your own network.")
-    parser.add_argument("maker", help="module:function that returns the network")
+    parser.add_argument("builder", help="module:function that returns the network")
     parser.add_argument("--data", type=Path, required=True, help="npz: inputs and, as wanted, labels, targets, pairs")
     parser.add_argument("--out", type=Path, required=True, help="netCDF file to write")
     parser.add_argument("--layers", nargs="+", help="names as in named_modules(), input, output; default: all")
@@ -39,18 +39,18 @@ def run(words: Sequence[str]) -> int:
     parser.add_argument("--residual", nargs="+", help="layers of the residual stream, in order")
     parser.add_argument("--effective-depth", type=float, default=0.0, help="leak of the residual stream (default 0)")
     parser.add_argument("--output", help="key of the part that counts of what the network returns")
-    parser.add_argument("--embeddings", help="layer that stands for the inputs, where these are token ids")
+    parser.add_argument("--embeddings", help="layer that represents the inputs, where these are token ids")
     parser.add_argument("--classifier", help="the last linear map, for NC3 and NC4; default: found")
     parser.add_argument("--features", choices=("flatten", "pool", "tokens"), default="flatten", help="rows of a layer")
     parser.add_argument("--channels", type=int, help="axis of the channels, points first: 1 or -1")
-    parser.add_argument("--heads", type=int, help="heads of attention, layers of their own; with --channels -1")
+    parser.add_argument("--heads", type=int, help="heads of attention, as separate layers; with --channels -1")
     parser.add_argument("--batch-size", type=int, help="points per forward pass; default: all at once")
     parser.add_argument("--batch-statistics", action="store_true", help="batch normalization by these points")
     parser.add_argument("--figures", type=Path, help="folder for figures")
     parser.add_argument(
         "--checkpoints", type=Path, help="folder of weights, each measured: step_100.pt, step_200.pt, ..."
     )
-    parser.add_argument("--words", action="store_true", help="say what the network does, sentence by sentence")
+    parser.add_argument("--words", action="store_true", help="describe what the network does, sentence by sentence")
     parser.add_argument("--page", type=Path, help="HTML page of the network to write: in words, figures, layers")
     parser.add_argument("--before", type=Path, help="weights before training, for --words and --page")
     parser.add_argument("--held-out", type=Path, help="npz of points it was not trained on: inputs, labels")
@@ -63,7 +63,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def measure_and_save(
-    maker: str,
+    builder: str,
     data: Path,
     out: Path,
     *,
@@ -91,7 +91,7 @@ def measure_and_save(
     """
     from repdyn.base.errors import RepdynError
     from repdyn.diagnostics import summary
-    from repdyn.diagnostics.methods.checkpoints import ANSWERS, made_by, read_arrays
+    from repdyn.diagnostics.methods.checkpoints import ANSWERS, build_network, read_arrays
     from repdyn.diagnostics.methods.reader import Features
     from repdyn.diagnostics.page import write_page
     from repdyn.diagnostics.theory.identity import Residual
@@ -105,7 +105,7 @@ def measure_and_save(
         raise RepdynError("before is for the words; give words or page, too")
     arrays = read_arrays(data)
     others = _held_out(held_out) if held_out else None
-    model = made_by(maker)
+    model = build_network(builder)
     try:
         answers: dict[str, Any] = {name: arrays[name] for name in ANSWERS if name in arrays}
         stream = Residual(tuple(residual), effective_depth) if residual else None
@@ -115,9 +115,9 @@ def measure_and_save(
         settings["features"] = features, channels, heads
         if checkpoints:
             recorded = _recorded(model, arrays["inputs"], checkpoints, out, arguments, resume=resume)
-            dataset = signed(recorded, maker, settings)
+            dataset = signed(recorded, builder, settings)
         else:
-            dataset = _measured(model, arrays["inputs"], out, arguments, maker, settings)
+            dataset = _measured(model, arrays["inputs"], out, arguments, builder, settings)
         sentences = _sentences(model, arrays, arguments, before, others) if words or page else []
         if sentences and checkpoints:
             sentences += summarize_training(dataset)
@@ -138,7 +138,7 @@ def measure_and_save(
 
 
 def _measured(
-    model: nn.Module, inputs: object, out: Path, arguments: dict[str, Any], maker: str, settings: dict[str, object]
+    model: nn.Module, inputs: object, out: Path, arguments: dict[str, Any], builder: str, settings: dict[str, object]
 ) -> xr.Dataset:
     """One moment, saved; what there is of it where the user stops."""
     from repdyn.base import datasets
@@ -146,9 +146,9 @@ def _measured(
     from repdyn.diagnostics.methods.collecting import Interrupted
 
     try:
-        dataset = signed(measure(model, inputs, **arguments), maker, settings)
+        dataset = signed(measure(model, inputs, **arguments), builder, settings)
     except Interrupted as stop:
-        datasets.write(signed(stop.dataset, maker, settings), out)
+        datasets.write(signed(stop.dataset, builder, settings), out)
         print(f"{out}: what was measured until it was stopped")
         raise
     datasets.write(dataset, out)
@@ -172,7 +172,7 @@ def _recorded(
             load_weights(model, path)
             recorder(step)
             print(f"{path}: measured")
-    load_weights(model, steps[max(steps)])  # with nothing left to measure it has weights of its own
+    load_weights(model, steps[max(steps)])  # with nothing left to measure it has its first weights
     return recorder.dataset()
 
 
@@ -187,7 +187,7 @@ def _held_out(path: Path) -> tuple[object, Any]:
 
     arrays = read_arrays(path)
     if "labels" not in arrays:
-        raise DataError(f"{path}: holds no labels; held-out points need them: what was memorized is told by accuracy")
+        raise DataError(f"{path}: holds no labels; held-out points need them: memorization is measured by accuracy")
     return arrays["inputs"], arrays["labels"]
 
 
@@ -198,7 +198,7 @@ def _sentences(
     before: Path | None,
     held_out: tuple[object, Any] | None,
 ) -> list[Sentence]:
-    """What the network does, from the arguments of `measure` that say how it is run."""
+    """What the network does, from the arguments of `measure` for running it."""
     from repdyn.diagnostics.methods.checkpoints import load_weights
     from repdyn.diagnostics.summary import summarize
 
@@ -211,7 +211,7 @@ def _sentences(
     return summarize(model, arrays["inputs"], labels=arrays.get("labels"), before=first, held_out=held_out, **options)
 
 
-def signed(dataset: xr.Dataset, maker: str, options: dict[str, object]) -> xr.Dataset:
+def signed(dataset: xr.Dataset, builder: str, options: dict[str, object]) -> xr.Dataset:
     """The dataset with the attributes that the pipeline's files carry."""
     from repdyn.base.datasets import package_versions
     from repdyn.diagnostics.settings import PAPER
@@ -219,7 +219,7 @@ def signed(dataset: xr.Dataset, maker: str, options: dict[str, object]) -> xr.Da
     options = {name: value for name, value in options.items() if name != "progress"}
     return dataset.assign_attrs(
         study="diagnostics",
-        experiment=maker,
+        experiment=builder,
         paper=PAPER,
         settings=json.dumps(options, sort_keys=True),
         seed=0,
@@ -249,13 +249,13 @@ def run_similarity(words: Sequence[str]) -> None:
     )
     parser = argparse.ArgumentParser(
         prog="repdyn similarity",
-        description="Layers of your network beside those of another run, seed or architecture.",
+        description="Layers of your network against those of another run, seed or architecture.",
     )
-    parser.add_argument("maker", help="module:function that returns the network")
+    parser.add_argument("builder", help="module:function that returns the network")
     parser.add_argument(
         "--weights", type=Path, help="file of weights of the first; default: as the function returns it"
     )
-    parser.add_argument("--against", help=f"{network}; default: the first one's own layers")
+    parser.add_argument("--against", help=f"{network}; default: the layers of the first among themselves")
     parser.add_argument("--reruns", nargs="+", default=[], help="the first from other seeds, for the band of chance")
     parser.add_argument("--data", type=Path, required=True, help="npz with the inputs")
     parser.add_argument("--out", type=Path, required=True, help="netCDF file to write")
@@ -275,7 +275,7 @@ def run_similarity(words: Sequence[str]) -> None:
 
 
 def compare_and_save(
-    maker: str,
+    builder: str,
     data: Path,
     out: Path,
     *,
@@ -299,7 +299,7 @@ def compare_and_save(
     from repdyn.diagnostics.methods.checkpoints import read_arrays
     from repdyn.diagnostics.methods.reader import Features
 
-    inputs, first = read_arrays(data)["inputs"], _network(maker, None)
+    inputs, first = read_arrays(data)["inputs"], _network(builder, None)
     if weights:
         first = _network(str(weights), first)
     others = [_network(name, first) for name in reruns]
@@ -310,7 +310,7 @@ def compare_and_save(
         raise RepdynError(str(error)) from error
     settings = options | {"weights": str(weights) if weights else None, "against": against, "reruns": list(reruns)}
     settings |= {"layers": layers, "features": features}
-    datasets.write(signed(found, maker, settings).assign_attrs(device=options["device"] or "cpu"), out)
+    datasets.write(signed(found, builder, settings).assign_attrs(device=options["device"] or "cpu"), out)
     measures = options["measures"]
     print(f"{out}: {found.sizes['layer']} x {found.sizes['other_layer']} layers, {', '.join(measures)}")
     if found.attrs["left_out"]:
@@ -324,17 +324,17 @@ def compare_and_save(
 
 def _network(name: str, first: nn.Module | None) -> nn.Module:
     """Another network by its function, or the first one with the weights of a file."""
-    from repdyn.diagnostics.methods.checkpoints import load_weights, made_by
+    from repdyn.diagnostics.methods.checkpoints import build_network, load_weights
 
     if first is None or (":" in name and not Path(name).exists()):
-        return made_by(name)
+        return build_network(name)
     model = copy.deepcopy(first)
     load_weights(model, Path(name))
     return model
 
 
 def _table(found: xr.Dataset, name: str) -> str:
-    """The same layer in both networks, beside the least and largest between runs of the first."""
+    """The same layer in both networks, next to the least and largest between runs of the first."""
     lines = [f"{found[name].attrs['long_name']}, same layer in both networks"]
     for layer in found["layer"].values:
         if layer not in found["other_layer"].values:

@@ -39,7 +39,7 @@ COLUMNS = (
 )  # fmt: skip
 DEPTH = {"angle", "centered_effective_rank", "stable_cost_of_identity"}
 TRAINING = {"effective_rank", "stable_cost_of_identity"}
-NOTHING_SAID = "No sentences were given to this page; the numbers below say what was measured, not what it means."
+NO_SENTENCES = "No sentences were given to this page; the numbers below say what was measured, not what it means."
 MISSING = "\N{EN DASH}"
 
 
@@ -93,7 +93,7 @@ def page(dataset: xr.Dataset, sentences: Sequence[Sentence] = ()) -> str:
     return _environment().get_template("page.html.j2").render(
         title=dataset.attrs["title"],
         style=Markup(web.STYLE.read_text(encoding="utf-8")),
-        summary=words(sentences) if sentences else NOTHING_SAID,
+        summary=words(sentences) if sentences else NO_SENTENCES,
         sentences=sentences,
         figures=_pictures(dataset),
         columns=columns,
@@ -113,7 +113,7 @@ def _environment() -> Environment:
 
 
 def _shown(dataset: xr.Dataset) -> list[str]:
-    """The columns that there are, each with that of held-out points beside it."""
+    """Columns of the dataset, each followed by that of held-out points."""
     names = (f"{name}{suffix}" for name in COLUMNS for suffix in ("", HELD_OUT))
     return [name for name in names if name in dataset]
 

@@ -36,7 +36,7 @@ from repdyn.diagnostics.theory.intervals import (
     smallest_share_by_chance,
 )
 
-MOMENTS = 4  # fewest that tell a change
+MOMENTS = 4  # fewest that show a change
 CHANCE = 1 - CONFIDENCE  # of as many moments at the end
 NEAR = 0.1  # relative distance from an angle of the theory
 FOLLOWS, OUTLINE = 0.9, 0.5  # explained variance of distances h and y
@@ -60,8 +60,8 @@ def summarize_training(recorded: xr.Dataset) -> list[Sentence]:
         recorded: dataset of `Recorder.dataset`, several seeds along `seed` where there are any.
 
     Returns:
-        One sentence per topic; those whose measures were not recorded cannot tell. A single one where the recording has
-        too few moments, or the same numbers at all of them.
+        One sentence per topic; those whose measures were not recorded cannot decide. A single one where the recording
+        has too few moments, or the same numbers at all of them.
 
     Raises:
         ValueError: the dataset has no dimension of training.
@@ -106,7 +106,7 @@ class _Recording:
         return bool(np.allclose(h, y, rtol=1e-5, atol=0, equal_nan=True))
 
     def why_silent(self) -> str:
-        """Why nothing can be told of the whole of it; nothing where something can."""
+        """Why the whole recording shows nothing; empty where it shows something."""
         if (moments := self.recorded.sizes[self.time]) < MOMENTS:
             return f"it takes {MOMENTS} moments and there {'is' if moments == 1 else 'are'} {moments}"
         changing = [values for values in self.recorded.data_vars.values() if self.time in values.dims]

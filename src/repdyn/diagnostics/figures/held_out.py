@@ -1,4 +1,4 @@
-"""Points that a network was trained on beside held-out ones: loss and accuracy, rank and collapse."""
+"""Points that a network was trained on and held-out ones: loss and accuracy, rank and collapse."""
 
 from __future__ import annotations
 

@@ -66,6 +66,6 @@ def _chance_panel(panel: Axes, data: xr.Dataset, name: str) -> None:
     places = [names.tolist().index(layer) for layer in shared]
     panel.plot(places, same, color=BLUE, marker="o", markersize=3, label="the two networks")
     name_layers(panel, names.tolist())
-    panel.set_title("same layer, beside chance")
+    panel.set_title("same layer, and chance")
     panel.set_ylabel(data[name].attrs["long_name"])
     panel.legend(loc="upper left", bbox_to_anchor=(1, 1))

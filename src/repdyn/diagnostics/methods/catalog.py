@@ -191,13 +191,13 @@ class Findings:
         self.reasons: dict[tuple[str, str], list[str]] = {}
 
     def put(self, measurements: Mapping[str, object], at: int | None = None) -> None:
-        """Keeps numbers, at a place along their first dimension or as a whole."""
+        """Stores numbers, at a place along their first dimension or as a whole."""
         for name, value in measurements.items():
             if name in self.values:
                 self.values[name][... if at is None else at] = value
 
     def leave_out(self, measure: str, why: str, place: str = "") -> None:
-        """Keeps a reason; equal ones of several places become one."""
+        """Stores a reason; equal ones of several places become one."""
         places = self.reasons.setdefault((measure, why), [])
         if place and place not in places:
             places.append(place)

@@ -1,4 +1,4 @@
-"""From the arguments of `measure` to the dataset of all diagnostics: layers one after another, then the output."""
+"""From a request to the dataset of all diagnostics: layers one after another, then the output, then gradients."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
-import torch
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
-from torch import Tensor, nn
+from torch import Tensor
 
 from repdyn.base.datasets import index, variable
 from repdyn.diagnostics.methods import outputs, radial
-from repdyn.diagnostics.methods.catalog import HELD_OUT, MEASURES, OF_HELD_OUT, Findings
+from repdyn.diagnostics.methods.catalog import MEASURES, Findings
 from repdyn.diagnostics.methods.layers import Plan, plan, stream
 from repdyn.diagnostics.methods.measures import IGNORED, OF_LAYER, Layer, as_pairs, as_targets, labels_of_rows
-from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader, network_reader, option_names
+from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
 from repdyn.diagnostics.theory.angles import QUANTILES, expected_angle, expected_norm_ratio
 from repdyn.diagnostics.theory.identity import Residual, energies
 
@@ -86,113 +85,6 @@ class Request:
             if name not in possible:
                 raise ValueError(f"the measure {name!r} needs {NEEDS[name]}")
         return [name for name in MEASURES if name in self.measures]
-
-
-def measurement(
-    model: nn.Module, inputs: object, layers: Sequence[str] | None = None, *, held_out: object = None, **options: Any
-) -> Measurement:
-    """What one moment of a network takes, with arguments as `measure` takes them: checked once, measured often.
-
-    Raises:
-        ValueError: as `measure`.
-    """
-    reading = {name: options.pop(name) for name in option_names(network_reader) if name in options}
-    reader = network_reader(model, inputs, **reading)
-    labels, targets = (_numbers(reading.get(name)) for name in ("labels", "targets"))
-    if labels is None and targets is None and reader.inputs.answers:  # that came with a loader
-        answers = _numbers(torch.cat(reader.inputs.answers))
-        labels, targets = (None, answers) if answers.dtype.kind == "f" else (answers, None)
-    if not options.get("gamma", GAMMA) > 0:
-        raise ValueError(f"gamma is {options['gamma']}; give a number above 0, such as {GAMMA:g}")
-    residual = options.pop("residual", None)
-    residual = residual if isinstance(residual, Residual | None) else Residual(tuple(residual))
-    request = Request(layers, labels, targets, residual=residual, **options)
-    if held_out is None:
-        return Measurement(Collector(reader, request), None)
-    if reader.features.mask is not None:
-        raise ValueError("held_out: the mask of features is one of the points; measure held-out points on their own")
-    others, answers = inputs_and_answers(held_out)
-    collector = Collector(reader, request)
-    measures = [name for name in collector.measures if name in OF_HELD_OUT]
-    if not measures:
-        text = f"of the measures {', '.join(collector.measures)} it has none; add some of {', '.join(OF_HELD_OUT)}"
-        raise ValueError(f"held_out: {text}")
-    floating = answers.dtype.kind == "f"
-    other = replace(
-        request, labels=None if floating else answers, targets=answers if floating else None, pairs=None,
-        residual=None, measures=measures, embeddings=None, classifier=None,
-    )  # fmt: skip
-    reader = network_reader(model, others, **reading | {"labels": answers, "targets": None})
-    return Measurement(collector, Collector(reader, other))
-
-
-def _numbers(values: ArrayLike | None) -> Any:
-    return None if values is None else np.asarray(values.detach().cpu() if isinstance(values, Tensor) else values)
-
-
-def inputs_and_answers(held_out: object) -> tuple[object, NDArray[Any]]:
-    """Inputs and their labels or targets.
-
-    Raises:
-        ValueError: anything but a pair.
-    """
-    if not isinstance(held_out, tuple) or len(held_out) != 2:
-        given = f"{len(held_out)} parts" if isinstance(held_out, tuple) else f"a {type(held_out).__name__}"
-        raise ValueError(f"held_out has {given}; give (inputs, labels) or (inputs, targets)")
-    return held_out[0], _numbers(held_out[1])
-
-
-class Measurement:
-    """One moment of a network, and every later one: what does not change with the weights is found once.
-
-    Args:
-        collector: measures the points.
-        held_out: measures those that the network was not trained on; None for none.
-    """
-
-    def __init__(self, collector: Collector, held_out: Collector | None) -> None:
-        self.collector, self.held_out = collector, held_out
-
-    @property
-    def model(self) -> nn.Module:
-        """The network that is measured."""
-        return self.collector.reader.model
-
-    @property
-    def lost(self) -> list[dict[str, str]]:
-        """Layers that had no row per point last time, and why: of the points and of held-out ones."""
-        return [part.lost for part in (self.collector, self.held_out) if part is not None]
-
-    def dataset(self) -> xr.Dataset:
-        """Measures the network as it is now.
-
-        Raises:
-            Interrupted: the user stopped it; the error holds what was measured until then.
-        """
-        dataset = self.collector.dataset()
-        if self.held_out is None:
-            return dataset
-        try:
-            return _with_held_out(dataset, self.held_out.dataset())
-        except Interrupted as stop:
-            raise Interrupted(_with_held_out(dataset, stop.dataset)) from stop
-
-
-def _with_held_out(dataset: xr.Dataset, other: xr.Dataset) -> xr.Dataset:
-    """A dataset with the numbers of held-out points under their names and `_held_out`."""
-    added = {
-        f"{name}{HELD_OUT}": values.drop_vars(set(values.coords) - {"layer"}).assign_attrs(
-            long_name=f"{values.attrs['long_name']}, of held-out points"
-        )
-        for name, values in other.data_vars.items()
-    }
-    dim = f"point{HELD_OUT}"
-    coordinates = {dim: index(dim, other.sizes["point"], "held-out point")}
-    if "label" in other.coords:
-        coordinates[f"label{HELD_OUT}"] = variable(dim, other["label"].values, "class of the held-out point")
-    reasons = [dataset.attrs["left_out"], *(f"held-out points, {text}" for text in [other.attrs["left_out"]] if text)]
-    text = "; ".join(reason for reason in reasons if reason)
-    return dataset.assign(added).assign_coords(coordinates).assign_attrs(left_out=text)
 
 
 class Collector:

@@ -2,7 +2,7 @@
 
 Modes, buffers, random state, precision and compilation are afterwards as they were. A module is named as in
 `model.named_modules()`, its second call `name#2`; what goes into a module is `name:input`; the tensors of a tuple or
-dict it returns are `name[1]`, `name[key]`, the first of a tuple also `name`. A function called in a module's own code
+dict it returns are `name[1]`, `name[key]`, the first of a tuple also `name`. A function called in a module's code
 (a residual addition, `F.relu`) is named as torchvision's feature extraction names the nodes of torch.fx: the module's
 path and the function, `layer1.0.add`, and `layer1.0.add_1` for the next one.
 """
@@ -68,7 +68,7 @@ def with_weights(model: nn.Module, other: nn.Module | Mapping[str, Tensor], name
 
 
 def in_one_line(error: BaseException) -> str:
-    """The first line of an error that says something, with its kind where the text alone says little."""
+    """The first informative line of an error, with its kind where the text alone says little."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = next((line for line in lines if not line.startswith("Traceback")), "")
     if isinstance(error, ValueError | RuntimeError) and text:
@@ -146,7 +146,7 @@ def _evaluate(model: nn.Module) -> None:
 
 
 def _set_mode(module: nn.Module, training: bool) -> None:
-    """The mode of one module alone; its children have their own turn."""
+    """The mode of one module alone; its children are set separately."""
     try:
         module.training = training
     except (AttributeError, RuntimeError):  # some scripted modules take the mode of all their children only
@@ -180,7 +180,7 @@ def named_modules(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
 
 
 def has_no_parts(module: nn.Module) -> bool:
-    """Whether no module is inside; a module's own length or truth is the user's."""
+    """Whether no module is inside; its length or truth is the user's code."""
     return next(module.children(), None) is None
 
 
@@ -272,7 +272,7 @@ class _Calls:
 
 
 class _Functions(TorchFunctionMode):
-    """Reports every tensor that a function returns, outside torch's own modules without parts."""
+    """Reports every tensor that a function returns, outside torch's modules without submodules."""
 
     def __init__(self, calls: _Calls) -> None:
         super().__init__()

@@ -21,41 +21,41 @@ from repdyn.diagnostics.theory.similarity import shape_of, similarities
 from repdyn.diagnostics.theory.spectra import spectrum
 
 LIKENESS = ("cka_debiased",)
-MOST_POINTS = 500  # of which layers are kept: points x min(points, units) numbers each
+MOST_POINTS = 500  # of which layers stay in memory: points x min(points, units) numbers each
 
 
 @dataclass(frozen=True)
-class Seen:
+class RecordedLayers:
     """A network on its points.
 
     Attributes:
-        layers: coordinates that keep inner products, shape (kept points, d), by layer in order; without the output.
+        layers: coordinates with the same inner products, shape (points, d), by layer in order; without the output.
         hidden: names of those layers that are neither the input nor the last linear map nor after it.
         output: what the network returns for all points, shape (points, outputs); None if it cannot be read.
-        kept: indices of the points of `layers`.
+        points: indices of the points of `layers`.
         kinds: class of the module, or the function, that each layer is the output of; nothing for the inputs.
         passed: whether all that the network returns passes through a layer.
-        inputs: the layer that stands for the inputs.
+        inputs: the layer that represents the inputs.
     """
 
     layers: Mapping[str, Array]
     hidden: Sequence[str]
     output: Array | None
-    kept: NDArray[np.int64]
+    points: NDArray[np.int64]
     kinds: Mapping[str, str] = field(default_factory=dict)
     passed: Callable[[str], bool] = lambda _name: True
     inputs: str = INPUT
 
 
-def look(
+def record_layers(
     reader: NetworkReader, layers: Sequence[str] | None, embeddings: str | None = None, classifier: str | None = None
-) -> Seen:
-    """Runs a network once and keeps its layers; those with values that are not finite are left out.
+) -> RecordedLayers:
+    """Runs a network once and records its layers; those with values that are not finite are left out.
 
     Args:
         reader: network and inputs.
         layers: names; None takes all.
-        embeddings: layer that stands for the inputs; None takes the inputs themselves.
+        embeddings: layer that represents the inputs; None takes the inputs themselves.
         classifier: the last linear map; None takes the one that is found.
 
     Raises:
@@ -65,26 +65,26 @@ def look(
         raise ValueError('features="tokens" makes several rows of a point; sentences need one: "flatten" or "pool"')
     planned = plan(reader, layers, hidden=[name for name in (embeddings, classifier) if name])
     inputs = planned.call(embeddings) if embeddings else INPUT
-    kept = spread(planned.points, MOST_POINTS)
+    recorded = spread(planned.points, MOST_POINTS)
     rows: dict[str, Array] = {}
     outputs: list[Array] = []
 
-    def keep(name: str, A: NDArray[np.floating]) -> None:
+    def collect(name: str, A: NDArray[np.floating]) -> None:
         if len(A) != planned.points or not np.isfinite(A).all():
             return
         if name == OUTPUT:
             outputs.append(A.astype(np.float64))
         else:
-            rows[name] = spectrum(A[kept]).F
+            rows[name] = spectrum(A[recorded]).F
 
-    stream(planned, [OUTPUT], keep)
+    stream(planned, [OUTPUT], collect)
     hidden = [name for name in before_the_end(list(rows), classifier or planned.classifier) if name != inputs]
     output = outputs[0] if outputs else None
     modules = {name: type(module).__name__ for name, module in reader.model.named_modules()}
     kinds = {  # a map and what follows it are not compared, since a ReLU alone changes ranks
         name: modules.get(base(name), base(name).rstrip("_0123456789")) for name in rows if name not in (INPUT, inputs)
     }
-    return Seen(rows, hidden, output, kept, kinds, partial(passes_through, planned), inputs)
+    return RecordedLayers(rows, hidden, output, recorded, kinds, partial(passes_through, planned), inputs)
 
 
 def before_the_end(names: Sequence[str], classifier: str | None) -> list[str]:

@@ -1,6 +1,6 @@
-"""The layers of a network: which there are, which are measured, and each in turn to a consumer.
+"""The layers of a network: which there are, which are measured, and each of them to a consumer.
 
-In one batch each layer is handed on while the pass goes on and is not kept; in several batches the network runs once
+In one batch each layer is passed on during the forward pass and not stored; in several batches the network runs once
 per group of layers that fit into `memory` together.
 """
 
@@ -22,7 +22,7 @@ from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader, as_r
 from repdyn.diagnostics.methods.shapes import LayerShape, base, find_shapes, whole
 
 NEVER = (
-    "its hook never fired: the forward pass goes round it (unused, scripted, or called by its weights alone), or none "
+    "its hook never fired: the forward pass goes around it (unused, scripted, or called by its weights alone), or none "
     "of the points reaches it"
 )
 TRIED_ON = 8  # points
@@ -38,11 +38,11 @@ class Plan:
         reader: network and inputs.
         layers: names in the order in which they finish, "input" first, "output" last.
         shapes: shape of every layer there is, measured or not.
-        left_out: layers that cannot be measured and were not asked for, with the reason.
+        left_out: layers that cannot be measured and were not requested, with the reason.
         functions: whether functional code has some of the layers.
         classifier: the last linear map, if the network returns what it returns or in its order (softmax, a positive
             factor); else None.
-        resolved: the name of a call for each name that was asked for.
+        resolved: the name of a call for each requested name.
         sizes: points of each batch.
     """
 
@@ -77,7 +77,7 @@ def plan(
 
     Args:
         reader: network and inputs.
-        layers: names as in the module `layers`; None takes every module without modules of its own, the input and the
+        layers: names as in the module `layers`; None takes every module without submodules, the input and the
             output.
         also: further names to measure.
         hidden: further names to find without measuring them.
@@ -88,20 +88,22 @@ def plan(
     if isinstance(layers, str):
         raise ValueError(f"layers is the text {layers!r}; give a list of names: [{layers!r}]")
     measured = [*(layers or ()), *also]
-    asked = [*measured, *hidden]
+    requested = [*measured, *hidden]
     modules = {name: module for name, module in named_modules(reader.model) if name}
-    functions = any(base(name) not in modules and name not in (INPUT, OUTPUT) for name in asked)
+    functions = any(base(name) not in modules and name not in (INPUT, OUTPUT) for name in requested)
     shapes, classifier, repeats = find_shapes(reader, functions)
-    resolved = {name: shape for name in asked if (shape := _resolved(name, shapes))}
+    resolved = {name: shape for name in requested if (shape := _resolved(name, shapes))}
     known = {*modules, *resolved}
-    if unknown := [name for name in asked if name not in known and (name != whole(name) or base(name) not in modules)]:
+    if unknown := [
+        name for name in requested if name not in known and (name != whole(name) or base(name) not in modules)
+    ]:
         raise ValueError(_unknown(unknown, [INPUT, *modules, *shapes, OUTPUT]))
     shapes |= {name: LayerShape(None, why=NEVER) for name in modules if name not in shapes}
     wanted = set(_wanted(measured, resolved, shapes))
     if layers is None:
         wanted |= {INPUT, *_leaves(shapes, modules), *([] if repeats else [OUTPUT])}
     wanted.update(_heads(reader, wanted, shapes))
-    named = {resolved.get(name, name) for name in asked}
+    named = {resolved.get(name, name) for name in requested}
     if refused := [f"{name!r}: {shapes[name].why}" for name in named if name in shapes and shapes[name].why]:
         raise ValueError("layer " + "; layer ".join(sorted(refused)) + ". Name a module around it or after it")
     usable = [name for name, shape in shapes.items() if name in wanted and not shape.why]
@@ -113,7 +115,7 @@ def _heads(reader: NetworkReader, wanted: Collection[str], shapes: Mapping[str, 
     """The heads of the layers that are measured.
 
     Raises:
-        ValueError: heads are asked for and none of these layers has them.
+        ValueError: heads are requested and none of these layers has them.
     """
     heads = [name for name in shapes if name != whole(name) and whole(name) in wanted]
     if reader.features.heads and not heads and not any(name != whole(name) for name in wanted):
@@ -122,10 +124,10 @@ def _heads(reader: NetworkReader, wanted: Collection[str], shapes: Mapping[str, 
 
 
 def _sizes(reader: NetworkReader) -> list[int]:
-    """Points of each batch; where only the output tells how many, the network runs once for it.
+    """Points of each batch; where only the output shows how many, the network runs once for it.
 
     Raises:
-        ValueError: nothing tells how many.
+        ValueError: nothing shows how many.
     """
     sizes: list[int] = []
     for number, size in enumerate(reader.inputs.sizes):
@@ -163,10 +165,10 @@ def _resolved(name: str, shapes: Mapping[str, LayerShape]) -> str | None:
     return other if other in shapes else None
 
 
-def _wanted(asked: Sequence[str], resolved: Mapping[str, str], shapes: Mapping[str, LayerShape]) -> list[str]:
-    """Named calls; a module named without a number stands for all of its calls."""
+def _wanted(requested: Sequence[str], resolved: Mapping[str, str], shapes: Mapping[str, LayerShape]) -> list[str]:
+    """Named calls; a module named without a number means all of its calls."""
     calls = []
-    for name in asked:
+    for name in requested:
         call = resolved.get(name, name)
         calls += [call, *(other for other in shapes if re.fullmatch(re.escape(call) + r"#\d+", other))]
     return calls
@@ -182,15 +184,15 @@ def _unknown(unknown: Iterable[str], known: Sequence[str]) -> str:
 
 
 def stream(planned: Plan, also: Iterable[str], consume: Consume) -> dict[str, str]:
-    """Runs all points and hands each layer to a consumer, in order.
+    """Runs all points and passes each layer to a consumer, in order.
 
     Args:
         planned: network, inputs and what is measured.
-        also: further names to hand on.
+        also: further names to pass on.
         consume: called with a layer's name and rows, shape (rows, units), single or double precision.
 
     Returns:
-        Layers that are not handed on, with the reason: those that the plan leaves out and those that failed this time.
+        Layers that are not passed on, with the reason: those that the plan leaves out and those that failed this time.
     """
     names = list(dict.fromkeys([*planned.layers, *map(planned.call, also)]))
     names = [name for name in names if name in planned.shapes and not planned.shapes[name].why]
@@ -209,7 +211,7 @@ def _groups(planned: Plan, names: list[str]) -> list[list[str]]:
     groups: list[list[str]] = []
     free = 0
     for name in names:
-        needed = 4 * points * planned.shapes[name].kept
+        needed = 4 * points * planned.shapes[name].row_units
         if needed > free or not groups:
             groups.append([])
             free = planned.reader.memory
@@ -251,29 +253,29 @@ def _pass(planned: Plan, number: int, wanted: set[str], consume: Consume, failed
     batch, seen = reader.inputs.batches[number], set()
     graphs = batch.graphs()
     if INPUT in wanted and len(batch.args) == 1:
-        _hand_on(planned, INPUT, readable(batch.args[0]), graphs, consume, failed)
+        _pass_on(planned, INPUT, readable(batch.args[0]), graphs, consume, failed)
 
     def emit(name: str, value: object) -> None:
         if name in wanted and name not in seen:
             seen.add(name)
-            _hand_on(planned, name, value, graphs, consume, failed)
+            _pass_on(planned, name, value, graphs, consume, failed)
         elif failed.get(name) == NEVER:  # the first passes on a few points did not reach it
             failed[name] = "not every point reaches it: it did not run for the first three"
 
     returned = reader.run(batch, emit, functions=planned.functions)
     if OUTPUT in wanted:
         try:
-            _hand_on(planned, OUTPUT, reader.output(returned), graphs, consume, failed)
+            _pass_on(planned, OUTPUT, reader.output(returned), graphs, consume, failed)
         except Exception as error:
             failed[OUTPUT] = in_one_line(error)
     for name in wanted - seen - {INPUT, OUTPUT}:
         failed.setdefault(name, "it did not run this time")
 
 
-def _hand_on(
+def _pass_on(
     planned: Plan, name: str, value: Any, graphs: Tensor | None, consume: Consume, failed: dict[str, str]
 ) -> None:
-    """A layer's rows to the consumer, whose own errors are its own matter."""
+    """A layer's rows to the consumer, whose errors are not caught."""
     shape = planned.shapes[name]
     try:
         features = planned.reader.features

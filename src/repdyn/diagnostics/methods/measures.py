@@ -59,8 +59,8 @@ def labels_of_rows(labels: ArrayLike, points: int, tokens: int, mask: NDArray[np
 
 def with_classes(rows: Rows, labels: np.ndarray) -> tuple[Rows, np.ndarray]:
     """Rows and labels of the points that have a class; the same arrays where all have one."""
-    kept = labels != IGNORED
-    return (rows, labels) if kept.all() else (cast("Rows", rows[kept]), labels[kept])
+    classified = labels != IGNORED
+    return (rows, labels) if classified.all() else (cast("Rows", rows[classified]), labels[classified])
 
 
 def as_targets(targets: ArrayLike, shape: tuple[int, ...]) -> Array:
@@ -112,7 +112,7 @@ def distances(A: NDArray[np.floating], pairs: Sequence[tuple[int, int]]) -> Arra
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer and what is asked of it.
+    """One layer and what its measures need.
 
     Attributes:
         A: activations, shape (points, units), single or double precision.
@@ -129,14 +129,14 @@ class Layer:
     bias: bool
 
     @cached_property
-    def seen(self) -> spectra.Spectrum:
+    def spectrum(self) -> spectra.Spectrum:
         """The one decomposition that angles, ranks, costs and collapse share."""
         return spectra.spectrum(self.A)
 
 
 def _angles(layer: Layer) -> dict[str, object]:
     """Angles of all pairs of points, lengths, the odd point."""
-    norms = layer.seen.norms
+    norms = layer.spectrum.norms
     odd, second = int(np.argmax(norms)), float(np.partition(norms, -2)[-2])
     constant = bool((layer.A[:1] == layer.A).all())
     values = {
@@ -150,19 +150,19 @@ def _angles(layer: Layer) -> dict[str, object]:
     }
     if not norms.all():
         return values
-    every = angles(layer.seen.F, norms)
+    every = angles(layer.spectrum.F, norms)
     return values | {"angle": every.quantiles, "odd_angle": every.odd, "intra_angle": every.intra}
 
 
 def _ranks(layer: Layer) -> dict[str, object]:
     """Ranks and the orthogonality gap, from the singular values."""
-    s = layer.seen.s
+    s = layer.spectrum.s
     if s[0] == 0:
         return {"numerical_rank": 0}
     return {
         "numerical_rank": ranks.numerical_rank(s),
         "effective_rank": ranks.effective_rank(s),
-        "centered_effective_rank": ranks.effective_rank(layer.seen.centered),
+        "centered_effective_rank": ranks.effective_rank(layer.spectrum.centered),
         "stable_rank": ranks.stable_rank(s),
         "nuclear_rank": ranks.nuclear_rank(s),
         "orthogonality_gap": ranks.orthogonality_gap(s, len(layer.A)),
@@ -170,9 +170,9 @@ def _ranks(layer: Layer) -> dict[str, object]:
 
 
 def _cost_of_identity(layer: Layer) -> dict[str, object]:
-    if layer.seen.s[0] == 0:
+    if layer.spectrum.s[0] == 0:
         return {"cost_of_identity": 0.0}
-    plain, stable = costs(layer.A, layer.seen, layer.gamma, layer.bias)
+    plain, stable = costs(layer.A, layer.spectrum, layer.gamma, layer.bias)
     return {
         "cost_of_identity": plain.value if plain.feasible else np.nan,
         "identity_gap": plain.gap,
@@ -181,7 +181,7 @@ def _cost_of_identity(layer: Layer) -> dict[str, object]:
 
 
 def _collapse(layer: Layer) -> dict[str, float]:
-    return collapse(*with_classes(layer.seen.rows, cast("np.ndarray", layer.labels)))
+    return collapse(*with_classes(layer.spectrum.rows, cast("np.ndarray", layer.labels)))
 
 
 def _sectors(layer: Layer) -> dict[str, list[float]]:

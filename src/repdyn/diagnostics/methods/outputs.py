@@ -33,9 +33,9 @@ class Outputs:
         planned: network, inputs and layers.
         rows: layers that are needed as a whole, shape (points, units) each: output, inputs, what the classifier takes.
         labels: class of each point, `IGNORED` for those without one; None without.
-        targets: what it should return; None where labels say it.
+        targets: what it should return; None where labels do.
         pairs: pairs of points.
-        inputs: the layer that stands for the inputs.
+        inputs: the layer that represents the inputs.
         classifier: the last linear map; None where there is none.
         loss: the user's loss as a function of the output; None for the usual one.
     """
@@ -194,7 +194,7 @@ def check_classes(labels: np.ndarray, outputs: int) -> None:
 
 
 def one_hot(labels: np.ndarray, outputs: int) -> Array:
-    """The targets that labels stand for, shape (points, outputs).
+    """The targets that labels mean, shape (points, outputs).
 
     Raises:
         ValueError: labels beyond the outputs.
@@ -219,7 +219,7 @@ def of_output(loss: Callable[..., Tensor], answers: np.ndarray | None) -> OfOutp
     """A user's loss as a function of the output alone.
 
     Args:
-        loss: of outputs and labels or targets, as torch's own are, or of outputs alone.
+        loss: of outputs and labels or targets, as torch's are, or of outputs alone.
         answers: these labels or targets, points first.
 
     Raises:
@@ -227,7 +227,7 @@ def of_output(loss: Callable[..., Tensor], answers: np.ndarray | None) -> OfOutp
     """
     if answers is None:
         if not _takes(loss, 1):
-            raise ValueError("loss takes labels or targets beside the outputs; give labels= or targets=")
+            raise ValueError("loss takes labels or targets next to the outputs; give labels= or targets=")
         return loss
     if not _takes(loss, 2):
         return loss
@@ -290,7 +290,7 @@ def gradient_loss(
         answers: targets or labels as the user gave them, for the user's loss.
         labels: class of each point.
         targets: what the network should return.
-        most: points at most, unless the user's loss may hold answers of its own, for all points of the batch.
+        most: points at most, unless the user's loss may hold its answers, for all points of the batch.
     """
     inputs = reader.inputs
     if loss is not None:

@@ -32,7 +32,7 @@ WHOLE_NORMS = (nn.LayerNorm, nn.GroupNorm, *((nn.RMSNorm,) if hasattr(nn, "RMSNo
 NORMS = (*BATCH_NORMS, *WHOLE_NORMS)
 ROUNDING = 1e-6  # single precision: a gradient below this share of the largest holds few digits
 TRIED_ON = 4  # points on which a map's freedom is tried
-POINTS = 32  # at most so many points in the gradient, which keeps all activations of its pass
+POINTS = 32  # at most so many points in the gradient, which stores all activations of its pass
 UNCHANGED = 1e-4  # relative change of the output that is rounding of single precision, not an effect of the weights
 
 
@@ -65,7 +65,7 @@ def normalized_maps(reader: NetworkReader) -> list[Normalized]:
         module_name = name.removesuffix(":input").partition("#")[0]
         module = modules.get(module_name)
         if isinstance(module, MAPS) and not name.endswith(":input"):
-            returned[id(value)] = (module_name, value)  # keeps the tensor, so that its id stays its own
+            returned[id(value)] = (module_name, value)  # holds the tensor, so that no other gets its id
         if isinstance(module, NORMS) and name.endswith(":input") and id(value) in returned:
             source = returned[id(value)][0]
             maps[source] = Normalized(source, modules[source], module, isinstance(module, BATCH_NORMS))
@@ -80,7 +80,7 @@ def normalized_maps(reader: NetworkReader) -> list[Normalized]:
 def radial_fractions(reader: NetworkReader, maps: list[Normalized], batch: Batch, loss: OfOutput) -> dict[str, Radial]:
     """Median and largest |u . grad| / |grad| per normalized map; NaN and the reason for a map that is not free.
 
-    Rows whose gradient is rounding beside the largest are left out.
+    Rows whose gradient is rounding next to the largest are left out.
 
     Args:
         reader: the network; neither its gradients nor its running statistics change.
@@ -156,8 +156,8 @@ def _parameters(module: nn.Module) -> dict[str, nn.Parameter]:
 def _replaced(model: nn.Module, module: nn.Module, new: dict[str, nn.Parameter]) -> Iterator[None]:
     """Other parameters in a module, and wherever else the network shares them; afterwards the old objects again."""
     places = [
-        (owner, name, part, new[own])
-        for own, part in _parameters(module).items()
+        (owner, name, part, new[parameter])
+        for parameter, part in _parameters(module).items()
         for owner in model.modules()
         for name, held in owner._parameters.items()
         if held is part
@@ -207,8 +207,10 @@ def _rows(parts: Mapping[str, Tensor], by_row: bool) -> Array:
 
 def _fraction(weights: Array, slopes: Array) -> Radial:
     sizes = np.linalg.norm(slopes, axis=1)
-    kept = sizes > ROUNDING * sizes.max()
-    if not kept.any():
+    counted = sizes > ROUNDING * sizes.max()
+    if not counted.any():
         return Radial(np.nan, np.nan)
-    along = np.abs(np.sum(weights * slopes, axis=1))[kept] / np.linalg.norm(weights, axis=1)[kept] / sizes[kept]
+    along = (
+        np.abs(np.sum(weights * slopes, axis=1))[counted] / np.linalg.norm(weights, axis=1)[counted] / sizes[counted]
+    )
     return Radial(float(np.median(along)), float(np.max(along)))

@@ -34,10 +34,10 @@ class Features:
         kind: "flatten", all numbers of a point; "pool", means over all axes but points and channels; "tokens", a row
             for each token of each point; or a function of (name, tensor with points first) to a tensor (points, units).
         channels: axis of the channels with points first, 1 for convolutions, -1 for transformers; needed by "pool" and
-            "tokens" in layers with more than two axes, since no shape tells it.
+            "tokens" in layers with more than two axes, which no shape shows.
         mask: the tokens that count, shape (points, tokens); None for all.
         heads: heads of attention, each an equal part of the channels, one after another; every layer that they divide
-            has `name[head 0]`, `name[head 1]`, ... beside it. They mean something of queries, keys, values and of what
+            has `name[head 0]`, `name[head 1]`, ... next to it. They mean something of queries, keys, values and of what
             enters the last projection (`name:input`). None for none.
     """
 
@@ -238,7 +238,7 @@ def network_reader(
 
 
 def option_names(*functions: Callable[..., Any]) -> list[str]:
-    """Names of all that these functions take beside the network and the inputs, in order."""
+    """Names of all that these functions take next to the network and the inputs, in order."""
     parameters = [entry for function in functions for entry in inspect.signature(function).parameters.values()]
     kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     names = [entry.name for entry in parameters if entry.kind in kinds]

@@ -34,7 +34,7 @@ PREFIX = "repdyn/"  # of the names that loggers get, so that a "loss" stays the 
 
 
 def changing(moment: xr.Dataset) -> list[str]:
-    """Diagnostics that have a value of their own at every moment."""
+    """Diagnostics that change from moment to moment."""
     return [str(name) for name in moment.data_vars if name not in FIXED]
 
 
@@ -45,14 +45,14 @@ def aligned(moment: xr.Dataset, first: xr.Dataset) -> xr.Dataset:
         moment = moment.assign({name: xr.full_like(first[name], np.nan, dtype=float) for name in lacking})
     wanted = list(first.data_vars)
     selected = moment if list(moment.data_vars) == wanted else moment[wanted]
-    own, theirs = moment.xindexes, first.xindexes  # of one collector they are the same objects
+    indexes, theirs = moment.xindexes, first.xindexes  # of one collector they are the same objects
     shared = [dim for dim in first.dims if dim in moment.coords]
-    if all(own[dim] is theirs[dim] or own[dim].equals(theirs[dim]) for dim in shared):
+    if all(indexes[dim] is theirs[dim] or indexes[dim].equals(theirs[dim]) for dim in shared):
         return selected
     return selected.reindex({dim: first[dim] for dim in first.dims})
 
 
-def nothing_of(first: xr.Dataset, why: str) -> xr.Dataset:
+def missing_moment(first: xr.Dataset, why: str) -> xr.Dataset:
     """A moment without any number, and the reason."""
     empty = {name: xr.full_like(first[name], np.nan, dtype=float) for name in changing(first)}
     return first.assign(empty).assign_attrs(left_out=why)
@@ -63,7 +63,7 @@ def joined(moments: Sequence[xr.Dataset], steps: Sequence[float], time: str, uni
 
     Args:
         moments: one dataset per moment.
-        steps: where the moments stand along training, one each.
+        steps: time of each moment.
         time: name of the dimension of training.
         units: its unit.
     """
@@ -77,7 +77,7 @@ def joined(moments: Sequence[xr.Dataset], steps: Sequence[float], time: str, uni
 
 
 def reasons(texts: Sequence[str], steps: Sequence[float], time: str) -> str:
-    """What was left out, said once where it is the same at every moment."""
+    """What was left out, written once where it is the same at every moment."""
     if len(set(texts)) == 1:
         return texts[0]
     return "; ".join(f"{time} {step:g}: {text}" for step, text in zip(steps, texts, strict=True) if text)
@@ -89,7 +89,7 @@ def create(path: Path, moment: xr.Dataset, step: float, time: str, units: str) -
     Args:
         path: the file.
         moment: dataset of the moment.
-        step: where it stands along training.
+        step: time of the moment.
         time: name of the dimension of training.
         units: its unit.
     """
@@ -113,7 +113,7 @@ def append(path: Path, moment: xr.Dataset, step: float, time: str) -> None:
     Args:
         path: the file.
         moment: dataset of the moment.
-        step: where it stands along training.
+        step: time of the moment.
         time: name of the dimension of training.
     """
     with atomic(path) as temporary:
@@ -157,18 +157,18 @@ def _texts(text: str, steps: Sequence[float], time: str) -> list[str]:
     first, *parts = re.split(rf"(?:^|; ){re.escape(time)} (\S+): ", text)
     if first or not parts:  # the same at every moment
         return [text] * len(steps)
-    said = list(zip(parts[::2], parts[1::2], strict=True))
-    return [said.pop(0)[1] if said and said[0][0] == f"{step:g}" else "" for step in steps]
+    entries = list(zip(parts[::2], parts[1::2], strict=True))
+    return [entries.pop(0)[1] if entries and entries[0][0] == f"{step:g}" else "" for step in steps]
 
 
 def cut(path: Path, step: float, time: str) -> None:
     """Drops the moments from a step on, with their reasons, and with the last one the file."""
     whole = load(path, time)
-    kept = whole.isel({time: whole[time].values < step})
-    if kept.sizes[time]:
-        steps = kept[time].values.tolist()
+    earlier_moments = whole.isel({time: whole[time].values < step})
+    if earlier_moments.sizes[time]:
+        steps = earlier_moments[time].values.tolist()
         texts = _texts(whole.attrs["left_out"], whole[time].values.tolist(), time)[: len(steps)]
-        _write(path, kept.assign_attrs(left_out=reasons(texts, steps, time)), time)
+        _write(path, earlier_moments.assign_attrs(left_out=reasons(texts, steps, time)), time)
     else:
         path.unlink()
 
@@ -182,7 +182,7 @@ def scalars(dataset: xr.Dataset, prefix: str = "") -> dict[str, float]:
 
     Returns:
         Number by name, all finite: what is missing is left out. Angles are medians over pairs, numbers of classes and
-        of seeds means. What points or pairs have of their own, and what is the same at every moment, stays out.
+        of seeds means. Numbers of single points or pairs, and what is the same at every moment, stays out.
 
     Example:
         >>> import torch
@@ -213,7 +213,7 @@ def log_scalars(logger: Any, values: Mapping[str, float], step: float) -> None:
             `log_metrics(values, step=...)`, as Lightning's loggers, MLflow and Comet; or `log(values, step=...)`, as a
             run of Weights & Biases; or a function of values and step.
         values: number by name.
-        step: where the moment stands along training.
+        step: time of the moment.
 
     Raises:
         ValueError: a logger of another kind.

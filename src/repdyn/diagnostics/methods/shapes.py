@@ -1,12 +1,12 @@
 """Which axis of each layer counts the points of the data.
 
-A first forward pass on two points and one on three tell which axis of every layer grows with the points, however long
-the other axes are, and whether a point's rows change with the points beside it, as they do where the inputs' axis
+A first forward pass on two points and one on three show which axis of every layer grows with the points, however long
+the other axes are, and whether a point's rows change with the other points, as they do where the inputs' axis
 counts moments instead.
 
-Attention within windows has several consecutive rows per point, (points x windows, tokens, units). No shape tells such
-layers from those whose windows come first, (windows x points, ...). What tells is where the numbers of a point are in
-two passes that hold the points in different orders.
+Attention within windows has several consecutive rows per point, (points x windows, tokens, units). No shape separates
+such layers from those whose windows come first, (windows x points, ...). What does is where the numbers of a point are
+in two passes that hold the points in different orders.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ class LayerShape:
     Attributes:
         axis: the axis that counts points; None where there is none, and `why` says so.
         units: real numbers per point.
-        kept: real numbers per point that the features keep of them, for pooled layers fewer.
+        row_units: real numbers per point in the rows of the features, for pooled layers fewer.
         why: reason why it cannot be measured, empty if it can.
         tokens: rows of a point.
-        is_complex: whether its numbers are complex; real and imaginary parts are units of their own.
+        is_complex: whether its numbers are complex; real and imaginary parts are separate units.
         of_nodes: whether it has a row per node where graphs are the points; the mean over a graph's nodes is its row.
         windows: consecutive entries of a point along the first axis, 1 where a point has a single one.
     """
 
     axis: int | None
     units: int = 0
-    kept: int = 0
+    row_units: int = 0
     why: str = ""
     tokens: int = 1
     is_complex: bool = False
@@ -156,12 +156,12 @@ def _described(name: str, shape: LayerShape, value: Tensor, reader: NetworkReade
     """The shape with its numbers per point."""
     points_first = shape.points_first(value, reader.features.channels)
     units = value.numel() // max(1, len(points_first)) * (1 + shape.is_complex)
-    kept, tokens = _kept(name, points_first, reader, units), reader.features.per_point(points_first)
-    return replace(shape, units=units, kept=kept, tokens=tokens)
+    row_units, tokens = _row_units(name, points_first, reader, units), reader.features.per_point(points_first)
+    return replace(shape, units=units, row_units=row_units, tokens=tokens)
 
 
-def _kept(name: str, points_first: Tensor, reader: NetworkReader, units: int) -> int:
-    """Real numbers per point among the rows that the features make; all where they fail, which is said later."""
+def _row_units(name: str, points_first: Tensor, reader: NetworkReader, units: int) -> int:
+    """Real numbers per point among the rows that the features make; all where they fail, which is reported later."""
     if reader.features.kind == "flatten":
         return units
     try:
@@ -222,7 +222,7 @@ def _with_windows(
         and rows_follow(two[name], three[name], TWO, count)
     }
     if counts and reader.features.kind == "tokens":
-        why = 'its tokens stand in windows, not in the order of other layers; features="pool" or "flatten" measure it'
+        why = 'its tokens are in windows, not in the order of other layers; features="pool" or "flatten" measure it'
         return {name: LayerShape(None, why=why) for name in counts}
     size = reader.inputs.sizes[0]
     if not counts or size is None:
@@ -267,7 +267,7 @@ def rows_per_point(values: Sequence[object], sizes: Sequence[int]) -> int:
 def rows_follow(first: Tensor, other: Tensor, places: Sequence[int], count: int) -> bool:
     """Whether consecutive rows move with their points from one pass to another, and only these do.
 
-    Where rows that are not consecutive do as well, as in a layer of zeros, nothing tells whose they are.
+    Where rows that are not consecutive do as well, as in a layer of zeros, their points are unknown.
 
     Args:
         first: a layer in one pass, shape (points x count, ...).

@@ -1,7 +1,7 @@
-"""Similarity of layers on more points than can be kept: Gram matrices block by block, sums of their products.
+"""Similarity of layers on more points than memory holds: Gram matrices block by block, sums of their products.
 
-CKA needs sums over all pairs of points of products of two centered Gram matrices. A block of points is kept of all
-layers, all points go by, and each block of the Gram matrices adds to the sums of all pairs of layers. Procrustes and
+CKA needs sums over all pairs of points of products of two centered Gram matrices. A block of points of all layers is in
+memory, all points go by, and each block of the Gram matrices adds to the sums of all pairs of layers. Procrustes and
 angular distance need X^T Y of two layers, which is summed point by point where both have few units. All is exact but
 for rounding; memory is bounded, and the networks run once per block. Minibatch CKA takes one run: sums of unbiased
 HSIC over the batches of the inputs.
@@ -89,16 +89,16 @@ class ChosenRows:
         return rows
 
     def are_the_same(self, squared: float, whole: float) -> bool:
-        """Whether the squared lengths of all points are rounding beside those before centering."""
+        """Whether the squared lengths of all points are rounding next to those before centering."""
         return not np.sqrt(squared) > len(self.chosen) * EPS * np.sqrt(whole)
 
 
 class Streamed:
-    """Layers of networks on the same points, gone through as often as the memory asks for.
+    """Layers of networks on the same points, gone through as often as the memory requires.
 
     Args:
         rows: what is compared.
-        memory: bytes of rows and of Gram matrices kept at a time.
+        memory: bytes of rows and of Gram matrices in memory at a time.
 
     Attributes:
         keys: the layers that can be compared.
@@ -128,10 +128,10 @@ class Streamed:
                 yield dict.fromkeys(measures, np.nan)
                 continue
             i, j = self.at[first], self.at[second]
-            product, *own = (float(self.products[place]) for place in ((i, j), (i, i), (j, j)))
+            product, *norms = (float(self.products[place]) for place in ((i, j), (i, i), (j, j)))
             values = {
-                "cka": cka(product, *own),
-                "cka_debiased": debiased_cka(self.squared[i], self.squared[j], product, *own),
+                "cka": cka(product, *norms),
+                "cka_debiased": debiased_cka(self.squared[i], self.squared[j], product, *norms),
             }
             values |= shape_distances(nuclear.get((first, second), np.nan))
             yield {name: values[name] for name in measures}
@@ -174,15 +174,15 @@ class Streamed:
         self.squared = self._zeros(layers, len(self.rows.chosen))
         self.products = self._zeros(layers, layers)
         for block in self._blocks() if layers else ():
-            kept = self._joined(block)
+            block_rows = self._joined(block)
             start, stop = self.places[block[0]], self.places[block[-1] + 1]
             for batch in self.batches[self.batches.index(block[0]) :]:
                 low, high = self.places[batch], self.places[batch + 1]
                 inside = slice(low - start, high - start) if batch in block else None
-                rows = {key: A[inside] for key, A in kept.items()} if inside else self.rows.read(batch, self.keys)
+                rows = {key: A[inside] for key, A in block_rows.items()} if inside else self.rows.read(batch, self.keys)
                 grams = self._zeros(layers, stop - start, high - low)
                 for place, key in enumerate(self.keys):
-                    grams[place] = centered_gram(kept[key], rows[key], self.means[key])
+                    grams[place] = centered_gram(block_rows[key], rows[key], self.means[key])
                 flat = grams.reshape(layers, -1)
                 self.products += (1 if inside else 2) * (flat @ flat.T)
                 if inside:
@@ -197,12 +197,12 @@ class Streamed:
     def _joined(self, block: Sequence[int]) -> Rows:
         """The rows of several batches."""
         size = self.places[block[-1] + 1] - self.places[block[0]]
-        kept = {key: self._zeros(size, len(mean), like=self.types[key]) for key, mean in self.means.items()}
+        block_rows = {key: self._zeros(size, len(mean), like=self.types[key]) for key, mean in self.means.items()}
         for batch in block:
             low = self.places[batch] - self.places[block[0]]
             for key, A in self.rows.read(batch, self.keys).items():
-                kept[key][low : low + len(A)] = A
-        return kept
+                block_rows[key][low : low + len(A)] = A
+        return block_rows
 
     def _nuclear(self, pairs: Sequence[Pair]) -> dict[Pair, float]:
         """|X^T Y|_* / (|X| |Y|) of pairs of layers with few units."""
@@ -247,7 +247,7 @@ class Minibatches:
 
     Args:
         rows: what is compared; the chosen rows of a batch are a minibatch.
-        memory: bytes of Gram matrices kept at a time.
+        memory: bytes of Gram matrices in memory at a time.
 
     Attributes:
         reasons: why layers have none.
@@ -273,7 +273,7 @@ class Minibatches:
             yield np.nan if left_out else hsic_ratio(self.hsics[i, j], self.hsics[i, i], self.hsics[j, j])
 
     def _add(self, found: Rows) -> None:
-        """A minibatch: its layers, each centered by its own mean, of which unbiased HSIC knows nothing."""
+        """A minibatch: its layers, each centered by its mean, of which unbiased HSIC knows nothing."""
         xp = namespace(next(iter(found.values())))
         means = {key: A.mean(axis=0, dtype=xp.float64) for key, A in found.items()}
         squared, products = self._gram_products(found, means)

@@ -9,7 +9,7 @@ points it has), K classes, n points.
 - NC3: the classifier's rows W are parallel to the centered class means, | W / |W| - M / |M| |_F^2.
 - NC4: the classifier decides for the nearest class mean.
 
-No matrix of units x units and no array of points x classes x units is ever made.
+No matrix of units x units and no array of points x classes x units is ever created.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def collapse(H: Array, labels: np.ndarray) -> dict[str, float]:
     Definition as in Papyan, Han and Donoho (2020); the ratio of traces is ours.
 
     Args:
-        H: points in any coordinates that keep inner products, shape (n, d).
+        H: points in any coordinates with the same inner products, shape (n, d).
         labels: class of each point, shape (n,).
 
     Returns:
@@ -86,21 +86,21 @@ def collapse(H: Array, labels: np.ndarray) -> dict[str, float]:
         >>> round(found["within_over_between"], 4), round(found["nc1"], 5), found["nearest_mean_accuracy"]
         (0.0042, 0.00035, 1.0)
     """
-    seen = class_means(H, labels)
-    _, s, axes = np.linalg.svd(seen.centered, full_matrices=False)
+    by_class = class_means(H, labels)
+    _, s, axes = np.linalg.svd(by_class.centered, full_matrices=False)
     axes = axes[s > RANK_TOLERANCE * s[0]] if s[0] else axes[:0]
     s = s[: len(axes)]
-    squares = [_within(H[group], mean, axes) for group, mean in zip(seen.groups, seen.means, strict=True)]
+    squares = [_within(H[group], mean, axes) for group, mean in zip(by_class.groups, by_class.means, strict=True)]
     within = float(np.mean([mean for mean, _ in squares]))
     along = sum(part for _, part in squares) / len(H)
-    between = float(np.mean(np.linalg.norm(seen.centered, axis=1) ** 2))
+    between = float(np.mean(np.linalg.norm(by_class.centered, axis=1) ** 2))
     return {
         "within": within,
         "between": between,
         "within_over_between": within / between if between else float("nan"),
         "nc1": float(np.sum(along / s**2)) if len(s) else float("nan"),
-        **simplex_defects(seen.centered),
-        "nearest_mean_accuracy": float(np.mean(nearest_mean(H, seen) == labels)) if between else float("nan"),
+        **simplex_defects(by_class.centered),
+        "nearest_mean_accuracy": float(np.mean(nearest_mean(H, by_class) == labels)) if between else float("nan"),
     }
 
 
@@ -134,12 +134,12 @@ def simplex_defects(centered: Array) -> dict[str, float]:
     }
 
 
-def nearest_mean(H: Array, seen: ClassMeans) -> np.ndarray:
+def nearest_mean(H: Array, by_class: ClassMeans) -> np.ndarray:
     """Label of the class mean nearest to each point, by one matrix product.
 
     The decision that NC4 compares with; definition as in Papyan, Han and Donoho (2020).
     """
-    return seen.names[np.argmin(np.sum(seen.means**2, axis=1) - 2 * (H @ seen.means.T), axis=1)]
+    return by_class.names[np.argmin(np.sum(by_class.means**2, axis=1) - 2 * (H @ by_class.means.T), axis=1)]
 
 
 def classifier_collapse(H: Array, labels: np.ndarray, W: ArrayLike, decisions: np.ndarray) -> dict[str, float]:
@@ -163,16 +163,16 @@ def classifier_collapse(H: Array, labels: np.ndarray, W: ArrayLike, decisions: n
         >>> round(found["nc3"], 9), found["nc4"]
         (0.0, 0.0)
     """
-    W, seen = np.asarray(W, dtype=np.float64), class_means(H, labels)
+    W, by_class = np.asarray(W, dtype=np.float64), class_means(H, labels)
     rows = simplex_defects(W)
-    sizes = np.linalg.norm(W), np.linalg.norm(seen.centered)
-    nc3 = float(np.sum((W / sizes[0] - seen.centered / sizes[1]) ** 2)) if all(sizes) else float("nan")
+    sizes = np.linalg.norm(W), np.linalg.norm(by_class.centered)
+    nc3 = float(np.sum((W / sizes[0] - by_class.centered / sizes[1]) ** 2)) if all(sizes) else float("nan")
     return {
         "classifier_equinorm": rows["equinorm"],
         "classifier_equiangularity": rows["equiangularity"],
         "classifier_maximal_angle": rows["maximal_angle"],
         "nc3": nc3,
-        "nc4": float(np.mean(nearest_mean(H, seen) != decisions)) if sizes[1] else float("nan"),
+        "nc4": float(np.mean(nearest_mean(H, by_class) != decisions)) if sizes[1] else float("nan"),
     }
 
 

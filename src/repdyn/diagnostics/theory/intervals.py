@@ -46,7 +46,7 @@ def folds(groups: Sequence[np.ndarray]) -> list[np.ndarray]:
     Ours: at most `FOLDS` folds, fewer where a group has fewer points.
 
     Example:
-        >>> [kept.tolist() for kept in folds([np.array([0, 1]), np.array([2, 3])])]
+        >>> [rest.tolist() for rest in folds([np.array([0, 1]), np.array([2, 3])])]
         [[1, 3], [0, 2]]
     """
     number = min(FOLDS, *map(len, groups)) if len(groups) > 1 else min(FOLDS, len(groups[0]))
@@ -55,17 +55,17 @@ def folds(groups: Sequence[np.ndarray]) -> list[np.ndarray]:
     ]
 
 
-def jackknife(statistic: Callable[[np.ndarray], float], kept: Sequence[np.ndarray], points: int) -> Interval:
+def jackknife(statistic: Callable[[np.ndarray], float], rest: Sequence[np.ndarray], points: int) -> Interval:
     """A statistic of points with the interval of the jackknife that leaves out one fold at a time.
 
     Definition as in Tukey (1958), "Bias and confidence in not quite large samples", with Student's quantile.
 
     Args:
         statistic: of indices of points.
-        kept: of `folds`.
+        rest: of `folds`.
         points: how many points there are.
     """
-    return of_parts(statistic(np.arange(points)), [statistic(part) for part in kept])
+    return of_parts(statistic(np.arange(points)), [statistic(part) for part in rest])
 
 
 def of_parts(value: float, without: Sequence[float]) -> Interval:
