@@ -24,7 +24,7 @@ COMMANDS = {
     "plan": (f"{ASK}:plan", "jobs, core-minutes and memory of a run before it starts"),
     "progress": (f"{ASK}:progress", "show the last line of every running job"),
     "run": ("repdyn.pipeline.run.execute.entry:run", "run one job by hand: its job file under logs/"),
-    "similarity": ("repdyn.diagnostics.similarity_command:run", "layers of your network beside those of another"),
+    "similarity": ("repdyn.diagnostics.command:run_similarity", "layers of your network beside those of another"),
     "store": (f"{ASK}:store", "list finished trials on disk; `--clean` makes room"),
     "verify": (f"{ASK}:verify", "list results that are older than today's code or settings, changed or missing"),
 }

@@ -1,4 +1,4 @@
-"""Neural collapse against its definitions with full matrices; many classes without a large array."""
+"""Numbers of the theory: neural collapse, costs, energies, angles and shapes at their limits."""
 
 import tracemalloc
 
@@ -8,8 +8,12 @@ import torch
 from torch import nn
 
 from repdyn.diagnostics.measure import measure
-from repdyn.diagnostics.methods.features import Features
+from repdyn.diagnostics.methods.reader import Features
+from repdyn.diagnostics.theory.angles import angles
 from repdyn.diagnostics.theory.collapse import ClassMeans, class_means, classifier_collapse, collapse
+from repdyn.diagnostics.theory.identity import Residual, costs, energies
+from repdyn.diagnostics.theory.similarity import shape_of, similarities
+from repdyn.diagnostics.theory.spectra import spectrum
 
 K, D = 4, 6
 LABELS = np.array([0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 1, 1])  # classes of different sizes
@@ -196,3 +200,45 @@ def test_a_thousand_classes_need_no_array_of_points_classes_and_units():
     tracemalloc.stop()
     assert measures["nearest_mean_accuracy"] > 0.99
     assert peak < 10 * (2000 * 1000 * 8)  # a few arrays of points x classes; points x classes x units is 64 of them
+
+
+NAN = np.nan
+
+
+def test_directions_and_shapes_of_equal_points_are_refused():
+    with pytest.raises(ValueError, match="2 points"):
+        angles(np.array([[1.0], [0.0], [0.0]]), np.array([1.0, 0.0, 0.0]))
+    with pytest.raises(ValueError, match="same"):
+        shape_of(np.ones((3, 2)))
+    first, second = (shape_of(np.random.default_rng(0).normal(size=(n, 2))) for n in (4, 5))
+    with pytest.raises(ValueError, match="4 and 5"):
+        similarities(first, second)
+    assert similarities(first, first)["cka"] == pytest.approx(1)
+
+
+def test_steps_of_a_stream_are_as_given_or_equal():
+    assert Residual(["a", "b", "c"], steps=[0.25, 0.75 + 5e-10]).step_sizes == pytest.approx([0.25, 0.75])
+    assert Residual(["a", "b", "c", "d"], effective_depth=0).step_sizes == pytest.approx([1 / 3] * 3)
+
+
+def test_a_step_between_layers_of_different_sizes_is_refused():
+    with pytest.raises(ValueError, match=r"2.*3"):
+        energies(np.ones((4, 2)), np.ones((4, 3)), step=0.5, Lt=1.0, gamma=0.1, bias=False)
+
+
+@pytest.mark.parametrize(("points", "units"), [(12, 300), (12, 40), (30, 9)])
+def test_costs_of_a_mirrored_layer_keep_their_digits(points, units):
+    """A = [P, -P] with P >= 0 has S = [P, 0]: twice the rank, and twice the sum of s^2 / (s^2 + gamma s_1^2)."""
+    rng = np.random.default_rng(0)
+    scales = np.logspace(0, -5, min(points, units))  # a Gram matrix would keep six digits of the last one
+    P = np.zeros((points, units))
+    P[: len(scales), : len(scales)] = np.diag(scales)
+    P[:, units // 2 :] += 0.1 * rng.random((points, 1)) * rng.random(units - units // 2)
+    s = np.linalg.svd(P, compute_uv=False)
+    A = np.hstack([P, -P])
+    plain, stable = costs(A, spectrum(A), 1e-3, False)
+    assert (plain.feasible, plain.value) == (True, pytest.approx(2 * len(scales), rel=1e-9))
+    assert stable == pytest.approx(2 * np.sum(s**2 / (s**2 + 1e-3 * s[0] ** 2)), rel=1e-9)
+    nowhere, missing = costs(-P, spectrum(-P), 1e-3, False)
+    assert (nowhere.feasible, nowhere.value, nowhere.gap) == (False, np.inf, 1.0)
+    assert np.isnan(missing)

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from repdyn.base.errors import DataError, RepdynError
-from repdyn.diagnostics.methods.own_network import checkpoints, load_weights, made_by, read_arrays
+from repdyn.diagnostics.methods.checkpoints import build_network, checkpoints, load_weights, read_arrays
 
 THREE = np.array([[1.0, 2.0], [3.0, 5.0], [8.0, 13.0]])
 
@@ -175,7 +175,7 @@ BUILDERS = {
 }
 
 
-def test_a_network_is_what_the_function_of_that_name_returns_and_errors_are_the_users(own):
+def test_builders_return_networks_and_their_errors_name_the_users_line(own):
     """The place of an error is the last one in the user's own files; the path of imports is unchanged."""
     own(
         own_one="from torch import nn\nimport own_two\ndef other(): return nn.ReLU()\n"
@@ -187,8 +187,8 @@ def test_a_network_is_what_the_function_of_that_name_returns_and_errors_are_the_
         own_six="import no_such_package\n",
     )
     before = list(sys.path)
-    assert made_by("own_one:build").in_features == 5
+    assert build_network("own_one:build").in_features == 5
     for maker, message in BUILDERS.items():
         with pytest.raises(RepdynError, match=message):
-            made_by(maker)
+            build_network(maker)
         assert sys.path == before

@@ -1,9 +1,10 @@
-"""Similarity of layers on more points than can be kept: Gram matrices block by block, sums of their products.
+"""Similarity of layers on more points than memory holds: Gram matrices block by block, sums of their products.
 
-CKA needs sums over all pairs of points of products of two centered Gram matrices. A block of points is kept of all
-layers, all points go by, and each block of the Gram matrices adds to the sums of all pairs of layers. Procrustes and
+CKA needs sums over all pairs of points of products of two centered Gram matrices. A block of points of all layers is in
+memory, all points go by, and each block of the Gram matrices adds to the sums of all pairs of layers. Procrustes and
 angular distance need X^T Y of two layers, which is summed point by point where both have few units. All is exact but
-for rounding; memory is bounded, and the networks run once per block.
+for rounding; memory is bounded, and the networks run once per block. Minibatch CKA takes one run: sums of unbiased
+HSIC over the batches of the inputs.
 """
 
 from __future__ import annotations
@@ -15,17 +16,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from repdyn.diagnostics.methods.streaming import Plan, batch_rows
+from repdyn.base.arrays import Array
+from repdyn.diagnostics.methods.layers import Plan, batch_rows
 from repdyn.diagnostics.theory.similarity import (
     DISTANCES,
     EPS,
+    FEWEST,
     MEASURES,
     centered_gram,
     cka,
     debiased_cka,
+    hsic_ratio,
     namespace,
     nuclear_norm,
     shape_distances,
+    unbiased_hsics,
 )
 
 Key = tuple[int, str]  # number of a network and name of a layer
@@ -33,6 +38,9 @@ Pair = tuple[Key, Key]
 Rows = dict[Key, Any]  # arrays of numpy, or tensors
 MOST_UNITS = 2000  # of layers whose Procrustes and angular distances are computed: a singular value decomposition each
 CONSTANT = "all points are the same in this layer, which has no shape to compare"
+
+
+MINIBATCH_CONSTANT = "all points of each minibatch are the same in this layer, which has no shape to compare"
 WIDE = f"more than {MOST_UNITS} units, so that of many points only CKA is computed"
 
 
@@ -81,16 +89,16 @@ class ChosenRows:
         return rows
 
     def are_the_same(self, squared: float, whole: float) -> bool:
-        """Whether the squared lengths of all points are rounding beside those before centering."""
+        """Whether the squared lengths of all points are rounding next to those before centering."""
         return not np.sqrt(squared) > len(self.chosen) * EPS * np.sqrt(whole)
 
 
 class Streamed:
-    """Layers of networks on the same points, gone through as often as the memory asks for.
+    """Layers of networks on the same points, gone through as often as the memory requires.
 
     Args:
         rows: what is compared.
-        memory: bytes of rows and of Gram matrices kept at a time.
+        memory: bytes of rows and of Gram matrices in memory at a time.
 
     Attributes:
         keys: the layers that can be compared.
@@ -120,10 +128,10 @@ class Streamed:
                 yield dict.fromkeys(measures, np.nan)
                 continue
             i, j = self.at[first], self.at[second]
-            product, *own = (float(self.products[place]) for place in ((i, j), (i, i), (j, j)))
+            product, *norms = (float(self.products[place]) for place in ((i, j), (i, i), (j, j)))
             values = {
-                "cka": cka(product, *own),
-                "cka_debiased": debiased_cka(self.squared[i], self.squared[j], product, *own),
+                "cka": cka(product, *norms),
+                "cka_debiased": debiased_cka(self.squared[i], self.squared[j], product, *norms),
             }
             values |= shape_distances(nuclear.get((first, second), np.nan))
             yield {name: values[name] for name in measures}
@@ -166,15 +174,15 @@ class Streamed:
         self.squared = self._zeros(layers, len(self.rows.chosen))
         self.products = self._zeros(layers, layers)
         for block in self._blocks() if layers else ():
-            kept = self._joined(block)
+            block_rows = self._joined(block)
             start, stop = self.places[block[0]], self.places[block[-1] + 1]
             for batch in self.batches[self.batches.index(block[0]) :]:
                 low, high = self.places[batch], self.places[batch + 1]
                 inside = slice(low - start, high - start) if batch in block else None
-                rows = {key: A[inside] for key, A in kept.items()} if inside else self.rows.read(batch, self.keys)
+                rows = {key: A[inside] for key, A in block_rows.items()} if inside else self.rows.read(batch, self.keys)
                 grams = self._zeros(layers, stop - start, high - low)
                 for place, key in enumerate(self.keys):
-                    grams[place] = centered_gram(kept[key], rows[key], self.means[key])
+                    grams[place] = centered_gram(block_rows[key], rows[key], self.means[key])
                 flat = grams.reshape(layers, -1)
                 self.products += (1 if inside else 2) * (flat @ flat.T)
                 if inside:
@@ -189,12 +197,12 @@ class Streamed:
     def _joined(self, block: Sequence[int]) -> Rows:
         """The rows of several batches."""
         size = self.places[block[-1] + 1] - self.places[block[0]]
-        kept = {key: self._zeros(size, len(mean), like=self.types[key]) for key, mean in self.means.items()}
+        block_rows = {key: self._zeros(size, len(mean), like=self.types[key]) for key, mean in self.means.items()}
         for batch in block:
             low = self.places[batch] - self.places[block[0]]
             for key, A in self.rows.read(batch, self.keys).items():
-                kept[key][low : low + len(A)] = A
-        return kept
+                block_rows[key][low : low + len(A)] = A
+        return block_rows
 
     def _nuclear(self, pairs: Sequence[Pair]) -> dict[Pair, float]:
         """|X^T Y|_* / (|X| |Y|) of pairs of layers with few units."""
@@ -232,3 +240,63 @@ class Streamed:
 def _ordered(pair: Pair) -> Pair:
     """The same pair whichever layer came first."""
     return min(pair), max(pair)
+
+
+class Minibatches:
+    """Sums over minibatches of the unbiased HSIC of every two layers.
+
+    Args:
+        rows: what is compared; the chosen rows of a batch are a minibatch.
+        memory: bytes of Gram matrices in memory at a time.
+
+    Attributes:
+        reasons: why layers have none.
+    """
+
+    def __init__(self, rows: ChosenRows, memory: int) -> None:
+        self.rows, self.memory = rows, memory
+        self.at = {key: place for place, key in enumerate(rows.keys)}
+        self.hsics = np.zeros((len(rows.keys), len(rows.keys)))
+        self.squared, self.whole = (dict.fromkeys(rows.keys, 0.0) for _ in range(2))
+        for batch in rows.batches:
+            found = rows.read(batch, rows.keys)
+            if found and len(next(iter(found.values()))) >= FEWEST:
+                self._add(found)
+        same = [key for key in rows.keys if rows.are_the_same(self.squared[key], self.whole[key])]
+        self.reasons = dict.fromkeys(same, MINIBATCH_CONSTANT) | rows.reasons
+
+    def similarities(self, pairs: Sequence[Pair]) -> Iterator[float]:
+        """Minibatch CKA of pairs of layers; NaN where there is none."""
+        for pair in pairs:
+            i, j = (self.at[key] for key in pair)
+            left_out = not self.reasons.keys().isdisjoint(pair)
+            yield np.nan if left_out else hsic_ratio(self.hsics[i, j], self.hsics[i, i], self.hsics[j, j])
+
+    def _add(self, found: Rows) -> None:
+        """A minibatch: its layers, each centered by its mean, of which unbiased HSIC knows nothing."""
+        xp = namespace(next(iter(found.values())))
+        means = {key: A.mean(axis=0, dtype=xp.float64) for key, A in found.items()}
+        squared, products = self._gram_products(found, means)
+        places, n = [self.at[key] for key in found], squared.shape[1]
+        self.hsics[np.ix_(places, places)] += _on_cpu(unbiased_hsics(squared, products)) / (n * (n - 3))
+        for key, size in zip(found, map(float, squared.sum(axis=1)), strict=True):
+            self.squared[key] += size
+            self.whole[key] += size + len(found[key]) * float(means[key] @ means[key])
+
+    def _gram_products(self, found: Rows, means: Rows) -> tuple[Any, Any]:
+        """Squared lengths of the points, and sums of products of Gram matrices over blocks of their rows."""
+        first = next(iter(means.values()))
+        points, layers = len(next(iter(found.values()))), len(found)
+        step = max(1, self.memory // (8 * layers * points))
+        squared, products = [], 0.0
+        for low in range(0, points, step):
+            part = slice(low, low + step)  # all of it as itself, of which half of the product is computed
+            grams = [centered_gram(A if step >= points else A[part], A, means[key]) for key, A in found.items()]
+            squared.append(namespace(first).stack([K.diagonal(low) for K in grams]))
+            flat = namespace(first).stack(grams).reshape(layers, -1)
+            products = products + flat @ flat.T
+        return namespace(first).concatenate(squared, axis=1), products
+
+
+def _on_cpu(A: Any) -> Array:
+    return A if namespace(A) is np else A.cpu().numpy()

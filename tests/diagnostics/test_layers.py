@@ -86,15 +86,13 @@ CASES = {
     "auxiliary head": (Auxiliary, "radial (head)"),
     "tuples": (Tuples, ""),
     "dictionary": (Parts, "output='hidden' or 'logits'"),
-    "DataParallel": (lambda: nn.DataParallel(perceptron(nn.Linear(5, 8))), ""),
-    "compiled": (lambda: torch.compile(perceptron(nn.Linear(5, 8)), backend="eager"), ""),
     "scripted": (lambda: torch.jit.script(perceptron(nn.Linear(5, 8))), "layer (0, 1, 2, 3)"),
 }
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore:`torch.jit")
 @pytest.mark.parametrize("case", CASES)
-def test_what_cannot_be_measured_is_missing_and_the_rest_is_measured(case):
+def test_failing_measures_are_missing_and_the_others_are_finite(case):
     torch.manual_seed(0)
     make, left_out = CASES[case]
     diagnostics = measure(make(), points(), labels=LABELS, measures=MEASURES)
@@ -195,7 +193,7 @@ class PreNorm(nn.Module):
         return self.last(self.norm(z) + (z if self.residual else 0))
 
 
-def test_a_map_that_also_feeds_the_stream_is_not_free():
+def test_a_map_that_also_enters_the_residual_stream_is_not_free():
     diagnostics = measure(PreNorm(residual=True), points())
     assert diagnostics["radial_fraction"].isnull().all()
     assert "radial (first)" in diagnostics.attrs["left_out"]

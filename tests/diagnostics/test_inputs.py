@@ -11,8 +11,8 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from torch.utils.data import DataLoader, RandomSampler, TensorDataset
 
 from repdyn.diagnostics.measure import Recorder, measure, names
-from repdyn.diagnostics.methods.features import Features
 from repdyn.diagnostics.methods.inputs import usual_unpack
+from repdyn.diagnostics.methods.reader import Features
 
 N = 6
 RANKS = ["ranks", "angles"]
@@ -370,7 +370,7 @@ CASES = {
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 @pytest.mark.parametrize("case", CASES)
-def test_rows_of_a_layer_are_those_of_a_computation_by_hand(case):
+def test_rows_of_a_layer_equal_a_computation_by_hand(case):
     torch.manual_seed(0)
     make, *arguments = CASES[case]
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""The recorded loss is the one that the training minimizes."""
+"""The recorded loss is the one that the training minimizes; labels of rows."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,8 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from repdyn.diagnostics.measure import Recorder, measure
-from repdyn.diagnostics.methods.features import Features
+from repdyn.diagnostics.methods import measures
+from repdyn.diagnostics.methods.reader import Features
 
 torch.manual_seed(0)
 LABELS = torch.arange(24) % 3
@@ -47,13 +48,6 @@ def test_targets_have_half_the_mean_squared_error_with_labels_or_without():
     for labels in (None, LABELS):
         found = measure(model, X, [], labels=labels, targets=Y)
         np.testing.assert_allclose(found["loss"], expected, rtol=1e-6)
-
-
-def test_points_without_a_class_have_no_part_in_the_cross_entropy():
-    labels = LABELS.clone()
-    labels[::4] = -100
-    found = measure(model := classifier(), X, [], labels=labels, measures=["loss"])
-    np.testing.assert_allclose(found["loss"], ENTROPY(model(X), labels).item(), rtol=1e-6)
 
 
 class Picture(nn.Module):
@@ -120,3 +114,20 @@ def test_a_random_loss_leaves_the_random_state_alone():
     model, state = classifier(), torch.get_rng_state()
     measure(model, X, measures=["loss"], loss=lambda output: nn.functional.dropout(output, 0.5).mean())
     assert torch.equal(torch.get_rng_state(), state)
+
+
+MASK = np.array([[True, True, False], [True, False, False]])
+
+
+def test_each_row_has_the_label_of_its_point_or_token():
+    for arguments, wanted in (
+        (([0, 1, 1], 3, 1, None), [0, 1, 1]),
+        (([-100, 0, 1], 3, 1, None), [-100, 0, 1]),
+        ((np.array([0, 1], np.uint8), 2, 1, None), [0, 1]),
+        (([0, 1], 2, 3, None), [0, 0, 0, 1, 1, 1]),
+        (([[0, 1, 2], [1, 0, 2]], 2, 3, None), [0, 1, 2, 1, 0, 2]),
+        (([0, 1], 2, 3, MASK), [0, 0, 1]),
+        (([[0, 1, 2], [2, 0, 1]], 2, 3, MASK), [0, 1, 2]),
+    ):
+        labels = measures.labels_of_rows(*arguments)
+        assert (labels.dtype, labels.tolist()) == (np.int64, wanted)

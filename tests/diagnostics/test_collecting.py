@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 from torch import nn
 
-from repdyn.diagnostics.measure import measure
-from repdyn.diagnostics.methods.catalog import MEASURES
-from repdyn.diagnostics.methods.features import Features
-from repdyn.diagnostics.methods.radial import POINTS
-from repdyn.diagnostics.methods.request import Request
+from repdyn.base.datasets import problems
+from repdyn.diagnostics.measure import Recorder, measure
+from repdyn.diagnostics.methods import radial
+from repdyn.diagnostics.methods.catalog import MEASURES, OF_HELD_OUT
+from repdyn.diagnostics.methods.collecting import Request
+from repdyn.diagnostics.methods.reader import Features
+from repdyn.diagnostics.methods.recording import scalars
 from repdyn.diagnostics.theory.identity import Residual
 
 LABELS = np.array([2, 0, 1, 1, 0, 2, 2, 1, 0])
@@ -111,14 +114,14 @@ def test_targets_of_images_are_compared_number_by_number_whatever_the_features()
 
 
 @pytest.mark.parametrize("kind", ["labels", "targets"])
-def test_the_radial_fraction_of_many_points_is_of_some_with_their_own_answers(kind):
+def test_the_radial_fraction_of_many_points_uses_evenly_spread_points_with_their_answers(kind):
     torch.manual_seed(8)
     model = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6, eps=0.5), nn.Tanh(), nn.Linear(6, 3)).double().train()
-    points = torch.randn(2 * POINTS + 7, 4, dtype=torch.float64)
+    points = torch.randn(2 * radial.POINTS + 7, 4, dtype=torch.float64)
     labels, targets = torch.randint(3, (len(points),)), torch.randn(len(points), 3, dtype=torch.float64)
     options = {"labels": labels} if kind == "labels" else {"targets": targets}
     found = measure(model, points, measures=["radial"], **options)
-    some = np.linspace(0, len(points) - 1, POINTS).round().astype(int)
+    some = np.linspace(0, len(points) - 1, radial.POINTS).round().astype(int)
     output = model(points[some])
     loss = (
         nn.functional.cross_entropy(output, labels[some])
@@ -164,3 +167,88 @@ def test_a_map_with_shared_weights_has_no_radial_fraction_and_the_network_is_unc
         assert part is before[name][0]
         assert torch.equal(part, before[name][1])
     assert model.last.weight is model.shared.weight
+
+
+generator = torch.Generator().manual_seed(0)
+POINTS, OTHERS = torch.randn(12, 4, generator=generator), torch.randn(9, 4, generator=generator)
+CLASSES, THEIRS = np.arange(12) % 3, np.array([0, 1, 2, 2, 1, 0, 0, -100, 1])
+
+
+def classifier(outputs=3):
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, outputs))
+
+
+def test_held_out_numbers_are_those_of_a_measurement_of_these_points_alone():
+    both = measure(classifier(), POINTS, labels=CLASSES, held_out=(OTHERS, THEIRS))
+    alone = measure(classifier(), OTHERS, labels=THEIRS, measures=OF_HELD_OUT)
+    added = {str(name) for name in both.data_vars if str(name).endswith("_held_out")}
+    assert added == {f"{name}_held_out" for name in alone.data_vars}
+    for name, values in alone.data_vars.items():
+        np.testing.assert_array_equal(both[f"{name}_held_out"], values)
+    assert both["label_held_out"].values.tolist() == THEIRS.tolist()
+    assert not [problem for problem in problems(both) if not problem.startswith("attribute")]
+
+
+def test_the_numbers_of_the_points_do_not_change():
+    alone = measure(classifier(), POINTS, labels=CLASSES)
+    both = measure(classifier(), POINTS, labels=CLASSES, held_out=(OTHERS, torch.tensor(THEIRS)))
+    kept = both.drop_vars([name for name in both.variables if str(name).endswith("_held_out")])
+    xr.testing.assert_identical(kept, alone)
+
+
+def test_held_out_targets_have_the_loss_of_targets_or_the_loss_of_the_user():
+    targets, theirs = torch.randn(12, 3, generator=generator), torch.randn(9, 3, generator=generator)
+    found = measure(classifier(), POINTS, targets=targets, held_out=(OTHERS, theirs), measures=["loss"])
+    wanted = float(((classifier()(OTHERS) - theirs) ** 2).mean().detach() / 2)
+    assert float(found["loss_held_out"]) == pytest.approx(wanted, rel=1e-6)
+    own = measure(classifier(), POINTS, labels=CLASSES, held_out=(OTHERS, THEIRS), loss=nn.functional.cross_entropy)
+    wanted = float(nn.functional.cross_entropy(classifier()(OTHERS), torch.tensor(THEIRS)).detach())
+    assert float(own["loss_held_out"]) == pytest.approx(wanted, rel=1e-6)
+
+
+def test_failures_on_held_out_points_are_missing_with_their_reason():
+    found = measure(classifier(), POINTS, labels=CLASSES, held_out=(OTHERS, THEIRS + 4 * (THEIRS >= 0)))
+    assert np.isnan(found["accuracy_held_out"])
+    assert np.isfinite(found["accuracy"])
+    assert "held-out points, loss" in found.attrs["left_out"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"held_out": OTHERS}, "held_out.*Tensor"),
+        ({"held_out": (OTHERS, THEIRS, 0)}, "held_out.*3"),
+        ({"held_out": (OTHERS, THEIRS[:4])}, r"labels.*\(4,\)"),
+        ({"held_out": (OTHERS[:, :2], THEIRS)}, r"\(9, 2\)"),
+        ({"held_out": (OTHERS, THEIRS), "measures": ["angles"]}, "angles.*ranks"),
+        ({"held_out": (OTHERS, THEIRS), "features": Features("tokens", -1, np.ones((12, 4), bool))}, "mask"),
+    ],
+)
+def test_held_out_points_that_cannot_be_used_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        measure(classifier(), POINTS, labels=CLASSES, **options)
+
+
+def test_a_recorder_records_held_out_points_in_memory_and_in_a_file_and_logs_them(tmp_path):
+    logged = {}
+    options = {"labels": CLASSES, "held_out": (OTHERS, THEIRS), "measures": ["ranks", "accuracy"]}
+    loader = torch.utils.data.DataLoader(OTHERS, batch_size=5)  # is gone through once
+    model = classifier()
+    recorder = Recorder(model, POINTS, logger=lambda values, step: logged.update({step: values}), **options)
+    growing = Recorder(model, POINTS, file=tmp_path / "found.nc", **options | {"held_out": (loader, THEIRS)})
+    moments = []
+    for step in range(2):
+        recorder(step)
+        growing(step)
+        moments.append(measure(model, OTHERS, labels=THEIRS, measures=["ranks", "accuracy"]))
+        with torch.no_grad():
+            model[0].weight += 1
+    for found in (recorder.dataset(), growing.dataset()):
+        assert found["numerical_rank_held_out"].dtype == np.int64
+        for name in ("accuracy", "effective_rank", "numerical_rank"):
+            np.testing.assert_allclose(found[f"{name}_held_out"], [moment[name] for moment in moments], rtol=1e-6)
+    assert logged[1]["repdyn/accuracy_held_out"] == float(moments[1]["accuracy"])
+    assert scalars(recorder.dataset())["effective_rank_held_out/0"] == float(
+        moments[1]["effective_rank"].sel(layer="0")
+    )

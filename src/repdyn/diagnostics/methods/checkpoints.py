@@ -77,9 +77,9 @@ def checkpoints(folder: Path) -> dict[int, Path]:
     for path in files:
         numbers = re.findall(r"\d+", path.stem)
         if not numbers:
-            raise DataError(f"{path}: no number in its name tells when it was written; rename it, as step_100.pt")
+            raise DataError(f"{path}: its name has no number that orders the checkpoints; rename it, as step_100.pt")
         if other := steps.get(int(numbers[-1])):
-            raise DataError(f"{path}: has the number {numbers[-1]} of {other.name}; give each its own")
+            raise DataError(f"{path}: has the number {numbers[-1]} of {other.name}; give each another number")
         steps[int(numbers[-1])] = path
     return dict(sorted(steps.items()))
 
@@ -101,9 +101,9 @@ def load_weights(network: torch.nn.Module, path: Path) -> None:
             weights = weights[name]
     if not isinstance(weights, dict):
         raise DataError(f"{path}: holds a {type(weights).__name__}; expected a state_dict")
-    own = network.state_dict()
+    names = network.state_dict()
     for prefix in ("module.", "_orig_mod.", "model."):  # of DataParallel, torch.compile, Lightning
-        if all(name.startswith(prefix) and name not in own for name in weights):
+        if all(name.startswith(prefix) and name not in names for name in weights):
             weights = {name.removeprefix(prefix): part for name, part in weights.items()}
     try:
         network.load_state_dict(weights)
@@ -112,15 +112,15 @@ def load_weights(network: torch.nn.Module, path: Path) -> None:
         raise DataError(f"{path}: the weights do not fit the network: {lines}") from error
 
 
-def made_by(maker: str) -> torch.nn.Module:
+def build_network(builder: str) -> torch.nn.Module:
     """The network that `module:function` returns.
 
     Raises:
         RepdynError: no such module or function, it raises an error, or it returns something else than a torch module.
     """
-    name, _, function = maker.partition(":")
+    name, _, function = builder.partition(":")
     if not all(part.isidentifier() for part in [*name.split("."), function]):
-        raise RepdynError(f"{maker!r} is not of the form module:function, such as my_network:build")
+        raise RepdynError(f"{builder!r} is not of the form module:function, such as my_network:build")
     module = _imported(name)
     if not callable(getattr(module, function, None)):
         known = [key for key, value in vars(module).items() if inspect.isroutine(value) and not key.startswith("_")]
@@ -130,9 +130,9 @@ def made_by(maker: str) -> torch.nn.Module:
     try:
         network = getattr(module, function)()
     except Exception as error:
-        raise RepdynError(f"{maker} raised {_as_theirs(error)}") from error
+        raise RepdynError(f"{builder} raised {_user_error(error)}") from error
     if not isinstance(network, torch.nn.Module):
-        raise RepdynError(f"{maker} returned a {type(network).__name__}; it must return a torch.nn.Module")
+        raise RepdynError(f"{builder} returned a {type(network).__name__}; it must return a torch.nn.Module")
     return network
 
 
@@ -146,18 +146,18 @@ def _imported(name: str) -> object:
             raise RepdynError(f"{name} imports {error.name}, which is not installed") from error
         raise RepdynError(f"no module {name!r} in {Path.cwd()} or among the installed ones") from error
     except Exception as error:
-        raise RepdynError(f"importing {name} raised {_as_theirs(error)}") from error
+        raise RepdynError(f"importing {name} raised {_user_error(error)}") from error
     finally:
         sys.path.remove(str(Path.cwd()))
 
 
-def _as_theirs(error: Exception) -> str:
-    """A user's error in one line, with the place in their own code."""
+def _user_error(error: Exception) -> str:
+    """A user's error in one line, with the place in their code."""
     if isinstance(error, SyntaxError):
         return f"SyntaxError: {error.msg} ({Path(error.filename or '?').name}, line {error.lineno})"
     here = str(Path.cwd())
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if frame.filename.startswith(here)] or frames[-1:]
+    user_frames = [frame for frame in frames if frame.filename.startswith(here)] or frames[-1:]
     words = in_one_line(error)
     words = words if words.startswith(type(error).__name__) else f"{type(error).__name__}: {words}"
-    return f"{words} ({Path(own[-1].filename).name}, line {own[-1].lineno})"
+    return f"{words} ({Path(user_frames[-1].filename).name}, line {user_frames[-1].lineno})"

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from repdyn.diagnostics.measure import measure
-from repdyn.diagnostics.methods.features import Features
+from repdyn.diagnostics.methods.reader import Features
 
 WINDOWS, TOKENS, UNITS, POINTS = 4, 9, 5, 12
 X = torch.tensor(np.random.default_rng(0).normal(size=(POINTS, UNITS, 6, 6)), dtype=torch.float32)

@@ -1,4 +1,4 @@
-"""Heads of attention as layers of their own: the numbers of slices cut by hand."""
+"""What is read of a network: heads of attention against slices cut by hand, and the tensor that counts of an output."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import xarray as xr
 from torch import nn
 
 from repdyn.diagnostics.measure import Recorder, measure, names
-from repdyn.diagnostics.methods.features import Features
+from repdyn.diagnostics.methods.reader import Features, adapted
 
 HEADS, WIDTH, TOKENS = 3, 12, 5
 LABELS = np.arange(9) % 3
@@ -92,7 +92,39 @@ def test_heads_are_found_where_tokens_come_first_and_by_a_recorder():
         xr.testing.assert_equal(recorder.dataset()["effective_rank"].sel(step=step, drop=True), usual["effective_rank"])
 
 
-def test_heads_that_are_not_there_are_refused():
+def test_unknown_heads_are_refused():
     for heads, layers, message in ((5, ["query"], "heads.*5"), (3, ["query[head 3]"], r"'query\[head 3\]'")):
         with pytest.raises(ValueError, match=message):
             measure(Attention(), POINTS, layers, features=Features("pool", channels=-1, heads=heads))
+
+
+ONE, TWO = torch.ones(2), torch.zeros(2)
+
+
+def test_the_part_of_an_output_that_counts():
+    for returned, output, wanted in (
+        (ONE, None, 1),
+        ((ONE, TWO), None, 1),
+        ((ONE, TWO), 1, 0),
+        ({"a": TWO, "b": ONE}, "b", 1),
+        ({"a": 3, "b": ONE}, None, 1),
+        (ONE, lambda returned: 2 * returned, 2),
+    ):
+        assert (adapted(returned, output) == wanted).all()
+
+
+@pytest.mark.parametrize(
+    ("returned", "output", "message"),
+    [
+        ({"a": ONE, "b": ONE}, None, "'a'.*'b'"),
+        ({"a": 1}, None, "dict with a"),
+        ({}, None, "dict"),
+        ((ONE,), 1, "output=1"),
+        ({"a": ONE}, "b", "output='b'"),
+        ("text", None, "output="),
+        ((), None, "output="),
+    ],
+)
+def test_outputs_without_a_tensor_are_refused(returned, output, message):
+    with pytest.raises(ValueError, match=message):
+        adapted(returned, output)
