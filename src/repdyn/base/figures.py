@@ -105,7 +105,7 @@ class DescribedFigure(Figure):
     """A figure that carries its description.
 
     Attributes:
-        repdyn: what `describe` attaches.
+        repdyn: what the decorator `figure` says, and the facts.
     """
 
     repdyn: Description
@@ -180,13 +180,6 @@ def figure(
         return described
 
     return decorate
-
-
-def describe(figure: Figure, *, title: str, caption: str, alt: str) -> Figure:
-    """Attaches a description that is computed: what `figure` replaces."""
-    described = _from_here(figure)
-    described.repdyn = {"title": title, "caption": caption, "alt": alt, "facts": {}}
-    return described
 
 
 def _from_here(figure: Figure) -> DescribedFigure:
@@ -311,4 +304,6 @@ def placeholder(name: str, needs: str) -> Figure:
     axes[0, 0].axis("off")
     axes[0, 0].text(0.5, 0.5, f"Needs more than this run has: {needs}", ha="center", va="center", wrap=True)
     text = f"Not drawn: needs more than this run has ({needs})."
-    return describe(figure, title=name.replace("_", " "), caption=text, alt=text)
+    carrier = _from_here(figure)
+    carrier.repdyn = {"title": name.replace("_", " "), "caption": text, "alt": text, "facts": {}}
+    return carrier
