@@ -105,7 +105,7 @@ EDITS = [
     ),
     edit(
         "another function under an imported name, `stdtr as stdtrit` (error bars)",
-        *("src/repdyn/base/figures.py", "import stdtrit", "import stdtr as stdtrit"),
+        *("src/repdyn/plotting/figures.py", "import stdtrit", "import stdtr as stdtrit"),
         *("across_papers/tables:four_networks", "bn_decomposed/figures_random_networks:fig5_layer_angles"),
         *(
             "bn_mean_field/figures_batch_statistics:batches_and_eps",

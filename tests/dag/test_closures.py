@@ -10,11 +10,11 @@ import pytest
 from tests.conftest import ROOT
 from tests.dag.tracing import outside_closure
 
-from repdyn.base.fingerprint import code_version
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.run.declare.costs import files, rows
 from repdyn.pipeline.run.declare.jobs import read
 from repdyn.pipeline.run.declare.workflow import ENTRY
+from repdyn.pipeline.versions.fingerprint import code_version
 
 pytestmark = pytest.mark.slow
 CHEAP = 1.5  # CPU seconds at smoke scale

@@ -13,13 +13,13 @@ import pytest
 from tests.conftest import ROOT, SMOKE
 from tests.dag.declared import copy_sources, declared
 
-from repdyn.base.fingerprint import code_version
 from repdyn.base.settings import plain
 from repdyn.pipeline import studies
 from repdyn.pipeline.config import configuration
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.report.texts import FILES, FOLDERS
 from repdyn.pipeline.run.declare.graph import read_study
+from repdyn.pipeline.versions.fingerprint import code_version
 
 ENTRY = "repdyn.pipeline.run.execute.entry:main"
 ENDS = ("images", "ledger", "manifest", "report")

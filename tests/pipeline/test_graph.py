@@ -6,10 +6,10 @@ import pytest
 
 from repdyn.base.claims import claims_of
 from repdyn.base.errors import RepdynError
-from repdyn.base.fingerprint import reached
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.run.declare.graph import read_study
 from repdyn.pipeline.run.execute.loading import load_modules
+from repdyn.pipeline.versions.fingerprint import reached
 
 FILES = {
     "settings.py": 'PAPER = "A paper"\n',

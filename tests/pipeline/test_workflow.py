@@ -8,7 +8,6 @@ from tests.conftest import ROOT, SMOKE
 
 from repdyn.base.declarations import Resources, Simulation, Study, Variants
 from repdyn.base.errors import ConfigError
-from repdyn.base.fingerprint import code_version
 from repdyn.base.settings import Settings
 from repdyn.pipeline import studies
 from repdyn.pipeline.config import configuration
@@ -16,6 +15,7 @@ from repdyn.pipeline.run.declare import costs, workflow
 from repdyn.pipeline.run.declare.digests import CodeVersions
 from repdyn.pipeline.run.declare.graph import read_study
 from repdyn.pipeline.run.declare.workflow import ENTRY, RunJobs
+from repdyn.pipeline.versions.fingerprint import code_version
 
 SOURCES = {
     "settings/early.py": 'OTHER = "none"\n',

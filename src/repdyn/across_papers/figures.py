@@ -9,8 +9,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from repdyn.across_papers.methods.names import ENDS, middle_layer
-from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, RED, SKY, Drawn, band, figure, label_panels, new
 from repdyn.bn_decomposed.theory.odd_cluster import odd_fixed_point
+from repdyn.plotting.figures import BLACK, BLUE, GREEN, ORANGE, RED, SKY, Drawn, band, figure, label_panels, new
 
 CURVES = {
     "h": ("representation_distance", "$h$, half depth", BLUE),

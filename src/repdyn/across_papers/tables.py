@@ -9,8 +9,8 @@ import pandas as pd
 import xarray as xr
 
 from repdyn.across_papers.methods.names import middle_layer
-from repdyn.base.figures import half_width
 from repdyn.base.tables import Filled, table
+from repdyn.plotting.figures import half_width
 
 
 @table(

@@ -231,8 +231,8 @@ def signed(dataset: xr.Dataset, builder: str, options: dict[str, object]) -> xr.
 
 def _draw(dataset: xr.Dataset, folder: Path) -> None:
     """The figures that the measures allow."""
-    from repdyn.base import figures
     from repdyn.diagnostics.page import draw_all
+    from repdyn.plotting import figures
 
     with figures.style():
         for name, figure in draw_all(dataset).items():
@@ -292,12 +292,13 @@ def compare_and_save(
     Raises:
         RepdynError: anything unusable, in one line.
     """
-    from repdyn.base import datasets, figures
+    from repdyn.base import datasets
     from repdyn.base.errors import RepdynError
     from repdyn.diagnostics.compare import compare
     from repdyn.diagnostics.figures.similarity import draw_similarity
     from repdyn.diagnostics.methods.checkpoints import read_arrays
     from repdyn.diagnostics.methods.reader import Features
+    from repdyn.plotting import figures
 
     inputs, first = read_arrays(data)["inputs"], _network(builder, None)
     if weights:

@@ -21,7 +21,7 @@ import xarray as xr
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from repdyn.base import figures, markup, web
+from repdyn.base import markup, web
 from repdyn.base.facts import shown_facts
 from repdyn.base.files import write_text
 from repdyn.diagnostics.figures.depth import draw_depth
@@ -32,6 +32,7 @@ from repdyn.diagnostics.figures.training import draw_training
 from repdyn.diagnostics.methods.catalog import HELD_OUT
 from repdyn.diagnostics.summary import Sentence, words
 from repdyn.diagnostics.theory.intervals import Interval
+from repdyn.plotting import figures
 
 COLUMNS = (
     "units", "angle", "norm_ratio", "effective_rank", "centered_effective_rank", "stable_cost_of_identity", "nc1",

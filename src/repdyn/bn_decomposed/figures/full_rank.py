@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, RED, Drawn, figure, label_panels, new
+from repdyn.plotting.figures import BLACK, BLUE, GREEN, ORANGE, RED, Drawn, figure, label_panels, new
 
 MARKS = {
     "circle": (BLUE, "o", "circle"),

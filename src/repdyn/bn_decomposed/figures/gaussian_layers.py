@@ -8,7 +8,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from repdyn.base.figures import (
+from repdyn.bn_decomposed.theory.odd_cluster import FEWEST_WITH_ODD_POINT
+from repdyn.plotting.figures import (
     BLACK,
     BLUE,
     GREEN,
@@ -22,7 +23,6 @@ from repdyn.base.figures import (
     legend_below,
     new,
 )
-from repdyn.bn_decomposed.theory.odd_cluster import FEWEST_WITH_ODD_POINT
 
 SHADES = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (GREEN, "-.", "^"), (PURPLE, ":", "D"))
 THIN = (0, (1, 2))

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from repdyn.base.figures import (
+from repdyn.plotting.figures import (
     BLACK,
     BLUE,
     CYCLE,

@@ -8,7 +8,19 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, Drawn, figure, label_panels, new, plain_numbers
+from repdyn.plotting.figures import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    RED,
+    Drawn,
+    figure,
+    label_panels,
+    new,
+    plain_numbers,
+)
 
 STYLES = {  # color, marker, line, label, shift beside the others at one depth
     "bn": (BLUE, "o", "-", "batch normalization", 1.1),

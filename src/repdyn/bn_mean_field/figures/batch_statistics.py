@@ -5,7 +5,8 @@ from __future__ import annotations
 import xarray as xr
 
 from repdyn.base.facts import slope
-from repdyn.base.figures import (
+from repdyn.bn_mean_field.figures.axes import numbered, slope_guide
+from repdyn.plotting.figures import (
     BLACK,
     BLUE,
     RED,
@@ -15,7 +16,6 @@ from repdyn.base.figures import (
     label_panels,
     new,
 )
-from repdyn.bn_mean_field.figures.axes import numbered, slope_guide
 
 
 @figure(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from repdyn.base.figures import (
+from repdyn.plotting.figures import (
     BLACK,
     BLUE,
     GREEN,

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from repdyn.base.datasets import require_finite
-from repdyn.base.figures import (
+from repdyn.plotting.figures import (
     BLACK,
     BLUE,
     PURPLE,

@@ -7,7 +7,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from repdyn.base.datasets import require_finite
-from repdyn.base.figures import (
+from repdyn.bn_mean_field.figures.axes import numbered, slope_guide
+from repdyn.plotting.figures import (
     BLACK,
     BLUE,
     CYCLE,
@@ -19,7 +20,6 @@ from repdyn.base.figures import (
     legend_below,
     new,
 )
-from repdyn.bn_mean_field.figures.axes import numbered, slope_guide
 
 STARTS = ("low discrepancy", "i.i.d.")
 TARGETS = ("equal signs", "opposite signs")

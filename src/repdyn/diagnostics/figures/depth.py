@@ -8,7 +8,6 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from repdyn.base.figures import Drawn, band, figure, label_panels, new, style
 from repdyn.diagnostics.figures.shared import (
     SHADE,
     THEORY,
@@ -20,6 +19,7 @@ from repdyn.diagnostics.figures.shared import (
     run_facts,
     shade_task_rank,
 )
+from repdyn.plotting.figures import Drawn, band, figure, label_panels, new, style
 
 EXPECTED = "theory: fixed points (a, b)"
 SPREAD = "5 to 95 % of pairs (a), all classes (f), else all seeds"
@@ -45,7 +45,7 @@ def draw_depth(profile: xr.Dataset) -> Drawn:
         profile: dataset of `measure`, or of `Recorder.dataset`.
 
     Returns:
-        Figure in the common style, to be saved by `savefig` or `base.figures.save`.
+        Figure in the common style, to be saved by `savefig` or `plotting.figures.save`.
     """
     with style():
         classes = "nc1" in profile and "sectors" in profile

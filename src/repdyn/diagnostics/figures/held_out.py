@@ -6,7 +6,6 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from repdyn.base.figures import BLUE, ORANGE, Drawn, figure, label_panels, new, style
 from repdyn.diagnostics.figures.shared import (
     legend_of_all,
     line,
@@ -17,6 +16,7 @@ from repdyn.diagnostics.figures.shared import (
     time_axis,
 )
 from repdyn.diagnostics.methods.catalog import HELD_OUT
+from repdyn.plotting.figures import BLUE, ORANGE, Drawn, figure, label_panels, new, style
 
 STYLES = (("", "the points", BLUE, "-"), (HELD_OUT, "held-out points", ORANGE, "--"))
 OVER_TIME = {"loss": "loss", "accuracy": "accuracy"}

@@ -8,8 +8,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from repdyn.base.figures import BLACK, BLUE, GREEN, RED, Drawn, figure, label_panels, new, style
 from repdyn.diagnostics.figures.shared import run_facts, time_axis, time_of
+from repdyn.plotting.figures import BLACK, BLUE, GREEN, RED, Drawn, figure, label_panels, new, style
 
 CURVES = {"h": ("representations, h", BLUE), "y": ("outputs, y", RED), "w": ("alignment, w", GREEN)}
 

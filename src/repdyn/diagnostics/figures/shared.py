@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from repdyn.base.figures import BLACK, BLUE, ORANGE, SKY, band
+from repdyn.plotting.figures import BLACK, BLUE, ORANGE, SKY, band
 
 MOST_TICKS = 16
 THEORY: dict[str, Any] = {"color": BLACK, "linewidth": 0.9, "linestyle": (0, (4, 2))}

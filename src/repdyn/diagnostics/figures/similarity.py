@@ -7,9 +7,9 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLUE, ORANGE, Drawn, figure, label_panels, new, style
 from repdyn.diagnostics.figures.shared import SHADE, layer_ticks, name_layers
 from repdyn.diagnostics.theory.similarity import ON_REQUEST
+from repdyn.plotting.figures import BLUE, ORANGE, Drawn, figure, label_panels, new, style
 
 BEST = {"cka": 1.0, "cka_debiased": 1.0, "procrustes": 0.0, "angular": 0.0} | dict.fromkeys(ON_REQUEST, 1.0)
 

@@ -6,8 +6,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from repdyn.base.figures import CYCLE, Drawn, figure, label_panels, legend_below, new, style
 from repdyn.diagnostics.figures.shared import line, moments, name_layers, over_seeds, run_facts, time_axis
+from repdyn.plotting.figures import CYCLE, Drawn, figure, label_panels, legend_below, new, style
 
 
 @figure(

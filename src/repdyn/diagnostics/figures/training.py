@@ -6,7 +6,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from repdyn.base.figures import (
+from repdyn.diagnostics.figures.shared import over_seeds, run_facts, shade_task_rank, time_axis, time_of
+from repdyn.plotting.figures import (
     BLUE,
     GREEN,
     ORANGE,
@@ -20,7 +21,6 @@ from repdyn.base.figures import (
     plain_numbers,
     style,
 )
-from repdyn.diagnostics.figures.shared import over_seeds, run_facts, shade_task_rank, time_axis, time_of
 
 STYLES = ((RED, "-"), (BLUE, "--"), (ORANGE, "-."))  # of the layers that change most
 GRAY = "0.7"

@@ -6,7 +6,6 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, SKY, Drawn, figure, label_panels, legend_below, new
 from repdyn.leaky_resnets.figures.shared import (
     DEPTH,
     ENERGY,
@@ -18,6 +17,7 @@ from repdyn.leaky_resnets.figures.shared import (
     ticks_at,
 )
 from repdyn.leaky_resnets.methods.selection import by_label
+from repdyn.plotting.figures import BLACK, BLUE, ORANGE, RED, SKY, Drawn, figure, label_panels, legend_below, new
 
 SMOOTH = 2e-4 * np.sqrt(1 / (2 * np.pi))  # share of a normal density within 1e-4 of its root mean square
 

@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.facts import slope
-from repdyn.base.figures import (
+from repdyn.leaky_resnets.figures.shared import DEPTH, extremes, ticks_at
+from repdyn.plotting.figures import (
     BLACK,
     BLUE,
     ORANGE,
@@ -25,7 +26,6 @@ from repdyn.base.figures import (
     legend_below,
     new,
 )
-from repdyn.leaky_resnets.figures.shared import DEPTH, extremes, ticks_at
 
 BIAS = ("no bias", "bias")
 WIDE = "9 x 4"

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from repdyn.base.datasets import require
-from repdyn.base.figures import BLACK, BLUE, GREEN, RED, Drawn, figure, half_width, label_panels, legend_below, new
 from repdyn.leaky_resnets.figures.shared import GRAY, extremes, geometric_mean, limits, ticks_at
 from repdyn.leaky_resnets.methods.measures import LARGE
 from repdyn.leaky_resnets.methods.selection import DECAYED, PAPER_SIZES, STAGE, by_label, of_maps, size_and_distance
+from repdyn.plotting.figures import BLACK, BLUE, GREEN, RED, Drawn, figure, half_width, label_panels, legend_below, new
 
 SCHEMES = {"equidistant": (BLUE, "o"), "irregular": (GREEN, "s"), "adaptive": (RED, "^")}
 

@@ -10,7 +10,7 @@ from matplotlib.axis import Axis
 from matplotlib.ticker import FixedLocator, FormatStrFormatter, NullLocator
 from numpy.typing import ArrayLike
 
-from repdyn.base.figures import BLUE, GREEN, ORANGE, PURPLE, half_width
+from repdyn.plotting.figures import BLUE, GREEN, ORANGE, PURPLE, half_width
 
 GRAY = "0.72"
 LEAST = 1e-12  # of what a logarithmic axis shows

@@ -9,7 +9,9 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from repdyn.base.datasets import require
-from repdyn.base.figures import (
+from repdyn.leaky_resnets.figures.shared import DEPTH, ENERGY, LEAST, MAP_STYLES, limits, spectrum_lines, ticks_at
+from repdyn.leaky_resnets.methods.selection import DECAYED, PAPER_SIZES, at_paper_depth, of_maps, training
+from repdyn.plotting.figures import (
     BLACK,
     BLUE,
     GREEN,
@@ -24,8 +26,6 @@ from repdyn.base.figures import (
     new,
     plain_numbers,
 )
-from repdyn.leaky_resnets.figures.shared import DEPTH, ENERGY, LEAST, MAP_STYLES, limits, spectrum_lines, ticks_at
-from repdyn.leaky_resnets.methods.selection import DECAYED, PAPER_SIZES, at_paper_depth, of_maps, training
 
 CRITICAL = 0.1  # relative distance from a critical point above which a point is hollow
 STABLE_ENERGY = r"$-2 \mathcal{H}_\gamma / \tilde L$"

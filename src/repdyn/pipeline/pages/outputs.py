@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from repdyn.base import plotted
 from repdyn.pipeline.pages.markdown import table
 from repdyn.pipeline.run.declare.graph import Study, read_study
+from repdyn.plotting import plotted
 
 COLUMNS = {
     "study": "the study, as its folder is called",

@@ -21,7 +21,7 @@ except RepdynError as error:
     raise WorkflowError(str(error)) from None
 
 from repdyn.base.files import sha256
-from repdyn.base.fingerprint import SOURCE
+from repdyn.pipeline.versions.fingerprint import SOURCE
 from repdyn.base.garbage import collect_seldom
 from repdyn.base.settings import plain
 from repdyn.pipeline.ask import failed

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.patches import Polygon
 
-from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, SKY, Drawn, figure, label_panels, new
+from repdyn.plotting.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, SKY, Drawn, figure, label_panels, new
 
 EDGE = 6.0  # length of the edges of a cone, as plotted
 RIGHT = 90.0  # degrees

@@ -5,8 +5,20 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, Drawn, figure, label_panels, legend_below, new
 from repdyn.base.formula_audit import largest_errors
+from repdyn.plotting.figures import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    RED,
+    Drawn,
+    figure,
+    label_panels,
+    legend_below,
+    new,
+)
 
 ROUNDING_FLOOR = 1e-17
 ZERO = 1e-17  # where an error of exactly 0 is drawn

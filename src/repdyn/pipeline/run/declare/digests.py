@@ -10,7 +10,7 @@ from pathlib import Path
 
 from repdyn.base.errors import RepdynError
 from repdyn.base.files import write_json
-from repdyn.base.fingerprint import Outside, code_version
+from repdyn.pipeline.versions.fingerprint import Outside, code_version
 
 
 class CodeVersions:

@@ -16,7 +16,6 @@ from typing import Any
 
 from repdyn.base.declarations import Simulation, Variants
 from repdyn.base.errors import ConfigError
-from repdyn.base.fingerprint import SOURCE
 from repdyn.base.settings import Settings, canonical
 from repdyn.pipeline import studies
 from repdyn.pipeline.config.configuration import Workflow
@@ -25,6 +24,7 @@ from repdyn.pipeline.run.declare.digests import CodeVersions
 from repdyn.pipeline.run.declare.graph import OFFERED, Function, Study, modules, read_study, statements
 from repdyn.pipeline.run.declare.jobs import SOURCES, Check, Inputs, Job, Member, is_part, write_all
 from repdyn.pipeline.run.execute import records
+from repdyn.pipeline.versions.fingerprint import SOURCE
 
 ENTRY = "repdyn.pipeline.run.execute.entry:main"
 FIGURE_FILES, TABLE_FILES = ("svg", "png", "csv", "json"), ("csv", "tex", "json")
@@ -95,7 +95,7 @@ class RunJobs:
             else:
                 *pieces, job = self._cut(part, name, memory, trains)
                 form = _form(job)
-            options = {"trains": trains, "runtime": part.resources.minutes or (480 if trains else 30)}
+            options: dict[str, Any] = {"trains": trains, "runtime": part.resources.minutes or (480 if trains else 30)}
             rules.append(Rule(job.rule, self.makes(job), **options, **form))
             rules += [Rule(piece.rule, self.makes(piece), **options, **_form(piece)) for piece in pieces]
         return rules
@@ -106,7 +106,7 @@ class RunJobs:
         if kind == "claims":
             return f"Verdicts on the {len(graph.claims)} claims of {job.study}, and their evidence."
         names = list(dict.fromkeys(member["function"].partition(":")[2] for member in job.members))
-        if is_part(job):
+        if isinstance(job, Parted) and job.part_of:
             return f"Some trials of {names[0]}, for {job.part_of}."
         several = f"{'Datasets' if kind == 'experiments' else kind.capitalize()} {', '.join(names)}."
         return several if len(names) > 1 else getattr(graph, kind)[names[0]].summary

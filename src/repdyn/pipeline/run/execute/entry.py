@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repdyn.base.devices import pin_threads
-from repdyn.base.fingerprint import SOURCE
 from repdyn.pipeline.run.declare import jobs
 from repdyn.pipeline.run.declare.digests import compiled_code
 from repdyn.pipeline.run.execute import trials
 from repdyn.pipeline.run.execute.loading import load_runner
 from repdyn.pipeline.run.execute.records import Work, recorded
+from repdyn.pipeline.versions.fingerprint import SOURCE
 
 if TYPE_CHECKING:  # numpy must not be imported before the threads are pinned
     from repdyn.base.checkpoints import Store

@@ -10,7 +10,7 @@ from textwrap import dedent
 
 import pytest
 
-from repdyn.base.fingerprint import SOURCE, code_version, reached
+from repdyn.pipeline.versions.fingerprint import SOURCE, code_version, reached
 
 TOY = {
     "__init__": "",
@@ -596,9 +596,8 @@ def test_version_does_not_depend_on_the_folder(tmp_path):
 
 
 def test_reading_versions_imports_no_numerical_package():
-    code = (
-        "import sys, repdyn.base.fingerprint as f; f.code_version('repdyn.bn_decomposed.claims'); print(*sys.modules)"
-    )
+    ask = "code_version('repdyn.bn_decomposed.claims')"
+    code = f"import sys, repdyn.pipeline.versions.fingerprint as f; f.{ask}; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": str(SOURCE)}, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert not {"numpy", "xarray", "torch", "repdyn.bn_decomposed"} & set(run.stdout.split())

@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 
 import repdyn
-from repdyn.base.figures import (
+from repdyn.plotting.figures import (
     CYCLE,
     RED,
     band,

@@ -1,4 +1,4 @@
-"""A syntax tree as words, names resolved: what `base.definitions` takes digests of."""
+"""A syntax tree as words, names resolved: what `definitions` takes digests of."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from repdyn.base.syntax_words import FUNCTIONS, import_targets, is_text, modules_imported, written
+from repdyn.pipeline.versions.syntax_words import FUNCTIONS, import_targets, is_text, modules_imported, written
 
 EFFECTS = "<statements>"
 ACTS = re.compile(  # functions that are called for what they change, not for what they return

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from matplotlib.collections import PolyCollection
 
-from repdyn.base import plotted
-from repdyn.base.figures import BLUE, RED, band, new, style
+from repdyn.plotting import plotted
+from repdyn.plotting.figures import BLUE, RED, band, new, style
 
 X, Y = np.array([1.0, 2.0, 4.0]), np.array([0.5, np.nan, 1e-12])
 

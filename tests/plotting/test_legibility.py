@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
 
-from repdyn.base import legibility
-from repdyn.base.figures import label_panels, new, style
+from repdyn.plotting import legibility
+from repdyn.plotting.figures import label_panels, new, style
 
 X = np.linspace(0, 1, 50)
 

@@ -32,9 +32,9 @@ from matplotlib.transforms import ScaledTranslation
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from repdyn.base import legibility, plotted
 from repdyn.base.facts import Fact, Facts, plain_facts
 from repdyn.base.files import atomic, write_json, write_text
+from repdyn.plotting import legibility, plotted
 
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (
     "#000000",
@@ -184,7 +184,7 @@ def figure(
 
 def _from_here(figure: Figure) -> DescribedFigure:
     if not isinstance(figure, DescribedFigure):
-        raise TypeError(f"figure: got {type(figure).__name__}; expected one made by base.figures.new")
+        raise TypeError(f"figure: got {type(figure).__name__}; expected one made by plotting.figures.new")
     return figure
 
 

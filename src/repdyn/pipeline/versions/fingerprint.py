@@ -26,10 +26,10 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from repdyn.base.definitions import EFFECTS, Definition, ModuleSource, read_source
+from repdyn.pipeline.versions.definitions import EFFECTS, Definition, ModuleSource, read_source
 
 PACKAGE = __name__.split(".")[0]
-SOURCE = Path(__file__).resolve().parents[2]
+SOURCE = Path(__file__).resolve().parents[3]
 
 Location = tuple[str, str]
 Outside = tuple[tuple[str, Path], ...]
