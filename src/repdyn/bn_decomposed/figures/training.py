@@ -81,10 +81,10 @@ def fig2_training(training: dict[str, xr.Dataset]) -> Drawn:
         "draws": run.sizes["seed"],
     }
     for mode, (_, _, _, label, _) in STYLES.items():
-        deepest = training[mode].median("seed").isel(depth=-1, epoch=-1)
+        last_epoch = training[mode].median("seed").isel(depth=-1, epoch=-1)
         facts[f"median rank and accuracy at the greatest depth, {label}"] = [
-            float(deepest["effective_rank"]),
-            float(deepest["accuracy"]),
+            float(last_epoch["effective_rank"]),
+            float(last_epoch["accuracy"]),
         ]
     return Drawn(drawn, facts)
 

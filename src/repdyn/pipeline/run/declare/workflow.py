@@ -22,7 +22,7 @@ from repdyn.pipeline.config.configuration import Workflow
 from repdyn.pipeline.run.declare import costs, parts
 from repdyn.pipeline.run.declare.digests import CodeVersions
 from repdyn.pipeline.run.declare.graph import OFFERED, Function, Study, modules, read_study, statements
-from repdyn.pipeline.run.declare.jobs import SOURCES, Check, Inputs, Job, Member, is_part, write_all
+from repdyn.pipeline.run.declare.jobs import SOURCES, Check, Inputs, Job, Member, Parted, is_part, write_all
 from repdyn.pipeline.run.execute import records
 from repdyn.pipeline.versions.fingerprint import SOURCE
 
