@@ -20,6 +20,7 @@ include: str(RULES / "everything.smk")
 
 
 rule all:
+    """Everything of all studies, and the report."""
     default_target: True
     input:
         [path for job in JOBS.jobs.values() for path in job.outputs],

@@ -41,7 +41,7 @@ def report(name: str, since: float) -> None:
 
 def layer(case: str, points: int | None) -> None:
     """All measures of one layer of normal numbers in single precision."""
-    from repdyn.diagnostics.methods.per_layer import OF_LAYER, Layer
+    from repdyn.diagnostics.methods.measures import OF_LAYER, Layer
 
     n, m, K = SIZES[case]
     n = points or n
@@ -129,7 +129,7 @@ def pooled(points: int | None) -> None:
     import torch
 
     from repdyn.diagnostics.measure import measure
-    from repdyn.diagnostics.methods.features import Features
+    from repdyn.diagnostics.methods.reader import Features
 
     model = residual_network(small=False).eval()
     images, labels = torch.randn(points or 10_000, 3, 32, 32), np.arange(points or 10_000) % 10

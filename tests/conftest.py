@@ -12,8 +12,8 @@ import pytest
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ[name] = "1"  # before numpy is imported: two workers on two cores
 
-from repdyn.base.fingerprint import SOURCE  # noqa: E402
 from repdyn.pipeline.run.declare.digests import compiled_code  # noqa: E402
+from repdyn.pipeline.versions.fingerprint import SOURCE  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 os.environ["NUMBA_CACHE_DIR"] = str(compiled_code(SOURCE))  # shared with the jobs of the checkouts that tests make

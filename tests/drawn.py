@@ -36,12 +36,14 @@ from matplotlib.collections import Collection, LineCollection, PathCollection, P
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from repdyn.base import figures, verdicts
-from repdyn.base.claims import Claim, decide_claim
+from repdyn.base import verdicts
+from repdyn.base.claims import Claim
+from repdyn.base.decisions import decide_claim
 from repdyn.base.tables import Table
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.run.declare.graph import Function, read_study
 from repdyn.pipeline.run.execute.loading import load_function
+from repdyn.plotting import figures
 
 GOLDEN = Path(__file__).parent / "golden"
 GOLDEN_RATIO = (math.sqrt(5) - 1) / 2

@@ -11,7 +11,8 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
-from repdyn.base.claims import Claim, decide_claim
+from repdyn.base.claims import Claim
+from repdyn.base.decisions import decide_claim
 
 HOLDS, CORRECTED, REFUTED = "holds", "holds as corrected", "does not hold"
 READING, UNDECIDED = "depends on the reading", "not decidable at this scale"

@@ -13,7 +13,7 @@ import pytest
 from tests.small import interpreted, make, members
 
 from repdyn.base import datasets
-from repdyn.base.claims import decide_claim
+from repdyn.base.decisions import decide_claim
 from repdyn.base.verdicts import DEPENDS, REFUTED, STATUSES
 from repdyn.pipeline.run.declare.graph import read_study
 from repdyn.pipeline.run.declare.jobs import input_paths

@@ -112,7 +112,7 @@ def test_self_contained_code_blocks_run(block):
 
 def test_first_page_counts_the_accepted_verdicts():
     text = (ROOT / "docs/index.md").read_text(encoding="utf-8")
-    assert text == counts.put(text, generate.counted(ROOT)), "run `python -m repdyn reference`"
+    assert text == counts.put(text, generate.counted(ROOT)), "run `python -m repdyn dev pages`"
 
 
 def test_names_of_base_on_the_page_on_extending_exist():

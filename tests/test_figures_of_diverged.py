@@ -7,11 +7,11 @@ import pytest
 import xarray as xr
 from tests.drawn import given, makers, read
 
-from repdyn.base import figures
-from repdyn.base.figures import NOTHING, new, say_what_is_missing, style
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.run.execute.loading import load_function
 from repdyn.pipeline.run.kinds import draw
+from repdyn.plotting import figures
+from repdyn.plotting.figures import NOTHING, new, say_what_is_missing, style
 
 EVERY = [(study, name) for study in STUDIES for name in sorted(makers(study, "figures"))]
 

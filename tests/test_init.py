@@ -145,7 +145,7 @@ def test_wheel_runs_the_studies_in_an_empty_folder_as_a_checkout_does(site, smok
     plan = said(runs, site, *words[:-1], "--dry-run", "--", "all")
     table = re.search(r"^Job stats:\n.*?\n-+.*?\n(.*?)\n\n", plan, re.MULTILINE | re.DOTALL)[1]
     rules = {line.split()[0] for line in table.splitlines()}
-    assert {"universality_claims", "bn_decomposed_claims", "ledger", "report"} <= rules
+    assert {"universality_claims", "bn_decomposed_claims", "claims", "report"} <= rules
     assert "truncation_flow_claims" not in rules
     assert str(ROOT / "src") not in plan
     assert not [path for path in (site / "repdyn").rglob("*") if path.name in ("results", "logs", ".snakemake")]

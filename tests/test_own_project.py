@@ -19,7 +19,7 @@ from repdyn.pipeline.new import project
 BLOCKS = re.findall(
     r"^```sh\n(.*?)^```", (ROOT / "docs/own_paper.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
 )
-DATA = {"own_paper_data", "own_paper_figures_figures", "own_paper_tables", "own_paper_claims"}
+DATA = {"own_paper_data", "own_paper_figures", "own_paper_tables", "own_paper_claims"}
 CONDA_NAMES = {
     "pytorch-cpu": "torch",
     "pytorch-gpu": "torch",
@@ -72,10 +72,10 @@ def test_example_project_has_the_accepted_verdicts(own):
 def test_commands_work_in_the_project(own, site):
     assert "holds as corrected" in ask(own, site, "claim", "own-average-regret")
     assert re.search(r"\b(\d{2,}) of \1 files", ask(own, site, "verify"))
-    assert "0 faults" in ask(own, site, "controls", "results/default")
-    ask(own, site, "costs", "default")
+    assert "0 faults" in ask(own, site, "dev", "controls", "results/default")
+    ask(own, site, "dev", "costs", "default")
     assert "0 unknown" not in ask(own, site, "plan")
-    ask(own, site, "keep", "results/default")
+    ask(own, site, "dev", "keep", "results/default")
     assert "2 of 2 verdicts are equal" in ask(own, site, "compare", "results/default", "reference/default")
 
 
@@ -190,12 +190,12 @@ def test_adding_a_claim_or_figure_needs_one_function(own, site):
     for name, text in added.items():
         (own / name).write_text(before[name] + text)
     try:
-        assert due(own, site) == {"own_paper_claims", "own_paper_figures_figures"} | END
+        assert due(own, site) == {"own_paper_claims", "own_paper_figures"} | END
         snakemake(own, site, "all")
         rows = {row["id"]: row for row in csv.DictReader((own / "results/default/claims.csv").open())}
         assert (rows["own-more"]["verdict"], rows["own-more"]["change"]) == ("holds", "")
         assert (own / "results/default/own_paper/figures/moments.svg").is_file()
-        assert "0 faults" in ask(own, site, "controls", "results/default")
+        assert "0 faults" in ask(own, site, "dev", "controls", "results/default")
     finally:
         for name, text in before.items():
             (own / name).write_text(text)

@@ -82,7 +82,7 @@ def test_documented_command_works(command, smoke_run, tmp_path):
             options = [option.replace("results/default", "results/smoke") for option in options]
             options = [str(tmp_path / option) if option == "moved" else option for option in options]
             if "reference/default" in options:
-                run(["-m", "repdyn", "keep", "results/smoke", "--into", str(tmp_path / "reference")], smoke_run)
+                run(["-m", "repdyn", "dev", "keep", "results/smoke", "--into", str(tmp_path / "reference")], smoke_run)
                 options[options.index("reference/default")] = str(tmp_path / "reference")
             output = run(["-m", "repdyn", question, *options], smoke_run)
             assert QUESTIONS[question] in output
@@ -92,8 +92,8 @@ def test_documented_command_works(command, smoke_run, tmp_path):
             np.savez(tmp_path / "points.npz", inputs=np.random.default_rng(0).normal(size=(12, 6)))
             run(words[1:], tmp_path)
             assert (tmp_path / "diag.nc").is_file()
-        case ["python", "-m", "repdyn", "site", _, *options]:
-            run(["-m", "repdyn", "site", str(smoke_run / "results/smoke"), *options], tmp_path)
+        case ["python", "-m", "repdyn", "dev", "site", _, *options]:
+            run(["-m", "repdyn", "dev", "site", str(smoke_run / "results/smoke"), *options], tmp_path)
             assert (tmp_path / "site/report/index.html").is_file()
         case ["python", "-m", "repdyn", "new", name]:
             run(words[1:], tmp_path)

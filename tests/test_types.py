@@ -20,6 +20,7 @@ PACKAGES = (
     "across_papers",
     "diagnostics",
     "base",
+    "plotting",
     "pipeline",
 )
 

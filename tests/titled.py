@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 from tests.drawn import given, makers, read, synthetic_dataset
 
-from repdyn.base.figures import style
 from repdyn.pipeline.run.execute.loading import load_function
+from repdyn.plotting.figures import style
 
 SHAPES = {
     study: read(study)

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from PIL import Image  # comes with matplotlib
 
-from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW
+from repdyn.plotting.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW
 
 WIDTH, COLORS = 900, 256
 WINDOW = 1400, 800  # pixels of the report's first page that are shown

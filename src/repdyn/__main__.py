@@ -6,7 +6,7 @@ import errno
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from repdyn.base.errors import RepdynError
@@ -15,35 +15,40 @@ from repdyn.base.garbage import collect_seldom
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}  # what a disk says that takes no more
 ASK = "repdyn.pipeline.ask.commands"
 COMMANDS = {
-    "run": ("repdyn.pipeline.run.execute.entry:run", "run one job by hand: its job file under logs/"),
     "claim": (f"{ASK}:claim", "show one claim: statement, numbers, verdict, command"),
     "compare": (f"{ASK}:compare", "compare two runs, or a run with a reference: verdicts, then numbers"),
-    "keep": (f"{ASK}:keep", "keep a run's ledger, key numbers and digests under reference/, to compare with"),
-    "verify": (f"{ASK}:verify", "list results that are older than today's code or settings, changed or missing"),
-    "plan": (f"{ASK}:plan", "jobs, core-minutes and memory of a run before it starts"),
-    "costs": (f"{ASK}:costs", "keep what the jobs of a finished run took in the studies' costs.csv, for `plan`"),
     "decide": (f"{ASK}:decide", "more trials for the claims that a run leaves open, the cheapest first"),
-    "store": (f"{ASK}:store", "what is kept of finished trials; `--clean` makes room"),
-    "site": (f"{ASK}:site", "write a run's report as a site, ready for a host of static files"),
-    "progress": (f"{ASK}:progress", "show the last line of every running job"),
-    "controls": (f"{ASK}:controls", "list claims whose controls only shift a number, and parts without a control"),
-    "false-alarms": (f"{ASK}:false_alarms", "how often other seeds refute cheap sampled claims"),
-    "check-config": (f"{ASK}:check_config", "validate configuration files"),
-    "new": ("repdyn.pipeline.new.project:run", "write a project of your own, with one small study"),
     "init": ("repdyn.pipeline.new.folder:run", "write a folder from which the studies of this package run"),
-    "reference": ("repdyn.pipeline.pages.generate:run", "rewrite the generated pages under docs/"),
     "measure": ("repdyn.diagnostics.command:run", "the papers' diagnostics on your own network"),
-    "similarity": ("repdyn.diagnostics.similarity_command:run", "layers of your network beside those of another"),
+    "new": ("repdyn.pipeline.new.project:run", "write a project of your own, with one small study"),
+    "plan": (f"{ASK}:plan", "jobs, core-minutes and memory of a run before it starts"),
+    "progress": (f"{ASK}:progress", "show the last line of every running job"),
+    "run": ("repdyn.pipeline.run.execute.entry:run", "run one job by hand: its job file under logs/"),
+    "similarity": ("repdyn.diagnostics.command:run_similarity", "layers of your network beside those of another"),
+    "store": (f"{ASK}:store", "list finished trials on disk; `--clean` makes room"),
+    "verify": (f"{ASK}:verify", "list results that are older than today's code or settings, changed or missing"),
 }
 """Command -> the function that runs it, which takes the words after the command, and what it is for."""
+DEV = {
+    "controls": (f"{ASK}:controls", "list claims whose controls only shift a number, and parts without a control"),
+    "costs": (f"{ASK}:costs", "record what the jobs of a finished run took in the studies' costs.csv, for `plan`"),
+    "false-alarms": (f"{ASK}:false_alarms", "how often other seeds refute cheap sampled claims"),
+    "keep": (f"{ASK}:keep", "write a run's ledger, key numbers and digests under reference/, to compare with"),
+    "pages": ("repdyn.pipeline.pages.generate:run", "rewrite the generated pages under docs/"),
+    "site": (f"{ASK}:site", "write a run's report as a site, ready for a host of static files"),
+}
+DEV_TITLE = "`python -m repdyn dev <command>`: for maintainers of a repository of studies."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; a user's mistake ends with one readable line and exit status 1, not with a traceback."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if not words or words[0] not in COMMANDS:
-        return _overview(words)
-    module, _, function = COMMANDS[words[0]][0].partition(":")
+    commands = COMMANDS
+    if words[:1] == ["dev"]:
+        commands, words = DEV, words[1:]
+    if not words or words[0] not in commands:
+        return _overview(words, commands)
+    module, _, function = commands[words[0]][0].partition(":")
     try:
         if "REPDYN_STUDIES" not in os.environ and Path("config.yaml").is_file():
             importlib.import_module("repdyn.pipeline.studies").choose(Path())
@@ -65,15 +70,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1
 
 
-def _overview(words: Sequence[str]) -> int:
+def _overview(words: Sequence[str], commands: Mapping[str, tuple[str, str]]) -> int:
     asked = bool(words) and words[0] in ("-h", "--help")
     out = sys.stdout if asked else sys.stderr
     if words and not asked:
         print(f"error: no command {words[0]!r}", file=out)
-    print(f"{__doc__}\n", file=out)
-    for name, (_, purpose) in COMMANDS.items():
+    print(f"{__doc__ if commands is COMMANDS else DEV_TITLE}\n", file=out)
+    for name, (_, purpose) in commands.items():
         print(f"  {name:14}{purpose}", file=out)
-    print("\npython -m repdyn <command> --help shows a command's arguments.", file=out)
+    if commands is COMMANDS:
+        print("\n  dev           for maintainers of a repository of studies: python -m repdyn dev --help", file=out)
+    print("\nA command's arguments: --help after it.", file=out)
     return 0 if asked else 2
 
 

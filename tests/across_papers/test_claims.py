@@ -6,7 +6,7 @@ import xarray as xr
 
 from repdyn.across_papers.claims import question1_theory, question2_bottleneck, question3_odd_point
 from repdyn.across_papers.methods.names import ENDS, FOUR, HALF
-from repdyn.base.claims import decide_claim
+from repdyn.base.decisions import decide_claim
 from repdyn.base.errors import NotEnoughDataError
 
 UNDECIDED = "not decidable at this scale"

@@ -12,8 +12,9 @@ from repdyn.across_papers.methods.names import ENDS, middle_layer
 from repdyn.across_papers.methods.recording import PairRecorder
 from repdyn.across_papers.settings import Digits, OddBatch, TwoPoints
 from repdyn.base.checkpoints import Checkpoint
-from repdyn.base.claims import claims_of, decide_claim
+from repdyn.base.claims import claims_of
 from repdyn.base.datasets import problems
+from repdyn.base.decisions import decide_claim
 from repdyn.base.ranks import effective_rank
 from repdyn.base.streams import Stream
 from repdyn.diagnostics.measure import measure

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from repdyn.base.claims import claim, claims_of, decide_claim
+from repdyn.base.claims import claim, claims_of
 from repdyn.base.controls import exchange, false_world, knock_out, wrong_formula
 from repdyn.base.datasets import LEFT_OUT, require
+from repdyn.base.decisions import decide_claim
 from repdyn.base.errors import NotEnoughDataError, RepdynError
 from repdyn.base.ledger import parts_without_control
 from repdyn.base.readings import over_readings

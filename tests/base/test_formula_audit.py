@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from repdyn.base.claims import claim, decide_claim
+from repdyn.base.claims import claim
 from repdyn.base.controls import kind_of_change
 from repdyn.base.datasets import dataset, index, variable
+from repdyn.base.decisions import decide_claim
 from repdyn.base.formula_audit import (
     Errors,
     audit_variables,

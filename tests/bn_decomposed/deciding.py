@@ -1,6 +1,6 @@
 """Decisions for tests: outcomes by name, and of many claims at once whether the control of every part is rejected."""
 
-from repdyn.base.claims import decide_claim
+from repdyn.base.decisions import decide_claim
 
 
 def decided(claims, datasets):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.bn_decomposed.made_up_layers import ablation, at_rest, left_out, recentering
 
-from repdyn.base.claims import decide_claim
+from repdyn.base.decisions import decide_claim
 from repdyn.bn_decomposed.claims.combinations import no_other_combination_makes_an_odd_point
 from repdyn.bn_decomposed.claims.random_networks import (
     angles_of_the_fixed_points,

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from tests.drawn import read, synthetic_dataset
 
-from repdyn.base.figures import style
 from repdyn.bn_decomposed.figures.full_rank import thm3_full_rank
 from repdyn.bn_decomposed.figures.gaussian_layers import fig3_odd_point, fig6_activity, thm14_contraction
 from repdyn.bn_decomposed.figures.random_networks import fig1_ablation, fig5_layer_angles, orthogonality_gap
 from repdyn.bn_decomposed.figures.simplified_model import fig4_tree, thm11_limits
 from repdyn.bn_decomposed.figures.training import disc_point_neurons, fig2_training
+from repdyn.plotting.figures import style
 
 
 @cache

@@ -6,7 +6,8 @@ import xarray as xr
 from tests.bn_decomposed.deciding import decided
 
 from repdyn.base.checkpoints import Checkpoint
-from repdyn.base.claims import claims_of, decide_claim
+from repdyn.base.claims import claims_of
+from repdyn.base.decisions import decide_claim
 from repdyn.base.images import load_images
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.claims import gaussian_layers as layer_claims

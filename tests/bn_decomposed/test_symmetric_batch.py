@@ -5,7 +5,7 @@ import pytest
 from tests.bn_decomposed import made_up_layers
 
 from repdyn.base.checkpoints import Checkpoint
-from repdyn.base.claims import decide_claim
+from repdyn.base.decisions import decide_claim
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.claims.symmetric_batch import symmetric_batches_wait
 from repdyn.bn_decomposed.experiments.symmetric_batch import symmetric_batch

@@ -35,11 +35,6 @@ def test_stages_diverge_like_the_logarithm_and_stay_below_gronwall():
         assert total <= bounds.exit_time_by_gronwall((n + 1) * r0, r0, A, B)
 
 
-def test_three_stages_by_hand():
-    total = 0.5 / (0.7 + 1.3 * 1.0) + 0.5 / (0.7 + 1.3 * 1.5) + 0.5 / (0.7 + 1.3 * 2.0)
-    assert bounds.exit_time_by_stages(3, 0.5, 0.7, 1.3) == pytest.approx(total, rel=1e-14)
-
-
 def test_growth_constants_by_hand():
     assert bounds.growth_constants(2.0, 3.0, 5.0) == (6.0, 20.0)
 
@@ -68,13 +63,6 @@ def test_equicontinuity_forms():
     assert np.isnan(corrected[np.tril_indices(3)]).all()
 
 
-def test_equicontinuity_is_attained_by_a_straight_flow():
-    """One particle at unit speed in a potential of slope -1: distance^2 = (t' - t)(L - L')."""
-    t = np.linspace(0, 2, 5)
-    bound = bounds.equicontinuity_bound(7 - t, t)
-    np.testing.assert_allclose(bound[0, 1:], t[1:] ** 2)
-
-
 @given(st.floats(1e-3, 10.0), st.floats(1e-3, 3.0), st.floats(1e-3, 0.3))
 def test_first_step_is_pythagoras_and_minimal_at_the_critical_radius(r, g, h):
     tangent, radial = np.array([0.0, h * g / r]), np.array([r, 0.0])
@@ -82,10 +70,6 @@ def test_first_step_is_pythagoras_and_minimal_at_the_critical_radius(r, g, h):
     least = bounds.first_step_norm(bounds.critical_radius(g, h), g, h)
     np.testing.assert_allclose(least, np.sqrt(2 * h * g), rtol=1e-14)
     assert bounds.first_step_norm(r, g, h) >= least * (1 - 1e-14)
-
-
-def test_effective_rate():
-    np.testing.assert_allclose(bounds.effective_angular_rate(0.1, [1.0, 10.0]), [0.1, 0.001])
 
 
 def test_gronwall_at_the_limit_of_no_growth():

@@ -9,7 +9,7 @@ import xarray as xr
 from repdyn.base import datasets
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
-from repdyn.bn_mean_field import settings as knobs
+from repdyn.bn_mean_field import settings as sizes
 from repdyn.bn_mean_field.experiments.anisotropy import anisotropy
 from repdyn.bn_mean_field.experiments.batch_norm_eps import batch_norm_eps
 from repdyn.bn_mean_field.experiments.concentration import concentration
@@ -20,24 +20,23 @@ from repdyn.bn_mean_field.experiments.feature_learning import feature_learning
 from repdyn.bn_mean_field.experiments.finite_batch import finite_batch
 from repdyn.bn_mean_field.experiments.first_step import _statistics, first_step
 from repdyn.bn_mean_field.experiments.formula_audit import formula_audit
-from repdyn.bn_mean_field.experiments.learning_rates import learning_rates, steps_of
+from repdyn.bn_mean_field.experiments.learning_rates import learning_rates
 from repdyn.bn_mean_field.experiments.magnitudes import magnitudes
 from repdyn.bn_mean_field.experiments.metric_audit import metric_audit
 from repdyn.bn_mean_field.experiments.minimization import minimization
-from repdyn.bn_mean_field.experiments.propagation import propagation, propagation_distances
-from repdyn.bn_mean_field.experiments.speed_ratio import _iteration_of_loss, speed_ratio
+from repdyn.bn_mean_field.experiments.propagation import propagation
+from repdyn.bn_mean_field.experiments.speed_ratio import speed_ratio
 from repdyn.bn_mean_field.experiments.target_scan import target_scan
 from repdyn.bn_mean_field.experiments.well_posedness import well_posedness
 from repdyn.bn_mean_field.methods import starts_and_targets as problems
-from repdyn.bn_mean_field.methods.particle_flows import gradient_descent
-from repdyn.bn_mean_field.theory.velocity import Population, Teacher
+from repdyn.bn_mean_field.theory.velocity import Population
 
 STREAM = Stream(1, ("test",))
 NOTHING_KEPT = Checkpoint(None, "")
-ANISOTROPY = knobs.Anisotropy(
+ANISOTROPY = sizes.Anisotropy(
     directions=12, step=0.002, steps=[0.002, 0.004], record=[0, 10, 20], look=10, early=20, stride=5, seeds=2
 )
-PROPAGATION = knobs.Propagation(
+PROPAGATION = sizes.Propagation(
     widths=[4, 8, 16],
     random_widths=[4, 8, 16],
     seeds=2,
@@ -46,8 +45,8 @@ PROPAGATION = knobs.Propagation(
     times=[0.0, 0.5],
     tolerance=1e-6,
 )
-MAGNITUDES = knobs.Magnitudes(directions=4, radii=[1.0, 10.0], step=0.002, iterations=10, stride=5, seeds=3)
-FIRST_STEP = knobs.FirstStep(
+MAGNITUDES = sizes.Magnitudes(directions=4, radii=[1.0, 10.0], step=0.002, iterations=10, stride=5, seeds=3)
+FIRST_STEP = sizes.FirstStep(
     directions=8,
     radii=[0.01, 0.1, 1.0, 10.0],
     steps=[0.1],
@@ -57,8 +56,8 @@ FIRST_STEP = knobs.FirstStep(
     stability_steps=[0.1],
     stability_iterations=30,
 )
-SCAN = knobs.TargetScan(angles=[0.0, 45.0, 90.0], directions=12, step=0.01, look=30, seeds=3)
-RATES = knobs.LearningRates(
+SCAN = sizes.TargetScan(angles=[0.0, 45.0, 90.0], directions=12, step=0.01, look=30, seeds=3)
+RATES = sizes.LearningRates(
     directions=8,
     smallest_step=0.01,
     largest_step=10.0,
@@ -68,30 +67,30 @@ RATES = knobs.LearningRates(
     spread=10.0,
     seeds=3,
 )
-FEATURES = knobs.FeatureLearning(
+FEATURES = sizes.FeatureLearning(
     dimension=6, width=8, smallest_step=0.1, largest_step=10.0, steps_per_decade=2, iterations=40, spread=10.0, seeds=3
 )
-CONCENTRATION = knobs.Concentration(angles=[0.0, 90.0], directions=6, step=0.01, record=[0, 10, 20], seeds=3)
-WELL_POSED = knobs.WellPosedness(gaps=[1e-4, 1e-2], time=0.5, radii=[0.1, 1.0], draws=5)
-EXITS = knobs.ExitTimes(width=10, start_radius=0.5, radii=[0.75, 1.0], slope=3.0, time=0.5, frames=101)
+CONCENTRATION = sizes.Concentration(angles=[0.0, 90.0], directions=6, step=0.01, record=[0, 10, 20], seeds=3)
+WELL_POSED = sizes.WellPosedness(gaps=[1e-4, 1e-2], time=0.5, radii=[0.1, 1.0], draws=5)
+EXITS = sizes.ExitTimes(width=10, start_radius=0.5, radii=[0.75, 1.0], slope=3.0, time=0.5, frames=101)
 RUNS = {
     "formula_audit": lambda: formula_audit(
-        knobs.FormulaAudit(draws=2, samples=60, dimension=3, width=4, radii=[0.5, 1.0]), STREAM
+        sizes.FormulaAudit(draws=2, samples=60, dimension=3, width=4, radii=[0.5, 1.0]), STREAM
     ),
     "batch_norm_eps": lambda: batch_norm_eps(
-        knobs.BatchNormEps(draws=2, samples=60, dimension=3, width=4, eps=1e-5, radii=[0.01, 0.1, 1.0]), STREAM
+        sizes.BatchNormEps(draws=2, samples=60, dimension=3, width=4, eps=1e-5, radii=[0.01, 0.1, 1.0]), STREAM
     ),
-    "metric_audit": lambda: metric_audit(knobs.MetricAudit(dimensions=[2, 3], conditions=[10.0], draws=3), STREAM),
+    "metric_audit": lambda: metric_audit(sizes.MetricAudit(dimensions=[2, 3], conditions=[10.0], draws=3), STREAM),
     "equivalence": lambda: equivalence(
-        knobs.Equivalence(width=4, dimensions=[2, 3], radii=[0.5, 1.0], time=0.5, frames=3, tolerance=1e-10), STREAM
+        sizes.Equivalence(width=4, dimensions=[2, 3], radii=[0.5, 1.0], time=0.5, frames=3, tolerance=1e-10), STREAM
     ),
     "propagation": lambda: propagation(PROPAGATION, STREAM, NOTHING_KEPT),
     "equicontinuity": lambda: equicontinuity(
-        knobs.Equicontinuity(width=10, time=2.0, frames=41, pair_stride=10, transport_stride=20)
+        sizes.Equicontinuity(width=10, time=2.0, frames=41, pair_stride=10, transport_stride=20)
     ),
     "exit_times": lambda: exit_times(EXITS),
     "minimization": lambda: minimization(
-        knobs.Minimization(width=12, erf_width=8, time=1.0, counter_time=1.0, frames=11)
+        sizes.Minimization(width=12, erf_width=8, time=1.0, counter_time=1.0, frames=11)
     ),
     "anisotropy": lambda: anisotropy(ANISOTROPY),
     "speed_ratio": lambda: speed_ratio(ANISOTROPY, STREAM),
@@ -102,7 +101,7 @@ RUNS = {
     "well_posedness": lambda: well_posedness(WELL_POSED, STREAM),
     "magnitudes": lambda: magnitudes(MAGNITUDES, STREAM),
     "first_step": lambda: first_step(FIRST_STEP, STREAM),
-    "finite_batch": lambda: finite_batch(knobs.FiniteBatch(width=8, batches=[8, 16, 32], repeats=20, groups=2), STREAM),
+    "finite_batch": lambda: finite_batch(sizes.FiniteBatch(width=8, batches=[8, 16, 32], repeats=20, groups=2), STREAM),
 }
 
 
@@ -116,18 +115,9 @@ def test_datasets_keep_the_conventions_and_repeat(name):
 
 def test_groups_of_batches_are_independent_draws_each_of_its_own_size():
     """Interval and region of the claim count groups as samples: none repeats another's batches."""
-    settings = knobs.FiniteBatch(width=8, batches=[8, 16, 32], repeats=20, groups=4)
+    settings = sizes.FiniteBatch(width=8, batches=[8, 16, 32], repeats=20, groups=4)
     noise = finite_batch(settings, STREAM)["noise"].values
     assert len(np.unique(noise)) == noise.size
-
-
-def test_distances_name_the_right_reference():
-    flows = propagation(PROPAGATION, STREAM, NOTHING_KEPT)
-    distances = propagation_distances(PROPAGATION, flows, NOTHING_KEPT)
-    references = distances["width"] == 64
-    assert np.all(distances["distance"].values[references.values] == 0)
-    assert np.all(distances["distance"].values[~references.values] > 0)
-    assert float(distances["loss_gap"].where(references, 0).max()) == 0
 
 
 def test_adding_a_draw_changes_no_old_number():
@@ -153,31 +143,10 @@ def test_hammersley_points_fill_the_cylinder(count):
             assert abs(share - s * t) < 2 * np.log2(count) / count
 
 
-def test_targets_are_what_they_are_called():
-    x = np.random.default_rng(0).normal(size=(50, 2))
-    for axis in (0, 1):
-        teacher = problems.linear(axis, 3.0)
-        np.testing.assert_allclose(np.maximum(x @ teacher.w.T, 0) @ teacher.c, 3 * x[:, axis], atol=1e-14)
-
-
-def test_a_target_along_an_axis_is_that_of_the_axis():
-    for degrees, axis in ((0.0, 0), (90.0, 1)):
-        between, along = problems.linear_along(degrees), problems.linear(axis)
-        np.testing.assert_allclose(between.w, along.w, atol=1e-15)
-        np.testing.assert_array_equal(between.c, along.c)
-    np.testing.assert_allclose(problems.linear_along(45.0).w[0], np.sqrt([0.5, 0.5]))
-
-
 def test_paired_start_is_the_zero_function():
     a, b = problems.paired_start(10)
     loss = Population(problems.linear(0), problems.ANISOTROPIC).velocity(a, b)[2]
     np.testing.assert_allclose(loss, 2.5, rtol=1e-14)  # E x_1^2 / 2
-
-
-def test_iteration_of_equal_loss():
-    iterations = np.arange(0, 50, 5)
-    slow, fast = np.exp(-0.1 * iterations), np.exp(-0.2 * iterations)
-    np.testing.assert_allclose(_iteration_of_loss(slow, fast, iterations), iterations / 2, atol=1e-9)
 
 
 def test_a_radius_that_is_not_reached_has_no_exit_time():
@@ -185,7 +154,7 @@ def test_a_radius_that_is_not_reached_has_no_exit_time():
     np.testing.assert_array_equal(np.isnan(times), [False, True])
 
 
-def test_kept_lengths_recomputed():
+def test_constant_lengths_recomputed():
     """The first start of the smallest settings, neuron by neuron, brought back to its length after each iteration."""
     data = first_step(FIRST_STEP, STREAM)
     a, b = problems.paired_start(FIRST_STEP.directions)
@@ -227,42 +196,6 @@ def test_trials_differ_and_do_not_depend_on_their_number(name):
         xr.testing.assert_identical(many[drawn].isel({dim: place}), few[drawn].isel({dim: place}))
 
 
-def test_learning_is_recomputed_by_a_loop_of_its_own():
-    """Descent on y = x1 by the closed forms of the kernel, all pairs of neurons."""
-    rates = learning_rates(RATES, STREAM, NOTHING_KEPT)
-    a, b = problems.signed_start(8, STREAM.generator(1))
-    step, m = float(rates["step"][3]), len(a)
-    w, c, cov = np.array([[1.0, 0.0], [-1.0, 0.0]]), np.array([1.0, -1.0]), np.diag([5.0, 1.0])
-    losses = []
-    for _ in range(61):
-        unit = b / np.sqrt(np.einsum("mi,ij,mj->m", b, cov, b))[:, None]
-        v, charge = np.concatenate([unit, w]), np.concatenate([a / m, -c])
-        norms = np.sqrt(np.einsum("mi,ij,mj->m", v, cov, v))
-        angle = np.arccos(np.clip(v @ cov @ v.T / np.outer(norms, norms), -1, 1))
-        kernel = np.outer(norms, norms) * (np.sin(angle) + (np.pi - angle) * np.cos(angle)) / (2 * np.pi)
-        losses.append(charge @ kernel @ charge / 2 / 2.5)
-        pull = ((np.pi - angle[:m]) * charge) @ v / (2 * np.pi) @ cov
-        lengths = np.sqrt(np.einsum("mi,ij,mj->m", b, cov, b))[:, None]
-        radial = np.sum(b * pull, axis=1, keepdims=True) / lengths**2
-        a, b = a - step * kernel[:m] @ charge, b - step * a[:, None] / lengths * (pull - radial * (b @ cov))
-    cell = rates.sel(network="BN", start=2).isel(step=3)
-    assert float(cell["final"]) == pytest.approx(losses[-1], rel=1e-9)
-    learned = [k for k, loss in enumerate(losses) if loss <= 0.01]
-    assert float(cell["needed"]) == (learned[0] if losses[-1] <= 0.01 else np.inf)
-
-
-def test_steps_hit_both_ends():
-    steps = steps_of(RATES)
-    np.testing.assert_allclose(steps[[0, -1]], [0.01, 10.0])
-    np.testing.assert_allclose(np.diff(np.log10(steps)), 0.5)
-
-
-def test_speeds_obey_the_law_of_the_metric():
-    scan = target_scan(SCAN, STREAM)
-    law = scan["torque"] * np.sqrt(5.0) / (scan["length"] * scan["variance"])
-    np.testing.assert_allclose(law, scan["speed"], atol=1e-12 * float(scan["speed"].max()))
-
-
 @pytest.mark.parametrize(
     ("build", "words"),
     [
@@ -270,7 +203,7 @@ def test_speeds_obey_the_law_of_the_metric():
         (lambda: ANISOTROPY.__class__(**(ANISOTROPY.model_dump() | {"step": 0.1})), "not one of steps"),
         (lambda: ANISOTROPY.__class__(**(ANISOTROPY.model_dump() | {"look": 7})), "not one of record"),
         (
-            lambda: knobs.Magnitudes(directions=4, radii=[1.0, 10.0], step=0.1, iterations=10, stride=3, seeds=2),
+            lambda: sizes.Magnitudes(directions=4, radii=[1.0, 10.0], step=0.1, iterations=10, stride=3, seeds=2),
             "no multiple",
         ),
     ],
@@ -280,13 +213,6 @@ def test_settings_that_contradict_each_other_are_refused(build, words):
         build()
 
 
-def test_steps_of_a_start_are_a_grid_shifted_by_a_part_of_its_spacing():
-    tried = np.log10(feature_learning(FEATURES, STREAM, NOTHING_KEPT)["tried"].values)
-    np.testing.assert_allclose(np.diff(tried, axis=1), 0.5)
-    assert ((tried[:, 0] >= -1) & (tried[:, 0] < -0.5)).all()
-    assert len(np.unique(tried[:, 0])) == 3
-
-
 def test_a_relu_neuron_at_an_edge_may_rest_or_leave_and_an_erf_neuron_may_not():
     """Theorem 4 without a Lipschitz derivative: two solutions from one start."""
     ends = well_posedness(WELL_POSED, STREAM)["gap_at_end"]
@@ -294,15 +220,6 @@ def test_a_relu_neuron_at_an_edge_may_rest_or_leave_and_an_erf_neuron_may_not():
     assert relu[0] > 0.05
     assert relu[0] == pytest.approx(relu[1], rel=0.1)
     np.testing.assert_allclose(erf[1] / erf[0], 100, rtol=0.05)
-
-
-def test_neurons_of_the_concentration_are_those_of_the_descent():
-    run = concentration(CONCENTRATION, STREAM, NOTHING_KEPT)
-    a, b = problems.signed_start(6, STREAM.generator(2))
-    teacher = Teacher(np.array([1.0, -1.0]), np.array([[0.0, 1.0], [0.0, -1.0]]))
-    last = gradient_descent(a, b, Population(teacher, problems.ANISOTROPIC), 0.01, record=[20]).b[-1]
-    angle = run["axis_angle"].sel(network="BN", angle=90.0, start=2, iteration=20)
-    np.testing.assert_allclose(angle, problems.axis_angle(last), atol=1e-8)
 
 
 def test_a_run_that_diverged_has_no_turns_and_no_share_of_large_ones():

@@ -7,7 +7,6 @@ from tests.bn_mean_field.test_experiments import ANISOTROPY, CONCENTRATION, FEAT
 from tests.drawn import read, synthetic_dataset
 
 from repdyn.base.checkpoints import Checkpoint
-from repdyn.base.figures import style
 from repdyn.bn_mean_field.experiments.anisotropy import anisotropy
 from repdyn.bn_mean_field.experiments.concentration import concentration
 from repdyn.bn_mean_field.experiments.feature_learning import feature_learning
@@ -20,6 +19,7 @@ from repdyn.bn_mean_field.figures.manifold import round_manifold
 from repdyn.bn_mean_field.figures.neuron_directions import directions_over_time, fig1_anisotropy, fig2_magnitudes
 from repdyn.bn_mean_field.figures.particle_limit import equicontinuity_bounds, global_minimum, mean_field_limit
 from repdyn.bn_mean_field.figures.switched_off import parts_switched_off
+from repdyn.plotting.figures import style
 
 
 def recorded(name):

@@ -1,10 +1,8 @@
-"""One task, threshold, time, length, start or pair alone turns a claim on all of them, and all are in its note."""
-
-import re
+"""One task, threshold, time, length, start or pair alone turns a claim on all of them, and all are in its facts."""
 
 import numpy as np
 import pytest
-from tests.bn_mean_field.test_borders import CLAIMS, CORRECTED, HOLDS, READING, REFUTED, exits, flows, sizes
+from tests.bn_mean_field.test_boundaries import CLAIMS, CORRECTED, HOLDS, READING, REFUTED, exits, flows, sizes
 from tests.bn_mean_field.test_claims import after_one_step, distances, features, scan
 from tests.bn_mean_field.test_readings_of_speeds import decided, lawful
 
@@ -29,15 +27,11 @@ def test_one_task_at_one_threshold_makes_faster_learning_a_matter_of_reading(cel
 
 
 def test_iterations_over_those_without_are_geometric_means_over_tasks_and_thresholds():
-    def told(data):
-        return [float(n) for n in re.findall(r"(\d+\.\d\d)(?= at equal| with each| and| \.|\. )", note_of(data))]
-
-    def note_of(data):
-        return CLAIMS["bnm-sec41-speedup"](data).note
-
-    before, after = told(slower({})), told(slower(dict(zip(CELLS, (2, 4, 8, 32), strict=True))))
-    assert len(before) == len(after) == 4
-    np.testing.assert_allclose(np.divide(after, before), 2 ** (11 / 4), rtol=0.03)
+    before, after = (
+        np.array(list(CLAIMS["bnm-sec41-speedup"](slower(factors)).facts.values()))
+        for factors in ({}, dict(zip(CELLS, (2, 4, 8, 32), strict=True)))
+    )
+    np.testing.assert_allclose(after / before, 2 ** (11 / 4), rtol=1e-9)
 
 
 def test_ranges_are_wider_by_the_mean_over_tasks_and_thresholds():
@@ -47,7 +41,7 @@ def test_ranges_are_wider_by_the_mean_over_tasks_and_thresholds():
         for network, learns in (("BN", count), ("vanilla", 10)):
             own = np.where(np.arange(20) < learns, 50.0, np.inf)
             data["needed"].loc[{"network": network, "task": task, "threshold": threshold}] = own
-    assert CLAIMS["bnm-sec42-rate"](data).note.startswith("Wider by +0.80 decades at unit lengths")
+    assert CLAIMS["bnm-sec42-rate"](data).facts["gain of range, unit lengths (decades)"] == pytest.approx(0.8)
 
 
 def test_a_task_that_just_reaches_the_largest_threshold_with_b_frozen_decides_nothing():
@@ -72,10 +66,10 @@ def test_turns_of_short_and_long_neurons_are_compared_by_mean_and_median():
 
 
 def test_the_rate_in_the_euclidean_norm_is_off_in_either_direction():
-    for rates, words in (([1.1, 0.7, 1.0], "30.0"), ([1.4, 0.7, 1.0], "40.0")):
+    for rates, off in (([1.1, 0.7, 1.0], 0.3), ([1.4, 0.7, 1.0], 0.4)):
         data = exits().assign({f"rate{kind}": ("time", [1.0] * 3) for kind in ("", "_printed", "_metric")})
-        note = CLAIMS["bnm-dissipation"](data.assign(rate_euclidean=("time", rates))).note
-        assert f"off by up to {words} %." in note
+        (largest,) = CLAIMS["bnm-dissipation"](data.assign(rate_euclidean=("time", rates))).facts.values()
+        assert largest == pytest.approx(off)
 
 
 @pytest.mark.parametrize("start", ["low discrepancy", "i.i.d."])
@@ -95,7 +89,7 @@ def test_times_and_growth_are_over_their_own_bound_and_rate(time, status):
     data["bound"][:2] = [0.7, 4.0]
     verdict = CLAIMS["bnm-thm4-tr"](data)
     assert verdict.status == status
-    assert "at least 1 times the bound" in verdict.note
+    assert verdict.facts["least time over its bound (18)"] == pytest.approx(time / 4)
 
 
 @pytest.mark.parametrize("id", ["bnm-thm4-equicont", "bnm-thm4-chord"])

@@ -1,4 +1,4 @@
-"""Descents recomputed by a loop of their own: Figures 1 to 3, speed ratios, target scans, learning rates, features."""
+"""Descents recomputed by a separate loop: Figures 1 to 3, speed ratios, target scans, learning rates, features."""
 
 from functools import cache
 

@@ -116,7 +116,7 @@ def test_each_bad_argument_is_refused_with_its_value(call, message):
         call()
 
 
-def test_what_stands_at_a_border_is_taken():
+def test_boundary_values_are_accepted():
     assert manifold.kantorovich_bound(1.0) == 1
     np.testing.assert_array_equal(bounds.growth_constants(0.0, 0.0, 0.0), [0, 0])
     assert bounds.critical_radius(1.0, 0.0) == 0
@@ -133,7 +133,7 @@ def test_what_stands_at_a_border_is_taken():
     assert arguments.vectors([[0.0, 1e-300]], 2).shape == (1, 2)  # short, but with a direction
 
 
-def test_a_direction_without_variance_is_taken_where_a_number_is_added_to_the_variance():
+def test_eps_allows_a_direction_without_variance():
     x = X * [1.0, 0.0]
     _, db, _ = empirical_velocity(A, [[1.0, 0.0], [0.0, 1.0]], x, Y, eps=0.1)
     np.testing.assert_array_equal(db[1], 0)  # no input has anything along the second direction

@@ -72,7 +72,7 @@ def by_slurm(nodes, checkout, python):
     """A GPU job, two short jobs and one that fails, through profiles/slurm: output of Snakemake, jobs of SLURM."""
     options = ("--slurm-partition-config", "partitions.yaml", "--slurm-status-command", "squeue")
     haste = ("--slurm-init-seconds-before-status-checks", "1")
-    gpu = ("--set-resources", "bn_decomposed_training:gpu=1")
+    gpu = ("--set-resources", "bn_decomposed_data_training:gpu=1")
     targets = (TRAINED, *GROUPED, FAILING)
     asked = ("--profile", "profiles/slurm", *options, *haste, *AT_ONCE, *gpu, "--", *targets)
     done = snakemake(checkout, *asked, python=python)
@@ -102,13 +102,13 @@ def test_cluster_results_equal_the_local_run(by_slurm, checkout, smoke_run):
 def test_requests_equal_the_rules_and_local_rules_run_locally(by_slurm):
     output, jobs = by_slurm
     assert len(jobs) == 3, "the training, the audits, the tables"
-    trained, audits = job_of(jobs, "bn_decomposed_training"), job_of(jobs, "bn_mean_field_audits")
+    trained, audits = job_of(jobs, "bn_decomposed_data_training"), job_of(jobs, "bn_mean_field_data_audits")
     assert (trained["NumCPUs"], trained["MinMemoryNode"], trained["TimeLimit"]) == ("1", "1500M", "08:00:00")
     assert (trained["TresPerJob"], trained["Partition"], trained["JobState"]) == ("gres:gpu:1", "gpu", "COMPLETED")
     assert (audits["NumCPUs"], audits["MinMemoryNode"], audits["Partition"]) == ("1", "1500M", "main")
     assert (trained["NodeList"], audits["NodeList"]) == ("second", "first")
     assert "TresPerJob" not in audits
-    assert "localrule images" in output
+    assert "localrule data_images" in output
 
 
 def test_failing_job_shows_its_log(by_slurm, checkout):
@@ -129,7 +129,7 @@ def test_generic_batch_system_works_through_commands(by_slurm, checkout, smoke_r
     assert f"error: {SPOILT}: " in output
     logs = {path.name.rsplit("-", 1)[0] for path in (checkout / "logs/cluster").iterdir()}
     assert logs == {
-        "bn_mean_field_audits",
+        "bn_mean_field_data_audits",
         "bn_mean_field_shown_bn_mean_field_tables",
     }
 
@@ -139,7 +139,7 @@ def test_gpu_profile_requests_gpus_for_trainings_and_rejects_missing_devices():
     ours = ("--profile", "profiles/gpu", "--cores", "2", "-n")
     done = snakemake(ROOT, *ours, "--configfile", "workflow/scales/paper.yaml", "--", "all")
     assert done.returncode == 0, done.stdout + done.stderr
-    planned = re.findall(r"rule bn_decomposed_training:(?:\n .*)*?\n +resources: (.*)", done.stdout + done.stderr)
+    planned = re.findall(r"rule bn_decomposed_data_training:(?:\n .*)*?\n +resources: (.*)", done.stdout + done.stderr)
     assert len(planned) == 3
     assert all("gpu=1" in resources.split(", ") for resources in planned)
     done = snakemake(ROOT, *ours, "--config", "run={name: mine}", "--", "all")

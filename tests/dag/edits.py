@@ -1,4 +1,4 @@
-"""The table of edits: what is edited, and which tasks must run again.
+"""The table of edits: what is edited, and which members of jobs change by it.
 
 Expectations are written here as data, derived from the dependencies by hand, not by the program.
 `tests/dag/test_reruns.py` tries each edit on a copy; `python -m tests.dag.edits` does the same and writes
@@ -26,22 +26,40 @@ COMPONENTS = """    centered = Z - Z.mean(axis=1, keepdims=True)
 VERDICTS = ("ledger", "manifest", "report")
 INTRODUCTION = """# What runs again after which edit
 
+A job runs again where the content of its job file changes: functions, code versions, settings, seed, inputs, the texts
+of the checkout that it shows. Jobs that read what it makes follow. What is deleted is made again, every file of every
+job: all are inputs of the rule `all`. The exception is a single file inside one of the report's folders, which
+`python -m repdyn verify` finds.
+
+## What is not computed again
+
+Three caches, each exact: what they give is, byte for byte, what would be computed.
+
+**Snakemake** runs a job where an output is missing or an input is newer. Job files are inputs, written only where their
+content changes, so that this needs no `.snakemake/`; only an edit of a rule's own `shell:` or `resources:` text is known to
+Snakemake alone. `--forcerun` and `--forceall` go past it, and past the trials of the jobs that they name.
+
+**Finished trials** (`.cache/trials`) are networks, batches and draws of long experiments, under all that their numbers
+depend on. A job that runs again, resumes after a kill or wants more seeds computes those alone that are missing. They hold
+3,863 of the 4,420 CPU seconds of a default run's jobs, so that an edit beside them costs at most 36 in a job ([trials.md](trials.md)).
+
+**Code versions** (`.cache/code_versions.json`) are digests of what each function reaches, valid for one state of all source
+files. Every command of Snakemake and every job on a cluster reads the workflow, which takes 4 CPU seconds with them and 12
+without. They count definitions, not files: over the 200 commits to `src/` up to November 28, 2026, the functions whose own
+code changed cost 228 core-minutes at default scale, but 1,088 if any edit of an imported file counted (1,047 if comments and
+docstrings did not).
+
+Compiled functions are numba's matter: it keeps machine code on disk, here in `.cache/numba` with a folder for each state of
+the sources, since numba itself does not notice an edit of what a function calls. The folder saves about two seconds for each
+function of a job. Deleting any of the four costs time only.
+
+## Edits
+
 Made by `python -m tests.dag.edits`, which tries each edit on a copy of the checkout at smoke scale; a test holds each
-row to what has to run by what reads what. A run has {jobs} jobs. A job runs again where the content of its job file
-changes: functions, code versions, settings, seed, inputs, the texts of the checkout that it shows. Of its members those
-that changed are computed again, the others are kept. Jobs that read what it makes follow; in them only members whose
-inputs came out different are computed. None of that needs `.snakemake/`; only an edit of a rule's own `shell:` or
-`resources:` text is known to Snakemake alone. The command line in front of
-a job, `python -m repdyn run`, only hands on the path of the job file and counts for nothing.
+row to what has to run by what reads what. A run has {jobs} jobs. The command line in front of a job, `python -m repdyn
+run`, only hands on the path of the job file and counts for nothing.
 
-Code versions count definitions, not files. Over the 200 commits to `src/` up to November 28, 2026, the members whose
-own code changed cost 228 core-minutes at default scale by definitions, but 1,088 if any edit of an imported file
-counted (1,047 if comments and docstrings did not).
-
-What is deleted is made again, every file of every job: all are inputs of the rule `all`. The exception is a single file
-inside one of the report's folders, which `python -m repdyn verify` finds.
-
-| edit | members computed again | jobs that run |
+| edit | what changes | jobs that run |
 | --- | --- | --- |
 """
 
@@ -88,7 +106,7 @@ EDITS = [
     ),
     edit(
         "another function under an imported name, `stdtr as stdtrit` (error bars)",
-        *("src/repdyn/base/figures.py", "import stdtrit", "import stdtr as stdtrit"),
+        *("src/repdyn/plotting/figures.py", "import stdtrit", "import stdtr as stdtrit"),
         *("across_papers/tables:four_networks", "bn_decomposed/figures_random_networks:fig5_layer_angles"),
         *(
             "bn_mean_field/figures_batch_statistics:batches_and_eps",

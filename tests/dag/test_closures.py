@@ -10,11 +10,11 @@ import pytest
 from tests.conftest import ROOT
 from tests.dag.tracing import outside_closure
 
-from repdyn.base.fingerprint import code_version
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.run.declare.costs import files, rows
 from repdyn.pipeline.run.declare.jobs import read
 from repdyn.pipeline.run.declare.workflow import ENTRY
+from repdyn.pipeline.versions.fingerprint import code_version
 
 pytestmark = pytest.mark.slow
 CHEAP = 1.5  # CPU seconds at smoke scale
@@ -35,9 +35,9 @@ def cheap_jobs(study):
 
 @pytest.fixture(scope="module")
 def checkout(smoke_run, tmp_path_factory):
-    """A finished run without cached outputs, so that each task runs again."""
+    """A finished run without its checkpoints, so that each member runs again."""
     folder = tmp_path_factory.mktemp("traced") / "checkout"
-    kept = shutil.ignore_patterns("*.kept", "*.checkpoints", ".snakemake")
+    kept = shutil.ignore_patterns("*.checkpoints", ".snakemake")
     return shutil.copytree(smoke_run, folder, ignore=kept)
 
 

@@ -13,13 +13,13 @@ import pytest
 from tests.conftest import ROOT, SMOKE
 from tests.dag.declared import copy_sources, declared
 
-from repdyn.base.fingerprint import code_version
 from repdyn.base.settings import plain
 from repdyn.pipeline import studies
 from repdyn.pipeline.config import configuration
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.report.texts import FILES, FOLDERS
 from repdyn.pipeline.run.declare.graph import read_study
+from repdyn.pipeline.versions.fingerprint import code_version
 
 ENTRY = "repdyn.pipeline.run.execute.entry:main"
 ENDS = ("images", "ledger", "manifest", "report")
@@ -302,26 +302,73 @@ def test_manifest_and_report_know_their_run_and_its_jobs(jobs):
     assert site["outputs"] == [f"report/{name}" for name in (*FILES, *FOLDERS)]
 
 
+def rule_lines(workflow):
+    return {rule.name: rule.docstring for rule in workflow.rules}
+
+
+def test_rules_are_named_by_the_path_of_what_they_make_and_have_a_line_on_it(folder, jobs):
+    names = {job: rules[0][0] for job, rules in jobs.rules.items()}
+    of_studies = {job: name for job, name in names.items() if "/" in job}
+    paths = {job: Path(jobs.outputs[job][0]).with_suffix("").parts[2:4] for job in of_studies}
+    assert [job for job, name in of_studies.items() if not name.startswith("_".join(paths[job]))] == []
+    assert {names[end] for end in ENDS} == {"data_images", "claims", "manifest", "report"}
+    lines = declared(folder, SMOKE, told=rule_lines)
+    assert set(lines) == {"all", *STUDIES, *names.values()}
+    assert [name for name, line in lines.items() if not re.fullmatch(r"[A-Z].+\.", line or "")] == []
+
+
+def written_out(workflow):
+    """A rule as a Snakefile would say it."""
+    rule = workflow.get_rule("across_papers_data_theory_fits")
+    resources = rule.expand_resources({}, rule.input, 1)
+    return [
+        f'''rule {rule.name}:
+    """{rule.docstring}"""
+    input:
+        job="{rule.input.job}",
+        data={json.dumps(list(rule.input.data))},
+    output:
+        "{rule.output[0]}",
+    threads: {resources["_cores"]}
+    resources:
+        mem_mb={resources["mem_mb"]},
+        runtime={resources["runtime"]},
+    shell:
+        "{rule.shellcmd}"
+'''
+    ]
+
+
+def test_the_rule_that_docs_show_is_the_workflows(folder):
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    assert declared(folder, told=written_out)[0] in page
+
+
+def test_the_picture_of_rules_has_those_of_its_study(jobs):
+    picture = (ROOT / "docs/images/rules.svg").read_text(encoding="utf-8")
+    of_study = {rules[0][0] for job, rules in jobs.rules.items() if job.startswith("across_papers/")}
+    assert set(re.findall(r"<text.*?>(.+?)</text>", picture)) == {"data_images", "across_papers", *of_study}
+
+
 def start_and_fail(workflow):
-    """A run that forces a rule starts and fails: dropped cached outputs, and messages at the end."""
+    """A run that forces a rule starts and fails: which jobs read no finished trials, and what it says at the end."""
     from snakemake.settings.types import DAGSettings
 
     forced, other = (workflow.globals["JOBS"].jobs[name] for name in ("leaky_resnets/claims", "bn_mean_field/features"))
     for job in (forced, other):
-        Path(f"{job.log}.kept/member").mkdir(parents=True)
+        Path(job.log).parent.mkdir(parents=True, exist_ok=True)
         Path(job.log).write_text(f"error: no room for {job.name}\n")
     os.utime(other.log, (1, 1))  # of an earlier run
     workflow.dag_settings = DAGSettings(forcerun={forced.rule})
     workflow._onstart("")
     with redirect_stderr(StringIO()) as said:
         workflow._onerror("")
-    dropped = [not Path(f"{job.log}.kept").exists() for job in (forced, other)]
-    return dropped, [Path(f"{job.log}.forced").exists() for job in (forced, other)], said.getvalue()
+    return [Path(f"{job.log}.forced").exists() for job in (forced, other)], said.getvalue()
 
 
-def test_run_drops_forced_results_and_lists_its_failed_jobs(folder):
-    dropped, forced, said = declared(folder, SMOKE, told=start_and_fail)
-    assert (dropped, forced) == ([True, False], [True, False])
+def test_a_run_reads_no_trials_of_forced_jobs_and_ends_with_those_that_failed_in_it(folder):
+    forced, said = declared(folder, SMOKE, told=start_and_fail)
+    assert forced == [True, False]
     assert said.startswith("1 of ")
     assert "error: no room for leaky_resnets/claims\n" in said
     assert "bn_mean_field" not in said

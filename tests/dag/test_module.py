@@ -40,7 +40,7 @@ def test_module_target_is_created_in_the_importing_folder(importer):
     shown = snakemake(importer, "--cores", "1", "-n")
     text = shown.stdout + shown.stderr
     assert shown.returncode == 0, text
-    assert "rule repdyn_bn_decomposed_gaussian_layers" in text
+    assert "rule repdyn_bn_decomposed_data_gaussian_layers" in text
     job = json.loads((importer / "logs/ours/bn_decomposed/gaussian_layers.job.json").read_text())
     (member,) = [member for member in job["members"] if member["function"].endswith(":fixed_point")]
     assert (member["seed"], member["settings"]["settings"]["batches"]) == (3, [3, 6])

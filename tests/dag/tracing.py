@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
 
-from repdyn.base.fingerprint import SOURCE, reached
+from repdyn.pipeline.versions.fingerprint import SOURCE, reached
 
 Definition = tuple[str, str]
 OPTIMIZED = 0x1  # flag of functions' code; bodies of modules and classes lack it

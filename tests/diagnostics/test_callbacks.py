@@ -10,7 +10,7 @@ from torch import nn
 
 from repdyn.diagnostics.callbacks import Measuring, every, growing, lightning_callback, same, trainer_callback
 from repdyn.diagnostics.measure import Recorder, measure
-from repdyn.diagnostics.methods.scalars import log_scalars, scalars
+from repdyn.diagnostics.methods.recording import log_scalars, scalars
 
 LABELS = np.arange(12) % 3
 

@@ -1,4 +1,4 @@
-"""`python -m repdyn measure` and the example script, as a user runs them."""
+"""`python -m repdyn measure` and `similarity`, and the example scripts, as a user runs them."""
 
 import json
 import os
@@ -16,6 +16,7 @@ from repdyn.__main__ import main
 from repdyn.base import datasets
 from repdyn.base.devices import THREAD_VARIABLES
 from repdyn.diagnostics import command
+from repdyn.diagnostics.compare import compare
 from repdyn.diagnostics.measure import measure
 from repdyn.diagnostics.summary import summarize
 from repdyn.diagnostics.training_summary import summarize_training
@@ -70,10 +71,7 @@ STREAM = ("--residual", "1", "2")
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("my_network", *DATA), "'my_network'"),
-        (("my_netwrok:build", *DATA), "'my_netwrok'"),
         (("my_network:biuld", *DATA), "'biuld'; did you mean 'build'"),
-        (("my_network:nothing", *DATA), "my_network:nothing"),
         ((NET, "--data", "bare.npz"), "bare.npz"),
         ((NET, "--data", "absent.npz"), "absent.npz"),
         ((NET, *DATA, "--layers", "9"), "'9'"),
@@ -120,7 +118,7 @@ def test_examples_run(name, tmp_path):
 # From a script
 
 
-def test_a_script_can_measure_and_save_what_the_command_does(folder):
+def test_measure_and_save_writes_the_file_of_the_command(folder):
     words = ("--layers", "1", "2", "--measures", "ranks", "pairs", "--batch-size", "5")
     command.run(["my_seeded:build", "--data", "data.npz", "--out", "one.nc", *words])
     options = {"layers": ["1", "2"], "measures": ["ranks", "pairs"], "batch_size": 5, "output": None}
@@ -203,7 +201,7 @@ def test_checkpoints_that_cannot_be_read_end_with_their_name(folder, capsys):
     assert "data.npz" in capsys.readouterr().err
 
 
-def test_a_stopped_command_saves_what_it_measured(folder, monkeypatch):
+def test_an_interrupted_command_saves_the_finished_layers(folder, monkeypatch):
     from repdyn.diagnostics.methods import collecting
 
     within, seen = collecting.Layer, []
@@ -250,3 +248,109 @@ def test_words_about_a_folder_of_checkpoints_have_the_verdicts_of_the_recording(
     text = (folder / "network.html").read_text(encoding="utf-8")
     sentences = summarize_training(xr.load_dataset(folder / "diag.nc"))
     assert all(sentence.topic in text for sentence in sentences)
+
+
+NETWORKS = """
+import torch
+from torch import nn
+
+def build():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3))
+
+def wider():
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Linear(6, 20), nn.ReLU(), nn.Linear(20, 3))
+"""
+
+
+@pytest.fixture
+def networks(tmp_path, monkeypatch):
+    """A module of two architectures, points, and weights of other runs of the first, in a user's folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_networks.py").write_text(NETWORKS)
+    np.savez("data.npz", inputs=np.random.default_rng(0).normal(size=(12, 6)).astype(np.float32))
+    sys.path.insert(0, str(tmp_path))
+    import my_networks
+
+    for seed in (1, 2):
+        model = my_networks.build()
+        torch.manual_seed(seed)
+        torch.nn.init.normal_(model[0].weight)
+        torch.save(model.state_dict(), f"seed_{seed}.pt")
+    yield my_networks
+    sys.path.remove(str(tmp_path))
+    sys.modules.pop("my_networks", None)
+
+
+def similarity(*words):
+    return main(["similarity", "my_networks:build", "--data", "data.npz", "--out", "similar.nc", *words])
+
+
+def test_another_architecture_and_the_band_of_reruns(networks, capsys):
+    assert (
+        similarity("--against", "my_networks:wider", "--reruns", "seed_1.pt", "seed_2.pt", "--figure", "similar") == 0
+    )
+    first, other = networks.build(), networks.wider()
+    runs = [networks.build(), networks.build()]
+    for model, seed in zip(runs, (1, 2), strict=True):
+        model.load_state_dict(torch.load(f"seed_{seed}.pt"))
+    wanted = compare(first, other, torch.tensor(np.load("data.npz")["inputs"]), reruns=runs)
+    with xr.open_dataset("similar.nc") as found:
+        xr.testing.assert_allclose(found, wanted)
+        assert found.attrs["experiment"] == "my_networks:build"
+        settings = json.loads(found.attrs["settings"])
+    expected = {"weights": None, "against": "my_networks:wider", "reruns": ["seed_1.pt", "seed_2.pt"]}
+    assert {name: settings[name] for name in expected} == expected
+    value = float(wanted["cka_debiased"].sel(layer="0", other_layer="0"))
+    low, high = (float(getattr(wanted["cka_debiased_of_runs"].sel(layer="0"), end)()) for end in ("min", "max"))
+    printed = capsys.readouterr().out
+    assert all(f"{number:.3f}" in printed for number in (value, low, high))
+    assert found.sizes["runs"] == 3
+
+
+def test_a_checkpoint_is_a_file_of_weights(networks):
+    assert (
+        similarity("--against", "seed_1.pt", "--weights", "seed_1.pt", "--measures", "angular", "--layers", "0", "1")
+        == 0
+    )
+    with xr.open_dataset("similar.nc") as found:
+        assert set(found.data_vars) == {"angular"}
+        assert found["layer"].values.tolist() == ["0", "1"]
+        np.testing.assert_allclose(np.diag(found["angular"]), 0, atol=1e-3)
+        settings = json.loads(found.attrs["settings"])
+    expected = {"weights": "seed_1.pt", "against": "seed_1.pt", "layers": ["0", "1"], "measures": ["angular"]}
+    assert {name: settings[name] for name in expected} == expected
+
+
+def test_minibatches_and_a_device(networks):
+    words = ("--measures", "cka_minibatch", "cka", "--batch-size", "5", "--most-points", "9", "--device", "cpu")
+    assert similarity("--against", "my_networks:wider", "--layers", "0", *words) == 0
+    points = torch.tensor(np.load("data.npz")["inputs"])
+    options = {"measures": ["cka_minibatch", "cka"], "batch_size": 5, "most_points": 9}
+    wanted = compare(networks.build(), networks.wider(), points, ["0"], **options)
+    with xr.open_dataset("similar.nc") as found:
+        xr.testing.assert_allclose(found, wanted)
+        settings = json.loads(found.attrs["settings"])
+        assert (settings["batch_size"], settings["most_points"], found.attrs["device"]) == (5, 9, "cpu")
+    whole = compare(networks.build(), networks.wider(), points, ["0"], measures=["cka_minibatch"])
+    assert abs(float(whole["cka_minibatch"].item() - wanted["cka_minibatch"].item())) > 0.01
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--against", "seed_9.pt"], "seed_9.pt"),
+        (["--against", "my_networks:deeper"], "deeper"),
+        (["--measures", "ckaa"], "'ckaa'"),
+        (["--layers", "7"], "7"),
+        (["--device", "gpu"], "'gpu'"),
+        (["--measures", "cka_minibatch", "--batch-size", "3"], "cka_minibatch"),
+    ],
+)
+def test_mistakes_end_with_one_line_and_leave_no_file_of_similarity(networks, capsys, tmp_path, words, reason):
+    assert similarity(*words) == 1
+    error = capsys.readouterr().err
+    assert reason in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "similar.nc").exists()

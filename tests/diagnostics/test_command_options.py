@@ -11,8 +11,8 @@ from torch import nn
 from repdyn.__main__ import main
 from repdyn.base.devices import THREAD_VARIABLES
 from repdyn.diagnostics import compare, summary
-from repdyn.diagnostics.methods import own_network
-from repdyn.diagnostics.methods.features import Features
+from repdyn.diagnostics.methods import checkpoints
+from repdyn.diagnostics.methods.reader import Features
 from repdyn.diagnostics.theory.identity import Residual
 
 POINTS = np.random.default_rng(0).normal(size=(12, 6))
@@ -54,7 +54,7 @@ def calls(monkeypatch):
         return given
 
     networks = {}
-    monkeypatch.setattr(own_network, "made_by", lambda name: networks.setdefault(name, build()))
+    monkeypatch.setattr(checkpoints, "build_network", lambda name: networks.setdefault(name, build()))
     watch.networks = networks
     return watch
 
@@ -69,7 +69,7 @@ def as_lists(options):
 
 
 @pytest.mark.parametrize(("function", "more"), [("measure", ""), ("Recorder", "--checkpoints weights --resume")])
-def test_every_option_of_the_command_line_reaches_measure(calls, capsys, function, more):
+def test_every_command_line_option_is_passed_to_measure(calls, capsys, function, more):
     given = calls("measure", function)
     words = f"measure my:net --data data.npz --out one.nc --held-out others.npz {OPTIONS} {more}"
     assert main(words.split()) == 1
@@ -100,7 +100,7 @@ def test_every_option_of_the_command_line_reaches_measure(calls, capsys, functio
 
 
 @pytest.mark.parametrize("asks", ["--words", "--page network.html"])
-def test_every_option_of_the_command_line_reaches_the_summary(calls, capsys, monkeypatch, asks):
+def test_every_command_line_option_is_passed_to_summarize(calls, capsys, monkeypatch, asks):
     given = calls("summary", "summarize")
     monkeypatch.setattr("repdyn.diagnostics.command._measured", lambda *_: None)
     more = "--embeddings 0 --classifier 2 --before weights/step_1.pt --held-out others.npz"

@@ -8,7 +8,7 @@ from torch import nn
 from repdyn.diagnostics.callbacks import Measuring, same
 from repdyn.diagnostics.compare import compare
 from repdyn.diagnostics.measure import Recorder, measure, names
-from repdyn.diagnostics.methods.features import Features
+from repdyn.diagnostics.methods.reader import Features
 from repdyn.diagnostics.summary import summarize
 from repdyn.diagnostics.theory.identity import Residual
 

@@ -10,11 +10,11 @@ from torch import nn
 from repdyn.diagnostics.compare import compare
 from repdyn.diagnostics.figures.depth import draw_depth
 from repdyn.diagnostics.figures.held_out import draw_held_out
-from repdyn.diagnostics.figures.network import draw_all
 from repdyn.diagnostics.figures.pairs import draw_pairs
 from repdyn.diagnostics.figures.similarity import draw_similarity
 from repdyn.diagnostics.figures.stream import draw_stream
 from repdyn.diagnostics.figures.training import draw_training
+from repdyn.diagnostics.page import draw_all
 
 LAYERS = ["input", "a", "b", "c"]
 LABELS = {
@@ -141,7 +141,7 @@ ALL = {"through_depth", "through_training", "residual_stream"}
 
 def test_figures_whose_measures_are_missing_are_left_out(monkeypatch):
     for name in ("depth", "training", "stream"):
-        monkeypatch.setattr(f"repdyn.diagnostics.figures.network.draw_{name}", lambda _data, name=name: name)
+        monkeypatch.setattr(f"repdyn.diagnostics.page.draw_{name}", lambda _data, name=name: name)
     data = measured()
     for without, drawn in (
         ([], ALL),

@@ -214,7 +214,7 @@ def test_a_step_whose_first_layer_is_not_measured_before_it_has_no_energies():
     assert all(start in diagnostics.attrs["left_out"] for start in ("blocks.1", "input"))
 
 
-def test_each_step_of_a_stream_has_its_own_size():
+def test_steps_of_a_stream_have_the_given_sizes():
     model, X, steps = Leaky(0.0).double(), points(), [0.1, 0.2, 0.3, 0.4]
     names = ["input", *(f"blocks.{i}" for i in range(4))]
     equal, own = (measure(model, X, residual=Residual(names, steps=sizes)) for sizes in (None, steps))
@@ -301,7 +301,7 @@ def test_scale_changes_nothing_but_lengths():
             np.testing.assert_allclose(other[name], original[name] * 1e3**power, rtol=1e-7, err_msg=name)
 
 
-def test_rotation_keeps_what_depends_on_inner_products():
+def test_rotation_changes_only_numbers_that_depend_on_the_basis():
     X = points()
     Q, _ = np.linalg.qr(np.random.default_rng(8).normal(size=(5, 5)))
     original, other = (measure(nn.Identity(), A, ["input"], labels=LABELS) for A in (X, X @ Q))

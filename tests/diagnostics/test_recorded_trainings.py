@@ -54,7 +54,7 @@ def test_a_rich_training_learns_collapses_classes_and_ranks_and_does_not_memoriz
     assert found["collapse over time"].interval.value == pytest.approx(float(share.sel(layer=layer)))
 
 
-def test_a_lazy_training_learns_and_keeps_its_layers():
+def test_a_lazy_training_learns_and_hardly_changes_its_layers():
     found = verdicts(recorded(150, 2, scale=100.0))
     assert found["accuracy over time"].verdict == "yes"
     assert found["rank over time"].verdict == "no"

@@ -1,29 +1,29 @@
-"""Moments of a recording in a file and in memory."""
+"""Recordings in memory and in files: bit-neutral trainings, kills, resumption."""
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import weakref
 
 import numpy as np
 import pytest
+import torch
 import xarray as xr
+from tests.conftest import ROOT
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
 
 from repdyn.base.errors import DataError
-from repdyn.diagnostics.methods.recording import aligned, append, create, cut, joined, load, nothing_of
+from repdyn.diagnostics.measure import Recorder, measure
+from repdyn.diagnostics.methods.recording import aligned, append, create, cut, joined, load
 
 FIRST = xr.Dataset(
     {"units": ("layer", [3, 4]), "stable_rank": ("layer", [1.5, 2.5]), "loss": 0.5},
     {"layer": ["a", "b"]},
     {"left_out": ""},
 )
-
-
-def test_moments_are_joined_along_the_time_of_the_recording():
-    moments = [FIRST, FIRST.assign(stable_rank=2 * FIRST["stable_rank"], loss=0.25), nothing_of(FIRST, "all: lost")]
-    whole = joined(moments, [0.0, 5.0, 20.0], "hour", "h")
-    assert whole["stable_rank"].dims == ("hour", "layer")
-    np.testing.assert_array_equal(whole["stable_rank"], [[1.5, 2.5], [3.0, 5.0], [np.nan, np.nan]])
-    np.testing.assert_array_equal(whole["loss"], [0.5, 0.25, np.nan])
-    assert whole["units"].dims == ("layer",)
-    assert whole["hour"].values.tolist() == [0.0, 5.0, 20.0]
-    assert (whole["hour"].attrs["units"], whole.attrs["time"]) == ("h", "hour")
-    assert whole.attrs["left_out"] == "hour 20: all: lost"
 
 
 def test_a_later_moment_is_put_in_the_order_of_the_first_along_every_dimension():
@@ -51,7 +51,7 @@ def moments():
 
 
 @pytest.mark.parametrize("texts", [TEXTS, TEXTS[::-1], ["a: b"] * 4, [""] * 4, ["a: b", "a: b", "c: d", "a: b"]])
-def test_a_file_holds_what_joined_moments_hold_and_is_cut_at_any_step(texts, tmp_path):
+def test_a_file_equals_the_joined_moments_and_is_cut_at_any_step(texts, tmp_path):
     path = tmp_path / "found.nc"
     parts = [part.assign_attrs(left_out=text) for part, text in zip(moments(), texts, strict=True)]
     create(path, parts[0], STEPS[0], TIME, "h")
@@ -69,18 +69,6 @@ def test_a_file_holds_what_joined_moments_hold_and_is_cut_at_any_step(texts, tmp
     assert not path.exists()
 
 
-def test_counts_are_whole_numbers_where_none_is_missing(tmp_path):
-    ranks = [xr.Dataset({"numerical_rank": ("layer", part)}, {"layer": ["a", "b"]}, {"left_out": ""}) for part in
-             ([2, 3], [4.0, 1.0], [np.nan, 1.0])]  # fmt: skip
-    path = tmp_path / "found.nc"
-    create(path, ranks[0], 0, "step", "1")
-    append(path, ranks[1], 1, "step")
-    assert load(path)["numerical_rank"].dtype == np.int64
-    append(path, ranks[2], 2, "step")
-    assert load(path)["numerical_rank"].dtype == float
-    np.testing.assert_array_equal(load(path)["numerical_rank"], [[2, 3], [4, 1], [np.nan, 1]])
-
-
 def test_files_that_are_no_recording_are_refused(tmp_path):
     (tmp_path / "text.nc").write_text("nothing")
     for name in ("text.nc", "absent.nc"):
@@ -89,3 +77,189 @@ def test_files_that_are_no_recording_are_refused(tmp_path):
     create(tmp_path / "hours.nc", moments()[0], 0.5, "hour", "h")
     with pytest.raises(DataError, match=r"hours\.nc.*step"):
         load(tmp_path / "hours.nc", "step")
+
+
+LABELS = np.arange(8) % 2
+
+
+def points():
+    return torch.randn(8, 4, generator=torch.Generator().manual_seed(0))
+
+
+def network():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Dropout(0.3), nn.Linear(6, 2))
+
+
+def trained(kind, *, recorded):
+    """AdamW with a schedule, shuffled batches, accumulated gradients, in one of three ways."""
+    model = network()
+    run = torch.compile(model, backend="eager") if kind == "compiled" else model
+    loader = DataLoader(TensorDataset(torch.randn(24, 4), torch.arange(24) % 2), batch_size=4, shuffle=True)
+    recorder = Recorder(run, loader if kind == "loader" else points(), labels=None if kind == "loader" else LABELS)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 4)
+    for epoch in range(2):
+        for step, (x, y) in enumerate(loader):
+            with torch.autocast("cpu", torch.bfloat16, enabled=kind == "mixed"):
+                loss = nn.functional.cross_entropy(run(x), y)
+                if recorded and step % 3 == 1:
+                    recorder(10 * epoch + step)  # between forward and backward, inside autocast
+                loss = loss + nn.functional.cross_entropy(run(x), y)
+            loss.backward()
+            if step % 2:
+                optimizer.step()
+                optimizer.zero_grad()
+        schedule.step()
+    return model.state_dict(), torch.get_rng_state()
+
+
+@pytest.mark.parametrize("kind", ["plain", "mixed", "compiled", "loader"])
+def test_a_recorded_training_is_the_same_to_the_bit(kind):
+    alone, recorded = trained(kind, recorded=False), trained(kind, recorded=True)
+    assert all(torch.equal(alone[0][name], part) for name, part in recorded[0].items())
+    assert torch.equal(alone[1], recorded[1])
+
+
+def test_a_file_grows_and_is_resumed(tmp_path):
+    path, model = tmp_path / "found.nc", network()
+    whole = Recorder(model, points(), labels=LABELS)
+    first = Recorder(model, points(), labels=LABELS, file=path)
+    for step in (0, 5):
+        whole(step)
+        first(step)
+        assert xr.load_dataset(path).sizes["step"] == len(first.steps)
+    with pytest.raises(DataError, match=r"found\.nc.*resume"):
+        Recorder(model, points(), labels=LABELS, file=path)
+    second = Recorder(model, points(), labels=LABELS, file=path, resume=True)
+    with pytest.raises(ValueError, match=r"5.*5"):
+        second(5)
+    with torch.no_grad():
+        model[0].weight.mul_(2)
+    whole(9)
+    second(9)
+    xr.testing.assert_identical(second.dataset(), whole.dataset())
+    second.rewind(5)
+    second(6)
+    assert second.dataset()["step"].values.tolist() == [0, 6]
+
+
+@pytest.mark.parametrize("in_file", [False, True])
+@pytest.mark.parametrize(("step", "kept"), [(0, []), (2, [0]), (3, [0, 2]), (9, [0, 2, 4, 6, 8])])
+def test_a_rewound_recorder_has_the_moments_before_the_step(tmp_path, step, kept, in_file):
+    recorder = Recorder(network(), points(), measures=["ranks"], file=tmp_path / "found.nc" if in_file else None)
+    for moment in (0, 2, 4, 6, 8):
+        recorder(moment)
+    recorder.rewind(step)
+    recorder(step)
+    assert recorder.dataset()["step"].values.tolist() == [*kept, step]
+
+
+def test_the_file_of_a_killed_training_holds_all_moments(tmp_path):
+    script = (
+        "import torch, os, signal\nfrom torch import nn\nfrom repdyn.diagnostics.measure import Recorder\n"
+        "model = nn.Linear(4, 2)\nrecorder = Recorder(model, torch.randn(5, 4), file='found.nc', measures=['ranks'])\n"
+        "for step in range(3):\n    recorder(step)\nos.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert xr.load_dataset(tmp_path / "found.nc")["step"].values.tolist() == [0, 1, 2]
+
+
+def test_failed_measurements_do_not_end_a_training(tmp_path):
+    """A layer that no longer runs, numbers that diverged, a network that fails: missing numbers."""
+    model = network()
+    recorder = Recorder(model, points(), labels=LABELS, file=tmp_path / "found.nc")
+    recorder(0)
+    with torch.no_grad():
+        model[4].weight[0, 0] = torch.nan
+    recorder(1)
+    last = model[4]
+    del model[4]
+    recorder(2)
+    model.append(nn.Linear(99, 2))
+    recorder(3)
+    model[4] = last
+    dataset = recorder.dataset()
+    assert dataset["effective_rank"].sel(layer="4").isnull().values.tolist() == [False, True, True, True]
+    assert dataset["effective_rank"].sel(layer="0").isnull().values.tolist() == [False, False, False, True]
+    assert "step 1: layer (4, output)" in dataset.attrs["left_out"]
+    assert "step 3: all" in dataset.attrs["left_out"]
+    assert dataset["numerical_rank"].dtype == float
+
+
+# what does not change with the weights is found once
+
+
+class Counting(nn.Module):
+    """Counts its forward passes, and the points of each."""
+
+    def __init__(self):
+        super().__init__()
+        self.network, self.points = network(), []
+
+    def forward(self, x):
+        self.points.append(len(x))
+        return self.network(x)
+
+
+def test_a_later_moment_takes_one_pass_over_the_points():
+    model = Counting()
+    recorder = Recorder(model, points(), labels=LABELS, measures=["accuracy", "loss", "ranks"])
+    recorder(0)
+    assert {2, 3} < set(model.points)  # which axis of each layer counts points
+    model.points.clear()
+    recorder(1)
+    assert model.points == [8]
+
+
+def changed_type(recorder):
+    recorder.model.double()
+
+
+def changed_layer(recorder):
+    recorder.model[2] = nn.Identity()
+
+
+def another_model(recorder):
+    torch.manual_seed(5)
+    recorder.model = nn.Sequential(nn.Linear(4, 9), nn.Linear(9, 6), nn.ReLU(), nn.Dropout(0.3), nn.Linear(6, 2))
+
+
+@pytest.mark.parametrize("change", [changed_type, changed_layer, another_model])
+def test_a_network_that_changes_between_moments_is_measured_as_it_is_then(change):
+    recorder = Recorder(network(), points(), labels=LABELS, measures=["ranks", "angles", "accuracy"])
+    first = recorder(0)
+    change(recorder)
+    second = recorder(1)
+    alone = measure(recorder.model, points(), labels=LABELS, measures=["ranks", "angles", "accuracy"])
+    there = [name for name in first["layer"].values.tolist() if name in alone["layer"]]
+    assert len(there) > 2
+    np.testing.assert_array_equal(second["units"].sel(layer=there), alone["units"].sel(layer=there))
+    np.testing.assert_array_equal(second["effective_rank"].sel(layer=there), alone["effective_rank"].sel(layer=there))
+    assert float(second["accuracy"]) == float(alone["accuracy"])
+
+
+def test_a_moment_that_cannot_be_measured_leaves_the_next_one_whole():
+    model = network()
+    recorder = Recorder(model, points(), labels=LABELS, measures=["ranks", "accuracy"])
+    recorder(0)
+    weights = {name: part.clone() for name, part in model.state_dict().items()}
+    with torch.no_grad():
+        model[4].weight.fill_(float("nan"))
+    assert np.isnan(recorder(1)["accuracy"])
+    model.load_state_dict(weights)
+    found = recorder(2)
+    assert found.attrs["left_out"] == recorder.first.attrs["left_out"]
+    xr.testing.assert_equal(found, recorder.first)
+
+
+def test_a_recorder_does_not_keep_a_network_alive():
+    model = network()
+    recorder = Recorder(model, points(), labels=LABELS, measures=["accuracy"])
+    recorder(0)
+    gone = weakref.ref(model)
+    del model, recorder
+    gc.collect()
+    assert gone() is None

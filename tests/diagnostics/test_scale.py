@@ -6,12 +6,12 @@ import torch
 from torch import nn
 
 from repdyn.diagnostics.measure import Recorder, measure
-from repdyn.diagnostics.methods.features import Features
-from repdyn.diagnostics.methods.per_layer import OF_LAYER, Layer
-from repdyn.diagnostics.methods.progress import Interrupted
+from repdyn.diagnostics.methods.collecting import Interrupted
+from repdyn.diagnostics.methods.measures import OF_LAYER, Layer
+from repdyn.diagnostics.methods.reader import Features
 from repdyn.diagnostics.theory import angles, spectra
+from repdyn.diagnostics.theory.collapse import occupation, occupation_by_class
 from repdyn.diagnostics.theory.identity import energies, largest_eigenvalue, stable_norm
-from repdyn.diagnostics.theory.sectors import occupation, occupation_by_class
 
 RNG = np.random.default_rng(0)
 LAYERS = {
@@ -89,19 +89,6 @@ def test_products_are_in_double_precision_and_change_no_layer(dtype, monkeypatch
         np.testing.assert_allclose(found, wanted, rtol=1e-13)
     for part, wanted in ((A, first), (B, second), (mixed, third)):
         np.testing.assert_array_equal(part, wanted)
-
-
-@pytest.mark.parametrize("mean", [0.0, 1.0, -1.0])
-def test_eigenvalues_with_and_without_the_mean_leave_both_arguments_as_they_were(mean):
-    A = np.random.default_rng(0).normal(size=(30, 5)) * [3.0, 1, 0.5, 2, 0.1]
-    A += mean - A.mean(axis=0)
-    C, center = A.T @ A, A.mean(axis=0) if mean else np.zeros(5)
-    before = C.copy(), center.copy()
-    whole, centered = spectra.eigenvalues(C, center, 30)
-    np.testing.assert_allclose(whole, np.linalg.eigvalsh(before[0])[::-1], rtol=1e-10)
-    np.testing.assert_allclose(centered, np.linalg.svd(A - before[1], compute_uv=False) ** 2, rtol=1e-9)
-    np.testing.assert_array_equal(C, before[0])
-    np.testing.assert_array_equal(center, before[1])
 
 
 @pytest.mark.parametrize("size", [5, 63, 64, 90])
@@ -197,7 +184,7 @@ def test_pooled_layers_are_counted_as_pooled_and_the_network_runs_once():
     np.testing.assert_allclose(pooled["effective_rank"], whole["effective_rank"], rtol=1e-6)
 
 
-def test_a_stopped_measurement_holds_what_was_measured_and_restores_the_network():
+def test_an_interrupted_measurement_holds_finished_layers_and_restores_the_network():
     from threadpoolctl import threadpool_info, threadpool_limits
 
     model, X = Stopping().train(), torch.randn(6, 5)
@@ -220,7 +207,7 @@ def test_a_stopped_measurement_holds_what_was_measured_and_restores_the_network(
     assert not model.first._forward_hooks
 
 
-def test_a_stopped_recorder_keeps_its_earlier_moments():
+def test_an_interrupted_recorder_holds_its_earlier_moments():
     model = Stopping()
     model.stops = False
     recorder = Recorder(model, torch.randn(6, 5), measures=["ranks"])

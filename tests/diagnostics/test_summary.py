@@ -9,8 +9,8 @@ from scipy import stats
 from torch import nn
 
 from repdyn.diagnostics import summary
-from repdyn.diagnostics.measure import network_reader
-from repdyn.diagnostics.methods.layer_facts import Seen, lead, likeness, look, rank, within_share
+from repdyn.diagnostics.methods.layer_facts import RecordedLayers, lead, likeness, rank, record_layers, within_share
+from repdyn.diagnostics.methods.reader import network_reader
 from repdyn.diagnostics.summary import Sentence, summarize
 from repdyn.diagnostics.theory.intervals import Interval, folds, jackknife, share
 
@@ -232,13 +232,13 @@ def test_a_branch_next_to_a_skip_connection_is_no_bottleneck(skip, verdict):
     network = Beside(skip=skip).double()
     layers = ["input", "first", "narrow", "norm", "middle", "norm#2", "last"]
     assert summarize(network, X, layers)[2].verdict == verdict
-    seen = look(network_reader(network, X), layers)
+    seen = record_layers(network_reader(network, X), layers)
     passed = {name: seen.passed(name) for name in layers[1:]}
     assert passed == {name: name != "narrow" or not skip for name in layers[1:]}
     assert not network.narrow._forward_hooks
 
 
-def test_collapse_is_not_decided_on_a_branch_but_on_what_enters_the_last_map():
+def test_collapse_is_decided_on_the_input_of_the_last_map_and_not_on_a_branch():
     class Stream(nn.Module):
         def __init__(self):
             super().__init__()
@@ -416,7 +416,7 @@ def seen(names=NAMES, points=12, output=None):
     """A network whose layers hold their place in `NAMES` and nothing else."""
     layers = {name: np.full((points, 1), NAMES.index(name)) for name in names}
     hidden = [name for name in names if name not in ("input", "last")]
-    return Seen(layers, hidden, output, np.arange(points))
+    return RecordedLayers(layers, hidden, output, np.arange(points))
 
 
 def intervals(monkeypatch, statistic, **by_layer):
@@ -495,7 +495,7 @@ def test_collapse_needs_two_recorded_points_of_every_class(monkeypatch):
     labels = np.array([0, 0, 1, 1, 2, -100, -100, 2, 0, 1, -100, 1])  # two points of the last one
     assert summary._collapse(seen(), labels).verdict == "yes"
     whole = seen()
-    few = Seen({name: F[:5] for name, F in whole.layers.items()}, whole.hidden, None, np.arange(5))
+    few = RecordedLayers({name: F[:5] for name, F in whole.layers.items()}, whole.hidden, None, np.arange(5))
     for facts, classes in ((few, labels), (whole, None), (seen(["input", "last"]), labels)):
         assert summary._collapse(facts, classes).verdict == "cannot tell"
 
@@ -504,7 +504,7 @@ def test_collapse_is_of_the_recorded_points_that_have_a_class():
     labels, kept = np.array([0, -100, 1, 1, 0, -100, 2, 2, 0, 1, 2, 1, 0, 2]), np.array([0, 1, 2, 4, 5, 6, 7, 8, 9, 11])
     F = np.array([1.0, 50, 4.2, 1.5, -70, 9, 9.1, 0.8, 4.9, 4.5])[:, None]
     inputs = np.random.default_rng(0).normal(size=(10, 1))
-    sentence = summary._collapse(Seen({"input": inputs, "a": F}, ["a"], None, kept), labels)
+    sentence = summary._collapse(RecordedLayers({"input": inputs, "a": F}, ["a"], None, kept), labels)
     classes = np.array([[1.0, 1.5, 0.8], [4.2, 4.9, 4.5], [9, 9.1, 9.05]])
     means, squares = classes.mean(axis=1), classes.var(axis=1)
     squares[2], means[2] = 0.05**2, 9.05  # of its two points
@@ -559,7 +559,7 @@ ALONE = {"input": (9, 9, 9), "a": (8.6, 8, 9), "last": (9, 9, 9)}
 def test_a_layer_is_compared_with_those_of_its_kind_and_the_input(ranks, kinds, verdict, at, threshold, monkeypatch):
     intervals(monkeypatch, "rank", **ranks)
     whole = seen(tuple(name for name in NAMES if name in ranks))
-    sentence = summary._bottleneck(Seen(whole.layers, whole.hidden, None, whole.kept, kinds))
+    sentence = summary._bottleneck(RecordedLayers(whole.layers, whole.hidden, None, whole.points, kinds))
     assert (sentence.verdict, sentence.interval) == (verdict, Interval(*ranks[at]))
     assert threshold is None or sentence.threshold == threshold
 
@@ -568,7 +568,7 @@ def test_a_bottleneck_needs_eight_points_three_layers_and_a_rank_of_each(monkeyp
     wide = (9, 8, 10)
     intervals(monkeypatch, "rank", input=wide, a=(3, 2, 4), b=wide, c=NAN, last=wide)
     assert summary._bottleneck(seen(NAMES[:3], points=8)).verdict == "yes"
-    without = Seen(seen(NAMES[:3]).layers, [], None, np.arange(12))
+    without = RecordedLayers(seen(NAMES[:3]).layers, [], None, np.arange(12))
     for facts in (seen(NAMES[:3], points=7), seen(NAMES[:2]), without, seen()):
         assert summary._bottleneck(facts).verdict == "cannot tell"
 

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from repdyn.diagnostics.theory.moments import between, change, since, smallest_share_by_chance
+from repdyn.diagnostics.theory.intervals import between, change, since, smallest_share_by_chance
 from repdyn.diagnostics.training_summary import TOPICS, summarize_training
 from repdyn.universality.theory.effective import effective_solution
 
@@ -152,7 +152,7 @@ UNDECIDED = {
 }
 
 
-def test_collapse_is_not_decided_where_it_could_be_chance_or_was_there_before():
+def test_collapse_is_undecided_where_it_may_be_chance_or_precedes_training():
     verdicts = {name: decided(recorded, "collapse over time").verdict for name, recorded in UNDECIDED.items()}
     assert verdicts == dict.fromkeys(UNDECIDED, "cannot tell")
     early, late = falling("7")[0], falling("7")[0]
@@ -188,7 +188,7 @@ def test_the_rank_of_several_seeds_is_the_middle_one_and_its_interval_that_of_al
     assert decided(some, "rank over time").verdict == "cannot tell"
 
 
-def test_a_layer_comes_down_to_the_rank_of_the_task():
+def test_a_layer_falls_to_the_rank_of_the_task():
     sentence = decided(through(centered_effective_rank={"7": where(LATE, 3.1, 9.0)}), "rank of the task")
     assert (sentence.verdict, sentence.threshold) == ("yes", 4.5)
     assert decided(through(), "rank of the task").verdict == "no"
@@ -297,7 +297,7 @@ def test_points_are_memorized_where_held_out_points_are_at_chance(others, verdic
     assert decided(through(), "memorized over time").verdict == "cannot tell"
 
 
-def test_chance_on_held_out_points_is_that_of_their_own_classes():
+def test_chance_on_held_out_points_is_the_share_of_their_largest_class():
     recorded = through(accuracy=np.where(LATE, 1.0, 0.3)).assign(accuracy_held_out=("step", np.full(21, 0.75)))
     recorded = recorded.assign_coords(label_held_out=("point_held_out", np.repeat([0, 1], [30, 10])))
     sentence = decided(recorded, "memorized over time")

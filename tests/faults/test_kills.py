@@ -81,7 +81,6 @@ def test_killed_job_resumes_with_identical_result(place, name):
     assert "finished trials: " in again.stderr
     assert not any("unfinished" in str(np.load(file)["seal"][0]) for file in kept_trials(folder, name))
     resumed = [output.read_bytes() for output in outputs]
-    shutil.rmtree(folder / f"logs/killed/{name}.log.kept")
     shutil.rmtree(folder / ".cache/trials")
     whole = run(folder, 0, job_file(name))
     assert whole.returncode == 0, whole.stderr
@@ -97,7 +96,6 @@ def test_disk_full_while_writing_the_result(place):
     assert compiled.returncode == 0, compiled.stderr
     for path in jobs.outputs[name]:
         (folder / path).unlink(missing_ok=True)
-    shutil.rmtree(folder / f"logs/killed/{name}.log.kept", ignore_errors=True)
     shutil.rmtree(folder / ".cache/trials", ignore_errors=True)
     done = run(folder, 0, job_file(name), preexec_fn=full_disk(20_000))
     assert done.returncode == 1

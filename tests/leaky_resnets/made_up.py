@@ -6,7 +6,8 @@ import numpy as np
 import xarray as xr
 from scipy.special import stdtrit
 
-from repdyn.base.claims import claims_of, decide_claim
+from repdyn.base.claims import claims_of
+from repdyn.base.decisions import decide_claim
 from repdyn.pipeline.run.execute.loading import load_modules
 
 CLAIMS = {claim.id: claim for claim in claims_of(*load_modules("leaky_resnets", "claims"))}

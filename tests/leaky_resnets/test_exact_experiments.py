@@ -32,24 +32,6 @@ def test_more_draws_change_no_old_one(function, settings, key, dim):
     xr.testing.assert_identical(few.drop_attrs(), many.isel({dim: slice(few.sizes[dim])}).drop_attrs())
 
 
-def test_another_depth_shares_the_bottleneck():
-    settings = LABORATORY
-    stream = Stream(1, ("leaky_resnets", "geodesics"))
-    deep = geodesics.kicked(settings, 40.0, False, stream, 0)
-    deeper = geodesics.kicked(settings, 60.0, False, stream, 0)
-    np.testing.assert_allclose(deep[0], deeper[0], atol=1e-6)  # kicks of relative size .3 e^{-18}
-
-
-@pytest.mark.parametrize("bias", [False, True])
-def test_bottleneck_is_a_fixed_point_of_its_rank(bias):
-    settings = LABORATORY
-    A, B = geodesics.bottleneck(settings, bias, np.random.default_rng(0))
-    K = A.T @ A + bias
-    np.testing.assert_allclose(B @ K, A, atol=1e-9)
-    np.testing.assert_allclose((A @ B.T) @ B, B, atol=1e-9)  # no force
-    assert 2 * np.sum(A * B) - np.trace(B @ K @ B.T) == pytest.approx(settings.rank, abs=1e-9)
-
-
 def test_adam_is_torchs():
     import torch
 

@@ -1,9 +1,9 @@
-"""Lagrangian, minima of the cost, added neurons and scalar geodesics, against autograd, quadrature and by hand."""
+"""Lagrangian, gradient of the cost, added neurons and scalar geodesics, by autograd, quadrature and by hand."""
 
 import numpy as np
 import pytest
 import torch
-from scipy.integrate import quad, solve_ivp
+from scipy.integrate import quad
 
 from repdyn.leaky_resnets.theory import added_neuron, lagrangian, minima
 from repdyn.leaky_resnets.theory.hamiltonian import theorem4_bounds, theorem4_bounds_as_printed
@@ -30,14 +30,6 @@ def test_terms_make_the_norm_of_the_least_weights(bias):
     printed = lagrangian.lagrangian_terms_as_printed(A, dA, DEPTH, bias)
     assert printed.cross == pytest.approx(DEPTH * terms.cross)
     assert terms.identity == pytest.approx(DEPTH / 2 * cost_of_identity(A, bias).value, rel=1e-10)
-
-
-def test_particles_split_the_lagrangian():
-    """Section 1.3: the sum over neurons of the same norm."""
-    A, dA = np.abs(draw((6, 4))), draw((6, 4), 1)
-    K = A.T @ A
-    rows = [(DEPTH * a + d) @ np.linalg.solve(K, DEPTH * a + d) / (2 * DEPTH) for a, d in zip(A, dA, strict=True)]
-    assert sum(lagrangian.lagrangian_terms(A, dA, DEPTH, False)) == pytest.approx(sum(rows), rel=1e-8)
 
 
 def test_pseudo_determinant_and_its_rate():
@@ -70,29 +62,6 @@ def test_gradient_of_the_cost_is_autograds(bias):
     np.testing.assert_allclose(minima.ridge_cost_gradient(A, bias, 1e-2), x.grad, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize(("bias", "wanted"), [(False, -0.09), (True, 0.91)])
-def test_one_negative_entry_lowers_the_cost_without_bias_only(bias, wanted):
-    A = np.abs(draw((8, 4)))
-    A[0, 0] = -0.3
-    S = activation(A, bias)
-    assert minima.column_coefficients(A, bias)[0] == pytest.approx(wanted, abs=1e-12)
-    assert minima.added_neuron_coefficient(A, S.T @ S[:, 0], bias) == pytest.approx(wanted, abs=1e-9)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_neurons_merge_to_few_with_the_same_kernels(seed):
-    A = draw((9, 2), seed)
-    a = minima.merging_coefficients(A)
-    assert np.all(a >= 0)
-    assert np.sum(a > 0) <= 6
-    for t in (0.3, 1.0):
-        merged = minima.merged(A, a, t)
-        np.testing.assert_allclose(merged.T @ merged, A.T @ A, atol=1e-9)
-        np.testing.assert_allclose(
-            np.maximum(merged, 0).T @ np.maximum(merged, 0), np.maximum(A, 0).T @ np.maximum(A, 0), atol=1e-9
-        )
-
-
 # Added neuron
 
 
@@ -109,28 +78,6 @@ def test_enlarged_weights_move_the_path_by_what_the_proof_says():
     np.testing.assert_allclose(rate[:-1] - W @ S, error, atol=1e-12)
     printed = added_neuron.enlarged_weights_as_printed(W, A[:, 0], S[:, 0], t, eps, DEPTH)
     assert np.abs((printed - enlarged) @ np.vstack([S, eps * a])).max() > 1e-3
-
-
-def test_norm_changes_differ_by_the_factor_of_the_last_term():
-    A_i, dA_i = draw((1, 4))[0], draw((1, 4), 1)[0]
-    S_i, t = np.append(np.maximum(A_i, 0), 1.0), 0.4
-    corrected, printed = (
-        f(A_i, S_i, dA_i, t, DEPTH) for f in (added_neuron.norm_change, added_neuron.norm_change_as_printed)
-    )
-    assert printed - corrected == pytest.approx(DEPTH * t**2 * A_i @ dA_i, rel=1e-12)
-
-
-@pytest.mark.parametrize("p", [0.1, 0.4, 0.6, 1.0])
-def test_added_activation_solves_its_equation(p):
-    def right(q, a):
-        return DEPTH * (1.7 * added_neuron.triangle(q, 0.5, 0.2) - a)
-
-    path = solve_ivp(right, (0, p), [0.0], rtol=1e-11, atol=1e-13, max_step=0.01)
-    assert added_neuron.added_activation(p, 1.7, 0.5, 0.2, DEPTH) == pytest.approx(path.y[0, -1], rel=1e-6, abs=1e-12)
-
-
-def test_triangle():
-    np.testing.assert_allclose(added_neuron.triangle([0.0, 0.4, 0.5, 0.65, 0.9], 0.5, 0.2), [0, 0.5, 1, 0.25, 0])
 
 
 # Scalar geodesics

@@ -1,15 +1,13 @@
-"""Layer steps, momenta, criticality, balancedness and spectra of discrete networks."""
+"""Layer steps, momenta and kinks of discrete networks."""
 
 from fractions import Fraction
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repdyn.leaky_resnets.theory import layers
-from repdyn.leaky_resnets.theory.identity_cost import activation
 
 DEPTH = 1.7
 ROUNDING = 1e-12  # products over a few layers of numbers of order 10
@@ -35,15 +33,6 @@ def test_irregular_steps_sum_to_one_and_are_symmetric(L, a):
     assert rho.min() > 0
     shape = [1 + Fraction(a) * (Fraction(1, 4) - abs(Fraction(2 * n + 1, 2 * L) - Fraction(1, 2))) for n in range(L)]
     np.testing.assert_allclose(rho, np.array([part / sum(shape) for part in shape], float), rtol=1e-12)
-
-
-@pytest.mark.parametrize("L", [2, 3, 10, 11])
-def test_printed_steps_fall_short_for_odd_numbers_of_layers(L):
-    a = 0.8
-    rho = layers.irregular_steps_as_printed(L, a)
-    assert rho.sum() == pytest.approx(1 - (a / (4 * L**2) if L % 2 else 0), abs=1e-14)
-    assert (rho[0] - rho[-1]) * L == pytest.approx(a / L, abs=1e-13)
-    np.testing.assert_array_equal(layers.layer_steps("equidistant", L), np.full(L, 1 / L))
 
 
 def path_of(curve, rho):
@@ -97,24 +86,6 @@ def test_capped_steps_obey_the_cap_and_sum_to_one(seed, cap):
 
 
 @pytest.mark.parametrize("bias", [False, True])
-def test_momenta_are_the_gradient_of_the_cost(bias):
-    W, A0, rho = network(bias)
-    target = np.random.default_rng(9).standard_normal(A0.shape)
-    lam, A = 0.03, layers.propagate(W, A0, rho, DEPTH)
-    B = layers.momenta(W, A, layers.end_momentum(target - A[-1], lam), rho, DEPTH)
-    x = [torch.tensor(A0, requires_grad=True)]
-    for weight, step in zip(torch.tensor(W), rho, strict=True):
-        S = torch.relu(x[-1])
-        S = torch.cat([S, torch.ones(1, 9, dtype=S.dtype)]) if bias else S
-        x.append((1 - step * DEPTH) * x[-1] + step * weight @ S)
-        x[-1].retain_grad()
-    (((torch.tensor(target) - x[-1]) ** 2).sum() / 9).backward()
-    for layer, part in enumerate(x):
-        np.testing.assert_allclose(A[layer], part.detach(), rtol=ROUNDING, atol=ROUNDING)
-        np.testing.assert_allclose(B[layer], -part.grad / lam, rtol=1e-10, atol=1e-10)
-
-
-@pytest.mark.parametrize("bias", [False, True])
 def test_products_change_by_the_biases_for_any_weights(bias):
     W, A0, rho = network(bias)
     A = layers.propagate(W, A0, rho, DEPTH)
@@ -122,17 +93,6 @@ def test_products_change_by_the_biases_for_any_weights(bias):
     np.testing.assert_allclose(layers.momentum_identity(W, A, B, rho), 0, atol=1e-11)
     changed = layers.momentum_identity(2 * W, A, B, rho)
     assert (np.abs(changed).max() > 1e-3) == bias
-
-
-def test_criticality_measures_what_weights_are_off():
-    W, A0, rho = network(True)
-    A = layers.propagate(W, A0, rho, DEPTH)
-    B = layers.momenta(W, A, np.random.default_rng(5).standard_normal(A0.shape), rho, DEPTH)
-    aligned = np.stack([DEPTH * b @ activation(a, True).T for a, b in zip(A[:-1], B[1:], strict=True)])
-    assert layers.criticality(aligned, A, B, rho, DEPTH).relative == pytest.approx(0, abs=1e-14)
-    off = layers.criticality(1.25 * aligned, A, B, rho, DEPTH)
-    assert off.relative == pytest.approx(0.2, rel=1e-12)
-    np.testing.assert_allclose(off.by_layer, 0.2, rtol=1e-12)
 
 
 def test_kinks_are_counted_without_padding():
@@ -144,34 +104,6 @@ def test_kinks_are_counted_without_padding():
     A[0, 0, 3] = 0.9e-4  # between 1e-4 of the root mean square, .69, and 1e-4 itself
     assert layers.kink_share(A) == pytest.approx(2 / 40)
     assert layers.kink_share(np.zeros((1, 2, 2))) == 0
-
-
-def test_balancedness_by_hand():
-    """Two layers of step 1/2: biases 1 and 3, squared norms 1 and 9 besides; Lt = 2."""
-    W = np.zeros((2, 1, 2))
-    W[0, 0], W[1, 0] = (0.0, 1.0), (0.0, 3.0)
-    balance = layers.balancedness(W, [0.5, 0.5], 2.0)
-    np.testing.assert_allclose(balance.norm_sq, [1, 9])
-    np.testing.assert_allclose(balance.predicted, [1, 1 + 4 * (0.25 * 1 + 0.25 * 9)])
-    np.testing.assert_allclose(balance.predicted_as_printed, [1, 1 + 2 * (0.25 * 1 + 0.25 * 9)])
-    plain = layers.balancedness(np.ones((3, 2, 2)), np.full(3, 1 / 3), 2.0)
-    np.testing.assert_allclose(plain.predicted, 4)
-
-
-def test_spectra_and_centering():
-    g = np.random.default_rng(0)
-    constant = np.ones((5, 1)) @ np.ones((1, 12))
-    low = g.standard_normal((5, 2)) @ g.standard_normal((2, 12))
-    A = np.stack([10 * constant + 0.1 * low] * 3)
-    S = activation(A[0], True)
-    W = np.stack([g.standard_normal((5, 12)) @ S.T] * 2)
-    plain, centered = layers.bottleneck_spectra(A, W), layers.bottleneck_spectra(A, W, centered=True)
-    assert np.sum(plain.representations[0] > 1e-10) == 3
-    assert np.sum(centered.representations[0] > 1e-10) == 2
-    assert plain.weights.shape == (2, 5)
-    assert np.sum(plain.weights[0] > 1e-10) == 3  # the mean, which holds the row of ones, and two directions
-    assert centered.weights[0, 0] < 0.1 * plain.weights[0, 0]
-    np.testing.assert_allclose(plain.weights[0], np.linalg.svd(W[0], compute_uv=False))
 
 
 def test_end_momentum_by_hand():

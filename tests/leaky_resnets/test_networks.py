@@ -5,8 +5,6 @@ import pytest
 import torch
 
 from repdyn.leaky_resnets.methods.networks import LeakyResNet, start
-from repdyn.leaky_resnets.methods.teachers import bottleneck_task, normalized
-from repdyn.leaky_resnets.theory.layers import layer_steps
 
 ROUNDING = 1e-12  # a few hundred float64 operations on numbers of order 1
 
@@ -57,36 +55,6 @@ def test_a_layer_of_step_one_over_its_leak_is_fully_connected():
     np.testing.assert_allclose(net.output(X), A[:2], rtol=0, atol=ROUNDING)
 
 
-def test_refining_changes_a_path_by_the_order_of_the_step():
-    rng = np.random.default_rng(1)
-    net = random_net(rng, True, L=4)
-    X, outputs = rng.standard_normal((4, 9)), []
-    for _ in range(7):
-        outputs.append(net.output(X))
-        net = net.refined()
-    errors = [np.abs(coarse - outputs[-1]).max() for coarse in outputs[2:5]]
-    orders = np.log2(np.divide(errors[:-1], errors[1:]))
-    assert np.all((orders > 0.8) & (orders < 1.6))  # Euler's order 1; the reference is finite, kinks add noise
-
-
-def test_deepened_networks_have_the_same_weights_over_effective_depth():
-    net = random_net(np.random.default_rng(2), True)
-    deeper = net.deepened(4.6)
-    np.testing.assert_allclose(deeper.W / deeper.effective_depth, net.W / net.effective_depth, rtol=1e-15)
-
-
-@pytest.mark.parametrize("effective_depth", [2.0, 7.0])
-def test_fixed_start_preserves_the_signal_of_a_leaky_layer(effective_depth):
-    # dA/dp = -Lt A + W S has the fixed size |A|^2 = E|W S|^2 / Lt^2 = |A|^2 for W ~ N(0, 2 Lt^2 / w), half being active
-    rng, w = np.random.default_rng(3), 400
-    net = start(w, (10, 10), layer_steps("equidistant", 20), effective_depth, rng, learned=False, bias=True)
-    A = rng.standard_normal((w, 50))
-    image = net.W[0] @ np.vstack([np.maximum(A, 0), np.ones((1, 50))])
-    # relative standard error of the mean square is sqrt(2 / (400 * 50)) for independent entries; five of those
-    assert np.mean(image**2) / (effective_depth**2 * np.mean(A**2)) == pytest.approx(1, abs=0.1)
-    assert not net.W[:, :, -1].any()
-
-
 def test_padded_rows_stay_zero_in_the_backward_pass():
     net = start(6, (2, 2), np.full(4, 0.25), 2.0, np.random.default_rng(4), learned=False, bias=False)
     A = net.forward(np.random.default_rng(5).standard_normal((2, 8)))
@@ -115,32 +83,3 @@ def test_bad_networks_and_points_are_refused_with_name_and_value():
     for X, words in ((np.ones((4, 1)), r"\(4, 1\)"), (np.ones((3, 5)), r"\(3, 5\)"), (np.full((4, 5), np.nan), "20")):
         with pytest.raises(ValueError, match=words):
             net.forward(X)
-
-
-def test_tasks_are_normalized_and_narrow():
-    tasks = [
-        bottleneck_task(6, inner, 400, np.random.default_rng(7), teacher=teacher)
-        for inner, teacher in (((1,), "fully connected"), ((3,), "fully connected"), ((5, 1), "residual"))
-    ]
-    for task in tasks:
-        everything = np.hstack([task.Y, task.Y_test])
-        np.testing.assert_allclose(everything.mean(axis=1), 0, atol=1e-6)  # float32 values
-        np.testing.assert_allclose(everything.std(axis=1), 1, atol=1e-6)
-    dimensions = [neighbor_dimension(task.Y) for task in tasks]
-    # estimate d has standard deviation d / sqrt(400) = 5 %; curvature and folds are allowed five of those
-    assert dimensions[0] == pytest.approx(1, rel=0.3)
-    assert dimensions[1] == pytest.approx(3, rel=0.35)
-    assert dimensions[2] == pytest.approx(1, rel=0.3)
-
-
-def neighbor_dimension(Y: np.ndarray) -> float:
-    """Maximum-likelihood dimension from the ratio of the distances to the second and the first neighbor."""
-    distance = np.linalg.norm(Y[:, :, None] - Y[:, None, :], axis=0) + 1e9 * np.eye(Y.shape[1])
-    first, second = np.sort(distance, axis=1)[:, :2].T
-    apart = first > 0  # rays on which all of a teacher's neurons rest have one output
-    return apart.sum() / np.sum(np.log(second[apart] / first[apart]))
-
-
-def test_normalized_is_idempotent():
-    Z = np.random.default_rng(8).uniform(size=(3, 40))
-    np.testing.assert_allclose(normalized(normalized(Z)), normalized(Z), atol=ROUNDING)

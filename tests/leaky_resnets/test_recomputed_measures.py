@@ -7,7 +7,7 @@ from tests.leaky_resnets.test_networks import random_net
 
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.leaky_resnets.experiments import network_measures as analysis
-from repdyn.leaky_resnets.methods.measures import measure, merged_layers
+from repdyn.leaky_resnets.methods.measures import measure
 from repdyn.leaky_resnets.methods.network_datasets import arrays_of, network_variables, task_variables
 from repdyn.leaky_resnets.methods.teachers import Task
 from repdyn.leaky_resnets.settings.training import Measures
@@ -217,15 +217,3 @@ def test_factors_of_refined_networks_read_the_last_layer_of_each():
         close(cell["balance_factor"], gains[0] / gains[1])
         assert np.isfinite(cell["hamiltonian"][:L]).all()
         assert np.isnan(cell["hamiltonian"][L:]).all()
-
-
-def test_merging_layers_of_a_network_at_rest_changes_nothing():
-    """Where W S = Lt A the representation stays, and one step of any length leaves it there."""
-    rng = np.random.default_rng(0)
-    net = random_net(rng, False, L=6)
-    W = np.repeat(net.effective_depth * np.eye(net.W.shape[1])[None], 6, axis=0)
-    rest = type(net)(W, np.full(6, 1 / 6), net.effective_depth, np.abs(net.into), net.out)
-    X = np.abs(rng.standard_normal((net.into.shape[1], 8)))
-    merged = merged_layers(rest, 2, 3)
-    close(merged.rho, [1 / 6, 1 / 6, 0.5, 1 / 6])
-    close(merged.output(X), rest.output(X))

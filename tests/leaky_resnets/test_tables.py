@@ -1,28 +1,10 @@
-"""Every cell of the tables against numbers computed from made-up datasets."""
+"""Cells of the tables against numbers computed from made-up datasets."""
 
 import numpy as np
 import pytest
 from tests.made_up_cells import compare, dataset
 
 from repdyn.leaky_resnets.tables import exact, trained
-
-
-def test_formulas_have_the_largest_error_of_every_form_without_and_with_bias():
-    data = dataset(
-        {"equation": ["(1)", "(2)", "footnote 1"], "bias": [0, 1], "draw": range(4)},
-        dict.fromkeys(("printed", "corrected", "control"), "equation bias draw"),
-    )
-    rows = [
-        {
-            "place": equation,
-            "printed, no bias": max(data["printed"].values[place, 0]),
-            "printed, bias": max(data["printed"].values[place, 1]),
-            "corrected, no bias": max(data["corrected"].values[place, 0]),
-            "corrected, bias": max(data["corrected"].values[place, 1]),
-        }
-        for place, equation in enumerate(("(1)", "(2)", "footnote 1"))
-    ]
-    compare(exact.formulas(data).frame, rows)
 
 
 def test_the_laboratory_has_medians_over_seeds_of_what_each_trajectory_has():

@@ -5,7 +5,7 @@ import pytest
 import torch
 from tests.leaky_resnets.test_networks import by_autograd, random_net
 
-from repdyn.leaky_resnets.methods.networks import LeakyResNet, start
+from repdyn.leaky_resnets.methods.networks import LeakyResNet
 from repdyn.leaky_resnets.methods.training import MAP_RATE, Trainer, cosine
 from repdyn.leaky_resnets.theory.layers import layer_steps
 
@@ -38,20 +38,6 @@ def test_gradient_is_autograds_for_every_network_of_a_batch(bias, learned, count
         ours = (run.dW[:, m], run.dP[m], run.dQ[m]) if learned else (run.dW[:, m],)
         for gradient, right in zip(ours, wanted, strict=False):
             np.testing.assert_allclose(gradient.numpy(), right, rtol=0, atol=ROUNDING * np.abs(right).max())
-
-
-@pytest.mark.parametrize("learned", [True, False])
-def test_a_batch_changes_no_networks_numbers(learned):
-    rho = layer_steps("equidistant", 6)
-    begun = [start(12, (4, 4), rho, 3.0, np.random.default_rng(s), learned=learned, bias=True) for s in range(3)]
-    X, Y = data(3)
-    together = Trainer(begun, X, Y, penalty=0.2, learned=learned)
-    together.adam(cosine(0.01, 40))
-    for m, net in enumerate(begun):
-        alone = Trainer([net], X[m : m + 1], Y[m : m + 1], penalty=0.2, learned=learned)
-        alone.adam(cosine(0.01, 40))
-        np.testing.assert_array_equal(alone.trained()[0].W, together.trained()[m].W)
-        np.testing.assert_array_equal(alone.trained()[0].out, together.trained()[m].out)
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "descent"])
@@ -112,13 +98,6 @@ def test_a_state_stays_what_it_was_while_training_goes_on(batched):
         np.testing.assert_array_equal(once.out, again.out)
 
 
-def test_representations_are_the_forward_pass():
-    X, Y = data(2)
-    run = Trainer(nets(2), X, Y, penalty=0.3, dtype=torch.float64)
-    for m, net in enumerate(nets(2)):
-        np.testing.assert_allclose(run.representations()[m], net.forward(X[m]), rtol=0, atol=1e-11)
-
-
 def test_new_steps_are_used_from_then_on():
     X, Y = data(1)
     run = Trainer(nets(1), X, Y, penalty=0.3, dtype=torch.float64)
@@ -127,26 +106,6 @@ def test_new_steps_are_used_from_then_on():
     net = run.trained()[0]
     np.testing.assert_array_equal(net.rho, rho)
     np.testing.assert_allclose(run.representations()[0], net.forward(X[0]), rtol=0, atol=1e-11)
-
-
-def test_training_lowers_the_objective_to_a_critical_point():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((1, 3, 30))
-    Y = np.einsum("ij,mjn->min", rng.standard_normal((3, 3)), X)
-    net = start(8, (3, 3), layer_steps("equidistant", 4), 1.0, rng, learned=True, bias=True)
-    run = Trainer([net], X, Y, penalty=0.05, map_decay=1.0)
-    before = np.linalg.norm(net.gradient(X[0], Y[0], 0.05)[0])
-    run.adam(cosine(0.02, 1500))
-    after = np.linalg.norm(run.trained()[0].gradient(X[0], Y[0], 0.05)[0])
-    assert after < 0.02 * before
-
-
-def test_rates_fall_along_half_a_cosine():
-    rates = cosine(0.1, 100)
-    assert rates[0] == pytest.approx(0.1)
-    assert rates[50] == pytest.approx(0.05)
-    assert np.all(np.diff(rates) < 0)
-    assert rates[-1] < 1e-4
 
 
 def test_bad_input_is_refused_with_its_name_and_value():

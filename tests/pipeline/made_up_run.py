@@ -7,12 +7,14 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from repdyn.base import figures, tables
-from repdyn.base.claims import claim, decide_claim
+from repdyn.base import tables
+from repdyn.base.claims import claim
 from repdyn.base.controls import false_world
+from repdyn.base.decisions import decide_claim
 from repdyn.base.verdicts import Verdict, deviation
 from repdyn.pipeline.report.build import Checkout
 from repdyn.pipeline.run.kinds.manifest import build as build_manifest
+from repdyn.plotting import figures
 
 EVIL = """<script>alert("1")</script> & 'quoted' "double" </td></figure>{{ 7 * 7 }} --> ω"""
 STUDY = "x_study"

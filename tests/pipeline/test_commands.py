@@ -1,21 +1,19 @@
 """`python -m repdyn`: commands and their arguments, quick starts, exit status, one line for user errors."""
 
 import errno
-import json
 import os
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from tests.conftest import ROOT, SMOKE
+from tests.conftest import ROOT
 from tests.pipeline import jobs_for_tests
 from tests.pipeline.test_reproduces import run
 
 import repdyn
-from repdyn.__main__ import COMMANDS, main
+from repdyn.__main__ import COMMANDS, DEV, main
 from repdyn.base.devices import THREAD_VARIABLES
 from repdyn.base.errors import ConfigError, DataError
 from repdyn.pipeline import kept_runs, studies
@@ -93,15 +91,20 @@ def test_threads_are_pinned_before_numpy_is_imported(tmp_path, options, threads)
     assert seen[0] == f"numpy {dict.fromkeys(THREAD_VARIABLES, threads)}"
 
 
-def test_commands_have_help_and_unknown_ones_are_rejected(capsys):
-    for name in COMMANDS:
-        with pytest.raises(SystemExit) as caught:
-            main([name, "--help"])
-        assert caught.value.code == 0
-        assert name in capsys.readouterr().out.splitlines()[0]
-    assert main(["nothing"]) == main([]) == 2
+def test_every_command_explains_itself_and_an_unknown_one_is_refused(capsys):
+    assert len(COMMANDS) <= 12
+    for words in ([name] for name in COMMANDS), (["dev", name] for name in DEV):
+        for command in words:
+            with pytest.raises(SystemExit) as caught:
+                main([*command, "--help"])
+            assert caught.value.code == 0
+            assert " ".join(command) in capsys.readouterr().out.splitlines()[0]
+    assert main(["dev", "--help"]) == 0
+    overview = capsys.readouterr().out
+    assert all(name in overview for name in DEV)
+    assert main(["nothing"]) == main([]) == main(["dev", "claim"]) == main(["dev"]) == 2
     assert "'nothing'" in capsys.readouterr().err
-    for words in (["run"], ["false-alarms", "x", "--seeds", "0"], ["compare", "a"]):
+    for words in (["run"], ["dev", "false-alarms", "x", "--seeds", "0"], ["compare", "a"]):
         with pytest.raises(SystemExit) as caught:
             main(words)
         assert caught.value.code == 2
@@ -141,9 +144,8 @@ MISTAKES = {
         "settings.depth",
     ),
     "claim before any run": (lambda: ["claim", "x-1"], "results"),
-    "missing configuration": (lambda: ["check-config", "no.yaml"], "no.yaml"),
-    "controls before any run": (lambda: ["controls", "results/mine"], "claims.csv"),
-    "costs before any run": (lambda: ["costs", "nowhere"], "logs/nowhere"),
+    "controls before any run": (lambda: ["dev", "controls", "results/mine"], "claims.csv"),
+    "costs before any run": (lambda: ["dev", "costs", "nowhere"], "logs/nowhere"),
     "compare with nothing": (lambda: ["compare", "a", "b"], "a: "),
 }
 
@@ -187,9 +189,8 @@ def test_only_unexpected_errors_print_a_traceback(monkeypatch, capsys):
             assert message in capsys.readouterr().err
 
 
-def test_closed_output_pipe_is_no_error():
-    config = shlex.quote(str(ROOT / "config.yaml"))
-    for words, reader in (("--help", "head -1"), (f"check-config {config}", "head -c 0")):
+def test_a_reader_that_closes_early_is_no_error():
+    for words, reader in (("--help", "head -1"), ("progress", "head -c 0")):
         done = execute("bash", "-c", f"{sys.executable} -m repdyn {words} | {reader}; echo ${{PIPESTATUS[0]}}")
         assert (done.stdout.splitlines()[-1], done.stderr) == ("0", "")
 
@@ -336,13 +337,3 @@ def test_numbers_out_of_range_are_rejected(words, capsys):
     error = capsys.readouterr().err
     assert rest[-2] in error
     assert rest[-1] in error
-
-
-def test_configuration_files_are_checked(monkeypatch, capsys):
-    Path("mine.yaml").write_text(json.dumps({"run": {"sed": 1}}))
-    with pytest.raises(ConfigError, match=r'"sed".*"seed"'):
-        commands.check_config([str(ROOT / "config.yaml"), "mine.yaml"])
-    monkeypatch.chdir(ROOT)
-    commands.check_config([str(ROOT / "config.yaml"), SMOKE])
-    commands.check_config([])
-    assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == ["smoke", "default"]

@@ -1,4 +1,4 @@
-"""`repdyn controls`: controls that only shift a number, parts that no control changes."""
+"""`repdyn dev controls`: controls that only shift a number, parts that no control changes."""
 
 import pytest
 
@@ -31,9 +31,9 @@ def test_weak_controls_and_uncontrolled_parts_end_with_status_1(tmp_path):
     wanted = [("x-1", "sum", "shifted number"), ("x-3", "nothing"), ("x-2", "left, right"), ("x-4", "top"), ("x-1",)]
     assert len(faults) == len(wanted)
     assert all(word in fault for fault, words in zip(faults, wanted, strict=True) for word in words)
-    assert main(["controls", str(tmp_path)]) == 1
+    assert main(["dev", "controls", str(tmp_path)]) == 1
     write(tmp_path, {"x-1": ("", "")}, [])
-    assert main(["controls", str(tmp_path)]) == 0
+    assert main(["dev", "controls", str(tmp_path)]) == 0
     (tmp_path / "evidence.csv").unlink()
     with pytest.raises(DataError, match=r"evidence\.csv"):
         examine(tmp_path)

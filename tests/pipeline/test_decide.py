@@ -112,11 +112,10 @@ def job(monkeypatch):
     return {"log": "s/all", "cpu_seconds": 70.5, "outputs": outputs, "job": {"members": members}, "finished": "2"}
 
 
-def test_dataset_costs_its_experiment_or_the_whole_job(job, monkeypatch):
-    seconds = {("loss.nc", "digest of s/data/loss.nc"): 8.0, ("last.nc", "digest of s/data/last.nc"): 9.5}
-    seconds |= {("rate.nc", "digest of another"): 1.0, ("loss.svg", "digest of s/figures/loss.svg"): 2.0}
-    monkeypatch.setattr(decide, "member_seconds", lambda log: seconds)
-    monkeypatch.setattr(decide.records, "of_run", lambda run: [job])
+def test_a_dataset_costs_its_member_or_the_whole_job_where_experiments_may_keep_trials(job, monkeypatch):
+    seconds = {"results/mine/s/data/loss.nc": 8.0, "results/mine/s/data/last.nc": 9.5}
+    seconds |= {"results/mine/s/figures/loss.svg": 2.0}
+    monkeypatch.setattr(decide.records, "of_run", lambda run: [job | {"file_cpu_seconds": seconds}])
     whole = Cost("s/all", 70.5, True)
     unknown = ("data/images.nc", "s/figures/loss.svg", "s/claims.csv", "s/data/first.nc", "s/data/rate.nc")
     assert decide._costs("mine") == dict.fromkeys(unknown, whole) | {
@@ -131,7 +130,6 @@ def test_files_of_other_runs_cost_nothing_and_the_last_job_that_wrote_a_file_cou
     before = job | {"log": "s/before", "cpu_seconds": 3.0, "outputs": {file: "old"}, "finished": "1"}
     apart = job | {"log": "s/apart", "outputs": {"results/mine-decided/s/data/first.nc": "x"}, "finished": "3"}
     latest = job | {"outputs": {file: "new", "results/minedata/s/a.nc": "y"}}
-    monkeypatch.setattr(decide, "member_seconds", lambda _: {})
     monkeypatch.setattr(decide.records, "of_run", lambda _: [latest, before, apart])
     assert decide._costs("mine") == {"s/data/first.nc": Cost("s/all", 70.5, True)}
 
@@ -311,7 +309,7 @@ def test_analyses_end_at_their_limit_or_the_budget(monkeypatch, limits, number):
 def test_each_analysis_runs_the_workflow_and_costs_the_jobs_that_ran(monkeypatch):
     """An earlier, more expensive run of a job is not credited; a job that read cached trials cost the rest."""
     before = [{"log": "a", "finished": 1, "cpu_seconds": 90.0}, {"log": "b", "finished": 1, "cpu_seconds": 20.0}]
-    after = [{"log": "a", "finished": 2, "cpu_seconds": 100.0, "spared_cpu_seconds": 90.0}, before[1]]
+    after = [{"log": "a", "finished": 2, "cpu_seconds": 100.0, "read_cpu_seconds": 90.0}, before[1]]
     after += [{"log": "c", "finished": 2, "cpu_seconds": 5.0}]
     states, commands, status = iter([before, after, before]), [], [0, 1]
     monkeypatch.setattr(decide.records, "of_run", lambda name: next(states))
@@ -334,7 +332,6 @@ RECORD = (
 )
 RECORDS = ("s/a.log.cost.json", "s/deeper/b.log.cost.json", "images.log.cost.json")
 LINKED = ("results/{run}/manifest.json", "results/{run}/s/a.nc", "results/{run}/t/deep/b.nc", "logs/{run}/s/a.log")
-KEPT = ("logs/{run}/s/a.log.kept/one/a.nc", "logs/{run}/s/b.log.kept/two/b.nc")
 
 
 def files(pattern):
@@ -344,7 +341,7 @@ def files(pattern):
 @pytest.fixture
 def begin():
     """Starts a run as a copy of another with several results, logs and records."""
-    for name in (*LINKED, *KEPT, *(f"logs/{{run}}/{record}" for record in RECORDS)):
+    for name in (*LINKED, *(f"logs/{{run}}/{record}" for record in RECORDS)):
         file = Path(name.format(run="mine"))
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(RECORD.format(run="mine") if name.endswith(".cost.json") else f"text of {name}")
@@ -362,9 +359,9 @@ def test_run_starts_as_a_copy_and_never_changes_the_original(begin, monkeypatch,
     before = {name: Path(name).read_text() for name in files("*/mine/**/*")}
     begin()
     assert files("*/new/**/*") == [name.replace("/mine/", "/new/") for name in before]
-    for name in (*LINKED, *KEPT):
+    for name in LINKED:
         old, new = (Path(name.format(run=run)) for run in ("mine", "new"))
-        assert new.samefile(old) is (links and name in LINKED), name  # cached files get another time when restored
+        assert new.samefile(old) is links, name
         assert (new.read_text(), new.stat().st_mtime) == (f"text of {name}", 1000)
     for record in RECORDS:
         assert Path("logs/new", record).read_text() == RECORD.format(run="new")

@@ -9,8 +9,8 @@ import pytest
 from tests.conftest import ROOT
 
 from repdyn.base.compiling import KEPT_IN
-from repdyn.base.fingerprint import code_version
 from repdyn.pipeline.run.declare.digests import CodeVersions, compiled_code
+from repdyn.pipeline.versions.fingerprint import code_version
 
 
 @pytest.fixture

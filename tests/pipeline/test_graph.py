@@ -6,10 +6,10 @@ import pytest
 
 from repdyn.base.claims import claims_of
 from repdyn.base.errors import RepdynError
-from repdyn.base.fingerprint import reached
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.run.declare.graph import read_study
 from repdyn.pipeline.run.execute.loading import load_modules
+from repdyn.pipeline.versions.fingerprint import reached
 
 FILES = {
     "settings.py": 'PAPER = "A paper"\n',
@@ -85,7 +85,7 @@ falls = formula_claim("x-row", where="eq. (1)", states="S.", audit=({data}, equa
         ("experiments/again.py", "def loss() -> xr.Dataset: ...\n", r"loss.*experiments\.again"),
         (
             "figures.py",
-            'ORDER = ("one", "b", "two", "a", "c")\n@figure()\ndef two() -> Figure: ...\n@figure()\ndef one() -> Figure: ...\n',
+            'ORDER = ("one", "b", "two", "a", "c")\n@figure()\ndef two(): ...\n@figure()\ndef one(): ...\n',
             "toy.*b, a, c",
         ),
         ("claims/rows.py", ROW.replace("{data}", "DATA"), r"toy\.claims\.rows.*x-row"),

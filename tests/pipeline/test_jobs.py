@@ -1,4 +1,4 @@
-"""Job files, skipped unchanged tasks, records of jobs, the command that runs one."""
+"""Job files, records of jobs, the command that runs one."""
 
 import json
 import os
@@ -12,16 +12,12 @@ from tests.pipeline import jobs_for_tests
 from tests.pipeline.jobs_for_tests import STUDY
 
 from repdyn.__main__ import main
-from repdyn.base import datasets
 from repdyn.base.errors import ConfigError, DataError
 from repdyn.base.files import sha256
 from repdyn.pipeline.run.declare import jobs
 from repdyn.pipeline.run.declare.jobs import Job
 from repdyn.pipeline.run.execute import entry, records
-from repdyn.pipeline.run.execute.kept import Kept, forget, member_seconds
-from repdyn.pipeline.run.execute.records import Spared
-from repdyn.pipeline.run.kinds import simulate
-from repdyn.pipeline.run.machine import environment
+from repdyn.pipeline.run.execute.records import Work
 
 RESULTS = Path("results/mine")
 
@@ -135,6 +131,7 @@ def test_job_runs_from_its_file_and_writes_a_record(here, monkeypatch):
     outputs = [member["outputs"][0] for member in (jobs_for_tests.member(), jobs_for_tests.gap())]
     assert record["outputs"] == {str(RESULTS / path): sha256(RESULTS / path) for path in outputs}
     assert record["cpu_seconds"] > 0
+    assert record["file_cpu_seconds"].keys() == record["outputs"].keys()
     assert 20 < record["peak_memory_mb"] < 100_000
     assert record["began"] <= record["finished"]
     assert not list(here.rglob("*.running"))
@@ -149,134 +146,20 @@ def test_failed_job_prints_one_line_and_leaves_no_record(here, capsys):
     assert not [*here.rglob("*.cost.json"), *here.rglob("*.running")]
 
 
-# Unchanged tasks
-
-
-@pytest.fixture
-def ran(here):
-    """Runs a job of some tasks; returns the names of those that ran."""
-    jobs_for_tests.results(here)
-    seen = []
-
-    def watched(member, results, trials):
-        seen.append(Path(member["outputs"][0]).stem)
-        return simulate.run(member, results, trials)
-
-    def ran(*members):
-        seen.clear()
-        file = jobs_for_tests.write(here, *members)
-        for member in members:  # as Snakemake does
-            (RESULTS / member["outputs"][0]).unlink(missing_ok=True)
-        entry.run_members(jobs.read(file), file, watched, Spared())
-        assert all((RESULTS / member["outputs"][0]).is_file() for member in members)
-        return list(seen)
-
-    return ran
-
-
-def test_unchanged_tasks_are_not_run_again(ran, here, monkeypatch):
-    depth, gap = jobs_for_tests.member, jobs_for_tests.gap
-    assert ran(depth(), gap()) == ["recentering_depth", "orthogonality_gap"]
-    assert ran(depth(), gap()) == []
-    assert ran(depth(code="new"), gap()) == ["recentering_depth"]
-    assert ran(depth(code="new"), gap(seed=9)) == ["orthogonality_gap"]
-    assert ran(gap(seed=9)) == []
-    assert ran(depth(code="new"), gap(seed=9)) == ["recentering_depth"]  # removed by the previous run
-    datasets.write(jobs_for_tests.images(5), RESULTS / "data/images.nc")
-    assert ran(depth(code="new")) == ["recentering_depth"]  # inputs count by content
-    other = environment.recipe() | {"versions": environment.versions() | {"numpy": "0.1"}}
-    monkeypatch.setattr("repdyn.pipeline.run.execute.kept.recipe", lambda: other)
-    assert ran(depth(code="new")) == ["recentering_depth"]  # created with other package versions
-
-
-def test_restored_output_is_identical_and_a_modified_one_is_recomputed(ran):
-    output = RESULTS / jobs_for_tests.gap()["outputs"][0]
-    ran(jobs_for_tests.gap())
-    before, old = output.read_bytes(), output.stat().st_mtime_ns
-    assert ran(jobs_for_tests.gap()) == []
-    assert (output.read_bytes(), output.stat().st_nlink) == (before, 2)
-    assert output.stat().st_mtime_ns >= old
-    with output.open("ab") as file:  # the cached name is the same file
-        file.write(b"x")
-    assert ran(jobs_for_tests.gap()) == ["orthogonality_gap"]
-
-
-@pytest.mark.parametrize(("forced", "again"), [(None, True), ("rule", True), ("output", True), ("other", False)])
-def test_forced_tasks_are_run_again(ran, here, forced, again):
-    ran(jobs_for_tests.gap())
-    job = jobs.read(jobs_for_tests.write(here, jobs_for_tests.gap()))
-    forget([job], forced and {"rule": {job.rule}, "output": set(job.outputs), "other": {"another_rule"}}[forced])
-    assert bool(ran(jobs_for_tests.gap())) is again
-
-
-def test_job_runs_without_a_writable_cache(here, monkeypatch):
-    def refused(*_):
-        raise OSError("no links, no copies")
-
-    monkeypatch.setattr("repdyn.pipeline.run.execute.kept._link", refused)
-    jobs_for_tests.results(here)
-    entry.main(jobs_for_tests.write(here, jobs_for_tests.gap()))
-    assert Kept(Path(f"logs/mine/{STUDY}/made.log")).restore(jobs_for_tests.gap(), RESULTS) is None
-
-
-TWO: jobs.Member = {"code": "", "inputs": {}, "outputs": ["s/a.csv", "s/b.csv"]}
-ANOTHER: jobs.Member = {"code": "", "inputs": {}, "outputs": ["s/c.csv"]}
-
-
-@pytest.fixture
-def two(here):
-    """The cache of a task with two outputs, which took 7 CPU seconds, and of another, which took 3."""
-    kept = Kept(Path("logs/mine/s/made.log"))
-    for member, seconds in ((TWO, 7.0), (ANOTHER, 3.0)):
-        for path in member["outputs"]:
-            (RESULTS / path).parent.mkdir(parents=True, exist_ok=True)
-            (RESULTS / path).write_text(f"of {path}")
-        kept.keep(member, RESULTS, seconds)
-    return kept
-
-
-@pytest.mark.parametrize("damage", ["a.csv", "b.csv", "digests.json"])
-def test_task_is_run_again_if_a_cached_output_is_damaged(two, damage):
-    assert two.restore(TWO, RESULTS) == 7.0
-    (file,) = two.folder.glob(f"*/{damage}" if damage != "digests.json" else f"{two._name(TWO, Path())}/{damage}")
-    digests = json.loads(file.read_text()) if damage == "digests.json" else {}
-    file.unlink()
-    file.write_text(json.dumps({key: digests[key] for key in digests if key != "b.csv"}) if digests else "else")
-    assert two.restore(TWO, RESULTS) is None
-    assert two.restore(ANOTHER, RESULTS) == 3.0
-
-
-def test_restored_outputs_are_newer_than_inputs_and_keep_their_costs(two):
-    for path in TWO["outputs"]:
-        os.utime(RESULTS / path, (1, 1))  # of the cached file, too: it is another name of it
-    two.restore(TWO, RESULTS)
-    assert all((RESULTS / path).stat().st_mtime > time.time() - 1e8 for path in TWO["outputs"])
-    seconds = {"a.csv": 7.0, "b.csv": 7.0, "c.csv": 3.0}
-    assert member_seconds(Path("logs/mine/s/made.log")) == {
-        (name, sha256(RESULTS / "s" / name)): took for name, took in seconds.items()
-    }
-
-
-def test_each_task_records_the_cost_of_its_trials(here):
-    job, folders = Job("mine", "s/made", "simulate", [TWO | {"study": "s"}, ANOTHER | {"study": "s"}]), []
+def test_files_have_the_seconds_of_their_member_with_those_of_its_trials(here):
+    members = [{"code": "", "inputs": {}, "outputs": paths, "study": "s"} for paths in (["s/a", "s/b"], ["s/c"])]
+    job, folders = Job("mine", "s/made", "simulate", members), []
 
     def run(member, results, finished):
         folders.append(finished.folder)
         finished.tally.seconds += 1e6
         finished.tally.read += 1
-        for path in member["outputs"]:
-            (results / path).parent.mkdir(parents=True, exist_ok=True)
-            (results / path).write_text(path)
 
-    spared, again = Spared(), Spared()
-    entry.run_members(job, Path(job.file), run, spared)
-    seconds = member_seconds(Path(job.log))
-    assert sorted(name for name, _ in seconds) == ["a.csv", "b.csv", "c.csv"]
-    assert list(seconds.values()) == pytest.approx([1e6] * 3, rel=0.1)
-    assert (spared.trials, spared.seconds) == (2, pytest.approx(2e6))
-    entry.run_members(job, Path(job.file), run, again)
-    assert folders == [Path(".cache/trials")] * 2  # both tasks are unchanged
-    assert again.seconds == pytest.approx(2e6, rel=0.1)
+    work = Work()
+    entry.run_members(job, Path(job.file), run, work)
+    assert folders == [Path(".cache/trials")] * 2
+    assert work.files == pytest.approx(dict.fromkeys(("s/a", "s/b", "s/c"), 1e6), rel=0.1)
+    assert (work.trials, work.read) == (2, 2e6)
 
 
 # Records

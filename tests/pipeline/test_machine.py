@@ -1,4 +1,4 @@
-"""Set-up and checks before the first job: paths, the cache of this machine, GPU and images."""
+"""What a workflow sets and checks before its first job: paths, GPU and images."""
 
 import os
 import sys
@@ -10,43 +10,12 @@ import pytest
 from tests.conftest import ROOT
 
 from repdyn.base import images
-from repdyn.base.errors import ConfigError, DataError
+from repdyn.base.errors import DataError
 from repdyn.pipeline.config.configuration import load
 from repdyn.pipeline.run.machine import checkout, readiness
 
 
-def test_cache_is_separate_for_each_set_of_versions(monkeypatch, tmp_path):
-    parts = set()
-    for versions in ({"numpy": "1"}, {"numpy": "2"}):
-        monkeypatch.setattr(checkout, "recipe", lambda versions=versions: {"versions": versions})
-        monkeypatch.setenv(checkout.CACHE, str(tmp_path))
-        checkout.separate_cache()
-        part = os.environ[checkout.CACHE]
-        assert Path(part).parent == tmp_path
-        assert Path(part).is_dir()
-        checkout.separate_cache()  # as a cluster's jobs do, which read the workflow again
-        assert os.environ[checkout.CACHE] == part
-        parts.add(part)
-    assert len(parts) == 2
-
-
-@pytest.mark.parametrize("value", [None, "", "s3://bucket/cache"])
-def test_cache_path_that_is_no_folder_is_unchanged(monkeypatch, value):
-    monkeypatch.delenv(checkout.CACHE, raising=False)
-    if value is not None:
-        monkeypatch.setenv(checkout.CACHE, value)
-    checkout.separate_cache()
-    assert os.environ.get(checkout.CACHE) == value
-
-
-def test_uncreatable_cache_folder_is_reported(monkeypatch, tmp_path):
-    (tmp_path / "taken").write_text("a file")
-    monkeypatch.setenv(checkout.CACHE, str(tmp_path / "taken"))
-    with pytest.raises(ConfigError, match=f"{checkout.CACHE}={tmp_path / 'taken'}"):
-        checkout.separate_cache()
-
-
-def test_interpreter_and_checkout_are_first_in_the_path_once(monkeypatch, tmp_path):
+def test_this_interpreter_and_this_checkout_come_first_and_once(monkeypatch, tmp_path):
     python = str(Path(sys.executable).parent)
     monkeypatch.setenv("PATH", os.pathsep.join(["/a", python, "/b"]))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["/c", "", str(tmp_path)]))

@@ -1,4 +1,4 @@
-"""`repdyn plan` and `repdyn costs`: sums per study, costs of a run against its plan, where costs are stored."""
+"""`repdyn plan` and `repdyn dev costs`: sums per study, what a run took against its plan, where costs are kept."""
 
 import json
 from pathlib import Path
@@ -107,7 +107,7 @@ def test_jobs_with_costs_far_from_the_plan_are_listed(tmp_path, monkeypatch):
 def test_every_job_of_the_smoke_scale_is_recorded(tmp_path):
     names = set(declared(copy_sources(tmp_path / "checkout"), SMOKE).texts)
     recorded = {row["job"] for file in costs.files(ROOT) for row in costs.rows(file) if row["run"] == "smoke"}
-    assert names == recorded, "after a finished smoke run: python -m repdyn costs smoke"
+    assert names == recorded, "after a finished smoke run: python -m repdyn dev costs smoke"
 
 
 @pytest.mark.slow

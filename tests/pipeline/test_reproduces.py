@@ -1,4 +1,4 @@
-"""`repdyn keep` and `repdyn compare` with a reference: verdicts, key numbers within their bands, files, settings."""
+"""`repdyn dev keep` and `repdyn compare` with a reference: verdicts, key numbers, files, settings."""
 
 import json
 
@@ -39,7 +39,7 @@ def held(here, there):
 
 def test_stored_run_reproduces_itself_and_no_other(tmp_path, capsys):
     here, reference = run(tmp_path / "default"), tmp_path / "reference"
-    assert not main(["keep", str(here), "--into", str(reference)])
+    assert not main(["dev", "keep", str(here), "--into", str(reference)])
     assert not main(["compare", str(here), str(reference)])
     assert "2 of 2 verdicts" in capsys.readouterr().out
     other = run(tmp_path / "other", verdicts=("holds", "holds"), seed=2)

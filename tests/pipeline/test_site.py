@@ -100,7 +100,7 @@ def test_documentation_is_placed_next_to_the_report(results, tmp_path):
     for name in ("index.html", "api/f.html", ".doctrees/index.doctree"):
         write(tmp_path / "built" / name, "docs")
     words = ["--into", str(tmp_path / "site"), "--url", URL, "--docs", str(tmp_path / "built")]
-    assert main(["site", str(results), *words]) == 0
+    assert main(["dev", "site", str(results), *words]) == 0
     docs = tmp_path / "site/docs"
     assert {path.relative_to(docs).as_posix() for path in docs.rglob("*.*")} == {"index.html", "api/f.html"}
     assert f"{URL}/docs/api/f.html" in (tmp_path / "site/sitemap.xml").read_text()
@@ -115,7 +115,7 @@ def test_broken_links_or_missing_documentation_create_no_site(results, tmp_path)
     write_page(results, "index", '<a href="../../secret">x</a>')
     with pytest.raises(DataError, match=r"report/index\.html.*\.\./\.\./secret"):
         publish(results, tmp_path / "site", URL)
-    assert main(["site", str(tmp_path / "none"), "--url", URL]) == 1
+    assert main(["dev", "site", str(tmp_path / "none"), "--url", URL]) == 1
     assert not (tmp_path / "site").exists()
 
 

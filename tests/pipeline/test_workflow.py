@@ -8,7 +8,6 @@ from tests.conftest import ROOT, SMOKE
 
 from repdyn.base.declarations import Resources, Simulation, Study, Variants
 from repdyn.base.errors import ConfigError
-from repdyn.base.fingerprint import code_version
 from repdyn.base.settings import Settings
 from repdyn.pipeline import studies
 from repdyn.pipeline.config import configuration
@@ -16,6 +15,7 @@ from repdyn.pipeline.run.declare import costs, workflow
 from repdyn.pipeline.run.declare.digests import CodeVersions
 from repdyn.pipeline.run.declare.graph import read_study
 from repdyn.pipeline.run.declare.workflow import ENTRY, RunJobs
+from repdyn.pipeline.versions.fingerprint import code_version
 
 SOURCES = {
     "settings/early.py": 'OTHER = "none"\n',
@@ -183,14 +183,14 @@ def test_rules_of_a_study(source):
     """Each job followed by its chunks; those that train have eight hours unless their study says otherwise."""
     made = rules(run(source))
     assert [(rule.name, rule.trains, rule.runtime) for rule in made] == [
-        ("toy_first", False, 30),
-        ("toy_both", True, 7),
-        ("toy_long", False, 30),
-        ("toy_long-part1", False, 30),
-        ("toy_long-part2", False, 30),
-        ("toy_every", False, 30),
-        ("toy_parts", True, 480),
-        ("toy_last", True, 9),
+        ("toy_data_first", False, 30),
+        ("toy_data_both", True, 7),
+        ("toy_data_long", False, 30),
+        ("toy_parts_long_1", False, 30),
+        ("toy_parts_long_2", False, 30),
+        ("toy_data_every", False, 30),
+        ("toy_data_parts", True, 480),
+        ("toy_data_last", True, 9),
     ]
     files = ("first", "both", "long", "long-part1", "long-part2", "every", "parts-block{block}", "last")
     assert [rule.log for rule in made] == [f"logs/mine/toy/{file}.log" for file in files]
@@ -209,25 +209,25 @@ def test_rules_of_a_study(source):
         below(*ends),
     ]
     assert [rule.outputs for rule in made] == [
-        {"loss": below("loss")[0]},
-        {"rates": below("rates")[0], "slopes": below("slopes")[0]},
-        {"trials": below("trials")[0]},
-        *({f"results_mine_toy_parts_long_{number}": path} for number, path in enumerate(parts, 1)),
-        {f"modes_{run}": below(f"modes/{run}")[0] for run in runs},
-        {"blocks_block": below("blocks/block{block}")[0]},
-        {"nets": below("nets")[0], "ends": below("ends")[0]},
+        below("loss"),
+        below("rates", "slopes"),
+        below("trials"),
+        *([path] for path in parts),
+        below(*(f"modes/{run}" for run in runs)),
+        below("blocks/block{block}"),
+        below("nets", "ends"),
     ]
     assert [rule.constraints for rule in made] == [{}] * 6 + [{"block": r"\d+"}, {}]
 
 
-@pytest.mark.parametrize(("device", "parts"), [("cpu", ["toy_deep-part1"]), ("cuda", []), ("auto", [])])
-def test_trainings_are_split_only_on_a_cpu(source, monkeypatch, device, parts):
-    """Its two trials take 1000 seconds, more than a chunk may; a chunk has at least two trials."""
+@pytest.mark.parametrize(("device", "parts"), [("cpu", ["toy_parts_deep_1"]), ("cuda", []), ("auto", [])])
+def test_trainings_are_cut_only_on_a_cpu(source, monkeypatch, device, parts):
+    """Its two trials take 1000 seconds, more than a part may; a part has two trials at least."""
     jobs = (Simulation("first", "loss"), Simulation("deep", "rates", cut={"rates": ["depth"]}))
     work = {"rates": lambda own, read: 500.0 * own["settings"]["depth"]}
     monkeypatch.setattr(studies, "declared", lambda: {"toy": Study("Toys", Toy, jobs, work=work)})
     made = rules(run(source, device=device))
-    assert [rule.name for rule in made] == ["toy_first", "toy_deep", *parts]
+    assert [rule.name for rule in made] == ["toy_data_first", "toy_data_deep", *parts]
     assert [rule.trains for rule in made[1:]] == [True] * (1 + len(parts))
 
 

@@ -6,8 +6,6 @@ from repdyn.base.streams import Stream
 from repdyn.truncation_flow.experiments.audits import gradient_audit, random_clusters
 from repdyn.truncation_flow.experiments.cluster_flow import integrators
 from repdyn.truncation_flow.experiments.collapse import neural_collapse
-from repdyn.truncation_flow.methods import occupation
-from repdyn.truncation_flow.methods.events import event_flow
 from repdyn.truncation_flow.settings import GradientAudit, Integrators, NeuralCollapse, RandomClusters
 
 STREAM = Stream(3, ("truncation_flow", "test"))
@@ -46,18 +44,3 @@ def test_integrators_are_compared_by_the_right_sides_that_they_evaluate():
     assert not (after_first % 6).any()
     assert (np.diff(after_first) < 0).all()
     np.testing.assert_array_equal(data["occupation_cost"], [7 * 16, 7 * 8, 7 * 4])
-
-
-def test_the_error_of_an_integrator_is_that_of_weights_and_biases(monkeypatch):
-    """A scheme that is exact in one of R and beta and off by 0.1 in the other."""
-    settings = Integrators(
-        dimension=3, points=10, steps=[0.025, 0.05, 0.1], tolerances=[1e-6, 1e-4], evaluations=1000, horizon=0.4
-    )
-    for off in ((0.0, 0.1), (0.1, 0.0)):
-
-        def scheme(*start, step, off=off):
-            R, beta, _ = event_flow(*start)
-            return R + off[0], beta + off[1]
-
-        monkeypatch.setattr(occupation, "occupation_flow", scheme)
-        np.testing.assert_allclose(integrators(settings, Stream(1))["occupation_error"], 0.1)

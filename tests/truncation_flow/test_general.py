@@ -42,16 +42,6 @@ def test_flow_of_all_layers_is_the_gradient(Q, seed):
     np.testing.assert_allclose(derivatives.flow_by_complex_step(X, w, yt[cluster], R, beta)[0], dbeta, atol=ROUNDING)
 
 
-@pytest.mark.parametrize("Q", [2, 4])
-def test_cost_is_half_the_mean_squared_distance_summed_over_clusters(Q):
-    X, cluster, R, beta, yt = layers(Q, Q)
-    z = X
-    for rotation, offset in zip(R, beta, strict=True):
-        z = np.maximum((z + offset) @ rotation.T, 0) @ rotation - offset
-    by_hand = sum(0.5 * np.mean(np.linalg.norm(z[cluster == c] - yt[c], axis=1) ** 2) for c in range(Q))
-    np.testing.assert_allclose(general.general_effective_gradient(X, cluster, R, beta, yt).cost, by_hand, rtol=1e-12)
-
-
 @pytest.mark.parametrize("Q", [2, 3])
 def test_printed_bias_velocity_sums_the_gradients_of_later_clusters_with_the_wrong_sign(Q):
     X, cluster, R, beta, yt = layers(Q, Q)
@@ -68,27 +58,6 @@ def test_one_layer_is_theorem_3_2_corrected_and_not_printed():
     np.testing.assert_allclose(gradient.dbeta[0], single.dbeta, atol=ROUNDING)
     printed = separated.effective_gradient(X, R[0], beta[0], yt[0], formula="printed")
     assert np.abs(gradient.Omega[0] - printed.Omega).max() > 1e-3
-
-
-@pytest.mark.parametrize("Q", [2, 3, 4])
-def test_products_represent_the_composition(Q):
-    X, _, R, beta, _ = layers(Q, Q)
-    passed = general.forward(X, R, beta)
-    for point in range(5):
-        for first in range(1, Q + 1):
-            image = general.composition_by_products(passed, R, beta, first, point)
-            np.testing.assert_allclose(image, passed.z[-1][point], atol=ROUNDING)
-
-
-def test_gradient_of_one_point_has_the_sign_of_7_14():
-    X, _, R, beta, yt = layers(3, 3)
-    passed = general.forward(X[:1], R, beta)
-    dbeta = autograd(X[:1], np.zeros(1, int), R, beta, yt[:1])[0]
-    for layer in range(1, 4):
-        gradient = general.bias_gradient_of_point(passed, R, beta, yt[0], layer, 0)
-        np.testing.assert_allclose(gradient, -dbeta[layer - 1], atol=ROUNDING)
-        wrong = general.bias_gradient_of_point_as_printed(passed, R, beta, yt[0], layer, 0)
-        np.testing.assert_allclose(wrong, dbeta[layer - 1], atol=ROUNDING)
 
 
 def test_batches_are_independent():

@@ -6,7 +6,6 @@ import torch
 from scipy.stats import ortho_group
 
 from repdyn.truncation_flow.methods import layers
-from repdyn.truncation_flow.methods.construction import ball_clusters, simplex_initial_data
 from repdyn.truncation_flow.methods.metrics import neural_collapse_metrics
 from repdyn.truncation_flow.theory import general
 
@@ -25,20 +24,6 @@ def test_network_computes_the_truncation_maps():
     z = general.forward(X, R, beta).z[-1]
     output = layers.network_output(layers.network_layers(X, weights)[-1], weights)
     np.testing.assert_allclose(output, z @ W_out.T, atol=1e-11)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_descent_step_is_the_gradient(seed):
-    X, w, y, R, beta, W_out = drawn(seed)
-    weights = layers.network_of_truncations(R, beta, W_out)
-    W, b, c = (torch.tensor(part, requires_grad=True) for part in weights)
-    z = torch.tensor(X)
-    for layer in range(L):
-        z = torch.relu(z @ W[layer].T + b[layer])
-    (0.5 * (torch.tensor(w)[:, None] * (z @ W[L].T + c - torch.tensor(y)) ** 2).sum()).backward()
-    moved = layers.gradient_descent_step(X, w, y, weights, 0.1)
-    for after, before, tensor in zip(moved, weights, (W, b, c), strict=True):
-        np.testing.assert_allclose(after, before - 0.1 * tensor.grad.numpy(), atol=1e-12)
 
 
 def test_standard_cost_flow_starts_along_the_gradient():
@@ -74,18 +59,6 @@ def test_batched_runs_equal_single_runs():
     alone = layers.general_flow(second[0], second[1], second[2], second[3], second[4], [0.5], step=0.05)
     for batched, other in zip(both, alone, strict=True):
         np.testing.assert_allclose(batched[0, 1], other[0], atol=1e-13)
-
-
-def test_separated_start_collapses_under_the_general_flow():
-    X = ball_clusters(np.eye(3), 10, 0.08, np.random.default_rng(0))
-    R, beta, yt = simplex_initial_data(3)
-    rotations, offsets = layers.general_flow(
-        X.reshape(-1, 3), np.full(30, 0.1), np.repeat(yt, 10, axis=0), R, beta, [6.0], step=0.02
-    )
-    z, labels = general.forward(X.reshape(-1, 3), rotations[0], offsets[0]).z[-1], np.repeat(np.arange(3), 10)
-    metrics = neural_collapse_metrics(z, labels)
-    assert metrics["within"] < 1e-20
-    assert metrics["ratio"] < 1e-20
 
 
 def test_collapse_metrics_of_a_simplex_and_of_noise():

@@ -227,20 +227,6 @@ def test_directions_of_the_printed_flow():
             assert float(here[name]) == pytest.approx(np.linalg.norm(total), abs=1e-13)
 
 
-def test_cosines_of_random_clusters():
-    data = audits.random_clusters(sizes.RandomClusters(dimensions=(2, 3), points=(5, 7), draws=3), STREAM)
-    generator = STREAM.generator(3, 7)
-    for draw in range(3):
-        X, yt = generator.normal(size=(7, 3)), generator.normal(size=3)
-        R, beta = ortho_group.rvs(3, random_state=generator), -yt + 0.1 * generator.normal(size=3)
-        true, printed = (
-            separated.effective_gradient(X, R, beta, yt, formula=form).Omega for form in ("corrected", "printed")
-        )
-        cosine = np.vdot(printed, true) / np.linalg.norm(true) / np.linalg.norm(printed)
-        assert float(data.cosine[1, draw]) == pytest.approx(cosine)
-    assert data.case.values.tolist() == ["Q=2, N=5", "Q=3, N=7"]
-
-
 def test_costs_of_the_ensemble_follow_both_formulas():
     settings = sizes.PrintedAndCorrected(horizon=2.0, samples=20, step=0.05, clusters=3, points=4)
     data = cluster_flow.printed_and_corrected(settings, STREAM)

@@ -96,8 +96,8 @@ def test_every_bad_argument_is_refused_with_its_name_and_value():
 
 
 def test_boundary_values_are_accepted():
-    on_the_border = np.array([[-1.0, -1.0], [-1.0, 0.0]])  # R (x + beta) = 0 counts as truncated
-    assert separated.release_time(on_the_border, EYE, ZERO, ZERO) >= 0
+    on_the_boundary = np.array([[-1.0, -1.0], [-1.0, 0.0]])  # R (x + beta) = 0 counts as truncated
+    assert separated.release_time(on_the_boundary, EYE, ZERO, ZERO) >= 0
     np.testing.assert_array_equal(staircase.bias_flow([1.0], 0.5, 2.0, [0.0]), [0.5])
     assert standard_cost.spectral_gap(2 * EYE, EYE) == pytest.approx(3)
     assert general.cluster_weights(np.array([0, 1, 1]), 2).tolist() == [1, 0.5, 0.5]

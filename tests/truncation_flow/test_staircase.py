@@ -55,15 +55,6 @@ def test_label_between_points_leaves_the_rest_untruncated():
     assert -np.diff(np.log(1.5 - late))[0] == pytest.approx(0.5, abs=1e-6)
 
 
-def test_label_at_a_point_is_never_reached():
-    assert np.isfinite(truncation_times([0, 1, 2, 3], 0.0, 2.0).times).sum() == 1
-
-
-def test_counts_step_by_one_in_both_directions():
-    assert truncation_times([0, 1, 2, 3], 1.5, 9.0).counts.tolist() == [2, 3, 4]
-    assert truncation_times([0, 1, 2, 3], 2.5, -9.0).counts.tolist() == [3, 2, 1, 0]
-
-
 def test_downwards_the_bias_stops_at_the_smallest_point():
     late = bias_flow([0, 1, 2, 3], 3.5, -1.0, [4.0, 5.0, 50.0])
     assert late[0] > 0

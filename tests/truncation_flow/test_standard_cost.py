@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 from scipy.integrate import solve_ivp
 
 from repdyn.truncation_flow.methods import collapsed
@@ -13,14 +12,6 @@ TIMES = np.linspace(0, 1, 401)
 
 def start(sign="positive", seed=0, Q=4):
     return *collapsed.definite_start(Q, sign, np.random.default_rng(seed)), np.eye(Q)
-
-
-def test_flow_is_the_gradient_of_the_collapsed_cost():
-    B, W, Y = start()
-    tensors = [torch.tensor(matrix, requires_grad=True) for matrix in (B, W)]
-    (0.5 * ((tensors[1] @ tensors[0] + torch.tensor(Y)) ** 2).sum()).backward()
-    for flow, tensor in zip(standard_cost.collapsed_flow(B, W, Y), tensors, strict=True):
-        np.testing.assert_allclose(flow, -tensor.grad.numpy(), atol=1e-12)
 
 
 def test_weight_bounds_by_hand():
@@ -44,47 +35,6 @@ def test_integral_is_conserved_by_the_flow_and_drifts_under_euler(sign):
         path = standard_cost.conserved_quantity(*collapsed.euler_trajectory(B0, W0, Y, h, round(1 / h)))
         drifts.append(np.abs(path[-1] - path[0]).max())
     assert 1.7 < drifts[0] / drifts[1] < 2.3  # first order in h
-
-
-@pytest.mark.parametrize("sign", ["positive", "negative"])
-def test_cost_stays_below_the_gap(sign):
-    for seed in range(5):
-        B0, W0, Y = start(sign, seed)
-        gap = standard_cost.spectral_gap(B0, W0)
-        cost = standard_cost.collapsed_cost(*collapsed.collapsed_trajectory(B0, W0, Y, TIMES), Y)
-        assert np.all(cost <= standard_cost.cost_bound(TIMES, gap, cost[0]) * (1 + 1e-9))
-
-
-def test_gap_is_the_least_eigenvalue_of_the_integral():
-    B, W, _ = start()
-    integral = B @ B.T - W.T @ W
-    assert standard_cost.spectral_gap(B, W) == pytest.approx(np.linalg.eigvalsh(integral)[0])
-    assert standard_cost.spectral_gap(W, B) > 0
-
-
-def test_error_equation_and_propagators():
-    B0, W0, Y = start(seed=2)
-    E0 = standard_cost.output_error(B0, W0, Y)
-    errors = {}
-    for form, rates in (
-        ("corrected", standard_cost.propagator_rates),
-        ("printed", standard_cost.propagator_rates_as_printed),
-    ):
-        B, W, U_B, U_W = collapsed.trajectory_with_propagators(B0, W0, Y, TIMES, rates)
-        errors[form] = np.abs(U_W @ E0 @ U_B - standard_cost.output_error(B, W, Y)).max()
-    assert errors["corrected"] < 1e-10
-    assert errors["printed"] > 1e-2
-    dB, dW = standard_cost.collapsed_flow(B0, W0, Y)
-    np.testing.assert_allclose(standard_cost.error_flow(B0, W0, Y), dW @ B0 + W0 @ dB, atol=1e-12)
-
-
-def test_duhamel_needs_the_minus_sign_and_the_printed_propagators():
-    B0, W0, Y = start(seed=3)
-    B, W, U_B, U_W = collapsed.trajectory_with_propagators(B0, W0, Y, TIMES, standard_cost.propagator_rates_as_printed)
-    for sign, works in ((-1.0, True), (1.0, False)):
-        solution = collapsed.duhamel(B, W, Y, U_B, U_W, TIMES, sign)
-        error = max(np.abs(solution[0] - B[-1]).max(), np.abs(solution[1] - W[-1]).max())
-        assert (error < 1e-4) == works  # trapezoid: (1/400)^2 times second derivatives up to 10
 
 
 def test_corrected_weight_bound_holds_where_the_printed_fails():
@@ -115,11 +65,3 @@ def test_output_layer_in_closed_form(seed, weighted):
     np.testing.assert_allclose(flow, solved, atol=1e-8)
     late = standard_cost.output_layer_flow(X, Y, W0, [1e5], weights=w if weighted else None)[0]
     np.testing.assert_allclose(late, standard_cost.least_squares_minimizer(X, Y, w), atol=1e-9)
-
-
-def test_right_inverse_is_no_projector_but_gives_one():
-    X = np.random.default_rng(0).normal(size=(3, 8))
-    P = standard_cost.right_inverse(X)
-    assert P.shape == (8, 3)
-    np.testing.assert_allclose(X @ P, np.eye(3), atol=1e-12)
-    np.testing.assert_allclose(P @ X @ P @ X, P @ X, atol=1e-12)

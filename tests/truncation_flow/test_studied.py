@@ -84,6 +84,8 @@ def test_random_clusters_recomputed(study):
         rates = study["random_clusters"].isel(case=0, draw=draw)
         assert float(rates["corrected_rate"]) == pytest.approx(bias - np.sum(true**2))
         assert float(rates["printed_rate"]) == pytest.approx(bias - np.sum(true * printed))
+        cosine = float(rates["cosine"]) * np.linalg.norm(true) * np.linalg.norm(printed)
+        assert cosine == pytest.approx(np.vdot(printed, true), abs=1e-15)
 
 
 def test_trials_differ_and_equal_those_of_a_single_run(study):

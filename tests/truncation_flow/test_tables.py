@@ -6,23 +6,6 @@ from tests.made_up_cells import compare, dataset
 from repdyn.truncation_flow import tables
 
 
-def test_the_audit_has_the_largest_error_of_every_equation_and_form():
-    labels = {"dimension": [2, 3, 5], "draw": range(4), "equation": ["(2.17)", "(3.22)"]}
-    forms = ("printed", "corrected", "control")
-    audit = dataset(labels, dict.fromkeys(forms, "dimension draw equation"))
-    later = dataset({"seed": range(6), "equation": ["(8.8)", "(8.10)"]}, dict.fromkeys(forms, "seed equation"), 1)
-    rows = [
-        {
-            "equation": equation,
-            "largest error as printed": np.max(data["printed"].values[..., place]),
-            "largest error corrected": np.max(data["corrected"].values[..., place]),
-        }
-        for data in (audit, later)
-        for place, equation in enumerate(data["equation"].values.tolist())
-    ]
-    compare(tables.gradient_audit(audit, later).frame, rows)
-
-
 def test_the_construction_has_computed_and_measured_margins_and_the_worst_cluster():
     names = ("shift", "radius", "own_margin", "own_direct", "others_margin", "others_direct")
     data = dataset(
@@ -50,23 +33,3 @@ def test_the_construction_has_computed_and_measured_margins_and_the_worst_cluste
             }
         )
     compare(tables.construction(data).frame, rows)
-
-
-def test_the_proposition_has_its_constants_and_both_printed_radii():
-    names = ("eta_0", "eta_1", "eta_1_prime", "eta_2", "highest", "arrival_bound", "sharp_arrival_bound", "arrival")
-    data = dataset(
-        {"dimension": [2, 3], "equation": ["(4.13)", "(4.32)"]},
-        dict.fromkeys(names, "dimension") | {"eta_2_printed": "dimension equation"},
-        points=400,
-        gamma=0.05,
-    )
-    rows = [
-        {"Q": Q}
-        | {name: data[name].values[place] for name in names}
-        | {
-            f"eta_2 of {equation} as printed": data["eta_2_printed"].values[place, at]
-            for at, equation in enumerate(("(4.13)", "(4.32)"))
-        }
-        for place, Q in enumerate((2, 3))
-    ]
-    compare(tables.proposition(data).frame, rows)

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ortho_group
@@ -36,15 +35,6 @@ def test_map_is_idempotent_and_never_expands(Q, seed):
     assert np.all(np.linalg.norm(once - other, axis=1) <= np.linalg.norm(x - y, axis=1) + 1e-12)
 
 
-@pytest.mark.parametrize("Q", [2, 3, 4])
-def test_hidden_layer_needs_the_cumulative_bias(Q):
-    weights, biases, x = network(Q, Q)
-    cumulative = truncation.cumulative_parameters(weights, biases)
-    layer = truncation.hidden_layers(x, weights, biases)[-1]
-    np.testing.assert_allclose(truncation.layer_from_truncation(x, cumulative), layer, atol=NETWORK)
-    assert np.abs(truncation.layer_from_truncation_as_printed(x, cumulative) - layer).max() > 0.1
-
-
 def test_cumulative_bias_is_the_sum_of_pulled_back_biases():
     weights, biases, _ = network(4, 7)
     W, b, beta = truncation.cumulative_parameters(weights, biases)
@@ -56,21 +46,6 @@ def test_cumulative_bias_is_the_sum_of_pulled_back_biases():
     np.testing.assert_allclose(W[-1], product, atol=1e-12)
     np.testing.assert_allclose(beta[-1], total, atol=NETWORK)
     np.testing.assert_allclose(W[-1] @ beta[-1], b[-1], atol=NETWORK)
-
-
-def test_affine_form_holds_for_orthogonal_weights_only_as_printed():
-    g = np.random.default_rng(3)
-    R, beta, x = ortho_group.rvs(3, random_state=g), g.normal(size=3), g.normal(size=(30, 3))
-    expected = truncation.truncation_map(x, R, beta)
-    np.testing.assert_allclose(truncation.affine_truncation_map_as_printed(x, R, beta), expected, atol=1e-12)
-    W = np.diag([0.5, 1.0, 3.0]) @ R
-    np.testing.assert_allclose(truncation.affine_truncation_map(x, W, beta), expected, atol=1e-12)
-    assert np.abs(truncation.affine_truncation_map_as_printed(x, W, beta) - expected).max() > 0.1
-
-
-def test_output_weight_takes_pulled_back_labels_to_the_labels():
-    W, y = np.random.default_rng(4).normal(size=(2, 3, 3))
-    np.testing.assert_allclose(truncation.pullback_labels(W, y) @ W.T, y, atol=1e-12)
 
 
 def test_boundary_counts_as_truncated():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from repdyn.base.figures import BLACK, CYCLE, RED, Drawn, figure, half_width, label_panels, new
+from repdyn.plotting.figures import BLACK, CYCLE, RED, Drawn, figure, half_width, label_panels, new
 from repdyn.relu_depth.theory import RATE, next_cosine
 
 

@@ -7,12 +7,10 @@ from typing import Any, cast
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from repdyn.across_papers.methods.names import ENDS, middle_layer
-from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, RED, SKY, band, describe, label_panels, new
-from repdyn.base.wording import number, which
 from repdyn.bn_decomposed.theory.odd_cluster import odd_fixed_point
+from repdyn.plotting.figures import BLACK, BLUE, GREEN, ORANGE, RED, SKY, Drawn, band, figure, label_panels, new
 
 CURVES = {
     "h": ("representation_distance", "$h$, half depth", BLUE),
@@ -24,11 +22,22 @@ TINY = 1e-12  # an axis needs a length, where nothing is left of h
 SHADE: dict[str, Any] = {"color": SKY, "alpha": 0.3, "linewidth": 0}
 
 
-def theory_fits(two_points: xr.Dataset, theory_fits: xr.Dataset) -> Figure:
+@figure(
+    title="Question 1: two points and the fitted theory in four networks",
+    caption="(a-d) Two points alone: squared distance $h$ of the representations at half depth, above, on axes from "
+    "zero, with the range of the network's $h$ over its mean; squared distance $y$ of the outputs and alignment $w$, "
+    "below. Lines: network, dashed: theory with two fitted rates; the seed is the middle one by the ratio of $U$ with "
+    "batch normalization to $U$ without. (e) Unexplained share $U$ of the variance of $h, y, w$: a curve that hardly "
+    "moves can be missed by little and still have a large $U$. Filled: two points alone; open: pairs of digits in a "
+    "batch; bars: medians; shaded: up to twice the plain network's median on two points.",
+    alt="Curves of two points in four networks with the fitted theory dashed, and dots of the unexplained share, one "
+    "per seed.",
+)
+def theory_fits(two_points: xr.Dataset, theory_fits: xr.Dataset) -> Drawn:
     """Question 1: two points alone with the fitted theory, and the unexplained share of every seed."""
     kinds = two_points["network"].values
     seed = _middling_seed(theory_fits)
-    figure, axes = new(3, len(kinds), height=1.75)
+    drawn, axes = new(3, len(kinds), height=1.75)
     for column, kind in zip(axes.T, kinds, strict=True):
         _two_point_panels(column[:2], two_points.sel(network=kind, seed=seed), theory_fits.sel(network=kind, seed=seed))
         column[0].set_title(str(kind))
@@ -37,53 +46,27 @@ def theory_fits(two_points: xr.Dataset, theory_fits: xr.Dataset) -> Figure:
     handles, labels = (axes[0, 0].get_legend_handles_labels()[part] for part in (0, 1))
     for part, more in enumerate(axes[1, 0].get_legend_handles_labels()):
         (handles, labels)[part][1:1] = more[:3:2]  # y and w; the theory is named once, last
-    figure.legend(handles, labels, loc="outside lower center", ncols=4)
+    drawn.legend(handles, labels, loc="outside lower center", ncols=4)
     for panel in axes[2]:
         panel.remove()
-    wide = figure.add_subplot(axes[0, 0].get_gridspec()[2, :])
+    wide = drawn.add_subplot(axes[0, 0].get_gridspec()[2, :])
     _share_panel(wide, theory_fits)
     label_panels(np.array([*axes[0], wide]))
-    return describe(
-        figure,
-        title=f"Question 1: {_worse(theory_fits)}",
-        caption="(a-d) Two points alone: squared distance $h$ of the representations at half depth, above, on axes "
-        "from zero, with the range of the network's $h$ over its mean; squared distance $y$ of the outputs and "
-        "alignment $w$, below. Lines: network, dashed: theory with two fitted rates; the seed is the middle one by "
-        "the ratio of $U$ with batch normalization to $U$ without. (e) Unexplained share $U$ of the variance of $h, "
-        "y, w$: a curve that hardly moves can be missed by little and still have a large $U$. Filled: two points "
-        f"alone ({theory_fits.sizes['seed']} seeds); open: pairs of digits in a batch ({_digit_seeds(theory_fits)} "
-        f"seeds); bars: medians, of the filled ones {_median_shares(theory_fits)}; shaded: up to twice the plain "
-        "network's median on two points.",
-        alt="Curves of two points in four networks with the fitted theory dashed, and dots of the unexplained share, "
-        f"one per seed: {_worse(theory_fits)}.",
-    )
+    facts = {
+        "seeds of two points alone": theory_fits.sizes["seed"],
+        "seeds of pairs of digits": theory_fits["unexplained"].sel(data="digits").isel(network=0).notnull().sum(),
+        "networks": theory_fits["network"],
+        "median unexplained share of two points alone by network": theory_fits["unexplained"]
+        .sel(data="two points")
+        .median("seed"),
+    }
+    return Drawn(drawn, facts)
 
 
 def _middling_seed(theory_fits: xr.Dataset) -> int:
     shares = cast("xr.DataArray", np.log2(theory_fits["unexplained"].sel(data="two points")))
     ratio = (shares.sel(network="batch norm") - shares.sel(network="plain")).values
     return int(theory_fits["seed"].values[np.argsort(ratio)[len(ratio) // 2]])
-
-
-def _shares(theory_fits: xr.Dataset) -> dict[str, float]:
-    """Median unexplained shares of two points alone, by network."""
-    medians = theory_fits["unexplained"].sel(data="two points").median("seed")
-    return {str(kind): float(medians.sel(network=kind)) for kind in theory_fits["network"].values}
-
-
-def _worse(theory_fits: xr.Dataset) -> str:
-    """Which networks have more than twice the plain one's unexplained share."""
-    shares = _shares(theory_fits)
-    worse = which({kind: share - 2 * shares["plain"] for kind, share in shares.items() if kind != "plain"})
-    return f"{worse} left over twice as much unexplained as plain"
-
-
-def _median_shares(theory_fits: xr.Dataset) -> str:
-    return ", ".join(f"{number(share, '.0%')} ({kind})" for kind, share in _shares(theory_fits).items())
-
-
-def _digit_seeds(theory_fits: xr.Dataset) -> int:
-    return int(theory_fits["unexplained"].sel(data="digits").isel(network=0).notnull().sum())
 
 
 def _two_point_panels(panels: np.ndarray, data: xr.Dataset, fit: xr.Dataset) -> None:
@@ -93,14 +76,11 @@ def _two_point_panels(panels: np.ndarray, data: xr.Dataset, fit: xr.Dataset) -> 
         theory = fit["theory"].sel(curve=name)
         panel.plot(fit["moment"], theory, color=BLACK, linestyle=(0, (3, 2)), linewidth=1, label="theory")
     h = data["representation_distance"].isel(pair=0)
-    drawn = np.r_[h.values, fit["theory"].sel(curve="h").values, TINY]
-    panels[0].set_ylim(0, 1.15 * drawn[np.isfinite(drawn)].max())
+    heights = np.r_[h.values, fit["theory"].sel(curve="h").values, TINY]
+    panels[0].set_ylim(0, 1.15 * heights[np.isfinite(heights)].max())
     moved = float((h.max() - h.min()) / h.mean())
-    words, place = (
-        f"range {number(100 * moved)} %" if np.isfinite(moved) else "diverged",
-        {"x": 0.97, "y": 0.06, "ha": "right"},
-    )
-    panels[0].text(s=words, transform=panels[0].transAxes, fontsize=7.5, **place)
+    label = f"range {100 * moved:.3g} %" if np.isfinite(moved) else "diverged"
+    panels[0].text(0.97, 0.06, label, transform=panels[0].transAxes, ha="right", fontsize=7.5)
     panels[0].set_xticklabels([])
     panels[1].set_xlabel("step")
 
@@ -108,15 +88,15 @@ def _two_point_panels(panels: np.ndarray, data: xr.Dataset, fit: xr.Dataset) -> 
 def _share_panel(panel: Axes, theory_fits: xr.Dataset) -> None:
     shares = theory_fits["unexplained"]
     for place, kind in enumerate(theory_fits["network"].values):
-        for shift, data, words, filled in (
+        for shift, data, name, filled in (
             (-0.18, "two points", "two points alone", True),
             (0.18, "digits", "pairs of digits", False),
         ):
             draws = shares.sel(network=kind, data=data).dropna("seed").values
             jitter = np.linspace(-0.12, 0.12, draws.size)
-            look: dict[str, Any] = {"color": BLUE, "markerfacecolor": BLUE if filled else "none", "markersize": 3.5}
-            label = words if place == 0 else None
-            panel.plot(place + shift + jitter, draws, "o", alpha=0.8, label=label, **look)
+            style: dict[str, Any] = {"color": BLUE, "markerfacecolor": BLUE if filled else "none", "markersize": 3.5}
+            label = name if place == 0 else None
+            panel.plot(place + shift + jitter, draws, "o", alpha=0.8, label=label, **style)
             if draws.size:
                 panel.plot(place + shift, np.median(draws), "_", color=BLACK, markersize=22, markeredgewidth=1.5)
     middle = float(shares.sel(network="plain", data="two points").median())
@@ -131,10 +111,18 @@ def _share_panel(panel: Axes, theory_fits: xr.Dataset) -> None:
     panel.legend(loc="lower left", bbox_to_anchor=(0.4, 1.0), ncols=2, borderaxespad=0)
 
 
-def bottlenecks(digits: xr.Dataset) -> Figure:
+@figure(
+    title="Question 2: effective rank by layer before and after training, in four networks and two tasks",
+    caption="Effective rank without the mean over points, layer by layer from input (in) to output (out); tasks of two "
+    "ranks on the same digits. Lines: means over the seeds, bands: their range; shaded: within a factor of two of the "
+    "task's rank; vertical line: half depth, where the question is decided. Below each panel: how many of the seeds "
+    "have learned the task and are at rest after training.",
+    alt="Rank against depth for four networks and two tasks, before and after training, with the task's rank.",
+)
+def bottlenecks(digits: xr.Dataset) -> Drawn:
     """Question 2: effective rank through depth, before and after training, two tasks."""
     tasks, kinds, layers = digits["task"].values, digits["network"].values, list(digits["layer"].values)
-    figure, axes = new(len(tasks), len(kinds), height=2.1, sharey=True)
+    drawn, axes = new(len(tasks), len(kinds), height=2.1, sharey=True)
     for row, task in zip(axes, tasks, strict=True):
         for panel, kind in zip(row, kinds, strict=True):
             _rank_panel(panel, digits.sel(task=task, network=kind), layers)
@@ -144,29 +132,15 @@ def bottlenecks(digits: xr.Dataset) -> Figure:
         panel.set_xticklabels([])
     for panel in axes[-1]:
         panel.set_xlabel(f"layer; {panel.get_xlabel()}")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    drawn.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     label_panels(axes[0])
-    ranks = " and ".join(str(int(rank)) for rank in digits["centered_task_rank"].isel(network=0))
-    return describe(
-        figure,
-        title=f"Question 2: at half depth {_near_the_task(digits)} met the task's rank, to a factor of 2",
-        caption="Effective rank without the mean over points, layer by layer from input (in) to output (out); tasks of "
-        f"rank {ranks} on the same digits. Lines: means over {digits.sizes['seed']} seeds, bands: their range; shaded: "
-        "within a factor of two of the task's rank; vertical line: half depth, where the question is decided. Written: "
-        "how many of the seeds have learned the task and are at rest after training; the title counts their mean, of "
-        "networks of which most are.",
-        alt="Rank against depth for four networks and two tasks, before and after training, with the task's rank.",
-    )
-
-
-def _near_the_task(digits: xr.Dataset) -> str:
-    """Networks whose mean rank at half depth is within a factor of two of all tasks', if most seeds are at rest."""
-    middle = middle_layer(list(digits["layer"].values))
     resting = (digits["learned"] == 1) & (digits["at_rest"] == 1)
-    rank = digits["centered_effective_rank"].sel(layer=middle, end=ENDS[1]).where(resting).mean("seed")
-    margin = 1 - abs(xr.apply_ufunc(np.log2, rank / digits["centered_task_rank"]))
-    shown = margin.where(resting.mean("seed") > 0.5, -1.0).transpose("network", "task")
-    return which(dict(zip(map(str, digits["network"].values), shown.values, strict=True)))
+    middle = digits["centered_effective_rank"].sel(layer=middle_layer(layers), end=ENDS[1]).where(resting).mean("seed")
+    facts: dict[str, object] = {"seeds": digits.sizes["seed"], "networks": kinds}
+    for task in tasks:
+        facts[f"rank of the task, {task}"] = digits["centered_task_rank"].sel(task=task).isel(network=0)
+        facts[f"mean rank at half depth of seeds at rest by network, {task}"] = middle.sel(task=task)
+    return Drawn(drawn, facts)
 
 
 def _rank_panel(panel: Axes, data: xr.Dataset, layers: list[str]) -> None:
@@ -183,16 +157,24 @@ def _rank_panel(panel: Axes, data: xr.Dataset, layers: list[str]) -> None:
     panel.set_xticks(x[::2], ["in", *(str(number) for number in x[2:-1:2]), *(["out"] if len(x) % 2 else [])])
 
 
-def odd_points(odd_batch: xr.Dataset) -> Figure:
+@figure(
+    title="Question 3: largest over second norm by layer, before and after training",
+    caption="Largest over second largest norm of a batch of digits by layer. Thin lines: seeds, after training those "
+    "that have learned, whose number is below each panel; thick: medians. Above the solid line, at 2, the batch has an "
+    "odd point; dashed: the ratio at its fixed point of infinite width with recentering alone, batch normalization "
+    "without rescaling.",
+    alt="A norm ratio against depth for five networks, before and after training, with the ratio of an odd point.",
+)
+def odd_points(odd_batch: xr.Dataset) -> Drawn:
     """Question 3: largest over second norm through depth, before and after training."""
     kinds, n = odd_batch["network"].values, int(odd_batch["point_count"])
     depth = [int(name.rpartition(".")[2]) + 1 for name in odd_batch["layer"].values]
-    figure, axes = new(1, len(kinds), height=2.4, sharey=True)
+    drawn, axes = new(1, len(kinds), height=2.4, sharey=True)
     for panel, kind in zip(axes[0], kinds, strict=True):
-        own = odd_batch.sel(network=kind)
-        learners = np.flatnonzero(own["learned"].values == 1)
+        runs = odd_batch.sel(network=kind)
+        learners = np.flatnonzero(runs["learned"].values == 1)
         for end, color, dash in zip(ENDS, (ORANGE, BLUE), ("--", "-"), strict=True):
-            draws = own["norm_ratio"].sel(end=end).transpose("layer", "seed")
+            draws = runs["norm_ratio"].sel(end=end).transpose("layer", "seed")
             draws = draws if end == ENDS[0] else draws.isel(seed=learners)
             panel.plot(depth, draws, color=color, linewidth=0.5, alpha=0.45, linestyle=dash)
             if draws.sizes["seed"]:
@@ -204,26 +186,20 @@ def odd_points(odd_batch: xr.Dataset) -> Figure:
         panel.set_title(str(kind))
         panel.set_xlabel(f"layer; {learners.size} learned")
     axes[0, 0].set_ylabel("largest / second norm")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    drawn.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     label_panels(axes)
-    before, after = (_odd(odd_batch, end) for end in ENDS)
-    return describe(
-        figure,
-        title=f"Question 3, odd points: {before} before training, {after} after",
-        caption=f"Largest over second largest norm of {n} digits in networks of {max(depth)} layers. Thin lines: "
-        f"each of {odd_batch.sizes['seed']} seeds, after training those that have learned, so many as written; thick: "
-        f"medians. An odd point is there above the solid line, at {ODD}; "
-        "dashed: its fixed point for infinite width with recentering alone, batch normalization without rescaling.",
-        alt="A norm ratio against depth for five networks, before and after training, with the ratio of an odd point.",
-    )
-
-
-def _odd(odd_batch: xr.Dataset, end: str) -> str:
-    """Networks whose median ratio in the last layer is above 2, after training that of the seeds that have learned."""
-    last = odd_batch["norm_ratio"].isel(layer=-1).sel(end=end)
-    shown = last if end == ENDS[0] else last.where(odd_batch["learned"] == 1)
-    medians = {str(kind): float(shown.sel(network=kind).median("seed")) for kind in odd_batch["network"].values}
-    return which({kind: ratio - ODD for kind, ratio in medians.items()})
+    last = odd_batch["norm_ratio"].isel(layer=-1)
+    facts = {
+        "digits in the batch": n,
+        "layers": max(depth),
+        "seeds": odd_batch.sizes["seed"],
+        "networks": kinds,
+        "median ratio in the last layer by network, before training": last.sel(end=ENDS[0]).median("seed"),
+        "the same of seeds that have learned, after training": last.sel(end=ENDS[1])
+        .where(odd_batch["learned"] == 1)
+        .median("seed"),
+    }
+    return Drawn(drawn, facts)
 
 
 ORDER = (

@@ -9,11 +9,19 @@ import pandas as pd
 import xarray as xr
 
 from repdyn.across_papers.methods.names import middle_layer
-from repdyn.base.figures import half_width
-from repdyn.base.tables import Table
+from repdyn.base.tables import Filled, table
+from repdyn.plotting.figures import half_width
 
 
-def four_networks(theory_fits: xr.Dataset, digits: xr.Dataset, odd_batch: xr.Dataset) -> Table:
+@table(
+    title="Three questions to four networks, and the recentered one",
+    caption="Unexplained share $U$ of the two-point theory over the plain network's, mean over seeds with the "
+    "half-width of Student's 95 % interval; effective rank without the mean at half depth by task, medians, and how "
+    "many networks have learned and are at rest; largest over second norm in the last hidden layer, medians, and how "
+    "many networks have learned.",
+    digits=3,
+)
+def four_networks(theory_fits: xr.Dataset, digits: xr.Dataset, odd_batch: xr.Dataset) -> Filled:
     """Unexplained share, rank at half depth in two tasks, largest over second norm; medians and intervals of means."""
     middle = digits["centered_effective_rank"].sel(layer=middle_layer(digits["layer"].values.tolist()))
     fit = cast("xr.DataArray", np.log2(theory_fits["unexplained"].sel(data="two points")))
@@ -30,21 +38,17 @@ def four_networks(theory_fits: xr.Dataset, digits: xr.Dataset, odd_batch: xr.Dat
                 row[f"rank before, {task}"] = float(middle_ranks.sel(end="before training").median())
                 row[f"rank after, {task}"] = float(middle_ranks.sel(end="after training").median())
                 row[f"at rest, {task}"] = int(resting.sel(network=kind, task=task).sum())
-        own = odd_batch.sel(network=kind).isel(layer=-1)
-        row |= {f"norm ratio {end}": float(own["norm_ratio"].sel(end=end).median()) for end in odd_batch["end"].values}
-        row["learned the batch"] = int(own["learned"].sum())
+        last = odd_batch.sel(network=kind).isel(layer=-1)
+        row |= {f"norm ratio {end}": float(last["norm_ratio"].sel(end=end).median()) for end in odd_batch["end"].values}
+        row["learned the batch"] = int(last["learned"].sum())
         rows.append(row)
-    ranks = " and ".join(str(int(rank)) for rank in digits["centered_task_rank"].isel(network=0))
-    return Table(
-        pd.DataFrame(rows),
-        "Three questions to four networks, and the recentered one",
-        "Unexplained share $U$ of the two-point theory over the plain network's, mean over seeds with the half-width "
-        f"of Student's 95 % interval ($n$ = {theory_fits.sizes['seed']}); effective rank without the mean at half "
-        f"depth, tasks of rank {ranks}, medians ($n$ = {digits.sizes['seed']}), and how many networks have learned and "
-        "are at rest; largest over second norm in the last hidden layer, medians "
-        f"($n$ = {odd_batch.sizes['seed']}), and how many networks have learned.",
-        digits=3,
-    )
+    facts = {
+        "seeds of the two-point theory": theory_fits.sizes["seed"],
+        "seeds of the tasks": digits.sizes["seed"],
+        "seeds of the odd point": odd_batch.sizes["seed"],
+        "rank by task": digits["centered_task_rank"].isel(network=0),
+    }
+    return Filled(pd.DataFrame(rows), facts)
 
 
 ORDER = ("four_networks",)

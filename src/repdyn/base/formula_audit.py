@@ -90,7 +90,9 @@ def largest_errors(audit: xr.Dataset) -> xr.Dataset:
     return errors.max([dim for dim in errors.dims if dim != "equation"])
 
 
-def decide_formula(audit: xr.Dataset, equation: str, tolerance: float, reason: str, facts: Facts | str = "") -> Verdict:
+def decide_formula(
+    audit: xr.Dataset, equation: str, tolerance: float, reason: str, facts: Facts | None = None
+) -> Verdict:
     """The verdict on one formula of the audit: largest error over all draws of the printed and corrected forms."""
     printed, corrected = (_error(audit[form].sel(equation=equation), tolerance, reason) for form in FORMS[:2])
     return Verdict.from_tests(printed, corrected, facts=facts)
@@ -102,7 +104,6 @@ def formula_claim(
     audit: tuple[str, str, float, str],
     control: str,
     decided: str,
-    facts: Facts | str = "",
     **says: Unpack[Statement],
 ) -> Claim:
     """A claim that one formula is right, an identity unless `kind` says otherwise; assign it at module level.
@@ -110,27 +111,24 @@ def formula_claim(
     Args:
         id: the claim's id in the ledger.
         audit: the audit's dataset, the equation in it, the tolerance of its errors and the reason for that size.
-        control: the error in the deliberately wrong formula.
-        decided: how the errors were computed, in a line: compared with what, on which draws.
-        facts: as of `Verdict`.
-        says: statement and place of the claim, as in `claims.claim`.
+        control: what is wrong in the formula that is wrong on purpose.
+        decided: how the errors came about, in a line: against what, on which draws.
+        says: what is claimed and where it stands, as in `claims.claim`.
     """
     dataset, equation, tolerance, reason = audit
-    decide = _decide_own_formula if says.get("origin") == "ours" else decide_formula
+    decide = _decide_our_formula if says.get("origin") == "ours" else decide_formula
 
     def check(errors: xr.Dataset) -> Verdict:
-        return decide(errors, equation, tolerance, reason, facts)
+        return decide(errors, equation, tolerance, reason)
 
     statement: Statement = {"kind": "identity", **says}
     declared = claim(id, control=with_wrong_formula(control, equation), **statement)(check)
     return replace(declared, data=(dataset,), decided=decided)
 
 
-def _decide_own_formula(
-    audit: xr.Dataset, equation: str, tolerance: float, reason: str, facts: Facts | str = ""
-) -> Verdict:
+def _decide_our_formula(audit: xr.Dataset, equation: str, tolerance: float, reason: str) -> Verdict:
     """The verdict on a formula of ours: largest error over all draws of the corrected form."""
-    return Verdict.from_tests(_error(audit["corrected"].sel(equation=equation), tolerance, reason), facts=facts)
+    return Verdict.from_tests(_error(audit["corrected"].sel(equation=equation), tolerance, reason))
 
 
 def _error(errors: xr.DataArray, tolerance: float, reason: str) -> Test:

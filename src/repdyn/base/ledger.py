@@ -6,15 +6,11 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
+from repdyn.base.claims import WHOLE, Claim
 from repdyn.base.facts import plain_facts
 from repdyn.base.verdicts import REFUTED, Test, Verdict, weakest
-
-if TYPE_CHECKING:
-    from repdyn.base.claims import Claim
-
-WHOLE = ""  # the part of a check that is not a conjunction
 
 
 class LedgerRow(TypedDict):

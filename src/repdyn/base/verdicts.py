@@ -113,13 +113,13 @@ class Verdict:
         cls,
         printed: Test | Mapping[str, Test],
         corrected: Test | Mapping[str, Test] | None = None,
-        facts: Facts | str = "",
+        facts: Facts | None = None,
     ) -> Verdict:
         """The verdict that follows from the tests of the printed and, if there is one, the corrected form.
 
         Named parts are a conjunction, as in `all_of`.
         """
-        facts = {"note": facts} if isinstance(facts, str) and facts else facts or {}
+        facts = facts or {}
         printed = printed if isinstance(printed, Test) else all_of(printed)
         corrected = corrected if isinstance(corrected, Test | None) else all_of(corrected)
         if printed.outcome == "passes":

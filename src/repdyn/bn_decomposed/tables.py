@@ -5,11 +5,16 @@ from __future__ import annotations
 import pandas as pd
 import xarray as xr
 
-from repdyn.base.tables import Table
+from repdyn.base.tables import Filled, table
 from repdyn.bn_decomposed.figures.random_networks import REGIMES
 
 
-def ablation(ablation: xr.Dataset) -> Table:
+@table(
+    title="Table T1: each component of batch normalization on and off",
+    caption="Batches of images after the last layer; medians over draws of batch and weights. With recentering, "
+    "rescaling by std and by RMS are the same.",
+)
+def ablation(ablation: xr.Dataset) -> Filled:
     """The geometry of every combination of the components at the last layer: medians over the draws."""
     last = ablation.isel(layer=-1)
     rows = []
@@ -31,17 +36,23 @@ def ablation(ablation: xr.Dataset) -> Table:
                     "orthogonality gap": float(middle["orthogonality_gap"]),
                 }
             )
-    return Table(
+    return Filled(
         pd.DataFrame(rows),
-        title="Table T1: each component of batch normalization on and off",
-        caption=f"Batches of {int(ablation['point_count'])} images after {int(ablation['layer'][-1])} layers of width "
-        f"{int(ablation['width'])}; medians over {ablation.sizes['seed']} draws of batch and weights. With "
-        f"recentering, "
-        "rescaling by std and by RMS are the same.",
+        {
+            "images in a batch": int(ablation["point_count"]),
+            "layers": int(ablation["layer"][-1]),
+            "width": int(ablation["width"]),
+            "draws": ablation.sizes["seed"],
+        },
     )
 
 
-def training(training: dict[str, xr.Dataset]) -> Table:
+@table(
+    title="Figure 2 in numbers: accuracy after training, rank of the last hidden layer before it",
+    caption="Plain stochastic gradient descent; medians over draws of weights and order. The tolerance of a rank is "
+    "relative to the largest singular value.",
+)
+def training(training: dict[str, xr.Dataset]) -> Filled:
     """Figure 2 in numbers: accuracy, ranks and learning rate for every mode and depth."""
     rows = []
     for mode, data in training.items():
@@ -61,30 +72,40 @@ def training(training: dict[str, xr.Dataset]) -> Table:
                 }
             )
     run = next(iter(training.values()))
-    return Table(
+    return Filled(
         pd.DataFrame(rows),
-        title="Figure 2 in numbers: accuracy after training, rank of the last hidden layer before it",
-        caption=f"Width {int(run['width'])}, {int(run['epoch'][-1])} epochs of plain stochastic gradient descent in "
-        f"batches of {int(run['batch'])}; medians over {run.sizes['seed']} draws of weights and order. The tolerance "
-        "of a rank is relative to the largest singular value.",
+        {
+            "width": int(run["width"]),
+            "epochs": int(run["epoch"][-1]),
+            "batch size": int(run["batch"]),
+            "draws": run.sizes["seed"],
+        },
     )
 
 
-def point_neurons(point_neurons: xr.Dataset) -> Table:
+@table(
+    title="Discussion: one neuron per data point against He's initialization",
+    caption="As many neurons as training images; medians over draws, each scheme at its best rate. off_diagonal: "
+    "largest off-diagonal over smallest diagonal entry of the initial Gram matrix; activity: share of positive entries "
+    "at the start; silent: share of test points for which no neuron fires.",
+)
+def point_neurons(point_neurons: xr.Dataset) -> Filled:
     """One neuron per data point against He's initialization."""
     middle = point_neurons.sel(rate=point_neurons["best_rate"]).median("seed")
     columns = ["rate", "off_diagonal", "activity", "steps", "train_accuracy", "test_accuracy", "silent"]
-    return Table(
+    return Filled(
         middle.to_dataframe().reset_index()[["scheme", *columns]],
-        title="Discussion: one neuron per data point against He's initialization",
-        caption=f"{int(point_neurons['points'])} training images and neurons; medians over "
-        f"{point_neurons.sizes['seed']} draws, each scheme at its best rate. off_diagonal: largest off-diagonal over "
-        "smallest diagonal entry of the initial Gram matrix; activity: share of positive entries at the start; silent: "
-        "share of test points for which no neuron fires.",
+        {"training images and neurons": int(point_neurons["points"]), "draws": point_neurons.sizes["seed"]},
     )
 
 
-def full_rank(rows_to_full_rank: xr.Dataset) -> Table:
+@table(
+    title=r"Theorem 3: rows until $\mathrm{ReLU}(W X)$ has full rank, batch by batch",
+    caption=r"Mean of $y$ over draws of the weights against $n/\gamma$, $\gamma$ exact, and against the bound of the "
+    r"proof, the sum over $t$ of $1/\gamma$ of the first $t$ columns. Recentered: Gaussian points of mean 5 in every "
+    r"coordinate, $\gamma$ of $X$ less its mean (Corollary 4).",
+)
+def full_rank(rows_to_full_rank: xr.Dataset) -> Filled:
     """Theorem 3 and Corollary 4 batch by batch: the bound on the mean number of rows and the mean itself."""
     data, draws = rows_to_full_rank, rows_to_full_rank.sizes["draw"]
     mean = data["y"].mean("draw")
@@ -100,16 +121,19 @@ def full_rank(rows_to_full_rank: xr.Dataset) -> Table:
         "standard error": data["y"].std("draw", ddof=1) / draws**0.5,
         "mean/bound": mean / bound,
     }
-    return Table(
-        pd.DataFrame({name: values.values for name, values in columns.items()}),
-        title=r"Theorem 3: rows until $\mathrm{ReLU}(W X)$ has full rank, batch by batch",
-        caption=rf"Mean of $y$ over {draws} draws of the weights against $n/\gamma$, $\gamma$ exact, and against the "
-        r"bound of the proof, the sum over $t$ of $1/\gamma$ of the first $t$ columns. Recentered: Gaussian points of "
-        r"mean 5 in every coordinate, $\gamma$ of $X$ less its mean (Corollary 4).",
+    return Filled(
+        pd.DataFrame({name: values.values for name, values in columns.items()}), {"draws of the weights": draws}
     )
 
 
-def simplified_model(tree_limits: xr.Dataset) -> Table:
+@table(
+    title="Theorems 10 and 11: the simplified model by batch size",
+    caption="t0: first layer in which every row has at most three clusters. Ratio: limit of the norm of a clustered "
+    "point over that of an extreme; angle: limit of the angle between them; the better of the two extremes, at its "
+    "worst over the Gaussian batches, a symmetric one and one with a far point. Shorter/longer: limit of the ratio of "
+    "the extremes' norms.",
+)
+def simplified_model(tree_limits: xr.Dataset) -> pd.DataFrame:
     """Theorems 10 and 11 by batch size: depth of stability, limits, printed and best possible bounds."""
     ratio = tree_limits[["ratio_first", "ratio_last"]].to_array().min("variable")
     angle = tree_limits[["angle_first", "angle_last"]].to_array().max("variable")
@@ -133,17 +157,17 @@ def simplified_model(tree_limits: xr.Dataset) -> Table:
                 "median shorter/longer": gaussian["extremes"].median(),
             }
         )
-    return Table(
-        pd.DataFrame(rows),
-        title="Theorems 10 and 11: the simplified model by batch size",
-        caption="t0: first layer in which every row has at most three clusters. Ratio: limit of the norm of a "
-        "clustered point over that of an extreme; angle: limit of the angle between them; the better of the two "
-        "extremes, at its worst over the Gaussian batches, a symmetric one and one with a far point. Shorter/longer: "
-        "limit of the ratio of the extremes' norms.",
-    )
+    return pd.DataFrame(rows)
 
 
-def fixed_points(fixed_point: xr.Dataset) -> Table:
+@table(
+    title="Table T3: fixed points of the expected Gram matrix with recentering and ReLU",
+    caption=r"Infinite width. Odd point and cluster from the reduced map of one angle, beside the $n \times n$ map "
+    r"iterated from an odd start, which for $n \le 6$ ends at equal points. Multiplier: derivative of the reduced "
+    "map in the cosine; below 1 the fixed point is stable within one odd point and $n - 1$ equivalent ones.",
+    digits=6,
+)
+def fixed_points(fixed_point: xr.Dataset) -> pd.DataFrame:
     """Table T3: where a batch comes to rest at infinite width with recentering and ReLU."""
     columns = {
         "odd_intra_angle": "within cluster (degree)",
@@ -154,20 +178,18 @@ def fixed_points(fixed_point: xr.Dataset) -> Table:
         "simplex_angle": "equal points (degree)",
         "simplex_multiplier": "multiplier, equal",
     }
-    frame = fixed_point[list(columns)].to_dataframe().reset_index().rename(columns={"batch": "n"} | columns)
-    return Table(
-        frame,
-        title="Table T3: fixed points of the expected Gram matrix with recentering and ReLU",
-        caption=r"Infinite width. Odd point and cluster from the reduced map of one angle, beside the $n \times n$ map "
-        r"iterated from an odd start, which for $n \le 6$ ends at equal points. Multiplier: derivative of the reduced "
-        "map in the cosine; below 1 the fixed point is stable within one odd point and $n - 1$ equivalent ones.",
-        digits=6,
-    )
+    return fixed_point[list(columns)].to_dataframe().reset_index().rename(columns={"batch": "n"} | columns)
 
 
-def largest_norm(largest_norm: xr.Dataset) -> Table:
+@table(
+    title="Table T2: which input becomes the odd point",
+    caption="Shares of the batches of each kind. Recentering and ReLU. Odd point: largest norm in the last layer; "
+    "longest: largest norm of the input; farthest: largest distance from the batch's mean. Unit norms: $k$ as in the "
+    "last Gaussian batch.",
+)
+def largest_norm(largest_norm: xr.Dataset) -> Filled:
     """Table T2: how often the odd point is the longest input, and how often the one farthest from the mean."""
-    rows = []
+    rows, n = [], int(largest_norm["point_count"])
     for kind in largest_norm["kind"].values.tolist():
         cell = largest_norm.sel(kind=kind)
         finite = {
@@ -184,14 +206,15 @@ def largest_norm(largest_norm: xr.Dataset) -> Table:
                     "2nd/1st norm below 1/2": float((ratio < 0.5).mean()),
                 }
             )
-    return Table(
+    return Filled(
         pd.DataFrame(rows),
-        title="Table T2: which input becomes the odd point",
-        caption=f"Shares of {largest_norm.sizes['run']} batches of {int(largest_norm['point_count'])} points; chance "
-        f"is {1 / int(largest_norm['point_count']):g}. Recentering and ReLU through {int(largest_norm['depth'])} "
-        f"layers, at infinite width {int(largest_norm['limit_depth'])}. Odd point: largest norm in the last layer; "
-        "longest: largest norm of the input; farthest: largest distance from the batch's mean. Unit norms: $k$ as in "
-        "the last Gaussian batch.",
+        {
+            "batches of a kind": largest_norm.sizes["run"],
+            "points": n,
+            "share by chance": 1 / n,
+            "layers": int(largest_norm["depth"]),
+            "layers at infinite width": int(largest_norm["limit_depth"]),
+        },
     )
 
 

@@ -6,13 +6,19 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from repdyn.base.tables import Table
+from repdyn.base.tables import Filled, table
 
 
-def speed_ratios(speed_ratio: xr.Dataset) -> Table:
+@table(
+    title="Figure 1: speeds at the paper's iteration, and what their ratio depends on",
+    caption="Largest tangential speed with BN over that without, both signs of $a$ at each direction, and range "
+    "over starts of random signs; last columns: vanilla model at the iteration where it has the BN model's loss.",
+    digits=3,
+)
+def speed_ratios(speed_ratio: xr.Dataset) -> Filled:
     """Largest speeds with and without BN at the paper's iteration, by target, covariance and step."""
-    look = int(speed_ratio["look"])
-    at = speed_ratio.sel(iteration=look)
+    iteration = int(speed_ratio["look"])
+    at = speed_ratio.sel(iteration=iteration)
     rows = []
     for problem in at["problem"].values:
         for step in at["step"].values:
@@ -31,17 +37,21 @@ def speed_ratios(speed_ratio: xr.Dataset) -> Table:
                     "ratio at equal loss": float(paired["matched_ratio"]),
                 }
             )
-    return Table(
+    return Filled(
         pd.DataFrame(rows),
-        title=f"Speeds at iteration {look}: the factor of Figure 1 and what it depends on",
-        caption="Largest tangential speed with BN over that without, both signs of $a$ at each direction, and range "
-        f"over {speed_ratio.sizes['start'] - 1} starts of random signs; last columns: vanilla model at the iteration "
-        "where it has the BN model's loss.",
-        digits=3,
+        {
+            "the paper's iteration": iteration,
+            "starts of random signs": speed_ratio.sizes["start"] - 1,
+        },
     )
 
 
-def first_steps(first_step: xr.Dataset) -> Table:
+@table(
+    title="First steps of BN gradient descent over the length of the neurons",
+    caption=r"$y = x_1$, $\Sigma$ = diag(5, 1), both signs of $a$ at each direction.",
+    digits=3,
+)
+def first_steps(first_step: xr.Dataset) -> Filled:
     """Norms and turns in the first three iterations, over initial length and step."""
     paired = first_step.isel(start=0).sel(model="BN")
     rows = []
@@ -64,16 +74,21 @@ def first_steps(first_step: xr.Dataset) -> Table:
                     "over 10 degree in step 3": fraction[2],
                 }
             )
-    return Table(
+    return Filled(
         pd.DataFrame(rows),
-        title="First steps of BN gradient descent over the length of the neurons",
-        caption=rf"$y = x_1$, $\Sigma$ = diag(5, 1), {paired.sizes['neuron']} neurons, both signs of $a$ at each "
-        "direction.",
-        digits=3,
+        {
+            "neurons": paired.sizes["neuron"],
+        },
     )
 
 
-def stability(first_step: xr.Dataset) -> Table:
+@table(
+    title="Long runs over the length of the neurons, with and without BN",
+    caption=r"$y = x_1$, $\Sigma$ = diag(5, 1), both signs of $a$ at each direction; losses below 1e-15 are "
+    "rounding. Diverged: loss above 1e8 times its start.",
+    digits=3,
+)
+def stability(first_step: xr.Dataset) -> Filled:
     """Losses of long runs over initial length and step, with and without BN; a diverged run says when."""
     rows = []
     for model in first_step["model"].values:
@@ -90,13 +105,11 @@ def stability(first_step: xr.Dataset) -> Table:
                         "outcome": "stable" if np.isnan(end) else f"diverged at iteration {end:.0f}",
                     }
                 )
-    return Table(
+    return Filled(
         pd.DataFrame(rows),
-        title="Long runs over the length of the neurons: the vanilla model diverges where BN does not",
-        caption=r"$y = x_1$, $\Sigma$ = diag(5, 1), both signs of $a$ at each direction, "
-        f"{int(first_step['long_iterations'])} iterations; losses below 1e-15 are rounding. Diverged: loss above 1e8 "
-        "times its start.",
-        digits=3,
+        {
+            "iterations": int(first_step["long_iterations"]),
+        },
     )
 
 

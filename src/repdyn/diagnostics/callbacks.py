@@ -20,8 +20,8 @@ from typing import Any
 from torch import nn
 
 from repdyn.diagnostics.measure import Recorder, measure
-from repdyn.diagnostics.methods.options import check_options, option_names
-from repdyn.diagnostics.methods.scalars import PREFIX, log_scalars, scalars
+from repdyn.diagnostics.methods.reader import check_options, option_names
+from repdyn.diagnostics.methods.recording import PREFIX, log_scalars, scalars
 
 LIGHTNING = ("lightning.pytorch", "pytorch_lightning")
 
@@ -120,7 +120,7 @@ def lightning_callback(
     """A callback for the Trainer of Lightning.
 
     Every logger of the trainer gets the numbers of a moment at once, whatever `log_every_n_steps` says; `log_dict`
-    makes them known to what monitors metrics.
+    passes them to what monitors metrics.
 
     Args:
         inputs: as `measure` takes them.

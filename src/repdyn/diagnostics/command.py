@@ -1,4 +1,8 @@
-"""`python -m repdyn measure module:function --data file.npz --out diag.nc`: the diagnostics without a script."""
+"""The diagnostics without a script, on a network that a user's function returns::
+
+python -m repdyn measure module:function --data file.npz --out diag.nc
+python -m repdyn similarity module:function --against other --data file.npz --out similar.nc
+"""
 
 from __future__ import annotations
 
@@ -24,10 +28,10 @@ STOPPED = 130  # exit status of a command that the user stopped
 def run(words: Sequence[str]) -> int:
     """The command `measure`; its exit status."""
     from repdyn.diagnostics.methods.catalog import MEASURES
-    from repdyn.diagnostics.methods.progress import Interrupted
+    from repdyn.diagnostics.methods.collecting import Interrupted
 
     parser = argparse.ArgumentParser(prog="repdyn measure", description="The papers' diagnostics on your own network.")
-    parser.add_argument("maker", help="module:function that returns the network")
+    parser.add_argument("builder", help="module:function that returns the network")
     parser.add_argument("--data", type=Path, required=True, help="npz: inputs and, as wanted, labels, targets, pairs")
     parser.add_argument("--out", type=Path, required=True, help="netCDF file to write")
     parser.add_argument("--layers", nargs="+", help="names as in named_modules(), input, output; default: all")
@@ -35,64 +39,39 @@ def run(words: Sequence[str]) -> int:
     parser.add_argument("--residual", nargs="+", help="layers of the residual stream, in order")
     parser.add_argument("--effective-depth", type=float, default=0.0, help="leak of the residual stream (default 0)")
     parser.add_argument("--output", help="key of the part that counts of what the network returns")
-    parser.add_argument("--embeddings", help="layer that stands for the inputs, where these are token ids")
+    parser.add_argument("--embeddings", help="layer that represents the inputs, where these are token ids")
     parser.add_argument("--classifier", help="the last linear map, for NC3 and NC4; default: found")
     parser.add_argument("--features", choices=("flatten", "pool", "tokens"), default="flatten", help="rows of a layer")
     parser.add_argument("--channels", type=int, help="axis of the channels, points first: 1 or -1")
-    parser.add_argument("--heads", type=int, help="heads of attention, layers of their own; with --channels -1")
+    parser.add_argument("--heads", type=int, help="heads of attention, as separate layers; with --channels -1")
     parser.add_argument("--batch-size", type=int, help="points per forward pass; default: all at once")
     parser.add_argument("--batch-statistics", action="store_true", help="batch normalization by these points")
     parser.add_argument("--figures", type=Path, help="folder for figures")
     parser.add_argument(
         "--checkpoints", type=Path, help="folder of weights, each measured: step_100.pt, step_200.pt, ..."
     )
-    parser.add_argument("--words", action="store_true", help="say what the network does, sentence by sentence")
+    parser.add_argument("--words", action="store_true", help="describe what the network does, sentence by sentence")
     parser.add_argument("--page", type=Path, help="HTML page of the network to write: in words, figures, layers")
     parser.add_argument("--before", type=Path, help="weights before training, for --words and --page")
     parser.add_argument("--held-out", type=Path, help="npz of points it was not trained on: inputs, labels")
     parser.add_argument("--resume", action="store_true", help="measure the checkpoints that --out lacks")
     try:
-        run_arguments(parser.parse_args(words))
+        measure_and_save(**vars(parser.parse_args(words)), progress=sys.stderr.isatty())
     except Interrupted:
         return STOPPED
     return 0
 
 
-def run_arguments(arguments: argparse.Namespace) -> None:
-    """Measures what the command line says."""
-    measure_and_save(
-        arguments.maker,
-        arguments.data,
-        arguments.out,
-        residual=arguments.residual,
-        effective_depth=arguments.effective_depth,
-        features=(arguments.features, arguments.channels, arguments.heads),
-        figures=arguments.figures,
-        layers=arguments.layers,
-        measures=arguments.measures,
-        output=arguments.output,
-        embeddings=arguments.embeddings,
-        classifier=arguments.classifier,
-        batch_size=arguments.batch_size,
-        batch_statistics=arguments.batch_statistics,
-        checkpoints=arguments.checkpoints,
-        resume=arguments.resume,
-        words=arguments.words,
-        page=arguments.page,
-        before=arguments.before,
-        held_out=arguments.held_out,
-        progress=sys.stderr.isatty(),
-    )
-
-
 def measure_and_save(
-    maker: str,
+    builder: str,
     data: Path,
     out: Path,
     *,
     residual: Sequence[str] | None = None,
     effective_depth: float = 0.0,
-    features: tuple[str, int | None, int | None] = ("flatten", None, None),
+    features: str = "flatten",
+    channels: int | None = None,
+    heads: int | None = None,
     figures: Path | None = None,
     checkpoints: Path | None = None,
     resume: bool = False,
@@ -104,23 +83,7 @@ def measure_and_save(
 ) -> None:
     """Measures the network that a user's function returns and saves the dataset.
 
-    Args:
-        maker: `module:function`; the module is looked for in the current folder first, the function takes nothing.
-        data: npz file with `inputs`, or arrays `input_NAME` for keyword inputs, and as wanted `labels`, `targets`,
-            `pairs`.
-        out: netCDF file to write.
-        residual: names of the layers of the residual stream.
-        effective_depth: its leak.
-        features: kind, axis of the channels and number of heads.
-        figures: folder for the figures, None for none.
-        checkpoints: folder of weights, each of which is measured in the network, along the dimension `checkpoint`.
-        resume: go on with a file of checkpoints, after its last one.
-        words: print what the network does in words, of checkpoints the last one and what changed until then.
-        page: HTML file with these words, figures and layers, None for none.
-        before: weights before training, with which the words compare.
-        held_out: npz file of points that the network was not trained on, with `inputs` and `labels`; measured beside
-            the others, and for the words on what was memorized.
-        options: further arguments of `measure`.
+    Arguments are the options of the command, as its help describes them; `options` are further arguments of `measure`.
 
     Raises:
         RepdynError: anything unusable, in one line.
@@ -128,8 +91,8 @@ def measure_and_save(
     """
     from repdyn.base.errors import RepdynError
     from repdyn.diagnostics import summary
-    from repdyn.diagnostics.methods.features import Features
-    from repdyn.diagnostics.methods.own_network import ANSWERS, made_by, read_arrays
+    from repdyn.diagnostics.methods.checkpoints import ANSWERS, build_network, read_arrays
+    from repdyn.diagnostics.methods.reader import Features
     from repdyn.diagnostics.page import write_page
     from repdyn.diagnostics.theory.identity import Residual
     from repdyn.diagnostics.training_summary import summarize_training
@@ -142,19 +105,19 @@ def measure_and_save(
         raise RepdynError("before is for the words; give words or page, too")
     arrays = read_arrays(data)
     others = _held_out(held_out) if held_out else None
-    model = made_by(maker)
+    model = build_network(builder)
     try:
-        stream = Residual(tuple(residual), effective_depth) if residual else None
         answers: dict[str, Any] = {name: arrays[name] for name in ANSWERS if name in arrays}
-        kind, channels, heads = features
-        rows = Features(kind, channels, heads=heads)
+        stream = Residual(tuple(residual), effective_depth) if residual else None
+        rows = Features(features, channels, heads=heads)
         arguments = options | answers | {"residual": stream, "features": rows, "held_out": others}
-        settings = {"residual": residual, "effective_depth": effective_depth, "features": features} | options
+        settings = options | {"residual": residual, "effective_depth": effective_depth}
+        settings["features"] = features, channels, heads
         if checkpoints:
             recorded = _recorded(model, arrays["inputs"], checkpoints, out, arguments, resume=resume)
-            dataset = signed(recorded, maker, settings)
+            dataset = signed(recorded, builder, settings)
         else:
-            dataset = _measured(model, arrays["inputs"], out, arguments, maker, settings)
+            dataset = _measured(model, arrays["inputs"], out, arguments, builder, settings)
         sentences = _sentences(model, arrays, arguments, before, others) if words or page else []
         if sentences and checkpoints:
             sentences += summarize_training(dataset)
@@ -175,17 +138,17 @@ def measure_and_save(
 
 
 def _measured(
-    model: nn.Module, inputs: object, out: Path, arguments: dict[str, Any], maker: str, settings: dict[str, object]
+    model: nn.Module, inputs: object, out: Path, arguments: dict[str, Any], builder: str, settings: dict[str, object]
 ) -> xr.Dataset:
     """One moment, saved; what there is of it where the user stops."""
     from repdyn.base import datasets
     from repdyn.diagnostics.measure import measure
-    from repdyn.diagnostics.methods.progress import Interrupted
+    from repdyn.diagnostics.methods.collecting import Interrupted
 
     try:
-        dataset = signed(measure(model, inputs, **arguments), maker, settings)
+        dataset = signed(measure(model, inputs, **arguments), builder, settings)
     except Interrupted as stop:
-        datasets.write(signed(stop.dataset, maker, settings), out)
+        datasets.write(signed(stop.dataset, builder, settings), out)
         print(f"{out}: what was measured until it was stopped")
         raise
     datasets.write(dataset, out)
@@ -198,7 +161,7 @@ def _recorded(
     """Every checkpoint of a folder that the file does not have, saved one by one."""
     from repdyn.base.errors import DataError
     from repdyn.diagnostics.measure import Recorder
-    from repdyn.diagnostics.methods.own_network import checkpoints, load_weights
+    from repdyn.diagnostics.methods.checkpoints import checkpoints, load_weights
 
     steps = checkpoints(folder)
     if out.exists() and not resume:
@@ -209,7 +172,7 @@ def _recorded(
             load_weights(model, path)
             recorder(step)
             print(f"{path}: measured")
-    load_weights(model, steps[max(steps)])  # with nothing left to measure it has weights of its own
+    load_weights(model, steps[max(steps)])  # with nothing left to measure it has its first weights
     return recorder.dataset()
 
 
@@ -220,11 +183,11 @@ def _held_out(path: Path) -> tuple[object, Any]:
         DataError: an unusable file, or one without labels.
     """
     from repdyn.base.errors import DataError
-    from repdyn.diagnostics.methods.own_network import read_arrays
+    from repdyn.diagnostics.methods.checkpoints import read_arrays
 
     arrays = read_arrays(path)
     if "labels" not in arrays:
-        raise DataError(f"{path}: holds no labels; held-out points need them: what was memorized is told by accuracy")
+        raise DataError(f"{path}: holds no labels; held-out points need them: memorization is measured by accuracy")
     return arrays["inputs"], arrays["labels"]
 
 
@@ -235,8 +198,8 @@ def _sentences(
     before: Path | None,
     held_out: tuple[object, Any] | None,
 ) -> list[Sentence]:
-    """What the network does, from the arguments of `measure` that say how it is run."""
-    from repdyn.diagnostics.methods.own_network import load_weights
+    """What the network does, from the arguments of `measure` for running it."""
+    from repdyn.diagnostics.methods.checkpoints import load_weights
     from repdyn.diagnostics.summary import summarize
 
     how = ("layers", "features", "output", "embeddings", "classifier", "batch_size", "batch_statistics")
@@ -248,7 +211,7 @@ def _sentences(
     return summarize(model, arrays["inputs"], labels=arrays.get("labels"), before=first, held_out=held_out, **options)
 
 
-def signed(dataset: xr.Dataset, maker: str, options: dict[str, object]) -> xr.Dataset:
+def signed(dataset: xr.Dataset, builder: str, options: dict[str, object]) -> xr.Dataset:
     """The dataset with the attributes that the pipeline's files carry."""
     from repdyn.base.datasets import package_versions
     from repdyn.diagnostics.settings import PAPER
@@ -256,7 +219,7 @@ def signed(dataset: xr.Dataset, maker: str, options: dict[str, object]) -> xr.Da
     options = {name: value for name, value in options.items() if name != "progress"}
     return dataset.assign_attrs(
         study="diagnostics",
-        experiment=maker,
+        experiment=builder,
         paper=PAPER,
         settings=json.dumps(options, sort_keys=True),
         seed=0,
@@ -268,10 +231,119 @@ def signed(dataset: xr.Dataset, maker: str, options: dict[str, object]) -> xr.Da
 
 def _draw(dataset: xr.Dataset, folder: Path) -> None:
     """The figures that the measures allow."""
-    from repdyn.base import figures
-    from repdyn.diagnostics.figures.network import draw_all
+    from repdyn.diagnostics.page import draw_all
+    from repdyn.plotting import figures
 
     with figures.style():
         for name, figure in draw_all(dataset).items():
             figures.save(figure, folder / name)
     print(f"{folder}: figures")
+
+
+def run_similarity(words: Sequence[str]) -> None:
+    """The command `similarity`."""
+    from repdyn.diagnostics.theory.similarity import MEASURES, ON_REQUEST
+
+    network = (
+        "module:function for another architecture, or a file of weights for another run or checkpoint of the first"
+    )
+    parser = argparse.ArgumentParser(
+        prog="repdyn similarity",
+        description="Layers of your network against those of another run, seed or architecture.",
+    )
+    parser.add_argument("builder", help="module:function that returns the network")
+    parser.add_argument(
+        "--weights", type=Path, help="file of weights of the first; default: as the function returns it"
+    )
+    parser.add_argument("--against", help=f"{network}; default: the layers of the first among themselves")
+    parser.add_argument("--reruns", nargs="+", default=[], help="the first from other seeds, for the band of chance")
+    parser.add_argument("--data", type=Path, required=True, help="npz with the inputs")
+    parser.add_argument("--out", type=Path, required=True, help="netCDF file to write")
+    parser.add_argument("--layers", nargs="+", help="names as in named_modules(), input, output; default: all")
+    parser.add_argument("--other-layers", nargs="+", help="of the other one; default: those of the first")
+    wanted = f"some of {', '.join((*MEASURES, *ON_REQUEST))}; default: {', '.join(MEASURES)}"
+    parser.add_argument("--measures", nargs="+", default=list(MEASURES), help=wanted)
+    parser.add_argument("--batch-size", type=int, help="points at a time, a minibatch of cka_minibatch")
+    parser.add_argument(
+        "--most-points", type=int, help="points compared at most; default: 2000, for cka_minibatch alone all"
+    )
+    parser.add_argument("--device", help="of torch, cpu or cuda, that computes the comparisons; default: numpy does")
+    parser.add_argument("--intervals", action="store_true", help="also their 99 %% intervals")
+    parser.add_argument("--features", choices=("flatten", "pool", "tokens"), default="flatten", help="rows of a layer")
+    parser.add_argument("--figure", type=Path, help="heat map to write, without its suffix")
+    compare_and_save(**vars(parser.parse_args(words)))
+
+
+def compare_and_save(
+    builder: str,
+    data: Path,
+    out: Path,
+    *,
+    weights: Path | None,
+    against: str | None,
+    reruns: Sequence[str],
+    layers: Sequence[str] | None,
+    features: str,
+    figure: Path | None,
+    **options: Any,
+) -> None:
+    """Compares layers of networks on the same points and saves the dataset; arguments are the command's options.
+
+    Raises:
+        RepdynError: anything unusable, in one line.
+    """
+    from repdyn.base import datasets
+    from repdyn.base.errors import RepdynError
+    from repdyn.diagnostics.compare import compare
+    from repdyn.diagnostics.figures.similarity import draw_similarity
+    from repdyn.diagnostics.methods.checkpoints import read_arrays
+    from repdyn.diagnostics.methods.reader import Features
+    from repdyn.plotting import figures
+
+    inputs, first = read_arrays(data)["inputs"], _network(builder, None)
+    if weights:
+        first = _network(str(weights), first)
+    others = [_network(name, first) for name in reruns]
+    other = _network(against, first) if against else None
+    try:
+        found = compare(first, other, inputs, layers, reruns=others, features=Features(features, None), **options)
+    except ValueError as error:
+        raise RepdynError(str(error)) from error
+    settings = options | {"weights": str(weights) if weights else None, "against": against, "reruns": list(reruns)}
+    settings |= {"layers": layers, "features": features}
+    datasets.write(signed(found, builder, settings).assign_attrs(device=options["device"] or "cpu"), out)
+    measures = options["measures"]
+    print(f"{out}: {found.sizes['layer']} x {found.sizes['other_layer']} layers, {', '.join(measures)}")
+    if found.attrs["left_out"]:
+        print(f"left out: {found.attrs['left_out']}")
+    shown = "cka_debiased" if "cka_debiased" in measures else measures[0]
+    print(_table(found, shown))
+    if figure:
+        figures.save(draw_similarity(found, shown), figure)
+        print(f"{figure}: figure")
+
+
+def _network(name: str, first: nn.Module | None) -> nn.Module:
+    """Another network by its function, or the first one with the weights of a file."""
+    from repdyn.diagnostics.methods.checkpoints import build_network, load_weights
+
+    if first is None or (":" in name and not Path(name).exists()):
+        return build_network(name)
+    model = copy.deepcopy(first)
+    load_weights(model, Path(name))
+    return model
+
+
+def _table(found: xr.Dataset, name: str) -> str:
+    """The same layer in both networks, next to the least and largest between runs of the first."""
+    lines = [f"{found[name].attrs['long_name']}, same layer in both networks"]
+    for layer in found["layer"].values:
+        if layer not in found["other_layer"].values:
+            continue
+        value = float(found[name].sel(layer=layer, other_layer=layer))
+        text = f"  {layer:24}{value:8.3f}"
+        if f"{name}_of_runs" in found:
+            runs = found[f"{name}_of_runs"].sel(layer=layer)
+            text += f"   between runs {float(runs.min()):.3f} to {float(runs.max()):.3f}"
+        lines.append(text)
+    return "\n".join(lines)

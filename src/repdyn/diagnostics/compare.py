@@ -23,15 +23,12 @@ from threadpoolctl import ThreadpoolController
 from torch import Tensor, nn
 
 from repdyn.base.datasets import variable
-from repdyn.diagnostics.measure import network_reader
 from repdyn.diagnostics.methods.forward import in_one_line, unwrapped, with_weights
 from repdyn.diagnostics.methods.inputs import split, spread
-from repdyn.diagnostics.methods.layer_shapes import depends_on_the_batch
-from repdyn.diagnostics.methods.minibatch_similarity import Minibatches
-from repdyn.diagnostics.methods.options import check_options, option_names
-from repdyn.diagnostics.methods.reader import NetworkReader
-from repdyn.diagnostics.methods.streamed_similarity import WIDE, ChosenRows, Pair, Streamed
-from repdyn.diagnostics.methods.streaming import Plan, plan, stream
+from repdyn.diagnostics.methods.layers import Plan, plan, stream
+from repdyn.diagnostics.methods.reader import NetworkReader, check_options, network_reader, option_names
+from repdyn.diagnostics.methods.shapes import depends_on_the_batch
+from repdyn.diagnostics.methods.similarity import WIDE, ChosenRows, Minibatches, Pair, Streamed
 from repdyn.diagnostics.theory.intervals import folds, of_parts
 from repdyn.diagnostics.theory.similarity import (
     FEWEST,
@@ -43,7 +40,7 @@ from repdyn.diagnostics.theory.similarity import (
     similarities,
 )
 
-MOST_POINTS = 2000  # up to which layers are kept, points x min(points, units) numbers each; more are streamed
+MOST_POINTS = 2000  # up to which layers stay in memory, points x min(points, units) numbers each; more are streamed
 BATCH = 256  # points of a minibatch, and at a time of what is streamed, at most where the inputs come in one batch
 ENDS = {"low": "lower end", "high": "upper end"}
 TEXTS = {
@@ -69,7 +66,7 @@ def compare(
     intervals: bool = False,
     most_points: int | None = None,
     device: str | torch.device | None = None,
-    **options: object,
+    **options: Any,
 ) -> xr.Dataset:
     """Similarity of every layer of one network to every layer of another, on the same points.
 
@@ -90,9 +87,9 @@ def compare(
         intervals: also `<name>_low` and `<name>_high`, 99 %, by leaving out a tenth of the points at a time
             (jackknife); of 2,000 points at most.
         most_points: points compared at most, evenly spread; None takes 2,000, and all of them for `cka_minibatch`
-            alone. Up to 2,000 are kept. More are streamed: memory stays within `memory`, and the networks run several
-            times, once per block of points that it holds, for `cka_minibatch` once. Then layers of more than 2,000
-            units have CKA alone.
+            alone. Up to 2,000 stay in memory. More are streamed: memory stays within `memory`, and the networks run
+            several times, once per block of points that it holds, for `cka_minibatch` once. Then layers of more than
+            2,000 units have CKA alone.
         device: where the comparisons are computed, by torch in double precision: "cpu", "cuda" or another device of
             torch; the layers stay there. None computes with numpy. The networks run where they are.
         options: `features`, `axes`, `batch_size`, `unpack`, `batch_statistics`, `memory` as `measure` takes them.
@@ -114,14 +111,55 @@ def compare(
         1.0
     """
     check_options(options, option_names(compare, network_reader))
-    if not measures or (unknown := [name for name in measures if name not in TEXTS]):
-        found = repr(unknown[0]) if measures else "none"
-        raise ValueError(f"measures: got {found}, expected some of {', '.join(TEXTS)}")
+    unknown = [repr(name) for name in measures if name not in TEXTS] if measures else ["none"]
+    if unknown:
+        raise ValueError(f"measures: got {unknown[0]}, expected some of {', '.join(TEXTS)}")
+    placed = _placing(device)
     with ThreadpoolController().limit(limits=1, user_api="blas"):  # as in `measure`: more threads wait for each other
-        return _compared(
-            network, other, inputs, layers, other_layers, reruns, measures, intervals, most_points, _placing(device),
-            options,
-        )  # fmt: skip
+        first = plan(network_reader(network, inputs, **options), layers)
+        others: dict[str, tuple[Any, Sequence[str] | None]] = {}
+        if other is not None:
+            others["other"] = other, layers if other_layers is None else other_layers
+        others |= {f"rerun {number}": (run, first.layers) for number, run in enumerate(reruns)}
+
+        def plans() -> Iterator[Plan]:
+            yield first
+            for weights, names in others.values():
+                yield plan(network_reader(with_weights(network, weights, "the checkpoint"), inputs, **options), names)
+
+        points = first.points * first.tokens
+        if most_points is None:
+            most_points = points if set(measures) == {MINIBATCH} else MOST_POINTS
+        if most_points < 2:
+            raise ValueError(f"most_points: got {most_points}, give 2 or more")
+        many = min(most_points, points) > MOST_POINTS and all(first.reader.inputs.sizes)
+        whole = [*(name for name in OF_ALL_PAIRS if name in measures), *(["intervals"] if intervals else [])]
+        if many and whole:
+            raise ValueError(
+                f"{' and '.join(whole)}: of {MOST_POINTS} points at most; give most_points={MOST_POINTS} or fewer"
+            )
+        if MINIBATCH in measures:
+            _check_minibatches(first, most_points)
+        reasons: dict[str, str] = {}
+        places = ["one", *others]
+        if many:
+            compared = _streamed(plans(), places, measures, most_points, reasons, placed)
+        else:
+            compared = _in_memory(plans(), places, measures, most_points, reasons, placed, intervals=intervals)
+        second = int(other is not None)
+        coordinates = {
+            "layer": variable("layer", np.array(compared.layers[0], str), "layer of the first network"),
+            "other_layer": variable(
+                "other_layer", np.array(compared.layers[second], str), "layer of the second network"
+            ),
+        }
+        dataset = xr.Dataset(_matrices(compared, second), coordinates)
+        if reruns:
+            dataset = dataset.assign(_chance(compared, [0, *range(second + 1, len(compared.layers))]))
+        text = "; ".join(f"{place}: {why}" for place, why in reasons.items())
+        second_name = "itself" if other is None else "another network"
+        title = f"Similarity of {type(unwrapped(network)).__name__} to {second_name}"
+        return dataset.assign_attrs(title=title, left_out=text)
 
 
 def _placing(device: str | torch.device | None) -> Callable[[NDArray[np.floating]], Any]:
@@ -142,58 +180,7 @@ def _placing(device: str | torch.device | None) -> Callable[[NDArray[np.floating
     return lambda A: torch.as_tensor(A, device=device)
 
 
-def _compared(
-    network: nn.Module,
-    other: nn.Module | Mapping[str, Tensor] | None,
-    inputs: object,
-    layers: Sequence[str] | None,
-    other_layers: Sequence[str] | None,
-    reruns: Sequence[nn.Module | Mapping[str, Tensor]],
-    measures: Sequence[str],
-    intervals: bool,
-    most_points: int | None,
-    placed: Callable[[NDArray[np.floating]], Any],
-    options: Mapping[str, Any],
-) -> xr.Dataset:
-    """`compare`, with the arguments of the same names."""
-    first = plan(network_reader(network, inputs, **options), layers)
-    others = {} if other is None else {"other": (other, layers if other_layers is None else other_layers)}
-    others |= {f"rerun {number}": (run, first.layers) for number, run in enumerate(reruns)}
-
-    def plans() -> Iterator[Plan]:
-        yield first
-        for weights, names in others.values():
-            yield plan(network_reader(with_weights(network, weights, "the checkpoint"), inputs, **options), names)
-
-    rows = first.points * first.tokens
-    if most_points is None:
-        most_points = rows if set(measures) == {MINIBATCH} else MOST_POINTS
-    if most_points < 2:
-        raise ValueError(f"most_points: got {most_points}, give 2 or more")
-    many = min(most_points, rows) > MOST_POINTS and all(first.reader.inputs.sizes)
-    whole = [*(name for name in OF_ALL_PAIRS if name in measures), *(["intervals"] if intervals else [])]
-    if many and whole:
-        raise ValueError(
-            f"{' and '.join(whole)}: of {MOST_POINTS} points at most; give most_points={MOST_POINTS} or fewer"
-        )
-    if MINIBATCH in measures:
-        _check_minibatches(first, most_points)
-    reasons: dict[str, str] = {}
-    places = ["one", *others]
-    if many:
-        found = _streamed(plans(), places, measures, most_points, reasons, placed)
-    else:
-        found = _kept(plans(), places, measures, most_points, reasons, placed, intervals=intervals)
-    second = int(other is not None)
-    dataset = xr.Dataset(_matrices(found, second), _layer_coordinates(found.layers[0], found.layers[second]))
-    if reruns:
-        dataset = dataset.assign(_chance(found, [0, *range(second + 1, len(found.layers))]))
-    text = "; ".join(f"{place}: {why}" for place, why in reasons.items())
-    title = f"Similarity of {type(unwrapped(network)).__name__} to {'itself' if other is None else 'another network'}"
-    return dataset.assign_attrs(title=title, left_out=text)
-
-
-class _Found(NamedTuple):
+class _Compared(NamedTuple):
     """Layers of each network, and the measures of pairs of them."""
 
     layers: list[list[str]]
@@ -201,7 +188,7 @@ class _Found(NamedTuple):
     of: Callable[[Sequence[Pair]], list[dict[str, float]]]
 
 
-def _kept(
+def _in_memory(
     plans: Iterable[Plan],
     places: Sequence[str],
     measures: Sequence[str],
@@ -210,8 +197,8 @@ def _kept(
     placed: Callable[[NDArray[np.floating]], Any],
     *,
     intervals: bool,
-) -> _Found:
-    """Every layer prepared for comparisons and kept, one network after another."""
+) -> _Compared:
+    """Every layer prepared for comparisons, in memory, one network after another."""
 
     def prepared(A: NDArray[np.floating], minibatch: NDArray[np.int64]) -> list[Shape]:
         here = spread(len(A), most_points)
@@ -223,7 +210,7 @@ def _kept(
     def of(pairs: Sequence[Pair]) -> list[dict[str, float]]:
         return [_similarities(shapes[i].get(a), shapes[j].get(b), measures) for (i, a), (j, b) in pairs]
 
-    return _Found([list(part) for part in shapes], [*measures, *(_bounds(measures) if intervals else [])], of)
+    return _Compared([list(part) for part in shapes], [*measures, *(_bounds(measures) if intervals else [])], of)
 
 
 def _shapes(
@@ -237,7 +224,7 @@ def _shapes(
     mask = planned.reader.features.mask
     minibatch = _minibatches(planned)
 
-    def keep(name: str, A: NDArray[np.floating]) -> None:
+    def prepare(name: str, A: NDArray[np.floating]) -> None:
         of_rows = minibatch[np.arange(len(A)) * len(minibatch) // len(A)]  # rows of a point follow each other
         if mask is not None and len(A) == mask.size:
             A, of_rows = A[mask.reshape(-1)], of_rows[mask.reshape(-1)]
@@ -248,7 +235,7 @@ def _shapes(
         except (ValueError, RuntimeError) as error:  # torch's are of the second kind
             reasons[f"{place}, {name}"] = in_one_line(error)
 
-    failed = stream(planned, (), keep)
+    failed = stream(planned, (), prepare)
     reasons.update({f"{place}, {name}": why for name, why in failed.items()})
     return shapes
 
@@ -287,7 +274,7 @@ def _streamed(
     most_points: int,
     reasons: dict[str, str],
     placed: Callable[[NDArray[np.floating]], Any],
-) -> _Found:
+) -> _Compared:
     """Sums over blocks of points, of all networks at once."""
     networks = [replace(planned, reader=_in_batches(planned.reader)) for planned in plans]
     mask, memory = networks[0].reader.features.mask, networks[0].reader.memory
@@ -311,7 +298,7 @@ def _streamed(
 
     for place, planned in zip(places, networks, strict=True):
         reasons.update({f"{place}, {name}": why for name, why in planned.left_out.items()})
-    return _Found([planned.layers for planned in networks], measures, of)
+    return _Compared([planned.layers for planned in networks], measures, of)
 
 
 def _in_batches(reader: NetworkReader) -> NetworkReader:
@@ -337,8 +324,8 @@ def _similarities(
     if not first or not second or len(first[0].squared) != len(second[0].squared):
         return dict.fromkeys([*measures, *_bounds(measures)], np.nan)
     whole, *parts = (similarities(one, other, measures) for one, other in zip(first, second, strict=True))
-    found = {name: of_parts(whole[name], [part[name] for part in parts]) for name in measures}
-    ends = {f"{name}_{end}": getattr(found[name], end) for name in measures for end in ENDS}
+    intervals = {name: of_parts(whole[name], [part[name] for part in parts]) for name in measures}
+    ends = {f"{name}_{end}": getattr(intervals[name], end) for name in measures for end in ENDS}
     return whole | ends
 
 
@@ -346,24 +333,24 @@ def _bounds(measures: Iterable[str]) -> list[str]:
     return [f"{name}_{end}" for name in measures for end in ENDS]
 
 
-def _matrices(found: _Found, second: int) -> dict[str, xr.Variable]:
-    """Every layer of the first network beside every layer of the second, or of itself."""
-    rows, columns = found.layers[0], found.layers[second]
-    values = found.of([((0, row), (second, column)) for row in rows for column in columns])
+def _matrices(compared: _Compared, second: int) -> dict[str, xr.Variable]:
+    """Every layer of the first network against every layer of the second, or of itself."""
+    rows, columns = compared.layers[0], compared.layers[second]
+    values = compared.of([((0, row), (second, column)) for row in rows for column in columns])
     shape = len(rows), len(columns)
-    return {name: _described(name, ("layer", "other_layer"), values, shape) for name in found.measures}
+    return {name: _described(name, ("layer", "other_layer"), values, shape) for name in compared.measures}
 
 
-def _chance(found: _Found, runs: Sequence[int]) -> dict[str, xr.Variable]:
+def _chance(compared: _Compared, runs: Sequence[int]) -> dict[str, xr.Variable]:
     """The same layer in every pair of runs, and the names of the pairs."""
     pairs = [(a, b) for b in range(len(runs)) for a in range(b)]
-    names = found.layers[0]
-    values = found.of([((runs[a], name), (runs[b], name)) for name in names for a, b in pairs])
+    names = compared.layers[0]
+    values = compared.of([((runs[a], name), (runs[b], name)) for name in names for a, b in pairs])
     variables = {
         f"{name}_of_runs": _described(
             name, ("layer", "runs"), values, (len(names), len(pairs)), ", same layer in two runs"
         )
-        for name in found.measures
+        for name in compared.measures
     }
     texts = np.array([f"{a}-{b}" for a, b in pairs])
     return variables | {"runs": variable("runs", texts, "two runs of the first network")}
@@ -378,10 +365,3 @@ def _described(
     array = variable(dims, np.array([entry[name] for entry in values]).reshape(shape), words + more, units)
     array.attrs |= {"source": source, "missing": "the layer could not be compared, for the reason in `left_out`"}
     return array
-
-
-def _layer_coordinates(first: Sequence[str], second: Sequence[str]) -> dict[str, xr.Variable]:
-    return {
-        "layer": variable("layer", np.array(first, str), "layer of the first network"),
-        "other_layer": variable("other_layer", np.array(second, str), "layer of the second network"),
-    }

@@ -2,14 +2,14 @@
 
     from repdyn.diagnostics.measure import Recorder, measure
 
-    found = measure(model, inputs, labels=labels)       # through depth, at one moment
-    found["effective_rank"].plot(x="layer")
+    dataset = measure(model, inputs, labels=labels)       # through depth, at one moment
+    dataset["effective_rank"].plot(x="layer")
 
     recorder = Recorder(model, inputs, labels=labels)   # and through training
     for step in range(steps):
         recorder(step)
         ...                                             # the user's own training step
-    found = recorder.dataset()
+    dataset = recorder.dataset()
 
 Points are measured in evaluation mode; the network comes back as it was: modes, gradients, running statistics, hooks,
 random state. Activations come in the network's precision and are analyzed in float64. What cannot be computed is NaN,
@@ -18,33 +18,26 @@ with its reason in the attribute `left_out`; one measure never takes the others 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
 import xarray as xr
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
+from repdyn.base.datasets import index, variable
 from repdyn.base.errors import DataError
 from repdyn.diagnostics.methods import recording
-from repdyn.diagnostics.methods.collecting import Collector
-from repdyn.diagnostics.methods.features import Features
+from repdyn.diagnostics.methods.catalog import HELD_OUT, OF_HELD_OUT
+from repdyn.diagnostics.methods.collecting import GAMMA, Collector, Interrupted, Request
 from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
-from repdyn.diagnostics.methods.held_out import Measurement, held_out_measures, inputs_and_answers
-from repdyn.diagnostics.methods.inputs import Inputs, as_inputs
-from repdyn.diagnostics.methods.layer_shapes import find_shapes
-from repdyn.diagnostics.methods.options import check_options, option_names
-from repdyn.diagnostics.methods.outputs import Adapter
-from repdyn.diagnostics.methods.reader import NetworkReader
-from repdyn.diagnostics.methods.request import Request
-from repdyn.diagnostics.methods.scalars import PREFIX, log_scalars, scalars
+from repdyn.diagnostics.methods.reader import MEMORY, Adapter, Features, check_options, network_reader, option_names
+from repdyn.diagnostics.methods.shapes import find_shapes
 from repdyn.diagnostics.theory.identity import Residual
-
-GAMMA = 1e-3  # of the stable cost of identity, relative to |K|_op: the value of the study leaky_resnets
-MEMORY = 2**30  # bytes of layers kept at a time when the points come in several batches
 
 
 def measure(
@@ -78,12 +71,12 @@ def measure(
         model: any network; inside `torch.compile` or `DataParallel` the network within is measured.
         inputs: a tensor or array (points, ...) of two points at least, a tuple of positional inputs, a dict of keyword
             inputs, or a loader of any of these, alone or as (inputs, labels). A loader must not shuffle if `labels` or
-            `pairs` are given beside it.
-        layers: names as `names` lists them, "input", "output"; None takes every module without modules of its own. A
+            `pairs` are given separately.
+        layers: names as `names` lists them, "input", "output"; None takes every module without submodules. A
             module that runs several times is `name`, `name#2`, ...; functions have torchvision's names, `block.add`.
         labels: class of each point, integers, shape (points,); adds collapse, classifier, sectors and accuracy.
         targets: what the network should return, shape of its output; adds alignment and loss of pairs. Labels alone
-            stand for one-hot targets there.
+            mean one-hot targets there.
         pairs: pairs of points for the two-point diagnostics; None takes the first points of up to four classes.
         residual: the layers of the residual stream, or a `Residual` with leak and steps; adds the energies.
         measures: which to compute, of "angles", "ranks", "cost_of_identity", "energies", "collapse", "classifier",
@@ -94,7 +87,7 @@ def measure(
         axes: axis that counts points, by layer, where it is not the one that grows with the points; "input" for inputs.
         batch_size: points per forward pass; None runs all at once.
         unpack: turns a loader's batch into (inputs, labels or targets or None).
-        embeddings: layer that stands for the inputs where these are token ids and have no distances.
+        embeddings: layer that represents the inputs where these are token ids and have no distances.
         classifier: the last linear map, for NC3 and NC4; None takes the `nn.Linear` whose result the network
             returns, or the last one if the outputs are in its order (softmax, a positive factor).
         gamma: regularizer of the stable cost of identity and the energies, relative to the operator norm of K.
@@ -109,7 +102,7 @@ def measure(
         held_out: inputs and labels (integers) or targets of points that the network was not trained on; adds "ranks",
             "collapse", "loss" and "accuracy" of these, as far as they are among the measures, under their names and
             `_held_out`.
-        memory: bytes of layers kept at a time when the points come in several batches; less means more passes.
+        memory: bytes of layers in memory at a time when the points come in several batches; less means more passes.
         progress: whether the number of layers measured so far is shown on standard error.
 
     Returns:
@@ -119,19 +112,19 @@ def measure(
 
     Raises:
         ValueError: unusable inputs, labels, targets, pairs or names, or a network that does not take the inputs; the
-            message says what to do. All else that fails is NaN with its reason in `left_out`.
+            message names what to change. All else that fails is NaN with its reason in `left_out`.
         Interrupted: the user stopped it with Ctrl-C; the error's `dataset` holds what was measured until then.
 
     Example:
         >>> import torch
         >>> model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 2))
-        >>> found = measure(model, torch.eye(2).repeat(2, 1), labels=[0, 1, 0, 1])
-        >>> found["layer"].values.tolist()
+        >>> dataset = measure(model, torch.eye(2).repeat(2, 1), labels=[0, 1, 0, 1])
+        >>> dataset["layer"].values.tolist()
         ['input', '0', '1', '2']
-        >>> found["numerical_rank"].sel(layer="input").item(), found["nc1"].sel(layer="input").item()
+        >>> dataset["numerical_rank"].sel(layer="input").item(), dataset["nc1"].sel(layer="input").item()
         (2, 0.0)
     """
-    return prepared(
+    return measurement(
         model, inputs, layers, labels=labels, targets=targets, pairs=pairs, residual=residual, measures=measures,
         features=features, output=output, axes=axes, batch_size=batch_size, unpack=unpack, embeddings=embeddings,
         classifier=classifier, gamma=gamma, bias=bias, batch_statistics=batch_statistics, loss=loss, held_out=held_out,
@@ -139,55 +132,111 @@ def measure(
     ).dataset()  # fmt: skip
 
 
-def prepared(
+def measurement(
     model: nn.Module, inputs: object, layers: Sequence[str] | None = None, *, held_out: object = None, **options: Any
 ) -> Measurement:
     """What one moment of a network takes, with arguments as `measure` takes them: checked once, measured often.
 
     Raises:
-        TypeError: an option that `measure` does not have.
         ValueError: as `measure`.
     """
-    check_options(options, option_names(measure))
     reading = {name: options.pop(name) for name in option_names(network_reader) if name in options}
-    labels, targets = reading.get("labels"), reading.get("targets")
     reader = network_reader(model, inputs, **reading)
-    if labels is None and targets is None:
-        labels, targets = _answers(reader.inputs)
-    request = _request(layers, _numbers(labels), _numbers(targets), **options)
+    labels, targets = (_as_array(reading.get(name)) for name in ("labels", "targets"))
+    if labels is None and targets is None and reader.inputs.answers:  # that came with a loader
+        answers = _as_array(torch.cat(reader.inputs.answers))
+        labels, targets = (None, answers) if answers.dtype.kind == "f" else (answers, None)
+    if not options.get("gamma", GAMMA) > 0:
+        raise ValueError(f"gamma is {options['gamma']}; give a number above 0, such as {GAMMA:g}")
+    residual = options.pop("residual", None)
+    residual = residual if isinstance(residual, Residual | None) else Residual(tuple(residual))
+    request = Request(layers, labels, targets, residual=residual, **options)
     if held_out is None:
         return Measurement(Collector(reader, request), None)
     if reader.features.mask is not None:
         raise ValueError("held_out: the mask of features is one of the points; measure held-out points on their own")
     others, answers = inputs_and_answers(held_out)
     collector = Collector(reader, request)
-    theirs = network_reader(model, others, **reading | {"labels": answers, "targets": None})
-    asked = request.of_held_out(answers, held_out_measures(collector.measures))
-    return Measurement(collector, Collector(theirs, asked))
+    measures = [name for name in collector.measures if name in OF_HELD_OUT]
+    if not measures:
+        text = f"of the measures {', '.join(collector.measures)} it has none; add some of {', '.join(OF_HELD_OUT)}"
+        raise ValueError(f"held_out: {text}")
+    floating = answers.dtype.kind == "f"
+    other = replace(
+        request, labels=None if floating else answers, targets=answers if floating else None, pairs=None,
+        residual=None, measures=measures, embeddings=None, classifier=None,
+    )  # fmt: skip
+    reader = network_reader(model, others, **reading | {"labels": answers, "targets": None})
+    return Measurement(collector, Collector(reader, other))
 
 
-def _request(
-    layers: Sequence[str] | None,
-    labels: np.ndarray | None,
-    targets: np.ndarray | None,
-    *,
-    pairs: Sequence[tuple[int, int]] | None = None,
-    residual: Residual | Sequence[str] | None = None,
-    measures: Sequence[str] | None = None,
-    embeddings: str | None = None,
-    classifier: str | None = None,
-    gamma: float = GAMMA,
-    bias: bool = False,
-    loss: Callable[..., Tensor] | None = None,
-    progress: bool = False,
-) -> Request:
-    """What is asked, in the form in which it is answered."""
-    if not gamma > 0:
-        raise ValueError(f"gamma is {gamma}; give a number above 0, such as {GAMMA:g}")
-    stream = residual if isinstance(residual, Residual | None) else Residual(tuple(residual))
-    return Request(
-        layers, labels, targets, pairs, stream, measures, embeddings, classifier, gamma, bias, loss, progress
-    )
+def _as_array(values: ArrayLike | None) -> Any:
+    return None if values is None else np.asarray(values.detach().cpu() if isinstance(values, Tensor) else values)
+
+
+def inputs_and_answers(held_out: object) -> tuple[object, NDArray[Any]]:
+    """Inputs and their labels or targets.
+
+    Raises:
+        ValueError: anything but a pair.
+    """
+    if not isinstance(held_out, tuple) or len(held_out) != 2:
+        given = f"{len(held_out)} parts" if isinstance(held_out, tuple) else f"a {type(held_out).__name__}"
+        raise ValueError(f"held_out has {given}; give (inputs, labels) or (inputs, targets)")
+    return held_out[0], _as_array(held_out[1])
+
+
+class Measurement:
+    """One moment of a network, and every later one: what does not change with the weights is found once.
+
+    Args:
+        collector: measures the points.
+        held_out: measures those that the network was not trained on; None for none.
+    """
+
+    def __init__(self, collector: Collector, held_out: Collector | None) -> None:
+        self.collector, self.held_out = collector, held_out
+
+    @property
+    def model(self) -> nn.Module:
+        """The network that is measured."""
+        return self.collector.reader.model
+
+    @property
+    def lost(self) -> list[dict[str, str]]:
+        """Layers that had no row per point last time, and why: of the points and of held-out ones."""
+        return [part.lost for part in (self.collector, self.held_out) if part is not None]
+
+    def dataset(self) -> xr.Dataset:
+        """Measures the network as it is now.
+
+        Raises:
+            Interrupted: the user stopped it; the error holds what was measured until then.
+        """
+        dataset = self.collector.dataset()
+        if self.held_out is None:
+            return dataset
+        try:
+            return _with_held_out(dataset, self.held_out.dataset())
+        except Interrupted as stop:
+            raise Interrupted(_with_held_out(dataset, stop.dataset)) from stop
+
+
+def _with_held_out(dataset: xr.Dataset, other: xr.Dataset) -> xr.Dataset:
+    """A dataset with the numbers of held-out points under their names and `_held_out`."""
+    added = {
+        f"{name}{HELD_OUT}": values.drop_vars(set(values.coords) - {"layer"}).assign_attrs(
+            long_name=f"{values.attrs['long_name']}, of held-out points"
+        )
+        for name, values in other.data_vars.items()
+    }
+    dim = f"point{HELD_OUT}"
+    coordinates = {dim: index(dim, other.sizes["point"], "held-out point")}
+    if "label" in other.coords:
+        coordinates[f"label{HELD_OUT}"] = variable(dim, other["label"].values, "class of the held-out point")
+    reasons = [dataset.attrs["left_out"], *(f"held-out points, {text}" for text in [other.attrs["left_out"]] if text)]
+    text = "; ".join(reason for reason in reasons if reason)
+    return dataset.assign(added).assign_coords(coordinates).assign_attrs(left_out=text)
 
 
 def names(model: nn.Module, inputs: object, **options: Any) -> list[str]:
@@ -207,53 +256,9 @@ def names(model: nn.Module, inputs: object, **options: Any) -> list[str]:
         >>> names(model, torch.eye(2))
         ['input', '0', '1', 'output']
     """
+    check_options(options, option_names(network_reader))
     shapes, _, _ = find_shapes(network_reader(model, inputs, **options), functions=True)
     return [name for name, shape in shapes.items() if not shape.why and not name.endswith(":input")]
-
-
-def network_reader(
-    model: nn.Module,
-    inputs: object,
-    *,
-    features: Features | str | Callable[[str, Tensor], Tensor] = "flatten",
-    output: Adapter = None,
-    axes: Mapping[str, int] | None = None,
-    batch_size: int | None = None,
-    unpack: Callable[[object], tuple] | None = None,
-    labels: ArrayLike | None = None,
-    targets: ArrayLike | None = None,
-    batch_statistics: bool = False,
-    memory: int = MEMORY,
-    **unknown: object,
-) -> NetworkReader:
-    """Network and inputs as all passes take them.
-
-    Raises:
-        TypeError: an option of another name.
-        ValueError: unusable inputs or options.
-    """
-    check_options(unknown, option_names(network_reader))
-    model, axes = unwrapped(model), dict(axes or {})
-    points = next((len(cast("Sized", answer)) for answer in (labels, targets) if answer is not None), None)
-    batches = as_inputs(model, inputs, axis=axes.get("input", 0), batch_size=batch_size, unpack=unpack, points=points)
-    if batch_statistics and len(batches.batches) > 1:
-        raise ValueError("batch_statistics normalizes by all points at once; give them in one batch")
-    features = features if isinstance(features, Features) else Features(features)
-    return NetworkReader(model, batches, features, output, axes, bool(batch_statistics), memory)
-
-
-def _answers(inputs: Inputs) -> tuple[Tensor | None, Tensor | None]:
-    """Labels or targets that came with a loader."""
-    if not inputs.answers:
-        return None, None
-    answer = torch.cat(inputs.answers)
-    return (None, answer) if answer.is_floating_point() else (answer, None)
-
-
-def _numbers(values: ArrayLike | None) -> np.ndarray | None:
-    if isinstance(values, Tensor):
-        values = values.detach().cpu()
-    return None if values is None else np.asarray(values)
 
 
 class Recorder:
@@ -268,9 +273,9 @@ class Recorder:
         layers: as `measure` takes them.
         time: name of the dimension of training.
         units: of that dimension, `1` for counts.
-        file: netCDF file that grows by each moment; a killed training keeps what it has. None keeps all in memory.
+        file: netCDF file that grows by each moment; a killed training leaves a whole file. None stores all in memory.
         resume: go on with a file that is there, after its last moment; see `rewind`.
-        logger: what takes the numbers of each moment, as `methods.scalars.log_scalars` says; None for nothing.
+        logger: what takes the numbers of each moment, as `methods.recording.log_scalars` lists; None for nothing.
         options: further arguments of `measure`.
 
     Raises:
@@ -300,7 +305,7 @@ class Recorder:
             theirs = network_reader(model, others, **reading | {"labels": answers, "targets": None}).inputs
             options = options | {"held_out": (theirs, answers)}
         self.options = options
-        self.kept: Measurement | None = None  # what does not change with the weights
+        self.measurement: Measurement | None = None  # what does not change with the weights
         self.file, self.logger = None if file is None else Path(file), logger
         self.first: xr.Dataset | None = None
         self.moments: list[xr.Dataset] = []
@@ -313,7 +318,7 @@ class Recorder:
             self.first = earlier.isel({time: 0}, drop=True).assign_attrs(left_out="")
 
     def __call__(self, step: float) -> xr.Dataset:
-        """Measures the network at a step and keeps what was found.
+        """Measures the network at a step and stores the numbers.
 
         Raises:
             ValueError: a step that does not come after the last one, or, at the first call, what `measure` refuses.
@@ -334,15 +339,15 @@ class Recorder:
             recording.create(self.file, moment, step, self.time, self.units)
         self.steps.append(step)
         if self.logger is not None:
-            log_scalars(self.logger, scalars(moment, PREFIX), step)
+            recording.log_scalars(self.logger, recording.scalars(moment, recording.PREFIX), step)
         return moment
 
     def rewind(self, step: float) -> None:
         """Forgets the moments from a step on, where a training starts again from a checkpoint of that step."""
-        kept = sum(recorded < step for recorded in self.steps)
-        if self.file and self.steps and kept < len(self.steps):
+        count = sum(recorded < step for recorded in self.steps)
+        if self.file and self.steps and count < len(self.steps):
             recording.cut(self.file, step, self.time)
-        self.steps, self.moments = self.steps[:kept], self.moments[:kept]
+        self.steps, self.moments = self.steps[:count], self.moments[:count]
 
     def dataset(self) -> xr.Dataset:
         """All that was recorded, along the dimension of training.
@@ -358,23 +363,23 @@ class Recorder:
 
     def _measured(self) -> xr.Dataset:
         if self.first is None:
-            return self._anew()
+            return self._measured_first()
         try:
-            return recording.aligned(self._again(), self.first)
+            return recording.aligned(self._measured_again(), self.first)
         except Exception as error:  # whatever it is, the training goes on
-            return recording.nothing_of(self.first, f"all: {in_one_line(error)}")
+            return recording.missing_moment(self.first, f"all: {in_one_line(error)}")
 
-    def _anew(self) -> xr.Dataset:
-        self.kept = prepared(self.model, self.inputs, self.layers, **self.options)
-        return self.kept.dataset()
+    def _measured_first(self) -> xr.Dataset:
+        self.measurement = measurement(self.model, self.inputs, self.layers, **self.options)
+        return self.measurement.dataset()
 
-    def _again(self) -> xr.Dataset:
+    def _measured_again(self) -> xr.Dataset:
         """With the layers as they were found, while these are what they were; else with what is found now."""
-        if self.kept is None or self.kept.model is not unwrapped(self.model):
-            return self._anew()
-        lost = self.kept.lost
+        if self.measurement is None or self.measurement.model is not unwrapped(self.model):
+            return self._measured_first()
+        lost = self.measurement.lost
         try:
-            moment = self.kept.dataset()
-        except Exception:  # on another device, say
-            return self._anew()
-        return moment if self.kept.lost == lost else self._anew()
+            moment = self.measurement.dataset()
+        except Exception:  # on another device, for example
+            return self._measured_first()
+        return moment if self.measurement.lost == lost else self._measured_first()

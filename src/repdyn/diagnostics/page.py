@@ -11,7 +11,6 @@ The page holds its pictures and styles and opens without a net.
 from __future__ import annotations
 
 import json
-import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,20 +21,46 @@ import xarray as xr
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from repdyn.base import figures, markup, web
+from repdyn.base import markup, web
+from repdyn.base.facts import shown_facts
 from repdyn.base.files import write_text
-from repdyn.diagnostics.figures.network import draw_all
+from repdyn.diagnostics.figures.depth import draw_depth
+from repdyn.diagnostics.figures.held_out import draw_held_out
 from repdyn.diagnostics.figures.shared import moments, over_seeds
+from repdyn.diagnostics.figures.stream import draw_stream
+from repdyn.diagnostics.figures.training import draw_training
 from repdyn.diagnostics.methods.catalog import HELD_OUT
 from repdyn.diagnostics.summary import Sentence, words
 from repdyn.diagnostics.theory.intervals import Interval
+from repdyn.plotting import figures
 
 COLUMNS = (
     "units", "angle", "norm_ratio", "effective_rank", "centered_effective_rank", "stable_cost_of_identity", "nc1",
     "within_over_between", "equiangle", "nearest_mean_accuracy",
 )  # fmt: skip
-NOTHING_SAID = "No sentences were given to this page; the numbers below say what was measured, not what it means."
+DEPTH = {"angle", "centered_effective_rank", "stable_cost_of_identity"}
+TRAINING = {"effective_rank", "stable_cost_of_identity"}
+NO_SENTENCES = "No sentences were given to this page; the numbers below say what was measured, not what it means."
 MISSING = "\N{EN DASH}"
+
+
+def draw_all(dataset: xr.Dataset) -> dict[str, figures.DescribedFigure]:
+    """The figures by the names of their files; those whose measures are missing are left out.
+
+    Args:
+        dataset: of `measure`, or of `Recorder.dataset`.
+    """
+    measured = set(dataset)
+    drawn: dict[str, figures.DescribedFigure] = {}
+    if measured >= DEPTH:
+        drawn["through_depth"] = draw_depth(dataset)
+    if measured >= TRAINING and "time" in dataset.attrs and dataset.sizes[dataset.attrs["time"]] > 1:
+        drawn["through_training"] = draw_training(dataset)
+    if f"point{HELD_OUT}" in dataset.dims:
+        drawn["held_out"] = draw_held_out(dataset)
+    if measured & {"kinetic_energy", "radial_fraction"}:
+        drawn["residual_stream"] = draw_stream(dataset)
+    return drawn
 
 
 class Column(NamedTuple):
@@ -69,7 +94,7 @@ def page(dataset: xr.Dataset, sentences: Sequence[Sentence] = ()) -> str:
     return _environment().get_template("page.html.j2").render(
         title=dataset.attrs["title"],
         style=Markup(web.STYLE.read_text(encoding="utf-8")),
-        summary=words(sentences) if sentences else NOTHING_SAID,
+        summary=words(sentences) if sentences else NO_SENTENCES,
         sentences=sentences,
         figures=_pictures(dataset),
         columns=columns,
@@ -89,7 +114,7 @@ def _environment() -> Environment:
 
 
 def _shown(dataset: xr.Dataset) -> list[str]:
-    """The columns that there are, each with that of held-out points beside it."""
+    """Columns of the dataset, each followed by that of held-out points."""
     names = (f"{name}{suffix}" for name in COLUMNS for suffix in ("", HELD_OUT))
     return [name for name in names if name in dataset]
 
@@ -169,14 +194,16 @@ def _plain(text: str) -> str:
     return ", ".join(f"{name} {value}" for name, value in content.items() if value not in (None, False, [], ""))
 
 
-def _pictures(dataset: xr.Dataset) -> list[dict[str, str]]:
-    """Figures as addresses that hold them, with their words."""
-    pictures = []
+def _pictures(dataset: xr.Dataset) -> list[dict[str, Any]]:
+    """Figures as addresses that hold them, with title, caption, alternative text and facts."""
+    pictures: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         for name, figure in draw_all(dataset).items():
             stem = Path(folder) / name
             figures.save(figure, stem)
-            texts = json.loads(stem.with_suffix(".json").read_text(encoding="utf-8"))
-            shown = {key: re.sub(r"\s+", " ", texts[key]) for key in ("title", "caption", "alt")}
-            pictures.append(shown | {"address": web.data_address(stem.with_suffix(".svg"))})
+            facts = {
+                key: value for key, value in figure.repdyn["facts"].items() if key != "dataset"
+            }  # the page's title
+            address = web.data_address(stem.with_suffix(".svg"))
+            pictures.append({**figure.repdyn, "facts": shown_facts(facts), "address": address})
     return pictures

@@ -46,7 +46,7 @@ class TwoPoints(Settings):
 
 
 class Diagnostics(Settings):
-    """The papers' diagnostics on an own network."""
+    """The papers' diagnostics on a network of the user's choice."""
 
     convolutional_network: ConvolutionalNetwork
     two_points: TwoPoints

@@ -1,4 +1,4 @@
-"""The study `diagnostics`: the five papers' diagnostics on one small network of our own."""
+"""The study `diagnostics`: the five papers' diagnostics on one small network that none of them uses."""
 
 from repdyn.base.declarations import Simulation, Study
 from repdyn.diagnostics.settings import Diagnostics

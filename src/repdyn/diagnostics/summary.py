@@ -18,16 +18,16 @@ from numpy.typing import ArrayLike
 from threadpoolctl import ThreadpoolController
 from torch import Tensor, nn
 
-from repdyn.diagnostics.measure import network_reader
 from repdyn.diagnostics.methods.forward import in_one_line, with_weights
-from repdyn.diagnostics.methods.layer_facts import Seen, lead, likeness, look, rank, within_share
-from repdyn.diagnostics.methods.targets import IGNORED, labels_of_rows
-from repdyn.diagnostics.theory.expectations import expected_norm_ratio
+from repdyn.diagnostics.methods.layer_facts import RecordedLayers, lead, likeness, rank, record_layers, within_share
+from repdyn.diagnostics.methods.measures import IGNORED, labels_of_rows
+from repdyn.diagnostics.methods.reader import check_options, network_reader, option_names
+from repdyn.diagnostics.theory.angles import expected_norm_ratio
 from repdyn.diagnostics.theory.intervals import Interval, share
 
 Verdict = Literal["yes", "no", "cannot tell"]
 COLLAPSED = 0.1  # share of the variance that is within classes
-NARROW = 1.5  # ranks before and after a bottleneck over its own
+NARROW = 1.5  # ranks before and after a bottleneck over its rank
 LAZY, RICH = 0.95, 0.8  # debiased CKA with the layer before training
 FEWEST = 8  # points from which ranks and similarities have an interval of any use
 NOTHING = Interval(np.nan, np.nan, np.nan)
@@ -81,10 +81,10 @@ def summarize(
         model: as `measure` takes it.
         inputs: as `measure` takes them.
         layers: as `measure` takes them, in the order of the network.
-        labels: class of each point; without them only bottleneck and odd point are told.
+        labels: class of each point; without them only bottleneck and odd point are decided.
         before: the same network before training, or its `state_dict`, for lazy and rich.
         held_out: inputs and labels of points that it was not trained on, for what it memorized.
-        embeddings: layer that stands for the inputs where these are token ids, of which nothing is told.
+        embeddings: layer that stands for the inputs where these are token ids, which are not described.
         classifier: the last linear map, before which layers are hidden; None takes the one that `measure` finds.
         options: `features`, `output`, `axes`, `batch_size`, `unpack`, `batch_statistics`, `memory` as `measure` takes
             them.
@@ -93,63 +93,65 @@ def summarize(
         One sentence per topic.
 
     Raises:
+        TypeError: an option of another name.
         ValueError: unusable inputs, labels or names.
     """
+    check_options(options, option_names(network_reader))
     with ThreadpoolController().limit(limits=1, user_api="blas"):
 
-        def looked_at(network: nn.Module, points: object) -> Seen:
-            return look(network_reader(network, points, **options), layers, embeddings, classifier)
+        def recorded_of(network: nn.Module, points: object) -> RecordedLayers:
+            return record_layers(network_reader(network, points, **options), layers, embeddings, classifier)
 
-        seen = looked_at(model, inputs)
-        classes = None if labels is None else _classes(labels, seen)
-        learned = _learned(seen, classes)
-        sentences = [learned, _collapse(seen, classes), _bottleneck(seen), _odd_point(seen)]
-        start = None if before is None else looked_at(with_weights(model, before, "before"), inputs)
-        sentences.append(_features(seen, start, learned))
+        record = recorded_of(model, inputs)
+        classes = None if labels is None else _classes(labels, record)
+        learned = _learned(record, classes)
+        sentences = [learned, _collapse(record, classes), _bottleneck(record), _odd_point(record)]
+        start = None if before is None else recorded_of(with_weights(model, before, "before"), inputs)
+        sentences.append(_features(record, start, learned))
         other = None
         if held_out is not None:
-            others = looked_at(model, held_out[0])
+            others = recorded_of(model, held_out[0])
             other = _accuracy(others, _classes(held_out[1], others))
         return [*sentences, memorized(learned, other)]
 
 
 def words(sentences: Sequence[Sentence]) -> str:
-    """One paragraph: what is so, what is not, what cannot be told."""
+    """One paragraph: what is so, what is not, what cannot be decided."""
     order = ("yes", "no", "cannot tell")
     return " ".join(str(sentence) for verdict in order for sentence in sentences if sentence.verdict == verdict)
 
 
-def _classes(labels: ArrayLike, seen: Seen) -> np.ndarray:
-    points = len(seen.output) if seen.output is not None else len(np.asarray(labels))
+def _classes(labels: ArrayLike, record: RecordedLayers) -> np.ndarray:
+    points = len(record.output) if record.output is not None else len(np.asarray(labels))
     return labels_of_rows(labels, points, 1, None)
 
 
 def unknown(topic: str, whether: str, why: str, **numbers: Any) -> Sentence:
-    """A sentence that does not tell whether something is so, and why.
+    """A sentence on what these points cannot decide, and why.
 
     Args:
         topic: as `Sentence` has it.
-        whether: what it would tell.
-        why: what keeps it from that.
+        whether: what it would decide.
+        why: what prevents it.
         numbers: interval, threshold and source, where there are any.
     """
     return Sentence(topic, "cannot tell", f"Cannot tell whether {whether}: {why}", **numbers)
 
 
-def _accuracy(seen: Seen, labels: np.ndarray | None) -> tuple[Interval, float] | None:
+def _accuracy(record: RecordedLayers, labels: np.ndarray | None) -> tuple[Interval, float] | None:
     """Share of points whose largest output is their label, and share of the largest class."""
-    if seen.output is None or labels is None:
+    if record.output is None or labels is None:
         return None
     counted = labels != IGNORED
     names, counts = np.unique(labels[counted], return_counts=True)
-    if names[0] < 0 or names[-1] >= seen.output.shape[1]:
+    if names[0] < 0 or names[-1] >= record.output.shape[1]:
         return None
-    hits = seen.output[counted].argmax(axis=1) == labels[counted]
+    hits = record.output[counted].argmax(axis=1) == labels[counted]
     return share(int(hits.sum()), len(hits)), float(counts.max() / counts.sum())
 
 
-def _learned(seen: Seen, labels: np.ndarray | None) -> Sentence:
-    whether, accuracy = "it has learned these points", _accuracy(seen, labels)
+def _learned(record: RecordedLayers, labels: np.ndarray | None) -> Sentence:
+    whether, accuracy = "it has learned these points", _accuracy(record, labels)
     if accuracy is None:
         return unknown("learned", whether, "there are no labels that the outputs could be compared with")
     numbers: dict[str, Any] = {"interval": accuracy[0], "threshold": accuracy[1], "source": "accuracy; Wilson 1927"}
@@ -159,21 +161,21 @@ def _learned(seen: Seen, labels: np.ndarray | None) -> Sentence:
     return unknown("learned", whether, "the largest class alone would be as often right", **numbers)
 
 
-def _collapse(seen: Seen, labels: np.ndarray | None) -> Sentence:
+def _collapse(record: RecordedLayers, labels: np.ndarray | None) -> Sentence:
     whether = "classes collapse"
-    if labels is None or not seen.hidden:
+    if labels is None or not record.hidden:
         return unknown("collapse", whether, "there are no labels" if labels is None else "there is no hidden layer")
-    own = labels[seen.kept]
-    counted = own != IGNORED
-    if np.unique(own[counted], return_counts=True)[1].min() < 2:
+    labels_recorded = labels[record.points]
+    counted = labels_recorded != IGNORED
+    if np.unique(labels_recorded[counted], return_counts=True)[1].min() < 2:
         return unknown("collapse", whether, "a class has a single point")
     shares = {
-        name: within_share(F[counted], own[counted])
-        for name, F in seen.layers.items()
-        if name in (seen.inputs, *seen.hidden)
+        name: within_share(F[counted], labels_recorded[counted])
+        for name, F in record.layers.items()
+        if name in (record.inputs, *record.hidden)
     }
-    last, at_last = seen.hidden[-1], shares[seen.hidden[-1]]
-    if not seen.passed(last):
+    last, at_last = record.hidden[-1], shares[record.hidden[-1]]
+    if not record.passed(last):
         why = f"{last!r} is a branch; name what goes into the last map in layers=, as 'head:input'"
         return unknown("collapse", whether, why)
     source = "share of variance within classes; as NC1 of Papyan, Han, Donoho 2020; Chen, Proposition 4.2"
@@ -188,28 +190,28 @@ def _collapse(seen: Seen, labels: np.ndarray | None) -> Sentence:
         if not shares[name].high < COLLAPSED:
             break
         first = name
-    if first == seen.inputs:
+    if first == record.inputs:
         return unknown("collapse", "the network collapses classes", "the inputs are collapsed already", **numbers)
     return Sentence("collapse", "yes", f"Classes collapse from {first!r} on; in {last!r}", **numbers)
 
 
-def _bottleneck(seen: Seen) -> Sentence:
+def _bottleneck(record: RecordedLayers) -> Sentence:
     whether = "there is a bottleneck"
-    names = list(seen.layers)  # the last map is compared with, too: it may widen what an autoencoder made narrow
-    if len(seen.kept) < FEWEST or len(names) < 3:
+    names = list(record.layers)  # the last map is compared with, too: it may widen what an autoencoder made narrow
+    if len(record.points) < FEWEST or len(names) < 3:
         return unknown("bottleneck", whether, f"it takes {FEWEST} points and three layers")
-    ranks = {name: rank(seen.layers[name]) for name in names}
+    ranks = {name: rank(record.layers[name]) for name in names}
     if flat := [name for name in names if not np.isfinite(ranks[name].value)]:
         return unknown("bottleneck", whether, f"{flat[0]!r} is the same for all points")
-    like = [_narrower(name, ranks, seen.kinds) for name in seen.hidden]
+    like = [_narrower(name, ranks, record.kinds) for name in record.hidden]
     found = [entry for entry in like if entry]
-    branches = [entry for entry in found if entry[0] > NARROW and not seen.passed(entry[2])]
+    branches = [entry for entry in found if entry[0] > NARROW and not record.passed(entry[2])]
     found = [entry for entry in found if entry not in branches]
     if branches and max(found, default=(0.0,))[0] <= NARROW:
         why = f"{max(branches)[2]!r} is narrow, but not all that the network returns passes through it"
         return unknown("bottleneck", whether, why)
     if not found:  # a bottleneck among layers of all kinds proves nothing, that there is none does
-        found = [(0.0, *entry[1:]) for name in seen.hidden if (entry := _narrower(name, ranks, {}))]
+        found = [(0.0, *entry[1:]) for name in record.hidden if (entry := _narrower(name, ranks, {}))]
     if not found:
         return unknown("bottleneck", whether, "no hidden layer has layers before and after it")
     surest = max(found)
@@ -246,11 +248,11 @@ def _narrower(
     return low / ranks[name].high, high / ranks[name].low, name, low
 
 
-def _odd_point(seen: Seen) -> Sentence:
-    whether, expected = "there is an odd point", expected_norm_ratio(len(seen.kept))
-    if not np.isfinite(expected) or not seen.hidden:
+def _odd_point(record: RecordedLayers) -> Sentence:
+    whether, expected = "there is an odd point", expected_norm_ratio(len(record.points))
+    if not np.isfinite(expected) or not record.hidden:
         return unknown("odd point", whether, "the theory has one from seven points and a hidden layer on")
-    leads = {name: lead(seen.layers[name]) for name in seen.hidden}
+    leads = {name: lead(record.layers[name]) for name in record.hidden}
     leads = {name: found for name, found in leads.items() if np.isfinite(found.value)}
     if not leads:
         return unknown("odd point", whether, "all points but one are zero in every layer")
@@ -260,21 +262,21 @@ def _odd_point(seen: Seen) -> Sentence:
     numbers: dict[str, Any] = {"interval": leads[name], "threshold": expected / 2, "source": source}
     if not leads[name].value > expected / 2:
         return Sentence("odd point", "no", f"No point is odd; nearest to it in {name!r}", **numbers)
-    if seen.inputs in seen.layers and lead(seen.layers[seen.inputs]).value > expected / 2:
+    if record.inputs in record.layers and lead(record.layers[record.inputs]).value > expected / 2:
         return unknown("odd point", "the network makes an odd point", "the inputs have one already", **numbers)
     return Sentence("odd point", "yes", f"One point is odd in {name!r}", **numbers)
 
 
-def _features(seen: Seen, start: Seen | None, learned: Sentence) -> Sentence:
+def _features(record: RecordedLayers, start: RecordedLayers | None, learned: Sentence) -> Sentence:
     whether = "training was lazy or rich"
     if start is None or learned.verdict != "yes":
         why = "the network before training is not given" if start is None else "it may have learned nothing"
         return unknown("features", whether, why)
-    shared = [name for name in seen.hidden if name in start.layers]
-    if not shared or len(seen.kept) < FEWEST:
+    shared = [name for name in record.hidden if name in start.layers]
+    if not shared or len(record.points) < FEWEST:
         return unknown("features", whether, f"it takes a hidden layer and {FEWEST} points")
     try:
-        found = {name: likeness(seen.layers[name], start.layers[name]) for name in shared}
+        found = {name: likeness(record.layers[name], start.layers[name]) for name in shared}
     except ValueError as error:
         return unknown("features", whether, in_one_line(error))
     name = min(found, key=lambda layer: found[layer].value)

@@ -23,13 +23,20 @@ from repdyn.base.arrays import Array
 from repdyn.diagnostics.methods import effective_theory
 from repdyn.diagnostics.methods.forward import in_one_line
 from repdyn.diagnostics.methods.layer_facts import before_the_end
+from repdyn.diagnostics.methods.measures import IGNORED
 from repdyn.diagnostics.methods.reader import INPUT
-from repdyn.diagnostics.methods.targets import IGNORED
 from repdyn.diagnostics.summary import COLLAPSED, NARROW, NOTHING, Sentence, memorized, unknown
-from repdyn.diagnostics.theory.intervals import CONFIDENCE, Interval, share
-from repdyn.diagnostics.theory.moments import between, change, since, smallest_share_by_chance
+from repdyn.diagnostics.theory.intervals import (
+    CONFIDENCE,
+    Interval,
+    between,
+    change,
+    share,
+    since,
+    smallest_share_by_chance,
+)
 
-MOMENTS = 4  # fewest that tell a change
+MOMENTS = 4  # fewest that show a change
 CHANCE = 1 - CONFIDENCE  # of as many moments at the end
 NEAR = 0.1  # relative distance from an angle of the theory
 FOLLOWS, OUTLINE = 0.9, 0.5  # explained variance of distances h and y
@@ -53,8 +60,8 @@ def summarize_training(recorded: xr.Dataset) -> list[Sentence]:
         recorded: dataset of `Recorder.dataset`, several seeds along `seed` where there are any.
 
     Returns:
-        One sentence per topic; those whose measures were not recorded cannot tell. A single one where the recording has
-        too few moments, or the same numbers at all of them.
+        One sentence per topic; those whose measures were not recorded cannot decide. A single one where the recording
+        has too few moments, or the same numbers at all of them.
 
     Raises:
         ValueError: the dataset has no dimension of training.
@@ -99,7 +106,7 @@ class _Recording:
         return bool(np.allclose(h, y, rtol=1e-5, atol=0, equal_nan=True))
 
     def why_silent(self) -> str:
-        """Why nothing can be told of the whole of it; nothing where something can."""
+        """Why the whole recording shows nothing; empty where it shows something."""
         if (moments := self.recorded.sizes[self.time]) < MOMENTS:
             return f"it takes {MOMENTS} moments and there {'is' if moments == 1 else 'are'} {moments}"
         changing = [values for values in self.recorded.data_vars.values() if self.time in values.dims]
@@ -190,7 +197,9 @@ def _collapse(recording: _Recording) -> Sentence:
         return _silent(topic, f"{last!r} is collapsed at {recording.at(0)} already", **numbers)
     if chance > CHANCE:
         return _silent(topic, f"in {last!r} too few moments at the end lie on one side of the threshold", **numbers)
-    start = next(name for name in recording.hidden if all(below[n][first:].all() for n in _from(recording, name)))
+    start = next(
+        name for at, name in enumerate(recording.hidden) if all(below[n][first:].all() for n in recording.hidden[at:])
+    )
     at_first = float(np.median(shares[last][0]))
     where = f"in {last!r}" if start == last else f"in {start!r} and all layers after it to {last!r}"
     text = f"Classes collapse {where} from {recording.at(first)} on; in {last!r}, from {at_first:.2g} before"
@@ -200,10 +209,6 @@ def _collapse(recording: _Recording) -> Sentence:
 def _with_input(recording: _Recording) -> list[str]:
     there = recording.recorded["layer"].values.tolist()
     return [name for name in (INPUT, *recording.hidden) if name in there]
-
-
-def _from(recording: _Recording, name: str) -> list[str]:
-    return recording.hidden[recording.hidden.index(name) :]
 
 
 def _within_share(recording: _Recording, name: str) -> Array:

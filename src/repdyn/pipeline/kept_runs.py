@@ -158,7 +158,7 @@ def read(folder: Path) -> Reference:
             run,
         )
     except (OSError, ValueError, KeyError) as error:
-        raise DataError(f"{folder}: not a reference ({error}); `repdyn keep` writes one from a finished run") from error
+        raise DataError(f"{folder}: not a reference ({error}); a finished run is kept by repdyn dev keep") from error
 
 
 def joined(former: Reference, run: Reference) -> Reference:

@@ -17,7 +17,7 @@ STUDY = Study(
     work=WORK,
     explorer=Explorer(
         "Train it: a ReLU layer beside the printed and the corrected flow",
-        "A ReLU layer seen from its input is a cone: points inside stay, all others are moved to its border. Before "
+        "A ReLU layer seen from its input is a cone: points inside stay, all others are moved to its boundary. Before "
         "it trains, both flows of Theorem 3.2 are drawn from its start: as printed (orange-red, dashed) and as "
         "corrected (blue). Then the layer (black dots, gray cone) descends by the exact gradient of its cost, which "
         "needs neither formula. Drag the cluster (gray ring), its label (green ring) or the apex at the start (purple "

@@ -6,10 +6,16 @@ import pandas as pd
 import xarray as xr
 
 from repdyn.base.formula_audit import largest_errors
-from repdyn.base.tables import Table
+from repdyn.base.tables import Filled, table
 
 
-def gradient_audit(gradient_audit: xr.Dataset, propagators: xr.Dataset) -> Table:
+@table(
+    title="Gradient audit",
+    caption="Largest absolute error over random draws in every dimension, against derivations that share no "
+    "formula; Section 8 over starts.",
+    digits=3,
+)
+def gradient_audit(gradient_audit: xr.Dataset, propagators: xr.Dataset) -> Filled:
     """Largest error of every equation."""
     rows = []
     for largest in map(largest_errors, (gradient_audit, propagators)):
@@ -22,17 +28,21 @@ def gradient_audit(gradient_audit: xr.Dataset, propagators: xr.Dataset) -> Table
                     "largest error corrected": float(part["corrected"]),
                 }
             )
-    return Table(
+    return Filled(
         pd.DataFrame(rows),
-        title="Gradient audit",
-        caption=f"Largest absolute error over {gradient_audit.sizes['draw']} draws per dimension, $Q$ = "
-        f"{gradient_audit['dimension'].values.tolist()}, against derivations that share no formula; Section 8 over "
-        f"{propagators.sizes['seed']} starts.",
-        digits=3,
+        {
+            "draws per dimension": gradient_audit.sizes["draw"],
+            "dimensions Q": gradient_audit["dimension"].values,
+            "starts for Section 8": propagators.sizes["seed"],
+        },
     )
 
 
-def construction(neural_collapse: xr.Dataset) -> Table:
+@table(
+    title="Explicit cluster separated truncations for every $Q$",
+    caption=r"Clusters around $e_l$; margins of the centers at $\beta = -\tilde y$; last columns along the flow.",
+)
+def construction(neural_collapse: xr.Dataset) -> Filled:
     """Explicit construction of separated truncations, by formula and measured."""
     data = neural_collapse
     frame = pd.DataFrame(
@@ -50,29 +60,35 @@ def construction(neural_collapse: xr.Dataset) -> Table:
             "C(end)/C(0)": (data["cost"].isel(time=-1) / data["cost"].isel(time=0)).values,
         }
     )
-    return Table(
+    return Filled(
         frame,
-        title="Explicit cluster separated truncations for every $Q$",
-        caption=f"Clusters around $e_l$ of radius {float(data['fill']):g} times the largest, {int(data['points'])} "
-        r"points each; margins of the centers at $\beta = -\tilde y$; last columns along the flow to $s$ = "
-        f"{float(data['time'][-1]):g}.",
+        {
+            "radius over the largest": float(data["fill"]),
+            "points per cluster": int(data["points"]),
+            "flow time at the end": float(data["time"][-1]),
+        },
     )
 
 
-def counterexamples(counterexamples: xr.Dataset) -> Table:
+@table(
+    title="Small examples that decide a statement",
+    caption="Numbers behind the claims on (2.14), Definition 3.1, Corollary 3.5, Proposition 4.1, (4.10), (4.25), "
+    "(5.8)-(5.13) and (9.3).",
+)
+def counterexamples(counterexamples: xr.Dataset) -> pd.DataFrame:
     """What the small examples gave."""
     rows = [
         {"quantity": array.attrs["long_name"], "value": float(array)} for array in counterexamples.data_vars.values()
     ]
-    return Table(
-        pd.DataFrame(rows),
-        title="Small examples that decide a statement",
-        caption="Numbers behind the claims on (2.14), Definition 3.1, Corollary 3.5, Proposition 4.1, (4.10), (4.25),"
-        " (5.8)-(5.13) and (9.3).",
-    )
+    return pd.DataFrame(rows)
 
 
-def proposition(proposition: xr.Dataset) -> Table:
+@table(
+    title="Constants of Proposition 4.2",
+    caption="Rigorous upper bounds; all below 1/10 where the proposition asks for it; `highest` below 0 certifies "
+    "(4.16). Hypotheses are certified in the largest of the three balls of rotations.",
+)
+def proposition(proposition: xr.Dataset) -> Filled:
     """Constants of Proposition 4.2 and what the flow did."""
     names = (
         "eta_0",
@@ -87,12 +103,12 @@ def proposition(proposition: xr.Dataset) -> Table:
     frame = pd.DataFrame({"Q": proposition["dimension"].values} | {name: proposition[name].values for name in names})
     for equation in proposition["equation"].values:
         frame[f"eta_2 of {equation} as printed"] = proposition["eta_2_printed"].sel(equation=equation).values
-    return Table(
+    return Filled(
         frame,
-        title="Constants of Proposition 4.2",
-        caption=rf"Rigorous upper bounds for {int(proposition['points'])} points, $\gamma$ = "
-        f"{float(proposition['gamma']):g}; all below 1/10 where the proposition asks for it; `highest` below 0 "
-        "certifies (4.16). Hypotheses are certified in the largest of the three balls of rotations.",
+        {
+            "points": int(proposition["points"]),
+            "gamma": float(proposition["gamma"]),
+        },
     )
 
 

@@ -24,7 +24,7 @@ AS_WELL = "differences below it are those between seeds of one network"
 def _fit_against_plain(theory_fits: xr.Dataset, network: str) -> Test:
     """Mean over seeds of log2(U / U of the plain network) on the two points alone, over all readings.
 
-    A fit that ends at the border of its search bounds U from above only, so it can confirm but not refute: where any
+    A fit that ends at the boundary of its search bounds U from above only, so it can confirm but not refute: where any
     seed of the network has one and the test fails, the test of the other seeds decides.
     """
     alone = theory_fits.sel(data="two points", network=["plain", network])
@@ -47,26 +47,24 @@ def _ratio(fits: xr.Dataset, network: str, share: Callable[..., Array], factor: 
     return mean_within(ratio.values, -np.inf, np.log2(factor), expected=expected, reason=AS_WELL)
 
 
-def _note(theory_fits: xr.Dataset, network: str) -> str:
-    def median(data: str, kind: str) -> float:
-        return float(theory_fits["unexplained"].sel(data=data, network=kind).median())
-
+def _medians(theory_fits: xr.Dataset, network: str) -> dict[str, object]:
+    facts: dict[str, object] = {}
+    for data in ("two points", "digits"):
+        medians = theory_fits["unexplained"].sel(data=data).median("seed")
+        for kind in (network, "plain"):
+            facts[f"median unexplained share, {data}, {kind} network"] = medians.sel(network=kind)
     alone = theory_fits.sel(data="two points", network=network)
-    explained, border = alone["explained"].median("seed").values, float(alone["at_bound"].mean())
-    return (
-        f"Unexplained share, medians: {median('two points', network):.2g} against {median('two points', 'plain'):.2g} "
-        f"of the plain network; median $R^2$ of $h, y, w$ {explained[0]:.2f}, {explained[1]:.2f}, {explained[2]:.2f}; "
-        f"{100 * border:.0f} % of the fits end at the border of the search. On pairs of digits in a batch "
-        f"{median('digits', network):.2g} against {median('digits', 'plain'):.2g}."
-    )
+    facts["median $R^2$ of $h$, $y$, $w$"] = alone["explained"].median("seed")
+    facts["share of fits at the boundary of the search"] = alone["at_bound"].mean()
+    return facts
 
 
 def _theory(theory_fits: xr.Dataset, network: str) -> Verdict:
     """Two points alone, paired over seeds."""
-    return Verdict.from_tests(_fit_against_plain(theory_fits, network), facts=_note(theory_fits, network))
+    return Verdict.from_tests(_fit_against_plain(theory_fits, network), facts=_medians(theory_fits, network))
 
 
-EXCHANGED = "a world in which this network has the fits of the plain one and the plain one has its fits"
+EXCHANGED = "a dataset in which this network has the fits of the plain one and the plain one has its fits"
 THEORY: dict[str, Any] = {
     "where": "Question 1; eq. (7) of universality",
     "kind": "comparison",

@@ -27,10 +27,11 @@ LONGER = 10  # times the steps: a rank may go on so long at its last pace
 
 
 def _over_ranks(digits: xr.Dataset, network: str, decide: Callable[..., Test]) -> Verdict:
-    """Decided over all readings of rank, with the ranks of a network in the note."""
+    """Decided over all readings of rank, with the ranks of a network as facts."""
     require(digits, "digits", seed=2, end=(*ENDS, HALF))
     tasks = [digits.sel(network=network, task=task) for task in digits["task"].values]
-    return Verdict.from_tests(over_readings(decide, rank=RANKS), facts=" ".join(_ranks_of(task) for task in tasks))
+    facts = {name: value for task in tasks for name, value in _ranks_of(task).items()}
+    return Verdict.from_tests(over_readings(decide, rank=RANKS), facts={"networks": digits.sizes["seed"], **facts})
 
 
 def _has_rank_of_task(digits: xr.Dataset, network: str) -> Verdict:
@@ -84,18 +85,20 @@ def _at_rest(ratios: xr.DataArray, deciding: np.ndarray, region: tuple[float, fl
     return now if now.outcome == later.outcome and same_side else undecided(now, "still moving")
 
 
-def _ranks_of(own: xr.Dataset) -> str:
-    """Medians in words, of one task."""
-    values = own["middle_values"].sel(end=ENDS[1])
-    ranks = counted(own["middle_values"], RANKS["effective rank"]).median("seed")
-    large = [float(counted(values, RANKS[f"values above {share} % of the largest"]).median()) for share in (1, 10)]
-    return (
-        f"{str(own['task'].values).capitalize()}: median effective rank without the mean at half depth "
-        + ", ".join(f"{float(ranks.sel(end=end)):.1f} {end}" for end in (ENDS[0], HALF, ENDS[1]))
-        + f"; {large[0]:g} singular values above 1 % of the largest, {large[1]:g} above 10 %. Of "
-        f"{own.sizes['seed']} networks {int(own['learned'].sum())} have learned the task and "
-        f"{int(own['at_rest'].sum())} are at rest."
-    )
+def _ranks_of(runs: xr.Dataset) -> dict[str, float]:
+    """Medians and counts of one task."""
+    task, values = str(runs["task"].values), runs["middle_values"].sel(end=ENDS[1])
+    ranks = counted(runs["middle_values"], RANKS["effective rank"]).median("seed")
+    facts = {
+        f"{task}: median effective rank at half depth, {end}": float(ranks.sel(end=end))
+        for end in (ENDS[0], HALF, ENDS[1])
+    }
+    for share in (1, 10):
+        large = counted(values, RANKS[f"values above {share} % of the largest"]).median()
+        facts[f"{task}: median number of singular values above {share} % of the largest"] = float(large)
+    facts[f"{task}: networks that have learned"] = int(runs["learned"].sum())
+    facts[f"{task}: networks at rest"] = int(runs["at_rest"].sum())
+    return facts
 
 
 def _given_at_half_depth(source: str) -> Callable[[xr.Dataset], xr.Dataset]:
@@ -113,7 +116,7 @@ AS_INPUTS = false_world(
     "networks whose layer at half depth still holds the images as they are", _given_at_half_depth("input")
 )
 AS_OUTPUTS = false_world("networks whose layer at half depth is already their output", _given_at_half_depth("output"))
-RANKS_EXCHANGED = "a world in which this network has the ranks of the plain one and the plain one has its ranks"
+RANKS_EXCHANGED = "a dataset in which this network has the ranks of the plain one and the plain one has its ranks"
 BOTTLENECK: dict[str, Any] = {
     "where": "Question 2; Section 1.4 of leaky_resnets",
     "kind": "comparison",

@@ -56,11 +56,13 @@ def _has_learned(odd_batch: xr.Dataset, network: str) -> bool:
     return learned >= 2 and 2 * learned > odd_batch.sizes["seed"]
 
 
-def _learners(odd_batch: xr.Dataset, networks: tuple[str, ...]) -> str:
+def _learners(odd_batch: xr.Dataset, networks: tuple[str, ...]) -> dict[str, object]:
     counts, losses = odd_batch["learned"].sum("seed"), odd_batch["final_loss"].median("seed")
-    return f"Learned, of {odd_batch.sizes['seed']} seeds (median loss): " + ", ".join(
-        f"{kind} {int(counts.sel(network=kind))} ({float(losses.sel(network=kind)):.2g})" for kind in networks
-    )
+    facts: dict[str, object] = {"seeds": odd_batch.sizes["seed"]}
+    for kind in networks:
+        facts[f"seeds that have learned, {kind}"] = int(counts.sel(network=kind))
+        facts[f"median final loss, {kind}"] = float(losses.sel(network=kind))
+    return facts
 
 
 def _odd_given_to(*networks: str) -> Callable[[xr.Dataset], xr.Dataset]:
@@ -115,7 +117,7 @@ def no_odd_point_after_learning(odd_batch: xr.Dataset) -> Verdict:
     if not learned:
         raise NotEnoughDataError("odd_batch: a network of which more than half of the seeds have learned")
     tests = [_odd(_after(odd_batch, kind), there=False) for kind in learned]
-    return Verdict.from_tests(weakest(tests), facts=f"{_learners(odd_batch, FOUR)}.")
+    return Verdict.from_tests(weakest(tests), facts=_learners(odd_batch, FOUR))
 
 
 def _rescaled(end: str) -> Callable[[xr.Dataset], xr.Dataset]:
@@ -156,6 +158,8 @@ def odd_point_survives(odd_batch: xr.Dataset) -> Verdict:
     before, after = _odd(_before(odd_batch, "recentered"), True), _odd(_after(odd_batch, "recentered"), True)
     if not _has_learned(odd_batch, "recentered"):
         after = undecided(after, "too few networks have learned")
-    learners = _learners(odd_batch, ("recentered", "batch norm"))
-    note = f"{learners}. Before and after the same point is odd in {same.sum()} of {same.size} that have learned."
-    return Verdict.from_tests({"before": before, "after": after}, facts=note)
+    facts = {
+        **_learners(odd_batch, ("recentered", "batch norm")),
+        "seeds that have learned in which the same point is odd before and after": int(same.sum()),
+    }
+    return Verdict.from_tests({"before": before, "after": after}, facts=facts)

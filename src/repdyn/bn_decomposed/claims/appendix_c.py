@@ -27,7 +27,7 @@ inner_gaps_stay = formula_claim(
     audit=("formula_audit", equations.EQ_31, TOLERANCE, ROUNDING),
     control="the gap between the first and the second cluster",
     decided="Largest relative change along positive transformations of random rows that lose no cluster.",
-    facts="It is stated for positive transformations. Across negative ones the gaps are reversed (bnd-eq32-mixed).",
+    remark="It is stated for positive transformations. Across negative ones the gaps are reversed (bnd-eq32-mixed).",
 )
 
 
@@ -45,8 +45,8 @@ mean_stays_above_the_gap = formula_claim(
     audit=("formula_audit", equations.EQ_32, TOLERANCE, ROUNDING),
     control=r"the first row's mean for $\Delta / n$",
     decided="Means along random mixed sequences that lose no cluster, against the gap of the first row.",
-    facts=r"$\Delta_t$ itself is not constant here (bnd-eq31-mixed); the bound holds because the first row's gap stays "
-    "one of the inner gaps, whose sum the largest entry exceeds.",
+    remark=r"$\Delta_t$ itself is not constant here (bnd-eq31-mixed); the bound holds because the first row's gap "
+    "stays one of the inner gaps, whose sum the largest entry exceeds.",
 )
 
 
@@ -128,5 +128,5 @@ height_does_not_rise = formula_claim(
     audit=("formula_audit", equations.EQ_35D, TOLERANCE, ROUNDING),
     control="the reverse inequality",
     decided="Both sides on random rows, zero to three positive transformations between.",
-    facts="Equal in the boundary case of no positive transformation between the two; (35f) is strict in any case.",
+    remark="Equal in the boundary case of no positive transformation between the two; (35f) is strict in any case.",
 )

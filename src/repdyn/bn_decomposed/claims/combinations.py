@@ -49,7 +49,7 @@ def _combination(ablation: xr.Dataset, place: dict[str, int | str]) -> xr.Datase
     "bnd-fig1-ablation",
     where="Abstract; Figure 1; Section III",
     line=7,
-    assumes="recentering and the non-linearity without rescaling, as the Discussion says; the batch size is not stated",
+    assumes="recentering and the non-linearity without rescaling, as the Discussion says; the Abstract names no batch",
     words="converges to a single cluster except for an odd data point that breaks far away",
     kind="qualitative",
     kind_of_slip="missing hypothesis",
@@ -78,7 +78,6 @@ def recentering_and_relu_make_an_odd_point(ablation: xr.Dataset, odd_point: xr.D
             "without the others": cluster_and_odd(_combination(ablation, ODD)),
             "larger batches": cluster_and_odd(batches_from(last, "odd_point", LARGE_BATCH)),
         },
-        "The Abstract names no batch.",
     )
 
 
@@ -130,16 +129,14 @@ def both_components_are_needed(ablation: xr.Dataset) -> Verdict:
 
     return Verdict.from_tests(
         {"by recentering": by("recenter"), "by the non linearity": by("relu")},
-        facts="Longest over second longest norm, means: "
-        + ", ".join(
-            f"{words} {float((1 / ratio.sel(place)).mean()):.2f}"
-            for words, place in {
-                "both": ODD,
+        facts={
+            f"mean of longest over second longest norm, {name}": (1 / ratio.sel(place)).mean()
+            for name, place in {
+                "both components": ODD,
                 "without recentering": {**ODD, "recenter": 0},
                 "without ReLU": {**ODD, "relu": 0},
             }.items()
-        )
-        + ".",
+        },
     )
 
 

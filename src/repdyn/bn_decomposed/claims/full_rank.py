@@ -185,13 +185,11 @@ def _mean_bounded(rows_to_full_rank: xr.Dataset, recentered: int) -> Test:
     states=r"The expected number of rows until $\operatorname{ReLU}(W X)$ has full rank is at most $n/\gamma(X)$, if "
     "no two columns are collinear.",
     control=wrong_formula(r"$n$ rows for the bound: $\gamma$ left out", without_gamma, recomputes=True),
+    remark="Far from sharp: the bound grows with the thinnest cell, the rows that are needed hardly do.",
 )
 def mean_rows(rows_to_full_rank: xr.Dataset) -> Verdict:
     """Mean of y over its bound, circles and Gaussian batches of two and three dimensions with exact gamma."""
-    return Verdict.from_tests(
-        _mean_bounded(rows_to_full_rank, 0),
-        facts="Far from sharp: the bound grows with the thinnest cell, the rows that are needed hardly do.",
-    )
+    return Verdict.from_tests(_mean_bounded(rows_to_full_rank, 0))
 
 
 def antipodal_circles(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
@@ -263,6 +261,8 @@ def _survival(rows_to_full_rank: xr.Dataset) -> dict[str, Test]:
         "below 7b": "sampled probability of a rank below $n$ over the bound (7b)",
         "below geometric": "sampled probability of a rank below $n$ over the geometric tail",
     },
+    remark=r"Holds for $\alpha > 1$ already: the minimum in (28b) is at $e^s = (\alpha - \gamma) / (\alpha (1 - "
+    r"\gamma)) > 1$.",
 )
 def tail_of_rows(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> Verdict:
     """Exact negative-binomial tail under (7a), (7a) under (7b), Chernoff's minimum by search, simulated survival."""
@@ -291,8 +291,6 @@ def tail_of_rows(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> V
             ),
             **_survival(rows_to_full_rank),
         },
-        facts=r"Holds for $\alpha > 1$ already: the minimum in (28b) is at "
-        r"$e^s = (\alpha - \gamma) / (\alpha (1 - \gamma)) > 1$.",
     )
 
 
@@ -316,6 +314,8 @@ FULL = "full rank for every batch, as if the hypothesis were not needed"
         "by lines": "largest rank by antipodal lines, against that by counting cells",
         "even circles": "largest rank of even circles of points, against $n/2 + 2$",
     },
+    remark="The sharp condition: no two columns of the same direction, and the lines that hold antipodal points "
+    "linearly independent. A batch in $k$ dimensions bears $k$ antipodal pairs in general position, not $k + 1$.",
 )
 def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
     """Largest rank from the cells, from the lines, and with many rows; even circles of six and more points."""
@@ -333,8 +333,6 @@ def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
             ),
             "without collinear columns": equal(plain["rank_cells"].values[free], n[free], expected="n"),
         },
-        facts="The sharp condition: no two columns of the same direction, and the lines that hold antipodal points "
-        "linearly independent. A batch in $k$ dimensions bears $k$ antipodal pairs in general position, not $k + 1$.",
     )
 
 

@@ -88,6 +88,7 @@ def hexagon(stalled_rows: xr.Dataset) -> xr.Dataset:
             r"$\gamma$, the bound, for the probability", replace_variables(probability="gamma")
         ),
     },
+    remark="The printed proof step (18)-(20) needs a repair (bnd-e3-step).",
 )
 def next_row_raises_the_rank(stalled_rows: xr.Dataset) -> Verdict:
     """Exact probability from the cells over gamma, and against the frequency in sampled rows."""
@@ -110,8 +111,7 @@ def next_row_raises_the_rank(stalled_rows: xr.Dataset) -> Verdict:
                 "is a few per cent of the typical probability",
             ),
         },
-        facts="A stalled rank rises far more readily than the bound says. The printed proof step (18)-(20) "
-        "needs a repair (bnd-e3-step).",
+        facts={"smallest probability over its bound": ratio.min(), "stalled configurations": ratio.size},
     )
 
 
@@ -139,6 +139,8 @@ def next_row_raises_the_rank(stalled_rows: xr.Dataset) -> Verdict:
     "each lacks one norm in print.",
     consequence="For columns of unit length, which ReLU allows to assume, both forms agree, and Lemma 2 stands.",
     labels={"as printed": "share of rows whose step, as printed, crosses other hyperplanes"},
+    remark="The printed form fails even with a lost square of the norm put back, by the index of (18). In (20) $x_i$ "
+    "should be $x_j$, and the condition is that its sign stays, not that it is positive.",
 )
 def step_crosses_one_hyperplane(sign_cells: xr.Dataset) -> Verdict:
     """Share of rows whose step does not change exactly one sign, for columns of unequal length."""
@@ -157,8 +159,6 @@ def step_crosses_one_hyperplane(sign_cells: xr.Dataset) -> Verdict:
     return Verdict.from_tests(
         {"as printed": form("printed"), "with the norm squared": form("printed, norm squared")},
         form("corrected"),
-        "The printed form fails even with a lost square of the norm put back, by the index of (18). In (20) $x_i$ "
-        "stands for $x_j$, and the condition is that its sign stays, not that it is positive.",
     )
 
 
@@ -193,9 +193,7 @@ def waits_are_independent(rows_to_full_rank: xr.Dataset) -> Verdict:
     circle = rows_to_full_rank["wait"].isel(wait_batch=0).values
     standard = (circle - circle.mean(axis=0)) / circle.std(axis=0)
     return Verdict.from_tests(
-        mean_within(standard[:, 0] * standard[:, 1], -0.1, 0.1, expected="correlation 0", reason=UNCORRELATED),
-        facts="On the circle of three points $y_2 = 0$ is impossible if $y_1 = 1$, but has probability 2/5. The "
-        "conclusion (28b) stands by bnd-yt-dominated.",
+        mean_within(standard[:, 0] * standard[:, 1], -0.1, 0.1, expected="correlation 0", reason=UNCORRELATED)
     )
 
 
@@ -275,6 +273,8 @@ def index_below(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
         "first wait": r"mean wait for the first column, times $\gamma$",
         "later waits": "mean wait for each further column, over its bound",
     },
+    remark="With $y_t = r_t - r_{t-1}$ as defined, the wait in (22)-(26) is $y_{t+1}$, and the sum in (27) runs from 0 "
+    "to $n - 1$; printed, its last term asks for a column $n + 1$, which does not exist.",
 )
 def sum_over_columns(rows_to_full_rank: xr.Dataset) -> Verdict:
     """Sum of 1/gamma over the columns; means of the waits and of y against their bounds."""
@@ -302,6 +302,4 @@ def sum_over_columns(rows_to_full_rank: xr.Dataset) -> Verdict:
                 rows_to_full_rank["y"].values, rows_to_full_rank["bound_by_column"].values, **means
             ),
         },
-        facts="With $y_t = r_t - r_{t-1}$ as defined, the wait in (22)-(26) is $y_{t+1}$, and the sum in (27) runs from "
-        "0 to $n - 1$; printed, its last term asks for a column $n + 1$, which does not exist.",
     )

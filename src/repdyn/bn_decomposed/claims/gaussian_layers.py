@@ -103,6 +103,8 @@ def arccosine_kernel(relu_moments: xr.Dataset) -> Verdict:
     states=("With the variance that keeps norms, a layer with ReLU raises the inner product of two different points."),
     formula=r"K(x, y) > x \cdot y \quad \text{for } x \ne y",
     control=dict.fromkeys(("excess over its lower bound", "excess for collinear vectors"), LINEAR),
+    remark="Equal for points on one ray, such as $y = 2 x$; otherwise the excess is at least a cubic function of the "
+    r"angle. Item 4 of Theorem 14, for which it is used, stays strict on a ray through $\alpha < 1$.",
 )
 def kernel_exceeds_the_product(relu_moments: xr.Dataset) -> Verdict:
     """Excess of the quadrature over the cosine: a positive bound below for all angles, zero on one ray."""
@@ -125,8 +127,6 @@ def kernel_exceeds_the_product(relu_moments: xr.Dataset) -> Verdict:
                 excess[rho == 1], NEXT_TO_ROUNDING, expected="0 at cosine 1", reason=CLOSED
             ),
         },
-        facts="Equal for points on one ray, such as $y = 2 x$; otherwise the excess is at least a cubic function of the "
-        r"angle. Item 4 of Theorem 14, for which it is used, stays strict on a ray through $\alpha < 1$.",
     )
 
 

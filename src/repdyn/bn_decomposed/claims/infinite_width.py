@@ -161,6 +161,8 @@ def _one_point(fixed_point: xr.Dataset) -> Test:
         "": "angle in the cluster where the expected Gram matrix comes to rest",
         "multipliers": "factor of a layer on a small disturbance of the fixed points",
     },
+    remark="On the scale of Figure 3 a cluster of fifty points or more is a dot, as an angle it is none. Equal angles "
+    "are stable for larger $n$ too, so the batch decides between the two.",
 )
 def cluster_keeps_a_width(fixed_point: xr.Dataset, contraction: xr.Dataset) -> Verdict:
     """Angle in the cluster where the expected Gram matrix comes to rest, from an odd start; stability of the rest."""
@@ -191,6 +193,4 @@ def cluster_keeps_a_width(fixed_point: xr.Dataset, contraction: xr.Dataset) -> V
                 reason="a modulus below 1 is stable",
             ),
         },
-        "On the scale of Figure 3 a cluster of fifty points or more is a dot, as an angle it is none. Equal "
-        "angles are stable for larger $n$ too, so the batch decides between the two.",
     )

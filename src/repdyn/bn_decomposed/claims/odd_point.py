@@ -94,6 +94,8 @@ def _batches_of_the_paper(last: xr.Dataset) -> Test:
         "cluster angle": "angle between points of the cluster after the last layer",
         "odd angle": "angle between odd point and cluster after the last layer",
     },
+    remark="The paper's Figure 4 has five points. The cluster keeps an angular width near $540/n$ degrees "
+    "(bnd-infwidth).",
 )
 def cluster_forms_beside_odd_point(odd_point: xr.Dataset) -> Verdict:
     """Norms and angles in the last layer: all readings as printed, 20 points and more as corrected."""
@@ -101,12 +103,11 @@ def cluster_forms_beside_odd_point(odd_point: xr.Dataset) -> Verdict:
         raise NotEnoughDataError(
             f"odd_point: a batch of {FEWEST_WITH_ODD_POINT - 1} points or fewer, since the claim is on all batches"
         )
-    last, depth = odd_point.isel(layer=-1), int(odd_point["layer"][-1])
+    last = odd_point.isel(layer=-1)
     return Verdict.from_tests(
         _batches_of_the_paper(last),
         cluster_and_odd(batches_from(last, "odd_point", LARGE_BATCH)),
-        f"Decided at layer {depth}. The paper does not state its batches, and its Figure 4 has five points. The "
-        "cluster keeps an angular width near $540/n$ degrees (bnd-infwidth).",
+        {"layers": int(odd_point["layer"][-1])},
     )
 
 
@@ -133,6 +134,8 @@ def _like_definition_12(last: xr.Dataset, factor: float, degrees: float) -> Test
     states="One odd point, orthogonal to a cluster of identical points of much smaller norm, closely resembles what "
     "networks with recentering and ReLU show.",
     control=FIRST_LAYER,
+    remark="At infinite width items 1 to 3 are met within a few percent, while the cluster keeps an angular width near "
+    "$540/n$ degrees (bnd-infwidth).",
 )
 def definition_12_is_seen(odd_point: xr.Dataset) -> Verdict:
     """Norms and angles in the last layer against the relations 1 to 4, under several readings of close."""
@@ -143,10 +146,7 @@ def definition_12_is_seen(odd_point: xr.Dataset) -> Verdict:
         factor={"norms within a factor 1.5": 1.5, "norms within a factor two": 2.0},
         degrees={"angles within 10 degrees": 10, "angles within 20 degrees": 20, "angles within 30 degrees": 30},
     )
-    return Verdict.from_tests(
-        test,
-        facts="Items 1 to 3 are met within a few percent; the cluster keeps an angular width near $540/n$ degrees.",
-    )
+    return Verdict.from_tests(test)
 
 
 @claim(
@@ -204,16 +204,16 @@ def cluster_maps_to_zero(odd_point: xr.Dataset) -> Verdict:
     n, mean = larger["batch"], larger.mean("layer")
     above, below = mean["zeros_if_cluster_above"], mean["zeros_if_cluster_below"]
     words: dict[str, Any] = {"low": 0.05, "high": np.inf, "reason": "much more: a twentieth of the batch and more"}
-    smallest = larger.isel(batch=0).mean(("source", "seed"))
-    numbers = ", ".join(
-        f"layer {int(layer)}: {float(smallest['zeros_if_cluster_above'].sel(layer=layer)):.1f} above, "
-        f"{float(smallest['zeros_if_cluster_below'].sel(layer=layer)):.1f} below"
-        for layer in larger["layer"].values[[0, -1]]
-    )
+    smallest = larger.isel(batch=0, layer=[0, -1]).mean(("source", "seed"))
     return Verdict.from_tests(
         worst_mean((above - below) / n, "seed", expected="more above, over $n$", **words),
         worst_mean((below - above) / n, "seed", expected="more below, over $n$", **words),
-        f"Points at zero, $n = {int(n[0])}$, {numbers}.",
+        {
+            "points": int(n[0]),
+            "layers": smallest["layer"],
+            "points at zero by layer, cluster above the mean": smallest["zeros_if_cluster_above"],
+            "points at zero by layer, cluster below the mean": smallest["zeros_if_cluster_below"],
+        },
     )
 
 
@@ -251,6 +251,8 @@ OTHER_NETWORKS = false_world(
     control=dict.fromkeys(
         ("active on 90 percent over prediction", "above a tenth of their maximum for most inputs"), OTHER_NETWORKS
     ),
+    remark="Rescaling without recentering is by the root mean square. The paper gives no batch, width or depth and no "
+    "size of a significant response.",
 )
 def busy_without_recentering(activity: xr.Dataset) -> Verdict:
     """Neurons active on over 90 % of the inputs, against the prediction; neurons not negligible for most inputs."""
@@ -272,8 +274,6 @@ def busy_without_recentering(activity: xr.Dataset) -> Verdict:
                 reason="some: more than a tenth of them",
             ),
         },
-        facts="Rescaling without recentering is by the root mean square. The paper gives no batch, width or depth and "
-        "no size of a significant response.",
     )
 
 
@@ -293,6 +293,7 @@ def _turned_round(activity: xr.Dataset) -> xr.Dataset:
         "quiet for most inputs": false_world("responses that are negligible where they are large", _turned_round),
         "active on 90 percent": OTHER_NETWORKS,
     },
+    remark="The response is exactly zero for half of the inputs, by symmetry, so that more than half is nearly free.",
 )
 def quiet_with_recentering(activity: xr.Dataset) -> Verdict:
     """Shares of quiet neurons over what negligible and most may be; none nearly always active."""
@@ -306,9 +307,6 @@ def quiet_with_recentering(activity: xr.Dataset) -> Verdict:
             reason="what is negligible and how many are most are readings",
         )
 
-    shown = ", ".join(
-        f"{float(quiet(activity, name, 'above_tenth', 2 / 3).mean()):.0%} {name}" for name in ("with", "without")
-    )
     return Verdict.from_tests(
         {
             "quiet for most inputs": over_readings(
@@ -325,8 +323,12 @@ def quiet_with_recentering(activity: xr.Dataset) -> Verdict:
                 reason="a tenth of the share without recentering",
             ),
         },
-        facts="The response is exactly zero for half of the inputs, by symmetry, so that more than half is nearly free. "
-        f"Below a tenth of the neuron's largest for two thirds of the inputs: {shown} recentering.",
+        facts={
+            f"share of neurons below a tenth of their largest for two thirds of the inputs, {name} recentering": quiet(
+                activity, name, "above_tenth", 2 / 3
+            ).mean()
+            for name in ("with", "without")
+        },
     )
 
 
@@ -339,6 +341,8 @@ def quiet_with_recentering(activity: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="With no rescaling and at initialization, neurons are active with a large intensity only for the odd point.",
     control=dict.fromkeys(("share of the large responses", "energy minus prediction"), FIRST_LAYER),
+    remark="Batches of twenty points and more, in which there is an odd point beside a tight cluster. Half of the "
+    "neurons fire for the odd point; the other half respond weakly to most of the cluster.",
 )
 def large_responses_are_the_odd_points(odd_point: xr.Dataset) -> Verdict:
     """Share of the odd point in the large responses and in the energy, against the fixed point of infinite width."""
@@ -363,6 +367,4 @@ def large_responses_are_the_odd_points(odd_point: xr.Dataset) -> Verdict:
                 reason="a twentieth; a point like any other would carry $1/n$",
             ),
         },
-        facts="Half of the neurons fire for the odd point; the other half respond weakly to most of the cluster. "
-        "Batches of twenty points and more, in which there is an odd point beside a tight cluster.",
     )

@@ -26,6 +26,7 @@ from repdyn.base.verdicts import Verdict, equal
         "linear layer": false_world("a layer with ReLU", exchange("activation", "relu", "linear")),
     },
     labels={"linear layer": "rank after a linear layer, against rows or input dimension"},
+    remark="The batch must be large: a finite one of rank 2 lags behind, since thin cells are hit late.",
 )
 def rank_grows_with_rows(relu_rank: xr.Dataset) -> Verdict:
     """Span of the image with two inputs, exactly; rank of a batch by rows, with ReLU and without."""
@@ -51,5 +52,4 @@ def rank_grows_with_rows(relu_rank: xr.Dataset) -> Verdict:
                 expected="min(rows, input dimension)",
             ),
         },
-        facts="The batch must be large: a finite one of rank 2 lags behind, since thin cells are hit late.",
     )

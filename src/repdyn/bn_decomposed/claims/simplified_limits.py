@@ -47,6 +47,9 @@ DEEP_ENOUGH = 1e-9  # relative; what the other splits leave after e^40, with a w
         "angle": "angle to an extreme point in deep layers, minus the formula",
         "norm ratio": "ratio of norms in deep layers, minus the formula",
     },
+    remark="Appendix D leaves three-cluster rows out; they only feed $A$ and $B$, so the formulas stay exact with them "
+    "if $A$ and $B$ are taken at great depth. In (56) the root in the numerator is one too many (in the text at hand); "
+    "(57) is right.",
 )
 def amplitudes_give_the_limits(tree_limits: xr.Dataset) -> Verdict:
     """Gram matrices that hold every row, three clusters included, against the formulas from A and B alone."""
@@ -64,9 +67,6 @@ def amplitudes_give_the_limits(tree_limits: xr.Dataset) -> Verdict:
             "norm ratio": deviation(ratios, 1e-9, expected="the limit", reason=decayed),
             "angle": deviation(angles, 1e-9, unit=" rad", expected="the limit", reason=decayed),
         },
-        facts="Appendix D leaves three-cluster rows out; they only feed $A$ and $B$, so the formulas stay exact with "
-        "them if $A$ and $B$ are taken at great depth. In (56) the root in the numerator is one too many (in the text "
-        "at hand); (57) is right.",
     )
 
 
@@ -79,14 +79,12 @@ def amplitudes_give_the_limits(tree_limits: xr.Dataset) -> Verdict:
     kind="identity",
     states=r"The smallest and the largest point are orthogonal in all layers $t \ge 1$.",
     control=false_world("points 1 and 2 for 1 and $n$", replace_variables(both_extremes="first_two")),
+    remark="At $t = 0$ the points are numbers on a line and the statement is empty.",
 )
 def extremes_are_orthogonal(cluster_rows: xr.Dataset) -> Verdict:
     """Rows are non-negative, so an inner product of zero is no row with both points positive."""
     after = cluster_rows["both_extremes"].sel(layer=slice(1, None))
-    return Verdict.from_tests(
-        none(after, "no row in which both are positive"),
-        facts="At $t = 0$ the points are numbers on a line and the statement is empty.",
-    )
+    return Verdict.from_tests(none(after, "no row in which both are positive"))
 
 
 def renumbered(interior_angles: xr.Dataset) -> xr.Dataset:
@@ -113,6 +111,7 @@ def renumbered(interior_angles: xr.Dataset) -> xr.Dataset:
         )
     },
     labels={"all batches": "largest angle between interior points in the last layer"},
+    remark="Point 2 joins the others at a rate that takes about $n$ layers per factor $e$.",
 )
 def interior_points_collapse(interior_angles: xr.Dataset, split_amplitudes: xr.Dataset) -> Verdict:
     """Rate of every pair over the last quarter against that of the slowest split between the two; many batches."""
@@ -151,8 +150,7 @@ def interior_points_collapse(interior_angles: xr.Dataset, split_amplitudes: xr.D
                 "even if they began a thousandfold",
             ),
         },
-        facts=f"$n = {n}$: the slowest pair keeps {slowest:.4f} of its angle per layer. Point 2 joins the others at a "
-        "rate that takes about $n$ layers per factor $e$.",
+        facts={"points": n, "factor per layer on the angle of the slowest pair": slowest},
     )
 
 
@@ -197,6 +195,7 @@ BOTH = wrong_formula("both extremes for one", the_other_extreme)
     r"/ (n - 2)$; for two-cluster rows and for the points next to the extremes $\sqrt{2} / (n - 1)$ is enough.",
     formula=r"\min_{e \in \{1, n\}} \lim_{t \to \infty} \frac{\|x_i^{(t)}\|}{\|x_e^{(t)}\|} \le \frac{3}{n-2}",
     control=dict.fromkeys(("ratio over 3 over n minus 2", "ratio over eqs 51 and 79"), BOTH),
+    remark="(72)-(73) are loose because they keep the $(2, n - 2)$ rows, which vanish beside the $(1, n - 1)$ rows.",
 )
 def interior_norms_are_small(tree_limits: xr.Dataset) -> Verdict:
     """Norms from the Gram matrices of deep layers, which hold every row, against both bounds."""
@@ -207,7 +206,6 @@ def interior_norms_are_small(tree_limits: xr.Dataset) -> Verdict:
             "ratio over 3 over n minus 2": at_most(ratio / _bounds(n, "theorem")[0], 1, **bound),
             "ratio over eqs 51 and 79": at_most(ratio / _bounds(n, "two_clusters")[0], 1, **bound),
         },
-        facts="(72)-(73) are loose because they keep the $(2, n - 2)$ rows, which vanish beside the $(1, n - 1)$ rows.",
     )
 
 
@@ -223,6 +221,8 @@ def interior_norms_are_small(tree_limits: xr.Dataset) -> Verdict:
     formula=r"\frac\pi2 - \frac{\sqrt2 \pi}{n-2} \le \max_{e \in \{1, n\}} \lim_{t \to \infty} \angle(x_i^{(t)}, "
     r"x_e^{(t)}) \le \frac\pi2",
     control=dict.fromkeys(("distance from 90 degree over its bound", "the same over eq 59"), BOTH),
+    remark="The printed bound says nothing up to $n = 4$, where it is negative. The angle is never above 90 degrees: "
+    "entries are not negative.",
 )
 def the_odd_point_is_orthogonal(tree_limits: xr.Dataset) -> Verdict:
     """Angles from the Gram matrices of deep layers against the printed bound and that of two-cluster rows."""
@@ -234,8 +234,6 @@ def the_odd_point_is_orthogonal(tree_limits: xr.Dataset) -> Verdict:
             "distance from 90 degree over its bound": at_most(missing / _bounds(n, "theorem")[1], 1, **bound),
             "the same over eq 59": at_most(missing / _bounds(n, "two_clusters")[1], 1, **bound),
         },
-        facts="The printed bound says nothing up to $n = 4$, where it is negative. The angle is never above 90 degrees: "
-        "entries are not negative.",
     )
 
 
@@ -266,6 +264,7 @@ def outlier_for_symmetric(tree_limits: xr.Dataset) -> xr.Dataset:
         "ratio of symmetric batches": false_world(SYMMETRIC_FOR_OUTLIER, outlier_for_symmetric),
         "distance of symmetric batches": false_world(SYMMETRIC_FOR_OUTLIER, outlier_for_symmetric),
     },
+    remark="The two-cluster bounds (51)-(52), (59)-(60) all but state the sharp ones.",
 )
 def best_possible_bounds(tree_limits: xr.Dataset) -> Verdict:
     """Gram matrices of deep layers against the sharp bounds; equality where A = B."""
@@ -274,12 +273,7 @@ def best_possible_bounds(tree_limits: xr.Dataset) -> Verdict:
     symmetric = tree_limits["deep_kind"].values == "symmetric"
     bound: dict[str, Any] = {"expected": "at most 1", "reason": REACHED}
     reached: dict[str, Any] = {"expected": "the bound is reached", "reason": REACHED}
-    numbers = "; ".join(
-        f"$n = {k}$: {ratio[n == k].max():.4f} ({ratio_bound(k, 'sharp'):.4f}, {ratio_bound(k, 'theorem'):.4f}), "
-        f"{np.degrees(angle[n == k].min()):.2f} ({np.degrees(angle_bound(k, 'sharp')):.2f}, "
-        f"{np.degrees(angle_bound(k, 'theorem')):.2f})"
-        for k in np.unique(n).tolist()
-    )
+    sizes = np.unique(n).tolist()
     return Verdict.from_tests(
         {
             "ratio over its bound": at_most(ratio / of_ratio, 1 + DEEP_ENOUGH, **bound),
@@ -287,8 +281,11 @@ def best_possible_bounds(tree_limits: xr.Dataset) -> Verdict:
             "ratio of symmetric batches": deviation((ratio / of_ratio)[symmetric] - 1, DEEP_ENOUGH, **reached),
             "distance of symmetric batches": deviation((missing / of_angle)[symmetric] - 1, DEEP_ENOUGH, **reached),
         },
-        facts="Largest ratio and smallest angle in degree seen, in brackets the sharp and the printed bound: "
-        f"{numbers}. The two-cluster bounds (51)-(52), (59)-(60) all but state the sharp ones.",
+        facts={
+            "batch sizes": sizes,
+            "largest ratio by batch size": [ratio[n == k].max() for k in sizes],
+            "smallest angle by batch size (degree)": [np.degrees(angle[n == k].min()) for k in sizes],
+        },
     )
 
 
@@ -301,6 +298,8 @@ def best_possible_bounds(tree_limits: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="After enough layers the points are all clustered together except for one or two.",
     control=false_world("the first layer for a deep one", replace_variables(deep_apart="deep_apart_early")),
+    remark="The single odd point of Figure 3, whose norm exceeds every other by a factor of order $n$, is not what the "
+    "model gives for most batches of many points.",
 )
 def one_or_two_points_escape(tree_limits: xr.Dataset) -> Verdict:
     """Points at more than 45 degrees from an interior point, counted over all points of deep layers."""
@@ -309,17 +308,18 @@ def one_or_two_points_escape(tree_limits: xr.Dataset) -> Verdict:
     both = (np.maximum(gaussian["ratio_first"], gaussian["ratio_last"]) < 0.5) & (
         np.minimum(gaussian["angle_first"], gaussian["angle_last"]) > 45
     )
-    shares = ", ".join(
-        f"{n}: {float(both[gaussian['points'] == n].mean()):.0%} "
-        f"({float(gaussian['extremes'][gaussian['points'] == n].median()):.2f})"
-        for n in np.unique(gaussian["points"].values).astype(int).tolist()
-    )
+    sizes, points = np.unique(gaussian["points"].values).astype(int).tolist(), gaussian["points"].values
     return Verdict.from_tests(
         none((apart < 1) | (apart > 2), "no batch with none or more than two points apart"),
-        facts="With many points two is typical. Gaussian batches where both extremes are at more than 45 degrees from "
-        f"the cluster and more than twice as long, by $n$, with the median of the shorter over the longer: {shares}. "
-        "The single odd point of Figure 3, whose norm exceeds every other by a factor of order $n$, is then not what "
-        "the model gives.",
+        facts={
+            "batch sizes": sizes,
+            "share of Gaussian batches with both extremes over 45 degrees from the cluster and twice as long": [
+                np.asarray(both)[points == n].mean() for n in sizes
+            ],
+            "median of shorter over longer extreme by batch size": [
+                np.median(gaussian["extremes"].values[points == n]) for n in sizes
+            ],
+        },
     )
 
 
@@ -335,6 +335,8 @@ def mirrored(tree_limits: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="The odd point is typically the extreme that is farther from the mean of the rest.",
     control=wrong_formula("the nearer extreme for the farther", mirrored),
+    remark="The model does not depend on a shift of the batch, so the norm itself can matter only where the mean is "
+    "near zero.",
 )
 def the_far_extreme_is_odd(tree_limits: xr.Dataset) -> Verdict:
     """Share of Gaussian batches, by n, in which the extreme of larger limiting norm was the farther one."""
@@ -343,7 +345,6 @@ def the_far_extreme_is_odd(tree_limits: xr.Dataset) -> Verdict:
     farther = odd == gaussian["farther_is_last"].values
     longer = odd == gaussian["longer_is_last"].values
     sizes = np.unique(points).astype(int).tolist()
-    shares = ", ".join(f"{n}: {farther[points == n].mean():.2f} ({longer[points == n].mean():.2f})" for n in sizes)
     return Verdict.from_tests(
         worst_share(
             [farther[points == n] for n in sizes],
@@ -352,8 +353,11 @@ def the_far_extreme_is_odd(tree_limits: xr.Dataset) -> Verdict:
             expected="more than half at every $n$",
             reason="typically: more often than not; exact binomial interval",
         ),
-        facts=f"Share by $n$, in brackets that of the extreme of larger modulus in the input: {shares}. The model does "
-        "not see a shift of the batch, so the norm itself can matter only where the mean is near zero.",
+        facts={
+            "batch sizes": sizes,
+            "share by batch size, extreme farther from the mean": [farther[points == n].mean() for n in sizes],
+            "share by batch size, extreme of larger modulus": [longer[points == n].mean() for n in sizes],
+        },
     )
 
 
@@ -376,6 +380,7 @@ def the_far_extreme_is_odd(tree_limits: xr.Dataset) -> Verdict:
         "item 3": "ratio of norms over the bound of the third statement",
         "item 4": "distance from a right angle over the bound of the fourth statement",
     },
+    remark="The trees do not interact: $A$ and $B$ add up over the coordinates and the formulas stay.",
 )
 def several_coordinates_share_extremes(several_coordinates: xr.Dataset) -> Verdict:
     """The four items of the theorem on the joint Gram matrix of the coordinates' trees."""
@@ -402,5 +407,4 @@ def several_coordinates_share_extremes(several_coordinates: xr.Dataset) -> Verdi
                 (90 - shared["odd_angle"]) / angle, 1, expected="at most 1", reason="a lower bound on the angle"
             ),
         },
-        facts="The trees do not interact: $A$ and $B$ add up over the coordinates and the formulas stay.",
     )

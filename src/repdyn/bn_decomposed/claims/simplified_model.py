@@ -92,6 +92,9 @@ def algorithm_without_ties(cluster_rows: xr.Dataset) -> xr.Dataset:
         ),
     },
     labels={"gram matrices": "matrix of inner products by the fast algorithm, minus that by enumeration"},
+    remark="A row of $k$ clusters, $a$ of them below its mean, has children of $k - a + 1$ and $a + 1$ clusters, "
+    "together $k + 2$, whence the conservation. From $t_0$ on $n - 2$ rows of three clusters are left, less ties, for "
+    "ever.",
 )
 def excess_is_conserved(cluster_rows: xr.Dataset) -> Verdict:
     """Enumeration of all rows and the exact algorithm, each against n - 2 less the ties so far."""
@@ -115,9 +118,6 @@ def excess_is_conserved(cluster_rows: xr.Dataset) -> Verdict:
                 reason="float64 sums of thousands of positive terms, scale taken through a logarithm",
             ),
         },
-        facts="A row of $k$ clusters, $a$ of them below its mean, has children of $k - a + 1$ and $a + 1$ clusters, "
-        "together $k + 2$, whence the conservation. From $t_0$ on $n - 2$ rows of three clusters are left, less ties, "
-        "for ever.",
     )
 
 
@@ -144,7 +144,7 @@ def three_clusters_give_three_and_two(cluster_rows: xr.Dataset) -> Verdict:
     return Verdict.from_tests(
         none(otherwise, "no three-cluster row with other children"),
         none(otherwise != tied, "other children exactly where the middle equals the mean"),
-        f"{int(tied.sum())} ties, all in equally spaced batches; Theorem 11 is not touched.",
+        {"rows whose middle cluster is at the mean": int(tied.sum())},
     )
 
 
@@ -180,6 +180,8 @@ IN_N_ALONE = wrong_formula("a bound in $n$ alone, that of equal gaps", without_t
             "the algorithm read one layer late", in_dataset(2, a_layer_late)
         ),
     },
+    remark="The depth is not bounded in $n$ alone, it grows as a gap narrows. One layer serves all rows, since a "
+    "binary tree whose branches all end is finite.",
 )
 def rows_become_stable(tree_limits: xr.Dataset, narrow_gap: xr.Dataset, cluster_rows: xr.Dataset) -> Verdict:
     """The exact depth of stability against a bound from the input's gaps; the algorithm against all rows."""
@@ -188,7 +190,7 @@ def rows_become_stable(tree_limits: xr.Dataset, narrow_gap: xr.Dataset, cluster_
         "reason": "Appendix C: the mean falls by $1 - 1/n$ per layer, the inner gaps stay",
     }
     depth, decade = narrow_gap["stable_depth"], narrow_gap["decade"]
-    slope = float((depth[-1] - depth[0]) / (decade[-1] - decade[0]))
+    by_n = tree_limits["stable_depth"].where(tree_limits["kind"] == "gaussian", drop=True).groupby("points")
     return Verdict.from_tests(
         {
             "depth over bound": at_most(tree_limits["stable_depth"] / tree_limits["depth_bound"], 1, **bound),
@@ -197,17 +199,13 @@ def rows_become_stable(tree_limits: xr.Dataset, narrow_gap: xr.Dataset, cluster_
                 cluster_rows["most_by_algorithm"] != cluster_rows["most_clusters"].clip(min=2), "none"
             ),
         },
-        facts=f"Depth of Gaussian batches, median (largest), by $n$: {_depths(tree_limits)}. It is not bounded in $n$ "
-        f"alone: (0, 0.3, 0.5, 0.5 + gap, 1) needs {slope:.2f} layers per decade of the gap, {int(depth[-1])} at "
-        f"1e-{int(decade[-1])}. One layer serves all rows, since a binary tree whose branches all end is finite.",
-    )
-
-
-def _depths(tree_limits: xr.Dataset) -> str:
-    by_n = tree_limits["stable_depth"].where(tree_limits["kind"] == "gaussian", drop=True).groupby("points")
-    medians, largest = by_n.median(), by_n.max()
-    return ", ".join(
-        f"{n}: {float(medians.sel(points=n)):g} ({int(largest.sel(points=n))})" for n in medians["points"].values
+        facts={
+            "batch sizes": by_n.median()["points"],
+            "depth of Gaussian batches by batch size, median (layers)": by_n.median(),
+            "depth of Gaussian batches by batch size, largest (layers)": by_n.max(),
+            "layers per decade of the gap of (0, 0.3, 0.5, 0.5 + gap, 1)": (depth[-1] - depth[0])
+            / (decade[-1] - decade[0]),
+        },
     )
 
 
@@ -267,6 +265,8 @@ NORMS = wrong_formula("norms for squared norms", norms_for_squares, recomputes=T
         "enumeration over eq 61": NORMS,
         "eq 61 over eq 62": wrong_formula("$2n - 3$ for $2n - 7$ in (62)", replace_variables(eq_62="wrong_eq_62")),
     },
+    remark="From $T = 2$ on; at $T = 1$ the sum (61) is empty while a point of the large cluster already gains. Needs "
+    r"$n \ge 4$. The births that (61) leaves out, those of the last layer, are smaller than its slack.",
 )
 def three_cluster_rows_are_bounded(split_rows: xr.Dataset) -> Verdict:
     """Enumerated descendants against (61) from T = 2 on; (61) against (62)."""
@@ -287,6 +287,4 @@ def three_cluster_rows_are_bounded(split_rows: xr.Dataset) -> Verdict:
                 reason="the quotient is $1 - (b/a)^{T-1}$ and reaches 1 within the rounding of 500 terms",
             ),
         },
-        facts="From $T = 2$ on; at $T = 1$ the sum (61) is empty while a point of the large cluster already gains. "
-        r"Needs $n \ge 4$. The births that (61) leaves out, those of the last layer, are smaller than its slack.",
     )

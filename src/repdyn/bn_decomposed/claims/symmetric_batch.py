@@ -90,6 +90,7 @@ def _in_each_cell(hits: xr.DataArray, low: float, high: float, **words: str) -> 
         "after a wait": ONE_FAR,
         "point 1 is the outlier": ONE_FAR,
     },
+    remark="At infinite width equal angles stay for ever.",
 )
 def symmetric_batches_wait(symmetric_batch: xr.Dataset) -> Verdict:
     """First layers with an outlier, symmetric batches and one with a far point, every batch size and width."""
@@ -100,21 +101,18 @@ def symmetric_batches_wait(symmetric_batch: xr.Dataset) -> Verdict:
             "after a wait": over_readings(lambda start, factor: _after_a_wait(symmetric_batch, start, factor), **grid),
             "point 1 is the outlier": over_readings(lambda start: _point_1(symmetric_batch, start), start=SYMMETRIC),
         },
-        facts=_numbers(symmetric_batch),
+        facts=_waits(symmetric_batch),
     )
 
 
-def _numbers(symmetric_batch: xr.Dataset) -> str:
-    """Median and largest wait from equal angles, and the far point's median, by batch size and width."""
+def _waits(symmetric_batch: xr.Dataset) -> dict[str, float]:
+    """Median waits for a point twice as long as any other, from equal angles and from a far point."""
     wait = symmetric_batch["wait"].sel(factor=AN_OUTLIER["twice as long as any other"])
-    cells = [
-        f"$n = {n}$, width {width}: {float(of_cell.sel(start='equal angles').median()):g} "
-        f"({int(of_cell.sel(start='equal angles').max())}), {float(of_cell.sel(start=FAR).median()):g}"
+    return {
+        f"median wait, n = {n}, width {width}, {start} (layers)": float(
+            wait.sel(batch=n, width=width, start=start).median()
+        )
         for n in wait["batch"].values.tolist()
         for width in wait["width"].values.tolist()
-        for of_cell in [wait.sel(batch=n, width=width)]
-    ]
-    return (
-        "Layers until one point is twice as long as any other, median (largest) from equal angles, then from a far "
-        f"point: {'; '.join(cells)}. At infinite width equal angles stay for ever."
-    )
+        for start in ("equal angles", FAR)
+    }

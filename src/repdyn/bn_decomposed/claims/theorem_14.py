@@ -66,6 +66,7 @@ NORMS_AS_PRINTED = wrong_formula("the printed norms, 1 at every width", norms_as
         "cluster sampled": "squared norm of the cluster's mean in sampled layers, over the expected one",
         "odd point": "norm of the odd point in sampled layers, over the printed one",
     },
+    remark="Item 2 prints $1 / (n - 1)$ on the right, so the squares are missing on both sides, not lost in the text.",
 )
 def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     """Norms and squared norms of explicit layers on a batch with R > n/(n-1), directions at random."""
@@ -82,7 +83,6 @@ def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     return Verdict.from_tests(
         printed,
         {**squares_are_kept(layer), **norms},
-        "Item 2 prints $1 / (n - 1)$ on the right, so the squares are missing on both sides, not lost in the text.",
     )
 
 
@@ -97,15 +97,17 @@ def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     "norms and directions before.",
     formula=r"x_1' \cdot \hat\nu_c = 0",
     control=NOT_RECENTERED,
+    remark="The recentered points are antipodal for any batch. The image of the cluster's mean is not the mean of the "
+    "new cluster.",
 )
 def orthogonality_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     """Largest inner product over all layers of explicit weights, directions and norms of x_1 and nu_c at random."""
     layer = gaussian_layer.sel(start=FAR)
-    cosine = float(np.abs(layer["cluster_mean_cosine"]).max())
     return Verdict.from_tests(
         orthogonal(layer),
-        facts="The recentered points are antipodal for any batch. The image of the cluster's mean is not the mean of "
-        f"the new cluster; with that mean the expected cosine is up to {cosine:.1e} here.",
+        facts={
+            "largest expected cosine to the mean of the new cluster": np.abs(layer["cluster_mean_cosine"]).max(),
+        },
     )
 
 
@@ -141,6 +143,8 @@ def at_the_invariant_distance(contraction: xr.Dataset) -> xr.Dataset:
         ),
     },
     labels={"factor": "factor on the mean square distance within the cluster"},
+    remark="The radius $1 / n^2$ of the cluster is not needed. Positively collinear recentered points contract by "
+    r"$\alpha$ alone. The second expectation sign is missing in (114)-(115).",
 )
 def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Verdict:
     """Closed-form factors of all pairs in random configurations; one pair's factor in layers of explicit weights."""
@@ -159,8 +163,6 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
                 layer["pair_factor"] / layer["expected_pair_factor"], "block", "the expectation (116)"
             ),
         },
-        facts="The radius $1 / n^2$ of the cluster is not needed. Positively collinear recentered points contract by "
-        r"$\alpha$ alone. The second expectation sign is missing in (114)-(115).",
     )
 
 
@@ -192,6 +194,8 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
         "item 3": "inner product of odd point and cluster, in every layer",
         "item 4": "factor of a layer on the size of the cluster",
     },
+    remark="The text before the theorem is about a representation somewhat similar to an invariant one; items 1 to 3 "
+    "of Definition 12 are enough for the contradiction, so some of them must go.",
 )
 def hypothesis_can_be_met(gaussian_layer: xr.Dataset, contraction: xr.Dataset) -> Verdict:
     """R of Definition 12 against n/(n-1); then items 1 to 4 for batches that meet R > n/(n-1) alone."""
@@ -208,8 +212,6 @@ def hypothesis_can_be_met(gaussian_layer: xr.Dataset, contraction: xr.Dataset) -
             "item 3": orthogonal(layer),
             "item 4": at_most(contraction["largest_factor"], 1, expected="below 1", reason="the statement"),
         },
-        "The text before the theorem is about a representation somewhat similar to an invariant one; items 1 to 3 of "
-        "Definition 12 are enough for the contradiction, so some of them must go.",
     )
 
 
@@ -248,6 +250,8 @@ DISTANCE_KEPT = false_world(
         in_dataset(0, point_at_its_distance),
         recomputes=True,
     ),
+    remark="One layer from a distance above $n / (n - 1)$ does contract the cluster (bnd-thm14-4); after it the "
+    "distance is smaller (bnd-cluster-rest), so that the next layers widen it.",
 )
 def narrow_clusters_contract(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Verdict:
     """Factor of the mean square size of clusters narrower than 1/n^2, odd point and cluster as in Definition 12."""
@@ -267,11 +271,7 @@ def narrow_clusters_contract(contraction: xr.Dataset, gaussian_layer: xr.Dataset
             size=at_most(sizes, 0.25, expected="narrow", reason="a quarter of the distance to the odd point"),
         ),
     }
-    return Verdict.from_tests(
-        over_readings(lambda unchanged: unchanged, unchanged=readings),
-        facts="One layer from a distance above $n / (n - 1)$ does contract the cluster (bnd-thm14-4); after it the "
-        "distance is smaller (bnd-cluster-rest), so that the next layers widen it.",
-    )
+    return Verdict.from_tests(over_readings(lambda unchanged: unchanged, unchanged=readings))
 
 
 def layer_without_relu(contraction: xr.Dataset) -> xr.Dataset:

@@ -17,7 +17,6 @@ from repdyn.bn_decomposed.claims.worst_of import FALSE_ALARM, worst_share
 
 MOST = "most means more than half"
 TWICE = "unit norms, one of 2"
-SHARES = "Batches whose points differ by their norm alone are not the remark's; those readings are left out."
 
 
 def _longest(largest_norm: xr.Dataset) -> Test:
@@ -58,6 +57,7 @@ def _longest(largest_norm: xr.Dataset) -> Test:
         ),
     },
     labels={"": "share of runs in which the odd point is the longest input"},
+    remark="Batches whose points differ by their norm alone are not the remark's; those readings are left out.",
 )
 def odd_point_is_the_longest(largest_norm: xr.Dataset) -> Verdict:
     """Share of runs in which the odd point is the longest, over batches and widths; the farthest at infinite width."""
@@ -71,7 +71,7 @@ def odd_point_is_the_longest(largest_norm: xr.Dataset) -> Verdict:
             "farthest at infinite width": worst_share([*farthest], **typical),
             "longest where twice as long": worst_share(_twice_as_long(largest_norm), **typical),
         },
-        f"{SHARES} {_at_finite_width(largest_norm)}",
+        _farthest_by_width(largest_norm),
     )
 
 
@@ -82,12 +82,10 @@ def _twice_as_long(largest_norm: xr.Dataset) -> list[np.ndarray]:
     return [*hits.transpose("width", "run").values]
 
 
-def _at_finite_width(largest_norm: xr.Dataset) -> str:
+def _farthest_by_width(largest_norm: xr.Dataset) -> dict[str, object]:
     """Shares of runs in which the farthest input is odd, by width."""
-    hits = largest_norm["odd"] == largest_norm["farthest"]
-    shares = [
-        f"{kind}: " + ", ".join(f"{float(share):.2f}" for share in hits.sel(kind=kind).mean("run"))
-        for kind in largest_norm["kind"].values.tolist()
-    ]
-    widths = ", ".join(str(width) for width in largest_norm["width"].values.tolist())
-    return f"Share in which the farthest input is odd at width {widths}: {'; '.join(shares)}."
+    shares = (largest_norm["odd"] == largest_norm["farthest"]).mean("run")
+    facts: dict[str, object] = {"widths": largest_norm["width"]}
+    for kind in largest_norm["kind"].values.tolist():
+        facts[f"share by width in which the farthest input is odd, {kind}"] = shares.sel(kind=kind)
+    return facts

@@ -8,25 +8,24 @@ from typing import Literal
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from repdyn.base.figures import (
+from repdyn.plotting.figures import (
     BLACK,
     BLUE,
     CYCLE,
     GREEN,
     RED,
+    Drawn,
     band,
-    describe,
+    figure,
     half_width,
     label_panels,
     legend_below,
     new,
     plain_numbers,
 )
-from repdyn.base.wording import outcome, span, which
 
-REGIMES = (  # recentering, rescaling, and the words above the column
+REGIMES = (  # recentering, rescaling, and the title of the column
     (0, "none", "nothing"),
     (0, "std", "RS by std, eq. (2)"),
     (0, "rms", "RS by RMS"),
@@ -34,62 +33,49 @@ REGIMES = (  # recentering, rescaling, and the words above the column
     (1, "std", "RC + RS"),
 )
 
-NORMALIZATIONS = {  # color and words; RC: recentering, RS: rescaling
+NORMALIZATIONS = {  # color and label; RC: recentering, RS: rescaling
     "std": (GREEN, "RS by std"),
     "rms": (RED, "RS by RMS"),
     "full": (BLUE, "RC + RS"),
 }
 PAPER = {"rms": 60.0, "full": 75.0}  # degrees, caption of Figure 5
-NEAR = 5.0  # degrees from the paper's angle
 GRAY = "#666666"  # what the paper says
-LONG = 0.5  # second largest over largest norm of a batch with one long point
 
 
-def fig1_ablation(ablation: xr.Dataset) -> Figure:
+@figure(
+    title="Figure 1 as data: angles of a batch by combination of the components",
+    caption="Angles of all pairs of a batch of images after the last layer at initialization, pooled over the draws of "
+    "batch and weights. RC: recentering; RS: rescaling, by the standard deviation of eq. (2) or by the root mean "
+    "square. Orange-red: pairs that hold the point of largest norm. Numbers: medians over the draws of effective rank "
+    "and of second largest over largest norm. Orthogonal points have all pairs at 90 degrees, a simplex all at one "
+    "angle above it, a collapsed batch all at 0 or 180; an odd point has its pairs at 90 and a small ratio of norms. "
+    "The paper's Figure 1 is a diagram of the components without numbers.",
+    alt="Ten histograms of pair angles, linear above and ReLU below, one column per normalization; pairs that hold "
+    "the longest point in orange-red.",
+)
+def fig1_ablation(ablation: xr.Dataset) -> Drawn:
     """Figure 1 as data: what recentering, rescaling and ReLU each do to the angles of a batch."""
-    figure, axes = new(2, len(REGIMES), height=1.9, sharex=True)
+    drawn, axes = new(2, len(REGIMES), height=1.9, sharex=True)
     last = ablation.isel(layer=-1)
     for row, relu in enumerate((0, 1)):
-        for column, (recenter, rescale, words) in enumerate(REGIMES):
+        for column, (recenter, rescale, title) in enumerate(REGIMES):
             _angle_histogram(axes[row, column], last.sel(recenter=recenter, rescale=rescale, relu=relu))
             if row == 0:
-                axes[row, column].set_title(words)
+                axes[row, column].set_title(title)
     axes[0, 0].set_ylabel("linear", fontweight="bold")
     axes[1, 0].set_ylabel("ReLU", fontweight="bold")
     for panel in axes.ravel():
         panel.set_ylim(top=1.35 * panel.get_ylim()[1])
-    figure.supxlabel("angle of a pair (degree)", fontsize=8)
+    drawn.supxlabel("angle of a pair (degree)", fontsize=8)
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=2)
-    seeds, n, width, depth = (
-        ablation.sizes["seed"],
-        int(ablation["point_count"]),
-        int(ablation["width"]),
-        int(ablation["layer"][-1]),
-    )
-    return describe(
-        figure,
-        title=f"Figure 1 as data: {_with_long_point(last)} left one point over twice as long as the others",
-        caption=f"Angles of all pairs of a batch of {n} images after {depth} layers of width {width} at "
-        f"initialization, pooled over {seeds} draws of batch and weights. RC: recentering; RS: rescaling, by the "
-        "standard deviation of eq. (2) or by the root mean square. Orange-red: pairs that hold the point of largest "
-        "norm. Numbers: medians over the draws of effective rank and of second largest over largest norm. Regimes to "
-        "look for: orthogonal points (RS by RMS, linear), the simplex (RC + RS), collapse (RS by std without RC), and "
-        "one odd point orthogonal to a cluster (RC with ReLU alone). The paper's Figure 1 is a diagram of the "
-        "components without numbers.",
-        alt="Ten histograms of pair angles, linear above and ReLU below, one column per normalization; pairs that hold "
-        "the longest point in orange-red.",
-    )
-
-
-def _with_long_point(last: xr.Dataset) -> str:
-    """Which regimes end with one point far longer than the others, by the medians over the draws."""
-    medians = last["second_to_first"].median("seed")
-    margins = {}
-    for recenter, rescale, words in REGIMES:
-        for relu, network in ((0, "linear"), (1, "with ReLU")):
-            margins[f"{words} {network}"] = LONG - medians.sel(recenter=recenter, rescale=rescale, relu=relu)
-    return which(margins)
+    drawn.legend(handles, labels, loc="outside upper center", ncols=2)
+    facts = {
+        "images in a batch": int(ablation["point_count"]),
+        "layers": int(ablation["layer"][-1]),
+        "width": int(ablation["width"]),
+        "draws": ablation.sizes["seed"],
+    }
+    return Drawn(drawn, facts)
 
 
 def _angle_histogram(panel: Axes, cell: xr.Dataset) -> None:
@@ -104,17 +90,25 @@ def _angle_histogram(panel: Axes, cell: xr.Dataset) -> None:
     panel.text(0.97, 0.95, text, transform=panel.transAxes, ha="right", va="top", fontsize=7.5)
 
 
-def orthogonality_gap(orthogonality_gap: xr.Dataset) -> Figure:
-    """Rescaling alone in a linear network: orthonormal with the RMS, collapsed with the sigma of eq. (2)."""
-    figure, axes = new(1, 2, sharey=True)
+@figure(
+    title="Rescaling alone in linear networks: the orthogonality gap by layer",
+    caption="Distance of the normalized Gram matrix of Gaussian points from $I/n$ through linear layers with rescaling "
+    "and no recentering: 0 where the batch is orthonormal. (a) Dividing each neuron by its root mean square. (b) "
+    "Dividing by the standard deviation of eq. (2), which is measured from the mean. Lines: medians, bands: range of "
+    "the draws of batch and weights; dotted: the gap of points that all lie on one line.",
+    alt="Two panels of gap against layer, one line per width; dotted: the largest value.",
+)
+def orthogonality_gap(orthogonality_gap: xr.Dataset) -> Drawn:
+    """Rescaling alone in a linear network, by the RMS and by the sigma of eq. (2)."""
+    drawn, axes = new(1, 2, sharey=True)
     gap = orthogonality_gap["gap"]
-    for panel, (rescale, words) in zip(axes[0], (("rms", "RS by RMS"), ("std", "RS by std, eq. (2)")), strict=True):
-        looks = zip(cycle(CYCLE), cycle(("-", "--", ":", "-.")), gap["width"].values, strict=False)
-        for color, dash, width in looks:
+    for panel, (rescale, title) in zip(axes[0], (("rms", "RS by RMS"), ("std", "RS by std, eq. (2)")), strict=True):
+        styles = zip(cycle(CYCLE), cycle(("-", "--", ":", "-.")), gap["width"].values, strict=False)
+        for color, dash, width in styles:
             draws = gap.sel(rescale=rescale, width=width)
             panel.plot(gap["layer"], draws.median("seed"), color=color, linestyle=dash, label=f"width {width}")
             band(panel, gap["layer"].values, draws.min("seed").values, draws.max("seed").values, color=color)
-        panel.set_title(words)
+        panel.set_title(title)
         panel.set_xlabel("layer")
         panel.set_yscale("log")
     n = int(orthogonality_gap["point_count"])
@@ -132,87 +126,60 @@ def orthogonality_gap(orthogonality_gap: xr.Dataset) -> Figure:
     )
     axes[0, 0].legend()
     label_panels(axes)
-    return describe(
-        figure,
-        title=f"Rescaling alone: the orthogonality gap {_change_of_gap(gap)}",
-        caption=f"Distance of the normalized Gram matrix of {n} Gaussian points from $I/n$ through linear layers with "
-        "rescaling and no recentering: 0 where the batch is orthonormal. (a) Dividing each neuron by its root mean "
-        "square. (b) Dividing by the standard deviation of eq. (2), which is measured from the mean. Lines: medians, "
-        f"bands: range of {gap.sizes['seed']} draws of batch and weights. Medians after {int(gap['layer'][-1])} "
-        f"layers, by width: {_last_gap(gap, 'rms')} (a), {_last_gap(gap, 'std')} (b).",
-        alt="Two panels of gap against layer, one line per width; dotted: the largest value. The gap "
-        f"{_change_of_gap(gap)}.",
-    )
+    last = gap.isel(layer=-1).median("seed")
+    facts = {
+        "points": n,
+        "layers": int(gap["layer"][-1]),
+        "draws": gap.sizes["seed"],
+        "widths": gap["width"],
+        "median gap after the last layer by width, root mean square": last.sel(rescale="rms"),
+        "median gap after the last layer by width, standard deviation": last.sel(rescale="std"),
+    }
+    return Drawn(drawn, facts)
 
 
-def _change_of_gap(gap: xr.DataArray) -> str:
-    """What becomes of the median gap from the first to the last layer, by both ways of rescaling."""
-    growth = (gap.isel(layer=-1) - gap.isel(layer=0)).median("seed")
-    by_rms = outcome(-growth.sel(rescale="rms"), "falls", "rises at some width", "is not known")
-    by_std = outcome(growth.sel(rescale="std"), "rises", "falls at some width", "is not known")
-    return f"{by_rms} by the RMS, {by_std} by the std"
-
-
-def _last_gap(gap: xr.DataArray, rescale: str) -> str:
-    """Median orthogonality gap after the last layer, over the widths."""
-    return span(gap.sel(rescale=rescale).isel(layer=-1).median("seed"))
-
-
-def fig5_layer_angles(layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> Figure:
+@figure(
+    title="Figure 5: angles after a deep layer without and with recentering",
+    caption="(a), (b) Angles of all pairs of a batch, all draws, before and after the last layer (ReLU), without "
+    "recentering and with all of batch normalization (RC: recentering, RS: rescaling); black diagonal: unchanged. The "
+    "batch size shown is that whose mean angle with recentering is nearest to the paper's. (c) The angles after this "
+    "layer: medians and 5-95 % ranges over all pairs and draws, for every batch size. (d) Mean angle against batch "
+    "size: points with 95 % intervals of the mean over the draws of batch and weights, lines: exact fixed points of "
+    r"infinite width, which tend to $\arccos(1/\pi)$ = 71.4 degrees with recentering and to 58.75 without. Gray "
+    "dashes: the paper's values, 60 and 75 degrees, which it calls approximate and shows after layer 30; it states no "
+    r"data, batch size or width, and defines $\sigma$ by eq. (2).",
+    alt="Two scatter plots of pair angles before and after a layer; ranges of the angles by normalization and "
+    "batch size; mean angles against batch size with curves of infinite width; lines at the paper's 60 and 75 "
+    "degrees.",
+)
+def fig5_layer_angles(layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> Drawn:
     """Figure 5: angles before and after the last layer without and with recentering, and what sets them."""
-    figure, axes = new(2, 2, height=2.8)
+    drawn, axes = new(2, 2, height=2.8)
     n = _batch_of_the_paper(layer_angles)
     pairs = layer_angles.isel(pair=np.flatnonzero(layer_angles["pair_batch"] == n))
     window = _window(pairs.sel(normalization=list(PAPER)))
     for panel, (kind, level) in zip(axes[0], PAPER.items(), strict=True):
-        mine = pairs.sel(normalization=kind)
-        color, words = NORMALIZATIONS[kind]
+        angles = pairs.sel(normalization=kind)
+        color, label = NORMALIZATIONS[kind]
         panel.plot(window, window, color=BLACK, linewidth=0.7)
         _across(panel, level, "left" if level > np.mean(window) else "right")
         dots = {"color": color, "alpha": 0.5, "linewidths": 0}
-        panel.scatter(mine["before"], mine["after"], s=6, **dots)
-        panel.set(xlim=window, ylim=window, title=f"{words}, $n$ = {n}")
+        panel.scatter(angles["before"], angles["after"], s=6, **dots)
+        panel.set(xlim=window, ylim=window, title=f"{label}, $n$ = {n}")
         panel.set_xlabel(f"angle after layer {int(layer_angles['depth']) - 1} (degree)")
         panel.set_ylabel(f"after layer {int(layer_angles['depth'])} (degree)")
     _angles_by_normalization(axes[1, 0], layer_angles)
     _angle_against_batch(axes[1, 1], layer_angles, fixed_point)
     label_panels(axes)
-    return describe(
-        figure,
-        title=f"Figure 5: {_at_paper(layer_angles)} gave the angles of the paper",
-        caption=f"(a), (b) Angles of all pairs of {n} points, {layer_angles.sizes['seed']} draws, before and after "
-        f"layer {int(layer_angles['depth'])} (width {int(layer_angles['width'])}, ReLU), without recentering and with "
-        "all of batch normalization (RC: recentering, RS: rescaling); black diagonal: unchanged. (c) The angles after "
-        "this layer: medians and 5-95 % ranges over all pairs and draws, for every batch size. (d) Mean angle against "
-        "batch size: points with 95 % intervals of the mean over the draws of batch and weights, lines: exact fixed "
-        r"points of infinite width. There, with recentering, the angle falls to $\arccos(1/\pi)$ = 71.4 degrees for "
-        f"large batches, without it to 58.75. Mean angles in degrees: {_mean_angles(layer_angles)}; the angles of the "
-        f"paper: within {NEAR:g} of its 75 or, without recentering, 60 at all batch sizes. Gray dashes: the paper's "
-        "values, which it calls approximate and shows after layer 30; it states no data, batch size or width, and "
-        r"defines $\sigma$ by eq. (2).",
-        alt="Two scatter plots of pair angles before and after a layer; ranges of the angles by normalization and "
-        "batch size; mean angles against batch size with curves of infinite width; lines at the paper's 60 and 75 "
-        f"degrees. Of three normalizations {_at_paper(layer_angles)} gave these angles.",
-    )
-
-
-def _mean_angles(layer_angles: xr.Dataset) -> str:
-    """Mean angles over the batch sizes, with all of batch normalization and by either rescaling alone."""
     means = layer_angles["mean_angle"].mean("seed")
-    kinds = {kind: words for kind, (_, words) in reversed(NORMALIZATIONS.items())}
-    return ", ".join(f"{span(means.sel(normalization=kind), '.0f')} ({words})" for kind, words in kinds.items())
-
-
-def _at_paper(layer_angles: xr.Dataset) -> str:
-    """Which normalizations have mean angles near the paper's at all batch sizes."""
-    means = layer_angles["mean_angle"].mean("seed")
-    levels = {"full": PAPER["full"], "rms": PAPER["rms"], "std": PAPER["rms"]}
-    return which(
-        {
-            NORMALIZATIONS[kind][1]: NEAR - np.abs(means.sel(normalization=kind) - level)
-            for kind, level in levels.items()
-        }
-    )
+    facts: dict[str, object] = {
+        "width": int(layer_angles["width"]),
+        "draws": layer_angles.sizes["seed"],
+        "batch sizes": layer_angles["batch"],
+    }
+    for kind, (_, label) in NORMALIZATIONS.items():
+        facts[f"mean angle by batch size, {label} (degree)"] = means.sel(normalization=kind)
+    return Drawn(drawn, facts)
 
 
 def _batch_of_the_paper(layer_angles: xr.Dataset) -> int:
@@ -228,14 +195,14 @@ def _window(pairs: xr.Dataset) -> tuple[float, float]:
 
 
 def _beside(panel: Axes, level: float) -> None:
-    """A value of the paper: a gray dashed line with its words right of the panel."""
+    """A value of the paper: a gray dashed line, labeled right of the panel."""
     panel.axhline(level, color=GRAY, linewidth=1, linestyle="--", zorder=1)
     frame = panel.get_yaxis_transform()
     panel.annotate(f"paper:\n{level:g}°", (1.02, level), xycoords=frame, ha="left", va="center", color=GRAY, size=7.5)
 
 
 def _across(panel: Axes, level: float, side: Literal["left", "right"]) -> None:
-    """A value of the paper: a gray dashed line with its words above one end."""
+    """A value of the paper: a gray dashed line, labeled above one end."""
     panel.axhline(level, color=GRAY, linewidth=1, linestyle="--", zorder=1)
     frame = panel.get_yaxis_transform()
     place = (0.02 if side == "left" else 0.98, level)
@@ -247,12 +214,12 @@ def _across(panel: Axes, level: float, side: Literal["left", "right"]) -> None:
 def _angles_by_normalization(panel: Axes, layer_angles: xr.Dataset) -> None:
     batches = layer_angles["batch"].values
     places = []
-    for row, (kind, (color, words)) in enumerate(NORMALIZATIONS.items()):
+    for row, (kind, (color, label)) in enumerate(NORMALIZATIONS.items()):
         for place, n in enumerate(batches):
             angles = layer_angles["after"].sel(normalization=kind, pair=layer_angles["pair_batch"] == n)
             low, middle, high = np.quantile(angles, (0.05, 0.5, 0.95))
             height = row + 0.6 * (place + 0.5) / batches.size - 0.3
-            places.append((height, f"{words}, $n$ = {n}"))
+            places.append((height, f"{label}, $n$ = {n}"))
             panel.plot((low, high), (height, height), color=color, linewidth=3, alpha=0.5, solid_capstyle="butt")
             panel.plot(middle, height, "o", color=color)
     frame = panel.get_xaxis_transform()
@@ -269,11 +236,11 @@ def _angles_by_normalization(panel: Axes, layer_angles: xr.Dataset) -> None:
 
 
 def _angle_against_batch(panel: Axes, layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> None:
-    for name, kind, color, dash, words in (
+    for name, kind, color, dash, label in (
         ("simplex_angle", "full", BLUE, "-", "RC + RS"),
         ("rms_angle", "rms", RED, "-.", "RS by RMS"),
     ):
-        panel.plot(fixed_point["batch"], fixed_point[name], color=color, linestyle=dash, label=words)
+        panel.plot(fixed_point["batch"], fixed_point[name], color=color, linestyle=dash, label=label)
         draws = layer_angles["mean_angle"].sel(normalization=kind)
         half = half_width(draws.transpose("batch", "seed"))
         panel.errorbar(draws["batch"], draws.mean("seed"), half, fmt="o", color=color, capsize=2)

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from repdyn.base.figures import (
+from repdyn.plotting.figures import (
     BLACK,
     BLUE,
     GREEN,
@@ -17,13 +16,13 @@ from repdyn.base.figures import (
     PURPLE,
     RED,
     SKY,
-    describe,
+    Drawn,
+    figure,
     label_panels,
     legend_below,
     new,
     plain_numbers,
 )
-from repdyn.base.wording import counted, number, outcome, span
 
 POINT_COLORS = (BLUE, SKY, BLACK, ORANGE, RED, GREEN, PURPLE)
 POINT_MARKERS = "o^sDvP*"
@@ -32,10 +31,20 @@ ROUNDING = 1e-9  # of a limit that reaches the best possible bound
 SIZES = ((BLUE, "-"), (RED, "--"), (GREEN, ":"), (ORANGE, "-."), (PURPLE, (0, (5, 1, 1, 1, 1, 1))), (BLACK, "-"))
 
 
-def fig4_tree(tree_example: xr.Dataset) -> Figure:
+@figure(
+    title="Figures 4, 7 and 8, computed: a tree of rows and the clusters in each",
+    caption="All rows of the first layers of the simplified model from one batch. Every line is one row, from zero to "
+    "its largest entry; a mark is a data point, points in one cluster are stacked; the tick is the mean. Solid green "
+    r"edges, +: $\mathrm{ReLU}(x - \bar x)$; dashed purple edges, -: $\mathrm{ReLU}(\bar x - x)$. Figure 7 is about "
+    "the rows of two clusters, Figure 8 about those of three. Right: the sum over a layer of (clusters - 2). The paper "
+    "draws part of the first three layers of such a tree for five points; it does not state the values.",
+    alt="A binary tree of rows of marked points, one level per layer; edges to the left and to the right are the "
+    "two transformations.",
+)
+def fig4_tree(tree_example: xr.Dataset) -> Drawn:
     """Figures 4, 7 and 8: the tree of one batch, clusters counted in every row."""
     layers = int(tree_example["layer"].max())
-    figure, axes = new(1, 1, height=1.3 * (layers + 1))
+    drawn, axes = new(1, 1, height=1.3 * (layers + 1))
     panel = axes[0, 0]
     places = _places(tree_example)
     for node in tree_example["node"].values.tolist():
@@ -48,28 +57,7 @@ def fig4_tree(tree_example: xr.Dataset) -> Figure:
     _point_legend(panel, tree_example["point"].values)
     panel.set(xlim=(-0.45, 2**layers + 0.95), ylim=(-layers - 0.42, 0.4))
     panel.axis("off")
-    values = ", ".join(f"{value:g}" for value in tree_example["value"].sel(node=0).values)
-    n = tree_example.sizes["point"]
-    return describe(
-        figure,
-        title=f"Figures 4, 7 and 8, computed: the sum of (clusters - 2) {_sum_of_clusters(tree_example)}",
-        caption=f"All rows of the first {layers} layers of the simplified model from the batch ({values}). Every line "
-        "is one row, drawn from zero to its largest entry; a mark is a data point, points in one cluster are stacked; "
-        r"the tick is the mean. Solid green edges, +: $\mathrm{{ReLU}}(x - \bar x)$; dashed purple edges, -: "
-        r"$\mathrm{{ReLU}}(\bar x - x)$. Rows of two clusters only change sides (Figure 7), a row of three makes one "
-        f"of three and one of two (Figure 8), and the sum over a layer of (clusters - 2) stays n - 2 = {n - 2}: "
-        f"however deep, no more than {n - 2} rows have more than two clusters. The paper draws part of the first three "
-        "layers of such a tree for n = 5; it does not state the values.",
-        alt="A binary tree of rows of marked points, one level per layer; edges to the left and to the right are the "
-        "two transformations.",
-    )
-
-
-def _sum_of_clusters(tree: xr.Dataset) -> str:
-    """Whether the clusters beyond two, summed over a layer, stay as many as in the batch."""
-    sums = (tree["clusters"] - 2).groupby(tree["layer"]).sum(skipna=False)
-    stays = -np.abs(sums - (tree.sizes["point"] - 2))
-    return outcome(stays, "is the same in every layer", "changes from layer to layer", "is not known")
+    return Drawn(drawn, {"values of the batch": tree_example["value"].sel(node=0), "layers": layers})
 
 
 def _places(tree: xr.Dataset) -> np.ndarray:
@@ -86,14 +74,14 @@ def _edge(panel: Axes, above: np.ndarray, below: np.ndarray, *, positive: bool) 
     panel.plot(*np.transpose((start, end)), color=color, linestyle=dash, linewidth=1.2)
     middle = (start + end) / 2
     sign = "+" if positive else "\N{MINUS SIGN}"
-    look: dict[str, Any] = {
+    style: dict[str, Any] = {
         "color": color,
         "fontsize": 11,
         "fontweight": "bold",
         "ha": "right" if positive else "left",
         "va": "bottom",
     }
-    panel.annotate(sign, (middle[0], middle[1]), (-3 if positive else 3, 0), textcoords="offset points", **look)
+    panel.annotate(sign, (middle[0], middle[1]), (-3 if positive else 3, 0), textcoords="offset points", **style)
 
 
 def _row(panel: Axes, row: xr.Dataset, place: np.ndarray, half: float) -> None:
@@ -138,52 +126,54 @@ def _point_legend(panel: Axes, points: np.ndarray) -> None:
     panel.legend(loc="upper left", bbox_to_anchor=(0.04, 1), ncols=2, handletextpad=0.2, borderaxespad=0)
 
 
-def thm11_limits(tree_limits: xr.Dataset, interior_angles: xr.Dataset) -> Figure:
+@figure(
+    title="Theorem 11: limits of the simplified model against its bounds",
+    caption="Limits of the simplified model for batches of $n$ points (one symmetric, one with a far point, the others "
+    "Gaussian), for the better of the two extremes, the least and the greatest point. (a) Norm of the cluster over "
+    "that of the extreme; (b) angle between them. Black: medians, bars: range of all batches. Orange-red, dashed: "
+    r"bounds as printed, $3/(n-2)$ and 90 degrees $- \sqrt 2 \pi/(n-2)$, the second below 0 at $n = 4$; blue: the best "
+    r"possible, $\sqrt{2/((n-1)^2 + 1)}$ and its angle. (c) Angles between neighboring interior points of one Gaussian "
+    r"batch; dashed black: decay as $(\lambda_m/\lambda_1)^{t/2}$ of the split of $m$ from $n - m$ points between "
+    r"them, $\lambda_m = (m^2 + (n-m)^2)/n^2$, through the last angle shown. (d) Norm of the shorter extreme over that "
+    "of the longer in the limit, Gaussian batches: medians and 10-90 % ranges. At 1 two orthogonal points leave the "
+    "cluster alike; a single odd point, as in Figure 3, would be at $1/(n-1)$ (gray dashes).",
+    alt="Four panels: norms and angles of the limits against batch size with the bounds as printed and the best "
+    "possible ones; interior angles against depth with predicted slopes; norm of the shorter over the longer extreme "
+    "against batch size.",
+)
+def thm11_limits(tree_limits: xr.Dataset, interior_angles: xr.Dataset) -> Drawn:
     """Theorem 11: limits of many batches beside printed and sharp bounds, and how the cluster forms."""
-    figure, axes = new(2, 2, height=2.8)
+    drawn, axes = new(2, 2, height=2.8)
     points = tree_limits["points"].values
     ratio = np.minimum(tree_limits["ratio_first"].values, tree_limits["ratio_last"].values)
     angle = np.maximum(tree_limits["angle_first"].values, tree_limits["angle_last"].values)
     _against_bounds(axes[0, 0], points, ratio, tree_limits["printed_ratio"], tree_limits["sharp_ratio"])
     _against_bounds(axes[0, 1], points, angle, tree_limits["printed_angle"], tree_limits["sharp_angle"])
-    kept = _room(tree_limits, ratio, angle, "printed"), _room(tree_limits, ratio, angle, "sharp")
-    axes[0, 0].set(title=f"norm: {counted(kept[1][0])} within the best bound", yscale="log")
-    axes[0, 0].set(ylabel="cluster norm over that of the extreme")
+    axes[0, 0].set(title="norm of the cluster", yscale="log", ylabel="cluster norm over that of the extreme")
     plain_numbers(axes[0, 0].yaxis)
-    axes[0, 1].set(title=f"angle: {counted(kept[1][1])} within the best bound", ylabel="angle between them (degree)")
+    axes[0, 1].set(title="angle to the cluster", ylabel="angle between them (degree)")
     axes[0, 1].set(ylim=(0, 95), yticks=(0, 30, 60, 90))
-    _collapse(axes[1, 0], interior_angles)
+    rates = _collapse(axes[1, 0], interior_angles)
     _second_extreme(axes[1, 1], tree_limits)
     for panel in axes.ravel():
         legend_below(panel, columns=2)
     label_panels(axes)
-    counts = ", ".join(f"{int((points == n).sum())} at $n$ = {n}" for n in np.unique(points).tolist())
-    n = interior_angles.sizes["first"]
-    return describe(
-        figure,
-        title=f"Theorem 11: {counted(np.minimum(*kept[0]))} limits keep its bounds as printed",
-        caption=f"Limits of the simplified model for batches of $n$ points ({counts}; one symmetric, one with a far "
-        "point, the others Gaussian), for the better of the two extremes, the least and the greatest point. (a) Norm "
-        "of the cluster over that of the extreme; (b) angle between them. Black: medians, bars: range of all batches. "
-        r"Orange-red, dashed: bounds as printed, $3/(n-2)$ and 90 degrees $- \sqrt 2 \pi/(n-2)$, the second below 0 at "
-        r"$n = 4$; blue: the best possible, $\sqrt{2/((n-1)^2 + 1)}$ and its angle, reached by the symmetric batch. "
-        f"(c) Angles between neighboring interior points of one Gaussian batch of {n}; dashed black: decay as "
-        r"$(\lambda_m/\lambda_1)^{t/2}$ of the split of $m$ from $n - m$ points between them, "
-        r"$\lambda_m = (m^2 + (n-m)^2)/n^2$, through the last angle shown. (d) Norm of the shorter extreme over that "
-        "of the longer in the limit, Gaussian batches: medians and 10-90 % ranges, over all batches a "
-        f"median of {number(_extremes(tree_limits)[1].median())}. At 1 two orthogonal points leave "
-        "the cluster alike; a single odd point, as in Figure 3, would be at $1/(n-1)$ (gray dashes).",
-        alt="Four panels: norms and angles of the limits against batch size with the bounds as printed and the best "
-        "possible ones; interior angles against depth with predicted slopes; norm of the shorter over the longer "
-        f"extreme against batch size. {counted(np.minimum(*kept[0])).capitalize()} limits keep the bounds as printed.",
-    )
+    facts = {
+        "batches": points.size,
+        "limits within the bounds as printed": _within(tree_limits, ratio, angle, "printed"),
+        "limits within the best possible bounds": _within(tree_limits, ratio, angle, "sharp"),
+        "points of the batch in (c)": interior_angles.sizes["first"],
+        "measured over predicted rate of decay, least and greatest": [min(rates), max(rates)],
+        "median of shorter over longer extreme": _extremes(tree_limits)[1].median(),
+    }
+    return Drawn(drawn, facts)
 
 
-def _room(limits: xr.Dataset, ratio: np.ndarray, angle: np.ndarray, bound: str) -> tuple[np.ndarray, np.ndarray]:
-    """How far every limit lies inside both bounds of its batch size, up to rounding."""
-    own = limits.sel(bound_points=xr.DataArray(limits["points"].values, dims="case"))
-    ratios, angles = own[f"{bound}_ratio"].values, own[f"{bound}_angle"].values
-    return ratios * (1 + ROUNDING) - ratio, angle * (1 + ROUNDING) - angles
+def _within(limits: xr.Dataset, ratio: np.ndarray, angle: np.ndarray, bound: str) -> int:
+    """How many limits lie inside both bounds of their batch size, up to rounding."""
+    bounds = limits.sel(bound_points=xr.DataArray(limits["points"].values, dims="case"))
+    ratios, angles = bounds[f"{bound}_ratio"].values, bounds[f"{bound}_angle"].values
+    return int(((ratio <= ratios * (1 + ROUNDING)) & (angle * (1 + ROUNDING) >= angles)).sum())
 
 
 def _extremes(limits: xr.Dataset) -> tuple[np.ndarray, xr.DataArray]:
@@ -200,18 +190,19 @@ def _against_bounds(
     _ranges(panel, points, values, (0, 0.5, 1), "batches")
 
 
-def _ranges(panel: Axes, points: np.ndarray, values: np.ndarray, shares: tuple[float, ...], words: str) -> None:
+def _ranges(panel: Axes, points: np.ndarray, values: np.ndarray, shares: tuple[float, ...], label: str) -> None:
     """Median and range between two quantiles for each batch size, on a logarithmic axis of sizes."""
     sizes = np.unique(points)
     low, middle, high = np.transpose([np.quantile(values[points == n], shares) for n in sizes])
     bars = (middle - low, high - middle)
-    panel.errorbar(sizes, middle, bars, fmt="o", color=BLACK, capsize=2, elinewidth=1.2, label=words)
+    panel.errorbar(sizes, middle, bars, fmt="o", color=BLACK, capsize=2, elinewidth=1.2, label=label)
     panel.set(xscale="log", xlabel="data points in the batch $n$", xlim=(0.88 * sizes.min(), 1.12 * sizes.max()))
     panel.set_xticks(sizes, [f"{n}" for n in sizes])
     panel.minorticks_off()
 
 
-def _collapse(panel: Axes, interior_angles: xr.Dataset) -> None:
+def _collapse(panel: Axes, interior_angles: xr.Dataset) -> list[float]:
+    """Plots the angles of neighbors; their measured over their predicted rates of decay."""
     angle, n = interior_angles["angle"], interior_angles.sizes["first"]
     shown = angle.sel(layer=slice(8, max(100, n**2)))  # the rates of neighboring splits differ by 4/n^2
     layer = shown["layer"].values
@@ -220,12 +211,13 @@ def _collapse(panel: Axes, interior_angles: xr.Dataset) -> None:
     for m, (color, dash) in zip(range(2, n // 2 + 1), SIZES, strict=False):
         pair = shown.sel(first=m, second=m + 1).values
         panel.plot(layer, pair, color=color, linestyle=dash, label=f"points {m}, {m + 1}")
-        kept = float(interior_angles["kept"].sel(split=m))
-        decay = pair[-1] * kept ** (layer[late] - layer[-1])
-        rates.append(np.log(pair[-1] / pair[late][0]) / np.log(kept) / (layer[-1] - layer[late][0]))
+        factor = float(interior_angles["kept"].sel(split=m))
+        decay = pair[-1] * factor ** (layer[late] - layer[-1])
+        rates.append(float(np.log(pair[-1] / pair[late][0]) / np.log(factor) / (layer[-1] - layer[late][0])))
         panel.plot(layer[late], decay, color=BLACK, linewidth=0.9, linestyle=(0, (4, 4)))
-    panel.set(yscale="log", xlim=(0, layer[-1]), title=f"decay over predicted: {span(rates, '.2f')}")
+    panel.set(yscale="log", xlim=(0, layer[-1]), title="collapse of the interior points")
     panel.set(xlabel="layer $t$", ylabel="angle between neighbors (degree)")
+    return rates
 
 
 def _second_extreme(panel: Axes, tree_limits: xr.Dataset) -> None:
@@ -233,5 +225,5 @@ def _second_extreme(panel: Axes, tree_limits: xr.Dataset) -> None:
     n = np.linspace(points.min(), points.max(), 200)
     panel.plot(n, 1 / (n - 1), color=GRAY, linestyle="--", linewidth=1, label="one odd point")
     _ranges(panel, points, extremes.values, (0.1, 0.5, 0.9), "Gaussian batches")
-    panel.set(ylim=(0, 1), title=f"both extremes: median {number(extremes.median())}")
+    panel.set(ylim=(0, 1), title="both extremes")
     panel.set_ylabel("shorter over longer extreme")

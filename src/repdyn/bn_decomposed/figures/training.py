@@ -7,12 +7,22 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, describe, label_panels, new, plain_numbers
-from repdyn.base.wording import least, number
+from repdyn.plotting.figures import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    RED,
+    Drawn,
+    figure,
+    label_panels,
+    new,
+    plain_numbers,
+)
 
-LOOKS = {  # color, marker, line, words, place beside the others at one depth
+STYLES = {  # color, marker, line, label, shift beside the others at one depth
     "bn": (BLUE, "o", "-", "batch normalization", 1.1),
     "default": (RED, "s", "--", "none, PyTorch's default", 1.0),
     "he": (GREEN, "^", "-.", "none, He", 0.9),
@@ -21,22 +31,32 @@ RING: dict[str, Any] = {"markersize": 11, "markerfacecolor": "none", "markeredge
 TICKS = (0.1, 0.5, 0.9, 0.99, 0.999, 1)  # of accuracies
 TINY = 1e-12  # a logarithm needs something
 CHANCE = 0.1  # ten classes
-HIGH = 0.9  # training accuracy that counts as high
 
 
-def fig2_training(training: dict[str, xr.Dataset]) -> Figure:
+@figure(
+    title="Figure 2: training accuracy and the rank of the last hidden layer at initialization",
+    caption="Fully connected ReLU networks on images after plain stochastic gradient descent; learning rates per depth "
+    "as in the table. (a) Training accuracy, on an axis that is logarithmic in the share of wrong images; dotted: "
+    "chance. (b) Effective rank of the last hidden layer at initialization. Markers: medians, bars: range of the draws "
+    "of weights and order, side by side where depths are equal. (c) Both, accuracy as in (a): pale: draws, lines: "
+    "medians from the least to the greatest depth, which has a ring. The paper says that a network may reach high "
+    "training accuracy from low-rank representations, and gives no numbers; it uses the code of Daneshmand et al. "
+    "(2020) and states neither data nor optimizer nor width nor depths.",
+    alt="Accuracy and rank against depth, and accuracy against rank, for three initializations.",
+)
+def fig2_training(training: dict[str, xr.Dataset]) -> Drawn:
     """Figure 2: final training accuracy and the rank of the last hidden layer at initialization."""
-    figure, axes = new(1, 3, height=2.8, width_ratios=(1, 1, 1.25))
+    drawn, axes = new(1, 3, height=2.8, width_ratios=(1, 1, 1.25))
     depths = training["he"]["depth"].values
-    for mode, (color, marker, dash, words, shift) in LOOKS.items():
-        data, look = training[mode], {"color": color, "marker": marker, "linestyle": dash}
+    for mode, (color, marker, dash, label, shift) in STYLES.items():
+        data, style = training[mode], {"color": color, "marker": marker, "linestyle": dash}
         rank, final = data["effective_rank"], data["accuracy"].isel(epoch=-1)
-        _with_range(axes[0, 0], shift * data["depth"], final, label=words, **look)
-        _with_range(axes[0, 1], shift * data["depth"], rank, **look)
+        _with_range(axes[0, 0], shift * data["depth"], final, label=label, **style)
+        _with_range(axes[0, 1], shift * data["depth"], rank, **style)
         axes[0, 2].scatter(rank, final, s=8, color=color, marker=marker, alpha=0.35, linewidths=0)
-        axes[0, 2].plot(rank.median("seed"), final.median("seed"), **look)
-        deepest = {"depth": -1}  # a ring, where words would cover lines
-        ring = RING | {"color": color, "label": f"{words}, greatest depth"}
+        axes[0, 2].plot(rank.median("seed"), final.median("seed"), **style)
+        deepest = {"depth": -1}  # a ring, where text would cover lines
+        ring = RING | {"color": color, "label": f"{label}, greatest depth"}
         axes[0, 2].plot(rank[deepest].median("seed"), final[deepest].median("seed"), "o", **ring)
     for panel in axes[0, :2]:
         panel.set(xscale="log", xlim=(0.8 * depths.min(), 1.25 * depths.max()), xlabel="hidden layers")
@@ -50,9 +70,23 @@ def fig2_training(training: dict[str, xr.Dataset]) -> Figure:
     for panel in (axes[0, 0], axes[0, 2]):
         _accuracy_axis(panel, int(training["he"]["point_count"]))
         panel.axhline(CHANCE, color=BLACK, linewidth=0.6, linestyle=(0, (1, 3)))
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    drawn.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     label_panels(axes)
-    return _described(figure, training)
+    run = training["he"]
+    facts: dict[str, object] = {
+        "width": int(run["width"]),
+        "images": int(run["point_count"]),
+        "epochs": int(run["epoch"][-1]),
+        "batch size": int(run["batch"]),
+        "draws": run.sizes["seed"],
+    }
+    for mode, (_, _, _, label, _) in STYLES.items():
+        last_epoch = training[mode].median("seed").isel(depth=-1, epoch=-1)
+        facts[f"median rank and accuracy at the greatest depth, {label}"] = [
+            float(last_epoch["effective_rank"]),
+            float(last_epoch["accuracy"]),
+        ]
+    return Drawn(drawn, facts)
 
 
 def _accuracy_axis(panel: Axes, images: int) -> None:
@@ -71,59 +105,21 @@ def _accuracy_axis(panel: Axes, images: int) -> None:
     panel.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
 
 
-def _least_rank(training: dict[str, xr.Dataset]) -> str:
-    """From which effective rank at initialization a network still reaches a high training accuracy."""
-    cells = []
-    for mode, (*_, words, _) in LOOKS.items():
-        medians = training[mode].median("seed")
-        ranks, accuracies = medians["effective_rank"].values, medians["accuracy"].isel(epoch=-1).values
-        cells += [(*cell, words) for cell in zip(ranks, accuracies, medians["depth"].values, strict=True)]
-    known = [cell for cell in cells if np.isfinite(cell[:2]).all()]
-    high = [(rank, depth, words) for rank, accuracy, depth, words in known if accuracy >= HIGH]
-    if not high:
-        return f"no network that has not diverged reaches a training accuracy of {HIGH:.0%}"
-    rank, depth, words = min(high)
-    return f"training accuracy of {HIGH:.0%} and more from an effective rank of {rank:.1f} ({words}, {depth} layers)"
-
-
-def _over_depth(training: dict[str, xr.Dataset]) -> str:
-    """Medians of effective rank and accuracy at the least and at the greatest depth, by initialization."""
-    parts = []
-    for mode, (*_, words, _) in LOOKS.items():
-        ends = training[mode].median("seed").isel(depth=[0, -1], epoch=-1)
-        ranks = " to ".join(number(rank, ".1f") for rank in ends["effective_rank"].values)
-        accuracies = " to ".join(number(accuracy, ".2f") for accuracy in ends["accuracy"].values)
-        parts.append(f"{words}: rank {ranks}, accuracy {accuracies}")
-    return "; ".join(parts)
-
-
-def _described(figure: Figure, training: dict[str, xr.Dataset]) -> Figure:
-    data = training["he"]
-    return describe(
-        figure,
-        title=f"Figure 2: {_least_rank(training)}",
-        caption=f"Fully connected ReLU networks of width {int(data['width'])} on {int(data['point_count'])} images, "
-        f"{int(data['epoch'][-1])} epochs of plain stochastic gradient descent, batches of {int(data['batch'])}; "
-        "learning rates per depth as in the table. (a) Training accuracy, on an axis that is "
-        "logarithmic in the share of wrong images; dotted: chance. (b) Effective rank of the "
-        f"last hidden layer at initialization. Markers: medians, bars: range of {data.sizes['seed']} draws of weights "
-        "and order, side by side where depths are equal. (c) Both, accuracy as in (a): pale: draws, lines: medians from"
-        " the least to the greatest depth, which has a ring. Ends of the lines: "
-        f"{_over_depth(training)}. The paper says that a network may reach high training accuracy from low-rank "
-        "representations, and gives no numbers; it uses the code of Daneshmand et al. (2020) "
-        "and states neither data nor optimizer nor width nor depths.",
-        alt="Accuracy and rank against depth, and accuracy against rank, for three initializations.",
-    )
-
-
 def _with_range(panel: Axes, depth: xr.DataArray, draws: xr.DataArray, **style: Any) -> None:
     low, middle, high = (draws.quantile(share, "seed").values for share in (0, 0.5, 1))
     panel.errorbar(depth.values, middle, (middle - low, high - middle), elinewidth=1, capsize=2, **style)
 
 
-def disc_point_neurons(point_neurons: xr.Dataset) -> Figure:
-    """One neuron per data point: orthogonal and sparse by construction, and what that buys."""
-    figure, axes = new(1, 3, height=2.3, sharey=True)
+@figure(
+    title="Discussion: one neuron per data point against He's initialization",
+    caption="Two-layer networks with as many neurons as training images, zero head, full-batch gradient descent on "
+    "both layers, each scheme at its best rate. Margin: threshold of neuron $i$ between its point (0) and the nearest "
+    "other (1); beyond 1 neighbors fire. Each dot is one draw of the training points, bars are medians.",
+    alt="Dots by initialization, one per draw, with bars at the medians.",
+)
+def disc_point_neurons(point_neurons: xr.Dataset) -> Drawn:
+    """One neuron per data point: sparsity, steps to fit and test accuracy."""
+    drawn, axes = new(1, 3, height=2.3, sharey=True)
     place = np.arange(point_neurons.sizes["scheme"])
     at_best_rate = point_neurons.sel(rate=point_neurons["best_rate"])
     panels = (
@@ -149,32 +145,15 @@ def disc_point_neurons(point_neurons: xr.Dataset) -> Figure:
     axes[0, 0].set_yticks(place, _schemes(point_neurons))
     axes[0, 0].invert_yaxis()
     label_panels(axes)
-    return describe(
-        figure,
-        title=f"One neuron per point: {_first(at_best_rate)}",
-        caption=f"Two-layer networks with {int(point_neurons['points'])} neurons for as many training images, zero "
-        f"head, {int(point_neurons['steps_made'])} steps of full-batch gradient descent on both layers, each scheme at "
-        "its best rate. Margin: threshold of neuron $i$ between its own point (0) and the nearest other (1); beyond 1 "
-        f"neighbors fire. Each dot is one of {point_neurons.sizes['seed']} draws of the training points, bars are "
-        f"medians. Median test accuracy: {_test_accuracies(at_best_rate)}.",
-        alt="Dots by initialization, one per draw, with bars at the medians.",
-    )
+    facts = {
+        "neurons and training images": int(point_neurons["points"]),
+        "steps": int(point_neurons["steps_made"]),
+        "draws": point_neurons.sizes["seed"],
+        "initializations": _schemes(point_neurons),
+        "median test accuracy by initialization": at_best_rate["test_accuracy"].median("seed"),
+    }
+    return Drawn(drawn, facts)
 
 
 def _schemes(point_neurons: xr.Dataset) -> list[str]:
     return [str(name).replace("he", "He") for name in point_neurons["scheme"].values]
-
-
-def _first(at_best_rate: xr.Dataset) -> str:
-    """Which initializations fit in the fewest steps and are the most accurate on the test points, by their medians."""
-    steps, wrong = at_best_rate["steps"].median("seed"), 1 - at_best_rate["test_accuracy"].median("seed")
-    fastest, best = (least(dict(zip(_schemes(at_best_rate), part.values, strict=True))) for part in (steps, wrong))
-    return f"{fastest} fits in the fewest steps, {best} tests best"
-
-
-def _test_accuracies(at_best_rate: xr.Dataset) -> str:
-    """Median test accuracy of every initialization."""
-    medians = at_best_rate["test_accuracy"].median("seed").values
-    return ", ".join(
-        f"{number(value, '.2f')} ({name})" for name, value in zip(_schemes(at_best_rate), medians, strict=True)
-    )

@@ -17,12 +17,12 @@ from repdyn.bn_mean_field.claims.spoiled import of_audit, of_other
 from repdyn.bn_mean_field.theory import equations
 
 
-def decide_lines(audit: xr.Dataset, lines: Mapping[str, str], note: str = "") -> Verdict:
+def decide_lines(audit: xr.Dataset, lines: Mapping[str, str]) -> Verdict:
     """The verdict on a formula of several lines, each an equation of the audit under the part's name."""
     verdicts = {part: decide_formula(audit, equation, *_round_off(audit)) for part, equation in lines.items()}
     printed = {part: as_printed(verdict) for part, verdict in verdicts.items()}
     corrected = {part: verdict.corrected or printed[part] for part, verdict in verdicts.items()}
-    return Verdict.from_tests(printed, corrected, note)
+    return Verdict.from_tests(printed, corrected)
 
 
 def as_printed(verdict: Verdict) -> Test:
@@ -47,12 +47,12 @@ def _round_off(audit: xr.Dataset) -> tuple[float, str]:
     kind="identity",
     states=r"For centered data batch normalization of $b^T x$ is $\bar b^T x$ with $\bar b = b / \sqrt{b^T \Sigma b}$.",
     control=false_world("data of mean 1 instead of 0", with_wrong_formula("data of mean 1", equations.NORMALIZER).data),
+    remark=r"The norm is printed as $\sqrt{b^T \Sigma b^T}$, which is no matrix product; possibly an OCR error.",
 )
 def normalizer(formula_audit: xr.Dataset) -> Verdict:
     """Torch's BatchNorm1d without eps against the formula."""
     verdict = decide_formula(formula_audit, equations.NORMALIZER, *_round_off(formula_audit))
-    note = r"The norm is printed as $\sqrt{b^T \Sigma b^T}$, which is no matrix product; possibly an OCR error."
-    return Verdict.from_tests(as_printed(verdict), facts=note)
+    return Verdict.from_tests(as_printed(verdict))
 
 
 @claim(
@@ -122,7 +122,7 @@ def gradient_flow_of_bn(formula_audit: xr.Dataset) -> Verdict:
         "radial fraction": "share of the gradient along the input weights",
     },
 )
-def norms_are_kept(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> Verdict:
+def norms_are_conserved(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> Verdict:
     """Radial part of autograd's gradient, and drift along integrated flows."""
     drift = deviation(
         equivalence["drift"], 1e-10, expected="constant lengths", reason="hundreds of steps of tolerance 1e-12"
@@ -158,13 +158,11 @@ def norms_are_kept(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> Verdic
         "a line": "velocity of the output weights by (7), against the gradient",
         "b line": "velocity of the normalized weights by (7), against the gradient",
     },
+    remark=r"For $\|b\| = r$ the $b$-line has the factor $1/r^2$ besides: bnm-norm-general.",
 )
 def velocity_of_normalized_weights(formula_audit: xr.Dataset) -> Verdict:
     """Autograd's velocity pushed through b -> bbar by the chain rule, at unit length."""
-    note = r"For $\|b\| = r$ the $b$-line has the factor $1/r^2$ besides: bnm-norm-general."
-    return decide_lines(
-        formula_audit, {"a line": equations.NORMALIZED_OUTER, "b line": equations.INNER_OF_UNIT_LENGTH}, note
-    )
+    return decide_lines(formula_audit, {"a line": equations.NORMALIZED_OUTER, "b line": equations.INNER_OF_UNIT_LENGTH})
 
 
 @claim(
@@ -208,11 +206,12 @@ TIME = r"The paper drops $1/m$ between (6) and (10) without saying that time is 
     kind="identity",
     states=r"In mean-field time $(a, \bar b)$ moves with the velocity field of eq. (14).",
     control=with_wrong_formula("the paper's parameter time, with the factor $1/m$", equations.EQ_14),
+    remark=TIME,
 )
 def velocity_field_on_manifold(formula_audit: xr.Dataset) -> Verdict:
     """Formula against m times autograd, pushed to bbar, at unit length; the signs of (14) are right."""
     verdict = decide_formula(formula_audit, equations.EQ_14, *_round_off(formula_audit))
-    return Verdict.from_tests(as_printed(verdict), facts=rf"For $\|b\| = 1$. {TIME}")
+    return Verdict.from_tests(as_printed(verdict))
 
 
 @claim(
@@ -231,10 +230,11 @@ def velocity_field_on_manifold(formula_audit: xr.Dataset) -> Verdict:
         "bn": "velocity by (21), with batch normalization, against the loss's gradient",
         "vanilla": "velocity by (22), without batch normalization, against the loss's gradient",
     },
+    remark=TIME,
 )
 def mean_field_time(formula_audit: xr.Dataset) -> Verdict:
     """Formula against m times autograd; the signs of (21), (22) are right."""
-    return decide_lines(formula_audit, {"bn": equations.EQ_21, "vanilla": equations.EQ_22}, TIME)
+    return decide_lines(formula_audit, {"bn": equations.EQ_21, "vanilla": equations.EQ_22})
 
 
 @claim(
@@ -277,18 +277,17 @@ def size_of_data_in_a_direction(formula_audit: xr.Dataset) -> Verdict:
         "bn": "longer neuron's velocity against the shorter's over $c$, with batch normalization",
         "vanilla": "longer neuron's velocity against the shorter's, without batch normalization",
     },
+    remark=r"$\sigma'(c w) = \sigma'(w)$ is needed for the vanilla model only. Without BN the text has $b_2 = b_1$, "
+    "without the dots; possibly an OCR error.",
 )
 def longer_neurons_are_slower(formula_audit: xr.Dataset) -> Verdict:
     """Autograd's gradients of two proportional neurons in one model, c = 10."""
-    note = r"$\sigma'(c w) = \sigma'(w)$ is needed for the vanilla model only. Without BN the text at hand "
-    r"has $b_2 = b_1$, "
-    note += "without the dots; possibly an OCR error."
-    return decide_lines(formula_audit, {"bn": equations.LONGER_BN, "vanilla": equations.LONGER_VANILLA}, note)
+    return decide_lines(formula_audit, {"bn": equations.LONGER_BN, "vanilla": equations.LONGER_VANILLA})
 
 
 @claim(
     "bnm-sec42-angle",
-    where="Section 4.2 and opening of section 4 (ours)",
+    where="Section 4.2 and start of section 4 (ours)",
     kind="scaling",
     origin="ours",
     states="The direction of $b_2 = c b_1$ turns $1/c^2$ as fast as that of $b_1$ with BN and $1/c$ as fast without: "
@@ -316,7 +315,7 @@ def _next_to_norm(data: xr.Dataset) -> xr.Dataset:
     return data.assign(radial=data["radial"].where(data["with_eps"] == 0, data["radial_next_to_norm"]))
 
 
-EPS_WORLD = r"$\epsilon$ added to the deviation instead of the variance: the radial fraction grows as $1 / \|b\|$"
+NEXT_TO_NORM = r"$\epsilon$ added to the deviation instead of the variance: the radial fraction grows as $1 / \|b\|$"
 
 
 @claim(
@@ -329,9 +328,10 @@ EPS_WORLD = r"$\epsilon$ added to the deviation instead of the variance: the rad
     formula=r"\frac{| b^T \dot b |}{\|b\|\|\dot b\|} \propto \frac{\epsilon}{\|b\|^2}",
     control={
         "without the offset": wrong_formula(r"the gradient with $\epsilon$", replace_labels("with_eps", {0: 1})),
-        "exponent": false_world(EPS_WORLD, _next_to_norm),
+        "exponent": false_world(NEXT_TO_NORM, _next_to_norm),
     },
     labels={"exponent": "exponent of the radial fraction in the length of b"},
+    remark=r"The paper's eq. (2) has no $\epsilon$; libraries do.",
 )
 def eps_breaks_scale_invariance(batch_norm_eps: xr.Dataset) -> Verdict:
     """Radial fraction of autograd's gradient at the two largest lengths, draws as samples."""
@@ -348,6 +348,8 @@ def eps_breaks_scale_invariance(batch_norm_eps: xr.Dataset) -> Verdict:
             ),
             "exponent": mean_within(slope, -2.5, -1.5, expected="-2", reason="nearer to -2 than to -1 and -3"),
         },
-        facts=rf"At $\|b\|$ = {float(batch_norm_eps['radius'][0]):g} the first step reaches {shortest:.2f} of the "
-        r"length for $\epsilon = 0$. The paper's eq. (2) has no $\epsilon$; libraries do.",
+        facts={
+            "shortest length of the weights": float(batch_norm_eps["radius"][0]),
+            r"length after the first step there, over that for $\epsilon = 0$ (median)": shortest,
+        },
     )

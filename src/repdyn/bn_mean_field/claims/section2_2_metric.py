@@ -114,12 +114,12 @@ def metric_is_positive(metric_audit: xr.Dataset) -> Verdict:
     states=r"$\alpha^T (I - \Sigma b b^T) \alpha = \|\alpha\|^2 + \alpha^T \Sigma b b^T \alpha$ for tangent $\alpha$.",
     formula=r"\alpha^T (I - \Sigma b b^T) \alpha = \|\alpha\|^2 + \alpha^T \Sigma b b^T \alpha = \|\alpha\|^2",
     control=with_wrong_formula("vectors that are not tangent", equations.POSITIVITY_DISPLAY),
+    remark="For general vectors the plus is a minus; for tangents, which the display is about, the term is zero.",
 )
 def positivity_display(formula_audit: xr.Dataset) -> Verdict:
     """Both sides on tangent vectors at random points and covariances."""
     verdict = decide_formula(formula_audit, equations.POSITIVITY_DISPLAY, 1e-10, "round-off of sums over the samples")
-    note = "For general vectors the plus is a minus; for tangents, of which the display speaks, the term is zero."
-    return Verdict.from_tests(as_printed(verdict), facts=note)
+    return Verdict.from_tests(as_printed(verdict))
 
 
 def _cosine_not_squared(metric_audit: xr.Dataset) -> xr.Dataset:

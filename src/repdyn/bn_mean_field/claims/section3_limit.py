@@ -43,14 +43,17 @@ def loss_falls_at_the_rate_of_the_metric(equicontinuity: xr.Dataset) -> Verdict:
         return deviation(gap, 1e-5, expected="equal rates", reason=reason)
 
     euclidean = float(abs(equicontinuity["rate_euclidean"] / equicontinuity["rate"] - 1).max())
-    note = f"With the minus but the Euclidean norm the rate is off by up to {100 * euclidean:.1f} %."
-    return Verdict.from_tests(test("rate_printed"), test("rate_metric"), note)
+    return Verdict.from_tests(
+        test("rate_printed"),
+        test("rate_metric"),
+        {"largest deviation of the rate with minus and Euclidean norm (share)": euclidean},
+    )
 
 
 KINDS = tuple(
     (start, target) for start in ("low discrepancy", "i.i.d.") for target in ("equal signs", "opposite signs")
 )
-FALSE_ORDER = "a world in which wider systems lie farther from the limit: widths in reverse order"
+FALSE_ORDER = "wider systems lie farther from the limit: widths in reverse order"
 
 
 def _runs(distances: xr.Dataset, start: str, target: str) -> np.ndarray:
@@ -98,6 +101,9 @@ def _part(start: str, target: str) -> str:
     states="If the starts converge as the width grows, a subsequence of the particle systems converges to a "
     "mean-field flow at any time.",
     control={_part(*kind): false_world(FALSE_ORDER, _reversed(*kind)) for kind in KINDS},
+    remark="The widths tried, powers of two, are one subsequence; the theorem promises no more and gives no rate. "
+    r"For a Lipschitz $\sigma'$ every sequence converges, by proof (bnm-uniqueness). With teachers of opposite signs "
+    "differences of the start are amplified, so that the fall need not be monotone in $m$.",
 )
 def particles_converge(propagation_distances: xr.Dataset) -> Verdict:
     """Exact W2 on M to a wide reference at several times, two targets, two kinds of start."""
@@ -108,10 +114,9 @@ def particles_converge(propagation_distances: xr.Dataset) -> Verdict:
         tests[name] = _falls_in_every_draw(exponents) if start == "i.i.d." else _falls(exponents)
     return Verdict.from_tests(
         tests,
-        facts="The widths tried, powers of two, are one subsequence, of which the whole falls; the theorem promises no "
-        "more and gives no rate. For a Lipschitz $\\sigma'$ every sequence converges, by proof (bnm-uniqueness). With "
-        f"opposite signs differences of the start are amplified up to {_amplification(propagation_distances):.1f} "
-        "times, so the fall is not monotone in $m$.",
+        facts={
+            "largest growth of the distance over time, opposite signs": _amplification(propagation_distances),
+        },
     )
 
 
@@ -185,6 +190,8 @@ LITERAL = r"$y$ left out of $\ell'(0, y)$, so that $A = 0$"
         "bound 18": "time at which particles leave the ball over the bound (18)",
         "sum 19": "growth of the sum (19) with its length, over the logarithm, minus 1",
     },
+    remark=r"In print $\ell'(0)$ hides $y$; its mean $\mathbb{E} |\ell'(0, y)|$ is enough, which is finite for "
+    "unbounded labels, too.",
 )
 def exit_times_are_bounded(exit_times: xr.Dataset) -> Verdict:
     """First passage times on bounded data against (18), Gronwall's sharper bound, and the growth of (19)."""
@@ -209,9 +216,7 @@ def exit_times_are_bounded(exit_times: xr.Dataset) -> Verdict:
                 reason="next term of the harmonic sum, $A / (B r_0 n)$",
             ),
         },
-        facts=rf"Loose: the times are at least {slack:.0f} times the bound. In print $\ell'(0)$ hides $y$; its mean "
-        r"$\mathbb{E} |\ell'(0, y)|$ is enough, which is finite for unbounded labels, too. With $y$ left out (the "
-        "control) the bound is violated.",
+        facts={"least time over its bound (18)": slack},
     )
 
 
@@ -245,14 +250,17 @@ def trajectories_are_equicontinuous(equicontinuity: xr.Dataset) -> Verdict:
     w2, coupled = equicontinuity["w2"], equicontinuity["coupled"]
     printed = _pairs(w2 / equicontinuity["bound_printed"])
     corrected = _pairs(coupled / equicontinuity["bound"])
-    violated, still = int((printed > 1).sum()), int((corrected > 1 + TOLERANCE).sum())
     return Verdict.from_tests(
         at_most(printed, 1, expected="$W_2^2$ at most $(t' - t) L(t')$", reason="a bound"),
         at_most(
             corrected, 1 + TOLERANCE, expected="at most $(t' - t) (L(t) - L(t'))$", reason="solver tolerance 1e-10"
         ),
-        facts=f"The printed bound fails for {violated} of {printed.size} pairs with exact transport; the corrected one "
-        f"for {still or 'none'} of {corrected.size} pairs, even for the coupling of the proof.",
+        facts={
+            "pairs of times with exact transport": printed.size,
+            "of these above the printed bound": int((printed > 1).sum()),
+            "pairs of times with a coupling": corrected.size,
+            "of these above the corrected bound": int((corrected > 1 + TOLERANCE).sum()),
+        },
     )
 
 
@@ -282,7 +290,6 @@ def coupling_bounds_the_distance(equicontinuity: xr.Dataset) -> Verdict:
     return Verdict.from_tests(
         at_most(printed, 1, expected="$W_2^2$ at most the mean squared chord", reason="a bound"),
         at_most(corrected, 1 + 1e-9, expected="at most the mean squared distance", reason="rounding of the transport"),
-        facts=r"Along an eigen-direction of variance $\lambda$ a geodesic is $\sqrt \lambda$ times its chord.",
     )
 
 
@@ -321,7 +328,7 @@ def weak_form(equicontinuity: xr.Dataset) -> Verdict:
     return Verdict.from_tests(
         deviation(left - equicontinuity["weak_printed"], 1e-5, expected="0", reason=reason),
         deviation(left - equicontinuity["weak_boundary"], 1e-5, expected="the boundary term", reason=reason),
-        facts=f"For a test function that vanishes at both ends the left side is {ended:.1g}.",
+        facts={"left side for a test function that vanishes at both ends": ended},
     )
 
 
@@ -352,6 +359,8 @@ NOT_SEPARATING = "starts that do not separate"
         "loss left": "loss at the end over the start's, separating starts",
         "still falling": "loss at the end over that nine tenths of the way",
     },
+    remark="Convergence itself, on which the theorem is conditional, is not decided; ReLU lacks the "
+    "differentiability of Assumption 3, erf has it.",
 )
 def separating_starts_reach_the_minimum(minimization: xr.Dataset) -> Verdict:
     """Targets that the model can represent, so that the minimum is 0; ReLU and erf."""
@@ -368,8 +377,6 @@ def separating_starts_reach_the_minimum(minimization: xr.Dataset) -> Verdict:
             ),
             "still falling": at_most(falling, 0.9, expected="falls", reason="by 10 % in the last tenth of the records"),
         },
-        facts="Convergence itself, on which the theorem is conditional, is not decided; ReLU lacks the "
-        "differentiability of Assumption 3, erf has it.",
     )
 
 

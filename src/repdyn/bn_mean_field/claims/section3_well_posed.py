@@ -21,7 +21,7 @@ from repdyn.base.verdicts import Verdict, at_most, deviation, not_testable
     states=r"The integral of $a \sigma(\bar b^T x)$ changes by at most its supremum times the bounded-Lipschitz "
     "distance.",
     correction=r"The larger of its supremum and its Lipschitz constant on $\mathcal M$ times the distance; with one "
-    "constant for both the proof stands.",
+    "constant for both the proof holds.",
     formula=r"\left| \int a \sigma(\bar b^T x)(d\bar\rho_m - d\bar\rho) \right| \le r (\sigma(0) + L_\sigma C_b C_x) "
     r"\|\bar\rho_m - \bar\rho\|_{BL}",
     corrected_formula=r"\left| \int a \sigma(\bar b^T x)(d\bar\rho_m - d\bar\rho) \right| \le \max\left( r M, "
@@ -30,7 +30,7 @@ from repdyn.base.verdicts import Verdict, at_most, deviation, not_testable
     message="The constant of the estimate leaves out the function's slope",
     cause="The bounded-Lipschitz distance wants the larger of supremum and Lipschitz constant; the supremum alone "
     "is printed, and for small $r$ the slope in $a$ exceeds it.",
-    consequence="With one constant for both the proof stands.",
+    consequence="With one constant for both the proof holds.",
 )
 def bounded_lipschitz_estimate(well_posedness: xr.Dataset) -> Verdict:
     """Pairs of point masses, whose distance is known, on bounded data; ratio of both sides over all radii."""
@@ -40,8 +40,7 @@ def bounded_lipschitz_estimate(well_posedness: xr.Dataset) -> Verdict:
     return Verdict.from_tests(
         at_most(printed, 1, expected="at most the supremum times the distance", reason="a bound"),
         at_most(corrected, 1, expected="at most the larger constant times the distance", reason="a bound"),
-        facts=f"The printed constant fails up to $r$ = {largest:g} on these data: moving $a$ alone changes the integral "
-        r"by up to $M$, which $r M$ does not bound for small $r$.",
+        facts={"largest $r$ at which the printed constant fails": largest},
     )
 
 
@@ -86,8 +85,11 @@ def flow_is_well_posed(well_posedness: xr.Dataset) -> Verdict:
     return Verdict.from_tests(
         tests["relu"],
         tests["erf"],
-        f"Starts {gap:.0e} radians apart end {relu:.2f} apart with ReLU and {erf:.1e} with erf: from the edge itself a "
-        "ReLU neuron may rest or leave, both solve (15).",
+        {
+            "distance of the starts (radian)": gap,
+            "distance at the end, ReLU (radian)": relu,
+            "distance at the end, erf (radian)": erf,
+        },
     )
 
 
@@ -100,6 +102,7 @@ def flow_is_well_posed(well_posedness: xr.Dataset) -> Verdict:
     "depends on the start in proportion, and in Theorem 4 the whole sequence converges.",
     formula=r"W_1(\bar\rho_t, \bar\rho'_t) \le e^{C_t t}\, W_1(\bar\rho_0, \bar\rho'_0)",
     control=false_world("ReLU, whose derivative jumps", replace_labels("activation", {"erf": "relu"})),
+    remark="By Gronwall's lemma; the proof is on the study's page.",
 )
 def distance_stays_in_proportion(well_posedness: xr.Dataset) -> Verdict:
     """A system of neurons on point data and its neighbor, which differs in all: distance over that at the start."""
@@ -112,7 +115,7 @@ def distance_stays_in_proportion(well_posedness: xr.Dataset) -> Verdict:
             expected="distance in proportion to that of the starts",
             reason="a Lipschitz flow has exponent 1, two solutions from one start have 0",
         ),
-        facts=f"By Gronwall's lemma, proof on the study's page. Distances end at {ratio:.1f} times the starts' angle.",
+        facts={"largest distance over the starts' angle": ratio},
     )
 
 

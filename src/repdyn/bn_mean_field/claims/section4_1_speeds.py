@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -78,6 +79,7 @@ def _without_factor(target_scan: xr.Dataset) -> xr.Dataset:
         "faster": "speed of neurons near the axis of small variance over that near the other",
         "because": "that ratio over the same without the factor of the metric",
     },
+    remark=f"At equal torque the statement holds (bnm-sec41-law). {UNSTATED}.",
 )
 def faster_where_data_are_small(target_scan: xr.Dataset) -> Verdict:
     """Tangential speeds near x2 over those near x1, and how much of that goes with the factor of the metric."""
@@ -98,11 +100,12 @@ def faster_where_data_are_small(target_scan: xr.Dataset) -> Verdict:
         "statistic": STATISTICS,
     }
     ratios = 10 ** target_scan["outer_contrast"].mean("seed")
-    by_angle = ", ".join(f"{float(value):.2g} at {float(ratios['angle'][k]):g}" for k, value in enumerate(ratios))
     return Verdict.from_tests(
         {"faster": over_readings(faster, **choices), "because": over_readings(because, **choices)},
-        facts=f"Ratio of speeds near $x_2$ to those near $x_1$ over the target's angle to $x_1$ in degrees: {by_angle}. "
-        f"At equal torque the statement holds (bnm-sec41-law). {UNSTATED}.",
+        facts={
+            "angle of the target to $x_1$ (degree)": ratios["angle"].values,
+            "speed near $x_2$ over that near $x_1$, by target": ratios.values,
+        },
     )
 
 
@@ -129,7 +132,7 @@ def speed_is_torque_times_factor(target_scan: xr.Dataset) -> Verdict:
     return Verdict.from_tests(deviation(_law(target_scan), 1e-12, expected="the law", reason=reason))
 
 
-def _at_look(speed_ratio: xr.Dataset, name: str) -> xr.DataArray:
+def _random_starts(speed_ratio: xr.Dataset, name: str) -> xr.DataArray:
     """Largest speed, BN over vanilla, at the figure's iteration over the starts of random signs."""
     return _of_starts(speed_ratio, name).isel(start=slice(1, None))
 
@@ -159,6 +162,7 @@ STARTS = {"random signs of a": slice(1, None), "both signs at each direction": s
     kind="published number",
     states="The axis of speeds with BN is one order of magnitude bigger than that without.",
     control=false_world("isotropic data", replace_labels("problem", {"y = x1": "y = x1, Sigma = I"})),
+    remark="Why the ratio depends on the step: bnm-fig1-matched.",
 )
 def order_of_magnitude(speed_ratio: xr.Dataset) -> Verdict:
     """Holds if the ratio of largest speeds is ten at every step tried, does not if at none; else the step decides."""
@@ -169,15 +173,14 @@ def order_of_magnitude(speed_ratio: xr.Dataset) -> Verdict:
         return _order_of_magnitude(ratios.sel(step=step).isel(start=start))
 
     test = over_readings(ten, step=steps, start=STARTS)
-    ratios = _at_look(speed_ratio, "ratio")
-    medians = ", ".join(f"{float(ratios.sel(step=step).median()):.3g} at $h$ = {name}" for name, step in steps.items())
+    ratios = _random_starts(speed_ratio, "ratio")
+    facts = {"step $h$": list(steps.values()), "median ratio of largest speeds, by step": ratios.median("start").values}
     if test.outcome == "depends":
-        return not_reproducible(
-            f"{UNSTATED}. The ratio depends on the step size, which the paper omits: median {medians}. See "
-            "bnm-fig1-matched for why.",
-            test,
+        return replace(
+            not_reproducible(f"{UNSTATED}. The ratio depends on the step size, which the paper omits.", test),
+            facts=facts,
         )
-    return Verdict.from_tests(test, facts=f"Median {medians}.")
+    return Verdict.from_tests(test, facts=facts)
 
 
 @claim(
@@ -188,21 +191,26 @@ def order_of_magnitude(speed_ratio: xr.Dataset) -> Verdict:
     states="Where both models have reached the same loss, BN's fastest neuron is not faster than the vanilla model's: "
     "at iteration 500 the vanilla model is slow because it has finished.",
     control=false_world("speeds at equal iteration, not at equal loss", replace_variables(matched_ratio="ratio")),
+    remark="The facts are of the start with both signs of $a$ at each direction.",
 )
 def speeds_at_matched_loss(speed_ratio: xr.Dataset) -> Verdict:
     """Vanilla speed read where its loss equals BN's at the figure's iteration, step of Figure 1."""
-    step, look = float(speed_ratio["paper_step"]), int(speed_ratio["look"])
-    ratios = _at_look(speed_ratio, "matched_ratio").sel(step=step)
+    step, iteration = float(speed_ratio["paper_step"]), int(speed_ratio["look"])
+    ratios = _random_starts(speed_ratio, "matched_ratio").sel(step=step)
     test = mean_within(
         ratios, -np.inf, 1, expected="ratio of largest speeds at most 1", reason="equal speeds have ratio 1"
     )
-    cell = speed_ratio.sel(problem="y = x1", step=step, iteration=look).isel(start=0)
+    cell = speed_ratio.sel(problem="y = x1", step=step, iteration=iteration).isel(start=0)
     bn, vanilla = (float(cell["loss"].sel(model=model)) for model in ("BN", "vanilla"))
-    note = (
-        f"Both signs of $a$: loss {bn:.3g} with BN, {vanilla:.2g} without; the vanilla model has BN's loss at "
-        f"iteration {float(cell['matched_iteration']):.0f}, where the ratio is {float(cell['matched_ratio']):.2f}."
+    return Verdict.from_tests(
+        test,
+        facts={
+            "loss with BN": bn,
+            "loss without": vanilla,
+            "iteration at which the vanilla model has BN's loss": float(cell["matched_iteration"]),
+            "ratio of largest speeds there": float(cell["matched_ratio"]),
+        },
     )
-    return Verdict.from_tests(test, facts=note)
 
 
 def _share(data: xr.Dataset, width: float) -> xr.DataArray:
@@ -240,6 +248,7 @@ def _in_latex(target: str) -> str:
         ),
     },
     labels={"concentrate": "growth factor of the share of neurons near the direction of large variance"},
+    remark=f"{UNSTATED}. What causes it: bnm-sec41-escape.",
 )
 def neurons_concentrate(anisotropy: xr.Dataset) -> Verdict:
     """Shares of neurons near the x1 axis from half of the training on, both models from one start."""
@@ -259,17 +268,17 @@ def neurons_concentrate(anisotropy: xr.Dataset) -> Verdict:
     targets = {_in_latex(name): name for name in anisotropy["target"].values.tolist()}
     choices = {"target": targets, "width": WIDTHS, "read_at": ENDS}
     last = ENDS["iteration 8000"]
-    ends = ", ".join(
-        f"{share('BN', name, 15.0, last):.2f} and {share('vanilla', name, 15.0, last):.2f} for {words}"
+    facts = {
+        f"share within 15 degrees at the end, {model}, {words}": share(model, name, 15.0, last)
         for words, name in targets.items()
-    )
+        for model in ("BN", "vanilla")
+    }
     return Verdict.from_tests(
         {
             "concentrate": over_readings(concentrate, **choices),
             "more than vanilla": over_readings(more_than_vanilla, **choices),
         },
-        facts=f"Within 15 degrees at the end with BN and without: {ends}. {UNSTATED}. For $y = x_1$ both models learn: "
-        "that the vanilla neurons stay is no failure. What causes it: bnm-sec41-escape.",
+        facts=facts,
     )
 
 
@@ -303,6 +312,7 @@ NEURON = "0 is no change; a twentieth is less than two of 32 neurons"
         "concentrate": "growth of the share of neurons near the direction of large variance",
         "helped": "that growth minus the growth at equal speeds in all directions",
     },
+    remark="The same network with equal speeds in all directions shows how many neurons gather without the effect.",
 )
 def neurons_are_helped(concentration: xr.Dataset) -> Verdict:
     """Growth of the share near x1 with BN, and against the same network with equal speeds in all directions."""
@@ -327,8 +337,5 @@ def neurons_are_helped(concentration: xr.Dataset) -> Verdict:
     }
     return Verdict.from_tests(
         {"concentrate": over_readings(concentrate, **choices), "helped": over_readings(helped, **choices)},
-        facts=f"For $y = x_1$ the share within 15 degrees ends at {ends['BN']:.2f} with BN and at "
-        f"{ends['BN, equal speeds']:.2f} with equal speeds in all directions: the neurons gather without "
-        f"the effect. For "
-        "other targets they gather at the target's axis.",
+        facts={f"share within 15 degrees at the end, $y = x_1$, {name}": share for name, share in ends.items()},
     )

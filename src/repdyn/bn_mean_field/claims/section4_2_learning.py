@@ -22,9 +22,8 @@ COMPARED = {
     "BN without the effect, equal speeds": "BN, equal speeds",
 }
 SETTING = (
-    "Single index along the largest of the variances in 16 dimensions, 24 neurons, four pairs of target "
-    "and covariance, "
-    "losses that no output weights reach with b frozen"
+    "Single index along the largest of the variances, few neurons, four pairs of target and covariance, losses that no "
+    "output weights reach with b frozen"
 )
 
 
@@ -69,6 +68,7 @@ RATES = {"equal for both": _at_equal_step, "each at its best": _at_best_step}
     states="The anisotropic speed effect of BN speeds up the learning of features along directions where data are "
     "large.",
     control=knock_out("the BN network with b frozen, which trains the rest", replace_labels("network", {"BN": FROZEN})),
+    remark=f"{SETTING}.",
 )
 def learning_is_sped_up(feature_learning: xr.Dataset) -> Verdict:
     """Iterations to learn a single index along the largest variance, over those without BN or without the effect."""
@@ -87,17 +87,18 @@ def learning_is_sped_up(feature_learning: xr.Dataset) -> Verdict:
 
     tasks, thresholds = _tasks(feature_learning), _thresholds(feature_learning)
 
-    def ratio(rate: str, base: str) -> str:
+    def ratio(rate: str, base: str) -> float:
         logs = [samples(rate, base, task, learned) for task in tasks for learned in thresholds.values()]
-        return f"{10 ** float(np.mean(logs)):.2f}"
+        return 10 ** float(np.mean(logs))
 
     choices = {"rate": {name: name for name in RATES}, "compared_with": COMPARED}
-    equal, best = ({base: ratio(rate, base) for base in COMPARED.values()} for rate in RATES)
     return Verdict.from_tests(
         over_readings(faster, **choices, task=tasks, learned=thresholds),
-        facts=f"Iterations of BN over those of the vanilla network: {equal['vanilla']} at equal step, {best['vanilla']} "
-        f"with each at its best; over those of BN with equal speeds in all directions {equal['BN, equal speeds']} and "
-        f"{best['BN, equal speeds']}. {SETTING}.",
+        facts={
+            f"iterations of BN over those of {name} (step {rate})": ratio(rate, base)
+            for name, base in (("vanilla", "vanilla"), ("BN with equal speeds", "BN, equal speeds"))
+            for rate in RATES
+        },
     )
 
 
@@ -132,6 +133,7 @@ EXCHANGED = replace_labels("network", {"BN": "vanilla", "vanilla": "BN", "vanill
         for part in ("equal step", "equal step and function")
     },
     labels={"equal step": "decades of iterations that batch normalization adds, at equal step"},
+    remark=f"{UNSTATED}.",
 )
 def linear_target_takes_longer(learning_rates: xr.Dataset) -> Verdict:
     """Iterations to a hundredth of the loss, over all steps at which both learn; unit weights, or equal functions."""
@@ -143,8 +145,11 @@ def linear_target_takes_longer(learning_rates: xr.Dataset) -> Verdict:
             "equal step": _slower(learning_rates, "vanilla"),
             "equal step and function": _slower(learning_rates, "vanilla, same function"),
         },
-        facts=f"BN needs {ratio:.1f} times the iterations at equal step; each at its best step {bn:.0f} and "
-        f"{vanilla:.0f}. {UNSTATED}.",
+        facts={
+            "iterations of BN over those of vanilla at equal step": ratio,
+            "fewest iterations over the steps, BN (median)": bn,
+            "fewest iterations over the steps, vanilla (median)": vanilla,
+        },
     )
 
 
@@ -163,13 +168,13 @@ def _wider(feature_learning: xr.Dataset, wide: str, narrow: str, task: str, lear
     return mean_within(samples, 0, np.inf, expected="range of steps that learn is wider", reason=WIDER, unit=" decades")
 
 
-def _mean_gain(feature_learning: xr.Dataset, wide: str, narrow: str) -> str:
+def _mean_gain(feature_learning: xr.Dataset, wide: str, narrow: str) -> float:
     cells = [
         _gain(feature_learning, wide, narrow, task, learned)
         for task in _tasks(feature_learning)
         for learned in _thresholds(feature_learning).values()
     ]
-    return f"{float(np.mean(cells)):+.2f}"
+    return float(np.mean(cells))
 
 
 @claim(
@@ -192,12 +197,12 @@ def _mean_gain(feature_learning: xr.Dataset, wide: str, narrow: str) -> str:
             },
         ),
     ),
+    remark=f"{SETTING}.",
 )
 def range_of_steps_is_wider(feature_learning: xr.Dataset) -> Verdict:
     """Range of steps that learn a single index, in decades, with BN less without, for equal and for many lengths."""
     _require_directions(feature_learning)
     lengths = {"unit": ("BN", "vanilla"), "many": ("BN, many lengths", "vanilla, many lengths")}
-    gains = {name: _mean_gain(feature_learning, *pair) for name, pair in lengths.items()}
     return Verdict.from_tests(
         over_readings(
             lambda lengths, task, learned: _wider(feature_learning, lengths[0], lengths[1], task, learned),
@@ -205,7 +210,10 @@ def range_of_steps_is_wider(feature_learning: xr.Dataset) -> Verdict:
             task=_tasks(feature_learning),
             learned=_thresholds(feature_learning),
         ),
-        facts=f"Wider by {gains['unit']} decades at unit lengths, by {gains['many']} at many. {SETTING}.",
+        facts={
+            f"gain of range, {name} lengths (decades)": _mean_gain(feature_learning, *pair)
+            for name, pair in lengths.items()
+        },
     )
 
 
@@ -231,11 +239,11 @@ SEVERAL = {"spread over two decades": "BN, many lengths", "1 and 10, as in Figur
     "rest have to learn with fewer.",
     consequence="The alleged reason fails: that batch normalization makes a network less sensitive to the learning "
     "rate holds (bnm-sec42-rate), but not because of the lengths.",
+    remark=f"{SETTING}.",
 )
 def many_lengths_widen_the_range(feature_learning: xr.Dataset) -> Verdict:
     """Range of steps that learn a single index, BN with several lengths less BN with one."""
     _require_directions(feature_learning)
-    gains = [_mean_gain(feature_learning, name, "BN") for name in SEVERAL.values()]
     return Verdict.from_tests(
         over_readings(
             lambda lengths, task, learned: _wider(feature_learning, lengths, "BN", task, learned),
@@ -243,9 +251,10 @@ def many_lengths_widen_the_range(feature_learning: xr.Dataset) -> Verdict:
             task=_tasks(feature_learning),
             learned=_thresholds(feature_learning),
         ),
-        facts=f"Range wider by {gains[0]} decades with lengths spread over two decades, by {gains[1]} with "
-        f"lengths 1 and 10. "
-        f"{SETTING}.",
+        facts={
+            f"gain of range, lengths {words} (decades)": _mean_gain(feature_learning, name, "BN")
+            for words, name in SEVERAL.items()
+        },
     )
 
 
@@ -260,6 +269,7 @@ def many_lengths_widen_the_range(feature_learning: xr.Dataset) -> Verdict:
     control=false_world(
         "small and large neurons exchanged", lambda data: exchange("radius", *data["radius"].values.tolist())(data)
     ),
+    remark=f"$y = x_1$. {UNSTATED}.",
 )
 def small_neurons_converge_first(magnitudes: xr.Dataset) -> Verdict:
     """Short less long neurons, starts with random signs as samples: shares near the axis, and turns since the start."""
@@ -279,6 +289,8 @@ def small_neurons_converge_first(magnitudes: xr.Dataset) -> Verdict:
     last = drawn.isel(iteration=-1)
     return Verdict.from_tests(
         over_readings(faster, measure=measures, read_at={f"iteration {k}000": k / 10 for k in (2, 4, 6, 8, 10)}),
-        facts=f"Mean turn at the end {float(last['mean_turn'].sel(radius=small).mean()):.0f} and "
-        f"{float(last['mean_turn'].sel(radius=large).mean()):.1f} degrees. $y = x_1$. {UNSTATED}.",
+        facts={
+            "mean turn at the end, short neurons (degree)": float(last["mean_turn"].sel(radius=small).mean()),
+            "mean turn at the end, long neurons (degree)": float(last["mean_turn"].sel(radius=large).mean()),
+        },
     )

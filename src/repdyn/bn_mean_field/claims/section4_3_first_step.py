@@ -85,6 +85,8 @@ def _long_are_fast(first_step: xr.Dataset) -> xr.Dataset:
     kind="scaling",
     states="The smaller a neuron is initially, the bigger it becomes after one step.",
     control=false_world("gradients that grow as the square of the length", _long_are_fast, recomputes=True),
+    remark=r"By $r_1 = \sqrt{r^2 + (h g / r)^2}$ what a neuron gains falls in $r$ everywhere, its length after the "
+    r"step only below $\sqrt{h g}$ (bnm-fig3-critical), and $g$ is near 0 for some neurons.",
 )
 def smaller_becomes_bigger(first_step: xr.Dataset) -> Verdict:
     """One neuron after one step from neighboring initial lengths: its length, and what it gained."""
@@ -100,13 +102,11 @@ def smaller_becomes_bigger(first_step: xr.Dataset) -> Verdict:
 
     return Verdict.from_tests(
         over_readings(falls, bigger=BIGGER, neurons=NEURONS),
-        facts=r"By $r_1 = \sqrt{r^2 + (h g / r)^2}$ what a neuron gains falls in $r$ everywhere, its length after the "
-        r"step only below $\sqrt{h g}$ (bnm-fig3-critical), and $g$ is near 0 for some neurons.",
     )
 
 
 def _require_short(radius: np.ndarray) -> None:
-    """The reading that speaks of very small neurons needs two lengths of them."""
+    """The reading about very small neurons needs two lengths of them."""
     if np.sum(radius <= SHORT) < 2:
         raise NotEnoughDataError(f"first_step: 2 lengths of {SHORT:g} or less, has {np.sum(radius <= SHORT)}")
 
@@ -159,7 +159,7 @@ FAR = "at 45 degrees a step is as long as the neuron; two thirds and four thirds
 STABLE_LOSS = "a loss that falls in every iteration is what a stable step means for the whole network"
 
 
-def _kept_lengths(first_step: xr.Dataset) -> xr.Dataset:
+def _constant_lengths(first_step: xr.Dataset) -> xr.Dataset:
     """Turns and losses with BN where every iteration ends at the initial lengths."""
     return first_step.assign(
         {name: first_step[f"{name}_kept"].broadcast_like(first_step[name]) for name in ("turn_quantile", "loss_growth")}
@@ -174,7 +174,9 @@ def _kept_lengths(first_step: xr.Dataset) -> xr.Dataset:
     assumes="gradient descent; what 'unstable' means and how small the neurons are is not said",
     kind="qualitative",
     states="From the second iteration on all neurons are large enough to avoid unstable dynamics.",
-    control=knock_out("every iteration ends at the initial lengths, so that none is amplified", _kept_lengths),
+    control=knock_out("every iteration ends at the initial lengths, so that none is amplified", _constant_lengths),
+    remark="A neuron that starts near a critical direction has a small gradient, is not amplified at first, and "
+    "turns far in the later step in which it is.",
 )
 def stable_from_the_second_step(first_step: xr.Dataset) -> Verdict:
     """Largest turn of a neuron, and of the loss the largest rise, per iteration from the second on."""
@@ -190,18 +192,19 @@ def stable_from_the_second_step(first_step: xr.Dataset) -> Verdict:
         return at_most(turns, unstable, unit=" degree", expected="no neuron turns so far", reason=FAR)
 
     turns, growth = later["turn_quantile"].max(["later", "start", "radius", "step"]), later["loss_growth"]
-    kept = float(first_step["loss_growth_kept"].isel(later=slice(1, None)).max())
+    constant = float(first_step["loss_growth_kept"].isel(later=slice(1, None)).max())
     return Verdict.from_tests(
         over_readings(avoided, unstable=UNSTABLE, neurons=NEURONS),
-        facts=f"In the worst iteration the median neuron turns by {float(turns.sel(quantile=0.5)):.0f} degrees, the "
-        f"farthest by {float(turns.sel(quantile=1.0)):.0f}; the loss is multiplied by at most "
-        f"{float(growth.max()):.3f}, with lengths kept {kept:.3f}. "
-        "A neuron that starts near a critical direction has a small gradient, is not amplified at first, and turns "
-        "far in the later step in which it is.",
+        facts={
+            "turn in the worst iteration, median neuron (degree)": float(turns.sel(quantile=0.5)),
+            "turn in the worst iteration, farthest neuron (degree)": float(turns.sel(quantile=1.0)),
+            "largest factor of the loss in an iteration": float(growth.max()),
+            "the same with constant lengths": constant,
+        },
     )
 
 
-EXPONENTS = "borders half-way between 1/2 and 1 separate the exponents; the smallest batches are not yet asymptotic"
+EXPONENTS = "boundaries half-way between 1/2 and 1 separate the exponents; the smallest batches are not yet asymptotic"
 
 
 @claim(

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from repdyn.base.figures import BLACK
+from repdyn.plotting.figures import BLACK
 
 
 def slope_guide(panel: Axes, x: np.ndarray, first: float, slope: float) -> None:

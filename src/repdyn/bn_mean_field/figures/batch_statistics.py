@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import xarray as xr
-from matplotlib.figure import Figure
 
-from repdyn.base.figures import (
+from repdyn.base.facts import slope
+from repdyn.bn_mean_field.figures.axes import numbered, slope_guide
+from repdyn.plotting.figures import (
     BLACK,
     BLUE,
     RED,
-    describe,
+    Drawn,
+    figure,
     half_width,
     label_panels,
     new,
 )
-from repdyn.base.wording import exponent
-from repdyn.bn_mean_field.figures.axes import numbered, slope_guide
 
 
-def batches_and_eps(finite_batch: xr.Dataset, batch_norm_eps: xr.Dataset) -> Figure:
+@figure(
+    title=r"Finite batches and the $\epsilon$ of libraries: what the population model leaves out",
+    caption="(a) Bias and noise of the BN velocity over batches of size $B$ against the population's, means over "
+    "groups of batches with 95 % intervals; lines of slope -1 and -1/2. (b) Radial fraction of autograd's gradient "
+    r"with $\epsilon > 0$, one dot per network, and a line of slope -2 through the last median; the fraction is 0 "
+    "where the network does not depend on the scale of the weights.",
+    alt="Bias and noise against the batch size with lines of slope -1 and -1/2; radial fraction against the length "
+    "of the weights with a line of slope -2.",
+)
+def batches_and_eps(finite_batch: xr.Dataset, batch_norm_eps: xr.Dataset) -> Drawn:
     """What the population model leaves out: finite batches and eps."""
-    figure, axes = new(1, 2, height=2.5)
+    fig, axes = new(1, 2, height=2.5)
     sizes = finite_batch["batch"].values
-    for name, color, marker, slope in (("noise", RED, "^", -0.5), ("bias", BLUE, "o", -1.0)):
+    for name, color, marker, power in (("noise", RED, "^", -0.5), ("bias", BLUE, "o", -1.0)):
         draws = finite_batch[name]
         half = half_width(draws.transpose("batch", "group"))
         axes[0, 0].errorbar(sizes, draws.mean("group"), half, fmt=marker, color=color, capsize=2, label=name)
-        slope_guide(axes[0, 0], sizes, float(draws.isel(batch=-1).mean()) * (sizes[0] / sizes[-1]) ** slope, slope)
+        slope_guide(axes[0, 0], sizes, float(draws.isel(batch=-1).mean()) * (sizes[0] / sizes[-1]) ** power, power)
     axes[0, 0].set(xscale="log", yscale="log", xlabel="batch size $B$", ylabel="error of $b'$ over $|b'|$")
     numbered(axes[0, 0].xaxis, sizes)
     axes[0, 0].legend()
@@ -39,20 +48,14 @@ def batches_and_eps(finite_batch: xr.Dataset, batch_norm_eps: xr.Dataset) -> Fig
     axes[0, 1].set_title(r"$\epsilon$ of libraries")
     axes[0, 1].set(xscale="log", yscale="log", xlabel="length of the weights", ylabel="radial fraction of the gradient")
     label_panels(axes)
-    return describe(
-        figure,
-        title=f"Finite batches: BN's bias goes as $B^{{{_power(finite_batch['bias'])}}}$, "
-        f"its noise as $B^{{{_power(finite_batch['noise'])}}}$",
-        caption="(a) Bias and noise of the BN velocity over batches of size $B$ against the population's; "
-        f"{finite_batch.sizes['group']} groups of {int(finite_batch['repeats'])} batches, 95 % intervals of the mean, "
-        r"lines of slope -1 and -1/2. (b) Median radial fraction of autograd's gradient with $\epsilon$ = "
-        f"{float(batch_norm_eps['eps']):g}, {batch_norm_eps.sizes['draw']} networks, and a line of slope -2: "
-        "0 where the network does not depend on the scale of the weights.",
-        alt="Bias and noise against the batch size with lines of slope -1 and -1/2; radial fraction against the length "
-        "of the weights with a line of slope -2.",
+    return Drawn(
+        fig,
+        {
+            "slope of the bias against the batch size": slope(sizes, finite_batch["bias"].mean("group")),
+            "slope of the noise against the batch size": slope(sizes, finite_batch["noise"].mean("group")),
+            "groups of batches": finite_batch.sizes["group"],
+            "batches per group": int(finite_batch["repeats"]),
+            "networks in (b)": batch_norm_eps.sizes["draw"],
+            "epsilon in (b)": float(batch_norm_eps["eps"]),
+        },
     )
-
-
-def _power(errors: xr.DataArray) -> str:
-    """Exponent of the mean over groups against the batch size."""
-    return exponent(errors["batch"], errors.mean("group"))

@@ -5,30 +5,40 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from repdyn.base.datasets import require_finite
-from repdyn.base.figures import (
+from repdyn.plotting.figures import (
     BLACK,
     BLUE,
     GREEN,
     ORANGE,
     PURPLE,
     RED,
+    Drawn,
     band,
-    describe,
+    figure,
     label_panels,
     new,
 )
-from repdyn.base.wording import outcome
 
-LOOKS = ((1e-3, RED, "-"), (1e-2, ORANGE, "--"), (1e-1, GREEN, "-."), (1.0, BLUE, ":"))
-"""Initial lengths of the drawn neurons."""
+LINES = ((1e-3, RED, "-"), (1e-2, ORANGE, "--"), (1e-1, GREEN, "-."), (1.0, BLUE, ":"))
+"""Initial lengths of the neurons shown, with color and line style."""
 
 
-def fig3_first_step(first_step: xr.Dataset) -> Figure:
+@figure(
+    title="Figure 3 of Ma and Ying, computed: lengths and turns of neurons in the first steps of descent",
+    caption=r"$y = x_1$, $\Sigma$ = diag(5, 1), mean-field step $h$; the paper's Figure 3 is a sketch without "
+    "settings or numbers. (a) Length after one step with and without BN: medians, bands of 5 to 95 % of the "
+    r"neurons, and the law $\sqrt{r^2 + (h g/r)^2}$ at the median gradient $g$; it falls in $r$ only below $r^* = "
+    r"\sqrt{h g}$ (shaded), the paper says everywhere. (b) First steps of some neurons from circles of three lengths "
+    "$r$, the paper's sketch. (c), (d) Turn per iteration by initial length, both signs of $a$; shaded: from the "
+    "second iteration on, where the paper has all neurons stable.",
+    alt="Length after one step against the initial length, with the law of BN; first steps as arrows from three "
+    "circles; turns per iteration of the median neuron and of the one that turns most.",
+)
+def fig3_first_step(first_step: xr.Dataset) -> Drawn:
     """Figure 3, computed: norms after one step over the initial length, and turns per iteration."""
-    figure, axes = new(2, 2, height=2.9)
+    fig, axes = new(2, 2, height=2.9)
     step = float(first_step["step"][-1])
     start = first_step.isel(start=0).sel(step=step)
     require_finite(start["norm"].sel(iteration=1), "first steps that have not diverged")
@@ -41,31 +51,15 @@ def fig3_first_step(first_step: xr.Dataset) -> Figure:
     top = max(panel.get_ylim()[1] for panel in axes[1])
     for panel in axes[1]:
         panel.set_ylim(min(panel.get_ylim()[0] for panel in axes[1]), top)
-    figure.legend(*axes[1, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    fig.legend(*axes[1, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
     label_panels(axes)
-    return describe(
-        figure,
-        title=f"Figure 3, computed: after the first step {_order(start)}",
-        caption=rf"$y = x_1$, $\Sigma$ = diag(5, 1), {first_step.sizes['neuron']} neurons, mean-field step $h$ = "
-        rf"{step:g}; the paper's Figure 3 is a sketch without settings or numbers. (a) Length after one step: medians, "
-        r"bands of 5 to 95 % of the neurons, and $\sqrt{r^2 + (h g/r)^2}$ at the median gradient $g$: smaller neurons "
-        r"are bigger afterwards only below $r^* = \sqrt{h g}$ (shaded), the paper says always. (b) First steps of some "
-        "neurons from circles of three lengths $r$, the paper's sketch. (c), (d) Turn per iteration "
-        "by initial length, both signs of $a$; shaded: from the second iteration on, where the paper has all neurons "
-        "stable.",
-        alt="Length after one step against the initial length, with the law of BN; first steps as arrows from three "
-        "circles; turns per iteration of the median neuron and of the one that turns most.",
-    )
-
-
-def _order(start: xr.Dataset) -> str:
-    """Whether the median length after one step falls with the initial length, as the paper says."""
-    lengths = start["norm"].sel(model="BN", iteration=1).median("neuron").sortby("radius")
-    return outcome(
-        -lengths.diff("radius"),
-        "smaller neurons are longer than larger ones",
-        "not all smaller neurons are longer than larger ones",
-        "the order of lengths is not known",
+    return Drawn(
+        fig,
+        {
+            "neurons": first_step.sizes["neuron"],
+            "mean-field step h": step,
+            "critical length r* at the median gradient": float(np.sqrt(step * start["gradient"].median())),
+        },
     )
 
 
@@ -110,7 +104,7 @@ def _arrows_panel(panel: Axes, start: xr.Dataset) -> None:
 def _turns_panel(panel: Axes, start: xr.Dataset, quantile: float) -> None:
     """A quantile over the neurons of the turn per iteration, for several initial lengths."""
     turns = start["turn_quantile"].sel(model="BN", quantile=quantile)
-    for r, color, dash in LOOKS:
+    for r, color, dash in LINES:
         near = turns.sel(radius=r, method="nearest")
         panel.plot(near["later"], near, dash, color=color, label=f"$r$ = {float(near['radius']):g}")
     later = turns["later"].values

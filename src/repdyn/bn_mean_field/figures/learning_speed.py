@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from repdyn.base.figures import (
+from repdyn.plotting.figures import (
     BLACK,
     BLUE,
     GREEN,
@@ -15,63 +14,62 @@ from repdyn.base.figures import (
     PURPLE,
     RED,
     SKY,
+    Drawn,
     band,
-    describe,
+    figure,
     label_panels,
     legend_below,
     new,
     plain_numbers,
 )
-from repdyn.base.wording import number, outcome
 
 
-def matched_loss(speed_ratio: xr.Dataset) -> Figure:
+@figure(
+    title="Figure 1, continued: speeds with BN over those without, at equal iteration and at equal loss",
+    caption=r"Largest tangential speed of the BN model over that of the vanilla model, $\Sigma$ = diag(5, 1), for $y "
+    "= x_1$ and several steps $h$ (solid), and at the step of Figure 1 for $y = x_2$ and for isotropic data. "
+    "Horizontal line: tenfold; dotted: the paper's iteration. Band: range over starts with random signs of $a$. (a) "
+    "At equal iteration. (b) With the vanilla model at the iteration where it has the BN model's loss.",
+    alt="Ratio of the largest speeds against the iteration in two panels, one line per step and problem; a line at "
+    "tenfold.",
+)
+def matched_loss(speed_ratio: xr.Dataset) -> Drawn:
     """Ratio of speeds with and without BN, at equal iteration and at equal loss."""
-    figure, axes = new(1, 2, sharey=True, height=2.7)
-    look = int(speed_ratio["look"])
+    fig, axes = new(1, 2, sharey=True, height=2.7)
+    iteration, paper_step = int(speed_ratio["look"]), float(speed_ratio["paper_step"])
     cell = speed_ratio.sel(problem="y = x1").isel(start=0)
     colors = dict(zip(speed_ratio["step"].values.tolist(), (SKY, BLUE, BLACK, GREEN), strict=False))
     for step, color in colors.items():
         for panel, name in zip(axes[0], ("ratio", "matched_ratio"), strict=True):
             panel.plot(cell["iteration"], cell[name].sel(step=step), color=color, label=f"$h$ = {step:g}")
-    drawn = speed_ratio.sel(problem="y = x1", step=float(speed_ratio["paper_step"])).isel(start=slice(1, None))
+    starts = speed_ratio.sel(problem="y = x1", step=paper_step).isel(start=slice(1, None))
     others = ((ORANGE, "--", "y = x2", "$y = x_2$"), (GREEN, ":", "y = x1, Sigma = I", r"$y = x_1$, $\Sigma = I$"))
     for color, dash, problem, label in others:
-        other = speed_ratio.sel(problem=problem, step=float(speed_ratio["paper_step"])).isel(start=0)
+        other = speed_ratio.sel(problem=problem, step=paper_step).isel(start=0)
         for panel, name in zip(axes[0], ("ratio", "matched_ratio"), strict=True):
             panel.plot(other["iteration"], other[name], dash, color=color, label=label)
     for panel, name in zip(axes[0], ("ratio", "matched_ratio"), strict=True):
-        low, high = drawn[name].min("start").values, drawn[name].max("start").values
-        band(panel, drawn["iteration"].values, low, high, color=BLUE)
+        low, high = starts[name].min("start").values, starts[name].max("start").values
+        band(panel, starts["iteration"].values, low, high, color=BLUE)
         panel.axhline(10, color=RED, linewidth=0.8, linestyle="--")
-        panel.axvline(look, color=BLACK, linewidth=0.6, linestyle=":")
+        panel.axvline(iteration, color=BLACK, linewidth=0.6, linestyle=":")
         panel.set(yscale="log", ylim=(0.1, 300), xlabel="iteration of the BN model")
     axes[0, 0].set_title("at equal iteration")
     axes[0, 1].set_title("at equal loss")
     axes[0, 0].set_ylabel("largest speed, BN over vanilla")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
     label_panels(axes)
-    at_look = cell.sel(step=float(speed_ratio["paper_step"]), iteration=look)
-    order = (
-        f"BN's neurons are {_faster(at_look['ratio'])} at equal iteration, {_faster(at_look['matched_ratio'])} at "
-        "equal loss"
+    at_reading = cell.sel(step=paper_step, iteration=iteration)
+    return Drawn(
+        fig,
+        {
+            "the paper's iteration": iteration,
+            "step of Figure 1": paper_step,
+            "ratio there at equal iteration (the paper: 10)": float(at_reading["ratio"]),
+            "ratio there at equal loss": float(at_reading["matched_ratio"]),
+            "starts with random signs": starts.sizes["start"],
+        },
     )
-    return describe(
-        figure,
-        title=f"In Figure 1 {order}",
-        caption=r"Largest tangential speed of the BN model over that of the vanilla model, $\Sigma$ = diag(5, 1), "
-        f"$y = x_1$ and {speed_ratio.sizes['step']} steps $h$ (solid), and at the step of Figure 1 for $y = x_2$ and "
-        f"for isotropic data. Horizontal line: tenfold, dotted: the paper's iteration {look}. Band: range over "
-        f"{drawn.sizes['start']} starts with random signs of $a$. (a) At equal iteration, at {look} and the step of "
-        f"Figure 1 a ratio of {number(at_look['ratio'])} (the paper: 10). (b) With the vanilla model at the iteration "
-        f"where it has the BN model's loss, there {number(at_look['matched_ratio'])}.",
-        alt="Ratio of the largest speeds against the iteration in two panels, one line per step and problem; a line at "
-        f"tenfold. At the paper's iteration {order}.",
-    )
-
-
-def _faster(ratio: xr.DataArray, fails: str = "slower") -> str:
-    return outcome(ratio - 1, "faster", fails, "of unknown speed")
 
 
 NETWORKS = (
@@ -83,14 +81,22 @@ NETWORKS = (
 )
 
 
-def learning_over_steps(learning_rates: xr.Dataset) -> Figure:
+@figure(
+    title="Sections 4.1 and 4.2: iterations to learn, and the steps that learn, with and without BN",
+    caption=r"Gradient descent on $y = x_1$, $\Sigma$ = diag(5, 1). (a) Iterations until the target is learned, "
+    "medians over starts of random signs. (b) Steps that learn: medians (lines) and every start's smallest and "
+    "largest (ticks). Unit lengths; the vanilla network with the BN network's function at the start; lengths spread "
+    "evenly in the logarithm from 1/10 to 10.",
+    alt="Iterations needed against the step, one line per network, and the range of steps that learn of each.",
+)
+def learning_over_steps(learning_rates: xr.Dataset) -> Drawn:
     """Iterations to learn y = x1 over the step, and the steps that learn, with and without BN."""
-    figure, axes = new(1, 2, height=2.7, gridspec_kw={"width_ratios": [1.4, 1]})
-    drawn = learning_rates.isel(start=slice(1, None))
+    fig, axes = new(1, 2, height=2.7, gridspec_kw={"width_ratios": [1.4, 1]})
+    starts = learning_rates.isel(start=slice(1, None))
     for place, (name, color, dash) in enumerate(NETWORKS):
-        needed = drawn["needed"].sel(network=name).median("start")
+        needed = starts["needed"].sel(network=name).median("start")
         axes[0, 0].plot(needed["step"], needed.where(np.isfinite(needed)), color=color, linestyle=dash, label=name)
-        ends = [drawn[f"{end}_step"].sel(network=name) for end in ("smallest", "largest")]
+        ends = [starts[f"{end}_step"].sel(network=name) for end in ("smallest", "largest")]
         axes[0, 1].plot([end.median() for end in ends], [-place, -place], color=color, linestyle=dash, linewidth=2)
         for end in ends:
             axes[0, 1].plot(end, np.full(end.size, -place), "|", color=color)
@@ -99,49 +105,34 @@ def learning_over_steps(learning_rates: xr.Dataset) -> Figure:
     axes[0, 1].set(xscale="log", xlabel="mean-field step $h$", xlim=axes[0, 0].get_xlim())
     axes[0, 1].set_yticks([-place for place in range(len(NETWORKS))], [name for name, _, _ in NETWORKS])
     axes[0, 1].set_title("steps that learn")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     label_panels(axes)
-    return describe(
-        figure,
-        title=f"BN {_move_of_steps(drawn)}",
-        caption=r"Gradient descent on $y = x_1$, $\Sigma$ = diag(5, 1); learned: loss at most "
-        f"{float(learning_rates['learned']):g} of that of $f = 0$ after {int(learning_rates['iterations'])} "
-        f"iterations. (a) Iterations until it is learned, medians over {drawn.sizes['start']} starts of random signs. "
-        "(b) Steps that learn: medians (lines) and every start's smallest and largest (ticks); "
-        f"{_shift_of_steps(drawn)}. Sections 4.1 and 4.2 of the paper. Unit lengths; the "
-        "vanilla network with the BN network's function at the start; lengths spread evenly in the logarithm from 1/10 "
-        "to 10.",
-        alt="Iterations needed against the step, one line per network, and the range of steps that learn of each. BN "
-        f"{_move_of_steps(drawn)}.",
-    )
-
-
-def _changes_of_steps(drawn: xr.Dataset) -> tuple[float, float]:
-    """Decades by which BN moves the largest step that learns and widens the range of those that do, medians."""
-    medians = drawn[["largest_step", "decades"]].median("start")
+    medians = starts[["largest_step", "decades"]].median("start")
     bn, vanilla = (medians.sel(network=name) for name in ("BN", "vanilla"))
-    return float(np.log10(bn["largest_step"] / vanilla["largest_step"])), float(bn["decades"] - vanilla["decades"])
-
-
-def _move_of_steps(drawn: xr.Dataset) -> str:
-    """Whether BN moves the middle of the range of steps that learn by more than it widens this range."""
-    largest, wider = _changes_of_steps(drawn)
-    return outcome(
-        np.abs(largest - wider / 2) - wider,
-        "moves the range of steps that learn more than it widens it",
-        "widens the range of steps that learn more than it moves it",
-        "changes the range of steps that learn in an unknown way",
+    return Drawn(
+        fig,
+        {
+            "starts": starts.sizes["start"],
+            "learned: loss over that of f = 0 at most": float(learning_rates["learned"]),
+            "iterations allowed": int(learning_rates["iterations"]),
+            "largest step that learns, BN over vanilla (medians)": float(bn["largest_step"] / vanilla["largest_step"]),
+            "range of steps that learn, BN over vanilla (medians)": 10 ** float(bn["decades"] - vanilla["decades"]),
+        },
     )
 
 
-def _shift_of_steps(drawn: xr.Dataset) -> str:
-    move, wider = (number(10**change) for change in _changes_of_steps(drawn))
-    return f"BN makes the largest {move} times and their range {wider} times as large as vanilla, medians"
-
-
-def speeds_over_targets(target_scan: xr.Dataset) -> Figure:
+@figure(
+    title="Section 4.1: where BN's neurons are fast, over the direction of the target",
+    caption=r"BN model, $\Sigma$ = diag(5, 1), target $w^T x$, starts of random signs. (a) Mean speed of the neurons "
+    "within 15 degrees of the $x_2$ axis, of small variance, over that within 15 degrees of the $x_1$ axis (blue), "
+    "and of the neurons nearer to either axis (orange): medians, bands: range of the starts. Shaded: the paper's "
+    "sentence, faster where data are small. (b), (c) Speed of every neuron over its direction, and means (line).",
+    alt="Contrast of speeds against the angle of the target, and speed of every neuron against its direction for "
+    "the targets x1 and x2.",
+)
+def speeds_over_targets(target_scan: xr.Dataset) -> Drawn:
     """Where BN's neurons are fast, over the direction of the target."""
-    figure, axes = new(1, 3, height=2.6)
+    fig, axes = new(1, 3, height=2.6)
     _draw_contrast(axes[0, 0], target_scan)
     for panel, angle in zip(axes[0, 1:], (0.0, 90.0), strict=True):
         _draw_speeds(panel, target_scan.sel(angle=angle))
@@ -151,35 +142,26 @@ def speeds_over_targets(target_scan: xr.Dataset) -> Figure:
         panel.set_ylim(0, top)
     axes[0, 1].set_ylabel("speed")
     label_panels(axes)
-    first, last = (_contrast(target_scan, place) for place in (0, -1))
-    order = f"{_faster(first, 'no faster')} for target $x_1$, {_faster(last, 'no faster')} for $x_2$"
-    return describe(
-        figure,
-        title=f"Near the axis of low variance neurons are {order}",
-        caption=rf"BN model, $\Sigma$ = diag(5, 1), iteration {int(target_scan['look'])}, step "
-        f"{float(target_scan['step']):g}, target $w^T x$, {target_scan.sizes['seed']} starts of random signs. (a) "
-        "Mean speed of the neurons within 15 degrees of the $x_2$ axis, of small variance, over that within 15 "
-        "degrees of the $x_1$ axis (blue), and of the neurons nearer to either axis (orange): medians, bands: range "
-        "of the starts. Shaded: the paper's sentence (Section 4.1), faster where data are small; within 15 degrees "
-        f"the medians are {number(first)} for the target $x_1$ and {number(last)} for $x_2$. (b), (c) Speed of every "
-        "neuron over its direction, and means (line).",
-        alt="Contrast of speeds against the angle of the target, and speed of every neuron against its direction for "
-        f"the targets $x_1$ and $x_2$. Near the axis of low variance neurons are {order}.",
+    contrast = 10 ** target_scan["outer_contrast"].sortby("angle").median("seed")
+    return Drawn(
+        fig,
+        {
+            "starts": target_scan.sizes["seed"],
+            "iteration": int(target_scan["look"]),
+            "mean-field step": float(target_scan["step"]),
+            "median speed near $x_2$ over near $x_1$, target $x_1$": float(contrast.isel(angle=0)),
+            "median speed near $x_2$ over near $x_1$, target $x_2$": float(contrast.isel(angle=-1)),
+        },
     )
 
 
-def _contrast(target_scan: xr.Dataset, place: int) -> xr.DataArray:
-    """Median contrast within 15 degrees of the axes at the first or last angle of the target."""
-    return 10 ** target_scan["outer_contrast"].sortby("angle").isel(angle=place).median()
-
-
 def _draw_contrast(panel: Axes, target_scan: xr.Dataset) -> None:
-    for color, look, name, words in (
+    for color, marker, name, words in (
         (BLUE, "o-", "outer_contrast", "within 15 degrees"),
         (ORANGE, "^--", "contrast", "nearer to either"),
     ):
         ratios = 10 ** target_scan[name].transpose("angle", "seed")
-        panel.plot(target_scan["angle"], ratios.median("seed"), look, color=color, label=words)
+        panel.plot(target_scan["angle"], ratios.median("seed"), marker, color=color, label=words)
         band(panel, target_scan["angle"].values, ratios.min("seed").values, ratios.max("seed").values, color=color)
     panel.set_yscale("log")
     low, high = panel.get_ylim()

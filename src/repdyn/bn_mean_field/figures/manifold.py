@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
-from matplotlib.figure import Figure
 
-from repdyn.base.figures import (
+from repdyn.plotting.figures import (
     BLACK,
     BLUE,
     GREEN,
     RED,
-    describe,
+    Drawn,
+    figure,
     label_panels,
     legend_below,
     new,
 )
-from repdyn.base.wording import number
 
 
-def round_manifold(metric_audit: xr.Dataset) -> Figure:
+@figure(
+    title=r"Section 2.2: the manifold $\mathcal M$ beside the round cylinder to which it is isometric",
+    caption=r"(a) $\Omega$ for $\Sigma$ = diag(5, 1) with points at equal distances in the metric $G$ (arcs measured "
+    r"by quadrature of $G$); (b) the same points on the unit circle: $b \mapsto b/\|b\|$ is an isometry. (c) "
+    r"Smallest eigenvalue of $\|b\|^2 G$ on the tangent space, computed and closed form, with Kantorovich's bound "
+    "$4k/(k+1)^2$ (dashed); one mark per draw.",
+    alt="Points at equal distances on the ellipse and the same points on the unit circle; eigenvalues computed "
+    "against closed form, with bounds.",
+)
+def round_manifold(metric_audit: xr.Dataset) -> Drawn:
     """The manifold of the paper beside the sphere that it is isometric to, and the metric's eigenvalues."""
-    figure, axes = new(1, 3, height=2.4)
+    fig, axes = new(1, 3, height=2.4)
     points = metric_audit["tick_position"].values
     unit = points / np.linalg.norm(points, axis=1, keepdims=True)
     for panel, ticks, words in (
@@ -47,17 +55,14 @@ def round_manifold(metric_audit: xr.Dataset) -> Figure:
     )
     legend_below(axes[0, 2], columns=3)
     label_panels(axes)
-    return describe(
-        figure,
-        title=r"The manifold $\mathcal M$ as a round cylinder: equal distances are equal angles up to "
-        f"{number(_unevenness(unit), '.1g')} degree",
-        caption=f"(a) $\\Omega$ for $\\Sigma$ = diag(5, 1) with {len(points)} points at equal distances in the metric "
-        "G (arcs measured by quadrature of G); (b) the same points on the unit circle: $b \\mapsto b/\\|b\\|$ is an "
-        "isometry. (c) Smallest eigenvalue of $\\|b\\|^2 G$ on the tangent space, computed and closed form, with "
-        f"Kantorovich's bound $4k/(k+1)^2$ (dashed); {metric_audit.sizes['draw']} draws in each of "
-        f"{metric_audit.sizes['dimension']} dimensions.",
-        alt="Points at equal distances on the ellipse and the same points on the unit circle; eigenvalues computed "
-        "against closed form, with bounds.",
+    return Drawn(
+        fig,
+        {
+            "points in (a) and (b)": len(points),
+            "largest deviation of neighboring angles in (b) from equal ones (degree)": _unevenness(unit),
+            "draws in (c), per dimension and condition": metric_audit.sizes["draw"],
+            "dimensions in (c)": metric_audit.sizes["dimension"],
+        },
     )
 
 

@@ -11,21 +11,21 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from repdyn.base.datasets import require_finite
-from repdyn.base.figures import (
+from repdyn.plotting.figures import (
     BLACK,
     BLUE,
     PURPLE,
     RED,
+    Drawn,
     band,
-    describe,
+    figure,
     label_panels,
     new,
 )
-from repdyn.base.wording import number, outcome
 
 UNSTATED = (
     "Not stated in the paper and chosen here: Gaussian inputs with exact population gradients, $y = x_1$, ReLU, "
-    r"squared loss, {neurons} equispaced unit directions, each with $a = \pm 1$, $a$ trained, mean-field step {step:g}."
+    r"squared loss, equispaced unit directions, each with $a = \pm 1$, $a$ trained, the mean-field step."
 )
 
 
@@ -33,60 +33,62 @@ WEDGE = "0.75"
 CIRCLE = np.linspace(0, 2 * np.pi, 200)
 
 
-def fig1_anisotropy(anisotropy: xr.Dataset) -> Figure:
+@figure(
+    title="Figure 1 of Ma and Ying, computed: speeds and directions of neurons with and without BN",
+    caption=r"$\Sigma$ = diag(5, 1). (a), (b) Tangential speed of each neuron; dashed: the largest speed of (b). "
+    "Below: directions at the iterations above, those of the paper, with BN (upper row) and without; dots: neurons "
+    "on the unit circle, blue $a > 0$, orange-red, plotted outside, $a < 0$, paler for small $|a|$; gray wedges: "
+    r"number of neurons in 15 degrees; thin line: the ellipse $\Omega$. The figure on matched loss has the ratio of "
+    f"the speeds at equal loss. {UNSTATED}",
+    alt="Speed against direction with batch normalization and without it, and below each the directions of the "
+    "neurons on the unit circle at several iterations.",
+)
+def fig1_anisotropy(anisotropy: xr.Dataset) -> Drawn:
     """Figure 1: speed over direction, and directions during training, with and without BN."""
     even = np.linspace(0, int(anisotropy["iteration"][-1]), 5)
     frames = anisotropy["iteration"].sel(iteration=even, method="nearest").values
     for model in anisotropy["model"].values:
         speed = anisotropy["largest_speed"].sel(model=model, target="y = x1")
         require_finite(speed, f"a network ({model}) that has not diverged")
-    figure, speeds, roses = _speeds_above_roses(len(frames))
-    look, largest = int(anisotropy["look"]), {}
+    fig, speeds, roses = _speeds_above_roses(len(frames))
+    shown, largest = int(anisotropy["look"]), {}
     for panel, row, model in zip(speeds, roses, anisotropy["model"].values, strict=True):
         cell = anisotropy.sel(model=model, target="y = x1")
-        _draw_speed(panel, cell, look)
+        _draw_speed(panel, cell, shown)
         largest[model] = float(cell["largest_speed"])
-        panel.set_title(f"{model}, iteration {look}")
+        panel.set_title(f"{model}, iteration {shown}")
         row[0].set_ylabel(str(model))
         for rose, iteration in zip(row, frames, strict=True):
             _rose(rose, cell.sel(iteration=iteration))
             rose.set_title(f"iteration {iteration}", fontsize=7.5, fontweight="normal")
-    ratio = largest["BN"] / largest["vanilla"]
-    words = f"largest of vanilla: 1/{ratio:.1f} (the paper: 1/10)"
-    speeds[0].axhline(largest["vanilla"], color=RED, linewidth=1, linestyle="--", label=words)
+    speeds[0].axhline(largest["vanilla"], color=RED, linewidth=1, linestyle="--", label="largest speed of vanilla")
     speeds[0].set_ylim(0, 1.5 * largest["BN"])
     speeds[0].legend(loc="upper center")
-    figure.legend(handles=_key(), loc="outside lower center", ncols=4)
+    fig.legend(handles=_key(), loc="outside lower center", ncols=4)
     label_panels(speeds)
-    neurons, step = anisotropy.sizes["neuron"] // 2, float(anisotropy["step"])
-    return describe(
-        figure,
-        title=f"Figure 1: BN makes the largest speed {ratio:.1f} times as large (the paper: 10)",
-        caption=rf"$\Sigma$ = diag(5, 1). (a), (b) Tangential speed of each neuron at iteration {look}; the scales "
-        f"differ by {ratio:.1f}, in the paper by one order of magnitude (dashed: the largest speed of (b)). Below: "
-        "directions at the iterations above, those of the paper, with BN (upper row) and without; dots: neurons on the "
-        "unit circle, blue $a > 0$, orange-red, drawn outside, $a < 0$, paler for small $|a|$; gray "
-        r"wedges: number of neurons in 15 degrees; thin line: the ellipse $\Omega$. "
-        + UNSTATED.format(neurons=neurons, step=step)
-        + " The factor between the scales at equal loss is in the figure on matched loss.",
-        alt="Speed against direction with batch normalization and without it, and below each the directions of the "
-        f"neurons on the unit circle at {len(frames)} iterations. BN makes the largest speed {ratio:.1f} times as "
-        "large.",
+    return Drawn(
+        fig,
+        {
+            "largest speed with BN over that without (the paper: 10)": largest["BN"] / largest["vanilla"],
+            "iteration of (a) and (b)": shown,
+            "directions": anisotropy.sizes["neuron"] // 2,
+            "mean-field step": float(anisotropy["step"]),
+        },
     )
 
 
 def _speeds_above_roses(columns: int) -> tuple[Figure, np.ndarray, np.ndarray]:
     """Two wide panels over two rows of square ones."""
-    figure, axes = new(3, columns, height=1.6, gridspec_kw={"height_ratios": [1.2, 1, 1]})
+    fig, axes = new(3, columns, height=1.6, gridspec_kw={"height_ratios": [1.2, 1, 1]})
     grid = axes[0, 0].get_gridspec()
     for panel in axes[0]:
         panel.remove()
     above = grid[0, :].subgridspec(1, 2)
-    return figure, np.array([figure.add_subplot(above[0, place]) for place in (0, 1)]), axes[1:]
+    return fig, np.array([fig.add_subplot(above[0, place]) for place in (0, 1)]), axes[1:]
 
 
-def _draw_speed(panel: Axes, cell: xr.Dataset, look: int) -> None:
-    angle = cell["angle"].sel(iteration=look).values
+def _draw_speed(panel: Axes, cell: xr.Dataset, iteration: int) -> None:
+    angle = cell["angle"].sel(iteration=iteration).values
     order = np.argsort(angle)
     panel.plot(
         np.degrees(angle[order]), cell["speed"].values[order], "o", color=BLACK, markersize=2.2
@@ -95,17 +97,17 @@ def _draw_speed(panel: Axes, cell: xr.Dataset, look: int) -> None:
     panel.set_ylim(0, 1.1 * float(cell["largest_speed"]))
 
 
-def _nearer(anisotropy: xr.Dataset) -> str:
-    """Whether the median neuron with BN ends nearer the target's axis than the one without, for both targets."""
-    end = anisotropy["axis_angle"].isel(iteration=-1).median("neuron")
-    further = end.sel(model="vanilla") - end.sel(model="BN")
-    margins = [further.sel(target="y = x1"), -further.sel(target="y = x2")]
-    return outcome(margins, "nearer", "not nearer", "at an unknown distance from")
-
-
-def directions_over_time(anisotropy: xr.Dataset, magnitudes: xr.Dataset) -> Figure:
+@figure(
+    title="Directions of neurons over time, with and without BN and by length",
+    caption=r"Median (line) and middle half (band) over neurons of the angle to the axis of large variance, $\Sigma$ "
+    "= diag(5, 1). (a), (b) With and without BN for two targets. (c) One BN model with neurons of two lengths, "
+    "starts pooled.",
+    alt="Angles to the x1 axis over the iterations in three panels: with and without BN for the target x1 and for "
+    "the target x2, and for neurons of two lengths.",
+)
+def directions_over_time(anisotropy: xr.Dataset, magnitudes: xr.Dataset) -> Drawn:
     """Where the neurons point over time, as quantiles: both targets, and two sizes of neurons."""
-    figure, axes = new(1, 3, sharey=True, height=2.4)
+    fig, axes = new(1, 3, sharey=True, height=2.4)
     for panel, target in zip(axes[0, :2], ("y = x1", "y = x2"), strict=True):
         for color, dash, model in zip((BLUE, RED), ("-", "--"), anisotropy["model"].values, strict=True):
             angle = anisotropy["axis_angle"].sel(model=model, target=target)
@@ -122,62 +124,46 @@ def directions_over_time(anisotropy: xr.Dataset, magnitudes: xr.Dataset) -> Figu
         panel.set_yticks([0, 30, 60, 90])
         panel.set_xlabel("iteration")
     label_panels(axes)
-    return describe(
-        figure,
-        title=f"Over time: with BN neurons end {_nearer(anisotropy)} the axis of each target",
-        caption="Median (line) and middle half (band) over neurons of the angle to the axis of large variance, "
-        f"$\\Sigma$ = diag(5, 1). (a), (b) {anisotropy.sizes['neuron']} neurons with and without BN for two targets. "
-        "(c) One BN model with neurons of two "
-        f"lengths, {magnitudes.sizes['start'] - 1} starts pooled.",
-        alt="Angles to the x1 axis over the iterations in three panels: with and without BN for the target x1 and for "
-        "the target x2, and for neurons of two lengths.",
+    return Drawn(
+        fig,
+        {
+            "neurons in (a) and (b)": anisotropy.sizes["neuron"],
+            "starts in (c)": magnitudes.sizes["start"] - 1,
+        },
     )
 
 
-def fig2_magnitudes(magnitudes: xr.Dataset) -> Figure:
+@figure(
+    title="Figure 2 of Ma and Ying, computed: directions of small and large neurons of one BN model",
+    caption="Top: directions at the paper's iterations (blue, inside: small; pink, outside: tenfold larger, purple "
+    "in the paper), both signs of $a$ at each direction. Below: fraction of neurons within 15 degrees of the axis "
+    "of large variance; lines and bands: mean and range over starts with random signs of $a$, dotted: the start "
+    f"shown above. The paper says that the small ones converge faster and gives no numbers. {UNSTATED}",
+    alt="Directions of small and of large neurons at six iterations, and the fraction of each near the horizontal "
+    "axis over the iterations.",
+)
+def fig2_magnitudes(magnitudes: xr.Dataset) -> Drawn:
     """Figure 2: directions of small and large neurons during training of one BN model."""
     frames = magnitudes["iteration"].values[np.linspace(0, magnitudes.sizes["iteration"] - 1, 6).round().astype(int)]
-    figure, axes = new(3, 3, height=1.75)
+    fig, axes = new(3, 3, height=1.75)
     for panel, iteration in zip(axes[:2].ravel(), frames, strict=True):
         _compass(panel, magnitudes.isel(start=0).sel(iteration=iteration))
         panel.set_title(f"iteration {iteration}")
     grid = axes[2, 0].get_gridspec()
     for panel in axes[2]:
         panel.remove()
-    _draw_near(figure.add_subplot(grid[2, :]), magnitudes["near"])
-    neurons = magnitudes.sizes["neuron"] // 2
-    return describe(
-        figure,
-        title=f"Figure 2: {_more_small(magnitudes['near'])} end near the $x_1$ axis",
-        caption="Top: directions at the paper's iterations (blue, inside: small; pink, outside: tenfold larger, purple "
-        "in the paper), both signs of $a$ at each direction. Below: fraction of neurons within 15 degrees of the axis "
-        f"of large variance, at the end {_near_at_end(magnitudes['near'])}; lines and bands: mean and range over "
-        f"{magnitudes.sizes['start'] - 1} starts with random signs of $a$, dotted: the start shown above. The paper "
-        "says that the small ones converge faster and gives no "
-        "numbers. " + UNSTATED.format(neurons=neurons, step=float(magnitudes["step"])),
-        alt="Directions of small and of large neurons at six iterations, and the fraction of each near the horizontal "
-        f"axis over the iterations: {_more_small(magnitudes['near'])} end there.",
+    _draw_near(fig.add_subplot(grid[2, :]), magnitudes["near"])
+    near = magnitudes["near"].isel(iteration=-1, start=slice(1, None)).mean("start")
+    return Drawn(
+        fig,
+        {
+            "lengths at the start": near["radius"].values,
+            "share within 15 degrees of $x_1$ at the end, by length": near.values,
+            "starts with random signs": magnitudes.sizes["start"] - 1,
+            "directions": magnitudes.sizes["neuron"] // 2,
+            "mean-field step": float(magnitudes["step"]),
+        },
     )
-
-
-def _last_near(near: xr.DataArray) -> xr.DataArray:
-    """Mean fraction of neurons near the axis at the last iteration, by initial length."""
-    return near.isel(iteration=-1, start=slice(1, None)).mean("start")
-
-
-def _more_small(near: xr.DataArray) -> str:
-    small, large = _last_near(near).sortby("radius").values
-    return outcome(
-        large - small,
-        "no more small neurons than large ones",
-        "more small neurons than large ones",
-        "unknown shares of neurons",
-    )
-
-
-def _near_at_end(near: xr.DataArray) -> str:
-    last = _last_near(near)
-    return ", ".join(f"{number(last.sel(radius=r), '.0%')} of length {r:g}" for r in near["radius"].values)
 
 
 def _draw_near(panel: Axes, near: xr.DataArray) -> None:
@@ -214,7 +200,7 @@ def _rose(panel: Axes, cell: xr.Dataset) -> None:
 
 def _key() -> list[Line2D | Patch]:
     """What colors and lines of the roses are."""
-    dots = {"$a > 0$": BLUE, "$a < 0$, drawn outside": RED}
+    dots = {"$a > 0$": BLUE, "$a < 0$, plotted outside": RED}
     return [
         *(
             Line2D([], [], color=color, marker="o", markersize=3, linestyle="", label=sign)

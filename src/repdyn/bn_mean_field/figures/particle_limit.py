@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from repdyn.base.datasets import require_finite
-from repdyn.base.figures import (
+from repdyn.bn_mean_field.figures.axes import numbered, slope_guide
+from repdyn.plotting.figures import (
     BLACK,
     BLUE,
     CYCLE,
     RED,
-    describe,
+    Drawn,
+    figure,
     half_width,
     label_panels,
     legend_below,
     new,
 )
-from repdyn.base.wording import number, outcome, span
-from repdyn.bn_mean_field.figures.axes import numbered, slope_guide
 
 STARTS = ("low discrepancy", "i.i.d.")
 TARGETS = ("equal signs", "opposite signs")
-ROUNDING = 1e-9  # of a distance that reaches its bound
 
 
-def mean_field_limit(propagation_distances: xr.Dataset) -> Figure:
+@figure(
+    title="Theorem 4: distances of particle systems to the mean-field flow over the width",
+    caption=r"Exact 2-Wasserstein distance on $\mathcal M$ (network simplex, geodesic cost) between $m$ particles "
+    "and a wide reference at several mean-field times. Start: $a$ and direction uniform. (b), (e): mean over draws "
+    "with 95 % interval of the mean. (c), (f): gap of the loss, low discrepancy. Thin line: slope -1/2. Teachers of "
+    "opposite signs (below) make the flow pass near unstable directions, which amplifies differences of the start. "
+    "The theorem gives no rate.",
+    alt="Distances and loss gaps against the width on logarithmic axes, one line per time, for two targets and two "
+    "kinds of start; thin: slope minus one half.",
+)
+def mean_field_limit(propagation_distances: xr.Dataset) -> Drawn:
     """W2 to the mean-field limit over the width, and loss gaps, for two targets."""
-    figure, axes = new(2, 3, height=2.3)
+    fig, axes = new(2, 3, height=2.3)
     colors = tuple(zip(CYCLE, "os^v", propagation_distances["time"].values, strict=False))
     for row, target in zip(axes, TARGETS, strict=True):
         for panel, start in zip(row, STARTS, strict=False):
@@ -43,23 +49,15 @@ def mean_field_limit(propagation_distances: xr.Dataset) -> Figure:
         row[2].set_ylabel("loss gap")
     for panel in axes[1]:
         panel.set_xlabel("neurons $m$")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     label_panels(axes)
-    seeds = int(propagation_distances["seed"].max()) + 1
-    trend = _trend(propagation_distances)
-    return describe(
-        figure,
-        title=f"Theorem 4: {trend}",
-        caption=r"Exact 2-Wasserstein distance on $\mathcal M$ (network simplex, geodesic cost) between $m$ particles "
-        f"and a reference of {int(propagation_distances['reference'])} (low discrepancy; "
-        f"{int(propagation_distances['random_reference'])} for i.i.d. starts) at {propagation_distances.sizes['time']} "
-        f"mean-field times. Start: $a$ and direction uniform. (b), (e): mean over {seeds} draws with 95 % interval of "
-        "the mean. (c), (f): gap of the loss, low discrepancy. Thin line: slope -1/2. Teachers of opposite signs "
-        "(below) make the flow pass near unstable directions, which amplifies differences of the start. Wide, "
-        "narrow: means at the greatest and the least width, at all times of all starts and targets. The theorem gives "
-        "no rate.",
-        alt="Distances and loss gaps against the width on logarithmic axes, one line per time, for two targets and two "
-        f"kinds of start; thin: slope minus one half. {trend[0].upper()}{trend[1:]}.",
+    return Drawn(
+        fig,
+        {
+            "particles of the reference, low discrepancy": int(propagation_distances["reference"]),
+            "particles of the reference, i.i.d. starts": int(propagation_distances["random_reference"]),
+            "draws of i.i.d. starts": int(propagation_distances["seed"].max()) + 1,
+        },
     )
 
 
@@ -69,32 +67,25 @@ def _of_kind(distances: xr.Dataset, start: str, target: str) -> xr.Dataset:
     return distances.isel(run=np.flatnonzero(kind & (distances["width"] != distances["reference"])))
 
 
-def _trend(distances: xr.Dataset) -> str:
-    """Whether means at the greatest width are below those at the least, at all times of all starts and targets."""
-    falls = []
-    for start, target in product(STARTS, TARGETS):
-        mine = _of_kind(distances, start, target)
-        ends = (mine["width"] == end for end in (mine["width"].min(), mine["width"].max()))
-        narrow, wide = (mine["distance"].isel(run=np.flatnonzero(end)).mean("run") for end in ends)
-        falls.append((narrow - wide).values)
-    return outcome(
-        falls,
-        "wide systems are nearer the mean-field flow than narrow ones",
-        "not all wide systems are nearer the mean-field flow than narrow ones",
-        "how near the mean-field flow systems are is not known",
-    )
-
-
-def equicontinuity_bounds(equicontinuity: xr.Dataset) -> Figure:
+@figure(
+    title="Theorem 4, proof: the display on equicontinuity, as printed and corrected",
+    caption="One BN flow. (a), (b) Squared distance between the measures at two times: exact transport (dots) and "
+    "the coupling of the proof (line), against the corrected bound $(t'-t)(L(t)-L(t'))$ and the printed $(t'-t) "
+    "L(t')$. (c) Mean squared speed over the rate at which the loss falls, 1 in the paper, in the norm of the "
+    "metric and in the Euclidean norm of the printed display.",
+    alt="Squared distances against the later time from two times, with the corrected and the printed bound; ratios "
+    "of speed and dissipation in both norms.",
+)
+def equicontinuity_bounds(equicontinuity: xr.Dataset) -> Drawn:
     """The display on equicontinuity: squared distances, corrected and printed bound; dissipation."""
-    figure, axes = new(1, 3, height=2.9)
+    fig, axes = new(1, 3, height=2.9)
     transported = np.flatnonzero(equicontinuity["w2"].notnull().any("later"))
     for panel, k in zip(axes[0], transported[:2], strict=False):
         _bound_panel(panel, equicontinuity.isel(time=k))
         panel.set_title(f"from $t$ = {float(equicontinuity['time'][k]):.3g}")
     axes[0, 0].set_ylabel("squared distance")
     legend_below(axes[0, 0], columns=2)
-    frame, bounds = equicontinuity["frame"].values, _bounds(equicontinuity)
+    frame = equicontinuity["frame"].values
     for name, color, dash, words in (
         ("rate_metric", BLUE, "-", "norm of $G$"),
         ("rate_euclidean", RED, "--", "Euclidean norm, as printed"),
@@ -103,52 +94,47 @@ def equicontinuity_bounds(equicontinuity: xr.Dataset) -> Figure:
     axes[0, 2].set(xlabel="mean-field time", ylabel="mean squared speed\nover $-dL/dt$", title="dissipation")
     legend_below(axes[0, 2])
     label_panels(axes)
-    return describe(
-        figure,
-        title=f"Theorem 4, proof: {bounds}",
-        caption=f"One BN flow of {int(equicontinuity['width'])} particles. (a), (b) Squared distance between the "
-        "measures at two times: exact transport (dots) and the coupling of the proof (line), against the corrected "
-        "bound $(t'-t)(L(t)-L(t'))$ and the printed $(t'-t) L(t')$. (c) Mean squared speed over the rate at which the "
-        f"loss falls, 1 in the paper: {_ratios(equicontinuity, 'rate_metric')} in the norm of the metric, "
-        f"{_ratios(equicontinuity, 'rate_euclidean')} in the Euclidean norm of the printed display.",
-        alt="Squared distances against the later time from two times, with the corrected and the printed bound; ratios "
-        f"of speed and dissipation in both norms. {bounds[0].upper()}{bounds[1:]}.",
+    metric, euclidean = (equicontinuity[f"rate_{norm}"] / equicontinuity["rate"] for norm in ("metric", "euclidean"))
+    return Drawn(
+        fig,
+        {
+            "particles": int(equicontinuity["width"]),
+            "speed over dissipation, norm of the metric (least, greatest)": _extremes(metric),
+            "speed over dissipation, Euclidean norm (least, greatest)": _extremes(euclidean),
+        },
     )
 
 
-def _bounds(flow: xr.Dataset) -> str:
-    """Whether exact distances obey both bounds, up to rounding."""
-    printed, corrected = (
-        outcome(flow[name] * (1 + ROUNDING) - flow["w2"], "holds", "fails", "is not known")
-        for name in ("bound_printed", "bound")
-    )
-    return f"the printed bound {printed}, the corrected one {corrected}"
-
-
-def _ratios(flow: xr.Dataset, name: str) -> str:
-    return span(flow[name] / flow["rate"])
-
-
-def global_minimum(minimization: xr.Dataset) -> Figure:
+@figure(
+    title="Theorem 5: losses along flows from starts that separate and from others",
+    caption=r"Loss over that of $f = 0$ along exact BN flows, $\Sigma$ = diag(5, 1), targets of 1 to 3 neurons, "
+    r"minimum 0; ReLU unless erf is written. Blue: starts that separate, $\{a = 0\} \times$ circle and $\{a = \pm "
+    r"1\} \times$ circle; orange-red: starts that do not. (a) Along the flow. (b) At the end. The theorem says that "
+    "separation is sufficient, not that it is necessary.",
+    alt="Loss along the flows on logarithmic axes, separating starts and others in two colors, and the loss at the "
+    "end of each flow.",
+)
+def global_minimum(minimization: xr.Dataset) -> Drawn:
     """Theorem 5: losses from separating starts and from counter-examples."""
     require_finite(minimization["relative_loss"].isel(frame=-1), "a flow that has not diverged")
-    figure, axes = new(1, 2, height=3.1)
+    fig, axes = new(1, 2, height=3.1)
     _loss_panel(axes[0, 0], minimization)
     _ends_panel(axes[0, 1], minimization)
     label_panels(axes)
-    return describe(
-        figure,
-        title=f"Theorem 5: from separating starts at most {number(_left(minimization, 1).max(), '.1g')} of the loss is "
-        "left",
-        caption=r"Loss over that of $f = 0$ along exact BN flows, $\Sigma$ = diag(5, 1), targets of 1 to 3 neurons, "
-        r"minimum 0; ReLU unless erf is written. Blue: starts that separate, $\{a = 0\} \times$ circle and "
-        r"$\{a = \pm 1\} \times$ circle; orange-red: starts that do not. (a) Along the flow. (b) At the end, "
-        f"time {float(minimization['time'].min('start').isel(frame=-1)):g} or more: "
-        f"{span(_left(minimization, 1), '.1g')} from separating starts, {span(_left(minimization, 0), '.1g')} from "
-        "others. The theorem says that separation is sufficient, not that it is necessary.",
-        alt="Loss along the flows on logarithmic axes, separating starts and others in two colors, and the loss at the "
-        "end of each flow.",
+    return Drawn(
+        fig,
+        {
+            "time at the end (least)": float(minimization["time"].min("start").isel(frame=-1)),
+            "loss at the end, separating starts (least, greatest)": _extremes(_left(minimization, 1)),
+            "loss at the end, other starts (least, greatest)": _extremes(_left(minimization, 0)),
+        },
     )
+
+
+def _extremes(values: xr.DataArray) -> np.ndarray:
+    """The least and the greatest finite value; empty where there is none."""
+    finite = values.values[np.isfinite(values.values)]
+    return np.array([finite.min(), finite.max()]) if finite.size else finite
 
 
 def _left(starts: xr.Dataset, separates: int) -> xr.DataArray:

@@ -47,8 +47,8 @@ def convolutional_network(settings: ConvolutionalNetwork, images: xr.Dataset, st
         parts.append(recorder.dataset())
         gone.append(not all(part.isfinite().all() for part in network.parameters()))
     joined = xr.concat(parts, "seed", data_vars="all", coords="minimal", compat="override", combine_attrs="override")
-    kept = {name: joined.attrs[name] for name in ("gamma", "normalized_by", "time")}
-    joined.attrs = {"title": "The papers' diagnostics of a small convolutional network through its training"} | kept
+    about = {name: joined.attrs[name] for name in ("gamma", "normalized_by", "time")}
+    joined.attrs = {"title": "The papers' diagnostics of a small convolutional network through its training"} | about
     joined = joined.assign_coords(seed=index("seed", settings.seeds, "draw of weights and order of the data"))
     section = "convolutional_network"
     return left_out(joined, gone, f"{section}.rate: {settings.rate:g}; {section}.gain: {settings.gain:g}")
@@ -57,7 +57,7 @@ def convolutional_network(settings: ConvolutionalNetwork, images: xr.Dataset, st
 def descend(
     network: nn.Module, X: Tensor, labels: np.ndarray, settings: ConvolutionalNetwork, rng: np.random.Generator
 ) -> Iterator[int]:
-    """Plain stochastic descent on half the squared error against one-hot labels; yields the steps made before each."""
+    """Plain stochastic descent on half the squared error against one-hot labels; yields each step before it."""
     targets = torch.eye(CLASSES)[torch.from_numpy(labels)]
     parameters = list(network.parameters())
     order: list[int] = []

@@ -7,10 +7,7 @@ from typing import cast
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from repdyn.base.figures import band, describe, label_panels, new, style
-from repdyn.base.wording import counted, number
 from repdyn.diagnostics.figures.shared import (
     SHADE,
     THEORY,
@@ -19,25 +16,40 @@ from repdyn.diagnostics.figures.shared import (
     moments,
     name_layers,
     over_seeds,
-    seeds_text,
+    run_facts,
     shade_task_rank,
 )
+from repdyn.plotting.figures import Drawn, band, figure, label_panels, new, style
 
 EXPECTED = "theory: fixed points (a, b)"
+SPREAD = "5 to 95 % of pairs (a), all classes (f), else all seeds"
+RANKS = "rank of the targets (c), nuclear to numerical rank (d)"
 
 
-def draw_depth(profile: xr.Dataset) -> Figure:
+@figure(
+    title="A network through its depth: angles, odd point, ranks, cost of identity, collapse of classes",
+    caption="(a) Angles between points, median and 5 to 95 % of the pairs; dashed: the symmetric fixed point of wide "
+    "networks with batch normalization and ReLU. (b) Largest norm over the second; dashed, from seven points on: the "
+    "fixed point with one odd point. (c) Effective rank without the mean; band: rank of the targets, where they are "
+    "given. (d) Stable cost of identity; band: nuclear to numerical rank at the last moment. With labels: (e) "
+    r"$\operatorname{Tr}(\Sigma_W \Sigma_B^+) / K$ (NC1) and largest deviation of the class means from a simplex "
+    "(NC2). (f) Units that are at most zero on all points of a class: mean over classes, band: range of the "
+    "classes. Lines are means over seeds, other bands their range.",
+    alt="Panels of angles, norms, ranks and costs against the layers of a network, at one moment or before and after "
+    "training.",
+)
+def draw_depth(profile: xr.Dataset) -> Drawn:
     """Angles, odd point, ranks and cost of identity layer by layer; with labels collapse and sectors.
 
     Args:
         profile: dataset of `measure`, or of `Recorder.dataset`.
 
     Returns:
-        Figure in the common style, to be saved by `savefig` or `base.figures.save`.
+        Figure in the common style, to be saved by `savefig` or `plotting.figures.save`.
     """
     with style():
         classes = "nc1" in profile and "sectors" in profile
-        figure, axes = new(3 if classes else 2, 2, height=2.15)
+        drawn, axes = new(3 if classes else 2, 2, height=2.15)
         flat = axes.ravel()
         _angle_panel(flat[0], profile)
         _odd_panel(flat[1], profile)
@@ -50,28 +62,16 @@ def draw_depth(profile: xr.Dataset) -> Figure:
             name_layers(panel, profile["layer"].values.tolist())
         for panel in flat[:-2]:
             panel.set_xticklabels([])
-        legend_of_all(figure, [flat[2], *flat])  # the moments first
+        legend_of_all(drawn, [flat[2], *flat])  # the moments first
         label_panels(axes)
-        return _described_depth(figure, profile)
-
-
-def _spread(data: xr.Dataset) -> str:
-    """What the bands in the colors of the moments are."""
-    classes = ", range of classes (f)" if "sectors" in data else ""
-    return f"5 to 95 % of pairs (a){classes}" + (", else range of seeds" if data.sizes.get("seed", 1) > 1 else "")
-
-
-def _ranks(data: xr.Dataset) -> str:
-    """What the shaded bands are."""
-    return ("rank of the targets (c), " if "task_rank" in data else "") + "nuclear to numerical rank (d)"
-
-
-def _ranks_over_training(data: xr.Dataset) -> str:
-    """In how many layers training raises the effective rank; of one moment the ranks at both ends."""
-    ranks = [over_seeds(moment["centered_effective_rank"]) for *_, moment in moments(data)]
-    if len(ranks) == 1:
-        return f"effective rank {number(ranks[0][0])} in the first layer, {number(ranks[0][-1])} in the last"
-    return f"training raises the effective rank of {counted(ranks[1] - ranks[0])} layers"
+    facts = run_facts(profile) | {
+        "normalized by": profile.attrs["normalized_by"],
+        "regularizer of the cost over |K|": profile.attrs["gamma"],
+    }
+    ranks = [over_seeds(moment["centered_effective_rank"]).values for *_, moment in moments(profile)]
+    if len(ranks) > 1:
+        facts["layers whose effective rank training raises"] = int(np.sum(ranks[1] > ranks[0]))
+    return Drawn(drawn, facts)
 
 
 def _angle_panel(panel: Axes, data: xr.Dataset) -> None:
@@ -79,7 +79,7 @@ def _angle_panel(panel: Axes, data: xr.Dataset) -> None:
     for label, color, dash, moment in shown:
         degrees = cast("xr.DataArray", np.degrees(moment["angle"]))
         middle, low, high = (degrees.sel(quantile=q) for q in (0.5, 0.05, 0.95))
-        spread = _spread(data) if label == shown[-1][0] else None
+        spread = SPREAD if label == shown[-1][0] else None
         x = np.arange(low.sizes["layer"])
         band(panel, x, over_seeds(low).values, over_seeds(high).values, color=color, label=spread)
         line(panel, middle, label, color, dash)
@@ -102,7 +102,7 @@ def _odd_panel(panel: Axes, data: xr.Dataset) -> None:
 def _rank_panel(panel: Axes, data: xr.Dataset) -> None:
     for label, color, dash, moment in moments(data):
         line(panel, moment["centered_effective_rank"], label, color, dash)
-    shade_task_rank(panel, data, _ranks(data))
+    shade_task_rank(panel, data, RANKS)
     panel.set_yscale("log", base=2)
     panel.set_title("effective rank, centered")
     panel.set_ylabel("effective rank")
@@ -113,7 +113,7 @@ def _cost_panel(panel: Axes, data: xr.Dataset) -> None:
         line(panel, moment["stable_cost_of_identity"], label, color, dash)
     last = over_seeds(moments(data)[-1][-1][["nuclear_rank", "numerical_rank"]])
     x = np.arange(data.sizes["layer"])
-    panel.fill_between(x, last["nuclear_rank"], last["numerical_rank"], **SHADE, label=_ranks(data))
+    panel.fill_between(x, last["nuclear_rank"], last["numerical_rank"], **SHADE, label=RANKS)
     panel.set_yscale("log")
     panel.set_title("stable cost of identity")
     panel.set_ylabel("cost, in dimensions")
@@ -137,27 +137,3 @@ def _sector_panel(panel: Axes, data: xr.Dataset) -> None:
     panel.set_ylim(bottom=0)
     panel.set_title("units that truncate a whole class")
     panel.set_ylabel("share of units")
-
-
-def _described_depth(figure: Figure, data: xr.Dataset) -> Figure:
-    odd = "; dashed: the fixed point with one odd point" if np.isfinite(data["expected_norm_ratio"].max()) else ""
-    targets = "; band: rank of the targets" if "task_rank" in data else ""
-    return describe(
-        figure,
-        title=f"Through depth: {_ranks_over_training(data)}",
-        caption=f"{data.attrs['title']}: {data.sizes['point']} points, normalized by {data.attrs['normalized_by']}"
-        f"{seeds_text(data)}. (a) Angles between points, median and 5 to 95 % of the pairs; dashed: the symmetric "
-        "fixed point of wide networks with batch normalization and ReLU. (b) Largest norm over the second"
-        f"{odd}. (c) Effective rank without the mean{targets}. "
-        f"(d) Stable cost of identity at $\\gamma$ = {data.attrs['gamma']:g} $\\|K\\|$; band: nuclear to numerical "
-        "rank at the last moment."
-        + (
-            " (e) $\\operatorname{Tr}(\\Sigma_W \\Sigma_B^+) / K$ (NC1) and largest deviation of the class means from "
-            "a simplex (NC2). "
-            "(f) Units that are at most zero on all points of a class: mean over classes, band: range of the classes."
-            if "nc1" in data and "sectors" in data
-            else ""
-        ),
-        alt="Panels of angles, norms, ranks and costs against the layers of a network"
-        + (", before and after training." if "time" in data.attrs else "."),
-    )

@@ -1,30 +1,35 @@
-"""Points that a network was trained on beside held-out ones: loss and accuracy, rank and collapse."""
+"""Points that a network was trained on and held-out ones: loss and accuracy, rank and collapse."""
 
 from __future__ import annotations
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLUE, ORANGE, describe, label_panels, new, style
 from repdyn.diagnostics.figures.shared import (
     legend_of_all,
     line,
     moments,
     name_layers,
     over_seeds,
-    seeds_text,
+    run_facts,
     time_axis,
 )
 from repdyn.diagnostics.methods.catalog import HELD_OUT
+from repdyn.plotting.figures import BLUE, ORANGE, Drawn, figure, label_panels, new, style
 
-LOOKS = (("", "the points", BLUE, "-"), (HELD_OUT, "held-out points", ORANGE, "--"))
+STYLES = (("", "the points", BLUE, "-"), (HELD_OUT, "held-out points", ORANGE, "--"))
 OVER_TIME = {"loss": "loss", "accuracy": "accuracy"}
 THROUGH_DEPTH = {"effective_rank": "effective rank", "within_over_between": "within over between classes"}
 
 
-def draw_held_out(dataset: xr.Dataset) -> Figure:
+@figure(
+    title="Points that a network was trained on and held-out points",
+    caption="Solid: the points; dashed: held-out points. Loss and accuracy at each moment; effective rank and variance "
+    "within over between classes of each layer at the last moment, in the order of depth.",
+    alt="Loss, accuracy, rank and collapse of the points as solid lines and of held-out points as dashed ones.",
+)
+def draw_held_out(dataset: xr.Dataset) -> Drawn:
     """Loss and accuracy through training, rank and collapse through depth, of held-out points in dashes.
 
     Args:
@@ -39,36 +44,25 @@ def draw_held_out(dataset: xr.Dataset) -> Figure:
     if not (names := whole + layers):
         raise ValueError("the dataset has no held-out points; give held_out=(inputs, labels) when measuring")
     with style():
-        figure, axes = new(-(-len(names) // 2), 2, height=2.3)
+        drawn, axes = new(-(-len(names) // 2), 2, height=2.3)
         flat = axes.ravel()
         for panel in flat[len(names) :]:
             panel.set_visible(False)
         for panel, name in zip(flat, names, strict=False):
             (_whole_panel if name in whole else _layers_panel)(panel, dataset, name)
-        legend_of_all(figure, flat[: len(names)])
+        legend_of_all(drawn, flat[: len(names)])
         label_panels(flat[: len(names)])
-    last = moments(dataset)[-1][0]
-    return describe(
-        figure,
-        title=_title(dataset),
-        caption=f"{dataset.attrs['title']}, solid, and {dataset.sizes[f'point{HELD_OUT}']} held-out points, "
-        f"dashed{seeds_text(dataset)}." + (f" Layers: {last}, in the order of depth." if layers else ""),
-        alt=f"{_listed(names)} of the points as solid lines and of held-out points as dashed ones.",
-    )
-
-
-def _title(dataset: xr.Dataset) -> str:
-    if f"accuracy{HELD_OUT}" not in dataset:
-        return "The points beside held-out ones"
-    last = over_seeds(moments(dataset)[-1][-1])
-    own, other = (100 * float(last[f"accuracy{suffix}"]) for suffix, *_ in LOOKS)
-    return f"Of the points {own:.0f} % are right, of held-out ones {other:.0f} %"
+    facts: dict[str, float] = {"held-out points": dataset.sizes[f"point{HELD_OUT}"]}
+    if f"accuracy{HELD_OUT}" in dataset:
+        last = over_seeds(moments(dataset)[-1][-1])
+        facts |= {f"accuracy of {label}": float(last[f"accuracy{suffix}"]) for suffix, label, *_ in STYLES}
+    return Drawn(drawn, run_facts(dataset) | facts)
 
 
 def _whole_panel(panel: Axes, dataset: xr.Dataset, name: str) -> None:
     """A number of the network through training, or at its one moment."""
     time = dataset.attrs.get("time")
-    for suffix, label, color, dash in LOOKS:
+    for suffix, label, color, dash in STYLES:
         values = over_seeds(dataset[f"{name}{suffix}"])
         x = dataset[time] if time else np.zeros(1)
         panel.plot(x, np.atleast_1d(values), dash, color=color, marker="o", markersize=3, label=label)
@@ -82,13 +76,7 @@ def _whole_panel(panel: Axes, dataset: xr.Dataset, name: str) -> None:
 def _layers_panel(panel: Axes, dataset: xr.Dataset, name: str) -> None:
     """A number of each layer at the last moment."""
     *_, moment = moments(dataset)[-1]
-    for suffix, label, color, dash in LOOKS:
+    for suffix, label, color, dash in STYLES:
         line(panel, moment[f"{name}{suffix}"], label, color, dash)
     name_layers(panel, dataset["layer"].values.tolist())
     panel.set_title(THROUGH_DEPTH[name])
-
-
-def _listed(names: list[str]) -> str:
-    words = [(OVER_TIME | THROUGH_DEPTH)[name] for name in names]
-    text = " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
-    return text[0].upper() + text[1:]

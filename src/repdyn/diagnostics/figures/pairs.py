@@ -7,15 +7,22 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, label_panels, new, style
-from repdyn.diagnostics.figures.shared import time_axis, time_of
+from repdyn.diagnostics.figures.shared import run_facts, time_axis, time_of
+from repdyn.plotting.figures import BLACK, BLUE, GREEN, RED, Drawn, figure, label_panels, new, style
 
 CURVES = {"h": ("representations, h", BLUE), "y": ("outputs, y", RED), "w": ("alignment, w", GREEN)}
 
 
-def draw_pairs(recorded: xr.Dataset, fitted: xr.Dataset, most: int = 3) -> Figure:
+@figure(
+    title="Pairs of points through training and the fitted two-point theory",
+    caption="Dots: squared distance h of representations in one layer, squared distance y of outputs and alignment "
+    "$w = y - dy \\cdot (y_2 - y_1)$ of pairs of the first seed, from the best to the worst explained one; dashed: "
+    "solution of the two-point theory from the measured start with two fitted rates per pair. Right: $R^2$ of all "
+    "pairs and seeds, bars: medians; 1: the theory is exact, 0 or less: no better than the mean of the points.",
+    alt="Dots of distances against training with a dashed curve of the fitted theory, and what it explains.",
+)
+def draw_pairs(recorded: xr.Dataset, fitted: xr.Dataset, most: int = 3) -> Drawn:
     """Distances h, y and alignment w of pairs through training, with what the fitted effective theory explains.
 
     Args:
@@ -27,7 +34,7 @@ def draw_pairs(recorded: xr.Dataset, fitted: xr.Dataset, most: int = 3) -> Figur
     first = fitted.isel(seed=0) if "seed" in fitted.dims else fitted
     pairs = _from_best_to_worst(first, most)
     with style():
-        figure, axes = new(len(pairs), 4, height=1.75, sharex="col", gridspec_kw={"width_ratios": [1, 1, 1, 0.8]})
+        drawn, axes = new(len(pairs), 4, height=1.75, sharex="col", gridspec_kw={"width_ratios": [1, 1, 1, 0.8]})
         for row, pair in zip(axes, pairs, strict=True):
             _pair_row(row[:3], first.sel(pair=pair), time)
             row[0].set_ylabel(f"points {pair}")
@@ -37,21 +44,11 @@ def draw_pairs(recorded: xr.Dataset, fitted: xr.Dataset, most: int = 3) -> Figur
             panel.set_xlabel("")
         for panel in axes[:, 3]:
             panel.remove()
-        medians = _explained_panel(figure.add_subplot(axes[0, 0].get_gridspec()[:, 3]), fitted)
-        figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        medians = _explained_panel(drawn.add_subplot(axes[0, 0].get_gridspec()[:, 3]), fitted)
+        drawn.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
         label_panels(axes[0, :3])
-    words = ", ".join(f"{value:.2f} ({name})" for name, value in medians.items())
-    return describe(
-        figure,
-        title=f"What the two-point theory explains of pairs of points: median $R^2$ {words}",
-        caption=f"{recorded.attrs['title']}: squared distance of representations in layer {fitted.attrs['layer']}, "
-        "squared distance of outputs and alignment $w = y - dy \\cdot (y_2 - y_1)$ of pairs"
-        f"{' of the first seed' if 'seed' in fitted.dims else ''}, from the best to the worst explained; dashed: "
-        "solution of the two-point theory from the measured start with two fitted rates per pair. Right: $R^2$ of all "
-        f"pairs{' and seeds' if 'seed' in fitted.dims else ''}, bars: medians; 1: the theory is exact, 0 or less: no "
-        "better than the mean of the points.",
-        alt=f"Dots of distances against training with a dashed curve of the fitted theory; median R2 {words}.",
-    )
+    facts = {f"median $R^2$ of {name}": value for name, value in medians.items()}
+    return Drawn(drawn, run_facts(recorded) | {"layer": fitted.attrs["layer"]} | facts)
 
 
 def _from_best_to_worst(fitted: xr.Dataset, most: int) -> list[str]:
@@ -63,10 +60,10 @@ def _from_best_to_worst(fitted: xr.Dataset, most: int) -> list[str]:
 
 
 def _pair_row(row: np.ndarray, pair: xr.Dataset, time: str) -> None:
-    """Measured points and the fitted curve of one pair; the last point is drawn whole at the edge."""
+    """Measured points and the fitted curve of one pair; the last point is whole at the edge."""
     for panel, (name, (_, color)) in zip(row, CURVES.items(), strict=True):
-        look: dict[str, Any] = {"color": color, "markersize": 3.5, "clip_on": False, "zorder": 3}
-        panel.plot(pair[time], pair[f"{name}_measured"], "o", label="network", **look)
+        dots: dict[str, Any] = {"color": color, "markersize": 3.5, "clip_on": False, "zorder": 3}
+        panel.plot(pair[time], pair[f"{name}_measured"], "o", label="network", **dots)
         panel.plot(pair["moment"], pair[f"{name}_theory"], color=BLACK, linestyle="--", label="effective theory")
         panel.set_title(f"$R^2$ = {float(pair['explained'].sel(curve=name)):.2f}")
         time_axis(panel, pair[time], time)

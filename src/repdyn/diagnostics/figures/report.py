@@ -1,4 +1,4 @@
-"""The figures of the report: the small convolutional network, drawn as any measured network is."""
+"""The figures of the report: the small convolutional network, plotted as any measured network is."""
 
 from __future__ import annotations
 

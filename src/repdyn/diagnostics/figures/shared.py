@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from repdyn.base.figures import BLACK, BLUE, ORANGE, SKY, band
+from repdyn.plotting.figures import BLACK, BLUE, ORANGE, SKY, band
 
 MOST_TICKS = 16
 THEORY: dict[str, Any] = {"color": BLACK, "linewidth": 0.9, "linestyle": (0, (4, 2))}
@@ -74,13 +74,10 @@ def name_layers(panel: Axes, names: Sequence[str]) -> None:
     panel.set_xticks(*layer_ticks(names), rotation=60, ha="right", rotation_mode="anchor")
 
 
-def seeds_text(data: xr.Dataset) -> str:
-    """How many seeds a caption is about; nothing where there is no such dimension."""
-    if "seed" not in data.dims:
-        return ""
-    if data.sizes["seed"] == 1:
-        return "; one seed"
-    return f"; means over {data.sizes['seed']} seeds, bands without another meaning are their range"
+def run_facts(data: xr.Dataset) -> dict[str, object]:
+    """Which dataset a figure is of, and its points and seeds."""
+    counts = {f"{dim}s": data.sizes[dim] for dim in ("point", "seed") if dim in data.sizes}
+    return {"dataset": data.attrs["title"], **counts}
 
 
 def time_of(recorded: xr.Dataset) -> str:

@@ -7,14 +7,20 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLUE, ORANGE, describe, label_panels, new, style
 from repdyn.diagnostics.figures.shared import SHADE, layer_ticks, name_layers
 from repdyn.diagnostics.theory.similarity import ON_REQUEST
+from repdyn.plotting.figures import BLUE, ORANGE, Drawn, figure, label_panels, new, style
 
 BEST = {"cka": 1.0, "cka_debiased": 1.0, "procrustes": 0.0, "angular": 0.0} | dict.fromkeys(ON_REQUEST, 1.0)
 
 
-def draw_similarity(similarity: xr.Dataset, name: str = "cka_debiased") -> Figure:
+@figure(
+    title="Similarity of the layers of two networks",
+    caption="(a) Every two layers on the same points. (b) With reruns: the same layer in both networks; band: range "
+    "over pairs of runs of one network.",
+    alt="Heat map of the similarity of the layers of two networks.",
+)
+def draw_similarity(similarity: xr.Dataset, name: str = "cka_debiased") -> Drawn:
     """Layers of two networks against each other; with reruns a second panel, same layers against the band of chance.
 
     Args:
@@ -29,19 +35,12 @@ def draw_similarity(similarity: xr.Dataset, name: str = "cka_debiased") -> Figur
         raise ValueError(f"no similarity {name!r} in this dataset; give one of {there}")
     with style():
         chance = f"{name}_of_runs" in similarity
-        figure, axes = new(1, 2 if chance else 1, height=3.0, width=6.9 if chance else 4.0)
-        _heat_panel(figure, axes[0, 0], similarity[name])
+        drawn, axes = new(1, 2 if chance else 1, height=3.0, width=6.9 if chance else 4.0)
+        _heat_panel(drawn, axes[0, 0], similarity[name])
         if chance:
             _chance_panel(axes[0, 1], similarity, name)
             label_panels(axes)
-    words = similarity[name].attrs["long_name"]
-    return describe(
-        figure,
-        title=f"Similarity of layers: {words}",
-        caption=f"{similarity.attrs['title']}: {words} of every two layers on the same points."
-        + (" (b) The same layer in both networks; band: range over pairs of runs of one network." if chance else ""),
-        alt="Heat map of the similarity of the layers of two networks.",
-    )
+    return Drawn(drawn, {"dataset": similarity.attrs["title"], "measure": similarity[name].attrs["long_name"]})
 
 
 def _heat_panel(figure: Figure, panel: Axes, values: xr.DataArray) -> None:
@@ -67,6 +66,6 @@ def _chance_panel(panel: Axes, data: xr.Dataset, name: str) -> None:
     places = [names.tolist().index(layer) for layer in shared]
     panel.plot(places, same, color=BLUE, marker="o", markersize=3, label="the two networks")
     name_layers(panel, names.tolist())
-    panel.set_title("same layer, beside chance")
+    panel.set_title("same layer, and chance")
     panel.set_ylabel(data[name].attrs["long_name"])
     panel.legend(loc="upper left", bbox_to_anchor=(1, 1))

@@ -5,63 +5,40 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from repdyn.base.figures import CYCLE, describe, label_panels, legend_below, new, style
-from repdyn.base.wording import number, outcome
-from repdyn.diagnostics.figures.shared import line, moments, name_layers, over_seeds, seeds_text, time_axis
-
-SEEN = {
-    "kinetic_energy": "energies against the blocks of the residual stream",
-    "radial_fraction": "radial fractions of the normalized layers",
-}
+from repdyn.diagnostics.figures.shared import line, moments, name_layers, over_seeds, run_facts, time_axis
+from repdyn.plotting.figures import CYCLE, Drawn, figure, label_panels, legend_below, new, style
 
 
-def draw_stream(profile: xr.Dataset) -> Figure:
+@figure(
+    title="Energies along the residual stream and radial share of gradients",
+    caption=r"Energies in the norm of $K + \gamma \|K\| I$ along the residual stream, where one is named. Radial "
+    "gradient fraction of each normalized map: largest share of the gradient along a weight that normalization makes "
+    r"free; 0 in the theory, which has no $\epsilon$.",
+    alt="Energies against the blocks of the residual stream; radial fractions of the normalized layers.",
+)
+def draw_stream(profile: xr.Dataset) -> Drawn:
     """Energies along the residual stream, and the radial gradient fraction in front of normalization layers.
 
     Raises:
         ValueError: the dataset has neither.
     """
-    parts = [name for name in SEEN if name in profile]
+    parts = [name for name in PANELS if name in profile]
     if not parts:
         raise ValueError("the dataset has no residual stream and no normalized layers; name `residual` when measuring")
     with style():
-        figure, axes = new(1, len(parts), height=2.5)
+        drawn, axes = new(1, len(parts), height=2.5)
         for panel, name in zip(axes[0], parts, strict=True):
-            (_energy_panel if name == "kinetic_energy" else _radial_panel)(panel, profile)
+            PANELS[name](panel, profile)
         label_panels(axes)
-    return describe(
-        figure,
-        title=_message(profile, parts),
-        caption=f"{profile.attrs['title']}{seeds_text(profile)}. {' '.join(_words(profile)[name] for name in parts)}",
-        alt="; ".join(SEEN[name] for name in parts).capitalize() + ".",
-    )
-
-
-def _words(data: xr.Dataset) -> dict[str, str]:
-    """What the caption says of each part."""
-    return {
-        "kinetic_energy": r"Energies in the norm of $K + \gamma \|K\| I$ along the residual stream, "
-        rf"$\gamma$ = {data.attrs['gamma']:g}.",
-        "radial_fraction": "Radial gradient fraction: share of the gradient along a weight that normalization makes "
-        r"free; 0 in the theory, which has no $\epsilon$.",
-    }
-
-
-def _message(data: xr.Dataset, parts: list[str]) -> str:
-    """Whether energy falls along the residual stream at the last moment, and the largest radial share."""
-    words = []
+    facts: dict[str, float] = {}
     if "kinetic_energy" in parts:
-        energy = over_seeds(moments(data)[-1][-1]["kinetic_energy"])
-        way = outcome(
-            energy.isel(step_from=0) - energy.isel(step_from=-1), "falls", "rises", "changes in an unknown way"
-        )
-        words.append(f"kinetic energy {way} along the residual stream")
+        energy = over_seeds(moments(profile)[-1][-1]["kinetic_energy"]).values
+        facts = {"kinetic energy of the first step": energy[0], "kinetic energy of the last step": energy[-1]}
+        facts[r"regularizer $\gamma$"] = profile.attrs["gamma"]
     if "radial_fraction" in parts:
-        words.append(f"gradients are at most {number(data['largest_radial_fraction'].max(), '.1%')} radial")
-    message = ", ".join(words)
-    return message[0].upper() + message[1:]
+        facts["largest radial share"] = float(profile["largest_radial_fraction"].max())
+    return Drawn(drawn, run_facts(profile) | facts)
 
 
 def _energy_panel(panel: Axes, data: xr.Dataset) -> None:
@@ -91,3 +68,6 @@ def _radial_panel(panel: Axes, data: xr.Dataset) -> None:
     else:
         panel.set_xticks([])
     legend_below(panel, columns=2)
+
+
+PANELS = {"kinetic_energy": _energy_panel, "radial_fraction": _radial_panel}

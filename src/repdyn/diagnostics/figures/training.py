@@ -5,28 +5,35 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from repdyn.base.figures import (
+from repdyn.diagnostics.figures.shared import over_seeds, run_facts, shade_task_rank, time_axis, time_of
+from repdyn.plotting.figures import (
     BLUE,
     GREEN,
     ORANGE,
     RED,
+    Drawn,
     band,
-    describe,
+    figure,
     label_panels,
     legend_below,
     new,
     plain_numbers,
     style,
 )
-from repdyn.diagnostics.figures.shared import over_seeds, seeds_text, shade_task_rank, time_axis, time_of
 
-LOOKS = ((RED, "-"), (BLUE, "--"), (ORANGE, "-."))  # of the layers that change most
+STYLES = ((RED, "-"), (BLUE, "--"), (ORANGE, "-."))  # of the layers that change most
 GRAY = "0.7"
 
 
-def draw_training(recorded: xr.Dataset) -> Figure:
+@figure(
+    title="A network through its training: ranks, cost of identity, collapse, loss",
+    caption="One line per layer; in color the layers whose measures change most from the first to the last moment "
+    "(largest mean of the absolute logarithms of their ratios), gray the others; band: rank of the task. Last "
+    "panel: loss, and accuracy where points have labels.",
+    alt="Lines of rank, cost of identity and collapse per layer against training; loss and accuracy.",
+)
+def draw_training(recorded: xr.Dataset) -> Drawn:
     """Ranks, collapse and loss against training, one line per layer; in color the layers that change most.
 
     Args:
@@ -40,7 +47,7 @@ def draw_training(recorded: xr.Dataset) -> Figure:
         panels = {"effective_rank": "effective rank", "stable_cost_of_identity": "stable cost of identity"}
         panels |= {"nc1": "NC1: collapse within classes"} if "nc1" in recorded else {}
         wide = len(panels) + ("loss" in recorded)
-        figure, axes = new(2 if wide > 2 else 1, 2, height=2.1)
+        drawn, axes = new(2 if wide > 2 else 1, 2, height=2.1)
         flat = axes.ravel()
         for panel in flat[wide:]:
             panel.set_visible(False)
@@ -56,19 +63,12 @@ def draw_training(recorded: xr.Dataset) -> Figure:
             _loss_panel(flat[wide - 1], recorded, time)
         for panel in flat[:wide]:
             time_axis(panel, recorded[time], time)
-        figure.legend(*flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, handlelength=2.5)
+        drawn.legend(*flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, handlelength=2.5)
         label_panels(flat[:wide])
-    seen = ["rank", "cost of identity", *(["collapse"] if "nc1" in recorded else [])]
-    return describe(
-        figure,
-        title=f"Training changes {_listed(most)} most",
-        caption=f"{recorded.attrs['title']}, measured at {recorded.sizes[time]} moments{seeds_text(recorded)}. One "
-        f"line per layer; in color the {len(most)} whose measures change most from the first to the last moment "
-        "(largest mean of the absolute logarithms of their ratios), gray the others"
-        + ("; band: rank of the task." if "task_rank" in recorded else ".")
-        + (f" Last panel: loss, {recorded['loss'].attrs['long_name']}." if "loss" in recorded else ""),
-        alt=f"Lines of {_listed(seen)} per layer against training; those of {_listed(most)} change most.",
-    )
+    facts = {"moments": recorded.sizes[time], "layers that change most": ", ".join(most)}
+    if "loss" in recorded:
+        facts["loss"] = recorded["loss"].attrs["long_name"]
+    return Drawn(drawn, run_facts(recorded) | facts)
 
 
 def _changed_most(measures: xr.Dataset, time: str) -> list[str]:
@@ -77,22 +77,17 @@ def _changed_most(measures: xr.Dataset, time: str) -> list[str]:
     with np.errstate(divide="ignore", invalid="ignore"):
         changes = [np.abs(np.diff(np.log(ends[name].values), axis=1)).ravel() for name in measures]
     change = np.where(np.isfinite(changes), changes, 0.0).mean(axis=0)
-    return measures["layer"].values[np.argsort(-change, kind="stable")][: len(LOOKS)].tolist()
+    return measures["layer"].values[np.argsort(-change, kind="stable")][: len(STYLES)].tolist()
 
 
 def _layers_panel(panel: Axes, values: xr.DataArray, time: str, most: list[str]) -> None:
     """A measure of every layer over training: gray, and in color above them the layers that change most."""
-    for name, (color, dash) in zip(most, LOOKS, strict=False):
+    for name, (color, dash) in zip(most, STYLES, strict=False):
         panel.plot(values[time], values.sel(layer=name), dash, color=color, zorder=3, label=name)
     others = [name for name in values["layer"].values if name not in most]
     for number, name in enumerate(others):
         label = f"{len(others)} other{'s' if len(others) > 1 else ''}" if number == 0 else None
         panel.plot(values[time], values.sel(layer=name), color=GRAY, linewidth=0.8, label=label)
-
-
-def _listed(names: list[str]) -> str:
-    """Names in words: a, b and c."""
-    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
 
 
 def _loss_panel(panel: Axes, recorded: xr.Dataset, time: str) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from repdyn.base.datasets import variable
+from repdyn.diagnostics.methods.forward import in_one_line
 
 PAPERS = {
     "bn_decomposed": "Nachum, Bondaschi, Gastpar, Khina: Batch Normalization Decomposed",
@@ -55,186 +58,102 @@ NC = "Section 2 (NC1)", "Section 2 (NC2)", "Section 2 (NC3)", "Section 2 (NC4)"
 LEAKY, BN, FLOW, ALIGN = "leaky_resnets", "bn_decomposed", "truncation_flow", "universality"
 STREAM = "Section 2.1, Theorem 4"
 COLLAPSED = "Section 4, Proposition 4.2"
-
 TEXTS = {
     "units": Text("angles", LAYER, "numbers per point", BN, "eq. (1)", integer=True),
-    "constant": Text(
-        "angles", LAYER, "1 where all points have the same activations", BN, "eq. (2), sigma = 0", integer=True
-    ),
+    "constant": Text("angles", LAYER, "1 where all points have the same activations", BN, "eq. (2), sigma = 0",
+        integer=True),
     "zero_points": Text("angles", LAYER, "points whose activations are all zero", BN, "eq. (11)", integer=True),
-    "angle": Text(
-        "angles",
-        ("layer", "quantile"),
-        "angle between two points, quantiles over all pairs",
-        BN,
-        "eq. (11)",
-        DEAD,
-        units="rad",
-    ),
-    "norm": Text(
-        "angles", ("layer", "point"), "length of a point's activations", BN, "Section III", units="activation"
-    ),
+    "angle": Text("angles", ("layer", "quantile"), "angle between two points, quantiles over all pairs", BN, "eq. (11)",
+        DEAD, units="rad"),
+    "norm": Text("angles", ("layer", "point"), "length of a point's activations", BN, "Section III",
+        units="activation"),
     "odd_point": Text("angles", LAYER, "point of largest norm", BN, "Section III", EQUAL, integer=True),
-    "norm_ratio": Text(
-        "angles",
-        LAYER,
-        "largest norm over the second largest",
-        BN,
-        "Section III, Definition 12",
-        "all points but one, or all, are zero in this layer",
-    ),
-    "odd_angle": Text(
-        "angles", LAYER, "median angle between the odd point and the others", BN, "Section III", DEAD, units="rad"
-    ),
-    "intra_angle": Text(
-        "angles",
-        LAYER,
-        "median angle among the others",
-        BN,
-        "Section III",
-        f"{DEAD}, or there are two points only",
-        units="rad",
-    ),
-    "expected_angle": Text(
-        "angles",
-        (),
+    "norm_ratio": Text("angles", LAYER, "largest norm over the second largest", BN, "Section III, Definition 12",
+        "all points but one, or all, are zero in this layer"),
+    "odd_angle": Text("angles", LAYER, "median angle between the odd point and the others", BN, "Section III", DEAD,
+        units="rad"),
+    "intra_angle": Text("angles", LAYER, "median angle among the others", BN, "Section III",
+        f"{DEAD}, or there are two points only", units="rad"),
+    "expected_angle": Text("angles", (),
         "angle between any two points at the symmetric fixed point of wide networks with batch normalization and ReLU",
-        BN,
-        "Section III",
-        units="rad",
-    ),
-    "expected_norm_ratio": Text(
-        "angles",
-        (),
-        "largest over second largest norm at the fixed point with one odd point",
-        BN,
-        "Section III, Definition 12",
-        "fewer than seven points, which have no such fixed point",
-    ),
-    "numerical_rank": Text(
-        "ranks", LAYER, "singular values above 1e-6 of the largest", BN, "Section I, Figure 2", integer=True
-    ),
-    "effective_rank": Text(
-        "ranks", LAYER, "exponential of the entropy of the normalized singular values", BN, "Section I, Figure 2", FLAT
-    ),
-    "centered_effective_rank": Text(
-        "ranks", LAYER, "effective rank after the mean over points is taken out", BN, "Section I, Figure 2", FLAT
-    ),
+        BN, "Section III", units="rad"),
+    "expected_norm_ratio": Text("angles", (), "largest over second largest norm at the fixed point with one odd point",
+        BN, "Section III, Definition 12", "fewer than seven points, which have no such fixed point"),
+    "numerical_rank": Text("ranks", LAYER, "singular values above 1e-6 of the largest", BN, "Section I, Figure 2",
+        integer=True),
+    "effective_rank": Text("ranks", LAYER, "exponential of the entropy of the normalized singular values", BN,
+        "Section I, Figure 2", FLAT),
+    "centered_effective_rank": Text("ranks", LAYER, "effective rank after the mean over points is taken out", BN,
+        "Section I, Figure 2", FLAT),
     "stable_rank": Text("ranks", LAYER, "|A|_F^2 / |A|_op^2", LEAKY, "Section 1.4", FLAT),
     "nuclear_rank": Text("ranks", LAYER, "|A|_*^2 / |A|_F^2", LEAKY, "Proposition 1", FLAT),
     "orthogonality_gap": Text("ranks", LAYER, "|G / tr G - I / n|_F, G the Gram matrix", BN, "Section II", FLAT),
-    "cost_of_identity": Text(
-        "cost_of_identity",
-        LAYER,
-        "least squared norm of weights W with W relu(A) = A",
-        LEAKY,
-        "Section 1.3",
-        "no weights give the layer back from its positive part, so the cost is infinite",
-    ),
-    "identity_gap": Text(
-        "cost_of_identity", LAYER, "part of the layer that no weights give back", LEAKY, "Section 1.3", ZERO
-    ),
-    "stable_cost_of_identity": Text(
-        "cost_of_identity", LAYER, "|A|^2 in the norm of K + gamma I", LEAKY, "Theorem 4", FLAT
-    ),
+    "cost_of_identity": Text("cost_of_identity", LAYER, "least squared norm of weights W with W relu(A) = A", LEAKY,
+        "Section 1.3", "no weights give the layer back from its positive part, so the cost is infinite"),
+    "identity_gap": Text("cost_of_identity", LAYER, "part of the layer that no weights give back", LEAKY, "Section 1.3",
+        ZERO),
+    "stable_cost_of_identity": Text("cost_of_identity", LAYER, "|A|^2 in the norm of K + gamma I", LEAKY, "Theorem 4",
+        FLAT),
     "kinetic_energy": Text("energies", ("step_from",), "kinetic energy, stable", LEAKY, STREAM, FLAT),
-    "potential_energy": Text(
-        "energies", ("step_from",), "potential energy -(Lt/2) COI, stable", LEAKY, "Section 2.1", FLAT
-    ),
+    "potential_energy": Text("energies", ("step_from",), "potential energy -(Lt/2) COI, stable", LEAKY, "Section 2.1",
+        FLAT),
     "hamiltonian": Text("energies", ("step_from",), "kinetic plus potential energy, stable", LEAKY, STREAM, FLAT),
     "within": Text("collapse", LAYER, "mean variance within classes", FLOW, COLLAPSED, units="activation^2"),
     "between": Text("collapse", LAYER, "variance of the class means", FLOW, COLLAPSED, units="activation^2"),
-    "within_over_between": Text(
-        "collapse", LAYER, "trace ratio, within over between classes", FLOW, COLLAPSED, ONE_MEAN
-    ),
+    "within_over_between": Text("collapse", LAYER, "trace ratio, within over between classes", FLOW, COLLAPSED,
+        ONE_MEAN),
     "nc1": Text("collapse", LAYER, "NC1: Tr(Sigma_W pinv(Sigma_B)) / K", "collapse", NC[0], MEET),
-    "equinorm": Text(
-        "collapse", LAYER, "NC2: std over mean of the centered class means' lengths", "collapse", NC[1], ONE_MEAN
-    ),
-    "equiangularity": Text(
-        "collapse", LAYER, "NC2: std of the cosines between centered class means", "collapse", NC[1], MEET
-    ),
-    "maximal_angle": Text(
-        "collapse", LAYER, "NC2: mean distance of these cosines from -1 / (K - 1)", "collapse", NC[1], MEET
-    ),
-    "equiangle": Text(
-        "collapse", LAYER, "largest distance of these cosines from -1 / (K - 1)", FLOW, "Section 4.4", MEET
-    ),
-    "nearest_mean_accuracy": Text(
-        "collapse", LAYER, "points nearest to their own class mean", FLOW, COLLAPSED, ONE_MEAN
-    ),
-    "classifier_equinorm": Text(
-        "classifier", (), "NC2: std over mean of the classifier rows' lengths", "collapse", NC[1]
-    ),
-    "classifier_equiangularity": Text(
-        "classifier", (), "NC2: std of the cosines between the classifier's rows", "collapse", NC[1]
-    ),
-    "classifier_maximal_angle": Text(
-        "classifier", (), "NC2: mean distance of these cosines from -1 / (K - 1)", "collapse", NC[1]
-    ),
-    "nc3": Text(
-        "classifier",
-        (),
-        "NC3: squared distance of classifier and centered class means, each over its Frobenius norm",
-        "collapse",
-        NC[2],
-    ),
-    "nc4": Text(
-        "classifier",
-        (),
-        "NC4: points that the network does not give to the nearest class mean",
-        "collapse",
-        NC[3],
-        ONE_MEAN,
-    ),
+    "equinorm": Text("collapse", LAYER, "NC2: std over mean of the centered class means' lengths", "collapse", NC[1],
+        ONE_MEAN),
+    "equiangularity": Text("collapse", LAYER, "NC2: std of the cosines between centered class means", "collapse", NC[1],
+        MEET),
+    "maximal_angle": Text("collapse", LAYER, "NC2: mean distance of these cosines from -1 / (K - 1)", "collapse", NC[1],
+        MEET),
+    "equiangle": Text("collapse", LAYER, "largest distance of these cosines from -1 / (K - 1)", FLOW, "Section 4.4",
+        MEET),
+    "nearest_mean_accuracy": Text("collapse", LAYER, "points nearest to their own class mean", FLOW, COLLAPSED,
+        ONE_MEAN),
+    "classifier_equinorm": Text("classifier", (), "NC2: std over mean of the classifier rows' lengths", "collapse",
+        NC[1]),
+    "classifier_equiangularity": Text("classifier", (), "NC2: std of the cosines between the classifier's rows",
+        "collapse", NC[1]),
+    "classifier_maximal_angle": Text("classifier", (), "NC2: mean distance of these cosines from -1 / (K - 1)",
+        "collapse", NC[1]),
+    "nc3": Text("classifier", (),
+        "NC3: squared distance of classifier and centered class means, each over its Frobenius norm", "collapse",
+        NC[2]),
+    "nc4": Text("classifier", (), "NC4: points that the network does not give to the nearest class mean", "collapse",
+        NC[3], ONE_MEAN),
     "truncated_share": Text("sectors", CLASS, "entries at most zero, per class", FLOW, "(3.9)-(3.11)"),
     "units_truncating_all": Text("sectors", CLASS, "units at most zero on the whole class", FLOW, "Section 4.3"),
     "units_passing_all": Text("sectors", CLASS, "units above zero on the whole class", FLOW, "Section 4.3"),
     "sectors": Text("sectors", CLASS, "sign patterns that the class occupies, over its points", FLOW, "(3.9)-(3.11)"),
     "largest_sector": Text("sectors", CLASS, "points in the class's fullest sector", FLOW, "(3.9)-(3.11)"),
-    "representation_distance": Text(
-        "pairs", ("layer", "pair"), "squared distance h of two points", ALIGN, "eq. (8)", units="activation^2"
-    ),
+    "representation_distance": Text("pairs", ("layer", "pair"), "squared distance h of two points", ALIGN, "eq. (8)",
+        units="activation^2"),
     "pair_angle": Text("pairs", ("layer", "pair"), "angle between the two points", BN, "eq. (11)", DEAD, units="rad"),
     "input_distance": Text("pairs", ("pair",), "squared distance of the inputs", ALIGN, "eq. (8)", units="input^2"),
-    "prediction_distance": Text(
-        "pairs", ("pair",), "squared distance y of two outputs", ALIGN, "eq. (8)", units="output^2"
-    ),
-    "target_distance": Text(
-        "targets", ("pair",), "squared distance of the targets", ALIGN, "eq. (8)", units="output^2"
-    ),
-    "prediction_alignment": Text(
-        "targets", ("pair",), "w = y - dy . (y2 - y1), outputs against targets", ALIGN, "eq. (8)", units="output^2"
-    ),
-    "pair_loss": Text(
-        "targets", ("pair",), "mean over the two points of half the squared error", ALIGN, "eq. (9)", units="output^2"
-    ),
-    "radial_fraction": Text(
-        "radial",
-        ("normalized",),
-        "median of |u . grad| / |grad| over the directions u that normalization makes free",
-        "bn_mean_field",
-        "after eq. (6)",
-        "the gradient vanishes, or the map is not free",
-    ),
-    "largest_radial_fraction": Text(
-        "radial",
-        ("normalized",),
-        "largest of |u . grad| / |grad| over these directions",
-        "bn_mean_field",
-        "after eq. (6)",
-        "as for the median",
-    ),
+    "prediction_distance": Text("pairs", ("pair",), "squared distance y of two outputs", ALIGN, "eq. (8)",
+        units="output^2"),
+    "target_distance": Text("targets", ("pair",), "squared distance of the targets", ALIGN, "eq. (8)",
+        units="output^2"),
+    "prediction_alignment": Text("targets", ("pair",), "w = y - dy . (y2 - y1), outputs against targets", ALIGN,
+        "eq. (8)", units="output^2"),
+    "pair_loss": Text("targets", ("pair",), "mean over the two points of half the squared error", ALIGN, "eq. (9)",
+        units="output^2"),
+    "radial_fraction": Text("radial", ("normalized",),
+        "median of |u . grad| / |grad| over the directions u that normalization makes free", "bn_mean_field",
+        "after eq. (6)", "the gradient vanishes, or the map is not free"),
+    "largest_radial_fraction": Text("radial", ("normalized",), "largest of |u . grad| / |grad| over these directions",
+        "bn_mean_field", "after eq. (6)", "as for the median"),
     "half_mse": Text("targets", (), "half the mean squared error over points and outputs", ALIGN, "eq. (9)"),
     "task_rank": Text("targets", (), "rank of the targets", LEAKY, "Section 1.2", integer=True),
-    "centered_task_rank": Text(
-        "targets", (), "rank of the targets without their mean", LEAKY, "Section 1.2", integer=True
-    ),
-    "loss": Text(
-        "loss", (), "the user's loss, or the usual one of labels or targets", ALIGN, "eq. (9) where it is squared error"
-    ),
+    "centered_task_rank": Text("targets", (), "rank of the targets without their mean", LEAKY, "Section 1.2",
+        integer=True),
+    "loss": Text("loss", (), "the user's loss, or the usual one of labels or targets", ALIGN,
+        "eq. (9) where it is squared error"),
     "accuracy": Text("accuracy", (), "points whose largest output is their label", FLOW, COLLAPSED),
-}
+}  # fmt: skip
 MEASURES = tuple(dict.fromkeys(text.measure for text in TEXTS.values()))
 HELD_OUT = "_held_out"  # behind the names of what is measured on points that the network was not trained on
 OF_HELD_OUT = ("ranks", "collapse", "loss", "accuracy")  # the measures of these points
@@ -256,3 +175,49 @@ def described(name: str, values: object) -> xr.Variable:
     missing = "; or ".join(filter(None, (text.missing, LEFT_OUT)))
     array.attrs |= {"paper": PAPERS[text.source], "equation": text.where, "study": text.source, "missing": missing}
     return array
+
+
+class Findings:
+    """Numbers by diagnostic, and reasons for those that are missing.
+
+    Args:
+        measures: the measures that are wanted.
+        sizes: length of each dimension.
+    """
+
+    def __init__(self, measures: Sequence[str], sizes: Mapping[str, int]) -> None:
+        names = [name for measure in measures for name, text in TEXTS.items() if text.measure == measure]
+        self.values = {name: np.full([sizes[dim] for dim in TEXTS[name].dims], np.nan) for name in names}
+        self.reasons: dict[tuple[str, str], list[str]] = {}
+
+    def put(self, measurements: Mapping[str, object], at: int | None = None) -> None:
+        """Stores numbers, at a place along their first dimension or as a whole."""
+        for name, value in measurements.items():
+            if name in self.values:
+                self.values[name][... if at is None else at] = value
+
+    def leave_out(self, measure: str, why: str, place: str = "") -> None:
+        """Stores a reason; equal ones of several places become one."""
+        places = self.reasons.setdefault((measure, why), [])
+        if place and place not in places:
+            places.append(place)
+
+    @contextmanager
+    def isolated(self, measure: str, place: str = "") -> Iterator[None]:
+        """An error inside is a reason, and no more than that."""
+        try:
+            with np.errstate(all="ignore"):
+                yield
+        except Exception as error:
+            self.leave_out(measure, in_one_line(error), place)
+
+    def variables(self) -> dict[str, xr.Variable]:
+        """Every diagnostic as a variable."""
+        return {name: described(name, values) for name, values in self.values.items()}
+
+    def text(self) -> str:
+        """All reasons as one text."""
+        parts = [
+            (measure, f" ({', '.join(places)})" * bool(places), why) for (measure, why), places in self.reasons.items()
+        ]
+        return "; ".join(f"{measure}{where}: {why}" for measure, where, why in parts)

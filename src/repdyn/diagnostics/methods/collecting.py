@@ -1,10 +1,12 @@
-"""From a network's layers, one after another, to the dataset of all diagnostics."""
+"""From a request to the dataset of all diagnostics: layers one after another, then the output, then gradients."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from functools import cache, cached_property
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import cast
 
 import numpy as np
@@ -14,28 +16,83 @@ from threadpoolctl import ThreadpoolController
 from torch import Tensor
 
 from repdyn.base.datasets import index, variable
-from repdyn.diagnostics.methods import losses, radial
-from repdyn.diagnostics.methods.findings import Findings
-from repdyn.diagnostics.methods.layers import named_modules
-from repdyn.diagnostics.methods.pairs import alignment, as_pairs, distances
-from repdyn.diagnostics.methods.per_layer import OF_LAYER, Layer
-from repdyn.diagnostics.methods.progress import Interrupted, Progress
+from repdyn.diagnostics.methods import outputs, radial
+from repdyn.diagnostics.methods.catalog import MEASURES, Findings
+from repdyn.diagnostics.methods.layers import Plan, plan, stream
+from repdyn.diagnostics.methods.measures import IGNORED, OF_LAYER, Layer, as_pairs, as_targets, labels_of_rows
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
-from repdyn.diagnostics.methods.request import Request
-from repdyn.diagnostics.methods.streaming import Plan, plan, stream
-from repdyn.diagnostics.methods.targets import IGNORED, as_targets, check_classes, labels_of_rows, one_hot
-from repdyn.diagnostics.theory.angles import QUANTILES
-from repdyn.diagnostics.theory.collapse import classifier_collapse
-from repdyn.diagnostics.theory.expectations import expected_angle, expected_norm_ratio
+from repdyn.diagnostics.theory.angles import QUANTILES, expected_angle, expected_norm_ratio
 from repdyn.diagnostics.theory.identity import Residual, energies
+
+GAMMA = 1e-3  # of the stable cost of identity, relative to |K|_op: the value of the study leaky_resnets
+NEEDS = {
+    "collapse": "labels",
+    "classifier": "labels",
+    "sectors": "labels",
+    "accuracy": "labels",
+    "targets": "labels or targets",
+    "loss": "labels, targets or loss",
+    "energies": "residual",
+}
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user stopped a measurement with Ctrl-C.
+
+    Attributes:
+        dataset: what was measured until then; the rest is NaN.
+    """
+
+    def __init__(self, dataset: xr.Dataset) -> None:
+        super().__init__("stopped; what was measured until then is the attribute `dataset` of this error")
+        self.dataset = dataset
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is measured; the arguments of `measure` of the same names."""
+
+    layers: Sequence[str] | None = None
+    labels: np.ndarray | None = None
+    targets: np.ndarray | None = None
+    pairs: Sequence[tuple[int, int]] | None = None
+    residual: Residual | None = None
+    measures: Sequence[str] | None = None
+    embeddings: str | None = None
+    classifier: str | None = None
+    gamma: float = GAMMA
+    bias: bool = False
+    loss: Callable[..., Tensor] | None = None
+    progress: bool = False
+
+    def chosen(self) -> list[str]:
+        """The measures to compute.
+
+        Raises:
+            ValueError: an unknown one, or one that lacks what it needs.
+        """
+        there = {"labels": self.labels is not None, "residual": self.residual is not None}
+        there["labels or targets"] = there["labels"] or self.targets is not None
+        there["labels, targets or loss"] = there["labels or targets"] or self.loss is not None
+        possible = [name for name in MEASURES if there.get(NEEDS.get(name, ""), True)]
+        if self.measures is None:
+            return possible
+        if isinstance(self.measures, str):
+            raise ValueError(f"measures is the text {self.measures!r}; give a list: [{self.measures!r}]")
+        for name in self.measures:
+            if name not in MEASURES:
+                raise ValueError(f"no measure {name!r}; give some of {', '.join(MEASURES)}")
+            if name not in possible:
+                raise ValueError(f"the measure {name!r} needs {NEEDS[name]}")
+        return [name for name in MEASURES if name in self.measures]
 
 
 class Collector:
-    """Measures a network once.
+    """Measures a network, at each call of `dataset` as it is then.
 
     Args:
         reader: network and inputs.
-        request: what is asked.
+        request: what is measured.
 
     Raises:
         ValueError: arguments that cannot be used.
@@ -44,17 +101,22 @@ class Collector:
     def __init__(self, reader: NetworkReader, request: Request) -> None:
         self.reader, self.request, self.measures = reader, request, request.chosen()
         hidden = [name for name in (request.embeddings, request.classifier and f"{request.classifier}:input") if name]
-        flow = request.residual.layers if request.residual else ()
-        self.planned: Plan = plan(reader, request.layers, flow, hidden)
+        self.planned: Plan = plan(reader, request.layers, request.residual.layers if request.residual else (), hidden)
         mask, tokens = reader.features.mask, self.planned.tokens
         self.points = self.planned.points * tokens if mask is None else int(np.sum(mask))
         self.labels = (
             None if request.labels is None else labels_of_rows(request.labels, self.planned.points, tokens, mask)
         )
         self.targets = None if request.targets is None else self._checked(request.targets)
-        self.own_loss = None if request.loss is None else losses.of_output(request.loss, request.answers)
+        self.answers = request.labels if request.targets is None else request.targets  # as a user's loss takes them
+        self.loss = None if request.loss is None else outputs.of_output(request.loss, self.answers)
         self.pairs = as_pairs(request.pairs, self.points, self.labels)
-        self._check_stream()
+        self.flow = [self.planned.call(name) for name in request.residual.layers] if request.residual else []
+        self._check_flow()
+        self.inputs = self.planned.call(request.embeddings) if request.embeddings else INPUT
+        self.classifier = request.classifier or self.planned.classifier
+        self.read = self.planned.layers if {*OF_LAYER, "energies"} & set(self.measures) else []
+        self.whole = self._needed_as_a_whole()
         self.coordinates: dict[tuple[str, ...], xr.Coordinates] = {}
         self.without_maps = ""  # why there is no radial fraction, the same at every moment
 
@@ -65,24 +127,36 @@ class Collector:
             return as_targets(targets, np.shape(targets))
         return as_targets(targets, (self.points, shape.units))
 
-    def _check_stream(self) -> None:
+    def _check_flow(self) -> None:
         """Refuses a residual stream whose layers differ in size."""
-        sizes = {name: self.planned.shapes[name].units for name in self._flow}
+        sizes = {name: self.planned.shapes[name].units for name in self.flow}
         if len(set(sizes.values())) > 1:
             text = ", ".join(f"{name}: {units}" for name, units in sizes.items())
             raise ValueError(
                 f"the layers of the residual stream have different sizes ({text}); name layers of one size"
             )
 
+    def _needed_as_a_whole(self) -> list[str]:
+        """Layers that the measures of the output need."""
+        names = []
+        of_output = {"pairs", "targets", "accuracy", "classifier"} | ({"loss"} if self.loss is None else set())
+        if of_output & set(self.measures):
+            names.append(OUTPUT)
+        if "pairs" in self.measures:
+            names.append(self.inputs)
+        if "classifier" in self.measures and self.classifier:
+            names.append(f"{self.classifier}:input")
+        return names
+
     def dataset(self) -> xr.Dataset:
-        """Runs the network and measures everything that is asked, each time as it is then.
+        """Runs the network and measures everything that was requested.
 
         Raises:
             Interrupted: the user stopped it; the error holds what was measured until then.
         """
-        self.kept: dict[str, NDArray[np.floating]] = {}
+        self.rows: dict[str, NDArray[np.floating]] = {}  # of the layers that are needed as a whole
         self.lost: dict[str, str] = {}  # layers without a row per point this time, and why
-        self.before: tuple[str, NDArray[np.floating]] | None = None
+        self.before: tuple[str, NDArray[np.floating]] | None = None  # the last layer of the residual stream
         self.maps, why = self._normalized_maps()
         if (maps := tuple(entry.name for entry in self.maps)) not in self.coordinates:
             self.coordinates[maps] = self._coordinates(maps)  # once: indices take longer than measuring an output
@@ -92,51 +166,62 @@ class Collector:
         if why:
             self.findings.leave_out("radial", why)
         if "angles" in self.measures:
-            self._expectations()
-        with Progress(len(self._read), shown=self.request.progress) as progress:
-            try:
-                self._measure_all(progress)
-            except KeyboardInterrupt as error:
-                self.findings.leave_out("all", f"interrupted after {progress.done} of {progress.total} layers")
-                measured = xr.Dataset(self._variables(), coordinates, self._about())
-                raise Interrupted(measured) from error
+            for name, function in (("expected_angle", expected_angle), ("expected_norm_ratio", expected_norm_ratio)):
+                with self.findings.isolated("angles", name):
+                    self.findings.put({name: function(self.points)})
+        self.done = 0
+        try:
+            self._measure_all()
+        except KeyboardInterrupt as error:
+            self.findings.leave_out("all", f"interrupted after {self.done} of {len(self.read)} layers")
+            raise Interrupted(xr.Dataset(self._variables(), coordinates, self._about())) from error
+        finally:
+            if self.request.progress and self.done:
+                print(file=sys.stderr)
         return xr.Dataset(self._variables(), coordinates, self._about())
 
-    def _measure_all(self, progress: Progress) -> None:
+    def _measure_all(self) -> None:
         libraries = _libraries()
 
         def consume(name: str, A: NDArray[np.floating]) -> None:
             with libraries.limit(limits=1, user_api="blas"):  # small products: more threads only wait for each other
                 self.consume(name, A)
-            if name in self._read:
-                progress.finish(name)
+            if name in self.read:
+                self.done += 1
+                if self.request.progress:
+                    _show(f"{self.done} of {len(self.read)} layers, {name}")
 
-        for name, reason in stream(replace(self.planned, layers=self._read), self._hidden, consume).items():
+        for name, reason in stream(replace(self.planned, layers=self.read), self.whole, consume).items():
             self.lost[name] = reason
             self.findings.leave_out("layer", reason, name)
         with libraries.limit(limits=1, user_api="blas"):
-            for measure, function in self._of_output().items():
-                with self.findings.isolated(measure):
-                    function()
-
-    # one layer
+            returned = outputs.Outputs(
+                self.planned, self.rows, self.labels, self.targets, self.pairs, self.inputs, self.classifier, self.loss
+            )
+            for measure, name, function in outputs.OF_OUTPUT:
+                if measure in self.measures:
+                    with self.findings.isolated(name):
+                        self.findings.put(function(returned))
+            if "radial" in self.measures:
+                with self.findings.isolated("radial"):
+                    self._radial()
 
     def consume(self, name: str, A: NDArray[np.floating]) -> None:
-        """Measures one layer, shape (rows, units), and keeps what a later one needs."""
+        """Measures one layer, shape (rows, units), and stores what a later one needs."""
         if self.reader.features.mask is not None and len(A) == self.reader.features.mask.size:
             A = A[self.reader.features.mask.reshape(-1)]
         if why := self._unusable(name, A):
             self.findings.leave_out("layer", why, name)
             return
-        if name in self._hidden:
-            self.kept[name] = A.copy()
+        if name in self.whole:
+            self.rows[name] = A.copy()
         if name in self.planned.layers:
             layer = Layer(A, self.labels, self.pairs, self.request.gamma, self.request.bias)
             at = self.planned.layers.index(name)
             for measure in (entry for entry in OF_LAYER if entry in self.measures):
                 with self.findings.isolated(measure, name):
                     self.findings.put(OF_LAYER[measure](layer), at)
-        if name in self._flow and "energies" in self.measures:
+        if name in self.flow and "energies" in self.measures:
             self._step(name, A)
 
     def _unusable(self, name: str, A: NDArray[np.floating]) -> str:
@@ -149,159 +234,17 @@ class Collector:
 
     def _step(self, name: str, A: NDArray[np.floating]) -> None:
         """Energies of the step of the residual stream that ends here."""
-        at = self._flow.index(name) - 1
+        at = self.flow.index(name) - 1
         if at >= 0:
             with self.findings.isolated("energies", name):
-                if self.before is None or self.before[0] != self._flow[at]:
-                    raise ValueError(f"the layer before it, {self._flow[at]}, is missing or comes later")
-                stream = cast("Residual", self.request.residual)  # it has steps
-                step, Lt = stream.step_sizes[at], float(stream.effective_depth)
+                if self.before is None or self.before[0] != self.flow[at]:
+                    raise ValueError(f"the layer before it, {self.flow[at]}, is missing or comes later")
+                flow = cast("Residual", self.request.residual)  # it has steps
+                step, Lt = flow.step_sizes[at], float(flow.effective_depth)
                 kinetic, potential = energies(self.before[1], A, step, Lt, self.request.gamma, self.request.bias)
                 total = {"kinetic_energy": kinetic, "potential_energy": potential, "hamiltonian": kinetic + potential}
                 self.findings.put(total, at)
         self.before = name, A.copy()
-
-    # what is known from names alone
-
-    @cached_property
-    def _read(self) -> list[str]:
-        """The layers to hand on: none where nothing is asked of them."""
-        return self.planned.layers if {*OF_LAYER, "energies"} & set(self.measures) else []
-
-    @cached_property
-    def _flow(self) -> list[str]:
-        flow = self.request.residual
-        return [self.planned.call(name) for name in flow.layers] if flow else []
-
-    @cached_property
-    def _coordinates_layer(self) -> str:
-        """The layer that stands for the inputs."""
-        return self.planned.call(self.request.embeddings) if self.request.embeddings else INPUT
-
-    @cached_property
-    def _classifier(self) -> str | None:
-        return self.request.classifier or self.planned.classifier
-
-    @cached_property
-    def _hidden(self) -> list[str]:
-        """Layers that are needed whole beside those that are measured."""
-        names = []
-        of_output = {"pairs", "targets", "accuracy", "classifier"} | ({"loss"} if self.own_loss is None else set())
-        if of_output & set(self.measures):
-            names.append(OUTPUT)
-        if "pairs" in self.measures:
-            names.append(self._coordinates_layer)
-        if "classifier" in self.measures and self._classifier:
-            names.append(f"{self._classifier}:input")
-        return names
-
-    def _expectations(self) -> None:
-        for name, function in (("expected_angle", expected_angle), ("expected_norm_ratio", expected_norm_ratio)):
-            with self.findings.isolated("angles", name):
-                self.findings.put({name: function(self.points)})
-
-    # what concerns the output
-
-    def _of_output(self) -> dict[str, Callable[[], None]]:
-        functions = {
-            "pairs": self._distances,
-            "targets": self._targets,
-            "loss": self._loss,
-            "accuracy": self._accuracy,
-            "classifier": self._classified,
-            "radial": self._radial,
-        }
-        return {name: function for name, function in functions.items() if name in self.measures}
-
-    def _needed(self, name: str) -> NDArray[np.float64]:
-        """A layer that was kept whole.
-
-        Raises:
-            ValueError: it is missing, and why.
-        """
-        if name not in self.kept:
-            shape = self.planned.shapes.get(name)
-            raise ValueError(f"no usable {name}" + (f": {shape.why}" if shape and shape.why else ""))
-        return self.kept[name].astype(np.float64)
-
-    def _distances(self) -> None:
-        with self.findings.isolated("prediction_distance"):
-            self.findings.put({"prediction_distance": distances(self._needed(OUTPUT), self.pairs)})
-        with self.findings.isolated("input_distance"):
-            try:
-                rows = self._needed(self._coordinates_layer)
-            except ValueError as error:
-                raise ValueError(f"{error}; name a layer that stands for the inputs: embeddings=") from error
-            self.findings.put({"input_distance": distances(rows, self.pairs)})
-
-    def _real_output(self) -> NDArray[np.float64]:
-        """What the network returns, where it can be compared with targets or has a largest entry."""
-        if self.planned.shapes[OUTPUT].is_complex:
-            raise ValueError("the network returns complex numbers, which have no order; give output=, a real part")
-        return self._needed(OUTPUT)
-
-    def _targets(self) -> None:
-        output = self._real_output()
-        if self.targets is None:
-            counted, wanted = self._counted, np.full(output.shape, np.nan)
-            wanted[counted] = one_hot(self._classes, output.shape[1])
-        else:
-            counted, wanted = np.ones(len(output), bool), self.targets.reshape(output.shape)
-        task = wanted[counted]
-        ranks = [np.linalg.matrix_rank(part) for part in (task, task - task.mean(axis=0))]
-        numbers = {"half_mse": losses.half_mse(output[counted], task), "task_rank": ranks[0]}
-        self.findings.put(numbers | {"centered_task_rank": ranks[1]} | alignment(output, wanted, self.pairs))
-
-    def _loss(self) -> None:
-        if self.own_loss is not None:
-            value = losses.over_all_points(self.reader, self.own_loss, self.planned.shapes[OUTPUT].axis or 0)
-        elif self.targets is not None:
-            output = self._real_output()
-            value = losses.half_mse(output, self.targets.reshape(output.shape))
-        else:
-            output, classes = self._real_output(), self._classes
-            check_classes(classes, output.shape[1])
-            value = losses.cross_entropy(output[self._counted], classes)
-        self.findings.put({"loss": value})
-
-    @property
-    def _classes(self) -> np.ndarray:
-        """The labels of the points that have a class, where what needs them is asked for."""
-        if self.labels is None:
-            raise ValueError("no labels, one per point: labels=")
-        return self.labels[self._counted]
-
-    @property
-    def _counted(self) -> NDArray[np.bool_]:
-        """The points that have a class; all without labels."""
-        return np.ones(self.points, bool) if self.labels is None else self.labels != IGNORED
-
-    def _decisions(self) -> np.ndarray:
-        """The classes that the network decides for, of the points that have one."""
-        output = self._real_output()
-        check_classes(self._classes, output.shape[1])
-        return output[self._counted].argmax(axis=1)
-
-    def _accuracy(self) -> None:
-        self.findings.put({"accuracy": float(np.mean(self._decisions() == self._classes))})
-
-    def _classified(self) -> None:
-        """NC2 of the classifier, NC3, NC4."""
-        if not self._classifier:
-            raise ValueError("no nn.Linear returns what the network returns, or its order; name one: classifier=")
-        module = dict(named_modules(self.reader.model)).get(self._classifier.partition("#")[0])
-        W = getattr(module, "weight", None)
-        W = W().dequantize() if callable(W) else W  # of quantized maps
-        if not isinstance(W, Tensor) or W.ndim != 2:
-            raise ValueError(f"{self._classifier} has no matrix of weights")
-        if not np.array_equal(np.unique(self._classes), np.arange(len(W))):
-            raise ValueError(
-                f"the labels are not 0 .. {len(W) - 1}, a point of each of the classifier's classes at least"
-            )
-        H = self._needed(f"{self._classifier}:input")[self._counted]
-        self.findings.put(classifier_collapse(H, self._classes, W.detach().cpu().double().numpy(), self._decisions()))
-
-    # gradients
 
     def _normalized_maps(self) -> tuple[list[radial.Normalized], str]:
         if "radial" not in self.measures:
@@ -319,27 +262,20 @@ class Collector:
         return [], self.without_maps
 
     def _radial(self) -> None:
-        inputs = self.reader.inputs
-        if self.request.loss is not None:  # may hold answers of its own, for all points of the batch
-            batch, answers = inputs.batches[0], self.request.answers
-            first = answers if answers is None or len(inputs.batches) == 1 else answers[: inputs.sizes[0]]
-            loss = losses.of_output(self.request.loss, first)
-        else:
-            batch, indices = inputs.spread(radial.POINTS)
-            loss = losses.usual_loss(*(losses.of_points(part, indices) for part in (self.labels, self.targets)))
+        batch, loss = outputs.gradient_loss(
+            self.reader, self.request.loss, self.answers, self.labels, self.targets, radial.POINTS
+        )
         for at, (name, share) in enumerate(radial.radial_fractions(self.reader, self.maps, batch, loss).items()):
             self.findings.put({"radial_fraction": share.median, "largest_radial_fraction": share.largest}, at)
             if share.why:
                 self.findings.leave_out("radial", share.why, name)
 
-    # the dataset around the numbers
-
     def _variables(self) -> dict[str, xr.Variable]:
         variables = self.findings.variables()
         if "loss" in variables:
-            usual = losses.CROSS_ENTROPY if self.targets is None else losses.HALF_MSE
+            usual = outputs.CROSS_ENTROPY if self.targets is None else outputs.HALF_MSE
             own = self.request.loss
-            variables["loss"].attrs["long_name"] = usual if own is None else losses.loss_name(own)
+            variables["loss"].attrs["long_name"] = usual if own is None else outputs.loss_name(own)
         return variables
 
     def _coordinates(self, maps: tuple[str, ...]) -> xr.Coordinates:
@@ -352,7 +288,7 @@ class Collector:
             "pair": variable("pair", np.array([f"{i}-{j}" for i, j in self.pairs]), "two points"),
         }
         if self.labels is not None:
-            coordinates["class"] = variable("class", np.unique(self.labels[self._counted]), "class")
+            coordinates["class"] = variable("class", np.unique(self.labels[self.labels != IGNORED]), "class")
             coordinates["label"] = variable("point", self.labels, "class of the point")
         if flow := self.request.residual:
             words = "layer a residual step starts from"
@@ -369,7 +305,7 @@ class Collector:
             "gamma": self.request.gamma,
             "identity_with_bias": int(self.request.bias),
             "normalized_by": "batch statistics" if self.reader.batch_statistics else running,
-            "last_map": self._classifier or "",
+            "last_map": self.classifier or "",
             "left_out": self.findings.text(),
         }
 
@@ -378,3 +314,9 @@ class Collector:
 def _libraries() -> ThreadpoolController:
     """The libraries of linear algebra that are loaded, found once: looking for them takes milliseconds."""
     return ThreadpoolController()
+
+
+def _show(text: str) -> None:
+    """One line of the terminal, over the last one."""
+    width = shutil.get_terminal_size().columns - 1
+    print(f"\r{text[:width]:{width}}", end="", file=sys.stderr, flush=True)

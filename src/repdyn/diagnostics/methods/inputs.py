@@ -1,4 +1,4 @@
-"""Inputs as people have them: a tensor, several, keywords, or a loader of batches, made ready for the network."""
+"""Inputs as people have them: a tensor, several, keywords, or a loader of batches, prepared for the network."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from repdyn.diagnostics.methods.forward import unchanged_random_state
-
 LABEL_KEYS = ("labels", "label", "targets", "target")
 FORMS = "give one tensor or array of shape (points, ...), a tuple of them, a dict of keyword inputs, or a DataLoader"
 
@@ -34,7 +32,7 @@ class Batch(NamedTuple):
         return [part for part in parts if isinstance(part, Tensor)] or list(chain.from_iterable(map(_inside, parts)))
 
     def shapes(self) -> str:
-        """Shapes of these tensors, as errors tell them."""
+        """Shapes of these tensors, as errors name them."""
         return ", ".join(str(tuple(part.shape)) for part in self.tensors())
 
     def length(self, axis: int) -> int | None:
@@ -52,7 +50,8 @@ class Batch(NamedTuple):
         """The graph of each node, shape (nodes,), of graphs that are one: `batch` of torch_geometric, or a keyword."""
         parts = [getattr(part, "batch", None) for part in self.args if _is_object(part)]
         parts += [self.kwargs.get("batch"), *(getattr(p, "batch", None) for p in self.kwargs.values() if _is_object(p))]
-        return next((part for part in parts if isinstance(part, Tensor) and part.ndim == 1 and _is_whole(part)), None)
+        tensors = (part for part in parts if isinstance(part, Tensor) and part.ndim == 1 and part.dtype != torch.bool)
+        return next((part for part in tensors if not part.is_floating_point() and not part.is_complex()), None)
 
     def taken(self, tensor: Callable[[Tensor], Tensor], of_list: Callable[[list], list]) -> Batch:
         """Some of the points.
@@ -62,14 +61,14 @@ class Batch(NamedTuple):
             of_list: takes them of a list, where the lists' entries are the points.
         """
         parts = [*self.args, *self.kwargs.values()]
-        beside = any(isinstance(part, Tensor) for part in parts)
+        with_tensors = any(isinstance(part, Tensor) for part in parts)
 
         def take(part: Any) -> object:
             return tensor(part) if isinstance(part, Tensor) else part
 
-        if not beside and not all(map(_is_list, parts)):
+        if not with_tensors and not all(map(_is_list, parts)):
             return self.changed(take)
-        change: Callable[[Any], object] = take if beside else of_list
+        change: Callable[[Any], object] = take if with_tensors else of_list
         return Batch(tuple(map(change, self.args)), {name: change(part) for name, part in self.kwargs.items()})
 
     def fresh(self) -> Batch:
@@ -103,10 +102,6 @@ def _is_list(part: object) -> bool:
     return isinstance(part, list) and bool(part) and all(isinstance(entry, Tensor | np.ndarray) for entry in part)
 
 
-def _is_whole(part: Tensor) -> bool:
-    return not part.is_floating_point() and not part.is_complex() and part.dtype != torch.bool
-
-
 def _copied(part: Any) -> object:
     if isinstance(part, PackedSequence):
         return PackedSequence(part.data.clone(), part.batch_sizes, part.sorted_indices, part.unsorted_indices)
@@ -136,7 +131,7 @@ class Inputs:
 
     @cached_property
     def sizes(self) -> list[int | None]:
-        """Points of each batch; None where the tensors differ in length and no labels say it."""
+        """Points of each batch; None where the tensors differ in length and no labels show it."""
         unknown = [self.points] if len(self.batches) == 1 else [None] * len(self.batches)
         answers = [len(part) for part in self.answers] or unknown
         return [batch.length(self.axis) or size for batch, size in zip(self.batches, answers, strict=True)]
@@ -189,7 +184,7 @@ def as_inputs(
             as (inputs, labels). A list of tensors is one input of a network whose `forward` takes a single one, else
             it holds positional inputs; an object that knows `to`, as graphs do, is one input.
         axis: axis of the inputs that counts points.
-        batch_size: points per forward pass; None runs all at once, and a loader in its own batches.
+        batch_size: points per forward pass; None runs all at once, and a loader in its batches.
         unpack: turns a loader's batch into (inputs, labels or targets or None).
         points: how many points there are, for inputs that differ in length (graphs).
 
@@ -249,7 +244,7 @@ def _takes_one(model: nn.Module) -> bool:
 
 
 def _is_object(inputs: object) -> bool:
-    """Whether this is one input of a kind of its own that moves between devices: a graph, a packed sequence."""
+    """Whether this is one input of another kind that moves between devices: a graph, a packed sequence."""
     return callable(getattr(inputs, "to", None)) and not isinstance(inputs, Tensor | Mapping)
 
 
@@ -286,7 +281,7 @@ def _unchanged_loader(loader: object) -> Iterator[None]:
     generators = [owner.generator for owner in owners if isinstance(getattr(owner, "generator", None), torch.Generator)]
     states = [generator.get_state() for generator in generators]
     try:
-        with unchanged_random_state():
+        with torch.random.fork_rng(devices=[]):
             yield
     finally:
         for generator, state in zip(generators, states, strict=True):

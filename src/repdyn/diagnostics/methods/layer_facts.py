@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -12,51 +12,50 @@ from numpy.typing import NDArray
 from repdyn.base.arrays import Array
 from repdyn.base.ranks import effective_rank
 from repdyn.diagnostics.methods.inputs import spread
-from repdyn.diagnostics.methods.layer_shapes import base
-from repdyn.diagnostics.methods.passage import passes_through
+from repdyn.diagnostics.methods.layers import passes_through, plan, stream
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
-from repdyn.diagnostics.methods.streaming import plan, stream
+from repdyn.diagnostics.methods.shapes import base
 from repdyn.diagnostics.theory.collapse import collapse
 from repdyn.diagnostics.theory.intervals import Interval, folds, jackknife
 from repdyn.diagnostics.theory.similarity import shape_of, similarities
 from repdyn.diagnostics.theory.spectra import spectrum
 
 LIKENESS = ("cka_debiased",)
-MOST_POINTS = 500  # of which layers are kept: points x min(points, units) numbers each
+MOST_POINTS = 500  # of which layers stay in memory: points x min(points, units) numbers each
 
 
 @dataclass(frozen=True)
-class Seen:
+class RecordedLayers:
     """A network on its points.
 
     Attributes:
-        layers: coordinates that keep inner products, shape (kept points, d), by layer in order; without the output.
+        layers: coordinates with the same inner products, shape (points, d), by layer in order; without the output.
         hidden: names of those layers that are neither the input nor the last linear map nor after it.
         output: what the network returns for all points, shape (points, outputs); None if it cannot be read.
-        kept: indices of the points of `layers`.
+        points: indices of the points of `layers`.
         kinds: class of the module, or the function, that each layer is the output of; nothing for the inputs.
         passed: whether all that the network returns passes through a layer.
-        inputs: the layer that stands for the inputs.
+        inputs: the layer that represents the inputs.
     """
 
     layers: Mapping[str, Array]
     hidden: Sequence[str]
     output: Array | None
-    kept: NDArray[np.int64]
+    points: NDArray[np.int64]
     kinds: Mapping[str, str] = field(default_factory=dict)
     passed: Callable[[str], bool] = lambda _name: True
     inputs: str = INPUT
 
 
-def look(
+def record_layers(
     reader: NetworkReader, layers: Sequence[str] | None, embeddings: str | None = None, classifier: str | None = None
-) -> Seen:
-    """Runs a network once and keeps its layers; those with values that are not finite are left out.
+) -> RecordedLayers:
+    """Runs a network once and records its layers; those with values that are not finite are left out.
 
     Args:
         reader: network and inputs.
         layers: names; None takes all.
-        embeddings: layer that stands for the inputs; None takes the inputs themselves.
+        embeddings: layer that represents the inputs; None takes the inputs themselves.
         classifier: the last linear map; None takes the one that is found.
 
     Raises:
@@ -66,23 +65,26 @@ def look(
         raise ValueError('features="tokens" makes several rows of a point; sentences need one: "flatten" or "pool"')
     planned = plan(reader, layers, hidden=[name for name in (embeddings, classifier) if name])
     inputs = planned.call(embeddings) if embeddings else INPUT
-    kept = spread(planned.points, MOST_POINTS)
+    recorded = spread(planned.points, MOST_POINTS)
     rows: dict[str, Array] = {}
     outputs: list[Array] = []
 
-    def keep(name: str, A: NDArray[np.floating]) -> None:
+    def collect(name: str, A: NDArray[np.floating]) -> None:
         if len(A) != planned.points or not np.isfinite(A).all():
             return
         if name == OUTPUT:
             outputs.append(A.astype(np.float64))
         else:
-            rows[name] = spectrum(A[kept]).F
+            rows[name] = spectrum(A[recorded]).F
 
-    stream(planned, [OUTPUT], keep)
+    stream(planned, [OUTPUT], collect)
     hidden = [name for name in before_the_end(list(rows), classifier or planned.classifier) if name != inputs]
     output = outputs[0] if outputs else None
-    kinds = _kinds(reader, [name for name in rows if name != inputs])
-    return Seen(rows, hidden, output, kept, kinds, partial(passes_through, planned), inputs)
+    modules = {name: type(module).__name__ for name, module in reader.model.named_modules()}
+    kinds = {  # a map and what follows it are not compared, since a ReLU alone changes ranks
+        name: modules.get(base(name), base(name).rstrip("_0123456789")) for name in rows if name not in (INPUT, inputs)
+    }
+    return RecordedLayers(rows, hidden, output, recorded, kinds, partial(passes_through, planned), inputs)
 
 
 def before_the_end(names: Sequence[str], classifier: str | None) -> list[str]:
@@ -99,12 +101,6 @@ def before_the_end(names: Sequence[str], classifier: str | None) -> list[str]:
     ends = [name for name in names if classifier and base(name) == base(classifier) and ":input" not in name]
     before = names[: names.index(ends[-1])] if ends else names
     return [name for name in before if name not in (INPUT, OUTPUT, *ends)]
-
-
-def _kinds(reader: NetworkReader, layers: Iterable[str]) -> dict[str, str]:
-    """What each layer is: a map and what follows it are not compared, since a ReLU alone changes ranks."""
-    modules = {name: type(module).__name__ for name, module in reader.model.named_modules()}
-    return {name: modules.get(base(name), base(name).rstrip("_0123456789")) for name in layers if name != INPUT}
 
 
 def within_share(F: Array, labels: np.ndarray) -> Interval:

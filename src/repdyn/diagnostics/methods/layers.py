@@ -1,160 +1,338 @@
-"""Layers of a network: what modules and functions inside it return, one name per call.
+"""The layers of a network: which there are, which are measured, and each of them to a consumer.
 
-A module is named as in `model.named_modules()`, its second call `name#2`; what goes into a module is `name:input`; the
-tensors of a tuple or dict it returns are `name[1]`, `name[key]`, the first of a tuple also `name`. A function called in
-a module's own code (a residual addition, `F.relu`) is named as torchvision's feature extraction names the nodes of
-torch.fx: the module's path and the function, `layer1.0.add`, and `layer1.0.add_1` for the next one.
+In one batch each layer is passed on during the forward pass and not stored; in several batches the network runs once
+per group of layers that fit into `memory` together.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+import difflib
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
-from torch.overrides import TorchFunctionMode
 
-Emit = Callable[[str, object], None]
-OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "matmul", "pow", "mod")
+from repdyn.diagnostics.methods.forward import has_no_parts, in_one_line, named_modules, readable
+from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader, as_rows
+from repdyn.diagnostics.methods.shapes import LayerShape, base, find_shapes, whole
+
+NEVER = (
+    "its hook never fired: the forward pass goes around it (unused, scripted, or called by its weights alone), or none "
+    "of the points reaches it"
+)
+TRIED_ON = 8  # points
+ROUNDING = 1e-3  # of the difference between outputs
+Consume = Callable[[str, NDArray[np.floating]], None]
 
 
-def readable(value: object) -> object:
-    """A value as an ordinary tensor: integers of a quantized network as numbers, a packed sequence padded with zeros.
+@dataclass(frozen=True)
+class Plan:
+    """Which layers are measured, and how.
 
-    A padded sequence has points first, then moments. What is neither stays as it is.
+    Attributes:
+        reader: network and inputs.
+        layers: names in the order in which they finish, "input" first, "output" last.
+        shapes: shape of every layer there is, measured or not.
+        left_out: layers that cannot be measured and were not requested, with the reason.
+        functions: whether functional code has some of the layers.
+        classifier: the last linear map, if the network returns what it returns or in its order (softmax, a positive
+            factor); else None.
+        resolved: the name of a call for each requested name.
+        sizes: points of each batch.
     """
-    if isinstance(value, PackedSequence):
-        return pad_packed_sequence(value, batch_first=True)[0]
-    return value.dequantize() if isinstance(value, Tensor) and value.is_quantized else value
+
+    reader: NetworkReader
+    layers: list[str]
+    shapes: dict[str, LayerShape]
+    left_out: dict[str, str]
+    functions: bool
+    classifier: str | None
+    resolved: dict[str, str]
+    sizes: list[int]
+
+    def call(self, name: str) -> str:
+        """The call that a name means."""
+        return self.resolved.get(name, name)
+
+    @property
+    def points(self) -> int:
+        """Points of all batches."""
+        return sum(self.sizes)
+
+    @property
+    def tokens(self) -> int:
+        """Rows of a point in the first layer that has several; 1 where none has."""
+        return next((self.shapes[name].tokens for name in self.layers if self.shapes[name].tokens > 1), 1)
 
 
-def named_modules(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
-    """All modules by name; of a part that `torch.compile` wraps the module within, under the name of the part."""
-    for name, module in model.named_modules():
-        if not isinstance(getattr(module, "_orig_mod", None), nn.Module):
-            yield name.replace("._orig_mod", ""), module
-
-
-class _Calls:
-    """Where the forward pass is, and how often each name was met."""
-
-    def __init__(self, emit: Emit, modules: set[str]) -> None:
-        self.emit, self.modules = emit, modules
-        self.counts: Counter[str] = Counter()
-        self.path: list[tuple[str, bool]] = [("", False)]
-        self.busy = False
-
-    def report(self, name: str, value: object) -> None:
-        """Hands a value on; what the receiver computes with it is no layer of the network."""
-        self.busy = True
-        try:
-            self.emit(name, readable(value))
-        finally:
-            self.busy = False
-
-    def module_name(self, name: str) -> str:
-        self.counts[name] += 1
-        return f"{name}#{self.counts[name]}" if self.counts[name] > 1 else name
-
-    def function_name(self, function: str) -> str:
-        name = f"{self.path[-1][0]}.{function}".lstrip(".")
-        seen = self.counts[f"{name}()"] + (name in self.modules)
-        self.counts[f"{name}()"] += 1
-        return f"{name}_{seen}" if seen else name
-
-
-def has_no_parts(module: nn.Module) -> bool:
-    """Whether no module is inside; a module's own length or truth is the user's."""
-    return next(module.children(), None) is None
-
-
-class _Functions(TorchFunctionMode):
-    """Reports every tensor that a function returns, outside torch's own modules without parts."""
-
-    def __init__(self, calls: _Calls) -> None:
-        super().__init__()
-        self.calls = calls
-
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        returned = function(*args, **(kwargs or {}))
-        name = function_label(getattr(function, "__name__", ""))
-        if name and isinstance(returned, Tensor) and not self.calls.busy and not self.calls.path[-1][1]:
-            self.calls.report(self.calls.function_name(name), returned)
-        return returned
-
-
-def function_label(name: str) -> str:
-    """A function's name as torch.fx writes it; empty for what is no computation.
-
-    Example:
-        >>> [function_label(name) for name in ("relu", "__iadd__", "__rmul__", "__getitem__", "__get__")]
-        ['relu', 'add', 'mul', 'getitem', '']
-    """
-    if not name.startswith("__"):
-        return name.rstrip("_") if name.rstrip("_") in OPERATORS else name  # x += y arrives as add_
-    plain = name.strip("_")
-    for operator in OPERATORS:
-        if plain in (operator, f"i{operator}", f"r{operator}"):
-            return operator
-    return {"getitem": "getitem", "neg": "neg", "div": "truediv", "rdiv": "truediv"}.get(plain, "")
-
-
-@contextmanager
-def watched(model: nn.Module, emit: Emit, *, functions: bool = False) -> Iterator[None]:
-    """Reports every layer of the forward passes inside, in the order in which they finish.
+def plan(
+    reader: NetworkReader, layers: Sequence[str] | None, also: Iterable[str] = (), hidden: Iterable[str] = ()
+) -> Plan:
+    """Which layers there are and which of them are measured.
 
     Args:
-        model: the network.
-        emit: called with name and value, at once, before a later layer may work in place.
-        functions: also what functions return, not modules alone.
+        reader: network and inputs.
+        layers: names as in the module `layers`; None takes every module without submodules, the input and the
+            output.
+        also: further names to measure.
+        hidden: further names to find without measuring them.
+
+    Raises:
+        ValueError: unknown names, or named layers that cannot be measured.
     """
-    names = {name for name, _ in named_modules(model) if name}
-    calls = _Calls(emit, names)
-    with ExitStack() as stack:
-        for name, module in named_modules(model):
-            for handle in _hooks(name, module, calls):
-                stack.callback(handle.remove)
-        if functions:
-            stack.enter_context(_Functions(calls))
-        yield
+    if isinstance(layers, str):
+        raise ValueError(f"layers is the text {layers!r}; give a list of names: [{layers!r}]")
+    measured = [*(layers or ()), *also]
+    requested = [*measured, *hidden]
+    modules = {name: module for name, module in named_modules(reader.model) if name}
+    functions = any(base(name) not in modules and name not in (INPUT, OUTPUT) for name in requested)
+    shapes, classifier, repeats = find_shapes(reader, functions)
+    resolved = {name: shape for name in requested if (shape := _resolved(name, shapes))}
+    known = {*modules, *resolved}
+    if unknown := [
+        name for name in requested if name not in known and (name != whole(name) or base(name) not in modules)
+    ]:
+        raise ValueError(_unknown(unknown, [INPUT, *modules, *shapes, OUTPUT]))
+    shapes |= {name: LayerShape(None, why=NEVER) for name in modules if name not in shapes}
+    wanted = set(_wanted(measured, resolved, shapes))
+    if layers is None:
+        wanted |= {INPUT, *_leaves(shapes, modules), *([] if repeats else [OUTPUT])}
+    wanted.update(_heads(reader, wanted, shapes))
+    named = {resolved.get(name, name) for name in requested}
+    if refused := [f"{name!r}: {shapes[name].why}" for name in named if name in shapes and shapes[name].why]:
+        raise ValueError("layer " + "; layer ".join(sorted(refused)) + ". Name a module around it or after it")
+    usable = [name for name, shape in shapes.items() if name in wanted and not shape.why]
+    left_out = {name: shape.why for name, shape in shapes.items() if name in wanted and shape.why}
+    return Plan(reader, usable, shapes, left_out, functions, classifier, resolved, _sizes(reader))
 
 
-def _hooks(name: str, module: nn.Module, calls: _Calls) -> Iterator:
-    """Hooks of one module, none on scripted ones inside, which never call them."""
-    plain = type(module).__module__.startswith(("torch.nn", "torch.ao.nn")) and has_no_parts(module)
+def _heads(reader: NetworkReader, wanted: Collection[str], shapes: Mapping[str, LayerShape]) -> list[str]:
+    """The heads of the layers that are measured.
 
-    def before(_module: nn.Module, args: tuple, kwargs: dict) -> None:
-        calls.path.append((name, plain))
-        first = next((part for part in (*args, *kwargs.values()) if isinstance(part, Tensor | PackedSequence)), None)
-        if name and first is not None:
-            seen = calls.counts[name]
-            calls.report(f"{name}:input" if not seen else f"{name}#{seen + 1}:input", first)
-
-    def after(_module: nn.Module, _args: tuple, returned: object) -> None:
-        calls.path.pop()
-        if name:
-            label = calls.module_name(name)
-            for part, value in parts_of(label, returned):
-                calls.report(part, value)
-
-    try:
-        yield module.register_forward_pre_hook(before, with_kwargs=True)
-        yield module.register_forward_hook(after)
-    except RuntimeError:  # scripted modules refuse hooks with keywords
-        return
+    Raises:
+        ValueError: heads are requested and none of these layers has them.
+    """
+    heads = [name for name in shapes if name != whole(name) and whole(name) in wanted]
+    if reader.features.heads and not heads and not any(name != whole(name) for name in wanted):
+        raise ValueError(f"heads is {reader.features.heads}, which divides the channels of none of the layers measured")
+    return heads
 
 
-def parts_of(name: str, returned: object) -> Iterator[tuple[str, object]]:
-    """What a call returns under its names; what holds no tensor under the plain name, to say so."""
-    if isinstance(returned, PackedSequence):
-        yield name, returned
-    elif isinstance(returned, Mapping):
-        yield from ((f"{name}[{key}]", part) for key, part in returned.items() if isinstance(part, Tensor))
-        yield name, returned
-    elif isinstance(returned, tuple | list):
-        yield name, returned[0] if returned and isinstance(returned[0], Tensor | PackedSequence) else returned
-        yield from ((f"{name}[{k}]", part) for k, part in enumerate(returned) if k and isinstance(part, Tensor))
+def _sizes(reader: NetworkReader) -> list[int]:
+    """Points of each batch; where only the output shows how many, the network runs once for it.
+
+    Raises:
+        ValueError: nothing shows how many.
+    """
+    sizes: list[int] = []
+    for number, size in enumerate(reader.inputs.sizes):
+        if size is None:
+            batch = reader.inputs.batches[number]
+            output = reader.output(reader.run(batch, lambda *_: None))
+            if not output.ndim:
+                raise ValueError(
+                    f"inputs of shapes {batch.shapes()} have no common axis and the network returns shape (), so "
+                    "nothing says how many points there are; give labels or targets, one per point"
+                )
+            size = len(output)
+        sizes.append(size)
+    return sizes
+
+
+def _leaves(shapes: Mapping[str, LayerShape], modules: Mapping[str, nn.Module]) -> list[str]:
+    """Whole calls of modules inside which no module ran; what computes or holds weights alone is none."""
+    ran = {base(name) for name, shape in shapes.items() if shape.why != NEVER and not _of_weights(name)}
+    inner = {".".join(parts[:k]) for parts in (name.split(".") for name in ran) for k in range(1, len(parts))}
+    calls = [name for name in shapes if re.sub(r"#\d+$", "", name) in modules and not _of_weights(name)]
+    return [name for name in calls if base(name) not in inner and (base(name) in ran or has_no_parts(modules[name]))]
+
+
+def _of_weights(name: str) -> bool:
+    return ".parametrizations" in name or name.endswith("._packed_params")
+
+
+def _resolved(name: str, shapes: Mapping[str, LayerShape]) -> str | None:
+    """The call that a name means: itself, or torchvision's `relu_1` for `relu#2`."""
+    if name in shapes:
+        return name
+    base, _, number = name.rpartition("_")
+    other = f"{base}#{int(number) + 1}" if base and number.isdecimal() else ""
+    return other if other in shapes else None
+
+
+def _wanted(requested: Sequence[str], resolved: Mapping[str, str], shapes: Mapping[str, LayerShape]) -> list[str]:
+    """Named calls; a module named without a number means all of its calls."""
+    calls = []
+    for name in requested:
+        call = resolved.get(name, name)
+        calls += [call, *(other for other in shapes if re.fullmatch(re.escape(call) + r"#\d+", other))]
+    return calls
+
+
+def _unknown(unknown: Iterable[str], known: Sequence[str]) -> str:
+    plain = [name for name in dict.fromkeys(known) if not name.endswith(":input")]
+    hints = []
+    for name in unknown:
+        near = difflib.get_close_matches(name, plain, 3)
+        hints.append(f"{name!r}" + (f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""))
+    return f"the network has no layer {', '.join(hints)}; it has {', '.join(plain)}"
+
+
+def stream(planned: Plan, also: Iterable[str], consume: Consume) -> dict[str, str]:
+    """Runs all points and passes each layer to a consumer, in order.
+
+    Args:
+        planned: network, inputs and what is measured.
+        also: further names to pass on.
+        consume: called with a layer's name and rows, shape (rows, units), single or double precision.
+
+    Returns:
+        Layers that are not passed on, with the reason: those that the plan leaves out and those that failed this time.
+    """
+    names = list(dict.fromkeys([*planned.layers, *map(planned.call, also)]))
+    names = [name for name in names if name in planned.shapes and not planned.shapes[name].why]
+    failed = dict(planned.left_out)
+    if len(planned.reader.inputs.batches) == 1:
+        _pass(planned, 0, set(names), consume, failed)
     else:
-        yield name, returned
+        for group in _groups(planned, names):
+            _collect(planned, group, consume, failed)
+    return failed
+
+
+def _groups(planned: Plan, names: list[str]) -> list[list[str]]:
+    """Layers in order, as many at a time as fit into memory in single precision."""
+    points = sum(size or 1 for size in planned.reader.inputs.sizes)
+    groups: list[list[str]] = []
+    free = 0
+    for name in names:
+        needed = 4 * points * planned.shapes[name].row_units
+        if needed > free or not groups:
+            groups.append([])
+            free = planned.reader.memory
+        groups[-1].append(name)
+        free -= needed
+    return groups
+
+
+def _collect(planned: Plan, group: list[str], consume: Consume, failed: dict[str, str]) -> None:
+    """One group of layers over all batches."""
+    parts: dict[str, list[NDArray[np.floating]]] = {name: [] for name in group}
+    batches = len(planned.reader.inputs.batches)
+    for number in range(batches):
+        _pass(planned, number, set(group), lambda name, rows: parts[name].append(rows.copy()), failed)
+    for name in group:
+        rows = parts.pop(name)
+        if len(rows) == batches and len({part.shape[1] for part in rows}) == 1:
+            joined = np.concatenate(rows)
+            rows.clear()
+            consume(name, joined)
+        else:
+            failed.setdefault(name, "it did not return the same number of units in every batch")
+
+
+def batch_rows(
+    planned: Plan, number: int, names: Sequence[str]
+) -> tuple[dict[str, NDArray[np.floating]], dict[str, str]]:
+    """Rows of layers for one batch, shape (rows, units) each, and why others have none."""
+    rows: dict[str, NDArray[np.floating]] = {}
+    failed: dict[str, str] = {}
+    if names:
+        _pass(planned, number, set(names), lambda name, A: rows.update({name: A.copy()}), failed)
+    return rows, failed
+
+
+def _pass(planned: Plan, number: int, wanted: set[str], consume: Consume, failed: dict[str, str]) -> None:
+    """One batch: the wanted layers as rows."""
+    reader = planned.reader
+    batch, seen = reader.inputs.batches[number], set()
+    graphs = batch.graphs()
+    if INPUT in wanted and len(batch.args) == 1:
+        _pass_on(planned, INPUT, readable(batch.args[0]), graphs, consume, failed)
+
+    def emit(name: str, value: object) -> None:
+        if name in wanted and name not in seen:
+            seen.add(name)
+            _pass_on(planned, name, value, graphs, consume, failed)
+        elif failed.get(name) == NEVER:  # the first passes on a few points did not reach it
+            failed[name] = "not every point reaches it: it did not run for the first three"
+
+    returned = reader.run(batch, emit, functions=planned.functions)
+    if OUTPUT in wanted:
+        try:
+            _pass_on(planned, OUTPUT, reader.output(returned), graphs, consume, failed)
+        except Exception as error:
+            failed[OUTPUT] = in_one_line(error)
+    for name in wanted - seen - {INPUT, OUTPUT}:
+        failed.setdefault(name, "it did not run this time")
+
+
+def _pass_on(
+    planned: Plan, name: str, value: Any, graphs: Tensor | None, consume: Consume, failed: dict[str, str]
+) -> None:
+    """A layer's rows to the consumer, whose errors are not caught."""
+    shape = planned.shapes[name]
+    try:
+        features = planned.reader.features
+        rows = features.rows(name, shape.points_first(value, features.channels))
+        if shape.of_nodes and graphs is not None:
+            rows = _mean_by_graph(rows, graphs)
+    except Exception as error:
+        failed[name] = in_one_line(error)
+        return
+    consume(name, as_rows(rows))
+
+
+def _mean_by_graph(rows: Tensor, graphs: Tensor) -> Tensor:
+    """Mean over the nodes of each graph, shape (graphs, units); zero of a graph without nodes."""
+    sizes = torch.bincount(graphs)
+    sums = rows.new_zeros(len(sizes), rows.shape[1]).index_add(0, graphs, rows.detach())
+    return sums / sizes.clamp(min=1)[:, None]
+
+
+def passes_through(planned: Plan, name: str) -> bool:
+    """Whether points exchange their outputs when their values of a layer are exchanged.
+
+    They do not where a skip connection leads around the layer. Tried on at most `TRIED_ON` points, in reverse.
+
+    Args:
+        planned: network, inputs and layers.
+        name: of what a module returns; of others, as functions, windows, nodes of graphs and what goes into a module,
+            nothing is known: True.
+    """
+    module = dict(named_modules(planned.reader.model)).get(base(name))
+    shapes = [planned.shapes[layer] for layer in (name, OUTPUT)]
+    axes = [None if shape.of_nodes or shape.windows > 1 else shape.axis for shape in shapes]
+    if module is None or name.endswith((":input", "]")) or None in axes:
+        return True
+    as_it_is, exchanged = _output(planned, None, "", 0), _output(planned, module, name, axes[0] or 0)
+    wanted = as_it_is.flip(axes[1] or 0)
+    return bool((exchanged - wanted).norm() <= ROUNDING * (as_it_is - wanted).norm())
+
+
+def _output(planned: Plan, module: nn.Module | None, name: str, axis: int) -> Tensor:
+    """What the network returns, in double precision, with the points of a call of a module in reverse."""
+    reader, calls = planned.reader, 0
+    wanted = int(name.partition("#")[2] or 1)
+
+    def reverse(_module: nn.Module, _inputs: object, value: object) -> object:
+        nonlocal calls
+        calls += 1
+        if calls != wanted:
+            return value
+        if isinstance(value, tuple) and isinstance(value[0], Tensor):
+            return (value[0].flip(axis), *value[1:])
+        return value.flip(axis) if isinstance(value, Tensor) else value
+
+    handle = module.register_forward_hook(reverse) if module else None
+    try:
+        batch, _ = reader.inputs.spread(TRIED_ON)
+        return reader.output(reader.run(batch, lambda *_: None)).detach().to(torch.float64)
+    finally:
+        if handle:
+            handle.remove()

@@ -13,7 +13,7 @@ output of a free map stays as it is to rounding. Any other is not free and has n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple, cast
 
@@ -22,9 +22,9 @@ import torch
 from torch import Tensor, nn
 
 from repdyn.base.arrays import Array
-from repdyn.diagnostics.methods.forward import BATCH_NORMS, in_one_line, undisturbed
+from repdyn.diagnostics.methods.forward import BATCH_NORMS, in_one_line, named_modules, undisturbed, watched
 from repdyn.diagnostics.methods.inputs import Batch
-from repdyn.diagnostics.methods.layers import named_modules, watched
+from repdyn.diagnostics.methods.outputs import OfOutput
 from repdyn.diagnostics.methods.reader import NetworkReader
 
 MAPS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
@@ -32,9 +32,8 @@ WHOLE_NORMS = (nn.LayerNorm, nn.GroupNorm, *((nn.RMSNorm,) if hasattr(nn, "RMSNo
 NORMS = (*BATCH_NORMS, *WHOLE_NORMS)
 ROUNDING = 1e-6  # single precision: a gradient below this share of the largest holds few digits
 TRIED_ON = 4  # points on which a map's freedom is tried
-POINTS = 32  # at most so many points in the gradient, which keeps all activations of its pass
+POINTS = 32  # at most so many points in the gradient, which stores all activations of its pass
 UNCHANGED = 1e-4  # relative change of the output that is rounding of single precision, not an effect of the weights
-Loss = Callable[[Tensor], Tensor]
 
 
 class Normalized(NamedTuple):
@@ -66,7 +65,7 @@ def normalized_maps(reader: NetworkReader) -> list[Normalized]:
         module_name = name.removesuffix(":input").partition("#")[0]
         module = modules.get(module_name)
         if isinstance(module, MAPS) and not name.endswith(":input"):
-            returned[id(value)] = (module_name, value)  # keeps the tensor, so that its id stays its own
+            returned[id(value)] = (module_name, value)  # holds the tensor, so that no other gets its id
         if isinstance(module, NORMS) and name.endswith(":input") and id(value) in returned:
             source = returned[id(value)][0]
             maps[source] = Normalized(source, modules[source], module, isinstance(module, BATCH_NORMS))
@@ -78,10 +77,10 @@ def normalized_maps(reader: NetworkReader) -> list[Normalized]:
     return list(maps.values())
 
 
-def radial_fractions(reader: NetworkReader, maps: list[Normalized], batch: Batch, loss: Loss) -> dict[str, Radial]:
+def radial_fractions(reader: NetworkReader, maps: list[Normalized], batch: Batch, loss: OfOutput) -> dict[str, Radial]:
     """Median and largest |u . grad| / |grad| per normalized map; NaN and the reason for a map that is not free.
 
-    Rows whose gradient is rounding beside the largest are left out.
+    Rows whose gradient is rounding next to the largest are left out.
 
     Args:
         reader: the network; neither its gradients nor its running statistics change.
@@ -157,8 +156,8 @@ def _parameters(module: nn.Module) -> dict[str, nn.Parameter]:
 def _replaced(model: nn.Module, module: nn.Module, new: dict[str, nn.Parameter]) -> Iterator[None]:
     """Other parameters in a module, and wherever else the network shares them; afterwards the old objects again."""
     places = [
-        (owner, name, part, new[own])
-        for own, part in _parameters(module).items()
+        (owner, name, part, new[parameter])
+        for parameter, part in _parameters(module).items()
         for owner in model.modules()
         for name, held in owner._parameters.items()
         if held is part
@@ -173,7 +172,7 @@ def _replaced(model: nn.Module, module: nn.Module, new: dict[str, nn.Parameter])
 
 
 def _gradients(
-    reader: NetworkReader, free: list[Normalized], batch: Batch, loss: Loss
+    reader: NetworkReader, free: list[Normalized], batch: Batch, loss: OfOutput
 ) -> dict[str, tuple[Array, Array]]:
     """What may be scaled of each map and the gradient of the loss along it, rows of weights or all as one row."""
     copies = [
@@ -208,8 +207,10 @@ def _rows(parts: Mapping[str, Tensor], by_row: bool) -> Array:
 
 def _fraction(weights: Array, slopes: Array) -> Radial:
     sizes = np.linalg.norm(slopes, axis=1)
-    kept = sizes > ROUNDING * sizes.max()
-    if not kept.any():
+    counted = sizes > ROUNDING * sizes.max()
+    if not counted.any():
         return Radial(np.nan, np.nan)
-    along = np.abs(np.sum(weights * slopes, axis=1))[kept] / np.linalg.norm(weights, axis=1)[kept] / sizes[kept]
+    along = (
+        np.abs(np.sum(weights * slopes, axis=1))[counted] / np.linalg.norm(weights, axis=1)[counted] / sizes[counted]
+    )
     return Radial(float(np.median(along)), float(np.max(along)))

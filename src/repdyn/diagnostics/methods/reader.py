@@ -1,20 +1,149 @@
-"""A network with its inputs, and how both are read."""
+"""How a network and its inputs are read, from the arguments of `measure`.
+
+The network runs on batches of inputs, `Features` turn a layer's tensor into one row per point, and an adapter says
+which tensor counts of what the network returns.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import difflib
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
+from typing import Any, cast
 
+import numpy as np
 import torch
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
-from repdyn.diagnostics.methods.features import Features
-from repdyn.diagnostics.methods.forward import in_one_line, undisturbed
-from repdyn.diagnostics.methods.inputs import Batch, Inputs
-from repdyn.diagnostics.methods.layers import watched
-from repdyn.diagnostics.methods.outputs import Adapter, adapted
+from repdyn.diagnostics.methods.forward import in_one_line, readable, undisturbed, unwrapped, watched
+from repdyn.diagnostics.methods.inputs import Batch, Inputs, as_inputs
 
+KINDS = ("flatten", "pool", "tokens")
 INPUT, OUTPUT = "input", "output"
+MEMORY = 2**30  # bytes of layers in memory at a time when the points come in several batches
+Adapter = Callable[[object], Tensor] | str | int | None
+
+
+@dataclass(frozen=True)
+class Features:
+    """How a layer's tensor becomes rows.
+
+    Attributes:
+        kind: "flatten", all numbers of a point; "pool", means over all axes but points and channels; "tokens", a row
+            for each token of each point; or a function of (name, tensor with points first) to a tensor (points, units).
+        channels: axis of the channels with points first, 1 for convolutions, -1 for transformers; needed by "pool" and
+            "tokens" in layers with more than two axes, which no shape shows.
+        mask: the tokens that count, shape (points, tokens); None for all.
+        heads: heads of attention, each an equal part of the channels, one after another; every layer that they divide
+            has `name[head 0]`, `name[head 1]`, ... next to it. They mean something of queries, keys, values and of what
+            enters the last projection (`name:input`). None for none.
+    """
+
+    kind: str | Callable[[str, Tensor], Tensor] = "flatten"
+    channels: int | None = None
+    mask: NDArray[np.bool_] | None = None
+    heads: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuses unknown kinds, masks without tokens and heads of no axis."""
+        if not callable(self.kind) and self.kind not in KINDS:
+            raise ValueError(f"features is {self.kind!r}; give one of {', '.join(KINDS)} or a function")
+        if self.mask is not None and self.kind != "tokens":
+            raise ValueError('mask says which tokens count; give it with features="tokens"')
+
+        if self.heads is not None and self.heads < 2:
+            raise ValueError(f"heads is {self.heads}; give 2 or more")
+        if self.heads is not None and (self.channels is None or self.channels >= 0):
+            raise ValueError(f"channels is {self.channels}; heads are parts of the last axis, give channels=-1")
+
+    def heads_of(self, name: str, value: object) -> Iterator[tuple[str, Tensor]]:
+        """The heads of a layer by name; none where they do not divide its channels.
+
+        Args:
+            name: of the layer.
+            value: what it returns.
+        """
+        if self.heads is None or self.channels is None or not isinstance(value, Tensor) or value.ndim < 2:
+            return
+        if value.shape[self.channels] % self.heads == 0:
+            parts = value.chunk(self.heads, dim=self.channels)
+            yield from ((f"{name}[head {number}]", part) for number, part in enumerate(parts))
+
+    def rows(self, name: str, tensor: Tensor) -> Tensor:
+        """Rows of a layer, shape (rows, units).
+
+        Args:
+            name: of the layer.
+            tensor: its values with points first.
+
+        Raises:
+            ValueError: the axis of channels is not known, or a layer without tokens.
+        """
+        if callable(self.kind):
+            rows = self.kind(name, tensor.clone())  # the network goes on with the tensor itself
+            if not isinstance(rows, Tensor) or rows.ndim != 2:
+                raise ValueError(f"features returned {shape_text(rows)}; it must return a tensor (points, units)")
+            return rows
+        if self.kind == "flatten" or (tensor.ndim <= 2 and self.kind == "pool"):
+            return tensor.reshape(len(tensor), -1)
+        if tensor.ndim <= 2:
+            raise ValueError(f"it returns {shape_text(tensor)}, which has no axis of tokens")
+        if self.channels is None:
+            raise ValueError(
+                f"it returns {shape_text(tensor)} and features={self.kind!r} needs the axis of the channels: give "
+                "channels=1 (convolutions) or channels=-1 (transformers)"
+            )
+        last = tensor.movedim(self.channels, -1).flatten(1, -2)
+        return last.mean(dim=1) if self.kind == "pool" else last.flatten(0, 1)
+
+    def per_point(self, tensor: Tensor) -> int:
+        """Rows that a point has in a layer, 1 without tokens; tensor with points first."""
+        if self.kind != "tokens" or tensor.ndim <= 2 or self.channels is None:
+            return 1
+        return tensor[0].numel() // tensor.shape[self.channels]
+
+
+def as_rows(tensor: Tensor) -> NDArray[np.floating]:
+    """A tensor as an array on the CPU, in double or single precision as it came; a complex unit as two real ones."""
+    tensor = tensor.detach()
+    if tensor.is_complex():
+        tensor = torch.view_as_real(tensor.resolve_conj()).flatten(1)
+    return tensor.to("cpu", tensor.dtype if tensor.dtype == torch.float64 else torch.float32).numpy()
+
+
+def shape_text(value: object) -> str:
+    """A value's shape in words."""
+    return f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else f"a {type(value).__name__}"
+
+
+def adapted(returned: Any, adapter: Adapter) -> Tensor:
+    """The output: by a key, an index or a function; without one a tensor itself, or the first part of a tuple."""
+    if adapter is None and isinstance(returned, Mapping):
+        tensors = [key for key, part in returned.items() if isinstance(part, Tensor)]
+        if len(tensors) != 1:
+            raise ValueError(
+                f"the network returns a {type(returned).__name__} with {', '.join(map(str, returned)) or 'nothing'}; "
+                f"name the part that counts: output={' or '.join(map(repr, tensors or ['key']))}"
+            )
+        adapter = tensors[0]
+    returned = readable(returned)
+    if isinstance(adapter, str | int):
+        try:
+            returned = returned[adapter]
+        except (KeyError, IndexError, TypeError) as error:
+            raise ValueError(f"output={adapter!r}: the network returns {shape_text(returned)} without it") from error
+    elif adapter is not None:
+        returned = adapter(returned)
+    elif isinstance(returned, tuple | list) and returned:
+        returned = returned[0]
+    returned = readable(returned)
+    if not isinstance(returned, Tensor):
+        raise ValueError(
+            f"the network returns {shape_text(returned)}; give output=, a key, an index or a function to a tensor"
+        )
+    return returned
 
 
 @dataclass(frozen=True)
@@ -55,6 +184,22 @@ class NetworkReader:
                     f"{type(self.model).__name__} does not take inputs of shape {shapes}: {in_one_line(error)}"
                 ) from error
 
+    def values(self, batch: Batch, *, functions: bool = False) -> dict[str, object]:
+        """Copies of all layers of one forward pass, the input first and the output last."""
+        layers: dict[str, object] = {}
+        if len(batch.args) == 1 and not batch.kwargs:
+            layers[INPUT] = readable(batch.args[0])
+
+        def collect(name: str, value: object) -> None:
+            layers[name] = value.detach().clone() if isinstance(value, Tensor) else value
+
+        returned = self.run(batch, collect, functions=functions)
+        try:
+            layers[OUTPUT] = self.output(returned).detach().clone()
+        except Exception as error:  # an adapter is the user's code
+            layers[OUTPUT] = error
+        return layers
+
     def output(self, returned: object) -> Tensor:
         """The tensor that counts of what the network returns.
 
@@ -62,3 +207,58 @@ class NetworkReader:
             ValueError: there is none, or several and none is named.
         """
         return adapted(returned, self.adapter)
+
+
+def network_reader(
+    model: nn.Module,
+    inputs: object,
+    *,
+    features: Features | str | Callable[[str, Tensor], Tensor] = "flatten",
+    output: Adapter = None,
+    axes: Mapping[str, int] | None = None,
+    batch_size: int | None = None,
+    unpack: Callable[[object], tuple] | None = None,
+    labels: ArrayLike | None = None,
+    targets: ArrayLike | None = None,
+    batch_statistics: bool = False,
+    memory: int = MEMORY,
+) -> NetworkReader:
+    """Network and inputs as all passes take them, from arguments of `measure`.
+
+    Raises:
+        ValueError: unusable inputs or options.
+    """
+    model, axes = unwrapped(model), dict(axes or {})
+    points = next((len(cast("Sized", answer)) for answer in (labels, targets) if answer is not None), None)
+    batches = as_inputs(model, inputs, axis=axes.get("input", 0), batch_size=batch_size, unpack=unpack, points=points)
+    if batch_statistics and len(batches.batches) > 1:
+        raise ValueError("batch_statistics normalizes by all points at once; give them in one batch")
+    features = features if isinstance(features, Features) else Features(features)
+    return NetworkReader(model, batches, features, output, axes, bool(batch_statistics), memory)
+
+
+def option_names(*functions: Callable[..., Any]) -> list[str]:
+    """Names of all that these functions take next to the network and the inputs, in order."""
+    parameters = [entry for function in functions for entry in inspect.signature(function).parameters.values()]
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    names = [entry.name for entry in parameters if entry.kind in kinds]
+    return [name for name in dict.fromkeys(names) if name not in ("self", "model", "network", "other", "inputs")]
+
+
+def check_options(options: Iterable[str], known: Sequence[str]) -> None:
+    """Refuses options that nobody takes.
+
+    Raises:
+        TypeError: an unknown one; the message names the nearest and all that there are.
+
+    Example:
+        >>> check_options(["bath_size"], ["axes", "batch_size"])
+        Traceback (most recent call last):
+        ...
+        TypeError: no option 'bath_size' (did you mean 'batch_size'?); there are axes, batch_size
+    """
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            raise TypeError(f"no option {name!r}{hint}; there are {', '.join(known)}")

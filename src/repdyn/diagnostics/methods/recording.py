@@ -1,11 +1,15 @@
-"""Measurements of several moments as one dataset, in memory or in a netCDF file that grows by a moment at a time."""
+"""Measurements of several moments as one dataset, in memory or in a file that grows by a moment at a time.
+
+The numbers of a moment also go to the loggers of experiments, by name.
+"""
 
 from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import netCDF4
 import numpy as np
@@ -25,11 +29,12 @@ FIXED = (
     "expected_angle",
     "expected_norm_ratio",
 )
-"""Diagnostics that are the same at every moment."""
+NO_SCALARS = (*FIXED, "odd_point")  # the same at every moment, or a name and no size
+PREFIX = "repdyn/"  # of the names that loggers get, so that a "loss" stays the user's
 
 
 def changing(moment: xr.Dataset) -> list[str]:
-    """Diagnostics that have a value of their own at every moment."""
+    """Diagnostics that change from moment to moment."""
     return [str(name) for name in moment.data_vars if name not in FIXED]
 
 
@@ -40,14 +45,14 @@ def aligned(moment: xr.Dataset, first: xr.Dataset) -> xr.Dataset:
         moment = moment.assign({name: xr.full_like(first[name], np.nan, dtype=float) for name in lacking})
     wanted = list(first.data_vars)
     selected = moment if list(moment.data_vars) == wanted else moment[wanted]
-    own, theirs = moment.xindexes, first.xindexes  # of one collector they are the same objects
+    indexes, theirs = moment.xindexes, first.xindexes  # of one collector they are the same objects
     shared = [dim for dim in first.dims if dim in moment.coords]
-    if all(own[dim] is theirs[dim] or own[dim].equals(theirs[dim]) for dim in shared):
+    if all(indexes[dim] is theirs[dim] or indexes[dim].equals(theirs[dim]) for dim in shared):
         return selected
     return selected.reindex({dim: first[dim] for dim in first.dims})
 
 
-def nothing_of(first: xr.Dataset, why: str) -> xr.Dataset:
+def missing_moment(first: xr.Dataset, why: str) -> xr.Dataset:
     """A moment without any number, and the reason."""
     empty = {name: xr.full_like(first[name], np.nan, dtype=float) for name in changing(first)}
     return first.assign(empty).assign_attrs(left_out=why)
@@ -58,7 +63,7 @@ def joined(moments: Sequence[xr.Dataset], steps: Sequence[float], time: str, uni
 
     Args:
         moments: one dataset per moment.
-        steps: where the moments stand along training, one each.
+        steps: time of each moment.
         time: name of the dimension of training.
         units: its unit.
     """
@@ -72,7 +77,7 @@ def joined(moments: Sequence[xr.Dataset], steps: Sequence[float], time: str, uni
 
 
 def reasons(texts: Sequence[str], steps: Sequence[float], time: str) -> str:
-    """What was left out, said once where it is the same at every moment."""
+    """What was left out, written once where it is the same at every moment."""
     if len(set(texts)) == 1:
         return texts[0]
     return "; ".join(f"{time} {step:g}: {text}" for step, text in zip(steps, texts, strict=True) if text)
@@ -84,7 +89,7 @@ def create(path: Path, moment: xr.Dataset, step: float, time: str, units: str) -
     Args:
         path: the file.
         moment: dataset of the moment.
-        step: where it stands along training.
+        step: time of the moment.
         time: name of the dimension of training.
         units: its unit.
     """
@@ -108,7 +113,7 @@ def append(path: Path, moment: xr.Dataset, step: float, time: str) -> None:
     Args:
         path: the file.
         moment: dataset of the moment.
-        step: where it stands along training.
+        step: time of the moment.
         time: name of the dimension of training.
     """
     with atomic(path) as temporary:
@@ -152,17 +157,78 @@ def _texts(text: str, steps: Sequence[float], time: str) -> list[str]:
     first, *parts = re.split(rf"(?:^|; ){re.escape(time)} (\S+): ", text)
     if first or not parts:  # the same at every moment
         return [text] * len(steps)
-    said = list(zip(parts[::2], parts[1::2], strict=True))
-    return [said.pop(0)[1] if said and said[0][0] == f"{step:g}" else "" for step in steps]
+    entries = list(zip(parts[::2], parts[1::2], strict=True))
+    return [entries.pop(0)[1] if entries and entries[0][0] == f"{step:g}" else "" for step in steps]
 
 
 def cut(path: Path, step: float, time: str) -> None:
     """Drops the moments from a step on, with their reasons, and with the last one the file."""
     whole = load(path, time)
-    kept = whole.isel({time: whole[time].values < step})
-    if kept.sizes[time]:
-        steps = kept[time].values.tolist()
+    earlier_moments = whole.isel({time: whole[time].values < step})
+    if earlier_moments.sizes[time]:
+        steps = earlier_moments[time].values.tolist()
         texts = _texts(whole.attrs["left_out"], whole[time].values.tolist(), time)[: len(steps)]
-        _write(path, kept.assign_attrs(left_out=reasons(texts, steps, time)), time)
+        _write(path, earlier_moments.assign_attrs(left_out=reasons(texts, steps, time)), time)
     else:
         path.unlink()
+
+
+def scalars(dataset: xr.Dataset, prefix: str = "") -> dict[str, float]:
+    """Numbers of the network and of each layer: `accuracy`, `effective_rank/layer1.0`, `radial_fraction/conv1`.
+
+    Args:
+        dataset: of `measure`, or of `Recorder.dataset`, of whose moments the last counts.
+        prefix: in front of every name.
+
+    Returns:
+        Number by name, all finite: what is missing is left out. Angles are medians over pairs, numbers of classes and
+        of seeds means. Numbers of single points or pairs, and what is the same at every moment, stays out.
+
+    Example:
+        >>> import torch
+        >>> from repdyn.diagnostics.measure import measure
+        >>> scalars(measure(torch.nn.Linear(2, 2), torch.eye(2), measures=["ranks"]))["numerical_rank/input"]
+        2.0
+    """
+    if time := dataset.attrs.get("time"):
+        dataset = dataset.isel({time: -1})
+    if "quantile" in dataset.coords:
+        dataset = dataset.sel(quantile=0.5)
+    named: dict[str, float] = {}
+    for name, values in dataset.drop_vars(NO_SCALARS, errors="ignore").data_vars.items():
+        values = values.mean([dim for dim in ("class", "seed") if dim in values.dims])
+        if not values.dims:
+            named[f"{prefix}{name}"] = float(values)
+        elif values.dims in (("layer",), ("step_from",), ("normalized",)):
+            places = values[values.dims[0]].values.tolist()
+            named |= {f"{prefix}{name}/{place}": float(value) for place, value in zip(places, values, strict=True)}
+    return {name: value for name, value in named.items() if np.isfinite(value)}
+
+
+def log_scalars(logger: Any, values: Mapping[str, float], step: float) -> None:
+    """Hands the numbers of a moment to a logger.
+
+    Args:
+        logger: what has `add_scalar(name, value, step)`, as TensorBoard's `SummaryWriter`; or
+            `log_metrics(values, step=...)`, as Lightning's loggers, MLflow and Comet; or `log(values, step=...)`, as a
+            run of Weights & Biases; or a function of values and step.
+        values: number by name.
+        step: time of the moment.
+
+    Raises:
+        ValueError: a logger of another kind.
+    """
+    if hasattr(logger, "add_scalar"):
+        for name, value in values.items():
+            logger.add_scalar(name, value, step)
+    elif hasattr(logger, "log_metrics"):
+        logger.log_metrics(dict(values), step=step)
+    elif hasattr(logger, "log"):
+        logger.log(dict(values), step=step)
+    elif callable(logger):
+        logger(dict(values), step)
+    else:
+        raise ValueError(
+            f"logger is a {type(logger).__name__}; give one with add_scalar, log_metrics or log, or a function of "
+            "(values, step)"
+        )

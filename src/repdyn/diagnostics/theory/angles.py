@@ -1,12 +1,13 @@
-r"""Angles between the points of a layer, all pairs, in blocks of the Gram matrix; the odd point.
+r"""Angles between the points of a layer, all pairs, in blocks of the Gram matrix; the odd point; what theory expects.
 
-Small layers go through the formula of `bn_decomposed.theory.geometry`, which keeps all digits. Large ones go through
-the cosines of their Gram matrix, which keep half of the digits of small angles: below 2e-8 these are rounding.
+Small layers go through the formula of `bn_decomposed.theory.geometry`, which loses no digits. Large ones go through
+the cosines of their Gram matrix, which have half of the digits of small angles: below 2e-8 these are rounding.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -14,9 +15,10 @@ from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.bn_decomposed.theory.geometry import pair_angles
+from repdyn.bn_decomposed.theory.odd_cluster import odd_fixed_point, simplex_angle
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-STABLE = 2**25  # pairs * coordinates, up to which the formula that keeps all digits takes a fraction of a second
+STABLE = 2**25  # pairs * coordinates, up to which the formula that loses no digits takes a fraction of a second
 ROWS = 512  # of the Gram matrix at a time
 BINS = 2**15  # of cosines, among which order statistics are looked up
 CACHED = 2**17  # cosines binned at a time
@@ -119,8 +121,27 @@ def _angle_quantiles(parts: Sequence[_Binned], quantiles: tuple[float, ...]) -> 
     bins = np.searchsorted(below, ranks, side="right") - 1
     wanted = np.zeros(BINS, bool)
     wanted[bins] = True
-    kept = np.sort(np.concatenate([part.cosines[wanted[part.bins]] for part in parts]))
-    before = np.cumsum(np.where(wanted, counts, 0)) - counts  # kept cosines in bins before each wanted one
-    ordered = dict(zip(ranks, kept[before[bins] + ranks - below[bins]], strict=True))
+    candidates = np.sort(np.concatenate([part.cosines[wanted[part.bins]] for part in parts]))
+    before = np.cumsum(np.where(wanted, counts, 0)) - counts  # candidates cosines in bins before each wanted one
+    ordered = dict(zip(ranks, candidates[before[bins] + ranks - below[bins]], strict=True))
     low, high = (np.arccos(np.clip([ordered[int(at)] for at in end(places)], -1.0, 1.0)) for end in (np.floor, np.ceil))
     return low + (places - np.floor(places)) * (high - low)
+
+
+@lru_cache(maxsize=64)
+def expected_angle(points: int) -> float:
+    """Angle between any two of n points at the symmetric fixed point of recentering and ReLU, radians.
+
+    Ours: `simplex_angle` of bn_decomposed.
+    """
+    return float(simplex_angle(points))
+
+
+@lru_cache(maxsize=64)
+def expected_norm_ratio(points: int) -> float:
+    """Largest over second largest norm at the fixed point with one odd point; NaN where there is none.
+
+    Ours: `odd_fixed_point` of bn_decomposed.
+    """
+    odd = odd_fixed_point(points) if points >= 3 else None
+    return float((points - 1) / odd.norm_ratio) if odd else float("nan")

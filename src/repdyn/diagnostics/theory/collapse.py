@@ -1,4 +1,4 @@
-r"""Neural collapse of one layer, NC1 to NC4, as Papyan, Han and Donoho (2020) define it, and a ratio of traces.
+r"""Neural collapse of one layer, NC1 to NC4, as Papyan, Han and Donoho (2020) define it; sectors of each class.
 
 Points h_i of classes c(i), class means mu_c, mu the mean of the class means (the same for every class, however many
 points it has), K classes, n points.
@@ -9,15 +9,16 @@ points it has), K classes, n points.
 - NC3: the classifier's rows W are parallel to the centered class means, | W / |W| - M / |M| |_F^2.
 - NC4: the classifier decides for the nearest class mean.
 
-No matrix of units x units and no array of points x classes x units is ever made.
+No matrix of units x units and no array of points x classes x units is ever created.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.base.ranks import RANK_TOLERANCE
@@ -70,7 +71,7 @@ def collapse(H: Array, labels: np.ndarray) -> dict[str, float]:
     Definition as in Papyan, Han and Donoho (2020); the ratio of traces is ours.
 
     Args:
-        H: points in any coordinates that keep inner products, shape (n, d).
+        H: points in any coordinates with the same inner products, shape (n, d).
         labels: class of each point, shape (n,).
 
     Returns:
@@ -85,21 +86,21 @@ def collapse(H: Array, labels: np.ndarray) -> dict[str, float]:
         >>> round(found["within_over_between"], 4), round(found["nc1"], 5), found["nearest_mean_accuracy"]
         (0.0042, 0.00035, 1.0)
     """
-    seen = class_means(H, labels)
-    _, s, axes = np.linalg.svd(seen.centered, full_matrices=False)
+    by_class = class_means(H, labels)
+    _, s, axes = np.linalg.svd(by_class.centered, full_matrices=False)
     axes = axes[s > RANK_TOLERANCE * s[0]] if s[0] else axes[:0]
     s = s[: len(axes)]
-    squares = [_within(H[group], mean, axes) for group, mean in zip(seen.groups, seen.means, strict=True)]
+    squares = [_within(H[group], mean, axes) for group, mean in zip(by_class.groups, by_class.means, strict=True)]
     within = float(np.mean([mean for mean, _ in squares]))
     along = sum(part for _, part in squares) / len(H)
-    between = float(np.mean(np.linalg.norm(seen.centered, axis=1) ** 2))
+    between = float(np.mean(np.linalg.norm(by_class.centered, axis=1) ** 2))
     return {
         "within": within,
         "between": between,
         "within_over_between": within / between if between else float("nan"),
         "nc1": float(np.sum(along / s**2)) if len(s) else float("nan"),
-        **simplex_defects(seen.centered),
-        "nearest_mean_accuracy": float(np.mean(nearest_mean(H, seen) == labels)) if between else float("nan"),
+        **simplex_defects(by_class.centered),
+        "nearest_mean_accuracy": float(np.mean(nearest_mean(H, by_class) == labels)) if between else float("nan"),
     }
 
 
@@ -133,12 +134,12 @@ def simplex_defects(centered: Array) -> dict[str, float]:
     }
 
 
-def nearest_mean(H: Array, seen: ClassMeans) -> np.ndarray:
+def nearest_mean(H: Array, by_class: ClassMeans) -> np.ndarray:
     """Label of the class mean nearest to each point, by one matrix product.
 
     The decision that NC4 compares with; definition as in Papyan, Han and Donoho (2020).
     """
-    return seen.names[np.argmin(np.sum(seen.means**2, axis=1) - 2 * (H @ seen.means.T), axis=1)]
+    return by_class.names[np.argmin(np.sum(by_class.means**2, axis=1) - 2 * (H @ by_class.means.T), axis=1)]
 
 
 def classifier_collapse(H: Array, labels: np.ndarray, W: ArrayLike, decisions: np.ndarray) -> dict[str, float]:
@@ -162,14 +163,46 @@ def classifier_collapse(H: Array, labels: np.ndarray, W: ArrayLike, decisions: n
         >>> round(found["nc3"], 9), found["nc4"]
         (0.0, 0.0)
     """
-    W, seen = np.asarray(W, dtype=np.float64), class_means(H, labels)
+    W, by_class = np.asarray(W, dtype=np.float64), class_means(H, labels)
     rows = simplex_defects(W)
-    sizes = np.linalg.norm(W), np.linalg.norm(seen.centered)
-    nc3 = float(np.sum((W / sizes[0] - seen.centered / sizes[1]) ** 2)) if all(sizes) else float("nan")
+    sizes = np.linalg.norm(W), np.linalg.norm(by_class.centered)
+    nc3 = float(np.sum((W / sizes[0] - by_class.centered / sizes[1]) ** 2)) if all(sizes) else float("nan")
     return {
         "classifier_equinorm": rows["equinorm"],
         "classifier_equiangularity": rows["equiangularity"],
         "classifier_maximal_angle": rows["maximal_angle"],
         "nc3": nc3,
-        "nc4": float(np.mean(nearest_mean(H, seen) != decisions)) if sizes[1] else float("nan"),
+        "nc4": float(np.mean(nearest_mean(H, by_class) != decisions)) if sizes[1] else float("nan"),
+    }
+
+
+def occupation_by_class(A: NDArray[np.floating], groups: Sequence[np.ndarray]) -> dict[str, list[float]]:
+    """`occupation` of each class: one list entry per group of point indices of a layer, shape (points, units).
+
+    Ours: the sectors of truncation_flow, (3.33), by class.
+    """
+    rows = [occupation(A[group]) for group in groups]
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def occupation(A: NDArray[np.floating]) -> dict[str, float]:
+    """Sectors that the points of one class occupy, shape (points, units): how far units truncate the class.
+
+    Ours: numbers on the sectors of truncation_flow, (3.33).
+
+    Example:
+        >>> import numpy as np
+        >>> found = occupation(np.array([[1.0, 0.0, 0.0], [2.0, 3.0, 0.0]]))
+        >>> found["sectors"], found["truncated_share"], round(found["units_passing_all"], 3)
+        (1.0, 0.5, 0.333)
+    """
+    pattern = A > 0
+    packed = np.ascontiguousarray(np.packbits(pattern, axis=1))
+    _, counts = np.unique(packed.view([("bits", f"V{packed.shape[1]}")]).ravel(), return_counts=True)
+    return {
+        "truncated_share": float(np.mean(~pattern)),
+        "units_truncating_all": float(np.mean(~pattern.any(axis=0))),
+        "units_passing_all": float(np.mean(pattern.all(axis=0))),
+        "sectors": len(counts) / len(A),
+        "largest_sector": float(counts.max() / len(A)),
     }

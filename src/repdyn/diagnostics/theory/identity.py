@@ -97,7 +97,7 @@ def costs(A: NDArray[np.floating], seen: Spectrum, gamma: float, bias: bool) -> 
 
 
 def _from_columns(M: Array, S: Array, gamma: float) -> tuple[IdentityCost, float]:
-    """Both costs from square matrices with M^T M = A A^T and S^T S = K: one column per point, all digits kept."""
+    """Both costs from square matrices with M^T M = A A^T and S^T S = K: one column per point, no digits lost."""
     if not (size := operator_norm_sq(S)):
         return IdentityCost(np.inf, False, 1.0), float("nan")
     s, Vt = row_space(S, RANK_TOLERANCE)
@@ -112,11 +112,11 @@ def _weighed(values: Array, along: Array, size: float, gamma: float) -> tuple[Id
     largest = float(values.max())
     if largest <= 0:
         return IdentityCost(np.inf, False, 1.0), float("nan")
-    kept = values > RANK_TOLERANCE**2 * largest
-    gap = _gap(size, np.sum(along[kept]), len(values))
+    nonzero = values > RANK_TOLERANCE**2 * largest
+    gap = _gap(size, np.sum(along[nonzero]), len(values))
     stable = np.sum(along / (without_rounding(values, largest) + gamma * largest))
     stable += max(0.0, size - np.sum(along)) / (gamma * largest)
-    plain = float(np.sum(along[kept] / values[kept])) if gap <= FEASIBLE else np.inf
+    plain = float(np.sum(along[nonzero] / values[nonzero])) if gap <= FEASIBLE else np.inf
     return IdentityCost(plain, gap <= FEASIBLE, gap), float(stable)
 
 

@@ -3,7 +3,7 @@ r"""Similarity of two representations of the same points: CKA, shape distances, 
 X and Y have one row per point and any number of units; their means over points are taken out first.
 
 - Linear CKA (Kornblith, Norouzi, Lee and Hinton 2019): |X^T Y|_F^2 / (|X^T X|_F |Y^T Y|_F), from 0 to 1. With few
-  points beside the units it is near 1 for unrelated networks.
+  points next to the units it is near 1 for unrelated networks.
 - Debiased CKA: the same with the unbiased estimate of HSIC (Song, Smola, Gretton, Bedo and Borgwardt 2012), about 0 for
   unrelated networks, of either sign; needs four points or more.
 - Procrustes distance: min over rotations Q of |X / |X| - Y Q / |Y||_F = sqrt(2 - 2 |X^T Y|_* / (|X| |Y|)), from 0 to
@@ -16,7 +16,7 @@ On request:
   the root of the same means of X alone and of Y alone. Every minibatch counts once, those of fewer than four points not
   at all; a single one is debiased CKA. Over the ways to deal equal minibatches out, each mean averages to unbiased HSIC
   of all points, so that the ratio nears debiased CKA as minibatches grow or become many. Points in an order, as sorted
-  by class, are not dealt out: what tells one minibatch from another is lost.
+  by class, are not dealt out: what separates minibatches is lost.
 - RBF CKA (Kornblith et al. 2019): CKA of Gaussian kernels of the distances, as wide as the median distance.
 - RSA (Kriegeskorte, Mur and Bandettini 2008): Spearman correlation of the distances between all points.
 

@@ -2,7 +2,7 @@ r"""Inner products and singular values of one layer, from one Gram matrix and on
 
 A layer A has shape (points, units). Everything that rotations of its units leave unchanged is computed in coordinates F
 of at most as many columns as there are points, with F F^T = A A^T. Small layers go through orthogonal decompositions,
-which keep all digits. Large ones go through the smaller Gram matrix, summed in double precision over blocks of units:
+which lose no digits. Large ones go through the smaller Gram matrix, summed in double precision over blocks of units:
 singular values below sqrt(min(points, units) eps), about 1e-6 of the largest at 4,096, are rounding there and count as
 zero.
 """
@@ -81,15 +81,15 @@ def eigenvalues(C: Array, mean: Array, points: int) -> tuple[Array, Array]:
     """
     lapack = scipy.linalg.lapack
     work = int(lapack.dsytrd_lwork(len(C), lower=1)[0])  # without it blocks are of one column, twice as slow
-    _, diagonal, beside, _, _ = lapack.dsytrd(_with_first_axis(C, mean), lower=1, overwrite_a=1, lwork=work)
-    whole = scipy.linalg.eigvalsh_tridiagonal(diagonal, beside)[::-1]
+    _, diagonal, off_diagonal, _, _ = lapack.dsytrd(_with_first_axis(C, mean), lower=1, overwrite_a=1, lwork=work)
+    whole = scipy.linalg.eigvalsh_tridiagonal(diagonal, off_diagonal)[::-1]
     diagonal[0] -= points * float(mean @ mean)
-    centered = scipy.linalg.eigvalsh_tridiagonal(diagonal, beside)[::-1]
+    centered = scipy.linalg.eigvalsh_tridiagonal(diagonal, off_diagonal)[::-1]
     return without_rounding(whole, whole[0]), without_rounding(centered, whole[0])
 
 
 def _with_first_axis(C: Array, direction: Array) -> Array:
-    """H C H with the reflection H that takes a direction to the first axis, as a Fortran array of its own."""
+    """H C H with the reflection H that takes a direction to the first axis, as a new Fortran array."""
     C = np.array(C, order="F")
     v = direction.copy()
     v[0] += np.copysign(np.linalg.norm(v), v[0])
@@ -103,7 +103,7 @@ def _with_first_axis(C: Array, direction: Array) -> Array:
 
 
 def without_rounding(eigenvalues: Array, largest: float) -> Array:
-    """Eigenvalues of a positive matrix with what is rounding beside the largest one set to zero.
+    """Eigenvalues of a positive matrix with what is rounding next to the largest one set to zero.
 
     Ours: a convention for rounding.
     """
@@ -112,7 +112,7 @@ def without_rounding(eigenvalues: Array, largest: float) -> Array:
 
 @dataclass(frozen=True)
 class Spectrum:
-    """A layer in coordinates that keep its inner products.
+    """A layer in coordinates with the same inner products.
 
     Attributes:
         F: coordinates, shape (points, d), d = min(points, units).
@@ -168,7 +168,7 @@ def spectrum(A: NDArray[np.floating]) -> Spectrum:
 
 
 def square(A: Array) -> Array:
-    """R with R^T R = A A^T, at most square: the points as columns in coordinates that keep all inner products.
+    """R with R^T R = A A^T, at most square: the points as columns in coordinates with the same inner products.
 
     Ours: coordinates of a small layer.
     """

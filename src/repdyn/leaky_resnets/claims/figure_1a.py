@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -18,7 +20,7 @@ from repdyn.leaky_resnets.claims.over_seeds import (
     REVERSED,
     change,
     gammas,
-    in_words,
+    means,
     near,
     need_chains,
     positive,
@@ -48,7 +50,7 @@ def _cost(chains: xr.Dataset) -> xr.DataArray:
 
 
 def _below(values: xr.DataArray, rank: int) -> Test:
-    """Below the rank at every effective depth but the last, where 'at the rank' is asked for."""
+    """Below the rank at every effective depth but the last, where it is to be at the rank."""
     largest = values.isel(effective_depth=slice(None, -1)).max("effective_depth")
     return mean_within(
         largest.values, -np.inf, rank, expected=rf"below {rank} at all $\tilde L$ but the last", reason="'from below'"
@@ -57,8 +59,8 @@ def _below(values: xr.DataArray, rank: int) -> Test:
 
 def _missing_dimensions(chains: xr.Dataset) -> xr.DataArray:
     """The task's rank less what a network keeps at the largest Lt: values before the largest step of the centered A."""
-    kept = chains["separation_place"].sel(spectrum_of="A centered", drop=True)
-    return int(chains["rank"]) - kept.isel(effective_depth=-1, drop=True)
+    remaining = chains["separation_place"].sel(spectrum_of="A centered", drop=True)
+    return int(chains["rank"]) - remaining.isel(effective_depth=-1, drop=True)
 
 
 def _from_below(chains: xr.Dataset, values: xr.DataArray) -> Test:
@@ -108,16 +110,16 @@ def _from_above(cost: xr.DataArray, rank: int) -> dict[str, Test]:
     }
 
 
-def _note(chains: xr.Dataset) -> str:
-    depths = ", ".join(f"{Lt:g}" for Lt in chains["effective_depth"].values)
-    values = {
-        r"median $-2 H / \tilde L$": in_words(chains["median_hamiltonian"]),
-        r"$-2 H_\gamma / \tilde L$": in_words(_stable(chains)),
-        "least cost": in_words(_cost(chains)),
-        r"$|W - \tilde L B S^T| / |W|$": in_words(chains["relative_distance"], 2),
+def _facts(chains: xr.Dataset) -> dict[str, Any]:
+    """Means over seeds by effective depth."""
+    return {
+        "effective depths": chains["effective_depth"],
+        "seeds": chains.sizes["seed"],
+        "energy from momenta": means(chains["median_hamiltonian"]),
+        "energy, stable form": means(_stable(chains)),
+        "least cost of identity": means(_cost(chains)),
+        "relative distance from a critical point": means(chains["relative_distance"]),
     }
-    words = "; ".join(f"{name} {numbers}" for name, numbers in values.items())
-    return rf"$\tilde L$ = {depths}: means over {chains.sizes['seed']} seeds of {words}."
 
 
 def shallowest(maps: str) -> Control:
@@ -154,6 +156,8 @@ def _cost_as_estimate(measures: xr.Dataset) -> xr.Dataset:
         "Hamiltonian": "rank that the Hamiltonian estimates as the effective depth grows",
         "least cost": "least cost of identity along the path, at the largest depth and its fall",
     },
+    remark="Each kind of linear maps by itself: lrn-fig1a-fixed, lrn-fig1a-decayed, lrn-fig1a-free; the numbers are "
+    "those of decayed ones.",
 )
 def hamiltonian_reaches_the_rank(chain_measures: xr.Dataset) -> Verdict:
     """Medians over layers, means over seeds; readings of the maps and of the estimate."""
@@ -175,11 +179,7 @@ def hamiltonian_reaches_the_rank(chain_measures: xr.Dataset) -> Verdict:
             gamma=gammas(chain_measures),
         ),
     }
-    note = (
-        f"From below with fixed maps (lrn-fig1a-fixed), not with decayed or free ones (lrn-fig1a-decayed, "
-        f"lrn-fig1a-free). Decayed maps: {_note(of_maps(chain_measures))}"
-    )
-    return Verdict.from_tests(tests, None, note)
+    return Verdict.from_tests(tests, facts=_facts(of_maps(chain_measures)))
 
 
 @claim(
@@ -211,7 +211,7 @@ def hamiltonian_with_decayed_maps(chain_measures: xr.Dataset) -> Verdict:
     chains = of_maps(chain_measures)
     first = _stable(chains).isel(effective_depth=0)
     above = mean_within(first.values, int(chains["rank"]), np.inf, expected="above $k^*$ at first", reason="a sign")
-    return Verdict.from_tests({**_approach(chains), "above": above}, None, _note(chains))
+    return Verdict.from_tests({**_approach(chains), "above": above}, facts=_facts(chains))
 
 
 @claim(
@@ -231,10 +231,9 @@ def constant_direction_costs_one(chain_measures: xr.Dataset) -> Verdict:
     without = last.sel(maps=NO_BIAS)
     more = without - last.sel(maps=DECAYED, drop=True)
     test = mean_within(
-        more.values, 0.25, 1.75, expected="one more", reason="told apart from none and from two; kept ranks vary by 1"
+        more.values, 0.25, 1.75, expected="one more", reason="distinguished from none and from two; ranks vary by 1"
     )
-    note = f"Without bias {float(without.mean()):.3g}; training error and test error are higher too."
-    return Verdict.from_tests(test, None, note)
+    return Verdict.from_tests(test, facts={"energy without bias": without.mean()})
 
 
 @claim(
@@ -261,6 +260,7 @@ def constant_direction_costs_one(chain_measures: xr.Dataset) -> Verdict:
         "least cost": "least cost of identity along the path at the largest depth",
         "stable H": "rank that the stable Hamiltonian estimates at the largest depth",
     },
+    remark="These numbers depend on the length of training: lrn-free-maps.",
 )
 def hamiltonian_with_free_maps(chain_measures: xr.Dataset) -> Verdict:
     """Medians over layers, means over seeds; above the rank at Lt next to 7."""
@@ -279,8 +279,7 @@ def hamiltonian_with_free_maps(chain_measures: xr.Dataset) -> Verdict:
             reason="a sign",
         ),
     }
-    note = f"{_note(chains)} See lrn-free-maps for why these numbers depend on the length of training."
-    return Verdict.from_tests({**_approach(chains), **sides}, None, note)
+    return Verdict.from_tests({**_approach(chains), **sides}, facts=_facts(chains))
 
 
 @claim(
@@ -319,4 +318,4 @@ def hamiltonian_with_fixed_maps(chain_measures: xr.Dataset) -> Verdict:
         "from below": _below(stable, int(chains["rank"])),
         "rises": positive(change(stable), r"$-2 H_\gamma / \tilde L$ rises with $\tilde L$"),
     }
-    return Verdict.from_tests(tests, None, _note(of_maps(chain_measures, FIXED)))
+    return Verdict.from_tests(tests, facts=_facts(of_maps(chain_measures, FIXED)))

@@ -38,7 +38,7 @@ outputs_are_scaled = formula_claim(
     audit=("formula_audit", equations.SCALE_OF_OUTPUTS, INTEGRATED, INTEGRATED_REASON),
     control="the path that is not scaled",
     decided="Both paths integrated; with bias too, once b_p is scaled by e^{-cp}.",
-    facts="Holds with bias if $b_p$ is scaled by $e^{-cp}$.",
+    remark="Holds with bias if $b_p$ is scaled by $e^{-cp}$.",
 )
 
 
@@ -105,7 +105,7 @@ cross_term_integrates = formula_claim(
     audit=("formula_audit", equations.LINEAR_REMARK, SOLVED, SOLVED_REASON),
     control="Frobenius norms in place of pseudo-determinants",
     decided="Gauss quadrature along paths of linear networks from starts of rank 3 against the ends; absolute error.",
-    facts=r"Weights of finite norm carry $A_p = \Phi_p A_0$ with $\Phi_p$ invertible, so the rank is constant by "
+    remark=r"Weights of finite norm carry $A_p = \Phi_p A_0$ with $\Phi_p$ invertible, so the rank is constant by "
     "itself.",
 )
 
@@ -120,8 +120,8 @@ zero_stays_constant = formula_claim(
     audit=("formula_audit", equations.ZERO_REPRESENTATION, ROUNDING, ROUNDING_REASON),
     control="a start that is not zero",
     decided="Spread over points after 12 random layers, absolute, numbers of order 1.",
-    facts="In continuous networks of finite norm distinct inputs never meet, since flows are one to one: there it is a "
-    "limit.",
+    remark="In continuous networks of finite norm distinct inputs never meet, since flows are one to one: there it is "
+    "a limit.",
 )
 
 
@@ -160,7 +160,7 @@ connected_networks_are_balanced = formula_claim(
     audit=("formula_audit", equations.CONNECTED_BALANCE, SOLVED, "rescaling has converged to round-off"),
     control="without the sum of biases",
     decided="Random networks of four layers, each neuron rescaled until nothing moves; outputs stay as they are.",
-    facts="The line printed after it lacks its left side; this is the one that follows.",
+    remark="The line printed after it lacks its left side; this is the one that follows.",
 )
 
 
@@ -241,7 +241,7 @@ loss_splits_by_neurons = formula_claim(
     audit=("formula_audit", equations.SPLIT_BY_NEURONS, SOLVED, SOLVED_REASON),
     control="each neuron with the kernel of itself alone",
     decided="Against the error and the least weights of the whole representation, at one position.",
-    facts="What couples the neurons is the kernel: with its own kernel alone a neuron has another norm.",
+    remark="What couples the neurons is the kernel: with its own kernel alone a neuron has another norm.",
 )
 
 

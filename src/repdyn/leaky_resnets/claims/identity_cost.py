@@ -63,6 +63,7 @@ PRINTED_BOUND = wrong_formula("the printed bound with bias", _printed_with_bias)
         "tight": "least such ratio that a search reaches, minus 1",
         "constant": "cost of equal points with a bias, minus its bound",
     },
+    remark="Without the convention of infinite costs $A = -I$ would cost 0.",
 )
 def cost_bounds_stable_rank(identity_costs: xr.Dataset) -> Verdict:
     """Random representations, search for the least ratio, and A = c 1^T in closed form."""
@@ -89,10 +90,8 @@ def cost_bounds_stable_rank(identity_costs: xr.Dataset) -> Verdict:
             reason=ROUNDING_REASON,
         ),
     }
-    plain = float((costs["plain_cost"] / costs["bound_printed"]).sel(bias=0).min())
-    return Verdict.from_tests(
-        printed, corrected, f"Without the convention the ratio falls to {plain:.2g} ($A = -I$ costs 0)."
-    )
+    plain = (costs["plain_cost"] / costs["bound_printed"]).sel(bias=0).min()
+    return Verdict.from_tests(printed, corrected, {"least ratio without the convention of infinite costs": plain})
 
 
 @claim(
@@ -137,12 +136,13 @@ def stable_ranks_are_ordered(identity_costs: xr.Dataset) -> Verdict:
     formula=r"A \ge 0 \Rightarrow \|A\|_K^2 = \operatorname{Rank} A",
     control=false_world("costs with bias, where $\\mathbf{1}$ may lie in the rows", exchange("bias", 0, 1)),
     labels={"": "cost of random non-negative representations minus their rank"},
+    remark="With bias: lrn-coi-bias.",
 )
 def cost_is_rank(identity_costs: xr.Dataset) -> Verdict:
     """Random non-negative representations of rank 1 to 5, without bias."""
     cost = identity_costs["nonnegative_cost"].sel(bias=0)
     test = deviation(cost - identity_costs["rank"], SOLVED, expected="Rank A", reason=SOLVED_REASON)
-    return Verdict.from_tests(test, None, "With bias: lrn-coi-bias.")
+    return Verdict.from_tests(test)
 
 
 @claim(
@@ -233,6 +233,7 @@ STARTS = false_world(
         "large": "ends at rest with negative entries, 12 neurons and 5 points",
         "bias": "ends at rest with negative entries, 8 neurons, 3 points, with bias",
     },
+    remark="No neuron is added here; what one does: lrn-prop2.",
 )
 def descent_ends_nonnegative(descents: xr.Dataset) -> Verdict:
     """Ends at rest that have negative entries, with and without bias; readings of how little is none."""
@@ -253,8 +254,12 @@ def descent_ends_nonnegative(descents: xr.Dataset) -> Verdict:
         for name, case in cases.items()
     }
     near = abs(descents["end_cost"] - descents["end_rank"]) < 0.01
-    note = "Ends at rest, and of all ends those that cost their rank: " + "; ".join(
-        f"{int(rest.sel(case=case).sum())} of {rest.sizes['start']}, {float(near.sel(case=case).mean()):.1%} ({case})"
-        for case in cases.values()
+    return Verdict.from_tests(
+        tests,
+        facts={
+            "starts in each case": rest.sizes["start"],
+            "cases": "; ".join(map(str, cases.values())),
+            "ends at rest by case": rest.sel(case=list(cases.values())).sum("start"),
+            "share of ends that cost their rank by case": near.sel(case=list(cases.values())).mean("start"),
+        },
     )
-    return Verdict.from_tests(tests, None, f"{note}. No neuron is added here; what one does: lrn-prop2.")

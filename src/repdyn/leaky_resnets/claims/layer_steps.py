@@ -63,8 +63,10 @@ def irregular_steps_sum(step_schemes: xr.Dataset) -> Verdict:
         ),
         "code": deviation(steps["float_error"], 1e-15, expected="the code's steps", reason="round-off"),
     }
-    worst = float(abs(steps["asymmetry"]).max())
-    return Verdict.from_tests(printed, corrected, f"As printed, first and last step differ by up to {worst:.2g} $/ L$.")
+    worst = abs(steps["asymmetry"]).max()
+    return Verdict.from_tests(
+        printed, corrected, {"largest difference of the first and the last printed step, times L": worst}
+    )
 
 
 HIGHER_PEAK = wrong_formula(
@@ -87,6 +89,7 @@ HIGHER_PEAK = wrong_formula(
         "enough": "what $L$ times the largest step has above $1 + a/4$",
         "needed": "$L$ times the largest step at even $L$, minus $1 + a/4$",
     },
+    remark="At odd $L$ the largest step is $(1 + a/4 - a/(2 L)) / L$: slightly fewer layers do.",
 )
 def steps_stay_below_the_leak(step_schemes: xr.Dataset) -> Verdict:
     """L max rho_l against 1 + a/4, exact fractions."""
@@ -98,6 +101,4 @@ def steps_stay_below_the_leak(step_schemes: xr.Dataset) -> Verdict:
         ),
         "needed": deviation(even, 1e-15, expected="equality at even $L$", reason="exact fractions"),
     }
-    return Verdict.from_tests(
-        test, None, "At odd $L$ the largest step is $(1 + a/4 - a/(2 L)) / L$: slightly fewer layers do."
-    )
+    return Verdict.from_tests(test)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy
@@ -39,6 +39,18 @@ SCALED = r"a ratio of solves with condition numbers up to 1e4; of weights at fin
 def _falls(change: xr.DataArray, what: str) -> Test:
     """Changes over the squared negative part."""
     return at_least(-change, 1 - 1e-3, expected=f"the {what} falls by {AT_LEAST}", reason=SCALED)
+
+
+def _changes(costs: xr.Dataset, name: str) -> dict[str, Any]:
+    """What the proof's neuron changes at the smallest negative part, as facts."""
+    small = float(costs["negative_norm"].values[0])
+    changes = costs[name].sel(negative_norm=small).transpose("bias", ...).values * small**2
+    return {
+        "negative part": small,
+        "change by the proof's neuron over its squared size (no bias, bias)": changes.reshape(len(changes), -1).mean(
+            axis=1
+        ),
+    }
 
 
 def _error(audit: xr.Dataset, equation: str, expected: str) -> Test:
@@ -83,6 +95,8 @@ OTHER_EXPANSION = wrong_formula(
         "expansion": "cost with the added neuron, against its expansion",
         "rank": "cost of identity minus the rank where nothing is negative",
     },
+    remark="The proof's neuron $K e_i$ does not show it with bias (lrn-prop2-neuron); $[A]_+^T [A_i]_+$ does, with the "
+    "proof on the study's page. Infinite costs are no minima; with the plain pseudo-inverse $A = -I$ would cost 0.",
 )
 def stable_minima_are_nonnegative(formula_audit: xr.Dataset, identity_costs: xr.Dataset) -> Verdict:
     """The steps of the proof: b = 0 at a minimum; then a neuron lowers the cost, or the cost is the rank."""
@@ -99,12 +113,7 @@ def stable_minima_are_nonnegative(formula_audit: xr.Dataset, identity_costs: xr.
         "expansion": _error(formula_audit, equations.POSITIVE_NEURON, r"the cost at finite $\epsilon$"),
         "rank": deviation(without_ones - costs["rank"], SOLVED, expected="Rank A", reason=SOLVED_REASON),
     }
-    note = (
-        "The proof's neuron $K e_i$ does not show it with bias (lrn-prop2-neuron); $[A]_+^T [A_i]_+$ does, with"
-        " the proof "
-        "on the study's page. Infinite costs are no minima; with the plain pseudo-inverse $A = -I$ would cost 0."
-    )
-    return Verdict.from_tests(tests, None, note)
+    return Verdict.from_tests(tests)
 
 
 @claim(
@@ -152,10 +161,7 @@ def added_neuron_lowers_the_cost(formula_audit: xr.Dataset, identity_costs: xr.D
         "expansion": _error(formula_audit, equations.POSITIVE_NEURON, r"the cost at finite $\epsilon$"),
         "printed expansion": _error(formula_audit, equations.ADDED_NEURON, r"the cost at finite $\epsilon$"),
     }
-    small = costs["negative_norm"].values[0]
-    raised = float(costs["kept_change_printed"].sel(bias=1, negative_norm=small).mean()) * small**2
-    note = f"Negative part {small:g}, bias: the proof's neuron changes the cost by {raised:+.2f} $\\epsilon^2$."
-    return Verdict.from_tests(printed, corrected, note)
+    return Verdict.from_tests(printed, corrected, _changes(costs, "kept_change_printed"))
 
 
 @claim(
@@ -167,6 +173,9 @@ def added_neuron_lowers_the_cost(formula_audit: xr.Dataset, identity_costs: xr.D
     kind="qualitative",
     states="All strict local minima of the COI of wide enough networks are stable.",
     control=wrong_formula("scaling up by 1.1 in place of down", replace_variables(scaling="scaling_up")),
+    remark="It holds of $A = 0$ only and says nothing otherwise: scaling down never raises the COI, so no other $A$ is "
+    "a strict local minimum. At $A = 0$ the COI is 0, and stays so with a zero row added; it is positive all around "
+    "(Proposition 1).",
 )
 def no_other_minimum_is_strict(identity_costs: xr.Dataset) -> Verdict:
     """The cost of 0.9 A against that of A, random A that are not 0: equal without bias, lower with bias."""
@@ -174,12 +183,8 @@ def no_other_minimum_is_strict(identity_costs: xr.Dataset) -> Verdict:
     test = at_most(
         1 + scaling, 1 + SOLVED, expected="$0.9 A$ costs no more than $A$", reason=f"a ratio; {SOLVED_REASON}"
     )
-    note = (
-        "It holds of $A = 0$ only and says nothing otherwise: scaling down never raises the COI (without bias it stays "
-        f"within {float(abs(scaling.sel(bias=0)).max()):.1g}), so no other $A$ is a strict local minimum. At $A = 0$ "
-        "the COI is 0, and stays so with a zero row added; it is positive all around (Proposition 1)."
-    )
-    return Verdict.from_tests(test, None, note)
+    apart = abs(scaling.sel(bias=0)).max()
+    return Verdict.from_tests(test, facts={"largest relative change of the cost by scaling, no bias": apart})
 
 
 @claim(
@@ -192,18 +197,13 @@ def no_other_minimum_is_strict(identity_costs: xr.Dataset) -> Verdict:
     states="From a local minimum that is not non-negative a path of constant cost of identity leads to a saddle: a "
     "representation with a zero row, critical as the first is.",
     control=with_wrong_formula("rows scaled by $(1 - t) + t a$ without the root", equations.MERGED_NEURONS),
+    remark="That the end is a saddle also needs it to be critical, which the proof leaves out: the COI depends on "
+    "$(A^T A, K)$ only, so each row's gradient scales with the row. With bias too no local minimum with a zero row has "
+    "a negative entry (lrn-prop2).",
 )
 def neurons_merge(formula_audit: xr.Dataset) -> Verdict:
     """N = 2, w = 9: cost along the path, number of rows, and gradients that scale with their rows."""
-    verdict = decide_formula(
-        formula_audit, equations.MERGED_NEURONS, 1e-8, "a vertex of a linear program, solved to 1e-9"
-    )
-    note = (
-        "That the end is a saddle also needs it to be critical, which the proof leaves out: the COI depends on "
-        "$(A^T A, K)$ only, so each row's gradient scales with the row. With bias too no local minimum with a zero row "
-        "has a negative entry (lrn-prop2)."
-    )
-    return replace(verdict, facts={"note": note})
+    return decide_formula(formula_audit, equations.MERGED_NEURONS, 1e-8, "a vertex of a linear program, solved to 1e-9")
 
 
 def _share_of_bias(geodesics: xr.Dataset) -> np.ndarray:
@@ -242,6 +242,8 @@ def _share_of_bias(geodesics: xr.Dataset) -> np.ndarray:
         "objective": "objective with the added neuron, against its expansion",
         "bias": "biases' integral of Proposition 9 over the squared weights at the end",
     },
+    remark="Proved on the study's page with the neuron $[A]_+^T [A_i]_+$, by the objective's first variation in the "
+    r"place of the Gronwall argument; Proposition 9 makes $b / \tilde L$ vanish. Trained networks: lrn-prop5-trained.",
 )
 def limits_are_nonnegative(formula_audit: xr.Dataset, identity_costs: xr.Dataset, geodesics: xr.Dataset) -> Verdict:
     """The steps of a proof with and without bias: norm of the enlarged weights, the objective's change, size of b."""
@@ -252,11 +254,7 @@ def limits_are_nonnegative(formula_audit: xr.Dataset, identity_costs: xr.Dataset
             _share_of_bias(geodesics), 1 + 1e-3, expected="the bias takes at most what the norm gains", reason="Simpson"
         ),
     }
-    note = (
-        "Proved on the study's page with the neuron $[A]_+^T [A_i]_+$, by the objective's first variation in the place "
-        "of the Gronwall argument; Proposition 9 makes $b / \\tilde L$ vanish. Trained networks: lrn-prop5-trained."
-    )
-    return Verdict.from_tests(tests, None, note)
+    return Verdict.from_tests(tests)
 
 
 @claim(
@@ -283,17 +281,8 @@ def limits_are_nonnegative(formula_audit: xr.Dataset, identity_costs: xr.Dataset
 def added_neuron_lowers_the_norm(identity_costs: xr.Dataset) -> Verdict:
     """Layers at rest whose least weights have no bias: change of |W|^2 at finite eps by both neurons."""
     costs = identity_costs
-    small = costs["negative_norm"].values[0]
-    by_both = [
-        float(costs["slow_norm_change_printed"].sel(bias=bias, negative_norm=small).mean()) * small**2
-        for bias in (0, 1)
-    ]
-    note = (
-        f"A negative part of {small:g}: the proof's neuron changes the norm by {by_both[0]:+.2f} without and "
-        f"{by_both[1]:+.2f} with bias, over $(\\epsilon t \\tilde L)^2$."
-    )
-    printed = _falls(costs["slow_norm_change_printed"], "norm")
-    return Verdict.from_tests(printed, _falls(costs["slow_norm_change"], "norm"), note)
+    printed, corrected = (_falls(costs[f"slow_norm_change{form}"], "norm") for form in ("_printed", ""))
+    return Verdict.from_tests(printed, corrected, _changes(costs, "slow_norm_change_printed"))
 
 
 added_neuron_changes_norm = formula_claim(

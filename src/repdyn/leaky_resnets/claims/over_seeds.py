@@ -19,7 +19,6 @@ LEARNED_MAPS = {"learned, decayed": DECAYED, "learned, free": FREE}
 ALL_MAPS = {**LEARNED_MAPS, "fixed": FIXED}
 """Readings of "linear mappings can be either learned or fixed" (Appendix B); fixed ones stay far from critical."""
 
-LEARNED = "Linear maps: learned and decayed like the layers."
 REVERSED = false_world("effective depths in reversed order", reverse("effective_depth"))
 LEAST_SEEDS = 5  # below, an interval can be short by chance
 NEAR = 0.25  # distance from W = Lt B S^T, relative, up to which a network counts as near a critical point
@@ -82,6 +81,6 @@ def middle_layers(count: int) -> NDArray[np.intp]:
     return np.flatnonzero((p > MIDDLE[0]) & (p < MIDDLE[1]))
 
 
-def in_words(values: xr.DataArray, digits: int = 3) -> str:
-    """Mean over seeds along the remaining dimension, for notes."""
-    return ", ".join(f"{value:.{digits}g}" for value in values.mean("seed").values)
+def means(values: xr.DataArray) -> Array:
+    """Means over seeds along the remaining dimension, as a fact."""
+    return values.mean("seed").values

@@ -12,8 +12,6 @@ from repdyn.base.verdicts import Test, Verdict, at_least, at_most, deviation
 QUADRATURE = 1e-4
 QUADRATURE_REASON = "Simpson's rule and maxima over the stored positions, across kinks"
 
-LENGTH = r"$\tilde L$"
-
 
 def _laboratory_upper(laboratory: xr.Dataset) -> xr.DataArray:
     """(-2 H / Lt - COI) / (gamma |B|^2) at every position, where gamma varies."""
@@ -94,6 +92,9 @@ def _ratio(values: xr.DataArray | np.ndarray) -> Test:
         "random": "the Hamiltonian's estimate minus least cost, over the lower bound, random geodesics",
         "closed form": "closed form of the path, against the integrated flow",
     },
+    remark=r"For $c \ge 1$ the printed bound is true and weaker; it changes when $A$ is scaled, $H$ and COI do not. A "
+    r"positive quantity meets any lower bound. The example: $w = N = 1$, $u = -1$, $a = 10$, $\tilde L = 0.05$, "
+    r"$\gamma = 100$.",
 )
 def lower_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Verdict:
     """The scalar geodesic decides in closed form, random trajectories besides."""
@@ -110,15 +111,18 @@ def lower_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset
             closed, 1e-8, expected="the general flow at $w = N = 1$", reason="tolerance 1e-12, Simpson"
         ),
     }
-    count, draws = int((random["middle"] < random["lower_printed"]).sum()), random["middle"].size
-    note = (
-        rf"$w = N = 1$, $u = -1$, $a = 10$, $\tilde L = 0.05$, $\gamma = 100$: {example['middle']:.4f} against the "
-        f"printed bound {example['lower as printed']:.4f}; right bound {example['lower']:.4f}. Violated by {count} of "
-        rf"{draws} random trajectories. For $c \ge 1$ the printed bound is true and weaker; it changes when $A$ is "
-        "scaled, $H$ and COI do not. In bottlenecks the quantity is positive in "
-        f"{float((geodesics['middle'] > 0).mean()):.0%} of cases, where the bound says nothing."
+    return Verdict.from_tests(
+        printed,
+        corrected,
+        {
+            "example, difference": example["middle"],
+            "example, printed bound": example["lower as printed"],
+            "example, corrected bound": example["lower"],
+            "random trajectories": random["middle"].size,
+            "random trajectories that break the printed bound": (random["middle"] < random["lower_printed"]).sum(),
+            "share of bottlenecks with a positive difference": (geodesics["middle"] > 0).mean(),
+        },
     )
-    return Verdict.from_tests(printed, corrected, note)
 
 
 @claim(
@@ -167,9 +171,8 @@ def speed_bounds_hold(random_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Ve
         "laboratory low": _ratio(-gap),
         "laboratory high": _ratio(gap / 2),
     }
-    share = float((extra < 0).mean())
     return Verdict.from_tests(
-        printed, corrected, f"In the laboratory the printed root is of a negative number at {share:.0%} of positions."
+        printed, corrected, {"share of positions with a negative number under the printed root": (extra < 0).mean()}
     )
 
 
@@ -208,6 +211,7 @@ def speed_bounds_hold(random_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Ve
         "bound": "1 plus the lower bound minus that difference",
         "flow": "closed form of the path against the integrated flow",
     },
+    remark="Such paths are critical; that none is a minimum is not excluded here, nor used by Theorem 4.",
 )
 def hamiltonian_is_close_to_the_least_cost(scalar_geodesics: xr.Dataset) -> Verdict:
     """Geodesics in closed form that rotate by a fixed angle or at a fixed rate, to Lt = 1280."""
@@ -220,14 +224,8 @@ def hamiltonian_is_close_to_the_least_cost(scalar_geodesics: xr.Dataset) -> Verd
         "bound": _ratio(1 + turning["turning_lower"] - turning["turning_gap"]),
         "flow": deviation(turning["turning_flow"], 1e-8, expected="the integrated flow", reason="tolerance 1e-11"),
     }
-    names = {turn: str(turn).replace("Lt", LENGTH) for turn in turning["turn"].values}
-    gaps = "; ".join(
-        f"{name}: {', '.join(f'{value:.3g}' for value in turning['turning_gap'].sel(turn=turn).values)}"
-        for turn, name in names.items()
-    )
-    depths = ", ".join(f"{depth:g}" for depth in turning["deeper"].values)
-    note = (
-        rf"Distance at $\tilde L$ = {depths} by the angle that the path turns by: {gaps}. Such paths are critical; that"
-        " none is a minimum is not excluded here, nor used by Theorem 4."
-    )
-    return Verdict.from_tests(printed, corrected, note)
+    gaps = {
+        f"difference by effective depth, paths that turn by {turn}": turning["turning_gap"].sel(turn=turn)
+        for turn in turning["turn"].values
+    }
+    return Verdict.from_tests(printed, corrected, {"effective depths": turning["deeper"], **gaps})

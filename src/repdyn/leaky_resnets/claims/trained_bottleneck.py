@@ -18,16 +18,15 @@ from repdyn.leaky_resnets.claims.over_seeds import (
     ALL_MAPS,
     FIXED,
     FREE,
-    LEARNED,
     LEARNED_MAPS,
     NO_BIAS,
     REVERSED,
     gammas,
     growth,
-    in_words,
+    means,
     need_chains,
 )
-from repdyn.leaky_resnets.methods.selection import DECAYED, at_paper_depth, of_maps
+from repdyn.leaky_resnets.methods.selection import DECAYED, at_paper_depth, by_label, of_maps
 
 
 def _separates(chains: xr.Dataset, spectrum: str, places: int, step: float) -> Test:
@@ -93,12 +92,22 @@ def k_values_separate(chain_measures: xr.Dataset) -> Verdict:
         )
         for matrix in ("A", "W")
     }
-    words, decayed = [], of_maps(chains)
-    for matrix in decayed["spectrum_of"].values:
-        place, step = (decayed[f"separation_{part}"].sel(spectrum_of=matrix).values for part in ("place", "step"))
-        counts = ", ".join(f"{np.sum(place == k)} after {k:.0f}" for k in np.unique(place))
-        words.append(f"{matrix}: {counts}, by a factor {np.exp(step.mean()):.3g}")
-    return Verdict.from_tests(tests, None, f"{LEARNED} Largest steps: {'; '.join(words)}.")
+    decayed, rank = of_maps(chains), int(chains["rank"])
+    places = decayed["separation_place"]
+    return Verdict.from_tests(
+        tests,
+        facts={
+            "seeds": chains.sizes["seed"],
+            "k*": rank,
+            **{
+                f"seeds with the largest step of {name} after k* - 1, k*, k* + 1 values": [
+                    (places.sel(spectrum_of=name) == rank + more).sum() for more in (-1, 0, 1)
+                ]
+                for name in places["spectrum_of"].values
+            },
+            **by_label("mean log of the largest step", decayed["separation_step"].mean("seed")),
+        },
+    )
 
 
 LEAST, HALF, WORST = "least_negative", "middle", "worst"
@@ -145,12 +154,12 @@ def bottleneck_is_nonnegative(chain_measures: xr.Dataset) -> Verdict:
         where=PLACES,
         none={"1 %": 0.01, "5 %": 0.05},
     )
-    least = "; ".join(
-        f"{words} {float(_negative(of_maps(last, maps), LEAST).mean()):.1%}" for words, maps in ALL_MAPS.items()
-    )
-    ends = [float(of_maps(last)["negative"].isel(node=end).mean()) for end in (0, -1)]
-    note = f"Least over layers: {least}. At the two ends, decayed maps, {ends[0]:.0%} and {ends[1]:.0%}."
-    return Verdict.from_tests(test, None, note)
+    least = {
+        f"least share over layers, {words}": _negative(of_maps(last, maps), LEAST).mean()
+        for words, maps in ALL_MAPS.items()
+    }
+    ends = [of_maps(last)["negative"].isel(node=end).mean() for end in (0, -1)]
+    return Verdict.from_tests(test, facts={**least, "share at the two ends, decayed maps": ends})
 
 
 @claim(
@@ -188,8 +197,8 @@ def negative_part_vanishes(chain_measures: xr.Dataset) -> Verdict:
         "bias": over_readings(test, maps=ALL_MAPS, **grid),
         "no bias": over_readings(lambda where, rate: test(NO_BIAS, where, rate), **grid),
     }
-    least = of_maps(chain_measures)["least_negative"]
-    return Verdict.from_tests(tests, None, f"{LEARNED} Least shares: {in_words(least, 2)}.")
+    least = means(of_maps(chain_measures)["least_negative"])
+    return Verdict.from_tests(tests, facts={"least share by effective depth, decayed maps": least})
 
 
 def jumps_in_the_middle(heights: xr.DataArray, factor: float = 2.0, edge: float = 0.2) -> Array:
@@ -233,6 +242,7 @@ def _peak_in_the_middle(measures: xr.Dataset) -> xr.Dataset:
         _peak_in_the_middle,
         recomputes=True,
     ),
+    remark="The plain speed is not meant here.",
 )
 def jumps_lie_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
     """Chains with bias that have a peak at some Lt; readings of what peaks, of gamma, of jump and of middle."""
@@ -251,13 +261,16 @@ def jumps_lie_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
         middle={"0.2 to 0.8": 0.2, "0.1 to 0.9": 0.1},
     )
     count = chains.sizes["maps"] * chains.sizes["seed"]
-    bound = 1 - 0.001 ** (1 / count)
-    plain = ", ".join(f"{int(jumps_in_the_middle(chains['speed'], jump).sum())} by {jump:g} times" for jump in (1.5, 2))
     return Verdict.from_tests(
         test,
-        None,
-        f"{count} chains of {chains.sizes['effective_depth']} effective depths each; share of chains with such a"
-        f" peak below {bound:.0%} (99.9 %). The plain speed, which is not meant here, has peaks in {plain}.",
+        facts={
+            "chains": count,
+            "effective depths of each": chains.sizes["effective_depth"],
+            "upper bound on the share of chains with a peak, if none has one (99.9 %)": 1 - 0.001 ** (1 / count),
+            "chains with a peak of the plain speed by 1.5 times, by twice": [
+                jumps_in_the_middle(chains["speed"], jump).sum() for jump in (1.5, 2)
+            ],
+        },
     )
 
 
@@ -327,7 +340,7 @@ def speeds_separate(chain_measures: xr.Dataset) -> Verdict:
                 0.75,
                 1.25,
                 expected="exponent 1",
-                reason="told apart from 1/2 and 3/2 half-way",
+                reason="distinguished from 1/2 and 3/2 half-way",
             ),
             **grid,
         ),
@@ -341,19 +354,21 @@ def speeds_separate(chain_measures: xr.Dataset) -> Verdict:
                 -np.inf,
                 0.25,
                 expected="no growth",
-                reason="told apart from 1/2 half-way",
+                reason="distinguished from 1/2 half-way",
             ),
             **grid,
             layers={"least over layers": slice(None), "median near $p = 1/2$": _around_the_middle(chain_measures)},
         ),
     }
     decayed = speed(DECAYED, 0)
-    first, least, last = decayed.isel(layer=0), decayed.min("layer"), decayed.isel(layer=-1)
-    note = (
-        f"{LEARNED} Means: first layer {in_words(first)}; least {in_words(least)}; last layer {in_words(last)},"
-        r" where the extra cost of identity falls as $\tilde L$ grows, and the speed grows more slowly than it."
+    return Verdict.from_tests(
+        tests,
+        facts={
+            "speed of the first layer by effective depth, decayed maps": means(decayed.isel(layer=0)),
+            "least speed by effective depth, decayed maps": means(decayed.min("layer")),
+            "speed of the last layer by effective depth, decayed maps": means(decayed.isel(layer=-1)),
+        },
     )
-    return Verdict.from_tests(tests, None, note)
 
 
 def _around_the_middle(chains: xr.Dataset) -> slice:

@@ -30,17 +30,17 @@ from repdyn.leaky_resnets.claims.over_seeds import (
     NEIGHBORS,
     change,
     growth,
-    in_words,
+    means,
     need_chains,
 )
 from repdyn.leaky_resnets.claims.tolerances import ROUNDING
-from repdyn.leaky_resnets.methods.selection import DECAYED, of_maps
+from repdyn.leaky_resnets.methods.selection import DECAYED, by_label, of_maps
 
 FIRST_LAYER = false_world(
     "spectra of the first layer",
     replace_variables(separation_place="first_separation_place", separation_step="first_separation_step"),
 )
-OWN = {"dimension": 30, "width": 100, "points": 1000, "steps": 6000}  # what Appendix B states
+STATED = {"dimension": 30, "width": 100, "points": 1000, "steps": 6000}  # what Appendix B states
 
 
 @claim(
@@ -64,6 +64,7 @@ OWN = {"dimension": 30, "width": 100, "points": 1000, "steps": 6000}  # what App
         "random": "product's change per layer minus the bias term, random weights",
         "trained": "product's change per layer minus the bias term, trained networks",
     },
+    remark="The sharpest test of a backward pass: a wrong mask or leak breaks it at once.",
 )
 def products_change_by_the_bias(network_audit: xr.Dataset, chain_measures: xr.Dataset) -> Verdict:
     """Random networks and all trained ones, relative to |A_l| |B_l|."""
@@ -74,9 +75,7 @@ def products_change_by_the_bias(network_audit: xr.Dataset, chain_measures: xr.Da
         ),
         "trained": deviation(chain_measures["identity_error"], ROUNDING, expected=expected, reason=reason),
     }
-    return Verdict.from_tests(
-        tests, None, "The sharpest test of a backward pass: a wrong mask or leak breaks it at once."
-    )
+    return Verdict.from_tests(tests)
 
 
 @claim(
@@ -117,11 +116,11 @@ def gradient_vanishes_where_weights_align(network_audit: xr.Dataset) -> Verdict:
     return Verdict.from_tests(half, right)
 
 
-def _need_own_settings(measures: xr.Dataset) -> None:
+def _need_stated_settings(measures: xr.Dataset) -> None:
     """Five seeds at the sizes and lengths of training that the paper states."""
     require(measures, "paper_measures", seed=LEAST_SEEDS, maps=(FREE,))
-    have = {name: int(measures[name].max()) for name in OWN}
-    if smaller := [f"{name} = {OWN[name]}" for name, value in have.items() if value < OWN[name]]:
+    have = {name: int(measures[name].max()) for name in STATED}
+    if smaller := [f"{name} = {STATED[name]}" for name, value in have.items() if value < STATED[name]]:
         raise NotEnoughDataError(f"paper_measures: {', '.join(smaller)}")
 
 
@@ -139,7 +138,7 @@ def _need_own_settings(measures: xr.Dataset) -> None:
 )
 def own_settings_show_the_bottleneck(paper_measures: xr.Dataset) -> Verdict:
     """Learned maps: spectra in the middle after Adam and the last descent; readings of which, of k* and of clear."""
-    _need_own_settings(paper_measures)
+    _need_stated_settings(paper_measures)
     series, rank = of_maps(paper_measures, FREE), int(paper_measures["rank"])
     last = series.isel(stop=-1)
 
@@ -168,16 +167,15 @@ def own_settings_show_the_bottleneck(paper_measures: xr.Dataset) -> Verdict:
         values={"exactly $k^*$": 0, "one more or less": 1},
         factor={"2": 2.0, "3": 3.0},
     )
-    words = "; ".join(
-        f"{words} {in_words(values)}"
-        for words, values in {
-            r"median $-2 H / \tilde L$": series["median_hamiltonian"],
-            r"$-2 H_\gamma / \tilde L$": series["median_stable"].isel(gamma=0),
-            r"$|W - \tilde L B S^T| / |W|$": series["relative_distance"],
-        }.items()
+    return Verdict.from_tests(
+        tests,
+        facts={
+            "steps": paper_measures["steps"],
+            "energy by steps": means(series["median_hamiltonian"]),
+            "energy, stable form, by steps": means(series["median_stable"].isel(gamma=0)),
+            "relative distance from a critical point by steps": means(series["relative_distance"]),
+        },
     )
-    steps = ", ".join(str(int(n)) for n in paper_measures["steps"].values)
-    return Verdict.from_tests(tests, None, f"After {steps} steps: {words}.")
 
 
 def _tightening(measures: xr.Dataset) -> dict[float, Array]:
@@ -217,8 +215,8 @@ def descent_tightens(paper_measures: xr.Dataset) -> Verdict:
         ),
         rate={f"{rate:g}": rate for rate in changes},
     )
-    words = "; ".join(f"rate {rate:g}: {np.exp(values.mean()):.3g}" for rate, values in changes.items())
-    return Verdict.from_tests(test, None, f"Distance after over before by rate: {words}.")
+    ratios = {f"distance after over before, rate {rate:g}": np.exp(values.mean()) for rate, values in changes.items()}
+    return Verdict.from_tests(test, facts=ratios)
 
 
 BACKWARDS = false_world("training run backwards", reverse("steps"))
@@ -248,9 +246,8 @@ def free_maps_undo_the_depth(convergence_measures: xr.Dataset) -> Verdict:
             moved["free maps"] - moved[DECAYED], -np.inf, 0, expected="falls against decayed maps", reason="a sign"
         ),
     }
-    steps = ", ".join(str(int(n)) for n in convergence_measures["steps"].values)
-    words = "; ".join(f"{maps} {in_words(values)}" for maps, values in medians.items())
-    return Verdict.from_tests(tests, None, rf"Median $-2 H / \tilde L$ after {steps} steps: {words}.")
+    by_maps = {f"energy by steps, {maps}": means(values) for maps, values in medians.items()}
+    return Verdict.from_tests(tests, facts={"steps": convergence_measures["steps"], **by_maps})
 
 
 @claim(
@@ -270,12 +267,19 @@ def range_falls_with_layers(refinement_measures: xr.Dataset) -> Verdict:
     """Exponent in L of the range, from the second number of layers on (rho Lt at most 1/5 at the default)."""
     require(refinement_measures, "refinement_measures", seed=LEAST_SEEDS, layers=3)
     finer = refinement_measures.isel(layers=slice(1, None))
-    span, factor = finer["hamiltonian_range"], finer["balance_factor"]
-    slopes = growth(span, "layers")
-    test = mean_within(slopes, -1.5, -0.5, expected="exponent -1", reason="told apart from none and from 2, half-way")
-    layers = ", ".join(str(int(L)) for L in finer["layers"].values)
-    note = f"$L$ = {layers}: range {in_words(span, 2)}; factor of Proposition 9 {in_words(factor)}, on its way to 2"
-    return Verdict.from_tests(test, None, f"{note} (printed 1).")
+    ranges, factor = finer["hamiltonian_range"], finer["balance_factor"]
+    slopes = growth(ranges, "layers")
+    test = mean_within(
+        slopes, -1.5, -0.5, expected="exponent -1", reason="distinguished from none and from 2, half-way"
+    )
+    return Verdict.from_tests(
+        test,
+        facts={
+            "numbers of layers": finer["layers"],
+            "range of the energy": means(ranges),
+            "factor of Proposition 9 (printed 1, corrected 2)": means(factor),
+        },
+    )
 
 
 @claim(
@@ -305,11 +309,9 @@ def long_steps_in_the_bottleneck(chain_measures: xr.Dataset) -> Verdict:
         small={"a tenth": 0.1, "a quarter": 0.25},
     )
     decayed = of_maps(last)
-    means = ", ".join(
-        f"{place} {float(decayed['merged_change'].sel(place=place).mean()):.2g}" for place in ("start", "end")
-    )
-    note = rf"Merged into one step of $\rho \tilde L$ = {float(decayed['merged_step'].mean()):.2g}. Elsewhere: {means}."
-    return Verdict.from_tests(test, None, note)
+    elsewhere = decayed["merged_change"].mean("seed").sel(place=["start", "end"])
+    facts = {"effective depth of the merged step": decayed["merged_step"].mean()}
+    return Verdict.from_tests(test, facts=facts | by_label("change of the outputs, layers merged at the", elsewhere))
 
 
 @claim(
@@ -334,18 +336,29 @@ def large_penalties_take_the_bottleneck(excess_measures: xr.Dataset) -> Verdict:
     require(excess_measures, "excess_measures", teacher=LEAST_SEEDS, excess=2)
     place = excess_measures["separation_place"].sel(spectrum_of="A centered")
     clear = excess_measures["separation_step"].sel(spectrum_of="A centered") > np.log(2)
-    kept = (np.abs(place - int(excess_measures["rank"])) <= 1) & clear & (excess_measures["train_error"] < 0.5)
+    keeps_rank = (np.abs(place - int(excess_measures["rank"])) <= 1) & clear & (excess_measures["train_error"] < 0.5)
     tests = {
         "regular": share_within(
-            kept.isel(excess=0).values, 0.5, np.inf, expected="$k^*$ dimensions in most networks", reason=NEIGHBORS
+            keeps_rank.isel(excess=0).values,
+            0.5,
+            np.inf,
+            expected="$k^*$ dimensions in most networks",
+            reason=NEIGHBORS,
         ),
         "excess": share_within(
-            kept.isel(excess=-1).values, -np.inf, 0.5, expected="in few networks", reason="'too large': most lose it"
+            keeps_rank.isel(excess=-1).values,
+            -np.inf,
+            0.5,
+            expected="in few networks",
+            reason="'too large': most lose it",
         ),
     }
-    words = "; ".join(
-        f"{float(factor):g} times: {int(kept.sel(excess=factor).sum())} of {kept.sizes['teacher']}, training error"
-        f" {float(excess_measures['train_error'].sel(excess=factor).mean()):.2g}"
-        for factor in kept["excess"].values
+    return Verdict.from_tests(
+        tests,
+        facts={
+            "networks at each penalty": keeps_rank.sizes["teacher"],
+            "multiples of the penalty": keeps_rank["excess"],
+            "networks with the dimensions of the task, by penalty": keeps_rank.sum("teacher"),
+            "training error by penalty": excess_measures["train_error"].mean("teacher"),
+        },
     )
-    return Verdict.from_tests(tests, None, f"Networks with $k^*$ dimensions by penalty: {words}.")

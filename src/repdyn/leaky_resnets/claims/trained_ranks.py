@@ -19,7 +19,7 @@ from repdyn.leaky_resnets.claims.over_seeds import (
     need_chains,
     need_near_critical,
 )
-from repdyn.leaky_resnets.methods.selection import DECAYED, of_maps
+from repdyn.leaky_resnets.methods.selection import DECAYED, by_label, of_maps
 from repdyn.leaky_resnets.theory.identity_cost import cost_of_identity
 
 SPREAD = 2.5  # "by 1 or 2": whole numbers, half-way to 3
@@ -48,7 +48,7 @@ def _first_start(measures: xr.Dataset) -> xr.Dataset:
         "little": false_world("two and six dimensions in turn", _two_and_six, recomputes=True),
     },
     labels={
-        "varies": "largest difference of kept dimensions among runs of one teacher",
+        "varies": "largest difference of remaining dimensions among runs of one teacher",
         "little": "the same difference, against 2",
     },
 )
@@ -56,17 +56,19 @@ def kept_dimension_varies(restart_measures: xr.Dataset) -> Verdict:
     """Singular values before the largest step of the centered A in the middle, starts of one teacher."""
     require(restart_measures, "restart_measures", start=LEAST_SEEDS)
     need_near_critical(restart_measures["relative_distance"], "restart_measures")
-    kept = restart_measures["separation_place"].sel(spectrum_of="A centered").astype(int)
-    spread = (kept.max("start") - kept.min("start")).values
+    dimensions = restart_measures["separation_place"].sel(spectrum_of="A centered").astype(int)
+    spread = (dimensions.max("start") - dimensions.min("start")).values
     tests = all_of(
         varies=at_least(spread.max(), 0.5, expected="runs that differ, of one teacher", reason="whole numbers"),
         little=at_most(spread.max(), SPREAD, expected="at most 2 apart", reason="whole numbers, half-way"),
     )
-    words = "; ".join(", ".join(str(int(n)) for n in row) for row in kept.transpose("teacher", "start").values)
-    note = f"Dimensions kept by teacher and start: {words}."
+    facts = {
+        f"dimensions by start, teacher {place}": counts
+        for place, counts in enumerate(dimensions.transpose("teacher", "start").values)
+    }
     if spread.max() == 0:
-        return Verdict(UNDECIDED, tests, why=f"{note} That none of {kept.size} runs differs refutes no 'can'.")
-    return Verdict.from_tests(tests, None, note)
+        return Verdict(UNDECIDED, tests, facts=facts, why="That no run differs from another refutes no 'can'.")
+    return Verdict.from_tests(tests, facts=facts)
 
 
 def _without_negatives(measures: xr.Dataset) -> xr.Dataset:
@@ -89,6 +91,7 @@ def _without_negatives(measures: xr.Dataset) -> xr.Dataset:
         _without_negatives,
         recomputes=True,
     ),
+    remark="Where a part of $A$ lies outside the image, cost of identity and kinetic energy are infinite.",
 )
 def image_is_missed(chain_measures: xr.Dataset) -> Verdict:
     """Share of layers where part of A lies outside the image, per seed; readings of maps, of rarely and of a part."""
@@ -106,6 +109,5 @@ def image_is_missed(chain_measures: xr.Dataset) -> Verdict:
         outside={"over 1e-5 of $A$": 1e-5, "over 1e-4": 1e-4},
         rarely={"in a tenth": 0.1, "in a quarter": 0.25},
     )
-    typical = ", ".join(f"{maps} {float(gap.sel(maps=maps).median()):.2g}" for maps in gap["maps"].values)
-    note = f"Median share of $|A|$ outside the image by maps: {typical}. There COI and kinetic energy are infinite."
-    return Verdict.from_tests(test, None, note)
+    typical = by_label("median share of A outside the image", gap.median([dim for dim in gap.dims if dim != "maps"]))
+    return Verdict.from_tests(test, facts=typical)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import xarray as xr
@@ -19,12 +19,11 @@ from repdyn.leaky_resnets.claims.over_seeds import (
     ALL_MAPS,
     FIXED,
     FREE,
-    LEARNED,
     LEARNED_MAPS,
     LEAST_SEEDS,
     deep,
     growth,
-    in_words,
+    means,
     need_chains,
 )
 from repdyn.leaky_resnets.methods.selection import DECAYED, at_paper_depth, of_maps
@@ -121,6 +120,7 @@ def _exponent(values: xr.DataArray, low: float, high: float) -> Test:
         "B": "change of the magnitude of the momenta with effective depth",
         "BS": "change of the magnitude of momenta times activations with effective depth",
     },
+    remark=r"The length in the norm of $K + \gamma I$, which Figure 3 does not show, is given beside the plain one.",
 )
 def quantities_stay_bounded(chain_measures: xr.Dataset) -> Verdict:
     """Change with Lt; readings of the maps (momenta: learned ones), of the magnitude over p and of constancy."""
@@ -154,13 +154,16 @@ def quantities_stay_bounded(chain_measures: xr.Dataset) -> Verdict:
         for part, (magnitudes, allowed) in CORRECTED.items()
     }
     chains = of_maps(chain_measures)
-    names = ("length", "largest_momentum", "median_alignment")
-    length, largest, median = (in_words(chains[name]) for name in names)
-    note = (
-        f"{LEARNED} Means: path length {length}, in the norm of $K + \\gamma I$, which Figure 3 does not show,"
-        f" {in_words(chains['stable_length'].isel(gamma=0))}; max $|B|$ {largest}; median $|B S^T|$ {median}."
+    return Verdict.from_tests(
+        printed,
+        corrected,
+        {
+            "path length by effective depth, decayed maps": means(chains["length"]),
+            "path length in the norm of K + gamma I": means(chains["stable_length"].isel(gamma=0)),
+            "largest |B|": means(chains["largest_momentum"]),
+            "median |B S^T|": means(chains["median_alignment"]),
+        },
     )
-    return Verdict.from_tests(printed, corrected, note)
 
 
 @claim(
@@ -200,9 +203,9 @@ def weights_are_of_constant_size(chain_measures: xr.Dataset) -> Verdict:
         },
     )
     cost = at_paper_depth(of_maps(chain_measures))["cost"].isel(gamma=0)
-    span = float((cost.max("layer") / cost.min("layer")).mean())
+    span = (cost.max("layer") / cost.min("layer")).mean()
     return Verdict.from_tests(
-        readings, None, f"Decayed maps: the cost of identity spans a factor of {span:.0f} along the same paths."
+        readings, facts={"largest over least cost of identity along the same paths, decayed maps": span}
     )
 
 
@@ -233,21 +236,22 @@ def momenta_balance_activations(chain_measures: xr.Dataset) -> Verdict:
             -1 - near,
             -1 + near,
             expected="exponent -1",
-            reason="told apart from 0 and -2 half-way, or twice as near",
+            reason="distinguished from 0 and -2 half-way, or twice as near",
         ),
         maps=LEARNED_MAPS,
         depth=deep(chain_measures),
         near={"within 1/2": 0.5, "within 1/4": 0.25},
     )
-    words = []
+    facts: dict[str, Any] = {}
     for maps in chain_measures["maps"].values:
-        part = of_maps(chain_measures, maps)
-        span = float(
-            (part["activation"].max("layer") / part["activation"].min("layer")).isel(effective_depth=-1).mean()
-        )
-        slopes = [_slopes(part.isel(effective_depth=at)).mean() for at in range(part.sizes["effective_depth"])]
-        words.append(f"{maps} {', '.join(f'{slope:.2f}' for slope in slopes)} ($|S|$ spans {span:.2g} times)")
-    return Verdict.from_tests(test, None, rf"Exponents by maps over $\tilde L$: {'; '.join(words)}.")
+        chains = of_maps(chain_measures, maps)
+        depths = range(chains.sizes["effective_depth"])
+        sizes = chains["activation"].isel(effective_depth=-1)
+        facts[f"exponent by effective depth, {maps}"] = [
+            _slopes(chains.isel(effective_depth=at)).mean() for at in depths
+        ]
+        facts[f"largest over least |S| at the largest depth, {maps}"] = (sizes.max("layer") / sizes.min("layer")).mean()
+    return Verdict.from_tests(test, facts=facts)
 
 
 @claim(
@@ -273,6 +277,7 @@ def momenta_balance_activations(chain_measures: xr.Dataset) -> Verdict:
         "grows": "exponent of the outputs' size in the number of steps",
         "slowly": "the same exponent, against 1 and one half",
     },
+    remark="By Section 1.2 the effective depth follows the logarithm of the outputs' size.",
 )
 def outputs_keep_growing(output_growth: xr.Dataset) -> Verdict:
     """Exponent of the outputs' size in the number of steps; readings of the last part of training."""
@@ -307,11 +312,11 @@ def outputs_keep_growing(output_growth: xr.Dataset) -> Verdict:
             slow={"less than the steps": 1.0, "less than their root": 0.5},
         ),
     }
-    sizes = in_words(output_growth["output_size"].sel(loss_name="cross-entropy"))
     other = exponents("mean squared error", windows["last half"])
     return Verdict.from_tests(
         tests,
-        None,
-        f"Sizes {sizes}. By Section 1.2 the effective depth follows their logarithm. With a mean squared error the"
-        f" exponent is {other.mean():.2g}.",
+        facts={
+            "size of the outputs by record": means(output_growth["output_size"].sel(loss_name="cross-entropy")),
+            "exponent with a mean squared error": other.mean(),
+        },
     )

@@ -5,63 +5,72 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, SKY, describe, label_panels, legend_below, new
-from repdyn.base.wording import number, outcome, span
-from repdyn.leaky_resnets.figures.shared import DEPTH, ENERGY, LEAST, LOOKS, geometric_mean, spectrum_lines, ticks_at
+from repdyn.leaky_resnets.figures.shared import (
+    DEPTH,
+    ENERGY,
+    LEAST,
+    MAP_STYLES,
+    extremes,
+    geometric_mean,
+    spectrum_lines,
+    ticks_at,
+)
+from repdyn.leaky_resnets.methods.selection import by_label
+from repdyn.plotting.figures import BLACK, BLUE, ORANGE, RED, SKY, Drawn, figure, label_panels, legend_below, new
 
 SMOOTH = 2e-4 * np.sqrt(1 / (2 * np.pi))  # share of a normal density within 1e-4 of its root mean square
 
 
+@figure(
+    title="Distance of trained networks from critical points: kinks, the step, the length of training",
+    caption="(a), (b) Geometric means over seeds with 95 % intervals; an entry is on a kink within 1e-4 of its layer's "
+    "root mean square, where only a subgradient can vanish; dotted: the share under a normal density. (c) Each line a "
+    "network, of which every layer is halved and trained again; dotted: in proportion to $1/L$. (d) Runs of several "
+    "lengths from one first fit; thin lines: seeds, thick: their means.",
+    alt="Distance from critical points and share of entries on a kink against the effective depth, one line per kind "
+    "of linear maps; range of the Hamiltonian against the number of layers; Hamiltonian against the length of "
+    "training.",
+)
 def distance_to_critical(
     chain_measures: xr.Dataset, refinement_measures: xr.Dataset, convergence_measures: xr.Dataset
-) -> Figure:
+) -> Drawn:
     """Distance from critical points, kinks, the step, the length of training (ours)."""
-    figure, axes = new(2, 2, height=2.3)
+    fig, axes = new(2, 2, height=2.3)
     depth = chain_measures["effective_depth"].values
     for name, panel in (("relative_distance", axes[0, 0]), ("kinks", axes[0, 1])):
         for maps in chain_measures["maps"].values:
             draws = chain_measures[name].sel(maps=maps).transpose("effective_depth", "seed").values
             middle, bars = geometric_mean(np.maximum(draws, LEAST))
-            panel.errorbar(depth, middle, bars, **LOOKS[maps], label=maps, capsize=2, linewidth=1.2)
+            panel.errorbar(depth, middle, bars, **MAP_STYLES[maps], label=maps, capsize=2, linewidth=1.2)
         panel.set(xlabel=DEPTH, yscale="log")
     axes[0, 0].set(title="distance from a critical point", ylabel=r"$\|W - \tilde L B S^T\| / \|W\|$")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     axes[0, 1].axhline(SMOOTH, color=BLACK, linestyle=":", linewidth=1)
     axes[0, 1].set(title="entries of $A$ on a kink", ylabel="share")
     _refined(axes[1, 0], refinement_measures)
     _longer(axes[1, 1], convergence_measures)
     label_panels(axes)
+    energy = convergence_measures["median_hamiltonian"].mean("seed").sortby("steps")
+    drift = energy.isel(steps=-1, drop=True) - energy.isel(steps=0, drop=True)
     kinks = geometric_mean(np.maximum(chain_measures["kinks"].transpose(..., "seed").values, LEAST))[0] / SMOOTH
-    return describe(
-        figure,
-        title=f"Trained networks lie {_distances(chain_measures)}",
-        caption=f"(a), (b) {chain_measures.sizes['seed']} seeds, geometric means with 95 % intervals; entries within "
-        "1e-4 of their layer's root mean square; on a kink only a subgradient can vanish; dotted: the share under a "
-        f"normal density, of which the means are {span(kinks)} times as much. (c) {refinement_measures.sizes['seed']} "
-        f"networks at $\\tilde L$ = {float(refinement_measures['effective_depth']):g}, every layer halved and trained "
-        f"again; dotted: in proportion to $1/L$. (d) {convergence_measures.sizes['seed']} seeds, runs of several "
-        f"lengths from one first fit; the mean changes by {_drifts(convergence_measures)} from the shortest to the "
-        "longest.",
-        alt="Distance from critical points and share of entries on a kink against the effective depth, one line per "
-        "kind of linear maps; range of the Hamiltonian against the number of layers; Hamiltonian against the length of "
-        "training.",
+    return Drawn(
+        fig,
+        {
+            "seeds in (a) and (b)": chain_measures.sizes["seed"],
+            "share of entries on a kink over that of a normal density (least, largest)": extremes(kinks),
+            "networks in (c)": refinement_measures.sizes["seed"],
+            "effective depth in (c)": refinement_measures["effective_depth"],
+            "seeds in (d)": convergence_measures.sizes["seed"],
+            **by_label("change of the mean energy with training", drift),
+        },
     )
 
 
-def _distances(chains: xr.Dataset) -> str:
-    """How far from critical points networks are, means over seeds, and whether further at each greater depth."""
-    draws = chains["relative_distance"].transpose("maps", "effective_depth", "seed").values
-    means = geometric_mean(np.maximum(draws, LEAST))[0]
-    trend = outcome(np.diff(means), "more at greater depth", "not always more at greater depth", "at any depth")
-    return f"{span(100 * means)}% off critical points, {trend}"
-
-
 def _refined(panel: Axes, refined: xr.Dataset) -> None:
-    span, L = refined["hamiltonian_range"].transpose("layers", "seed").values, refined["layers"].values
-    panel.loglog(L, span, color=BLUE, linewidth=0.8, marker="o", markersize=3)
-    panel.loglog(L, span.mean(axis=1)[0] * L[0] / L, color=BLACK, linestyle=":", linewidth=1)
+    ranges, L = refined["hamiltonian_range"].transpose("layers", "seed").values, refined["layers"].values
+    panel.loglog(L, ranges, color=BLUE, linewidth=0.8, marker="o", markersize=3)
+    panel.loglog(L, ranges.mean(axis=1)[0] * L[0] / L, color=BLACK, linestyle=":", linewidth=1)
     panel.set(title=r"range of $-2 \mathcal{H} / \tilde L$ over layers")
     panel.set(xlabel="number of layers $L$", ylabel="largest less least")
     ticks_at(panel.xaxis, L)
@@ -72,22 +81,22 @@ def _longer(panel: Axes, runs: xr.Dataset) -> None:
     steps, H = runs["steps"].values, runs["median_hamiltonian"]
     for maps in runs["maps"].values:
         draws = H.sel(maps=maps).transpose("steps", "seed").values
-        panel.plot(steps, draws, color=LOOKS[maps]["color"], linewidth=0.5, alpha=0.5)
-        panel.plot(steps, draws.mean(axis=1), **LOOKS[maps], label=maps)
+        panel.plot(steps, draws, color=MAP_STYLES[maps]["color"], linewidth=0.5, alpha=0.5)
+        panel.plot(steps, draws.mean(axis=1), **MAP_STYLES[maps], label=maps)
     panel.set(title="length of training", xlabel="Adam steps", ylabel=ENERGY, xscale="log")
     ticks_at(panel.xaxis, steps)
 
 
-def _drifts(runs: xr.Dataset) -> str:
-    """Change of the mean energy from the shortest to the longest training, by linear maps."""
-    means = runs["median_hamiltonian"].mean("seed").sortby("steps")
-    changes = means.isel(steps=-1) - means.isel(steps=0)
-    return ", ".join(f"{number(changes.sel(maps=maps), '+.2g')} ({maps})" for maps in changes["maps"].values)
-
-
-def balancedness(refinement_measures: xr.Dataset) -> Figure:
+@figure(
+    title="Balancedness: growth of the squared weights along trained networks (Proposition 9)",
+    caption="Networks refined along one path, learned and decayed maps. (a) Seed 0. (b) Each line a network: the "
+    "proposition prints the factor 1, its proof corrected gives 2.",
+    alt="Squared weights along one network with the curves of factor two and of factor one; factors measured against "
+    "the number of layers.",
+)
+def balancedness(refinement_measures: xr.Dataset) -> Drawn:
     """|W_p|^2 against once and twice Lt times the integral of |b|^2 (Proposition 9, ours)."""
-    figure, axes = new(1, 2, height=2.6)
+    fig, axes = new(1, 2, height=2.6)
     finest = refinement_measures.isel(layers=-1, seed=0)
     L = int(finest["layers"])
     p = (np.arange(L) + 0.5) / L
@@ -97,26 +106,19 @@ def balancedness(refinement_measures: xr.Dataset) -> Figure:
         ("balance_printed", RED, ":", r"printed, $\tilde L \int \|b\|^2$"),
     ):
         axes[0, 0].plot(p, finest[name].values[:L], color=color, linestyle=style, label=words)
-    axes[0, 0].set(title=f"one network, $L$ = {L}", xlabel="position $p$", ylabel="squared weights")
+    axes[0, 0].set(title="one network, most layers", xlabel="position $p$", ylabel="squared weights")
     legend_below(axes[0, 0], columns=2)
     _factors(axes[0, 1], refinement_measures)
     label_panels(axes)
-    factors = refinement_measures["balance_factor"].mean("seed").values
-    return describe(
-        figure,
-        title=f"Balancedness: with most layers the factor of Proposition 9 is {_nearer(factors[-1])}",
-        caption=f"Networks refined along one path, $\\tilde L$ = {float(refinement_measures['effective_depth']):g}, "
-        f"learned and decayed maps. (a) Seed 0. (b) Each line a network, {refinement_measures.sizes['seed']} seeds: "
-        f"the proposition prints 1, its proof corrected gives 2; means from {number(factors[0], '.3g')} at $L$ = "
-        f"{int(refinement_measures['layers'][0])} to {number(factors[-1], '.3g')} at $L$ = {L}.",
-        alt="Squared weights along one network with the curves of factor two and of factor one; factors measured "
-        "against the number of layers.",
+    return Drawn(
+        fig,
+        {
+            "networks": refinement_measures.sizes["seed"],
+            "effective depth": refinement_measures["effective_depth"],
+            "numbers of layers": refinement_measures["layers"],
+            "mean factors at these numbers of layers": refinement_measures["balance_factor"].mean("seed"),
+        },
     )
-
-
-def _nearer(factor: float) -> str:
-    """Which of the two factors a measured one is nearer to."""
-    return outcome(factor - 1.5, "nearer 2 than the printed 1", "nearer the printed 1 than 2", "not known")
 
 
 def _factors(panel: Axes, refined: xr.Dataset) -> None:
@@ -130,12 +132,20 @@ def _factors(panel: Axes, refined: xr.Dataset) -> None:
     ticks_at(panel.xaxis, L)
 
 
-def paper_settings(paper_measures: xr.Dataset) -> Figure:
+@figure(
+    title="The paper's own settings: training, spectra and energies (Figures 1b and 1c)",
+    caption="One network with the paper's penalty, Adam at a rate that falls to 0, then gradient descent (hollow, a "
+    "point per rate). Blue in (b), (c): the first $k^*$ singular values; gray: the others. (d) Dotted: $k^*$; the cost "
+    r"of identity is cut at the top; $\gamma_p = \gamma_0 \|K_p\|_{op}$.",
+    alt="Distance from a critical point, training and test error against steps; singular values of representations and "
+    "weights, cost of identity and both Hamiltonians along the network.",
+)
+def paper_settings(paper_measures: xr.Dataset) -> Drawn:
     """The paper's own settings: convergence, spectra, energies (Figures 1b, 1c)."""
     net = paper_measures.isel(maps=0, seed=0)
     adam = net.isel(stop=np.flatnonzero(net["descent_rate"].values == 0))
     last, rank = net.isel(stop=-1), int(net["rank"])
-    figure, axes = new(2, 2, height=2.3)
+    fig, axes = new(2, 2, height=2.3)
     steps = adam["steps"].values
     ends = net.isel(stop=np.flatnonzero(net["descent_rate"].values > 0))
     shown = (
@@ -164,13 +174,15 @@ def paper_settings(paper_measures: xr.Dataset) -> Figure:
     )
     legend_below(axes[1, 1], columns=3)
     label_panels(axes)
-    return describe(
-        figure,
-        title=f"The paper's own settings end {number(last['relative_distance'], '.0%')} off a critical point",
-        caption=f"One network, {net['maps'].values!s}, $\\tilde L$ = {float(net['effective_depth']):g}, $L$ = "
-        f"{net.sizes['layer']}, penalty as in the paper, Adam at a rate that falls to 0 until step {int(steps[-1])}, "
-        f"then gradient descent (hollow, a point per rate). Blue in (b), (c): first $k^*$ = {rank} singular values. "
-        f"(d) $\\gamma_p$ = {float(net['gamma'][0]):g} $\\|K_p\\|_{{op}}$; the cost of identity is cut at the top.",
-        alt="Distance from a critical point, training and test error against steps; singular values of representations "
-        "and weights, cost of identity and both Hamiltonians along the network.",
+    return Drawn(
+        fig,
+        {
+            "linear maps": str(net["maps"].values),
+            "effective depth": net["effective_depth"],
+            "layers": net.sizes["layer"],
+            "rank of the teacher": rank,
+            "gamma_0": net["gamma"][0],
+            "Adam steps": int(steps[-1]),
+            "relative distance from a critical point at the end": last["relative_distance"],
+        },
     )

@@ -7,42 +7,45 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from repdyn.base.datasets import require
-from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, half_width, label_panels, legend_below, new
-from repdyn.base.wording import number, outcome, span
-from repdyn.leaky_resnets.figures.shared import GRAY, geometric_mean, limits, ticks_at
+from repdyn.leaky_resnets.figures.shared import GRAY, extremes, geometric_mean, limits, ticks_at
 from repdyn.leaky_resnets.methods.measures import LARGE
-from repdyn.leaky_resnets.methods.selection import DECAYED, STAGE, of_maps, size_and_distance
+from repdyn.leaky_resnets.methods.selection import DECAYED, PAPER_SIZES, STAGE, by_label, of_maps, size_and_distance
+from repdyn.plotting.figures import BLACK, BLUE, GREEN, RED, Drawn, figure, half_width, label_panels, legend_below, new
 
 SCHEMES = {"equidistant": (BLUE, "o"), "irregular": (GREEN, "s"), "adaptive": (RED, "^")}
 
 
-def fig2a_test_error(scheme_measures: xr.Dataset) -> Figure:
+@figure(
+    title="Figure 2a: test error by layer steps against the number of layers",
+    caption="Schemes share data and initial weights; they are side by side at each $L$. Left: means over seeds with 95 "
+    "% intervals. Right: ratio to equidistant steps in the same seed, small points; geometric means with 95 % "
+    f"intervals. Shaded: below 1 at all $L$, the paper's small but consistent advantage. {PAPER_SIZES}",
+    alt="Mean test errors of the three schemes against the number of layers, and ratios to equidistant steps around a "
+    "line at one.",
+)
+def fig2a_test_error(scheme_measures: xr.Dataset) -> Drawn:
     """Test error against the number of layers, and paired differences (Figure 2a)."""
     kinds = scheme_measures["maps"].values
-    figure, axes = new(len(kinds), 2, height=2.6, gridspec_kw={"width_ratios": [1, 1.6]})
+    fig, axes = new(len(kinds), 2, height=2.6, gridspec_kw={"width_ratios": [1, 1.6]})
     for (left, right), maps in zip(axes, kinds, strict=True):
         _errors(left, scheme_measures["test_error_by_layers"].sel(maps=maps))
         _paired(right, scheme_measures["test_ratio_by_layers"].sel(maps=maps))
         left.set(title=str(maps), ylabel="test error / variance", xlabel="number of layers $L$")
         right.set(title="over equidistant steps", ylabel="ratio of test errors", xlabel="number of layers $L$")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     label_panels(axes)
     means = geometric_mean(scheme_measures["test_ratio_by_layers"].transpose(..., "seed").values)[0]
-    most = np.abs(means - 1)[np.isfinite(means)].max(initial=-np.inf)
-    return describe(
-        figure,
-        title=f"Irregular and adaptive steps change the mean test error by {number(100 * most)} % at most (Figure 2a)",
-        caption=f"$\\tilde L$ = {float(scheme_measures['effective_depth']):g}, {scheme_measures.sizes['seed']} seeds; "
-        "schemes share data and initial weights; they lie side by side at each $L$. Left: means over seeds with 95 % "
-        "intervals. Right: ratio to equidistant steps in the same seed, small points; geometric means with 95 % "
-        f"intervals; means {span(means, '.3f')}. Shaded: below 1 at all "
-        f"$L$, the paper's small but consistent advantage. {size_and_distance(scheme_measures)}",
-        alt="Mean test errors of the three schemes against the number of layers, and ratios to equidistant steps "
-        "around a line at one.",
+    return Drawn(
+        fig,
+        {
+            "seeds": scheme_measures.sizes["seed"],
+            "effective depth": scheme_measures["effective_depth"],
+            "mean ratio of test errors (least, largest)": extremes(means),
+            **size_and_distance(scheme_measures),
+        },
     )
 
 
@@ -50,8 +53,8 @@ def _errors(panel: Axes, errors: xr.DataArray) -> None:
     L = errors["layers"].values
     for shift, (scheme, (color, marker)) in zip((0.93, 1, 1.07), SCHEMES.items(), strict=True):
         draws = errors.sel(scheme=scheme).transpose("layers", "seed").values
-        look: dict[str, Any] = {"color": color, "marker": marker, "linestyle": "none", "capsize": 2}
-        panel.errorbar(L * shift, draws.mean(axis=1), half_width(draws), label=scheme, **look)
+        style: dict[str, Any] = {"color": color, "marker": marker, "linestyle": "none", "capsize": 2}
+        panel.errorbar(L * shift, draws.mean(axis=1), half_width(draws), label=scheme, **style)
     panel.set_xscale("log")
     panel.set_ylim(0, None)
     ticks_at(panel.xaxis, L)
@@ -75,34 +78,39 @@ def _paired(panel: Axes, ratios: xr.DataArray) -> None:
     limits(panel, low, high)
 
 
-def fig2b_weight_spectra(staged_measures: xr.Dataset) -> Figure:
+@figure(
+    title="Figure 2b: spectra of the weights of networks with adaptive steps",
+    caption="Singular values of the weights, one network per panel, seed 0, learned and decayed maps. Dotted: where "
+    "the paper sees roughly 6 dimensions; short black line: a quarter of the largest there. Teachers: random ResNets "
+    f"as in the paper, and fully connected; penalties: the paper's and a stronger one. {PAPER_SIZES}",
+    alt="Singular values of the weights along the network in four panels, by teacher and penalty, with a mark of a "
+    "quarter of the largest at p = 0.3.",
+)
+def fig2b_weight_spectra(staged_measures: xr.Dataset) -> Drawn:
     """Spectra of the weights of adaptive networks along p (Figure 2b)."""
     require(staged_measures, "staged_measures", part=2)
     wide, narrow = (int(n) for n in staged_measures["inner"].values[:2])
-    figure, axes = new(2, 2, height=2.4, sharex=True, sharey=True)
+    fig, axes = new(2, 2, height=2.4, sharex=True, sharey=True)
     dimension = staged_measures["stage_dimension"].mean("seed")
     for panel, teacher in zip(axes.ravel(), staged_measures["teacher"].values, strict=True):
         _stages(panel, staged_measures.sel(teacher=teacher).isel(seed=0), wide, narrow)
-        panel.set_title(f"{teacher}: {float(dimension.sel(teacher=teacher)):.1f}")
+        panel.set_title(str(teacher))
     for panel in axes[1]:
         panel.set_xlabel("position $p$")
     for panel in axes[:, 0]:
         panel.set_ylabel(r"singular value of $W_p / \tilde L$")
     axes[0, 0].set_ylim(0, None)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=6, columnspacing=1.2)
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=6, columnspacing=1.2)
     label_panels(axes)
-    return describe(
-        figure,
-        title=f"The weights have {span(dimension, '.1f')} dimensions where the paper sees roughly {wide} (Figure 2b)",
-        caption="Singular values of the weights, one network per panel, seed 0, $L$ = "
-        f"{staged_measures.sizes['layer']}, $\\tilde L$ = {float(staged_measures['effective_depth']):g}, learned and "
-        f"decayed maps; the largest {staged_measures.sizes['value']} are drawn. Dotted: $p$ = {STAGE:g}, where the "
-        f"paper sees roughly {wide} dimensions; numbers above the panels: singular values there above a quarter of the "
-        f"largest (short black line), means over {staged_measures.sizes['seed']} seeds. Teachers: random ResNets as in "
-        f"the paper, and fully connected; penalties: the paper's and a stronger one. "
-        f"{size_and_distance(staged_measures)}",
-        alt="Singular values of the weights along the network in four panels, by teacher and penalty, with a mark of a "
-        "quarter of the largest at p = 0.3.",
+    return Drawn(
+        fig,
+        {
+            "seeds": staged_measures.sizes["seed"],
+            "layers": staged_measures.sizes["layer"],
+            "effective depth": staged_measures["effective_depth"],
+            "singular values above a quarter of the largest at the dotted line, means by panel": dimension,
+            **size_and_distance(staged_measures),
+        },
     )
 
 
@@ -116,15 +124,23 @@ def _stages(panel: Axes, net: xr.Dataset, wide: int, narrow: int) -> None:
     for first, last, color, words in groups:
         lines = panel.plot(middle, values[:, first:last], color=color, linewidth=0.7 if color == GRAY else 1.3)
         lines[0].set_label(words)
-    panel.axvline(STAGE, color=BLACK, linestyle=":", linewidth=1, label=f"paper: roughly {wide}")
+    panel.axvline(STAGE, color=BLACK, linestyle=":", linewidth=1, label=f"$p$ = {STAGE:g}")
     quarter = LARGE * float(values[np.abs(middle - STAGE).argmin(), 0])
     ends = [STAGE - 0.05, STAGE + 0.05]
     panel.plot(ends, [quarter, quarter], color=BLACK, linewidth=1.6, label="a quarter")
 
 
-def fig2c_paths(scheme_measures: xr.Dataset) -> Figure:
+@figure(
+    title="Figure 2c: paths of the representations by layer steps",
+    caption=r"(a)-(c) $A_\ell / \sqrt{N}$ on the two principal axes of each path, seed 0, learned and decayed maps. "
+    "(d) Means over seeds. The paper: adaptive steps spread out better, more of them at the beginning and also at the "
+    f"end. {PAPER_SIZES}",
+    alt="The path of one network in the plane for each of three schemes, and the lengths of their steps along the "
+    "path.",
+)
+def fig2c_paths(scheme_measures: xr.Dataset) -> Drawn:
     """Paths of the representations on their first two principal axes (Figure 2c)."""
-    figure, axes = new(2, 2, height=2.2)
+    fig, axes = new(2, 2, height=2.2)
     require(scheme_measures, "scheme_measures", maps=(DECAYED,))
     learned = of_maps(scheme_measures)
     for panel, (scheme, (color, marker)) in zip(axes.ravel(), SCHEMES.items(), strict=False):
@@ -139,22 +155,14 @@ def fig2c_paths(scheme_measures: xr.Dataset) -> Figure:
         panel.set_aspect("equal")
     _step_lengths(axes[1, 1], learned)
     label_panels(axes)
-    spreads = {scheme: float(learned["plane_unevenness"].sel(scheme=scheme).mean()) for scheme in SCHEMES}
-    unevenness = ", ".join(f"{scheme} {number(value, '.2f')}" for scheme, value in spreads.items())
-    spread_out = outcome(
-        spreads["equidistant"] - spreads["adaptive"], "more evenly", "no more evenly", "to an unknown degree"
-    )
-    return describe(
-        figure,
-        title=f"Adaptive steps spread out {spread_out} along the path (Figure 2c)",
-        caption=f"(a)-(c) $A_\\ell / \\sqrt{{N}}$ on the two principal axes of each path, seed 0, $L$ = "
-        f"{learned.sizes['layer']}, learned and decayed maps; they hold "
-        f"{float(learned['plane_share'].mean()):.0%} of the variance. (d) Means over {learned.sizes['seed']} seeds; "
-        f"standard deviation over mean of the lengths: {unevenness}. The paper: "
-        f"adaptive steps spread out better, more of them at the beginning and also at the end. "
-        f"{size_and_distance(scheme_measures)}",
-        alt="The path of one network in the plane for each of three schemes, and the lengths of their steps along the "
-        "path.",
+    return Drawn(
+        fig,
+        {
+            "seeds": learned.sizes["seed"],
+            "layers": learned.sizes["layer"],
+            "share of the variance on the two axes": float(learned["plane_share"].mean()),
+            **by_label("standard deviation over mean of the lengths", learned["plane_unevenness"].mean("seed")),
+        },
     )
 
 

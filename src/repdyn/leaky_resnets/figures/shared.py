@@ -1,4 +1,4 @@
-"""What the figures share: looks of the linear maps, names of axes, ticks, spectra, means with their intervals."""
+"""What the figures share: styles of the linear maps, names of axes, ticks, spectra, means with their intervals."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from matplotlib.axis import Axis
 from matplotlib.ticker import FixedLocator, FormatStrFormatter, NullLocator
 from numpy.typing import ArrayLike
 
-from repdyn.base.figures import BLUE, GREEN, ORANGE, PURPLE, half_width
+from repdyn.plotting.figures import BLUE, GREEN, ORANGE, PURPLE, half_width
 
 GRAY = "0.72"
 LEAST = 1e-12  # of what a logarithmic axis shows
 DEPTH = r"effective depth $\tilde L$"
 ENERGY = r"$-2 \mathcal{H} / \tilde L$"
-LOOKS: dict[str, dict[str, Any]] = {
+MAP_STYLES: dict[str, dict[str, Any]] = {
     "decayed maps": {"color": BLUE, "marker": "o"},
     "free maps": {"color": ORANGE, "marker": "s"},
     "fixed maps": {"color": GREEN, "marker": "^"},
@@ -32,9 +32,16 @@ def ticks_at(axis: Axis, values: ArrayLike) -> None:
 
 
 def limits(panel: Axes, bottom: float, top: float) -> None:
-    """The range of an ordinate; left as it is where networks have diverged and there is none."""
+    """The range of an ordinate; unchanged where networks have diverged and there is none."""
     if np.isfinite([bottom, top]).all():
         panel.set_ylim(bottom, top)
+
+
+def extremes(values: ArrayLike) -> list[float]:
+    """The least and the largest finite value, as a fact."""
+    numbers = np.asarray(values, float)
+    finite = numbers[np.isfinite(numbers)]
+    return [float(finite.min()), float(finite.max())] if finite.size else [np.nan, np.nan]
 
 
 def geometric_mean(draws: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:

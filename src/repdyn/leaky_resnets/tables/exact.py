@@ -5,10 +5,16 @@ from __future__ import annotations
 import pandas as pd
 import xarray as xr
 
-from repdyn.base.tables import Table
+from repdyn.base.tables import Filled, table
 
 
-def formulas(formula_audit: xr.Dataset) -> Table:
+@table(
+    title="Formulas as printed and as corrected",
+    caption="Largest relative error over random draws against derivations that share no formula. Footnote 1: absolute, "
+    "of a linear network.",
+    digits=2,
+)
+def formulas(formula_audit: xr.Dataset) -> Filled:
     """Largest relative error of every formula, printed and corrected, without and with bias."""
     largest = formula_audit[["printed", "corrected"]].max("draw")
     columns = {
@@ -16,16 +22,16 @@ def formulas(formula_audit: xr.Dataset) -> Table:
         for form in ("printed", "corrected")
         for bias, words in enumerate(("no bias", "bias"))
     }
-    return Table(
-        pd.DataFrame({"place": formula_audit["equation"].values} | columns),
-        title="Formulas as printed and as corrected",
-        caption=f"Largest relative error over {formula_audit.sizes['draw']} random draws against derivations that "
-        "share no formula. Footnote 1: absolute, of a linear network.",
-        digits=2,
-    )
+    frame = pd.DataFrame({"place": formula_audit["equation"].values} | columns)
+    return Filled(frame, {"draws": formula_audit.sizes["draw"]})
 
 
-def laboratory(geodesics: xr.Dataset) -> Table:
+@table(
+    title="Geodesic laboratory",
+    caption=r"Medians over exact trajectories through a bottleneck of rank $k$; COI with $\gamma_p = \gamma_0 "
+    r"\|K_p\|_{op}$, speed $|dA/dp| / |A|$.",
+)
+def laboratory(geodesics: xr.Dataset) -> Filled:
     """The geodesic laboratory by effective depth."""
     lab, H = geodesics, geodesics["scaled_hamiltonian"]
     quantities = {
@@ -43,10 +49,5 @@ def laboratory(geodesics: xr.Dataset) -> Table:
         )
         for bias in lab["bias"].values
     ]
-    return Table(
-        pd.concat(frames, ignore_index=True),
-        title="Geodesic laboratory",
-        caption=f"Medians over {lab.sizes['seed']} exact trajectories through a bottleneck of rank $k$ = "
-        rf"{int(lab['rank'])}; COI with $\gamma_p$ = {float(lab['gamma_0']):g} $\|K_p\|_{{op}}$, speed "
-        "$|dA/dp| / |A|$.",
-    )
+    facts = {"trajectories": lab.sizes["seed"], "rank k": int(lab["rank"]), "gamma_0": lab["gamma_0"]}
+    return Filled(pd.concat(frames, ignore_index=True), facts)

@@ -5,10 +5,16 @@ from __future__ import annotations
 import pandas as pd
 import xarray as xr
 
-from repdyn.base.tables import Table
+from repdyn.base.tables import Filled, table
 
 
-def chains(chain_measures: xr.Dataset) -> Table:
+@table(
+    title="Trained networks along chains of effective depths",
+    caption=r"Means over seeds; medians or least values over layers; $\gamma_p = \gamma_0 \|K_p\|_{op}$; sd: standard "
+    "deviation over seeds.",
+    digits=3,
+)
+def chains(chain_measures: xr.Dataset) -> Filled:
     """Trained networks by linear maps and effective depth."""
     first = chain_measures.isel(gamma=0)
     quantities = {
@@ -29,10 +35,4 @@ def chains(chain_measures: xr.Dataset) -> Table:
             means = {name: float(values.sel(cell).mean()) for name, values in quantities.items()}
             spread = float(quantities["-2 H / Lt"].sel(cell).std(ddof=min(1, first.sizes["seed"] - 1)))
             rows.append({"maps": str(maps), "Lt": depth} | means | {"sd of -2 H / Lt": spread})
-    return Table(
-        pd.DataFrame(rows),
-        title="Trained networks along chains of effective depths",
-        caption=rf"Means over {first.sizes['seed']} seeds; medians or least values over layers; $\gamma_p$ = "
-        rf"{float(first['gamma']):g} $\|K_p\|_{{op}}$; sd: standard deviation over seeds.",
-        digits=3,
-    )
+    return Filled(pd.DataFrame(rows), {"seeds": first.sizes["seed"], "gamma_0": first["gamma"]})

@@ -70,7 +70,7 @@ def keep(words: Sequence[str]) -> None:
     """Keeps a finished run as a reference."""
     from repdyn.pipeline import kept_runs
 
-    parser = _parser("keep", "Keep a finished run's ledger, key numbers, digests and versions, to compare others with.")
+    parser = _parser("dev keep", "Write a finished run's ledger, key numbers and digests, to compare others with.")
     parser.add_argument("results", type=Path, help="folder of a finished run, e.g. results/default")
     parser.add_argument("--into", type=Path, help="folder to write (default: reference/<name of the run's folder>)")
     parser.add_argument(
@@ -142,7 +142,7 @@ def costs(words: Sequence[str]) -> None:
     from repdyn.pipeline.ask import workflow
     from repdyn.pipeline.run.declare.costs import files
 
-    parser = _parser("costs", "Keep what the jobs of a finished run took in costs.csv of each study, for `plan`.")
+    parser = _parser("dev costs", "Keep what the jobs of a finished run took in costs.csv of each study, for `plan`.")
     parser.add_argument("run", help="name of the run")
     run = parser.parse_args(words).run
     folder = workflow.folder()
@@ -201,7 +201,7 @@ def site(words: Sequence[str]) -> None:
     """Writes the report of a finished run as a site."""
     from repdyn.pipeline.ask import site as publishing
 
-    parser = _parser("site", "Write a run's report as a site, ready for a host of static files.")
+    parser = _parser("dev site", "Write a run's report as a site, ready for a host of static files.")
     parser.add_argument("results", type=Path, help="folder of a finished run, e.g. results/default")
     parser.add_argument("--into", type=Path, default=Path("site"), help="folder to make, or an empty one (site)")
     parser.add_argument(
@@ -226,7 +226,7 @@ def controls(words: Sequence[str]) -> int:
     """Prints the kind of every control of a run; status 1 where one only shifts a number or a part has none."""
     from repdyn.pipeline.ask import controls as audit
 
-    parser = _parser("controls", "List claims whose controls only shift a number, and parts without a control.")
+    parser = _parser("dev controls", "List claims whose controls only shift a number, and parts without a control.")
     parser.add_argument("results", type=Path, help="folder of a finished run, e.g. results/smoke")
     examination = audit.examine(parser.parse_args(words).results)
     print(audit.show(examination))
@@ -238,7 +238,7 @@ def false_alarms(words: Sequence[str]) -> None:
     from repdyn.base.tables import write_csv
     from repdyn.pipeline.ask import false_alarms as counting
 
-    parser = _parser("false-alarms", "How often other seeds refute cheap sampled claims.")
+    parser = _parser("dev false-alarms", "How often other seeds refute cheap sampled claims.")
     parser.add_argument("results", type=Path, help="folder of a finished run, e.g. results/smoke")
     parser.add_argument("--seeds", type=_at_least(int, 1), default=200)
     cheap = "a claim is cheap if its data takes at most this long"
@@ -249,16 +249,6 @@ def false_alarms(words: Sequence[str]) -> None:
     print(counted.to_string(index=False))
     if arguments.output:
         write_csv(arguments.output, counted)
-
-
-def check_config(words: Sequence[str]) -> None:
-    """Says that configuration files are valid, or what is wrong with them."""
-    from repdyn.pipeline.config import configuration
-
-    parser = _parser("check-config", "Validate configuration files.")
-    parser.add_argument("files", nargs="*", type=Path)
-    files = parser.parse_args(words).files or [Path("config.yaml")]
-    print(f"{configuration.load(files).run.name}: the configuration is valid")
 
 
 def _parser(name: str, description: str) -> argparse.ArgumentParser:

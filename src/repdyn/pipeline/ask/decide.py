@@ -33,10 +33,8 @@ from repdyn.pipeline.config import yaml_positions
 from repdyn.pipeline.open_claims import Wanted, counts, wanted
 from repdyn.pipeline.run.declare.graph import Study, read_study
 from repdyn.pipeline.run.execute import records
-from repdyn.pipeline.run.execute.kept import member_seconds
 from repdyn.pipeline.run.kinds import ledger
 
-KEPT = ".log.kept/"  # restored files get the current time
 SUFFIX = "-decided"
 
 
@@ -104,17 +102,16 @@ def _costs(run: str) -> dict[str, Cost]:
         raise DataError(f"logs/{run}: no job of this run has a record of its cost; finish the run first")
     place = f"results/{run}/"
     return {
-        path.removeprefix(place): _cost(path, record, path.removeprefix(place), Path("logs") / run)
+        path.removeprefix(place): _cost(path, record, path.removeprefix(place))
         for path, record in latest.items()
         if path.startswith(place)
     }
 
 
-def _cost(path: str, record: Mapping[str, Any], file: str, logs: Path) -> Cost:
+def _cost(path: str, record: Mapping[str, Any], file: str) -> Cost:
     members = [member for member in record["job"]["members"] if "function" in member and "paper" in member]
-    kept = member_seconds(logs / f"{record['log']}.log")
     own = [member for member in members if file in member["outputs"]]
-    seconds = kept.get((Path(file).name, record["outputs"][path])) if own else None
+    seconds = record.get("file_cpu_seconds", {}).get(path) if own else None
     if seconds is None:
         return Cost(record["log"], float(record["cpu_seconds"]), any(map(_keeps, members)))
     return Cost(f"{record['log']}:{file}", seconds, any(map(_keeps, own)))
@@ -199,8 +196,8 @@ def begin(run: str, name: str) -> None:
 
 
 def _second_name(source: str, target: str) -> str:
-    """A hard link; a copy of files that are rewritten or touched, or if the file system has no links."""
-    if source.endswith(records.FINISHED) or KEPT in source:
+    """A hard link; a copy of what is rewritten, or where the file system has no links."""
+    if source.endswith(records.FINISHED):
         return shutil.copy2(source, target)
     try:
         os.link(source, target)
@@ -226,7 +223,7 @@ def _spent(before: Iterable[Mapping[str, Any]], after: Iterable[Mapping[str, Any
     """CPU seconds of the jobs that ran between two states of a run's records, without cached trials."""
     finished = {job["log"]: job.get("finished") for job in before}
     ran = (job for job in after if finished.get(job["log"]) != job.get("finished"))
-    return sum(float(job["cpu_seconds"]) - float(job.get("spared_cpu_seconds", 0)) for job in ran)
+    return sum(float(job["cpu_seconds"]) - float(job.get("read_cpu_seconds", 0)) for job in ran)
 
 
 def overlay(settings: Mapping[str, Any], name: str) -> str:

@@ -208,5 +208,5 @@ def _remarks(expected: Expected) -> list[str]:
             "their work, others by the size of their settings: take these as an order of magnitude."
         )
     if len(known) < len(expected):
-        notes.append("Unknown: never recorded; left out of the sum. Record a finished run: python -m repdyn costs RUN")
+        notes.append("Unknown: never recorded; not in the sum. Record a finished run: python -m repdyn dev costs RUN")
     return notes

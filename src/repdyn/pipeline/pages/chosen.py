@@ -23,8 +23,8 @@ Some regions, sizes and hypotheses were set after numbers of the default scale h
 the claims that it decides. The full scale uses a different seed, which had no part in any choice; its verdicts are
 shown next to those of the default scale. A verdict that is not decidable at one scale does not contradict the other.
 
-This page is generated from the studies' `page.md` and from `reference/` (`python -m repdyn reference`); a test checks
-that it is up to date.
+This page is generated from the studies' `page.md` and from `reference/` (`python -m repdyn dev pages`); a test holds it
+to them.
 """
 
 

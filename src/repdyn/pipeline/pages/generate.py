@@ -1,6 +1,6 @@
 """Generated pages of docs: configuration and its JSON schema, claims, outputs, measures, glossary.
 
-`python -m repdyn reference` in the repository's folder updates them.
+`python -m repdyn dev pages` in the repository's folder writes them anew.
 """
 
 import argparse
@@ -34,7 +34,7 @@ are checked before the first job, and all problems are reported at once with fil
 
 The files are YAML 1.2: `1e-3` is a number, `on` is text, and duplicate keys are rejected.
 
-This page is generated from the models (`python -m repdyn reference`); a test checks that it is up to date.
+This page is generated from the models (`python -m repdyn dev pages`); a test holds it to them.
 """
 
 CLAIMS_INTRODUCTION = """\
@@ -44,13 +44,13 @@ Every claim with its accepted verdict at the default scale. The numbers, margins
 are in the ledger of a run (`results/<run>/claims.csv`, the report, `python -m repdyn claim ID`); the derivations of the
 corrections are on the page of the study. What a verdict means: [verdicts](verdicts.md).
 
-This page is generated from the checks (`python -m repdyn reference`); a test checks that it is up to date.
+This page is generated from the checks (`python -m repdyn dev pages`); a test holds it to them.
 """
 
 
 def run(words: Sequence[str]) -> None:
     """Rewrites the generated pages."""
-    parser = argparse.ArgumentParser(prog="repdyn reference", description="Rewrite the generated pages under docs/.")
+    parser = argparse.ArgumentParser(prog="repdyn dev pages", description="Rewrite the generated pages under docs/.")
     parser.add_argument("--root", type=Path, default=Path(), help="folder of the checkout (default: here)")
     write(parser.parse_args(words).root)
 

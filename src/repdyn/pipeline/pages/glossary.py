@@ -13,8 +13,8 @@ INTRODUCTION = """\
 Terms of the papers and of the report, in plain words. What each variable of a measured network is:
 [measures](measures.md).
 
-This page is generated from the studies' `page.md` and the report's own terms (`python -m repdyn reference`); a test
-checks that it is up to date.
+This page is generated from the studies' `page.md` and the report's own terms (`python -m repdyn dev pages`); a test
+holds it to them.
 """
 
 

@@ -19,7 +19,7 @@ Every variable of a dataset of `measure`, by the entry of `measures=[...]` that 
 training dimension before the others. What each number means, and when it is meaningless:
 [diagnostics](../src/repdyn/diagnostics/page.md).
 
-This page is generated from the catalog (`python -m repdyn reference`); a test checks that it is up to date.
+This page is generated from the catalog (`python -m repdyn dev pages`); a test holds it to it.
 """
 CATALOG = "methods.catalog"
 HEAD = ("variable", "what", "dimensions", "units", "paper, place", "missing where")

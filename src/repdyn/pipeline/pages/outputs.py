@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from repdyn.base import plotted
 from repdyn.pipeline.pages.markdown import table
 from repdyn.pipeline.run.declare.graph import Study, read_study
+from repdyn.plotting import plotted
 
 COLUMNS = {
     "study": "the study, by the name of its folder",
@@ -116,9 +116,10 @@ COSTS = {
     "versions": "versions of Python and of packages in the job",
     "finished": "date and time of the end",
     "wall_seconds": "elapsed time",
-    "cpu_seconds": "processor time of the outputs, user and system: of the job, and of cached results",
-    "spared_cpu_seconds": "the share of it saved by cached tasks and trials",
-    "trials_read": "cached trials that were read",
+    "cpu_seconds": "processor time that the outputs took, user and system: of the job, and of what it did not repeat",
+    "read_cpu_seconds": "the part of it that was spent earlier, on the finished trials that were read",
+    "trials_read": "finished trials that were read, not computed",
+    "file_cpu_seconds": "processor time of the function that made a file, by the file's path",
     "peak_memory_mb": "largest resident memory, MB",
 }
 TOP = """\
@@ -151,7 +152,7 @@ Figures in the report are vector graphics. One above 1 MB, as with very many dot
 page opens quickly; its SVG is in the results. The SVG contains no bitmaps: maps are cells, at most 2000 or as many as
 the data have pairs; color bars have 48 steps.
 
-This page is generated from the code (`python -m repdyn reference`); a test checks that it is up to date.
+This page is generated from the code (`python -m repdyn dev pages`); a test holds it to it.
 """
 DATASETS = """\
 A dataset is netCDF-4 and opens with `xarray.open_dataset`. Every variable has `long_name`, `units` (`1` without any)
@@ -164,10 +165,9 @@ Everything that the figure plots from data, read from the plot itself: every lin
 complete.
 """
 LOGS = """\
-`logs/<run>/<study>/<job>.log` has a job's messages, its progress, and after a failure the error with its traceback;
-`<job>.job.json` defines the job (`python -m repdyn run <job>.job.json` runs it by hand); `<job>.log.cost.json` records
-what it ran and cost, written when it is done; `<job>.log.kept/` has hard links to its outputs, so that a job that runs
-again skips unchanged tasks. Logs are not part of any digest.
+`logs/<run>/<study>/<job>.log` holds what a job said, its progress, and where it failed the error with its traceback;
+`<job>.job.json` is what the job runs (`python -m repdyn run <job>.job.json` runs it by hand), `<job>.log.cost.json` the
+record of what it ran and cost, written when it is done. Logs are outside every digest.
 
 `.cache/trials/` caches finished trials for all runs ([trials.md](trials.md)): after an interruption the same command
 resumes there, and with more seeds only the new ones are computed.

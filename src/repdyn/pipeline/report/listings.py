@@ -6,10 +6,10 @@ import ast
 from dataclasses import dataclass
 from pathlib import Path
 
-from repdyn.base.fingerprint import SOURCE
 from repdyn.pipeline import studies
 from repdyn.pipeline.run.declare.graph import statements
 from repdyn.pipeline.run.execute.loading import definition_name
+from repdyn.pipeline.versions.fingerprint import SOURCE
 
 
 @dataclass(frozen=True)

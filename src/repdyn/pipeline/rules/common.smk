@@ -21,14 +21,14 @@ except RepdynError as error:
     raise WorkflowError(str(error)) from None
 
 from repdyn.base.files import sha256
-from repdyn.base.fingerprint import SOURCE
+from repdyn.pipeline.versions.fingerprint import SOURCE
 from repdyn.base.garbage import collect_seldom
 from repdyn.base.settings import plain
 from repdyn.pipeline.ask import failed
 from repdyn.pipeline.config import configuration
 from repdyn.pipeline.run.declare import costs
 from repdyn.pipeline.run.declare.workflow import RunJobs
-from repdyn.pipeline.run.execute import kept, trials
+from repdyn.pipeline.run.execute import trials
 from repdyn.pipeline.run.machine import checkout, readiness
 
 checkout.put_first(WORKFLOW / "src")
@@ -39,7 +39,6 @@ MODULE = Path(workflow.main_snakefile).parent != WORKFLOW
 OVERLAYS, SETTINGS = ([], config) if MODULE else (workflow.config_settings.configfiles, workflow.config_settings.config)
 
 try:
-    checkout.separate_cache()
     CONFIG = configuration.load([WORKFLOW / "config.yaml", *OVERLAYS], dict(SETTINGS))
     JOBS = RunJobs(CONFIG, SOURCE, WORKFLOW / ".cache" / "code_versions.json", costs.files(WORKFLOW))
 except RepdynError as error:
@@ -47,7 +46,6 @@ except RepdynError as error:
 
 BEGAN = time.time()
 RUN = CONFIG.run.name
-CACHED = workflow.workflow_settings.cache is not None  # a rule that says so without --cache is a warning in every run
 HERE = Path(os.path.relpath(WORKFLOW))  # relative, so that a copy of the whole folder has nothing to do
 GPU = int(CONFIG.run.device == "cuda")  # what a job with a device asks for: "auto" takes what it finds, "cuda" a GPU
 IMAGE = str(HERE / "envs" / "repdyn.sif")  # for --sdm apptainer; made from envs/Dockerfile
@@ -77,9 +75,7 @@ onstart:
         readiness.check(CONFIG, here=workflow.local_exec)
     except RepdynError as error:
         raise WorkflowError(str(error)) from None
-    forced = trials.forced_by(workflow.dag_settings)  # what a person forces is computed, not restored
-    kept.forget(JOBS.jobs.values(), forced)
-    trials.force(JOBS.jobs.values(), forced)
+    trials.force(JOBS.jobs.values(), trials.forced_by(workflow.dag_settings))
 
 
 def results(path):
@@ -119,7 +115,12 @@ def memory(more=0):
 
 
 def shown(job):
-    """A job's outputs, figures and tables marked for Snakemake's own report, with the captions that ours leaves."""
+    """A job's outputs, what Snakemake's own report shows marked for it, with the captions that ours leaves."""
+    if job.kind == "ledger":
+        ledger, *others = job.outputs
+        return [report(ledger, caption="ledger.rst", category="claims", labels={"name": "ledger"}), *others]
+    if job.kind == "site":
+        return [path if Path(path).suffix else directory(path) for path in job.outputs]
     suffix = {"draw": ".svg", "tabulate": ".csv"}.get(job.kind)
     return [marked(path) if Path(path).suffix == suffix else path for path in job.outputs]
 
@@ -137,3 +138,6 @@ def marked(path):
     text = {"caption": str(caption)} if caption.exists() else {}
     labels = CAPTIONED.get(f"{study}/{kind}/{name}", {"name": name})
     return report(path, category=study, subcategory=kind, labels=labels, **text)
+
+
+MAKES = {}  # rule -> what it makes, in one line

@@ -5,10 +5,15 @@ No included rule is what Snakemake makes where no target is given.
 
 
 include: "common.smk"
-include: "kinds.smk"
-include: "images.smk"
 include: "studies.smk"
 include: "report.smk"
+
+
+# Docstrings, which `snakemake --list-rules` shows; of a loop's rules Snakemake reads none.
+for name, makes in MAKES.items():
+    rule_name = workflow.modifier.modify_rulename(name)  # of a module, where a rule may also be left out
+    if workflow.is_rule(rule_name):
+        workflow.get_rule(rule_name).docstring = makes
 
 
 onerror:

@@ -1,4 +1,4 @@
-"""The end of the line: ledger, manifest, report."""
+"""What is made once for all studies: images, claims, manifest, report."""
 
 from repdyn.pipeline.report.texts import FILES, FOLDERS
 
@@ -48,40 +48,34 @@ SITE = JOBS.other(
 )
 
 
-use rule job as ledger with:
-    input:
-        **inputs(LEDGER),
-    output:
-        report(
-            results("claims.csv"),
-            caption="ledger.rst",
-            category="claims",
-            labels={"name": "ledger"},
-        ),
-        results("evidence.csv"),
-    log:
-        LEDGER.log,
-    localrule: True
+for job, makes in (
+    (IMAGES, "The images that the studies share, of the source that the configuration names."),
+    (LEDGER, "All claims of the run: verdicts, and the evidence behind them."),
+    (MANIFEST, "What the run was: configuration, versions, digests of all files, costs of all jobs."),
+    (SITE, "The report: a site that opens without a network, from report/index.html."),
+):
+    MAKES[job.rule] = makes
 
-
-use rule job as manifest with:
-    input:
-        **inputs(MANIFEST),
-    output:
-        MANIFEST.outputs,
-    log:
-        MANIFEST.log,
-    localrule: True
-
-
-use rule job as report with:
-    input:
-        **inputs(SITE),
-    output:
-        [path if Path(path).suffix else directory(path) for path in SITE.outputs],
-    log:
-        SITE.log,
-    localrule: True
+    rule:
+        name:
+            job.rule
+        input:
+            **inputs(job),
+        output:
+            shown(job),
+        log:
+            job.log,
+        localrule: True
+        conda:
+            ENVIRONMENT
+        container:
+            CONTAINER
+        threads: 1
+        resources:
+            mem_mb=memory(),
+            runtime=30,
+        shell:
+            "python -m repdyn run {input.job:q} 2> {log:q}"
 
 
 try:

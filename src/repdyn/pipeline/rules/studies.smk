@@ -1,7 +1,20 @@
 """The studies: their data, by jobs that each study declares; figures, a job per module; tables; claims."""
 
+MNIST = CONFIG.data.source == "mnist"
+IMAGES = JOBS.other(
+    "images",
+    "images",
+    outputs=["data/images.nc"],
+    source=CONFIG.data.source,
+    split=CONFIG.data.split if MNIST else "test",
+    mnist_folder=CONFIG.data.mnist_folder if MNIST else None,
+    mnist_mirrors=list(CONFIG.data.mnist_mirrors) if MNIST else [],
+)
+
 for study in STUDIES:
+    MAKES[study] = f"All of the study {study}."
     for made in JOBS.data(study):
+        MAKES[made.name] = made.makes
 
         rule:
             name:
@@ -9,12 +22,11 @@ for study in STUDIES:
             input:
                 **made.inputs,
             output:
-                **made.outputs,
+                made.outputs,
             log:
                 made.log,
             wildcard_constraints:
                 **made.constraints,
-            cache: CACHED
             priority: 10 * made.trains
             conda:
                 DEVICE_ENVIRONMENT if made.trains else ENVIRONMENT
@@ -31,6 +43,7 @@ for study in STUDIES:
     # A profile says once, of `shown`, how many jobs of a study share a cluster job.
     workflow.parent_groupids[f"{study}_shown"] = "shown"
     for job in filter(None, [*JOBS.figures(study).values(), JOBS.tables(study), JOBS.claims(study)]):
+        MAKES[job.rule] = JOBS.makes(job)
 
         rule:
             name:

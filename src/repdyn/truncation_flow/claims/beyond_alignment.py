@@ -23,7 +23,7 @@ BREAKS_416 = "clusters that break (4.16)"
     control=false_world("layers that share one weight", replace_variables(cumulative_error="cumulative_error_tied")),
 )
 def cumulative_parameters_are_free(counterexamples: xr.Dataset) -> Verdict:
-    """Layers made for cumulative parameters that are drawn freely, (2.6) applied to these layers."""
+    """Layers built for cumulative parameters that are drawn freely, (2.6) applied to these layers."""
     error = counterexamples["cumulative_error"]
     return Verdict.from_tests(zero(error, "any cumulative parameters are reached", EXACT))
 
@@ -84,6 +84,5 @@ def alignment_is_lost(counterexamples: xr.Dataset) -> Verdict:
                 counterexamples["unaligned_left"], "all points truncated at the end", COUNTED._replace(size=1e-12)
             ),
         },
-        None,
-        f"At the end $W W^T$ is {angle:.2g} off the diagonal.",
+        facts={"largest entry of $W W^T$ off the diagonal at the end": angle},
     )

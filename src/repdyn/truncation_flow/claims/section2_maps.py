@@ -41,7 +41,7 @@ tau_is_affine = formula_claim(
     audit=("gradient_audit", equations.AFFINE_FORM, *EXACT),
     control="the transpose in place of the inverse",
     decided="Against the definition, weights with unequal scales.",
-    message="The weight's transpose stands where its inverse belongs",
+    message="The weight's transpose is printed for its inverse",
     cause="The map leads back from the layer by the inverse of the weight, which is the transpose for orthogonal "
     "weights only.",
     consequence="Equation (3.13), next to it, has the inverse; for the orthogonal weights of Theorem 3.2 and of "
@@ -87,21 +87,17 @@ derivative_of_tau = formula_claim(
         "apex": "points where the negative sector and mapping to the apex disagree",
         "fixed points": "points where being kept and having no negative coordinate differ",
     },
+    remark="Definition 3.3 makes the positive sector open, the negative closed. So (2.15) is right as printed; in "
+    r"(2.14) points of the boundary, the apex among them, are fixed too: there $>$ is $\ge$.",
 )
 def fixed_points(counterexamples: xr.Dataset) -> Verdict:
-    """Random points of all sectors and of their borders, the sectors taken as closed."""
-    on_border = int(counterexamples["fixed_mismatch_open"])
-    note = (
-        "Definition 3.3 makes the positive sector open, the negative closed. So (2.15) is right as it stands; "
-        f"in (2.14) points of the border, the apex among them, are fixed too ({on_border} of those tried): there $>$ "
-        "is $\\ge$."
-    )
+    """Random points of all sectors and of their boundaries, the sectors taken as closed."""
     return Verdict.from_tests(
         {
             "fixed points": zero(counterexamples["fixed_mismatch"], "fixed: all coordinates at least 0", COUNTED),
             "apex": zero(counterexamples["apex_mismatch"], "taken to the apex: all coordinates at most 0", COUNTED),
         },
-        facts=note,
+        facts={"points of the boundary that are fixed": int(counterexamples["fixed_mismatch_open"])},
     )
 
 

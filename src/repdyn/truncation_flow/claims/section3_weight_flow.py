@@ -54,13 +54,13 @@ bias_flow_is_the_gradient = formula_claim(
 def weight_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
     """Against complex steps of the cost along the orthogonal group."""
     audit = gradient_audit
-    obtuse = int((audit["cosine"] < 0).sum())
-    note = (
-        f"Relative error of the printed flow: median {float(audit['relative_error'].median()):.2f}, largest"
-        f" {float(audit['relative_error'].max()):.2g}; obtuse to the true flow in {obtuse} of {audit['cosine'].size}"
-        f" draws."
-    )
-    return decide_formula(audit, equations.WEIGHT_FLOW, *EXACT, facts=note)
+    facts = {
+        "relative error of the printed flow (median)": float(audit["relative_error"].median()),
+        "relative error of the printed flow (largest)": float(audit["relative_error"].max()),
+        "draws": audit["cosine"].size,
+        "draws whose printed flow is obtuse to the true one": int((audit["cosine"] < 0).sum()),
+    }
+    return decide_formula(audit, equations.WEIGHT_FLOW, *EXACT, facts=facts)
 
 
 theorems_agree = formula_claim(
@@ -96,6 +96,8 @@ def _largest_rise(cost: xr.DataArray) -> xr.DataArray:
         in_dataset(0, replace_labels("formula", {"corrected": "printed"})),
     ),
     labels={"": "largest rise of the cost along the examples and random clusters"},
+    remark="Not so along (3.22) as evaluated in its second line (tf-thm32-omega): the example is one point, $x = "
+    r"(1, -1)$, $\tilde y = (1/2, 0)$; the random clusters have $\beta$ near $-\tilde y$.",
 )
 def cost_falls(printed_and_corrected: xr.Dataset, random_clusters: xr.Dataset) -> Verdict:
     """Largest rebound over the explicit examples and the random clusters."""
@@ -111,13 +113,12 @@ def cost_falls(printed_and_corrected: xr.Dataset, random_clusters: xr.Dataset) -
     )
     share = (random_clusters["printed_rate"] > 0).mean("draw")
     final = float(printed_and_corrected["example_cost"].sel(formula="printed", example="rise")[-1])
-    note = (
-        rf"Not so along (3.22) as evaluated in its second line (`tf-thm32-omega`): for one point, $x = (1, -1)$,"
-        rf" $\tilde y = (1/2, 0)$, that flow takes the cost from 0.125 to {final:.3f}."
-        f" The cost rises under it for {float(share.min()):.0%} to {float(share.max()):.0%} of random"
-        r" clusters with $\beta$ near $-\tilde y$."
-    )
-    return Verdict.from_tests(test, None, note)
+    facts = {
+        "cost of the example at the end of the printed flow (start: 0.125)": final,
+        "share of random clusters whose cost rises under it (least)": float(share.min()),
+        "share of random clusters whose cost rises under it (greatest)": float(share.max()),
+    }
+    return Verdict.from_tests(test, facts=facts)
 
 
 sign_of_the_weight_flow = formula_claim(
@@ -224,15 +225,15 @@ matrix_elements = formula_claim(
     message="The flow depends on second moments of the data, not on first",
     cause="The term that Theorem 3.2 lacks, $u u^T$, brings in second moments of the half spaces: clusters with "
     "equal sector masses and means can have different generators.",
-    consequence="The corollary stands with masses and second moments of half spaces in place of first moments; the "
+    consequence="The corollary holds with masses and second moments of half spaces in place of first moments; the "
     "first sentence of Section 3.3, which names second moments, is right.",
 )
 def first_moments_do_not_suffice(counterexamples: xr.Dataset) -> Verdict:
     """Two clusters with equal masses and means of the sectors; two with equal masses and second moments."""
     printed = zero(counterexamples["equal_means_true"], "equal generators for equal first moments")
     corrected = zero(counterexamples["equal_second_true"], "equal generators for equal second moments")
-    note = f"The means of the second pair differ by {float(counterexamples['equal_second_means']):.2f}."
-    return Verdict.from_tests(printed, corrected, note)
+    facts = {"difference of the means of the second pair": float(counterexamples["equal_second_means"])}
+    return Verdict.from_tests(printed, corrected, facts)
 
 
 shares_are_counts = formula_claim(
@@ -259,8 +260,8 @@ no_backpropagation = formula_claim(
     audit=("gradient_audit", equations.MOMENT_FORM, *EXACT),
     control="the second moments without the masses",
     decided="Velocity and cost from the half-space moments alone, without a pass through the data or the network.",
-    facts=r"Between crossings one $Q \times Q$ matrix per coordinate decides the flow whatever $N$. In Theorem 5.1 the "
-    "products $P^+$ and $P^-$ transposed are reverse-mode differentiation by hand. Times: "
+    remark=r"Between crossings one $Q \times Q$ matrix per coordinate decides the flow whatever $N$. In Theorem 5.1 "
+    "the products $P^+$ and $P^-$ transposed are reverse-mode differentiation by hand. Times: "
     "benchmarks/truncation_flow_events.py.",
 )
 
@@ -317,6 +318,7 @@ truncated_part_cancels = formula_claim(
     states="The cancellation that takes (6.5) to (6.7) does not in general hold for the standard cost.",
     formula=r"\int dx\, \mu(x) R^T H^\perp R\, g\, R^T \sigma(R(x + \beta)) \ne 0, \quad g = (W^{(Q+1)})^T W^{(Q+1)}",
     control=false_world("the Euclidean metric", replace_variables(cross_term="cross_term_euclidean")),
+    remark="(6.8) itself holds in any metric; what fails is that the metric's product with it vanishes.",
 )
 def no_cancellation_in_another_metric(gradient_audit: xr.Dataset) -> Verdict:
     """Size of the term for random output weights, smallest over the draws of each dimension's median."""
@@ -327,8 +329,6 @@ def no_cancellation_in_another_metric(gradient_audit: xr.Dataset) -> Verdict:
             expected="a term that does not vanish",
             reason="rounding is below 1e-14; residuals are of order 1",
         ),
-        None,
-        "(6.8) itself holds in any metric; what fails is that the metric's product with it vanishes.",
     )
 
 

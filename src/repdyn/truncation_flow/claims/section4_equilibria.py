@@ -26,13 +26,13 @@ MEANT = {"as printed": "free_share", r"with $\mathbb{R}_+^Q$": "one_direction_sh
     states="An untruncated cluster is an equilibrium.",
     control=false_world(PARTIAL, replace_variables(free_speed="partial_speed")),
     labels={"": "velocity of a cluster in the positive sector"},
+    remark="Definition 3.3 makes the sector open. A point on its boundary counts as truncated and moves the cluster.",
 )
 def untruncated_rests(counterexamples: xr.Dataset) -> Verdict:
     """Velocity of a cluster in the positive sector."""
     return Verdict.from_tests(
         zero(counterexamples["free_speed"], "velocity zero"),
-        facts="Definition 3.3 makes the sector open. A point on its border counts as truncated and moves the cluster: "
-        f"speed {float(counterexamples['border_speed']):.2f} in an example.",
+        facts={"speed with a point on the boundary, in an example": float(counterexamples["border_speed"])},
     )
 
 
@@ -108,10 +108,10 @@ def truncated_stays(counterexamples: xr.Dataset) -> Verdict:
         "released": false_world("clusters that meet (4.16)", replace_variables(released_runs="kept_events")),
     },
     labels={"released": "number of truncated clusters that the flow releases"},
+    remark="The example is the point (.5, .4), label 0, apex (1, 1).",
 )
 def truncated_is_released(counterexamples: xr.Dataset) -> Verdict:
     """Event-driven flow of random truncated clusters against the closed form."""
-    note = f"The point (.5, .4), label 0, apex (1, 1), is released at {float(counterexamples['release_time']):.4f}."
     return Verdict.from_tests(
         {
             "time of release": zero(counterexamples["release_error"], "released at the time of the formula", LOCATED),
@@ -122,8 +122,7 @@ def truncated_is_released(counterexamples: xr.Dataset) -> Verdict:
                 reason="one is enough for 'not stay'",
             ),
         },
-        None,
-        note,
+        facts={"time at which the example is released": float(counterexamples["release_time"])},
     )
 
 
@@ -138,6 +137,8 @@ def truncated_is_released(counterexamples: xr.Dataset) -> Verdict:
     formula=r"\mathrm{supp}(\mu \circ a^{-1}) \cap (\mathbb{R}^Q \setminus \mathbb{R}_-^Q) \ne \emptyset, \quad "
     r"(J_0^\perp)_r > 0 \text{ for all } r",
     control=false_world("fully untruncated clusters alone", replace_variables(partial_share="free_share")),
+    remark="As a consequence it is wrong: an untruncated cluster meets (4.10), one point truncated in one direction "
+    r"meets it with $\mathbb{R}_+^Q$. As an assumption it can be met, and nothing later uses (4.10).",
 )
 def partial_truncation(counterexamples: xr.Dataset) -> Verdict:
     """Clusters that meet (4.10): an untruncated one, one truncated in one direction, one truncated in all."""
@@ -149,8 +150,6 @@ def partial_truncation(counterexamples: xr.Dataset) -> Verdict:
 
     return Verdict.from_tests(
         over_readings(truncated, so_that=SO_THAT, set_in_410=MEANT),
-        facts="As a consequence it is wrong: an untruncated cluster meets (4.10), one point truncated in one direction "
-        "meets it with $\\mathbb{R}_+^Q$. As an assumption of its own it can be met, and nothing later uses (4.10).",
     )
 
 

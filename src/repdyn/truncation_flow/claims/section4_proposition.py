@@ -8,6 +8,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import Control, false_world, in_dataset, replace_variables, reverse
 from repdyn.base.errors import NotEnoughDataError
+from repdyn.base.facts import Facts
 from repdyn.base.verdicts import Verdict, at_least, at_most
 from repdyn.truncation_flow.claims.requirements import finite
 from repdyn.truncation_flow.claims.tolerances import COUNTED, Tolerance, above, below, zero
@@ -52,15 +53,13 @@ def share_stays_large(proposition: xr.Dataset) -> Verdict:
     formula=r"\|\Omega\| \le |\tilde b| \int_{\mathbb{R}^Q \setminus (\mathbb{R}_+^Q \cup \mathbb{R}_-^Q)} dx\, "
     r"\mu(a^{-1}(x)) |x|",
     control=false_world("clusters that break (4.16)", replace_variables(bound_ratio="bound_ratio_outside")),
+    remark="The proof computes with the generator as printed; the true one obeys the bound because (4.16) keeps "
+    r"$R(x - \tilde y)$ in the negative orthant.",
 )
 def generator_is_bounded(counterexamples: xr.Dataset) -> Verdict:
-    """The corrected generator of random clusters that meet (4.16), under which (4.25) stands."""
-    note = (
-        "Even half the bound suffices there. The proof computes with the generator as printed; the true one obeys the"
-        " bound because (4.16) keeps $R(x - \\tilde y)$ in the negative orthant. Without (4.16) it does not: largest"
-        f" ratio {float(counterexamples['bound_ratio_outside']):.3g}."
-    )
-    return Verdict.from_tests(below(counterexamples["bound_ratio"], "norm over bound"), None, note)
+    """The corrected generator of random clusters that meet (4.16), under which (4.25) holds."""
+    facts = {"largest norm over bound without (4.16)": float(counterexamples["bound_ratio_outside"])}
+    return Verdict.from_tests(below(counterexamples["bound_ratio"], "norm over bound"), facts=facts)
 
 
 @claim(
@@ -80,6 +79,7 @@ def generator_is_bounded(counterexamples: xr.Dataset) -> Verdict:
         "grows": "1 plus least growth of the smallest truncated share, in points",
         "to one": "points that are left untruncated at the end",
     },
+    remark="At fixed weights this is proved under (4.16): a truncated coordinate stays truncated (page of the study).",
 )
 def share_grows(proposition: xr.Dataset) -> Verdict:
     """Steps of the smallest share along the orbits, in numbers of points, and its last value."""
@@ -94,8 +94,6 @@ def share_grows(proposition: xr.Dataset) -> Verdict:
             ),
             "to one": zero((1.0 - share.isel(time=-1)) * points, "all points truncated in each direction", COUNTED),
         },
-        None,
-        "At fixed weights this is proved under (4.16): a truncated coordinate stays truncated (page of the study).",
     )
 
 
@@ -181,11 +179,11 @@ def residual_decays(proposition: xr.Dataset) -> Verdict:
         "constants": r"larger of $\eta_0$ and $\eta_1$ for the data that were built",
         "negative sector": "1 plus the largest coordinate, over all biases and rotations allowed",
     },
+    remark=r"Read with $\mu \circ a^{-1}$ for $\mu \circ a$ in (4.14) and (4.15), in the ball of tf-413, corrected.",
 )
 def hypotheses_can_be_met(proposition: xr.Dataset) -> Verdict:
     """Rigorous upper bounds over the balls of biases and rotations, not samples."""
     largest = xr.concat([proposition[name] for name in ("eta_0", "eta_1")], "constant")
-    note = r"Read with $\mu \circ a^{-1}$ for $\mu \circ a$ in (4.14) and (4.15), in the ball of `tf-413`, corrected."
     return Verdict.from_tests(
         {
             "constants": at_most(largest, 0.1, expected=r"$\eta_0, \eta_1 < 1/10$", reason="the paper's bound"),
@@ -193,8 +191,6 @@ def hypotheses_can_be_met(proposition: xr.Dataset) -> Verdict:
                 1.0 + proposition["highest"], 1.0, expected="1 + largest coordinate at most 1", reason="sign only"
             ),
         },
-        None,
-        note,
     )
 
 
@@ -214,16 +210,18 @@ def _meets_printed_hypotheses(counterexamples: xr.Dataset) -> None:
         )
 
 
-def _example_note(counterexamples: xr.Dataset) -> str:
-    turned, radius, enough = (
-        float(counterexamples[name]) for name in ("radius_turned", "printed_radius", "sufficient_radius")
-    )
-    return (
-        r"As printed: 10,799 points at $(-30, -30)$ and one at $(-14, -150)$, $\tilde y = 0$, $R(0) = 1$,"
-        r" $\beta(0) = (20, 0)$, $\eta_0 = .001$, $\eta_1 = .016$, $\gamma = .0999$ meet the hypotheses in the ball of"
-        f" (4.13), {radius:.4f}, and the flow turns by {turned:.4f}, out of it; the last point is never"
-        f" truncated. The radius that suffices is {enough:.4f}."
-    )
+EXAMPLE = (
+    r"As printed: 10,799 points at $(-30, -30)$ and one at $(-14, -150)$, $\tilde y = 0$, $R(0) = 1$, $\beta(0) = "
+    r"(20, 0)$, $\eta_0 = .001$, $\eta_1 = .016$, $\gamma = .0999$ meet the hypotheses in the ball of (4.13)."
+)
+
+
+def _radii(counterexamples: xr.Dataset) -> Facts:
+    return {
+        "radius of (4.13) in the example": float(counterexamples["printed_radius"]),
+        "rotation of the flow in the example": float(counterexamples["radius_turned"]),
+        "radius that suffices": float(counterexamples["sufficient_radius"]),
+    }
 
 
 ONLY_WITH_RADIUS = (
@@ -250,7 +248,8 @@ ONLY_WITH_RADIUS = (
     message="The printed radius does not guarantee truncation in finite time",
     cause=r"The $\eta_2$ of (4.13) lacks the factor $|\beta(0) + \tilde y|$; in a counterexample that meets the "
     "printed hypotheses the flow turns out of that ball, and one point is never truncated.",
-    consequence="The proposition stands with the radius (4.32) of its own proof, and with a smaller one that suffices.",
+    consequence="The proposition holds with the radius (4.32) of its own proof, and with a smaller one that suffices.",
+    remark=EXAMPLE,
 )
 def arrival_is_bounded(proposition: xr.Dataset, counterexamples: xr.Dataset) -> Verdict:
     """The example in the ball of (4.13); orbits of data certified in the ball that suffices, and the sharper time."""
@@ -261,7 +260,7 @@ def arrival_is_bounded(proposition: xr.Dataset, counterexamples: xr.Dataset) -> 
         raise NotEnoughDataError(f"proposition: flow times beyond the bound {float(bound.max()):.3g}, has {last:g}")
     ratio = proposition["arrival"].clip(max=last) / bound
     printed = zero(counterexamples["radius_left"], "all points truncated at five times the bound (4.30)", COUNTED)
-    return Verdict.from_tests(printed, below(ratio, "$s_1$ over bound"), _example_note(counterexamples))
+    return Verdict.from_tests(printed, below(ratio, "$s_1$ over bound"), _radii(counterexamples))
 
 
 @claim(
@@ -285,12 +284,13 @@ def arrival_is_bounded(proposition: xr.Dataset, counterexamples: xr.Dataset) -> 
     message="The printed radius does not guarantee that the weights freeze",
     cause=r"The weights rest once all points are truncated; with the $\eta_2$ of (4.13), which lacks the factor "
     r"$|\beta(0) + \tilde y|$, a counterexample keeps one point untruncated.",
-    consequence="The statement stands with the radius (4.32) of the paper's own proof, and with a smaller one that "
+    consequence="The statement holds with the radius (4.32) of the paper's own proof, and with a smaller one that "
     "suffices.",
     labels={
         "generator": "generator of the weights after full truncation",
         "rotation": "turn of the weights after full truncation",
     },
+    remark=EXAMPLE,
 )
 def weights_freeze(proposition: xr.Dataset, counterexamples: xr.Dataset) -> Verdict:
     """The example, in which no such time comes; generator and change of the weights after arrival."""
@@ -301,7 +301,7 @@ def weights_freeze(proposition: xr.Dataset, counterexamples: xr.Dataset) -> Verd
         "generator": zero(proposition["late_generator"], "generator zero"),
         "rotation": zero(proposition["late_rotation"], "weights at rest"),
     }
-    return Verdict.from_tests(printed, corrected, _example_note(counterexamples))
+    return Verdict.from_tests(printed, corrected, _radii(counterexamples))
 
 
 @claim(

@@ -53,7 +53,7 @@ def composition_reduces(counterexamples: xr.Dataset, neural_collapse: xr.Dataset
             "composition equals the own map",
             Tolerance(1e-10, "$Q$ maps, round-off 1e-13 each"),
         ),
-        f"Definition 3.1 holds in the counterexample to {float(counterexamples['composition_others']):.1g}.",
+        {"deviation from Definition 3.1 in the counterexample": float(counterexamples["composition_others"])},
     )
 
 
@@ -74,6 +74,7 @@ def composition_reduces(counterexamples: xr.Dataset, neural_collapse: xr.Dataset
         ),
     },
     labels={"acute": "separation margin that a search finds for acute triangles"},
+    remark="The paper asks for clusters 'sufficiently separated' and constructs none; being narrow does not suffice.",
 )
 def acute_triangles_separate(own_clusters: xr.Dataset) -> Verdict:
     """Largest margins that a search over rotations and labels finds for clusters of one point."""
@@ -81,13 +82,12 @@ def acute_triangles_separate(own_clusters: xr.Dataset) -> Verdict:
     margins = own_clusters["triangle_margin"]
     digits = own_clusters["digit_margin"].min("condition")
     widest = float(digits["shrink"].where(digits > 0).max())
-    counted = zip(own_clusters["dimension"].values, own_clusters["acute_share"].values, strict=True)
-    shares = ", ".join(f"{share:.0%} for $Q = {Q}$" for Q, share in counted)
-    note = (
-        "The paper asks for clusters 'sufficiently separated' and constructs none; being narrow does not suffice."
-        f" Random Gaussian means without a right or obtuse angle: {shares}. Digits of three classes: margin"
-        f" {float(digits[-1]):.2f}; drawn to their means by {widest:.2g} they separate."
-    )
+    facts = {
+        "dimensions": own_clusters["dimension"].values,
+        "share of random means without a right or obtuse angle, by dimension": own_clusters["acute_share"].values,
+        "margin of digits of three classes": float(digits[-1]),
+        "largest scale at which the digits separate": widest,
+    }
     return Verdict.from_tests(
         {
             "acute": at_least(
@@ -100,8 +100,7 @@ def acute_triangles_separate(own_clusters: xr.Dataset) -> Verdict:
                 1 + margins[~acute.values], 1 + 1e-6, expected="no positive margin", reason="sign only, as above"
             ),
         },
-        None,
-        note,
+        facts=facts,
     )
 
 
@@ -124,15 +123,13 @@ def acute_triangles_separate(own_clusters: xr.Dataset) -> Verdict:
         "within": "variance within the clusters after the collapse",
         "rate": "decay rate of the cost at the end, minus 2",
     },
+    remark="Cluster separation alone does not suffice: an untruncated cluster is separated too, and rests "
+    "(Proposition 4.1). The circumstances here: every direction has truncated points at the start, and the own "
+    "cluster is fully truncated where its apex reaches the label.",
 )
 def clusters_collapse(neural_collapse: xr.Dataset) -> Verdict:
     """Explicit data for every Q: separation kept at all times, no variance within, cost of rate 2 after arrival."""
     finite(neural_collapse, "neural_collapse", "within_late", "cost_rate")
-    note = (
-        "Cluster separation alone does not suffice: an untruncated cluster is separated too, and rests (Proposition"
-        " 4.1). The circumstances here: every direction has truncated points at the start, and the own cluster is fully"
-        " truncated where its apex reaches the label."
-    )
     return Verdict.from_tests(
         {
             "margin": at_least(neural_collapse["margin_least"], 1e-6, expected="separation kept", reason="sign only"),
@@ -144,8 +141,6 @@ def clusters_collapse(neural_collapse: xr.Dataset) -> Verdict:
             ),
             "rate": zero(neural_collapse["cost_rate"] - 2, "rate 2", Tolerance(1e-3, "midpoint rule: error $h^2/6$")),
         },
-        None,
-        note,
     )
 
 
@@ -212,8 +207,11 @@ def renormalized_domain(counterexamples: xr.Dataset) -> Verdict:
         zero(counterexamples[name], "no point outside the domain", COUNTED)
         for name in ("domain_violations", "domain_corrected_violations")
     )
-    outside, acting = int(counterexamples["domain_violations"]), int(counterexamples["domain_acting"])
-    return Verdict.from_tests(printed, corrected, f"{outside} of {acting} points lie outside (5.9).")
+    facts = {
+        "points tried at which the product does not vanish": int(counterexamples["domain_acting"]),
+        "of these outside (5.9)": int(counterexamples["domain_violations"]),
+    }
+    return Verdict.from_tests(printed, corrected, facts)
 
 
 @claim(
@@ -229,7 +227,7 @@ def renormalized_domain(counterexamples: xr.Dataset) -> Verdict:
     formula=r"R_\ell^T H^{(\ell)}(x) R_\ell x' = x'",
     corrected_formula=r"H^{(\ell)}(x') = \mathbf{1}",
     control=false_world(TOO_WIDE, replace_variables(pattern_other="pattern_other_wide")),
-    message="The identity is asked of the pattern of the wrong point",
+    message="The identity is required of the pattern of the wrong point",
     cause=r"Separation says that the map is the identity at points $x'$ of other clusters, $H^{(\ell)}(x') = 1$; the "
     "pattern of a cluster's own point $x$ may truncate.",
     consequence="In its right form the condition says that the map leaves points of other clusters where they are, "
@@ -268,8 +266,10 @@ def data_drop_out(counterexamples: xr.Dataset) -> Verdict:
     return Verdict.from_tests(
         zero(counterexamples["cross_product_moved"], "product zero under Definition 3.1 alone"),
         zero(counterexamples["cross_product"], "product zero"),
-        "In the plane Definition 3.1 and (5.12) hold, to "
-        f"{float(max(counterexamples['cross_product_others'], counterexamples['cross_product_512'])):.1g}.",
+        {
+            "deviation from Definition 3.1 in the plane": float(counterexamples["cross_product_others"]),
+            "deviation from (5.12) in the plane": float(counterexamples["cross_product_512"]),
+        },
     )
 
 

@@ -94,13 +94,13 @@ def reduction_holds_while_sectors_are_kept(reduced_network: xr.Dataset) -> Verdi
     step = float(reduced_network["step"])
     solved = Tolerance(0.2 * step, "midpoint rule against a reference: $h^2$ times derivatives of order 1")
     last = adverse.isel(time=-1)
-    note = (
-        f"Exchanged labels leave the sectors by $s$ = {float(adverse['lost']):.2f}; at the end the network's cost is "
-        f"{float(last['cost_network']):.2f}, the reduced {float(last['cost_reduced']):.1e}. (8.4) 'persists' is not "
-        "proved."
-    )
+    facts = {
+        "time at which exchanged labels leave the sectors": float(adverse["lost"]),
+        "cost of the network at the end": float(last["cost_network"]),
+        "cost of the reduced flow at the end": float(last["cost_reduced"]),
+    }
     printed, corrected = (zero(part, "equal costs", solved) for part in (gap, kept))
-    return Verdict.from_tests(printed, corrected, note)
+    return Verdict.from_tests(printed, corrected, facts)
 
 
 error_equation = formula_claim(
@@ -220,14 +220,11 @@ def variation_of_constants(propagators: xr.Dataset) -> Verdict:
         "the largest eigenvalue in place of the smallest",
         replace_variables(propagator_rate="propagator_rate_largest"),
     ),
+    remark="In (8.14) the middle factor lacks a transpose.",
 )
 def propagator_decays(propagators: xr.Dataset) -> Verdict:
     """The gap is the smallest eigenvalue of I(0), which bounds that of the Gram matrix along the orbit (8.31)."""
-    return Verdict.from_tests(
-        above(propagators["propagator_rate"], "rate over gap"),
-        None,
-        "In (8.14) the middle factor lacks a transpose.",
-    )
+    return Verdict.from_tests(above(propagators["propagator_rate"], "rate over gap"))
 
 
 @claim(
@@ -292,11 +289,8 @@ def problem_is_underdetermined(propagators: xr.Dataset) -> Verdict:
     control=wrong_formula(
         "the largest eigenvalue in place of the smallest", replace_variables(product_ratio="product_ratio_largest")
     ),
+    remark="The first norm in (8.19) lacks a square.",
 )
 def product_is_bounded_below(propagators: xr.Dataset) -> Verdict:
     """Random pairs with the smallest eigenvalue as gap; the first factor must not vanish."""
-    return Verdict.from_tests(
-        above(propagators["product_ratio"], "ratio"),
-        None,
-        "The first norm in (8.19) lacks a square.",
-    )
+    return Verdict.from_tests(above(propagators["product_ratio"], "ratio"))

@@ -7,6 +7,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_variables, wrong_formula
+from repdyn.base.facts import slope
 from repdyn.base.verdicts import Verdict, at_least, at_most
 from repdyn.truncation_flow.claims.tolerances import Tolerance, above, below, zero
 
@@ -28,11 +29,10 @@ DEFINITE = ["positive", "negative"]
 def integral_is_conserved(collapsed_clusters: xr.Dataset) -> Verdict:
     """Three signs of the integral of motion, integrator of relative tolerance 1e-12."""
     drift = collapsed_clusters["euler_drift"].mean("seed")
-    order = np.polyfit(np.log(drift["euler_step"]), np.log(drift), 1)[0]
+    order = slope(drift["euler_step"], drift)
     return Verdict.from_tests(
         zero(collapsed_clusters["drift"], "constant", Tolerance(1e-10, "relative tolerance 1e-12 times its steps")),
-        None,
-        f"Euler steps drift in proportion to their length (fitted order {order:.2f}).",
+        facts={"order of the drift of Euler steps in their length": order},
     )
 
 
@@ -66,6 +66,7 @@ def gap_is_kept(collapsed_clusters: xr.Dataset) -> Verdict:
     states="If the integral of motion is definite, the cost decays at twice its gap.",
     formula=r"\widetilde{\mathcal{C}}(s) \le e^{-2 \lambda_0 s} \widetilde{\mathcal{C}}(0)",
     control=wrong_formula("twice the rate", replace_variables(rate_excess="rate_excess_faster")),
+    remark="In (8.33) $B B^T$ must be $B^T B$.",
 )
 def cost_decays(collapsed_clusters: xr.Dataset) -> Verdict:
     """Log ratio over random starts of both signs; the rate is attained as the output weight tends to zero."""
@@ -74,9 +75,7 @@ def cost_decays(collapsed_clusters: xr.Dataset) -> Verdict:
     excess = collapsed_clusters["rate_excess"].sel(sign=DEFINITE).fillna(0.0)  # the cost is round-off there
     return Verdict.from_tests(
         at_most(excess, 1e-9, expected="log of cost over bound at most 0", reason="integrator"),
-        None,
-        f"Attained: rate over twice the gap {attained:.4f} for $W = 0.01$, $B = 1$, $Y = 0$. In (8.33) $B B^T$ must be"
-        " $B^T B$.",
+        facts={"rate over twice the gap for $W = 0.01$, $B = 1$, $Y = 0$": attained},
     )
 
 
@@ -109,6 +108,7 @@ def output_converges(collapsed_clusters: xr.Dataset) -> Verdict:
     origin="ours",
     states="Where the integral of motion is not definite, convergence of the cost to zero is not guaranteed.",
     control=false_world("random starts without definiteness", replace_variables(saddle_ratio="indefinite_ratio")),
+    remark="Definiteness is sufficient, not necessary.",
 )
 def without_definiteness(collapsed_clusters: xr.Dataset) -> Verdict:
     """The saddle: both factors zero, labels the unit vectors."""
@@ -120,9 +120,10 @@ def without_definiteness(collapsed_clusters: xr.Dataset) -> Verdict:
             expected="cost at the end over cost at the start",
             reason="it stays 1 at the saddle; half would be on its way to zero",
         ),
-        None,
-        f"Definiteness is sufficient, not necessary: from {random.size} random starts without it the cost falls to at"
-        f" most {float(random.max()):.2g} of its start.",
+        facts={
+            "random starts that are not definite": random.size,
+            "cost at the end over the start from these (largest)": float(random.max()),
+        },
     )
 
 
@@ -231,7 +232,6 @@ def speeds_decay(collapsed_clusters: xr.Dataset) -> Verdict:
     return Verdict.from_tests(
         printed,
         {"slow start": corrected, "output": output, "biases": biases},
-        "The printed constant is too small where the cost at the start is small, as for $W = 0.01$, $B = 1$, $Y = 0$.",
     )
 
 

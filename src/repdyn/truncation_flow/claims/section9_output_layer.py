@@ -82,7 +82,7 @@ output_gradient = formula_claim(
     message="The solution needs one label per point, not one per class",
     cause=r"The matrix $\mathcal{P}$ has one row per point, so its product with the matrix of one label per class is "
     "not defined.",
-    consequence="The explicit solution stands with the matrix of one label per point, which (9.8) and (9.12) need too.",
+    consequence="The explicit solution holds with the matrix of one label per point, which (9.8) and (9.12) need too.",
 )
 def output_in_closed_form(output_layer: xr.Dataset) -> Verdict:
     """Shapes of the product; closed form with one label per point against an integrator."""
@@ -153,7 +153,9 @@ def limit_is_least_squares(output_layer: xr.Dataset) -> Verdict:
     conditioned = Tolerance(1e-9, "conditioning of $X X^T$ below 1e5")
     return Verdict.from_tests(
         zero(output_layer["limit_error"], "least squares", conditioned),
-        None,
-        f"The minimizers for the weights of (9.3) and of (2.22) differ by"
-        f" {float(output_layer['crossed_error'].max()):.2f} here.",
+        facts={
+            "difference of the minimizers for the weights of (9.3) and of (2.22)": float(
+                output_layer["crossed_error"].max()
+            )
+        },
     )

@@ -4,23 +4,41 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
-from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, describe, label_panels, legend_below, new
 from repdyn.base.formula_audit import largest_errors
-from repdyn.base.wording import number, outcome, which
+from repdyn.plotting.figures import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    RED,
+    Drawn,
+    figure,
+    label_panels,
+    legend_below,
+    new,
+)
 
 ROUNDING_FLOOR = 1e-17
 ZERO = 1e-17  # where an error of exactly 0 is drawn
 EXACT, LOOSEST = 1e-10, 1e-4  # tolerances of the checks
-ROUNDING = 1e-9  # of a norm that reaches its bound
 TITLES = {"benign": "labels near the images", "adverse": "labels exchanged"}
 
 
-def conservation(collapsed_clusters: xr.Dataset) -> Figure:
+@figure(
+    title="Section 8, output weight: integral of motion, cost against its bound, and the bound (8.35)",
+    caption="Collapsed clusters, random starts per sign of the integral of motion. (a) Its largest drift over the "
+    "starts (integrator of relative tolerance 1e-12), and the mean drift of Euler steps of several lengths after "
+    "one unit of time. (b) One line per start, until the cost is round-off; the theorem says none rises above zero. "
+    "(c) $Y = 0$, $B = 1$, $W = 0.01$: norm of the output weight and the bound (8.35), as printed and corrected.",
+    alt="Drift of the integral of motion over flow time with levels of Euler steps; cost against its exponential "
+    "bound, one line per start; norm of the output weight with two bounds.",
+)
+def conservation(collapsed_clusters: xr.Dataset) -> Drawn:
     """Integral of motion, the decay of the cost against the spectral gap, and the bound (8.35)."""
     data, time = collapsed_clusters, collapsed_clusters["time"].values
-    figure, axes = new(1, 3, height=3.1)
+    fig, axes = new(1, 3, height=3.1)
     colors = {"positive": BLUE, "negative": ORANGE, "indefinite": GREEN}
     for sign, color in colors.items():
         drift = data["drift"].sel(sign=sign).max("seed").values
@@ -48,32 +66,26 @@ def conservation(collapsed_clusters: xr.Dataset) -> Figure:
         panel.set_xlabel("flow time $s$")
         legend_below(panel)
     label_panels(axes)
-    lengths = ", ".join(f"{h:g}" for h in data["euler_step"].values[::-1])
-    printed, corrected = (
-        outcome(data[f"weight_bound_{kind}"] * (1 + ROUNDING) - data["weight_norm"], "holds", "fails", "is not known")
-        for kind in ("printed", "corrected")
-    )
-    bounds = f"the printed bound {printed}, the corrected one {corrected}"
-    return describe(
-        figure,
-        title=f"Section 8, output weight: {bounds}",
-        caption=f"Collapsed clusters, $Q$ = {int(data['dimension'])}, {data.sizes['seed']} random starts per sign of "
-        "the integral of motion. (a) Its largest drift over the starts (integrator of relative tolerance 1e-12), and "
-        f"the mean drift of Euler steps (lengths {lengths}, from above) after one unit of time. (b) One line per "
-        "start, until the cost is round-off; the theorem says none rises above zero. (c) $Y = 0$, $B = 1$, $W = 0.01$: "
-        f"{bounds}.",
-        alt="Drift of the integral of motion over flow time with levels of Euler steps; cost against its exponential "
-        f"bound, one line per start; norm of the output weight with two bounds: {bounds}.",
+    return Drawn(
+        fig,
+        {
+            "dimension Q": int(data["dimension"]),
+            "starts per sign": data.sizes["seed"],
+            "lengths of the Euler steps, from above": data["euler_step"].values[::-1],
+        },
     )
 
 
-def _apart(flow: xr.Dataset) -> xr.DataArray:
-    return abs(flow["cost_network"] - flow["cost_reduced"])
-
-
-def reduced_network(reduced_network: xr.Dataset) -> Figure:
+@figure(
+    title="Reduced flow (8.6)-(8.7) beside the network that it approximates",
+    caption=r"Three clusters, all collapsed at $s = 0$. (a) Labels near $W \tilde y$. (b) Labels exchanged between "
+    "clusters. Dotted: the time at which a cluster leaves the sectors that the reduced flow assumes.",
+    alt="Cost of the network and of the reduced flow over flow time in two panels, labels near the images and "
+    "labels exchanged; dotted: where the sectors are lost.",
+)
+def reduced_network(reduced_network: xr.Dataset) -> Drawn:
     """The reduced flow against the network, benign and adverse labels."""
-    figure, axes = new(1, 2, height=2.4, sharey=True)
+    fig, axes = new(1, 2, height=2.4, sharey=True)
     for panel, labels in zip(axes[0], reduced_network["labels"].values, strict=True):
         part = reduced_network.sel(labels=labels)
         panel.semilogy(part["time"], part["cost_network"], color=BLUE, label="network")
@@ -85,36 +97,34 @@ def reduced_network(reduced_network: xr.Dataset) -> Figure:
     axes[0, 0].set_ylabel("standard cost")
     axes[0, 0].legend()
     label_panels(axes)
-    last = reduced_network.sel(labels="adverse").isel(time=-1)
-    benign = reduced_network.sel(labels="benign")
-    lost = "are lost at the dotted line" if np.isfinite(last["lost"]) else "stay"
-    return describe(
-        figure,
-        title=f"Reduced flow: its cost ends {number(_apart(benign)[-1], '.0e')} off the network's, "
-        f"{number(_apart(last))} with exchanged labels",
-        caption=f"Three clusters of {int(reduced_network['points'])} points, all collapsed at $s = 0$. (a) Labels near "
-        rf"$W \tilde y$: the costs differ by {number(_apart(benign).max(), '.0e')} at most. (b) Labels exchanged "
-        f"between clusters: the sectors {lost}, the network ends at "
-        f"{number(last['cost_network'], '.2f')} while the reduced flow claims {number(last['cost_reduced'], '.0e')}.",
-        alt="Cost of the network and of the reduced flow over flow time in two panels, labels near the images and "
-        "labels exchanged; dotted: where the sectors are lost.",
+    benign, adverse = (reduced_network.sel(labels=labels) for labels in ("benign", "adverse"))
+    return Drawn(
+        fig,
+        {
+            "points per cluster": int(reduced_network["points"]),
+            "largest difference of costs in (a)": float(np.abs(benign["cost_network"] - benign["cost_reduced"]).max()),
+            "time at which sectors are lost in (b) (none: not seen)": float(adverse["lost"]),
+            "cost of the network at the end of (b)": float(adverse["cost_network"][-1]),
+            "cost of the reduced flow at the end of (b)": float(adverse["cost_reduced"][-1]),
+        },
     )
 
 
-def _no_higher(general_flow: xr.Dataset) -> str:
-    """Starts from which the flow's median cost ends at or below that of gradient descent."""
-    end = general_flow["cost"].isel(time=-1).median("seed")
-    less = end.sel(algorithm="descent") - end.sel(algorithm="flow")
-    return which({str(start): less.sel(start=start) for start in general_flow["start"].values})
-
-
-def general_flow(general_flow: xr.Dataset) -> Figure:
+@figure(
+    title="General flow of Theorem 5.1, corrected, beside gradient descent from several kinds of start",
+    caption="Three layers, three clusters; thin: draws, thick: their median, floors at 1e-7 and 1e-5. Flow: "
+    "Euclidean cost; descent: all weights and biases, standard cost, from the same function, time = rate times "
+    "steps. By Proposition 4.1 an untruncated start is an equilibrium of the flow.",
+    alt="Two rows of panels over time, one column per kind of start: the flow and gradient descent, every draw and "
+    "their median.",
+)
+def general_flow(general_flow: xr.Dataset) -> Drawn:
     """The corrected general flow beside plain gradient descent from four kinds of start."""
-    figure, axes = new(2, 4, height=1.9, sharex=True, sharey="row")
-    looks = {"flow": (BLUE, "-", "flow of Theorem 5.1, corrected"), "descent": (ORANGE, "--", "gradient descent")}
+    fig, axes = new(2, 4, height=1.9, sharex=True, sharey="row")
+    styles = {"flow": (BLUE, "-", "flow of Theorem 5.1, corrected"), "descent": (ORANGE, "--", "gradient descent")}
     for column, start in enumerate(general_flow["start"].values):
         axes[0, column].set_title(str(start))
-        for algorithm, (color, style, words) in looks.items():
+        for algorithm, (color, style, words) in styles.items():
             part = general_flow.sel(start=start, algorithm=algorithm)
             for row, (name, floor) in enumerate((("cost", 1e-7), ("within", 1e-5))):
                 values, panel = np.maximum(part[name].values, floor), axes[row, column]
@@ -123,21 +133,32 @@ def general_flow(general_flow: xr.Dataset) -> Figure:
         axes[1, column].set_xlabel("flow time $s$")
     axes[0, 0].set_ylabel("cost")
     axes[1, 0].set_ylabel("variance within / all")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    return describe(
-        figure,
-        title=f"General flow: ends no higher than descent for {_no_higher(general_flow)} starts",
-        caption=f"Three layers, three clusters of {int(general_flow['points'])} points; thin: "
-        f"{general_flow.sizes['seed']} draws, thick: their median, floors at 1e-7 and 1e-5. Flow: Euclidean cost, step "
-        f"{float(general_flow['step']):g}; descent: all weights and biases, standard cost, rate "
-        f"{float(general_flow['rate']):g}, from the same function, time = rate times steps. By Proposition 4.1 an "
-        "untruncated start is an equilibrium of the flow.",
-        alt="Two rows of panels over time, one column per kind of start: the flow and gradient descent, every draw and "
-        "their median.",
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    end = general_flow["cost"].isel(time=-1).median("seed")
+    return Drawn(
+        fig,
+        {
+            "draws per kind of start": general_flow.sizes["seed"],
+            "points per cluster": int(general_flow["points"]),
+            "step of the flow": float(general_flow["step"]),
+            "rate of descent": float(general_flow["rate"]),
+            "median cost at the end, flow, by start": end.sel(algorithm="flow").values,
+            "median cost at the end, descent, by start": end.sel(algorithm="descent").values,
+        },
     )
 
 
-def gradient_audit(gradient_audit: xr.Dataset, propagators: xr.Dataset) -> Figure:
+@figure(
+    title="Errors of the audited formulas, as printed and as corrected",
+    caption="Largest absolute error over random draws in several dimensions, and for (8.8)-(8.17) over starts, "
+    "against complex steps of the cost, the network's definition, or an integrator; the horizontal axis is "
+    "logarithmic. Orange-red: as printed, where that is wrong, joined to the corrected form (blue); blue alone: "
+    "right as printed. Dashed: tolerances of the checks, $10^{-10}$ where both sides are exact but for round-off, "
+    "up to $10^{-4}$ where one is a difference quotient or a quadrature.",
+    alt="Errors of equations on a logarithmic axis, as printed and corrected, one row per equation, with the "
+    "tolerances of the checks.",
+)
+def gradient_audit(gradient_audit: xr.Dataset, propagators: xr.Dataset) -> Drawn:
     """Largest error of every equation as printed and as corrected: the erratum page at a glance."""
     parts = [largest_errors(data) for data in (gradient_audit, propagators)]
     names, printed, corrected = (
@@ -145,7 +166,7 @@ def gradient_audit(gradient_audit: xr.Dataset, propagators: xr.Dataset) -> Figur
     )
     wrong = printed != corrected  # an audit gives a formula that needs no correction one error for both
     order = np.lexsort((-printed, ~wrong))
-    figure, axes = new(1, 1, height=6.4)
+    fig, axes = new(1, 1, height=6.4)
     panel = axes[0, 0]
     shown = {"printed": np.maximum(printed[order], ZERO), "corrected": np.maximum(corrected[order], ZERO)}
     rows, count = np.arange(names.size), int(wrong.sum())
@@ -165,17 +186,14 @@ def gradient_audit(gradient_audit: xr.Dataset, propagators: xr.Dataset) -> Figur
     panel.set_yticks(rows, [str(name) for name in names[order]])
     panel.tick_params(axis="y", length=0)
     legend_below(panel, columns=2)
-    holding = outcome(LOOSEST - corrected, "all hold", f"{int((corrected <= LOOSEST).sum())} hold", "unknown")
-    draws, dims = gradient_audit.sizes["draw"], gradient_audit["dimension"].values
-    return describe(
-        figure,
-        title=f"{count} of {names.size} audited formulas are wrong as printed; corrected, {holding}",
-        caption=f"Largest absolute error over {draws} random draws for each $Q$ from {dims.min()} to {dims.max()}, and "
-        f"for (8.8)-(8.17) over {propagators.sizes['seed']} starts, against complex steps of the cost, the network's "
-        "definition, or an integrator; the horizontal axis is logarithmic. Orange-red: as printed, where that is "
-        "wrong, joined to the corrected form (blue); blue alone: right as printed. Dashed: tolerances of the checks, "
-        "$10^{-10}$ where both sides are exact but for round-off, up to $10^{-4}$ where one is a difference quotient "
-        "or a quadrature.",
-        alt="Errors of equations on a logarithmic axis, as printed and corrected, one row per equation, with the "
-        f"tolerances of the checks; corrected, {holding}.",
+    return Drawn(
+        fig,
+        {
+            "formulas": names.size,
+            "wrong as printed": count,
+            "corrected: within the loosest tolerance": int((corrected <= LOOSEST).sum()),
+            "dimensions": gradient_audit["dimension"].values,
+            "draws per dimension": gradient_audit.sizes["draw"],
+            "starts for (8.8)-(8.17)": propagators.sizes["seed"],
+        },
     )

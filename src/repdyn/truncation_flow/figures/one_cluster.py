@@ -7,22 +7,21 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from repdyn.base.datasets import require_finite
-from repdyn.base.figures import (
+from repdyn.plotting.figures import (
     BLACK,
     BLUE,
     GREEN,
     ORANGE,
     RED,
-    describe,
+    Drawn,
+    figure,
     label_panels,
     legend_below,
     new,
     plain_numbers,
 )
-from repdyn.base.wording import number, outcome
 
 FLOWS = {
     "printed": {"color": RED, "linestyle": "--", "marker": "o", "face": "none"},
@@ -32,10 +31,18 @@ RATE_TICKS = (-10, -1, -0.1, -0.01, 0, 0.01, 0.1, 1)
 TURNING = ("rotation", "generator_norm")
 
 
-def staircase(staircase: xr.Dataset) -> Figure:
+@figure(
+    title="Section 4.3: bias of one coordinate and its rate, for labels beyond, between and below the data",
+    caption="One coordinate at fixed weights, data at 0, 1, 2, 3 (thin lines), exact solution. Top: rate of "
+    "approach to the label, which steps at every meeting (dotted, equation (4.49)). From left to right the label "
+    "lies beyond, between and below the data. Below: the bias.",
+    alt="Rate of approach above, bias with data and label below, over flow time, for a label beyond, between and "
+    "below the data.",
+)
+def staircase(staircase: xr.Dataset) -> Drawn:
     """Rate of the bias and the bias itself for a label beyond, between and below the points."""
     cases = ("beyond", "between", "below")
-    figure, axes = new(2, 3, height=1.8, sharex=True)
+    fig, axes = new(2, 3, height=1.8, sharex=True)
     for column, case in enumerate(cases):
         part = staircase.sel(case=case)
         y, start = float(part["label"]), float(part["b"][0])
@@ -52,71 +59,74 @@ def staircase(staircase: xr.Dataset) -> Figure:
         axes[1, column].set_xlabel("flow time $s$")
     axes[0, 0].set_ylabel("rate $n/N$")
     axes[1, 0].set_ylabel("bias, data")
-    figure.legend(*axes[1, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    fig.legend(*axes[1, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     label_panels(axes)
     last = staircase.sel(case=list(cases)).isel(time=-1)
-    ends = ", ".join(number(rate) for rate in last["rate"])
-    gaps = ", ".join(number(gap) for gap in np.abs(last["b"] - last["label"]))
-    return describe(
-        figure,
-        title=f"Section 4.3: the rate steps to {ends} for labels beyond, between, below",
-        caption="One coordinate at fixed weights, data at 0, 1, 2, 3 (thin lines), exact solution. Top: rate of "
-        "approach to the label, which steps at every meeting (dotted, equation (4.49)). From left to right the label "
-        f"lies beyond, between and below the data; the rate ends at {ends}, the bias {gaps} from the label.",
-        alt="Rate of approach above, bias with data and label below, over flow time, for a label beyond, between and "
-        f"below the data. The rate ends at {ends}.",
+    last = staircase.sel(case=list(cases)).isel(time=-1)
+    return Drawn(
+        fig,
+        {
+            "rate at the end: beyond, between, below": last["rate"].values,
+            "distance of the bias from the label at the end": np.abs(last["b"].values - last["label"].values),
+        },
     )
 
 
-def printed_and_corrected(printed_and_corrected: xr.Dataset, random_clusters: xr.Dataset) -> Figure:
+@figure(
+    title="Theorem 3.2: the cost along its weight flow, as printed and as corrected",
+    caption=r"Blue: corrected weight flow; orange-red: as printed in (3.22)-(3.23). (a) $x = (1, -1)$, $\tilde y = "
+    r"(1/2, 0)$. (b) $\tilde y = 0$. (c) Planar clusters: cost at the end over cost at the start; "
+    r"above the line at 1 the flow has raised it. (d) Share of random clusters near $\beta = -\tilde y$ with a "
+    "smaller $dC/ds$; to the right of zero the cost rises. The axis is linear between -0.01 and 0.01 and "
+    "logarithmic beyond.",
+    alt="Cost over flow time of two examples under the printed and the corrected flow; last over first cost of each "
+    "cluster; distribution of the derivative of the cost at random states.",
+)
+def printed_and_corrected(printed_and_corrected: xr.Dataset, random_clusters: xr.Dataset) -> Drawn:
     """Cost along the weight flow of Theorem 3.2 as printed and as corrected: the printed one rises."""
-    figure, axes = new(2, 2, height=2.4)
+    fig, axes = new(2, 2, height=2.4)
     flows, time = printed_and_corrected, printed_and_corrected["time"]
     require_finite(flows["cost"].isel(time=-1), "a cluster whose flow has not diverged")
     case = str(random_clusters["case"].values[1])
     rates = {formula: random_clusters[f"{formula}_rate"].sel(case=case).values for formula in FLOWS}
-    for formula, look in FLOWS.items():
+    for formula, style in FLOWS.items():
         for column, example in enumerate(flows["example"].values):
             example_cost = flows["example_cost"].sel(formula=formula, example=example)
-            axes[0, column].plot(time, example_cost, label=formula, color=look["color"], linestyle=look["linestyle"])
+            axes[0, column].plot(time, example_cost, label=formula, color=style["color"], linestyle=style["linestyle"])
             axes[0, column].set(title=f"one point, {example}", xlabel="flow time $s$", ylabel="cost", ylim=(0, None))
         known = np.sort(rates[formula][np.isfinite(rates[formula])])
         share = np.linspace(0, 1, known.size)
-        axes[1, 1].plot(known, share, label=formula, color=look["color"], linestyle=look["linestyle"])
+        axes[1, 1].plot(known, share, label=formula, color=style["color"], linestyle=style["linestyle"])
     _ends_over_starts(axes[1, 0], flows)
     axes[1, 1].axvline(0, color=BLACK, linewidth=0.8)
     axes[1, 1].set_xscale("symlog", linthresh=0.01, linscale=0.7)
     axes[1, 1].set_xticks(RATE_TICKS, [f"{tick:g}" for tick in RATE_TICKS])
     axes[1, 1].set(xlabel="dC/ds at a random state", ylabel="share of clusters below", title=f"random clusters, {case}")
     axes[1, 1].minorticks_off()
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     label_panels(axes)
     rise, rest = flows["example_cost"].sel(formula="printed").transpose("example", "time").values
-    shares = {formula: _rising(rate) for formula, rate in rates.items()}
-    return describe(
-        figure,
-        title=f"Theorem 3.2 as printed raises the cost of {shares['printed']:.0%} of random clusters, "
-        f"as corrected of {shares['corrected']:.0%}",
-        caption="Blue: corrected weight flow; orange-red: as printed in (3.22)-(3.23). (a) "
-        rf"$x = (1, -1)$, $\tilde y = (1/2, 0)$: the printed flow takes the cost from {float(rise[0]):.3f} to "
-        rf"{float(rise[-1]):.3f}. (b) $\tilde y = 0$: from {float(rest[0]):.3f} to {float(rest[-1]):.3f}. (c) Each of "
-        f"{flows.sizes['cluster']} clusters of {int(flows['points'])} points: cost at $s$ = {float(time[-1]):g} over "
-        "cost at the start; above the line at 1 the flow has raised it. (d) Share of "
-        rf"{random_clusters.sizes['draw']} random clusters near $\beta = -\tilde y$ with a smaller $dC/ds$; to the "
-        "right of zero the cost rises. The axis is linear between -0.01 and 0.01 and logarithmic beyond.",
-        alt="Cost over flow time of two examples under the printed and the corrected flow; last over first cost of "
-        "each cluster; distribution of the derivative of the cost at random states, which is positive for a share of "
-        f"{shares['printed']:.0%} under the printed flow and {shares['corrected']:.0%} under the corrected one.",
+    return Drawn(
+        fig,
+        {
+            "cost along the printed flow in (a): start, end": rise[[0, -1]],
+            "cost along the printed flow in (b): start, end": rest[[0, -1]],
+            "points per cluster in (c)": int(flows["points"]),
+            "flow time at the end": float(time[-1]),
+            "share of clusters in (d) whose cost rises, printed": _rising(rates["printed"]),
+            "share of clusters in (d) whose cost rises, corrected": _rising(rates["corrected"]),
+            "random clusters in (d)": random_clusters.sizes["draw"],
+        },
     )
 
 
 def _ends_over_starts(panel: Axes, flows: xr.Dataset) -> None:
     """Last over first cost of every cluster."""
-    for formula, look in FLOWS.items():
+    for formula, style in FLOWS.items():
         cost = flows["cost"].sel(formula=formula)
         start, end = cost.isel(time=0).values, cost.isel(time=-1).values
         known = np.isfinite(end) & (start > 0)
-        marks: dict[str, Any] = {"color": look["color"], "marker": look["marker"], "markerfacecolor": look["face"]}
+        marks: dict[str, Any] = {"color": style["color"], "marker": style["marker"], "markerfacecolor": style["face"]}
         panel.plot(start[known], end[known] / start[known], linestyle="", label=formula, **marks)
     panel.axhline(1, color=BLACK, linewidth=0.8)
     panel.set(xscale="log", xlabel="cost at the start", ylabel="cost at the end over start", ylim=(-0.06, None))
@@ -130,85 +140,70 @@ def _rising(rate: np.ndarray) -> float:
     return float((known > 0).mean()) if known.size else 0.0
 
 
-def proposition(proposition: xr.Dataset) -> Figure:
+@figure(
+    title="Proposition 4.2: truncation and rotation where its hypotheses hold, and where (4.16) is broken",
+    caption="Data whose hypotheses are certified by rigorous bounds (blue), and data that break (4.16) "
+    "(orange-red), for $Q$ = 2 (full) and 3 (dashed). (a) Share of points not yet truncated; dash-dotted: bounds on "
+    r"the time $s_1$ of full truncation. (b) Dash-dotted: the bounds $\eta_2$. (c) A curve ends where $\Omega$ "
+    "becomes exactly zero. (d) Flat where the residual bias decays as $e^{-s}$.",
+    alt="Untruncated share, rotation, generator and residual bias over flow time, data that meet the hypotheses in "
+    "blue and data that break one in orange-red, with bounds.",
+)
+def proposition(proposition: xr.Dataset) -> Drawn:
     """Proposition 4.2: truncation and frozen weights where its hypotheses hold, neither where (4.16) is broken."""
-    figure, axes = new(2, 2, height=2.2)
+    fig, axes = new(2, 2, height=2.2)
     time = proposition["time"]
     for met, (suffix, color, words) in enumerate((("_beyond", RED, "(4.16) broken"), ("", BLUE, "hypotheses met"))):
-        for Q, style in zip(proposition["dimension"].values, ("-", "--"), strict=True):
+        for Q, dash in zip(proposition["dimension"].values, ("-", "--"), strict=True):
             part = proposition.sel(dimension=Q)
             residual = part[f"residual{suffix}"] / part[f"residual{suffix}"].isel(time=0)
             curves = (1 - part[f"truncated_share{suffix}"], *(part[f"{name}{suffix}"] for name in TURNING))
             for panel, values in zip(axes.ravel(), (*curves, residual * np.exp(time)), strict=True):
-                look: dict[str, Any] = {"color": color, "linestyle": style, "linewidth": 1.3, "zorder": 2 + met}
-                panel.plot(time, values.where(values > 0) if panel in axes.ravel()[1:] else values, **look)
+                style: dict[str, Any] = {"color": color, "linestyle": dash, "linewidth": 1.3, "zorder": 2 + met}
+                panel.plot(time, values.where(values > 0) if panel in axes.ravel()[1:] else values, **style)
                 panel.lines[-1].set_label(f"$Q$ = {Q}, {words}")
     titles = ("share not truncated", r"rotation $\|R - R(0)\|$", r"generator $\|\Omega\|$", "residual bias times $e^s$")
     for panel, title in zip(axes.ravel(), titles, strict=True):
         panel.set(xlabel="flow time $s$", title=title, yscale="linear" if panel in (axes[0, 0], axes[1, 1]) else "log")
     axes[1, 1].set_ylabel("over its start")
     _bounds(axes, proposition)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     label_panels(axes)
-    rests = ", then the weights rest" if (proposition["late_rotation"] == 0).all() else ""
-    return describe(
-        figure,
-        title=f"Proposition 4.2: under its hypotheses truncation is full at {_moments(proposition['arrival'])}{rests}",
-        caption=f"{int(proposition['points'])} points, hypotheses certified by rigorous bounds with $\\gamma$ ="
-        f" {float(proposition['gamma']):g} (blue), and data that break (4.16) (orange-red), for $Q$ = 2 (full) "
-        "and 3 (dashed). (a) Share of points not yet truncated; dash-dotted: bounds on the time $s_1$ of full "
-        f"truncation, {_moments(proposition['arrival_bound'])}; with (4.16) broken it is full at "
-        f"{_moments(proposition['arrival_beyond'])}. (b) Dash-dotted: the bounds $\\eta_2$, "
-        f"{_listed(proposition['eta_2'])}; the rotation ends at {_listed(proposition['rotation'].isel(time=-1))}. (c) "
-        "A curve ends where $\\Omega$ becomes exactly zero. (d) Flat: the residual bias decays as $e^{-s}$.",
-        alt="Untruncated share, rotation, generator and residual bias over flow time, data that meet the hypotheses in "
-        "blue and data that break one in orange-red, with bounds.",
+    return Drawn(
+        fig,
+        {
+            "points": int(proposition["points"]),
+            "gamma": float(proposition["gamma"]),
+            "time of full truncation, by Q": proposition["arrival"].values,
+            "bound on this time, by Q": proposition["arrival_bound"].values,
+            "time of full truncation with (4.16) broken, by Q (none: not seen)": proposition["arrival_beyond"].values,
+            "bound eta_2 on the rotation, by Q": proposition["eta_2"].values,
+            "rotation at the end, by Q": proposition["rotation"].isel(time=-1).values,
+        },
     )
 
 
 def _bounds(axes: np.ndarray, proposition: xr.Dataset) -> None:
     """Bounds on the time of truncation in the first panel and on the rotation in the second, where finite."""
-    for Q, style in zip(proposition["dimension"].values, ((0, (6, 2, 1, 2)), (3, (6, 2, 1, 2))), strict=True):
+    for Q, dash in zip(proposition["dimension"].values, ((0, (6, 2, 1, 2)), (3, (6, 2, 1, 2))), strict=True):
         part = proposition.sel(dimension=Q)
-        look: dict[str, Any] = {"color": BLACK, "linewidth": 0.9, "linestyle": style}
+        style: dict[str, Any] = {"color": BLACK, "linewidth": 0.9, "linestyle": dash}
         if np.isfinite(arrival := float(part["arrival_bound"])):
-            axes[0, 0].axvline(arrival, **look)
+            axes[0, 0].axvline(arrival, **style)
         if np.isfinite(radius := float(part["eta_2"])):
-            axes[0, 1].axhline(radius, **look)
+            axes[0, 1].axhline(radius, **style)
 
 
-def _moments(times: xr.DataArray) -> str:
-    """Times by dimension; infinite: not up to the last time."""
-    return "$s$ = " + _listed(times) if np.isfinite(times).all() else _unreached(times)
-
-
-def _unreached(times: xr.DataArray) -> str:
-    reached = [f"$s$ = {float(time):.2g}" if np.isfinite(time) else "no time seen" for time in times]
-    return reached[0] if len(set(reached)) == 1 else " and ".join(reached)
-
-
-def _listed(values: xr.DataArray) -> str:
-    return " and ".join(f"{float(value):.2g}" for value in values)
-
-
-def _least_error(integrators: xr.Dataset) -> str:
-    """Whether the occupation scheme errs least at each of its costs that another method has, too."""
-    costs, errors = (integrators[f"occupation_{part}"].values for part in ("cost", "error"))
-    margins = []
-    for name in ("scipy", "euler"):
-        other = integrators[[f"{name}_cost", f"{name}_error"]]
-        known = np.isfinite(other[f"{name}_error"].values)
-        cost, error = (other[f"{name}_{part}"].values[known] for part in ("cost", "error"))
-        if cost.size:
-            order = np.argsort(cost)
-            level = np.interp(np.log(costs), np.log(cost[order]), np.log(error[order]), left=np.nan, right=np.nan)
-            margins.append(level - np.log(errors))
-    return outcome(margins, "errs least at equal cost", "does not err least at equal cost", "is not compared")
-
-
-def integrators(integrators: xr.Dataset) -> Figure:
+@figure(
+    title="Accuracy of three integrators against their cost",
+    caption="A rotating cluster that crosses coordinate planes; error against the event-driven flow, local error "
+    "1e-11. CPU times are measured in benchmarks/truncation_flow_events.py.",
+    alt="Largest error against the number of right sides on logarithmic axes, for the occupation-time scheme, an "
+    "adaptive solver and Euler steps.",
+)
+def integrators(integrators: xr.Dataset) -> Drawn:
     """Error against the number of right sides."""
-    figure, axes = new(1, 1, height=2.8, width=4.2)
+    fig, axes = new(1, 1, height=2.8, width=4.2)
     panel = axes[0, 0]
     methods = (
         ("occupation", BLUE, "o", "occupation-time midpoint"),
@@ -221,29 +216,37 @@ def integrators(integrators: xr.Dataset) -> Figure:
         panel.loglog(cost.values[known], error.values[known], color=color, marker=marker, label=words)
     panel.set(xlabel="right sides evaluated", ylabel=r"largest error in $R$ and $\beta$")
     panel.legend()
-    return describe(
-        figure,
-        title=f"Accuracy against cost: the occupation scheme {_least_error(integrators)}",
-        caption=f"A rotating cluster, $Q$ = {int(integrators['dimension'])}, $N$ = {int(integrators['points'])}, with "
-        f"{int(integrators['crossings'])} crossings of coordinate planes; error against the event-driven flow, local "
-        "error 1e-11. CPU times are measured in benchmarks/truncation_flow_events.py.",
-        alt="Largest error against the number of right sides on logarithmic axes, for the occupation-time scheme, an "
-        "adaptive solver and Euler steps.",
+    return Drawn(
+        fig,
+        {
+            "dimension Q": int(integrators["dimension"]),
+            "points N": int(integrators["points"]),
+            "crossings of coordinate planes": int(integrators["crossings"]),
+        },
     )
 
 
-def sliding(integrators: xr.Dataset) -> Figure:
+@figure(
+    title="Sliding on a coordinate plane: Filippov's solution, the occupation scheme and RK45",
+    caption=r"$x = (-0.2, -1)$, $\tilde y = (-1, -0.5)$, $\beta = 0$, $R = 1$: where $b_i < 0$ the velocity pushes "
+    "back from both sides and the point slides on $u_1 = 0$. (a) Dotted: the time to which scipy's solve_ivp (RK45, "
+    "relative tolerance 1e-6) comes before it has used up its right sides. (b) Cost of Filippov's solution. (c) "
+    "Largest error of $u_1$ under the occupation scheme; dotted: first order in $h$.",
+    alt="First coordinate of a point over flow time under three solvers; cost; error of the occupation scheme "
+    "against its step with a line of first order.",
+)
+def sliding(integrators: xr.Dataset) -> Drawn:
     """A point that sticks to a coordinate plane: Filippov's solution, the occupation scheme, a stalled solver."""
-    figure, axes = new(1, 3, height=2.6)
+    fig, axes = new(1, 3, height=2.6)
     time, early = integrators["time"].values, integrators["time"].values <= 2
     largest = float(integrators["step"].max())
     panel = axes[0, 0]
-    for name, words, look in (
+    for name, words, style in (
         ("sliding_u", "event-driven", {"color": BLUE}),
         ("sliding_u_occupation", f"occupation, $h$ = {largest:g}", {"color": GREEN, "linestyle": "--"}),
         ("sliding_u_scipy", "RK45", {"color": RED, "marker": ".", "markersize": 3, "linewidth": 0.8}),
     ):
-        panel.plot(time[early], integrators[name].values[early], label=words, **look)
+        panel.plot(time[early], integrators[name].values[early], label=words, **style)
     panel.axvline(float(integrators["sliding_reached"]), color=RED, linewidth=0.8, linestyle=":")
     panel.set(xlabel="flow time $s$", title="$u_1$ over time", ylabel="$u_1$")
     legend_below(panel)
@@ -258,15 +261,11 @@ def sliding(integrators: xr.Dataset) -> Figure:
     axes[0, 2].minorticks_off()
     legend_below(axes[0, 2])
     label_panels(axes)
-    return describe(
-        figure,
-        title=f"Sliding: RK45 stops at $s$ = {number(integrators['sliding_reached'], '.2f')}, the occupation scheme "
-        f"errs by {number(integrators['sliding_error'].max())} at most",
-        caption=r"$x = (-0.2, -1)$, $\tilde y = (-1, -0.5)$, $\beta = 0$, $R = 1$: where $b_i < 0$ the velocity pushes "
-        "back from both sides and the point slides on $u_1 = 0$. (a) scipy's solve_ivp (RK45, relative tolerance 1e-6) "
-        f"uses up {int(integrators['sliding_cap'])} right sides by $s$ = {float(integrators['sliding_reached']):.2f} "
-        "(dotted). (b) Cost of Filippov's solution. (c) Largest error of $u_1$ under the occupation scheme; "
-        "dotted: first order in $h$.",
-        alt="First coordinate of a point over flow time under three solvers; cost; error of the occupation scheme "
-        "against its step with a line of first order.",
+    return Drawn(
+        fig,
+        {
+            "right sides allowed to RK45": int(integrators["sliding_cap"]),
+            "time at which RK45 stops": float(integrators["sliding_reached"]),
+            "largest error of the occupation scheme": float(integrators["sliding_error"].max()),
+        },
     )

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
-from repdyn.base.figures import (
+from repdyn.plotting.figures import (
     BLACK,
     BLUE,
     GREEN,

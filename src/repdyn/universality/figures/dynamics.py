@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.figures import BLACK, BLUE, GREEN, RED, Drawn, figure, legend_below, new
+from repdyn.plotting.figures import BLACK, BLUE, GREEN, RED, Drawn, figure, legend_below, new
 from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
 
 COLORS = {"h": BLUE, "y": RED, "w": GREEN}

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, Drawn, figure, legend_below, new
+from repdyn.plotting.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, Drawn, figure, legend_below, new
 
 
 @figure(

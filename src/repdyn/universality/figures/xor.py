@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from repdyn.base.figures import BLUE, ORANGE, Drawn, color_bar, color_map, figure, new
+from repdyn.plotting.figures import BLUE, ORANGE, Drawn, color_bar, color_map, figure, new
 from repdyn.universality.methods.selection import MERGED, learned
 
 POINTS = ("00", "10", "01", "11")

@@ -1,4 +1,4 @@
-"""Code versions remembered on disk, so that reading the workflow stays cheap."""
+"""Code versions remembered on disk, since every command and every job on a cluster reads the workflow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from repdyn.base.errors import RepdynError
 from repdyn.base.files import write_json
-from repdyn.base.fingerprint import Outside, code_version
+from repdyn.pipeline.versions.fingerprint import Outside, code_version
 
 
 class CodeVersions:

@@ -12,10 +12,10 @@ from functools import cache
 from pathlib import Path
 
 from repdyn.base.errors import RepdynError
-from repdyn.base.fingerprint import SOURCE
 from repdyn.pipeline import studies
 from repdyn.pipeline.packages import package_of
 from repdyn.pipeline.run.execute.loading import FORMULA_CLAIM, calls, definition_name
+from repdyn.pipeline.versions.fingerprint import SOURCE
 
 DECORATORS = {"figures": "figure", "tables": "table"}
 KINDS = ("experiments", *DECORATORS)

@@ -26,6 +26,9 @@ from repdyn.base.files import write_text
 SUFFIX = ".job.json"
 INDEX = "jobs.json"  # names of all jobs of a run, in an order in which they can run
 
+RULES = {"images": "data/images", "ledger": "claims"}
+"""Jobs of no study whose rules are called by other names: those of what they make."""
+
 Images = tuple[int, int]
 """Number of images that a run reads, and pixels of each."""
 
@@ -110,8 +113,9 @@ class Job:
 
     @property
     def rule(self) -> str:
-        """Name of the rule that runs it, where it has one of its own."""
-        return self.name.replace("/", "_")
+        """Name of the rule that runs it: the path of what it makes, of variants that of all of them."""
+        name = RULES.get(self.name, self.name.partition("-")[0])
+        return name.replace("/", "_data_" if self.kind == "simulate" else "_")
 
     @property
     def log(self) -> str:
@@ -150,6 +154,11 @@ class Parted(Job):
 
     after: tuple[str, ...] = ()
     part_of: str = ""
+
+    @property
+    def rule(self) -> str:
+        """Name of the rule that runs it: the path of what it makes."""
+        return self.name.replace("/", "_parts_").replace("-part", "_") if self.part_of else super().rule
 
     @property
     def inputs(self) -> list[str]:

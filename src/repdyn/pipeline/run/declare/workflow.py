@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -17,19 +16,21 @@ from typing import Any
 
 from repdyn.base.declarations import Simulation, Variants
 from repdyn.base.errors import ConfigError
-from repdyn.base.fingerprint import SOURCE
 from repdyn.base.settings import Settings, canonical
 from repdyn.pipeline import studies
 from repdyn.pipeline.config.configuration import Workflow
 from repdyn.pipeline.run.declare import costs, parts
 from repdyn.pipeline.run.declare.digests import CodeVersions
 from repdyn.pipeline.run.declare.graph import OFFERED, Function, Study, modules, read_study, statements
-from repdyn.pipeline.run.declare.jobs import SOURCES, Check, Inputs, Job, Member, is_part, write_all
+from repdyn.pipeline.run.declare.jobs import SOURCES, Check, Inputs, Job, Member, Parted, is_part, write_all
 from repdyn.pipeline.run.execute import records
+from repdyn.pipeline.versions.fingerprint import SOURCE
 
 ENTRY = "repdyn.pipeline.run.execute.entry:main"
 FIGURE_FILES, TABLE_FILES = ("svg", "png", "csv", "json"), ("csv", "tex", "json")
 IMAGES = "images"
+KINDS = {"simulate": "experiments", "draw": "figures", "tabulate": "tables", "decide": "claims"}
+"""Kind of a study's job -> the functions that it runs."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,9 @@ class Rule:
 
     Attributes:
         name: its name.
+        makes: what it makes, in one line.
         inputs: `job`, the job file, and `data`, the datasets it reads.
-        outputs: files by the names of their datasets: the cache between runs takes several files only with names.
+        outputs: the files it makes.
         log: its log.
         trains: whether it trains networks, which an experiment says by taking a device: it starts before others, may
             take hours and gets a GPU where there is one.
@@ -48,8 +50,9 @@ class Rule:
     """
 
     name: str
+    makes: str
     inputs: dict[str, Any]
-    outputs: dict[str, str]
+    outputs: list[str]
     log: str
     trains: bool
     runtime: int
@@ -85,16 +88,28 @@ class RunJobs:
         for part in studies.declared()[study].jobs:
             name, memory, trains = f"{study}/{part.name}", part.resources.memory_mb, self._trains(study, part)
             if isinstance(part, Variants):
-                values = part.values(getattr(self.config, study))
+                pieces, values = [], part.values(getattr(self.config, study))
                 form = self.variants(name, part.experiment, part.key, values, memory_mb=memory)
                 form["constraints"] = {part.key: r"\d+"} if isinstance(values[0], int) else {}
+                job = self.jobs[f"{name}-{_label(part.key, values[0])}"]
             else:
                 *pieces, job = self._cut(part, name, memory, trains)
                 form = _form(job)
-            runtime = part.resources.minutes or (480 if trains else 30)
-            rules.append(Rule(name.replace("/", "_"), trains=trains, runtime=runtime, **form))
-            rules += [Rule(piece.rule, trains=trains, runtime=runtime, **_form(piece)) for piece in pieces]
+            options: dict[str, Any] = {"trains": trains, "runtime": part.resources.minutes or (480 if trains else 30)}
+            rules.append(Rule(job.rule, self.makes(job), **options, **form))
+            rules += [Rule(piece.rule, self.makes(piece), **options, **_form(piece)) for piece in pieces]
         return rules
+
+    def makes(self, job: Job) -> str:
+        """What the rule of a study's job makes, in one line: the summary of its function, or the names of several."""
+        graph, kind = self._study(job.study), KINDS[job.kind]
+        if kind == "claims":
+            return f"Verdicts on the {len(graph.claims)} claims of {job.study}, and their evidence."
+        names = list(dict.fromkeys(member["function"].partition(":")[2] for member in job.members))
+        if isinstance(job, Parted) and job.part_of:
+            return f"Some trials of {names[0]}, for {job.part_of}."
+        several = f"{'Datasets' if kind == 'experiments' else kind.capitalize()} {', '.join(names)}."
+        return several if len(names) > 1 else getattr(graph, kind)[names[0]].summary
 
     def _cut(self, part: Simulation, name: str, memory_mb: int, trains: bool) -> list[Job]:
         """The jobs of a simulation: its parts, if it is long, and last itself; on a GPU ensembles train at once."""
@@ -149,7 +164,7 @@ class RunJobs:
         form = f"{key}{{{key}}}" if isinstance(values[0], int) else f"{{{key}}}"
         return {
             "inputs": {"job": f"logs/{self.run}/{name}-{form}.job.json", "data": jobs[0].inputs},
-            "outputs": {f"{experiment}_{key}": f"results/{self.run}/{study}/data/{experiment}/{form}.nc"},
+            "outputs": [f"results/{self.run}/{study}/data/{experiment}/{form}.nc"],
             "log": f"logs/{self.run}/{name}-{form}.log",
         }
 
@@ -160,7 +175,7 @@ class RunJobs:
             module: self._add(
                 Job(
                     self.run,
-                    f"{study}/figures_{module}",
+                    f"{study}/figures" if module == "figures" else f"{study}/figures_{module}",
                     "draw",
                     [self._shown(study, figure, "figures", FIGURE_FILES) for figure in figures],
                     memory_mb=1000,
@@ -361,11 +376,7 @@ def _of_class(section: Any, model: str) -> set[str]:
 
 def _form(job: Job) -> dict[str, Any]:
     """Inputs, outputs and log of a job's rule."""
-    return {"inputs": {"job": job.file, "data": job.inputs}, "outputs": _rule_outputs(job), "log": job.log}
-
-
-def _rule_outputs(job: Job) -> dict[str, str]:
-    return {re.sub(r"\W", "_", path.rpartition("data/")[2].removesuffix(".nc")): path for path in job.outputs}
+    return {"inputs": {"job": job.file, "data": job.inputs}, "outputs": job.outputs, "log": job.log}
 
 
 def _label(key: str, value: object) -> str:

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repdyn.base.devices import pin_threads
-from repdyn.base.fingerprint import SOURCE
 from repdyn.pipeline.run.declare import jobs
 from repdyn.pipeline.run.declare.digests import compiled_code
 from repdyn.pipeline.run.execute import trials
-from repdyn.pipeline.run.execute.kept import Kept
 from repdyn.pipeline.run.execute.loading import load_runner
-from repdyn.pipeline.run.execute.records import Spared, recorded
+from repdyn.pipeline.run.execute.records import Work, recorded
+from repdyn.pipeline.versions.fingerprint import SOURCE
 
 if TYPE_CHECKING:  # numpy must not be imported before the threads are pinned
     from repdyn.base.checkpoints import Store
@@ -46,12 +45,12 @@ def main(file: Path, threads: int | None = None) -> None:
     if folder := compiled_code(SOURCE):
         os.environ["NUMBA_CACHE_DIR"] = str(folder.absolute())
         os.environ["NUMBA_CACHE_LOCATOR_CLASSES"] = "repdyn.base.compiling.ByModule"
-    with recorded(job) as spared:
-        run_members(job, file, load_runner(job.kind), spared)
+    with recorded(job) as work:
+        run_members(job, file, load_runner(job.kind), work)
 
 
-def run_members(job: jobs.Job, file: Path, run: Runner, spared: Spared) -> None:
-    """Runs the tasks in order; one whose code, settings and inputs are unchanged is not run again.
+def run_members(job: jobs.Job, file: Path, run: Runner, work: Work) -> None:
+    """Runs the members in order.
 
     A runner receives the task, the folder of the results and the trial cache: a failed job leaves no outputs, but its
         finished trials are cached.
@@ -60,20 +59,18 @@ def run_members(job: jobs.Job, file: Path, run: Runner, spared: Spared) -> None:
         job: the job to run.
         file: its job file.
         run: the runner of its kind.
-        spared: collects the original CPU seconds of tasks and trials that are not computed again.
+        work: takes what the members took.
     """
-    results, kept, finished = jobs.results_of(file), Kept(Path(job.log)), trials.store(job, jobs.results_of(file))
-    for member in job.members:
-        if not job.study:  # the first and last jobs also read files of the checkout, which no task names
+    results = jobs.results_of(file)
+    if not job.study:  # jobs at the ends of the workflow have no trials
+        for member in job.members:
             run(member, results, None)
-        elif (seconds := kept.restore(member, results)) is not None:
-            spared.seconds += seconds
-        else:
-            began, before = time.process_time(), finished.tally.seconds
-            run(member, results, finished)
-            kept.keep(member, results, time.process_time() - began + finished.tally.seconds - before)
-    spared.seconds += finished.tally.seconds
-    spared.trials = finished.tally.read
-    kept.sweep()
-    if job.study:
-        trials.done(job, finished)
+        return
+    finished = trials.store(job, results)
+    for member in job.members:
+        began, before = time.process_time(), finished.tally.seconds
+        run(member, results, finished)
+        read = finished.tally.seconds - before
+        work.add(member["outputs"], time.process_time() - began, read)
+    work.trials = finished.tally.read
+    trials.done(job, finished)

@@ -14,7 +14,7 @@ import socket
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,26 +29,38 @@ FINISHED, RUNNING = ".cost.json", ".running"
 
 
 @dataclass
-class Spared:
-    """What a job read from the cache: its original CPU seconds, and the number of finished trials."""
+class Work:
+    """What a job says of its work: CPU seconds by file that it wrote, and of the finished trials that it read.
 
-    seconds: float = 0.0
+    Attributes:
+        files: CPU seconds of the member that made a file, those of trials that it read included.
+        read: CPU seconds that the trials took when they were computed.
+        trials: their number.
+    """
+
+    files: dict[str, float] = field(default_factory=dict)
+    read: float = 0.0
     trials: int = 0
+
+    def add(self, files: Iterable[str], seconds: float, read: float) -> None:
+        """What one member took, with what its finished trials once took."""
+        self.files |= dict.fromkeys(files, round(seconds + read, 3))
+        self.read += read
 
 
 @contextmanager
-def recorded(job: Job) -> Iterator[Spared]:
-    """Marks the job as running while the block runs, and records it if the block ends without an error.
+def recorded(job: Job) -> Iterator[Work]:
+    """Marks the job as running while the block runs, and records it where the block ends without an error.
 
-    The block fills in what it read from the cache.
+    The block gets what to fill in of its work.
     """
-    spared = Spared()
+    work = Work()
     began, clock = _now(), time.perf_counter()
     marker = Path(job.log + RUNNING)
     write_json(marker, {"pid": os.getpid(), "host": socket.gethostname(), "began": began})
     try:
-        yield spared
-        write_json(Path(job.log + FINISHED), _record(job, began, clock, spared))
+        yield work
+        write_json(Path(job.log + FINISHED), _record(job, began, clock, work))
     finally:
         marker.unlink(missing_ok=True)
 
@@ -87,7 +99,7 @@ def _read(path: Path, logs: Path) -> Record | None:
         return None
 
 
-def _record(job: Job, began: str, clock: float, spared: Spared) -> Record:
+def _record(job: Job, began: str, clock: float, work: Work) -> Record:
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return {
         "job": json.loads(job.text()),
@@ -97,9 +109,10 @@ def _record(job: Job, began: str, clock: float, spared: Spared) -> Record:
         "began": began,
         "finished": _now(),
         "wall_seconds": round(time.perf_counter() - clock, 2),
-        "cpu_seconds": round(sum(usage.ru_utime + usage.ru_stime for usage in used) + spared.seconds, 2),
-        "spared_cpu_seconds": round(spared.seconds, 2),
-        "trials_read": spared.trials,
+        "cpu_seconds": round(sum(usage.ru_utime + usage.ru_stime for usage in used) + work.read, 2),
+        "read_cpu_seconds": round(work.read, 2),
+        "trials_read": work.trials,
+        "file_cpu_seconds": {f"results/{job.run}/{path}": seconds for path, seconds in work.files.items()},
         "peak_memory_mb": round(max(usage.ru_maxrss for usage in used) / 1024, 1),
     }
 

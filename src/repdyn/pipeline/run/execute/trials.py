@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from repdyn.base.errors import ConfigError
 from repdyn.base.files import write_text
-from repdyn.pipeline.run.declare.jobs import Job, is_part
+from repdyn.pipeline.run.declare.jobs import Job
 
 if TYPE_CHECKING:  # jobs pin their threads before numpy is imported
     from repdyn.base.checkpoints import Store
@@ -74,8 +74,7 @@ def is_forced(job: Job, forced: Collection[str] | None) -> bool:
         job: the job.
         forced: rules and files that the command forces; None for all.
     """
-    shared = job.rule if is_part(job) else job.rule.partition("-")[0]
-    return forced is None or bool({job.rule, shared, *job.outputs} & set(forced))
+    return forced is None or bool({job.rule, *job.outputs} & set(forced))
 
 
 def force(jobs: Iterable[Job], forced: Collection[str] | None) -> None:

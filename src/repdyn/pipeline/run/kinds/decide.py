@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from repdyn.base import claims
+from repdyn.base.decisions import decide_claim
 from repdyn.base.errors import RepdynError
 from repdyn.base.sampled import at_look
 from repdyn.base.tables import write_csv
@@ -23,7 +23,7 @@ def run(member: Member, results: Path, _trials: object) -> None:
     for id, check in member["claims"].items():
         claim = load_function(study, check["function"])
         with at_look(check.get("look", 1)):
-            decisions.append((check, claims.decide_claim(claim, data)))
+            decisions.append((check, decide_claim(claim, data)))
         if claim.id != id:
             raise RepdynError(f"{check['function']} decides {claim.id}, the job file says {id}; run snakemake")
     ledger, evidence = (results / path for path in member["outputs"])

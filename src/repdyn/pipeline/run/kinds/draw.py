@@ -9,11 +9,12 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from repdyn.base import datasets, figures
+from repdyn.base import datasets
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.pipeline.run.declare.jobs import Member
 from repdyn.pipeline.run.execute.loading import load_function
 from repdyn.pipeline.run.execute.members import arguments_of, origin, read_inputs
+from repdyn.plotting import figures
 
 
 def run(member: Member, results: Path, _trials: object) -> None:

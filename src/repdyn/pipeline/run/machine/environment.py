@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -25,22 +24,16 @@ WITHOUT_NUMBERS = ("python", "pydantic", "snakemake")  # recorded, but no result
 MISSING = "not installed"
 
 
-@cache
-def recipe() -> dict[str, object]:
-    """All of it; cached results belong to one such record."""
+def numerics(device: str) -> dict[str, object]:
+    """The machine that the numbers of a trial depend on; the versions of packages are recorded with the trial itself."""
     return {
-        "versions": versions(),
         "machine": platform.machine(),
         "processor": processor(),
         "kernels": kernels(),
-        "gpu": Path("/dev/nvidiactl").exists(),
+        "python": platform.python_version_tuple()[:2],
+        "device": device,
+        "gpu": gpu_model(device),
     }
-
-
-def numerics(device: str) -> dict[str, object]:
-    """The part that the numbers of a trial depend on; package versions are handled by the cache."""
-    parts = {name: recipe()[name] for name in ("machine", "processor", "kernels")}
-    return parts | {"python": platform.python_version_tuple()[:2], "device": device, "gpu": gpu_model(device)}
 
 
 def gpu_model(device: str) -> str:

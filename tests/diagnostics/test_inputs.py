@@ -1,0 +1,664 @@
+"""Networks and inputs of many kinds: rows of a layer against a computation without the package."""
+
+from collections import UserDict
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+from torch.nn.utils.rnn import pack_padded_sequence
+from torch.utils.data import DataLoader, RandomSampler, TensorDataset
+
+from repdyn.diagnostics.measure import Recorder, measure, names
+from repdyn.diagnostics.methods.inputs import usual_unpack
+from repdyn.diagnostics.methods.reader import Features
+
+N = 6
+RANKS = ["ranks", "angles"]
+LABELS = np.arange(12) % 3
+POINTS = torch.tensor(np.random.default_rng(0).normal(size=(12, 5)), dtype=torch.float32)
+LENGTHS = torch.tensor([4, 3, 2, 4, 1, 2])
+
+
+def normal(*shape, seed=1):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+class Two(nn.Module):
+    """Two inputs, one of them a mask by keyword."""
+
+    def __init__(self):
+        super().__init__()
+        self.map, self.head = nn.Linear(4, 5), nn.Linear(5, 2)
+
+    def forward(self, x, mask=None):
+        h = self.map(x)
+        return self.head(h if mask is None else h * mask[:, None])
+
+
+class InPlace(nn.Module):
+    """Changes what its first map returned, after the map's hook, and an input within a dict."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(5, 8), nn.Linear(8, 3)
+
+    def forward(self, parts):
+        x = parts["x"]
+        x -= 1
+        hidden = self.first(x)
+        hidden -= 1.0
+        return self.last(hidden.relu_())
+
+
+class Graph:
+    """Graphs as torch_geometric has them: an object with `to` and `clone`; `batch` is the graph of each node."""
+
+    def __init__(self, x, edge_index, batch=None):
+        self.x, self.edge_index = x, edge_index
+        if batch is not None:
+            self.batch = batch
+
+    def parts(self):
+        return [part for part in (self.x, self.edge_index, getattr(self, "batch", None)) if part is not None]
+
+    def __iter__(self):
+        return iter(zip(("x", "edge_index", "batch"), self.parts(), strict=False))
+
+    def to(self, place, *more):
+        return Graph(self.x.to(place, *more), *(part.to(place) for part in self.parts()[1:]))
+
+    def clone(self):
+        return Graph(*(part.clone() for part in self.parts()))
+
+
+class OfGraph(nn.Module):
+    """Message passing with nodes as points; rows of each graph where there are several."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(5, 4), nn.Linear(4, 3)
+
+    def forward(self, graph=None, *, x=None, edge_index=None, batch=None):
+        if graph is not None:
+            graph.x -= 1
+            x, edge_index, batch = graph.x, graph.edge_index, getattr(graph, "batch", None)
+        hidden = self.first(x).relu()
+        hidden = hidden.index_add(0, edge_index[1], hidden[edge_index[0]])
+        if batch is not None:
+            hidden = means(hidden, batch)
+        return self.last(hidden)
+
+
+def means(nodes, batch):
+    sizes = torch.bincount(batch)[:, None]
+    return nodes.new_zeros(len(sizes), nodes.shape[1]).index_add(0, batch, nodes) / sizes
+
+
+def graphs(count=7):
+    """Graphs of 2, 3, 4, 2, ... nodes."""
+    batch = torch.repeat_interleave(torch.arange(count), 2 + torch.arange(count) % 3)
+    return Graph(normal(len(batch), 5), torch.arange(60).reshape(2, 30) % len(batch), batch)
+
+
+class OfImages(nn.Module):
+    """Takes a list of images of several sizes, as detection networks do."""
+
+    def __init__(self):
+        super().__init__()
+        self.map = nn.Linear(5, 3)
+
+    def forward(self, images):
+        return self.map(torch.stack([image.mean(dim=0) for image in images]))
+
+
+class OfTwo(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.map = nn.Linear(5, 3)
+
+    def forward(self, first, second):
+        return self.map(first + second)
+
+
+def perceptron():
+    return nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 3)).eval()
+
+
+class Stubbed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enter, self.net = torch.ao.quantization.QuantStub(), perceptron()
+        self.leave = torch.ao.quantization.DeQuantStub()
+
+    def forward(self, x):
+        return self.leave(self.net(self.enter(x)))
+
+
+class Packed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.memory, self.last = nn.GRU(5, 7, batch_first=True), nn.Linear(7, 3)
+
+    def forward(self, x, lengths=None):
+        if lengths is not None:
+            x = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        sequence, state = self.memory(x)
+        return self.last(state[-1]) if lengths is not None else sequence
+
+
+class Complex(nn.Module):
+    def __init__(self, *, real=True):
+        super().__init__()
+        self.map, self.last, self.real = nn.Linear(5, 4, dtype=torch.complex64), nn.Linear(4, 3), real
+
+    def forward(self, x):
+        hidden = self.map(torch.fft.fft(x))
+        return self.last(hidden.abs()) if self.real else hidden
+
+
+class TimeFirst(nn.Module):
+    """A recurrent layer with time first inside, as many moments as points."""
+
+    def __init__(self):
+        super().__init__()
+        self.memory, self.head = nn.LSTM(3, 4), nn.Linear(4, 2)
+
+    def forward(self, x):
+        sequence, _ = self.memory(x.transpose(0, 1))
+        return self.head(sequence[-1])
+
+
+class Tokens(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.norm, self.head = nn.Linear(3, 8), nn.LayerNorm(8), nn.Linear(8, 4)
+
+    def forward(self, x):
+        return self.head(self.norm(self.embed(x)))
+
+
+class Functional(nn.Module):
+    """A residual block in functional code that runs twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.block = Block()
+
+    def forward(self, x):
+        x = self.block(self.block(x))
+        x += 1
+        return torch.flatten(x, 1)
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x):
+        return functional.relu(x + self.second(functional.relu(self.first(x))))
+
+
+def two(by):
+    model, X, mask = Two(), normal(N, 4), torch.tensor([1.0, 0, 1, 1, 0, 1])
+    inputs = {"position": (X, mask), "keyword": {"x": X, "mask": mask}}[by]
+    return model, inputs, "head", model(X, mask), {}
+
+
+def two_of_a_list():
+    model = OfTwo()
+    return model, [POINTS, POINTS.flip(0)], "map", model(POINTS, POINTS.flip(0)), {}
+
+
+def in_place(by):
+    model, X = InPlace(), POINTS.clone()
+    inputs = {"position": ({"x": X},), "keyword": {"parts": {"x": X}}}[by]
+    return model, inputs, "first", model.first(POINTS - 1), {}
+
+
+def in_place_features():
+    model = perceptron()
+    return model, POINTS.clone(), "2", 2 * model(POINTS), {"features": lambda _, tensor: tensor.mul_(2).flatten(1)}
+
+
+def compiled():
+    model = perceptron()
+    expected = model(POINTS)
+    model[0], model[2] = (torch.compile(model[k], backend="eager") for k in (0, 2))
+    return model, POINTS, "2", expected, {}
+
+
+def one_graph():
+    model, graph = OfGraph(), Graph(POINTS.clone(), torch.arange(24).reshape(2, 12) % 12)
+    return model, graph, "first", model.first(POINTS - 1), {"labels": LABELS}
+
+
+def several_graphs(by):
+    model, batch = OfGraph(), graphs()
+    nodes = model.first(batch.x - int(by != "keyword"))
+    if by == "nodes":
+        return model, batch, "first", nodes, {"labels": np.arange(len(nodes)) % 2}
+    inputs = dict(batch) if by == "keyword" else batch
+    return model, inputs, "first", means(nodes, batch.batch), {"labels": np.arange(7) % 2}
+
+
+def as_many_graphs_as_units():
+    model, batch = OfGraph(), graphs(4)
+    return model, batch, "first", means(model.first(batch.x - 1), batch.batch), {"labels": np.arange(4) % 2}
+
+
+def loader_of_graphs():
+    model, batches = OfGraph(), [graphs(7), graphs(5)]
+    expected = [means(model.first(batch.x - 1), batch.batch) for batch in batches]
+    return model, iter(batches), "first", torch.cat(expected), {}
+
+
+def images(wrapped, batch_size):
+    model, parts = OfImages(), [normal(4 + k % 3, 5, seed=k) for k in range(6)]
+    return model, (parts,) if wrapped else parts, "map", model(parts), {"batch_size": batch_size}
+
+
+def dynamic_int8():
+    model = torch.ao.quantization.quantize_dynamic(perceptron(), {nn.Linear}, dtype=torch.qint8)
+    return model, POINTS, "2", model(POINTS), {"labels": LABELS}
+
+
+def static_int8():
+    model = Stubbed().eval()
+    model.qconfig = torch.ao.quantization.get_default_qconfig(torch.backends.quantized.engine)
+    torch.ao.quantization.prepare(model, inplace=True)
+    model(POINTS)
+    torch.ao.quantization.convert(model, inplace=True)
+    return model, POINTS, "net.0", model.net[0](model.enter(POINTS)).dequantize(), {"labels": LABELS}
+
+
+def packed(layer):
+    model, x = Packed(), normal(6, 4, 5)
+    expected = torch.zeros(6, 4, 7)
+    for k, size in enumerate(LENGTHS):
+        expected[k, :size] = model.memory(x[k : k + 1, :size])[0][0]
+    inputs = (x, LENGTHS)
+    if layer == "output":
+        inputs = pack_padded_sequence(x, LENGTHS, batch_first=True, enforce_sorted=False)
+    return model, inputs, layer, expected, {"measures": ["angles"]}
+
+
+def complex_numbers():
+    model = Complex()
+    hidden = model.map(torch.fft.fft(POINTS))
+    return model, POINTS, "map", torch.cat([hidden.real, hidden.imag], dim=1), {"labels": LABELS}
+
+
+def time_first():
+    model, X = TimeFirst(), normal(N, N, 3)
+    return model, X, "memory", model.memory(X.transpose(0, 1))[0].transpose(0, 1), {}
+
+
+def points_second():
+    model, X = nn.LSTM(3, 4), normal(N, N, 3)
+    return model, X, "output", model(X)[0].transpose(0, 1), {"axes": {"input": 1}}
+
+
+def axis_by_name():
+    """As many units as nodes, and edges of another length: the axis of points has to be named."""
+
+    class Square(OfGraph):
+        def __init__(self):
+            super().__init__()
+            self.first, self.last = nn.Linear(5, N), nn.Linear(N, 3)
+
+    model, X = Square(), normal(N, 5)
+    inputs = {"x": X, "edge_index": torch.tensor([[0, 1, 2, 3], [1, 2, 3, 4]])}
+    return model, inputs, "first", model.first(X), {"axes": {"first": 0}}
+
+
+MASK = np.arange(5)[None] < np.array([2, 3, 5, 5, 4, 2])[:, None]
+
+
+def tokens(kind, mask=None):
+    model, X = Tokens(), normal(N, 5, 3)
+    h, labels = model.embed(X), np.arange(N * 5).reshape(N, 5) % 4
+    features = Features(kind, channels=-1, mask=mask)
+    if kind == "pool":
+        return model, X, "embed", h.mean(dim=1), {"features": features}
+    return model, X, "embed", h.flatten(0, 1) if mask is None else h[mask], {"features": features, "labels": labels}
+
+
+def convolution(features):
+    model, X = nn.Conv2d(2, 3, 3), normal(N, 2, 4, 4)
+    expected = {"pool": lambda h: h.mean(dim=(2, 3)), "function": lambda h: h[:, 0].flatten(1)}[features]
+    how = {"pool": Features("pool", channels=1), "function": lambda name, h: h[:, 0].flatten(1)}[features]
+    return model, X, "output", expected(model(X)), {"features": how}
+
+
+def functions(layer):
+    model, X = Functional(), normal(N, 4)
+    block = model.block
+    z = X + block.second(torch.relu(block.first(X)))
+    once = torch.relu(z)
+    again = once + block.second(torch.relu(block.first(once)))
+    expected = {"block.add": z, "block.relu_1": once, "block.add_1": again, "block#2": torch.relu(again)}
+    return model, X, layer, expected[layer], {}
+
+
+CASES = {
+    **{f"two inputs by {by}": (two, by) for by in ("position", "keyword")},
+    "two inputs of a list": (two_of_a_list,),
+    **{f"in place by {by}": (in_place, by) for by in ("position", "keyword")},
+    "features in place": (in_place_features,),
+    "compiled parts": (compiled,),
+    "one graph": (one_graph,),
+    **{f"graphs by {by}": (several_graphs, by) for by in ("object", "keyword", "nodes")},
+    "as many graphs as units": (as_many_graphs_as_units,),
+    "loader of graphs": (loader_of_graphs,),
+    **{f"images {wrapped} {size}": (images, wrapped, size) for wrapped in (False, True) for size in (None, 4)},
+    "dynamic int8": (dynamic_int8,),
+    "static int8": (static_int8,),
+    **{f"packed {layer}": (packed, layer) for layer in ("memory", "output")},
+    "complex": (complex_numbers,),
+    "time first inside": (time_first,),
+    "points second": (points_second,),
+    "axis by name": (axis_by_name,),
+    **{f"{kind} {mask is not None}": (tokens, kind, mask) for kind, mask in (("pool", None), ("tokens", None))},
+    "masked tokens": (tokens, "tokens", MASK),
+    **{f"convolution, {features}": (convolution, features) for features in ("pool", "function")},
+    **{name: (functions, name) for name in ("block.add", "block.relu_1", "block.add_1", "block#2")},
+}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+@pytest.mark.parametrize("case", CASES)
+def test_rows_of_a_layer_equal_a_computation_by_hand(case):
+    torch.manual_seed(0)
+    make, *arguments = CASES[case]
+    with torch.no_grad():
+        model, inputs, layer, expected, options = make(*arguments)
+        expected = expected.flatten(1).double().numpy()
+    tensors = [part.clone() for part in inputs] if isinstance(inputs, tuple) and torch.is_tensor(inputs[0]) else None
+    found = measure(model, inputs, [layer], **{"measures": RANKS} | options).sel(layer=layer)
+    np.testing.assert_allclose(found["norm"], np.linalg.norm(expected, axis=1), rtol=1e-5)
+    assert found["units"] == expected.shape[1]
+    if "effective_rank" in found:
+        shares = np.linalg.svd(expected, compute_uv=False)
+        shares = shares[shares > 0] / shares.sum()
+        np.testing.assert_allclose(found["effective_rank"], np.exp(-np.sum(shares * np.log(shares))), rtol=1e-4)
+    assert tensors is None or all(map(torch.equal, inputs, tensors))
+
+
+def test_every_moment_of_inputs_changed_in_place_is_the_same():
+    X, model = POINTS.clone(), InPlace()
+    recorder = Recorder(model, {"parts": {"x": X}}, ["first"], measures=["angles"])
+    for step in range(2):
+        recorder(step)
+    moments = recorder.dataset()["norm"]
+    np.testing.assert_array_equal(moments.isel(step=0), moments.isel(step=1))
+    assert torch.equal(X, POINTS)
+
+
+def test_input_distances_need_one_input_with_coordinates():
+    """Of token ids, a layer is named that stands for the inputs."""
+    diagnostics = measure(Two(), {"x": normal(N, 4), "mask": torch.ones(N)})
+    assert diagnostics["input_distance"].isnull().all()
+    assert "input_distance" in diagnostics.attrs["left_out"]
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Embedding(9, 3), nn.Flatten(), nn.Linear(6, 2))
+    ids = np.array([[0, 1], [2, 3], [4, 0], [8, 7]])
+    assert measure(model, ids)["input_distance"].isnull().all()
+    with torch.no_grad():
+        rows = model[0](torch.tensor(ids)).flatten(1).double().numpy()
+    named = measure(model, ids, embeddings="0")
+    np.testing.assert_allclose(named["input_distance"][0], np.sum((rows[1] - rows[0]) ** 2), rtol=1e-6)
+
+
+# batches and loaders
+
+
+@pytest.mark.parametrize(
+    ("memory", "groups"),
+    [(0, 3), (4 * 12 * (6 + 6) - 1, 2), (4 * 12 * (6 + 6), 2), (4 * 12 * 9 - 1, 3), (4 * 12 * 15, 1)],
+)
+def test_as_many_layers_at_a_time_as_the_memory_holds(memory, groups):
+    torch.manual_seed(0)
+    model, X = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3)), torch.randn(12, 4)
+    calls = []
+    model[2].register_forward_hook(lambda *_: calls.append(1))
+    options = {"measures": RANKS, "batch_size": 3, "memory": memory}
+    measure(model, X, ["0"], **options)
+    alone = len(calls)
+    calls.clear()
+    measure(model, X, ["0", "1", "2"], **options)
+    assert len(calls) - alone == 4 * (groups - 1)  # batches in every further group
+
+
+def test_batches_and_loaders_give_the_same_as_all_at_once():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3))
+    X, labels = torch.randn(12, 4), torch.arange(12) % 3
+    X[:3] = X[0]  # a batch of equal points
+    whole = measure(model, X, labels=labels)
+    data = TensorDataset(X, labels)
+    for batched in (
+        measure(model, X, labels=labels, batch_size=3),
+        measure(model, X, labels=labels, batch_size=5, memory=1),  # one layer at a time
+        measure(model, DataLoader(data, batch_size=5)),
+        measure(model, DataLoader(data, batch_size=12), batch_size=5),
+        measure(model, iter([(X[:4], None, labels[:4]), (X[4:], None, labels[4:])]), unpack=lambda batch: batch[::2]),
+    ):
+        assert batched["label"].values.tolist() == labels.tolist()
+        for name in set(whole.data_vars) - {"radial_fraction", "largest_radial_fraction"}:
+            np.testing.assert_allclose(batched[name], whole[name], rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+def test_a_shuffling_loader_leaves_random_states_alone():
+    generators = [torch.Generator().manual_seed(seed) for seed in (3, 4, 5)]
+    model, data = nn.Linear(4, 2), TensorDataset(torch.randn(8, 4), torch.arange(8) % 2)
+    sampler = RandomSampler(data, generator=generators[1])
+    before = [*(own.get_state() for own in generators), torch.get_rng_state()]
+    measure(model, DataLoader(data, 4, shuffle=True, generator=generators[0]))
+    measure(model, DataLoader(data, 4, sampler=sampler, generator=generators[2]))
+    after = [*(own.get_state() for own in generators), torch.get_rng_state()]
+    assert all(map(torch.equal, before, after))
+
+
+def test_a_batch_of_a_loader_is_inputs_and_answers():
+    for batch, wanted in (
+        ({"x": 1, "target": 2, "labels": 3, "mask": 4, "label": 5, "targets": 6}, ({"x": 1, "mask": 4}, 3)),
+        ({"x": 1, "target": 2, "targets": 6}, ({"x": 1}, 6)),
+        (UserDict(x=1, label=3), ({"x": 1}, 3)),
+        ([1, 2], (1, 2)),
+        ((1,), (1, None)),
+        (1, (1, None)),
+    ):
+        assert usual_unpack(batch) == wanted
+
+
+# the axis of points
+
+
+class Attention(nn.Module):
+    """Attends over the first axis, as torch's layer does without `batch_first`."""
+
+    def __init__(self):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(4, 2)
+
+    def forward(self, x):
+        return self.attention(x, x, x)[0]
+
+
+class Leaning(nn.Module):
+    """Moves each point a little to the mean of the others."""
+
+    def forward(self, x):
+        return x + 0.01 * x.mean(dim=0)
+
+
+@pytest.mark.parametrize("make", [lambda: nn.LSTM(4, 4), Attention, Leaning], ids=["recurrent", "attention", "mean"])
+def test_points_that_depend_on_each_other_are_refused_unless_the_axis_is_named(make):
+    torch.manual_seed(0)
+    model, X = make(), torch.randn(N, N, 4)
+    with pytest.raises(ValueError, match=r"axes=\{'input': 0\}"):
+        measure(model, X, measures=RANKS)
+    assert measure(model, X, measures=RANKS, axes={"input": 0}).sizes["point"] == N
+    shared = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4, track_running_stats=False))
+    assert measure(shared, torch.randn(N, 4), measures=RANKS).attrs["left_out"] == ""
+
+
+def test_shapes_that_do_not_give_the_points_are_refused():
+    class Total(nn.Module):
+        def forward(self, *parts):
+            return torch.stack([part.sum() for part in parts]).sum()
+
+    inputs = {"x": torch.randn(N, 5), "edge_index": torch.tensor([[0, 1, 2, 3], [1, 2, 3, 4]])}
+    with pytest.raises(ValueError, match=rf"batch_size.*\({N}, 5\), \(2, 4\)"):
+        measure(OfGraph(), inputs, ["first"], batch_size=2)
+    with pytest.raises(ValueError, match=r"0, 1.*axes="):
+        measure(axis_by_name()[0], inputs, ["first"])
+    with pytest.raises(ValueError, match=r"\(5, 4\), \(2, 3\).*\(\)"):
+        measure(Total(), (torch.randn(5, 4), torch.randn(2, 3)), measures=RANKS)
+    left = measure(nn.Conv2d(2, 3, 3), torch.randn(N, 2, 4, 4), ["output"], features=Features("pool"), measures=RANKS)
+    assert "channels=1" in left.attrs["left_out"]
+
+
+def test_labels_of_points_and_tokens_are_those_of_the_rows():
+    model, X, _, _, options = tokens("tokens", MASK)
+    labels = options["labels"]
+    masked = measure(model, X, ["embed"], **options)
+    np.testing.assert_array_equal(masked["label"], labels[MASK])
+    of_points = measure(model, X, ["embed"], features=Features("tokens", channels=-1), labels=labels[:, 0])
+    np.testing.assert_array_equal(of_points["label"], np.repeat(labels[:, 0], 5))
+
+
+# names inside functional code
+
+
+def fx_names(model):
+    """Names as torchvision makes them of the nodes of torch.fx: path of the module and name of the function."""
+
+    class Tracer(torch.fx.Tracer):
+        path = ""
+
+        def call_module(self, m, forward, args, kwargs):
+            before, self.path = self.path, self.path_of_module(m)
+            try:
+                return super().call_module(m, forward, args, kwargs)
+            finally:
+                self.path = before
+
+        def create_node(self, kind, target, *args, **kwargs):
+            node = super().create_node(kind, target, *args, **kwargs)
+            nodes.append((kind, self.path, target))
+            return node
+
+    nodes = []
+    Tracer().trace(model)
+    counts, labels = {}, []
+    for kind, path, target in nodes:
+        if kind == "call_function":
+            name = f"{path}.{target.__name__}".lstrip(".")
+            counts[name] = counts.get(name, 0) + 1
+            labels.append(name if counts[name] == 1 else f"{name}_{counts[name] - 1}")
+    return labels
+
+
+def test_functions_are_named_as_torch_fx_names_them():
+    listed = names(Functional(), torch.randn(3, 4))
+    assert [name for name in listed if name.rpartition(".")[2].split("_")[0] in ("relu", "add", "flatten")] == fx_names(
+        Functional()
+    )
+
+
+def test_calls_of_a_shared_module_are_addressed_one_by_one():
+    X = torch.randn(N, 4)
+    assert list(measure(Functional(), X, ["block"])["layer"].values) == ["block", "block#2"]
+    assert list(measure(Functional(), X, ["block#2"])["layer"].values) == ["block#2"]
+    stream = measure(Functional(), X, ["block#2"], residual=["input", "block", "block#2"])
+    assert np.isfinite(stream["kinetic_energy"]).all()
+    with pytest.raises(ValueError, match=r"'blocc.add'.*'block.add'"):
+        measure(Functional(), X, ["blocc.add"])
+    with pytest.raises(ValueError, match="'block_add'"):
+        measure(Functional(), X, ["block_add"])
+
+
+# layers and points that lack something
+
+
+def test_complex_outputs_decide_for_no_class():
+    diagnostics = measure(Complex(real=False), POINTS, labels=LABELS, measures=["accuracy", "ranks", "targets", "loss"])
+    for name in ("accuracy", "half_mse", "loss"):
+        assert np.isnan(diagnostics[name])
+    assert "accuracy" in diagnostics.attrs["left_out"]
+
+
+def test_points_of_label_minus_hundred_have_no_class():
+    labels = np.where(np.arange(12) < 4, -100, LABELS)
+    model = perceptron()
+    diagnostics, fewer = measure(model, POINTS, labels=labels), measure(model, POINTS[4:], labels=LABELS[4:])
+    assert diagnostics.attrs["left_out"] == ""
+    assert list(diagnostics["class"].values) == [0, 1, 2]
+    assert diagnostics.sizes["point"] == 12
+    names = ["nc1", "within", "equiangle", "nearest_mean_accuracy", "accuracy", "loss", "half_mse", "nc3", "nc4"]
+    for name in (*names, "truncated_share"):
+        np.testing.assert_allclose(diagnostics[name], fewer[name], rtol=1e-6, err_msg=name)
+    assert list(diagnostics["pair"].values) == ["4-5", "4-6", "5-6"]
+    assert np.isfinite(diagnostics["pair_loss"]).all()
+
+
+class Equal(nn.Module):
+    """Beside the path a layer that is the same for all points and one that is zero."""
+
+    def __init__(self):
+        super().__init__()
+        self.same, self.zero, self.last = nn.Linear(5, 4), nn.Linear(5, 4), nn.Linear(5, 3)
+        with torch.no_grad():
+            for module, bias in ((self.same, [0.1, 0.2, -0.3, 0.4]), (self.zero, [0.0] * 4)):
+                module.weight.zero_()
+                module.bias.copy_(torch.tensor(bias))
+
+    def forward(self, x):
+        self.same(x)
+        self.zero(x)
+        return self.last(x)
+
+
+RATIOS = ["centered_effective_rank", "within_over_between", "nc1", "equinorm", "equiangularity", "maximal_angle"]
+CHOICES = ["equiangle", "odd_point", "nearest_mean_accuracy"]
+
+
+@pytest.mark.parametrize("points", [7, 11, 12])  # the mean of seven times 0.1 is rounded
+def test_in_a_constant_layer_ratios_of_zeros_and_choices_between_equals_are_missing(points):
+    diagnostics = measure(Equal().double(), POINTS[:points], labels=LABELS[:points])
+    same, zero = diagnostics.sel(layer="same"), diagnostics.sel(layer="zero")
+    for layer in (same, zero):
+        assert [name for name in RATIOS + CHOICES if not np.isnan(layer[name])] == []
+        assert float(layer["within"]) + float(layer["between"]) < 1e-28
+    for name in ("effective_rank", "stable_rank", "identity_gap", "stable_cost_of_identity", "angle", "norm_ratio"):
+        assert np.isnan(zero[name]).all(), name
+    np.testing.assert_allclose([same["effective_rank"], same["stable_rank"], same["norm_ratio"]], 1, rtol=1e-12)
+    assert float(abs(same["angle"]).max()) < 1e-12
+    assert [int(layer["numerical_rank"]) for layer in (same, zero)] == [1, 0]
+    assert [float(layer["norm"][0]) for layer in (same, zero)] == pytest.approx([np.sqrt(0.3), 0])
+
+
+class Experts(nn.Module):
+    """Points with a positive first number go to expert 1, the others to expert 0; none reaches expert 2."""
+
+    def __init__(self):
+        super().__init__()
+        self.experts, self.last = nn.ModuleList(nn.Linear(5, 4) for _ in range(3)), nn.Linear(4, 3)
+
+    def forward(self, x):
+        hidden, route = torch.zeros(len(x), 4), (x[:, 0] > 0).long()
+        for number, expert in enumerate(self.experts):
+            if len(own := (route == number).nonzero()[:, 0]):
+                hidden = hidden.index_copy(0, own, expert(x[own]))
+        return self.last(hidden)
+
+
+def test_experts_that_some_points_miss_are_left_out():
+    x = POINTS.clone()
+    x[:, 0] = torch.where(torch.arange(12) < 6, -1.0, 1.0)
+    text = measure(Experts(), x, measures=["ranks"]).attrs["left_out"]
+    assert all(f"layer (experts.{number})" in text for number in range(3))

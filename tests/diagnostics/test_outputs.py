@@ -1,0 +1,133 @@
+"""The recorded loss is the one that the training minimizes; labels of rows."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from repdyn.diagnostics.measure import Recorder, measure
+from repdyn.diagnostics.methods import measures
+from repdyn.diagnostics.methods.reader import Features
+
+torch.manual_seed(0)
+LABELS = torch.arange(24) % 3
+X = torch.randn(24, 4) + torch.eye(4)[LABELS] * 2
+ENTROPY = nn.functional.cross_entropy
+
+
+def classifier():
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Linear(32, 3))
+
+
+@pytest.mark.parametrize("own", [None, ENTROPY, nn.CrossEntropyLoss()])
+def test_the_loss_of_a_classifier_is_its_cross_entropy_all_through_training(own):
+    model = classifier()
+    recorder = Recorder(model, X, [], labels=LABELS, measures=["loss", "targets"], loss=own)
+    optimizer, losses = torch.optim.Adam(model.parameters(), 0.03), []
+    for step in range(201):
+        loss = ENTROPY(model(X), LABELS)
+        if step % 50 == 0:
+            recorder(step)
+            losses.append(loss.item())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    recorded = recorder.dataset()
+    np.testing.assert_allclose(recorded["loss"], losses, atol=1e-6)
+    assert losses[0] > 0.5
+    assert losses[-1] < 0.01
+    assert (recorded["loss"].diff("step") < 0).all()
+    assert recorded["half_mse"][-1] > recorded["half_mse"][0]  # why squared error is another thing
+
+
+def test_targets_have_half_the_mean_squared_error_with_labels_or_without():
+    model, Y = classifier(), torch.randn(24, 3)
+    expected = (model(X) - Y).square().mean().item() / 2
+    for labels in (None, LABELS):
+        found = measure(model, X, [], labels=labels, targets=Y)
+        np.testing.assert_allclose(found["loss"], expected, rtol=1e-6)
+
+
+class Picture(nn.Module):
+    """Points first or second, an image each."""
+
+    def __init__(self, axis):
+        super().__init__()
+        self.axis = axis
+
+    def forward(self, x):
+        return (x[:, :, None] * x[:, None]).movedim(0, self.axis)
+
+
+@pytest.mark.parametrize("options", [{}, {"batch_size": 7}, {"features": "pool", "batch_size": 7}])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_users_loss_gets_the_output_in_its_shape(options, axis):
+    shapes = []
+
+    def loss(output):
+        shapes.append(output.shape)
+        return (output - 1).abs().mean()
+
+    found = measure(Picture(axis), X, measures=["loss"], loss=loss, **options)
+    assert shapes == [Picture(axis)(X).shape]
+    np.testing.assert_allclose(found["loss"], (Picture(0)(X) - 1).abs().mean(), rtol=1e-6)
+
+
+def test_the_users_loss_of_targets_and_a_loader():
+    loader = DataLoader(TensorDataset(X, X[:, :3]), batch_size=10)
+    found = measure(model := classifier(), loader, [], loss=nn.functional.l1_loss)
+    np.testing.assert_allclose(found["loss"], (model(X) - X[:, :3]).abs().mean().item(), rtol=1e-6)
+    normed = nn.Sequential(nn.Linear(4, 5), nn.LayerNorm(5, eps=1e-9), nn.Linear(5, 3))
+    found = measure(normed, loader, [], loss=nn.functional.l1_loss)  # its gradient is of the first batch
+    assert found["radial_fraction"].item() < 1e-3
+
+
+def test_a_loss_that_is_no_single_number_is_left_out():
+    found = measure(classifier(), X, [], labels=LABELS, loss=lambda output, labels: output.sum(1), measures=["loss"])
+    assert np.isnan(found["loss"])
+    assert "(24,)" in found.attrs["left_out"]
+
+
+def test_a_large_vocabulary_needs_no_square_array():
+    torch.manual_seed(2)
+    model, tokens = nn.Linear(4, 60_000), torch.randint(60_000, (24,))
+    found = measure(model, X, [], labels=tokens, measures=["loss", "accuracy"])
+    np.testing.assert_allclose(found["loss"], ENTROPY(model(X), tokens).item(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_targets_of_tokens_are_compared_token_by_token(masked):
+    torch.manual_seed(4)
+    model, points = nn.Linear(3, 2).double(), torch.randn(5, 4, 3, dtype=torch.float64)
+    targets, mask = torch.randn(5, 4, 2, dtype=torch.float64), np.arange(4) < np.array([1, 4, 2, 3, 4])[:, None]
+    features = Features("tokens", channels=-1, mask=mask if masked else None)
+    wanted = targets[torch.from_numpy(mask)] if masked else targets
+    found = measure(model, points, targets=wanted, measures=["loss", "targets"], features=features)
+    error = (model(points) - targets).pow(2)
+    error = (error[torch.from_numpy(mask)] if masked else error).mean().item() / 2
+    np.testing.assert_allclose([found["loss"], found["half_mse"]], error, rtol=1e-12)
+
+
+def test_a_random_loss_leaves_the_random_state_alone():
+    model, state = classifier(), torch.get_rng_state()
+    measure(model, X, measures=["loss"], loss=lambda output: nn.functional.dropout(output, 0.5).mean())
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+MASK = np.array([[True, True, False], [True, False, False]])
+
+
+def test_each_row_has_the_label_of_its_point_or_token():
+    for arguments, wanted in (
+        (([0, 1, 1], 3, 1, None), [0, 1, 1]),
+        (([-100, 0, 1], 3, 1, None), [-100, 0, 1]),
+        ((np.array([0, 1], np.uint8), 2, 1, None), [0, 1]),
+        (([0, 1], 2, 3, None), [0, 0, 0, 1, 1, 1]),
+        (([[0, 1, 2], [1, 0, 2]], 2, 3, None), [0, 1, 2, 1, 0, 2]),
+        (([0, 1], 2, 3, MASK), [0, 0, 1]),
+        (([[0, 1, 2], [2, 0, 1]], 2, 3, MASK), [0, 1, 2]),
+    ):
+        labels = measures.labels_of_rows(*arguments)
+        assert (labels.dtype, labels.tolist()) == (np.int64, wanted)
