@@ -339,12 +339,12 @@ def written_out(workflow):
     ]
 
 
-def test_the_rule_that_docs_show_is_the_workflows(folder):
+def test_rule_that_docs_show_is_the_workflows(folder):
     page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     assert declared(folder, told=written_out)[0] in page
 
 
-def test_the_picture_of_rules_has_those_of_its_study(jobs):
+def test_picture_of_rules_has_those_of_its_study(jobs):
     picture = (ROOT / "docs/images/rules.svg").read_text(encoding="utf-8")
     of_study = {rules[0][0] for job, rules in jobs.rules.items() if job.startswith("across_papers/")}
     assert set(re.findall(r"<text.*?>(.+?)</text>", picture)) == {"data_images", "across_papers", *of_study}
@@ -366,7 +366,7 @@ def start_and_fail(workflow):
     return [Path(f"{job.log}.forced").exists() for job in (forced, other)], said.getvalue()
 
 
-def test_a_run_reads_no_trials_of_forced_jobs_and_ends_with_those_that_failed_in_it(folder):
+def test_run_reads_no_trials_of_forced_jobs_and_ends_with_those_that_failed_in_it(folder):
     forced, said = declared(folder, SMOKE, told=start_and_fail)
     assert forced == [True, False]
     assert said.startswith("1 of ")

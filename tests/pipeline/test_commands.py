@@ -91,7 +91,7 @@ def test_threads_are_pinned_before_numpy_is_imported(tmp_path, options, threads)
     assert seen[0] == f"numpy {dict.fromkeys(THREAD_VARIABLES, threads)}"
 
 
-def test_every_command_explains_itself_and_an_unknown_one_is_refused(capsys):
+def test_commands_have_help_and_unknown_ones_are_rejected(capsys):
     assert len(COMMANDS) <= 12
     for words in ([name] for name in COMMANDS), (["dev", name] for name in DEV):
         for command in words:
@@ -189,7 +189,7 @@ def test_only_unexpected_errors_print_a_traceback(monkeypatch, capsys):
             assert message in capsys.readouterr().err
 
 
-def test_a_reader_that_closes_early_is_no_error():
+def test_closed_output_pipe_is_no_error():
     for words, reader in (("--help", "head -1"), ("progress", "head -c 0")):
         done = execute("bash", "-c", f"{sys.executable} -m repdyn {words} | {reader}; echo ${{PIPESTATUS[0]}}")
         assert (done.stdout.splitlines()[-1], done.stderr) == ("0", "")

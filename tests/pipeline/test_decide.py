@@ -112,7 +112,7 @@ def job(monkeypatch):
     return {"log": "s/all", "cpu_seconds": 70.5, "outputs": outputs, "job": {"members": members}, "finished": "2"}
 
 
-def test_a_dataset_costs_its_member_or_the_whole_job_where_experiments_may_keep_trials(job, monkeypatch):
+def test_dataset_costs_its_experiment_or_the_whole_job(job, monkeypatch):
     seconds = {"results/mine/s/data/loss.nc": 8.0, "results/mine/s/data/last.nc": 9.5}
     seconds |= {"results/mine/s/figures/loss.svg": 2.0}
     monkeypatch.setattr(decide.records, "of_run", lambda run: [job | {"file_cpu_seconds": seconds}])

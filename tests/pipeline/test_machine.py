@@ -15,7 +15,7 @@ from repdyn.pipeline.config.configuration import load
 from repdyn.pipeline.run.machine import checkout, readiness
 
 
-def test_this_interpreter_and_this_checkout_come_first_and_once(monkeypatch, tmp_path):
+def test_interpreter_and_checkout_are_first_in_the_path_once(monkeypatch, tmp_path):
     python = str(Path(sys.executable).parent)
     monkeypatch.setenv("PATH", os.pathsep.join(["/a", python, "/b"]))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["/c", "", str(tmp_path)]))

@@ -25,7 +25,7 @@ PAGES = {
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_committed_pages_are_the_generated_ones(name):
+def test_committed_pages_are_up_to_date(name):
     advice = "differs from the code: run `python -m repdyn dev pages` in the repository's folder"
     assert (ROOT / "docs" / name).read_text(encoding="utf-8") == PAGES[name](), f"docs/{name} {advice}"
 

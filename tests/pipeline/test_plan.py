@@ -1,4 +1,4 @@
-"""`repdyn plan` and `repdyn dev costs`: sums per study, what a run took against its plan, where costs are kept."""
+"""`repdyn plan` and `repdyn dev costs`: sums per study, costs of a run against its plan, where costs are stored."""
 
 import json
 from pathlib import Path

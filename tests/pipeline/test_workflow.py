@@ -221,8 +221,8 @@ def test_rules_of_a_study(source):
 
 
 @pytest.mark.parametrize(("device", "parts"), [("cpu", ["toy_parts_deep_1"]), ("cuda", []), ("auto", [])])
-def test_trainings_are_cut_only_on_a_cpu(source, monkeypatch, device, parts):
-    """Its two trials take 1000 seconds, more than a part may; a part has two trials at least."""
+def test_trainings_are_split_only_on_a_cpu(source, monkeypatch, device, parts):
+    """Its two trials take 1000 seconds, more than a chunk may; a chunk has at least two trials."""
     jobs = (Simulation("first", "loss"), Simulation("deep", "rates", cut={"rates": ["depth"]}))
     work = {"rates": lambda own, read: 500.0 * own["settings"]["depth"]}
     monkeypatch.setattr(studies, "declared", lambda: {"toy": Study("Toys", Toy, jobs, work=work)})

@@ -19,7 +19,7 @@ from repdyn.base.controls import Control
 from repdyn.base.errors import RepdynError
 from repdyn.base.verdicts import KINDS, Verdict
 
-WHOLE = ""  # the part of a check that is no conjunction
+WHOLE = ""  # the part of a check that is not a conjunction
 SLIPS = ("misprint", "slip in a proof", "missing hypothesis", "result changes", "conclusion fails")  # by severity
 LONGEST_QUOTE = 15  # words
 LONGEST = {"message": 70, "cause": 320, "consequence": 320}  # characters

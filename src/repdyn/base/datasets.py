@@ -93,7 +93,7 @@ def inherit(ds: xr.Dataset, *inputs: xr.Dataset | Mapping[str, xr.Dataset]) -> x
 
 
 def said_to_have_diverged(*inputs: xr.Dataset | Mapping[str, xr.Dataset]) -> str:
-    """Explanations of diverged networks in datasets, each once; empty if there are none."""
+    """Explanations of diverged networks in datasets, each once; empty if the files are missing."""
     each = [part for data in inputs for part in ([data] if isinstance(data, xr.Dataset) else data.values())]
     return "; ".join(dict.fromkeys(part.attrs[LEFT_OUT] for part in each if LEFT_OUT in part.attrs))
 
@@ -107,7 +107,7 @@ def _with_gaps(ds: xr.Dataset) -> xr.Dataset:
 
 
 def problems(ds: xr.Dataset) -> list[str]:
-    """Violations of the conventions, in words; empty if there are none."""
+    """Violations of the conventions, in words; empty if the files are missing."""
     faults = [f"attribute {name!r} is missing" for name in (*REQUIRED, "title") if name not in ds.attrs]
     faults += [f"dimension {dim!r} has no coordinate" for dim in ds.dims if dim not in ds.coords]
     for name, array in ds.variables.items():
@@ -236,7 +236,7 @@ def require_finite(values: xr.DataArray, needed: str) -> None:
 
 
 def without_a_number(data: Mapping[str, xr.Dataset | Mapping[str, xr.Dataset]]) -> str:
-    """Arrays of datasets without a finite value, and why; empty if there are none.
+    """Arrays of datasets without a finite value, and why; empty if the files are missing.
 
     Args:
         data: datasets by name, or by name and variant.

@@ -20,17 +20,17 @@ from repdyn.base.verdicts import DECIDED, DEPENDS, FAILED, REFUTED, STATUSES, UN
 def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset | Mapping[str, xr.Dataset]]) -> Decision:
     """Runs a claim's check and its controls.
 
-    A run that lacks what the check or a control needs, or in which a control does not change the outcome, leaves the
-    claim undecided and says why. So do networks that have diverged and gaps that the data explain, whose missing
-    numbers a check may not foresee. Any other error of the check is a bug: the claim's status says that the check
-    failed, and the traceback is printed.
+    If a run lacks data for the check or a control, or a control does not change the outcome, the claim is undecided,
+    with the reason. The same holds for diverged networks and explained missing values, for which a check need not be
+    prepared. Any other error of the check is a bug: the claim's status says that the check failed, and the traceback is
+    printed.
 
     Raises:
-        RepdynError: a check has no control, or returned something else than a verdict; or a dataset is missing.
+        RepdynError: a check has no control or did not return a verdict, or a dataset is missing.
     """
     if missing := [name for name in claim.data if name not in datasets]:
         raise RepdynError(
-            f"claim {claim.id} wants the datasets {', '.join(missing)}, but the rule gives only "
+            f"claim {claim.id} needs the datasets {', '.join(missing)}, but the rule has only "
             f"{', '.join(sorted(datasets)) or 'none'}"
         )
     inputs = tuple(datasets[name] for name in claim.data)
@@ -42,7 +42,7 @@ def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset | Mapping[str, 
         return decision(claim, Verdict(UNDECIDED, why=why, trials=error.trials), {})
     except _BadClaimError:
         raise
-    except Exception as error:  # of any kind: it must not take the other claims down
+    except Exception as error:  # any error, so that the other claims are still decided
         if diverged:
             why = f"Needs more than this run has: networks that train; {diverged}."
             return decision(claim, Verdict(UNDECIDED, why=why), {})
@@ -54,7 +54,7 @@ def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset | Mapping[str, 
 
 
 class _BadClaimError(RepdynError):
-    """A claim that cannot be decided because of how it is written."""
+    """A claim whose declaration makes it undecidable."""
 
 
 def _decided(claim: Claim, inputs: Datasets, diverged: str) -> Decision:
@@ -74,18 +74,18 @@ def _decided(claim: Claim, inputs: Datasets, diverged: str) -> Decision:
 
 
 def _on_the_rest(verdict: Verdict, diverged: str) -> Verdict:
-    """The verdict where networks have diverged: nothing is refuted, since numbers that are missing fail comparisons."""
+    """The verdict if networks have diverged: nothing is refuted, since missing numbers fail comparisons."""
     status = UNDECIDED if verdict.status in (*REFUTED, DEPENDS) else verdict.status
     return replace(verdict, status=status, why=f"{verdict.why} Gaps in the data: {diverged}.".strip())
 
 
 def _controlled(claim: Claim, verdict: Verdict) -> list[str]:
-    """Parts with a control; which parts there are may depend on the run's variants."""
+    """Parts with a control; the parts may depend on the run's variants."""
     return [part for part in claim.controls if verdict.decisive is None or _part(verdict.decisive, part) is not None]
 
 
 def _doubt(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) -> str:
-    """Why the verdict does not count: a control that it rests on did not turn; one failing part is enough to refute."""
+    """Why the verdict does not count: its control was not rejected; one failing part suffices to refute."""
     if verdict.status not in (*DECIDED, DEPENDS):
         return ""
     if not rejections:
@@ -124,10 +124,10 @@ def _reject(claim: Claim, part: str, inputs: Datasets, verdict: Verdict) -> Reje
 
 
 def _same_form(verdict: Verdict, turned: Verdict) -> Test | None:
-    """The control's test of the form that carried the verdict; a claim that now holds as printed has no other."""
+    """The control's test of the decisive form; a claim that now holds as printed has only that one."""
     return (turned.corrected if verdict.corrected and turned.corrected else None) or turned.printed
 
 
 def _part(test: Test | None, part: str) -> Test | None:
-    """A test's part by name, itself for the whole, None where there is no such part."""
+    """A test's part by name, the test itself for the whole, None if there is no such part."""
     return test if test is None or part == WHOLE else test.parts.get(part)

@@ -115,7 +115,7 @@ class Opening:
         claim: the claim linked in its caption.
         says: its caption after the name of the claim's place, with numbers of the dataset at the first and the last
             time as `{start[<variable>]}` and `{end[<variable>]}`.
-        label: what is seen, for those who cannot see it.
+        label: alternative text.
     """
 
     dataset: str

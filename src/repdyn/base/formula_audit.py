@@ -111,9 +111,9 @@ def formula_claim(
     Args:
         id: the claim's id in the ledger.
         audit: the audit's dataset, the equation in it, the tolerance of its errors and the reason for that size.
-        control: what is wrong in the formula that is wrong on purpose.
-        decided: how the errors came about, in a line: against what, on which draws.
-        says: what is claimed and where it stands, as in `claims.claim`.
+        control: the error in the deliberately wrong formula.
+        decided: how the errors were computed, in a line: compared with what, on which draws.
+        says: statement and place of the claim, as in `claims.claim`.
     """
     dataset, equation, tolerance, reason = audit
     decide = _decide_our_formula if says.get("origin") == "ours" else decide_formula

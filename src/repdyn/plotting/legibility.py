@@ -30,7 +30,7 @@ GLYPH = re.compile(r"[Gg]lyph.*(missing|not have|replaced)|not have a glyph")
 
 
 def problems(figure: Figure, *, is_drawn: bool = False) -> list[str]:
-    """Legibility problems, in words; empty if there are none.
+    """Legibility problems, in words; empty if the files are missing.
 
     Args:
         figure: the figure.

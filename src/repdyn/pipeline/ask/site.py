@@ -1,4 +1,4 @@
-"""`python -m repdyn dev site results/default --url ...`: a run's report for a host of static files.
+"""`python -m repdyn dev site results/default --url ...`: a run's report as a static site.
 
 Pages keep their paths below `report/`; next to it are the files of the run that they link to, a page that redirects to
 the report, a page for missing addresses, and a sitemap. Links stay relative; the metadata for previews on other sites

@@ -116,9 +116,9 @@ COSTS = {
     "versions": "versions of Python and of packages in the job",
     "finished": "date and time of the end",
     "wall_seconds": "elapsed time",
-    "cpu_seconds": "processor time that the outputs took, user and system: of the job, and of what it did not repeat",
+    "cpu_seconds": "processor time of the outputs, user and system: of the job, and of cached results",
     "read_cpu_seconds": "the part of it that was spent earlier, on the finished trials that were read",
-    "trials_read": "finished trials that were read, not computed",
+    "trials_read": "cached trials that were read",
     "file_cpu_seconds": "processor time of the function that made a file, by the file's path",
     "peak_memory_mb": "largest resident memory, MB",
 }
@@ -165,7 +165,7 @@ Everything that the figure plots from data, read from the plot itself: every lin
 complete.
 """
 LOGS = """\
-`logs/<run>/<study>/<job>.log` holds what a job said, its progress, and where it failed the error with its traceback;
+`logs/<run>/<study>/<job>.log` has a job's messages, its progress, and after a failure the error with its traceback;
 `<job>.job.json` is what the job runs (`python -m repdyn run <job>.job.json` runs it by hand), `<job>.log.cost.json` the
 record of what it ran and cost, written when it is done. Logs are outside every digest.
 

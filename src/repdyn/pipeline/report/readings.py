@@ -25,7 +25,8 @@ class Curve:
         form: "printed" or "corrected".
         part: the part's name; empty where the check has one part only.
         counts: number of readings with each outcome, in words.
-        turns_on: options with which all readings pass or all fail, a sentence with `$...$`; empty if there are none.
+        turns_on: options with which all readings pass or all fail, a sentence with `$...$`; empty if the files are
+            missing.
         drawing: the specification curve as SVG.
         rows: choices, measured value and outcome of each reading.
     """

@@ -50,7 +50,7 @@ class Work:
 
 @contextmanager
 def recorded(job: Job) -> Iterator[Work]:
-    """Marks the job as running while the block runs, and records it where the block ends without an error.
+    """Marks the job as running while the block runs, and records it if the block ends without an error.
 
     The block gets what to fill in of its work.
     """
