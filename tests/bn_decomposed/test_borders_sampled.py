@@ -61,7 +61,7 @@ def off(x):
 
 ODD, CLUSTER, ALL = "odd point sampled", "cluster sampled", slice(None)
 ENERGY, FREQUENCY = "energy minus prediction", "frequency minus probability"
-# claim: datasets, draws, cells, spread, per boundary its part, variable, place, samples to values, boundary, side within
+# claim: datasets, draws, cells, spread, per boundary its part, variable, place, samples to values, boundary, side
 MEANS = {
     "bnd-eq98": (
         on(moments()),

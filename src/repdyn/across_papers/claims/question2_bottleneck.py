@@ -70,7 +70,7 @@ def _deciding(runs: xr.Dataset) -> np.ndarray:
 
 
 def _at_rest(ratios: xr.DataArray, deciding: np.ndarray, region: tuple[float, float], of: str, reason: str) -> Test:
-    """Decided by seeds that learned and rest, more than half of all, if ten times the training at the last pace changes nothing."""
+    """Decided by seeds that learned and rest, if these are most and ten times the training would change nothing."""
     enough = deciding.sum() >= 2 and 2 * deciding.sum() > deciding.size
     low, high = region
     expected = rf"$\log_2$ of {of} in [{low:.3g}, {high:.3g}]"
