@@ -48,24 +48,25 @@ SHARE = 0.7  # of the limit that is the goal
 BUSY = 0.5  # load per core from which a machine is called busy
 HEAD = "| work | peer | peer | ours | peer / ours | of the limit | other peers / ours | agree to | load | on |"
 
-BEFORE = """# Speed beside other ways
+BEFORE = """# Speed compared with alternatives
 
-What the compiled engines take, beside what others would write: PyTorch's own ways, JAX (`jit`, `lax.scan` over steps,
-`vmap` over networks where that is faster), numpy and BLAS by hand, scipy. `python benchmarks/performance.py` writes
-this page; `--rows` measures some rows again and keeps the others (`benchmarks/performance.json`).
+How fast the compiled engines are, compared with what others would write: PyTorch's standard approaches, JAX (`jit`,
+`lax.scan` over steps, `vmap` over networks where that is faster), hand-written numpy and BLAS, and scipy. `python
+benchmarks/performance.py` writes this page; `--rows` measures some rows again and keeps the others
+(`benchmarks/performance.json`).
 
-- **Equal results first**: losses, parameters or states of all ways are compared, and nothing is timed where they
-  differ. "agree to" is the largest difference of any way from the first one, over the largest entry.
-- **Times** are processor times on one thread, medians over rounds in which every way runs once, in turn; compiling and
-  the first run are left out. "peer" is the fastest one; its ratio to ours is the median over rounds, with the quartiles
-  in parentheses. Ratios carry over to other machines, milliseconds do not.
-- **The limit** is what the machine needs for a part of the work that no program can do without, measured in the same
-  rounds: the matrix products alone (by the faster of torch's BLAS and numpy's, at these sizes), the traffic of the
-  weights at the speed of a plain copy inside a block of the same size, or the random numbers. Where there are two, the
-  larger counts. "-": neither products nor memory set one, as in a loop over a few numbers. Above 100 %: the work takes
-  one pass where the limit's own program takes several, or others disturbed the limit more.
-- **load** is the mean number of running processes while the row was measured. Above half the cores the machine was
-  busy with other work: it takes no processor time from these numbers, but caches and memory are shared.
+- **Equal results first**: losses, parameters or states of all implementations are compared, and nothing is timed if
+  they differ. "agree to" is the largest difference of any implementation from the first, over the largest entry.
+- **Times** are processor times on one thread, medians over rounds in which every implementation runs once;
+  compilation and the first run are excluded. "peer" is the fastest alternative; its ratio to ours is the median over
+  rounds, with the quartiles in parentheses. Ratios carry over to other machines, milliseconds do not.
+- **The limit** is the machine's time for a part of the work that no program can avoid, measured in the same rounds:
+  only the matrix products (by the faster of torch's BLAS and numpy's, at these sizes), the traffic of the weights at
+  the speed of a plain copy inside a block of the same size, or the random numbers. If two apply, the larger counts.
+  "-": neither products nor memory limit the work, as in a loop over a few numbers. Above 100 %: the work needs one
+  pass where the limit's program needs several, or other processes slowed the limit down more.
+- **load** is the mean number of running processes while the row was measured. Above half the number of cores the
+  machine was busy with other work: this adds no processor time to these numbers, but caches and memory are shared.
 """
 
 

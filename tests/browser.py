@@ -1,6 +1,6 @@
 """A headless Chromium for tests, driven by Selenium with the Chromium and driver that the system has.
 
-Both are found by path, so that Selenium looks for nothing in the net. What pages log and throw is kept.
+Both are found by path, so that Selenium downloads nothing. Messages and exceptions of pages are recorded.
 """
 
 import os
@@ -19,16 +19,16 @@ OPTIONS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--disable-ipc-flooding-protection",  # else the 201st link within ten seconds leads nowhere
+    "--disable-ipc-flooding-protection",  # else the 201st link within ten seconds is ignored
     "--hide-scrollbars",
-    "--host-resolver-rules=MAP * ~NOTFOUND",  # what a page asks of the net fails, and stands among its complaints
+    "--host-resolver-rules=MAP * ~NOTFOUND",  # network requests of a page fail and are among its errors
     "--force-device-scale-factor=1",
 )
 PATIENCE = 60  # seconds for one answer; a loaded machine starts a browser slowly
 
 
 def missing() -> str:
-    """Why no browser can be driven here; "" where one can."""
+    """Why no browser can be used here; "" if one can."""
     if not _program():
         return f"no browser: none of {', '.join(CHROMIUM)} is on the PATH; Debian's package is chromium"
     if not shutil.which("chromedriver"):
@@ -61,7 +61,7 @@ class Browser:
         self.resize(width, height)
 
     def call(self, method: str, **arguments: object) -> dict:
-        """A command of the browser's own debugging protocol."""
+        """A command of the browser's debugging protocol."""
         return self._driver.execute_cdp_cmd(method, arguments)
 
     @property
@@ -92,11 +92,11 @@ class Browser:
         ActionChains(self._driver).send_keys(getattr(Keys, key.upper(), key)).perform()
 
     def type(self, words: str) -> None:
-        """Words into what has the focus."""
+        """Types text into the focused element."""
         self.call("Input.insertText", text=words)
 
     def photograph(self, *, whole: bool = False) -> bytes:
-        """What is seen, or the whole page, as PNG."""
+        """The visible part, or the whole page, as PNG."""
         import base64
 
         shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)

@@ -1,4 +1,4 @@
-"""Threads pinned for all tests; one finished run at smoke scale, made once and shared by all that look at results."""
+"""Threads pinned for all tests; one finished run at smoke scale, made once and shared by all tests of results."""
 
 import fcntl
 import os
@@ -22,7 +22,7 @@ SMOKE = "workflow/scales/smoke.yaml"
 TRAVELS = ("Snakefile", "config.yaml", "workflow", "profiles", "envs", "src", "docs", "README.md")
 
 
-HANGING = 6 * 3600  # seconds; no test is decided by time
+HANGING = 6 * 3600  # seconds; no test depends on time
 
 
 def copy_checkout(target: Path) -> Path:
@@ -74,7 +74,7 @@ def smoke_run(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def finished(smoke_run, tmp_path) -> Path:
-    """A copy of the finished run, times kept, that a test may change."""
+    """A copy of the finished run with its modification times, which a test may change."""
     folder = tmp_path / "checkout"
     shutil.copytree(smoke_run, folder, copy_function=shutil.copy2, symlinks=True)
     return folder

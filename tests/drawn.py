@@ -1,17 +1,16 @@
-"""Datasets of recorded shapes with numbers of their own: what figures, tables and claims make of them.
+"""Datasets of recorded shapes with synthetic numbers, and the resulting figures, tables and claims.
 
-    python -m tests.drawn [STUDY ...]    # after a change that is meant of these; of a dataset: python -m tests.shapes
+    python -m tests.drawn [STUDY ...]    # after an intended change of these; of a dataset: python -m tests.shapes
 
 `shapes.json` of a study holds, for every dataset that its figures, tables and claims read, dimensions, attributes and
-the range of each variable (`tests.shapes`); who reads what comes from their signatures. Figures and tables go by
-their names, claims by their ids; titles, labels, colors and notes are left out.
-`synthetic_dataset` fills such a shape with numbers that depend on the variable's name and place alone, so that no two
-variables, rows or points are alike and every machine has the same. `shown` reads back from a figure what it has
-plotted, panel by panel; `rows` does so for a table, `decided` for a claim. Claims are decided twice: on numbers over
-the whole range of each variable, most of which leave a statement open (in one line), and on numbers that differ little
-over what is sampled, with what `MET` changes, so that nearly all are decided (value, interval, region and samples of
-every part, and what its controls do). What was shown when somebody last looked is in `figures.txt`, `tables.txt` and
-`claims.txt`.
+the range of each variable (`tests.shapes`); dependencies come from their signatures. Figures and tables are listed by
+name, claims by id; titles, labels, colors and notes are omitted. `synthetic_dataset` fills such a shape with numbers
+that depend on the variable's name and place alone, so that no two variables, rows or points are alike and every machine
+has the same. `shown` reads back from a figure what it has plotted, panel by panel; `rows` does so for a table,
+`decided` for a claim. Claims are decided twice: on numbers over the whole range of each variable, most of which leave a
+statement open (in one line), and on numbers that differ little over what is sampled, with what `MET` changes, so that
+nearly all are decided (value, interval, region and samples of every part, and what its controls do). The last reviewed
+result is in `figures.txt`, `tables.txt` and `claims.txt`.
 """
 
 from __future__ import annotations
@@ -48,23 +47,23 @@ from repdyn.plotting import figures
 
 GOLDEN = Path(__file__).parent / "golden"
 GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
-STEEP = 1e3  # largest over least value from which a positive variable is filled evenly in its logarithm
+STEEP = 1e3  # ratio of largest to smallest value above which a positive variable is spaced logarithmically
 SAMPLES, MANY = 4, 3
 KINDS = ("figures", "tables", "claims")
 SAMPLED = ("seed", "trial", "start", "teacher", "sample", "draw", "resample")
 TILT = 0.03
 NARROW = 0.04  # share of its range that a variable takes along these
-HEAVY = {"bnd-thm3-tail"}  # goes through n / gamma rows: millions, where gamma has no meaning
-MET = {  # what claims ask of data that the default scale does not give: sizes and ranges
+HEAVY = {"bnd-thm3-tail"}  # uses n / gamma rows: millions if gamma is meaningless
+MET = {  # requirements of claims that the default scale does not meet: sizes and ranges
     "leaky_resnets/data/paper_measures.nc": {"seed": 6},
     "leaky_resnets/data/restart_measures.nc": {"relative_distance": (0.01, 0.2)},
     "across_papers/data/theory_fits.nc": {"learned": (1, 1), "at_bound": (0, 0)},
     "source": "mnist",
 }
-ROUNDING = 1e-9  # beside the largest of an array
+ROUNDING = 1e-9  # relative to the largest of an array
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]\d+)?|nan|inf")
-ROUND_OFF = 1e-12  # smaller numbers are what differences leave of equal ones, on each machine another
-LAST_DIGIT = 2e-3  # of a number shown with four digits: the last of these and what another machine rounds
+ROUND_OFF = 1e-12  # smaller numbers are rounding errors, which differ between machines
+LAST_DIGIT = 2e-3  # for numbers with four digits: the last digit and rounding on other machines
 
 
 # data of a shape
@@ -103,7 +102,7 @@ def _met(shape: Mapping[str, object], changes: Mapping[str, object]) -> dict[str
 
 
 def _enlarged(entry: Mapping[str, object], sizes: Mapping[str, int]) -> dict[str, object]:
-    """A variable with other sizes: a coordinate counts on, the values of others become their range."""
+    """A variable with other sizes: a coordinate is continued, other values become their range."""
     if not set(entry["dims"]) & set(sizes):
         return dict(entry)
     larger = [sizes.get(dim, size) for dim, size in zip(entry["dims"], entry["sizes"], strict=True)]
@@ -207,7 +206,7 @@ def _of_patch(patch: mpl.patches.Patch) -> tuple[str, dict[str, np.ndarray]]:
 
 
 def _plain(**numbers: object) -> dict[str, np.ndarray]:
-    """Numbers as flat arrays; what is masked is NaN."""
+    """Numbers as flat arrays; masked ones are NaN."""
     return {
         name: np.ma.filled(np.ma.asarray(values, dtype=object).astype(float), np.nan).ravel()
         for name, values in numbers.items()
@@ -239,7 +238,7 @@ CONTROLLED = ("n", "false_alarm", "control_change", "control_outcome", "control_
 
 
 def decided(claim: Claim, arguments: Mapping[str, object], *, in_full: bool) -> Iterator[str]:
-    """The parts of a claim's check and what the controls do to them: a line per part, or outcomes and values in one."""
+    """The parts of a claim's check and the effect of the controls: a line per part, or outcomes and values in one."""
     controls = {part: replace(control, data=blind(control.data)) for part, control in claim.controls.items()}
     evidence = decide_claim(replace(claim, controls=controls), arguments).evidence
     if in_full:
@@ -255,7 +254,7 @@ def decided(claim: Claim, arguments: Mapping[str, object], *, in_full: bool) -> 
 def blind(change: Callable[..., object]) -> Callable[..., object]:
     """The change of a control, which fails where it makes a test: a control is one dataset, named beforehand.
 
-    One that tests the data may ask how the check came out, and then can never fail to turn it.
+    A control that tests the data may use the check's outcome, and then always changes it.
     """
 
     def refuse(*_: object, **__: object) -> None:
@@ -273,7 +272,7 @@ def blind(change: Callable[..., object]) -> Callable[..., object]:
 
 
 def golden(study: str, kind: str) -> dict[str, list[str]]:
-    """What stands in a file, by its lines that are not indented: figures.txt by function."""
+    """Content of a file, by its lines that are not indented: figures.txt by function."""
     text = (GOLDEN / study / f"{kind}.txt").read_text(encoding="utf-8").splitlines()
     begins = [k for k, line in enumerate(text) if line and not line.startswith(" ")]
     return {text[a]: text[a:b] for a, b in zip(begins, [*begins[1:], len(text)], strict=bool(begins))}
@@ -288,7 +287,7 @@ def alike(first: str, other: str) -> bool:
 
 
 def difference(recorded: Sequence[str], now: Sequence[str]) -> str:
-    """The lines of a recording that are others now."""
+    """The lines of a recording that changed."""
     return "\n".join(difflib.unified_diff(recorded, now, "recorded", "now", n=0, lineterm=""))
 
 
@@ -324,7 +323,7 @@ def given(study: str, function: Function, shapes: Mapping[str, dict], width: flo
 
 
 def text_of(study: str, kind: str, name: str, shapes: Mapping[str, dict]) -> list[str]:
-    """What one figure or table shows of the made datasets, or how a claim is decided on them."""
+    """The content of one figure or table of the synthetic datasets, or the decision of a claim on them."""
     function = makers(study, kind)[name]
     widths = (1.0, NARROW) if kind == "claims" else (1.0,)
     lines = [name]
@@ -342,7 +341,7 @@ def text_of(study: str, kind: str, name: str, shapes: Mapping[str, dict]) -> lis
 
 
 def rewrite(study: str) -> None:
-    """Writes what is shown of the stored shapes; what differs by rounding alone keeps its lines."""
+    """Writes the results for the stored shapes; lines that differ only by rounding are unchanged."""
     shapes = read(study)
     for kind in KINDS:
         file = GOLDEN / study / f"{kind}.txt"

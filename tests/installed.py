@@ -14,14 +14,14 @@ def environment(site):
 
 
 def without_network():
-    """Words that put a command into a network of its own, where the system allows it."""
+    """Arguments that run a command without a network, if the system allows it."""
     alone = ("unshare", "--map-root-user", "--net")
     possible = shutil.which("unshare") and subprocess.run([*alone, "true"], capture_output=True).returncode == 0
     return alone if possible else ()
 
 
 def said(folder, site, *words, prefix=()):
-    """What `python -m` with these words says in a folder."""
+    """Output of `python -m` with these arguments in a folder."""
     command = [*prefix, sys.executable, "-m", *words]
     done = subprocess.run(command, cwd=folder, env=environment(site), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -29,5 +29,5 @@ def said(folder, site, *words, prefix=()):
 
 
 def ask(folder, site, *words):
-    """What `python -m repdyn` says in a folder."""
+    """Output of `python -m repdyn` in a folder."""
     return said(folder, site, "repdyn", *words)

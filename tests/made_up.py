@@ -1,7 +1,7 @@
-"""What made-up data of tests at the borders of claims are built from: samples of a given interval, entries changed.
+"""Building blocks of synthetic data at the boundaries of claims: samples with a given interval, changed entries.
 
-A sample has the interval asked for at the false alarm that a claim states, and it is skew, so that its mean is neither
-its middle value nor the middle of its range.
+A sample has the required interval at a claim's false-alarm rate, and it is skewed, so that its mean is neither its
+median nor the middle of its range.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ def skew(n: int) -> np.ndarray:
 
 
 def sample(low: float, high: float, n: int = 12, share: float = 1) -> np.ndarray:
-    """Values whose mean has Student's interval [low, high] at the false alarm 0.001 divided by `share`."""
+    """Values whose mean has the t-interval [low, high] at the false-alarm rate 0.001 divided by `share`."""
     quantile = stats.t.ppf(1 - FALSE_ALARM / share / 2, n - 1)
     return (low + high) / 2 + (high - low) / 2 * np.sqrt(n) / quantile * skew(n)
 
@@ -38,14 +38,14 @@ def near(value: float, n: int = 12) -> np.ndarray:
 
 
 class Border(NamedTuple):
-    """A border of what a claim allows for a sampled mean.
+    """A boundary of the region that a claim allows for a sampled mean.
 
     Attributes:
-        world: takes the sample and gives the claim's datasets.
-        at: where the border lies, on the scale on which the mean is taken.
-        above: whether the claim allows what lies above it.
+        world: maps the sample to the claim's datasets.
+        at: the boundary, on the scale on which the mean is taken.
+        above: whether the claim allows values above it.
         share: number of parts that share the false alarm.
-        outside: the verdict where the whole interval lies outside, `across` where it lies on the border.
+        outside: the verdict if the whole interval is outside, `across` if it crosses the boundary.
     """
 
     world: Callable[[np.ndarray], tuple[xr.Dataset, ...]]
@@ -70,7 +70,7 @@ class Border(NamedTuple):
 
 
 def in_logs(world: Callable[[np.ndarray], tuple[xr.Dataset, ...]]) -> Callable[[np.ndarray], tuple[xr.Dataset, ...]]:
-    """A world of ratios, of which a claim takes the geometric mean, given their logarithms."""
+    """Datasets of ratios, of which a claim takes the geometric mean, from their logarithms."""
     return lambda logs: world(np.exp(logs))
 
 
@@ -88,7 +88,7 @@ def changed(datasets: Sequence[xr.Dataset], **values: float) -> tuple[xr.Dataset
 
 
 def controls_that_do_not_turn(claim: Claim, datasets: Sequence[xr.Dataset], status: str) -> dict[str, str]:
-    """Part -> outcome of the controls that do not turn it; the verdict besides where it is not this one."""
+    """Part -> outcome of the controls that are not rejected; also the verdict if it is not this one."""
     decision = decide_claim(claim, dict(zip(claim.data, datasets, strict=True)))
     rows = [row for row in decision.evidence if row["control"]]
     found = {row["part"]: row["control_outcome"] for row in rows if row["control_outcome"] != "rejected"}

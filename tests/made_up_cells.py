@@ -1,7 +1,7 @@
-"""Made-up datasets for tests of tables, and the comparison of a table with cells that a test computes itself.
+"""Synthetic datasets for tests of tables, and the comparison of a table with independently computed cells.
 
-The numbers are skew and all different, so that mean, median, least, largest, first and last values differ along every
-dimension, and a cell of another column, subset or axis differs, too.
+The numbers are skewed and all different, so that mean, median, smallest, largest, first and last values differ along
+every dimension, as do cells of other columns, subsets or axes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ def skewed(*sizes: int, seed: int) -> np.ndarray:
 def dataset(
     labels: Mapping[str, Sequence[object] | np.ndarray], variables: Mapping[str, str], seed: int = 0, **scalars: object
 ) -> xr.Dataset:
-    """A dataset of skew numbers.
+    """A dataset of skewed numbers.
 
     Args:
         labels: coordinates along the dimensions.
@@ -36,7 +36,7 @@ def dataset(
 
 
 def compare(frame: pd.DataFrame, rows: Sequence[Mapping[str, object]]) -> None:
-    """Holds a table to all its cells; a column that the test does not know fails."""
+    """Compares all cells of a table; an unknown column fails."""
     assert frame.columns.tolist() == list(rows[0])
     assert len(frame) == len(rows)
     for place, (record, row) in enumerate(zip(frame.to_dict("records"), rows, strict=True)):

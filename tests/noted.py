@@ -1,4 +1,4 @@
-"""The note of a claim on made-up datasets, for tests that work its numbers out again."""
+"""The note of a claim on synthetic datasets, for tests that recompute its numbers."""
 
 import warnings
 from functools import cache
@@ -15,7 +15,7 @@ def _shapes(study: str) -> dict[str, dict]:
 
 
 def data_of(study: str, id: str, *, narrow: bool = False) -> dict[str, xr.Dataset]:
-    """Datasets of a claim, of recorded shapes and with numbers of their own; narrow ones leave few claims open."""
+    """Datasets of a claim with recorded shapes and synthetic numbers; narrow ones leave few claims open."""
     made = given(study, makers(study, "claims")[id], _shapes(study), NARROW if narrow else 1.0)
     return {name: data.copy(deep=True) for name, data in made.items() if isinstance(data, xr.Dataset)}
 

@@ -1,8 +1,8 @@
-"""A GPU where there is none: graphs recorded and replayed on the CPU, and devices checked without any numbers.
+"""A simulated GPU: graphs recorded and replayed on the CPU, and devices checked without numbers.
 
 `graphs` stands in for CUDA graphs: a capture records every kernel of a step with its tensors, a replay runs the same
-kernels on the same tensors, and what a real capture forbids is refused. `OneDevice` with torch's device `meta`, whose
-tensors have no numbers, finds a tensor left on the CPU among those of the device.
+kernels on the same tensors, and operations forbidden in a real capture are rejected. `OneDevice` with torch's device
+`meta`, whose tensors have no numbers, finds a tensor left on the CPU among those of the device.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ class Graph:
 
 
 class Capture(TorchDispatchMode):
-    """Writes down what runs inside it."""
+    """Records the kernels that run inside it."""
 
     def __init__(self, graph):
         super().__init__()
@@ -65,7 +65,7 @@ class CpuAsGpu(str):
 
 
 class OneDevice(TorchDispatchMode):
-    """Refuses what a GPU refuses: one kernel on tensors of two devices, copies and single numbers apart."""
+    """Rejects a kernel on tensors of two devices, as a GPU does, except copies and scalars."""
 
     def __torch_dispatch__(self, kernel, _, arguments=(), options=None):
         tensors = [leaf for leaf in tree_leaves((arguments, options)) if isinstance(leaf, torch.Tensor) and leaf.ndim]

@@ -1,6 +1,6 @@
-"""Shapes of datasets: what stands in `tests/golden/*/shapes.json`, from which `tests.drawn` makes data.
+"""Shapes of datasets: content of `tests/golden/*/shapes.json`, from which `tests.drawn` creates data.
 
-    python -m tests.shapes    # after a change of a dataset: shapes, and what figures, tables and claims make of them
+    python -m tests.shapes    # after a change of a dataset: shapes, and the resulting figures, tables and claims
 
 A shape holds, for every dataset that figures, tables and claims read, attributes, dimensions and the range of each
 variable. Which variables there are, their dimensions, units and types follow the experiments on small settings
@@ -29,10 +29,10 @@ from repdyn.pipeline.config.configuration import STUDIES
 Entry = Mapping[str, object]
 Shape = Mapping[str, Mapping[str, object]]
 
-VERBATIM, COORDINATES = 16, 64  # variables of at most so many numbers are kept as they are; texts always
-MEMBERSHIP = 512  # likewise for whole numbers, which often say what belongs where
+VERBATIM, COORDINATES = 16, 64  # variables of at most this many numbers are stored unchanged; texts always
+MEMBERSHIP = 512  # likewise for whole numbers, which often are indices
 MAKING = ("code_version", "versions", "Conventions", "paper", "seed", "settings")
-LONG = 200  # attributes beyond are about how the data were made
+LONG = 200  # other attributes describe the origin of the data
 ENOUGH = 8
 FOUND = {"method"}  # texts that say which of several ways was taken, in a small experiment perhaps another
 
@@ -71,7 +71,7 @@ def _plain(attrs: Mapping[str, object]) -> dict[str, object]:
     return {name: np.asarray(value).tolist() if not isinstance(value, str) else value for name, value in attrs.items()}
 
 
-# a recorded shape and what is made today
+# a recorded shape and the current one
 
 
 def followed(recorded: Shape | None, made: Shape) -> Shape:

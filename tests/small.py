@@ -1,13 +1,13 @@
-"""Every experiment on the settings of `small.yaml`: what its dataset holds, as text.
+"""Every experiment with the settings of `small.yaml`: content of its dataset, as text.
 
-    python -m tests.small            # after a change that is meant: writes tests/golden/*/experiments.txt
-    python -m tests.small declared   # after a change of settings or rules: first asks the workflow what its jobs are
+    python -m tests.small            # after an intended change: writes tests/golden/*/experiments.txt
+    python -m tests.small declared   # after a change of settings or rules: first reads the jobs from the workflow
     python -m tests.small kernels    # marks what another CPU changes
 
-`small.json` of a study holds its experiments as members of job files, `experiments.txt` what their datasets held when
-they were recorded: of every variable its dimensions, smallest and largest value, the mean of each of a few stretches,
-whose weights notice another order, and its units. A variable marked `~` amplifies rounding: with
-the kernels of a CPU of 2008 it is another one, so its shape alone counts.
+`small.json` of a study has its experiments as tasks of job files, `experiments.txt` the content of their datasets when
+recorded: of every variable its dimensions, smallest and largest value, the mean of each of a few stretches, whose
+weights notice another order, and its units. A variable marked `~` amplifies rounding: with the kernels of a CPU of 2008
+it differs, so only its shape counts.
 """
 
 from __future__ import annotations
@@ -45,26 +45,26 @@ INTERPRETED = (
     "repdyn.universality.methods.engines.compiled_convolution",
 )
 STRETCHES = 6
-ZERO = 1e-6  # what is smaller counts as 0: errors of formulas and differences differ from machine to machine
+ZERO = 1e-6  # smaller numbers count as 0: rounding errors differ between machines
 FORMAT = "{:.5g}"
 
 Member = Mapping[str, Any]
 
 
 def members(study: str) -> dict[str, Member]:
-    """Dataset's file -> the member of a job that makes it, in an order in which they can run."""
+    """Dataset's file -> the task that creates it, in an order in which they can run."""
     return json.loads((GOLDEN / study / "small.json").read_text(encoding="utf-8"))
 
 
 @cache
 def maker(file: str) -> tuple[str, Member]:
-    """Kind and member of the job that makes a file."""
+    """Kind and task of the job that creates a file."""
     study = file.split("/")[0]
     return ("images", members("data")[file]) if study == "data" else ("simulate", members(study)[file])
 
 
 def make(file: str, folder: Path) -> xr.Dataset:
-    """The dataset of a file, made with all that it reads where that is not in the folder yet."""
+    """The dataset of a file, created with those of its inputs that are not in the folder yet."""
     kind, member = maker(file)
     for other in input_paths([member]):
         if not (folder / other).is_file():
@@ -185,7 +185,7 @@ def write(golden: Path) -> None:
 
 
 def mark_amplified() -> None:
-    """Marks the variables that the kernels of another CPU change, beside those that are marked."""
+    """Marks further variables that the kernels of another CPU change."""
     with TemporaryDirectory() as folder:
         command = f"from pathlib import Path; from tests import small; small.write(Path({folder!r}))"
         subprocess.run([sys.executable, "-c", command], env=os.environ | OTHER_CPU, check=True)

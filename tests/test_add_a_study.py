@@ -41,7 +41,7 @@ def added(smoke_run, tmp_path_factory) -> Path:
     return folder
 
 
-def test_it_is_decided_and_shown_and_nothing_else_runs_again(added):
+def test_added_study_runs_without_rerunning_others(added):
     root = added / "results/smoke/relu_depth"
     assert (root / "figures/correlation_map.svg").is_file()
     rows = {row["id"]: row for row in csv.DictReader((root / "claims.csv").open())}

@@ -1,4 +1,4 @@
-"""The reference of public functions: it lists what others may import, examples are true, the site is whole."""
+"""The API reference: it lists all public functions, examples are correct, the site is complete."""
 
 import ast
 import doctest
@@ -45,7 +45,7 @@ def test_formulas_and_methods_of_every_study_are_listed():
     assert all(path.is_file() for path in FILES)
 
 
-def test_what_studies_take_of_the_ground_floor_is_listed():
+def test_base_modules_used_by_studies_are_listed():
     folders = [SOURCE / "repdyn" / study for study in STUDIES] + [ROOT / "examples"]
     imports = "\n".join(path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py"))
     taken = set(re.findall(r"^\s*from (repdyn\.base\.\w+) import", imports, re.MULTILINE))
@@ -65,7 +65,7 @@ def test_every_study_has_examples(study):
     assert sum(count for name, count in EXAMPLES.items() if name.startswith(f"repdyn.{study}.")) >= 3
 
 
-def test_every_public_function_says_what_it_does():
+def test_public_functions_have_docstrings():
     trees = {module(path): ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
     public = {
         f"{name}.{node.name}": ast.get_docstring(node)
@@ -95,14 +95,14 @@ def site(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_the_search_finds_a_formula(site):
+def test_search_finds_a_formula(site):
     index = (site / "searchindex.js").read_text(encoding="utf-8")
     assert "rows_to_full_rank" in index
     assert "repdyn.bn_decomposed.theory.full_rank" in index
 
 
 @pytest.mark.slow
-def test_functions_lead_to_their_source(site):
+def test_functions_link_to_their_source(site):
     page = (site / "api/generated/repdyn.bn_decomposed.theory.full_rank.html").read_text(encoding="utf-8")
     assert "Float[Array, 'k n']" in re.sub(r"<[^>]+>", "", page).replace("&#39;", "'")
     (link,) = set(re.findall(r'href="([^"]*_modules[^"#]*)#rows_to_full_rank"', page))
@@ -111,7 +111,7 @@ def test_functions_lead_to_their_source(site):
 
 
 def lost(site):
-    """Links within the site that lead to no file, or to no place on a page."""
+    """Links within the site to missing files or anchors."""
     texts = {path: path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
     places = {path: set(re.findall(r'\bid="([^"]+)"', text)) for path, text in texts.items()}
     for path, text in texts.items():
@@ -123,7 +123,7 @@ def lost(site):
 
 
 @pytest.mark.slow
-def test_links_lead_somewhere(site):
+def test_links_have_existing_targets(site):
     assert list(lost(site.resolve())) == []
 
 
@@ -143,7 +143,7 @@ def test_pages_name_no_machine_and_need_no_network(site):
 
 
 @pytest.mark.slow
-def test_formulas_are_typeset_and_marks_are_as_they_were(site):
+def test_formulas_are_typeset_and_other_markup_is_unchanged(site):
     assert "<math" in (site / "studies/bn_decomposed.html").read_text(encoding="utf-8")
     pages = [path.read_text(encoding="utf-8") for path in (site / "api").rglob("*.html")]
     assert [text for text in pages if re.search(r"\\[|_]", text)] == []

@@ -1,4 +1,4 @@
-"""Rules for the claims of all studies; those of papers quote them, and state no more than words and assumptions do.
+"""Rules for the claims of all studies; those about papers quote them, and state no more than words and assumptions.
 
 The texts of the papers are looked for beside the checkout, in `shared/papers`, or in the folder `REPDYN_PAPERS`.
 """
@@ -51,7 +51,7 @@ def folded(text: str) -> str:
 
 
 def fault_of_quotation(claim: Claim, lines: list[str]) -> str:
-    """What keeps a quotation from being the paper's; empty where nothing does."""
+    """Differences of a quotation from the paper; empty without any."""
     text, end = folded("\n".join(lines[claim.line - 1 : claim.line + REACH])), 0
     for place, piece in enumerate(claim.words.split(" ... ")):
         start = text.find(folded(piece), end)
@@ -80,7 +80,7 @@ def claims() -> list[tuple[str, Claim]]:
     ]
 
 
-def test_ids_are_unique_and_begin_with_the_letters_of_their_study(claims):
+def test_ids_are_unique_and_have_the_study_prefix(claims):
     ids = [claim.id for _, claim in claims]
     assert sorted({id for id in ids if ids.count(id) > 1}) == []
     assert [id for id in ids if not re.fullmatch(r"[a-z]{2,4}(-[A-Za-z0-9]+)+", id)] == []
@@ -89,7 +89,7 @@ def test_ids_are_unique_and_begin_with_the_letters_of_their_study(claims):
     assert len(set.union(*letters_of.values())) == len(letters_of)
 
 
-def test_a_claim_says_where_it_is_and_what_it_states(claims):
+def test_claims_have_place_and_statement(claims):
     lacking = [
         claim.id
         for _, claim in claims
@@ -98,7 +98,7 @@ def test_a_claim_says_where_it_is_and_what_it_states(claims):
     assert lacking == []
 
 
-def test_a_claim_has_a_control_unless_it_cannot_be_tested(claims):
+def test_claim_has_a_control_unless_it_cannot_be_tested(claims):
     lacking = [
         claim.id
         for _, claim in claims
@@ -107,7 +107,7 @@ def test_a_claim_has_a_control_unless_it_cannot_be_tested(claims):
     assert lacking == []
 
 
-def test_a_claim_that_the_accepted_verdicts_refute_has_a_message(claims):
+def test_claim_that_the_accepted_verdicts_refute_has_a_message(claims):
     refuted = {id for id, entry in accepted_verdicts().items() if entry["verdict"] in REFUTED}
     assert {claim.id for _, claim in claims if claim.message} == refuted
 
@@ -116,26 +116,26 @@ def test_a_claim_that_the_accepted_verdicts_refute_has_a_message(claims):
 
 
 @PAPER_STUDIES
-def test_a_claim_of_a_paper_quotes_it(study):
+def test_claim_of_a_paper_quotes_it(study):
     assert [claim.id for claim in of_paper(study) if not claim.words] == []
 
 
 @PAPER_STUDIES
-def test_quoted_words_stand_in_the_paper_at_their_line(study):
+def test_quoted_words_are_in_the_paper_at_their_line(study):
     lines = lines_of(study)
     faults = {claim.id: fault_of_quotation(claim, lines) for claim in of_paper(study) if claim.words}
     assert {id: fault for id, fault in faults.items() if fault} == {}
 
 
 @PAPER_STUDIES
-def test_a_claim_stands_in_a_section(study):
+def test_place_of_a_claim_starts_with_a_section(study):
     place = re.compile(r"^(Abstract|Introduction|Discussion|Conclusion|Section|Appendix|Caption|Figure|Table)")
     assert [f"{claim.id}: {claim.where}" for claim in of_paper(study) if not place.search(claim.where)] == []
 
 
 @PAPER_STUDIES
-def test_a_statement_adds_no_quantifier(study):
-    """A quantifier in `states` stands in the paper's words, or in an assumption of that place."""
+def test_statements_add_no_quantifier(study):
+    """A quantifier in `states` is in the paper's words, or in an assumption of that place."""
     faults = []
     for claim in of_paper(study):
         source = f"{claim.words} {claim.assumes} {claim.formula}"
@@ -146,7 +146,7 @@ def test_a_statement_adds_no_quantifier(study):
 
 
 @PAPER_STUDIES
-def test_what_is_not_right_as_printed_says_how_severe_it_is(study):
+def test_refuted_claims_have_a_severity(study):
     accepted = accepted_verdicts()
     wrong = {
         claim.id: claim.kind_of_slip
@@ -157,14 +157,14 @@ def test_what_is_not_right_as_printed_says_how_severe_it_is(study):
 
 
 @PAPER_STUDIES
-def test_what_holds_as_printed_is_no_slip(study):
+def test_claims_that_hold_have_no_severity(study):
     accepted = accepted_verdicts()
     holds = [claim for claim in of_paper(study) if accepted.get(claim.id, {}).get("verdict") == "holds"]
     assert [claim.id for claim in holds if claim.kind_of_slip] == []
 
 
 @PAPER_STUDIES
-def test_a_causal_sentence_has_its_cause_switched_off(study):
+def test_causal_claims_have_a_knock_out_control(study):
     causal = [claim for claim in of_paper(study) if claim.kind == "causal" and claim.controls]
     kinds = {claim.id: {control.kind for control in claim.controls.values()} for claim in causal}
     assert [id for id, controls in kinds.items() if "knock-out" not in controls] == []
@@ -182,12 +182,12 @@ QUOTING = ("README.md", "docs/index.md", *(f"src/repdyn/{study}/page.md" for stu
 
 
 def letters(text: str) -> str:
-    """Letters and digits alone: a scan breaks lines, words and formulas elsewhere."""
+    """Only letters and digits, since a scan breaks lines, words and formulas differently."""
     return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
 def quotations(page: str) -> list[str]:
-    """What stands between straight quotation marks on a page, verdicts and single terms apart."""
+    """Texts between straight quotation marks on a page, except verdicts and single terms."""
     items = ITEM.split(MARKUP.sub("", LINKED.sub(r"\1", FENCE.sub("", page))))
     quoted = [words for item in items for words in re.findall(r'"([^"]+)"', folded(item))]
     long = [words for words in quoted if len(re.findall(r"[A-Za-z]+", BETWEEN.sub(" ", words))) >= FEWEST]
@@ -201,7 +201,7 @@ def misquoted(page: str, text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", QUOTING)
-def test_a_page_quotes_the_papers_words(name):
+def test_quotations_on_pages_are_in_the_paper(name):
     own = [study for study in NUMBERS if name == f"src/repdyn/{study}/page.md"] or list(NUMBERS)
     text = "|".join("\n".join(lines_of(study)) for study in own)
     assert misquoted((ROOT / name).read_text(encoding="utf-8"), text) == []

@@ -1,7 +1,7 @@
-"""Networks that diverge are a result: gaps that say why, and no claim is refuted by them.
+"""Diverging networks are a result: missing values with reasons, and no refuted claim.
 
 Trainings run on the small settings at rates a hundred times too large, as far as the settings accept them, and from
-weights ten times too large. What claims read besides is made on the small settings as they are.
+weights ten times too large. Other inputs of claims are created with the unchanged small settings.
 """
 
 import copy
@@ -213,7 +213,7 @@ def cases(kind):
 
 
 @pytest.mark.parametrize(("study", "change", "file"), cases("data"))
-def test_the_dataset_is_written_with_gaps_that_say_why(study, change, file, diverging):
+def test_dataset_of_diverged_networks_has_missing_values_with_reasons(study, change, file, diverging):
     data = diverging(study, change).file(file)
     for name, array in data.variables.items():
         if array.dtype.kind == "f":
@@ -221,7 +221,7 @@ def test_the_dataset_is_written_with_gaps_that_say_why(study, change, file, dive
 
 
 @pytest.mark.parametrize(("study", "change", "id"), cases("claims"))
-def test_the_claim_ends_with_a_verdict(study, change, id, diverging):
+def test_claims_on_diverged_networks_have_a_verdict(study, change, id, diverging):
     made, run = read_study(study).claims[id], diverging(study, change)
     data = {name: run.named(name) for name in made.reads}
     with np.errstate(all="ignore"), warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""The pages as a forge shows them: links lead somewhere, tables keep their columns, verdicts are today's."""
+"""The pages as shown on GitHub: links work, tables have consistent columns, verdicts are current."""
 
 import importlib
 import re
@@ -40,7 +40,7 @@ def prose(path: Path) -> str:
 
 @cache
 def anchors(path: Path) -> set[str]:
-    """What a forge can jump to: `<a id="...">`, and headings in lower case with hyphens, numbered when they repeat."""
+    """Anchors of a page: `<a id="...">`, and headings in lower case with hyphens, numbered when they repeat."""
     slugs = set(re.findall(r'<a id="([^"]+)">', prose(path)))
     for heading in re.findall(r"^#+ (.*)$", prose(path), re.MULTILINE):
         words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"<[^>]*>", "", heading)).lower()
@@ -60,7 +60,7 @@ def leads_somewhere(page: Path, link: str) -> bool:
     return link.startswith(("http://", "https://")) or (target.exists() and (not anchor or anchor in anchors(target)))
 
 
-def test_links_lead_somewhere():
+def test_links_have_existing_targets():
     lost = [f"{named(page)}: {link}" for page in PAGES for link in links(page) if not leads_somewhere(page, link)]
     assert lost == []
 
@@ -71,7 +71,7 @@ def test_pictures_are_shown_and_small():
     assert [path.name for path in shown if path.stat().st_size > 120_000] == []
 
 
-def test_tables_keep_their_columns():
+def test_table_rows_have_equal_numbers_of_columns():
     """A bar inside a cell, in code too, splits it unless it is escaped."""
     wrong = []
     for page in PAGES:
@@ -106,11 +106,11 @@ BLOCKS = [
 
 
 @pytest.mark.parametrize("block", BLOCKS)
-def test_code_that_imports_what_it_uses_runs(block):
+def test_self_contained_code_blocks_run(block):
     exec(compile(block, "documentation", "exec"), {})
 
 
-def test_the_first_page_counts_the_accepted_verdicts():
+def test_first_page_counts_the_accepted_verdicts():
     text = (ROOT / "docs/index.md").read_text(encoding="utf-8")
     assert text == counts.put(text, generate.counted(ROOT)), "run `python -m repdyn dev pages`"
 

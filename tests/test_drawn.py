@@ -1,8 +1,8 @@
-"""Figures, tables and claims make of their data what they made when somebody last looked: which variable, where, how.
+"""Figures, tables and claims use their data as when last reviewed: which variable, where, how.
 
-Datasets here have recorded shapes, as large as the default scale's, and numbers of their own (`tests.drawn`), so that
-another variable, another row or a panel exchanged shows as another line of text. After a change that is meant:
-`python -m tests.drawn`, and look at the difference. After a change of a dataset: `python -m tests.shapes`.
+Datasets here have recorded shapes, as large as the default scale's, and synthetic numbers (`tests.drawn`), so that
+another variable, another row or an exchanged panel changes a line of text. After an intended change: `python -m
+tests.drawn`, and review the diff. After a change of a dataset: `python -m tests.shapes`.
 """
 
 import pytest
@@ -14,26 +14,26 @@ from repdyn.pipeline.config.configuration import STUDIES
 CASES = [
     pytest.param(study, kind, name, id=f"{study}-{name}", marks=[pytest.mark.slow] if kind == "claims" else [])
     for study in STUDIES
-    for kind in KINDS  # claims have made-up data with the outcome by name, which comes first
+    for kind in KINDS  # claims have synthetic data with named outcomes, which come first
     for name in sorted(makers(study, kind))
 ]
 
 
 @pytest.mark.parametrize(("study", "kind", "function"), CASES)
-def test_what_is_shown_is_what_was_looked_at(study, kind, function):
+def test_figures_and_tables_equal_the_reviewed_ones(study, kind, function):
     wanted, lines = golden(study, kind).get(function, []), text_of(study, kind, function, read(study))
     same = len(wanted) == len(lines) and all(map(alike, lines, wanted))
     assert same, difference(wanted, lines)
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_every_figure_and_table_has_been_looked_at(study):
+def test_every_figure_and_table_was_reviewed(study):
     for kind in KINDS:
         assert set(golden(study, kind)) == set(makers(study, kind)), "python -m tests.drawn"
 
 
-def test_a_control_that_looks_at_the_outcome_is_noticed():
-    """A control that asks how the check came out can never fail to turn it."""
+def test_control_that_uses_the_outcome_is_detected():
+    """A control that uses the check's outcome always changes it."""
 
     def looks(data):
         return data if at_most([1.0], 2.0, expected="x", reason="x").outcome == "fails" else None

@@ -24,7 +24,7 @@ def without_numbers(data):
 
 
 @pytest.mark.parametrize(("study", "name"), EVERY)
-def test_a_figure_without_a_number_is_saved(study, name, tmp_path, monkeypatch):
+def test_figure_without_finite_values_is_saved(study, name, tmp_path, monkeypatch):
     made, shapes, saved = makers(study, "figures")[name], read(study), []
     data = {dataset: without_numbers(part) for dataset, part in given(study, made, shapes).items()}
 
@@ -40,7 +40,7 @@ def test_a_figure_without_a_number_is_saved(study, name, tmp_path, monkeypatch):
     assert len(saved) == 1
 
 
-def test_the_placeholder_names_what_is_missing(tmp_path, monkeypatch):
+def test_placeholder_names_what_is_missing(tmp_path, monkeypatch):
     """Where plotting ends with an error because numbers are missing."""
     data = {"loss": xr.Dataset({"a": ("x", [np.nan], {"missing": "diverged"}), "b": ("x", [1.0])})}
     reasons = []
@@ -55,7 +55,7 @@ def test_the_placeholder_names_what_is_missing(tmp_path, monkeypatch):
     assert "a of loss (diverged)" in reasons[0]
 
 
-def test_a_panel_of_missing_numbers_says_so_and_others_keep_their_axes():
+def test_panel_of_missing_numbers_says_so_and_others_keep_their_axes():
     with style():
         figure, axes = new(1, 3)
         for panel, values in zip(axes[0], ([1.0, 10.0], [np.nan, np.nan], [1.0, np.nan]), strict=True):

@@ -1,4 +1,4 @@
-"""`repdyn init`: what the studies need to run, without a checkout, the same bytes as in the repository."""
+"""`repdyn init`: what the studies need to run without a checkout, identical to the repository."""
 
 import re
 import runpy
@@ -40,7 +40,7 @@ def in_the_repository(names):
     return {name: (ROOT / name).read_bytes() for name in names}
 
 
-def test_it_writes_what_the_repository_has(tmp_path, capsys):
+def test_init_writes_the_repository_files(tmp_path, capsys):
     assert main(["init", str(tmp_path / "a/runs")]) == 0
     written = contents(tmp_path / "a/runs")
     assert set(written) >= NEEDED
@@ -49,13 +49,13 @@ def test_it_writes_what_the_repository_has(tmp_path, capsys):
     assert "--configfile workflow/scales/smoke.yaml" in capsys.readouterr().out
 
 
-def test_all_of_workflow_and_profiles_is_carried():
+def test_wheel_has_all_of_workflow_and_profiles():
     for folder in ("workflow", "profiles", "reference"):
         there = {path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*") if path.is_file()}
         assert there <= set(to_write.files()), folder
 
 
-def test_the_build_carries_what_a_checkout_writes(monkeypatch):
+def test_build_contains_the_files_of_a_checkout(monkeypatch):
     pytest.importorskip("setuptools")
     monkeypatch.setattr("setuptools.setup", lambda **_: None)
     build = runpy.run_path(str(ROOT / "setup.py"))
@@ -63,7 +63,7 @@ def test_the_build_carries_what_a_checkout_writes(monkeypatch):
     assert ROOT / "src" / build["INSIDE"] == to_write.CARRIED
 
 
-def test_a_wheel_writes_what_it_carries(tmp_path, monkeypatch):
+def test_wheel_writes_its_packaged_files(tmp_path, monkeypatch):
     for name in ("Snakefile", "workflow/scales/a.yaml"):
         (tmp_path / "carried" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "carried" / name).write_text(name)
@@ -72,7 +72,7 @@ def test_a_wheel_writes_what_it_carries(tmp_path, monkeypatch):
     assert contents(tmp_path / "runs") == contents(tmp_path / "carried")
 
 
-def test_an_empty_folder_is_taken_one_that_holds_something_left_alone(tmp_path, capsys):
+def test_init_accepts_only_empty_folders(tmp_path, capsys):
     to_write.write(tmp_path)
     before = contents(tmp_path)
     (tmp_path / "Snakefile").write_text("mine")
@@ -84,7 +84,7 @@ def test_an_empty_folder_is_taken_one_that_holds_something_left_alone(tmp_path, 
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_nothing_half_written_stays(tmp_path, monkeypatch, is_there):
+def test_interrupted_init_leaves_no_partial_files(tmp_path, monkeypatch, is_there):
     folder = tmp_path / "runs"
     if is_there:
         folder.mkdir()
@@ -103,13 +103,13 @@ def test_nothing_half_written_stays(tmp_path, monkeypatch, is_there):
     assert [*tmp_path.rglob("*")] == ([folder] if is_there else [])
 
 
-def test_a_link_that_leads_nowhere_is_refused(tmp_path):
+def test_dangling_link_is_rejected(tmp_path):
     (tmp_path / "runs").symlink_to(tmp_path / "nowhere")
     with pytest.raises(ConfigError, match="not an empty folder"), filling.fresh(tmp_path / "runs"):
         pass
 
 
-def test_an_installation_without_the_files_says_so(tmp_path, monkeypatch):
+def test_installation_without_the_files_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(to_write, "CARRIED", tmp_path / "none")
     monkeypatch.setattr(to_write, "CHECKOUT", tmp_path)
     for text in (None, "[tool.other]\nkey = 1\n"):
@@ -120,7 +120,7 @@ def test_an_installation_without_the_files_says_so(tmp_path, monkeypatch):
     assert not (tmp_path / "runs").exists()
 
 
-def test_questions_are_about_the_folder_they_are_asked_in(tmp_path, monkeypatch):
+def test_commands_use_the_current_folder(tmp_path, monkeypatch):
     to_write.write(tmp_path / "runs")
     monkeypatch.chdir(tmp_path / "runs")
     assert workflow.folder().resolve() == tmp_path / "runs"
@@ -134,7 +134,7 @@ NETWORK = (
 
 
 @pytest.mark.slow
-def test_a_wheel_runs_the_studies_in_an_empty_folder_as_a_checkout_does(site, smoke_run, tmp_path):
+def test_wheel_runs_the_studies_in_an_empty_folder_as_a_checkout_does(site, smoke_run, tmp_path):
     """In a folder with spaces, on other cores, without a network: one study decided, the whole run planned."""
     ask(tmp_path, site, "init", "my first runs")
     runs, claims = tmp_path / "my first runs", "results/smoke/truncation_flow/claims.csv"
@@ -152,8 +152,8 @@ def test_a_wheel_runs_the_studies_in_an_empty_folder_as_a_checkout_does(site, sm
 
 
 @pytest.mark.slow
-def test_a_wheel_installs_a_console_command_that_measures_a_network_of_the_current_folder(site, tmp_path):
-    """A script has not the current folder on its path as `python -m` has."""
+def test_wheel_installs_a_console_command_that_measures_a_network_of_the_current_folder(site, tmp_path):
+    """Unlike `python -m`, a script does not have the current folder on its path."""
     (tmp_path / "my_network.py").write_text(NETWORK)
     np.savez(tmp_path / "points.npz", inputs=np.random.default_rng(0).normal(size=(12, 6)))
     words = ("measure", "my_network:build", "--data", "points.npz", "--out", "diag.nc", "--measures", "ranks")
@@ -164,7 +164,7 @@ def test_a_wheel_installs_a_console_command_that_measures_a_network_of_the_curre
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("setuptools") is None, reason="the build backend is not installed here")
-def test_a_source_distribution_has_what_a_wheel_is_built_from(wheel_source, tmp_path):
+def test_source_distribution_has_what_a_wheel_is_built_from(wheel_source, tmp_path):
     code = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
     build = [sys.executable, "-c", code, str(tmp_path)]
     done = subprocess.run(build, cwd=wheel_source, capture_output=True, text=True, check=False)

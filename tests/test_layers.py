@@ -1,4 +1,4 @@
-"""The plan of the package: who may import whom, as contracts in pyproject.toml, and empty `__init__` files."""
+"""Layers of the package: allowed imports, as contracts in pyproject.toml, and empty `__init__` files."""
 
 import ast
 
@@ -6,10 +6,10 @@ from importlinter.cli import lint_imports
 from tests.conftest import ROOT
 
 
-def test_imports_keep_the_contracts_of_pyproject():
+def test_imports_satisfy_the_contracts_in_pyproject():
     assert lint_imports(str(ROOT / "pyproject.toml"), no_cache=True, no_logo=True) == 0
 
 
-def test_package_files_hold_no_code():
+def test_package_init_files_are_empty():
     trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "src").rglob("__init__.py")}
     assert [path for path, tree in trees.items() if len(tree.body) > (ast.get_docstring(tree) is not None)] == []

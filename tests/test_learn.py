@@ -1,4 +1,4 @@
-"""The pages for learning print what they say they print."""
+"""The code on the pages for learning prints the output shown."""
 
 import doctest
 import re
@@ -10,7 +10,7 @@ PAGES = sorted((ROOT / "docs/learn").glob("*.md"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_what_is_shown_is_what_is_printed(page, tmp_path, monkeypatch):
+def test_output_shown_equals_output_printed(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # pages may write files
     blocks = re.findall(r"^```pycon\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     parsed = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page.stem, str(page), 0)
@@ -21,6 +21,6 @@ def test_what_is_shown_is_what_is_printed(page, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_no_code_stands_where_it_is_not_run(page):
+def test_every_code_block_is_run(page):
     fences = re.findall(r"^```(\w+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     assert set(fences) == {"pycon"}

@@ -1,4 +1,4 @@
-"""More seeds, one rate, depth or row more: finished trials are read, and the result is that of a run from nothing."""
+"""With more seeds, rates, depths or rows finished trials are read, and the result equals that of a fresh run."""
 
 import copy
 import inspect
@@ -102,7 +102,7 @@ MORE_TRIALS = {
 }
 """Dataset -> changes of its settings that ask for more trials than before, for the same or for fewer.
 
-Draws that are kept in groups start from full ones: settings before and after.
+Draws cached in groups start from full ones: settings before and after.
 """
 ALTERED = {
     "bn_decomposed/data/training/bn.nc": ({"rates.bn": [0.1, 0.2]}, 2),
@@ -115,7 +115,7 @@ ALTERED = {
     "across_papers/data/digits.nc": ({"rates.plain": 0.02, "rates.leaky": 0.02}, 4),
     "across_papers/data/odd_batch.nc": ({"rates.recentered": 0.002}, 1),
 }
-"""Dataset -> a change of some of its trials, and how many that are."""
+"""Dataset -> a change of some of its trials, and their number."""
 
 QUICK = {
     "bn",
@@ -128,7 +128,7 @@ QUICK = {
     "adam_fits",
     "learning_rates",
 }
-"""Datasets that are tried with every run of the tests; the others in slow tests."""
+"""Datasets that are tested in every run; the others in slow tests."""
 LEARNED = {"hidden": 2, "gain": 1.0, "learning_rate": 0.1}
 """A network that converges within 300 epochs, so that there is something to fit."""
 DEFAULT = {"epochs": 300, **{f"default.{name}": value for name, value in LEARNED.items()}}
@@ -160,7 +160,7 @@ def trying(file, *more):
 
 
 def changed(member, changes):
-    """The member with other settings; `runs.low.gain` is a place in the section of the experiment or in another."""
+    """The task with other settings; `runs.low.gain` is a place in the section of the experiment or in another."""
     member = copy.deepcopy(dict(member))
     for key, value in changes.items():
         place, names = member["settings"], key.split(".")
@@ -192,7 +192,7 @@ class Runs:
 @pytest.mark.parametrize(
     ("file", "changes"), [trying(file, changes) for file, listed in MORE_TRIALS.items() for changes in listed], ids=str
 )
-def test_only_new_trials_are_computed_and_nothing_changes(file, changes, tmp_path):
+def test_only_new_trials_are_computed_with_identical_result(file, changes, tmp_path):
     run = Runs(file, tmp_path)
     start, changes = changes if isinstance(changes, tuple) else ({}, changes)
     _, before = run(start, "kept")
@@ -209,7 +209,7 @@ def test_only_new_trials_are_computed_and_nothing_changes(file, changes, tmp_pat
 @pytest.mark.parametrize(
     ("file", "reads", "start", "changes"), [trying(file, *more) for file, more in ANALYSES.items()], ids=str
 )
-def test_an_analysis_reads_what_it_found_of_trials_that_were_there_before(file, reads, start, changes, tmp_path):
+def test_analysis_reads_cached_results_of_earlier_trials(file, reads, start, changes, tmp_path):
     networks = Runs(f"{file.split('/')[0]}/data/{reads}.nc", tmp_path)
     networks(start, "networks")
     run = Runs(file, tmp_path)
@@ -224,7 +224,7 @@ def test_an_analysis_reads_what_it_found_of_trials_that_were_there_before(file, 
 
 
 @pytest.mark.parametrize("file", [trying(file) for file in ALTERED])
-def test_a_change_of_some_trials_computes_those(file, tmp_path):
+def test_only_changed_trials_are_recomputed(file, tmp_path):
     changes, count = ALTERED[file]
     run = Runs(file, tmp_path)
     run({}, "kept")
@@ -234,7 +234,7 @@ def test_a_change_of_some_trials_computes_those(file, tmp_path):
 
 
 def marked(function):
-    """Knobs of an experiment's settings that no single trial depends on, nested ones by their own name."""
+    """Settings of an experiment on which no single trial depends, nested ones by their name."""
     hints = typing.get_type_hints(function)
     models = [hint for hint in hints.values() if isinstance(hint, type) and issubclass(hint, Settings)]
     return {name for model in models for name, field in model.model_fields.items() if EACH in field.metadata}
@@ -249,7 +249,7 @@ def experiments_with_checkpoints():
     }
 
 
-def test_every_marked_knob_of_every_such_experiment_is_tried():
+def test_every_marked_setting_is_tested():
     files = [*MORE_TRIALS, *ALTERED]
     names = {}
     for file in files:

@@ -1,4 +1,4 @@
-"""A paper of one's own in a project of one's own: written from a wheel in an empty folder, run, asked, edited."""
+"""A new project for another paper: created from a wheel in an empty folder, run, queried, edited."""
 
 import csv
 import os
@@ -31,7 +31,7 @@ END = {"ledger", "manifest", "report"}
 
 @pytest.fixture(scope="module")
 def own(site, tmp_path_factory) -> Path:
-    """A project as `new` writes it, run to the end."""
+    """A project created by `new`, after a complete run."""
     folder = tmp_path_factory.mktemp("empty")
     commands = BLOCKS[0]
     for installed_here in ("pip", "pytest"):  # the wheel is there already; the project's tests are run below
@@ -58,7 +58,7 @@ def due(folder, site):
 
 
 @pytest.mark.slow
-def test_one_statement_is_corrected_one_holds_and_both_are_the_accepted_verdicts(own):
+def test_example_project_has_the_accepted_verdicts(own):
     rows = {row["id"]: row for row in csv.DictReader((own / "results/default/claims.csv").open())}
     verdicts = {id: (row["verdict"], row["change"]) for id, row in rows.items()}
     assert verdicts == {
@@ -69,7 +69,7 @@ def test_one_statement_is_corrected_one_holds_and_both_are_the_accepted_verdicts
 
 
 @pytest.mark.slow
-def test_questions_are_answered_as_in_the_checkout(own, site):
+def test_commands_work_in_the_project(own, site):
     assert "holds as corrected" in ask(own, site, "claim", "own-average-regret")
     assert re.search(r"\b(\d{2,}) of \1 files", ask(own, site, "verify"))
     assert "0 faults" in ask(own, site, "dev", "controls", "results/default")
@@ -80,7 +80,7 @@ def test_questions_are_answered_as_in_the_checkout(own, site):
 
 
 @pytest.mark.slow
-def test_an_edit_in_the_project_or_in_the_engine_runs_what_depends_on_it(own, site):
+def test_edits_in_project_or_package_rerun_dependents(own, site):
     snakemake(own, site, "all")  # the report shows what was kept
     assert due(own, site) == set()
     edits = {
@@ -99,7 +99,7 @@ def test_an_edit_in_the_project_or_in_the_engine_runs_what_depends_on_it(own, si
 
 
 @pytest.mark.slow
-def test_its_own_tests_pass(own, site):
+def test_tests_of_the_project_pass(own, site):
     variables = environment(site) | {"PYTHONPATH": f"{site}{os.pathsep}{own / 'src'}"}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     done = subprocess.run(command, cwd=own, env=variables, capture_output=True, text=True, check=False)
@@ -114,7 +114,7 @@ def contents(folder):
 
 
 @pytest.mark.slow
-def test_its_environments_have_the_installed_versions(own):
+def test_project_environments_pin_the_installed_versions(own):
     text = (own / "envs/constraints.txt").read_text()
     pins = dict(line.split("==") for line in text.splitlines() if "==" in line)
     assert {"torch", "snakemake", "pytest", "repdyn", "markupsafe"} <= set(pins)
@@ -129,13 +129,13 @@ def test_its_environments_have_the_installed_versions(own):
 
 
 @pytest.mark.parametrize("name", ["My", "1st", "a-b", "class", "json", "numpy", "universality", ""])
-def test_a_name_that_is_none_or_taken_is_refused(tmp_path, name):
+def test_invalid_or_taken_name_is_rejected(tmp_path, name):
     with pytest.raises(ConfigError, match=r"no name for a package|there already"):
         project.write(name, tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
-def test_a_folder_that_holds_something_is_left_alone(tmp_path):
+def test_nonempty_folder_is_left_unchanged(tmp_path):
     (tmp_path / "kept.txt").write_text("mine")
     with pytest.raises(ConfigError, match="not an empty folder"):
         project.write("own_paper", tmp_path)
@@ -180,7 +180,7 @@ def moments(second_moments: xr.Dataset):
 
 
 @pytest.mark.slow
-def test_a_claim_is_one_function_and_its_verdict_a_figure_is_one_function(own, site):
+def test_adding_a_claim_or_figure_needs_one_function(own, site):
     added = {
         "src/own_paper/claims.py": CLAIM,
         "src/own_paper/verdicts.yaml": "own-more: {verdict: holds, undecided_at: []}\n",

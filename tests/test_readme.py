@@ -1,4 +1,4 @@
-"""Every command of the README and of the pages on use does what it says: the cheap ones run, the long ones as dry runs.
+"""Every command of the README and of the pages on use works: cheap ones are run, long ones as dry runs.
 
 They run in a checkout with a finished smoke run, where `results/default` does not exist; there `smoke` stands for it.
 """
@@ -26,9 +26,9 @@ QUESTIONS = {
     "claim": "verdict ",
     "plan": "core-minutes",
     "progress": "no job is running",
-    "verify": "what today's code and settings make",
+    "verify": "up to date with code and settings",
     "compare": "equal",
-    "decide": "core-minutes  wants",
+    "decide": "core-minutes  needs",
 }
 NETWORK = (
     "from torch import nn\n\ndef build():\n    return nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3))\n"
@@ -36,14 +36,14 @@ NETWORK = (
 
 
 def commands(text: str) -> list[str]:
-    """Lines of `sh` blocks, split at `&&`; all code in the column "you do"; elsewhere code that starts like a command.
+    """Lines of `sh` blocks, split at `&&`; all code in the column "command"; elsewhere code that starts like a command.
 
-    The text of a link is a file's name, no command.
+    The text of a link is a file's name, not a command.
     """
     blocks = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     snippets = [part.strip() for block in blocks for line in block.splitlines() for part in line.split("&&")]
     prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
-    table = re.search(r"^\| you want \| you do \|\n\|.*\n((?:\|.*\n)+)", prose, re.MULTILINE)
+    table = re.search(r"^\| goal \| command \|\n\|.*\n((?:\|.*\n)+)", prose, re.MULTILINE)
     done = [row.split("|")[2] for row in table[1].splitlines()]
     snippets += [code for cell in done for code in re.findall(r"(?<!\[)`([^`]+)`", cell)]
     return list(dict.fromkeys([*snippets, *(code for code in re.findall(r"`([^`]+)`", prose) if _starts_as_one(code))]))
@@ -54,14 +54,14 @@ def _starts_as_one(code: str) -> bool:
     return bool(rest) and Path(first).name in FIRST_WORDS
 
 
-def test_commands_are_found_in_blocks_table_and_prose():
-    head = "| you want | you do |\n|---|---|\n"
+def test_commands_in_blocks_tables_and_prose_are_found():
+    head = "| goal | command |\n|---|---|\n"
     text = f"```sh\na -b && c\n```\n{head}| x | `d` or [`e`](e) |\n\n`snakemake all`, `--cores`, `from`, `g h`\n"
     assert commands(text) == ["a -b", "c", "d", "snakemake all"]
 
 
-def test_the_readme_says_what_plan_expects(tmp_path):
-    """Within a quarter: the costs of the default run that are recorded in the checkout."""
+def test_stated_cost_agrees_with_the_plan(tmp_path):
+    """To within a quarter of the recorded costs of the default run."""
     stated = re.search(r"about (\d+) core-minutes", (ROOT / "README.md").read_text(encoding="utf-8"))
     planned = re.search(r"^all +\d+ +([\d.]+)", run(["-m", "repdyn", "plan"], tmp_path), re.MULTILINE)
     assert float(stated[1]) == pytest.approx(float(planned[1]), rel=0.25)
@@ -69,7 +69,7 @@ def test_the_readme_says_what_plan_expects(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", commands(TEXT))
-def test_command(command, smoke_run, tmp_path):
+def test_documented_command_works(command, smoke_run, tmp_path):
     for placeholder, meant in PLACEHOLDERS.items():
         command = command.replace(placeholder, meant)
     words = [Path(word).name if word.startswith(".venv/bin/") else word for word in shlex.split(command)]
@@ -122,7 +122,7 @@ def dry_run(folder: Path, options: list[str]) -> None:
 
 
 def run(arguments: list[str], folder: Path) -> str:
-    """What Python says in a folder."""
+    """Output of Python in a folder."""
     done = subprocess.run(
         [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, timeout=300, check=False
     )

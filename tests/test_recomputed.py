@@ -1,4 +1,4 @@
-"""Small experiments computed a second time by short scripts that share the random draws and nothing else."""
+"""Small experiments recomputed by short scripts that share only the random draws."""
 
 import numpy as np
 from scipy.linalg import expm
@@ -18,7 +18,7 @@ from repdyn.universality.experiments.two_points import default_ensemble
 from repdyn.universality.settings.two_points import DefaultEnsemble, NetworkSettings
 
 
-def test_gaps_of_random_linear_networks():
+def test_gaps_of_random_linear_networks_equal_recomputation():
     """bn_decomposed: Gram matrices of batches that go through drawn weights, neuron by neuron rescaled."""
     settings = OrthogonalityGap(batch=4, input_dim=5, widths=(8, 12), depth=3, seeds=2)
     stream = Stream(3, ("recomputed",))
@@ -41,7 +41,7 @@ def test_gaps_of_random_linear_networks():
                     )
 
 
-def test_radial_fractions_under_batch_normalization():
+def test_radial_fractions_equal_recomputation():
     """bn_mean_field: the gradient by central differences of the loss written out."""
     settings = BatchNormEps(draws=2, samples=50, dimension=3, width=4, radii=(0.05, 2.0), eps=1e-2)
     stream = Stream(3, ("recomputed",))
@@ -71,7 +71,7 @@ def test_radial_fractions_under_batch_normalization():
             )
 
 
-def test_costs_of_identity():
+def test_costs_of_identity_equal_recomputation():
     """leaky_resnets: least-squares weights with W S = A, ranks of eigenvalues of A^T A."""
     stream = Stream(3, ("recomputed",))
     costs = identity_costs(IdentityCosts(draws=2, searches=2), stream, Checkpoint(None, ""))
@@ -118,7 +118,7 @@ def slopes_of_cluster(X, target, R, beta):
     return bias, turning
 
 
-def test_rates_of_the_cost_of_random_clusters():
+def test_cost_rates_of_random_clusters_equal_recomputation():
     """truncation_flow: the cost's derivatives by central differences, the printed weight flow point by point."""
     stream = Stream(3, ("recomputed",))
     rates = random_clusters(RandomClusters(dimensions=(2, 3), points=(5, 8), draws=3), stream)
@@ -141,7 +141,7 @@ def test_rates_of_the_cost_of_random_clusters():
             np.testing.assert_allclose(here["cosine"], cosine, rtol=1e-5)
 
 
-def test_two_points_through_an_ensemble():
+def test_two_point_ensemble_equals_recomputation():
     """universality: descent written out with matrices; h of every layer, y, w and the loss before each step."""
     about = {"connections": "dense", "dropout": 0.0, "channels": 1, "kernel": 1, "hidden": 3, "units": 4}
     row = NetworkSettings(nonlinearity="leaky relu", gain=1.1, learning_rate=0.05, **about)

@@ -1,4 +1,4 @@
-"""Hostile names and values stay values: nothing reaches a shell unquoted; ruff forbids running what a file holds."""
+"""Hostile names and values are only data: nothing reaches a shell unquoted; ruff forbids executing file contents."""
 
 import re
 
@@ -30,7 +30,7 @@ def test_every_placeholder_in_a_shell_command_is_quoted(file):
 
 
 @pytest.mark.slow
-def test_hostile_folders_and_settings_reach_the_job_as_they_were_written(tmp_path):
+def test_hostile_folders_and_settings_are_passed_verbatim(tmp_path):
     """The checkout, and so the working folder, the interpreter's path to the code and every log, has such a name."""
     folder = copy_checkout(tmp_path / "it's $(touch pwned) `touch pwned`; touch pwned #")
     target = "results/smoke/bn_decomposed/data/cluster_rows.nc"
@@ -49,7 +49,7 @@ def test_hostile_folders_and_settings_reach_the_job_as_they_were_written(tmp_pat
 @pytest.mark.parametrize(
     "name", ["../up", "a b", "$(touch pwned)", "a;b", "a'b", "", ".hidden", "a/b", "a\nb", "x" * 101]
 )
-def test_names_of_runs_are_words(name, tmp_path):
+def test_run_names_are_restricted_to_words(name, tmp_path):
     overlay = tmp_path / "mine.yaml"
     overlay.write_text(yaml.safe_dump({"run": {"name": name}}))
     with pytest.raises(ConfigError, match=r"run\.name"):
@@ -57,14 +57,14 @@ def test_names_of_runs_are_words(name, tmp_path):
 
 
 @pytest.mark.parametrize("mirror", ["http://example.org/mnist", "file:///etc", "ftp://example.org", "https://a b"])
-def test_mirrors_are_https(mirror, tmp_path):
+def test_only_https_mirrors_are_accepted(mirror, tmp_path):
     overlay = tmp_path / "mine.yaml"
     overlay.write_text(yaml.safe_dump({"data": {"mnist_mirrors": [mirror]}}))
     with pytest.raises(ConfigError, match="mnist_mirrors"):
         config.load([ROOT / "config.yaml", overlay])
 
 
-def test_yaml_makes_no_objects(tmp_path):
+def test_yaml_creates_no_objects(tmp_path):
     overlay = tmp_path / "mine.yaml"
     overlay.write_text(f"run:\n  name: !!python/object/apply:os.system ['touch {tmp_path}/pwned']\n")
     with pytest.raises(ConfigError):

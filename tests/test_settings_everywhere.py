@@ -37,7 +37,7 @@ def refused(listed: Listed, before: float, last: float) -> bool:
 
 
 def complaints(section: Settings, changes: dict[str, object]) -> list[str]:
-    """What is said of a section with some settings changed; nothing where it is taken."""
+    """Errors for a section with some changed settings; empty if it is valid."""
     try:
         type(section).model_validate(section.model_dump() | changes)
     except ValidationError as error:
@@ -50,7 +50,7 @@ def default() -> Settings:
     return load([ROOT / "config.yaml"])
 
 
-def test_a_list_is_refused_out_of_order_where_its_description_says_that_it_is_in_order(default):
+def test_lists_described_as_ordered_must_be_ordered(default):
     listed = [*lists(default)]
     assert len(listed) > 50
     problems = []
@@ -116,7 +116,7 @@ BETWEEN = [  # a section, what is changed in it, and the key and number in the r
 ]  # fmt: skip
 
 
-def test_rules_between_settings_refuse_what_is_just_short_and_accept_what_is_just_enough(default):
+def test_rules_between_settings_at_their_boundary(default):
     wrong = []
     for where, changes, refused in BETWEEN:
         section = default

@@ -1,4 +1,4 @@
-"""The set-up a stranger meets: one lock for pip and conda, equal metadata, a container recipe, clean style."""
+"""Installation and project files: one lock for pip and conda, consistent metadata, a container recipe, clean style."""
 
 import json
 import re
@@ -37,16 +37,16 @@ def requirements(extra: str | None = None) -> list[str]:
     return [re.match(r"[A-Za-z0-9_.-]+", requirement).group().lower() for requirement in wanted]
 
 
-def test_the_lock_names_every_dependency_and_is_what_is_installed():
+def test_lock_has_every_dependency_at_the_installed_version():
     extras = [name for extra in ("cluster", "docs", "test", "benchmarks") for name in requirements(extra)]
     assert {*requirements(), *extras} - {"repdyn"} <= set(pins())
-    assert not [version for version in pins().values() if "+" in version]  # a local build exists nowhere else
+    assert not [version for version in pins().values() if "+" in version]  # a local build is not in package indexes
     different = {name: version(name) for name in requirements() if version(name).split("+")[0] != pins()[name]}
     assert different == {}, "install with -c envs/constraints.txt"
 
 
 @pytest.mark.parametrize("file", ["repdyn.yaml", "repdyn-cuda.yaml"])
-def test_conda_environments_equal_the_lock(file):
+def test_conda_environments_agree_with_the_lock(file):
     listed = yaml.safe_load((ROOT / "envs" / file).read_text())["dependencies"]
     versions = dict(entry.split("=") for entry in listed if not entry.startswith("python="))
     versions = {CONDA_NAMES.get(name, name): version for name, version in versions.items()}
@@ -54,7 +54,7 @@ def test_conda_environments_equal_the_lock(file):
     assert versions == wanted
 
 
-def test_jobs_with_a_device_get_what_training_needs(tmp_path):
+def test_training_environments_have_the_required_packages(tmp_path):
     """An experiment says by its signature that it trains."""
     jobs = RunJobs(load([ROOT / "config.yaml"]), ROOT / "src", tmp_path / "versions.json")
     jobs.other("images", "images", outputs=["data/images.nc"])
@@ -89,7 +89,7 @@ def test_style_is_clean(command):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_metadata_are_equal_in_all_files():
+def test_metadata_agree_in_all_files():
     citation = yaml_positions.values(ROOT / "CITATION.cff")
     zenodo = json.loads((ROOT / ".zenodo.json").read_text(encoding="utf-8"))
     codemeta = json.loads((ROOT / "codemeta.json").read_text(encoding="utf-8"))
@@ -105,7 +105,7 @@ def test_metadata_are_equal_in_all_files():
     assert f"## {PROJECT['version']} " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
-def test_the_catalog_of_snakemake_workflows_finds_what_it_looks_for():
+def test_snakemake_workflow_catalog_requirements_are_met():
     """Its page on adding workflows: two words in the README, a Snakefile, configuration explained, usage in a file."""
     usage = yaml_positions.values(ROOT / ".snakemake-workflow-catalog.yml")["usage"]
     rules = "\n".join(path.read_text() for path in (ROOT / "src/repdyn/pipeline/rules").glob("*.smk"))
@@ -127,7 +127,7 @@ def steps(instruction: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("setuptools") is None, reason="the build backend is not installed here")
-def test_the_container_recipe_installs_the_lock_and_plans_a_whole_run(tmp_path):
+def test_container_recipe_installs_the_lock_and_plans_a_whole_run(tmp_path):
     """Step by step in a clean folder; what is installed here are the versions of the lock, so nothing is fetched."""
     (python,) = re.findall(r"^FROM python:([\d.]+)-slim$", RECIPE, re.MULTILINE)
     assert f"python={python}" in yaml.safe_load((ROOT / "envs/repdyn.yaml").read_text())["dependencies"]

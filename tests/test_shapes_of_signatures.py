@@ -1,4 +1,4 @@
-"""Shapes in signatures of the theory, which the package itself does not check, hold for arguments and results."""
+"""Arguments and results of theory functions have the annotated shapes, which are not checked at run time."""
 
 import inspect
 from typing import get_type_hints
@@ -31,7 +31,7 @@ def array(*shape):
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_arguments_and_result_have_the_shapes_of_the_signature(function, arguments, shape):
+def test_arguments_and_results_have_the_annotated_shapes(function, arguments, shape):
     hints = get_type_hints(function, localns={**KINDS, "ArrayLike": np.ndarray})
     values = inspect.signature(function).bind(*arguments).arguments | {"return": function(*arguments)}
     with jaxtyping.jaxtyped("context"):

@@ -1,7 +1,7 @@
-"""Every experiment computes on small settings what it computed when its numbers were recorded, variable by variable.
+"""Every experiment with small settings equals its recording, variable by variable.
 
-A change of a dataset that is meant: `python -m tests.small`, and look at the difference; where settings or rules have
-changed, `python -m tests.small declared`.
+After an intended change of a dataset: `python -m tests.small`, and review the diff; after a change of settings or
+rules: `python -m tests.small declared`.
 """
 
 import json
@@ -17,20 +17,20 @@ from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.run.declare.graph import read_study
 
 FILES = [pytest.param(file, marks=pytest.mark.slow) for study in STUDIES for file in members(study)]
-"""Recordings tell that something moved; the tests of each study, which know what is right, come first."""
+"""Recordings show that something changed; the tests of each study, which know what is right, come first."""
 
 INDEPENDENT = ("seed", "trial", "draw", "resample", "group", "configuration")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Datasets made so far, which others read."""
+    """Datasets created so far, which others read."""
     return tmp_path_factory.mktemp("small")
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_a_small_experiment_holds_what_was_recorded(file, folder):
-    """And every argument of its job stands in what it records."""
+def test_small_experiments_equal_their_recordings(file, folder):
+    """Also, every argument of its job is recorded."""
     study = file.split("/")[0]
     wanted, lines = golden(study, "experiments")[file], text_of(file, folder)
     same = len(wanted) == len(lines) and all(map(alike, lines, wanted))
@@ -41,7 +41,7 @@ def test_a_small_experiment_holds_what_was_recorded(file, folder):
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_the_recorded_shape_is_that_of_the_experiment(file, folder):
+def test_recorded_shapes_are_those_of_the_experiments(file, folder):
     """Figures, tables and claims are tested on variables, dimensions, units and types that there are."""
     recorded = read(file.split("/")[0])
     data = datasets.read(folder / file) if (folder / file).is_file() else make(file, folder)
@@ -49,8 +49,8 @@ def test_the_recorded_shape_is_that_of_the_experiment(file, folder):
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_no_two_draws_are_alike(file, folder):
-    """A stream that lacks the draw in its key gives all of them the same numbers: one draw, counted as several."""
+def test_random_draws_differ(file, folder):
+    """A stream without the draw in its key gives all draws the same numbers, so that one is counted as several."""
     data = datasets.read(folder / file) if (folder / file).is_file() else make(file, folder)
     for dim in set(INDEPENDENT).intersection(data.dims):
         held = [part.transpose(dim, ...).values for part in data.data_vars.values() if dim in part.dims]
@@ -60,7 +60,7 @@ def test_no_two_draws_are_alike(file, folder):
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_every_dataset_that_is_read_has_a_shape(study):
+def test_every_used_dataset_has_a_recorded_shape(study):
     assert list(read(study)) == files(study), "python -m tests.shapes"
 
 

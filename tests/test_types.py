@@ -1,4 +1,4 @@
-"""Types: mypy as `pyproject.toml` sets it up finds nothing in the studies and in what stands on them."""
+"""Types: mypy with the settings in `pyproject.toml` finds no errors."""
 
 import re
 from collections import defaultdict
@@ -41,12 +41,12 @@ def errors(tmp_path_factory) -> dict[str, list[str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_has_no_type_error(errors, package):
+def test_packages_have_no_type_errors(errors, package):
     assert errors.get(package, []) == []
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_errors_are_silenced_one_by_one(package):
+def test_type_errors_are_ignored_only_by_code(package):
     """An `ignore` names the code of the one error that it hides."""
     silenced = [
         f"{path.relative_to(SOURCE)}: {line.strip()}"

@@ -1,4 +1,4 @@
-"""Figures drawn from made-up datasets, for tests of what they show and of what their titles and captions say."""
+"""Figures of synthetic datasets, for tests of their content, titles and captions."""
 
 import warnings
 
@@ -15,7 +15,7 @@ SHAPES = {
 
 
 def dataset_of(study, name):
-    """A made-up dataset of recorded shapes, to be changed at will."""
+    """A synthetic dataset of a recorded shape, which tests may change."""
     file = f"{study}/data/{name}.nc"
     return synthetic_dataset(SHAPES[study][file], file).copy(deep=True)
 

@@ -1,4 +1,4 @@
-"""Worlds of claims' controls from made-up datasets, for tests that work out again what a control changes."""
+"""Controls of claims on synthetic datasets, for tests that recompute their changes."""
 
 from functools import cache
 
@@ -17,13 +17,13 @@ def claim_of(study, id):
 
 @cache
 def own_data(study, id):
-    """Made-up datasets of a claim with at most five draws of each kind, for a test to look at and not to change."""
+    """Read-only synthetic datasets of a claim with at most five draws of each kind."""
     drawn = data_of(study, id)
     return {name: data.isel({dim: slice(5) for dim in FEW if dim in data.dims}) for name, data in drawn.items()}
 
 
 def world(study, id, part="", given=None):
-    """Datasets that a claim reads as they are, and as the control of one of its parts makes them."""
+    """Datasets of a claim, unchanged and as changed by the control of one of its parts."""
     claim, given = claim_of(study, id), given or own_data(study, id)
     before = tuple(given[name] for name in claim.data)
     kept = [data if isinstance(data, dict) else data.copy(deep=True) for data in before]

@@ -6,8 +6,8 @@ import torch
 from repdyn.base.adam import adam_numbers
 
 
-def test_steps_by_these_numbers_are_those_of_torch():
-    """Seven steps on one parameter, the numbers of the last four asked for apart."""
+def test_steps_equal_torch_adam():
+    """Seven steps on one parameter, with the coefficients of the last four computed separately."""
     theta = torch.zeros(1, dtype=torch.float64, requires_grad=True)
     optimizer = torch.optim.Adam([theta], lr=0.1)
     ours = mean = square = 0.0

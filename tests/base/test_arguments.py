@@ -1,4 +1,4 @@
-"""Validation of arguments: what is accepted comes back as numbers, what is refused is named."""
+"""Validation of arguments: valid ones are returned as arrays, invalid ones are rejected by name."""
 
 import re
 
@@ -22,7 +22,7 @@ ACCEPTED = [
     (increasing, [0, 0.5, 2], [0.0, 0.5, 2.0]),
     (increasing, 1.5, [1.5]),
 ]
-REFUSED = [  # check, argument, what the message names of it
+REFUSED = [  # check, argument, part of the message
     (finite, [1.0, np.nan, np.inf], "2"),
     (finite, [1 + 2j], "complex128"),
     (finite, "1.5", "<U3"),
@@ -37,25 +37,25 @@ REFUSED = [  # check, argument, what the message names of it
 
 
 @pytest.mark.parametrize(("check", "value", "wanted"), ACCEPTED)
-def test_what_is_right_comes_back_as_numbers(check, value, wanted):
+def test_valid_arguments_are_returned_as_arrays(check, value, wanted):
     array = check(value, "rate")
     assert array.dtype == np.float64
     np.testing.assert_array_equal(array, np.asarray(wanted, float), strict=True)
 
 
 @pytest.mark.parametrize(("check", "value", "message"), REFUSED)
-def test_what_is_wrong_is_refused_with_its_name(check, value, message):
+def test_invalid_arguments_are_rejected_by_name(check, value, message):
     with pytest.raises(ValueError, match=f"rate.*{re.escape(message)}"):
         check(value, "rate")
 
 
-def test_an_array_of_floats_is_not_copied():
+def test_array_of_floats_is_not_copied():
     values = np.arange(3.0)
     assert finite(values, "values") is values
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (None, 3), (None, None)])
-def test_a_shape_leaves_sizes_free(shape):
+def test_shape_leaves_sizes_free(shape):
     assert shaped(np.ones((2, 3)), "weights", shape).shape == (2, 3)
 
 
@@ -69,12 +69,12 @@ def test_a_shape_leaves_sizes_free(shape):
         (1.0, (None,), "()"),
     ],
 )
-def test_another_shape_is_refused(value, shape, message):
+def test_other_shapes_are_rejected(value, shape, message):
     with pytest.raises(ValueError, match=f"weights.*{re.escape(message)}"):
         shaped(value, "weights", shape)
 
 
-def test_orthogonal_matrices_to_rounding():
+def test_orthogonality_is_checked_to_rounding():
     assert orthogonal(TURN, 2, "Q") is TURN
     nearly = TURN * (1 + 4e-9)  # defect 8e-9, below 1e-8
     assert orthogonal(nearly, 2, "Q") is nearly
@@ -87,7 +87,7 @@ def test_orthogonal_matrices_to_rounding():
         orthogonal(TURN, 3, "Q")
 
 
-def test_a_word_of_a_list():
+def test_word_must_be_one_of_the_choices():
     assert one_of("adaptive", ("adaptive", "fixed"), "scheme") == "adaptive"
     with pytest.raises(ValueError, match=r"scheme.*adaptiv'"):
         one_of("adaptiv", ("adaptive", "fixed"), "scheme")

@@ -1,4 +1,4 @@
-"""Checkpoints keep finished trials and nothing else."""
+"""Checkpoints store finished trials and nothing else."""
 
 import time
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from repdyn.base.checkpoints import Checkpoint, groups
 from repdyn.base.settings import Many, Settings
 
 
-def test_trials_come_back_until_removed(tmp_path):
+def test_cached_trials_are_read_until_removed(tmp_path):
     first = Checkpoint(tmp_path / "kept", "job")
     first.put("depth2-seed0", {"accuracy": np.array([0.1, 0.2]), "rank": 3.0})
     second = Checkpoint(tmp_path / "kept", "job")
@@ -26,13 +26,13 @@ def test_trials_come_back_until_removed(tmp_path):
     assert other.get("trial")["x"] == 1.0
 
 
-def test_groups_hold_every_number_once():
+def test_groups_contain_every_number_once():
     assert [list(group) for group in groups(5, 2)] == [[0, 1], [2, 3], [4]]
     assert list(groups(6, 2))[:2] == list(groups(5, 2))[:2]
     assert not list(groups(0, 2))
 
 
-def test_a_corrupted_file_costs_its_trial_alone(tmp_path, capsys):
+def test_corrupted_file_invalidates_only_its_trial(tmp_path, capsys):
     kept = Checkpoint(tmp_path, "job")
     kept.put("good", {"x": np.arange(3)})
     kept.put("bad", {"x": np.arange(1000)})
@@ -45,8 +45,8 @@ def test_a_corrupted_file_costs_its_trial_alone(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_no_byte_can_change_what_a_trial_was(tmp_path, capsys):
-    """Whatever byte is damaged: the trial comes back as it was, or not at all."""
+def test_any_changed_byte_invalidates_a_trial(tmp_path, capsys):
+    """Whatever byte is damaged, the trial is read unchanged or not at all."""
     kept, rng = Checkpoint(tmp_path, "job"), np.random.default_rng(0)
     trial = kept.put("trial", {"x": np.arange(20), "n": 3})
     (file,) = kept.path.glob("*.npz")
@@ -61,7 +61,7 @@ def test_no_byte_can_change_what_a_trial_was(tmp_path, capsys):
 
 
 def rewritten(kept, name, **changes):
-    """Writes a trial's file again as somebody else might, other entries of the archive replaced."""
+    """Rewrites a trial's file with some entries of the archive replaced."""
     file = kept._file(name)
     with np.load(file) as stored:
         entries = dict(stored) | changes
@@ -79,7 +79,7 @@ def rewritten(kept, name, **changes):
     ],
     ids=["another number", "another type", "another shape", "one more array", "another seal"],
 )
-def test_a_file_that_is_whole_but_not_what_was_written_is_refused(tmp_path, capsys, changes):
+def test_intact_file_with_other_content_is_rejected(tmp_path, capsys, changes):
     kept = Checkpoint(tmp_path, "job")
     kept.put("trial", {"x": np.arange(3.0)})
     rewritten(kept, "trial")
@@ -88,7 +88,7 @@ def test_a_file_that_is_whole_but_not_what_was_written_is_refused(tmp_path, caps
     assert Checkpoint(tmp_path, "job").trials == {}
 
 
-def test_a_file_of_another_job_is_refused_in_the_folder_of_this_job(tmp_path):
+def test_file_of_another_job_is_rejected(tmp_path):
     first, second = Checkpoint(tmp_path, "seed 1"), Checkpoint(tmp_path, "seed 2")
     first.put("trial", {"x": 1.0})
     second.path.mkdir()
@@ -97,7 +97,7 @@ def test_a_file_of_another_job_is_refused_in_the_folder_of_this_job(tmp_path):
     assert set(Checkpoint(tmp_path, "seed 1").trials) == {"trial"}
 
 
-def test_a_half_written_file_is_not_read(tmp_path, monkeypatch):
+def test_partial_file_is_not_read(tmp_path, monkeypatch):
     kept = Checkpoint(tmp_path, "job")
     kept.put("done", {"x": 1.0})
     whole = kept._file("done").read_bytes()
@@ -113,7 +113,7 @@ def test_a_half_written_file_is_not_read(tmp_path, monkeypatch):
     assert set(Checkpoint(tmp_path, "job").trials) == {"done"}
 
 
-def test_other_versions_of_packages_resume_nothing(tmp_path, monkeypatch):
+def test_trials_of_other_package_versions_are_not_read(tmp_path, monkeypatch):
     Checkpoint(tmp_path, "job").put("trial", {"x": 1.0})
     assert set(Checkpoint(tmp_path, "job").trials) == {"trial"}
     monkeypatch.setattr(checkpoints, "package_versions", lambda *names: '{"numpy": "99"}')
@@ -129,13 +129,13 @@ def test_pickles_are_not_loaded(tmp_path, capsys):
 
 
 def finished():
-    """A dataset with what diagnostics put into theirs: texts, attributes of numpy's, a coordinate beside the index."""
+    """A dataset as in diagnostics: texts, numpy attributes, a coordinate in addition to the index."""
     values = {"loss": ("seed", np.array([0.5, 0.25]), {"units": "1", "n": np.int64(3), "range": np.array([0.0, 1.0])})}
     coords = {"seed": [0, 1], "layer": ("seed", np.array(["input", "layers.0"], dtype=object)), "depth": 4.0}
     return xr.Dataset(values, coords, {"title": "t"})
 
 
-def test_a_dataset_comes_back_as_it_was(tmp_path):
+def test_dataset_is_restored_exactly(tmp_path):
     first = Checkpoint(tmp_path, "job").dataset("plain", finished)
     again = Checkpoint(tmp_path, "job").dataset("plain", lambda: pytest.fail("made again"))
     xr.testing.assert_identical(first, again)
@@ -145,7 +145,7 @@ def test_a_dataset_comes_back_as_it_was(tmp_path):
     assert first["layer"].dtype.kind == "U"
 
 
-def test_what_is_read_is_counted_with_what_it_once_took(tmp_path, monkeypatch):
+def test_read_trials_are_counted_with_their_original_cost(tmp_path, monkeypatch):
     clock = iter([0.0, 6.0, 7.0])
     monkeypatch.setattr(checkpoints.time, "process_time", lambda: next(clock))
     first = Checkpoint(tmp_path, "job")
@@ -157,7 +157,7 @@ def test_what_is_read_is_counted_with_what_it_once_took(tmp_path, monkeypatch):
     assert (first.tally.read, first.tally.computed) == (0, 2)
 
 
-def test_trials_computed_before_are_not_read_of_a_forced_job(tmp_path):
+def test_forced_job_ignores_earlier_trials(tmp_path):
     Checkpoint(tmp_path, "job").put("trial", {"x": 1.0})
     assert Checkpoint(tmp_path, "job", since=time.time() + 60).get("trial") is None
     assert Checkpoint(tmp_path, "job", since=time.time() - 60).get("trial") is not None
@@ -198,7 +198,7 @@ OWN = {
 
 
 @pytest.mark.parametrize("own", OWN)
-def test_trials_with_other_settings_differ(own, tmp_path):
+def test_trials_with_different_settings_have_different_keys(own, tmp_path):
     one, other = OWN[own]
     kept = Checkpoint(tmp_path, "job")
     kept.of(one).put("trial", {"x": 1.0})
@@ -209,13 +209,13 @@ def test_trials_with_other_settings_differ(own, tmp_path):
 
 
 @pytest.mark.parametrize("value", [object(), Shape, {1, 2}, 1j, [3, object()]], ids=lambda value: type(value).__name__)
-def test_settings_without_an_exact_text_are_refused(tmp_path, value):
+def test_settings_without_exact_text_are_rejected(tmp_path, value):
     with pytest.raises(TypeError, match=type(value[-1] if isinstance(value, list) else value).__name__):
         Checkpoint(tmp_path, "job").of("first", value)
 
 
-def test_arrays_come_back_in_the_layout_in_which_they_were_given_back(tmp_path):
-    """Products of matrices in another order round otherwise, so that a run would depend on what was read."""
+def test_arrays_keep_their_memory_layout(tmp_path):
+    """Matrix products in another memory order round differently, so that a run would depend on what was read."""
     odd = np.arange(24.0).reshape(2, 3, 4).transpose(2, 0, 1)
     kept = Checkpoint(tmp_path, "job").put("trial", {"x": odd, "n": 3})
     read = Checkpoint(tmp_path, "job").get("trial")

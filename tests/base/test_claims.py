@@ -1,4 +1,4 @@
-"""Claims: a check must be able to fail, each part has its control, what a run lacks decides nothing."""
+"""Claims: a check must be able to fail, each part has its control, missing data decide nothing."""
 
 import math
 from types import ModuleType
@@ -29,7 +29,7 @@ def near(value, target):
 
 
 def across(low, high):
-    """An interval that must lie above 0."""
+    """An interval that must be above 0."""
     return interval_within((low, high), 0, math.inf, expected="above 0", reason="by sign", n=5, false_alarm=0.01)
 
 
@@ -92,7 +92,7 @@ ONE_CONTROL = [  # check, its control, residual, verdict, outcome of the control
     (holds, put(3.0), 1.25, "holds", "rejected"),
     (holds, put(1.1), 1.0, UNDECIDED, "not rejected"),
     (lambda first: Verdict.from_tests(near(1, 1)), put(3.0), 1.0, UNDECIDED, "not rejected"),  # reads nothing
-    (holds, put(1.0), 9.0, "does not hold", "rejected"),  # a world in which it would hold
+    (holds, put(1.0), 9.0, "does not hold", "rejected"),  # data for which it would hold
     (holds, put(8.0), 9.0, UNDECIDED, "not rejected"),
     (corrected, put(4.0), 2.25, "holds as corrected", "rejected"),
     (corrected, put(2.1), 2.0, UNDECIDED, "not rejected"),
@@ -101,7 +101,7 @@ ONE_CONTROL = [  # check, its control, residual, verdict, outcome of the control
     (corrected, put(8.0), 9.0, UNDECIDED, "not rejected"),
     (corrected, put(2.0), 1.0, "holds", "rejected"),  # as printed: that it fits the corrected form does not count
     (holds, LACKS, 1.0, UNDECIDED, "undecided"),
-    (holds, {"a": put(3.0)}, 1.0, UNDECIDED, ""),  # names no part
+    (holds, {"a": put(3.0)}, 1.0, UNDECIDED, ""),  # matches no part
     (ACROSS.check, put(0.5), 3.0, UNDECIDED, "undecided"),
     (ACROSS.check, put(-4.0), 2.0, "holds", "rejected"),
     (holds_or_not_testable, put(3.0), 1.0, UNDECIDED, "not rejected"),
@@ -111,7 +111,7 @@ ONE_CONTROL = [  # check, its control, residual, verdict, outcome of the control
 
 
 @pytest.mark.parametrize(("check", "control", "value", "verdict", "outcome"), ONE_CONTROL)
-def test_a_claim_is_decided_where_its_control_changes_the_outcome(check, control, value, verdict, outcome):
+def test_claim_is_decided_if_its_control_is_rejected(check, control, value, verdict, outcome):
     row = decide(claimed(check, control), data(value)).ledger
     assert (row["verdict"], row["control_outcome"]) == (verdict, outcome)
 
@@ -140,7 +140,7 @@ def test_each_part_has_its_control(check, controls, values, verdict, outcomes):
     assert [row["control_outcome"] for row in decision.evidence] == outcomes
 
 
-def test_numbers_of_a_row_are_those_of_the_test_and_of_its_control():
+def test_ledger_row_has_the_numbers_of_test_and_control():
     decision = decide(claimed(both, {"a": turn(a=3.0), "b": turn(b=2.75)}), data(0.0, a=1.25, b=2.125))
     numbers = ("value", "region_low", "region_high", "margin", "control_margin")
     rows = [[float(row[name]) for name in numbers] for row in decision.evidence]
@@ -149,7 +149,7 @@ def test_numbers_of_a_row_are_those_of_the_test_and_of_its_control():
     assert {row["control_kind"] for row in decision.evidence} == {"wrong formula"}
 
 
-def test_a_corrected_claim_is_controlled_in_its_corrected_form():
+def test_control_of_a_corrected_claim_uses_the_corrected_form():
     decision = decide(claimed(corrected, put(4.0)), data(2.25))
     assert {row["form"]: row["control_outcome"] for row in decision.evidence} == {
         "printed": "",
@@ -159,7 +159,7 @@ def test_a_corrected_claim_is_controlled_in_its_corrected_form():
     assert [float(row[name]) for name in ("printed_margin", "margin", "control_margin")] == [0.4, 2, 0.25]
 
 
-def test_a_sampled_test_has_its_interval_and_number_of_samples():
+def test_sampled_test_has_its_interval_and_number_of_samples():
     def sampled(first):
         return Verdict.from_tests(mean_within(first["residual"], 0, 2, expected="1", reason="why"))
 
@@ -178,7 +178,7 @@ def test_parts_without_a_control_are_listed(control, left):
     assert parts_without_control(conjunction, conjunction(data(0.0, a=1.25, b=2.125))) == left
 
 
-def test_a_group_of_tests_is_one_part_with_a_row_for_each():
+def test_group_of_tests_is_one_part_with_a_row_for_each():
     def check(first):
         group = all_of({"at 2": near(first["a"], 1), "at 4": near(first["b"], 2)})
         return Verdict.from_tests(all_of(start=near(first["residual"], 0), path=group))
@@ -198,7 +198,7 @@ def test_parts_may_depend_on_the_run():
     assert decide(other, data(0.0, a=1.0, b=1.0)).ledger["verdict"] == UNDECIDED
 
 
-def test_a_check_without_a_control_is_an_error_unless_nothing_can_be_tested():
+def test_check_without_a_control_is_an_error_unless_nothing_can_be_tested():
     for check in (holds, tried_and_tested):
         with pytest.raises(RepdynError, match="x-thm1"):
             decide(claimed(check), data(1.0))
@@ -206,12 +206,12 @@ def test_a_check_without_a_control_is_an_error_unless_nothing_can_be_tested():
     assert (decision.ledger["verdict"], decision.evidence) == ("not testable", [])
 
 
-def test_a_knock_out_is_a_control_of_its_own_kind():
+def test_knock_out_is_recorded_as_its_own_kind_of_control():
     rows = decide(claimed(holds, knock_out("weights frozen", lambda _: data(9.0))), data(1.0)).evidence
     assert [row["control_kind"] for row in rows] == ["knock-out"]
 
 
-def test_datasets_and_variants_come_by_name():
+def test_datasets_and_variants_are_passed_by_name():
     def difference(second, first):
         return Verdict.from_tests(near(second["residual"] - first["residual"], 1))
 
@@ -229,15 +229,15 @@ def test_datasets_and_variants_come_by_name():
 
 
 @pytest.mark.parametrize("returned", [None, True, "holds", Verdict("true")])
-def test_a_check_returns_a_verdict(returned):
+def test_check_returns_a_verdict(returned):
     with pytest.raises(RepdynError, match="x-thm1"):
         decide(claimed(lambda first: returned, put(3.0)), data(1.0))
 
 
-# What a run lacks
+# Missing data
 
 
-def test_too_little_data_leaves_the_claim_undecided():
+def test_claim_with_too_few_data_is_undecided():
     def check(first):
         require(first, "losses", seed=5)
         raise AssertionError("not reached")
@@ -251,7 +251,7 @@ def test_too_little_data_leaves_the_claim_undecided():
 
 @pytest.mark.parametrize("where", ["check", "control"])
 @pytest.mark.parametrize("error", [KeyError, ValueError, TypeError, ZeroDivisionError, AssertionError])
-def test_a_claim_whose_check_ends_with_an_error_has_failed(error, where, capsys):
+def test_claim_whose_check_raises_has_failed(error, where, capsys):
     def fail(first):
         raise error("lost axis")
 
@@ -263,7 +263,7 @@ def test_a_claim_whose_check_ends_with_an_error_has_failed(error, where, capsys)
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_a_gap_that_the_data_explain_leaves_the_claim_undecided():
+def test_explained_missing_values_leave_the_claim_undecided():
     first = data(np.nan)
     assert decide(claimed(corrected, put(4.0)), first).ledger["verdict"] == FAILED
     first["residual"].attrs["missing"] = "no network has learned"
@@ -273,7 +273,7 @@ def test_a_gap_that_the_data_explain_leaves_the_claim_undecided():
 
 
 @pytest.mark.parametrize(("value", "verdict"), [(1.0, "holds"), (2.0, UNDECIDED), (9.0, UNDECIDED)])
-def test_where_networks_have_diverged_a_claim_holds_or_is_undecided(value, verdict):
+def test_claim_on_diverged_networks_is_never_refuted(value, verdict):
     control = put({1.0: 5.0, 2.0: 5.0, 9.0: 2.0}[value])
     first = data(value).assign_attrs({LEFT_OUT: "1 of 2 networks have diverged (rate: 9)"})
     assert decide(claimed(corrected, control), first).ledger["verdict"] == verdict
@@ -305,7 +305,7 @@ def read_claim(world):
     return claimed(read_early_and_late, {"late": false_world("nothing rises", lambda _: world), "finite": huge})
 
 
-def test_readings_are_rows_of_evidence_and_their_agreement_the_verdict():
+def test_readings_are_evidence_rows_and_their_agreement_is_the_verdict():
     decision = decide(read_claim(LOW), FLAT)
     assert decision.ledger["verdict"] == "holds"
     late = [row for row in decision.evidence if row["part"] == "late"]
@@ -314,13 +314,13 @@ def test_readings_are_rows_of_evidence_and_their_agreement_the_verdict():
     assert [bool(row["interval_low"]) for row in late] == [False, True, True, True]
 
 
-def test_a_verdict_that_depends_on_the_reading_needs_a_control_of_all_readings():
+def test_verdict_that_depends_on_the_reading_needs_a_control_of_all_readings():
     assert decide(read_claim(LOW), MIXED).ledger["verdict"] == "depends on the reading"
     assert decide(read_claim(MIXED), MIXED).ledger["verdict"] == UNDECIDED
 
 
-def test_where_networks_have_diverged_readings_that_contradict_decide_nothing():
-    """Numbers that are missing fail comparisons, so that neither a refutation nor a contradiction counts."""
+def test_contradicting_readings_on_diverged_networks_are_undecided():
+    """Missing numbers fail comparisons, so that neither a refutation nor a contradiction counts."""
 
     def two_readings(first):
         windows = {"early": 0, "late": 1}
@@ -351,12 +351,12 @@ def test_where_networks_have_diverged_readings_that_contradict_decide_nothing():
         ({"words": "so " * 16, "line": 3}, "16"),
     ],
 )
-def test_an_incomplete_declaration_is_refused(further, named):
+def test_incomplete_declaration_is_rejected(further, named):
     with pytest.raises(ValueError, match=f"x-1.*{named}"):
         claim("x-1", **({"where": "Theorem 1", "kind": "identity", "states": "S."} | further))
 
 
-def test_a_formula_counts_as_one_quoted_word():
+def test_formula_counts_as_one_quoted_word():
     long = "w " * 13 + "$a + b + c = d + e$ ... $$f = g$$"
     assert claim("x-1", where="w", kind="bound", states="s", words=long, line=1)(holds).words == long
 

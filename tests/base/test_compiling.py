@@ -1,4 +1,4 @@
-"""Compiled functions: numpy's division by zero, code kept only where a folder is named for it."""
+"""Compiled functions: numpy's division by zero, code cached only with a configured folder."""
 
 import math
 
@@ -12,13 +12,13 @@ def quotient(a, b):
 
 
 @pytest.mark.parametrize("make", [compiled, compiled(fastmath={"contract"})])
-def test_division_by_zero_is_numpys(make):
+def test_division_by_zero_behaves_as_in_numpy(make):
     divide = make(quotient)
     assert (divide(1.0, 0.0), divide(1.0, 4.0)) == (math.inf, 0.25)
 
 
 @pytest.mark.parametrize("kept", [False, True])
-def test_compiled_code_is_cached_only_where_a_folder_is_named(monkeypatch, tmp_path, kept):
+def test_compiled_code_is_cached_only_in_a_configured_folder(monkeypatch, tmp_path, kept):
     monkeypatch.delenv(KEPT_IN, raising=False)
     if kept:
         monkeypatch.setenv(KEPT_IN, str(tmp_path))

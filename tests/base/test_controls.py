@@ -1,4 +1,4 @@
-"""Negative controls: what each does to the data, and which of them only shift a number."""
+"""Negative controls: their change of the data, and which of them only shift a number."""
 
 import numpy as np
 import pytest
@@ -83,7 +83,7 @@ RECOMPUTED = {
 
 
 @pytest.mark.parametrize("change", RECORDED.values(), ids=RECORDED)
-def test_what_the_datasets_hold_is_recorded(change):
+def test_values_in_the_datasets_count_as_recorded(change):
     assert kind(change) == "recorded"
 
 
@@ -93,18 +93,18 @@ def test_scaled_and_offset_numbers_are_shifted_numbers(change):
 
 
 @pytest.mark.parametrize("change", CONSTANT.values(), ids=CONSTANT)
-def test_one_number_may_be_computed_but_is_not_recorded(change):
-    """Whether a formula gave it, one number cannot tell."""
+def test_single_computed_number_is_accepted_but_not_recorded(change):
+    """A single number does not show whether a formula produced it."""
     assert (kind(change), kind(change, recomputes=True)) == ("shifted number", "recomputed")
 
 
 @pytest.mark.parametrize("change", RECOMPUTED.values(), ids=RECOMPUTED)
-def test_other_changes_are_recomputed_where_the_control_is_declared_so(change):
+def test_declared_recomputed_changes_are_accepted(change):
     assert (kind(change), kind(change, recomputes=True)) == ("not recorded", "recomputed")
 
 
 @pytest.mark.parametrize("change", [lambda d: d, lambda d: d.copy(deep=True), lambda d: d.assign_attrs(title="x")])
-def test_no_change_is_nothing(change):
+def test_unchanged_data_are_reported_as_no_change(change):
     assert kind(change) == kind(change, recomputes=True) == "nothing"
 
 
@@ -141,7 +141,7 @@ def test_changes_of_variants(change, expected):
 # Building blocks
 
 
-def test_exchanged_labels_keep_their_places():
+def test_exchanged_labels_keep_their_order():
     turned = exchange("network", "relu", "linear")(BEFORE)
     assert turned["network"].values.tolist() == ["relu", "tanh", "linear"]
     for here, there in (("relu", "linear"), ("linear", "relu"), ("tanh", "tanh")):
@@ -150,12 +150,12 @@ def test_exchanged_labels_keep_their_places():
         )
 
 
-def test_a_run_without_a_label_leaves_the_control_undecided():
+def test_run_without_a_label_leaves_the_control_undecided():
     with pytest.raises(NotEnoughDataError, match=r"network.*linear"):
         exchange("network", "relu", "linear")(data(("relu", "tanh")))
 
 
-def test_replaced_variables_leave_the_others():
+def test_replacing_variables_leaves_other_variables_unchanged():
     turned = replace_variables(loss="printed", printed="loss")(BEFORE)
     np.testing.assert_array_equal(turned["loss"], BEFORE["printed"])
     np.testing.assert_array_equal(turned["printed"], BEFORE["loss"])
@@ -166,25 +166,25 @@ def numbered(*values):
     return xr.Dataset({"value": ("place", list(values))}, coords={"place": ["a", "b", "c"]})
 
 
-def test_a_replaced_label_has_the_values_of_another():
+def test_replaced_label_has_the_values_of_another():
     turned = replace_labels("place", {"a": "c"})(numbered(1, 2, 3))
     assert turned["value"].values.tolist() == [3, 2, 3]
     assert turned["place"].values.tolist() == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("sources", [{"a": "d"}, {"d": "a"}])
-def test_a_label_that_the_data_lack_leaves_the_control_undecided(sources):
+def test_label_that_the_data_lack_leaves_the_control_undecided(sources):
     with pytest.raises(NotEnoughDataError, match="place"):
         replace_labels("place", sources)(numbered(1, 2, 3))
 
 
-def test_what_is_reversed_keeps_its_labels():
+def test_reversed_data_keep_their_labels():
     turned = reverse("place")(numbered(1, 2, 3))
     assert turned["value"].values.tolist() == [3, 2, 1]
     assert turned["place"].values.tolist() == ["a", "b", "c"]
 
 
-def test_a_change_of_one_dataset_leaves_the_others():
+def test_changing_one_dataset_leaves_other_datasets_unchanged():
     datasets = [numbered(1, 2, 3), numbered(4, 5, 6), {"x": numbered(7, 8, 9)}]
     first, second, third = in_dataset(1, reverse("place"))(*datasets)
     assert (first, third) == (datasets[0], datasets[2])

@@ -1,4 +1,4 @@
-"""Datasets: conventions refused one by one, equal bytes from any process and folder, every way a file is wrong."""
+"""Datasets: each violated convention, equal bytes from any process and folder, every kind of invalid file."""
 
 import json
 import os
@@ -57,7 +57,7 @@ def make(size=20):
 
 
 def elsewhere(code, *arguments, **run):
-    """Runs code that uses this file in a process of its own."""
+    """Runs code that uses this file in a separate process."""
     environment = {"PYTHONPATH": os.pathsep.join([str(SOURCE), str(HERE)])} | run.pop("env", {})
     command = [sys.executable, "-c", f"import sys, test_datasets\n{code}", *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, **run)
@@ -72,7 +72,7 @@ def file(tmp_path):
 # Conventions
 
 
-def test_what_keeps_the_conventions_has_no_problems():
+def test_valid_dataset_has_no_problems():
     assert problems(make()) == []
 
 
@@ -94,7 +94,7 @@ def with_attrs(run, name, **attrs):
 
 
 OBJECTS = np.array([None, "a", 1], dtype=object)
-BREACHES = [  # change, the variable or dimension that is named
+BREACHES = [  # change, the variable or dimension in the message
     (lambda run: run.drop_vars("step"), "step"),
     (lambda run: with_attrs(run, "loss", units=""), "loss"),
     (lambda run: with_attrs(run, "loss", long_name=""), "loss"),
@@ -106,7 +106,7 @@ BREACHES = [  # change, the variable or dimension that is named
 
 
 @pytest.mark.parametrize(("spoil", "name"), BREACHES)
-def test_a_breach_is_named_and_nothing_is_written(tmp_path, spoil, name):
+def test_invalid_dataset_is_reported_and_not_written(tmp_path, spoil, name):
     run = spoil(make())
     (problem,) = problems(run)
     assert name in problem
@@ -119,14 +119,14 @@ def test_a_breach_is_named_and_nothing_is_written(tmp_path, spoil, name):
 # Round trip and bytes
 
 
-def test_what_is_read_is_what_was_written(file):
+def test_dataset_is_read_as_written(file):
     expected = make().assign_attrs(Conventions=CONVENTIONS)
     xr.testing.assert_identical(read(file), expected)
     assert read(file)["loss"].dtype == np.float64
     assert read(file)["kept"].dtype == bool
 
 
-def test_bytes_are_equal_from_another_process_and_folder(file, tmp_path):
+def test_bytes_do_not_depend_on_process_and_folder(file, tmp_path):
     other = tmp_path / "another folder"
     other.mkdir()
     env = {"PYTHONHASHSEED": "77", "TZ": "Asia/Tokyo", "HOME": str(other), "USER": "other"}
@@ -143,10 +143,10 @@ def test_numbers_are_compressed(tmp_path):
     assert (tmp_path / "flat.nc").stat().st_size < run["loss"].nbytes / 5
 
 
-# Files that are wrong
+# Invalid files
 
 
-def test_a_missing_file_is_named_with_the_command_that_makes_it(tmp_path):
+def test_missing_file_error_names_the_command_that_creates_it(tmp_path):
     with pytest.raises(DataError, match=r"no\.nc"):
         read(tmp_path / "no.nc")
 
@@ -183,13 +183,13 @@ DAMAGES = [truncated, empty, text, damaged_among_the_names, damaged_among_the_nu
 
 
 @pytest.mark.parametrize("spoil", DAMAGES)
-def test_a_damaged_file_is_named_with_advice(file, spoil):
+def test_damaged_file_error_has_advice(file, spoil):
     spoil(file)
     with pytest.raises(DataError, match=r"run\.nc"):
         read(file)
 
 
-def test_a_foreign_file_is_named_with_what_it_lacks(tmp_path):
+def test_foreign_file_error_lists_missing_attributes(tmp_path):
     xr.Dataset({"a": ("i", [1, 2])}, attrs={"title": "t", "study": "s"}).to_netcdf(tmp_path / "foreign.nc")
     with pytest.raises(DataError, match=r"foreign\.nc.*seed"):
         read(tmp_path / "foreign.nc")
@@ -205,8 +205,8 @@ except test_datasets.DataError as error:
 """
 
 
-def test_an_interrupted_write_leaves_the_old_file(file):
-    """The limit on a file's size stands for a full disk: the library fails in the middle of writing."""
+def test_interrupted_write_keeps_the_old_file(file):
+    """The limit on a file's size simulates a full disk: the library fails while writing."""
     before = file.read_bytes()
     done = elsewhere(LIMITED, str(file))
     assert done.returncode == 0, done.stderr
@@ -215,7 +215,7 @@ def test_an_interrupted_write_leaves_the_old_file(file):
     assert [path.name for path in file.parent.iterdir()] == ["run.nc"]
 
 
-# What a claim or a figure needs
+# Requirements of claims and figures
 
 
 ENOUGH = [
@@ -226,7 +226,7 @@ ENOUGH = [
     {"label": ("ω", "none")},
     {"seed": [0, 2], "step": 20},
 ]
-TOO_LITTLE = [  # needs, what is named: dimension, needed and present
+TOO_LITTLE = [  # needs, parts of the message: dimension, needed and present
     ({"seed": 4}, "4.*seed.*3"),
     ({"width": 1}, "1.*width.*0"),
     ({"seed": (1, 7, 9)}, "seed.*7.*9"),
@@ -240,17 +240,17 @@ def labeled():
 
 
 @pytest.mark.parametrize("needs", ENOUGH)
-def test_what_a_dataset_has_is_not_refused(needs):
+def test_satisfied_requirements_pass(needs):
     assert require(labeled() if "label" in needs else make(), "loss", **needs) is None
 
 
 @pytest.mark.parametrize(("needs", "message"), TOO_LITTLE)
-def test_what_a_dataset_lacks_is_named(needs, message):
+def test_unmet_requirements_are_reported(needs, message):
     with pytest.raises(NotEnoughDataError, match=f"loss.*{message}"):
         require(make(), "loss", **needs)
 
 
-def test_requirements_hold_for_each_variant():
+def test_requirements_apply_to_each_variant():
     variants = {"relu": make(), "tanh": make(10)}
     require(variants, "loss", variant=("tanh", "relu"), seed=3, step=10)
     require(variants, "loss", variant=2)
@@ -263,8 +263,8 @@ def test_requirements_hold_for_each_variant():
             require(variants, "loss", **needs)
 
 
-def test_a_flipped_bit_is_never_silent(tmp_path):
-    """In numbers, whole or a single one, in labels, in truth values: the file is refused or holds what was written."""
+def test_flipped_bit_is_always_detected(tmp_path):
+    """For numbers, integers, scalars, labels and truth values, the file is rejected or has what was written."""
     variables = {
         "loss": variable("i", np.linspace(0, 1, 3), "loss"),
         "count": variable((), 3, "count"),
@@ -304,7 +304,7 @@ def test_one_finite_value_is_enough_for_a_figure_of_numbers(values, enough):
         require_finite(xr.DataArray(values), "a network that has converged")
 
 
-def test_gaps_without_a_reason_get_one():
+def test_missing_values_without_a_reason_get_one():
     ds = xr.Dataset(
         {
             "whole": ("x", [1.0, 2.0]),
@@ -326,7 +326,7 @@ def test_gaps_without_a_reason_get_one():
     }
 
 
-def test_versions_are_those_of_the_run_and_none_of_files_of_others(tmp_path):
+def test_versions_are_recorded_for_own_datasets_only(tmp_path):
     used = {"torch": "2.4", "numpy": "2.1", "scipy": "1.3"}
     write(make().assign_attrs(versions=json.dumps(used)), tmp_path / "ours.nc")
     xr.Dataset(attrs={"title": "t"}).to_netcdf(tmp_path / "foreign.nc")
@@ -341,7 +341,7 @@ def test_versions_are_those_of_the_run_and_none_of_files_of_others(tmp_path):
 
 
 def recorded(**attrs):
-    """A whole array, counts, texts and two arrays with gaps, of which one has a reason of its own."""
+    """A whole array, counts, texts and two arrays with gaps, one of them with a separate reason."""
     values = {
         "count": [3, 1, 2],
         "loss": [0.5, np.inf, np.nan],
@@ -354,7 +354,7 @@ def recorded(**attrs):
     return data
 
 
-def test_networks_that_have_diverged_leave_gaps_with_a_reason():
+def test_diverged_networks_leave_missing_values_with_a_reason():
     diverged = np.array([[True, False, False], [True, True, False]])
     left = left_out(recorded(title="t"), diverged, "training.rates: 0.5")
     np.testing.assert_array_equal(left["loss"], [0.5, np.nan, np.nan])
@@ -369,7 +369,7 @@ def test_networks_that_have_diverged_leave_gaps_with_a_reason():
     xr.testing.assert_identical(same, recorded())
 
 
-def test_datasets_inherit_what_their_inputs_lack_and_name_each_once():
+def test_datasets_inherit_missing_value_reasons_of_inputs_once():
     said = [xr.Dataset(attrs={LEFT_OUT: words} if words else {}) for words in ("", "4 of 5", "2 of 7", "3 of 8")]
     inputs = [said[0], said[1], {"sgd": said[2], "adam": said[0], "he": said[3]}, said[3]]
     own = inherit(recorded(**{LEFT_OUT: "6 of 6"}), *inputs)
@@ -378,7 +378,7 @@ def test_datasets_inherit_what_their_inputs_lack_and_name_each_once():
     xr.testing.assert_identical(inherit(recorded(), said[0], {"sgd": said[0]}), recorded())
 
 
-def test_arrays_without_a_number_are_named():
+def test_arrays_without_finite_values_are_reported():
     lost, some = ("run", [np.nan, np.inf], {"missing": "diverged"}), ("run", [np.nan, 1.0])
     whole = xr.Dataset({"some": some, "count": ("run", [1, 2]), "empty": ("other", np.zeros(0))})
     text = without_a_number(

@@ -1,4 +1,4 @@
-"""Devices and threads: decided once, named when they are not there."""
+"""Devices and threads: decided once, reported if missing."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ from repdyn.base.errors import DataError
 
 @pytest.fixture
 def torch_with(monkeypatch):
-    """Puts a torch with or without a usable GPU in place of the installed one."""
+    """Replaces the installed torch by one with or without a usable GPU."""
 
     def install(usable):
         flags = {"cuda": SimpleNamespace(matmul=SimpleNamespace(allow_tf32=True))}
@@ -34,13 +34,13 @@ def torch_with(monkeypatch):
         ("cpu", False, "cpu"),
     ],
 )
-def test_the_device_follows_setting_and_machine(torch_with, wanted, usable, device):
+def test_device_depends_on_setting_and_machine(torch_with, wanted, usable, device):
     torch_with(usable)
     assert choose_device(wanted) == device
 
 
-def test_a_gpu_computes_in_full_precision(torch_with):
-    """cuDNN's convolutions drop 13 of 24 bits unless told, which no CPU does."""
+def test_gpu_computes_in_full_precision(torch_with):
+    """cuDNN's convolutions drop 13 of 24 bits by default, which no CPU does."""
     backends = torch_with(True)
     choose_device("auto")
     assert (backends.cuda.matmul.allow_tf32, backends.cudnn.allow_tf32, backends.cudnn.deterministic) == (
@@ -51,19 +51,19 @@ def test_a_gpu_computes_in_full_precision(torch_with):
 
 
 @pytest.mark.parametrize("wanted", ["gpu", "cuda:1", "", None])
-def test_an_unknown_device_is_refused_with_the_choice(torch_with, wanted):
+def test_unknown_device_error_lists_the_choices(torch_with, wanted):
     torch_with(True)
     with pytest.raises(DataError, match=f"run.device.*{wanted!r}"):
         choose_device(wanted)
 
 
-def test_a_missing_gpu_is_an_error_when_required(torch_with):
+def test_missing_gpu_is_an_error_when_required(torch_with):
     torch_with(False)
     with pytest.raises(DataError, match=r"run\.device.*cuda"):
         choose_device("cuda")
 
 
-def test_the_cpu_needs_no_torch(monkeypatch):
+def test_cpu_does_not_import_torch(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)  # an import of torch would now fail
     assert choose_device("cpu") == "cpu"
 

@@ -21,7 +21,7 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_the_file_appears_when_the_block_ends(tmp_path):
+def test_file_appears_when_the_block_ends(tmp_path):
     path = tmp_path / "new" / "folder" / "data.nc"
     with atomic(path) as temporary:
         temporary.write_text("whole")
@@ -33,7 +33,7 @@ def test_the_file_appears_when_the_block_ends(tmp_path):
 
 
 @pytest.mark.parametrize("error", [ValueError("wrong"), KeyboardInterrupt(), DataError("ours")])
-def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path, error):
+def test_error_keeps_the_old_file_and_leaves_no_partial_file(tmp_path, error):
     path = tmp_path / "data.txt"
     path.write_text("old")
 
@@ -48,7 +48,7 @@ def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path, error):
     assert names(tmp_path) == ["data.txt"]
 
 
-def test_a_full_disk_is_named_and_leaves_nothing(tmp_path):
+def test_full_disk_is_reported_and_leaves_no_partial_file(tmp_path):
     def fail():
         with atomic(tmp_path / "data.txt") as temporary:
             temporary.write_text("half")
@@ -59,7 +59,7 @@ def test_a_full_disk_is_named_and_leaves_nothing(tmp_path):
     assert names(tmp_path) == []
 
 
-def test_a_file_in_the_place_of_the_folder(tmp_path):
+def test_file_instead_of_a_folder_is_reported(tmp_path):
     (tmp_path / "results").write_text("in the way")
     with pytest.raises(DataError, match=r"results/data\.txt"):
         write_text(tmp_path / "results" / "data.txt", "text")
@@ -93,7 +93,7 @@ for _ in range(40):
 """
 
 
-def test_processes_that_write_one_file_never_mix(tmp_path):
+def test_concurrent_writers_never_mix_content(tmp_path):
     path = tmp_path / "data.txt"
     command = [sys.executable, "-c", WRITER]
     running = [
@@ -125,7 +125,7 @@ def test_sha256(tmp_path):
     assert sha256(str(path)) == hashlib.sha256(large).hexdigest()
 
 
-def test_sha256_of_a_folder_is_that_of_names_and_bytes_without_snakemakes_stamp(tmp_path):
+def test_sha256_of_a_folder_covers_names_and_bytes_without_snakemakes_timestamp(tmp_path):
     first, other = tmp_path / "first", tmp_path / "other place"
     for folder in (first, other):
         write_text(folder / "b" / "c.txt", "text")

@@ -1,4 +1,4 @@
-"""Formula audits: errors measured, stored with names, decided; a wrong formula turns the verdict."""
+"""Formula audits: errors measured, stored with names, decided; a wrong formula changes the verdict."""
 
 import numpy as np
 import pytest
@@ -37,11 +37,11 @@ def audit(seeds=3):
     ("value", "wanted", "error"),
     [([1.0, 2.0], [1.0, 4.0], 0.5), (3.0, 2.0, 0.5), (0.0, [[1.0, -4.0]], 1.0), ([1, -1], [-1, 1], 2.0)],
 )
-def test_an_error_is_relative_to_the_largest_size(value, wanted, error):
+def test_error_is_relative_to_the_largest_size(value, wanted, error):
     assert relative_error(value, wanted) == error
 
 
-def test_other_shapes_and_a_vanishing_scale_are_refused():
+def test_mismatched_shapes_and_zero_scale_are_rejected():
     with pytest.raises(ValueError, match=r"value.*\(2,\)"):
         relative_error([1.0, 2.0], [[1.0], [2.0]])
     with pytest.raises(ValueError, match="wanted"):
@@ -51,14 +51,14 @@ def test_other_shapes_and_a_vanishing_scale_are_refused():
 @pytest.mark.parametrize(
     ("equation", "status"), list(zip(EQUATIONS, ["holds", "holds as corrected", "does not hold"], strict=True))
 )
-def test_an_audit_decides(equation, status):
+def test_audit_decides_claims(equation, status):
     verdict = decide_formula(audit(), equation, 1e-9, "finite differences")
     assert verdict.status == status
     assert verdict.printed.value == pytest.approx(1.2 * SETS[EQUATIONS.index(equation)].printed)
 
 
 @pytest.mark.parametrize("equation", EQUATIONS[:2])
-def test_the_wrong_formula_is_rejected_and_recorded(equation):
+def test_wrong_formula_is_rejected_and_recorded(equation):
     control = with_wrong_formula("another sign", equation)
     declare = claim("x-1", where="eq. (1)", kind="identity", states="S.", control=control)
     decided = decide_claim(declare(lambda audit: decide_formula(audit, equation, 1e-9, "rounding")), {"audit": audit()})
@@ -79,7 +79,7 @@ def row(equation, **says):
 
 
 @pytest.mark.parametrize(("equation", "status"), list(zip(EQUATIONS[:2], ["holds", "holds as corrected"], strict=True)))
-def test_a_row_is_decided_as_a_function_would(equation, status):
+def test_formula_claim_is_decided_like_a_claim_function(equation, status):
     declared = row(equation, correction="T.")
     assert (declared.kind, declared.data, declared.decided) == ("identity", ("slopes",), "Against differences.")
     decided = decide_claim(declared, {"slopes": audit()}).ledger
@@ -87,7 +87,7 @@ def test_a_row_is_decided_as_a_function_would(equation, status):
     assert decided["control_outcome"] == "rejected"
 
 
-def test_only_the_named_equations_are_spoilt():
+def test_control_changes_only_the_named_equations():
     spoilt = with_wrong_formula("another sign", "1.1 slope", "1.3 lost").data(audit())
     for equation, changed in zip(EQUATIONS, (True, False, True), strict=True):
         row, control = spoilt.sel(equation=equation), audit()["control"].sel(equation=equation)
@@ -97,7 +97,7 @@ def test_only_the_named_equations_are_spoilt():
 
 
 def test_largest_errors_are_over_all_draws_and_places():
-    """Two draws of three equations at two depths; the largest stand at other draws and depths for each."""
+    """Two draws of three equations at two depths; the largest are at different draws and depths for each."""
     errors = np.zeros((2, 3, 2, 3))
     errors[0, :, 1] = [[0.5, 0.1, 9.0], [0.2, 0.7, 9.0], [0.3, 0.3, 9.0]]
     errors[1, :, 0] = [[0.4, 0.2, 9.0], [0.6, 0.1, 9.0], [0.1, 0.8, 9.0]]

@@ -1,4 +1,4 @@
-"""Graphs of a step: warming up leaves no trace, a replay is the step, what a capture forbids is refused."""
+"""Graphs of a step: warming up has no effect, a replay equals the step, forbidden operations are rejected."""
 
 import pytest
 import torch
@@ -24,7 +24,7 @@ def descent():
 
 
 @torch.inference_mode()
-def test_a_replayed_step_is_the_step(graphs):
+def test_replayed_step_equals_the_step(graphs):
     (x, rate, step), (y, same, other) = descent(), descent()
     rate.fill_(0.3)
     replay = replayable(step, [x])
@@ -39,7 +39,7 @@ def test_a_replayed_step_is_the_step(graphs):
 
 
 @torch.inference_mode()
-def test_all_that_a_step_moves_is_put_back(graphs):
+def test_state_is_restored_after_capturing(graphs):
     moved = [torch.tensor([float(value)] * size) for value, size in ((3, 2), (1, 4), (2, 1))]
     before = [tensor.tolist() for tensor in moved]
 
@@ -56,7 +56,7 @@ def test_all_that_a_step_moves_is_put_back(graphs):
 @pytest.mark.parametrize(
     "wait", [lambda x: x.sum().item(), lambda x: x.nonzero(), lambda x: x.add_(torch.tensor([1.0]))]
 )
-def test_a_step_that_waits_cannot_be_captured(graphs, wait):
+def test_step_that_synchronizes_cannot_be_captured(graphs, wait):
     x = torch.ones(1)
     with pytest.raises(RuntimeError, match="not permitted when stream is capturing"):
         replayable(lambda: wait(x), [x])

@@ -1,4 +1,4 @@
-"""Image sources: digits as installed, MNIST from small files made here, and every way in which a file is wrong."""
+"""Image sources: digits as installed, MNIST from small synthetic files, and every kind of invalid file."""
 
 import functools
 import gzip
@@ -55,7 +55,7 @@ def complaint(folder):
     return str(caught.value)
 
 
-def test_digits_come_with_scikit_learn():
+def test_digits_are_loaded_from_scikit_learn():
     digits = load_images("digits")
     assert dict(digits.sizes) == {"point": 1797, "row": 8, "column": 8}
     assert digits.image.dtype == np.float64
@@ -95,7 +95,7 @@ def test_either_split_or_both_are_read(whole, split, points):
 
 
 @pytest.mark.parametrize(("split", "count"), [("test", 2), ("train", 2), ("both", 4)])
-def test_a_download_fetches_the_required_files_alone(whole, monkeypatch, split, count):
+def test_download_fetches_only_required_files(whole, monkeypatch, split, count):
     asked = {}
 
     def fetched(url, known_hash, fname, path):
@@ -126,7 +126,7 @@ def mirror(tmp_path, monkeypatch):
     server.shutdown()
 
 
-def test_a_download_tries_the_mirrors_in_order_and_happens_once(mirror, tmp_path):
+def test_download_tries_the_mirrors_in_order_and_happens_once(mirror, tmp_path):
     address, digest = mirror
     dead = "https://127.0.0.1:9"
     folder = download_mnist((dead, address), tmp_path / "cache", files={"small.gz": digest})
@@ -135,14 +135,14 @@ def test_a_download_tries_the_mirrors_in_order_and_happens_once(mirror, tmp_path
     assert again == folder
 
 
-def test_a_download_with_another_checksum_is_refused_and_leaves_nothing(mirror, tmp_path):
+def test_download_with_wrong_checksum_is_rejected_and_removed(mirror, tmp_path):
     with pytest.raises(DataError, match=r"small\.gz"):
         download_mnist((mirror[0],), tmp_path / "cache", files={"small.gz": "0" * 64})
     assert list((tmp_path / "cache").iterdir()) == []
 
 
 @pytest.mark.parametrize("name", [IMAGES, LABELS])
-def test_every_truncation_is_noticed(folder, name):
+def test_truncated_files_are_detected(folder, name):
     whole = FILES[name]
     for length in range(len(whole)):
         (folder / name).write_bytes(whole[:length])
@@ -161,7 +161,7 @@ def damaged_gzip(folder, spoil):
 
 TRAIN_IMAGES = SPLITS["train"][0]
 LAST_BIT = {name: FILES[name][:-1] + bytes([FILES[name][-1] ^ 1]) for name in (IMAGES, LABELS)}
-WRONG = [  # what is done to the folder, what the message names
+WRONG = [  # change of the folder, part of the message
     (lambda folder: (folder / IMAGES).unlink(), [IMAGES, LABELS]),
     (lambda folder: (folder / LABELS).unlink(), [LABELS, IMAGES]),
     (lambda folder: under(folder, IMAGES, FILES[IMAGES][:-1]), [IMAGES, "75", "76"]),
@@ -182,13 +182,13 @@ WRONG = [  # what is done to the folder, what the message names
 
 
 @pytest.mark.parametrize(("spoil", "named"), WRONG)
-def test_a_folder_with_wrong_files_is_refused(folder, spoil, named):
+def test_folder_with_wrong_files_is_rejected(folder, spoil, named):
     spoil(folder)
     message = complaint(folder)
     assert [word for word in named if word not in message] == []
 
 
-def test_sources_splits_folders_and_addresses_are_refused_by_name(folder, monkeypatch):
+def test_invalid_sources_splits_folders_and_addresses_are_rejected(folder, monkeypatch):
     monkeypatch.setattr(pooch, "retrieve", lambda *a, **k: pytest.fail("something was fetched"))
     mirror = "https://127.0.0.1:9"
     refusals = [
@@ -213,7 +213,7 @@ def test_sources_splits_folders_and_addresses_are_refused_by_name(folder, monkey
 
 @pytest.mark.skipif("REPDYN_MNIST" not in os.environ, reason="REPDYN_MNIST names no folder with the files of MNIST")
 @pytest.mark.parametrize(("split", "count"), [("test", 10_000), ("train", 60_000), ("both", 70_000)])
-def test_real_mnist(split, count):
+def test_real_mnist_has_known_digests(split, count):
     folder = Path(os.environ["REPDYN_MNIST"])
     if split != "test" and not list(folder.glob("train-*")):
         pytest.skip("the folder has no training images")

@@ -1,4 +1,4 @@
-"""Looking again at more samples: what a look may spend, and how often a true statement is refuted by then."""
+"""Repeated analyses of growing samples: their false-alarm rates, and how often a true statement is refuted."""
 
 import math
 
@@ -12,7 +12,7 @@ FIRST, LOOKS = 8, 6
 WORDS = {"expected": "at least 0", "reason": "test", "false_alarm": FALSE_ALARM}
 
 
-def test_each_later_analysis_spends_half_of_the_one_before():
+def test_each_repeated_analysis_halves_the_false_alarm_rate():
     assert spent(0.001) == 0.001
     for look in (2, 3, 4):
         with at_look(look):
@@ -23,7 +23,7 @@ def test_each_later_analysis_spends_half_of_the_one_before():
 
 
 @pytest.mark.parametrize("decide", [mean_within, share_within])
-def test_a_later_analysis_of_the_same_samples_has_a_wider_interval(decide):
+def test_later_analysis_of_the_same_samples_has_a_wider_interval(decide):
     samples = np.random.default_rng(0).random(30)
     samples = samples > 0.5 if decide is share_within else samples
     first = decide(samples, 0.2, 0.8, **WORDS)
@@ -45,7 +45,7 @@ def stopped_at_the_first_decision(draw, decide, spending):
     return "undecided"
 
 
-CASES = {  # a statement that is true, by nothing: the border belongs to it
+CASES = {  # a statement that is just true: the boundary belongs to it
     "mean": (lambda rng: lambda n: rng.standard_normal(n), lambda x: mean_within(x, 0.0, math.inf, **WORDS)),
     "share": (lambda rng: lambda n: rng.random(n) < 0.5, lambda x: share_within(x, 0.5, math.inf, **WORDS)),
 }
@@ -53,7 +53,7 @@ CASES = {  # a statement that is true, by nothing: the border belongs to it
 
 @pytest.mark.parametrize("case", CASES)
 def test_stopping_at_the_first_decision_refutes_a_true_statement_at_most_twice_as_often(case):
-    """1000 runs, doubled up to five times; without spending the same rule is beyond that for means."""
+    """1000 runs, doubled up to five times; without the correction the rate for means is exceeded."""
     draws, decide = CASES[case]
     runs = 1000
     refuted = {}

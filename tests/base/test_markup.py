@@ -1,4 +1,4 @@
-"""Formulas and words of the report: what is understood is typeset, the rest stays text, no glyph is missing."""
+"""Formulas and texts of the report: supported ones are typeset, the rest remains text, no glyph is missing."""
 
 import html
 import re
@@ -54,7 +54,7 @@ def test_every_kind_of_formula_with_parts_is_typeset(latex, element):
         "",
     ],
 )
-def test_what_is_no_plain_formula_is_shown_as_written(latex):
+def test_unsupported_formula_is_shown_verbatim(latex):
     markup = mathml(latex)
     assert markup.startswith("<code>")
     assert re.sub(r"&(?:lt|gt|amp|#34|#39);", "", markup).count("<") == 2
@@ -87,7 +87,7 @@ def italic(letter):
     return ord(letter)
 
 
-def test_the_font_has_every_glyph_of_every_formula():
+def test_font_has_every_glyph_of_every_formula():
     from fontTools.ttLib import TTFont
 
     font = TTFont(PAGE / "math.woff2")

@@ -8,13 +8,13 @@ from repdyn.base.progress import Progress
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that stands still until it is set."""
+    """A clock that changes only when set."""
     now = {"seconds": 100.0}
     monkeypatch.setattr(progress.time, "monotonic", lambda: now["seconds"])
     return now
 
 
-def test_lines_come_at_least_so_many_seconds_apart(clock, capsys):
+def test_progress_lines_have_a_minimum_interval(clock, capsys):
     shown = Progress("training", 100, every=10)
     for done in range(1, 100):
         clock["seconds"] = 100.0 + done
@@ -23,7 +23,7 @@ def test_lines_come_at_least_so_many_seconds_apart(clock, capsys):
     assert steps == [f"{done}/100" for done in range(10, 100, 10)]
 
 
-def test_the_last_step_is_always_reported(clock, capsys):
+def test_last_step_is_always_reported(clock, capsys):
     shown = Progress("training", 3)
     for done in range(1, 4):
         shown.step(done)

@@ -1,4 +1,4 @@
-"""Readings of a sentence: nine in ten that agree and no two that contradict each other carry a verdict."""
+"""Readings of a sentence: nine in ten that agree give a verdict unless two contradict each other."""
 
 import math
 
@@ -33,7 +33,7 @@ def one(outcome, false_alarm=0.05, n=9):
         (2, 0, 0, "passes"),
     ],
 )
-def test_nine_readings_in_ten_carry_a_verdict_that_no_other_contradicts(passes, fails, undecided, outcome):
+def test_nine_in_ten_agreeing_readings_decide_unless_contradicted(passes, fails, undecided, outcome):
     tests = [*[one("passes")] * passes, *[one("fails")] * fails, *[one("undecided")] * undecided]
     test = over_readings(lambda window: tests[window], window={f"window {k}": k for k in range(len(tests))})
     assert test.outcome == outcome
@@ -41,7 +41,7 @@ def test_nine_readings_in_ten_carry_a_verdict_that_no_other_contradicts(passes, 
     assert (test.interval, test.value, test.region) == (None, None, None)
 
 
-def test_readings_are_the_grid_of_all_choices_and_have_the_margin_of_the_least_clear():
+def test_readings_are_the_grid_of_choices_with_the_smallest_margin():
     test = over_readings(
         lambda first_window, power: at_most(power * first_window, 1.0, **SAY, n=int(10 * first_window)),
         first_window={"a tenth": 0.1, "a fifth": 0.2},
@@ -53,15 +53,15 @@ def test_readings_are_the_grid_of_all_choices_and_have_the_margin_of_the_least_c
         over_readings(lambda window: one("passes"), window={"all": 1})
 
 
-def test_the_margin_is_that_of_a_reading_with_the_outcome_of_all():
+def test_margin_is_that_of_a_reading_with_the_overall_outcome():
     """Of nineteen that pass, the one nearest to the limit; one that stays undecided is nearer still."""
     tests = [at_least([2.0 + place], 1.0, **SAY) for place in range(19)] + [one("undecided")]
     test = over_readings(lambda at: tests[at], at={str(at): at for at in range(20)})
     assert (test.outcome, test.margin) == ("passes", 2.0)
 
 
-def test_nine_readings_in_ten_refute_a_true_sentence_as_rarely_as_promised():
-    """Each reading of a true sentence fails with chance a; nine in ten of dependent readings with at most a / 0.9."""
+def test_nine_in_ten_rule_keeps_the_false_alarm_rate():
+    """Each reading of a true sentence fails with probability a; nine in ten dependent ones with at most a / 0.9."""
     rate, random = 0.05, np.random.default_rng(11)
     allowed, refuted = stats.norm.isf(rate / 2), 0
     for _ in range(4000):

@@ -1,4 +1,4 @@
-"""Tests of samples: intervals are those of Student and of the binomial law, and refute as often as stated."""
+"""Tests of samples: t-intervals and binomial intervals, with the stated error rates."""
 
 import math
 
@@ -31,13 +31,13 @@ SAMPLED = SAY | {"n": 10, "false_alarm": 0.05}
         ((2.0, 2.0), 3.0, 4.0, "fails", 1 / LARGEST_MARGIN),
     ],
 )
-def test_an_interval_inside_across_and_outside_of_a_region(interval, low, high, outcome, margin):
+def test_interval_inside_across_and_outside_of_a_region(interval, low, high, outcome, margin):
     test = interval_within(interval, low, high, **SAMPLED)
     assert (test.outcome, test.margin) == (outcome, pytest.approx(margin))
     assert (test.interval, test.region, test.n, test.false_alarm) == (interval, (low, high), 10, 0.05)
 
 
-def test_interval_of_the_mean_is_students():
+def test_interval_of_the_mean_is_the_t_interval():
     samples = np.random.default_rng(2).standard_normal(12)
     expected = stats.ttest_1samp(samples, 0).confidence_interval(0.99)
     test = mean_within(samples, -1, 1, false_alarm=0.01, **SAY)
@@ -47,14 +47,14 @@ def test_interval_of_the_mean_is_students():
 
 @pytest.mark.parametrize("trials", [1, 8, 500])
 @pytest.mark.parametrize("false_alarm", [0.01, 1e-3, 1e-6])
-def test_interval_of_a_share_is_that_of_the_exact_binomial_test(trials, false_alarm):
+def test_interval_of_a_share_inverts_the_exact_binomial_test(trials, false_alarm):
     for hits in {0, 1, trials // 3, trials - 1, trials}:
         wanted = stats.binomtest(hits, trials).proportion_ci(1 - false_alarm, method="exact")
         assert share_interval(hits, trials, false_alarm) == pytest.approx((wanted.low, wanted.high), rel=1e-6, abs=1e-8)
 
 
 @pytest.mark.parametrize(("hits", "outcome"), [(8, "passes"), (7, "undecided"), (1, "undecided"), (0, "fails")])
-def test_a_share_is_decided_where_its_interval_lies(hits, outcome):
+def test_share_is_decided_by_its_interval(hits, outcome):
     test = share_within([True] * hits + [False] * (8 - hits), 0.5, math.inf, **SAY, false_alarm=0.01)
     assert (test.outcome, test.n, test.false_alarm, test.value) == (outcome, 8, 0.01, hits / 8)
 
@@ -76,7 +76,7 @@ REFUSED = [
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(("call", "error"), REFUSED)
-def test_samples_and_intervals_that_decide_nothing_are_refused(call, error):
+def test_uninformative_samples_and_intervals_are_rejected(call, error):
     with pytest.raises(error):
         call()
 
@@ -87,7 +87,7 @@ def outcomes(mean, low, high, samples=2000):
     return [mean_within(sample, low, high, false_alarm=0.05, **SAY).outcome for sample in draws]
 
 
-def test_true_statements_are_refuted_and_false_ones_accepted_as_rarely_as_stated():
+def test_error_rates_are_at_most_the_stated_rates():
     """At four standard errors of the binomial law; on one side an interval can miss half as often."""
     error = [4 * math.sqrt(2000 * p * (1 - p)) for p in (0.05, 0.025)]
     assert abs(outcomes(0.0, 0.0, 0.0).count("fails") - 100) < error[0]
@@ -96,7 +96,7 @@ def test_true_statements_are_refuted_and_false_ones_accepted_as_rarely_as_stated
     assert outcomes(5.0, 0.0, 10.0).count("passes") == outcomes(-5.0, 0.0, 10.0).count("fails") == 2000
 
 
-def test_intervals_of_a_later_analysis_spend_half_of_the_one_before():
+def test_each_repeated_analysis_halves_the_false_alarm_rate():
     samples = np.array([0.2, 0.9, 0.5, 0.4, 0.7])
     hits = np.array([True, True, False, True, True, True])
     with at_look(3):

@@ -31,7 +31,7 @@ class Inner(Settings):
 
 
 class Grown(Inner):
-    """The section with knobs that came later."""
+    """The section with settings added later."""
 
     momentum: float = addition(0.0, ge=0, lt=1, description="Momentum.")
     extra: Many[int] = addition((1, 2), description="More sizes.")
@@ -59,7 +59,7 @@ INNER = {"rate": 0.1, "sizes": [3, 1], "kind": "a"}
         ("other", 1),
     ],
 )
-def test_values_of_another_type_are_refused(key, value):
+def test_values_of_wrong_type_are_rejected(key, value):
     with pytest.raises(ValidationError):
         Inner.model_validate(INNER | {key: value})
 
@@ -73,7 +73,7 @@ def test_settings_are_frozen():
 
 
 @given(st.floats(min_value=0, exclude_min=True, allow_infinity=False, allow_nan=False))
-def test_canonical_text_gives_the_same_settings_back(rate):
+def test_canonical_text_round_trips(rate):
     inner = Inner.model_validate(INNER | {"rate": rate})
     assert Inner.model_validate(json.loads(canonical(inner))) == inner
     assert Inner.model_validate_json(canonical(inner)) == inner
@@ -84,26 +84,26 @@ def test_canonical_text_does_not_depend_on_the_order_of_keys(keys):
     assert canonical(Inner.model_validate({key: INNER[key] for key in keys})) == canonical(Inner.model_validate(INNER))
 
 
-def test_an_addition_at_its_old_value_leaves_the_text_as_it_was():
+def test_added_setting_at_its_old_value_keeps_the_text():
     before = canonical(Inner.model_validate(INNER))
     assert canonical(Grown.model_validate(INNER)) == before
     assert canonical(Grown.model_validate(INNER | {"momentum": 0, "extra": [1, 2]})) == before
 
 
-def test_an_addition_at_another_value_shows():
+def test_added_setting_at_a_new_value_changes_the_text():
     changed = Grown.model_validate(INNER | {"momentum": 0.9})
     assert json.loads(canonical(changed)) == INNER | {"momentum": 0.9}
     assert Grown.model_validate_json(canonical(changed)) == changed
 
 
-def test_an_inner_addition_is_left_out_too():
+def test_added_nested_setting_at_its_old_value_keeps_the_text():
     class Holder(Settings):
         inner: Grown
 
     assert canonical(Holder.model_validate({"inner": INNER})) == f'{{"inner":{canonical(Inner.model_validate(INNER))}}}'
 
 
-def test_all_broken_rules_are_in_one_error():
+def test_all_violated_rules_are_in_one_error():
     class Rules(Settings):
         low: int
         high: int
@@ -140,7 +140,7 @@ def test_distinct_agrees_with_its_definition(values):
 
 
 class Counted(Settings):
-    """Numbers of trials beside what each of them depends on."""
+    """Numbers of trials next to settings on which each trial depends."""
 
     seeds: Annotated[int, EACH]
     rates: Annotated[Many[float], EACH]
@@ -152,13 +152,13 @@ class Counted(Settings):
 COUNTED = {"seeds": 5, "rates": [0.1, 0.2], "width": 7, "inner": INNER}
 
 
-def test_a_trial_does_not_depend_on_how_many_there_are():
+def test_trial_does_not_depend_on_the_number_of_trials():
     own = of_one_trial(Counted.model_validate(COUNTED))
     assert own == {"width": 7, "inner": INNER}
     assert own == of_one_trial(Counted.model_validate(COUNTED | {"seeds": 50, "rates": [9.0], "damping": 0.5}))
 
 
 @pytest.mark.parametrize("changed", [{"width": 8}, {"damping": 0.25}, {"inner": INNER | {"momentum": 0.5}}])
-def test_a_trial_depends_on_everything_else(changed):
+def test_trial_depends_on_everything_else(changed):
     own = of_one_trial(Counted.model_validate(COUNTED | changed))
     assert own == {"width": 7, "inner": INNER} | changed

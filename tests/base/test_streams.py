@@ -20,14 +20,14 @@ def test_equal_names_give_equal_numbers():
     assert np.array_equal(draws(Stream(3, ("a", 1)), "w"), draws(Stream(3, ("a", 1)), "w"))
 
 
-def test_the_way_to_a_name_does_not_matter():
+def test_stream_depends_on_the_names_not_on_the_calls():
     root = Stream(3)
     ways = [root.child("a", 1).generator("w"), root.child("a").child(1).generator("w"), root.generator("a", 1, "w")]
     ways += [Stream(3, ("a", 1, "w")).generator()]
     assert len({way.integers(2**63) for way in ways}) == 1
 
 
-def test_further_names_and_their_order_change_nothing():
+def test_other_streams_do_not_change_a_stream():
     alone = draws(Stream(3), "trial", 1)
     stream = Stream(3)
     for key in [("trial", 0), ("trial", 2), ("another", "width", 64)]:
@@ -53,11 +53,11 @@ def test_different_names_are_different_streams(first, other, seed, another):
         (("a', 'b",), ("a", "b")),
     ],
 )
-def test_names_that_look_alike_differ(first, other):
+def test_similar_names_give_different_streams(first, other):
     assert Stream(1, first).entropy != Stream(1, other).entropy
 
 
-def test_a_stream_of_another_experiment_differs_in_that_name_alone():
+def test_streams_of_two_experiments_differ_only_in_the_name():
     """What two experiments of a study draw from it is the same, trial by trial."""
     stream = Stream(4, ("study", "first", 3, "weights"))
     assert stream.of("other") == Stream(4, ("study", "other", 3, "weights"))
@@ -66,7 +66,7 @@ def test_a_stream_of_another_experiment_differs_in_that_name_alone():
 
 
 def test_first_values_are_pinned():
-    """Every number of every study hangs on these: where they change, no stored result can be made again."""
+    """Every number of every study depends on these: after a change, no stored result can be reproduced."""
     stream = Stream(1, ("bn_decomposed", "ablation"))
     assert stream.entropy == 27780889880314216152654507300655005160
     assert stream.integer("weights") == 2864099021856950605

@@ -1,4 +1,4 @@
-"""Tables: all digits for machines, the wanted ones for papers, equal bytes from any process."""
+"""Tables: all digits for machines, the requested ones for papers, equal bytes from any process."""
 
 import os
 import subprocess
@@ -40,7 +40,7 @@ def test_csv_has_every_digit(saved):
 
 
 def test_latex_has_the_requested_digits_and_no_bare_special_character(saved):
-    """A formula between dollars stays as it is."""
+    """A formula between dollars is unchanged."""
     text = Path(f"{saved}.tex").read_text(encoding="utf-8")
     assert r"x\_y \& z & 0.333 & 1e-09 & 3 \\" in text
     assert r"50 \% & NaN & 1.23e+05 & 40 \\" in text
@@ -49,7 +49,7 @@ def test_latex_has_the_requested_digits_and_no_bare_special_character(saved):
     assert r"\label{tab:t1_losses}" in text
 
 
-def test_bytes_are_equal_from_another_process_and_folder(saved, tmp_path):
+def test_bytes_do_not_depend_on_process_and_folder(saved, tmp_path):
     environment = {"PYTHONPATH": os.pathsep.join([str(SOURCE), str(HERE)]), "PYTHONHASHSEED": "5", "LC_ALL": "C"}
     code = "import test_tables; test_tables.save(test_tables.make(), 't1_losses')"
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True)
@@ -57,7 +57,7 @@ def test_bytes_are_equal_from_another_process_and_folder(saved, tmp_path):
         assert (tmp_path / f"t1_losses.{suffix}").read_bytes() == Path(f"{saved}.{suffix}").read_bytes()
 
 
-def test_cells_come_back_as_the_text_that_was_written(tmp_path):
+def test_cells_are_read_as_written(tmp_path):
     """Numbers with all their zeros, words such as NaN and NA, and what is empty."""
     (tmp_path / "cells.csv").write_text("id,n,value,note\nx-1,007,1.50,NA\nx-2,,NaN,\n")
     cells = read_cells(tmp_path / "cells.csv")

@@ -84,7 +84,7 @@ def test_margin_and_outcome_agree(value, limit):
     ("values", "error"),
     [([1.0, math.nan], NotFiniteError), ([INF], NotFiniteError), ([-INF], NotFiniteError), ([], NotEnoughDataError)],
 )
-def test_values_that_are_missing_or_not_finite_are_refused(check, values, error):
+def test_missing_and_infinite_values_are_rejected(check, values, error):
     with pytest.raises(error):
         check(values, 1.0, **SAY)
 
@@ -112,14 +112,14 @@ def test_rounding_bounds_the_error_of_a_sum():
         ({"a": part("passes", 5)}, "passes", 5),
     ],
 )
-def test_the_worst_part_decides_a_conjunction(parts, outcome, margin):
+def test_conjunction_is_decided_by_its_worst_part(parts, outcome, margin):
     for order in itertools.permutations(parts.items()):
         test = all_of(dict(order))
         assert test.outcome == outcome == weakest(parts.values()).outcome
         assert margin is None or test.margin == pytest.approx(margin)
 
 
-def test_a_conjunction_keeps_its_parts_adds_false_alarms_and_has_the_least_n():
+def test_conjunction_has_its_parts_summed_false_alarms_and_smallest_n():
     parts = {name: part("passes", n=n, false_alarm=alarm) for name, n, alarm in (("a", 9, 0.01), ("b", 4, 0.02))}
     test = all_of(parts, c=part("passes"))
     assert list(test.parts) == ["a", "b", "c"]
@@ -178,7 +178,7 @@ def test_named_parts_are_a_conjunction():
     assert (verdict.printed, verdict.corrected) == (all_of(parts), all_of(all=part("passes")))
 
 
-def test_statements_without_a_decision():
+def test_untestable_and_irreproducible_statements_have_no_outcome():
     printed = part("fails")
     assert not_reproducible("tried three learning rates", printed).printed is printed
     assert not_testable("no finite computation").decisive is None

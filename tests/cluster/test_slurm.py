@@ -1,4 +1,4 @@
-"""The cluster profiles on a real SLURM of two nodes, one with a pretend GPU: equal bytes, failures that say why."""
+"""The cluster profiles on a real SLURM of two nodes, one with a simulated GPU: equal bytes, informative failures."""
 
 import os
 import re
@@ -25,7 +25,7 @@ AT_ONCE = ("--latency-wait", "5", "--retries", "0", "--configfile", SMOKE)
 
 
 def missing() -> str:
-    """Why no SLURM can be started here; empty where it can."""
+    """Why SLURM cannot be started here; empty if it can."""
     if os.geteuid() != 0:
         return "starting a SLURM needs root"
     path = os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/sbin"])
@@ -69,7 +69,7 @@ def checkout(smoke_run, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def by_slurm(nodes, checkout, python):
-    """A GPU job, two short jobs and one that fails, through profiles/slurm: what Snakemake said, what SLURM ran."""
+    """A GPU job, two short jobs and one that fails, through profiles/slurm: output of Snakemake, jobs of SLURM."""
     options = ("--slurm-partition-config", "partitions.yaml", "--slurm-status-command", "squeue")
     haste = ("--slurm-init-seconds-before-status-checks", "1")
     gpu = ("--set-resources", "bn_decomposed_data_training:gpu=1")
@@ -81,7 +81,7 @@ def by_slurm(nodes, checkout, python):
 
 
 def cluster_jobs() -> list[dict[str, str]]:
-    """What SLURM knows of every job: partition, limits, state."""
+    """SLURM's data on every job: partition, limits, state."""
     command = ["scontrol", "--oneliner", "show", "job"]
     shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout
     return [dict(re.findall(r"(\S+?)=(\S*)", line)) for line in shown.splitlines()]
@@ -95,11 +95,11 @@ def same_bytes(first: Path, other: Path, *names: str) -> bool:
     return all((first / name).read_bytes() == (other / name).read_bytes() for name in names)
 
 
-def test_results_are_those_of_the_local_run(by_slurm, checkout, smoke_run):
+def test_cluster_results_equal_the_local_run(by_slurm, checkout, smoke_run):
     assert same_bytes(checkout, smoke_run, TRAINED, *GROUPED, f"{RUN}/data/images.nc")
 
 
-def test_requests_are_those_of_the_rules_and_local_rules_stay(by_slurm):
+def test_requests_equal_the_rules_and_local_rules_run_locally(by_slurm):
     output, jobs = by_slurm
     assert len(jobs) == 3, "the training, the audits, the tables"
     trained, audits = job_of(jobs, "bn_decomposed_data_training"), job_of(jobs, "bn_mean_field_data_audits")
@@ -111,14 +111,14 @@ def test_requests_are_those_of_the_rules_and_local_rules_stay(by_slurm):
     assert "localrule data_images" in output
 
 
-def test_a_failing_job_shows_its_log(by_slurm, checkout):
+def test_failing_job_shows_its_log(by_slurm, checkout):
     output, jobs = by_slurm
     assert job_of(jobs, "bn_mean_field_shown")["JobState"] == "FAILED"
     assert f"error: {SPOILT}: " in output
     assert not (checkout / FAILING).exists()
 
 
-def test_any_batch_system_through_commands(by_slurm, checkout, smoke_run, python):
+def test_generic_batch_system_works_through_commands(by_slurm, checkout, smoke_run, python):
     for name in GROUPED:
         (checkout / name).unlink()
     targets = (*GROUPED, FAILING)
@@ -134,8 +134,8 @@ def test_any_batch_system_through_commands(by_slurm, checkout, smoke_run, python
     }
 
 
-def test_the_gpu_profile_plans_the_largest_scale_with_a_gpu_for_trainings_and_refuses_a_device_without_one():
-    """--config on the command line takes the place of the profile's."""
+def test_gpu_profile_requests_gpus_for_trainings_and_rejects_missing_devices():
+    """--config on the command line replaces the profile's."""
     ours = ("--profile", "profiles/gpu", "--cores", "2", "-n")
     done = snakemake(ROOT, *ours, "--configfile", "workflow/scales/paper.yaml", "--", "all")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""The jobs that a checkout declares: its Snakefile read in a process of its own, nothing run."""
+"""The jobs that a checkout declares: its Snakefile read in a separate process, nothing run."""
 
 import json
 import multiprocessing
@@ -16,17 +16,17 @@ from tests.conftest import ROOT, copy_checkout
 
 @dataclass(frozen=True)
 class Declared:
-    """What each job runs, reads and makes, and what the rule `all` asks for.
+    """Code, inputs and outputs of each job, and the inputs of the rule `all`.
 
     Attributes:
         texts: job -> its job file.
         inputs: job -> the data that it reads.
-        outputs: job -> what it makes.
-        wanted: inputs of the rule that Snakemake follows where no target is given.
+        outputs: job -> its outputs.
+        wanted: inputs of the default rule.
         files: job -> its job file's and its log's path.
         rules: job -> name, inputs, outputs and logs of the rules that make its outputs, wildcards filled in.
-        memory: job -> megabytes that its rule asks for at the first and at the second try.
-        asked: job -> what else its rule asks of Snakemake; see `_asked`.
+        memory: job -> megabytes requested by its rule at the first and at the second attempt.
+        asked: job -> other requests of its rule; see `_asked`.
         shown: file -> category, subcategory, labels and caption that Snakemake's own report gives it.
     """
 
@@ -46,7 +46,7 @@ class Declared:
 
     @cached_property
     def members(self) -> dict[str, dict]:
-        """`kind|job:member` -> what the job file says of the member, which is named by its first output."""
+        """`kind|job:member` -> the job file's entry for the task, named by its first output."""
         contents = {job: json.loads(text) for job, text in self.texts.items()}
         return {
             f"{content['kind']}|{job}:{_name(member)}": member
@@ -55,7 +55,7 @@ class Declared:
         }
 
     def changed_members(self, other: "Declared") -> set[str]:
-        """Members that differ, and those that only one side has."""
+        """Tasks that differ, and those of only one side."""
         return {
             name
             for name in self.members | other.members
@@ -63,7 +63,7 @@ class Declared:
         }
 
     def downstream(self, jobs: Iterable[str]) -> set[str]:
-        """The jobs and all that read what they make, directly or not."""
+        """The jobs and all jobs that depend on them."""
         dependents = set(jobs)
         while True:
             products = {path for job in dependents & set(self.outputs) for path in self.outputs[job]}
@@ -89,10 +89,10 @@ def declared(
     """Reads a checkout's Snakefile; job files are written below it. The command may grant GPUs.
 
     Returns:
-        A `Declared`, or what `told` says of the workflow.
+        A `Declared`, or the result of `told` for the workflow.
 
     Raises:
-        RuntimeError: Snakemake refuses the workflow; with its words.
+        RuntimeError: Snakemake rejects the workflow; with its message.
     """
     import snakemake.api  # noqa: F401  before the fork, so that it is read once
 
@@ -166,7 +166,7 @@ def _rules(workflow, outputs: Iterable[str]) -> list[tuple[str, list[str], list[
 
 
 def _memory(rule, output: str) -> tuple[int, int]:
-    """Megabytes for a file that a rule makes, at the first and at the second try."""
+    """Megabytes for a file of a rule, at the first and at the second attempt."""
     filled = rule.get_wildcards(output)
     read = rule.expand_input(filled)[0]
     first, second = (rule.expand_resources(filled, read, attempt)["mem_mb"] for attempt in (1, 2))
@@ -174,7 +174,7 @@ def _memory(rule, output: str) -> tuple[int, int]:
 
 
 def _asked(workflow, name: str, output: str) -> dict[str, object]:
-    """Priority, minutes, GPUs, threads, environment, container, group and place of a rule."""
+    """Priority, minutes, GPUs, threads, environment, container, group and location of a rule."""
     rule = workflow.get_rule(name)
     filled = rule.get_wildcards(output)
     resources = rule.expand_resources(filled, rule.expand_input(filled)[0], 1)
@@ -200,6 +200,6 @@ def _shown(workflow) -> dict[str, tuple[str, str | None, Mapping[str, str], str]
 
 
 def copy_sources(target: Path) -> Path:
-    """A copy of all that the Snakefile reads, the kept references too, without the results of any run."""
+    """A copy of all that the Snakefile reads, including the stored references, without results."""
     shutil.copytree(ROOT / "reference", target / "reference")
     return copy_checkout(target)

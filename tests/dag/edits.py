@@ -1,7 +1,8 @@
 """The table of edits: what is edited, and which members of jobs change by it.
 
-Expectations stand here as data, derived from what reads what, not from the program. `tests/dag/test_reruns.py` tries
-each edit on a copy; `python -m tests.dag.edits` does the same and writes docs/reruns.md from what it finds.
+Expectations are written here as data, derived from the dependencies by hand, not by the program.
+`tests/dag/test_reruns.py` tries each edit on a copy; `python -m tests.dag.edits` does the same and writes
+docs/reruns.md from what it finds.
 """
 
 import tempfile
@@ -65,12 +66,12 @@ run`, only hands on the path of the job file and counts for nothing.
 
 @dataclass(frozen=True)
 class Edit:
-    """An edit, the members that it changes, and the jobs that follow because they read what those make.
+    """An edit, the tasks that it changes, and the dependent jobs.
 
     Attributes:
         says: what is edited, in words.
-        replaced: file, text in it, text in its place (the first time it stands there); several if they belong together.
-        changes: members as `job:member`; `job` for all of a job, `kind|job` for jobs of one kind, with wildcards.
+        replaced: file, text in it, replacement (of its first occurrence); several if they belong together.
+        changes: tasks as `job:task`; `job` for all of a job, `kind|job` for jobs of one kind, with wildcards.
         then: further jobs that run, with wildcards.
     """
 
@@ -230,7 +231,7 @@ EDITS = [
 
 @contextmanager
 def applied(folder: Path, edit: Edit) -> Iterator[None]:
-    """An edit made in a copy and taken back."""
+    """Applies an edit in a copy and reverts it."""
     before = {folder / file: (folder / file).read_text(encoding="utf-8") for file, _, _ in edit.replaced}
     try:
         for file, old, new in edit.replaced:
@@ -244,7 +245,7 @@ def applied(folder: Path, edit: Edit) -> Iterator[None]:
 
 
 def effect(folder: Path, before: Declared, edit: Edit) -> tuple[set[str], set[str]]:
-    """Members that an edit changes, and all jobs that run again because of them."""
+    """Tasks that an edit changes, and all jobs that run again because of them."""
     with applied(folder, edit):
         after = declared(folder, SMOKE)
     return before.changed_members(after), before.downstream(before.changed(after))
@@ -257,7 +258,7 @@ def page(effects: dict[str, tuple[set[str], set[str]]], before: Declared) -> str
 
 
 def _words(changed: set[str], before: Declared) -> str:
-    """Jobs, with the members where not all of a job are concerned; a count where there are many."""
+    """Jobs, with their tasks if only some are affected; a count if there are many."""
     if len(changed) == len(before.members):
         return "all"
     jobs = dict.fromkeys(member.split(":")[0].split("|")[1] for member in sorted(changed))

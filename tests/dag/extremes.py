@@ -1,7 +1,7 @@
 """The smallest settings that the models accept, derived from the settings of a scale.
 
-Nothing names a setting, so that a new one is covered: lists lose every item they can, counts fall to the least value
-that is accepted, and what is refused stays as it was.
+No setting is named, so new ones are covered: lists lose every item they can, counts become the smallest valid value,
+and rejected changes are not made.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def smallest() -> Values:
 
 
 def shrunk(model: type[Settings], values: Values) -> Values:
-    """The values with as few and as small ones as the model accepts, rules between settings included."""
+    """The shortest lists and smallest values that the model and the rules between settings accept."""
     while True:
         before = values
         for path, length in [(path, len(at(values, path))) for path in lists(values)]:
@@ -78,7 +78,7 @@ def with_value(values: Values, path: Path, value: Any) -> Values:
 
 
 def _without(model: type[Settings], values: Values, path: Path, position: int) -> Values:
-    """Without one item of a list, alone or with those beside it in the section's lists of that length."""
+    """Values without one item of a list, alone or with the items in parallel lists of the section."""
     items = at(values, path)
     if position >= len(items):
         return values

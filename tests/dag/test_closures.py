@@ -1,4 +1,4 @@
-"""What a job really executes lies in what its code version counts, and what it opens in what its job file names."""
+"""The code that a job executes is part of its code version, and the files it opens are in its job file."""
 
 import json
 import os
@@ -22,7 +22,7 @@ SHOWN = ("figures_", "tables", "claims")
 
 
 def cheap_jobs(study):
-    """Of each kind of a study's jobs ("" for those at the ends) all that cost little, or else the cheapest."""
+    """Of each kind of a study's jobs ("" for the first and last jobs) all cheap ones, or else the cheapest."""
     known = [row for file in files(ROOT) for row in rows(file) if row["run"] == "smoke"]
     costs = {row["job"]: float(row["cpu_seconds"]) for row in known}
     kinds = {}
@@ -53,7 +53,7 @@ def roots_of(job, member):
 
 
 @pytest.mark.parametrize("study", ["", *STUDIES])
-def test_what_is_executed_and_opened_is_known(checkout, study):
+def test_executed_code_and_opened_files_are_declared(checkout, study):
     files = [f"logs/smoke/{job}.job.json" for job in cheap_jobs(study)]
     environment = os.environ | {"PYTHONPATH": f"{checkout / 'src'}{os.pathsep}{ROOT}", "CUDA_VISIBLE_DEVICES": ""}
     command = [sys.executable, "-m", "tests.dag.traced", "traced.json", *files]
@@ -78,7 +78,7 @@ def test_what_is_executed_and_opened_is_known(checkout, study):
 
 
 def computes(definition):
-    """Settings are checked once more in a job, but what comes of that stands in its file."""
+    """Settings are validated again in a job, but the result is in its file."""
     return "settings" not in definition[0].split(".")
 
 

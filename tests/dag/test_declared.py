@@ -1,4 +1,4 @@
-"""What the workflow declares: every function in a job, every job's members with the code of what they call."""
+"""Declarations of the workflow: every function in a job, every task with the version of its code."""
 
 import ast
 import json
@@ -60,7 +60,7 @@ def test_every_experiment_figure_table_and_claim_is_in_a_job(jobs):
     assert missing == []
 
 
-def test_each_member_has_the_code_version_of_its_function_and_runner(jobs):
+def test_each_task_has_the_code_version_of_its_function_and_runner(jobs):
     wrong = []
     for kind in ("simulate", "draw", "tabulate"):
         runner = f"repdyn.pipeline.run.kinds.{kind}:run"
@@ -84,7 +84,7 @@ def test_seed_settings_and_inputs_are_those_of_the_function(jobs):
     assert wrong == []
 
 
-def test_the_report_names_every_file_of_a_study_that_it_opens(jobs):
+def test_report_names_every_file_of_a_study_that_it_opens(jobs):
     pipeline = ROOT / "src/repdyn/pipeline"
     sources = [path.read_text() for path in (*(pipeline / "report").rglob("*.py"), pipeline / "replies.py")]
     opened = {name for source in sources for name in re.findall(r"studies\.files\(studies\.([A-Z]+)", source)}
@@ -95,11 +95,11 @@ def test_the_report_names_every_file_of_a_study_that_it_opens(jobs):
     assert {path.relative_to(ROOT).as_posix() for path in files} <= named
 
 
-def test_the_seed_of_the_run_reaches_every_simulation(on_gpu):
+def test_seed_of_the_run_reaches_every_simulation(on_gpu):
     assert {member["seed"] for member in members(on_gpu, "simulate")} == {2}
 
 
-def test_one_row_of_a_table_of_networks_concerns_its_readers_only(jobs):
+def test_row_of_table_1_affects_only_its_readers(jobs):
     rows = {
         member["function"].partition(":")[2]: set(member["settings"].get("networks", ["default"]))
         for member in members(jobs, "simulate")
@@ -115,14 +115,14 @@ def test_one_row_of_a_table_of_networks_concerns_its_readers_only(jobs):
     assert all(rows[name] == own[name] for name in own)
 
 
-def test_every_file_is_made_once_and_every_input_is_made(jobs):
+def test_every_file_has_one_producer(jobs):
     outputs = [path for paths in jobs.outputs.values() for path in paths]
     assert len(outputs) == len(set(outputs))
     assert {path for paths in jobs.inputs.values() for path in paths} <= set(outputs)
 
 
-def test_a_rule_reads_makes_and_logs_what_its_job_does(jobs):
-    """Of one rule each, and never another job's: what Snakemake follows is what the job file says."""
+def test_rule_inputs_outputs_and_logs_equal_those_of_its_job(jobs):
+    """Each belongs to one rule and one job: Snakemake's rule agrees with the job file."""
     wrong = []
     for job, rules in jobs.rules.items():
         file, log = jobs.files[job]
@@ -133,14 +133,14 @@ def test_a_rule_reads_makes_and_logs_what_its_job_does(jobs):
     assert len({name for rules in jobs.rules.values() for name, *_ in rules}) > 50
 
 
-def test_a_job_that_is_tried_again_asks_for_twice_the_memory(jobs, on_gpu):
-    """With CUDA's own part as without: jobs that train ask for 2000 MB more, and at the second try for twice that."""
+def test_retried_job_requests_twice_the_memory(jobs, on_gpu):
+    """Jobs that train request 2000 MB more, and twice that at the second attempt, with or without CUDA."""
     for memory in (jobs.memory, on_gpu.memory):
         assert [job for job, (first, second) in memory.items() if second != 2 * first] == []
     assert {on_gpu.memory[job][0] - first for job, (first, _) in jobs.memory.items()} == {0, 2000}
 
 
-def test_the_end_of_the_line_reads_all_that_is_made(jobs):
+def test_manifest_and_report_depend_on_all_products(jobs):
     """The ledger every claim, the manifest every product, the report every figure, table, dataset and number."""
     kinds = {job: json.loads(text)["kind"] for job, text in jobs.texts.items()}
     products = {job: set(jobs.outputs[job]) for job in kinds}
@@ -155,8 +155,8 @@ def test_the_end_of_the_line_reads_all_that_is_made(jobs):
     assert set(jobs.wanted) == set().union(*products.values())
 
 
-def test_the_report_names_every_text_that_it_shows(folder, jobs):
-    """An edit of one of them makes the report again: each stands in its job file with a digest."""
+def test_report_names_every_text_that_it_shows(folder, jobs):
+    """An edit of one of them updates the report: each is in its job file with a digest."""
     (site,) = (json.loads(text) for text in jobs.texts.values() if json.loads(text)["kind"] == "site")
     named = {line.rpartition(" ")[0] for member in site["members"] for line in member["texts"]}
     own = ("page.md", "verdicts.yaml", "values/sources.yaml", "explorer.js", "opening.js")
@@ -174,22 +174,22 @@ def test_the_report_names_every_text_that_it_shows(folder, jobs):
     assert sum((folder / path).is_file() for path in shown) > 30
 
 
-def test_under_ninety_jobs(jobs):
+def test_default_run_has_fewer_than_ninety_jobs(jobs):
     assert len(jobs.texts) < 90
 
 
-def test_a_job_file_is_small(folder, jobs):
+def test_job_file_is_small(folder, jobs):
     assert max(len(text) for text in jobs.texts.values()) < 200_000
     assert all(Path(folder, f"logs/smoke/{name}.job.json").is_file() for name in jobs.texts)
 
 
 @pytest.mark.slow
-def test_thousands_of_variants_are_declared(folder):
+def test_thousands_of_variants_are_declared_quickly(folder):
     many = declared(folder, SMOKE, config={"leaky_resnets": {"trained": {"blocks": 1000}}})
     assert sum(name.startswith("leaky_resnets/trained-") for name in many.texts) == 1000
 
 
-def test_names_of_the_workflow_hide_none_of_snakemakes():
+def test_workflow_names_shadow_no_snakemake_names():
     """The Snakefile is executed among the names of snakemake.workflow."""
     import snakemake.api  # first, since the two import each other
     import snakemake.workflow
@@ -203,7 +203,7 @@ def test_names_of_the_workflow_hide_none_of_snakemakes():
     assert not names & set(vars(snakemake.workflow)) - {"Path"}
 
 
-# What the rules ask of Snakemake
+# Requests of the rules
 
 
 def kinds(jobs):
@@ -220,14 +220,14 @@ def of_all(jobs, what):
     return {job: asked[what] for job, asked in jobs.asked.items()}
 
 
-def test_trainings_start_before_all_else(jobs):
+def test_trainings_have_the_highest_priority(jobs):
     trains = training(jobs)
     assert len(trains) > 5
     assert of_all(jobs, "priority") == {job: 10 if job in trains else 0 for job in jobs.texts}
 
 
-def test_a_job_has_eight_hours_to_train_ten_minutes_to_show_and_else_half_an_hour(jobs):
-    """Where its study says no other time."""
+def test_time_limits_depend_on_the_kind_of_job(jobs):
+    """Unless its study declares another time."""
     known, trains = kinds(jobs), training(jobs)
     said = {
         f"{study}/{part.name}": part.resources.minutes
@@ -242,7 +242,7 @@ def test_a_job_has_eight_hours_to_train_ten_minutes_to_show_and_else_half_an_hou
     assert of_all(jobs, "minutes") == wanted
 
 
-def test_only_trainings_ask_for_a_gpu_and_its_environment(jobs, on_gpu):
+def test_only_trainings_request_a_gpu_and_its_environment(jobs, on_gpu):
     trains = training(jobs)
     assert set(of_all(jobs, "gpu").values()) == {0}
     assert set(of_all(jobs, "environment").values()) == {"repdyn.yaml"}
@@ -256,7 +256,7 @@ def test_every_job_runs_in_the_same_container_on_one_core(jobs):
     assert set(of_all(jobs, "threads").values()) == {1}
 
 
-def test_what_a_study_shows_is_a_group_and_what_is_made_for_all_runs_at_home(jobs):
+def test_short_jobs_are_grouped_and_shared_jobs_are_local(jobs):
     known = kinds(jobs)
     shown = {job: job.partition("/")[0] for job in known if known[job] in (*KINDS, "decide")}
     groups = {job: (f"{shown[job]}_shown", "shown") if job in shown else (None, None) for job in known}
@@ -277,18 +277,18 @@ def test_snakemakes_report_lists_figures_and_tables_under_their_study(jobs):
     assert jobs.shown["results/smoke/claims.csv"][3] == "ledger.rst"
 
 
-def test_images_of_mnist_know_the_settings_of_their_source(jobs, on_gpu):
+def test_mnist_job_depends_on_the_source_settings(jobs, on_gpu):
     digits, mnist = (json.loads(run.texts["images"])["members"][0] for run in (jobs, on_gpu))
     assert {name: mnist[name] for name in ("source", *MNIST)} == {"source": "mnist"} | MNIST
     assert (digits["source"], digits["mnist_folder"], digits["mnist_mirrors"]) == ("digits", None, [])
 
 
-def test_gpus_that_a_run_would_not_use_are_not_granted_in_silence(folder):
+def test_unused_gpus_are_reported(folder):
     with pytest.raises(RuntimeError, match=r"gpu = 1.*run\.device is cpu"):
         declared(folder, SMOKE, gpus=1)
 
 
-def test_the_ends_of_the_line_know_their_run_its_folders_and_who_made_what(jobs):
+def test_manifest_and_report_know_their_run_and_its_jobs(jobs):
     contents = {job: json.loads(text) for job, text in jobs.texts.items()}
     ledger, manifest, site = (contents[job]["members"][0] for job in ("ledger", "manifest", "report"))
     assert ledger["run"] == "smoke"
@@ -374,7 +374,7 @@ def test_a_run_reads_no_trials_of_forced_jobs_and_ends_with_those_that_failed_in
     assert "bn_mean_field" not in said
 
 
-def test_a_run_without_its_images_does_not_start(folder):
+def test_run_without_its_images_does_not_start(folder):
     nowhere = {"data": {"source": "mnist", **MNIST}}
     with pytest.raises(RuntimeError, match=r"WorkflowError: .*/nowhere"):
         declared(folder, SMOKE, config=nowhere, told=lambda workflow: workflow._onstart(""))

@@ -1,4 +1,4 @@
-"""The settings at their extremes are what they are called, and were not refused into what they came from."""
+"""Extreme settings are really extreme, not unchanged because of rejections."""
 
 import pytest
 from tests.dag.extremes import accepts, at, lists, lowered, of_smoke, shrunk, with_value
@@ -34,21 +34,21 @@ class Study(Settings):
 VALUES = {"sizes": [3, 7, 9], "rates": [0.1, 0.2, 0.3], "record": [1, 5, 40], "depth": 40, "seeds": 8}
 
 
-def test_the_smallest_settings_are_accepted_and_small():
+def test_smallest_settings_are_valid():
     part = shrunk(Study, {"part": VALUES})["part"]
     assert accepts(Small, part)
     assert (len(part["sizes"]), len(part["rates"]), part["record"]) == (1, 1, [40])
     assert (part["sizes"], part["seeds"]) == ([0], 2)
 
 
-def test_a_count_falls_to_its_least_value_alone():
+def test_each_count_can_be_minimized_separately():
     assert lowered(Small, VALUES, ("seeds",)) == VALUES | {"seeds": 2}
     assert lowered(Small, VALUES, ("depth",)) == VALUES
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_duplicates_are_refused_but_where_a_list_is_no_choice(study):
-    """Each list of a study's settings with its first item twice: refused, or every value has a place of its own."""
+def test_duplicates_are_rejected_in_lists_of_choices(study):
+    """Each list of a study's settings with its first item twice: rejected, or every value has a separate role."""
     model, values = of_smoke(study)
     twice = {
         ".".join(map(str, path)): with_value(values, path, [at(values, path)[0], *at(values, path)])

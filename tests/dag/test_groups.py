@@ -1,4 +1,4 @@
-"""Short jobs that share a cluster job: those of every study, of one that is added too, with no edit of a profile."""
+"""Short jobs that share a cluster job: those of every study, also of a new one, without editing a profile."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""The workflow as a module of another workflow: its own configuration, its own results, every rule by a prefix."""
+"""The workflow as a module of another workflow: with its configuration and results, and prefixed rules."""
 
 import json
 import subprocess
@@ -36,7 +36,7 @@ def write_importer(folder, snakefile, target):
     return folder
 
 
-def test_a_target_of_the_module_is_made_in_the_importers_folder(importer):
+def test_module_target_is_created_in_the_importing_folder(importer):
     shown = snakemake(importer, "--cores", "1", "-n")
     text = shown.stdout + shown.stderr
     assert shown.returncode == 0, text
@@ -46,7 +46,7 @@ def test_a_target_of_the_module_is_made_in_the_importers_folder(importer):
     assert (member["seed"], member["settings"]["settings"]["batches"]) == (3, [3, 6])
 
 
-def test_a_copy_in_another_projects_folder_runs(tmp_path):
+def test_copy_in_another_projects_folder_runs(tmp_path):
     copy_checkout(tmp_path / "other workflows" / "repdyn")
     importer = write_importer(tmp_path, '"other workflows/repdyn/Snakefile"', IMAGES)
     done = snakemake(importer, "--cores", "1")
@@ -57,7 +57,7 @@ def test_a_copy_in_another_projects_folder_runs(tmp_path):
 
 
 def test_from_a_repository_the_rules_are_those_of_the_installed_package(tmp_path):
-    """As from a forge, where files are fetched one at a time; `gitfile` fetches them from a repository on this disk."""
+    """As from a remote repository, where files are fetched one at a time; `gitfile` uses a local repository."""
     repository, commit = (
         tmp_path / "repository",
         ["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-q", "-m", "1"],
@@ -73,7 +73,7 @@ def test_from_a_repository_the_rules_are_those_of_the_installed_package(tmp_path
     assert sorted(path.name for path in importer.iterdir() if path.name in ("results", ".cache", "src")) == ["results"]
 
 
-def test_a_deployed_configuration_is_a_run_of_the_usual_settings(tmp_path):
+def test_deployed_configuration_is_a_run_of_the_usual_settings(tmp_path):
     """What `snakedeploy` writes: the folder `config`, and a Snakefile that takes all rules by their own names."""
     shown = snakemake(
         ROOT, "--snakefile", "workflow/Snakefile", "--configfile", "config/config.yaml", "-n", "--", "all"

@@ -1,4 +1,4 @@
-"""An edit runs again what depends on it and nothing else: the table of edits, its page, and what `all` asks for."""
+"""An edit reruns only what depends on it: the table of edits, its page, and the inputs of `all`."""
 
 import re
 from fnmatch import fnmatchcase
@@ -45,13 +45,13 @@ def check(folder, before, edit):
 
 
 @pytest.mark.parametrize("says", CHEAP)
-def test_an_edit_runs_what_depends_on_it(folder, before, says):
+def test_edit_runs_what_depends_on_it(folder, before, says):
     (edit,) = [edit for edit in edits.EDITS if edit.says == says]
     check(folder, before, edit)
 
 
 @pytest.mark.slow
-def test_a_reply_and_its_edits_make_the_report_again(folder, before):
+def test_new_or_edited_reply_updates_the_report(folder, before):
     """A study has no file of replies before its first; without one, nothing changes."""
     path = folder / "src/repdyn/truncation_flow/replies.yaml"
     report = matching(["report"], before.members)
@@ -69,8 +69,8 @@ def test_a_reply_and_its_edits_make_the_report_again(folder, before):
 
 
 @pytest.mark.slow
-def test_the_table_of_edits(folder, before):
-    """Every edit as expected, all that fail told together; the page says the same."""
+def test_edits_rerun_the_jobs_in_the_table(folder, before):
+    """Every edit as expected, all failures reported together; the page agrees."""
     effects, wrong = {}, {}
     for edit in edits.EDITS:
         try:
@@ -81,12 +81,12 @@ def test_the_table_of_edits(folder, before):
     assert edits.PAGE.read_text(encoding="utf-8") == edits.page(effects, before)
 
 
-def test_the_page_has_a_row_for_every_edit():
+def test_page_on_reruns_has_a_row_for_every_edit():
     rows = re.findall(r"^\| (.+?) \|", edits.PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert rows == ["edit", "---", *(edit.says for edit in edits.EDITS)]
 
 
-def test_every_product_is_asked_for(before):
-    """So that whatever is deleted is made again."""
+def test_every_product_is_a_target(before):
+    """So that deleted files are created again."""
     outputs = [path for paths in before.outputs.values() for path in paths]
     assert sorted(before.wanted) == sorted(outputs)

@@ -1,4 +1,4 @@
-"""Which definitions the members of jobs really execute, and which files of the checkout they open, each alone.
+"""Definitions that each task executes, and files of the checkout that it opens.
 
     python -m tests.dag.traced executed.json logs/smoke/leaky_resnets/exact.job.json ...
 

@@ -1,10 +1,10 @@
-"""Tracer: which definitions of the package a job really executes, held against those its code version counts.
+"""Tracer: definitions of the package that a job executes, compared with those in its code version.
 
     python -m tests.dag.tracing executed.json run logs/smoke/leaky_resnets/exact.job.json
 
-runs a command of `python -m repdyn` and writes what it executed. What runs while a module is imported is left out: a
-module's constants are made for everybody who imports it, and each counts where it is named. Compiled code (numba) and
-other processes are not seen.
+runs a command of `python -m repdyn` and writes what it executed. Code that runs while a module is imported is omitted:
+a module's constants serve all importers, and each counts where it is used. Compiled code (numba) and other processes
+are not seen.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def executed_definitions(source: Path = SOURCE) -> Iterator[set[Definition]]:
 
 
 def outside_closure(executed: Iterable[Definition], roots: Iterable[str], source: Path = SOURCE) -> list[Definition]:
-    """Executed definitions that the roots do not reach by name, sorted: edits of these would re-run nothing.
+    """Executed definitions on which the roots do not depend by name, sorted: edits of these would rerun nothing.
 
     Classes of settings are left out; their validated values are inputs of jobs.
     """

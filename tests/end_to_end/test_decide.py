@@ -1,4 +1,4 @@
-"""`python -m repdyn decide` on a finished smoke run: trials are added to a copy, and it is what a run makes of them."""
+"""`python -m repdyn decide` on a finished smoke run: it adds trials to a copy, with the result of a full run."""
 
 import re
 import shlex
@@ -38,7 +38,7 @@ def open_claims(ledger):
     return set(ledger.index[ledger["verdict"] == UNDECIDED])
 
 
-def test_open_claims_get_trials_and_the_run_is_one_that_can_be_repeated(finished, tmp_path, monkeypatch):
+def test_open_claims_get_trials_in_a_repeatable_run(finished, tmp_path, monkeypatch):
     before = {path: sha256(path) for path in (finished / "results/smoke").rglob("*") if path.is_file()}
     wants = ask(finished)
     assert "core-minutes  wants" in wants

@@ -1,4 +1,4 @@
-"""Every accepted configuration ends in a report: the smallest settings of all studies, all jobs in one process."""
+"""Every valid configuration gives a report: the smallest settings of all studies, all jobs in one process."""
 
 import csv
 import json
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 
 def in_order(jobs):
-    """Jobs after those that make what they read."""
+    """Jobs in the order of their dependencies."""
     made_by = {path: job for job, paths in jobs.outputs.items() for path in paths}
     ordered = {}
 
@@ -30,7 +30,7 @@ def in_order(jobs):
     return list(ordered)
 
 
-def test_a_run_of_the_smallest_settings_ends_in_a_report(tmp_path):
+def test_run_with_smallest_settings_creates_a_report(tmp_path):
     folder = copy_sources(tmp_path / "checkout")
     (folder / "extreme.yaml").write_text(yaml.safe_dump({"run": {"name": "extreme"}} | extremes.smallest()))
     jobs = declared(folder, SMOKE, "extreme.yaml")

@@ -39,7 +39,7 @@ def verdicts_agree(devices: tuple[str, str], study: str, folder: Path) -> bool:
 
 @gpu
 @pytest.mark.parametrize("study", TRAINED)
-def test_verdicts_on_the_gpu_are_those_on_the_cpu(tmp_path, study):
+def test_gpu_and_cpu_verdicts_are_equal(tmp_path, study):
     assert verdicts_agree(("cpu", "cuda"), study, tmp_path)
     for device in ("cpu", "cuda"):
         trainings = [datasets.read(tmp_path / device / study / f"data/{name}.nc") for name in TRAINED[study]]
@@ -47,7 +47,7 @@ def test_verdicts_on_the_gpu_are_those_on_the_cpu(tmp_path, study):
 
 
 def test_every_trained_dataset_has_a_rule_with_a_device():
-    """The names above are those of the workflow: a test that needs a GPU is seldom run."""
+    """The names above agree with the workflow, since tests that need a GPU are seldom run."""
     for study, names in TRAINED.items():
         rules = (Path(__file__).parents[2] / f"src/repdyn/{study}/study.py").read_text(encoding="utf-8")
         for name in names:

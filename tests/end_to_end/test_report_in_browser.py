@@ -19,13 +19,13 @@ from repdyn.universality.theory.final import final_distance
 
 pytestmark = pytest.mark.slow
 SHOWN = "[...document.querySelectorAll('#ledger > tbody > tr')].filter(row => row.checkVisibility()).map(row => row.id)"
-OPENED = "window.repdyn && repdyn.shown"  # a promise of the single file: its page is there, with pictures
+OPENED = "window.repdyn && repdyn.shown"  # promise of the single file: its page is loaded, with pictures
 WIDTH, HEIGHT = 1280, 900
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    """A browser of its own; skips only where Chromium or its driver is not installed."""
+    """A separate browser; skips only if Chromium or its driver is not installed."""
     opened = Browser(tmp_path_factory.mktemp("browser"), width=WIDTH, height=HEIGHT)
     yield opened
     opened.close()
@@ -59,7 +59,7 @@ def show(browser, report):
 
 
 def a_page_of_each_kind(report):
-    """The pages at the top, those of one study, and the claim with the most evidence."""
+    """The top-level pages, those of one study, and the claim with the most evidence."""
     top = [path.name for path in sorted(report.glob("*.html")) if path.name != "single.html"]
     study = ["studies/bn_decomposed.html", "studies/bn_decomposed-notes.html", "settings/universality.html"]
     claim = max((report / "claims").iterdir(), key=lambda path: path.stat().st_size).name
@@ -73,8 +73,8 @@ def chosen(claims, **wanted):
 # Every page
 
 
-def test_pages_open_without_errors_ask_nothing_of_the_net_and_fit_a_phone(show, report):
-    """An address of the net would be an error; headings, language and names of controls are there."""
+def test_pages_open_without_errors_or_requests_and_fit_a_phone(show, report):
+    """A remote address would be an error; headings, language and names of controls are there."""
     nameless = """[...document.querySelectorAll('input, select, button, a[href], summary')]
         .filter(one => !one.matches('[tabindex="-1"]') && !(one.textContent.trim() || one.closest('label')
             || one.labels?.length || one.getAttribute('aria-label') || one.querySelector('img[alt]:not([alt=""])')))
@@ -92,7 +92,7 @@ def test_pages_open_without_errors_ask_nothing_of_the_net_and_fit_a_phone(show, 
     assert faults == {}
 
 
-def test_the_first_key_leads_past_the_navigation(show):
+def test_first_tab_stop_skips_the_navigation(show):
     page = show("index.html")
     page.press("tab")
     page.press("enter")
@@ -109,7 +109,7 @@ def test_print_shows_the_evidence_and_leaves_out_the_controls(show, claims):
     assert page.ask("document.querySelector('.version.kept').checkVisibility()")
 
 
-def test_without_scripts_all_claims_are_read(show, report, claims, browser):
+def test_all_claims_are_readable_without_scripts(show, report, claims, browser):
     browser.scripts(False)
     browser.open("about:blank")
     browser.open((report / "ledger.html").as_uri())
@@ -119,7 +119,7 @@ def test_without_scripts_all_claims_are_read(show, report, claims, browser):
 # Ledger
 
 
-def test_verdicts_filter_and_stay_in_the_address(show, claims):
+def test_verdict_filter_is_stored_in_the_address(show, claims):
     page = show("ledger.html")
     assert page.ask(SHOWN) == [row["id"] for row in claims]
     counts = Counter(row["verdict"] for row in claims)
@@ -137,7 +137,7 @@ def test_verdicts_filter_and_stay_in_the_address(show, claims):
     assert "verdict" not in page.ask("location.href")
 
 
-def test_numbers_of_the_first_page_lead_to_what_they_count(show, claims):
+def test_counts_on_the_first_page_link_to_filtered_claims(show, claims):
     page = show("index.html")
     links = page.ask(
         "[...document.querySelectorAll('.counts td a')].map(link => [link.getAttribute('href'), +link.textContent])"
@@ -147,7 +147,7 @@ def test_numbers_of_the_first_page_lead_to_what_they_count(show, claims):
         assert len(show(link).ask(SHOWN)) == count, link
 
 
-def test_columns_sort(show, claims):
+def test_columns_can_be_sorted(show, claims):
     page = show("ledger.html")
     press = "document.querySelector('th[data-sort=\"{}\"] button').click()"
     page.ask(press.format("margin"))
@@ -161,8 +161,8 @@ def test_columns_sort(show, claims):
     assert page.ask(SHOWN) == [row["id"] for row in claims]
 
 
-def test_search_by_keyboard(show, claims):
-    """/ leads to the search, every word counts, Escape shows all again."""
+def test_search_works_by_keyboard(show, claims):
+    """/ focuses the search, every word counts, Escape shows all again."""
     page = show("ledger.html")
     page.press("/")
     assert page.ask("document.activeElement.id") == "search"
@@ -177,7 +177,7 @@ def test_search_by_keyboard(show, claims):
     assert len(page.ask(SHOWN)) == len(claims)
 
 
-def test_search_knows_places_letters_and_degrees(show, claims):
+def test_search_finds_places_letters_and_degrees(show, claims):
     """Theorem 3 is neither Theorem 31 nor Theorem 3.2; γ is gamma; 60° is 60 degrees."""
     page = show("ledger.html")
 
@@ -205,8 +205,8 @@ def test_search_knows_places_letters_and_degrees(show, claims):
 HITS = "[...document.querySelectorAll('.hits a')]"
 
 
-def test_the_search_of_every_page_shows_hits_and_leads_to_one(show):
-    """Statements of claims, then figures with their pictures; arrows lead through them, Enter opens one."""
+def test_search_of_every_page_shows_hits_and_leads_to_one(show):
+    """Statements of claims, then figures with their pictures; arrow keys move through them, Enter opens one."""
     page = show("studies/truncation_flow.html")
     page.press("/")
     page.type("plateau")
@@ -235,7 +235,7 @@ def test_the_search_of_every_page_shows_hits_and_leads_to_one(show):
 # Single file
 
 
-def test_the_single_file_opens_every_page(show, report, claims):
+def test_single_file_opens_every_page(show, report, claims):
     page = show("single.html")
     assert (report / "single.html").stat().st_size < 8e6
     assert page.complaints == []
@@ -264,7 +264,7 @@ def close(page, study, call, wanted, *, within=1e-12):
     np.testing.assert_allclose(got, np.asarray(wanted, float), rtol=within, atol=within)
 
 
-def test_universality_in_javascript(show):
+def test_universality_javascript_equals_python(show):
     page = show("studies/universality.html")
     for h0, y0, w0, eta_h, eta_y, dx2, dy2 in (
         (0.01, 0.01, 0.0, 1.0, 1.0, 1.0, 4.0),
@@ -282,7 +282,7 @@ def test_universality_in_javascript(show):
         close(page, "universality", f"theory.finalDistance({h0}, 0.02, 1.2, 0.7, 0.4)", wanted)
 
 
-def test_bn_decomposed_in_javascript(show):
+def test_bn_decomposed_javascript_equals_python(show):
     page = show("studies/bn_decomposed.html")
     angles = np.array([1e-3, 0.02, 0.3, 0.99, 1.01, 1.5])
     listed = angles.tolist()
@@ -299,7 +299,7 @@ def test_bn_decomposed_in_javascript(show):
         close(page, "bn_decomposed", f"theory.simplexAngle({n})", odd_cluster.simplex_angle(n))
 
 
-def test_leaky_resnets_in_javascript(show):
+def test_leaky_resnets_javascript_equals_python(show):
     page = show("studies/leaky_resnets.html")
     for u, end, depth, gamma in ((-1.0, 10.0, 0.05, 100.0), (0.5, 2.0, 5.0, 0.01), (2.5, 0.3, 3.0, 1.0)):
         path = np.array([scalar_path(u, end, depth, p) for p in (0.0, 0.4, 1.0)])
@@ -309,7 +309,7 @@ def test_leaky_resnets_in_javascript(show):
         close(page, "leaky_resnets", call, [float(value) for value in wanted], within=1e-11)
 
 
-def test_bn_mean_field_in_javascript(show):
+def test_bn_mean_field_javascript_equals_python(show):
     page = show("studies/bn_mean_field.html")
     cov, b, other, grad = [[5.0, 1.2], [1.2, 0.8]], [0.3, -0.7], [-1.0, 0.2], [0.4, 1.1]
     on = manifold.normalize([b], cov)
@@ -326,7 +326,7 @@ def test_bn_mean_field_in_javascript(show):
     close(page, "bn_mean_field", f"theory.riemannianGradient({grad}, theory.normalize({b}, {cov}), {cov})", wanted)
 
 
-def test_truncation_flow_in_javascript(show):
+def test_truncation_flow_javascript_equals_python(show):
     page = show("studies/truncation_flow.html")
     X, beta, label = [[1.0, -1.0], [0.4, 0.9], [-0.6, 0.1]], [0.2, -0.1], [0.5, 0.3]
     for turn in (0.0, 0.7, 2.5, -1.9):

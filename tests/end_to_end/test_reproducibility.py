@@ -29,7 +29,7 @@ OTHER_CPU = {
 
 
 def part_of(run: Path, target: Path) -> Path:
-    """A results folder with the part alone."""
+    """A results folder with only this part."""
     for name in PART:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(run / "results/smoke" / name, target / name)
@@ -37,7 +37,7 @@ def part_of(run: Path, target: Path) -> Path:
 
 
 def make(folder: Path, cores: str, *options: str, **run) -> Path:
-    """Makes the part in a fresh checkout."""
+    """Creates this part in a fresh checkout."""
     copy_checkout(folder)
     targets = [f"results/smoke/{name}" for name in PART]
     done = snakemake(folder, "--cores", cores, "--configfile", SMOKE, *options, "--", *targets, **run)
@@ -46,7 +46,7 @@ def make(folder: Path, cores: str, *options: str, **run) -> Path:
 
 
 def test_identical_on_one_core_in_another_order_and_folder(smoke_run, tmp_path):
-    """The finished run was made on two cores; here every job of the part waits for the one that came last there."""
+    """The finished run was made on two cores; here the jobs run in the opposite order."""
     last_first = [f"results/smoke/{name}" for name in reversed(PART)]
     other = make(tmp_path / "other place", "1", "--prioritize", *last_first)
     first, second = part_of(smoke_run, tmp_path / "a"), part_of(other, tmp_path / "b")

@@ -1,4 +1,4 @@
-"""The whole pipeline at smoke scale: what it makes, that it repeats itself byte for byte, where it runs."""
+"""The whole pipeline at smoke scale: outputs, reproducibility to the byte, working folders."""
 
 import csv
 import json
@@ -58,7 +58,7 @@ def test_identities_and_bounds_are_decided_even_at_smoke_scale(smoke_run):
 
 
 def test_every_sampled_claim_states_its_false_alarm_rate(smoke_run):
-    """Identities and bounds hold for every draw, so that their draws alarm nobody; all else with samples may err."""
+    """Identities and bounds hold for every draw, so they have no false alarms; other claims with samples may have."""
     rows = ledger(smoke_run)
     sampled = [row for row in rows if int(row["n"] or 0) and row["kind"] not in ("identity", "bound")]
     with_interval = [row for row in rows if row["interval_low"]]
@@ -66,7 +66,7 @@ def test_every_sampled_claim_states_its_false_alarm_rate(smoke_run):
     assert [row["id"] for row in (*sampled, *with_interval) if not 0 < float(row["false_alarm"]) <= 0.05] == []
 
 
-def test_every_decided_claim_has_a_control_that_turned(smoke_run):
+def test_every_decided_claim_rejects_its_control(smoke_run):
     for row in ledger(smoke_run):
         if row["verdict"] in ("holds", "holds as corrected"):
             assert row["control_outcome"] == "rejected", row["id"]
@@ -78,8 +78,8 @@ def test_every_control_is_a_wrong_theory(smoke_run):
     assert audit.faults == []
 
 
-def test_no_check_figure_or_table_meets_data_it_did_not_foresee(smoke_run):
-    """At a scale that is shipped, no check fails, each control changes the verdict, and every figure is drawn."""
+def test_no_check_figure_or_table_fails_on_its_data(smoke_run):
+    """At a shipped scale no check fails, each control changes the verdict, and every figure is plotted."""
     rows = ledger(smoke_run)
     assert [row["id"] for row in rows if row["verdict"] == FAILED or row["control_outcome"] == "not rejected"] == []
     records = {path: json.loads(path.read_text()) for path in (smoke_run / "results/smoke").glob("*/[ft]*/*.json")}
@@ -102,7 +102,7 @@ PRODUCTS = (
 TELL_THE_TIME = ("manifest.json", "index.html")
 
 
-def test_without_snakemakes_memory_deleted_products_come_back_and_edits_are_seen(finished):
+def test_deleted_and_edited_products_are_found_without_snakemake_metadata(finished):
     shutil.rmtree(finished / ".snakemake")
     gone = [finished / "results/smoke" / product for product in PRODUCTS]
     files = {file for path in gone for file in ([path] if path.is_file() else path.rglob("*")) if file.is_file()}
@@ -120,7 +120,7 @@ def test_without_snakemakes_memory_deleted_products_come_back_and_edits_are_seen
 
 
 def due(folder) -> set[str]:
-    """Rules that a dry run would run, without targets that only gather."""
+    """Rules that a dry run would run, without aggregate targets."""
     shown = snakemake(folder, "-n", "--cores", "1", "--configfile", SMOKE, "--", "all")
     text = shown.stdout + shown.stderr
     assert shown.returncode == 0, text
@@ -134,8 +134,8 @@ def test_second_run_has_nothing_to_do(smoke_run):
     assert "Nothing to be done" in again.stdout + again.stderr
 
 
-def test_directory_elsewhere(smoke_run, tmp_path):
-    """Results go to the working directory, code and settings stay with the workflow."""
+def test_run_in_another_directory(smoke_run, tmp_path):
+    """Results go to the working directory, code and settings are those of the workflow."""
     target, folder = "results/smoke/bn_decomposed/data/fixed_point.nc", tmp_path / "elsewhere"
     place = ("--snakefile", str(smoke_run / "Snakefile"), "--directory", str(folder))
     done = snakemake(tmp_path, *place, "--cores", "1", "--configfile", str(smoke_run / SMOKE), "--", target)
@@ -156,7 +156,7 @@ def test_every_scale_is_one_dag_with_its_own_results(smoke_run, overlay):
     assert f"results/{name}/report/index.html" in declared(smoke_run, *overlay).wanted
 
 
-def test_the_page_of_outputs_names_every_file(smoke_run):
+def test_page_of_outputs_names_every_file(smoke_run):
     page = (ROOT / "docs/outputs.md").read_text(encoding="utf-8")
     content = json.loads((smoke_run / "results/smoke/manifest.json").read_text())["content"]
     for file in content:

@@ -8,7 +8,7 @@ from tests.conftest import SMOKE, snakemake
 pytestmark = pytest.mark.slow
 
 
-def test_it_has_every_figure_and_table_with_title_and_caption(smoke_run, tmp_path):
+def test_snakemake_report_has_every_figure_and_table(smoke_run, tmp_path):
     target = tmp_path / "report.html"
     done = snakemake(smoke_run, "--cores", "1", "--configfile", SMOKE, "--report", str(target), "--", "all")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -19,4 +19,4 @@ def test_it_has_every_figure_and_table_with_title_and_caption(smoke_run, tmp_pat
     assert len(stems) > 40
     assert [path.name for path in products if str(path.relative_to(smoke_run)) not in page] == []
     assert [label for label in labels.values() if json.dumps(label["title"])[1:-1] not in page] == []
-    assert "System Message" not in page  # what docutils says of a caption that it could not read
+    assert "System Message" not in page  # docutils' message for an invalid caption

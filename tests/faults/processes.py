@@ -1,4 +1,4 @@
-"""Snakemake in the background, and the jobs it starts, found by their working folder and killed by their number."""
+"""Snakemake in the background, and the jobs it starts, found by their working folder and killed by their process id."""
 
 import os
 import signal
@@ -16,12 +16,12 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen:
 
 
 def job(folder: Path, words: str, seconds: float = 6 * 3600) -> int:
-    """Process id of the job in `folder` whose command line holds `words`, as soon as there is one."""
+    """Process id of the job in `folder` whose command line contains `words`, as soon as there is one."""
     return until(lambda: next(iter(jobs(folder, words)), None), f"no process with {words!r}", seconds)
 
 
 def jobs(folder: Path, words: str) -> list[int]:
-    """Process ids of all `python -m repdyn` in `folder` whose command line holds `words`."""
+    """Process ids of all `python -m repdyn` in `folder` whose command line contains `words`."""
     return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _is(entry, folder, words)]
 
 
@@ -34,7 +34,7 @@ def _is(entry: Path, folder: Path, words: str) -> bool:
 
 
 def until(probe, complaint: str, seconds: float = 6 * 3600):
-    """What `probe` returns once it is something."""
+    """The first result of `probe` that is not empty."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if (value := probe()) is not None:

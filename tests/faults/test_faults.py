@@ -1,4 +1,4 @@
-"""Broken settings, blocked folders, full disks, damaged data: one line that says what to do, nothing half-written."""
+"""Invalid settings, blocked folders, full disks, damaged data: one line with what to do, no partial files."""
 
 import json
 import os
@@ -23,7 +23,7 @@ SMALL = ["--config", "bn_decomposed={orthogonality_gap: {widths: [8], depth: 20,
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """A checkout with one small dataset made."""
+    """A checkout with one small dataset."""
     folder = copy_checkout(tmp_path_factory.mktemp("faults") / "checkout")
     done = small(folder, f"results/smoke/{DATA}")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -61,7 +61,7 @@ def fails_in_one_line(done, *words):
 # Settings
 
 
-def test_a_broken_configuration_stops_before_any_job_and_names_all_problems(checkout, tmp_path):
+def test_invalid_configuration_stops_before_any_job(checkout, tmp_path):
     overlay = tmp_path / "mine.yaml"
     overlay.write_text(
         "run:\n  name: broken\ndata: {source: mnist, mnist_folder: /nowhere}\n"
@@ -74,7 +74,7 @@ def test_a_broken_configuration_stops_before_any_job_and_names_all_problems(chec
     assert not (checkout / "results/broken").exists()
 
 
-def test_a_missing_mnist_folder_is_named_before_any_job(checkout):
+def test_missing_mnist_folder_is_reported_before_any_job(checkout):
     config = ("--config", "data={source: mnist, mnist_folder: /nowhere}", "run={name: nomnist}")
     done = snakemake(checkout, "--cores", "1", *config, "--", "results/nomnist/data/images.nc")
     assert done.returncode != 0
@@ -83,11 +83,11 @@ def test_a_missing_mnist_folder_is_named_before_any_job(checkout):
     assert not (checkout / "results/nomnist").exists()
 
 
-# Places
+# Folders
 
 
 @pytest.mark.parametrize("blocked", ["results", "logs"])
-def test_a_file_in_the_place_of_a_folder(checkout, tmp_path, blocked):
+def test_file_instead_of_a_folder_is_reported(checkout, tmp_path, blocked):
     (tmp_path / blocked).write_text("in the way")
     elsewhere = ["--snakefile", str(checkout / "Snakefile"), "--directory", str(tmp_path)]
     overlay = ["--configfile", str(checkout / SMOKE), *SMALL]
@@ -101,14 +101,14 @@ def test_a_file_in_the_place_of_a_folder(checkout, tmp_path, blocked):
 
 
 @pytest.mark.parametrize("bytes_left", [0, 60_000])
-def test_a_full_disk_is_one_line_and_nothing_half_written_stays(tmp_path, bytes_left):
+def test_full_disk_is_reported_in_one_line_without_partial_files(tmp_path, bytes_left):
     file = jobs_for_tests.write(tmp_path, IMAGES | {"outputs": ["data/images.nc"]}, kind="images", name="images")
     fails_in_one_line(job(file, tmp_path, preexec_fn=full_disk(bytes_left)), "cannot be written")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [file]
 
 
-def test_a_full_disk_under_snakemake_and_the_same_command_after_it(checkout):
-    """The job fails, its message is in the output, the next run with room completes."""
+def test_run_resumes_after_a_full_disk(checkout):
+    """The job fails, its message is in the output, and the next run with free space completes."""
     output = checkout / "results/smoke/data/images.nc"
     done = small(checkout, "results/smoke/data/images.nc", preexec_fn=full_disk(40_000))
     assert done.returncode != 0
@@ -119,7 +119,7 @@ def test_a_full_disk_under_snakemake_and_the_same_command_after_it(checkout):
     assert output.is_file()
 
 
-def test_a_disk_that_fills_while_the_workflow_is_read(checkout):
+def test_disk_full_while_the_workflow_is_read(checkout):
     """A job file is larger than the limit, Snakemake's own files are not: reported before any job."""
     done = snakemake(
         checkout,
@@ -140,7 +140,7 @@ def figure_of_the_gap(checkout):
     return next(member for member in members if member["function"].endswith(":orthogonality_gap"))
 
 
-def test_truncated_data_are_named_and_the_same_command_completes_once_they_are_deleted(checkout):
+def test_run_completes_after_truncated_data_are_deleted(checkout):
     data = checkout / "results/smoke" / DATA
     whole = data.read_bytes()
     file = checkout / "logs/smoke/bn_decomposed/alone.job.json"
@@ -153,7 +153,7 @@ def test_truncated_data_are_named_and_the_same_command_completes_once_they_are_d
     assert data.read_bytes() == whole
 
 
-def test_data_of_another_program_are_refused(tmp_path):
+def test_data_of_another_program_are_rejected(tmp_path):
     path = tmp_path / "results/mine" / DATA
     path.parent.mkdir(parents=True)
     xr.Dataset({"a": ("i", [1.0])}).to_netcdf(path)

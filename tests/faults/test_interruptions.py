@@ -41,12 +41,12 @@ def finished_trials(checkout) -> int | None:
 
 @pytest.fixture(autouse=True)
 def _no_trials(checkout):
-    """Forgets the trials of other runs, which would be read."""
+    """Removes the trials of other runs, which would be read."""
     shutil.rmtree(checkout / ".cache/trials", ignore_errors=True)
 
 
-def test_a_killed_job_then_a_killed_snakemake_then_the_uninterrupted_result(checkout):
-    """Bit for bit, in three attempts; the lock that the killed Snakemake leaves is told, with the way out."""
+def test_result_is_identical_after_killed_job_and_killed_snakemake(checkout):
+    """Bit for bit, in three attempts; the lock of the killed Snakemake is reported, with the remedy."""
     output, log = checkout / "results/killed" / NAME, checkout / "logs/killed/bn_decomposed/training-bn.log"
     running = start(checkout, *arguments("killed"))
     until(lambda: finished_trials(checkout), "no finished trial")
@@ -73,8 +73,8 @@ def test_a_killed_job_then_a_killed_snakemake_then_the_uninterrupted_result(chec
     assert output.read_bytes() == (checkout / "results/whole" / NAME).read_bytes()
 
 
-def test_two_runs_at_once(checkout):
-    """Under one name the second is refused and the first completes; under two names both do."""
+def test_second_concurrent_run_is_locked_out(checkout):
+    """Under one name the second is rejected and the first completes; under two names both complete."""
     first = start(checkout, *arguments("twice"))
     job(checkout, "logs/twice/bn_decomposed/training-bn")
     refused = snakemake(checkout, *arguments("twice"))
@@ -89,7 +89,7 @@ def test_two_runs_at_once(checkout):
 
 
 def simulate(checkout, tmp_path, output, **changes):
-    """A few seconds of training by its job file alone; the checkpoints' folder is `kept`."""
+    """A few seconds of training from its job file; the checkpoints' folder is `kept`."""
     member = jobs_for_tests.member(
         function="experiments:training",
         settings={"settings": SETTINGS},
@@ -117,14 +117,14 @@ def test_damaged_checkpoints_are_reported_and_computed_again(checkout, tmp_path,
         assert (tmp_path / "results/mine/a.nc").read_bytes() == result
 
 
-def test_a_file_in_the_place_of_the_checkpoints(checkout, tmp_path):
+def test_file_instead_of_the_trial_cache_is_reported(checkout, tmp_path):
     (tmp_path / "kept").write_text("in the way")
     with pytest.raises(RepdynError, match="kept"):
         simulate(checkout, tmp_path, "a.nc")
     assert not (tmp_path / "results/mine/a.nc").exists()
 
 
-def test_a_changed_job_finds_no_old_trials(checkout, tmp_path, capsys):
+def test_changed_job_reads_no_old_trials(checkout, tmp_path, capsys):
     simulate(checkout, tmp_path, "a.nc")
     for change in ({"seed": 6}, {"code": "another"}, {"arguments": {"mode": "he"}}):
         capsys.readouterr()

@@ -60,7 +60,7 @@ def job_file(name):
 
 
 def prepare(folder, jobs, name):
-    """Makes what a job reads, by the jobs that make it."""
+    """Creates the inputs of a job by running their jobs."""
     for other, made in jobs.outputs.items():
         if {*made} & {*jobs.inputs[name]} and not all((folder / path).is_file() for path in made):
             prepare(folder, jobs, other)
@@ -69,7 +69,7 @@ def prepare(folder, jobs, name):
 
 
 @pytest.mark.parametrize("name", KILLS)
-def test_a_killed_job_resumes_and_equals_the_uninterrupted_one(place, name):
+def test_killed_job_resumes_with_identical_result(place, name):
     folder, jobs = place
     outputs = [folder / path for path in jobs.outputs[name]]
     prepare(folder, jobs, name)
@@ -88,8 +88,8 @@ def test_a_killed_job_resumes_and_equals_the_uninterrupted_one(place, name):
     assert [output.read_bytes() for output in outputs] == resumed
 
 
-def test_a_disk_that_fills_at_the_result(place):
-    """The job keeps its finished trials; with room the same command resumes."""
+def test_disk_full_while_writing_the_result(place):
+    """The job's finished trials are cached; with free space the same command resumes."""
     folder, jobs = place
     name = "leaky_resnets/trained-block0"
     compiled = run(folder, 0, job_file(name))  # compiled code is larger than the disk

@@ -1,4 +1,4 @@
-"""A run needs no network: every connection but those within the machine's own files is refused, and noted."""
+"""A run needs no network: every connection except local sockets is refused and recorded."""
 
 import os
 import subprocess
@@ -34,13 +34,13 @@ TARGETS = ("results/smoke/data/images.nc", "results/smoke/bn_decomposed/data/clu
 
 @pytest.fixture
 def offline(tmp_path):
-    """Environment of processes whose every Python is without a network; attempts are noted in a file."""
+    """Environment of processes whose every Python is without a network; attempts are recorded in a file."""
     (tmp_path / "block").mkdir()
     (tmp_path / "block/sitecustomize.py").write_text(BLOCK)
     return {"PYTHONPATH": str(tmp_path / "block"), "ATTEMPTS": str(tmp_path / "attempts")}
 
 
-def test_a_run_without_a_network(tmp_path, offline):
+def test_run_works_offline(tmp_path, offline):
     folder = copy_checkout(tmp_path / "checkout")
     done = snakemake(folder, "--cores", "1", "--configfile", SMOKE, "--", *TARGETS, variables=offline)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -50,8 +50,8 @@ def test_a_run_without_a_network(tmp_path, offline):
     assert blocked.count("-m repdyn run ") >= 2
 
 
-def test_a_download_without_a_network_names_the_file_and_the_setting(tmp_path, offline):
-    """Control: the block refuses, and would have been noted."""
+def test_offline_download_error_names_file_and_setting(tmp_path, offline):
+    """Control: the block refuses connections and records them."""
     member = {
         "source": "mnist",
         "split": "test",

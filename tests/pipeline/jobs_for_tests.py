@@ -16,7 +16,7 @@ IMAGES = "data/images.nc"
 
 
 def images(count=6):
-    """A dataset of random images that keeps the conventions."""
+    """A valid dataset of random images."""
     image = np.random.default_rng(0).random((count, 4, 4))
     dims = ("point", "row", "column")
     coords = {name: variable(name, np.arange(size), name) for name, size in zip(dims, image.shape, strict=True)}
@@ -25,7 +25,7 @@ def images(count=6):
 
 
 def member(**changes):
-    """A member that makes the dataset `recentering_depth`."""
+    """A task that creates the dataset `recentering_depth`."""
     return {
         "study": STUDY,
         "function": "experiments.random_networks:recentering_depth",
@@ -40,7 +40,7 @@ def member(**changes):
 
 
 def gap(**changes):
-    """A member that makes the dataset `orthogonality_gap`, which has no inputs."""
+    """A task that creates the dataset `orthogonality_gap`, which has no inputs."""
     settings = {"batch": 4, "input_dim": 5, "widths": [8, 16], "depth": 5, "seeds": 2}
     own = {"function": "experiments.random_networks:orthogonality_gap", "settings": {"settings": settings}}
     return member(**own | {"inputs": {}, "outputs": [f"{STUDY}/data/orthogonality_gap.nc"]} | changes)

@@ -1,4 +1,4 @@
-"""A small made-up run with hostile texts, as the pipeline leaves it before the report."""
+"""A small synthetic run with hostile texts, in its state before the report."""
 
 import csv
 import json
@@ -47,7 +47,7 @@ JOBS = {
 
 
 def _decided():
-    """Rows that a claim with one check leaves in ledger and evidence."""
+    """Rows of a claim with one check in ledger and evidence."""
     declared = claim(
         "x-thm1",
         where="Theorem 1",

@@ -1,4 +1,4 @@
-"""Snakemake asked for the jobs of a run: which checkout, which options, what a refusal contains."""
+"""Jobs of a run from Snakemake: which checkout, which options, content of errors."""
 
 import subprocess
 from pathlib import Path
@@ -12,7 +12,7 @@ from repdyn.pipeline.run.declare.jobs import Job, write_all
 from repdyn.pipeline.studies import CHOICE
 
 
-def test_the_error_of_snakemake_is_passed_on():
+def test_snakemake_errors_are_propagated():
     with pytest.raises(RepdynError, match=r"(?s)WorkflowError.*widht"):
         workflow.jobs(workflow.folder(), ["--config", "bn_decomposed={training: {widht: 1}}"])
 
@@ -45,7 +45,7 @@ def test_jobs_of_the_run_that_the_workflow_names_are_loaded(tmp_path, monkeypatc
         (None, "", "my_paper", False),
     ],
 )
-def test_a_folder_with_a_snakefile_is_used_if_it_has_our_code_our_rules_or_chosen_studies(
+def test_folder_with_a_snakefile_is_used_if_it_has_our_code_our_rules_or_chosen_studies(
     tmp_path, monkeypatch, file, text, chosen, here
 ):
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""`python -m repdyn`: commands and their arguments, quick starts, exit status, one line where a user errs."""
+"""`python -m repdyn`: commands and their arguments, quick starts, exit status, one line for user errors."""
 
 import errno
 import os
@@ -30,7 +30,7 @@ JOBS = [Job("mine", f"s/{name}", "k", [MEMBER | {"outputs": [f"{name}.nc"]}]) fo
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch, tmp_path):
-    """Threads as they were, and a working directory without a project."""
+    """Restores the number of threads, in a working directory without a project."""
     for name in THREAD_VARIABLES:
         monkeypatch.setenv(name, os.environ.get(name, "1"))
     monkeypatch.chdir(tmp_path)
@@ -42,7 +42,7 @@ def execute(*arguments):
 
 
 def record_calls(monkeypatch, module, *names, answer=""):
-    """Replaces functions of a module; the calls that are made."""
+    """Replaces functions of a module and records the calls."""
     calls = []
     for name in names:
         function = lambda *words, name=name, **named: calls.append((name, *words, named)) or answer  # noqa: E731
@@ -59,7 +59,7 @@ def imported_by(*command):
     return {line.rsplit("|", 1)[1].strip() for line in done.stderr.splitlines() if "|" in line}, done.stdout
 
 
-def test_the_overview_and_the_snakefile_import_no_numerical_package():
+def test_help_and_snakefile_import_no_numerical_package():
     imported, shown = imported_by("-m", "repdyn", "--help")
     assert not (HEAVY | {"pydantic"}) & imported
     assert all(name in shown for name in COMMANDS)
@@ -111,7 +111,7 @@ def test_every_command_explains_itself_and_an_unknown_one_is_refused(capsys):
 
 
 @pytest.mark.parametrize(("chosen", "file", "called"), [(None, True, 1), (None, False, 0), ("mine", True, 0)])
-def test_studies_are_those_of_the_configuration_here_unless_they_are_chosen(monkeypatch, chosen, file, called):
+def test_studies_come_from_the_local_configuration_unless_given(monkeypatch, chosen, file, called):
     monkeypatch.delenv(studies.CHOICE, raising=False)
     if chosen is not None:
         monkeypatch.setenv(studies.CHOICE, chosen)
@@ -127,7 +127,7 @@ def test_studies_are_those_of_the_configuration_here_unless_they_are_chosen(monk
 
 
 def job(**changes):
-    """The words that run a job with something wrong in its member."""
+    """The arguments that run a job with an error in its task."""
     kind = changes.pop("kind", "simulate")
     return ["run", str(jobs_for_tests.write(Path.cwd(), jobs_for_tests.gap(**changes), kind=kind))]
 
@@ -151,7 +151,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_ends_with_one_line_and_status_1(capsys, mistake):
+def test_user_error_prints_one_line_and_exits_with_1(capsys, mistake):
     words, message = MISTAKES[mistake]
     assert main(words()) == 1
     error = capsys.readouterr().err
@@ -161,7 +161,7 @@ def test_a_mistake_ends_with_one_line_and_status_1(capsys, mistake):
     assert not list(Path().rglob("*.nc"))
 
 
-FAILURES = {  # what a command raises, what its one line contains; None: a traceback
+FAILURES = {  # exception of a command, content of its message; None: a traceback
     ConfigError("a.yaml:1: x: no\na.yaml:2: y: no"): "a.yaml:2: y: no",
     DataError("results/mine: no run"): "results/mine",
     OSError(errno.ENOENT, "No such file", "a.nc"): "a.nc",
@@ -174,7 +174,7 @@ FAILURES = {  # what a command raises, what its one line contains; None: a trace
 }
 
 
-def test_failures_that_a_user_can_fix_have_one_line_and_others_a_traceback(monkeypatch, capsys):
+def test_only_unexpected_errors_print_a_traceback(monkeypatch, capsys):
     for failure, message in FAILURES.items():
 
         def fail(*_, failure=failure):
@@ -195,7 +195,7 @@ def test_a_reader_that_closes_early_is_no_error():
         assert (done.stdout.splitlines()[-1], done.stderr) == ("0", "")
 
 
-# Runs side by side
+# Comparison of runs
 
 
 def test_two_runs_are_compared_at_the_required_tier_or_with_a_reference(tmp_path):
@@ -212,7 +212,7 @@ def test_two_runs_are_compared_at_the_required_tier_or_with_a_reference(tmp_path
             commands.compare([str(first), str(tmp_path / "reference/one"), option, value])
 
 
-def test_a_run_is_kept_under_its_own_name_in_place_of_another_or_beside_it(tmp_path):
+def test_keep_replaces_a_stored_run_or_merges_into_it(tmp_path):
     for name in ("mine", "other"):
         claims = run(tmp_path / "results" / name) / "claims.csv"
         claims.write_text(claims.read_text().replace("x-0", f"{name}-0").replace(",s,", f",{name},"))
@@ -229,12 +229,12 @@ def test_a_run_is_kept_under_its_own_name_in_place_of_another_or_beside_it(tmp_p
         assert set(kept_runs.read(reference).claims["study"]) == held
 
 
-# What is to be done
+# Plan, verify, decide
 
 
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
-    """A checkout in the working directory whose workflow declares two jobs; the options it was asked with."""
+    """A checkout in the working directory whose workflow declares two jobs, and the options it received."""
     asked = []
     monkeypatch.setattr(workflow, "folder", lambda: tmp_path)
     monkeypatch.setattr(workflow, "jobs", lambda folder, options: asked.append((folder, options)) or JOBS)
@@ -256,7 +256,7 @@ def test_results_are_verified_by_the_workflow_of_their_scale(tmp_path, asked, mo
     assert (f"snakemake --cores 8 {' '.join(scale)} --forcerun {JOBS[1].outputs[0]} -- all" in shown) is bool(status)
 
 
-def test_a_plan_is_of_all_jobs_or_of_those_that_remain(tmp_path, asked, monkeypatch, capsys):
+def test_plan_is_of_all_jobs_or_of_those_that_remain(tmp_path, asked, monkeypatch, capsys):
     def sums():
         return [line.split()[:3] for line in capsys.readouterr().out.splitlines() if line.startswith("s ")]
 
@@ -275,7 +275,7 @@ def test_a_plan_is_of_all_jobs_or_of_those_that_remain(tmp_path, asked, monkeypa
 
 
 @pytest.mark.parametrize("run", ["smoke", "smoke-decided"])
-def test_claims_are_decided_by_the_workflow_of_their_scale_within_the_given_minutes(tmp_path, asked, monkeypatch, run):
+def test_decide_runs_the_workflow_of_the_scale_within_the_budget(tmp_path, asked, monkeypatch, run):
     calls = record_calls(monkeypatch, decide, "decide")
     commands.decide([run, "--budget", "2", "--looks", "3", "--cores", "5", "--config", "run={seed: 2}"])
     commands.decide([run, "--budget", "0.5", "--configfile", "mine.yaml"])
@@ -330,7 +330,7 @@ def test_commands_pass_their_arguments_on(tmp_path, asked, monkeypatch):
         "plan --cores many",
     ],
 )
-def test_numbers_out_of_range_are_refused(words, capsys):
+def test_numbers_out_of_range_are_rejected(words, capsys):
     command, *rest = words.split()
     with pytest.raises(SystemExit):
         getattr(commands, command)(rest)

@@ -1,4 +1,4 @@
-"""`repdyn compare`: changed verdicts, three strengths of equality, figures side by side."""
+"""`repdyn compare`: changed verdicts, three tiers of equality, figures side by side."""
 
 import json
 import re
@@ -50,7 +50,7 @@ def equal_at(a, b):
     return {tier for tier in TIERS if not comparison.differences(tier)}
 
 
-def test_equal_runs_are_equal_in_every_sense_whatever_their_manifests_and_half_written_files(first, tmp_path):
+def test_equal_runs_are_identical_despite_manifests_and_partial_files(first, tmp_path):
     second = run(tmp_path / "b")
     (second / "manifest.json").write_text("{}")
     (second / "s/data/.loss.nc.host.1.part.nc").write_bytes(b"half")
@@ -70,11 +70,11 @@ def test_equal_runs_are_equal_in_every_sense_whatever_their_manifests_and_half_w
         ({"verdict": "does not hold"}, set()),
     ],
 )
-def test_strengths_of_equality(first, tmp_path, change, tiers):
+def test_tiers_of_equality(first, tmp_path, change, tiers):
     assert equal_at(first, run(tmp_path / "b", **change)) == tiers
 
 
-def test_single_precision_and_results_of_torch_have_the_wider_band(tmp_path):
+def test_single_precision_and_torch_results_have_the_wider_band(tmp_path):
     a, b = run(tmp_path / "a", dtype=np.float32), run(tmp_path / "b", dtype=np.float32, loss=LOSS * (1 + 1e-5))
     assert "rounding" in equal_at(a, b)
     a, b = run(tmp_path / "c"), run(tmp_path / "d", loss=LOSS * (1 + 1e-5))
@@ -84,7 +84,7 @@ def test_single_precision_and_results_of_torch_have_the_wider_band(tmp_path):
     assert "rounding" in equal_at(b, a)
 
 
-def test_changed_missing_and_new_verdicts_are_found_in_the_ledger_or_in_its_parts(first, tmp_path):
+def test_changed_missing_and_new_verdicts_are_found(first, tmp_path):
     second = run(tmp_path / "b")
     for rows, verdicts in (
         ("x-1,does not hold\nx-2,holds\n", {"x-1": ("holds", "does not hold")}),
@@ -124,8 +124,8 @@ def test_variables_and_files_of_one_side_are_found(first, tmp_path):
     assert {item.variable for item in compare(first, second).deviations} == {"loss", "cost"}
 
 
-def test_differing_files_come_by_name_and_deviations_by_their_excess(first, tmp_path):
-    """Of results of torch a hundredth is less against rounding than 1e-5 of a table is."""
+def test_files_are_sorted_by_name_and_deviations_by_excess(first, tmp_path):
+    """For results of torch, 1 % is less relative to rounding than 1e-5 for a table."""
     second = run(tmp_path / "b", loss=LOSS * 2, verdict="does not hold", table="name,value\n", picture="<svg>2</svg>")
     assert compare(first, second).differing == ["claims.csv", DATA, CAPTION, FIGURE, TABLE]
     a, b = run(tmp_path / "c"), run(tmp_path / "d", loss=LOSS * 1.01, table="name,value\nbn,1.500015\nhe,\n")
@@ -144,7 +144,7 @@ EPS, SINGLE = np.finfo(float).eps ** 0.5, float(np.finfo(np.float32).eps) ** 0.5
     ("old", "new", "size"),
     [
         ([1e-3, -200.0], [2e-3, -200.0], 1e-3 / 200),  # relative to the largest magnitude
-        ([1e-16, 0.0], [-3e-12, RESIDUE], 0),  # what rounding left of zero
+        ([1e-16, 0.0], [-3e-12, RESIDUE], 0),  # zero up to rounding
         ([0.0], [2 * RESIDUE], 1),
         ([0.0], [0.99e-9], 0),
         ([0.0], [1.01e-9], 1),
@@ -164,7 +164,7 @@ def test_deviation_of_two_arrays(old, new, size):
     assert deviation(np.array(old), np.array(new))[0] == pytest.approx(size)
 
 
-def test_the_band_is_the_root_of_the_precision():
+def test_band_is_the_root_of_the_precision():
     assert deviation(np.array([1.0]), np.array([2.0]))[1] == pytest.approx(EPS)
     assert deviation(np.float32([1.0]), np.array([2.0]))[1] == pytest.approx(SINGLE)
     assert deviation(np.array([1.0]), np.float32([2.0]))[1] == pytest.approx(SINGLE)
@@ -173,7 +173,7 @@ def test_the_band_is_the_root_of_the_precision():
 # Manifests and the command line
 
 
-def test_a_manifest_next_to_its_files_represents_them(first, tmp_path, capsys):
+def test_manifest_next_to_its_files_represents_them(first, tmp_path, capsys):
     second = run(tmp_path / "b", loss=LOSS * 2)
     assert main(["compare", str(first / "manifest.json"), str(second)]) == 1
     assert f"{DATA}: loss: 0.5 " in capsys.readouterr().out
@@ -185,7 +185,7 @@ def test_a_manifest_next_to_its_files_represents_them(first, tmp_path, capsys):
         compare(second / "manifest.json", first, "rounding")
 
 
-def test_a_manifest_alone_has_digests_and_verdicts_only(first, tmp_path, capsys):
+def test_manifest_alone_has_digests_and_verdicts_only(first, tmp_path, capsys):
     lone, manifest = tmp_path / "elsewhere.json", json.loads((first / "manifest.json").read_text())
     lone.write_text(json.dumps(manifest))
     assert main(["compare", str(lone), str(first)]) == 0
@@ -198,7 +198,7 @@ def test_a_manifest_alone_has_digests_and_verdicts_only(first, tmp_path, capsys)
     assert compare(lone, first).verdicts == {"x-1": ("does not hold", "holds")}
 
 
-def test_a_side_without_verdicts_is_not_equal_in_verdicts(tmp_path, capsys):
+def test_side_without_verdicts_is_not_equal_in_verdicts(tmp_path, capsys):
     a, b = run(tmp_path / "a", verdict=None), run(tmp_path / "b")
     for sides in ((a, b), (b, a)):
         assert main(["compare", *map(str, sides)]) == 1
@@ -213,7 +213,7 @@ def test_a_side_without_verdicts_is_not_equal_in_verdicts(tmp_path, capsys):
         *('{"content": {"a": "x", "../../etc/passwd": "x"}}', '{"content": {"/etc/passwd": "x", "a": "x"}}'),
     ],
 )
-def test_a_path_that_is_no_run_is_refused(first, tmp_path, content):
+def test_path_without_a_run_is_rejected(first, tmp_path, content):
     path = tmp_path / "other"
     if content is not None:
         path.write_text(content)
@@ -231,7 +231,7 @@ MOVED, SAME, GONE, NEW = (f"s/figures/{name}.png" for name in ("moved", "same", 
 
 @pytest.fixture
 def drawn(tmp_path):
-    """Two runs of four figures: one differs, one is equal, one is gone, one is new; data and verdicts are equal."""
+    """Two runs of four figures: one differs, one is equal, one is missing, one is new; data and verdicts are equal."""
     folders = tmp_path / "a<b>&", tmp_path / "b"
     for folder, files in zip(
         folders, ({MOVED: "1", SAME: "2", GONE: "3"}, {MOVED: "x", SAME: "2", NEW: "4"}), strict=True
@@ -258,7 +258,7 @@ def test_figures_that_differ_are_shown_and_no_others(drawn, tmp_path):
     assert [path.name for path in (tmp_path / "equal").iterdir()] == ["index.html"]
 
 
-def test_pictures_require_two_runs_and_an_empty_folder(drawn, tmp_path):
+def test_figure_comparison_requires_two_runs_and_an_empty_folder(drawn, tmp_path):
     (tmp_path / "reference").mkdir()
     (tmp_path / "reference/run.json").write_text("{}")
     (tmp_path / "reference/numbers.csv").write_text("")

@@ -1,4 +1,4 @@
-"""Every kind of mistake in a configuration: the error names file and line, the key and the value that was found."""
+"""Every kind of mistake in a configuration: the error names file, line, key and value."""
 
 from pathlib import Path
 from typing import Literal
@@ -41,7 +41,7 @@ class Study(Settings):
 
 
 class Toy(Settings):
-    """A small configuration whose lines do not move when the real one grows."""
+    """A small configuration whose line numbers do not change with the real one."""
 
     run: Run
     study: Study
@@ -85,7 +85,7 @@ def complaints(text=TEXT, overlay=None, overrides=None):
 
 
 def refused(lines, where, *words):
-    """Whether a line of an error begins with a place and contains all these words."""
+    """Whether a line of an error begins with a position and contains all these words."""
     return any(line.startswith(where) and all(word in line for word in words) for line in lines)
 
 
@@ -137,7 +137,7 @@ MISTAKES = [  # old text, new text, line, key, what the message contains
 ]
 
 
-def test_each_mistake_is_reported_at_its_line_with_key_and_value():
+def test_each_error_is_reported_with_line_key_and_value():
     wrong = []
     for old, new, line, key, *words in MISTAKES:
         assert TEXT.count(old) == 1, old
@@ -147,7 +147,7 @@ def test_each_mistake_is_reported_at_its_line_with_key_and_value():
     assert wrong == []
 
 
-def test_missing_files_are_named_together():
+def test_all_missing_files_are_reported_together():
     Path("config.yaml").write_text(TEXT)
     Path("scales").mkdir()
     with pytest.raises(ConfigError) as caught:
@@ -189,11 +189,11 @@ def test_all_problems_are_reported_at_once_by_file_and_line():
         (None, {"study": {"training": {"layers": ["2", "1"]}}}, (f"--config {PATH}.layers: 1 comes after 2",)),
     ],
 )
-def test_a_mistake_in_an_overlay_or_on_the_command_line_is_reported_there(overlay, overrides, words):
+def test_errors_in_overlays_and_options_are_reported_at_their_origin(overlay, overrides, words):
     assert refused(complaints(overlay=overlay, overrides=overrides), *words)
 
 
-def test_overlays_and_options_change_the_settings_that_they_name():
+def test_overlays_and_options_change_the_named_settings():
     toy = check(overlay="study: {training: {lr: 0.5, layers: [3]}}\nrun: {name: small}")
     assert (toy.run.name, toy.run.seed) == ("small", 1)
     assert (toy.study.training.lr, toy.study.training.layers, toy.study.training.epochs) == (0.5, (3,), 10)
@@ -223,7 +223,7 @@ class Boxes(Settings):
     right: Box
 
 
-def test_a_broken_rule_names_each_of_its_settings_where_it_was_written():
+def test_violated_rule_names_each_setting_with_its_origin():
     Path("a.yaml").write_text("left:\n  width: 1\n  height: 2\n  depth: 3\nright: {width: 4, height: 5, depth: 6}\n")
     Path("b.yaml").write_text("\nright:\n  height: 7\nleft:\n\n  height: 8\n")
     with pytest.raises(ConfigError) as caught:
@@ -244,12 +244,12 @@ def repository(scale=None):
     return [ROOT / "config.yaml", *overlays]
 
 
-def test_the_real_configuration_and_every_scale_are_valid():
+def test_real_configuration_and_every_scale_are_valid():
     assert [load(repository(scale)).run.name for scale in (None, *SCALES)] == ["default", *SCALES]
 
 
 @pytest.mark.parametrize("name", [{"run": {"name": "mine"}}, {"run.name": "mine"}], ids=["nested", "dotted"])
-def test_a_scale_from_the_command_line_requires_a_run_name_and_brings_the_studies_values(name):
+def test_scale_option_requires_a_run_name_and_loads_the_scale_values(name):
     with pytest.raises(ConfigError, match="name"):
         checked(Workflow, repository(), {"scale": "smoke"})
     with pytest.raises(ConfigError, match=r'scale.*"smok".*"smoke"'):
@@ -259,7 +259,7 @@ def test_a_scale_from_the_command_line_requires_a_run_name_and_brings_the_studie
     assert settings.truncation_flow.random_clusters.draws == SMOKE["random_clusters"]["draws"]
 
 
-def test_values_of_a_scale_go_over_earlier_files_and_below_the_same_file_and_the_command_line():
+def test_scale_values_override_earlier_files_but_not_later_ones():
     own = "truncation_flow: {random_clusters: {draws: 7}}\n"
     Path("first.yaml").write_text(own)
     Path("same.yaml").write_text(f"scale: smoke\n{own}")
@@ -274,7 +274,7 @@ def test_values_of_a_scale_go_over_earlier_files_and_below_the_same_file_and_the
         assert list(settings.truncation_flow.gradient_audit.dimensions) == SMOKE["gradient_audit"]["dimensions"]
 
 
-def test_rules_between_settings_name_both():
+def test_violated_rule_between_settings_names_both():
     Path("mine.yaml").write_text("data:\n  source: mnist\n  mnist_mirrors: []\n")
     with pytest.raises(ConfigError, match=r"config.yaml:\d+: data.mnist_folder: .*source: mine.yaml:2"):
         load([*repository(), "mine.yaml"])

@@ -1,4 +1,4 @@
-"""Costs of jobs: sizes and work by hand, extrapolation from the nearest records, memory, damaged records."""
+"""Costs of jobs: sizes and work computed by hand, extrapolation from records, memory, damaged records."""
 
 import math
 from dataclasses import replace
@@ -90,7 +90,7 @@ def chain(**settings):
     return Job("full", "s/chain", "simulate", [member | {"inputs": {}, "outputs": ["x.nc"]}], memory_mb=900)
 
 
-def test_work_counts_steps_and_cost_is_in_proportion(tmp_path):
+def test_cost_is_proportional_to_the_number_of_steps(tmp_path):
     (once,) = costs.size(chain().members, DIGITS)
     assert once == pytest.approx(3 * 20 * (600 + 2 * 1500) * 6 * 30**2 * 300 / (9e9 * 30**0.5))
     assert costs.size(chain(seeds=6).members, DIGITS) == [pytest.approx(2 * once)]
@@ -101,7 +101,7 @@ def test_work_counts_steps_and_cost_is_in_proportion(tmp_path):
     assert cost(file, chain(seeds=60)).cpu_seconds == pytest.approx(2 + 50 * 20)
 
 
-def test_work_of_two_points_by_hand():
+def test_work_of_two_points_equals_hand_computation():
     """Three networks of 4 layers of 50: weights read three times an epoch, and each neuron; a loss falls by decades."""
     row = {"connections": "dense", "dropout": 0.0, "units": 50, "hidden": 4, "nonlinearity": "relu"}
     settings = {"seeds": 3, "epochs": 9000, "stop": 1e-10, "dtype": "float32", "rows": ["one"]}
@@ -121,7 +121,7 @@ def test_work_of_two_points_by_hand():
     assert universality.WORK["adam_runs"](runs, {}) == pytest.approx(4 * work({}))  # twice descent, at each rate
 
 
-def test_work_of_deep_random_networks_and_flows_by_hand():
+def test_work_of_random_networks_and_flows_equals_hand_computation():
     """Two sources, three seeds; 50 layers of 100 neurons and 20 at infinite width, 10 points; 3000 steps of a flow."""
     odd = {"seeds": 3, "width": 100, "batches": [10], "record": [1, 50], "limit_record": [1, 20]}
     layer, limit = 4e-5 + 1000 * (1.5e-8 + 3.2e-9), 5e-5 + 100 * 2e-8
@@ -137,7 +137,7 @@ def test_work_of_deep_random_networks_and_flows_by_hand():
 
 
 @pytest.mark.parametrize(("mode", "slower"), [("bn", 1.4), ("default", 1), ("he", 1)])
-def test_work_of_trained_perceptrons_by_hand(mode, slower):
+def test_work_of_trained_perceptrons_equals_hand_computation(mode, slower):
     """Two seeds, three passes over 130 images of 50 pixels: three steps a pass; networks of one and of four layers."""
     settings = {"seeds": 2, "epochs": 3, "batch": 64, "width": 100, "depths": [1, 4]}
     hidden, first = 5e-5 + 6 * 64 * 100 * 100 / 1e11, 6 * 64 * 100 * 50 / 1e11
@@ -146,7 +146,7 @@ def test_work_of_trained_perceptrons_by_hand(mode, slower):
 
 
 @pytest.mark.parametrize("split", ["test", "both"])
-def test_more_images_take_longer(split, tmp_path):
+def test_cost_grows_with_the_number_of_images(split, tmp_path):
     """Ten thousand images are 157 steps of 64, the digits' 1797 are 29."""
     settings = {"seeds": 500, "epochs": 3, "batch": 64, "width": 100, "depths": [1, 4]}
     member = {"study": "bn_decomposed", "function": "experiments.training:training", "arguments": {"mode": "he"}}
@@ -162,7 +162,7 @@ def test_more_images_take_longer(split, tmp_path):
     assert estimate.cpu_seconds - 2 == pytest.approx(few * steps * first, rel=1e-4)
 
 
-def test_work_is_of_experiments_and_in_seconds():
+def test_work_is_declared_for_existing_experiments_in_seconds():
     """Jobs took their work within a factor of 1.5 at every recorded scale, a second less or 8 s more: to compile."""
     for study, declared in studies.declared().items():
         assert set(declared.work) <= set(read_study(study, ROOT / "src").experiments), study
@@ -175,7 +175,7 @@ def test_work_is_of_experiments_and_in_seconds():
 # Extrapolation from records
 
 
-def test_cost_of_another_size_is_a_power_through_the_records(tmp_path):
+def test_cost_of_another_size_is_a_power_law_fit(tmp_path):
     """Start-up 2 s, at most 4/5 of the least cost; the power is from 0 to 1; one record goes by the square root."""
     two = ("smoke,s/train,10.0,300.0,400", "default,s/train,50.0,310.0,4000")
     power = math.log(48 / 8) / math.log(10)
@@ -195,7 +195,7 @@ def test_cost_of_another_size_is_a_power_through_the_records(tmp_path):
     assert not cost(record(tmp_path, "other,s/train,50.0,310.0,400.12"), job(a=400)).recorded
 
 
-def test_a_job_without_a_size_costs_the_record_of_its_scale_and_one_without_record_is_unknown(tmp_path):
+def test_job_without_a_size_costs_the_record_of_its_scale_and_one_without_record_is_unknown(tmp_path):
     file = record(tmp_path, "smoke,s/figures,2.0,1,", "default,s/figures,3.0,1,", "smoke,s/train,10.0,1,400 5")
     assert cost(file, job("s/figures", "default")) == plan.Cost(3.0, 1.0, True)
     assert not cost(file, job("s/figures", "full")).recorded
@@ -204,7 +204,7 @@ def test_a_job_without_a_size_costs_the_record_of_its_scale_and_one_without_reco
     assert cost(tmp_path / "none.csv", job(a=1)) is None
 
 
-def test_memory_follows_the_nearest_records_by_at_most_the_square_root(tmp_path):
+def test_memory_grows_at_most_with_the_square_root_of_size(tmp_path):
     """Base 400 MB; 500 MB at size 400 and 900 at 40,000: a power log 5 / log 100 of the size."""
     known = costs.recorded([record(tmp_path, "smoke,s/train,10.0,500.0,400", "default,s/train,50.0,900.0,40000")])
     expected = 400 + 500 * 10 ** (math.log(5) / math.log(100))
@@ -238,11 +238,11 @@ KNOWN = {
         ("s/other3", []),
     ],
 )
-def test_a_block_that_was_never_recorded_is_known_by_the_others(name, found):
+def test_unrecorded_block_is_estimated_from_the_others(name, found):
     assert [row["job"] for row in costs.of_job(Job("full", name, "simulate", []), KNOWN)] == found
 
 
-def test_a_chunk_is_known_by_the_whole_too():
+def test_chunk_is_estimated_from_the_whole_job():
     chunk = Parted("full", "s/train-block0", "simulate", [], part_of="s/train")
     assert [row["job"] for row in costs.of_job(chunk, KNOWN)] == ["s/train-block0", "s/train-block0", "s/train"]
 

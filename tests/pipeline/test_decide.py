@@ -1,4 +1,4 @@
-"""`repdyn decide`: what open claims want and cost, which looks a budget buys, a run that starts from another."""
+"""`repdyn decide`: needs and costs of open claims, analyses within a budget, a run that starts from another."""
 
 import csv
 import json
@@ -82,7 +82,7 @@ def test_open_claims_are_examined_with_their_own_evidence_and_settings_and_sorte
     assert [line.split()[0] for line in shown.splitlines()[1:]] == ["a-3", "c-6", "b-1", "c-4"]
 
 
-def test_an_unfinished_run_and_one_without_cost_records_are_refused():
+def test_unfinished_runs_and_runs_without_costs_are_rejected():
     with pytest.raises(DataError):
         decide.needs("mine")
     with pytest.raises(DataError, match="logs/mine"):
@@ -95,7 +95,7 @@ EXPERIMENTS = ("first", "loss", "rate", "last")
 
 @pytest.fixture
 def job(monkeypatch):
-    """A record of a job with members of every kind; of its experiments two of four keep finished trials."""
+    """A record of a job with tasks of every kind; two of its four experiments cache trials."""
     parameters = {name: ("settings", *(("checkpoint",) if name in KEEPING else ())) for name in EXPERIMENTS}
     experiments = {name: SimpleNamespace(parameters=own, reads=()) for name, own in parameters.items()}
     monkeypatch.setattr(decide, "read_study", {"s": SimpleNamespace(experiments=experiments)}.__getitem__)
@@ -158,11 +158,11 @@ def test_more_trials_cost_the_new_ones_and_their_analyses_once_per_job(monkeypat
     assert decide._seconds("s", knobs, 3.0, costs) == 2 * (10 + 20 + 30) + 3 * 5
 
 
-# Which looks a budget buys
+# Analyses within a budget
 
 
 def needs(*ids):
-    """Claims that want one doubling each, of settings of their own."""
+    """Claims that each need one doubling, of different settings."""
     knobs = {"lrn-fig2b": {("discretized", "staged_seeds"): 3}, "lrn-fig1b": {("trained", "blocks"): 1}}
     return [Need(1, "2 times", knobs[id], 2.0, True, id, "leaky_resnets", seconds) for id, seconds in ids]
 
@@ -172,7 +172,7 @@ def leaky_run(**run):
     write_manifest(run={"name": "mine"} | run, leaky_resnets={"discretized": discretized, "trained": {"blocks": 1}})
 
 
-def test_a_budget_buys_the_cheapest_and_counts_a_look_for_every_claim_on_the_new_data():
+def test_budget_selects_the_cheapest_and_counts_an_analysis_per_affected_claim():
     leaky_run(looks={"lrn-fig2b": 2})
     step = decide.plan("mine", 100.0, needs(("lrn-fig2b", 60.0), ("lrn-fig1b", 60.0)))
     assert [need.id for need in step.chosen] == ["lrn-fig2b"]
@@ -186,7 +186,7 @@ def test_a_budget_buys_the_cheapest_and_counts_a_look_for_every_claim_on_the_new
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_claims_on_the_same_trials_get_the_larger_number_once(order):
-    """Four times as many also serve a claim that wants twice as many, at no cost; they are two looks, not three."""
+    """Four times as many also serve a claim that needs twice as many, at no cost; this is two analyses, not three."""
     leaky_run()
     knobs = {("discretized", "staged_seeds"): 3}
     wants = [(2, 4.0, "lrn-fig2b", 30.0), (1, 2.0, "lrn-fig1b", 10.0)][::order]
@@ -198,7 +198,7 @@ def test_claims_on_the_same_trials_get_the_larger_number_once(order):
 
 
 def test_too_few_trials_are_first_increased_to_what_an_interval_requires():
-    """Five networks, not eight; where no claim on the data has been looked at, this is no further look."""
+    """Five networks, not eight; if no claim on the data has been analyzed, this is not a repeated analysis."""
     leaky_run()
     ids = ("lrn-literal", "lrn-sgd")
     found = [Need(3, "", {("paper_settings", "seeds"): 1}, 5.0, False, id, "leaky_resnets", 60.0) for id in ids]
@@ -216,8 +216,8 @@ GROWN = {  # study -> section -> datasets with more trials -> claims on them
 
 
 @pytest.mark.parametrize(("budget", "bought"), [(35.0, ["y-6", "x-1", "x-2", "x-4"]), (34.9, ["y-6", "x-1"])])
-def test_a_claim_is_free_only_where_all_its_settings_are_bought(monkeypatch, budget, bought):
-    """x-4 wants twice as many of the settings of x-1 and of x-2: without those of x-2 it is too expensive."""
+def test_claim_is_free_only_if_all_its_settings_are_selected(monkeypatch, budget, bought):
+    """x-4 needs twice as many of the settings of x-1 and of x-2: without those of x-2 it is too expensive."""
     write_manifest(run={"name": "mine", "looks": {"x-1": 3, "w-0": 5, "y-2": 1}})
     datasets = {
         study: {name: ids for own in parts.values() for name, ids in own.items()} for study, parts in GROWN.items()
@@ -248,11 +248,11 @@ def test_a_claim_is_free_only_where_all_its_settings_are_bought(monkeypatch, bud
     assert step.settings == {"run": {"looks": looks}, "s": settings, "t": {"a": {"seeds": 5}}}
 
 
-# Look after look
+# Repeated analyses
 
 
 class Looks:
-    """Made-up runs: what is open after each look, what each look takes, and the calls that were made."""
+    """Synthetic runs: what is open after each analysis, the cost of each, and the recorded calls."""
 
     def __init__(self, monkeypatch, open_after, *, took=60.0, settings=()):
         self.open_after, self.took, self.settings = list(open_after), took, iter(settings)
@@ -279,7 +279,7 @@ class Looks:
         decide.decide(run, ["--configfile", "full.yaml"], budget=budget, looks=looks, cores=3, say=lambda _: None)
 
 
-def test_looks_end_where_nothing_is_open_that_trials_decide(monkeypatch):
+def test_analyses_end_if_more_trials_decide_nothing(monkeypatch):
     first = {"run": {"looks": {"b": 2, "a": 2}}, "s": {"trained": {"seeds": 6, "nets": 2}}}
     second = {"run": {"looks": {"a": 3}}, "s": {"trained": {"seeds": 12}}}
     looks = Looks(monkeypatch, [["boundary", "b", "a"], ["boundary", "a"], ["boundary"]], settings=[first, second])
@@ -298,7 +298,7 @@ def test_looks_end_where_nothing_is_open_that_trials_decide(monkeypatch):
     ("limits", "number"),
     [({"looks": 1}, 1), ({"looks": 0}, 0), ({"budget": 89.0}, 1), ({"budget": 90.0}, 2)],
 )
-def test_looks_end_with_their_number_and_with_the_budget(monkeypatch, limits, number):
+def test_analyses_end_at_their_limit_or_the_budget(monkeypatch, limits, number):
     looks = Looks(monkeypatch, [["a"]] * 9)
     looks.decide("mine-decided", **limits)
     assert len(looks.options) == number
@@ -306,8 +306,8 @@ def test_looks_end_with_their_number_and_with_the_budget(monkeypatch, limits, nu
     assert Path("config/mine-decided.yaml").exists() is bool(number)
 
 
-def test_a_look_runs_the_whole_workflow_and_costs_the_jobs_that_ran(monkeypatch):
-    """A job that ran before, at a higher cost, gives nothing back; one that read finished trials took the rest."""
+def test_each_analysis_runs_the_workflow_and_costs_the_jobs_that_ran(monkeypatch):
+    """An earlier, more expensive run of a job is not credited; a job that read cached trials cost the rest."""
     before = [{"log": "a", "finished": 1, "cpu_seconds": 90.0}, {"log": "b", "finished": 1, "cpu_seconds": 20.0}]
     after = [{"log": "a", "finished": 2, "cpu_seconds": 100.0, "read_cpu_seconds": 90.0}, before[1]]
     after += [{"log": "c", "finished": 2, "cpu_seconds": 5.0}]
@@ -350,7 +350,7 @@ def begin():
 
 
 @pytest.mark.parametrize("links", [True, False])
-def test_a_run_starts_as_a_copy_of_another_that_it_never_changes(begin, monkeypatch, links):
+def test_run_starts_as_a_copy_and_never_changes_the_original(begin, monkeypatch, links):
     def refuse(*_):
         raise OSError("no links here")
 
@@ -369,8 +369,8 @@ def test_a_run_starts_as_a_copy_of_another_that_it_never_changes(begin, monkeypa
 
 
 @pytest.mark.parametrize("kind", ["results", "logs"])
-def test_a_copy_that_was_continued_is_left_as_it_is_and_the_missing_half_is_copied(begin, kind):
-    """The second look continues in the copy; a start may have been stopped between results and logs."""
+def test_continued_copy_is_unchanged_and_missing_files_are_copied(begin, kind):
+    """The second analysis continues in the copy; copying may have stopped between results and logs."""
     own = Path(kind, "new/s/own")
     own.parent.mkdir(parents=True)
     own.write_text("of the copy")

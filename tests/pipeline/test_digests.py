@@ -40,7 +40,7 @@ def test_versions_of_one_function_and_of_several_together_are_remembered(module,
     assert CodeVersions(tmp_path / "src", stored).of("repdyn.module:b") != "remembered"
 
 
-def test_a_store_that_cannot_be_written_is_no_error(module, tmp_path):
+def test_unwritable_version_store_is_no_error(module, tmp_path):
     (tmp_path / "file").write_text("where a folder is wanted")
     versions = CodeVersions(tmp_path / "src", tmp_path / "file/versions.json")
     version = versions.of("repdyn.module:a")
@@ -48,8 +48,8 @@ def test_a_store_that_cannot_be_written_is_no_error(module, tmp_path):
     assert CodeVersions(tmp_path / "src", tmp_path / "file/versions.json").of("repdyn.module:a") == version
 
 
-def test_an_edit_of_any_package_is_another_state_of_the_sources(tmp_path):
-    """Of this one and of three others; a file of another name or kind is one, or none."""
+def test_edit_of_any_package_changes_the_state_of_the_sources(tmp_path):
+    """Of this package and of three others; other files do not matter."""
     folders = {"repdyn": "src/repdyn", "z.lab": "z/lab", "mine": "my/mine", "last": "last"}
     for package, folder in folders.items():
         (tmp_path / folder / "deep").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Versions and machines: the packages that a new project pins, the recipe that cached results depend on."""
+"""Versions and machines: the packages that a new project pins, the environment on which cached results depend."""
 
 import platform
 import sys
@@ -33,7 +33,7 @@ INSTALLED = {
 }
 
 
-def test_a_new_project_pins_all_required_packages_without_extras_and_local_tags(monkeypatch):
+def test_new_project_pins_all_required_packages_without_extras_and_local_tags(monkeypatch):
     def distribution(name):
         if name not in INSTALLED:
             raise PackageNotFoundError(name)
@@ -54,7 +54,7 @@ def test_a_new_project_pins_all_required_packages_without_extras_and_local_tags(
     assert found["CONDA_GPU"] == found["CONDA_CPU"].replace("pytorch-cpu", "pytorch-gpu")
 
 
-def test_a_recipe_has_versions_processor_kernels_and_gpu(monkeypatch):
+def test_environment_record_has_versions_processor_kernels_and_gpu(monkeypatch):
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Nehalem")
     monkeypatch.setattr(environment, "processor", lambda: "a CPU")
     recipe = environment.recipe.__wrapped__()

@@ -53,7 +53,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture
 def open_page(browser, tmp_path):
-    """Opens a page with an element and the scripts that fill it; numbers of the page may be set before."""
+    """Opens a page with an element and the scripts that fill it, optionally with given numbers."""
 
     def open_page(study, script, element, before=""):
         for path in (*ASSETS.iterdir(), STYLE):
@@ -129,7 +129,7 @@ def assert_drawn(pixels, values):
 
 
 @pytest.mark.parametrize("study", EXPLORERS)
-def test_theory_is_drawn_before_training_and_the_address_restores_the_picture(explorer, study):
+def test_theory_is_plotted_before_training_and_the_address_restores_the_state(explorer, study):
     page = explorer(study)
     wait(page, "view.prepared")
     page.ask(SETTLED)
@@ -154,7 +154,7 @@ def test_theory_is_drawn_before_training_and_the_address_restores_the_picture(ex
 
 @pytest.mark.parametrize("end", ["min", "max"])
 @pytest.mark.parametrize("study", EXPLORERS)
-def test_sliders_at_their_ends_draw_numbers(explorer, study, end):
+def test_slider_limits_give_finite_plots(explorer, study, end):
     page, wrong = explorer(study), []
     for name in page.ask("[...document.querySelectorAll('.theory > .sliders input')].map(one => one.name)"):
         page.ask("document.querySelector('.theory button').click()")
@@ -189,7 +189,7 @@ RICH = {"gain": 1, "rate": 0.005, "dx2": 1, "dy2": 0.5, "side": "as drawn", "rat
 
 @pytest.mark.parametrize(("hidden", "connections"), [(1, "dense"), (6, "dense"), (2, "skip"), (7, "skip")])
 @pytest.mark.parametrize("nonlinearity", NONLINEARITIES)
-def test_universality_network_follows_torch(explorer, nonlinearity, hidden, connections):
+def test_universality_network_equals_torch(explorer, nonlinearity, hidden, connections):
     """200 steps in float64 from the page's own weights: h, y, w and loss to 1e-6 of torch's."""
     units, steps = RICH["units"], 200
     settings = RICH | {"nonlinearity": nonlinearity, "connections": connections, "hidden": hidden}
@@ -219,7 +219,7 @@ def test_universality_network_follows_torch(explorer, nonlinearity, hidden, conn
 @pytest.mark.parametrize(
     ("preset", "holds"), [("Rich: six", True), ("Opposed", True), ("Skip", True), ("Show me the failure", False)]
 )
-def test_universality_rates_are_those_of_the_package(explorer, preset, holds):
+def test_universality_rates_equal_the_package(explorer, preset, holds):
     """The fit (49) in the browser ends in the minimum of `fit_effective_rates`; where the theory fails, both say so."""
     page = explorer("universality")
     press(page, preset)
@@ -287,7 +287,7 @@ def layer_in_torch(X, R, beta, label, settings, steps):
 
 
 @pytest.mark.parametrize("case", CLUSTERS)
-def test_truncation_flows_and_layers_are_those_of_the_package_and_of_torch(explorer, case):
+def test_truncation_flows_and_layers_equal_the_package_and_torch(explorer, case):
     """Costs along both flows to a step times their fastest fall; 200 steps of the layer to 1e-6."""
     page, settings = explorer("truncation_flow"), CLUSTER | {"layer": ALIGNED, "seed": 1} | CLUSTERS[case]
     start = page.ask(f"{FLOW}.experiment({json.dumps(settings)})")
@@ -315,7 +315,7 @@ def test_truncation_flows_and_layers_are_those_of_the_package_and_of_torch(explo
         assert wanted[-1, -1] < 0.9 * wanted[0, -1]  # it does descend
 
 
-def test_truncation_animation_draws_the_costs_of_the_dataset(open_page):
+def test_truncation_animation_plots_the_costs_of_the_dataset(open_page):
     settings = PrintedAndCorrected(horizon=20.0, samples=201, step=0.1, clusters=2, points=3)
     data, study = printed_and_corrected(settings, Stream(1)).sel(example="rise"), "truncation_flow"
     shows = studies.declared()[study].opening.shows
@@ -369,7 +369,7 @@ def test_leaky_geodesic_of_a_direction_costs_least(explorer, target, depth):
 
 
 @pytest.mark.parametrize("case", RESNETS)
-def test_leaky_network_follows_the_package(explorer, case):
+def test_leaky_network_equals_the_package(explorer, case):
     """200 steps in float64 against the study's own trainer, and what is shown against the package's measures."""
     settings = FIRST | RESNETS[case]
     N, L, Lt = settings["inputs"], settings["layers"], float(settings["depth"])
@@ -418,8 +418,8 @@ POPULATIONS = {
 
 
 @pytest.mark.parametrize("case", POPULATIONS)
-def test_mean_field_limits_are_those_of_the_package_and_networks_those_of_torch(explorer, case):
-    """Loss and largest speed of the limit at looks of 200 iterations; 200 steps of the networks to 1e-6 of torch's."""
+def test_mean_field_limits_equal_the_package_and_networks_equal_torch(explorer, case):
+    """Loss and largest speed of the limit every 200 iterations; 200 steps of the networks to 1e-6 of torch's."""
     page, settings = explorer("bn_mean_field"), FIGURE | POPULATIONS[case]
     teacher, cov = linear_along(settings["target"]), np.diag([float(settings["variance"]), 1.0])
     a, b = arrays(page, f"{FIELD}.limitStart({json.dumps(settings)})", "a", "b")
@@ -472,7 +472,7 @@ POINTS, WIDTH, DEPTH, INPUTS = 9, 24, 60, 6
 @pytest.mark.parametrize("relu", ["on", "off"])
 @pytest.mark.parametrize("rescale", RESCALE)
 @pytest.mark.parametrize("recenter", ["on", "off"])
-def test_random_network_and_its_expectation_are_those_of_the_package(explorer, recenter, rescale, relu):
+def test_random_network_and_its_expectation_equal_the_package(explorer, recenter, rescale, relu):
     """Each layer from the page's own batch and weights; the network as a whole may be chaotic."""
     page, options = explorer("bn_decomposed"), {"recenter": recenter == "on", "rescale": RESCALE[rescale]}
     options["relu"] = relu == "on"

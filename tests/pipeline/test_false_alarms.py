@@ -1,4 +1,4 @@
-"""Counting false alarms over seeds: which data are made again, what is counted, rates that are too high."""
+"""Counting false alarms over seeds: which data are recomputed, what is counted, rates that are too high."""
 
 import csv
 import inspect
@@ -25,8 +25,7 @@ COSTS |= {"joint": 4.0, "mixed/a": 1.0, "mixed/b": 1.0, "mixed/c": 1.0, "trainin
 def finished(tmp_path, monkeypatch):
     """A run with a job per dataset: slopes from the loss, the loss from the images, a mean over variants, all joint.
 
-    Each study has these, and a dataset of which another study made a variant; jobs that run again are listed by file
-    and seed.
+    Each study has these, and a dataset with a variant from another study; rerun jobs are listed by file and seed.
     """
     run = tmp_path / "results/mine"
     datasets.write(jobs_for_tests.images(), run / jobs_for_tests.IMAGES)
@@ -55,7 +54,7 @@ def finished(tmp_path, monkeypatch):
     return SimpleNamespace(remaker=Remaker(run, STUDY), ran=ran, root=run)
 
 
-def test_a_dataset_is_made_again_after_those_it_reads_each_once_with_the_seed(finished):
+def test_dataset_is_recomputed_with_its_inputs_once_per_seed(finished):
     assert list(finished.remaker.datasets(["slopes", "mean", "loss"])) == ["slopes", "mean", "loss"]
     files = ("loss", "slopes", "training/bn", "training/default", "training/he", "mean")
     assert finished.ran == [(f"{STUDY}/data/{name}.nc", RUN_SEED) for name in files]
@@ -68,8 +67,8 @@ def test_a_dataset_is_made_again_after_those_it_reads_each_once_with_the_seed(fi
 @pytest.mark.parametrize(
     ("name", "highest"), [("loss", 100.0), ("slopes", 100.0), ("training", 3.0), ("mean", 3.0), ("joint", 100.0)]
 )
-def test_only_data_whose_recorded_costs_are_allowed_are_tried(finished, name, highest):
-    """A record may be of a job that made 30 datasets and took 10 s to start; the highest cost counts."""
+def test_only_cheap_datasets_are_recomputed(finished, name, highest):
+    """A record may be of a job with 30 datasets and 10 s start-up; the highest cost counts."""
     allowed = (highest - 10) / 30
     assert not finished.remaker.cheap([name], allowed - 0.001)
     assert finished.ran == []
@@ -77,7 +76,7 @@ def test_only_data_whose_recorded_costs_are_allowed_are_tried(finished, name, hi
     assert finished.ran != []
 
 
-def test_data_are_tried_once_and_not_if_another_study_makes_a_variant(finished, monkeypatch):
+def test_shared_datasets_are_recomputed_once(finished, monkeypatch):
     assert not finished.remaker.cheap(["mixed"], 600)
     assert finished.ran == []
     clock = iter([0.0, 2.0, 2.0, 5.0])  # two seconds for the first, three for the second
@@ -165,7 +164,7 @@ def test_more_refutations_than_the_rate_allows_are_found(rate, refuted, compatib
 
 
 @pytest.mark.parametrize(("refuted", "limit"), [(0, 1 - 0.01 ** (1 / 20)), (19, 0.99 ** (1 / 20)), (20, 1.0)])
-def test_the_upper_limit_is_clopper_and_pearsons(refuted, limit):
+def test_upper_limit_is_the_clopper_pearson_limit(refuted, limit):
     """By hand: at the limit p, P(no refutation of 20) = (1 - p)^20 and P(at most 19) = 1 - p^20 are 1 %."""
     counts = Counter({"holds": 20 - refuted, "does not hold": refuted})
     row = false_alarms._row("x-1", 0.001, counts, "holds", 20)
@@ -173,7 +172,7 @@ def test_the_upper_limit_is_clopper_and_pearsons(refuted, limit):
 
 
 @pytest.mark.slow
-def test_claims_and_data_of_a_finished_run(smoke_run):
+def test_false_alarms_of_a_finished_run(smoke_run):
     results = smoke_run / "results/smoke"
     counted = false_alarms.measure(results, seeds=1, seconds=3.0).set_index("claim")
     assert "bnd-eq98" in counted.index  # its data are relu_moments alone, a third of a second
@@ -185,7 +184,7 @@ def test_claims_and_data_of_a_finished_run(smoke_run):
     assert first.equals(datasets.read(results / "bn_decomposed/data/relu_moments.nc"))  # the run's own seed
     assert not first.equals(other)
     remaker, stored = Remaker(results, "universality"), results / "universality/data"
-    replicas = remaker.datasets(["digit_pairs", "image_training"])  # from the images, which stay
+    replicas = remaker.datasets(["digit_pairs", "image_training"])  # from the images, which are unchanged
     assert set(replicas["image_training"]) == {Path(path).stem for path in (stored / "image_training").glob("*.nc")}
     assert replicas["digit_pairs"].equals(datasets.read(stored / "digit_pairs.nc"))
     assert remaker.cheap(["digit_pairs"], 600)

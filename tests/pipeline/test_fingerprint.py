@@ -1,4 +1,4 @@
-"""Code versions: an edit matrix on a toy package, and what the real package's studies reach."""
+"""Code versions: an edit matrix on a toy package, and dependencies of the real package's studies."""
 
 import ast
 import shutil
@@ -472,7 +472,7 @@ DOES_NOT_MATTER = {
 
 @pytest.fixture(scope="module")
 def write(tmp_path_factory):
-    """Writes a package into a folder of its own: what was read from a folder is remembered in the process."""
+    """Writes a package into a separate folder, since a process remembers what it read from a folder."""
     folder = tmp_path_factory.mktemp("packages")
 
     def write(files):
@@ -502,22 +502,22 @@ def toy(edit=None):
 
 
 @pytest.mark.parametrize("edit", MATTERS.values(), ids=MATTERS)
-def test_an_edit_that_is_reached_changes_the_version(write, unedited, edit):
+def test_edit_of_a_dependency_changes_the_version(write, unedited, edit):
     assert code_version(ROOT, source=write(toy(edit))) != unedited
 
 
 @pytest.mark.parametrize("edit", DOES_NOT_MATTER.values(), ids=DOES_NOT_MATTER)
-def test_an_edit_without_effect_leaves_the_version(write, unedited, edit):
+def test_edit_without_effect_keeps_the_version(write, unedited, edit):
     assert code_version(ROOT, source=write(toy(edit))) == unedited
 
 
-def test_a_whole_module_as_root_reaches_what_no_function_does(write):
+def test_whole_module_as_root_includes_module_level_code(write):
     edit = ("study/experiments", "x + UNUSED", "x - UNUSED")
     roots = [code_version("repdyn.study.experiments", source=write(toy(change))) for change in (None, edit)]
     assert roots[0] != roots[1]
 
 
-def test_a_further_root_counts(write):
+def test_version_depends_on_additional_roots(write):
     source = write(toy())
     assert code_version(ROOT, "repdyn.study.unreached:ALONE", source=source) != code_version(ROOT, source=source)
 
@@ -531,7 +531,7 @@ MODULES = {
 }
 
 
-def test_a_folder_as_root_is_searched_for_the_name(write):
+def test_folder_as_root_is_searched_for_the_name(write):
     definitions = reached("repdyn.study.figures:sketch", source=write(MODULES))
     assert definitions == [("repdyn.study.figures.early", "sketch"), ("repdyn.study.figures.early", "style")]
 
@@ -546,17 +546,17 @@ def test_a_folder_as_root_is_searched_for_the_name(write):
         ("repdyn.study.experiments:os", "os"),
     ],
 )
-def test_unknown_root_is_refused(write, root, message):
+def test_unknown_root_is_rejected(write, root, message):
     with pytest.raises(ValueError, match=message):
         code_version(root, source=write(toy()))
 
 
-def test_recursion_ends(write):
+def test_recursive_functions_terminate(write):
     files = {"__init__": "", "ring": "def a(n): return b(n)\ndef b(n): return a(n - 1)\n"}
     assert reached("repdyn.ring:a", source=write(files)) == [("repdyn.ring", "a"), ("repdyn.ring", "b")]
 
 
-def test_what_a_package_outside_reaches_is_listed_with_it(write, tmp_path):
+def test_dependencies_of_an_external_package_are_listed_with_it(write, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/claims.py").write_text("from repdyn.ring import a\ndef holds(): return a(3)\n")
     source = write({"__init__": "", "ring": "def a(n): return n\n"})
@@ -576,7 +576,7 @@ def modules(folder):
     return [name for name in dotted if not name.endswith("__init__") and not name.split(".")[-1].startswith("settings")]
 
 
-def test_an_experiment_reaches_its_formulas_and_no_other_experiment():
+def test_experiment_depends_on_its_formulas_but_no_other_experiment():
     definitions = set(reached("repdyn.bn_decomposed.experiments:ablation", RUNNER))
     assert {
         ("repdyn.bn_decomposed.theory.layers", "propagate"),
@@ -619,7 +619,7 @@ INSIDE, AFTER = (
 )
 
 
-def test_a_line_moved_out_of_a_loop_is_an_edit(write):
+def test_moving_a_line_out_of_a_loop_changes_the_version(write):
     """The words of the two are the same in the same order; where the loop ends is part of the code."""
     versions = [
         code_version(

@@ -1,4 +1,4 @@
-"""The graph: what functions read and make, from signatures alone."""
+"""The graph: inputs and outputs of functions, from signatures only."""
 
 from pathlib import Path
 
@@ -91,7 +91,7 @@ falls = formula_claim("x-row", where="eq. (1)", states="S.", audit=({data}, equa
         ("claims/rows.py", ROW.replace("{data}", "DATA"), r"toy\.claims\.rows.*x-row"),
     ],
 )
-def test_contradictions_are_refused(toy, file, text, message):
+def test_contradictory_declarations_are_rejected(toy, file, text, message):
     Path(toy, "repdyn/toy", file).write_text(text)
     with pytest.raises(RepdynError, match=message):
         read_study("toy", toy)
@@ -99,7 +99,7 @@ def test_contradictions_are_refused(toy, file, text, message):
         read_study("other", toy)
 
 
-def test_claims_read_from_source_are_those_declared():
+def test_claims_parsed_from_source_equal_the_declared_ones():
     differing = []
     for study in STUDIES:
         if not read_study(study).claims:
@@ -110,14 +110,14 @@ def test_claims_read_from_source_are_those_declared():
     assert differing == []
 
 
-def test_rows_have_code_versions_of_their_own():
-    """A row reaches its equation's constant, and neither other rows nor those of other equations."""
+def test_formula_claims_have_separate_code_versions():
+    """A formula claim depends on its equation's constant, but not on other claims or equations."""
     reach = {name for _, name in reached("repdyn.truncation_flow.claims.section2_maps:derivative_of_tau")}
     assert {"derivative_of_tau", "BIAS_DERIVATIVE", "EXACT", "formula_claim"} <= reach
     assert not {"tau_is_affine", "AFFINE_FORM"} & reach
 
 
-def test_every_dataset_is_read_by_somebody_and_every_name_that_is_read_exists():
+def test_every_dataset_is_used_and_every_used_dataset_exists():
     wrong = []
     for name in STUDIES:
         study = read_study(name)

@@ -31,7 +31,7 @@ def here(tmp_path, monkeypatch):
 # Job files
 
 
-def test_a_job_file_is_read_as_it_was_written_and_does_not_contain_the_name_of_the_run(here):
+def test_job_file_round_trips_and_does_not_contain_the_run_name(here):
     file = jobs_for_tests.write(here, jobs_for_tests.member(), jobs_for_tests.gap())
     job = jobs.read(file)
     assert (job.run, job.name, job.kind, job.study, job.threads) == ("mine", f"{STUDY}/made", "simulate", STUDY, 1)
@@ -47,7 +47,7 @@ def test_a_job_file_is_read_as_it_was_written_and_does_not_contain_the_name_of_t
 
 
 @pytest.mark.parametrize("text", ["{bad", "[]", '{"job": "s/a"}', "3", None])
-def test_damaged_and_missing_job_files_are_refused(here, text):
+def test_damaged_and_missing_job_files_are_rejected(here, text):
     file = jobs_for_tests.write(here)
     file.write_text(text) if text else file.unlink()
     with pytest.raises(DataError, match=r"made.job.json"):
@@ -74,7 +74,7 @@ def write(*names, finished=(), **changes):
     return declared
 
 
-def test_job_files_are_written_only_where_they_change(here):
+def test_job_files_are_written_only_if_changed(here):
     names = ("s/a", "s/b")
     write(*names)
     for name in names:
@@ -85,21 +85,21 @@ def test_job_files_are_written_only_where_they_change(here):
     assert min(age(name) for name in names) > 1
 
 
-def test_a_job_file_is_older_than_the_job_that_ran_it_and_younger_where_it_differs(here):
-    """Snakemake runs a job again where an input is younger."""
+def test_job_file_is_newer_than_outputs_only_if_changed(here):
+    """Snakemake runs a job again if an input is newer."""
     write("s/a", code="new")
-    (ran,) = write("s/a", finished=("s/a",))  # undone: its record holds the same content again
+    (ran,) = write("s/a", finished=("s/a",))  # reverted: its record has the same content again
     assert age("s/a") < time.time() - 1e8
     (edited,) = write("s/a", code="new")
     assert age("s/a") > time.time() - 1e8
     outputs_written = time.time() - 1
     record = {"job": json.loads(ran.text()), "began": "2020-01-01T00:00:00.000+00:00"}
-    for _ in range(2):  # the file is new, then as it was left
+    for _ in range(2):  # the file is new, then unchanged
         jobs.write_all([edited], {"s/a": record})
         assert age("s/a") > outputs_written
 
 
-def test_the_index_has_all_jobs_of_today(here):
+def test_index_has_all_current_jobs(here):
     write("s/a", "s/b", "s/c")
     write("s/c", "s/a")
     assert [(job.name, job.memory_mb) for job in jobs.load_all("mine")] == [("s/c", 7), ("s/a", 7)]
@@ -107,7 +107,7 @@ def test_the_index_has_all_jobs_of_today(here):
         jobs.load_all("other")
 
 
-def test_a_folder_that_cannot_be_written_is_named(here):
+def test_unwritable_folder_is_reported(here):
     Path("logs").write_text("a file")
     with pytest.raises(ConfigError, match=r"logs/mine/s/a.job.json"):
         write("s/a")
@@ -116,7 +116,7 @@ def test_a_folder_that_cannot_be_written_is_named(here):
 # The command that runs a job
 
 
-def test_a_job_runs_by_its_file_and_leaves_a_record(here, monkeypatch):
+def test_job_runs_from_its_file_and_writes_a_record(here, monkeypatch):
     compiled, threads, pin = [], [], entry.pin_threads
     monkeypatch.setattr(entry, "pin_threads", lambda count: threads.append(count) or pin(count))
     monkeypatch.setenv("NUMBA_CACHE_DIR", "")
@@ -139,7 +139,7 @@ def test_a_job_runs_by_its_file_and_leaves_a_record(here, monkeypatch):
     assert os.environ["NUMBA_CACHE_DIR"] == str(here / "cache")
 
 
-def test_a_failed_job_prints_one_line_and_leaves_no_record(here, capsys):
+def test_failed_job_prints_one_line_and_leaves_no_record(here, capsys):
     assert main(["run", str(jobs_for_tests.write(here, jobs_for_tests.member()))]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert "results/mine/data/images.nc" in line
@@ -178,7 +178,7 @@ def test_records_come_from_the_logs_or_else_from_the_manifest_and_damaged_ones_a
     assert records.read(Path("logs/mine")) == []
 
 
-def test_a_record_adds_the_time_and_takes_the_larger_memory_of_a_job_and_its_children(here, monkeypatch):
+def test_record_adds_the_time_and_takes_the_larger_memory_of_a_job_and_its_children(here, monkeypatch):
     used = iter([(3.0, 0.5, 2**20), (1.0, 0.25, 3 * 2**20)])
 
     def usage(_who):
@@ -195,6 +195,6 @@ def test_a_record_adds_the_time_and_takes_the_larger_memory_of_a_job_and_its_chi
     assert [path.name for path in Path("logs/mine/s").iterdir()] == ["a.log.cost.json"]
 
 
-def test_the_last_job_that_wrote_a_file_counts():
+def test_last_job_that_wrote_a_file_counts():
     old, new = ({"outputs": {"a": "1"}, "finished": when, "n": n} for when, n in (("2020", 1), ("2021", 2)))
     assert records.by_output([new, old, {"finished": "2022"}])["a"]["n"] == 2

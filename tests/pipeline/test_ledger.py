@@ -1,4 +1,4 @@
-"""The ledger: differences from the accepted verdicts, faults of their list, one claim as text."""
+"""The ledger: differences from the accepted verdicts, errors in their list, one claim as text."""
 
 import csv
 import os
@@ -54,7 +54,7 @@ def accept(folder, name="expected", **entries):
         ("holds", UNDECIDED, ["smoke"], "smoke", True),
     ],
 )
-def test_a_change_is_a_verdict_that_is_not_accepted(verdict, accepted, undecided_at, run, changed):
+def test_changes_are_verdicts_that_differ_from_the_accepted_ones(verdict, accepted, undecided_at, run, changed):
     found = change(verdict, {"verdict": accepted, "undecided_at": undecided_at}, run)
     assert bool(found) is changed
     assert accepted in found or not changed
@@ -62,7 +62,7 @@ def test_a_change_is_a_verdict_that_is_not_accepted(verdict, accepted, undecided
 
 
 def test_ledgers_and_evidence_of_studies_are_joined_in_the_order_of_the_accepted_verdicts(tmp_path):
-    """Claims that are not accepted yet come last; evidence stays in the order of the inputs."""
+    """Claims that are not accepted yet come last; evidence has the order of the inputs."""
     ids = {"z": ["z-1", "z-2"], "a": ["a-1"], "m": ["m-2", "m-3", "m-1"]}
     for study, own in ids.items():
         write(tmp_path / study / "claims.csv", *[ROW | {"study": study, "id": id, "verdict": "holds"} for id in own])
@@ -91,8 +91,8 @@ def test_ledgers_and_evidence_of_studies_are_joined_in_the_order_of_the_accepted
 
 
 @pytest.mark.parametrize("below", [{}, {"margin": "1e+300", "possible_ocr_error": "False"}])
-def test_every_cell_is_copied_as_it_was_written(tmp_path, below):
-    """Text that looks like a number, a missing value or a truth keeps its spelling, whatever is below it."""
+def test_cells_are_copied_verbatim(tmp_path, below):
+    """Text that looks like a number, a missing value or a truth value is copied verbatim."""
     rows = [ROW | {"note": "NA"}, dict.fromkeys(ROW, "") | {"id": "x-2"} | below]
     rows += [ROW | {"id": "x-3", "margin": "0.25", "note": "None"}]
     accepted = accept(tmp_path, x_thm1=("holds", []))
@@ -101,7 +101,7 @@ def test_every_cell_is_copied_as_it_was_written(tmp_path, below):
         assert {name: after[name] for name in before} == before
 
 
-def test_ids_that_studies_share_are_refused(tmp_path):
+def test_duplicate_ids_across_studies_are_rejected(tmp_path):
     own = {"x": ["x-9", "x-1", "x-3"], "y": ["x-3", "y-1"], "z": ["x-9", "z-1"]}
     parts = [write(tmp_path / f"{name}.csv", *[ROW | {"id": id} for id in ids]) for name, ids in own.items()]
     with pytest.raises(DataError, match="x-3, x-9"):
@@ -129,14 +129,14 @@ def test_ids_that_studies_share_are_refused(tmp_path):
         (None, "expected.yaml: "),
     ],
 )
-def test_a_wrong_list_of_accepted_verdicts_is_refused_with_its_place(tmp_path, text, message):
+def test_invalid_accepted_verdicts_are_reported_with_their_place(tmp_path, text, message):
     if text is not None:
         (tmp_path / "expected.yaml").write_text(text)
     with pytest.raises(ConfigError, match=message):
         read_expected(tmp_path / "expected.yaml")
 
 
-def test_the_list_of_this_repository_has_known_verdicts_and_scales():
+def test_list_of_this_repository_has_known_verdicts_and_scales():
     accepted = accepted_verdicts()
     scales = {path.stem for path in (ROOT / "workflow" / "scales").glob("*.yaml")}
     scales.add(yaml.safe_load((ROOT / "config.yaml").read_text())["run"]["name"])
@@ -147,7 +147,7 @@ def test_the_list_of_this_repository_has_known_verdicts_and_scales():
 # One claim
 
 
-def test_a_claim_is_shown_in_every_run_the_latest_first(results):
+def test_claim_is_shown_in_every_run_the_latest_first(results):
     runs = show("x-thm1", results).split("\n\n")
     assert all(run in text for run, text in zip(("smoke", "default"), runs, strict=True))
     assert all(verdict in text for verdict, text in zip(("does not hold", "holds as corrected"), runs, strict=True))
@@ -169,13 +169,13 @@ def results(tmp_path):
 
 
 @pytest.mark.parametrize(("id", "near"), [("x-thm", "x-thm1"), ("x-exist", "x-exists"), ("zzz", "x-exists, x-thm1")])
-def test_an_unknown_claim_is_refused_with_the_nearest(results, id, near):
+def test_unknown_claim_error_suggests_the_nearest_id(results, id, near):
     with pytest.raises(DataError, match=f"'{id}'.*{near}"):
         show(id, results)
 
 
 @pytest.mark.parametrize(("columns", "missing"), [("study", "id, verdict"), ("id", "verdict"), ("verdict", "id")])
-def test_a_table_that_is_no_ledger_is_refused_with_its_missing_columns(tmp_path, columns, missing):
+def test_table_without_ledger_columns_is_rejected(tmp_path, columns, missing):
     (tmp_path / "claims.csv").write_text(f"{columns}\nx\n")
     with pytest.raises(DataError, match=f"claims.csv.*{missing}"):
         ledger.read(tmp_path / "claims.csv")

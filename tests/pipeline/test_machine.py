@@ -52,7 +52,7 @@ def requests(monkeypatch, tmp_path):
     return tried
 
 
-def test_the_default_run_requires_nothing_and_cuda_a_gpu_here_but_not_on_a_cluster(requests):
+def test_local_cuda_runs_require_a_gpu(requests):
     check()
     check(here=False, run={"device": "cuda"})
     with pytest.raises(DataError, match="cuda"):
@@ -60,7 +60,7 @@ def test_the_default_run_requires_nothing_and_cuda_a_gpu_here_but_not_on_a_clust
     assert requests == []
 
 
-def test_a_folder_of_images_must_hold_the_split_that_is_read(requests, tmp_path):
+def test_image_folder_must_contain_the_selected_split(requests, tmp_path):
     for data, message in (
         ({"mnist_folder": "/nowhere"}, "/nowhere.*t10k-images-idx3-ubyte"),
         ({"mnist_folder": str(tmp_path), "split": "train"}, "train-images-idx3-ubyte, train-labels-idx1-ubyte"),
@@ -69,7 +69,7 @@ def test_a_folder_of_images_must_hold_the_split_that_is_read(requests, tmp_path)
             check(data={"source": "mnist"} | data)
 
 
-def test_a_download_tries_mirrors_in_turn_and_cached_files_need_no_network(requests, tmp_path):
+def test_download_tries_mirrors_in_turn_and_cached_files_need_no_network(requests, tmp_path):
     mirrors = [f"https://{name}.example/mnist/" for name in ("one", "two", "three", "four")]
     check(data={"source": "mnist", "mnist_mirrors": mirrors})
     assert requests == [(f"{mirror}t10k-images-idx3-ubyte.gz", "HEAD") for mirror in mirrors[:3]]

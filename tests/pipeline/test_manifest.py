@@ -43,7 +43,7 @@ def git(folder, *arguments):
     return subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
-def test_content_is_the_digests_of_all_files_whatever_order_folder_and_time(run, tmp_path_factory):
+def test_content_depends_only_on_the_digests_of_all_files(run, tmp_path_factory):
     first = manifest(run)
     assert first["content"] == {name: hashlib.sha256(content).hexdigest() for name, content in FILES.items()}
     other = tmp_path_factory.mktemp("another folder")
@@ -55,13 +55,13 @@ def test_content_is_the_digests_of_all_files_whatever_order_folder_and_time(run,
     assert {name for name in FILES if changed[name] != first["content"][name]} == {"x/data/loss.nc"}
 
 
-def test_a_missing_file_leaves_no_manifest(run):
+def test_missing_file_creates_no_manifest(run):
     with pytest.raises(FileNotFoundError):
         manifest(run, files=("x/data/lost.nc",))
     assert not (run / "results/manifest.json").exists()
 
 
-def test_it_has_configuration_versions_machine_and_time_and_no_path_in_its_content(run, monkeypatch):
+def test_manifest_has_configuration_versions_machine_and_time_but_no_paths(run, monkeypatch):
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
     monkeypatch.setattr(kind.os, "cpu_count", lambda: 7)
     monkeypatch.setattr(kind.platform, "platform", lambda: "a system")
@@ -81,7 +81,7 @@ def test_verdicts_are_those_of_the_ledger_if_it_is_among_the_files(run):
     assert manifest(run, files=("x/data/loss.nc",))["verdicts"] is None
 
 
-def test_the_job_writes_it_with_its_own_arguments(run, monkeypatch):
+def test_job_writes_the_manifest(run, monkeypatch):
     monkeypatch.setattr(kind, "_commit", str)
     folders = {"logs": str(run / "logs"), "workflow": str(run / "checkout")}
     member = {"inputs": {name: name for name in FILES}, "outputs": ["made.json"], **folders}
@@ -91,7 +91,7 @@ def test_the_job_writes_it_with_its_own_arguments(run, monkeypatch):
     assert document["commit"] == str(run / "checkout")
 
 
-def test_versions_are_those_of_the_datasets_and_else_of_the_jobs_and_else_of_today(run):
+def test_versions_come_from_datasets_then_jobs_then_the_environment(run):
     ran = [{"versions": {"numpy": own, "scipy": "1"}} for own in ("2.1", "1.9+mkl", "2.0")] + [{}]
     datasets_ = [{"numpy": "1.9"}, {"numpy": "2.0", "xarray": "7"}, {"numpy": "1.8", "scipy": "0"}]
     cases = [  # of jobs, of datasets, package -> versions
@@ -111,7 +111,7 @@ def test_versions_are_those_of_the_datasets_and_else_of_the_jobs_and_else_of_tod
     assert manifest(run)["versions"]["numpy"] == "0.1"
 
 
-def test_costs_are_those_of_the_last_jobs_that_wrote_the_files_the_highest_first(run):
+def test_costs_are_those_of_the_last_writing_jobs_highest_first(run):
     """A job that wrote two of the files counts once; 9 is less than 10."""
     seconds = {"b": 9.0, "d": 100.5, "a": 10.0, "c": 0.25}
     files = {name: [run / f"results/{name}{place}" for place in range(2)] for name in seconds}
@@ -124,7 +124,7 @@ def test_costs_are_those_of_the_last_jobs_that_wrote_the_files_the_highest_first
     assert costs(run / "nowhere", listed) == []
 
 
-def test_commit_and_edits_of_a_checkout_and_none_elsewhere(run, monkeypatch):
+def test_commit_and_edits_are_recorded_in_a_checkout_only(run, monkeypatch):
     none = manifest(run)["commit"]
     for place in ("nowhere", "results/claims.csv"):
         assert manifest(run, workflow=run / place)["commit"] == none

@@ -1,4 +1,4 @@
-"""`repdyn new` and `repdyn init`: every file and placeholder of a template, folders filled or left."""
+"""`repdyn new` and `repdyn init`: every file and placeholder of a template, filled and unchanged folders."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ TEMPLATE = {
 
 @pytest.fixture
 def template(tmp_path, monkeypatch):
-    """A template of three files and one that is none, in a working directory."""
+    """A template of three files and one other file, in a working directory."""
     for name, text in TEMPLATE.items():
         path = tmp_path / "template" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -33,7 +33,7 @@ def written(place):
 
 
 @pytest.mark.parametrize(("words", "place"), [(["two_points"], "two_points"), (["two_points", "--into", "a/b"], "a/b")])
-def test_a_project_has_every_file_with_names_and_versions_replaced(template, words, place):
+def test_project_has_every_file_with_names_and_versions_replaced(template, words, place):
     project.run(words)
     assert written(place) == {
         "README.md": "two_points by two_points: TwoPoints, TwoPoints; numpy 2.1, python 3.11, numpy 2.1; my-other\n",
@@ -47,14 +47,14 @@ def test_a_project_has_every_file_with_names_and_versions_replaced(template, wor
 @pytest.mark.parametrize(
     "name", ["Paper", "1st", "_a", "a-b", "a b", "class", "", "ab\n", "json", "numpy", "universality", "base"]
 )
-def test_names_that_are_no_package_names_or_exist_are_refused(template, name):
+def test_invalid_or_existing_project_names_are_rejected(template, name):
     with pytest.raises(ConfigError) as caught:
         project.write(name, Path("new"))
     assert str(caught.value).startswith(repr(name))
     assert not Path("new").exists()
 
 
-def test_a_checkout_contains_the_files_that_its_patterns_match(tmp_path, monkeypatch):
+def test_checkout_contains_the_files_that_its_patterns_match(tmp_path, monkeypatch):
     for name in ("Snakefile", "docs/b.md", "docs/a.md", "docs/c.txt", "profiles/x/y/z.yaml", "src/a.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
@@ -71,7 +71,7 @@ def test_a_checkout_contains_the_files_that_its_patterns_match(tmp_path, monkeyp
 
 
 @pytest.mark.parametrize("exists", [True, False])
-def test_a_folder_is_filled_completely_or_not_at_all(tmp_path, exists):
+def test_folder_is_filled_completely_or_not_at_all(tmp_path, exists):
     place = tmp_path / "a/new"
     if exists:
         place.mkdir(parents=True)

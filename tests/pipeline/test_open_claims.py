@@ -1,4 +1,4 @@
-"""What would decide an open claim: how many trials, and which settings count them."""
+"""What would decide an open claim: how many trials, and in which settings."""
 
 import math
 
@@ -29,15 +29,15 @@ def doublings(*rows):
     return open_claims.doublings(list(rows), "")[0]
 
 
-def test_doublings_of_the_trials_of_one_interval():
+def test_interval_needs_this_many_doublings_of_trials():
     cases = [
         (undecided(1.0, (-0.1, 2.1)), 1),  # 1.21 times as many would do
-        (undecided(1.0, (-1.0, 3.0)), 3),  # four times, and two looks' wider intervals: eight
+        (undecided(1.0, (-1.0, 3.0)), 3),  # four times, and wider intervals of two analyses: eight
         (undecided(-1.0, (-3.0, 1.0)), 3),  # refuted by as many
         (undecided(1.0, (-6.0, 8.0)), None),  # 49 times
         (undecided(0.0, (-1.0, 1.0)), None),  # on the boundary
         (undecided(1e-9, (-1e300, 1e300)), None),  # of networks that have diverged
-        (undecided(0.9, (0.0, 1.8), (0.3, 1.5)), 2),  # 2.25 times as many and a later look
+        (undecided(0.9, (0.0, 1.8), (0.3, 1.5)), 2),  # 2.25 times as many and another analysis
         (undecided(0.9, (0.0, 1.8), (0.3, 1e9)), 2),
         (undecided(0.9, (0.0, 1.8), (-1e9, 1.5)), 2),
         (undecided(1.2, (0.3 - 1e-9, 2.1 + 1e-9), (0.3, 1.5)), 4),  # 0.3 to the nearer end, a third of the width
@@ -55,7 +55,7 @@ def test_doublings_of_the_trials_of_one_interval():
     assert [(row, wanted, doublings(row)) for row, wanted in cases if doublings(row) != wanted] == []
 
 
-def test_the_least_sure_undecided_part_counts():
+def test_least_certain_undecided_part_determines_the_trials():
     near, far = undecided(1.0, (-0.1, 2.1), part="a"), undecided(1.0, (-1.0, 3.0), part="b")
     decided, hopeless = evidence("passes", 9.0, (1.0, 17.0), POSITIVE, part="c"), undecided(1.0, None, ("", ""))
     assert doublings(near, far, decided) == 3
@@ -69,7 +69,7 @@ def test_nine_readings_in_ten_are_enough():
     assert doublings(whole, *readings[:8], hopeless, hopeless) is None
 
 
-def test_readings_are_those_of_their_own_part_and_form():
+def test_readings_are_grouped_by_part_and_form():
     whole = undecided("", None, ("", ""), part="a")
     near = [undecided(1.0, (-0.1, 2.1), part="a", reading=f"{k}") for k in range(3)]
     for other in ({"part": "b"}, {"part": "a", "form": "corrected"}):
@@ -77,7 +77,7 @@ def test_readings_are_those_of_their_own_part_and_form():
         assert doublings(whole, *far, *near) == 1
 
 
-def test_a_claim_wants_as_many_trials_as_its_evidence_and_data_require():
+def test_claim_needs_the_trials_that_evidence_and_data_require():
     row = undecided(1.0, (-1.0, 3.0))
     wanted = open_claims.wanted(CLAIM, [row], SETTINGS)
     assert (wanted.doublings, wanted.factor, wanted.seen) == (3, 8.0, True)
@@ -103,11 +103,11 @@ def test_a_claim_wants_as_many_trials_as_its_evidence_and_data_require():
         ("bn_decomposed", "largest_norm", [("largest_norm", "runs")]),
     ],
 )
-def test_setting_that_counts_the_trials_of_an_experiment(study, experiment, counts):
+def test_setting_with_the_number_of_trials_is_found(study, experiment, counts):
     assert open_claims.counts(study, read_study(study), experiment) == counts
 
 
-def test_an_analysis_has_as_many_trials_as_the_data_it_reads():
+def test_analysis_has_the_trials_of_its_input():
     settings = {"default_ensemble": {"seeds": 5}, "default_network": {"seeds": 2}}
     found = open_claims.knobs("universality", ["default_ensemble_fits"], settings)
     assert found == {("default_ensemble", "seeds"): 5}

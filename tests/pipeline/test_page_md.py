@@ -29,14 +29,14 @@ def page(tmp_path):
     return write
 
 
-def test_a_page_is_items_title_story_and_notes(page):
+def test_page_has_items_title_story_and_notes(page):
     read = page("---\nterms: {a: {term: A, says: B}}\n---\n# T\n\nS\n\n## More\n\n# Notes\n\nN\n\n# N2\n")
     assert (read.title, read.story.split(), read.notes.split()) == ("T", ["S", "##", "More"], ["N", "#", "N2"])
     assert page_md.terms({"x": read}, {"b": ("0", "")}) == {"b": ("0", ""), "a": ("A", "B")}
     assert (page("# T\nS").items, page("S").title) == (page_md.Items(), "")
 
 
-def test_mistakes_in_items_are_named_with_line_key_value_and_what_is_allowed(page):
+def test_invalid_items_are_reported_with_line_key_value_and_choices(page):
     wrong = {}
     for items, message in MISTAKES:
         with pytest.raises(ConfigError) as caught:
@@ -46,13 +46,13 @@ def test_mistakes_in_items_are_named_with_line_key_value_and_what_is_allowed(pag
     assert wrong == {}
 
 
-def test_a_term_is_explained_once(page):
+def test_term_is_explained_once(page):
     read = page("---\nterms: {a: {term: A, says: B}}\n---\n")
     with pytest.raises(ConfigError, match=r"page\.md: terms\.a"):
         page_md.terms({"x": read, "y": read}, {})
 
 
-def test_facts_have_four_digits_and_what_a_run_lacks_is_a_question_mark():
+def test_facts_have_four_digits_and_missing_facts_are_question_marks():
     ledger = {"x-1": {"facts": json.dumps({"a b": 0.123456, "n": 1234, "none": None})}, "x-2": {}}
     text = "{{x-1: a b}} {{x-1: n}} {{x-1: none}} {{x-1: c}} {{x-2: a}} {{x-3: a}} $\\frac{{a}}{b}$"
     assert page_md.with_facts(text, ledger) == "0.1235 1234 ? ? ? ? $\\frac{{a}}{b}$"

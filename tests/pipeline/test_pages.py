@@ -30,7 +30,7 @@ def test_committed_pages_are_the_generated_ones(name):
     assert (ROOT / "docs" / name).read_text(encoding="utf-8") == PAGES[name](), f"docs/{name} {advice}"
 
 
-def test_write_makes_all_pages(tmp_path):
+def test_write_creates_all_pages(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "workflow").symlink_to(ROOT / "workflow")
     (tmp_path / "config.yaml").symlink_to(ROOT / "config.yaml")
@@ -40,13 +40,13 @@ def test_write_makes_all_pages(tmp_path):
     assert sorted(SCALES) == sorted(path.stem for path in (ROOT / "workflow" / "scales").glob("*.yaml"))
 
 
-def test_the_schema_refuses_unknown_keys_everywhere():
+def test_schema_rejects_unknown_keys_everywhere():
     schema = json.loads(json_schema())
     sections = [schema, *schema["$defs"].values()]
     assert all(section["additionalProperties"] is False for section in sections if section["type"] == "object")
 
 
-def test_the_page_of_outputs_names_columns_attributes_and_keys_of_files(tmp_path, monkeypatch):
+def test_page_of_outputs_names_columns_attributes_and_keys_of_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert list(outputs.COLUMNS) == ["study", *LEDGER_ROW, "code_version", "expected_verdict", "change"]
     assert {name for names in outputs.EVIDENCE for name in names.split(", ")} <= set(EVIDENCE_ROW)
@@ -57,7 +57,7 @@ def test_the_page_of_outputs_names_columns_attributes_and_keys_of_files(tmp_path
     assert set(jobs_for_tests.record(tmp_path)) == set(outputs.COSTS)
 
 
-def test_the_page_of_outputs_names_every_dataset_figure_and_table_in_closed_cells():
+def test_page_of_outputs_names_every_dataset_figure_and_table_in_closed_cells():
     page, studies = outputs.page(STUDIES), map(read_study, STUDIES)
     names = [name for study in studies for part in (study.experiments, study.figures, study.tables) for name in part]
     assert [name for name in names if f"`{name}`" not in page] == []

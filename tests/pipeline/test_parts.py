@@ -1,4 +1,4 @@
-"""Long jobs cut into chunks: which, at what, and that the job itself writes the same bytes from their trials."""
+"""Long jobs split into chunks: which, by what, and that the joining job writes identical bytes."""
 
 import typing
 from pathlib import Path
@@ -43,12 +43,12 @@ ENLARGED = {
     "staged": {"staged_seeds": 4},
     "high": {"trials": 4},
 }
-"""Changes of the small settings, which have too few trials to be cut."""
+"""Changes of the small settings, which have too few trials to be split."""
 FILES = {("universality", "image_training"): "image_training/sgd", ("universality", "blobs"): "blobs/high"}
 
 
 def member(**changes):
-    """A member of the study `universality` whose work is in proportion to rows and seeds."""
+    """A task of the study `universality` whose work is proportional to rows and seeds."""
     row = {"connections": "dense", "dropout": 0.0, "units": 100, "hidden": 20, "nonlinearity": "relu"}
     names = ["tanh", "elu", "skip", "relu"]
     settings = {"seeds": 4, "epochs": 9000, "stop": 0.0, "dtype": "float64", "rows": names} | changes
@@ -75,7 +75,7 @@ ROW = costs.work([member(rows=["tanh"])], SOURCES["digits"]["test"])
 """Seconds of one row with four seeds."""
 
 
-def test_a_list_is_cut_into_neighbors_side_by_side():
+def test_list_is_split_into_parallel_chunks_of_neighbors():
     pieces, whole = parts.cut(job(), {"architectures": ["rows"]}, 2 * ROW * 1.01)
     assert settings_of(pieces, "rows") == [["tanh", "elu"], ["skip", "relu"]]
     assert [piece.name for piece in pieces] == ["universality/long-part1", "universality/long-part2"]
@@ -85,7 +85,7 @@ def test_a_list_is_cut_into_neighbors_side_by_side():
     assert (whole.text(), whole.members) == (job().text(), job().members)
 
 
-def test_a_count_is_cut_into_a_chain_of_more_trials():
+def test_count_is_split_into_a_chain_of_growing_chunks():
     pieces, whole = parts.cut(job(), {"architectures": ["rows", "seeds"]}, ROW / 2 * 1.01)
     assert settings_of(pieces, "rows") == [[row] for row in ["tanh", "elu", "skip", "relu"] for _ in range(2)]
     assert settings_of(pieces, "seeds") == [2, 4] * 4
@@ -100,7 +100,7 @@ def test_a_count_is_cut_into_a_chain_of_more_trials():
         ({"rows": ["tanh"], "seeds": 3}, ["seeds"], ROW / 40, [2, 3]),  # two trials at least, if there are two
         ({"seeds": 1}, ["seeds"], ROW / 40, [1]),
         ({"seeds": 20}, [("seeds", 8)], 20 * ROW / 3, [8, 16, 20]),  # trials that are stored in groups
-        ({}, [], ROW, [4]),  # an experiment that is not cut is a chunk of its own
+        ({}, [], ROW, [4]),  # an experiment that is not split is one chunk
     ],
 )
 def test_number_of_trials_of_each_chunk(changes, keys, seconds, seeds):
@@ -110,7 +110,7 @@ def test_number_of_trials_of_each_chunk(changes, keys, seconds, seeds):
     assert (joined == whole) is (seeds is None)
 
 
-def test_a_job_that_cannot_be_cut_is_refused():
+def test_unsplittable_job_is_rejected():
     with pytest.raises(ConfigError, match=r"universality/long.*rows"):
         parts.cut(job(), {"rows": []}, ROW)
     unknown = member() | {"function": "experiments.theory_maps:theory_maps"}
@@ -124,8 +124,8 @@ def test_a_job_that_cannot_be_cut_is_refused():
 # What they cost
 
 
-def test_a_chunk_costs_its_new_trials_and_the_job_its_start(tmp_path):
-    """100 s per row by the record of the whole job; the job that joins keeps its start alone."""
+def test_chunk_costs_its_new_trials_and_the_job_only_its_start(tmp_path):
+    """100 s per row by the record of the whole job; the joining job costs only its start-up."""
     pieces, whole = parts.cut(job(), {"architectures": ["rows", "seeds"]}, ROW / 2 * 1.01)
     file = tmp_path / "costs.csv"
     file.write_text(",".join(costs.COLUMNS) + f"\nbefore,universality/long,402,300,{4 * ROW:.6g}\n")
@@ -134,7 +134,7 @@ def test_a_chunk_costs_its_new_trials_and_the_job_its_start(tmp_path):
     assert took[8] == pytest.approx(plan.START_UP, abs=0.01)
 
 
-def test_a_chunk_requires_the_memory_of_its_own_trials():
+def test_chunk_requires_the_memory_of_its_own_trials():
     """3 GB at the work of one row, 6 at four: the later part of a chain trains no more at once than the first."""
     pieces, _ = parts.cut(job(), {"architectures": ["rows", "seeds"]}, ROW / 2 * 1.01)
     made = {path: piece for piece in pieces for path in piece.members[0]["outputs"]}
@@ -164,7 +164,7 @@ def paper(tmp_path_factory):
     return declared("paper", tmp_path_factory.mktemp("paper"))
 
 
-def test_the_paper_scale_is_cut_into_jobs_of_half_an_hour_and_no_other_scale(paper, tmp_path):
+def test_only_the_paper_scale_is_split_into_jobs_of_half_an_hour(paper, tmp_path):
     made, rules = paper
     pieces = [single for single in made.jobs.values() if is_part(single)]
     makers = {path: single for single in made.jobs.values() for path in single.members[0]["outputs"]}
@@ -186,13 +186,13 @@ def test_the_paper_scale_is_cut_into_jobs_of_half_an_hour_and_no_other_scale(pap
 
 
 @pytest.mark.parametrize(("study", "experiment"), CUT, ids=str)
-def test_no_trial_depends_on_a_setting_at_which_its_experiment_is_cut(study, experiment):
+def test_trials_do_not_depend_on_split_settings(study, experiment):
     function = load_function(study, read_study(study).experiments[experiment].path)
     names = {key if isinstance(key, str) else key[0] for key in CUT[study, experiment]}
     assert names <= marked(function) & set(typing.get_type_hints(function)["settings"].model_fields)
 
 
-def test_the_index_of_a_run_has_the_order_of_chunks(tmp_path, monkeypatch):
+def test_job_index_has_the_order_of_chunks(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pieces, whole = parts.cut(job(), {"architectures": ["rows"]}, 2 * ROW)
     other = Job("r", "end", "manifest", [{"code": "", "inputs": {}, "outputs": ["a"]}], memory_mb=5)
@@ -211,7 +211,7 @@ def cases():
 
 
 @pytest.mark.parametrize(("file", "keys"), list(cases()), ids=str)
-def test_a_cut_job_writes_the_same_bytes(file, keys, tmp_path):
+def test_split_job_writes_identical_bytes(file, keys, tmp_path):
     whole = changed(maker(file)[1], ENLARGED.get(Path(file).stem, {}))
     for other in whole["inputs"].values():
         if not (tmp_path / other).is_file():

@@ -26,15 +26,15 @@ JOBS = [  # name, what it reads, CPU seconds, MB, whether these are recorded
 ]
 
 
-def test_plan_of_three_studies_and_what_they_share():
-    """On two cores the chain of 960 s leaves time for all else: 1266 s are 65.9 % of twice as long."""
+def test_plan_lists_studies_and_shared_jobs():
+    """On two cores the chain of 960 s determines the time: 1266 s are 65.9 % of twice as long."""
     jobs = []
     for name, reads, *cost in JOBS:
         member = {"inputs": {read: f"{read}.nc" for read in reads}, "outputs": [f"{name}.nc"]}
         jobs.append((Job("mine", name, "k", [member]), None if cost[0] is None else plan.Cost(*cost)))
     lines = plan.show(jobs, "snakemake -- all", [1, 2, 64]).splitlines()
     rows = [line.split() for line in lines[3:8]]
-    assert [row[:1] for row in rows[:3]] == [["a"], ["b"], ["c"]]  # what all share and the sum come last
+    assert [row[:1] for row in rows[:3]] == [["a"], ["b"], ["c"]]  # shared jobs and the sum come last
     assert [[word for word in row if word.replace(".", "").isdigit()] for row in rows] == [
         ["3", "5.0", "700", "1", "1"],  # jobs, core-minutes, MB of the largest, estimated, unknown
         ["3", "15.6", "1200", "1"],
@@ -54,7 +54,7 @@ def test_plan_of_three_studies_and_what_they_share():
 
 
 def finish(name, seconds, output, ran=None):
-    """Leaves the record of a job of the run `smoke`."""
+    """Writes the record of a job of the run `smoke`."""
     Path(output).write_text("")
     content = json.loads((ran or job(a=400)).text())
     about = {"job": content, "cpu_seconds": seconds, "peak_memory_mb": 200.5, "finished": "2"}
@@ -77,7 +77,7 @@ def test_costs_of_a_run_replace_its_former_ones(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("name", "folder"), [("s/train", "home"), ("s-images", "workflow"), ("other/x", "workflow")])
-def test_costs_are_kept_next_to_their_study_and_of_no_study_in_the_workflow(name, folder, tmp_path, monkeypatch):
+def test_costs_are_stored_in_the_study_folder_and_shared_ones_in_workflow(name, folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("repdyn.pipeline.studies.folders", lambda: {"s": tmp_path / "home"})
     for place in ("home", "workflow"):
@@ -87,7 +87,7 @@ def test_costs_are_kept_next_to_their_study_and_of_no_study_in_the_workflow(name
     assert [place for place in ("home", "workflow") if Path(place, "costs.csv").is_file()] == [folder]
 
 
-def test_jobs_that_took_more_or_less_than_planned_by_half_are_named(tmp_path, monkeypatch):
+def test_jobs_with_costs_far_from_the_plan_are_listed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = ("much", "more", "as_planned", "less", "little")
     file = record(tmp_path, *(f"smoke,s/{name},30,310.0,400" for name in names))

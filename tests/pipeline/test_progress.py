@@ -24,7 +24,7 @@ def logs(tmp_path):
 
 
 def mark(logs, name, log="", *, pid=None, host=None, ago=65.0):
-    """Leaves log and mark of a running job."""
+    """Writes log and marker of a running job."""
     path = logs / "smoke/bn" / f"{name}.log"
     path.write_text(log)
     began = (datetime.now(UTC) - timedelta(seconds=ago)).isoformat()
@@ -63,7 +63,7 @@ def test_killed_jobs_are_distinguished_from_live_ones(logs):
 @pytest.mark.parametrize(
     "text", ["{}", "[]", "{", '{"began": "2026-01-01T00:00:00"}', '{"began": "2026-01-01T00:00:00Z"}']
 )
-def test_a_damaged_mark_is_no_error(logs, text):
+def test_damaged_job_marker_is_ignored(logs, text):
     (logs / "smoke/bn/a.log.running").write_text(text)
     assert "a" in progress.show(logs)
 
@@ -75,7 +75,7 @@ BEGAN = 1000.0
 
 @pytest.fixture
 def job(tmp_path, monkeypatch):
-    """Makes a job whose log, record and mark have these times."""
+    """Creates a job whose log, record and marker have these times."""
     monkeypatch.chdir(tmp_path)
 
     def job(name, log=None, text="error: full disk\n", record=None, *, running=False):
@@ -92,7 +92,7 @@ def job(tmp_path, monkeypatch):
     return job
 
 
-def test_failed_jobs_are_listed_under_their_reason_and_no_others(job):
+def test_failed_jobs_are_listed_by_reason(job):
     jobs = [
         job("one", log=BEGAN),
         job("two", log=1002),

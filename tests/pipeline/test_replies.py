@@ -1,4 +1,4 @@
-"""Replies of authors: read in the order of their dates; mistakes are named with their place, all at once."""
+"""Replies of authors: read in the order of their dates; errors are reported with their positions, all at once."""
 
 import datetime
 from pathlib import Path
@@ -51,7 +51,7 @@ def test_replies_to_every_claim_are_read_by_date(tmp_path):
         ({"note": "more"}, "author, date, verdict, stance, words, source"),
     ],
 )
-def test_a_wrong_value_is_named_with_its_line(tmp_path, change, value):
+def test_invalid_value_is_reported_with_its_line(tmp_path, change, value):
     (line,) = refused(write(tmp_path, {"tf-thm32-omega": [REPLY | change]}))
     at, _, text = line.partition(": ")
     assert f"[0].{next(iter(change))}" in text
@@ -81,12 +81,12 @@ def test_all_problems_of_all_replies_are_reported_at_once(tmp_path):
         assert all(word in line for word in words)
 
 
-def test_lists_and_claims_named_twice_are_refused(tmp_path):
+def test_lists_and_duplicate_claims_are_rejected(tmp_path):
     assert refused(write(tmp_path, "- a\n"))
     assert "tf-thm32-omega" in refused(write(tmp_path, "tf-thm32-omega: []\ntf-thm32-omega: []\n"))[0]
 
 
-def test_replies_of_several_studies_are_to_their_own_claims(tmp_path):
+def test_replies_belong_to_claims_of_their_study(tmp_path):
     folders = {name: tmp_path / name for name in ("one", "two", "none", "three")}
     for name, folder in folders.items():
         path = write(folder, {f"{name}-claim": [REPLY | {"words": name}]})

@@ -1,4 +1,4 @@
-"""The report: pages of studies and claims, links, escaping, one file of all, errata; from small made-up results."""
+"""The report: pages of studies and claims, links, escaping, one file of all, errata; from small synthetic results."""
 
 import base64
 import gzip
@@ -55,7 +55,7 @@ class Page(HTMLParser):
 
 
 def read_pages(report):
-    """Path inside the report -> page, the single file apart."""
+    """Path in the report -> page, except the single file."""
     paths = [path for path in sorted(report.rglob("*.html")) if path.name != "single.html"]
     return {path.relative_to(report).as_posix(): Page(path.read_text(encoding="utf-8")) for path in paths}
 
@@ -80,7 +80,7 @@ def test_every_study_and_claim_has_a_page_with_the_verdict(pages):
         assert any(f"claims/{claim['id']}.html" in link for link in pages["ledger.html"].values("href"))
 
 
-def test_a_studys_page_has_its_story_with_figures_claims_terms_and_facts(pages):
+def test_studys_page_has_its_story_with_figures_claims_terms_and_facts(pages):
     page = pages[f"studies/{STUDY}.html"]
     for part in (
         "In short, 0.1235 and ?: <a",
@@ -94,8 +94,8 @@ def test_a_studys_page_has_its_story_with_figures_claims_terms_and_facts(pages):
         assert words in pages[f"{path}.html"].words
 
 
-def test_texts_of_results_do_not_become_markup(report, pages):
-    """Every script element is a file of the report, every element is closed, hostile words are read as written."""
+def test_texts_of_results_are_escaped(report, pages):
+    """Every script element is a file of the report, every element is closed, hostile texts are shown verbatim."""
     for path, page in pages.items():
         assert all(script["src"].startswith(("assets/", "../assets/")) for script in page.of("script")), path
         assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")], path
@@ -113,7 +113,7 @@ def test_texts_of_results_do_not_become_markup(report, pages):
     assert "x-evil" in search
 
 
-def test_every_link_leads_to_a_file_and_an_anchor(report, pages):
+def test_links_have_existing_files_and_anchors(report, pages):
     for path, page in pages.items():
         for link in page.values("href") + page.values("src") + page.values("action"):
             file, _, anchor = unquote(link).partition("#")
@@ -126,7 +126,7 @@ def test_every_link_leads_to_a_file_and_an_anchor(report, pages):
                 assert anchor in pages[inside.removeprefix("report/")].values("id"), (path, link)
 
 
-def test_a_claim_leads_to_its_figures_datasets_and_code_and_a_figure_to_its_numbers(report, pages):
+def test_claim_page_links_figures_datasets_and_code(report, pages):
     links = pages["claims/x-thm1.html"].values("href")
     names = ("x_study/data/loss.nc", "x_study/data/training/bn.nc", "x_study/data/training/he.nc", "data/images.nc")
     assert {link for link in links if link.endswith(".nc")} == {f"../../{name}" for name in names}
@@ -148,7 +148,7 @@ def test_nothing_is_loaded_from_outside_and_pages_are_small(report, pages):
     assert max(len(page.source) for page in pages.values()) < 400_000
 
 
-def test_a_study_without_texts_figures_or_known_name_has_a_page_too(tmp_path):
+def test_study_without_texts_and_figures_has_a_page(tmp_path):
     claims = [*CLAIMS, CLAIM | {"id": "y-1", "study": "y_study", "datasets": "gone"}]
     build(tmp_path / "mine", make_run(tmp_path / "mine", claims), tmp_path / "mine/report", Checkout())
     found = read_pages(tmp_path / "mine/report")
@@ -157,7 +157,7 @@ def test_a_study_without_texts_figures_or_known_name_has_a_page_too(tmp_path):
         assert page.of("h1")
 
 
-def test_stale_pages_vanish_bytes_are_equal_and_the_job_builds_the_same(tmp_path):
+def test_stale_pages_are_removed_and_the_report_is_reproducible(tmp_path):
     def built(folder):
         return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.*")}
 
@@ -187,7 +187,7 @@ def test_vector_graphics_above_a_megabyte_are_shown_as_bitmaps(tmp_path):
     assert sorted(pictures) == ["fig1.svg", "fig2.png"]
 
 
-def test_a_file_that_is_no_dataset_is_named(tmp_path):
+def test_invalid_dataset_file_is_reported(tmp_path):
     files = make_run(tmp_path / "mine", [CLAIM])
     (tmp_path / "mine" / STUDY / "data/loss.nc").write_bytes(b"data")
     with pytest.raises(DataError, match=r"loss\.nc"):
@@ -203,7 +203,7 @@ def unpacked(letters):
     return gzip.decompress(packed).decode()
 
 
-def test_the_single_file_holds_every_page_and_picture(report, pages):
+def test_single_file_has_every_page_and_figure(report, pages):
     text = (report / "single.html").read_text(encoding="utf-8")
     whole = Page(text)
     assert {template["data-page"] for template in whole.of("template")} == set(pages)
@@ -217,7 +217,7 @@ def test_the_single_file_holds_every_page_and_picture(report, pages):
         assert unpacked(letters) == (report / name).read_text(encoding="utf-8")
 
 
-def test_captions_for_snakemakes_report_are_no_markup(report):
+def test_captions_for_snakemakes_report_are_plain_text(report):
     from docutils.core import publish_parts
     from jinja2 import Template
 
@@ -232,7 +232,7 @@ def test_captions_for_snakemakes_report_are_no_markup(report):
     assert not re.search("[{}]", labels[f"{STUDY}/figures/fig1"]["title"])  # Snakemake takes braces for wildcards
 
 
-# What is selected
+# Selection
 
 
 def figure(name, *datasets, title="", kind="figures", study=STUDY):
@@ -265,7 +265,7 @@ def test_figures_of_a_claim_are_first_those_of_its_place_then_those_of_few_claim
     assert not contents.same_number("Figure 1: words", "Figure 11")
 
 
-def test_nothing_is_drawn_where_a_number_is_not_finite():
+def test_nonfinite_numbers_are_not_plotted():
     """Of networks that have diverged."""
     assert drawing(PART)
     for name in ("value", "interval_low", "interval_high"):
@@ -275,7 +275,7 @@ def test_nothing_is_drawn_where_a_number_is_not_finite():
 # Errata
 
 
-def test_errata_hold_refutations_that_a_larger_scale_confirms_the_most_severe_first():
+def test_errata_have_confirmed_refutations_most_severe_first():
     slips = {"x-1": "misprint", "x-2": "conclusion fails", "x-3": "missing hypothesis", "x-4": "result changes"}
     claims = [CLAIM | {"id": id, "kind_of_slip": slip} for id, slip in slips.items()]
     claims += [CLAIM | {"id": "x-ocr", "possible_ocr_error": "True"}, CLAIM | {"id": "x-ours", "origin": "ours"}]
@@ -289,7 +289,7 @@ def test_errata_hold_refutations_that_a_larger_scale_confirms_the_most_severe_fi
     assert dict(severities(claims))["result changes"] == 2  # the possible OCR error among them
 
 
-def test_only_scales_with_a_seed_of_their_own_confirm():
+def test_only_scales_with_a_different_seed_confirm():
     refuted = "does not hold"
     claims = [CLAIM | {"id": id} for id in ("x-both", "x-full", "x-paper")]
     larger = {"full": {"x-both": refuted, "x-full": refuted}, "paper": {"x-both": refuted, "x-paper": refuted}}

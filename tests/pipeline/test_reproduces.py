@@ -37,7 +37,7 @@ def held(here, there):
     return hold_against(kept_runs.of_run(here), kept_runs.of_run(there))
 
 
-def test_a_kept_run_is_read_back_and_reproduces_itself_and_no_other(tmp_path, capsys):
+def test_stored_run_reproduces_itself_and_no_other(tmp_path, capsys):
     here, reference = run(tmp_path / "default"), tmp_path / "reference"
     assert not main(["dev", "keep", str(here), "--into", str(reference)])
     assert not main(["compare", str(here), str(reference)])
@@ -53,7 +53,7 @@ def test_a_kept_run_is_read_back_and_reproduces_itself_and_no_other(tmp_path, ca
     )
 
 
-def test_a_reference_holds_configuration_versions_and_cost_of_its_run_and_no_folder_of_the_machine(tmp_path):
+def test_reference_has_configuration_versions_and_cost_but_no_local_paths(tmp_path):
     here = run(tmp_path / "default")
     made = json.loads((here / "manifest.json").read_text())
     jobs = [("s/a", 1.26, 5.0), ("t/b", 3.0, 1.0), ("s/c", 2.0, 9.0), ("images", 4.04, 2.0)]
@@ -69,8 +69,8 @@ def test_a_reference_holds_configuration_versions_and_cost_of_its_run_and_no_fol
     assert not any(str(tmp_path) in path.read_text() for path in (tmp_path / "reference").iterdir())
 
 
-def test_borders_of_the_band_of_a_number(tmp_path):
-    """Intervals must meet; without one, a twentieth of what the claim allows; without that, rounding."""
+def test_numbers_at_the_boundaries_of_their_band(tmp_path):
+    """Intervals must overlap; without one, a twentieth of the allowed region; without that, rounding."""
     cases = [  # of the run: value, interval, region; interval of the reference around 2.5; whether it reproduces
         ("2.5", ("2.4", "2.6"), NONE, ("2", "3"), True),
         ("3.5", ("2.9", "4"), NONE, ("2", "3"), True),
@@ -99,7 +99,7 @@ def test_borders_of_the_band_of_a_number(tmp_path):
     assert wrong == []
 
 
-def test_infinite_tiny_and_missing_numbers(tmp_path):
+def test_infinite_tiny_and_missing_numbers_are_compared(tmp_path):
     there = run(tmp_path / "there", value="inf", interval=NONE)
     for value, reproduced in (("inf", True), ("-inf", False), ("2.5", False)):
         assert held(run(tmp_path / value, value=value, interval=NONE), there).reproduced is reproduced
@@ -111,7 +111,7 @@ def test_infinite_tiny_and_missing_numbers(tmp_path):
 
 
 @pytest.mark.parametrize("extra", ["a", "b"])
-def test_a_claim_and_a_number_that_one_side_has_alone_do_not_reproduce(tmp_path, extra):
+def test_claims_and_numbers_of_one_side_only_do_not_reproduce(tmp_path, extra):
     for name in ("a", "b"):
         folder = run(tmp_path / name, verdicts=("holds",) * (3 if name == extra else 2))
         if name == extra:
@@ -148,7 +148,7 @@ def reference(name, verdicts, numbers, digests, configuration):
 
 
 def test_claims_numbers_files_and_settings_are_matched_by_name():
-    """By hand: intervals reach the reference from 0.6 above and 0.5 below; regions here allow 0.5 and 1."""
+    """By hand: intervals extend to the reference from 0.6 above and 0.5 below; regions have sizes 0.5 and 1."""
     there = {"x-3": "does not hold", "x-1": "holds", "x-2": "holds"}
     here = {"x-2": UNDECIDED, "x-1": "holds", "x-6": "does not hold"}
     settings = {"run": {"name": "there", "seed": 1}, "s": {"a": {"width": 3, "rates": [1, 2]}}, "t": {"c": 5, "d": 6}}
@@ -172,7 +172,7 @@ def test_claims_numbers_files_and_settings_are_matched_by_name():
     assert [number.band for number in found.numbers] == [pytest.approx(band, abs=5e-3) for band in bands]
 
 
-def test_unfinished_runs_and_damaged_references_are_refused(tmp_path):
+def test_unfinished_runs_and_damaged_references_are_rejected(tmp_path):
     with pytest.raises(DataError):
         kept_runs.of_run(tmp_path)
     for file, column in (("claims.csv", "verdict"), ("numbers.csv", "value"), ("digests.csv", "file")):
@@ -187,7 +187,7 @@ def test_unfinished_runs_and_damaged_references_are_refused(tmp_path):
             kept_runs.read(folder)
 
 
-def test_ledgers_come_by_scale_and_others_by_name_after_them(tmp_path):
+def test_ledgers_are_sorted_by_scale_then_name(tmp_path):
     for name in ("zeta", "full", "paper", "default", "alpha", "smoke"):
         kept_runs.keep(run(tmp_path / name / name), tmp_path / "reference" / name)
     (tmp_path / "reference" / "none").mkdir()
@@ -198,7 +198,7 @@ def test_ledgers_come_by_scale_and_others_by_name_after_them(tmp_path):
     assert kept_runs.ledgers(tmp_path / "nowhere") == {}
 
 
-def test_readings_of_a_part_are_no_key_numbers(tmp_path):
+def test_readings_are_not_key_numbers(tmp_path):
     here = run(tmp_path / "a")
     evidence = pd.read_csv(here / "evidence.csv", dtype=str, keep_default_na=False)
     reading = evidence.iloc[[0]].assign(reading="window: first half", value="9")
@@ -208,7 +208,7 @@ def test_readings_of_a_part_are_no_key_numbers(tmp_path):
 
 
 def kept(name, studies, *, others=None, **facts):
-    """A reference with a claim, a number, a file and a setting of each study, beside what all studies share."""
+    """A reference with a claim, a number, a file and a setting of each study, and of the shared jobs."""
     claims, numbers = (
         pd.DataFrame(dict.fromkeys(columns, name), index=range(len(studies)))
         for columns in (kept_runs.CLAIM_COLUMNS, kept_runs.NUMBER_COLUMNS)
@@ -224,8 +224,8 @@ def kept(name, studies, *, others=None, **facts):
     return kept_runs.Reference(name, claims, numbers, digests, about)
 
 
-def test_a_study_that_is_run_alone_replaces_its_part_of_a_reference():
-    """Of three studies that were there the run has one anew, and brings one more."""
+def test_run_of_one_study_replaces_its_part_of_a_reference():
+    """Of three stored studies the run replaces one, and it adds another."""
     earliest = {"versions": {"numpy": "0"}, "machine": {"cores": 1}, "commit": "earliest"}
     former = kept("former", ["c", "b", "a"], others={"a": earliest, "b": earliest})
     joined = kept_runs.joined(former, kept("today", ["d", "b"]))
@@ -246,13 +246,13 @@ def test_a_study_that_is_run_alone_replaces_its_part_of_a_reference():
     ("run_settings", "source", "message"),
     [({"seed": 2}, "mnist", "run.seed.*2.*1"), ({"seed": 1}, "digits", "data.source.*'digits'.*'mnist'")],
 )
-def test_runs_of_other_shared_settings_are_not_joined(run_settings, source, message):
+def test_runs_with_different_shared_settings_are_not_merged(run_settings, source, message):
     other = {"run": {"name": "today"} | run_settings, "data": {"source": source}}
     with pytest.raises(DataError, match=message):
         kept_runs.joined(kept("former", ["a"]), kept("today", ["b"], configuration=other))
 
 
-def test_a_shared_setting_that_was_added_later_does_not_separate_runs():
+def test_later_added_shared_setting_does_not_prevent_merging():
     settings = {"run": {"name": "today", "seed": 1, "device": "cpu"}, "data": {"source": "mnist", "split": "test"}}
     joined = kept_runs.joined(kept("former", ["a"]), kept("today", ["b"], configuration=settings))
     assert joined.run["configuration"] == {"a": {"width": 6}, **settings}
@@ -261,7 +261,7 @@ def test_a_shared_setting_that_was_added_later_does_not_separate_runs():
 # References of this repository
 
 
-def test_no_claim_is_decided_otherwise_at_another_scale_without_a_listed_exception():
+def test_scales_contradict_each_other_only_in_listed_exceptions():
     """A verdict may become decided as sizes grow; any other change is listed, and nothing else is."""
     ledgers = kept_runs.ledgers(ROOT / kept_runs.FOLDER)
     assert {"smoke", "default"} <= set(ledgers)
@@ -271,7 +271,7 @@ def test_no_claim_is_decided_otherwise_at_another_scale_without_a_listed_excepti
     assert set(changed) == set(kept_runs.exceptions(ROOT / kept_runs.FOLDER))
 
 
-def test_references_hold_todays_claims_and_verdicts_and_a_commit():
+def test_references_have_current_claims_verdicts_and_a_commit():
     accepted, folder = accepted_verdicts(), ROOT / kept_runs.FOLDER
     ledgers = kept_runs.ledgers(folder)
     for name, frame in ledgers.items():

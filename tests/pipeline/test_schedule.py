@@ -1,4 +1,4 @@
-"""`repdyn plan --cores`: schedules known by hand, bounds that every list schedule keeps."""
+"""`repdyn plan --cores`: schedules computed by hand, bounds of every list schedule."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -33,14 +33,14 @@ def job(name, reads=(), makes=(), run="default"):
         ((), {}, 8, 0),
     ],
 )
-def test_schedules_by_hand(seconds, needs, cores, total):
+def test_schedules_equal_hand_computed_ones(seconds, needs, cores, total):
     times = dict(zip(needs, seconds, strict=True))
     found = schedule.schedule(times, needs, cores)
     assert found.seconds == total
     assert found.efficiency == pytest.approx(sum(seconds) / cores / total if total else 1)
 
 
-def test_the_critical_path_is_the_longest_chain():
+def test_critical_path_is_the_longest_chain():
     assert schedule.critical_path({"a": 1.0, "b": 2.0, "c": 4.0}, CHAIN) == ["a", "b", "c"]
     times = {"start": 1.0, "left": 5.0, "right": 3.0, "end": 2.0}
     assert schedule.critical_path(times, FORK) == ["start", "left", "end"]
@@ -53,7 +53,7 @@ def test_dependencies_follow_from_files():
     assert schedule.needs([job("a", reads=["x"], makes=["x"])]) == {"a": []}  # a task that reads another of its job
 
 
-def test_cycles_and_no_cores_are_refused():
+def test_cycles_and_zero_cores_are_rejected():
     with pytest.raises(ValueError, match="a, b"):
         schedule.schedule({"a": 1, "b": 1, "c": 1}, {"a": ["b"], "b": ["a"], "c": []}, 2)
     with pytest.raises(ValueError, match="0 cores"):
@@ -71,7 +71,7 @@ def graphs(draw):
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(graphs(), st.integers(1, 6))
-def test_schedules_lie_between_the_lower_bounds_and_grahams(graph, cores):
+def test_schedules_are_between_the_lower_bounds_and_grahams_bound(graph, cores):
     seconds, needs = graph
     path = schedule.critical_path(seconds, needs)
     assert all(earlier in needs[later] for earlier, later in pairwise(path))

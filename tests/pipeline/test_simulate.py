@@ -33,7 +33,7 @@ def results(tmp_path_factory):
 
 
 def run(member, results):
-    """Runs a member without checkpoints; its dataset."""
+    """Runs a task without checkpoints; returns its dataset."""
     simulate.run(member, results, None)
     return datasets.read(results / member["outputs"][0])
 
@@ -50,7 +50,7 @@ def replace_function(monkeypatch, function, runner=simulate):
 # Experiments
 
 
-def test_a_dataset_has_its_provenance_and_no_time_path_or_machine(dataset, results):
+def test_dataset_has_its_provenance_and_no_time_path_or_machine(dataset, results):
     attrs = {name: dataset.attrs[name] for name in ("study", "experiment", "paper", "code_version", "device", "seed")}
     experiment = "experiments.random_networks:recentering_depth"
     wanted = {"study": STUDY, "experiment": experiment, "paper": PAPER, "code_version": "0123456789abcdef"}
@@ -63,9 +63,7 @@ def test_a_dataset_has_its_provenance_and_no_time_path_or_machine(dataset, resul
     assert not {"history", "date", "created", "host", "commit"} & set(dataset.attrs)
 
 
-def test_bytes_are_equal_in_another_folder_and_numbers_are_the_functions_and_depend_on_the_seed(
-    dataset, results, tmp_path
-):
+def test_dataset_is_independent_of_the_folder_and_depends_on_the_seed(dataset, results, tmp_path):
     other, file = jobs_for_tests.results(tmp_path / "a folder"), jobs_for_tests.member()["outputs"][0]
     run(jobs_for_tests.member(), other)
     assert (other / file).read_bytes() == (results / file).read_bytes()
@@ -106,7 +104,7 @@ def trials(monkeypatch):
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_a_job_resumes_only_trials_of_the_same_job(what, trials, results, tmp_path):
+def test_job_resumes_only_trials_of_the_same_job(what, trials, results, tmp_path):
     change, anew = CHANGES[what]
     simulate.run(jobs_for_tests.member(), results, Store(tmp_path))
     simulate.run(jobs_for_tests.member(**change), results, Store(tmp_path))
@@ -127,7 +125,7 @@ def test_trials_are_not_resumed_with_another_content_of_an_input(trials, tmp_pat
             assert len(trials) == times
 
 
-def test_a_dataset_that_breaks_the_conventions_is_not_saved(tmp_path, monkeypatch):
+def test_invalid_dataset_is_not_saved(tmp_path, monkeypatch):
     replace_function(monkeypatch, lambda stream: xr.Dataset({"a": ("i", [1.0])}, attrs={"title": "t"}))
     with pytest.raises(DataError, match="'i'"):
         run(jobs_for_tests.member(inputs={}), tmp_path)
@@ -135,7 +133,7 @@ def test_a_dataset_that_breaks_the_conventions_is_not_saved(tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize("diverged", ["images", "other", "one of the variants", None])
-def test_an_analysis_records_that_networks_of_an_input_diverged(tmp_path, monkeypatch, diverged):
+def test_analysis_records_that_networks_of_an_input_diverged(tmp_path, monkeypatch, diverged):
     files = {"images": "a.nc", "other": "b.nc", "variants": {"x": "c.nc", "one of the variants": "d.nc"}}
     names = {"images": "a.nc", "other": "b.nc", "x": "c.nc", "one of the variants": "d.nc"}
     for name, file in names.items():
@@ -163,13 +161,13 @@ def test_an_analysis_records_that_networks_of_an_input_diverged(tmp_path, monkey
         ({"settings": {"settings": SETTINGS | {"depth": 0, "widht": 3}}}, r"settings\.depth.*settings\.widht"),
     ],
 )
-def test_wrong_arguments_of_a_job_are_named_in_one_line(results, change, message):
+def test_invalid_job_arguments_are_reported_in_one_line(results, change, message):
     with pytest.raises(RepdynError, match=message) as caught:
         run(jobs_for_tests.member(**change), results)
     assert "\n" not in str(caught.value)
 
 
-def test_arguments_come_by_name_with_the_types_of_their_annotations(results, monkeypatch):
+def test_arguments_are_passed_by_name_with_annotated_types(results, monkeypatch):
     seen = {}
 
     def experiment(images, stream, device, variant, row: RecenteringDepth, extra=7, seeds=0):
@@ -186,7 +184,7 @@ def test_arguments_come_by_name_with_the_types_of_their_annotations(results, mon
     assert "torch" in json.loads(data.attrs["versions"])  # the function takes a device
 
 
-def test_variants_come_as_a_dict(tmp_path):
+def test_variants_are_passed_as_a_dict(tmp_path):
     paths = {name: f"x/data/training/{name}.nc" for name in ("bn", "he")}
     for size, path in enumerate(paths.values(), 4):
         datasets.write(jobs_for_tests.images(size), tmp_path / path)
@@ -200,7 +198,7 @@ def test_variants_come_as_a_dict(tmp_path):
 # Functions by name
 
 
-def test_unknown_studies_modules_functions_and_kinds_are_refused(monkeypatch):
+def test_unknown_studies_modules_functions_and_kinds_are_rejected(monkeypatch):
     cases = [
         (load_function, (STUDY, "experiments:ablatoin"), "'ablatoin'.* ablation"),
         *(
@@ -253,7 +251,7 @@ def test_figures_and_tables_are_written_with_their_origin(results):
 
 
 @pytest.mark.parametrize(("runner", "kind", "suffix"), [(draw, "figures", "svg"), (tabulate, "tables", "csv")])
-def test_a_product_that_requires_more_data_leaves_its_files(tmp_path, monkeypatch, runner, kind, suffix):
+def test_figure_or_table_with_too_few_data_still_writes_its_files(tmp_path, monkeypatch, runner, kind, suffix):
     def needy():
         raise NotEnoughDataError("loss: 5 along seed, has 1")
 
@@ -301,7 +299,7 @@ def test_each_claim_has_a_row_with_its_own_code_version_and_its_evidence(results
     assert all(b"\r" not in (results / output).read_bytes() for output in member["outputs"])
 
 
-def test_a_claim_is_decided_at_its_own_look_and_at_the_first_by_default(tmp_path, monkeypatch):
+def test_claim_uses_its_number_of_analyses_one_by_default(tmp_path, monkeypatch):
     seen = {}
     claims = {id: {"function": id, "code": ""} | look for id, look in (("x-1", {"look": 3}), ("x-2", {}))}
     member = decided(monkeypatch, lambda id: count_points(id, seen), claims)
@@ -309,7 +307,7 @@ def test_a_claim_is_decided_at_its_own_look_and_at_the_first_by_default(tmp_path
     assert seen == {"x-1": 1 / 4, "x-2": 1.0}
 
 
-def test_a_claim_of_another_id_than_the_job_file_names_is_refused(tmp_path, monkeypatch):
+def test_claim_with_another_id_than_in_the_job_file_is_rejected(tmp_path, monkeypatch):
     ids = {"f:one": "x-1", "f:two": "x-9", "f:three": "x-3"}
     claims = {id: {"function": function, "code": ""} for id, function in zip(("x-1", "x-2", "x-3"), ids, strict=True)}
     member = decided(monkeypatch, lambda name: count_points(ids[name]), claims)
@@ -322,7 +320,7 @@ def test_a_claim_of_another_id_than_the_job_file_names_is_refused(tmp_path, monk
 # Images
 
 
-def test_images_keep_the_conventions_and_have_their_source(tmp_path, monkeypatch):
+def test_images_are_a_valid_dataset_with_their_source(tmp_path, monkeypatch):
     member = {"source": "digits", "split": "test", "mnist_folder": None, "mnist_mirrors": [], "code": "c0de"}
     images_job.run(member | {"inputs": {}, "outputs": [IMAGES]}, tmp_path, None)
     data = datasets.read(tmp_path / IMAGES)

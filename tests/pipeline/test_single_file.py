@@ -28,7 +28,7 @@ def page(file, tmp_path):
     browser.close()
 
 
-def test_pictures_and_pages_of_the_single_file_are_those_of_the_report(page, file):
+def test_single_file_has_the_pages_and_figures_of_the_report(page, file):
     names = page.ask(f"{PICTURES}.map(image => image.dataset.picture)")
     assert set(names) == {f"figures/{STUDY}/fig1.svg", f"figures/{STUDY}/fig2.svg"}
     content = page.ask(f"Promise.all({PICTURES}.map(async image => (await fetch(image.src)).text()))")
@@ -41,7 +41,7 @@ def test_pictures_and_pages_of_the_single_file_are_those_of_the_report(page, fil
     assert page.complaints == []
 
 
-def test_the_page_that_was_opened_last_is_shown(page):
+def test_page_that_was_opened_last_is_shown(page):
     """A second link while the first one's page is still being unpacked, which ends later."""
     page.ask(
         "{ const read = Response.prototype.text; Response.prototype.text = async function () {"

@@ -1,4 +1,4 @@
-"""A report as a site: every link leads somewhere, addresses of cards are absolute, nothing half written stays."""
+"""A report as a site: all links work, addresses in previews are absolute, no partial files remain."""
 
 import os
 import re
@@ -30,7 +30,7 @@ def write_page(results, name, body):
 
 @pytest.fixture
 def results(tmp_path) -> Path:
-    """A run with three pages; two show a vector figure of which the study has a PNG, one leads to a dataset."""
+    """A run with three pages; two show a vector figure with a PNG in the study, one links to a dataset."""
     folder = tmp_path / "results"
     shown = '<a href="../index.html#top">up</a> <img src="../figures/s/f.svg"> <a href="../../s/data/d.nc?raw">d</a>'
     links = '<a href="studies/s.html">s</a> <a href="mailto:a@b.c">m</a> <a href="errata.html">e</a>'
@@ -44,19 +44,19 @@ def results(tmp_path) -> Path:
 
 
 def published(results, built=None):
-    """Files of the site below its folder, and the folder."""
+    """The site's folder and the files in it."""
     site = results.parent / "site"
     publish(results, site, f"{URL}/", built)
     return {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}, site
 
 
 def picture(site, name):
-    """The picture of the card of a page, an address; "" without one."""
+    """Address of the preview image of a page; "" without one."""
     text = (site / f"report/{name}.html").read_text()
     return (re.findall('og:image" content="([^"]*)"', text) or [""])[0].removeprefix(f"{URL}/")
 
 
-def test_all_that_pages_lead_to_is_copied_and_nothing_else(results):
+def test_site_contains_exactly_the_linked_files(results):
     body = '<a class="x" href="../s/data/two%20words.nc#end" title="more.nc">d</a> <a href="//example.org/x">x</a>'
     write_page(results, "errata", f'{body} <a href="#top">t</a> <a href="https://example.org/x.nc">t</a> <a href>n</a>')
     names, site = published(results)
@@ -85,7 +85,7 @@ def test_all_that_pages_lead_to_is_copied_and_nothing_else(results):
         ("no picture: <!-- </head> -->", None, "s/figures/first.png"),  # the first page's
     ],
 )
-def test_the_picture_of_a_card_is_the_first_bitmap_of_its_page(results, body, extra, shown):
+def test_preview_image_is_the_first_bitmap_of_the_page(results, body, extra, shown):
     write_page(results, "errata", body)
     if extra:
         write(results / f"report/figures/s/{extra}", "drawn")
@@ -96,7 +96,7 @@ def test_the_picture_of_a_card_is_the_first_bitmap_of_its_page(results, body, ex
     assert text.index("og:image") < text.index("</head>")
 
 
-def test_the_documentation_is_next_to_the_report(results, tmp_path):
+def test_documentation_is_placed_next_to_the_report(results, tmp_path):
     for name in ("index.html", "api/f.html", ".doctrees/index.doctree"):
         write(tmp_path / "built" / name, "docs")
     words = ["--into", str(tmp_path / "site"), "--url", URL, "--docs", str(tmp_path / "built")]
@@ -106,11 +106,11 @@ def test_the_documentation_is_next_to_the_report(results, tmp_path):
     assert f"{URL}/docs/api/f.html" in (tmp_path / "site/sitemap.xml").read_text()
 
 
-def test_links_to_nothing_or_out_of_the_run_and_missing_documentation_leave_no_site(results, tmp_path):
+def test_broken_links_or_missing_documentation_create_no_site(results, tmp_path):
     with pytest.raises(DataError, match=r"none/index\.html"):
         publish(results, tmp_path / "site", URL, tmp_path / "none")
     write_page(results, "errata", "".join(f'<a href="../s/data/{name}.nc">d</a>' for name in "fedcba"))
-    with pytest.raises(DataError, match=", ".join(rf"s/data/{name}\.nc" for name in "abcef")):  # d is there
+    with pytest.raises(DataError, match=", ".join(rf"s/data/{name}\.nc" for name in "abcef")):  # d exists
         publish(results, tmp_path / "site", URL)
     write_page(results, "index", '<a href="../../secret">x</a>')
     with pytest.raises(DataError, match=r"report/index\.html.*\.\./\.\./secret"):
@@ -122,12 +122,12 @@ def test_links_to_nothing_or_out_of_the_run_and_missing_documentation_leave_no_s
 @pytest.mark.parametrize(
     "url", ["example.org", "ftp://example.org", "https://", "https://a.org/?a=b", "https://a.org/#a"]
 )
-def test_addresses_that_are_none_of_a_web_site_are_refused(results, tmp_path, url):
+def test_invalid_site_addresses_are_rejected(results, tmp_path, url):
     with pytest.raises(ConfigError, match=re.escape(url)):
         publish(results, tmp_path / "site", url)
 
 
-def test_a_folder_that_is_not_empty_is_left_alone(results, tmp_path):
+def test_nonempty_folder_is_left_unchanged(results, tmp_path):
     write(tmp_path / "site/mine", "x")
     with pytest.raises(ConfigError, match="site"):
         publish(results, tmp_path / "site", URL)
@@ -144,7 +144,7 @@ class Addresses(HTMLParser):
 
 
 @pytest.mark.slow
-def test_the_site_of_a_run_is_complete_and_names_no_machine(smoke_run, tmp_path):
+def test_site_of_a_run_is_complete_and_names_no_machine(smoke_run, tmp_path):
     results = smoke_run / "results/smoke"
     assert publish(results, tmp_path / "site", URL) > 300
     lost = set()

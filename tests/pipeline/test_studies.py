@@ -72,12 +72,12 @@ def test_without_a_choice_all_studies_of_this_package_are_used(choose, monkeypat
 
 
 @pytest.mark.parametrize("names", ["toy_apart", "[]", "[1, 2]", "[toy_apart, 3]", "{a: 1}"])
-def test_a_choice_that_is_no_list_of_names_is_refused(choose, names):
+def test_invalid_choice_of_studies_is_rejected(choose, names):
     with pytest.raises(ConfigError, match=r"config.yaml: studies"):
         choose(f"studies: {names}\n")
 
 
-def test_files_of_a_study_are_those_that_exist(choose):
+def test_only_existing_files_of_a_study_are_listed(choose):
     choose("studies: [toy_inner, toy_apart]\n")
     apart = choose.project / "src/toy_apart"
     assert studies.files("decided/a.yaml") == {"toy_apart": apart / "decided/a.yaml"}
@@ -86,7 +86,7 @@ def test_files_of_a_study_are_those_that_exist(choose):
     assert [path.parent.name for path in studies.every("study.py")] == ["toy_apart", "inner"]
 
 
-def test_a_package_is_of_this_one_or_registered_or_of_the_studys_name(choose):
+def test_package_of_a_study_is_builtin_registered_or_of_its_name(choose):
     choose("studies: [toy_apart]\n")
     names = {"truncation_flow": "repdyn.truncation_flow", "toy_inner": "toy_group.inner", "toy_apart": "toy_apart"}
     assert {name: package_of(name) for name in names} == names

@@ -1,4 +1,4 @@
-"""The store of finished trials: its place, its limit, forced jobs, what `store` prints and removes."""
+"""The trial cache: location, size limit, forced jobs, output and removals of `store`."""
 
 import json
 import os
@@ -34,14 +34,14 @@ def fill(experiment="s/made", count=3, identity="all that it depends on"):
     return kept
 
 
-def test_the_store_is_next_to_the_results_or_where_the_environment_says(tmp_path, monkeypatch):
+def test_trial_cache_is_next_to_results_or_set_by_environment(tmp_path, monkeypatch):
     assert trials.store(JOB, Path("results/mine")).folder == Path(".cache/trials")
     assert trials.store(JOB, tmp_path / "results/mine").folder == tmp_path / ".cache/trials"
     monkeypatch.setenv("REPDYN_TRIALS", "/scratch/trials")
     assert trials.store(JOB, tmp_path / "results/mine").folder == Path("/scratch/trials")
 
 
-def test_trials_that_were_used_longest_ago_are_removed_first():
+def test_least_recently_used_trials_are_removed_first():
     kept = fill(count=5)
     assert kept.get("trial 1") is not None  # just used
     size = kept._file("trial 0").stat().st_size
@@ -55,13 +55,13 @@ def test_trials_that_were_used_longest_ago_are_removed_first():
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "many"])
-def test_a_limit_that_is_no_positive_number_is_refused(text, monkeypatch):
+def test_nonpositive_limit_is_rejected(text, monkeypatch):
     monkeypatch.setenv("REPDYN_TRIALS_GB", text)
     with pytest.raises(ConfigError, match=f"REPDYN_TRIALS_GB={text}"):
         trials.limit()
 
 
-def test_a_job_that_computes_beyond_the_limit_removes_older_trials(monkeypatch):
+def test_job_that_computes_beyond_the_limit_removes_older_trials(monkeypatch):
     monkeypatch.setenv("REPDYN_TRIALS_GB", "2e-5")  # 20 kB; a trial has 8.5
     store = trials.store(JOB, Path("results/mine"))
     kept = Store(store.folder / "s" / "made", tally=store.tally).checkpoint("job")
@@ -72,7 +72,7 @@ def test_a_job_that_computes_beyond_the_limit_removes_older_trials(monkeypatch):
     assert set(kept.trials) == {"trial 2", "trial 3"}
 
 
-def test_a_forced_job_reads_no_older_trial_and_resumes_its_own():
+def test_forced_job_resumes_only_its_own_trials():
     fill(count=1)
     trials.force([JOB], ["s_data_made"])
     forced = trials.store(JOB, Path("results/mine"))
@@ -95,15 +95,15 @@ def test_a_forced_job_reads_no_older_trial_and_resumes_its_own():
         (["s_mad", "made"], [False, False, False]),
     ],
 )
-def test_a_rule_forces_all_of_its_variants_and_no_chunk_of_its_job(forced, expected):
-    """Snakemake knows variants by the one rule that they share; a chunk that it does not run again is not forced."""
+def test_forcing_a_rule_forces_its_variants_but_no_chunk(forced, expected):
+    """Snakemake knows variants by their shared rule; a chunk that it does not run again is not forced."""
     jobs = [JOB, Job("mine", "s/made-depth2", "simulate", [{"outputs": ["s/data/made/depth2.nc"]}])]
     jobs += [Parted("mine", "s/made-part1", "simulate", [{"outputs": ["s/parts/made/1.nc"]}], part_of="s/made")]
     trials.force(jobs, forced)
     assert [trials.store(job, Path("results/mine")).since > 0 for job in jobs] == expected
 
 
-def test_a_command_forces_its_targets_the_rules_that_it_names_or_all():
+def test_force_options_select_targets_rules_or_all():
     cases = [
         ({"targets": {"all", "s"}}, set()),
         ({"targets": {"all", "s"}, "forcetargets": True}, {"all", "s"}),
@@ -117,7 +117,7 @@ def test_a_command_forces_its_targets_the_rules_that_it_names_or_all():
     ]
 
 
-def test_store_prints_experiments_by_size_with_trials_and_states_and_the_identity_of_one(capsys):
+def test_store_lists_experiments_by_size_and_the_key_of_one(capsys):
     assert main(["store"]) == 0
     fill("a/small", count=2)
     for identity, count in (("first", 1), ("second", 3), ("third", 1)):

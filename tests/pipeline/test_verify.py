@@ -32,7 +32,7 @@ def job(path, **changes):
 
 
 def write_record(single, outputs, inputs=(), finished="1", **more):
-    """The record of a job that read and wrote the files as they are."""
+    """The record of a job with the current files."""
     record = {"job": json.loads(single.text()), "inputs": {path: sha256(path) for path in inputs}, "finished": finished}
     record |= {"outputs": {path: sha256(path) for path in outputs}} | more
     file = Path(f"{single.log}.cost.json")
@@ -57,18 +57,18 @@ def run(tmp_path, monkeypatch):
 
 
 def wrong(**changed):
-    """Reasons of files that are out of date, with some members of today changed."""
+    """Reasons for outdated files, with some tasks changed."""
     jobs = [job(path, **changed.get(Path(path).stem, {})) for path in MEMBERS]
     return {path: why for path, why in verify.examine("mine", jobs).items() if why}
 
 
-def test_nothing_is_wrong_after_a_run_whatever_the_times(run):
+def test_finished_run_verifies_whatever_the_modification_times(run):
     Path(DATA).touch()
     assert wrong() == {}
     assert verify.due([job(path) for path in MEMBERS]) == []
 
 
-def test_changed_code_settings_inputs_and_texts_are_found_and_what_is_made_from_these(run):
+def test_changed_code_settings_inputs_and_texts_outdate_their_dependents(run):
     later = {"settings": {"settings": {"width": 65, "rates": {"bn": [0.1, 0.2]}}}}
     both = {"code": "c9", "seed": 2, "settings": {"settings": {"width": 64, "rates": {"bn": [0.1, 0.3]}}}}
     cases = [  # changes, file that is wrong, names in the reason
@@ -85,7 +85,7 @@ def test_changed_code_settings_inputs_and_texts_are_found_and_what_is_made_from_
         assert {path: why for path, why in reasons.items() if path != file} == downstream
 
 
-def test_settings_that_differ_are_named_member_by_member():
+def test_changed_settings_are_listed_per_experiment():
     old = {
         "kind": "simulate",
         "members": [
@@ -116,7 +116,7 @@ def test_files_changed_by_hand_missing_or_without_record_are_found(run):
     assert DATA in wrong()
 
 
-def test_each_of_several_inputs_counts_changed_or_missing(run):
+def test_each_changed_or_missing_input_is_found(run):
     names = [f"results/mine/s/data/{name}.nc" for name in ("rate", "loss", "gap")]
     reader = job(FIGURE, inputs={"all": [name.removeprefix("results/mine/") for name in names]})
     for name in names:
@@ -131,13 +131,13 @@ def test_each_of_several_inputs_counts_changed_or_missing(run):
         Path(name).write_text(name)
 
 
-def test_data_written_again_outdates_what_was_made_from_the_old(run):
+def test_rewritten_data_outdate_their_dependents(run):
     Path(DATA).write_text("new")
     write_record(job(DATA), [DATA], finished="2")
     assert set(wrong()) == {FIGURE, CLAIMS}
 
 
-def test_a_folder_is_examined_with_all_its_files(run):
+def test_all_files_of_a_folder_are_verified(run):
     home = Path("results/mine/report/captions")
     home.mkdir(parents=True)
     (home / "a.rst").write_text("a caption")
@@ -149,7 +149,7 @@ def test_a_folder_is_examined_with_all_its_files(run):
         assert verify.examine("mine", [shown])[str(home)]
 
 
-def test_the_manifest_replaces_missing_logs(run):
+def test_manifest_replaces_missing_logs(run):
     costs = [json.loads(path.read_text()) for path in Path("logs").rglob("*.json")]
     shutil.rmtree("logs")
     with pytest.raises(DataError, match=r"logs/mine.*results/mine/manifest.json"):
@@ -169,7 +169,7 @@ def test_results_of_other_package_versions_are_found_and_irrelevant_packages_do_
     assert wrong()[FIGURE] == verify.DOWNSTREAM
 
 
-def test_the_versions_that_a_dataset_names_count_more_than_those_of_its_record(run):
+def test_versions_in_a_dataset_take_precedence_over_its_record(run):
     for own, names in (
         (json.dumps({"numpy": "0.1"}), ["numpy 0.1"]),
         (datasets.package_versions("numpy", "torch"), []),
@@ -186,13 +186,13 @@ def test_the_versions_that_a_dataset_names_count_more_than_those_of_its_record(r
 # What to do
 
 
-def test_the_configuration_of_another_run_is_refused(run):
+def test_configuration_of_another_run_is_rejected(run):
     Path("results/second").mkdir()
     with pytest.raises(DataError, match=rf"{DATA}.*results/other.*mine, second"):
         verify.examine("other", [Job("other", "s/a", "k", [LOSS]), job(DATA), job(FIGURE)])
 
 
-def test_the_remedy_forces_the_first_file_of_each_job_that_is_wrong_by_itself(run):
+def test_suggested_command_forces_one_file_of_each_outdated_job(run):
     made = {"one": "abc", "two": "def", "three": "ghi", "four": "jkl"}
     jobs = [
         Job("mine", f"s/{name}", "k", [{"inputs": {}, "outputs": [f"{file}.nc" for file in files]}])
@@ -207,15 +207,15 @@ def test_the_remedy_forces_the_first_file_of_each_job_that_is_wrong_by_itself(ru
 
 
 @pytest.mark.parametrize(("number", "option"), [(12, "--forcerun"), (13, "--forceall")])
-def test_more_than_twelve_wrong_jobs_are_all_run_again(number, option):
+def test_more_than_twelve_outdated_jobs_suggest_a_full_rerun(number, option):
     jobs = [Job("mine", f"s/{place}", "k", [LOSS | {"outputs": [f"{place}.nc"]}]) for place in range(number)]
     options = verify.remedy({job.outputs[0]: "missing" for job in jobs}, jobs)
     assert options == [option, *(job.outputs[0] for job in jobs if option == "--forcerun")]
 
 
 @pytest.mark.slow
-def test_on_the_finished_run(finished):
-    """A finished run is confirmed; after one number is changed by hand, the remedy restores it."""
+def test_smoke_run_verifies(finished):
+    """A finished run verifies; after one number is changed by hand, the suggested command restores it."""
     folder, command = finished, [sys.executable, "-m", "repdyn", "verify", "smoke"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

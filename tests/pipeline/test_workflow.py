@@ -180,7 +180,7 @@ def below(*names):
 
 
 def test_rules_of_a_study(source):
-    """Each job followed by its parts; those that train have eight hours, where their study says no other time."""
+    """Each job followed by its chunks; those that train have eight hours unless their study says otherwise."""
     made = rules(run(source))
     assert [(rule.name, rule.trains, rule.runtime) for rule in made] == [
         ("toy_data_first", False, 30),
@@ -244,7 +244,7 @@ def member(function, output, settings, reads=(), arguments=None, **more):
     return about | {"inputs": {read: PATHS[read] for read in reads}, "outputs": [f"toy/data/{output}.nc"]} | more
 
 
-def test_members_of_a_study(source):
+def test_experiments_of_a_study_are_in_its_jobs(source):
     made = run(source)
     rules(made)
     blocks = [
@@ -277,7 +277,7 @@ def test_members_of_a_study(source):
     assert list(whole["settings"]["networks"]) == ["default", "large", "odd", "small"]
 
 
-def test_figures_tables_and_claims_of_a_study(source):
+def test_figures_tables_and_claims_are_in_jobs(source):
     made = run(source, looks={"t-5": 3, "t-9": 1})
     rules(made)
     figures, tables, claims = made.figures("toy"), made.tables("toy"), made.claims("toy")
@@ -309,7 +309,7 @@ def test_figures_tables_and_claims_of_a_study(source):
 
 
 def test_outputs_of_all_jobs_of_some_kinds_and_of_each_job(source):
-    """Parts are of no use to anybody but the job that joins them."""
+    """Only the joining job uses the chunks."""
     made = run(source)
     rules(made)
     made.tables("toy")
@@ -344,7 +344,7 @@ def test_outputs_of_all_jobs_of_some_kinds_and_of_each_job(source):
         made.other("end", "manifest", outputs=["z"])
 
 
-def test_missing_names_are_refused(source):
+def test_unknown_names_are_rejected(source):
     made = run(source)
     for name, message in (
         ("gone", "toy.*'gone'.*loss, rates, slopes, trials, modes"),
@@ -362,7 +362,7 @@ def test_missing_names_are_refused(source):
 # Memory
 
 
-def test_memory_of_a_job_follows_its_own_records(source, tmp_path):
+def test_memory_of_a_job_depends_on_its_records(source, tmp_path):
     file = tmp_path / "costs.csv"
     rows = [("toy/both", 3000, 8.0), ("toy/first", 2000, 3.0), ("toy/long", 1000, 1500.0)]
     lines = [f"mine,{name},9,{peak},{size}" for name, peak, size in rows]
@@ -394,7 +394,7 @@ def real_run(folder, *overlays, **changes):
     return made
 
 
-def test_each_member_has_the_seed_of_the_run_its_own_code_and_the_inputs_of_its_function(tmp_path):
+def test_each_experiment_has_seed_code_version_and_inputs(tmp_path):
     made, study = real_run(tmp_path, run={"name": "mine", "seed": SEED}), read_study(STUDY)
     for name in study.experiments:
         made.simulate(f"{STUDY}/{name}", name)
@@ -422,7 +422,7 @@ def test_each_member_has_the_seed_of_the_run_its_own_code_and_the_inputs_of_its_
 @pytest.mark.parametrize(
     ("experiment", "setting", "value"), [("blobs", "rate", 0.001), ("image_training", "gain", 0.9)]
 )
-def test_a_setting_of_one_variant_changes_its_member_alone(tmp_path, experiment, setting, value):
+def test_setting_of_one_variant_changes_only_that_variant(tmp_path, experiment, setting, value):
     def declared(changes):
         made = real_run(tmp_path, universality={experiment: changes})
         runs = type(getattr(made.config.universality, experiment).runs).model_fields
@@ -434,7 +434,7 @@ def test_a_setting_of_one_variant_changes_its_member_alone(tmp_path, experiment,
     assert all("runs" not in member["settings"]["settings"] for member in after)
 
 
-def test_an_experiment_gets_its_own_section_and_the_networks_that_it_names(tmp_path):
+def test_experiment_receives_its_section_and_its_variants_settings(tmp_path):
     made = real_run(tmp_path, ROOT / SMOKE, small.SMALL)
     declared = made.simulate("universality/two_points", *OF_NETWORKS, *OF_THE_DEFAULT).members
     wanted = small.members("universality")

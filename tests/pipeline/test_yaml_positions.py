@@ -1,4 +1,4 @@
-"""Values and positions of keys in YAML files, merging of files, and what is refused with file and line."""
+"""Values and positions of keys in YAML files, merging of files, and errors with file and line."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def lines(positions):
     return {path: position.line for path, position in positions.items()}
 
 
-def test_values_are_plain_and_every_key_has_the_line_it_is_on(tmp_path):
+def test_values_are_plain_and_every_key_has_its_line(tmp_path):
     text = "# head\na: {b: 1e-3, c: [010, 'x']}\nd:\n  - yes\n  - e: 0x1F\n    f: 2026-12-01\ng: >-\n  k\n  l\n"
     (tmp_path / "a.yaml").write_text(text)
     layer = read(tmp_path / "a.yaml", 0)
@@ -28,7 +28,7 @@ def test_values_are_plain_and_every_key_has_the_line_it_is_on(tmp_path):
     }
 
 
-def test_anchors_and_merge_keys_bring_values_in_and_keys_written_out_win(tmp_path):
+def test_explicit_keys_override_merge_keys(tmp_path):
     (tmp_path / "a.yaml").write_text("base: &base {rate: 1, depth: 2}\nsame: *base\nother:\n  <<: *base\n  depth: 3\n")
     layer = read(tmp_path / "a.yaml", 0)
     assert layer.values["same"] == {"rate": 1, "depth": 2}
@@ -51,7 +51,7 @@ def test_later_files_replace_lists_and_scalars_and_extend_mappings(tmp_path):
     ]
 
 
-def test_a_file_of_one_study_is_placed_below_the_study(tmp_path):
+def test_file_of_one_study_is_placed_below_the_study(tmp_path):
     (tmp_path / "a.yaml").write_text("\nrate: 1\n")
     layer = read(tmp_path / "a.yaml", 4, under="study")
     assert layer.values == {"study": {"rate": 1}}
@@ -82,14 +82,14 @@ MILLIONS = b"".join([b"a0: &a0 [1]\n", *ALIASES])
     ],
     ids=range(14),
 )  # fmt: skip
-def test_bad_files_are_refused_with_file_and_line(tmp_path, text, message):
+def test_invalid_files_are_reported_with_file_and_line(tmp_path, text, message):
     (tmp_path / "a.yaml").write_bytes(text)
     with pytest.raises(ConfigError) as caught:
         values(tmp_path / "a.yaml")
     assert str(caught.value).startswith(message)
 
 
-def test_missing_files_are_refused(tmp_path):
+def test_missing_files_are_reported(tmp_path):
     with pytest.raises(ConfigError, match=r"b\.yaml: no such file"):
         values(tmp_path / "b.yaml")
 
@@ -103,5 +103,5 @@ def test_missing_files_are_refused(tmp_path):
         ("--config", None, (), "--config: no"),
     ],
 )
-def test_complaints_name_file_line_and_key(file, line, path, text):
+def test_problems_have_file_line_and_key(file, line, path, text):
     assert str(Complaint(Position(0, file, line), path, "no")) == text

@@ -1,4 +1,4 @@
-"""Figures: equal bytes from any process, colors told apart by color-blind readers, words beside the picture."""
+"""Figures: equal bytes from any process, colors distinguishable for color-blind readers, texts of the figure."""
 
 import itertools
 import os
@@ -62,8 +62,8 @@ def saved(tmp_path_factory):
     return stem
 
 
-def test_every_text_of_the_picture_can_be_selected_in_its_place(saved):
-    """Each text is drawn by shapes and stands once more, transparent, in the same place, size and direction."""
+def test_svg_text_is_selectable_in_place(saved):
+    """Each text is drawn as shapes and added as transparent text in the same place, size and direction."""
     svg = Path(f"{saved}.svg").read_text(encoding="utf-8")
     shapes = re.findall(r"<!-- (.*?) -->\n *<g [^>]*transform=\"(.*?) scale\(([\d.]+)", svg)
     texts = re.findall(r'<text transform="(.*?)" fill-opacity="0" [^>]*font-size="([\d.]+)">(.*?)</text>', svg)
@@ -75,14 +75,14 @@ def test_every_text_of_the_picture_can_be_selected_in_its_place(saved):
     xml.dom.minidom.parseString(svg)
 
 
-def test_picture_has_no_time(saved):
+def test_saved_figure_has_no_timestamp(saved):
     svg = Path(f"{saved}.svg").read_text(encoding="utf-8")
     assert "<dc:date>" not in svg
     assert "Figure 1: &lt;loss&gt; &amp; " in svg
     assert b"tIME" not in Path(f"{saved}.png").read_bytes()
 
 
-def test_bytes_are_equal_from_another_process_and_folder(saved, tmp_path):
+def test_bytes_do_not_depend_on_process_and_folder(saved, tmp_path):
     """Another hash seed, language and back end, and a matplotlibrc that would change everything."""
     (tmp_path / "matplotlibrc").write_text("font.size: 20\nsvg.fonttype: none\nsavefig.dpi: 30\naxes.grid: true\n")
     environment = {
@@ -123,7 +123,7 @@ def distance(first, other, sight):
     return np.linalg.norm(lab(first, sight) - lab(other, sight))
 
 
-def test_the_simulation_confuses_what_the_color_blind_confuse():
+def test_color_blindness_simulation_merges_known_pairs():
     """Known values of Lab, and a green and a red that are far apart to all but those who lack a cone."""
     assert lab("#ffffff") == pytest.approx([100, 0, 0], abs=0.01)
     assert lab("#ff0000") == pytest.approx([53.24, 80.09, 67.20], abs=0.02)  # usual reference for sRGB red
@@ -133,16 +133,16 @@ def test_the_simulation_confuses_what_the_color_blind_confuse():
 
 @pytest.mark.parametrize("sight", SIGHT)
 def test_colors_of_lines_are_distinguishable(sight):
-    """A distance of 2.3 is just seen side by side; thin lines apart from each other want several times that."""
+    """A distance of 2.3 is just seen side by side; thin separate lines need several times that."""
     assert min(distance(first, other, sight) for first, other in itertools.combinations(CYCLE, 2)) > 15
 
 
 @pytest.mark.parametrize("sight", SIGHT)
-def test_colors_of_lines_stand_out_on_paper(sight):
+def test_line_colors_have_contrast_with_white(sight):
     assert min(distance(color, "white", sight) for color in CYCLE) > 30
 
 
-def test_half_width_is_that_of_students_interval():
+def test_half_width_is_that_of_the_t_interval():
     draws = np.random.default_rng(0).standard_normal((3, 5))
     low, high = stats.t.interval(0.95, 4, draws.mean(axis=1), stats.sem(draws, axis=1))
     np.testing.assert_allclose(half_width(draws), (high - low) / 2, rtol=1e-12)

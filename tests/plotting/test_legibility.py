@@ -1,4 +1,4 @@
-"""Checks of figures: each fault is made on purpose and found, and a figure without faults has none."""
+"""Legibility: each problem is created deliberately and found, and a clean figure has none."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def faults(figure):
         return legibility.problems(figure)
 
 
-def test_a_clean_figure_has_no_problems(figure):
+def test_clean_figure_has_no_problems(figure):
     assert faults(figure) == []
 
 
@@ -75,7 +75,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("spoil", FAULTS.values(), ids=FAULTS)
-def test_a_fault_is_found(figure, spoil):
+def test_each_kind_of_problem_is_found(figure, spoil):
     with style():
         spoil(figure.axes[0])
         if figure.axes[0].get_legend():
@@ -120,14 +120,14 @@ HARMLESS = {
 
 
 @pytest.mark.parametrize("add", HARMLESS.values(), ids=HARMLESS)
-def test_what_covers_nothing_is_no_fault(figure, add):
+def test_text_that_covers_nothing_is_accepted(figure, add):
     with style():
         add(figure.axes[0])
     assert faults(figure) == []
 
 
 @pytest.mark.parametrize(("x", "y"), [(0.0, 0.5), (1.0, 0.5), (0.5, 0.0), (0.5, 1.0)])
-def test_each_edge_of_the_figure_cuts(figure, x, y):
+def test_text_cut_off_at_each_edge_is_found(figure, x, y):
     with style():
         figure.text(x, y, "at the edge", ha="center", va="center", in_layout=False)
     assert faults(figure) != []

@@ -1,4 +1,4 @@
-"""The numbers behind a figure: what was given to the plotting calls comes back, panel by panel, under its names."""
+"""The numbers behind a figure: the arguments of plotting calls are recovered, panel by panel, with their names."""
 
 import io
 
@@ -18,7 +18,7 @@ def table(figure):
 
 
 def drawn(draw, *, columns=1, **options):
-    """The table of a figure that a function draws into."""
+    """The table of a figure that a function fills."""
     with style():
         figure, axes = new(1, columns, **options)
         draw(*axes[0])
@@ -30,7 +30,7 @@ def numbers(rows, *columns):
     return [[None if value != value else value for value in rows[name].tolist()] for name in columns]
 
 
-def test_a_line_keeps_its_points_gaps_and_names():
+def test_line_has_its_points_gaps_and_label():
     rows = drawn(lambda panel: panel.plot(X, Y))
     assert numbers(rows, "x", "y") == [[1, 2, 4], [0.5, None, 1e-12]]
     assert set(rows["kind"]) == {"line"}
@@ -56,7 +56,7 @@ def test_marks_are_points_and_steps_are_steps():
     }
 
 
-def test_a_band_has_both_sides_and_gaps_divide_it():
+def test_band_has_both_sides_and_gaps_divide_it():
     def draw(panel):
         band(panel, X, X - 1, X + 1, color=RED, label="95 %")
         panel.fill_between([1, 2, 3, 4, 5], 0, [1, 1, 9, 1, 1], where=[True, True, False, True, True], label="parts")
@@ -82,7 +82,7 @@ def test_error_bars_are_rows_of_their_points():
     assert numbers(across, "x_low", "x_high", "y_low") == [[0.5, 1.5, 3.5], [1.5, 2.5, 4.5], [None] * 3]
 
 
-def test_a_missing_point_with_an_error_bar_stays_in_its_row():
+def test_missing_point_with_error_bar_keeps_its_row():
     rows = drawn(lambda panel: panel.errorbar(X, Y, 0.25, label="mean"))
     assert numbers(rows, "y", "y_low") == [[0.5, None, 1e-12], [0.25, None, -0.25]]
 
@@ -148,7 +148,7 @@ def test_contours_have_their_level():
     assert set(rows["value"]) == {1.0, 2.25}
 
 
-def test_what_is_hidden_is_left_out_and_an_inset_is_a_panel():
+def test_hidden_artists_are_omitted_and_insets_are_panels():
     def draw(left, right):
         left.plot(X, X, visible=False)
         right.set_visible(False)
@@ -180,18 +180,18 @@ GAP = np.nan
         ([([GAP, 2, 3], [5, GAP, GAP])], True),  # no point has both
         ([([GAP, 2, 3], [5, 6, GAP])], False),
         ([([1, 2, 3], [GAP] * 3), ([1, 2, 3], [4, 5, 6])], False),
-        ([([1, 2, 3], [GAP] * 3), ([0, 9], [0, 9])], True),  # the line of equality says nothing
+        ([([1, 2, 3], [GAP] * 3), ([0, 9], [0, 9])], True),  # the line of equality is not data
         ([([0, 9], [0, 9])], False),  # alone it is what is shown
         ([([], [])], False),
         ([], False),
     ],
 )
-def test_a_panel_is_missing_where_no_point_has_all_its_numbers(lines, missing):
+def test_panel_is_missing_if_no_point_is_complete(lines, missing):
     assert plotted.is_missing(panel_with(*lines)) is missing
     assert plotted.is_missing(panel_with(*lines, levels=[1.0])) is missing, "a level is beside the data"
 
 
-def test_an_axis_is_missing_by_its_numbers():
+def test_axis_without_finite_values_is_missing():
     panel = panel_with(([1, 2, 3], [GAP] * 3))
     assert (plotted.is_missing(panel, "x"), plotted.is_missing(panel, "y")) == (False, True)
 

@@ -1,4 +1,4 @@
-"""Adam's constants as its authors and torch have them, for all trainings written by hand."""
+"""Adam's constants, as in the paper and in torch, for all hand-written training loops."""
 
 import numpy as np
 
@@ -9,9 +9,9 @@ EPSILON = 1e-8
 
 
 def adam_numbers(rate: float, done: int, count: int) -> Array:
-    """What `count` steps after `done` ones take, shape (count, 5).
+    """Coefficients of `count` steps after the first `done`, shape (count, 5).
 
-    Shares of the new gradient and of its square, step, scale of the root, epsilon: a step is
+    Weights of the new gradient and of its square, step size, scale of the root, epsilon: a step is
     theta -= step * mean / (sqrt(square) * scale + epsilon) (Kingma & Ba 2015).
     """
     first, second = (1 - beta ** np.arange(done + 1.0, done + count + 1) for beta in BETAS)

@@ -1,6 +1,6 @@
-"""Validation of arguments: what public functions demand of arrays and numbers; each returns the value or refuses it.
+"""Validation of arrays and numbers passed to public functions; each function returns the value or raises.
 
-Messages say what was got, what was expected and, where `advice` is given, what to do.
+Messages name the given and the expected value and, with `advice`, what to do.
 """
 
 from __future__ import annotations
@@ -22,13 +22,12 @@ def finite(value: ArrayLike, name: str, advice: str = "") -> Array:
     """The values as float64, none of them NaN or infinite.
 
     Raises:
-        ValueError: values are complex, texts or of lengths that form no array; or with the number of those that are
-            not finite.
+        ValueError: values are complex, text or ragged; or some are not finite, with their number.
     """
     try:
         array = np.asarray(value)
     except ValueError as error:
-        raise refuse(name, f"no array ({error})", "finite real numbers", advice) from error
+        raise refuse(name, f"not an array ({error})", "finite real numbers", advice) from error
     if array.dtype.kind not in "fiub":
         raise refuse(name, f"values of type {array.dtype}", "finite real numbers", advice)
     array = array.astype(np.float64, copy=False)
@@ -54,7 +53,7 @@ def not_negative(value: ArrayLike, name: str, advice: str = "") -> Array:
 
 
 def shaped(value: ArrayLike, name: str, shape: tuple[int | None, ...], advice: str = "") -> Array:
-    """Finite values of a shape in which None leaves a size free; not empty."""
+    """Finite values of a given shape, where None is any size; not empty."""
     array = finite(value, name, advice)
     fits = array.ndim == len(shape) and all(size in (None, have) for size, have in zip(shape, array.shape, strict=True))
     if not fits or array.size == 0:
@@ -87,7 +86,7 @@ def increasing(value: ArrayLike, name: str, advice: str = "") -> Array:
 
 
 def one_of(value: str, allowed: tuple[str, ...], name: str) -> str:
-    """A word out of a fixed list."""
+    """A word from a fixed list."""
     if value not in allowed:
         raise refuse(name, repr(value), f"one of {', '.join(allowed)}")
     return value

@@ -1,11 +1,11 @@
-"""Finished trials on disk: a killed job resumes, and a run with more of them computes the new ones alone.
+"""Finished trials on disk: a killed job resumes, and a run with more trials computes only the new ones.
 
-A trial is one network, one batch, one draw. It is kept under all that its numbers depend on (code, its own settings,
-seed, inputs, packages, machine) and under its name; how many others there are is no part of that. Trials have random
-streams of their own, so that one that is read equals one that is computed, bit for bit.
+A trial is one network, one batch, one draw. Its key is all that its numbers depend on (code, settings of the trial,
+seed, inputs, packages, machine) and its name; the number of trials is not part of it. Trials have separate random
+streams, so that a trial read from disk equals a computed one, bit for bit.
 
-Each file carries a seal over all of this and over its arrays: a file of other code, under another name or with other
-numbers is not read. Files are written whole or not at all; jobs that run beside each other share them.
+Each file has a checksum over its key and its arrays: a file of other code, under another name or with other numbers is
+not read. Files are written atomically; parallel jobs share them.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ PACKAGES = ("numpy", "scipy", "torch", "numba", "scikit-learn")
 ABOUT = "about.json"
 Trial = dict[str, np.ndarray]
 Block = Annotated[int, EACH]
-"""Number of a block of trials, of an experiment that names them by their numbers over all blocks."""
+"""Number of a block of trials in an experiment that numbers its trials across all blocks."""
 
 
 @dataclass
 class Tally:
-    """What a job had of trials: read and computed ones, CPU seconds that those it read once took."""
+    """A job's trials: numbers read and computed, and the original CPU seconds of those read."""
 
     read: int = 0
     computed: int = 0
     seconds: float = 0.0
 
     def since(self, before: Tally) -> Tally:
-        """What came after an earlier state."""
+        """The difference from an earlier state."""
         return Tally(self.read - before.read, self.computed - before.computed, self.seconds - before.seconds)
 
     def __str__(self) -> str:
@@ -58,9 +58,9 @@ class Store:
     """A folder of finished trials of many jobs.
 
     Attributes:
-        folder: where they lie, a folder for each identity.
-        since: trials computed before are not read, in seconds since 1970: of a job that a person forces.
-        tally: what was read and computed through this store.
+        folder: the cache, with a folder for each identity.
+        since: trials computed earlier are not read, in seconds since 1970; for forced jobs.
+        tally: counts of trials read and computed.
     """
 
     folder: Path
@@ -73,13 +73,13 @@ class Store:
 
 
 class Checkpoint:
-    """Arrays of finished trials of one identity, a file for each; without a folder it remembers nothing.
+    """Arrays of finished trials of one identity, a file for each; without a folder nothing is cached.
 
     Args:
-        folder: the store's folder; None to keep none.
-        identity: text that says what the trials depend on besides their names. Where it changes no old trial is found,
-            and neither is with other versions of numpy, scipy, torch, numba or scikit-learn.
-        since: trials computed before are not read, in seconds since 1970.
+        folder: the cache's folder; None for no cache.
+        identity: text with everything that the trials depend on besides their names. After a change of it, or of the
+            version of numpy, scipy, torch, numba or scikit-learn, old trials are not read.
+        since: trials computed earlier are not read, in seconds since 1970.
         tally: counts what is read and computed.
     """
 
@@ -90,7 +90,7 @@ class Checkpoint:
         self._clock = time.process_time()
 
     def of(self, *own: object) -> Checkpoint:
-        """The trials that depend on `own`, too: settings, numbers, texts, arrays or dataclasses of these."""
+        """The trials that also depend on `own`: settings, numbers, texts, arrays or dataclasses of these."""
         identity = json_text([self._base, *map(_plain_text, own)])
         return Checkpoint(self.folder, identity, since=self.since, tally=self.tally)
 
@@ -109,16 +109,16 @@ class Checkpoint:
             self.tally.read += 1
             self.tally.seconds += seconds
             with suppress(OSError):
-                os.utime(file)  # of a full store, what was used last stays
+                os.utime(file)  # a full cache removes the least recently used trials
             return trial
         return None
 
     def put(self, name: str, trial: Mapping[str, Any]) -> Trial:
-        """Keeps the arrays of a finished trial, on disk when this returns; gives them back."""
+        """Stores the arrays of a finished trial on disk and returns them."""
         return self.put_all({name: trial})[name]
 
     def put_all(self, trials: Mapping[str, Mapping[str, Any]]) -> dict[str, Trial]:
-        """Keeps trials that were computed together; each is told an equal part of the CPU time since the last ones."""
+        """Stores trials that were computed together; each gets an equal share of the CPU time since the last ones."""
         now = time.process_time()
         seconds, self._clock = (now - self._clock) / max(len(trials), 1), now
         kept = {name: {key: _in_order(value) for key, value in trial.items()} for name, trial in trials.items()}
@@ -130,16 +130,16 @@ class Checkpoint:
         return kept
 
     def drop(self, name: str) -> None:
-        """Forgets one trial."""
+        """Removes one trial."""
         if (file := self._file(name)) is not None:
             file.unlink(missing_ok=True)
 
     def dataset(self, name: str, make: Callable[[], xr.Dataset]) -> xr.Dataset:
-        """A part of the result that is a dataset: as it was kept, or else made and kept."""
+        """An intermediate dataset: read from the cache, or computed and stored."""
         return _unpacked(self.get(name) or self.put(name, _packed(make())))
 
     def remove(self) -> None:
-        """Forgets all trials of this identity."""
+        """Removes all trials of this identity."""
         if self.path:
             shutil.rmtree(self.path, ignore_errors=True)
 
@@ -147,7 +147,7 @@ class Checkpoint:
         return self.path / f"{_short(name)}.npz" if self.path else None
 
     def _describe(self, folder: Path) -> None:
-        """What the trials of a folder are, for people."""
+        """Description of the trials in a folder, for people."""
         if not (folder / ABOUT).is_file():
             write_text(folder / ABOUT, json.dumps(self.identity.splitlines(), indent=1, ensure_ascii=False) + "\n")
 
@@ -159,7 +159,7 @@ class Checkpoint:
             np.savez(temporary, **entries)
 
     def _opened(self, file: Path) -> Iterator[tuple[str, Trial, float]]:
-        """A file's trial, its name and the CPU seconds it took; nothing if it is damaged or older than asked for."""
+        """A file's trial, its name and its CPU seconds; None if it is damaged or too old."""
         try:
             with np.load(file, allow_pickle=False) as archive:
                 stored = {key: archive[key] for key in archive.files}
@@ -167,7 +167,7 @@ class Checkpoint:
             if digest != _digest(self.identity, name, stored) or file != self._file(name):
                 raise ValueError("not what was written")
             made, seconds = stored.pop("made").tolist()
-        except Exception as error:  # damage to a zip file shows in many ways, and costs a trial at most
+        except Exception as error:  # damage to a zip file causes many kinds of errors, and costs at most a trial
             print(f"warning: finished trial {file} cannot be read ({error}); it is run again", file=sys.stderr)
             return
         if made >= self.since:
@@ -175,7 +175,7 @@ class Checkpoint:
 
 
 def groups(count: int, size: int) -> Iterator[range]:
-    """The numbers 0 to count - 1 in groups of `size`, the last may be smaller: of draws too short for a file each."""
+    """The numbers 0 to count - 1 in groups of `size`, for draws too short for separate files; the last is the rest."""
     for first in range(0, count, size):
         yield range(first, min(first + size, count))
 
@@ -187,12 +187,12 @@ def stacked(trials: Sequence[Trial], name: str, *shape: int) -> np.ndarray:
 
 
 def _in_order(value: Any) -> np.ndarray:
-    """An array as it will be read: rows one after the other, since products of other layouts round otherwise."""
+    """An array as it will be read, in C order, since products in other memory layouts round differently."""
     return np.asarray(value, order="C")
 
 
 def _digest(identity: str, name: str, stored: Mapping[str, np.ndarray]) -> str:
-    """Digest of the identity, the trial's name and all that its file holds."""
+    """Digest of the identity, the trial's name and its file's content."""
     digest = hashlib.sha256(json.dumps([identity, name]).encode())
     for key in sorted(stored):
         array = stored[key]
@@ -205,7 +205,7 @@ def _short(text: str) -> str:
 
 
 def _plain_text(value: Any) -> Any:
-    """What a trial depends on, as JSON can hold it exactly."""
+    """What a trial depends on, in a form that JSON represents exactly."""
     if isinstance(value, Settings):
         return plain(value)
     if is_dataclass(value) and not isinstance(value, type):
@@ -224,7 +224,7 @@ def _plain_text(value: Any) -> Any:
 
 
 def _packed(dataset: xr.Dataset) -> Trial:
-    """A dataset as arrays: texts of fixed length, since objects would be pickled, and what else it is as JSON."""
+    """A dataset as arrays: texts of fixed length, since objects would be pickled, and its metadata as JSON."""
     about = {name: {"dims": variable.dims, "attrs": variable.attrs} for name, variable in dataset.variables.items()}
     whole = json.dumps({"variables": about, "coords": list(dataset.coords), "attrs": dataset.attrs}, default=_plain)
     values = {name: variable.values for name, variable in dataset.variables.items()}

@@ -1,7 +1,7 @@
-"""Claims: statements of a paper with the check that decides each and negative controls that the check must reject.
+"""Claims: statements of a paper, each with the check that decides it and negative controls that it must reject.
 
-A study's `claims` package holds one function per claim under the decorator `claim`. The function's parameters are named
-like the datasets it reads, and it returns a `Verdict`. It trains and samples nothing.
+A study's `claims` package holds one function per claim under the decorator `claim`. The function's parameters name the
+datasets it reads, and it returns a `Verdict`. It trains and samples nothing.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ FORMULA = re.compile(r"\$\$?[^$]*\$\$?")
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of a paper, where it stands, and how it is decided; arguments as in `claim`.
+    """A statement of a paper, its place, and how it is decided; arguments as in `claim`.
 
     Attributes:
         data: the datasets that the check reads, by name.
         check: takes them and returns the verdict.
-        controls: what the check must reject, by the part that it turns.
+        controls: what the check must reject, by the part of the check.
         decided: how, in a line.
     """
 
@@ -66,7 +66,7 @@ class Claim:
 
 
 class Statement(TypedDict, total=False):
-    """What a claim says and where that stands; arguments as in `claim`."""
+    """Statement and place of a claim; arguments as in `claim`."""
 
     where: Required[str]
     states: Required[str]
@@ -118,22 +118,22 @@ def claim(
         states: the statement in one sentence.
         control: what the check must reject, from `controls.wrong_formula` or `controls.false_world`; for a
             conjunction one per part, by the part's name. Where the claim itself
-            does not hold, the control is a world in which it would hold, and the check must accept it.
-        origin: whether the paper makes the statement or we do.
-        correction: the right statement, where the printed one is wrong.
-        possible_ocr_error: the slip may be the scan's.
-        formula: the statement as printed, in LaTeX, where it is a formula; the report typesets it.
-        corrected_formula: the right one, in LaTeX.
+            does not hold, the control is data for which it would hold, and the check must accept them.
+        origin: whether the statement is the paper's or ours.
+        correction: the correct statement, if the printed one is wrong.
+        possible_ocr_error: the error may come from the scan.
+        formula: the statement as printed, in LaTeX, if it is a formula; the report typesets it.
+        corrected_formula: the correct one, in LaTeX.
         words: the decisive words of the paper, exact as in its text but for white space, with their quantifier; at
             most 15, a formula between dollars counts as one; pieces are joined by " ... ".
         line: line of the paper's text at which they begin.
         assumes: standing assumptions at that place (case of a proof, convention, definition), in our words.
-        kind_of_slip: what is wrong as printed, one of `SLIPS`; empty where nothing is.
+        kind_of_slip: severity of the error in the printed form, one of `SLIPS`; empty without one.
         message: what is wrong with a refuted statement, in plain words; heads its page in the report.
         cause: why the printed form is wrong; an id in parentheses leads to that claim.
-        consequence: what changes in the paper, or that nothing does.
-        remark: what a reader of the verdict should know besides, true at every scale; numbers of a run are facts.
-        labels: what a part of the check measured, by the part's name, where the name says too little.
+        consequence: what changes in the paper, if anything.
+        remark: further information on the verdict, true at every scale; numbers of a run are facts.
+        labels: what a part of the check measured, by the part's name, if the name is not clear enough.
 
     Raises:
         ValueError: unknown kind, origin or kind of slip; a corrected formula without a correction; a quotation that is
@@ -144,7 +144,7 @@ def claim(
     if origin not in ("paper", "ours"):
         raise ValueError(f"claim {id}: origin {origin!r} is not one of paper, ours")
     if corrected_formula and not correction:
-        raise ValueError(f"claim {id}: say in correction, in words, what corrected_formula sets right")
+        raise ValueError(f"claim {id}: explain the change by corrected_formula in words in correction")
     if kind_of_slip not in ("", *SLIPS):
         raise ValueError(f"claim {id}: kind of slip {kind_of_slip!r} is not one of {', '.join(SLIPS)}")
     _check_quotation(id, words, line, origin)

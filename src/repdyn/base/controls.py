@@ -1,9 +1,9 @@
-"""Negative controls: wrong formulas and false worlds that a claim's check must reject.
+"""Negative controls: wrong formulas, or data for which a statement is false, that a claim's check must reject.
 
-A control takes numbers that the datasets hold (those of a wrong formula, of a world in which the statement is false),
-or says that it computes its own (`recomputes=True`): with the printed formula, a wrong sign, constant, exponent, a
-dropped term. A control that only shifts the recorded number proves no more than that the tolerance is finite.
-`kind_of_change` compares what a control says of itself with what it does to the data.
+A control uses numbers from the datasets (of a wrong formula, or of cases in which the statement is false), or declares
+that it computes new ones (`recomputes=True`): with the printed formula, a wrong sign, constant or exponent, a dropped
+term. A control that only shifts the recorded number shows only that the tolerance is finite. `kind_of_change` compares
+a control's declaration with its change of the data.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import xarray as xr
 from repdyn.base.datasets import require
 
 Data = xr.Dataset | Mapping[str, xr.Dataset]
-"""A dataset, or those of an experiment with variants by variant."""
+"""A dataset, or the datasets of an experiment by variant."""
 Datasets = tuple[Data, ...]
 VariableKey = tuple[int, str, str, str]
 Kind = Literal["wrong formula", "false world", "knock-out"]
 Spoil = Callable[..., Datasets | Data]
-"""Takes all datasets that a claim reads."""
+"""A change of all datasets that a claim reads."""
 Change = Callable[..., Data]
-"""Takes one of them."""
+"""A change of one of them."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Control:
 
     Attributes:
         kind: "wrong formula", "false world" or "knock-out".
-        says: what is wrong in it, in words.
-        data: takes the claim's datasets and returns them with the wrong formula's numbers or the false world's.
-        recomputes: whether it computes these numbers; else the datasets hold them, as other variables or labels.
+        says: what is wrong in the data, in words.
+        data: maps the claim's datasets to those in which the formula or the statement is wrong.
+        recomputes: whether it computes these numbers; else they come from other variables or labels of the datasets.
     """
 
     kind: Kind
@@ -47,19 +47,19 @@ class Control:
 
 
 def wrong_formula(says: str, data: Spoil, *, recomputes: bool = False) -> Control:
-    """A control that recomputes with a formula which is wrong on purpose, `says` which."""
+    """A control with a deliberately wrong formula, described in `says`."""
     return _control("wrong formula", says, data, recomputes)
 
 
 def false_world(says: str, data: Spoil, *, recomputes: bool = False) -> Control:
-    """A control with data of a world in which the statement is false, `says` which."""
+    """A control with data for which the statement is false, described in `says`."""
     return _control("false world", says, data, recomputes)
 
 
 def knock_out(says: str, data: Spoil, *, recomputes: bool = False) -> Control:
-    """A control with data in which the alleged cause is switched off and all else stays, `says` which.
+    """A control with data in which only the alleged cause is switched off, described in `says`.
 
-    A causal sentence needs one: where the effect stays without its cause, the sentence has not been shown.
+    A causal sentence needs one: if the effect remains without its cause, the sentence has not been shown.
     """
     return _control("knock-out", says, data, recomputes)
 
@@ -71,17 +71,17 @@ def _control(kind: Kind, says: str, data: Spoil, recomputes: bool) -> Control:
 
 
 def exchange(dim: str, first: str | float, second: str | float) -> Change:
-    """What belongs to two labels of a dimension exchanged; of several variants, in each.
+    """Exchanges the data of two labels of a dimension, in each variant.
 
-    A run whose dataset lacks one of the labels leaves the control undecided.
+    If a dataset lacks one of the labels, the control is undecided.
     """
     return replace_labels(dim, {first: second, second: first})
 
 
 def replace_labels(dim: str, sources: Mapping[str | float, str | float]) -> Change:
-    """What belongs to labels of a dimension replaced by what belongs to others: `{"manifold": "vanilla"}`.
+    """Replaces the data of labels of a dimension by those of others: `{"manifold": "vanilla"}`.
 
-    Of several variants, in each. A run whose dataset lacks one of the labels leaves the control undecided.
+    Applies to each variant. If a dataset lacks one of the labels, the control is undecided.
     """
 
     def replaced(data: xr.Dataset) -> xr.Dataset:
@@ -94,7 +94,7 @@ def replace_labels(dim: str, sources: Mapping[str | float, str | float]) -> Chan
 
 
 def reverse(dim: str) -> Change:
-    """What belongs to the first place along a dimension under the last one's label, and so on; in each variant."""
+    """Reverses the data along a dimension but not its labels, in each variant."""
 
     def reversed_along(data: xr.Dataset) -> xr.Dataset:
         return data.isel({dim: slice(None, None, -1)}).assign_coords({dim: data[dim].values})
@@ -103,7 +103,7 @@ def reverse(dim: str) -> Change:
 
 
 def replace_variables(**sources: str) -> Change:
-    """Variables replaced by others of the dataset: `replace_variables(cost="cost_of_wrong_flow")`."""
+    """Replaces variables by others of the dataset: `replace_variables(cost="cost_of_wrong_flow")`."""
 
     def replaced(data: xr.Dataset) -> xr.Dataset:
         return data.assign({name: data[source] for name, source in sources.items()})
@@ -112,7 +112,7 @@ def replace_variables(**sources: str) -> Change:
 
 
 def in_dataset(position: int, change: Change) -> Spoil:
-    """The change in one of the datasets that a claim reads; the others stay as they are."""
+    """Applies the change to one of the datasets that a claim reads."""
 
     def changed(*datasets: Data) -> Datasets:
         return *datasets[:position], change(datasets[position]), *datasets[position + 1 :]
@@ -121,7 +121,7 @@ def in_dataset(position: int, change: Change) -> Spoil:
 
 
 def in_every_dataset(change: Change) -> Spoil:
-    """The change in all datasets that a claim reads."""
+    """Applies the change to all datasets that a claim reads."""
 
     def changed(*datasets: Data) -> Datasets:
         return tuple(change(data) for data in datasets)
@@ -139,13 +139,13 @@ def _of_each(change: Callable[[xr.Dataset], xr.Dataset]) -> Change:
 
 
 def kind_of_change(control: Control, before: Datasets, after: Datasets) -> str:
-    """What a control does to the data, as far as they tell; "recorded" and "recomputed" are as they should be.
+    """Kind of change that a control makes, judged from the data; "recorded" and "recomputed" are allowed.
 
     Returns:
-        "nothing" where no value changes; "recorded" where every changed variable takes values that the datasets hold;
-        "recomputed" where a control that recomputes changes values by more than scale and offset; "shifted number"
-        where a variable is only scaled or offset, or, of a control that does not recompute, set to a constant that is
-        recorded nowhere; "not recorded" where such a control changes values otherwise.
+        "nothing" if no value changes; "recorded" if all changed variables take values from the datasets; "recomputed"
+        if a control that recomputes changes values by more than scale and offset; "shifted number" if a variable is
+        only scaled or offset or, for a control that does not recompute, set to an unrecorded constant; "not recorded"
+        if such a control changes values in another way.
     """
     old, new = dict(_variables(before)), dict(_variables(after))
     changed = [(place, old.get(place), new.get(place)) for place in old | new if not _same(old, new, place)]
@@ -189,10 +189,10 @@ def _is_recorded(
     old: Mapping[VariableKey, np.ndarray],
     held: Callable[[str, np.dtype], np.ndarray],
 ) -> bool:
-    """Whether the datasets hold what a variable was changed to: as another array, or value by value.
+    """Whether the changed values of a variable are in the datasets: as another array, or value by value.
 
-    Fractions may come from any arrays of fractions, but must not all be 0. Of whole numbers, truth values and labels
-    few values exist: they must come from the variable itself, and truth values and labels in the same numbers.
+    Fractions may come from any arrays of fractions, but must not all be 0. Whole numbers, truth values and labels have
+    few values: they must come from the variable itself, truth values and labels with the same counts.
     """
     own, role = old.get(place), place[2]
     others = (array for other, array in old.items() if other[2] == role and array.dtype == now.dtype)
@@ -207,7 +207,7 @@ def _is_recorded(
 
 
 def _is_carried(was: np.ndarray | None, now: np.ndarray) -> bool:
-    """Whether counts, flags or labels may have come along with numbers that were chosen otherwise."""
+    """Whether counts, flags or labels may have been selected together with other numbers."""
     return was is not None and now.dtype.kind not in "fc" and bool(np.isin(now, was).all())
 
 
@@ -229,7 +229,7 @@ def _is_shifted(was: np.ndarray | None, now: np.ndarray) -> bool:
     values = len(np.unique(x))
     if values < 2 or len(np.unique(y)) < 2:
         return False
-    if values == 2:  # any two numbers go to any other two by some a and b
+    if values == 2:  # some a and b map any two numbers to any other two
         return bool(np.allclose(y - x, (y - x)[0]) or np.allclose(y * x[0], x * y[0]) or was.dtype.kind == "b")
     low, high = np.argmin(x), np.argmax(x)
     slope = (y[high] - y[low]) / (x[high] - x[low])

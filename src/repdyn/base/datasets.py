@@ -1,8 +1,8 @@
-"""Datasets: the one form in which results travel, whose conventions are checked when they are made.
+"""Datasets: the common form of all results, with conventions that are checked on creation.
 
-Every variable has `long_name` and `units` (`1` where it has none); every dimension has a coordinate; the attributes
-say which study, paper, figures and claims the dataset serves and with which settings, code and packages it was made.
-No attribute holds a clock, path, host or commit: equal settings give equal bytes, in any folder.
+Every variable has `long_name` and `units` (`1` without any); every dimension has a coordinate; the attributes record
+study, paper, figures, claims, settings, code and packages. No attribute contains a time, path, host or commit: equal
+settings give equal bytes, in any folder.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ REQUIRED = (
 CONVENTIONS = "CF-1.11"
 DIVERGED = "after a network has diverged"
 LEFT_OUT = "diverged"  # attribute of a dataset: which networks have diverged, and under which settings
-CHECKSUM = "crc32"  # attribute of every variable in a file, so that a damaged one is noticed
+CHECKSUM = "crc32"  # attribute of every variable in a file, to detect damage
 Need = int | str | float | Sequence[str | float]
-"""Least size of a dimension, or the label or labels that its coordinate must hold."""
+"""Smallest size of a dimension, or the label or labels that its coordinate must have."""
 
 
 def variable(dims: str | Sequence[str], values: object, long_name: str, units: str = "1") -> xr.Variable:
-    """A variable with the name a reader sees and its units at birth."""
+    """A variable with its name for readers and its units."""
     return xr.Variable(dims, values, {"long_name": long_name, "units": units})
 
 
@@ -54,7 +54,7 @@ def dataset(
     *,
     title: str,
 ) -> xr.Dataset:
-    """A dataset that says what it is; whom it serves is added by the job that saves it.
+    """A dataset with a title; the job that saves it adds the other attributes.
 
     Args:
         variables: data variables, made with `variable`.
@@ -73,10 +73,10 @@ def explain_gaps(ds: xr.Dataset, why: str) -> xr.Dataset:
 
 
 def left_out(ds: xr.Dataset, gone: ArrayLike, settings: str) -> xr.Dataset:
-    """The dataset with gaps where networks have diverged; it says how many have and under which settings.
+    """The dataset with missing values for diverged networks, their number and settings.
 
     Args:
-        ds: what was recorded of networks, NaN or infinite once they have diverged.
+        ds: recorded data, NaN or infinite for diverged networks.
         gone: whether each network has diverged, any shape.
         settings: section, setting and value, in words.
     """
@@ -86,14 +86,14 @@ def left_out(ds: xr.Dataset, gone: ArrayLike, settings: str) -> xr.Dataset:
 
 
 def inherit(ds: xr.Dataset, *inputs: xr.Dataset | Mapping[str, xr.Dataset]) -> xr.Dataset:
-    """The dataset with gaps where networks of those that it was made from have diverged; says what they say."""
+    """The dataset with missing values for diverged networks of its inputs, and their explanation."""
     if not said_to_have_diverged(*inputs):
         return ds
     return _with_gaps(ds).assign_attrs({LEFT_OUT: said_to_have_diverged(ds, *inputs)})
 
 
 def said_to_have_diverged(*inputs: xr.Dataset | Mapping[str, xr.Dataset]) -> str:
-    """What datasets say of networks that have diverged, each once; empty where none has."""
+    """Explanations of diverged networks in datasets, each once; empty if there are none."""
     each = [part for data in inputs for part in ([data] if isinstance(data, xr.Dataset) else data.values())]
     return "; ".join(dict.fromkeys(part.attrs[LEFT_OUT] for part in each if LEFT_OUT in part.attrs))
 
@@ -107,7 +107,7 @@ def _with_gaps(ds: xr.Dataset) -> xr.Dataset:
 
 
 def problems(ds: xr.Dataset) -> list[str]:
-    """What breaks the conventions, in words; empty if nothing does."""
+    """Violations of the conventions, in words; empty if there are none."""
     faults = [f"attribute {name!r} is missing" for name in (*REQUIRED, "title") if name not in ds.attrs]
     faults += [f"dimension {dim!r} has no coordinate" for dim in ds.dims if dim not in ds.coords]
     for name, array in ds.variables.items():
@@ -122,10 +122,10 @@ def write(ds: xr.Dataset, path: Path | str) -> None:
     """Writes netCDF-4, compressed, complete or not at all; equal content gives equal bytes.
 
     Raises:
-        DataError: the dataset breaks a convention, or the file cannot be written.
+        DataError: the dataset violates a convention, or the file cannot be written.
     """
     if wrong := problems(ds):
-        raise DataError(f"{path}: not written, the dataset breaks the conventions: " + "; ".join(wrong))
+        raise DataError(f"{path}: not written, the dataset violates the conventions: " + "; ".join(wrong))
     ds = ds.assign_attrs(Conventions=CONVENTIONS)
     ds.attrs = dict(sorted(ds.attrs.items()))
     for name, array in ds.variables.items():
@@ -134,7 +134,7 @@ def write(ds: xr.Dataset, path: Path | str) -> None:
     with atomic(path) as temporary:
         try:
             ds.to_netcdf(temporary, engine="netcdf4", encoding=encoding)
-        except RuntimeError as error:  # the library's word for a full disk
+        except RuntimeError as error:  # the library's message for a full disk
             raise OSError(str(error)) from error
 
 
@@ -144,14 +144,14 @@ def _encoding(array: xr.Variable) -> dict[str, object]:
 
 
 def read(path: Path | str) -> xr.Dataset:
-    """The dataset of a file, in memory, the file closed.
+    """Reads a dataset into memory and closes the file.
 
     Raises:
         DataError: the file is missing, truncated, damaged, not netCDF, or not one of ours.
     """
     path = Path(path)
     if not path.is_file():
-        raise DataError(f"{path}: no such dataset; make it with: snakemake --cores 8 {path}")
+        raise DataError(f"{path}: no such dataset; create it with: snakemake --cores 8 {path}")
     try:
         loaded = xr.load_dataset(path, engine="netcdf4")
     except (OSError, ValueError, RuntimeError) as error:
@@ -177,20 +177,20 @@ def _checksum(array: xr.Variable) -> str:
 
 
 def _is_whole(array: xr.Variable) -> bool:
-    """Whether a variable has the values it was written with; takes off its checksum, which is not that of its kin."""
+    """Whether a variable has the values it was written with; removes its checksum."""
     checksum = array.attrs.pop(CHECKSUM, None)
     return checksum is None or checksum == _checksum(array)
 
 
 def package_versions(*names: str) -> str:
-    """Versions of the packages whose numerics a result depends on, as JSON text for the attributes."""
+    """Versions of the packages that a result depends on, as JSON text for the attributes."""
     from importlib.metadata import version
 
     return json.dumps({name: version(name).split("+")[0] for name in sorted(names)}, sort_keys=True)
 
 
 def versions_of(path: Path | str) -> dict[str, str]:
-    """Package -> the version that a dataset's file says it was made with; empty of what is none of ours."""
+    """Package -> the version recorded in a dataset's file; empty for other files."""
     import netCDF4
 
     try:
@@ -201,7 +201,7 @@ def versions_of(path: Path | str) -> dict[str, str]:
 
 
 TRIALS = ("seed", "teacher", "trial", "draw", "run")
-"""Dimensions along which independent trials lie."""
+"""Dimensions of independent trials."""
 
 
 def require(data: xr.Dataset | Mapping[str, xr.Dataset], name: str, **needs: Need) -> None:
@@ -210,8 +210,8 @@ def require(data: xr.Dataset | Mapping[str, xr.Dataset], name: str, **needs: Nee
     Args:
         data: the dataset, or datasets by variant.
         name: its name, for the message.
-        needs: dimension -> least size, or the label or labels that its coordinate must hold; `variant` stands for
-            the names of several datasets, the other dimensions are then asked of each.
+        needs: dimension -> smallest size, or the label or labels that its coordinate must have; `variant` stands for
+            the names of several datasets, each of which must have the other dimensions.
 
     Raises:
         NotEnoughDataError: the dataset lacks a dimension, is too small along one, or misses a label.
@@ -226,17 +226,17 @@ def require(data: xr.Dataset | Mapping[str, xr.Dataset], name: str, **needs: Nee
 
 
 def require_finite(values: xr.DataArray, needed: str) -> None:
-    """What a figure of numbers needs: one at least.
+    """Requires at least one finite value for a figure.
 
     Raises:
-        NotEnoughDataError: no value is finite, as where all networks have diverged; the text says what is needed.
+        NotEnoughDataError: no value is finite, for example since all networks diverged; the text says what is needed.
     """
     if not np.isfinite(values).any():
         raise NotEnoughDataError(needed)
 
 
 def without_a_number(data: Mapping[str, xr.Dataset | Mapping[str, xr.Dataset]]) -> str:
-    """Which arrays of datasets have no finite value, and why; empty where each has one.
+    """Arrays of datasets without a finite value, and why; empty if there are none.
 
     Args:
         data: datasets by name, or by name and variant.
@@ -256,7 +256,7 @@ def without_a_number(data: Mapping[str, xr.Dataset | Mapping[str, xr.Dataset]]) 
 
 
 def explained_gaps(*data: xr.Dataset | Mapping[str, xr.Dataset]) -> str:
-    """Names of the variables that have gaps for the reason in their attribute `missing`; empty without any."""
+    """Names of the variables with missing values explained by their attribute `missing`; empty without any."""
     every = [ds for one in data for ds in ([one] if isinstance(one, xr.Dataset) else one.values())]
     names = {
         str(name): None

@@ -1,7 +1,7 @@
-"""What a study declares of itself, in its module `study.py`: title, settings, which experiments share a job.
+"""Declaration of a study, in its module `study.py`: title, settings, which experiments share a job.
 
-Everything else about it derives from its folder: experiments, claims, figures and tables from the signatures of
-functions, values from `values/<scale>.yaml`, what people decided from `verdicts.yaml` and `page.md`, costs from
+Everything else about it comes from its folder: experiments, claims, figures and tables from the signatures of
+functions, values from `values/<scale>.yaml`, decisions of people from `verdicts.yaml` and `page.md`, costs from
 `costs.csv`.
 """
 
@@ -16,19 +16,19 @@ from repdyn.base.settings import Settings
 Work = Callable[[Mapping[str, Any], Mapping[str, Any]], float]
 """CPU seconds of an experiment from its settings, by parameter, and its further arguments.
 
-Among these are what the run reads: `images`, how many, and `pixels` of each.
+These include the number of `images` that the run reads and the `pixels` of each.
 """
 Cut = str | tuple[str, int]
-"""A knob marked by `EACH` at which an experiment may be cut; a count of trials kept in groups with the groups' size."""
+"""A setting marked by `EACH` by which an experiment may be split; for trials cached in groups with the groups' size."""
 
 
 @dataclass(frozen=True)
 class Resources:
-    """What a job asks for.
+    """Resources of a job.
 
     Attributes:
-        memory_mb: memory of the first try, where no record lets expect more.
-        minutes: time limit on a cluster; None for half an hour, or eight hours where an experiment takes a device.
+        memory_mb: memory of the first attempt, unless records predict more.
+        minutes: time limit on a cluster; None for half an hour, or eight hours if an experiment takes a device.
     """
 
     memory_mb: int = 800
@@ -42,8 +42,9 @@ class Simulation:
         name: name of the job inside the study.
         experiments: functions by name, in an order in which they can run; `("blobs", {"run": "sgd"})` is a variant,
             its dataset `data/blobs/sgd.nc`.
-        cut: experiment -> knobs at which it is cut where the job is long: its trials are then computed by parts, jobs
-            of their own, and this job joins them. No knobs: one part. Only what has its `work` in the study.
+        cut: experiment -> settings by which it is split if the job is long: its trials are then computed by separate
+            jobs, and this job joins them. Without settings: one such job. Only for experiments with `work` in the
+            study.
         resources: fields of `Resources`.
     """
 
@@ -65,7 +66,7 @@ class Variants:
         name: name of the jobs inside the study, before the value.
         experiment: the function by name.
         key: the argument.
-        values: its values, all texts or all integers, or a function that tells them from the study's settings.
+        values: its values, all texts or all integers, or a function that returns them from the study's settings.
         resources: fields of `Resources`.
     """
 
@@ -87,12 +88,12 @@ class Variants:
 
 @dataclass(frozen=True)
 class Explorer:
-    """The interactive figure on a study's page: `page/<study>.js` of the report draws it.
+    """The interactive figure on a study's page, created by `page/<study>.js` of the report.
 
     Attributes:
         title: its title.
         says: what it shows.
-        still: the figure shown where scripts are off.
+        still: the figure shown without scripts.
     """
 
     title: str
@@ -102,15 +103,16 @@ class Explorer:
 
 @dataclass(frozen=True)
 class Opening:
-    """An animation on the first page of the report: the study's `opening.js` draws it from numbers of a dataset.
+    """An animation on the first page of the report: the study's `opening.js` plots numbers of a dataset.
 
-    The card of its claim comes first and has it in place of a picture; without a card it stands alone above the others.
+    The summary box of its claim comes first and shows it instead of a picture; without a box it is shown above the
+    others.
 
     Attributes:
         dataset: the dataset, with a dimension `time`.
-        at: labels of its dimensions at which the numbers are taken.
-        shows: its variables and coordinates that are shown.
-        claim: the claim that its caption leads to.
+        at: labels of its dimensions that select the numbers.
+        shows: variables and coordinates to show.
+        claim: the claim linked in its caption.
         says: its caption after the name of the claim's place, with numbers of the dataset at the first and the last
             time as `{start[<variable>]}` and `{end[<variable>]}`.
         label: what is seen, for those who cannot see it.
@@ -132,8 +134,8 @@ class Study:
         title: its title in the report.
         settings: model of its settings.
         jobs: which experiments share a job, in an order in which they can run.
-        order: its place among the studies, equal places by name: the papers by their numbers, what is above them last.
-        work: experiment -> its work, where that tells its time better than the product of its settings.
+        order: its position among the studies, equal ones by name: the papers by number, then the others.
+        work: experiment -> its work, if that predicts its time better than the product of its settings.
         explorer: its interactive figure, if it has one.
         opening: its animation on the first page, if it has one.
     """

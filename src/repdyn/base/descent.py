@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 def descent_step(parameters: Sequence[Tensor], loss: Tensor, rate: float) -> None:
-    """Moves the parameters by -rate times the gradient of the loss, bit for bit as `torch.optim.SGD`.
+    """Changes the parameters by -rate times the gradient of the loss, bit for bit as `torch.optim.SGD`.
 
     The first optimizer of a process imports torch's compiler, which takes longer than a small training.
     """

@@ -21,8 +21,8 @@ THREAD_VARIABLES = (
 def pin_threads(count: int) -> None:
     """Fixes the number of threads of numerical libraries; call it before numpy or torch is imported.
 
-    The number is part of a job's recipe: reductions split over threads round differently, so it must not follow
-    what `--cores` happens to leave to the job.
+    The number belongs to a job's environment: reductions split over threads round differently, so it must not depend on
+    `--cores`.
     """
     for name in THREAD_VARIABLES:
         os.environ[name] = str(count)
@@ -32,7 +32,7 @@ def choose_device(wanted: str) -> str:
     """Name of the torch device for `wanted`: "cpu", "cuda", or "auto" (CUDA where there is a usable one).
 
     Raises:
-        DataError: "cuda" was asked for and torch finds none, or `wanted` is none of the three.
+        DataError: "cuda" was requested but torch finds none, or `wanted` is none of the three.
     """
     if wanted not in DEVICES:
         raise DataError(f"run.device: {wanted!r} is not one of {', '.join(DEVICES)}")
@@ -44,14 +44,14 @@ def choose_device(wanted: str) -> str:
         _full_precision(torch)
         return "cuda"
     if wanted == "cuda":
-        raise DataError("run.device: cuda was asked for but torch finds no CUDA device; use auto or cpu")
+        raise DataError("run.device: cuda was requested but torch finds no CUDA device; use auto or cpu")
     return "cpu"
 
 
 def _full_precision(torch: ModuleType) -> None:
-    """Products and convolutions of single precision in all its 24 bits; cuDNN's convolutions keep 11 unless told.
+    """Makes single-precision products and convolutions use all 24 bits; cuDNN's convolutions use 11 by default.
 
-    And cuDNN's algorithms are those whose sums have one order, so that a run repeats itself.
+    Also selects cuDNN's deterministic algorithms, so that runs are reproducible.
     """
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class RepdynError(Exception):
-    """A problem that the user can fix; its text is all that is shown."""
+    """A problem that the user can fix; only its text is shown."""
 
 
 class ConfigError(RepdynError):
@@ -19,7 +19,7 @@ class NotEnoughDataError(RepdynError):
     """A run lacks variants or samples that a claim or a figure needs; the text says what is needed.
 
     Attributes:
-        trials: how many independent trials are needed and how many there are, where it is these that lack.
+        trials: number of independent trials needed and present, if there are too few.
     """
 
     def __init__(self, text: str, trials: tuple[int, int] | None = None) -> None:
@@ -28,4 +28,4 @@ class NotEnoughDataError(RepdynError):
 
 
 class NotFiniteError(RepdynError):
-    """A check was given numbers that are not finite, as networks leave that have diverged."""
+    """A check received numbers that are not finite, for example of diverged networks."""

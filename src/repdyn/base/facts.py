@@ -1,4 +1,4 @@
-"""Facts: numbers by name, beside a verdict, a figure or a table; words are templates around them."""
+"""Facts: named numbers of a verdict, a figure or a table; texts are templates around them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 Fact = float | int | str | list[float | int | str | None] | None
 Facts = Mapping[str, Any]
-"""By name a number, a text, or an array of numbers."""
+"""Name -> number, text, or array of numbers."""
 
 
 def plain_facts(facts: Facts) -> dict[str, Fact]:
-    """Facts as JSON holds them: numbers with six digits, arrays as lists, None where a number is not finite.
+    """Facts for JSON: numbers with six digits, arrays as lists, None for numbers that are not finite.
 
     Example:
         >>> plain_facts({"slope": np.float64(1 / 3), "sizes": np.array([2, 4]), "limit": np.nan})
@@ -25,7 +25,7 @@ def plain_facts(facts: Facts) -> dict[str, Fact]:
 
 
 def shown_facts(facts: Mapping[str, Fact]) -> dict[str, str]:
-    """Facts as a reader sees them: numbers with four digits, a list with commas, what is missing as unknown.
+    """Facts for readers: numbers with four digits, lists with commas, missing numbers as unknown.
 
     Example:
         >>> shown_facts({"steps": 40, "range of the ratio": [0.25, 1.0], "slope": None})

@@ -14,16 +14,16 @@ from pathlib import Path
 
 from repdyn.base.errors import DataError
 
-STAMP = ".snakemake_timestamp"  # Snakemake leaves it in a folder when the job that made it is done
+STAMP = ".snakemake_timestamp"  # Snakemake writes it into a folder when its job is done
 HOST = re.sub(r"[^A-Za-z0-9-]", "-", platform.node())
 
 
 @contextmanager
 def atomic(path: Path | str) -> Iterator[Path]:
-    """Yields a temporary path beside `path` that takes its place when the block ends without an error.
+    """Yields a temporary path next to `path` that replaces it when the block ends without an error.
 
     Raises:
-        DataError: the folder cannot be made or the file cannot be written (the temporary file is removed).
+        DataError: the folder cannot be created or the file cannot be written (the temporary file is removed).
     """
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{HOST}.{os.getpid()}.part{path.suffix}")
@@ -36,7 +36,7 @@ def atomic(path: Path | str) -> Iterator[Path]:
         _sweep(path)
     except OSError as error:
         raise DataError(
-            f"{path}: cannot be written ({error.strerror or error}); free the place or choose another folder"
+            f"{path}: cannot be written ({error.strerror or error}); free some space or choose another folder"
         ) from error
     finally:
         with suppress(OSError):
@@ -44,7 +44,7 @@ def atomic(path: Path | str) -> Iterator[Path]:
 
 
 def _sweep(path: Path) -> None:
-    """Removes what a process of this machine, killed while it wrote the file, has left beside it."""
+    """Removes partial files of killed processes on this machine."""
     for left in path.parent.glob(f".{glob.escape(path.name)}.{HOST}.*.part{glob.escape(path.suffix)}"):
         pid = left.name.removesuffix(f".part{path.suffix}").rpartition(".")[2]
         with suppress(OSError):

@@ -1,9 +1,9 @@
-"""Formula audits: every formula of a paper on random draws, as printed, as corrected, and wrong on purpose.
+"""Formula audits: every formula of a paper on random draws, as printed, as corrected, and deliberately wrong.
 
-A study's `methods.formula_audit` holds one function per formula; each returns `Errors` against a derivation that
+A study's `methods.formula_audit` has one function per formula; each returns `Errors` against a derivation that
 shares no formula with it (finite or complex differences, solvers, definitions). An experiment collects them into a
-dataset with `audit_variables`. A claim that one formula is right is a row, `formula_claim`; claims of several parts
-decide with `decide_formula` and `with_wrong_formula`.
+dataset with `audit_variables`. `formula_claim` declares that one formula is right; claims of several parts use
+`decide_formula` and `with_wrong_formula`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FORMS = ("printed", "corrected", "control")
 
 
 class Errors(NamedTuple):
-    """Errors of one formula on one draw: as printed, as corrected, and of one that is wrong on purpose."""
+    """Errors of one formula on one draw: as printed, as corrected, and of a deliberately wrong one."""
 
     printed: float
     corrected: float
@@ -40,19 +40,19 @@ def holds(error: float, control: float) -> Errors:
 
 
 def fixed(printed: float, corrected: float) -> Errors:
-    """Errors of a formula whose printed form is the wrong one on purpose as well."""
+    """Errors of a formula whose printed form also serves as the wrong one."""
     return Errors(printed, corrected, printed)
 
 
 def relative_error(value: ArrayLike, wanted: ArrayLike) -> float:
-    """Largest deviation over the largest size of what is wanted.
+    """Largest deviation over the largest magnitude of the expected values.
 
     Raises:
-        ValueError: the shapes differ (a number fits any), or all that is wanted is 0.
+        ValueError: the shapes differ (a number fits any), or all expected values are 0.
     """
     value, wanted = np.asarray(value), np.asarray(wanted)
     if value.shape != wanted.shape and value.ndim and wanted.ndim:
-        raise refuse("value", f"shape {value.shape}", f"shape {wanted.shape}, that of wanted")
+        raise refuse("value", f"shape {value.shape}", f"shape {wanted.shape}, that of the expected values")
     size = float(np.abs(wanted).max())
     if size == 0:
         raise refuse("wanted", "zeros only", "a number other than 0", "take the deviation itself")
@@ -71,7 +71,7 @@ def audit_variables(
         scale: what an error is, in words.
 
     Raises:
-        ValueError: the last axis does not hold the three forms.
+        ValueError: the last axis does not have the three forms.
     """
     errors = np.asarray(errors, float)
     if errors.shape[-1:] != (len(FORMS),) or errors.ndim != len(dims) + 1:
@@ -106,7 +106,7 @@ def formula_claim(
     decided: str,
     **says: Unpack[Statement],
 ) -> Claim:
-    """A claim that one formula is right, an identity where `kind` says nothing else; bound to a name at a module's top.
+    """A claim that one formula is right, an identity unless `kind` says otherwise; assign it at module level.
 
     Args:
         id: the claim's id in the ledger.
@@ -136,7 +136,7 @@ def _error(errors: xr.DataArray, tolerance: float, reason: str) -> Test:
 
 
 def with_wrong_formula(says: str, *equations: str) -> Control:
-    """Control: the errors of the formula that is wrong on purpose, in place of the right one's."""
+    """Control: the errors of the deliberately wrong formula instead of the right one's."""
 
     def spoil(audit: xr.Dataset) -> xr.Dataset:
         if unknown := set(equations) - set(audit["equation"].values.tolist()):

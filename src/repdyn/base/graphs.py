@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable
 
 import torch
 
-WARMING_UP = 3  # steps in which the libraries choose algorithms and take workspaces, which a capture forbids
+WARMING_UP = 3  # steps in which libraries choose algorithms and allocate workspaces, which is forbidden during capture
 
 
 def replayable(step: Callable[[], None], moved: Iterable[torch.Tensor]) -> Callable[[], None]:
-    """Captures a step on the GPU; what is returned replays it on the current stream.
+    """Captures a step on the GPU; the returned function replays it on the current stream.
 
     Args:
-        step: works in place on tensors that stay where they are; it reads no number back to the host, copies none
-            from there, and what changes from step to step it takes from a tensor on the GPU, never from Python.
-        moved: the tensors whose values one step hands on to the next; warming up moves them, so they are put back.
+        step: works in place on fixed tensors; it transfers no number to or from the host, and takes whatever changes
+            from step to step from a tensor on the GPU, never from Python.
+        moved: the tensors that a step changes; they are restored after warming up.
     """
     kept = [(tensor, tensor.clone()) for tensor in moved]
     side = torch.cuda.Stream()  # type: ignore[no-untyped-call]  # torch lacks the annotation

@@ -1,4 +1,4 @@
-"""Images of digits: scikit-learn's, always there, or MNIST from a folder that the user names or from the network.
+"""Images of digits: scikit-learn's, always available, or MNIST from a folder of the user or from the network.
 
 Every file is checked against a known SHA-256 before a pixel is used. A download keeps its files in the user's cache
 folder, so it happens once.
@@ -23,7 +23,7 @@ SPLITS = {
 """File names of MNIST's images and labels."""
 
 CHOICES = {"test": ("test",), "train": ("train",), "both": ("train", "test")}
-"""What can be asked for, and the splits it takes, in the order of the points."""
+"""Choices of splits, and the splits that each contains, in the order of the points."""
 
 SHA256 = {
     "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
@@ -39,7 +39,7 @@ DOWNLOADS = {
     "t10k-images-idx3-ubyte.gz": "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
     "t10k-labels-idx1-ubyte.gz": "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
 }
-"""What a download fetches, file names at the mirrors and SHA-256."""
+"""Files to download: names at the mirrors and SHA-256."""
 
 DIGITS_SHA256 = (
     "8f26b2bd9d135c256808f68f14fdabddde6d9c7f869ae419704b051f0f14b3b3",
@@ -64,10 +64,10 @@ def load_images(
 
     Args:
         source: "digits" (1797 images of 8 x 8) or "mnist" (28 x 28).
-        mnist_folder: folder with the IDX files of MNIST, plain or gzipped; None downloads those that are wanted.
+        mnist_folder: folder with the IDX files of MNIST, plain or gzipped; None downloads the required ones.
         mnist_mirrors: addresses to download from, tried in turn.
         split: of MNIST, "test" (10,000 images), "train" (60,000) or "both" (70,000, the training images first);
-            the digits have no splits and always come whole.
+            the digits have no splits.
         checksums: SHA-256 by file name, for data in the format and under the names of MNIST.
 
     Returns:
@@ -75,8 +75,7 @@ def load_images(
         `split`, `sha256_images` and `sha256_labels` say what was read, digests in the order of the splits.
 
     Raises:
-        DataError: `source` or `split` is unknown, or a file is missing, damaged or another than expected; with what
-            to do.
+        DataError: `source` or `split` is unknown, or a file is missing, damaged or unexpected; with what to do.
     """
     if source == "digits":
         return _digits()
@@ -87,7 +86,7 @@ def load_images(
 
 
 def locate_mnist(folder: str | Path, split: str = "test") -> list[tuple[Path, Path]]:
-    """Files of images and labels of each split that is wanted, none of them opened: a check before any job.
+    """Files of images and labels of the selected splits, without opening them: a check before any job.
 
     Raises:
         DataError: the folder or a file is missing, or `split` is unknown; one line with what to do.
@@ -114,7 +113,7 @@ def _parts(split: str) -> tuple[str, ...]:
 
 
 def _downloads(split: str) -> dict[str, str]:
-    """File names at the mirrors and SHA-256 of the splits that are wanted."""
+    """File names at the mirrors and SHA-256 for the selected splits."""
     names = [f"{name}.gz" for part in _parts(split) for name in SPLITS[part]]
     return {name: DOWNLOADS[name] for name in names}
 
@@ -134,15 +133,16 @@ def download_mnist(mirrors: Iterable[str], cache: Path | None = None, *, files: 
     """Fetches files of MNIST into the user's cache folder, each once; every file is checked by SHA-256.
 
     Args:
-        mirrors: addresses of folders that hold the files, https alone, tried in turn for each file.
-        cache: folder to keep the files in; None for the user's cache folder.
-        files: what to fetch, SHA-256 by file name.
+        mirrors: https addresses of folders with the files, tried in turn for each file.
+        cache: folder for the files; None for the user's cache folder.
+        files: files to fetch, SHA-256 by file name.
 
     Returns:
         The folder.
 
     Raises:
-        DataError: an address is not https; or no mirror gave a file: the text names each failure and the alternatives.
+        DataError: an address is not https; or no mirror provided a file: the text names each failure and the
+            alternatives.
     """
     import pooch
 
@@ -202,7 +202,7 @@ def _read_split(
     if len(images) != len(labels):
         raise DataError(
             f"{images_path} has {len(images)} images, but {labels_path} has {len(labels)} labels: "
-            "they are not of one split; take both files from the same download"
+            "they are not of the same split; use both files from the same download"
         )
     for path, digest in zip(paths, digests, strict=True):
         _check(path, digest, checksums)
@@ -243,7 +243,7 @@ def _idx(path: Path, content: bytes, magic: int) -> np.ndarray:
     """The array in an IDX file of unsigned bytes: magic number, sizes (big-endian int32), then the items."""
     number = int.from_bytes(content[:4], "big")
     if len(content) < 4 or number != magic:
-        holds = f"holds {CONTENTS[number]}" if number in CONTENTS else "is no IDX file of unsigned bytes"
+        holds = f"holds {CONTENTS[number]}" if number in CONTENTS else "is not an IDX file of unsigned bytes"
         raise DataError(
             f"{path} {holds}, but {CONTENTS[magic]} are expected under this name "
             f"(magic number {number}, expected {magic}); copy or download it again"
@@ -263,7 +263,7 @@ def _refuse_other_file(path: Path, digest: str, checksums: Mapping[str, str]) ->
     name = path.name.removesuffix(".gz")
     others = [other for other, known in checksums.items() if known == digest and other != name]
     if others:
-        raise DataError(f"{path} is MNIST's {others[0]} under another name: rename it, and put {name} in its place")
+        raise DataError(f"{path} is MNIST's {others[0]} under another name: rename it, and provide {name}")
 
 
 def _check(path: Path, digest: str, checksums: Mapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""What is written of a claim that was decided: its row of the ledger, and a row of evidence per test and reading."""
+"""Records of a decided claim: its row of the ledger, and a row of evidence per test and reading."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from repdyn.base.verdicts import REFUTED, Test, Verdict, weakest
 
 
 class LedgerRow(TypedDict):
-    """A claim's row of the ledger, its columns in their order; `docs/outputs.md` says what each holds."""
+    """A claim's row of the ledger, columns in order; `docs/outputs.md` explains them."""
 
     id: str
     where: str
@@ -105,7 +105,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Rejection:
-    """What a control's data gave: the outcome of the part it should turn, and what kind of change it makes."""
+    """Result of a control: the outcome of the part it should change, and the kind of change it makes."""
 
     outcome: str
     measured: str
@@ -114,13 +114,13 @@ class Rejection:
 
 
 def parts_without_control(claim: Claim, verdict: Verdict) -> list[str]:
-    """Parts of the deciding conjunction that no control turns by name."""
+    """Parts of the decisive conjunction without a control of their own."""
     decisive = verdict.decisive
     return [part for part in (decisive.parts if decisive else {}) if part not in claim.controls]
 
 
 def decision(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) -> Decision:
-    """The rows of a claim that was decided; parts whose control ran are named in `rejections`."""
+    """The rows of a decided claim; `rejections` has the parts whose control ran."""
     evidence = [
         row
         for form, test in (("printed", verdict.printed), ("corrected", verdict.corrected))
@@ -228,7 +228,7 @@ def _row(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) ->
         "control_margin": _number(_weakest([rejection.margin for rejection in rejections.values()])),
         "uncontrolled_parts": "; ".join(parts_without_control(claim, verdict)) if rejections else "",
         "datasets": " ".join(claim.data),
-        "code": "",  # a job knows under which name it has found the claim
+        "code": "",  # a job knows the name under which it found the claim
         "facts": json.dumps(plain_facts(verdict.facts)) if verdict.facts else "",
         "why": verdict.why,
         "trials_needed": trials[0],

@@ -1,7 +1,6 @@
-r"""Formulas and numbers for pages: LaTeX to MathML, words with `$...$` in them, numbers as they are printed.
+r"""Formulas and numbers for pages: LaTeX to MathML, text with `$...$`, typeset numbers.
 
-Only what is understood becomes markup. A formula that does not convert is shown as it was written, and words are
-escaped.
+Only supported formulas become markup. Others are shown verbatim, and text is escaped.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ ATTRIBUTES |= {"displaystyle", "scriptlevel", "mathvariant", "width", "height", 
 ATTRIBUTES |= {"columnalign"}
 BREAKS = re.compile(r"\\quad(?![A-Za-z])|(?=\\(?:Rightarrow|Leftrightarrow)(?![A-Za-z]))")
 NORMS = re.compile(r"\\[lr](?:V|v)ert(?![A-Za-z])")
-EQUALS = {r"\lVert": r"\|", r"\rVert": r"\|", r"\lvert": "|", r"\rvert": "|"}  # what the converter misplaces
-DOLLARS = re.compile(r"\$(?!\s)([^$]+?)(?<![\s\\])\$(?!\d)")  # no sums of money
+EQUALS = {r"\lVert": r"\|", r"\rVert": r"\|", r"\lvert": "|", r"\rvert": "|"}  # commands that the converter misplaces
+DOLLARS = re.compile(r"\$(?!\s)([^$]+?)(?<![\s\\])\$(?!\d)")  # not amounts of money
 BOLD = str.maketrans({str(digit): chr(0x1D7CE + digit) for digit in range(10)})  # browsers ignore a number's variant
 POWER = re.compile(r"(?<![\w.])([-+]?\d+(?:\.\d+)?)e([-+]?)0*(\d+)(?![\w.])")
 MINUS = re.compile(r"(?<![\w.)\]])-(?=\d)")
@@ -38,7 +37,7 @@ ElementTree.register_namespace("", MATHML)
 
 @cache
 def mathml(latex: str, *, display: bool = False) -> Markup:
-    """The formula as MathML; as code, where it holds something that does not convert to plain MathML.
+    """The formula as MathML, or as code if it does not convert to plain MathML.
 
     A formula of several statements is several elements, so that a line may break between them.
     """
@@ -48,19 +47,19 @@ def mathml(latex: str, *, display: bool = False) -> Markup:
 
 
 def words(text: str) -> Markup:
-    """Escaped words, with `$...$` typeset and numbers such as 1e-9 and -2 as they are printed."""
+    """Escaped text with `$...$` typeset and numbers such as 1e-9 and -2 as in print."""
     pieces = enumerate(DOLLARS.split(text))  # words and formulas in turn
     return Markup("").join(mathml(piece) if place % 2 else numbers(piece) for place, piece in pieces)
 
 
 def numbers(text: str) -> Markup:
-    """Escaped words with numbers as they are printed: 1e-09 as a power of ten, minus signs of their own width."""
+    """Escaped text with numbers as in print: 1e-09 as a power of ten, true minus signs."""
     shown = str(escape(text)).replace("+-", "\N{PLUS-MINUS SIGN}")
     return Markup(POWER.sub(_power, MINUS.sub("\N{MINUS SIGN}", shown)))
 
 
 def plain(text: str) -> str:
-    """Words for a place that holds no markup (titles, search): formulas as they were written, without dollars."""
+    """Text without markup (titles, search): formulas as written, without dollars."""
     return DOLLARS.sub(lambda formula: formula[1], text)
 
 
@@ -74,7 +73,7 @@ def _element(latex: str, display: bool) -> Markup | None:
     try:
         source = NORMS.sub(lambda mark: EQUALS[mark[0]], latex)
         tree = ElementTree.fromstring(convert(source, display="block" if display else "inline"))
-    except Exception:  # the converter has no common error class, and answers odd input with IndexError and others
+    except Exception:  # the converter has no common error class and raises IndexError and others for odd input
         return None
     if "\\" in "".join(tree.itertext()) or not all(_is_known(element) for element in tree.iter()):
         return None
@@ -86,7 +85,7 @@ def _element(latex: str, display: bool) -> Markup | None:
 
 
 def _space(tree: ElementTree.Element) -> None:
-    """Bars and signs cling to what follows; the name of a function clings to a bracket, stands apart from a letter."""
+    """Spacing: none after bars and signs, none between a function and a bracket, some before a letter."""
     for parent in list(tree.iter()):
         for place, child in reversed(list(enumerate(parent))):
             is_sign = child.text in SIGNS and place and parent[place - 1].text in RELATIONS

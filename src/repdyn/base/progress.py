@@ -1,4 +1,4 @@
-"""Progress of long jobs: one plain line every few seconds, on standard error, where the rule's log catches it."""
+"""Progress of long jobs: one plain line every few seconds, on standard error, which goes to the rule's log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Progress:
     Args:
         label: what is being done.
         total: number of steps.
-        every: least number of seconds between two lines.
+        every: minimum number of seconds between two lines.
     """
 
     def __init__(self, label: str, total: int, *, every: float = 10.0) -> None:
@@ -20,7 +20,7 @@ class Progress:
         self.began = self.last = time.monotonic()
 
     def step(self, done: int, **values: float) -> None:
-        """Reports that `done` steps are complete; prints if it is time, and always at the end."""
+        """Reports that `done` steps are complete; prints at most every few seconds, and always at the end."""
         now = time.monotonic()
         if now - self.last < self.every and done < self.total:
             return

@@ -1,4 +1,4 @@
-"""Ranks of a matrix from its singular values, in descending order, and how far its columns are from orthogonal."""
+"""Ranks of a matrix from its descending singular values, and the distance of its columns from orthogonality."""
 
 import numpy as np
 

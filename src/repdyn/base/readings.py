@@ -1,4 +1,4 @@
-"""Readings: what a sentence leaves open (window, statistic, threshold, an unstated setting), decided over all of it."""
+"""Readings: what a sentence leaves open (window, statistic, threshold, an unstated setting), tested in all cases."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from dataclasses import replace
 
 from repdyn.base.verdicts import Outcome, Test
 
-AGREEMENT = 0.9  # share of the readings that carries a verdict
+AGREEMENT = 0.9  # share of the readings that suffices for a verdict
 
 
 def over_readings(decide: Callable[..., Test], /, **choices: Mapping[str, object]) -> Test:
     """Decides a sentence over all readings of what it leaves open: one test per point of the grid of choices.
 
     Passes (fails) if at least nine readings in ten pass (fail) and none fails (passes); depends if some pass and others
-    fail; else undecided. Of true readings each fails with chance at most a; so nine in ten fail with chance at most
-    a / 0.9, however they depend on each other (Markov's inequality). That is the combination's false alarm.
+    fail; else undecided. Each true reading fails with probability at most a; so nine in ten fail with probability at
+    most a / 0.9, whatever their dependence (Markov's inequality). That is the combination's false-alarm rate.
 
     Args:
         decide: takes one value of each choice by name and returns the test under this reading.
-        choices: what is left open: the options in words -> the value that `decide` takes.
+        choices: for each choice left open: option in words -> the value for `decide`.
 
     Raises:
         ValueError: fewer than two readings.
@@ -49,7 +49,7 @@ def over_readings(decide: Callable[..., Test], /, **choices: Mapping[str, object
 
 
 def _agreement(readings: Mapping[str, Test]) -> Test:
-    """The combination of readings, shown by the one that decides it least clearly."""
+    """The combination of readings, represented by the least clear decisive one."""
     counts = Counter(test.outcome for test in readings.values())
     outcome = _agreed(counts)
     deciding = {name: test for name, test in readings.items() if test.outcome == outcome} or readings

@@ -1,9 +1,9 @@
 """Sampled quantities, decided by intervals: inside the allowed region passes, outside fails, across stays undecided.
 
-Who looks at undecided numbers and draws more looks again, and would sooner or later decide anything. So the first look
-spends the false alarm fixed beforehand, the k-th one its 2^(1 - k)-th part, and the numbers of samples at the looks are
-fixed beforehand, too: they double. By the union bound the chance of any wrong decision, whenever a person stops, is at
-most twice that of one look (`at_look`, `spent`).
+Repeated analyses with growing samples would sooner or later decide anything. So the first analysis uses the false-alarm
+rate fixed beforehand, the k-th one 2^(1 - k) times that rate, and the numbers of samples are also fixed beforehand:
+they double. By the union bound the probability of any wrong decision, whenever one stops, is at most twice that of one
+analysis (`at_look`, `spent`).
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ _LOOK: ContextVar[int] = ContextVar("look", default=1)
 
 @contextmanager
 def at_look(number: int) -> Iterator[None]:
-    """Decides what stands in the block as the look of this number, counted from 1, at samples that have doubled since.
+    """Makes tests in the block use the false-alarm rate of this analysis, counted from 1, with samples doubled each
+    time.
 
     Raises:
         ValueError: a number below 1.
     """
     if number < 1:
-        raise ValueError(f"got the look {number}, expected 1 or more")
+        raise ValueError(f"got analysis number {number}, expected 1 or more")
     token = _LOOK.set(number)
     try:
         yield
@@ -40,7 +41,7 @@ def at_look(number: int) -> Iterator[None]:
 
 
 def spent(false_alarm: float) -> float:
-    """The part of a false alarm that today's look may spend: all of it at the first one, half of the last at the next.
+    """The false-alarm rate of the current analysis: the whole rate at the first, then half of the one before.
 
     Example:
         >>> with at_look(3):
@@ -60,7 +61,7 @@ def mean_within(
     unit: str = "",
     false_alarm: float = 1e-3,
 ) -> Test:
-    """Decides by Student's interval of the mean of independent samples: inside [low, high], outside, or across.
+    """Decides by the t-interval of the mean of independent samples: inside [low, high], outside, or across.
 
     Args:
         samples: independent values, shape (n,), n >= 2.
@@ -69,7 +70,7 @@ def mean_within(
         expected: the region in words.
         reason: why the region has this size.
         unit: unit of the samples; empty for 1.
-        false_alarm: 1 - confidence of the interval at the first look; later ones spend less (`spent`).
+        false_alarm: 1 - confidence of the interval at the first analysis; later ones use less (`spent`).
 
     Raises:
         NotEnoughDataError: fewer than two samples.
@@ -104,7 +105,7 @@ def mean_within(
 def share_within(
     hits: ArrayLike, low: float, high: float, *, expected: str, reason: str, false_alarm: float = 1e-3
 ) -> Test:
-    """Decides by Clopper and Pearson's interval of a share of independent trials: inside [low, high], outside, across.
+    """Decides by the Clopper-Pearson interval of a share of independent trials: inside [low, high], outside, across.
 
     Args as in `mean_within`, but `hits`: whether each trial is a hit, shape (n,), n >= 1.
 
@@ -133,7 +134,7 @@ def share_within(
 
 
 def share_interval(hits: int, trials: int, false_alarm: float) -> tuple[float, float]:
-    """Clopper and Pearson's interval of a share: quantiles of beta distributions.
+    """The Clopper-Pearson interval of a share: quantiles of beta distributions.
 
     Example:
         >>> share_interval(0, 1, 0.05)
@@ -157,11 +158,11 @@ def interval_within(
     estimate: float | None = None,
     statistic: str = "",
 ) -> Test:
-    """Passes if the interval lies in [low, high], fails if it lies outside, is undecided across a border.
+    """Passes if the interval is in [low, high], fails if it is outside, is undecided across a boundary.
 
-    The interval is given at `false_alarm`, which its caller has taken from `spent`; `statistic` says of what it is.
-    `estimate` is the point value to show beside the interval; the middle of a skew interval is none, so without it only
-    the interval is shown.
+    `false_alarm` is the interval's rate, from `spent`; `statistic` names the quantity. `estimate` is the point value
+    shown next to the interval; without it only the interval is shown, since the middle of a skewed interval is not an
+    estimate.
     """
     bottom, top = interval
     if not -np.inf < bottom <= top < np.inf:

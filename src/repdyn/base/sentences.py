@@ -1,4 +1,4 @@
-"""Where numbers of tests become words: nothing else renders them, and nothing reads them back."""
+"""Numbers of tests as text: the only place that formats them, and nothing parses the result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WORDS = {"passes": "pass", "fails": "fail", "depends": "depend on more", "undeci
 
 
 def measured(test: Test) -> str:
-    """What a test measured: its number with statistic, unit and interval, or that of each part or reading.
+    """Measured value of a test: its number with statistic, unit and interval, or that of each part or reading.
 
     Example:
         >>> from repdyn.base.verdicts import at_least
@@ -33,7 +33,7 @@ def measured(test: Test) -> str:
 
 
 def interval(test: Test) -> str:
-    """The confidence interval of a test with its level; empty where it has none."""
+    """The confidence interval of a test with its level; empty without one."""
     if test.interval is None:
         return ""
     low, high = test.interval

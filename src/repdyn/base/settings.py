@@ -1,13 +1,13 @@
-"""Typed settings: one model per section of the configuration, and the text that stands for its values.
+"""Typed settings: one model per section of the configuration, and a canonical text of its values.
 
 Rules for a model derived from `Settings`:
 
-- every knob has a description and a range (`Field(ge=..., le=...)`, a pattern, or `Literal`);
-- no knob has a default: `config.yaml` is the one place with values. Only a knob that comes after results
-  exist may have one, by `addition`, so that its coming re-runs nothing;
-- rules between knobs go into `problems`;
-- a knob that only says how many or which trials there are is marked by `EACH`, so that more of them compute the new
-  ones alone.
+- every setting has a description and a range (`Field(ge=..., le=...)`, a pattern, or `Literal`);
+- no setting has a default: values are in `values/` of the study. Only a setting added after results exist may have one,
+  by `addition`, so that nothing runs again;
+- rules between settings go into `problems`;
+- a setting that only says how many or which trials there are is marked by `EACH`, so that with more trials only the new
+  ones are computed.
 """
 
 import json
@@ -22,32 +22,32 @@ from pydantic_core import PydanticCustomError
 
 Item = TypeVar("Item")
 Many = Annotated[tuple[Item, ...], Strict(strict=False)]
-"""A list in the configuration, a tuple in the model; its items are as strict as any other value."""
+"""A list in the configuration, a tuple in the model; its items are validated strictly, as all values."""
 
 
 class Each:
-    """Marks a knob that says how many or which trials there are, and that no single trial depends on."""
+    """Marks a setting that says how many or which trials there are, on which no single trial depends."""
 
 
 EACH = Each()
-"""Marks `Annotated[Count, EACH]`, so that a trial finished with five seeds is one of ten. What a trial has of such a
-list (its own rate, its own number of layers) must stand in the name or in the identity under which it is kept."""
+"""Marks `Annotated[Count, EACH]`, so that a trial finished with five seeds is reused with ten. A trial's value from
+such a list (its rate, its number of layers) must be in its name or in its cache key."""
 
 
 class Problem(NamedTuple):
-    """A rule between knobs that is broken: the knob to blame, then the others it was held against."""
+    """A violated rule between settings: the setting at fault, then those it was compared with."""
 
     keys: tuple[str, ...]
     text: str
 
 
 class Settings(BaseModel):
-    """A section of the configuration; unknown keys, text for numbers, booleans for integers are refused."""
+    """A section of the configuration; unknown keys, text for numbers, booleans for integers are rejected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     def problems(self) -> Iterable[Problem]:
-        """Broken rules between values that are each in range; a model that has such rules overrides this."""
+        """Violated rules between values; models with such rules override this."""
         return ()
 
     @model_validator(mode="after")
@@ -59,12 +59,12 @@ class Settings(BaseModel):
 
 
 def increasing(key: str, values: Iterable[float]) -> Iterator[Problem]:
-    """The problem that `values`, the list at `key`, do not increase strictly; nothing where they do."""
+    """The problem that `values`, the list at `key`, do not increase strictly; empty if they do."""
     return _ordered(key, values, operator.lt, "increasing")
 
 
 def decreasing(key: str, values: Iterable[float]) -> Iterator[Problem]:
-    """The problem that `values`, the list at `key`, do not decrease strictly; nothing where they do."""
+    """The problem that `values`, the list at `key`, do not decrease strictly; empty if they do."""
     return _ordered(key, values, operator.gt, "decreasing")
 
 
@@ -78,16 +78,16 @@ def _ordered(
 
 
 def distinct(key: str, values: tuple[object, ...]) -> Iterator[Problem]:
-    """The problem that `values`, the list at `key`, name one thing twice."""
+    """The problem that `values`, the list at `key`, have duplicates."""
     if twice := [value for value in dict.fromkeys(values) if values.count(value) > 1]:
-        yield Problem((key,), f"{twice[0]} comes twice: list each value once")
+        yield Problem((key,), f"{twice[0]} is listed twice: list each value once")
 
 
 def addition(value: Any, **field: Any) -> Any:
-    """A knob that comes after results exist: `value` is what the code did before it could be set.
+    """A setting added after results exist: `value` is what the code used before it could be set.
 
     Args:
-        value: default, and the value at which `canonical` leaves the knob out.
+        value: default, and the value at which `canonical` omits the setting.
         field: arguments of `pydantic.Field` (description, range).
     """
     return Field(default=value, json_schema_extra={"as_before": plain(value)}, **field)
@@ -96,7 +96,7 @@ def addition(value: Any, **field: Any) -> Any:
 def canonical(settings: Settings) -> str:
     """The values as JSON text, equal for equal settings: sorted keys, no spaces, shortest exact floats.
 
-    A knob made by `addition` is left out at its old value, so that adding a knob re-runs nothing.
+    A setting declared by `addition` is omitted at its old value, so that adding a setting reruns nothing.
     """
     return json_text(plain(settings))
 
@@ -107,7 +107,7 @@ def json_text(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Settings, or a value in them, as dicts, lists and scalars, without knobs at their `as_before` value."""
+    """Settings, or a value in them, as dicts, lists and scalars, without settings at their `as_before` value."""
     if isinstance(value, Settings):
         fields = type(value).model_fields
         parts = {name: plain(getattr(value, name)) for name in fields}

@@ -1,8 +1,8 @@
-"""Named random streams: what is drawn depends on the stream's name alone, never on the order of drawing.
+"""Named random streams: the numbers depend only on the stream's name, never on the order of calls.
 
-A stream's key holds only what must differ (study, experiment, trial, purpose). Variants that are compared with each
-other leave their own name out of the key and so share data and initial weights: comparisons are paired. Adding a
-trial, a width or a variant changes no number drawn elsewhere.
+A stream's key has only what must differ (study, experiment, trial, purpose). Variants that are compared leave their
+name out of the key and so share data and initial weights: comparisons are paired. Adding a trial, a width or a variant
+changes no other random numbers.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Stream:
     key: tuple[Key, ...] = ()
 
     def child(self, *key: Key) -> Stream:
-        """The stream further down, with `key` appended."""
+        """The substream with `key` appended."""
         return Stream(self.seed, self.key + key)
 
     def of(self, experiment: str) -> Stream:
-        """The stream of another experiment of the study: what both draw from it is the same."""
+        """The stream of another experiment of the study, so that both draw the same numbers."""
         return Stream(self.seed, (self.key[0], experiment, *self.key[2:]))
 
     @property

@@ -1,4 +1,4 @@
-"""Tables: CSV for machines, LaTeX for papers, a caption beside them."""
+"""Tables: CSV for machines, LaTeX for papers, and a caption."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ LATEX = str.maketrans(SPECIAL | {"\\": r"\textbackslash{}", "~": r"\textasciitil
 
 @dataclass(frozen=True)
 class Table:
-    """Rows with what a reader needs beside them.
+    """Rows with title, caption and facts.
 
     Attributes:
         frame: the rows; column names carry units.
-        title: what the table shows, with the paper's number where it has one.
+        title: what the table shows, with the number in the paper, if any.
         caption: how each column was measured.
         digits: significant digits shown in LaTeX and in the report; the CSV has all.
-        facts: numbers by name that a reader needs beside the rows: counts, sizes.
+        facts: named numbers for readers: counts, sizes.
     """
 
     frame: pd.DataFrame
@@ -44,7 +44,7 @@ class Filled(NamedTuple):
 
     Attributes:
         frame: the rows; column names carry units.
-        facts: numbers by name that a reader needs beside the rows: counts, sizes.
+        facts: named numbers for readers: counts, sizes.
     """
 
     frame: pd.DataFrame
@@ -82,7 +82,7 @@ def save(table: Table, stem: Path | str, origin: Mapping[str, object] | None = N
     Args:
         table: the table.
         stem: path of the files without the suffix.
-        origin: what the JSON file tells besides title, caption and digits: who made the table from what.
+        origin: further entries of the JSON file: function, code version and datasets of the table.
     """
     stem = Path(stem)
     write_csv(f"{stem}.csv", table.frame)
@@ -90,7 +90,7 @@ def save(table: Table, stem: Path | str, origin: Mapping[str, object] | None = N
         index=False,
         escape=True,
         float_format=f"%.{table.digits}g",
-        caption=_latex(table.caption),  # pandas escapes the cells alone
+        caption=_latex(table.caption),  # pandas escapes only the cells
         label=f"tab:{stem.name}",
     )
     write_text(f"{stem}.tex", latex)
@@ -104,7 +104,7 @@ def write_csv(path: Path | str, frame: pd.DataFrame) -> None:
 
 
 def read_cells(path: Path | str) -> pd.DataFrame:
-    """The cells of a CSV file, each the text that was written."""
+    """The cells of a CSV file as text."""
     return pd.read_csv(path, keep_default_na=False, dtype=str)
 
 
@@ -114,12 +114,12 @@ def rows(cells: pd.DataFrame) -> list[dict[str, str]]:
 
 
 def _latex(words: str) -> str:
-    """Words for LaTeX: formulas between dollars stay, all else is escaped."""
+    """Text for LaTeX: formulas between dollars are unchanged, all else is escaped."""
     pieces = re.split(r"(\$[^$]+\$)", words)
     return "".join(piece if place % 2 else piece.translate(LATEX) for place, piece in enumerate(pieces))
 
 
 def placeholder(name: str, needs: str) -> Table:
-    """An empty table that says what the run lacks to fill it."""
+    """An empty table that says which data are missing for it."""
     text = f"Not filled: needs more than this run has ({needs})."
     return Table(pd.DataFrame({"needs": [needs]}), name.replace("_", " "), text)

@@ -1,8 +1,8 @@
-"""Verdicts: what a claim's numbers decide.
+"""Tests of statements against numbers, and the verdicts that follow.
 
-A statement is put to the test by one or several `Test`s. Each has a deviation, a tolerance with the reason for its
-size, and an outcome; the margin is tolerance / deviation, so above 1 passes and below 1 fails. The tests of the printed
-and of the corrected form together give the verdict (`Verdict.from_tests`). Sampled quantities are decided by intervals
+A statement is tested by one or several `Test`s. Each has a deviation, a tolerance with the reason for its size, and an
+outcome; the margin is tolerance / deviation, so above 1 passes and below 1 fails. The tests of the printed and of the
+corrected form together give the verdict (`Verdict.from_tests`). Sampled quantities are decided by intervals
 (`base.sampled`), a sentence that leaves something open over all of its readings (`base.readings`).
 """
 
@@ -26,7 +26,7 @@ UNDECIDED = "not decidable at this scale"
 DEPENDS = "depends on the reading"
 REFUTED = ("holds as corrected", "does not hold")
 DECIDED = ("holds", *REFUTED)
-FAILED = "check failed"  # the check ended with an error of its own: no verdict
+FAILED = "check failed"  # the check ended with an error: no verdict
 STATUSES = (*DECIDED, DEPENDS, "not reproducible as stated", "not testable", UNDECIDED)
 KINDS = ("identity", "bound", "limit", "scaling", "comparison", "published number", "qualitative", "causal")
 LARGEST_MARGIN = 1e300
@@ -34,25 +34,25 @@ LARGEST_MARGIN = 1e300
 
 @dataclass(frozen=True)
 class Test:
-    """One form of a statement against the numbers.
+    """Test of one form of a statement against numbers.
 
     Attributes:
         outcome: passes, fails, undecided, or depends (some readings pass, others fail).
-        expected: what the statement asks for.
+        expected: what the statement requires.
         margin: tolerance / deviation, capped at 1e300; above 1 passes.
         reason: why the tolerance or region has its size.
-        n: number of independent samples; 0 where nothing is sampled.
-        interval: confidence interval of the measured quantity, where sampled.
-        false_alarm: chance to refute a true statement, fixed beforehand; 0 where nothing is sampled.
-        value: the measured number; None where there is none.
-        region: what the statement allows for it, from low to high; infinite where it has no bound.
-        statistic: which number the value is: "largest deviation", "smallest", "mean", "share", ...
+        n: number of independent samples; 0 if nothing is sampled.
+        interval: confidence interval of the measured quantity, if sampled.
+        false_alarm: chance to refute a true statement, fixed beforehand; 0 if nothing is sampled.
+        value: the measured number; None if there is none.
+        region: the allowed region, from low to high; infinite without a bound.
+        statistic: the kind of number: "largest deviation", "smallest", "mean", "share", ...
         unit: of value, interval and region; empty for 1.
-        tolerance: the largest deviation that passes, where the region comes from one.
-        out_of: of a count, the number of what is counted over; 0 elsewhere.
-        parts: of a conjunction, its tests by name; each may be a conjunction again.
-        members: of one part on a list that the configuration sets, its tests by name; a control turns them together.
-        readings: of a sentence that leaves something open, its test under each reading, by the reading's choices.
+        tolerance: the largest deviation that passes, if the region comes from one.
+        out_of: for a count, the total number; else 0.
+        parts: the tests of a conjunction by name; each may again be a conjunction.
+        members: the tests of one part over a configured list, by name; they share a control.
+        readings: the test under each reading of an ambiguous sentence, by the reading's choices.
     """
 
     __test__ = False  # for pytest: not a test class
@@ -76,12 +76,12 @@ class Test:
 
     @property
     def measured(self) -> str:
-        """What was measured, for a reader (`sentences.measured`)."""
+        """The measured value as text (`sentences.measured`)."""
         return sentences.measured(self)
 
     @property
     def leaves(self) -> dict[str, Test]:
-        """The tests that are no conjunctions, under the names of all that lead to them; itself under ""."""
+        """The tests that are not conjunctions, by the joined names of their parts; a single test under ""."""
         inside = self.parts or self.members
         if not inside:
             return {"": self}
@@ -90,15 +90,15 @@ class Test:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Where a claim stands.
+    """The verdict on a claim.
 
     Attributes:
         status: one of `STATUSES`.
         printed: the test of the statement as printed, if it could be tested.
         corrected: the test of the corrected statement, if there is one.
-        facts: further numbers that a reader should know, by name; names are words with units in parentheses.
+        facts: further named numbers; names are words with units in parentheses.
         why: why no test decides, in words.
-        trials: of a claim that lacks trials, how many it needs and how many there are.
+        trials: numbers of trials needed and present, if there are too few.
     """
 
     status: str
@@ -133,7 +133,7 @@ class Verdict:
 
     @property
     def decisive(self) -> Test | None:
-        """The test that carries the verdict: the corrected form's where one is given, else the printed form's."""
+        """The decisive test: the corrected form's if there is one, else the printed form's."""
         return self.corrected or self.printed
 
 
@@ -154,7 +154,7 @@ def deviation(
 ) -> Test:
     """Passes if the largest absolute value is within the tolerance: for identities, `values` are residuals.
 
-    Where the values are estimates, the tolerance comes from their distribution, and `false_alarm` is the chance that
+    If the values are estimates, the tolerance comes from their distribution, and `false_alarm` is the probability that
     they exceed it although the statement is true.
 
     Example:
@@ -204,7 +204,7 @@ def equal(measured: object, wanted: object, *, expected: str, reason: str = "int
 def all_of(tests: Mapping[str, Test] | None = None, /, **more: Test) -> Test:
     """Passes if every named part passes; outcome and margin are those of the worst part.
 
-    A part is called what a reader sees: `all_of(place=..., step=...)`,
+    Names of parts are shown to readers: `all_of(place=..., step=...)`,
     `all_of({"first half": ..., "second half": ...})`.
     """
     parts = {**(tests or {}), **more}
@@ -232,12 +232,12 @@ def weakest(tests: Iterable[Test]) -> Test:
 
 
 def not_reproducible(tried: str, printed: Test | None = None) -> Verdict:
-    """Settings are missing in the paper; says what was tried."""
+    """The verdict if the paper omits settings, with what was tried."""
     return Verdict("not reproducible as stated", printed, why=tried)
 
 
 def not_testable(why: str) -> Verdict:
-    """No finite computation decides the statement; says why."""
+    """The verdict if no finite computation decides the statement, with the reason."""
     return Verdict("not testable", why=why)
 
 
@@ -256,7 +256,7 @@ def worst_of(values: np.ndarray) -> float:
 
 
 def margin_of(top: float, bottom: float) -> float:
-    """What is allowed over what is found, within what a table can hold."""
+    """Allowed over measured value, limited to what a table can represent."""
     if bottom <= 0:
         return LARGEST_MARGIN
     return float(np.clip(top / bottom, 1 / LARGEST_MARGIN, LARGEST_MARGIN))

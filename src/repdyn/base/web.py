@@ -1,4 +1,4 @@
-"""What pages in HTML share: the style sheet, and pictures inside the page."""
+"""Shared by HTML pages: the style sheet, and embedded pictures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNCHANGED = " " + string.punctuation.translate(str.maketrans("", "", "%#<>\\")) 
 
 
 def data_address(file: Path) -> str:
-    """A picture, `.svg` or `.png`, as an address that holds it; a vector graphic as text, a third shorter so."""
+    """A picture, `.svg` or `.png`, as a data URL; vector graphics as text, which is a third shorter."""
     kind = f"data:image/{TYPES[file.suffix]}"
     if file.suffix == ".svg":
         return f"{kind},{quote(LINES.sub(' ', file.read_text(encoding='utf-8')), safe=UNCHANGED)}"

@@ -26,7 +26,7 @@ KEY = ["id", "form", "part"]
 
 
 class JobCost(TypedDict):
-    """Of the record of a job what is counted."""
+    """The counted part of a job's record."""
 
     log: str
     cpu_seconds: float
@@ -34,7 +34,7 @@ class JobCost(TypedDict):
 
 
 class Manifest(TypedDict):
-    """What `manifest.json` holds; `docs/outputs.md` says what each is."""
+    """Content of `manifest.json`, explained in `docs/outputs.md`."""
 
     content: dict[str, str]
     verdicts: dict[str, str] | None
@@ -47,7 +47,7 @@ class Manifest(TypedDict):
 
 
 class Made(TypedDict):
-    """How the results of a study were made."""
+    """How the results of a study were computed."""
 
     versions: dict[str, str]
     machine: dict[str, object]
@@ -55,7 +55,7 @@ class Made(TypedDict):
 
 
 class RunFacts(Made):
-    """What is told of a run besides its results; `others`: studies that another run made."""
+    """What is recorded of a run besides its results; `others`: studies from another run."""
 
     configuration: dict[str, dict[str, Any]]
     cpu_seconds: dict[str, float]
@@ -64,7 +64,7 @@ class RunFacts(Made):
 
 @dataclass(frozen=True)
 class Reference:
-    """What is kept of a run, or what a run has to hold against it.
+    """The stored part of a run, or the same part of another run to compare with it.
 
     Attributes:
         name: the folder it was read from.
@@ -87,15 +87,16 @@ class Reference:
 
 
 def keep(results: Path, folder: Path, beside: bool = False) -> None:
-    """Writes what is kept of a finished run.
+    """Writes a finished run as a reference.
 
     Args:
         results: folder of the run.
-        folder: the reference, in whose place it comes.
-        beside: whether studies that the reference holds and the run lacks stay, for a scale that is run study by study.
+        folder: the reference to replace.
+        beside: whether studies of the reference that the run lacks are preserved, for a scale that is run study by
+            study.
 
     Raises:
-        DataError: the run is not finished, or with `beside`, the folder holds no reference or one of other settings.
+        DataError: the run is not finished, or with `beside`, the folder has no reference or one with other settings.
     """
     kept = of_run(results)
     if beside:
@@ -116,9 +117,9 @@ def of_run(results: Path) -> Reference:
         manifest = read_manifest(results)
         evidence = read_cells(results / "evidence.csv")
     except (OSError, ValueError) as error:
-        raise DataError(f"{results}: no finished run ({error}); run it to the end first") from error
+        raise DataError(f"{results}: no finished run ({error}); complete it first") from error
     frame = ledger.read(results / "claims.csv")
-    manifest["configuration"]["data"]["mnist_folder"] = None  # a place on somebody's machine
+    manifest["configuration"]["data"]["mnist_folder"] = None  # a local path
     return Reference(
         str(results),
         frame[CLAIM_COLUMNS],
@@ -141,7 +142,7 @@ def read_manifest(results: Path) -> Manifest:
 
 
 def read(folder: Path) -> Reference:
-    """A kept reference.
+    """A stored reference.
 
     Raises:
         DataError: a file is missing or damaged.
@@ -161,9 +162,9 @@ def read(folder: Path) -> Reference:
 
 
 def joined(former: Reference, run: Reference) -> Reference:
-    """A run with the studies of a former reference that it lacks.
+    """A run with the studies of an earlier reference that it lacks.
 
-    Files of no study, as the ledger of a whole run, are left out where the two differ: no run made them so.
+    Files of no study, such as the ledger of a whole run, are omitted if the two differ.
 
     Raises:
         DataError: the two differ in a setting of all studies, such as the seed or the dataset of images.
@@ -197,19 +198,19 @@ def joined(former: Reference, run: Reference) -> Reference:
 
 
 def _settings_of_all(former: Reference, run: Reference) -> None:
-    """Refuses two that differ in a setting of all studies; a setting that one of them does not know yet is none."""
+    """Raises if two runs differ in a setting of all studies; a setting that one of them lacks does not count."""
     there, here = former.run["configuration"], run.run["configuration"]
     for section in ("run", "data"):
         for key, value in there.get(section, {}).items():
             own = here.get(section, {}).get(key, value)
             if own != value and key != "name":
                 raise DataError(
-                    f"{run.name}: {section}.{key} is {own!r}, in {former.name} {value!r}; keep it elsewhere"
+                    f"{run.name}: {section}.{key} is {own!r}, in {former.name} {value!r}; store it elsewhere"
                 )
 
 
 def is_reference(path: Path) -> bool:
-    """Whether a folder holds a kept reference."""
+    """Whether a folder has a stored reference."""
     return (path / RUN).is_file() and (path / NUMBERS).is_file()
 
 
@@ -247,12 +248,12 @@ def exceptions(folder: Path) -> dict[str, str]:
 
 
 def _study(path: str) -> str:
-    """Study of a file inside a run's results; of what all studies share, another word."""
+    """Study of a file inside a run's results; of what shared by all studies, another word."""
     return path.partition("/")[0]
 
 
 def _seconds(costs: list[JobCost]) -> dict[str, float]:
-    """CPU seconds by study; what all studies share under its jobs' names."""
+    """CPU seconds by study; what shared by all studies under its jobs' names."""
     total: dict[str, float] = {}
     for record in costs:
         study = record["log"].partition("/")[0]

@@ -1,6 +1,6 @@
-"""What an open claim wants: how many times as many trials, of which settings, or why more trials decide nothing.
+"""What an open claim needs: how many times as many trials, in which settings, or why more trials decide nothing.
 
-`python -m repdyn decide` plans with it, and the claim's page of the report says it.
+`python -m repdyn decide` uses it for planning, and the claim's page of the report shows it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ MOST_DOUBLINGS = 6
 
 @dataclass(frozen=True)
 class Wanted:
-    """What an open claim wants.
+    """What an open claim needs.
 
     Attributes:
-        doublings: of the number of its trials; None where more trials decide nothing, `reason` says why.
+        doublings: of the number of its trials; None if more trials decide nothing, for the reason in `reason`.
         reason: in words.
-        knobs: section and name of the settings to double -> today's value.
-        factor: on the number of its trials; below 2^doublings where they are too few for any interval.
-        seen: whether the claim has been looked at, which too few trials for an interval do not allow.
+        knobs: section and name of the settings to double -> current value.
+        factor: of its number of trials; below 2^doublings if there are too few for any interval.
+        seen: whether the claim has been analyzed, which is impossible with too few trials for an interval.
     """
 
     doublings: int | None
@@ -50,7 +50,7 @@ class Wanted:
 
 
 def wanted(claim: Mapping[str, str], evidence: Sequence[Mapping[str, str]], settings: Mapping[str, Any]) -> Wanted:
-    """What an open claim of a run wants.
+    """What an open claim of a run needs.
 
     Args:
         claim: its row of the ledger.
@@ -66,7 +66,7 @@ def wanted(claim: Mapping[str, str], evidence: Sequence[Mapping[str, str]], sett
 
 
 def of_too_few(claim: Mapping[str, str]) -> tuple[float, int, str] | None:
-    """Factor on too few trials for any interval that gives the fewest, doublings it comes to, why; else None."""
+    """Factor from too few trials to the smallest number with an interval, its doublings, the reason; else None."""
     if not claim["trials_needed"]:
         return None
     needed, present = int(claim["trials_needed"]), int(claim["trials_present"])
@@ -74,10 +74,10 @@ def of_too_few(claim: Mapping[str, str]) -> tuple[float, int, str] | None:
 
 
 def doublings(evidence: Sequence[Mapping[str, str]], why: str) -> tuple[int | None, str]:
-    """How often the trials are to be doubled until the open parts of a claim are decided, and why."""
+    """How often to double the trials until the open parts of a claim are decided, and why."""
     whole = [row for row in evidence if not row["reading"] and row["outcome"] == "undecided"]
     if not whole:
-        return None, why or "no part of it is sampled"
+        return None, why or "no part of the claim is sampled"
     by_part = []
     for row in whole:
         part = row["part"], row["form"]
@@ -87,12 +87,12 @@ def doublings(evidence: Sequence[Mapping[str, str]], why: str) -> tuple[int | No
             return None, "; ".join(filter(None, (row["measured"], row["tolerance_reason"])))
     most = max(filter(None, by_part))
     if most > MOST_DOUBLINGS:
-        return None, f"a border case: not even {2**MOST_DOUBLINGS} times as many trials"
+        return None, f"a boundary case: not even {2**MOST_DOUBLINGS} times as many trials"
     return most, f"{2**most} times as many trials"
 
 
 def _of_readings(readings: Sequence[Mapping[str, str]]) -> int | None:
-    """Doublings at which as many readings are decided as carry a verdict."""
+    """Doublings at which enough readings are decided for a verdict."""
     by_reading = [0 if row["outcome"] != "undecided" else _of_interval(row) for row in readings]
     known = sorted(number for number in by_reading if number is not None)
     enough = math.ceil(AGREEMENT * len(by_reading))
@@ -100,10 +100,10 @@ def _of_readings(readings: Sequence[Mapping[str, str]]) -> int | None:
 
 
 def _of_interval(row: Mapping[str, str]) -> int | None:
-    """Doublings until an interval no longer reaches the border in it, one more than the most where none of these do.
+    """Doublings until an interval no longer crosses the boundary inside it; one more than the maximum if none suffices.
 
-    As many samples from the same distribution have Student's interval of the same standard deviation, at the part of
-    the false alarm that the look then spends. None for what has no interval, or none with a border in it.
+    Assumes the t-interval with the same standard deviation, at the false-alarm rate of that analysis. None without an
+    interval that contains a boundary.
     """
     names = ("interval_low", "interval_high", "region_low", "region_high", "value", "n", "false_alarm")
     low, high, bottom, top, value, n, rate = (float(row[name]) if row[name] else math.nan for name in names)
@@ -122,7 +122,7 @@ def _of_interval(row: Mapping[str, str]) -> int | None:
 
 
 def knobs(study: str, names: Iterable[str], settings: Mapping[str, Any]) -> dict[tuple[str, str], int]:
-    """The settings that count the trials of datasets: of the experiment, or of those whose data it analyzes."""
+    """The settings with the number of trials of datasets: of the experiment, or of those whose data it analyzes."""
     graph = read_study(study)
     found: dict[tuple[str, str], int] = {}
     for name in names:
@@ -135,7 +135,7 @@ def knobs(study: str, names: Iterable[str], settings: Mapping[str, Any]) -> dict
 
 
 def counts(study: str, graph: Study, name: str) -> list[tuple[str, str]]:
-    """Section and name of the settings that count an experiment's trials."""
+    """Section and name of the settings with an experiment's number of trials."""
     sections = studies.declared()[study].settings.model_fields
     function = graph.experiments[name]
     found = []

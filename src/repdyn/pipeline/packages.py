@@ -1,4 +1,4 @@
-"""The package of a study. What looks names up at run time counts as a whole for code versions, hence this module."""
+"""The package of a study. Code versions include modules with dynamic lookup as a whole, so this one is small."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GROUP = "repdyn.studies"
 
 
 def package_of(study: str) -> str:
-    """The package of a study: beside this one, registered by another distribution, or of its own name.
+    """The package of a study: part of repdyn, registered by another distribution, or with the study's name.
 
     Raises:
         ConfigError: there is no such package, or it has no module `study`.

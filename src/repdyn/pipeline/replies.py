@@ -1,4 +1,4 @@
-"""What authors of a paper reply to a verdict, in their own words.
+"""Authors' replies to a verdict, in their own words.
 
 `replies.yaml` of a study maps the id of a claim to a list of replies:
 
@@ -11,7 +11,7 @@
           The term is absorbed by ...
         source: issue 12
 
-`verdict` is the one that the reply speaks of. Where the run has another by now, `Reply.is_current` says so.
+`verdict` is the one that the reply is about. `Reply.is_current` tells whether the run still has it.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class Reply:
     Attributes:
         author: who replies, by name.
         date: the day of the reply, as 2026-12-01.
-        verdict: the verdict that it speaks of.
+        verdict: the verdict that it is about.
         stance: accepts, disputes or comments.
         words: the reply, unedited.
-        source: where it came from: an issue, a letter, a page.
+        source: its origin: an issue, a letter, a page.
     """
 
     author: str
@@ -54,7 +54,7 @@ class Reply:
     source: str
 
     def is_current(self, verdict: str) -> bool:
-        """Whether the reply speaks of this verdict."""
+        """Whether the reply is about this verdict."""
         return self.verdict == verdict
 
 
@@ -82,8 +82,8 @@ def read(path: Path, known: Collection[str]) -> dict[str, list[Reply]]:
         known: ids of the study's claims.
 
     Raises:
-        ConfigError: the file is no mapping, a claim is unknown, or a reply has other keys or values; with all
-            problems, each on a line of its own.
+        ConfigError: the file is no mapping, a claim is unknown, or a reply has other keys or values; with one line per
+            problem.
     """
     layer = yaml_positions.read(path, 0)
     problems = [
@@ -101,7 +101,7 @@ def _reply(entry: Mapping[str, object]) -> Reply:
 
 
 def _problems(id: str, listed: object, known: Collection[str]) -> Iterator[tuple[KeyPath, str]]:
-    """What is wrong with the replies to a claim, each with where it stands."""
+    """Problems in the replies to a claim, each with its position."""
     if id not in known:
         near = nearest(id, known)
         yield (id,), "no claim of this study has this id" + (f'; did you mean "{near}"?' if near else "")
@@ -123,7 +123,7 @@ def _wrong(key: str, value: object) -> str:
     if key not in KEYS:
         return f"not one of the keys {', '.join(KEYS)}"
     if key == "date":
-        return "" if _is_date(value) else f"{value!r} is no date as 2026-12-01"
+        return "" if _is_date(value) else f"{value!r} is not a date such as 2026-12-01"
     allowed = {"verdict": STATUSES, "stance": STANCES}.get(key)
     if allowed is not None:
         return "" if value in allowed else f"{value!r} is not one of {', '.join(allowed)}"
@@ -131,7 +131,7 @@ def _wrong(key: str, value: object) -> str:
 
 
 def _is_date(value: object) -> bool:
-    """Whether it is text that is a date."""
+    """Whether it is a date as text."""
     try:
         return datetime.date.fromisoformat(str(value)).isoformat() == str(value)
     except ValueError:

@@ -1,7 +1,7 @@
-"""The studies: packages with a module `study.py`, in this package or outside it, each with its own folder.
+"""The studies: packages with a module `study.py`, in this package or outside it, each with a folder.
 
-A project names the studies it works on in its `config.yaml` (`studies: [my_paper]`); without that key, those of this
-package are meant. A study outside is a package of its name, or one that a distribution registers:
+A project names the studies it works on in its `config.yaml` (`studies: [my_paper]`); the default are those of this
+package. An external study is a package of its name, or one registered by a distribution:
 
     [project.entry-points."repdyn.studies"]
     my_paper = "my_package.study:STUDY"
@@ -29,15 +29,15 @@ EXPLORER, OPENING = "explorer.js", "opening.js"
 
 
 def choose(project: Path) -> None:
-    """Lets this process and those it starts work on the studies that a project names in its configuration.
+    """Makes this process and its children use the studies in a project's configuration.
 
     Args:
-        project: folder with `config.yaml`; without the key `studies` there, the studies of this package are meant.
+        project: folder with `config.yaml`; without the key `studies`, the studies of this package are used.
 
     Raises:
-        ConfigError: the file is no YAML, or the key is no list of names of studies.
+        ConfigError: the file is not YAML, or the key is not a list of study names.
     """
-    from repdyn.pipeline.config import yaml_positions  # jobs, which are told the choice, need no YAML
+    from repdyn.pipeline.config import yaml_positions  # jobs receive the choice and need no YAML
 
     file = project / "config.yaml"
     names = yaml_positions.values(file).get(KEY) if file.is_file() else None
@@ -46,7 +46,7 @@ def choose(project: Path) -> None:
     elif isinstance(names, list) and names and all(isinstance(name, str) for name in names):
         os.environ[CHOICE] = ",".join(names)
         if (source := str((project / "src").absolute())) not in sys.path:
-            sys.path.insert(0, source)  # a study beside the configuration needs no installation
+            sys.path.insert(0, source)  # a study next to the configuration needs no installation
     else:
         raise ConfigError(f"{file}: {KEY}: {names!r} is not a list of names of studies, e.g. [my_paper]")
     declared.cache_clear()
@@ -54,10 +54,10 @@ def choose(project: Path) -> None:
 
 @cache
 def declared() -> dict[str, Study]:
-    """The chosen studies by name, in the order of the report; all of this package where none are chosen.
+    """The chosen studies by name, in the order of the report; by default all of this package.
 
     Raises:
-        ConfigError: a chosen study is not there.
+        ConfigError: a chosen study does not exist.
     """
     chosen = os.environ.get(CHOICE, "")
     names = chosen.split(",") if chosen else [path.parent.name for path in PACKAGE.glob("*/study.py")]
@@ -66,7 +66,7 @@ def declared() -> dict[str, Study]:
 
 
 def folders() -> dict[str, Path]:
-    """Study -> the folder that holds all that is its own, in the order of the report."""
+    """Study -> its folder, in the order of the report."""
     return {study: _folder(package_of(study)) for study in declared()}
 
 
@@ -84,7 +84,7 @@ def outside() -> tuple[tuple[str, Path], ...]:
 
 
 def files(name: str, among: Mapping[str, Path] | None = None) -> dict[str, Path]:
-    """Study -> its file of a name below its folder (`verdicts.yaml`), where it has one.
+    """Study -> its file of a name in its folder (`verdicts.yaml`), if it has one.
 
     Args:
         name: the file, relative to the folder of a study.

@@ -1,8 +1,8 @@
-"""Figures: one style for all studies, deterministic files, constants that say what is drawn, named facts.
+"""Figures: one style for all studies, deterministic files, constants that say what is plotted, named facts.
 
-Colors are the eight of Okabe and Ito, told apart by color-blind readers; line style or marker repeats what color
-says. A figure's title, caption, alternative text and facts, and what `legibility` finds in it, are saved with it in a
-JSON file of the same name, and the numbers that it shows in a CSV file (`plotted`).
+Colors are the eight of Okabe and Ito, distinguishable for color-blind readers; line style or marker repeats the color's
+meaning. A figure's title, caption, alternative text and facts, and what `legibility` finds in it, are saved with it in
+a JSON file of the same name, and the numbers that it shows in a CSV file (`plotted`).
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Drawn(NamedTuple):
 
     Attributes:
         figure: the figure, made by `new`.
-        facts: numbers by name that a reader needs beside the picture: counts, sizes, slopes, shares.
+        facts: named numbers for readers: counts, sizes, slopes, shares.
     """
 
     figure: Figure
@@ -93,7 +93,7 @@ class Drawn(NamedTuple):
 
 
 class Description(TypedDict):
-    """What a reader needs beside a picture: `figure` says what each is."""
+    """Description of a figure, with the entries of `figure`."""
 
     title: str
     caption: str
@@ -102,7 +102,7 @@ class Description(TypedDict):
 
 
 class DescribedFigure(Figure):
-    """A figure that carries its description.
+    """A figure with its description.
 
     Attributes:
         repdyn: what the decorator `figure` says, and the facts.
@@ -126,7 +126,7 @@ class Subplots(TypedDict, total=False):
 
 
 def style() -> AbstractContextManager[None]:
-    """The style as a context: draw inside it, so that lines and fonts follow; a user's matplotlibrc has no say."""
+    """The style as a context in which to plot; a user's matplotlibrc has no effect."""
     return styles.context(["default", STYLE])
 
 
@@ -151,12 +151,12 @@ def new(
 def figure(
     *, title: str, caption: str, alt: str
 ) -> Callable[[Callable[P, Figure | Drawn]], Callable[P, DescribedFigure]]:
-    """Decorator of a function that draws a figure from datasets; true at every scale, since it says what is drawn.
+    """Decorator of a function that plots a figure from datasets; its texts say what is plotted and hold at every scale.
 
     Args:
-        title: what the figure shows, with the paper's number where it has one.
-        caption: what lines, bands and panels are; numbers of the run stand in the figure's facts.
-        alt: what is drawn, in one or two sentences for those who cannot see it.
+        title: what the figure shows, with the number in the paper, if any.
+        caption: what lines, bands and panels are; numbers of the run are in the figure's facts.
+        alt: alternative text of one or two sentences.
 
     Example:
         >>> @figure(title="Decay of the cost", caption="One line per seed.", alt="Falling lines.")
@@ -197,7 +197,7 @@ def label_panels(axes: np.ndarray) -> None:
 
 
 def legend_below(panel: Axes, *, columns: int = 1) -> None:
-    """The panel's legend under the label of its x axis, where no data can lie."""
+    """The panel's legend under the label of its x axis, away from the data."""
     under = ScaledTranslation(0, -BELOW / 72, panel.figure.dpi_scale_trans)
     panel.legend(
         loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=panel.transAxes + under, ncols=columns,
@@ -213,14 +213,14 @@ def plain_numbers(axis: Axis) -> None:
 
 
 def color_bar(figure: Figure, shown: ScalarMappable, **place: Any) -> Colorbar:
-    """The color bar of what is drawn with a `color_map`, without gaps between its steps; `place` as for `colorbar`."""
+    """The color bar of an artist with a `color_map`, without gaps between its steps; `place` as for `colorbar`."""
     bar = figure.colorbar(shown, **place)
     cast("QuadMesh", bar.solids).set_edgecolor("face")
     return bar
 
 
 def color_map(name: str) -> Colormap:
-    """A color map of matplotlib's in so few steps that its bar is made of vectors."""
+    """A color map of matplotlib with few enough steps that its bar is a vector graphic."""
     return mpl.colormaps[name].resampled(COLORS)
 
 
@@ -230,7 +230,7 @@ def band(panel: Axes, x: np.ndarray, low: np.ndarray, high: np.ndarray, **style:
 
 
 def half_width(draws: ArrayLike) -> np.ndarray:
-    """Half-width of Student's 95 % interval of the mean over the last axis; 0 where there is one draw only."""
+    """Half-width of the 95 % t-interval of the mean over the last axis; 0 for a single draw."""
     draws = np.asarray(draws, float)
     n = draws.shape[-1]
     if n < 2:
@@ -242,19 +242,18 @@ def half_width(draws: ArrayLike) -> np.ndarray:
 def save(figure: Figure, stem: Path | str, origin: Mapping[str, object] | None = None) -> None:
     """Writes `<stem>.svg`, `<stem>.png`, `<stem>.csv`, `<stem>.json`; equal bytes every time.
 
-    A panel of which all data are missing says so.
+    A panel whose data are all missing says so.
 
     Args:
         figure: the figure, described by the decorator `figure`.
         stem: path of the files without the suffix.
-        origin: what the JSON file tells besides title, caption, alt text and what `legibility` finds: who made the
-            figure from what.
+        origin: further entries of the JSON file: function, code version and datasets of the figure.
     """
     stem = Path(stem)
     about = _from_here(figure).repdyn
     figure.set_dpi(DPI)
     say_what_is_missing(figure)
-    # Two calls are not checked: matplotlib's backends have no annotations.
+    # Two calls are not type-checked: matplotlib's backends have no annotations.
     with style(), mpl.rc_context({"svg.hashsalt": stem.name}), legibility.missing_glyphs() as missing:
         with atomic(f"{stem}.png") as temporary:
             canvas = FigureCanvasAgg(figure)
@@ -270,7 +269,7 @@ def save(figure: Figure, stem: Path | str, origin: Mapping[str, object] | None =
 
 
 def say_what_is_missing(figure: Figure) -> None:
-    """Writes into each panel whose data are all missing that they are; an axis without a number is linear."""
+    """Marks panels whose data are all missing; an axis without numbers becomes linear."""
     empty = [panel for panel in figure.axes if plotted.is_missing(panel)]
     for panel in empty:
         for axis, siblings in (("x", panel.get_shared_x_axes()), ("y", panel.get_shared_y_axes())):
@@ -281,9 +280,9 @@ def say_what_is_missing(figure: Figure) -> None:
 
 
 def selectable(svg: str) -> str:
-    """An SVG file of matplotlib's with each text once more as text: drawn as shapes, found and copied as letters.
+    """An SVG file of matplotlib in which each text, drawn as shapes, is added as selectable text.
 
-    Shapes look the same wherever the file is opened and lack no letter; the text above them is transparent.
+    Shapes look the same everywhere and lack no glyphs; the text above them is transparent.
     """
 
     def with_text(shape: re.Match[str]) -> str:
@@ -299,7 +298,7 @@ def selectable(svg: str) -> str:
 
 
 def placeholder(name: str, needs: str) -> Figure:
-    """A figure that says what the run lacks to draw it."""
+    """A figure that says which data are missing for it."""
     figure, axes = new(height=1.2)
     axes[0, 0].axis("off")
     axes[0, 0].text(0.5, 0.5, f"Needs more than this run has: {needs}", ha="center", va="center", wrap=True)

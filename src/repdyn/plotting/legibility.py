@@ -1,4 +1,4 @@
-"""Checks of a drawn figure: legends and texts that cover data or each other, cut or small letters, missing glyphs."""
+"""Legibility checks of a figure: legends and texts over data or each other, cut or small letters, missing glyphs."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from matplotlib.transforms import Bbox
 
 from repdyn.base.arrays import Array
 
-SMALLEST = 7.5  # points, the least size of letters in print
+SMALLEST = 7.5  # points, the smallest letters in print
 TOUCHING = 1.0  # pixels by which boxes may overlap: the leading above and below letters
 SAMPLES = 12  # per side, of a legend over filled areas
-SHARE = 0.05  # of a legend over a filled area that is no accident
+SHARE = 0.05  # share of a legend over a filled area above which it is an error
 GLYPH = re.compile(r"[Gg]lyph.*(missing|not have|replaced)|not have a glyph")
 
 
 def problems(figure: Figure, *, is_drawn: bool = False) -> list[str]:
-    """What a reader could not read, in words; empty if nothing.
+    """Legibility problems, in words; empty if there are none.
 
     Args:
         figure: the figure.
-        is_drawn: whether it was just drawn at its own resolution, so that its layout is settled.
+        is_drawn: whether it was just rendered at its resolution, so that its layout is final.
     """
     if not is_drawn:
         figure.draw_without_rendering()
@@ -50,7 +50,7 @@ def problems(figure: Figure, *, is_drawn: bool = False) -> list[str]:
 
 
 class _Glyphs(logging.Handler):
-    """Keeps the messages about characters that a font lacks."""
+    """Collects the messages about characters that a font lacks."""
 
     def __init__(self, messages: list[str]) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class _Glyphs(logging.Handler):
 
 @contextmanager
 def missing_glyphs() -> Iterator[list[str]]:
-    """Collects the messages of characters that no font has while a figure is drawn; other warnings pass on."""
+    """Collects messages about missing characters while a figure is rendered; other warnings are passed on."""
     messages: list[str] = []
     handler = _Glyphs(messages)
     logger = logging.getLogger("matplotlib.mathtext")
@@ -83,7 +83,7 @@ def missing_glyphs() -> Iterator[list[str]]:
 
 
 def _texts(figure: Figure) -> list[Text]:
-    """Texts that are seen: not empty, visible with all that holds them, ticks only within their axis."""
+    """Visible texts: not empty, in visible artists, ticks only within their axis."""
     holders: list[Artist] = [*figure.axes, *figure.findobj(Legend)]
     hidden = {id(part) for holder in holders if not holder.get_visible() for part in holder.findobj()}
     for panel in figure.axes:
@@ -94,11 +94,11 @@ def _texts(figure: Figure) -> list[Text]:
 
 def _is_clear(artist: Artist) -> bool:
     alpha = artist.get_alpha()
-    return alpha is not None and not np.any(np.asarray(alpha) > 0)  # of dots each may have its own
+    return alpha is not None and not np.any(np.asarray(alpha) > 0)  # each dot may have its own
 
 
 def _labels_outside(panel: Axes) -> Iterator[Text]:
-    """Labels of ticks that are not drawn: outside the view, or of an axis that is off."""
+    """Labels of ticks that are not shown: outside the view, or of an axis that is off."""
     for axis in (panel.xaxis, panel.yaxis):
         scale = axis.get_transform()
         low, high = sorted(scale.transform(axis.get_view_interval()))
@@ -133,11 +133,11 @@ def _colliding(texts: Iterable[tuple[Text, Bbox]]) -> Iterator[str]:
 
 
 def _corners(text: Text, box: Bbox) -> Array:
-    """Corners of a text in order, shape (4, 2), pixels: the box of its letters, turned as they are, less the leading.
+    """Corners of a text in order, shape (4, 2), pixels: the rotated box of its letters without leading.
 
     Args:
         text: the text.
-        box: what it takes of the picture, upright.
+        box: its upright bounding box.
     """
     turn = text.get_rotation()
     text.set_rotation(0)
@@ -154,7 +154,7 @@ def _corners(text: Text, box: Bbox) -> Array:
 
 
 def _overlap(corners: np.ndarray, others: np.ndarray) -> bool:
-    """Whether two rectangles overlap: along no side of either do their shadows lie apart."""
+    """Whether two rectangles overlap, by the separating axis theorem."""
     sides = np.concatenate([np.diff(corners[:3], axis=0), np.diff(others[:3], axis=0)])
     shadows, other_shadows = sides @ corners.T, sides @ others.T
     apart = (shadows.max(axis=1) <= other_shadows.min(axis=1)) | (other_shadows.max(axis=1) <= shadows.min(axis=1))
@@ -162,7 +162,7 @@ def _overlap(corners: np.ndarray, others: np.ndarray) -> bool:
 
 
 def _covering(panel: Axes, figure: Figure) -> Iterator[str]:
-    """Legends, and free texts of a panel, that lie over its data."""
+    """Legends, and free texts of a panel, that cover its data."""
     if not panel.get_visible():
         return
     legends = [legend for legend in (panel.get_legend(), *figure.legends) if legend is not None]
@@ -196,7 +196,7 @@ def _is_area(artist: Artist) -> bool:
 
 
 def _lies_under(artist: Artist, box: Bbox, panel: Axes) -> bool:
-    """Whether what is drawn of an artist inside its panel passes through a box."""
+    """Whether the visible part of an artist passes through a box."""
     seen = Bbox.intersection(box, panel.bbox)
     if seen is None or seen.width <= 0 or seen.height <= 0:
         return False

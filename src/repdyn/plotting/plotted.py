@@ -1,7 +1,7 @@
-"""The numbers behind a figure as a table: what its lines, points, bars, bands and images show, read from the artists.
+"""The numbers behind a figure as a table: its lines, points, bars, bands and images, read from the artists.
 
-One row per point, bar or cell, with ten digits; `docs/outputs.md` says what each column holds. Everything visible is
-there that lies at a place of the data, each line and point of it; words beside the data and color bars are left out.
+One row per point, bar or cell, with ten digits; `docs/outputs.md` explains the columns. It includes everything visible
+at data coordinates, each line and point; texts next to the data and color bars are omitted.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from repdyn.base.arrays import Array
 
 COLUMNS = ("panel", "x_axis", "y_axis", "kind", "series", "part")
 NUMBERS = ("x", "y", "x_low", "x_high", "y_low", "y_high", "value")
-CELLS = 50_000  # an image of more is one row that says so
-BESIDE = frozenset({"level", "span", "text", "arrow"})  # what stands beside the data
+CELLS = 50_000  # a larger image is one row
+BESIDE = frozenset({"level", "span", "text", "arrow"})  # next to the data
 COLORBAR = "<colorbar>"  # matplotlib's name of the axes of a color bar
 MARKS = frozenset({"", " ", "none", "None"})  # line styles that draw no line
 Block = Mapping[str, Any]
 
 
 def table(figure: Figure) -> str:
-    """The rows of all panels as CSV, in the order of drawing; insets follow their panel, color bars are left out."""
+    """The rows of all panels as CSV, in plotting order; insets follow their panel, color bars are omitted."""
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow((*COLUMNS, *NUMBERS))
@@ -65,12 +65,12 @@ def table(figure: Figure) -> str:
 
 
 def is_missing(panel: Axes, *columns: str) -> bool:
-    """Whether a panel draws something, but nothing that has a finite number in every one of the columns it has.
+    """Whether a panel has artists, but none with finite numbers in all of its columns.
 
     Args:
         panel: the panel.
-        columns: some of `NUMBERS`; where they are none, levels, spans and words do not count. Lines between two
-            points, as that of equality, count only where nothing else is drawn.
+        columns: some of `NUMBERS`; without any, levels, spans and texts do not count. Lines between two points, such as
+            that of equality, count only if there is nothing else.
     """
     every = [block for _, block in _drawn(panel) if columns or block["kind"] not in BESIDE]
     blocks = [block for block in every if block["kind"] != "line" or np.size(block["x"]) > 2] or every
@@ -105,7 +105,7 @@ def _flat(words: object) -> str:
 
 
 def _name(panel: Axes, which: str) -> str:
-    """An axis' name, if need be of the panel that it is shared with, and the names of its ticks."""
+    """An axis's label, if necessary from the panel that shares it, and the labels of its ticks."""
     shared = {"x": panel.get_shared_x_axes, "y": panel.get_shared_y_axes}[which]().get_siblings(panel)
     axes: list[Axis] = [getattr(each, f"{which}axis") for each in (panel, *shared)]
     overall = panel.figure.get_supxlabel() if which == "x" else panel.figure.get_supylabel()
@@ -114,7 +114,7 @@ def _name(panel: Axes, which: str) -> str:
 
 
 def _ticks(axis: Axis) -> str:
-    """The names of ticks that are not numbers; "" where all are."""
+    """The labels of ticks that are not numbers; "" if all are."""
     if not isinstance(axis.get_major_locator(), FixedLocator):
         return ""
     places = axis.get_majorticklocs().tolist()
@@ -125,7 +125,7 @@ def _ticks(axis: Axis) -> str:
 
 
 class _Names:
-    """Names of what a panel draws: its own label, or the entry that looks like it in a legend."""
+    """Names of a panel's artists: their label, or the matching entry of a legend."""
 
     def __init__(self, panel: Axes, figure: Figure) -> None:
         self.labels: dict[Artist, object] = {}
@@ -138,7 +138,7 @@ class _Names:
         self.legends: list[Legend] = [legend for legend in (own, *figure.legends, *others) if legend]
 
     def of(self, artist: Artist, block: Block) -> str:
-        """The name, else the color, "" where values decide that."""
+        """The name, else the color, or "" if values determine it."""
         if "series" in block:
             return _flat(block["series"])
         if artist not in self.known:
@@ -155,7 +155,7 @@ class _Names:
 
 
 def _entry(legend: Legend, artist: Artist, color: str) -> str:
-    """The one entry of a legend that has the artist's color and, where several have, its line style and marker."""
+    """The only entry of a legend with the artist's color and, if several have it, its line style and marker."""
     entries = list(zip(legend.legend_handles, legend.get_texts(), strict=True))
     alike = [(handle, words) for handle, words in entries if _color(handle) == color != ""]
     if len(alike) > 1 and isinstance(artist, Line2D):
@@ -168,7 +168,7 @@ def _look(artist: Artist | None) -> tuple[object, ...]:
 
 
 def _color(artist: Artist | None) -> str:
-    """The color as #rrggbb; "" where several parts differ."""
+    """The color as #rrggbb; "" if parts differ."""
     if isinstance(artist, Line2D | Text):
         return to_hex(artist.get_color())
     if isinstance(artist, Patch):
@@ -185,7 +185,7 @@ def _color(artist: Artist | None) -> str:
 
 
 def _parts(container: object) -> list[Artist]:
-    """What a container is drawn with."""
+    """The artists of a container."""
     if isinstance(container, BarContainer):
         return list(container)
     if isinstance(container, ErrorbarContainer):
@@ -195,7 +195,7 @@ def _parts(container: object) -> list[Artist]:
 
 
 def _drawn(panel: Axes) -> Iterator[tuple[Artist, Block]]:
-    """Everything visible that a panel draws in units of its axes, as columns of numbers."""
+    """Everything visible in a panel in units of its axes, as columns of numbers."""
     done: set[Artist] = set()
     for container in panel.containers:
         done.update(_parts(container))
@@ -235,7 +235,7 @@ def _blocks(artist: Artist, panel: Axes) -> Iterator[Block]:
 
 
 def _in_data(transform: Transform, panel: Axes) -> tuple[bool, bool]:
-    """Whether x and y are in units of the axes; matplotlib's own answer takes transforms of equal numbers for one."""
+    """Whether x and y are in units of the axes; matplotlib's own test confuses transforms with equal numbers."""
     if transform is panel.transAxes:
         return False, False
     if transform is panel.get_xaxis_transform():
@@ -247,7 +247,7 @@ def _in_data(transform: Transform, panel: Axes) -> tuple[bool, bool]:
 
 
 def _array(values: Any) -> Array:
-    """Numbers, those masked missing."""
+    """Numbers, with masked ones missing."""
     return np.asarray(np.ma.filled(np.ma.asarray(values, float), np.nan))
 
 
@@ -317,7 +317,7 @@ def _edges(boxes: Iterable[Rectangle]) -> dict[str, Array]:
 
 
 def _bars(container: BarContainer) -> Iterator[tuple[Artist, Block]]:
-    """Bars by their edges and, as x and y, the middle of their ends."""
+    """Bars by their edges, with the middle of their ends as x and y."""
     bars = [bar for bar in container if isinstance(bar, Rectangle)]
     if not bars:
         return
@@ -329,7 +329,7 @@ def _bars(container: BarContainer) -> Iterator[tuple[Artist, Block]]:
 
 
 def _span(box: Rectangle, panel: Axes) -> Block:
-    """A rectangle by its edges; a span across the whole panel has those along one axis alone."""
+    """A rectangle by its edges; a span across the whole panel has edges along one axis only."""
     known = dict(zip("xy", _in_data(box.get_data_transform(), panel), strict=True))
     return {"kind": "span", **{name: edge for name, edge in _edges([box]).items() if known[name[0]]}}
 
@@ -364,11 +364,11 @@ def _box(left: Array, right: Array, low: Array, high: Array) -> dict[str, Array]
 
 def _too_large(shape: tuple[int, ...]) -> Block:
     size = " x ".join(map(str, shape))
-    return {"kind": "cell", "series": f"{size} values, not written: read the figure's datasets", "value": np.nan}
+    return {"kind": "cell", "series": f"{size} values, not listed: see the figure's datasets", "value": np.nan}
 
 
 def _text(words: Text, panel: Axes) -> Iterator[Block]:
-    """A text or an arrow at a place of the data; others are beside it."""
+    """A text or an arrow at data coordinates; others are not data."""
     if isinstance(words, Annotation):
         if words.xycoords != "data":
             return

@@ -1,18 +1,18 @@
-"""Two runs side by side: changed verdicts first, then the largest deviations. Equality has three strengths, by name.
+"""Comparison of two runs: changed verdicts, then the largest deviations. Equality has three named tiers.
 
-- `identical`: the same files with the same digests. What one machine and lock give for any number of cores, order and
-  folder.
-- `rounding`: the same verdicts, the same data files, every number within its band. What another CPU or another build
-  of the libraries gives.
-- `verdicts`: the same verdict for every claim. What other seeds or a GPU give.
+- `identical`: the same files with the same digests, as on one machine with pinned versions for any number of cores,
+  order and folder.
+- `rounding`: the same verdicts, the same data files, every number within its band, as on another CPU or with another
+  build of the libraries.
+- `verdicts`: the same verdict for every claim, as with other seeds or on a GPU.
 
 The band of a variable is the square root of the unit roundoff it was computed with, relative to its largest magnitude:
-1.5e-8 in double precision, 3.5e-4 in single (float32, and whatever torch made). Kernels of another CPU add in another
-order, which changes a sum by a few units in the last place; what follows multiplies that by its condition number. Up
-to half of the digits that is rounding; beyond, the computation amplifies differences without bound (training, weights
-drawn in the frame of a nearly collapsed batch), and statements about it can be reproduced, not its numbers. Numbers
-that differ by at most 1e-9 are equal: a measure of error that small is itself what rounding and integrators left.
-Tables and figures are made from the data, so they do not count a second time.
+1.5e-8 in double precision, 3.5e-4 in single (float32, and all results of torch). Kernels of another CPU add in another
+order, which changes a sum by a few units in the last place; later steps multiply this by their condition number.
+Deviations up to half of the digits count as rounding; beyond, the computation amplifies differences without bound
+(training, weights sampled in the frame of a nearly collapsed batch), and statements about it can be reproduced, but not
+its numbers. Numbers that differ by at most 1e-9 are equal: an error that small is itself due to rounding and
+integrators. Tables and figures are computed from the data, so they do not count a second time.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ TIERS = ("identical", "rounding", "verdicts")
 RESIDUE = 1e-9
 SHOWN = 12
 APART = ("manifest.json", "report/")
-"""What has clocks, hosts and costs in it, which no two runs share: a file, and the folder that shows the rest."""
+"""Outputs with times, hosts and costs, which differ in every run: a file and a folder."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two: digests by path inside the run; verdicts by claim; the folder, where the files are there."""
+    """One of the two: digests by path inside the run; verdicts by claim; the folder, if its files exist."""
 
     name: str
     digests: Mapping[str, str]
@@ -50,7 +50,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Deviation:
-    """How far a variable or column differs, relative to its scale, and the band that rounding explains."""
+    """Deviation of a variable or column, relative to its scale, and the band that rounding explains."""
 
     file: str
     variable: str
@@ -69,9 +69,9 @@ class Comparison:
     """What differs between two runs.
 
     Attributes:
-        verdicts: claim id -> (verdict there, verdict here), where they differ; None where a side tells none.
+        verdicts: claim id -> (verdict there, verdict here), where they differ; None for a side without one.
         deviations: of variables and columns in files that differ, the largest first.
-        only: files that one side alone has.
+        only: files of only one side.
         differing: files with different digests.
         equal: number of files with equal digests.
     """
@@ -83,7 +83,7 @@ class Comparison:
     equal: int
 
     def differences(self, tier: str) -> list[str]:
-        """What counts as a difference at a tier, in words; empty where the runs are equal."""
+        """What differs at a tier, in words; empty if the runs are equal."""
         lost = [path for paths in self.only for path in paths if tier == "identical" or path.endswith(".nc")]
         beyond = [item for item in self.deviations if item.beyond]
         counts = {
@@ -99,13 +99,13 @@ def compare(first: Path, second: Path, tier: str = "identical") -> Comparison:
     """Compares two results folders, or manifests.
 
     Raises:
-        DataError: a path is neither, or the tier asks for more than the digests in a manifest.
+        DataError: a path is neither, or the tier needs more than the digests in a manifest.
     """
     a, b = side(first), side(second)
     for run in (a, b):
         if tier == "rounding" and run.folder is None:
             raise DataError(
-                f"{run.name}: its files are not beside it, and tier {tier} reads them; give the results folder"
+                f"{run.name}: its files are not next to it, and tier {tier} reads them; give the results folder"
             )
         if tier == "verdicts" and run.verdicts is None:
             raise DataError(f"{run.name}: has no ledger (claims.csv), and tier {tier} compares ledgers; finish the run")
@@ -124,7 +124,7 @@ def compare(first: Path, second: Path, tier: str = "identical") -> Comparison:
 def side(path: Path) -> Side:
     """A run by its results folder or by its manifest, whose files may be elsewhere."""
     if path.is_dir():
-        files = [file for file in sorted(path.rglob("[!.]*")) if file.is_file()]  # .part: half written, then killed
+        files = [file for file in sorted(path.rglob("[!.]*")) if file.is_file()]  # .part: partial file of a killed job
         names = [file.relative_to(path).as_posix() for file in files]
         digests = {name: sha256(file) for name, file in zip(names, files, strict=True) if not name.startswith(APART)}
         if not digests:
@@ -170,7 +170,7 @@ def _verdict_lines(changed: Mapping[str, tuple[str, str]] | None) -> list[str]:
 
 
 def _largest(deviations: list[Deviation]) -> list[str]:
-    """The worst variable of each of the worst files."""
+    """The largest deviation in each of the files with the largest deviations."""
     by_file: dict[str, list[Deviation]] = {}
     for item in deviations:
         by_file.setdefault(item.file, []).append(item)
@@ -188,7 +188,7 @@ def verdict_changes(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str,
 
 
 def _verdicts(folder: Path) -> dict[str, str] | None:
-    """Claim id -> verdict, from the ledger or, before there is one, from the studies' parts; None without any."""
+    """Claim id -> verdict, from the ledger or, if there is none yet, from the studies' ledgers; None without any."""
     whole = folder / "claims.csv"
     files = [whole] if whole.is_file() else sorted(folder.glob("*/claims.csv"))
     frames = [ledger.read(file) for file in files]
@@ -197,7 +197,7 @@ def _verdicts(folder: Path) -> dict[str, str] | None:
 
 
 def _deviations(path: str, a: Path, b: Path) -> Iterator[Deviation]:
-    """Of the variables of a dataset or the columns of a table or of a figure's numbers, which are made from these."""
+    """Deviations of a dataset's variables, or of the columns of a table or of a figure's numbers."""
     precision: type = float
     if path.endswith(".nc"):
         loaded = [datasets.read(folder / path) for folder in (a, b)]
@@ -219,12 +219,12 @@ def _arrays(columns: Mapping[Hashable, xr.Variable | pd.Series]) -> dict[str, np
 
 
 def deviation(old: np.ndarray, new: np.ndarray, precision: type = float) -> tuple[float, float, str]:
-    """Largest deviation relative to the scale, its band, and a word where there is no number; 0 for equal arrays.
+    """Largest deviation relative to the scale, its band, and a word if there is no number; 0 for equal arrays.
 
     Args:
         old: an array.
         new: the other.
-        precision: what they were computed in, where that is less than they are stored in.
+        precision: the precision of the computation, if lower than that of the stored numbers.
     """
     if old.shape != new.shape:
         return np.inf, 1.0, f"shape {old.shape} against {new.shape}"
@@ -235,7 +235,7 @@ def deviation(old: np.ndarray, new: np.ndarray, precision: type = float) -> tupl
     band = float(np.sqrt(max(np.finfo(dtype).eps for dtype in (old.dtype, new.dtype, precision))))
     finite = np.isfinite(old) & np.isfinite(new)
     if np.any(~finite & ~((old == new) | (np.isnan(old) & np.isnan(new)))):
-        return np.inf, band, "not finite at other places"
+        return np.inf, band, "not finite at different places"
     old, new = old[finite].astype(float), new[finite].astype(float)
     largest = np.max(np.abs(old - new), initial=0.0)
     if largest <= RESIDUE:

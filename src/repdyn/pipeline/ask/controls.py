@@ -1,4 +1,4 @@
-"""The controls of a finished run: which only shift a recorded number, which do not turn, which parts have none."""
+"""The controls of a finished run: which only shift a recorded number, which are not rejected, which parts have none."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WEAK = ("shifted number", "not recorded", "nothing")
 
 @dataclass(frozen=True)
 class Audit:
-    """Kinds of change by how often they occur, and what is wrong, a line each."""
+    """Counts of the kinds of change, and the problems, one line each."""
 
     kinds: dict[str, int]
     faults: list[str]
@@ -34,7 +34,9 @@ def examine(results: Path) -> Audit:
         if row["control_change"] in WEAK
     ]
     faults += [
-        f"{row['id']}: no control turns {row['uncontrolled_parts']}" for row in ledger if row["uncontrolled_parts"]
+        f"{row['id']}: no control changes the outcome of {row['uncontrolled_parts']}"
+        for row in ledger
+        if row["uncontrolled_parts"]
     ]
     faults += [
         f"{row['id']}: a control does not change the outcome"

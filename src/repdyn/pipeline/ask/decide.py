@@ -1,10 +1,10 @@
-"""Goes on until claims are decided: more trials for those that a run leaves open, the cheapest first.
+"""Extends a run until its claims are decided: more trials for open claims, the cheapest first.
 
-A sampled claim stays open where its interval crosses the border of what the statement allows. The interval shrinks with
-the root of the number of trials, so evidence tells how many are wanted, and the records of jobs tell what they cost.
-Trials are doubled, and every claim on the same data is looked at once more: later looks spend less of the false alarm
-(`base.sampled.at_look`). Finished trials are read, not computed (`docs/trials.md`). A claim on too few trials for any
-interval first gets the fewest that have one; that is its first look.
+A sampled claim is open if its interval crosses the boundary of what the statement allows. The interval shrinks with the
+square root of the number of trials, so the evidence gives the number of trials needed, and the records of jobs give
+their cost. Trials are doubled, and every claim on the same data is analyzed again, with less of the false-alarm rate
+each time (`base.sampled.at_look`). Finished trials are read, not computed (`docs/trials.md`). A claim with too few
+trials for any interval first gets the smallest number that gives one; that is its first analysis.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SUFFIX = "-decided"
 
 @dataclass(frozen=True)
 class Need(Wanted):
-    """What an open claim of a run wants, with the claim and the cost.
+    """What an open claim of a run needs, with the claim and the cost.
 
     Attributes:
         id: the claim.
@@ -54,7 +54,7 @@ class Need(Wanted):
 
 
 def needs(run: str) -> list[Need]:
-    """What each open claim of a finished run wants, the cheapest first.
+    """What each open claim of a finished run needs, the cheapest first.
 
     Raises:
         DataError: the run has no ledger, evidence or records.
@@ -78,12 +78,12 @@ def needs(run: str) -> list[Need]:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a dataset took: its member of a job, or the whole job where that is not known.
+    """Cost of a dataset: of its task in a job, or of the whole job if that is unknown.
 
     Attributes:
-        of: name of the job, with that of the file where it is the member's cost.
+        of: name of the job, with that of the file if the cost is the task's.
         seconds: CPU seconds.
-        keeps: whether it keeps finished trials.
+        keeps: whether it caches finished trials.
     """
 
     of: str
@@ -92,14 +92,14 @@ class Cost:
 
 
 def _costs(run: str) -> dict[str, Cost]:
-    """Dataset's file -> what it took.
+    """Dataset's file -> its cost.
 
     Raises:
-        DataError: no job of the run left a record.
+        DataError: no job of the run has a record.
     """
     latest = records.by_output(records.of_run(run))
     if not latest:
-        raise DataError(f"logs/{run}: no job of this run left a record of its cost; finish the run first")
+        raise DataError(f"logs/{run}: no job of this run has a record of its cost; finish the run first")
     place = f"results/{run}/"
     return {
         path.removeprefix(place): _cost(path, record, path.removeprefix(place))
@@ -118,13 +118,13 @@ def _cost(path: str, record: Mapping[str, Any], file: str) -> Cost:
 
 
 def _keeps(member: Mapping[str, Any]) -> bool:
-    """Whether an experiment keeps finished trials."""
+    """Whether an experiment caches finished trials."""
     function = member["function"].rpartition(":")[2]
     return "checkpoint" in read_study(member["study"]).experiments[function].parameters
 
 
 def _seconds(study: str, knobs: Mapping[tuple[str, str], int], factor: float, costs: Mapping[str, Cost]) -> float:
-    """CPU seconds of the jobs that more trials make run: of new trials alone where finished ones are kept."""
+    """CPU seconds of the jobs that run for more trials; only of new trials if finished ones are cached."""
     grown = _grown(study, read_study(study), {section for section, _ in knobs})
     made_by = {
         cost.of: cost
@@ -136,7 +136,7 @@ def _seconds(study: str, knobs: Mapping[tuple[str, str], int], factor: float, co
 
 
 def _grown(study: str, graph: Study, sections: set[str]) -> list[str]:
-    """Datasets with more trials where these sections have: their own, and those of the analyses on them."""
+    """Datasets that get more trials with these sections: of their experiments, and of analyses of these."""
     names = graph.experiments
     grown = {name for name in names if sections & {section for section, _ in counts(study, graph, name)}}
     while more := {name for name in names if name not in grown and grown & set(names[name].reads)}:
@@ -146,11 +146,11 @@ def _grown(study: str, graph: Study, sections: set[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Round:
-    """One more look.
+    """One more analysis.
 
     Attributes:
-        settings: what an overlay says: counts of trials, and the number of the look at each claim on them.
-        chosen: the open claims that it is for.
+        settings: content of the overlay: numbers of trials, and the number of analyses of each claim on them.
+        chosen: the open claims that it is to decide.
     """
 
     settings: Mapping[str, Any]
@@ -158,7 +158,7 @@ class Round:
 
 
 def plan(run: str, budget: float, found: Iterable[Need]) -> Round:
-    """The trials to add: claims from the cheapest on, as long as the CPU seconds of the budget last."""
+    """The trials to add: for the cheapest claims first, within the CPU seconds of the budget."""
     configuration = json.loads((Path("results") / run / "manifest.json").read_text(encoding="utf-8"))["configuration"]
     values: dict[tuple[str, str, str], int] = {}
     chosen, spent = [], 0.0
@@ -167,7 +167,7 @@ def plan(run: str, budget: float, found: Iterable[Need]) -> Round:
     unseen = {need.id for need in found if not need.seen}
     for need in found:
         wanted = {(need.study, *knob): math.ceil(value * need.factor) for knob, value in need.knobs.items()}
-        more = any(values.get(key, 0) < value for key, value in wanted.items())  # else another claim has asked for them
+        more = any(values.get(key, 0) < value for key, value in wanted.items())  # else another claim already needs them
         if need.doublings is None or spent + need.seconds * more > budget:
             continue
         spent += need.seconds * more
@@ -185,7 +185,7 @@ def plan(run: str, budget: float, found: Iterable[Need]) -> Round:
 
 
 def begin(run: str, name: str) -> None:
-    """A run that starts as a copy of another: every file under a second name, so that only what changes is computed."""
+    """A run that starts as a copy of another, by hard links, so that only what changes is computed."""
     for kind in ("results", "logs"):
         source, target = Path(kind) / run, Path(kind) / name
         if not target.exists():
@@ -207,7 +207,7 @@ def _second_name(source: str, target: str) -> str:
 
 
 def go_on(name: str, options: Iterable[str], cores: int) -> float:
-    """Runs the workflow with Snakemake's options; CPU seconds that it took.
+    """Runs the workflow with Snakemake's options; returns its CPU seconds.
 
     Raises:
         RepdynError: the run failed.
@@ -220,14 +220,14 @@ def go_on(name: str, options: Iterable[str], cores: int) -> float:
 
 
 def _spent(before: Iterable[Mapping[str, Any]], after: Iterable[Mapping[str, Any]]) -> float:
-    """CPU seconds of the jobs that ran between two readings of a run's records, without what they read."""
+    """CPU seconds of the jobs that ran between two states of a run's records, without cached trials."""
     finished = {job["log"]: job.get("finished") for job in before}
     ran = (job for job in after if finished.get(job["log"]) != job.get("finished"))
     return sum(float(job["cpu_seconds"]) - float(job.get("read_cpu_seconds", 0)) for job in ran)
 
 
 def overlay(settings: Mapping[str, Any], name: str) -> str:
-    """The text of an overlay that repeats a run by hand."""
+    """The text of an overlay that repeats a run."""
     stream = io.StringIO()
     stream.write(
         "# Written by `python -m repdyn decide`: more trials for claims that were open, and how often each was\n"
@@ -238,8 +238,8 @@ def overlay(settings: Mapping[str, Any], name: str) -> str:
 
 
 def show(wanted: Iterable[Need]) -> str:
-    """The open claims: what each wants and what it costs, or why more trials decide nothing."""
-    lines = [f"{'claim':28}{'core-minutes':>13}  wants"]
+    """The open claims: what each needs and what it costs, or why more trials decide nothing."""
+    lines = [f"{'claim':28}{'core-minutes':>13}  needs"]
     for need in wanted:
         minutes = "-" if need.doublings is None else f"{need.seconds / 60:.1f}"
         lines.append(f"{need.id:28}{minutes:>13}  {need.reason}")
@@ -249,15 +249,15 @@ def show(wanted: Iterable[Need]) -> str:
 def decide(
     run: str, options: Iterable[str], *, budget: float, looks: int | None, cores: int, say: Callable[[str], None]
 ) -> None:
-    """Adds trials to a copy of a run, look after look, until nothing is open that they decide or the budget is used.
+    """Adds trials to a copy of a run and analyzes it again, until no open claim can be decided or the budget is used.
 
     Args:
         run: name of a finished run.
         options: Snakemake's options for it: its overlays.
         budget: CPU seconds.
-        looks: at most so many; None for no limit.
+        looks: maximum number of analyses; None for no limit.
         cores: cores of the runs.
-        say: takes what a person should read.
+        say: prints messages for the user.
     """
     name = run if run.endswith(SUFFIX) else run + SUFFIX
     file, today, left = Path("config") / f"{name}.yaml", run, budget
@@ -282,7 +282,7 @@ def decide(
 
 
 def _with(options: Iterable[str], file: Path) -> list[str]:
-    """Snakemake's options with one overlay more."""
+    """Snakemake's options with one more overlay."""
     words = list(options)
     place = words.index("--configfile") + 1 if "--configfile" in words else 0
     after = next((k for k in range(place, len(words)) if words[k].startswith("--")), len(words)) if place else 0
@@ -290,12 +290,12 @@ def _with(options: Iterable[str], file: Path) -> list[str]:
 
 
 def _written(file: Path) -> dict[str, Any]:
-    """What an earlier call wrote; nothing before the first."""
+    """What an earlier call wrote; empty before the first."""
     return yaml_positions.values(file) if file.is_file() else {}
 
 
 def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with others over them, section by section."""
+    """Settings overridden by others, section by section."""
     joined = dict(first)
     for key, value in second.items():
         joined[key] = _joined(joined[key], value) if isinstance(joined.get(key), Mapping) else value

@@ -1,4 +1,4 @@
-"""The summary at the end of a run: which jobs failed, or whose checks and figures ended with an error, and why."""
+"""Summary at the end of a run: which jobs failed, which checks and figures ended with an error, and why."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from repdyn.pipeline.ask.progress import last_line
 from repdyn.pipeline.run.declare.jobs import Job
 from repdyn.pipeline.run.execute.records import FINISHED, RUNNING
 
-SHOWN = 20  # reasons with jobs of their own; a run of a hundred jobs fails for few
+SHOWN = 20  # distinct reasons; even a run of a hundred jobs fails for few
 NEXT = (
-    "Finished jobs are kept and trainings resume: remove the cause and run the same command again."
+    "Results of finished jobs remain and trainings resume: remove the cause and run the same command again."
     " `python -m repdyn run <job file>` runs one job by hand; docs/troubleshooting.md lists causes."
 )
-KILLED = "killed from outside: by the system for its memory, by a time limit, by hand"
+KILLED = "killed: by the system for its memory use, by a time limit, or by a user"
 
 
 def summary(jobs: Iterable[Job], since: float) -> str:
-    """What failed in a run, jobs of one reason together; empty if no job of ours did.
+    """What failed in a run, grouped by reason; empty if no job failed.
 
     Args:
         jobs: all jobs of the run.
@@ -43,9 +43,9 @@ def summary(jobs: Iterable[Job], since: float) -> str:
 
 
 def errors(jobs: Iterable[Job], since: float) -> str:
-    """Claims whose check, and figures and tables whose function, ended with an error of its own; empty without any.
+    """Claims, figures and tables whose function ended with an unexpected error; empty without any.
 
-    Their jobs end well, so that the report is made; the run is to end with this error all the same.
+    Their jobs succeed, so that the report is created; the run still ends with this error.
 
     Args:
         jobs: all jobs of the run.
@@ -75,7 +75,7 @@ ERRORS_IN = {"decide": _failed_claims, "draw": _failed_product, "tabulate": _fai
 
 
 def _reason(job: Job, since: float) -> str:
-    """The last line of the log of a job that ran and left no record; empty for any other."""
+    """The last line of the log of a job that ran but has no record; empty for any other."""
     log = Path(job.log)
     if (began := _changed(log)) is None or began < since:
         return ""

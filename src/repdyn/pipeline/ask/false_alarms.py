@@ -1,8 +1,8 @@
 """False alarms of sampled claims: how often other seeds refute what the run found, against the rate derived beforehand.
 
 A sampled claim fixes its rate with its region: the ledger's column `false_alarm` bounds the chance to refute a true
-statement (the sum over its intervals, Bonferroni). Here the experiments behind such claims, where they are cheap, run
-again with many seeds, and the verdicts are counted.
+statement (the sum over its intervals, Bonferroni). Here the cheap experiments behind such claims run again with many
+seeds, and the verdicts are counted.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ def measure(root: Path, seeds: int, seconds: float) -> pd.DataFrame:
     """Verdicts of cheap sampled claims over many seeds.
 
     Args:
-        root: results of a finished run; its datasets say how they were made.
+        root: results of a finished run; its datasets record how they were computed.
         seeds: further seeds of the run to try.
-        seconds: a claim counts as cheap if making all its datasets takes at most this long.
+        seconds: a claim counts as cheap if computing all its datasets takes at most this long.
 
     Returns:
         One row per claim: id, derived rate, seeds, refutations (a decided verdict that differs from the run's),
@@ -51,7 +51,7 @@ def measure(root: Path, seeds: int, seconds: float) -> pd.DataFrame:
         counts = _count(remaker, cheap, seeds) if cheap else {}
         counted += [_row(id, rates[id], counts[id], ledger["verdict"][id], seeds) for id in cheap]
     if not counted:
-        raise RepdynError(f"{root}: no sampled claim is decided and takes at most {seconds} s to make again")
+        raise RepdynError(f"{root}: no sampled claim is decided and takes at most {seconds} s to compute again")
     return pd.DataFrame(counted)
 
 

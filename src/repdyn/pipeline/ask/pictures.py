@@ -23,21 +23,21 @@ NONE = "<p>not in this run</p>"
 
 
 def write(outcome: Comparison, first: Path, second: Path, folder: Path) -> int:
-    """Writes a page of the pictures that differ, with copies of them beside it; their number.
+    """Writes a page of the figures that differ, with copies of them; returns their number.
 
     Args:
         outcome: the two runs, compared.
         first: results folder shown on the left.
         second: results folder shown on the right.
-        folder: one to make, or an empty one.
+        folder: a new or empty folder.
 
     Raises:
-        ConfigError: the folder holds something.
+        ConfigError: the folder is not empty.
         DataError: one of the two is not a results folder.
     """
     for run in (first, second):
         if not run.is_dir():
-            raise DataError(f"{run}: --pictures shows files of two runs, and this is no results folder")
+            raise DataError(f"{run}: --pictures shows files of two runs, but this is not a results folder")
     moved = sorted(filter(_is_picture, [*outcome.differing, *outcome.only[0], *outcome.only[1]]))
     with fresh(folder):
         figures = "".join(_figure(name, [("old", first), ("new", second)], folder) for name in moved)
@@ -52,7 +52,7 @@ def _is_picture(name: str) -> bool:
 
 
 def _figure(name: str, sides: Iterable[tuple[str, Path]], folder: Path) -> str:
-    """Lines of the page for a figure, of which the pictures are copied."""
+    """HTML lines for a figure, whose files are copied."""
     cells = ""
     for side, run in sides:
         there = (run / name).is_file()

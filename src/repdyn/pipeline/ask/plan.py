@@ -1,10 +1,9 @@
 """What a run will cost before it starts: jobs, core-minutes and memory per study, from costs recorded in git.
 
-`costs.csv` of each study holds what the jobs of finished runs took. A job whose settings have a recorded size
-costs what was recorded. Any other is an estimate, marked as such: start-up, and a power of its size through the two
-nearest records; of a job that trains, whose size is its work, cost is in proportion to it. What a size is stands in
-`run.costs`; no product of settings knows what a loop skips or a solver adapts, so such an estimate is an order of
-magnitude.
+`costs.csv` of each study has the costs of the jobs of finished runs. A job whose settings have a recorded size
+costs what was recorded. Any other is an estimate, marked as such: start-up time plus a power law in its size through
+the two nearest records; for a job that trains, cost is proportional to its work. `run.costs` defines sizes; no product
+of settings accounts for what a loop skips or a solver adapts, so such an estimate is an order of magnitude.
 """
 
 from __future__ import annotations
@@ -37,16 +36,16 @@ from repdyn.pipeline.run.declare.parts import share
 from repdyn.pipeline.run.execute import records
 
 START_UP = 2.0
-"""CPU seconds that starting takes at most (torch); and no more than four fifths of the least cost recorded."""
+"""Upper bound on the CPU seconds of start-up (torch); never more than four fifths of the smallest recorded cost."""
 Expected = list[tuple[Job, "Cost | None"]]
-SHARED = "all studies share"
+SHARED = "shared by all studies"
 TRUE_WITHIN = 1.5
-"""Factor within which a plan is called true."""
+"""Factor within which a plan counts as accurate."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost of one job; `recorded` at these settings, or estimated from others (memory is then what the rule asks)."""
+    """Cost of one job; `recorded` at these settings, or estimated (memory is then the rule's request)."""
 
     cpu_seconds: float
     memory_mb: float
@@ -54,10 +53,10 @@ class Cost:
 
 
 def keep(run: str, checkout: Path) -> int:
-    """Writes the costs of a finished run into the studies' files, in place of its former ones; their number.
+    """Writes the costs of a finished run into the studies' files, replacing its earlier ones; returns their number.
 
     Raises:
-        DataError: the run left no records.
+        DataError: the run has no records.
     """
     finished = _finished(run)
     by_file: dict[Path, list[Row]] = {}
@@ -71,12 +70,12 @@ def keep(run: str, checkout: Path) -> int:
 
 
 def missed(run: str, files: Iterable[Path]) -> str:
-    """How true today's records would have been as a plan of a finished run: the sums, then jobs missed by far.
+    """How accurately today's records would have predicted a finished run: the sums, then jobs with large errors.
 
-    To be asked before `keep` puts the run's own costs in their place.
+    To be called before `keep` replaces these records with the run's.
 
     Raises:
-        DataError: the run left no records.
+        DataError: the run has no records.
     """
     known = recorded(files)
     lines, planned, took, unknown = [], 0.0, 0.0, 0
@@ -94,25 +93,25 @@ def missed(run: str, files: Iterable[Path]) -> str:
 
 
 def _finished(run: str) -> list[tuple[Job, records.Record]]:
-    """Jobs of a run whose files are there, by name, each with its record."""
+    """Jobs of a run whose files exist, by name, each with its record."""
     latest = records.by_output(records.read(Path("logs") / run))
     finished = {str(record["log"]): record for path, record in latest.items() if Path(path).is_file()}
     if not finished:
-        raise DataError(f"logs/{run}: no job of this run left a record of its cost; finish the run first")
+        raise DataError(f"logs/{run}: no job of this run has a record of its cost; finish the run first")
     jobs = [Job(run, name, made["job"]["kind"], made["job"]["members"]) for name, made in sorted(finished.items())]
     images = images_of(jobs)
     return [(replace(job, images=images), finished[job.name]) for job in jobs]
 
 
 def costs(jobs: Iterable[Job], files: Iterable[Path]) -> list[tuple[Job, Cost | None]]:
-    """What each job will take by the records in files; None where no job of its name is recorded."""
+    """Expected cost of each job from the records in files; None if no job of its name is recorded."""
     known, jobs = recorded(files), list(jobs)
     makers = {path: job for job in jobs for member in job.members for path in member["outputs"]}
     return [(job, _of_its_own(_cost(job, of_job(job, known)), share(job, makers))) for job in jobs]
 
 
 def _of_its_own(cost: Cost | None, share: float) -> Cost | None:
-    """Cost of a job of whose work others do all but a share; costs are recorded as of a job that does it all."""
+    """Cost of a job that does only a share of the recorded work, the rest of which other jobs do."""
     if cost is None or share == 1:
         return cost
     start = min(START_UP, 0.8 * cost.cpu_seconds)
@@ -120,7 +119,7 @@ def _of_its_own(cost: Cost | None, share: float) -> Cost | None:
 
 
 def show(expected: Expected, wanted: str, cores: Sequence[int] = ()) -> str:
-    """The table, one line per study; then how long it takes on so many cores, one line per number."""
+    """The table, one line per study; then the time for each number of cores, one line each."""
     studies = sorted({_study(job) for job, _ in expected}, key=lambda study: (study == SHARED, study))
     lines = [f"{wanted}\n", f"{'study':24}{'jobs':>6}{'core-minutes':>14}{'largest job (MB)':>18}"]
     for study in studies:
@@ -178,12 +177,12 @@ def _seconds(expected: Expected) -> dict[str, float]:
 
 
 def _short(number: float) -> str:
-    """With a tenth below a hundred."""
+    """A number, with one decimal below a hundred."""
     return f"{number:.1f}" if round(number, 1) < 100 else f"{number:.0f}"
 
 
 def _critical(expected: Expected) -> str:
-    """The chain of jobs that no number of cores shortens, those of less than a tenth of a minute left out."""
+    """The chain of jobs that no number of cores shortens, without jobs under a tenth of a minute."""
     minutes = {name: seconds / 60 for name, seconds in _seconds(expected).items()}
     path = critical_path(minutes, needs(job for job, _ in expected))
     parts = {job.name: job.part_of for job, _ in expected if isinstance(job, Parted) and job.part_of}

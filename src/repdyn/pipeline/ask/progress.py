@@ -1,4 +1,4 @@
-"""The last line of every running job. A job's mark lies next to its log while it runs (`records.recorded`)."""
+"""The last line of every running job. A job has a marker file next to its log while it runs (`records.recorded`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TAIL = 4096
 
 
 class Mark(TypedDict):
-    """What the mark of a running job says."""
+    """Content of the marker file of a running job."""
 
     pid: int
     host: str
@@ -33,14 +33,14 @@ def _line(mark: Path, logs: Path) -> str:
         about: Mark = json.loads(mark.read_text(encoding="utf-8"))
         running = f"{_since(datetime.fromisoformat(about['began']))}{_state(about)}"
     except (OSError, ValueError, KeyError, TypeError):
-        return f"{mark}: just ended, or no mark of ours"
+        return f"{mark}: just ended, or not a marker file of repdyn"
     log = mark.with_name(mark.name.removesuffix(RUNNING))
     name = log.relative_to(logs).as_posix().removesuffix(".log")
     return f"{name}  {running}  {last_line(log)}"
 
 
 def last_line(log: Path) -> str:
-    """The last line with something in it, printable characters only."""
+    """The last nonempty line, printable characters only."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - TAIL))
@@ -59,14 +59,14 @@ def _since(began: datetime) -> str:
 
 
 def _state(about: Mark) -> str:
-    """Empty for a live job; on another machine nobody here can tell."""
+    """Empty for a live job; unknown on another machine."""
     if about["host"] != socket.gethostname():
         return f" on {about['host']}"
     return "" if _alive(about["pid"]) else " killed: run the same command again"
 
 
 def _alive(process: int) -> bool:
-    """Whether the process lives and is one of ours, as far as the system tells."""
+    """Whether the process exists and is one of ours, as far as the system reports."""
     if Path("/proc/self").exists():
         command = Path(f"/proc/{process}/cmdline")
         return command.is_file() and b"repdyn" in command.read_bytes()
@@ -74,6 +74,6 @@ def _alive(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # it lives, as another user's
+    except PermissionError:  # it exists, owned by another user
         pass
     return True

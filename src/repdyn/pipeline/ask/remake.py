@@ -1,4 +1,4 @@
-"""Datasets of a finished run made again, with another seed or with changed code; the records say how they were made."""
+"""Datasets of a finished run, recomputed from its records with another seed or with changed code."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from repdyn.pipeline.run.declare.jobs import Member, input_paths
 from repdyn.pipeline.run.execute import members, records
 from repdyn.pipeline.run.kinds import simulate
 
-SHARE = 30.0  # datasets that one job makes, at most, and its start-up in seconds: what of its cost may be others'
+SHARE = 30.0  # most datasets of one job, and its start-up in seconds: the share of its cost that may belong to others
 START_UP = 10.0
 
 
 class Remaker:
-    """Makes the datasets of one study again.
+    """Recomputes the datasets of one study.
 
     Args:
         root: results of a finished run, `results/<run>`.
@@ -33,15 +33,15 @@ class Remaker:
         self._seconds: dict[str, float] = {}
 
     def cheap(self, names: Iterable[str], seconds: float) -> bool:
-        """Whether making datasets again, with all behind them, takes at most this long, by trying.
+        """Whether recomputing datasets with all their inputs takes at most this long, by trying.
 
-        What belongs to other studies is not cheap; nor is, untried, what a job made that took far longer.
+        Datasets of other studies are not cheap; datasets of jobs that took far longer are rejected without trying.
         """
         tried = (self._timed(name) if self._recorded(name) <= SHARE * seconds + START_UP else np.inf for name in names)
         return sum(tried) <= seconds
 
     def datasets(self, names: Iterable[str], seed: int | None = None) -> members.Inputs:
-        """The named datasets, made again with all that is behind them; with the run's own seed if none is given."""
+        """The named datasets, recomputed with all their inputs; with the run's seed if none is given."""
         with tempfile.TemporaryDirectory() as folder:
             inputs = {name: self._paths(name) for name in names}
             asked: Member = {"code": "", "inputs": inputs, "outputs": []}
@@ -55,23 +55,23 @@ class Remaker:
         return members.read_inputs({"code": "", "inputs": inputs, "outputs": []}, self.root)
 
     def members(self, name: str) -> list[Member]:
-        """What made a dataset: one member of a job, or one per variant."""
+        """The tasks that computed a dataset: one, or one per variant."""
         return [self._members[file] for file in self._files(name) if file in self._members]
 
     @cached_property
     def _records(self) -> Sequence[Mapping[str, Any]]:
-        """The run's records, from the logs beside its results or from its manifest."""
+        """The run's records, from the logs next to its results or from its manifest."""
         return records.of_run(self.root.name, self.root.absolute().parents[1])
 
     @cached_property
     def _members(self) -> dict[str, Member]:
-        """File below the results -> the member that made it."""
+        """File in the results -> the task that created it."""
         simulations = (record["job"] for record in self._records if record["job"]["kind"] == "simulate")
         return {member["outputs"][0]: member for job in simulations for member in job["members"]}
 
     @cached_property
     def _costs(self) -> dict[str, float]:
-        """CPU seconds by file below the results of the job that made it."""
+        """File in the results -> CPU seconds of the job that created it."""
         home = f"results/{self.root.name}/"
         return {file.removeprefix(home): job["cpu_seconds"] for job in self._records for file in job["outputs"]}
 
@@ -83,7 +83,7 @@ class Remaker:
         return self._seconds[name]
 
     def _recorded(self, name: str) -> float:
-        """CPU seconds of the dearest job behind a dataset; infinite for what this study did not make."""
+        """CPU seconds of the most expensive job behind a dataset; infinite for datasets of other studies."""
         jobs = self.members(name)
         if not jobs or any(job["study"] != self.study for job in jobs):
             return np.inf

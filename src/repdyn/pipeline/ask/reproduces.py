@@ -1,10 +1,10 @@
 """Whether a run reproduces a reference: verdicts, then key numbers within their bands, then files.
 
-A sampled number reproduces where its interval meets the reference's: a training that another processor rounds otherwise
-is another draw. A number without interval reproduces within a twentieth of what its claim allows: errors far below
-their tolerance depend on the steps of solvers and searches (two kinds of processors differed by up to 2 %). Every
-band is widened by rounding: the square root of the unit roundoff of single precision, relative to the number's size.
-Numbers that differ by at most 1e-9 are equal.
+A sampled number reproduces if its interval overlaps the reference's: with other rounding, a training is another draw. A
+number without interval reproduces within a twentieth of what its claim allows: errors far below their tolerance depend
+on the steps of solvers and searches (two kinds of processors differed by up to 2 %). Every band is widened by rounding:
+the square root of the unit roundoff of single precision, relative to the number's size. Numbers that differ by at most
+1e-9 are equal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SHARE = 1 / 20  # of what a claim allows
 
 @dataclass(frozen=True)
 class Number:
-    """A key number of both sides; `band` is what the reference allows."""
+    """A key number of both sides; `band` is the interval that the reference allows."""
 
     claim: str
     part: str
@@ -40,13 +40,13 @@ class Number:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A run held against a reference.
+    """A run compared with a reference.
 
     Attributes:
         verdicts: claim -> (verdict there, verdict here), where they differ.
         claims: number of claims on either side.
         numbers: key numbers that both sides have.
-        missing: number of key numbers that one side alone has.
+        missing: number of key numbers of only one side.
         equal_files: number of files with equal digests.
         files: number of files of the reference.
         settings: places where the configurations differ.
@@ -117,14 +117,14 @@ def _number(row: pd.Series) -> Number:
 
 
 def _allowed(low: float, high: float) -> float:
-    """Size of the region that a claim allows, of a one-sided one its limit; 0 where it has none."""
+    """Size of the region that a claim allows, for a one-sided region its limit; 0 without one."""
     if math.isfinite(low) and math.isfinite(high):
         return high - low
     return next((abs(end) for end in (low, high) if math.isfinite(end)), 0.0)
 
 
 def _excess(number: Number) -> float:
-    """How far outside, relative to the reference."""
+    """Distance from the band, relative to the reference."""
     outside = max(number.band[0] - number.here, number.here - number.band[1])
     return outside / max(abs(number.reference), RESIDUE)
 

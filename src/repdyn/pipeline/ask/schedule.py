@@ -1,9 +1,9 @@
-"""How long jobs take on a number of cores: list scheduling on the graph of who reads whose files.
+"""How long jobs take on a number of cores: list scheduling on the graph of file dependencies.
 
-A job takes one core. Whenever a core is free it takes, of the jobs whose inputs are made, the one with the longest way
-to the end (its own time and the longest chain of readers after it). Such a schedule is never longer than
-work / cores + (1 - 1 / cores) times the critical path, and none is shorter than the critical path or work / cores
-(R. L. Graham, Bounds on multiprocessing timing anomalies, SIAM J. Appl. Math. 17, 416, 1969).
+A job takes one core. A free core takes, of the jobs whose inputs exist, the one with the longest remaining path (its
+own time and the longest chain of dependent jobs). Such a schedule is never longer than work / cores + (1 - 1 / cores)
+times the critical path, and none is shorter than the critical path or work / cores (R. L. Graham, Bounds on
+multiprocessing timing anomalies, SIAM J. Appl. Math. 17, 416, 1969).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Schedule:
 
 
 def needs(jobs: Iterable[Job]) -> dict[str, list[str]]:
-    """Who waits for whom; files that none of these jobs makes are taken to be there."""
+    """Dependencies between jobs; files that none of these jobs creates are assumed to exist."""
     jobs = list(jobs)
     makers = {path: job.name for job in jobs for path in job.outputs}
     return {job.name: sorted({makers[path] for path in job.inputs if path in makers} - {job.name}) for job in jobs}
@@ -60,7 +60,7 @@ def in_order(needs: Needs) -> list[str]:
 
 
 def ways_to_the_end(seconds: Mapping[str, float], needs: Needs) -> dict[str, float]:
-    """Time of each job and of the longest chain of readers after it."""
+    """Time of each job plus that of the longest chain of dependent jobs."""
     readers, ways = _readers(needs), dict[str, float]()
     for name in reversed(in_order(needs)):
         ways[name] = seconds[name] + max((ways[reader] for reader in readers[name]), default=0.0)
@@ -68,7 +68,7 @@ def ways_to_the_end(seconds: Mapping[str, float], needs: Needs) -> dict[str, flo
 
 
 def critical_path(seconds: Mapping[str, float], needs: Needs) -> list[str]:
-    """The chain of jobs that takes longest, from its first job to its last; none where there are no jobs."""
+    """The chain of jobs that takes longest, from its first job to its last; empty without jobs."""
     ways, readers = ways_to_the_end(seconds, needs), _readers(needs)
     path: list[str] = []
     following = list(needs)
@@ -82,8 +82,8 @@ def schedule(seconds: Mapping[str, float], needs: Needs, cores: int) -> Schedule
     """The jobs on a number of cores.
 
     Args:
-        seconds: what each job takes, at least 0.
-        needs: who waits for whom.
+        seconds: time of each job, at least 0.
+        needs: dependencies between jobs.
         cores: at least 1.
 
     Raises:

@@ -1,8 +1,8 @@
 """`python -m repdyn dev site results/default --url ...`: a run's report for a host of static files.
 
-Pages keep their places below `report/`; beside it lie the files of the run that they lead to, a page that leads to the
-report, one for addresses that do not exist, and a map of the site. Links stay relative; what a card of another site
-shows (address and picture of a page) is absolute, as its readers ask. A page without a picture has the first page's.
+Pages keep their paths below `report/`; next to it are the files of the run that they link to, a page that redirects to
+the report, a page for missing addresses, and a sitemap. Links stay relative; the metadata for previews on other sites
+(address and picture of a page) are absolute, as these require. A page without a picture uses the first page's.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LOST = """<!doctype html>
 
 
 class _Links(HTMLParser):
-    """Where a page leads, and its pictures, in order."""
+    """Links and pictures of a page, in order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,17 +51,17 @@ class _Links(HTMLParser):
 
 
 def publish(results: Path, into: Path, url: str, docs: Path | None = None) -> int:
-    """Writes the site of a finished run; the number of its pages.
+    """Writes the site of a finished run; returns the number of its pages.
 
     Args:
         results: folder of the run.
-        into: folder to make, or an empty one; left as it was where something fails.
+        into: a new or empty folder; unchanged if something fails.
         url: address at which the folder will be found.
-        docs: the built documentation, to stand beside the report under `docs/`.
+        docs: the built documentation, copied next to the report under `docs/`.
 
     Raises:
-        ConfigError: no address of the web, or the folder holds something.
-        DataError: no report, a page leads to a file that is not there, or no documentation.
+        ConfigError: not a web address, or the folder is not empty.
+        DataError: no report, a page links to a missing file, or no documentation.
     """
     address = urlsplit(url)
     if address.scheme not in ("http", "https") or not address.netloc or address.query or address.fragment:
@@ -76,7 +76,7 @@ def publish(results: Path, into: Path, url: str, docs: Path | None = None) -> in
     found = {name: _read(text) for name, text in pages.items()}
     beside = sorted({target for name, links in found.items() for target in _files(name, links.targets)} - set(own))
     if missing := [target for target in beside if not (results / target).is_file()]:
-        raise DataError(f"{results}: pages lead to files that are not there: {', '.join(missing[:5])}")
+        raise DataError(f"{results}: pages link to missing files: {', '.join(missing[:5])}")
     pictures = {name: _picture(found[name], name, results) for name in pages}
     cards = {name: _card(name, pictures[name] or pictures[HOME], url) for name in pages}
     with fresh(into):
@@ -106,19 +106,19 @@ def _read(text: str) -> _Links:
 
 
 def _files(page: str, targets: list[str]) -> Iterator[str]:
-    """Files of the run, from its folder, to which a page leads."""
+    """Files of the run to which a page links, relative to its folder."""
     for target in targets:
         parts = urlsplit(target)
         if parts.scheme or parts.netloc or not parts.path:
             continue
         path = os.path.normpath(PurePosixPath(page).parent / unquote(parts.path))
         if path.startswith(".."):
-            raise DataError(f"{page}: leads out of the run, to {target}")
+            raise DataError(f"{page}: links to a file outside the run: {target}")
         yield path
 
 
 def _picture(links: _Links, page: str, results: Path) -> str:
-    """A page's first picture of which there is a PNG, in the report or the study's own; "" where it has none."""
+    """A page's first picture with a PNG, in the report or the study's results; "" without one."""
     for path in _files(page, links.pictures):
         shown = PurePosixPath(path).with_suffix(".png")
         own = PurePosixPath(shown.parent.name, "figures", shown.name)
@@ -128,7 +128,7 @@ def _picture(links: _Links, page: str, results: Path) -> str:
 
 
 def _card(page: str, picture: str, url: str) -> str:
-    """Lines of a page's head that other sites read."""
+    """Metadata in a page's head for previews on other sites."""
     address = html.escape(f"{url}/{page}")
     lines = [f'<link rel="canonical" href="{address}">', f'<meta property="og:url" content="{address}">']
     if picture:

@@ -1,4 +1,4 @@
-"""What is kept of finished trials, as text, and making room."""
+"""Contents of the trial cache as text, and freeing space."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ DAY = 86400.0
 
 
 def show(root: Path, experiment: str | None = None) -> str:
-    """The store's contents by experiment, or what the trials of one experiment depend on.
+    """The cache's contents by experiment, or what the trials of one experiment depend on.
 
     Raises:
-        DataError: nothing is kept of that experiment.
+        DataError: no trials of that experiment are cached.
     """
     place = trials.folder(root)
     rows = trials.contents(place)
@@ -38,13 +38,13 @@ def show(root: Path, experiment: str | None = None) -> str:
 
 
 def clean(root: Path, gigabytes: float | None, days: float) -> str:
-    """Makes room; what was removed.
+    """Frees space; returns what was removed.
 
     Raises:
         DataError: a limit below 0.
     """
     if (gigabytes is not None and gigabytes < 0) or days < 0:
-        raise DataError(f"got {gigabytes} gigabytes and {days} days, expected numbers from 0 on")
+        raise DataError(f"got {gigabytes} gigabytes and {days} days, expected numbers of at least 0")
     most = trials.limit() if gigabytes is None else gigabytes * 1e9
     place = trials.folder(root)
     return f"{place}: {trials.trim(place, most, longest=days * DAY)} trials removed"

@@ -1,8 +1,8 @@
-"""Which results are what today's code and settings would make: decided by contents, not by times.
+"""Which results are up to date with today's code and settings: decided by contents, not by times.
 
-A file is vouched for where the record of its job says the command line of today (it holds settings and code version),
-the digests of the inputs as they are now, today's versions of packages, and the file's own digest; where a dataset says
-today's versions itself; and where the same is true of those inputs.
+A file is up to date if the record of its job has today's job file (with settings and code version), the digests of the
+current inputs, today's package versions, and the file's digest; if a dataset itself records today's versions; and if
+the same is true of its inputs.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from repdyn.pipeline.run.machine.environment import WITHOUT_NUMBERS, version_of
 
 Reasons = dict[str, str]
 SHOWN, MANY = 6, 12
-DOWNSTREAM = "made from files that are out of date"
+DOWNSTREAM = "computed from outdated files"
 
 
 def examine(run: str, jobs: Sequence[Job]) -> Reasons:
-    """Path -> what is wrong with it, empty where nothing is, for every file that the jobs of a run make.
+    """Path -> what is wrong with it, empty if nothing, for every file that the jobs of a run create.
 
     Raises:
-        DataError: the run left neither records nor a manifest, or the jobs are another run's.
+        DataError: the run has neither records nor a manifest, or the jobs are another run's.
     """
     home = f"results/{run}/"
     if others := [path for job in jobs for path in job.outputs if not path.startswith(home)]:
         known = ", ".join(sorted(path.name for path in Path("results").glob("*/")))
         advice = f"name its run or give its --configfile (runs here: {known})"
-        raise DataError(f"this configuration makes {others[0]}, not {home}: {advice}")
+        raise DataError(f"this configuration creates {others[0]}, not {home}: {advice}")
     recorded = records.of_run(run)
     if not recorded:
         manifest = f"results/{run}/manifest.json"
@@ -43,7 +43,7 @@ def examine(run: str, jobs: Sequence[Job]) -> Reasons:
 
 
 def due(jobs: Sequence[Job]) -> list[Job]:
-    """The jobs with an output that is missing or out of date."""
+    """The jobs with a missing or outdated output."""
     reasons = _reasons(jobs, records.of_run(jobs[0].run)) if jobs else {}
     return [job for job in jobs if any(reasons[path] for path in job.outputs)]
 
@@ -58,26 +58,26 @@ def _reasons(jobs: Iterable[Job], recorded: Iterable[records.Record]) -> Reasons
 
 
 def remedy(reasons: Reasons, jobs: Iterable[Job]) -> list[str]:
-    """Options that make Snakemake run the jobs of what is wrong by itself again; what is made from it follows."""
+    """Options that make Snakemake rerun the jobs of files that are outdated themselves; dependent jobs follow."""
     first = (next((path for path in job.outputs if reasons[path] not in ("", DOWNSTREAM)), None) for job in jobs)
     outputs = [path for path in first if path]
     return ["--forceall"] if len(outputs) > MANY else ["--forcerun", *outputs] if outputs else []
 
 
 def report(run: str, reasons: Reasons, command: str) -> str:
-    """The findings as text, and the command that makes them again."""
+    """The findings as text, and the command that updates the files."""
     wrong = {path: why for path, why in reasons.items() if why}
     lines = [
-        f"results/{run}: {len(reasons) - len(wrong)} of {len(reasons)} files are what today's code and settings make"
+        f"results/{run}: {len(reasons) - len(wrong)} of {len(reasons)} files are up to date with code and settings"
     ]
     for why in dict.fromkeys(wrong.values()):
         paths = [path.split("/", 2)[2] for path in wrong if wrong[path] == why]
         more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
         lines.append(f"{why}: {', '.join(paths[:SHOWN])}{more}")
     if left := _left_over(run, reasons):
-        lines.append(f"no rule makes these today (safe to delete): {', '.join(left)}")
+        lines.append(f"no current rule creates these (safe to delete): {', '.join(left)}")
     if wrong:
-        lines.append(f"to make them again: {command}")
+        lines.append(f"to update them: {command}")
     return "\n".join(lines)
 
 
@@ -87,25 +87,25 @@ def _reason(
     if not Path(path).exists():
         return "missing"
     if record is None:
-        return "no record of the job that made it"
+        return "no record of the job that created it"
     if record["outputs"][path] != sha256(path):
-        return "changed since it was made"
+        return "changed since it was created"
     today = json.loads(job.text())
     if record["job"] != today:
         return difference(record["job"], today)
     for versions in (record.get("versions", {}), _told_by(path)):
         if others := _other_versions(versions, installed):
-            return f"made with {others}"
+            return f"created with {others}"
     for source, digest in record["inputs"].items():
         if reasons.get(source):
             return DOWNSTREAM
         if not Path(source).exists() or sha256(source) != digest:
-            return f"made from {source} as it was before"
+            return f"created from an earlier version of {source}"
     return ""
 
 
 def difference(old: Mapping[str, object], new: Mapping[str, object]) -> str:
-    """How the contents of two job files of one job differ, in words."""
+    """How two job files of one job differ, in words."""
     before, after = (dict(_leaves(content)) for content in (old, new))
     changed = sorted(key for key in before | after if before.get(key) != after.get(key))
     code = [key for key in changed if key.rpartition(".")[2] == "code"]
@@ -118,7 +118,7 @@ def difference(old: Mapping[str, object], new: Mapping[str, object]) -> str:
 
 
 def _leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
-    """Dotted key and value of everything in a job file; lists of numbers are values, lists of members are not."""
+    """Dotted key and value of everything in a job file; lists of numbers are values, lists of tasks are not."""
     if isinstance(value, Mapping):
         for name, part in value.items():
             yield from _leaves(part, f"{path}.{name}".lstrip("."))
@@ -130,7 +130,7 @@ def _leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
 
 
 def _other_versions(versions: Mapping[str, str], installed: Callable[[str], str]) -> str:
-    """Packages that a job ran with in another version than today's, whose results may differ by rounding."""
+    """Packages whose version differs between a job and today, so that results may differ by rounding."""
     old = {name: version for name, version in versions.items() if name not in WITHOUT_NUMBERS}
     return ", ".join(
         f"{name} {was} (now {now})" for name, was in old.items() if was not in ((now := installed(name)), _public(now))
@@ -138,14 +138,14 @@ def _other_versions(versions: Mapping[str, str], installed: Callable[[str], str]
 
 
 def _told_by(path: str) -> dict[str, str]:
-    """What a dataset says itself that it was made with, whatever the record of its job says."""
+    """Versions that a dataset itself records, independent of the record of its job."""
     from repdyn.base.datasets import versions_of
 
     return versions_of(path) if path.endswith(".nc") else {}
 
 
 def _public(version: str) -> str:
-    """A version as datasets tell it, without what stands behind a plus."""
+    """A version as datasets record it, without the local part after a plus."""
     return version.partition("+")[0]
 
 

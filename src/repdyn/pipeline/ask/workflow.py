@@ -25,19 +25,19 @@ def jobs(workflow: Path, options: Sequence[str]) -> list[Job]:
         options: further options of Snakemake, e.g. `["--configfile", "mine.yaml"]`.
 
     Raises:
-        RepdynError: Snakemake refuses the workflow or its configuration; with its own words.
+        RepdynError: Snakemake rejects the workflow or its configuration; with its message.
     """
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(workflow / "Snakefile"), "--cores", "1"]
     env = os.environ | {"REPDYN_TELL_RUN": "1"}  # the Snakefile then prints the name of its run
     done = subprocess.run([*command, *options, "--list-rules"], capture_output=True, text=True, check=False, env=env)
     text = done.stdout + done.stderr
     if done.returncode:
-        raise RepdynError("Snakemake refuses to plan this run:\n" + _complaint(text))
+        raise RepdynError("Snakemake cannot plan this run:\n" + _complaint(text))
     return load_all(_run_name(text))
 
 
 def options(workflow: Path, run: str, configfiles: Sequence[Path] | None, settings: Sequence[str]) -> list[str]:
-    """Snakemake's options for a run: the overlays given, or else the scale of the run's name, if it is one."""
+    """Snakemake's options for a run: the given overlays, or else the scale of the run's name, if there is one."""
     scale = workflow / "workflow" / "scales" / f"{run}.yaml"
     overlays = configfiles if configfiles is not None else [scale] if scale.is_file() else []
     overlay_options = ["--configfile", *map(str, overlays)] if overlays else []
@@ -45,9 +45,9 @@ def options(workflow: Path, run: str, configfiles: Sequence[Path] | None, settin
 
 
 def folder() -> Path:
-    """The working directory where it is a checkout of this project, `repdyn init` wrote it or it names studies.
+    """The working directory if it is a checkout of this project, was created by `repdyn init` or names studies.
 
-    Else the checkout of this package: a Snakefile of another project would run its Python by being read.
+    Otherwise the checkout of this package: reading a Snakefile of another project would run its Python code.
     """
     file = Path("Snakefile")
     ours = file.is_file() and (
@@ -61,12 +61,12 @@ def folder() -> Path:
 def _run_name(text: str) -> str:
     match = RUN_NAME.search(text)
     if not match:
-        raise RepdynError(f"the workflow did not tell the name of its run:\n{_complaint(text)}")
+        raise RepdynError(f"the workflow did not report the name of its run:\n{_complaint(text)}")
     return match["name"]
 
 
 def _complaint(text: str) -> str:
-    """Snakemake's last words, without its greeting."""
+    """The end of Snakemake's output, without its header."""
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("Using ")]
     start = next((place for place, line in enumerate(lines) if re.match(r"\w*(Error|Exception)\b", line)), -8)
     return "\n".join(lines[start:])

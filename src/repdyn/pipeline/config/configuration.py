@@ -1,6 +1,6 @@
 """The whole configuration: one model for all studies, read from YAML files, checked before anything starts.
 
-A mistake never passes in silence: all problems are reported together, each as
+No mistake is ignored: all problems are reported together, each as
 `config.yaml:41: data.source: "digit" is not one of digits, mnist (did you mean "digits"?)`.
 """
 
@@ -23,16 +23,16 @@ Model = TypeVar("Model", bound=Settings)
 
 
 class Run(Settings):
-    """What a run is called, where its random numbers begin, where it computes."""
+    """Name, seed and device of a run."""
 
     name: str = Field(
         pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$",
         max_length=100,
         description="Folder of the results, `results/<name>/`; every scale has its own.",
     )
-    seed: int = Field(ge=0, le=2**32 - 1, description="Root of all random numbers; another seed, another sample.")
+    seed: int = Field(ge=0, le=2**32 - 1, description="Root of all random numbers; another seed gives another sample.")
     device: Literal["auto", "cpu", "cuda"] = Field(
-        description="Where training runs: `cuda` asks for a GPU per training job, also on a cluster; `auto` takes one "
+        description="Where training runs: `cuda` requests a GPU per training job, also on a cluster; `auto` takes one "
         "where a job finds it."
     )
     looks: dict[str, Annotated[int, Field(ge=1, le=20)]] = addition(
@@ -87,7 +87,7 @@ Config: type[Workflow] = create_model(
     **SECTIONS,
 )
 SCALE, DEFAULT = "scale", "default"
-"""The key by which a file asks for what the studies keep for a scale, and the scale that is beneath all files."""
+"""The key with which a file selects the studies' values for a scale, and the scale used as the basis of all files."""
 
 
 def load(paths: Sequence[Path | str], overrides: Mapping[str, Any] | None = None) -> Workflow:
@@ -95,15 +95,15 @@ def load(paths: Sequence[Path | str], overrides: Mapping[str, Any] | None = None
 
     Args:
         paths: `config.yaml`, then overlays that name only what differs; a list replaces a list. A file with the key
-            `scale` first brings in what the studies keep for that scale.
-        overrides: values from the command line, nested or by dotted keys (`{"run.name": "other"}`). Text is
-            read as YAML where a knob is no text, since Snakemake makes `{"seed": "2"}` of `run="{seed: 2}"`.
+            `scale` first loads the studies' values for that scale.
+        overrides: values from the command line, nested or by dotted keys (`{"run.name": "other"}`). Text is read as
+            YAML if a setting is not text, since Snakemake turns `run="{seed: 2}"` into `{"seed": "2"}`.
 
     Returns:
         The settings of all studies.
 
     Raises:
-        ConfigError: with every problem on a line of its own, by file and line.
+        ConfigError: with one line per problem, by file and line.
     """
     return checked(Config, paths, overrides, studies.files)
 
@@ -114,14 +114,14 @@ def checked(
     overrides: Mapping[str, Any] | None = None,
     files: Callable[[str], Mapping[str, Path]] = lambda name: {},
 ) -> Model:
-    """What `load` does, for any model; `files` tells which file of a name each study keeps."""
+    """As `load`, for any model; `files` finds the file of a name in each study."""
     overrides = dict(overrides or {})
     layers = _read_all(paths, files)
     if scale := overrides.pop(SCALE, None):
         if not {"run", "run.name"} & set(overrides):
-            raise ConfigError(f"--config {SCALE}: name the run, too, since every scale has its own folder: run.name")
+            raise ConfigError(f"--config {SCALE}: also name the run, since every scale has its own folder: run.name")
         layers += _of_scale(str(scale), Position(len(layers), "--config", None), files)
-    schema = cache(model.model_json_schema)  # slow, and wanted for overrides and complaints alone
+    schema = cache(model.model_json_schema)  # slow, and needed only for overrides and error messages
     if overrides:
         layers.append(_from_command_line(overrides, len(layers), schema()))
     values, positions = merged(layers)
@@ -151,7 +151,7 @@ def _read_all(paths: Sequence[Path | str], files: Callable[[str], Mapping[str, P
 
 
 def _of_scale(scale: object, position: Position, files: Callable[[str], Mapping[str, Path]]) -> list[Layer]:
-    """What the studies keep for a scale; a study that keeps nothing for it stays as it is."""
+    """The studies' values for a scale; a study without any is unchanged."""
     chosen = files(studies.VALUES.format(scale))
     if not chosen or studies.VALUES.format(scale) == studies.SOURCES:
         known = sorted({path.stem for path in studies.every(studies.VALUES.format("*"))} - {Path(studies.SOURCES).stem})
@@ -186,7 +186,7 @@ def _put(
 
 
 def _typed(value: Any, node: Schema | None, root: Schema) -> Any:
-    """Text from the command line as what YAML makes of it, where the knob is not a text."""
+    """Text from the command line, parsed as YAML if the setting is not text."""
     if isinstance(value, list | tuple):
         item = node.get("items") if node else None
         return [_typed(part, item, root) for part in value]

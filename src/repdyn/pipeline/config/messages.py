@@ -1,4 +1,4 @@
-"""What a setting may be, in words, and what is wrong with a value, in one line.
+"""Descriptions of allowed values, and error messages of one line.
 
 The words come from the JSON schema of the models, so that messages and reference say the same.
 """
@@ -43,7 +43,7 @@ def schema_at(path: KeyPath, root: Schema) -> Schema | None:
 
 
 def describe(node: Schema, root: Schema, many: bool = False) -> str:
-    """What a value of this schema may be, as a noun phrase: `an integer from 1 to 8`."""
+    """Allowed values of this schema, as a noun phrase: `an integer from 1 to 8`."""
     node = resolved(node, root)
     if "anyOf" in node:
         return ", or ".join(describe(part, root, many) for part in node["anyOf"])
@@ -111,7 +111,7 @@ def kinds(node: Schema, root: Schema) -> set[str]:
 def complaints(
     error: ValidationError, values: Any, positions: Mapping[KeyPath, Position], root: Schema
 ) -> Iterator[Complaint]:
-    """Every problem that pydantic found, at its position and in our words."""
+    """Every problem that pydantic found, with position and our message."""
     for entry in error.errors():
         path, position = entry["loc"], _position(entry["loc"], positions)
         match entry["type"]:
@@ -129,7 +129,7 @@ def complaints(
                     spots = ", ".join(f"{at[-1]}: {_spot(position, at)}" for position, at in others)
                     yield Complaint(*first, text + (f" ({spots})" if spots else ""))
             case _:
-                while path and schema_at(path, root) is None:  # the name of a union's member
+                while path and schema_at(path, root) is None:  # the name of a type in a union
                     path = path[:-1]
                 value, node = reduce(getitem, path, values), schema_at(path, root) or {}
                 yield Complaint(position, path, _misfit(value, node, root))
@@ -146,14 +146,14 @@ def _spot(position: Position, path: KeyPath) -> str:
 
 
 def not_one_of(value: object, known: Iterable[str]) -> str:
-    """That a value is none of those known, with the nearest."""
+    """Message that a value is not among those known, with the nearest."""
     known = list(known)
     near = nearest(str(value), known)
     return f"{_shown(value)} is not one of {', '.join(known)}" + (f' (did you mean "{near}"?)' if near else "")
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word most like `word`, if any is like it at all."""
+    """The known word most similar to `word`, if any is similar."""
     lower = {other.lower(): other for other in known}
     near = difflib.get_close_matches(word.lower(), lower, 1)
     return lower[near[0]] if near else None
@@ -165,7 +165,7 @@ def _misfit(value: Any, node: Schema, root: Schema) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value as a reader of YAML knows it."""
+    """A value in YAML terms."""
     if isinstance(value, dict):
         return f"a mapping with the keys {', '.join(map(str, value))}" if value else "an empty mapping"
     if isinstance(value, list):

@@ -32,7 +32,7 @@ class Position(NamedTuple):
 
 
 class Complaint(NamedTuple):
-    """One line of the report on a configuration."""
+    """One problem in a configuration."""
 
     position: Position
     path: KeyPath
@@ -64,7 +64,7 @@ for _kind in ("null", "bool", "int", "float"):
     _Constructor.add_constructor(f"tag:yaml.org,2002:{_kind}", getattr(SafeConstructor, f"construct_yaml_{_kind}"))
 for _kind in ("str", "timestamp"):
     _Constructor.add_constructor(f"tag:yaml.org,2002:{_kind}", _Constructor.construct_text)
-_Constructor.add_constructor(None, SafeConstructor.construct_undefined)  # a tag that nobody knows
+_Constructor.add_constructor(None, SafeConstructor.construct_undefined)  # an unknown tag
 
 
 def key_text(path: KeyPath) -> str:
@@ -78,8 +78,8 @@ def read(path: Path, order: int, under: str | None = None, end: str | None = Non
 
     Args:
         path: the file.
-        order: its place among them.
-        under: the key below which the whole file stands, if it is a part of the configuration alone.
+        order: its position among them.
+        under: the key below which the file's content belongs, if it is only a part of the configuration.
         end: the line that ends the YAML, if other text follows it.
 
     Raises:
@@ -90,7 +90,7 @@ def read(path: Path, order: int, under: str | None = None, end: str | None = Non
     parser = YAML(typ="rt", pure=True)
     parser.Constructor = _Constructor
     try:
-        text = path.read_text(encoding="utf-8-sig", errors="surrogateescape")  # what escapes, YAML forbids
+        text = path.read_text(encoding="utf-8-sig", errors="surrogateescape")  # characters that YAML forbids unescaped
         content = parser.load(text if end is None else text.partition(f"\n{end}")[0])
     except OSError as error:
         raise ConfigError(f"{file}: {str(error.strerror).lower()}") from error

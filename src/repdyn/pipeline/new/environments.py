@@ -1,4 +1,4 @@
-"""Versions for a project's own environments: those of the environment in which it is written."""
+"""Pinned versions for a new project's environments: those of the current environment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 
 ENGINE = "repdyn"
 BESIDE = ("pytest",)
-"""What a project needs besides the engine: its extra `test`."""
+"""What a project needs besides repdyn: its extra `test`."""
 CONDA_NAMES = {"matplotlib": "matplotlib-base", "ruamel-yaml": "ruamel.yaml"}
 TORCH = {"CONDA_CPU": "pytorch-cpu", "CONDA_GPU": "pytorch-gpu"}
 NOT_IN_JOBS = ("snakemake",)
@@ -17,7 +17,7 @@ REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def placeholders() -> dict[str, str]:
-    """Placeholder of the template -> what stands there."""
+    """Placeholder of the template -> its replacement."""
     versions = installed([ENGINE, *BESIDE])
     conda = {CONDA_NAMES.get(name, name): versions[name] for name in _requirements(ENGINE) if name in versions}
     jobs = {name: version.split(".post")[0] for name, version in conda.items() if name not in NOT_IN_JOBS}
@@ -30,9 +30,9 @@ def placeholders() -> dict[str, str]:
 
 
 def installed(names: Iterable[str]) -> dict[str, str]:
-    """Version of each of these distributions and of all that they require, without tags of local builds.
+    """Versions of these distributions and of all their requirements, without local version labels.
 
-    What is not installed here, for other systems or as an extra, is left out.
+    Distributions that are not installed (for other systems, or extras) are omitted.
     """
     todo, versions = [*names], dict[str, str]()
     while todo:
@@ -48,7 +48,7 @@ def installed(names: Iterable[str]) -> dict[str, str]:
 
 
 def _requirements(name: str) -> list[str]:
-    """What a distribution requires without extras, each name as package indexes write it."""
+    """Requirements of a distribution without extras, with normalized names."""
     wanted = (text for text in distribution(name).requires or [] if "extra ==" not in text)
     return [re.sub(r"[-_.]+", "-", match[0]).lower() for text in wanted if (match := REQUIREMENT.match(text))]
 

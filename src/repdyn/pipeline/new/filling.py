@@ -1,4 +1,4 @@
-"""A folder that is filled as a whole or not at all."""
+"""A folder that is filled completely or not at all."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from repdyn.base.errors import ConfigError
 
 @contextmanager
 def fresh(folder: Path) -> Iterator[None]:
-    """Lets the block fill a folder; where the block fails, the folder is as it was before.
+    """Lets the block fill a folder; if the block fails, the folder is restored.
 
     Args:
-        folder: one that is empty, or not there and then made.
+        folder: an empty folder, or a new one to create.
 
     Raises:
-        ConfigError: it holds something, or a file has its name.
+        ConfigError: it is not empty, or a file has its name.
     """
     there = folder.is_symlink() or folder.exists()
     if there and (not folder.is_dir() or any(folder.iterdir())):
-        raise ConfigError(f"{folder}: there already, and not an empty folder; name another one")
+        raise ConfigError(f"{folder}: exists and is not an empty folder; choose another name")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         yield

@@ -1,4 +1,4 @@
-"""`python -m repdyn init my_runs`: a folder from which the studies of this package run, without a checkout."""
+"""`python -m repdyn init my_runs`: a folder in which the studies of this package run without a checkout."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from repdyn.pipeline.new import filling
 from repdyn.pipeline.packages import PACKAGE
 
 CARRIED = Path(__file__).parent / "carried"
-"""What a wheel carries besides the package; `setup.py` puts it there."""
+"""The wheel's copy of files outside the package; `setup.py` adds it."""
 CHECKOUT = PACKAGE.parents[1]
 
 
 def run(words: Sequence[str]) -> None:
-    """Writes the folder, by its command."""
+    """Runs the command that writes the folder."""
     parser = argparse.ArgumentParser(
-        prog="repdyn init", description="Write a folder from which the studies of this package run."
+        prog="repdyn init", description="Create a folder in which the studies of this package run."
     )
-    parser.add_argument("folder", type=Path, help="folder to make, or an empty one")
+    parser.add_argument("folder", type=Path, help="new or empty folder")
     folder = parser.parse_args(words).folder
     write(folder)
     print(f"{folder}: written; docs/usage.md there has the commands. To begin:\n")
@@ -30,27 +30,27 @@ def run(words: Sequence[str]) -> None:
 
 
 def write(folder: Path) -> None:
-    """Writes the workflow's files into a new folder, as they stand in the repository.
+    """Writes the workflow's files into a new folder, identical to those in the repository.
 
     Args:
-        folder: the folder; made, or empty.
+        folder: a new or empty folder.
 
     Raises:
-        ConfigError: the folder holds something, or this installation has no such files.
+        ConfigError: the folder is not empty, or this installation lacks the files.
     """
     sources = files()
     with filling.fresh(folder):
         for name, source in sources.items():
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, target)  # with the mode: a profile brings a program
+            shutil.copy(source, target)  # with the mode: a profile contains an executable
 
 
 def files() -> dict[str, Path]:
-    """Name in the folder -> the file that is copied there: from the wheel, or in a checkout from where it stands.
+    """Name in the folder -> the file to copy, from the wheel or from the checkout.
 
     Raises:
-        ConfigError: there are none.
+        ConfigError: the files are missing.
     """
     if CARRIED.is_dir():
         paths = [path for path in CARRIED.rglob("*") if path.is_file()]

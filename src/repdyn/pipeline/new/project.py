@@ -15,20 +15,20 @@ from repdyn.base.files import write_text
 from repdyn.pipeline.new import environments, filling
 
 TEMPLATE = Path(__file__).parent / "template"
-SUFFIX = ".in"  # of the template's files, which are no modules of this package
+SUFFIX = ".in"  # suffix of the template's files, which are not modules of this package
 NAME = "my_paper"
-PLACEHOLDER = re.compile("@([A-Z_]+)@")  # of versions, which are those of the environment at hand
+PLACEHOLDER = re.compile("@([A-Z_]+)@")  # files with versions, taken from the current environment
 
 
 def run(words: Sequence[str]) -> None:
-    """Writes a project, by its command."""
+    """Runs the command that writes a project."""
     parser = argparse.ArgumentParser(prog="repdyn new", description="Write a project with one small study.")
-    parser.add_argument("name", help="its name and that of its package, e.g. my_paper")
-    parser.add_argument("--into", type=Path, help="folder to make (default: the name)")
+    parser.add_argument("name", help="name of the project and of its package, e.g. my_paper")
+    parser.add_argument("--into", type=Path, help="new or empty folder (default: the name)")
     arguments = parser.parse_args(words)
     folder = arguments.into or Path(arguments.name)
     write(arguments.name, folder)
-    print(f"{folder}: written; README.md there says what is where. To begin:\n")
+    print(f"{folder}: written; see README.md there. To begin:\n")
     print(f'  cd {folder}\n  pip install -e ".[test]"\n  snakemake --cores 2 all\n  pytest')
 
 
@@ -36,16 +36,16 @@ def write(name: str, folder: Path) -> None:
     """Writes a project into a new folder.
 
     Args:
-        name: its name, that of its package and of its study.
-        folder: the folder; made, or empty.
+        name: name of the project, its package and its study.
+        folder: a new or empty folder.
 
     Raises:
-        ConfigError: the name is no name for a package or that of an installed one, or the folder holds something.
+        ConfigError: the name is not valid for a package or is taken by an installed one, or the folder is not empty.
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
         raise ConfigError(f"{name!r} is no name for a package: small letters, digits and _, a letter first: my_paper")
     if name in sys.stdlib_module_names or find_spec(name) or find_spec(f"repdyn.{name}"):
-        raise ConfigError(f"{name!r} is the name of a package that is there already; choose another")
+        raise ConfigError(f"{name!r} is the name of an installed package; choose another")
     short, model = name.partition("_")[0], "".join(part.capitalize() for part in name.split("_"))
     versions = environments.placeholders()
     with filling.fresh(folder):

@@ -1,7 +1,7 @@
-"""What was chosen after a look at numbers, and how the claims it decides come out on fresh draws.
+"""Choices made after numbers had been seen, and the verdicts of the affected claims on fresh draws.
 
-`page.md` of a study lists it. The full scale has a seed of its own (`workflow/scales/full.yaml`), so that its reference
-holds the verdicts on fresh draws.
+`page.md` of a study lists it. The full scale has a different seed (`workflow/scales/full.yaml`), so that its reference
+has the verdicts on fresh draws.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ INTRODUCTION = """\
 # Decided again on fresh draws
 
 Some regions, sizes and hypotheses were set after numbers of the default scale had been seen. Each is listed here with
-the claims that it decides. The full scale draws from a seed of its own that had no part in any choice; its verdicts
-stand beside those of the default scale. A verdict that is not decidable at one of them says nothing against the other.
+the claims that it decides. The full scale uses a different seed, which had no part in any choice; its verdicts are
+shown next to those of the default scale. A verdict that is not decidable at one scale does not contradict the other.
 
 This page is generated from the studies' `page.md` and from `reference/` (`python -m repdyn dev pages`); a test holds it
 to them.
@@ -47,7 +47,7 @@ def page(root: Path, folders: Mapping[str, Path] | None = None) -> str:
             for choice in choices
             for place, id in enumerate(choice.claims)
         ]
-        parts += [f"## {study}\n", f"Chosen after looking: {len(choices)}.\n"]
+        parts += [f"## {study}\n", f"Chosen after seeing numbers: {len(choices)}.\n"]
         parts.append(table(("chosen", "claim", *columns), rows))
     return "\n".join(parts)
 

@@ -1,4 +1,4 @@
-"""The count of claims on the first page of docs, made from the claims and their accepted verdicts."""
+"""The count of claims on the first page of docs, from the claims and their accepted verdicts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from repdyn.pipeline.pages.markdown import table
 BEGIN, END = "<!-- counts: generated -->", "<!-- end of counts -->"
 LARGER = {
     "full": "the full scale, with MNIST and [fresh draws](fresh_draws.md),",
-    "paper": "the scale of the papers' own sizes, of which single studies were run,",
+    "paper": "the scale of the papers' own sizes, with some of the studies,",
 }
 LONG = {"slip in a proof": "slips in a proof that change nothing", "missing hypothesis": "hypotheses are missing"}
 LONG |= {"conclusion fails": "conclusions fail", "result changes": "results change", "misprint": "misprints"}
@@ -23,7 +23,7 @@ def block(
     accepted: Mapping[str, Mapping[str, object]],
     references: Mapping[str, Mapping[str, str]],
 ) -> str:
-    """The count in a few sentences and a table, between the marks that say where it stands.
+    """The count in a few sentences and a table, between its begin and end marks.
 
     Args:
         studies: study -> its claims.
@@ -42,7 +42,7 @@ def block(
         f"{counts['holds as corrected']} hold once corrected, {counts['does not hold']} do not hold, "
         f"{counts[DEPENDS]} depend on how their words are read, and {_open(counts)} stay open (settings missing, "
         f"beyond any finite test, or undecided). Of the {sum(slips.values())} refuted: {severe}. "
-        f"Counted apart are {ours} statements of our own."
+        f"Counted apart are {ours} statements of ours."
     )
     for scale in LARGER:
         if {"default", scale} <= set(references):
@@ -53,7 +53,7 @@ def block(
 
 
 def confirmed(default: Mapping[str, str], full: Mapping[str, str], scale: str = LARGER["full"]) -> str:
-    """What a larger scale says of the default scale's verdicts, in one sentence."""
+    """Comparison of a larger scale with the default scale's verdicts, in one sentence."""
     shared = [id for id in default if id in full]
     decided = [id for id in shared if default[id] != UNDECIDED]
     open_before = [id for id in shared if default[id] == UNDECIDED]
@@ -63,8 +63,8 @@ def confirmed(default: Mapping[str, str], full: Mapping[str, str], scale: str = 
     contradicted = len(decided) - same - len(opened)
     newly = sum(full[id] != UNDECIDED for id in open_before)
     return (
-        f"Of the {len(shared)} statements that {scale} has "
-        f"judged in today's words, it confirms {same} of the {len(decided)} verdicts that the default scale decides, "
+        f"Of the {len(shared)} statements that {scale} has decided in their current wording, it confirms "
+        f"{same} of the {len(decided)} verdicts that the default scale decides, "
         f"leaves {len(opened)} of them open (refutations among them: {refutations or 'none'}), contradicts "
         f"{contradicted or 'none'}, and decides {newly} of the {len(open_before)} that the default scale leaves open."
     )
@@ -90,7 +90,7 @@ def _row(study: str, claims: Sequence[Claim], verdicts: Mapping[str, str]) -> tu
 
 
 def put(page: str, counted: str) -> str:
-    """A page with the count of today between its marks.
+    """A page with the current count between its marks.
 
     Raises:
         ValueError: the page lacks the marks.

@@ -26,13 +26,13 @@ from repdyn.pipeline.run.kinds.ledger import SCALES, accepted_verdicts
 INTRODUCTION = """\
 # Configuration
 
-A study keeps its values in its folder, `src/repdyn/<study>/values/default.yaml`, and what another scale changes in
-`values/<scale>.yaml`. What stands in `config.yaml` goes over them, key by key; a list is replaced as a whole. Choose a
-scale with `--configfile workflow/scales/smoke.yaml`, change single values with `--config run="{name: other, seed: 2}"`.
-An overlay of your own takes the values of a scale by the key `scale`. Everything is checked before the first job:
-unknown keys, types, ranges and the rules between settings, all problems at once with file and line.
+The values of a study are in its folder, in `src/repdyn/<study>/values/default.yaml`; `values/<scale>.yaml` has what
+differs at another scale. `config.yaml` overrides them key by key; a list is replaced as a whole. Choose a scale with
+`--configfile workflow/scales/smoke.yaml`, change single values with `--config run="{name: other, seed: 2}"`. Another
+overlay selects the values of a scale with the key `scale`. Unknown keys, types, ranges and the rules between settings
+are checked before the first job, and all problems are reported at once with file and line.
 
-The files are YAML 1.2: `1e-3` is a number, `on` is text, and of two equal keys the second is refused.
+The files are YAML 1.2: `1e-3` is a number, `on` is text, and duplicate keys are rejected.
 
 This page is generated from the models (`python -m repdyn dev pages`); a test holds it to them.
 """
@@ -56,14 +56,14 @@ def run(words: Sequence[str]) -> None:
 
 
 def json_schema() -> str:
-    """JSON schema of `config.yaml` and overlays, for editors that complete and check while one types.
+    """JSON schema of `config.yaml` and overlays, for completion and checks in editors.
 
-    Nothing is required: what a file leaves out comes from the studies or from the file beneath it.
+    Nothing is required: missing values come from the studies or from the file below.
     """
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Config.model_json_schema()}
     for section in (schema, *schema["$defs"].values()):
         section.pop("required", None)
-    schema["properties"][SCALE] = {"description": "Scale of the studies' values that go beneath this file."}
+    schema["properties"][SCALE] = {"description": "Scale of the studies' values on which this file is based."}
     return json.dumps(schema, indent=2) + "\n"
 
 
@@ -80,7 +80,7 @@ def configuration_page(root: Path) -> str:
 
 
 def claims_page() -> str:
-    """The list of claims as Markdown: where each stands, what it states, what is right, the accepted verdict."""
+    """The list of claims as Markdown: place, statement, correction, accepted verdict."""
     accepted = accepted_verdicts()
     parts = [CLAIMS_INTRODUCTION]
     for study, claims in _claims():
@@ -112,12 +112,12 @@ def _claim_row(study: str, claim: Claim, verdict: str) -> tuple[str, ...]:
 
 
 def _quoted(words: str) -> str:
-    """The paper's words; as code where they hold marks of the text that Markdown would read as its own."""
+    """The paper's words; as code if they contain characters with a meaning in Markdown."""
     return f"`{words}`" if set(words) & set("$\\[|*_") else f"“{words}”"
 
 
 def claims_anything(study: str) -> bool:
-    """Whether a study has claims; one above the papers may have none."""
+    """Whether a study has claims; one that is not about a paper may have none."""
     return find_spec(f"{package_of(study)}.claims") is not None
 
 

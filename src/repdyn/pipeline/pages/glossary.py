@@ -1,4 +1,4 @@
-"""The generated page of terms: those that the report explains, by the letters of the alphabet."""
+"""The generated glossary: the terms that the report explains, in alphabetical order."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text for a cell, whose borders are the marks that formulas use for norms; code is no formula."""
+    """Text for a cell, with vertical bars escaped; code is not a formula."""
     spelled = "".join(part if part.startswith("`") else FORMULA.sub(_norms, part) for part in CODE.split(text))
     return spelled.replace("|", "\\|").replace("\n", " ")
 

@@ -16,7 +16,7 @@ INTRODUCTION = """\
 # Measures
 
 Every variable of a dataset of `measure`, by the entry of `measures=[...]` that computes it. A `Recorder` puts the
-dimension of training before the others. What each number means, and when nothing:
+training dimension before the others. What each number means, and when it is meaningless:
 [diagnostics](../src/repdyn/diagnostics/page.md).
 
 This page is generated from the catalog (`python -m repdyn dev pages`); a test holds it to it.

@@ -55,7 +55,7 @@ class StudyPage(views.StudyView):
 
 
 class Scale(TypedDict):
-    """A claim in a reference run: verdict, samples, and what an undecided one wants."""
+    """A claim in a reference run: verdict, samples, and what an undecided one needs."""
 
     run: str
     verdict: str
@@ -119,8 +119,8 @@ class Checkout:
 
     Attributes:
         workflow: folder of the checkout, with `reference/` and `workflow/`.
-        outputs: job -> files it makes, inside the run's results.
-        folders: study -> its folder, with what people wrote and decided.
+        outputs: job -> files it creates in the run's results.
+        folders: study -> its folder.
     """
 
     workflow: Path = Path()
@@ -129,13 +129,13 @@ class Checkout:
 
 
 def build(root: Path, files: Iterable[Path], output: Path, source: Checkout) -> None:
-    """Writes the report, with captions and labels for Snakemake's own below it.
+    """Writes the report, with captions and labels for Snakemake's report below it.
 
     Args:
         root: the run's results folder, with `claims.csv`, `evidence.csv` and `manifest.json`.
-        files: files of figures and tables, whose JSON files describe them; others in between are passed over.
-        output: folder of the report; what it held before is gone.
-        source: what is shown of the checkout.
+        files: files of figures and tables, with their JSON files; other files are ignored.
+        output: folder of the report; replaced.
+        source: parts of the checkout to show.
     """
     site = Site(read(root, files, source.outputs), source)
     unfinished = output.with_name(f".{output.name}.unfinished")
@@ -174,7 +174,7 @@ class Site:
         self._environment = self._make_environment()
 
     def write(self, folder: Path) -> None:
-        """Pages, pictures, styles and scripts, and all of them in `single.html`."""
+        """Writes pages, pictures, styles and scripts, and all of them in `single.html`."""
         pages, assets = dict(self.pages()), self.assets()
         pictures = {product.picture: product.source for product in self.contents.products if product.picture}
         html = {path: text for path, text in pages.items() if path.endswith(".html")}
@@ -187,7 +187,7 @@ class Site:
             shutil.copyfile(file, folder / path)
 
     def pages(self) -> Iterable[tuple[str, str]]:
-        """Path inside the report and text of every page."""
+        """Path in the report and text of every page."""
         yield self._page("index.html", "index", **self._overview())
         yield self._page("ledger.html", "ledger", **self._ledger())
         yield self._page("errata.html", "errata", template="errata_index.html.j2", studies=self.studies)
@@ -219,7 +219,7 @@ class Site:
         return assets | {"assets/math.css": face, "assets/search.js": search}
 
     def _animated(self) -> dict[str, str]:
-        """Scripts of the animations, and the numbers that they show."""
+        """Scripts of the animations, and their numbers."""
         scripts = studies.files(studies.OPENING, self.folders)
         texts = {f"assets/{one.study}-opening.js": scripts[one.study] for one in self.animations}
         numbers = {one.study: one.numbers for one in self.animations}
@@ -352,7 +352,7 @@ class Site:
         ]
 
     def _neighbors(self, place: int) -> tuple[Row | None, Row | None]:
-        """The claims before and after the one at a place of the ledger."""
+        """The claims before and after a position in the ledger."""
         ledger = self.contents.ledger
         return ledger[place - 1] if place else None, ledger[place + 1] if place + 1 < len(ledger) else None
 
@@ -362,6 +362,6 @@ def _counted(counts: Iterable[tuple[str, int]], status: str) -> int:
 
 
 def _script(name: str, value: object) -> str:
-    """A script that sets a variable, so that no page has to read a file."""
+    """A script that sets a variable, so that pages need not read files."""
     text = json.dumps(value, ensure_ascii=True, indent=0).replace("</", "<\\/")
     return f'"use strict";\nwindow.repdyn = window.repdyn || {{}};\nwindow.repdyn.{name} = {text};\n'

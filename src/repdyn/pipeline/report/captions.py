@@ -37,7 +37,7 @@ def _labels(product: Product, contents: Contents) -> dict[str, str]:
 
 
 def _unmarked(title: str) -> str:
-    """A title for a list that sets no formulas and takes braces for wildcards: letters by their names."""
+    """A title for a list without typesetting in which braces are wildcards: symbols by their names."""
     return re.sub(r"\\(?:mathrm|mathcal|mathbb|tilde)(?![a-z]) ?|[\\{}$]", "", title)
 
 
@@ -47,6 +47,6 @@ def _counted(verdicts: Iterable[str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text that neither reStructuredText nor the template engine before it takes for markup."""
+    """Text escaped for reStructuredText and for the template engine before it."""
     marked = re.sub(r"([\\*`|_:<>\[\]])", r"\\\1", " ".join(plain(text).split()))
     return re.sub(r"[{}]+", lambda braces: '{{ "' + braces[0] + '" }}', marked)

@@ -22,13 +22,13 @@ from repdyn.pipeline.kept_runs import Manifest, read_manifest
 from repdyn.pipeline.run.declare.graph import read_study
 
 SHOWN = ("figures", "tables")
-LARGEST_PICTURE = 1_000_000  # bytes; a vector graphic above it is shown as its bitmap, so that pages stay quick
+LARGEST_PICTURE = 1_000_000  # bytes; a larger vector graphic is shown as its bitmap, so that pages open quickly
 NUMBER = re.compile(r"(figure|fig\.|table) *(\d+)", re.IGNORECASE)
 Row = Mapping[str, str]
 
 
 class Attributes(TypedDict):
-    """What a dataset's file says of it."""
+    """Attributes of a dataset's file."""
 
     title: str
     experiment: str
@@ -38,7 +38,7 @@ class Attributes(TypedDict):
 
 
 class DatasetFile(Attributes):
-    """A dataset of a run: its file inside the results, its digest, the job that made it."""
+    """A dataset of a run: its file in the results, its digest, the job that created it."""
 
     file: str
     digest: str
@@ -47,21 +47,21 @@ class DatasetFile(Attributes):
 
 @dataclass(frozen=True)
 class Product:
-    """A figure or a table: what its files say, where it is shown, how it was made.
+    """A figure or a table: its files, its place in the report, its origin.
 
     Attributes:
         study: its study.
         kind: "figures" or "tables".
         name: its name.
-        title: what it shows, with the paper's number where it has one.
-        caption: what a reader needs next to it.
-        alt: what a figure draws, for those who cannot see it.
-        facts: numbers by name that belong to it, as a reader sees them.
+        title: what it shows, with the number in the paper, if any.
+        caption: its caption.
+        alt: alternative text of a figure.
+        facts: its named numbers, formatted.
         datasets: names of the datasets it shows.
         files: its files, inside the run's results.
-        picture: a figure's picture inside the report; "" for a table.
+        picture: a figure's picture in the report; "" for a table.
         source: the picture's file.
-        size: width and height of the picture; what is shown keeps their ratio and its place before it is loaded.
+        size: width and height of the picture, which reserve its place before it is loaded.
         columns: a table's columns.
         rows: a table's cells as text.
         code: the function that made it.
@@ -94,7 +94,7 @@ class Product:
 
     @property
     def numbers(self) -> str:
-        """Its numbers as CSV, inside the run's results."""
+        """Its numbers as CSV, in the run's results."""
         return f"{self.study}/{self.kind}/{self.name}.csv"
 
 
@@ -105,9 +105,9 @@ class Contents:
     Attributes:
         ledger: the claims, in the order of the papers.
         evidence: claim -> its rows of evidence.
-        manifest: what the manifest says.
+        manifest: content of the manifest.
         products: figures and tables, in the order of the papers.
-        jobs: file inside the results -> name of the job that makes it.
+        jobs: file in the results -> name of the job that creates it.
         root: folder of the results.
     """
 
@@ -137,7 +137,7 @@ class Contents:
         return [product for product in self.products if (product.study, product.kind) == (study, kind)]
 
     def figures_of(self, claim: Row) -> list[Product]:
-        """Figures that show a dataset which the claim reads: of its own place first, then those of fewest claims."""
+        """Figures of a dataset that the claim reads: of its place in the paper first, then those of fewest claims."""
         figures = self.products_of(claim["study"], "figures")
         shared = [figure for figure in figures if set(figure.datasets) & set(claim["datasets"].split())]
         return sorted(
@@ -145,13 +145,13 @@ class Contents:
         )
 
     def claims_on(self, product: Product) -> list[Row]:
-        """Claims that read a dataset which a figure or table shows, those of its own number first."""
+        """Claims that read a dataset of a figure or table, those of the same number in the paper first."""
         claims = self.claims_of(product.study)
         shared = [claim for claim in claims if set(product.datasets) & set(claim["datasets"].split())]
         return sorted(shared, key=lambda claim: not same_number(product.title, claim["where"]))
 
     def files_of(self, study: str, names: Iterable[str]) -> list[str]:
-        """Files behind datasets: one each, all variants of it, or the one that the studies share."""
+        """Files of datasets: one each, all variants, or the shared one."""
         starts = tuple(
             start for name in names for start in (f"{study}/data/{name}.nc", f"{study}/data/{name}/", f"data/{name}.nc")
         )
@@ -159,7 +159,7 @@ class Contents:
 
     @cached_property
     def data(self) -> dict[str, list[DatasetFile]]:
-        """Study -> its datasets: what each holds, what made it, its digest."""
+        """Study -> its datasets: content, origin, digest."""
         datasets: dict[str, list[DatasetFile]] = defaultdict(list)
         for file, digest in self.manifest["content"].items():
             study, _, name = file.partition("/data/")
@@ -188,7 +188,7 @@ def read(root: Path, files: Iterable[Path], outputs: Mapping[str, Sequence[str]]
     Args:
         root: the run's results folder, with `claims.csv`, `evidence.csv` and `manifest.json`.
         files: files of figures and tables, among others; each is described by a JSON file among them.
-        outputs: job -> files it makes, inside the run's results.
+        outputs: job -> files it creates in the run's results.
     """
     jobs = {file: job for job, paths in outputs.items() for file in paths}
     evidence: dict[str, list[Row]] = defaultdict(list)
@@ -201,7 +201,7 @@ def read(root: Path, files: Iterable[Path], outputs: Mapping[str, Sequence[str]]
 
 
 def _sorted(products: Sequence[Product]) -> list[Product]:
-    """In the order of each paper, as far as the studies' source tells; others as they come."""
+    """In the order of each paper if the study declares it; others unchanged."""
     order: dict[tuple[str, str, str], int] = {}
     for study in dict.fromkeys(product.study for product in products):
         if study in studies.declared():
@@ -245,7 +245,7 @@ def _picture(stem: Path) -> Path:
 
 
 def _size(picture: Path) -> tuple[int, int]:
-    """Width and height: of a vector graphic as its head says, of a bitmap in pixels."""
+    """Width and height: of a vector graphic from its header, of a bitmap in pixels."""
     head = picture.read_bytes()[:4000]
     if picture.suffix == ".png":
         return int.from_bytes(head[16:20]), int.from_bytes(head[20:24])

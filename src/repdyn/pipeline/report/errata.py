@@ -1,4 +1,4 @@
-"""Errata of a paper: which refuted statements are confirmed, sorted by what they do to its conclusions."""
+"""Errata of a paper: refuted statements that are confirmed, sorted by severity."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONSEQUENCES = {
     "conclusion fails": "Conclusions that fail",
     "result changes": "Results that change",
     "missing hypothesis": "Hypotheses that are missing",
-    "slip in a proof": "Slips in proofs; the statement stays",
+    "slip in a proof": "Slips in proofs; the statement remains true",
     "misprint": "Misprints",
 }
 
@@ -33,7 +33,7 @@ class Errata:
     """What may be sent to a paper's authors.
 
     Attributes:
-        groups: confirmed entries, the most severe first, those that may be the scan's last.
+        groups: confirmed entries, the most severe first, possible OCR errors last.
         awaiting: refuted in this run, not yet confirmed at a larger scale.
     """
 
@@ -56,9 +56,9 @@ def errata(claims: Sequence[Row], run: str, larger: Mapping[str, Mapping[str, st
 
     Args:
         claims: its rows of the ledger.
-        run: name of the run that they are of.
-        larger: scale -> claim -> verdict, of the reference runs; those in `CONFIRMING` confirm. Without any of them,
-            and in such a run itself, the run confirms itself.
+        run: name of their run.
+        larger: scale -> claim -> verdict, of the reference runs; those in `CONFIRMING` confirm. Without these, and in
+            such a run, the run confirms itself.
     """
     confirming = [larger[name] for name in CONFIRMING if name in larger and name != run]
     itself = run in CONFIRMING or not confirming
@@ -66,7 +66,7 @@ def errata(claims: Sequence[Row], run: str, larger: Mapping[str, Mapping[str, st
     sure = [row for row in refuted if itself or any(known.get(row["id"]) in REFUTED for known in confirming)]
     printed = [row for row in sure if row["possible_ocr_error"] != "True"]
     groups = [_group(slip, printed) for slip in (*reversed(SLIPS), "")]
-    remark = "Our copy of the paper was read from a scan; the slips below may be the scan's."
+    remark = "Our copy of the paper was read from a scan; the errors below may come from the scan."
     groups.append(Group("Possibly OCR errors", remark, [row for row in sure if row["possible_ocr_error"] == "True"]))
     return Errata([group for group in groups if group.rows], [row for row in refuted if row not in sure])
 

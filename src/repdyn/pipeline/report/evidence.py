@@ -1,4 +1,4 @@
-"""Evidence of a claim as rows: what a part of a check measured, its interval drawn next to the required region."""
+"""Evidence of a claim as rows: measured value of each part of a check, with a plot of interval and region."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from repdyn.base.markup import numbers, words
 from repdyn.base.verdicts import LARGEST_MARGIN
 
 Row = Mapping[str, str]
-LONGEST_CELL = 120  # characters; longer words stand below the table
+LONGEST_CELL = 120  # characters; longer texts are below the table
 WIDTH, HEIGHT, EDGE = 200.0, 24.0, 10.0  # pixels of the drawing
 LOGARITHMIC = 50.0  # ratio of the largest to the smallest positive number from which the axis is logarithmic
-BARE = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")  # a number alone, which does not say what is asked
+BARE = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")  # only a number, which does not say what is required
 
 
 class ControlResult(TypedDict):
-    """What a negative control does, and what came of it."""
+    """A negative control and its outcome."""
 
     says: Markup
     kind: str
@@ -36,17 +36,17 @@ class Part:
 
     Attributes:
         name: the part's name; empty where the check has one part only.
-        label: what it measured, in a phrase; empty where the name says it.
-        asked: what the statement asks for, in words.
+        label: what it measured, in a phrase; empty if the name is clear.
+        asked: the requirement, in words.
         measured: the number with its unit, or words.
         qualifier: which number it is, e.g. "largest deviation" or "99.9 %: 0.9 to 1.1".
-        required: the region that the statement allows, as text; empty where it is none of numbers.
-        drawing: interval and region as SVG; empty where there is nothing to draw.
+        required: the allowed region, as text; empty if it is not numeric.
+        drawing: interval and region as SVG; empty if there is nothing to plot.
         outcome: passes, fails, undecided or depends.
-        margin: how clearly, as text.
-        reason: why tolerance or region has its size.
-        control: what the negative control does, and what came of it; None without one.
-        crosses: whether the interval lies across a border of the region.
+        margin: the margin, as text.
+        reason: reason for the size of tolerance or region.
+        control: the negative control and its outcome; None without one.
+        crosses: whether the interval crosses a boundary of the region.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Part:
 def parts(rows: Iterable[Row], form: str) -> list[Part]:
     """The parts of a form, "printed" or "corrected", of one claim's rows of evidence.
 
-    A control of several rows stands with the last of them.
+    A control of several rows is shown with the last of them.
     """
     of_form = [part(row) for row in rows if row["form"] == form and not row["reading"]]
     return [
@@ -101,7 +101,7 @@ def _crosses(row: Row) -> bool:
 
 
 def margin(text: str) -> Markup:
-    """A margin as a reader takes it in: three digits, "exact" without any deviation, "none" without any agreement."""
+    """A margin as text: three digits, "exact" without any deviation, "none" without any agreement."""
     if not text:
         return Markup()
     value = float(text)
@@ -182,7 +182,7 @@ def drawing(row: Row) -> Markup:
 
 
 class _Axis:
-    """From a number to a place on the drawing; numbers beyond the drawn range stand at its edge."""
+    """Horizontal position of a number in the plot; numbers out of range are at its edge."""
 
     def __init__(self, low: float, high: float, logarithmic: bool) -> None:
         self.logarithmic = logarithmic

@@ -1,7 +1,6 @@
-"""Cards on the report's first page: findings that a person chose, with the run's verdicts.
+"""Summary boxes on the report's first page: selected findings, with the run's verdicts.
 
-A card's words come from `page.md`, all else from the ledger. Where the run's verdict is not the card's, the card says
-so.
+A box's text comes from `page.md`, all else from the ledger. If the run's verdict differs, the box says so.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ class Card:
 
     Attributes:
         claim: the claim's row of the ledger.
-        figure: the figure, None where the run has none of that name.
-        show: which part of the figure the card shows: all, top or bottom.
+        figure: the figure, None if the run has none of that name.
+        show: the part of the figure that is shown: all, top or bottom.
         headline: the finding in a few words.
         sentence: what it means.
-        is_current: whether the run's verdict is the one that headline and sentence speak of.
+        is_current: whether the run's verdict is the one that headline and sentence are about.
     """
 
     claim: Row
@@ -35,7 +34,7 @@ class Card:
 
 
 def cards(pages: Mapping[str, Page], contents: Contents) -> list[Card]:
-    """Cards of the chosen claims that the run decided."""
+    """Summary boxes of the selected claims that the run decided."""
     claims = {row["id"]: row for row in contents.ledger}
     figures = {f"{product.study}/{product.name}": product for product in contents.products if product.kind == "figures"}
     return [

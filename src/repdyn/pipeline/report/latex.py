@@ -28,7 +28,7 @@ HEAD = r"""\documentclass[11pt]{article}
 
 
 def document(title: str, paper: str, errata: Errata) -> str:
-    """The document: what the paper prints, what is right, what was measured of both.
+    """The document: printed form, correction, measured values of both.
 
     Args:
         title: short title of the study.
@@ -60,7 +60,7 @@ def _formula(latex: str) -> list[str]:
 
 
 def _text(words: str) -> str:
-    """Words for LaTeX: formulas between dollars stay, all else is escaped; letters it cannot set become "?"."""
+    """Text for LaTeX: formulas between dollars are unchanged, all else is escaped; unsupported letters become "?"."""
     pieces = enumerate(DOLLARS.split(words))  # words and formulas in turn
     return "".join(f"${piece}$" if place % 2 else _escaped(piece) for place, piece in pieces)
 

@@ -1,4 +1,4 @@
-"""Listings: the text of a function, so that the report shows the code behind a number without a checkout."""
+"""Source text of functions, so that the report shows the code behind a number without a checkout."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from repdyn.pipeline.versions.fingerprint import SOURCE
 
 @dataclass(frozen=True)
 class Listing:
-    """A piece of code: the file it stands in, relative to the checkout, its first line, its text."""
+    """A piece of code: its file, relative to the checkout, its first line, its text."""
 
     file: str
     line: int
@@ -22,7 +22,7 @@ class Listing:
 
 
 def function(code: str) -> Listing | None:
-    """The definition `package.module:name` with its decorators; None where there is no such file or name."""
+    """The definition `package.module:name` with its decorators; None if there is no such file or name."""
     module, _, name = code.partition(":")
     path, root = _file(module)
     if not path.is_file():

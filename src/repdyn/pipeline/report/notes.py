@@ -1,7 +1,7 @@
 """The second part of a study's page, derivations and details, as the report shows it: by claim and as a whole, offline.
 
-Of the HTML in a page only the anchors of claims (`<a id="...">`) live, the rest is shown as text. A picture is shown
-where it is a figure of the run; links to other files become text.
+Of the HTML in a page only the anchors of claims (`<a id="...">`) are kept; the rest is shown as text. Figures of the
+run are shown; links to other files become text.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Notes:
 
     Attributes:
         body: all of it; anchors of claims have the id `claim-<id>`, headings their words.
-        headings: id and words of every heading of the second level.
+        headings: id and text of every heading of the second level.
         passages: claim -> its derivation, from its anchor to the next claim's or heading.
     """
 
@@ -46,7 +46,7 @@ class Notes:
 
 
 def notes(text: str, claims: Collection[str], pictures: Mapping[str, Picture]) -> Notes:
-    """Derivations and details in the report's terms.
+    """Derivations and details as HTML for the report.
 
     Args:
         text: Markdown with tables, `$...$` and `$$...$$` formulas and `<a id="claim-id">` anchors.
@@ -81,7 +81,7 @@ def _passages(markdown: MarkdownIt, tokens: list[Token], claims: Collection[str]
 
 
 def _rows(block: list[Token], claim: str) -> list[Token]:
-    """Of a table its head and the rows with the claim's anchor; any other block as it is."""
+    """The header of a table and the rows with the claim's anchor; any other block unchanged."""
     if block[0].type != "table_open":
         return block
     body = next((place for place, token in enumerate(block) if token.type == "tbody_open"), len(block))
@@ -93,7 +93,7 @@ def _rows(block: list[Token], claim: str) -> list[Token]:
 
 
 def _blocks(tokens: list[Token]) -> list[list[Token]]:
-    """Paragraphs, tables and other blocks of the page; of a list each item, as a list of its own."""
+    """Paragraphs, tables and other blocks of the page; each item of a list as a separate list."""
     blocks: list[list[Token]] = []
     depth, start = 0, 0
     for place, token in enumerate(tokens):
@@ -119,7 +119,7 @@ def _anchors(block: Tokens) -> set[str]:
 
 
 def _begins(block: Tokens) -> bool:
-    """A heading, an item of a list or a paragraph that begins in bold opens something new."""
+    """Whether a block starts a new topic: a heading, an item of a list or a paragraph that begins in bold."""
     if block[0].type in ("heading_open", "bullet_list_open", "ordered_list_open"):
         return True
     children = (block[1].children or []) if len(block) > 1 and block[0].type == "paragraph_open" else []
@@ -128,7 +128,7 @@ def _begins(block: Tokens) -> bool:
 
 
 class Renderer(RendererHTML):
-    """Markdown to HTML for one page; each method renders the token of its name, and no way leads out of the report."""
+    """Markdown to HTML for one page; each method renders the token of its name, and no link leaves the report."""
 
     anchors = "notes-"
 
@@ -151,11 +151,11 @@ class Renderer(RendererHTML):
         return f'<a class="anchor"{id} href="../claims/{match[1]}.html">'
 
     def html_block(self, tokens: Tokens, place: int, *_: object) -> str:
-        """HTML of the page itself is shown as text."""
+        """Raw HTML is shown as text."""
         return Markup("<p>{}</p>\n").format(tokens[place].content)
 
     def image(self, tokens: Tokens, place: int, *_: object) -> str:
-        """A figure of the run; of any other picture its words."""
+        """A figure of the run; for any other picture its alternative text."""
         source = PurePosixPath(str(tokens[place].attrs.get("src", ""))).stem
         if source not in self.pictures:
             return Markup("<em>{}</em>").format(tokens[place].content)
@@ -172,7 +172,7 @@ class Renderer(RendererHTML):
         return code if linked or text not in self.claims else f'<a href="../claims/{text}.html">{code}</a>'
 
     def link_open(self, tokens: Tokens, place: int, *_: object) -> str:
-        """Links to the net stay; those to files beside the page lead nowhere in the report and become text."""
+        """External links are kept; links to files next to the page become text."""
         address = str(tokens[place].attrs.get("href", ""))
         return Markup('<a href="{}">').format(address) if address.startswith("https://") else "<a>"
 
@@ -187,26 +187,26 @@ class Renderer(RendererHTML):
         return f'<{_level(tokens[place])} id="{id}">'
 
     def heading_id(self, words: str) -> str:
-        """An anchor made of the heading's words, numbered where they come again."""
+        """An anchor made of the heading's words, numbered if repeated."""
         slug = re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")
         self._seen[slug] += 1
         return self.anchors + slug + (f"-{self._seen[slug]}" if self._seen[slug] > 1 else "")
 
     def heading_close(self, tokens: Tokens, place: int, _options: object, env: Environment) -> str:
-        """The end of such a heading."""
+        """End of a heading."""
         return "</h4>\n" if env.get("passage") else f"</{_level(tokens[place])}>\n"
 
     def table_open(self, *_: object) -> str:
-        """A table scrolls on its own where it is wider than the page."""
+        """A table in a scrolling container."""
         return '<div class="scroll"><table>\n'
 
     def table_close(self, *_: object) -> str:
-        """The end of such a table."""
+        """End of a table."""
         return "</table></div>\n"
 
 
 def _level(token: Token) -> str:
-    """The first level belongs to the page's title."""
+    """Level of a heading, below the page's title."""
     return "h2" if token.tag == "h1" else token.tag
 
 

@@ -1,4 +1,4 @@
-"""Animations on the report's first page: numbers of a run's dataset, drawn by the study's own script."""
+"""Animations on the report's first page: numbers of a run's dataset, shown by the study's script."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from repdyn.base import datasets
 from repdyn.base.declarations import Opening
 from repdyn.pipeline.report.contents import Contents, Row
 
-MOST = 201  # times that are shown
+MOST = 201  # number of times shown
 DIGITS = 6
 
 
@@ -22,9 +22,9 @@ class Animation:
 
     Attributes:
         study: its study.
-        claim: the ledger's row of the claim that its caption leads to.
+        claim: the ledger's row of the claim linked in its caption.
         sentence: its caption.
-        label: what is seen, for those who cannot see it.
+        label: alternative text.
         numbers: variable -> its values, nested by dimension.
     """
 
@@ -36,7 +36,7 @@ class Animation:
 
 
 def animations(declared: Mapping[str, Opening], contents: Contents) -> list[Animation]:
-    """The animations of the studies that the run decided and whose dataset it holds, all of it finite.
+    """The animations of studies whose claim the run decided and whose dataset is complete and finite.
 
     Args:
         declared: study -> what it declares.
@@ -58,7 +58,7 @@ def _animation(study: str, opening: Opening, contents: Contents) -> Iterator[Ani
 
 
 def _shown(data: xr.Dataset, opening: Opening) -> xr.Dataset | None:
-    """What is shown of a dataset, at `MOST` times; None where a variable or a finite value is missing."""
+    """The shown part of a dataset, at `MOST` times; None if a variable or a finite value is missing."""
     if not set(opening.shows) <= set(data.variables):
         return None
     chosen = data.sel(dict(opening.at))[list(opening.shows)]
@@ -73,7 +73,7 @@ def _numbers(data: xr.Dataset, names: Iterable[str]) -> dict[str, object]:
 
 
 def _rounded(values: np.ndarray) -> object:
-    """Nested lists of numbers of `DIGITS` digits, or of texts."""
+    """Nested lists of numbers with `DIGITS` digits, or of texts."""
     if values.dtype.kind != "f":
         return values.tolist()
     return np.array([float(f"{value:.{DIGITS}g}") for value in values.ravel()]).reshape(values.shape).tolist()

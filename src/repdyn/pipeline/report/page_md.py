@@ -8,11 +8,11 @@
     chosen_after_looking: [{chosen: ..., claims: [id, ...]}]
     ---
     # Title
-    Markdown: the story in a minute, then its sections; `stories` says how it names figures, claims and terms
+    Markdown: the story in a minute, then its sections; `stories` explains links to figures, claims and terms
     # Derivations and details
-    Markdown: what stands in the notes of the report; the anchor `<a id="claim-id">` heads a claim's derivation
+    Markdown: the notes of the report; the anchor `<a id="claim-id">` heads a claim's derivation
 
-A study may leave out any of it. `{{claim-id: fact}}` stands for a fact of the run's ledger.
+All of it is optional. `{{claim-id: fact}}` inserts a fact of the run's ledger.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Summary(Settings):
 
 
 class Finding(Settings):
-    """A card of the first page: a figure, the part of it that is shown, words, and the verdict that they speak of."""
+    """A summary box: a figure, the part of it that is shown, text, and the verdict that it is about."""
 
     figure: Text
     show: Literal["all", "top", "bottom"]
@@ -69,7 +69,7 @@ class Finding(Settings):
 
 
 class Concept(Settings):
-    """The theory for a student: a question, its one formula, what the symbols are and what to watch, a figure."""
+    """The theory for students: a question, a formula, its symbols and what to look for, a figure."""
 
     question: Text
     formula: Text
@@ -85,7 +85,7 @@ class Term(Settings):
 
 
 class Choice(Settings):
-    """What was chosen after a look at numbers, and the ids of the claims that it decides."""
+    """A choice made after numbers had been seen, and the ids of the claims that it affects."""
 
     chosen: Text
     claims: list[str]
@@ -129,7 +129,7 @@ def read(path: Path) -> Page:
     """The page in a file.
 
     Raises:
-        ConfigError: an item is missing, unknown or has another value; a line for each.
+        ConfigError: an item is missing, unknown or has an invalid value; one line each.
     """
     text = path.read_text(encoding="utf-8")
     items, body = Items(), text
@@ -150,26 +150,26 @@ def _items(path: Path) -> Items:
 
 
 def terms(pages: Mapping[str, Page], own: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
-    """The terms of all pages: name in links -> the term and what it means, by the letters of the alphabet.
+    """The terms of all pages: name in links -> the term and its meaning, in alphabetical order.
 
     Args:
         pages: study -> its page.
         own: terms of the report itself.
 
     Raises:
-        ConfigError: a term is explained already.
+        ConfigError: a term is explained twice.
     """
     found = dict(own)
     for page in pages.values():
         for name, term in page.items.terms.items():
             if name in found:
-                raise ConfigError(f"{page.path}: terms.{name}: explained by another study or the report, too")
+                raise ConfigError(f"{page.path}: terms.{name}: also explained by another study or the report")
             found[name] = (term.term, term.says)
     return dict(sorted(found.items(), key=lambda item: item[1][0].lower()))
 
 
 def chosen_by_claim(pages: Iterable[Page]) -> dict[str, list[str]]:
-    """Claim -> what was chosen for it after a look at numbers."""
+    """Claim -> choices made for it after numbers had been seen."""
     texts: dict[str, list[str]] = {}
     for page in pages:
         for choice in page.items.chosen_after_looking:
@@ -179,7 +179,7 @@ def chosen_by_claim(pages: Iterable[Page]) -> dict[str, list[str]]:
 
 
 def with_facts(text: str, ledger: Mapping[str, Row]) -> str:
-    """A text with the facts that it names; what a run lacks is a question mark."""
+    """A text with its facts filled in; missing ones are question marks."""
     return FACT.sub(lambda named: _fact(ledger.get(named[1], {}), named[2]), text)
 
 

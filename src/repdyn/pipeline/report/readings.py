@@ -1,4 +1,4 @@
-"""Specification curves: a sentence under every reading of what it leaves open, one column per reading, sorted."""
+"""Specification curves: the result under every reading of a sentence, one column per reading, sorted."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Curve:
     Attributes:
         form: "printed" or "corrected".
         part: the part's name; empty where the check has one part only.
-        counts: how many readings have each outcome, in words.
-        turns_on: with which options all readings pass or all fail, a sentence with `$...$`; empty where none settle it.
+        counts: number of readings with each outcome, in words.
+        turns_on: options with which all readings pass or all fail, a sentence with `$...$`; empty if there are none.
         drawing: the specification curve as SVG.
-        rows: per reading its choices, what was measured, and its outcome.
+        rows: choices, measured value and outcome of each reading.
     """
 
     form: str
@@ -58,7 +58,7 @@ def _curve(form: str, part: str, rows: Sequence[Row]) -> Curve:
 
 
 def _turns_on(rows: Sequence[Row]) -> str:
-    """The options of one choice that alone decide a reading: of the choice that settles the most readings."""
+    """The options of a single choice that decide a reading: of the choice that decides the most readings."""
     if len({row["outcome"] for row in rows}) == 1:
         return ""
     seen: dict[str, dict[str, list[str]]] = {}
@@ -117,7 +117,7 @@ def _drawing(rows: Sequence[Row], options: Sequence[tuple[str, str]]) -> Markup:
 
 
 def _marks(choice: tuple[str, str], rows: Sequence[Row], places: Sequence[float], y: float) -> list[Markup]:
-    """One option in words, and a mark under each reading that takes it."""
+    """One option in words, and a mark under each reading with it."""
     name, option = choice
     label = Markup('<text class="option" x="{:.0f}" y="{:.1f}">{}: {}</text>')
     mark = Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"/>')
@@ -134,7 +134,7 @@ def _short(option: str) -> str:
 
 
 def _label(rows: Sequence[Row]) -> str:
-    return f"{len(rows)} readings, sorted by what was measured; required region shaded; " + ", ".join(
+    return f"{len(rows)} readings, sorted by measured value; required region shaded; " + ", ".join(
         f"{row['reading']}: {row['measured']} {row['outcome']}" for row in (rows[0], rows[-1])
     )
 
@@ -163,7 +163,7 @@ def _tick(value: float, scale: _Scale) -> Markup:
 
 
 class _Scale:
-    """From a measured number to a height; logarithmic where all are positive and far apart."""
+    """Vertical position of a number; logarithmic if all are positive and far apart."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         names = ("value", "interval_low", "interval_high", "region_low", "region_high")

@@ -1,6 +1,6 @@
-"""Settings that a claim rests on: sections of the configuration that the experiments behind its datasets have read.
+"""Settings that a claim depends on: sections of the configuration read by the experiments behind its datasets.
 
-Each dataset keeps the settings that it was made with; a section is the part of the configuration that has them.
+Each dataset records its settings; a section is the part of the configuration with them.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from repdyn.pipeline.report.contents import Contents, Row
 from repdyn.pipeline.report.settings_sources import Setting
 from repdyn.pipeline.run.declare.graph import read_study
 
-SHARED = "data"  # section of the images, whose dataset no study owns
+SHARED = "data"  # section of the images, a dataset shared by all studies
 
 
 def sections(claim: Row, contents: Contents, settings: Sequence[Setting]) -> list[tuple[str, str]]:
-    """Sections by dotted key, each with the key of its first setting; a section inside of another one goes with it.
+    """Sections by dotted key, each with the key of its first setting; a section within another one is included in it.
 
     Args:
         claim: its row of the ledger.
@@ -42,7 +42,7 @@ def sections(claim: Row, contents: Contents, settings: Sequence[Setting]) -> lis
 
 
 def _behind(study: str, names: Iterable[str]) -> list[str]:
-    """Datasets, then those that they were made from, and so on; each once."""
+    """Datasets, then their inputs, and so on; each once."""
     experiments = read_study(study).experiments if study in studies.declared() else {}
     known = list(dict.fromkeys(names))
     for name in known:  # grows while it is read
@@ -52,7 +52,7 @@ def _behind(study: str, names: Iterable[str]) -> list[str]:
 
 
 def _place(settings: object, tree: Mapping[str, object], experiment: str) -> list[str]:
-    """Key of the section with these settings; of several with equal ones that of the experiment's name, if any."""
+    """Key of the section with these settings; among equal ones that with the experiment's name, if any."""
     if not isinstance(settings, Mapping) or not settings:
         return []
     keys = [key for key, section in _sections(tree) if settings.items() <= section.items()]

@@ -1,4 +1,4 @@
-"""What the search of the report finds: claims and figures, the words that find each, and what is shown of it."""
+"""The report's search index: claims and figures, their search terms, and the text shown for each."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ SEARCHED = (
 
 
 def texts(contents: Contents, titles: Mapping[str, str]) -> dict[str, str]:
-    """All words by which a claim, named by its id, or a figure, by its page, is found; `titles` are the studies'."""
+    """Search terms of each claim, by its id, and of each figure, by its page; `titles` are the studies'."""
     claims = {row["id"]: _words(row, titles[row["study"]], contents) for row in contents.ledger}
     return claims | {figure.page: _words_of_figure(figure, titles) for figure in _figures(contents)}
 
 
 def hits(contents: Contents, titles: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """What is shown of each, in HTML: a claim's statement, place and verdict, a figure's title, study and picture."""
+    """HTML shown for each result: a claim's statement, place and verdict; a figure's title, study and picture."""
     claims = {
         row["id"]: {
             "kind": "claim",

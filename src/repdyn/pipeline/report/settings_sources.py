@@ -1,8 +1,9 @@
-"""Where settings come from: stated by the paper, or chosen here and why; which of a run differ from what is stated.
+"""Where settings come from: stated by the paper, or chosen here and why; which settings of a run differ from the
+paper's.
 
 `values/sources.yaml` of a study maps dotted keys inside the study, and `study` for all of it, to
-`{stated: value, where: place}` or `{chosen: reason}`. An entry of a section covers what is below it, unless a longer
-key says otherwise; a stated mapping covers the keys it has. Settings of all studies have a file in `workflow/`.
+`{stated: value, where: place}` or `{chosen: reason}`. An entry for a section covers the settings below it, unless there
+is a longer key; a stated mapping covers its keys. Settings shared by all studies have a file in `workflow/`.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def read_all(shared: Path, files: Mapping[str, Path]) -> dict[str, dict[str, obj
     """The sources of all settings by dotted key.
 
     Args:
-        shared: the file of the settings that all studies share, if there is one.
+        shared: the file of the settings that shared by all studies, if there is one.
         files: study -> its file.
     """
     sources = read(shared) if shared.is_file() else {}
@@ -68,7 +69,7 @@ def read(path: Path) -> dict[str, dict[str, object]]:
     sources = yaml_positions.values(path)
     for key, entry in sources.items():
         if not isinstance(entry, dict) or set(entry) not in ENTRIES:
-            raise ConfigError(f"{path}: {key}: wants either stated and where, or chosen; has {entry!r}")
+            raise ConfigError(f"{path}: {key}: expected either stated and where, or chosen; got {entry!r}")
     return sources
 
 
@@ -80,7 +81,7 @@ def settings(configuration: Mapping[str, object], sources: Mapping[str, Mapping[
 
 
 def source_of(key: str, sources: Mapping[str, Mapping[str, object]]) -> tuple[str, object]:
-    """The longest key of `sources` that covers a setting, "" for none, and the value stated for the setting, if any."""
+    """The longest key of `sources` that covers a setting, "" for none, and the setting's stated value, if any."""
     parts = key.split(".")
     for end in range(len(parts), 0, -1):
         entry = sources.get(start := ".".join(parts[:end]), {})
@@ -98,7 +99,7 @@ def _setting(key: str, value: object, sources: Mapping[str, Mapping[str, object]
     start, stated = source_of(key, sources)
     if stated is not None:
         return Setting(key, value, True, stated, str(sources[start]["where"]))
-    return Setting(key, value, reason=str(sources.get(start, {}).get("chosen", "no reason is on record")))
+    return Setting(key, value, reason=str(sources.get(start, {}).get("chosen", "no reason is recorded")))
 
 
 def _leaves(part: object, path: str = "") -> Iterator[tuple[str, object]]:

@@ -1,4 +1,4 @@
-"""The whole report in one file, to be mailed: pages and pictures are inside, compressed; a script opens them."""
+"""The whole report in one file, for sending: pages and pictures are compressed inside; a script opens them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ TITLE = re.compile(r"<title>(.*?)</title>")
 BODY = re.compile(r'<div class="frame.*</main>\s*</div>', re.DOTALL)
 BAR = re.compile(r'<header class="bar">.*?</header>', re.DOTALL)
 LINK = re.compile(r' (href|src|action)="([^"]*)"')
-FIRST = ("site", "find", "theory", "training", "stage")  # others build on them
+FIRST = ("site", "find", "theory", "training", "stage")  # other scripts depend on them
 LATE = tuple(f"assets/{name}.js" for name in FIRST)
 
 
 def page(pages: Mapping[str, str], assets: Mapping[str, str], pictures: Mapping[str, Path]) -> str:
     """One HTML file.
 
-    Each page and picture is compressed by itself (gzip, RFC 1952) and written in letters (base64, RFC 4648).
+    Each page and picture is compressed separately (gzip, RFC 1952) and encoded as text (base64, RFC 4648).
 
     Args:
         pages: path inside the report -> its HTML.
@@ -66,15 +66,15 @@ def _packed(content: bytes) -> str:
 
 
 def _first(pattern: re.Pattern[str], text: str) -> re.Match[str]:
-    """The first match in a page of ours, which has one."""
+    """The first match in a page, which must have one."""
     match = pattern.search(text)
     if match is None:
-        raise ValueError(f"a page of the report has nothing that fits {pattern.pattern!r}")
+        raise ValueError(f"a page of the report has no match for {pattern.pattern!r}")
     return match
 
 
 def _rewritten(text: str, path: str, pages: Mapping[str, str]) -> str:
-    """Links to pages lead to their templates, links to other files of the run become text."""
+    """Text of a page in which links to pages point to their templates and other links become text."""
     return LINK.sub(lambda link: _link(link[1], link[2], path, pages), text)
 
 

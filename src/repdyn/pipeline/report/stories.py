@@ -1,6 +1,6 @@
-"""A study's story: the paper's question, what its theory predicts, what breaks, what is right, what survives.
+"""A study's story: the paper's question, its theory's predictions, what breaks, what is right, what survives.
 
-It is the first part of `page.md`. Its first paragraphs are the whole in a minute; sections follow. In it
+It is the first part of `page.md`: a summary of a few paragraphs, then sections. In it
 
     ![](loss_by_depth)            a figure of the study, alone in its paragraph
     ![](explorer)                 the study's interactive figure, alone in its paragraph
@@ -31,13 +31,13 @@ Known = TypeVar("Known")
 
 @dataclass(frozen=True)
 class Story:
-    """A story as the page of its study shows it.
+    """A story as shown on the page of its study.
 
     Attributes:
-        lead: what stands before the first section.
-        before: the sections up to the interactive figure, all of them where it has no place of its own.
-        after: the sections that follow it.
-        headings: id and words of every section.
+        lead: the text before the first section.
+        before: the sections up to the interactive figure, or all of them if it has no place.
+        after: the sections after it.
+        headings: id and title of every section.
     """
 
     lead: Markup = EMPTY
@@ -58,7 +58,7 @@ def story(
         terms: name in links -> term and what it means.
 
     Raises:
-        ConfigError: the story names a claim, a figure or a term that is not there.
+        ConfigError: the story refers to an unknown claim, figure or term.
     """
     renderer = _Renderer(page.path, claims, figures, terms)
     markdown = reader(renderer)
@@ -71,14 +71,14 @@ def story(
 
 
 def _picture(token: Token) -> str:
-    """Name of the picture that is alone in a paragraph; empty for any other token."""
+    """Name of a picture that is a paragraph by itself; empty for any other token."""
     children = token.children or []
     alone = token.type == "inline" and len(children) == 1 and children[0].type == "image"
     return str(children[0].attrs["src"]) if alone else ""
 
 
 class _Renderer(Renderer):
-    """Of a story, whose links lead to claims and terms and whose pictures are figures with their titles."""
+    """Renders a story with links to claims and terms and with figures."""
 
     anchors = "story-"
 
@@ -99,7 +99,7 @@ class _Renderer(Renderer):
         return "" if tokens[place].hidden or _picture(tokens[place - 1]) else "</p>\n"
 
     def image(self, tokens: Sequence[Token], place: int, *_: object) -> str:
-        """A figure of the study, which leads to its file, with its title, which leads to caption, data and code."""
+        """A figure of the study, linked to its file, with its title, linked to caption, data and code."""
         figure = self._known("figure", str(tokens[place].attrs["src"]), self.figures)
         return Markup(
             '<figure class="inline"><a href="../{picture}"><img src="../{picture}" alt="{alt}" '

@@ -1,6 +1,6 @@
-"""What the report says of its own: meanings of verdicts and of words in tables, remarks on scales.
+"""Texts of the report: meanings of verdicts and of terms in tables, remarks on scales.
 
-And the names of its files and folders, which the workflow reads as well.
+Also the names of its files and folders, which the workflow uses as well.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ FOLDERS = ("assets", "captions", "claims", "errata", "figures", "settings", "stu
 MEANINGS = {
     "holds": "The statement as printed passed its check.",
     "holds as corrected": "The printed form was refuted and the corrected form passed; both are shown with numbers.",
-    "does not hold": "Refuted, and no small correction repairs it.",
-    "depends on the reading": "Of the readings that its words allow, some pass and others fail; the page shows which.",
+    "does not hold": "Refuted, and no small correction fixes it.",
+    "depends on the reading": "Of the readings that its words allow, some pass and others fail, as the page shows.",
     "not reproducible as stated": "The paper leaves out settings; the page says what was tried.",
     "not testable": "No finite computation decides it (existence, subsequences); the page says why.",
-    "not decidable at this scale": "This run does not decide it; the page says what is missing.",
-    "check failed": "The check ended with an error of its own, which the log of its job shows; there is no verdict.",
+    "not decidable at this scale": "This run does not decide it; the page says what it would need.",
+    "check failed": "The check ended with an error, which is in the log of its job; there is no verdict.",
 }
 PLURALS = {
     "misprint": "misprints",
@@ -33,8 +33,8 @@ PLURALS = {
     "conclusion fails": "conclusions fail",
 }
 WARNINGS = {
-    "smoke": "Sizes are cut to seconds: figures show the form, not the result, and sampled claims may be undecided.",
-    "default": "Sized for a laptop. Each caption gives its own sizes, each study lists what differs from its paper.",
+    "smoke": "Reduced to run in seconds: figures show the form, not the result, and sampled claims may be undecided.",
+    "default": "Sized for a laptop. Each caption gives its sizes, and each study lists what differs from its paper.",
     "full": "Sizes that the papers state, ours where they state none, and as many trials as decide each claim.",
 }
 TERMS = {

@@ -1,4 +1,4 @@
-"""Titles of pages: the beginning of a text in letters alone, since a title holds no markup."""
+"""Titles of pages: the beginning of a text as plain text, since a title has no markup."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMMAND = re.compile(r"\\not *\\[A-Za-z]+|\\(?:[A-Za-z]+|[|,])")
 
 
 def title(text: str) -> str:
-    """A text, or its beginning in whole words, with formulas in letters as far as there are any."""
+    """A text, or its beginning in whole words, with formulas in Unicode letters where possible."""
     shown = DOLLARS.sub(lambda formula: _in_letters(formula[1]), text).rstrip(".")
     if len(shown) <= LONGEST:
         return shown
@@ -42,11 +42,11 @@ def _in_letters(latex: str) -> str:
 
 
 def _together(part: str) -> str:
-    """Part of a formula that stays one on a line, in parentheses where it has several terms."""
+    """Part of a formula on one line, in parentheses if it has several terms."""
     return part if PLAIN.fullmatch(part) else f"({part})"
 
 
 def _letter(command: re.Match[str]) -> str:
-    """The letters that a command stands for; the command, where there are none."""
+    """The letters that a command stands for; the command, where the files are missing."""
     letters = str(mathml(command[0]).striptags())
     return command[0] if "\\" in letters or not letters else letters

@@ -1,4 +1,4 @@
-"""What the pages of a study and of a claim show, taken from the contents of a run."""
+"""Content of the pages of studies and claims, from the contents of a run."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from repdyn.pipeline.report.texts import TERMS
 from repdyn.pipeline.run.kinds.ledger import overlay
 
 PROVED = ("identity", "bound", "limit")
-"""Kinds of statements that are derived."""
+"""Kinds of statements with a derivation."""
 
 SPELLED = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
-MOST_CLAIMS = 12  # a figure of more is an overview, and does not show any one of them at a glance
+MOST_CLAIMS = 12  # a figure of more claims is an overview and shows none of them clearly
 
 
 class Theory(TypedDict):
-    """The interactive figure of a study, and the figure shown where scripts are off."""
+    """The interactive figure of a study, and the figure shown without scripts."""
 
     title: str
     says: str
@@ -40,7 +40,7 @@ class Theory(TypedDict):
 
 
 class StudyView(TypedDict):
-    """What the page of a study shows, settings apart."""
+    """Content of the page of a study, except settings."""
 
     name: str
     title: str
@@ -61,7 +61,7 @@ class StudyView(TypedDict):
 
 
 class ClaimView(TypedDict):
-    """What the page of a claim takes from the run."""
+    """Content of the page of a claim from the run."""
 
     claim: Row
     corrected: str
@@ -95,10 +95,10 @@ def heading(claims: Sequence[Row], titles: Mapping[str, str]) -> str:
     """The first page's headline; `titles` are those of the studies."""
     studied = list(dict.fromkeys(claim["study"] for claim in claims))
     if len(studied) == 1:
-        return f"{titles[studied[0]]}, put to numerical tests"
+        return f"{titles[studied[0]]}, tested numerically"
     papers = len({claim["study"] for claim in claims if claim["origin"] != "ours"})
     count = SPELLED[papers] if papers < len(SPELLED) else str(papers)
-    return f"{count} paper{'' if papers == 1 else 's'}, put to numerical tests"
+    return f"{count} paper{'' if papers == 1 else 's'}, tested numerically"
 
 
 def tally(claims: Sequence[Row]) -> str:
@@ -120,7 +120,7 @@ def study(
     notes: Notes,
     larger: Mapping[str, Mapping[str, str]],
 ) -> StudyView:
-    """What the page of a study shows, settings apart; `larger` are the verdicts of the reference runs."""
+    """Content of the page of a study, except settings; `larger` are the verdicts of the reference runs."""
     claims, figures = contents.claims_of(name), contents.products_of(name, "figures")
     still = next((figure for figure in figures if explorer and figure.name == explorer.still), None)
     errata = errata_of(claims, contents.run, larger)
@@ -146,7 +146,7 @@ def study(
 
 
 def claim(row: Row, contents: Contents, notes: Notes, chosen: Product | None = None) -> ClaimView:
-    """What the page of a claim shows; `chosen` is the figure that a person gave it, if any."""
+    """Content of the page of a claim; `chosen` is its assigned figure, if any."""
     figures = contents.figures_of(row)
     own = (figure for figure in figures if len(contents.claims_on(figure)) <= MOST_CLAIMS)
     leading = chosen or next(own, None)
@@ -181,14 +181,14 @@ def claim(row: Row, contents: Contents, notes: Notes, chosen: Product | None = N
 def forms(row: Row, rows: Sequence[Row]) -> tuple[list[Part], list[Part]]:
     """The parts of the printed and of the correct form of a claim.
 
-    A claim that is not refuted has no correct form; while it is open, a correction may be on trial.
+    A claim that is not refuted has no correct form; while it is open, a correction may be tested.
     """
     has_correction = bool(row["correction"]) or row["verdict"] == UNDECIDED
     return evidence.parts(rows, "printed"), evidence.parts(rows, "corrected") if has_correction else []
 
 
 def passage_title(row: Row) -> str:
-    """What the study's notes tell of a claim: its derivation, or what was measured and why it comes out so."""
+    """Title of the notes on a claim: its derivation, or what was measured and why."""
     is_sampled = row["n"] not in ("", "0")
     if row["kind"] in PROVED or (not is_sampled and (row["formula"] or row["kind"] == "scaling")):
         return "Derivation"
@@ -196,33 +196,33 @@ def passage_title(row: Row) -> str:
 
 
 def short(row: Row, printed: Sequence[Part], corrected: Sequence[Part], curves: Sequence[Curve] = ()) -> str:
-    """A claim's verdict in a few sentences; where it depends on the reading, on which choice."""
+    """A claim's verdict in a few sentences, with the decisive choice if it depends on the reading."""
     verdict = row["verdict"]
     sentences = {
         "holds": f"The statement passes {_all(printed)}.",
         "holds as corrected": f"As printed it fails {_share(printed, 'fails')}; the correct form passes "
         f"{_all(corrected)}.",
-        "does not hold": f"It fails {_share(printed, 'fails')}, and no small correction repairs it.",
+        "does not hold": f"It fails {_share(printed, 'fails')}, and no small correction fixes it.",
         "depends on the reading": " ".join(
-            ["Some admissible readings of the sentence pass, others fail.", *_turns_on(curves)]
+            ["Some plausible readings of the sentence pass, others fail.", *_turns_on(curves)]
         ),
         "not decidable at this scale": _open(row, corrected or printed),
         "not reproducible as stated": "The paper leaves out settings that this needs.",
         "not testable": "No finite computation decides it.",
-        "check failed": "The check ended with an error of its own, so there is no verdict.",
+        "check failed": "The check ended with an error, so there is no verdict.",
     }
     return " ".join(filter(None, [sentences[verdict], checked(row, corrected or printed)]))
 
 
 def _turns_on(curves: Sequence[Curve]) -> list[str]:
-    """What each part turns on; once, where it is the same for all."""
+    """The decisive choices of each part; once if they are the same for all."""
     if len(said := {curve.turns_on for curve in curves}) == 1:
         return list(filter(None, said))
     return [f"Of “{curve.part}”: {curve.turns_on}" for curve in curves if curve.turns_on]
 
 
 def checked(row: Row, parts: Sequence[Part]) -> str:
-    """What became of the controls of the parts that decide a claim, in a sentence."""
+    """Outcome of the controls of the parts that decide a claim, in a sentence."""
     outcomes = [part.control["outcome"] for part in parts if part.control]
     if not outcomes:
         return ""
@@ -247,7 +247,7 @@ def explained(parts: Sequence[Part], curves: Sequence[Curve]) -> list[str]:
 
 
 def costs(records: Iterable[JobCost], titles: Mapping[str, str]) -> list[tuple[str, int, float, float]]:
-    """Jobs, core-minutes and peak memory of each study; what serves all comes last."""
+    """Jobs, core-minutes and peak memory of each study; shared jobs last."""
     by_study: dict[str, list[JobCost]] = {}
     for record in records:
         study, _, job = record["log"].partition("/")
@@ -269,7 +269,7 @@ def _decisive(row: Row, contents: Contents) -> list[Part]:
 
 
 def _wants(row: Row, contents: Contents) -> str:
-    """What would decide an open claim, as `python -m repdyn decide` says it."""
+    """What would decide an open claim, as in `python -m repdyn decide`."""
     if row["verdict"] != UNDECIDED or row["study"] not in studies.declared():
         return ""
     settings = contents.manifest["configuration"].get(row["study"], {})
@@ -277,7 +277,7 @@ def _wants(row: Row, contents: Contents) -> str:
 
 
 def _worst(rows: Iterable[Row], form: str) -> Markup:
-    """The part of a form that decides it: what was measured, what was required."""
+    """The decisive part of a form: measured and required value."""
     own = (row for row in rows if row["form"] == form and not row["reading"])
     parts = sorted(own, key=lambda row: OUTCOMES.index(row["outcome"]))
     if not parts:
@@ -307,8 +307,8 @@ def _open(row: Row, parts: Sequence[Part]) -> str:
         kept = f"{len(undecided)} of {len(parts)} parts stay" if len(parts) > 1 else "Its one part stays"
         return f"{kept} undecided.{why}"
     if len(parts) == 1:
-        return "It stays undecided: the interval crosses the border of what is allowed."
-    return f"{crossing} of {len(parts)} parts stay undecided: their intervals cross the border of what is allowed."
+        return "It stays undecided: the interval crosses the boundary of the allowed region."
+    return f"{crossing} of {len(parts)} parts stay undecided: their intervals cross the boundary of the allowed region."
 
 
 def _reasons(parts: Sequence[Part]) -> list[tuple[Markup, str]]:
@@ -329,7 +329,7 @@ def _samples(row: Row) -> str:
 
 
 def _unshown_control(row: Row, parts: Sequence[Part]) -> str:
-    """The negative control of a correct form that the page leaves out, as where readings disagree; "" elsewhere."""
+    """The negative control of a corrected form that the page omits, as when readings disagree; else ""."""
     if not row["control"] or any(part.control for part in parts):
         return ""
     says = "; ".join(dict.fromkeys(row["control"].split("; ")))

@@ -1,10 +1,10 @@
-"""What one source file defines: a digest of each definition and the names by which it reaches others.
+"""Definitions of one source file: a digest of each and the names of the definitions it depends on.
 
-A digest is taken of the syntax tree with names replaced by what they stand for: `np.linalg.norm` reads
-"numpy.linalg.norm" whatever the import calls it, a local variable is a number. So another function imported under an
-old name is an edit; a comment, a docstring, layout, an annotation of a function or a renamed local variable is none.
-Parameters, attributes and fields keep their names, since they are used by name elsewhere. Annotations of parameters
-count in modules named `experiments`, whose values the runner coerces by them.
+A digest is computed from the syntax tree with names resolved: `np.linalg.norm` becomes "numpy.linalg.norm" whatever its
+import is called, and local variables become numbers. So another function imported under an old name is an edit; a
+comment, a docstring, layout, an annotation of a function or a renamed local variable is not. Parameters, attributes and
+fields keep their names, since they are used by name elsewhere. Annotations of parameters count in modules named
+`experiments`, whose values the runner coerces by them.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ VALIDATES = re.compile(r".*(validator|serializer)")
 
 
 class Definition(NamedTuple):
-    """One definition: what counts of its text, and what it uses.
+    """One definition: a digest of its relevant text, and what it uses.
 
     Attributes:
         digest: of its code.
-        names: definitions of its own module that it names.
+        names: definitions of its module that it uses.
         imported: dotted names that it uses of this package, as imported: "repdyn.base.tools.scaled".
-        dynamic: whether it finds things at run time that reading does not see, so that its whole module counts.
-        attributes: names of all attributes that it asks objects for; None where it asks for one by a value.
+        dynamic: whether it looks up names at run time, so that its whole module counts.
+        attributes: names of all attributes that it reads; None if it reads one by a computed name.
     """
 
     digest: str
@@ -50,10 +50,10 @@ class ModuleSource:
     """Definitions of one file.
 
     Attributes:
-        definitions: by name; statements that define nothing stand together under `EFFECTS`.
-        bindings: imported names, which can be imported from here again.
+        definitions: by name; statements that define nothing are under `EFFECTS`.
+        bindings: imported names, which can be imported from this module.
         imports: modules of the package that it imports anywhere, or names in them.
-        stars: modules that it imports by a star.
+        stars: modules that it star-imports.
         members: methods and class variables of settings' models, `Model.name` -> the attribute by which they are used.
     """
 
@@ -71,10 +71,10 @@ def read_source(text: str, module: str, *, is_package: bool = False, packages: I
         text: its content.
         module: its dotted name, from which relative imports start.
         is_package: whether it is an `__init__` file.
-        packages: further packages besides its own whose names are followed.
+        packages: further packages whose names are followed.
 
     Raises:
-        SyntaxError: the file is no Python.
+        SyntaxError: the file is not valid Python.
     """
     here = module.split(".") if is_package else module.split(".")[:-1]
     followed = {here[0], *packages}
@@ -102,7 +102,7 @@ def read_source(text: str, module: str, *, is_package: bool = False, packages: I
             statements |= {name: []} | {key: [part] for key, (_, part) in members.items()}
     for name, parts in statements.items():
         writer = written(parts, own, targets, here, followed, annotated="experiments" in parts_of_name)
-        if writer.dynamic:  # what reads names at run time may read those of local variables
+        if writer.dynamic:  # code that looks up names at run time may read local variables
             writer = written(
                 parts, own, targets, here, followed, renames=False, annotated="experiments" in parts_of_name
             )
@@ -123,13 +123,13 @@ def read_source(text: str, module: str, *, is_package: bool = False, packages: I
 
 
 def _is_model(node: ast.ClassDef) -> bool:
-    """Whether a class among the settings is a model of them, whose fields show in validated values."""
+    """Whether a class is a settings model, whose fields appear in validated values."""
     bases = {base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "") for base in node.bases}
     return bool(bases - PLAIN_BASES)
 
 
 def _members(models: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.stmt]]:
-    """What a model computes or holds for its class; fields, and the rules that they keep, are inputs of jobs."""
+    """Methods and class variables of a model; fields and their rules are inputs of jobs."""
     for part in (part for model in models if isinstance(model, ast.ClassDef) for part in model.body):
         if isinstance(part, FUNCTIONS):
             decorators = {ast.unparse(decorator).split("(")[0] for decorator in part.decorator_list}
@@ -142,7 +142,7 @@ def _members(models: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.stmt]]:
 
 
 def _unread(body: Iterable[ast.stmt]) -> set[str]:
-    """Private names that a module binds at its top and never reads: what binds them is there for its effect."""
+    """Private names that a module binds but never reads, so that their statements exist for their effect."""
     names = [part for node in body for part in ast.walk(node) if isinstance(part, ast.Name)]
     read = {part.id for part in names if isinstance(part.ctx, ast.Load)}
     return {part.id for part in names if part.id.startswith("_") and part.id not in read}
@@ -158,7 +158,7 @@ def _acts(node: ast.Assign | ast.AnnAssign, names: Iterable[str], unread: set[st
 
 
 def _names_defined(node: ast.stmt, unread: set[str]) -> list[str]:
-    """Names that a statement at the top of a module defines, `EFFECTS` for one that does more than define."""
+    """Names that a top-level statement defines, `EFFECTS` for one that does more than define."""
     if isinstance(node, FUNCTIONS | ast.ClassDef):
         return [node.name]
     if isinstance(node, ast.Import | ast.ImportFrom | ast.Pass) or is_text(node) or _is_not_run(node):

@@ -1,22 +1,21 @@
-"""Code versions: digests of what a function does, at the level of definitions.
+"""Code versions: digests of a function's behavior, at the level of definitions.
 
 Snakemake notices edits of rules, settings and files, but not of imported library code. Every job therefore carries
 `code_version("repdyn.<study>.<module>:<function>", ...)`: a digest over all definitions (functions, classes,
-constants, imports) that the named ones reach by name through the modules of this package. Nothing is imported, the
-files are only read; `definitions` says what counts of each.
+constants, imports) on which the named ones depend within this package. Nothing is imported, files are only read;
+`definitions` defines what counts.
 
-- What an imported name stands for counts, of other packages too; what those packages do is told by their versions in
-  the manifest.
+- Imported names are resolved, also those of other packages; the manifest records the versions of these packages.
 - Statements at the top of a module that do more than define (a call, an `if`, an assignment that calls for an effect)
   count for every definition of the module and of those that import it, in `__init__` files for all of the package.
-- Where static reading ends (a module handed on as a value, `importlib`, `eval`, a star import), the whole module
-  counts, and what its texts name in full. What it loads besides must be named as a further root.
-- Of models in modules named `settings...` methods and class variables count, each for what imports the module and asks
-  for an attribute of that name: the rest of such a model shows in its validated values, which are inputs of jobs. What
-  else stands there counts as usual.
+- Where static analysis ends (a module used as a value, `importlib`, `eval`, a star import), the whole module counts,
+  with all dotted names in its strings. Anything else that it loads must be named as a further root.
+- Of models in modules named `settings...` methods and class variables count, each for code that imports the module and
+  reads an attribute of that name: the rest of a model appears in its validated values, which are inputs of jobs.
+  Everything else there counts as usual.
 
-This reading misses what other code does to a definition at run time: patches of other modules, registries filled by
-decorators, tables of a module filled elsewhere. Tests compare what jobs execute with what is read (tests/dag).
+This analysis misses changes of a definition at run time: patches of other modules, registries filled by decorators,
+tables filled elsewhere. Tests compare it with what jobs execute (tests/dag).
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ Outside = tuple[tuple[str, Path], ...]
 
 
 def code_version(*roots: str, source: Path = SOURCE, outside: Outside = ()) -> str:
-    """Digest of everything the roots reach, 16 hexadecimal digits.
+    """Digest of everything on which the roots depend, 16 hexadecimal digits.
 
     Args:
         roots: `"package.module:name"` for one definition, `"package.module"` for a whole module; where the module is
@@ -45,14 +44,14 @@ def code_version(*roots: str, source: Path = SOURCE, outside: Outside = ()) -> s
         outside: further packages to be read, each with its folder.
 
     Raises:
-        ValueError: a root names no module of the package or no definition of the module.
+        ValueError: a root is not a module of the package or not a definition of the module.
     """
     package = _package(source, outside)
     return package.digest(package.reach(roots))
 
 
 def reached(*roots: str, source: Path = SOURCE, outside: Outside = ()) -> list[Location]:
-    """All definitions that the roots reach by name, sorted, as (module, name); imported names are left out.
+    """All definitions on which the roots depend, sorted, as (module, name), without imported names.
 
     Args:
         roots: as of `code_version`.
@@ -60,7 +59,7 @@ def reached(*roots: str, source: Path = SOURCE, outside: Outside = ()) -> list[L
         outside: further packages to be read, each with its folder.
 
     Raises:
-        ValueError: a root names no module of the packages or no definition of the module.
+        ValueError: a root is not a module of the packages or not a definition of the module.
     """
     package = _package(source, outside)
     return sorted((module, name) for module, name in package.reach(roots) if name in package.module(module).definitions)
@@ -76,7 +75,7 @@ class _Package:
         for name, folder in outside:
             self.files |= _module_files(folder, name)
         self.module = cache(self._module)
-        self.uses = cache(self._uses)  # many roots reach the same definitions
+        self.uses = cache(self._uses)  # many roots depend on the same definitions
         self.effects = cache(self._effects)
         self.loaded = cache(self._loaded)
 
@@ -117,13 +116,13 @@ class _Package:
         return [(homes[0], wanted)]
 
     def whole(self, module: str) -> list[Location]:
-        """All that a module defines or imports, and what stands in the modules that it imports by a star."""
+        """All that a module defines or imports, including its star imports."""
         source = self.module(module)
         own = [(module, name) for name in (*source.definitions, *source.bindings)]
         return own + [place for star in source.stars if star in self.files for place in self.whole(star)]
 
     def _uses(self, place: Location) -> list[Location]:
-        """Definitions that one definition names, directly, what it asks settings for, statements that run before it."""
+        """Direct dependencies of a definition: names it uses, settings it reads, statements that run before it."""
         module, definition = place[0], self.definition(place)
         places = [(module, name) for name in definition.names]
         for target in definition.imported:
@@ -135,7 +134,7 @@ class _Package:
         return places + self.effects(module) + self.members(module, definition.attributes)
 
     def resolve(self, target: str) -> list[Location]:
-        """What a dotted name of this package stands for; all of a module where that cannot be read."""
+        """The definition of a dotted name of this package; the whole module if it cannot be resolved."""
         parts = target.split(".")
         home = next((".".join(parts[:n]) for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in self.files), None)
         if home is None:
@@ -149,7 +148,7 @@ class _Package:
         return [(home, rest[0]), *(place for bound in further for place in self.resolve(bound))]
 
     def members(self, module: str, attributes: frozenset[str] | None) -> list[Location]:
-        """Members of the settings' models a module can meet that are asked for by name; all where asked by a value."""
+        """Members of settings models that a module reads by name; all of them if it reads one by a computed name."""
         return [
             (home, key)
             for home in self.loaded(module)
@@ -158,11 +157,11 @@ class _Package:
         ]
 
     def _effects(self, module: str) -> list[Location]:
-        """Statements at the top of a module and of all that are imported with it."""
+        """Top-level statements of a module and of all modules imported with it."""
         return [(name, EFFECTS) for name in self.loaded(module) if EFFECTS in self.module(name).definitions]
 
     def _loaded(self, module: str) -> list[str]:
-        """A module and all of the package that are imported with it."""
+        """A module and all modules of the package imported with it."""
         todo, seen = [module], set()
         while todo:
             name = todo.pop()

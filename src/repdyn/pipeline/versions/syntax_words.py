@@ -15,7 +15,7 @@ SKIPPED = {"ctx", "type_comment", "kind", "annotation", "returns"}
 
 
 def import_targets(node: ast.Import | ast.ImportFrom, here: list[str]) -> Iterator[tuple[str, str]]:
-    """Local name and absolute dotted name of all that a statement imports; a star keeps the module's name."""
+    """Local name and absolute dotted name of everything a statement imports; for a star the module's name."""
     for alias in node.names:
         if isinstance(node, ast.Import):
             name = alias.asname or alias.name.split(".")[0]
@@ -27,14 +27,14 @@ def import_targets(node: ast.Import | ast.ImportFrom, here: list[str]) -> Iterat
 
 
 def modules_imported(node: ast.Import | ast.ImportFrom, here: list[str]) -> list[str]:
-    """Modules that a statement loads; of `from a import b` also a.b, which may be one."""
+    """Modules that a statement loads; for `from a import b` also a.b, which may be one."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     return [target for _, target in import_targets(node, here)]
 
 
 def is_text(node: ast.AST) -> bool:
-    """Whether a statement is a text alone, as a docstring is."""
+    """Whether a statement is only a text, such as a docstring."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
@@ -56,11 +56,11 @@ def written(
 
 
 class _Writer(ast.NodeVisitor):
-    """Writes a syntax tree as words, names resolved, and notes what is used.
+    """Writes a syntax tree as words with names resolved, and records what is used.
 
     Args:
         own: names defined at the top of the module.
-        targets: names imported there, with what each can stand for.
+        targets: names imported there, with their possible meanings.
         here: the package that relative imports start from.
         renames: whether local variables become numbers.
         annotated: whether annotations of parameters count.
@@ -116,11 +116,11 @@ class _Writer(ast.NodeVisitor):
         self.words.append(repr(node.value))
         if isinstance(node.value, str):
             self.attributes.update([node.value] if node.value.isidentifier() else [])  # of getattr
-            if re.fullmatch(rf"{self.here[0]}[\w.:]+", node.value):  # of what loads by name
+            if re.fullmatch(rf"{self.here[0]}[\w.:]+", node.value):  # functions that load modules by name
                 self.texts.add(node.value.replace(":", "."))
 
     def visit_arg(self, node: ast.arg) -> None:
-        """A parameter, with its annotation where values are coerced by it."""
+        """A parameter, with its annotation if values are coerced by it."""
         self.words += ["arg", node.arg]
         if self.annotated and node.annotation and not self._scopes:
             self.visit(node.annotation)
@@ -147,7 +147,7 @@ class _Writer(ast.NodeVisitor):
         self.words += ["." + part for part in chain]
 
     def _resolve(self, name: str, chain: list[str]) -> str:
-        """The word for a name; the definition it stands for, with the attributes that follow, is noted as used."""
+        """The word for a name; its definition, with the attributes that follow, is recorded as used."""
         for scope in reversed(self._scopes):
             if name in scope:
                 word = scope[name]
@@ -165,7 +165,7 @@ class _Writer(ast.NodeVisitor):
         return "import " + " ".join(targets) if targets else f"global {name}"
 
     def visit_Call(self, node: ast.Call) -> None:
-        """A call; one that asks for an attribute by a value may ask for any."""
+        """A call; one that reads an attribute by a computed name may read any."""
         asks = isinstance(node.func, ast.Name) and node.func.id == "getattr" and len(node.args) > 1
         self.asks_by_value |= asks and not isinstance(node.args[1], ast.Constant)
         self.generic_visit(node)
@@ -197,7 +197,7 @@ class _Writer(ast.NodeVisitor):
         self._called(node.args, [node.body])
 
     def _called(self, arguments: ast.arguments, body: Sequence[ast.AST]) -> None:
-        """Parameters by name, their defaults outside, the body in a scope of its own."""
+        """Parameters by name, their defaults outside, the body in a new scope."""
         parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         parameters += [extra for extra in (arguments.vararg, arguments.kwarg) if extra]
         self._fields(arguments)
@@ -218,7 +218,7 @@ class _Writer(ast.NodeVisitor):
         self.words.append(")")
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """An annotated assignment: in a class the annotation may be read at run time, elsewhere it says nothing."""
+        """An annotated assignment: in a class the annotation may be read at run time, elsewhere it has no effect."""
         if self._in_class:
             self.words.append("field")
             self.visit(node.annotation)
@@ -259,7 +259,7 @@ class _Writer(ast.NodeVisitor):
     visit_MatchAs = visit_MatchStar = visit_MatchMapping = visit_ExceptHandler  # noqa: N815
 
     def _local(self, body: Iterable[ast.AST], parameters: Iterable[str]) -> dict[str, str]:
-        """What the names bound in a body stand for: what is imported, itself for functions, else a number."""
+        """Meaning of the names bound in a body: the imported name, the name itself for functions, else a number."""
         scope: dict[str, str] = {}
         outer: set[str] = set()
         for name, word in _bound(body, self.here):
@@ -271,7 +271,7 @@ class _Writer(ast.NodeVisitor):
 
 
 def _bound(nodes: Iterable[ast.AST], here: list[str]) -> Iterator[tuple[str, str | None]]:
-    """Names that a body binds, in order, with a fixed word where there is one; None for names of outer scopes."""
+    """Names that a body binds, in order, with a fixed word if there is one; None for names of outer scopes."""
     for node in nodes:
         if isinstance(node, FUNCTIONS | ast.ClassDef):
             yield node.name, f"local {node.name}"

@@ -1,4 +1,4 @@
-"""The entry of every job: reads its job file, runs its members, leaves a record. `python -m repdyn run <job file>`."""
+"""Entry point of every job: reads its job file, runs its tasks, writes a record. `python -m repdyn run <job file>`."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Runner = Callable[[jobs.Member, Path, "Store | None"], None]
 
 
 def run(words: Sequence[str]) -> None:
-    """Runs the job of a job file, by its command."""
+    """Runs the command for one job file."""
     parser = argparse.ArgumentParser(prog="repdyn run", description="Run one job of the workflow by hand.")
     parser.add_argument("job", type=Path, help="its job file, logs/<run>/<study>/<job>.job.json")
-    parser.add_argument("--threads", type=int, help="threads of numerical libraries (default: the job's own, 1)")
+    parser.add_argument("--threads", type=int, help="threads of numerical libraries (default: the job's number, 1)")
     arguments = parser.parse_args(words)
     main(arguments.job, arguments.threads)
 
@@ -37,7 +37,8 @@ def main(file: Path, threads: int | None = None) -> None:
 
     Args:
         file: the job file.
-        threads: threads of numerical libraries in place of the job's own; another recipe, for trials by hand.
+        threads: threads of numerical libraries instead of the job's number; for experiments by hand, since results may
+            differ.
     """
     job = jobs.read(file)
     pin_threads(threads or job.threads)  # before numpy or torch is imported
@@ -51,11 +52,11 @@ def main(file: Path, threads: int | None = None) -> None:
 def run_members(job: jobs.Job, file: Path, run: Runner, work: Work) -> None:
     """Runs the members in order.
 
-    A runner gets the member, the folder of the results and the store of finished trials, which outlives the job: of a
-    job that fails no output stays, but its finished trials do.
+    A runner receives the task, the folder of the results and the trial cache: a failed job leaves no outputs, but its
+        finished trials are cached.
 
     Args:
-        job: what to run.
+        job: the job to run.
         file: its job file.
         run: the runner of its kind.
         work: takes what the members took.

@@ -1,5 +1,5 @@
-"""Functions of a study by name. What is loaded here is invisible to static reading, so rules name it as a root of
-their code version themselves; that is why this stands in a module of its own.
+"""Functions of a study by name. Static analysis cannot see what is loaded here, so rules name it as a root of their
+code version; hence this separate module.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RUNNERS = ("simulate", "draw", "tabulate", "decide", "images", "ledger", "manife
 
 
 def load_runner(kind: str) -> Callable[..., None]:
-    """What runs the members of a job of this kind: `run` of the module of its name.
+    """The function that runs tasks of this kind: `run` of the module of its name.
 
     Raises:
         RepdynError: there is no such kind.
@@ -48,17 +48,17 @@ def load_module(study: str, name: str) -> ModuleType:
 
 
 def load_modules(study: str, name: str) -> list[ModuleType]:
-    """The module `name` of a study, or where it is a folder all modules in it."""
+    """The module `name` of a study, or, if it is a folder, all modules in it."""
     return [load_module(study, module) for module in _modules_of(study, name)]
 
 
 def load_function(study: str, function: str) -> Any:
     """The function, or claim, `module:name` of a study; of a package, the name is looked for in its modules.
 
-    Only the module that defines the function is imported: a neighbor may need torch, which takes seconds.
+    Only the module that defines the function is imported: others may need torch, which takes seconds.
 
     Raises:
-        RepdynError: there is no such study, module or function; the message lists what there is.
+        RepdynError: there is no such study, module or function; the message lists the existing ones.
     """
     module_name, _, name = function.partition(":")
     defined = {entry: module for module in _modules_of(study, module_name) for entry in _functions(study, module)}
@@ -82,12 +82,12 @@ def _functions(study: str, module: str) -> list[str]:
 
 
 def definition_name(node: ast.stmt) -> str:
-    """Name of the function, or of the claim without a function of its own, that a statement defines; else empty."""
+    """Name of the function, or of the claim without a function, that a statement defines; else empty."""
     if isinstance(node, ast.FunctionDef):
         return node.name
     return ast.unparse(node.targets[0]) if isinstance(node, ast.Assign) and calls(node.value, FORMULA_CLAIM) else ""
 
 
 def calls(node: ast.expr, name: str) -> TypeGuard[ast.Call]:
-    """Whether an expression calls what has this name."""
+    """Whether an expression calls a function of this name."""
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name

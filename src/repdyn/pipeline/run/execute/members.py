@@ -1,4 +1,4 @@
-"""What runners of all kinds share: a member's input datasets, its function's arguments, what it says of its making."""
+"""Shared by runners of all kinds: a task's input datasets, its function's arguments, the recorded origin."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Inputs = Mapping[str, "xr.Dataset | Mapping[str, xr.Dataset]"]
 
 
 def read_inputs(member: Member, results: Path) -> Inputs:
-    """A member's datasets by name; a dict of datasets by variant where the experiment runs once per variant."""
+    """A task's datasets by name; a dict of datasets by variant if the experiment runs once per variant."""
     return {
         name: {variant: datasets.read(results / file) for variant, file in path.items()}
         if isinstance(path, Mapping)
@@ -28,22 +28,22 @@ def read_inputs(member: Member, results: Path) -> Inputs:
 
 
 def arguments_of(function: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
-    """What a function gets of what is offered, by the names of its parameters.
+    """The arguments of a function, selected by the names of its parameters.
 
     Raises:
-        RepdynError: a parameter without default is not offered.
+        RepdynError: a parameter without default has no value.
     """
     parameters = inspect.signature(function).parameters
     missing = [name for name, wanted in parameters.items() if name not in offered and wanted.default is wanted.empty]
     if missing:
         raise RepdynError(
-            f"{function.__module__}:{function.__name__} wants {', '.join(missing)}, but the job gives only "
+            f"{function.__module__}:{function.__name__} needs {', '.join(missing)}, but the job has only "
             f"{', '.join(sorted(offered))}"
         )
     return {name: offered[name] for name in parameters if name in offered}
 
 
 def origin(member: Member) -> dict[str, Any]:
-    """What a figure's or a table's file says of its making: the function, its code version, the datasets it read."""
+    """Origin recorded in the file of a figure or table: the function, its code version, its datasets."""
     code = f"{package_of(member['study'])}.{member['function']}"
     return {"code": code, "code_version": member["code"], "datasets": list(member["inputs"])}

@@ -1,8 +1,8 @@
-"""Records that jobs leave beside their logs: what ran on what, what came out, what it cost.
+"""Records of jobs next to their logs: code, inputs, outputs, cost.
 
-`<log>.running` stands while a job runs, `<log>.cost.json` after it succeeded. A record holds the job file's content
-(functions, settings, code versions), the SHA-256 of every file read and written, and the versions of packages: enough
-to say later, from contents alone, whether a result is what today's code and settings would make.
+`<log>.running` exists while a job runs, `<log>.cost.json` after it succeeded. A record has the job file's content
+(functions, settings, code versions), the SHA-256 of every file read and written, and package versions: enough to decide
+later, from contents alone, whether a result is up to date.
 """
 
 from __future__ import annotations
@@ -66,13 +66,13 @@ def recorded(job: Job) -> Iterator[Work]:
 
 
 def read(logs: Path) -> list[Record]:
-    """The records under a run's log folder, each with `log`: its log's path in there, without suffix."""
+    """The records under a run's log folder, each with `log`: the relative path of its log, without suffix."""
     records = (_read(path, logs) for path in sorted(logs.rglob(f"*.log{FINISHED}")))
     return [record for record in records if record is not None]
 
 
 def of_run(run: str, folder: Path = Path()) -> list[Record]:
-    """The records of a run: from its logs, or from its manifest where results were copied without logs."""
+    """The records of a run: from its logs, or from its manifest if results were copied without logs."""
     if records := read(folder / "logs" / run):
         return records
     try:
@@ -83,7 +83,7 @@ def of_run(run: str, folder: Path = Path()) -> list[Record]:
 
 
 def by_output(records: Iterable[Record]) -> dict[str, Record]:
-    """Path of each file -> the record of the job that made it last; records without files make nothing."""
+    """Path of each file -> the record of the last job that wrote it."""
     latest: dict[str, Record] = {}
     for record in sorted(records, key=lambda record: str(record.get("finished", ""))):
         latest |= dict.fromkeys(record.get("outputs", ()), record)
@@ -91,7 +91,7 @@ def by_output(records: Iterable[Record]) -> dict[str, Record]:
 
 
 def _read(path: Path, logs: Path) -> Record | None:
-    """A record; None where the file is damaged: its job has then no record, and runs again."""
+    """A record; None if the file is damaged, so that its job has no record and runs again."""
     log = path.relative_to(logs).as_posix().removesuffix(f".log{FINISHED}")
     try:
         return {**json.loads(path.read_text(encoding="utf-8")), "log": log}

@@ -1,7 +1,7 @@
-"""The store of finished trials: where it is, how large it may grow, what a person may forget.
+"""The cache of finished trials: location, size limit, removal.
 
-It lies in `.cache/trials` beside `results`, or in the folder that `REPDYN_TRIALS` names. All runs share it: more seeds,
-one width or rate more compute the new trials alone, whatever the run is called.
+It is in `.cache/trials` next to `results`, or in the folder `REPDYN_TRIALS`. All runs share it: with more seeds, widths
+or rates only the new trials are computed, whatever the run's name.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ FORCED = ".forced"
 
 
 def folder(root: Path) -> Path:
-    """The store of a folder that holds `results` and `logs`."""
+    """The cache of a folder with `results` and `logs`."""
     return Path(os.environ[FOLDER]) if os.environ.get(FOLDER) else root / ".cache" / "trials"
 
 
 def limit() -> float:
-    """Bytes that the store may hold.
+    """Size limit of the cache in bytes.
 
     Raises:
-        ConfigError: `REPDYN_TRIALS_GB` is no number above 0.
+        ConfigError: `REPDYN_TRIALS_GB` is not a positive number.
     """
     text = os.environ.get(LIMIT, str(USUAL_GB))
     with suppress(ValueError):
@@ -48,7 +48,7 @@ def limit() -> float:
 
 
 def store(job: Job, results: Path) -> Store:
-    """The finished trials that a job may read: all, or of a forced one those of its own tries since."""
+    """The finished trials that a job may read: all, or for a forced job only those since it was forced."""
     marker = Path(job.log + FORCED)
     from repdyn.base.checkpoints import Store
 
@@ -57,10 +57,10 @@ def store(job: Job, results: Path) -> Store:
 
 
 def forced_by(asked: Any) -> set[str] | None:
-    """Rules and files that a command of Snakemake forces, with `--force` its targets and no more; None for all.
+    """Rules and files that a Snakemake command forces, with `--force` only its targets; None for all.
 
     Args:
-        asked: what it asks of the graph of jobs, Snakemake's `DAGSettings`.
+        asked: its `DAGSettings`.
     """
     if asked.forceall:
         return None
@@ -68,7 +68,7 @@ def forced_by(asked: Any) -> set[str] | None:
 
 
 def is_forced(job: Job, forced: Collection[str] | None) -> bool:
-    """Whether a command forces a job: by its rule, one of its files, or the rule that it shares with other variants.
+    """Whether a command forces a job: by its rule, one of its files, or the rule shared by its variants.
 
     Args:
         job: the job.
@@ -78,7 +78,7 @@ def is_forced(job: Job, forced: Collection[str] | None) -> bool:
 
 
 def force(jobs: Iterable[Job], forced: Collection[str] | None) -> None:
-    """Lets jobs compute all their trials anew, whatever is known of them.
+    """Makes forced jobs compute all their trials again.
 
     Args:
         jobs: the jobs of a run.
@@ -90,19 +90,19 @@ def force(jobs: Iterable[Job], forced: Collection[str] | None) -> None:
 
 
 def done(job: Job, finished: Store) -> None:
-    """After a job: a force is spent, and a store that has grown too large loses what was used longest ago."""
+    """After a job: clears its forced state, and removes the least recently used trials from a full cache."""
     Path(job.log + FORCED).unlink(missing_ok=True)
     if finished.tally.computed:
         trim(finished.folder, limit())
 
 
 def trim(place: Path, most: float, *, longest: float = 0.0) -> int:
-    """Removes trials, those used longest ago first, until the store holds at most `most` bytes; how many went.
+    """Removes the least recently used trials until the cache has at most `most` bytes; returns their number.
 
     Args:
-        place: the store's folder.
-        most: bytes that may stay.
-        longest: where above 0, trials that were not used for so many seconds go in any case.
+        place: the cache's folder.
+        most: maximum size in bytes.
+        longest: if above 0, trials unused for this many seconds are always removed.
     """
     files = sorted(_files(place))
     left, now, gone = sum(size for _, size, _ in files), time.time(), 0
@@ -119,13 +119,13 @@ def trim(place: Path, most: float, *, longest: float = 0.0) -> int:
 
 @dataclass(frozen=True)
 class Contents:
-    """What the store holds of one experiment.
+    """Cached trials of one experiment.
 
     Attributes:
         experiment: study and function.
         trials: number of finished trials.
         bytes: their size.
-        used: when one was used last, seconds since 1970.
+        used: last use, seconds since 1970.
         kinds: number of identities: states of code, settings, seeds, machines.
     """
 
@@ -137,7 +137,7 @@ class Contents:
 
 
 def contents(place: Path) -> list[Contents]:
-    """What the store holds, by experiment, the largest first."""
+    """Contents of the cache by experiment, the largest first."""
     by_experiment = defaultdict(list)
     for used, size, file in _files(place):
         by_experiment["/".join(file.relative_to(place).parts[:2])].append((used, size, file.parent))
@@ -157,7 +157,7 @@ def identities(place: Path, experiment: str) -> list[dict[str, object]]:
 
 
 def _files(place: Path) -> list[tuple[float, int, Path]]:
-    """Last use, bytes and path of every trial; what another process removes meanwhile is left out."""
+    """Last use, bytes and path of every trial, except those that another process removes meanwhile."""
     files = []
     for file in place.glob("*/*/*/[!.]*.npz"):
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Decides every claim of a study, runs every control, and writes the study's part of the ledger and its evidence."""
+"""Decides every claim of a study, runs every control, and writes the study's ledger and evidence."""
 
 from __future__ import annotations
 

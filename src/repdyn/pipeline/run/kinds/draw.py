@@ -1,4 +1,4 @@
-"""Draws a figure: SVG for print, PNG for the eye, CSV with its numbers, JSON with its words and its origin."""
+"""Plots a figure: SVG for print, PNG for the screen, CSV with its numbers, JSON with its texts and origin."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from repdyn.plotting import figures
 
 
 def run(member: Member, results: Path, _trials: object) -> None:
-    """Draws one member of a job; where the run lacks what the figure needs, the figure says so."""
+    """Plots one figure of a job; if the run has too few data, the figure says so."""
     function = load_function(member["study"], member["function"])
     arguments = arguments_of(function, read_inputs(member, results))
     save(function, arguments, (results / member["outputs"][0]).with_suffix(""), origin(member))
 
 
 def save(function: Callable[..., Figure], arguments: Mapping[str, Any], stem: Path, origin: Mapping[str, Any]) -> None:
-    """Draws a figure into its files.
+    """Writes a figure's files.
 
     Args:
         function: the figure's function.
-        arguments: its datasets; where it cannot draw them, the figure names what is missing in them, and `failed` in
-            its JSON file is the error of a function that had all it needs.
+        arguments: its datasets; if data are missing, the figure names them; `failed` in its JSON file is any other
+            error of the function.
         stem: path of the files without the suffix.
-        origin: who made the figure from what.
+        origin: origin of the figure.
     """
     with figures.style():
         try:
             figures.save(function(**arguments), stem, origin)
         except NotEnoughDataError as error:
             figures.save(figures.placeholder(function.__name__, str(error)), stem, origin)
-        except Exception as error:  # of any kind: it must not take the other figures down
+        except Exception as error:  # any error, so that the other figures are still created
             lost = datasets.without_a_number(arguments)
             if not lost:
                 traceback.print_exc()

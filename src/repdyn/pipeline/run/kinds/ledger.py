@@ -1,4 +1,4 @@
-"""The claims ledger: all studies' claims in one table, compared with the verdicts a person has accepted."""
+"""The claims ledger: all studies' claims in one table, compared with the accepted verdicts."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from repdyn.pipeline.run.declare.jobs import Member
 
 
 class Entry(TypedDict):
-    """An accepted verdict, and the runs in which a claim may stay undecided all the same."""
+    """An accepted verdict, and the runs in which the claim may be undecided."""
 
     verdict: str
     undecided_at: list[str]
 
 
 Accepted = Mapping[str, Entry]
-SCALES = ("smoke", "full", "paper")  # runs with an overlay of their own in workflow/scales
+SCALES = ("smoke", "full", "paper")  # runs with an overlay in workflow/scales
 
 
 def run(member: Member, results: Path, _trials: object) -> None:
@@ -48,7 +48,7 @@ def build(parts: Iterable[Path], accepted: Accepted, run: str, output: Path) -> 
 
     Args:
         parts: the studies' `claims.csv`.
-        accepted: accepted verdicts by claim, whose order is the ledger's; claims that are not among them come last.
+        accepted: accepted verdicts by claim, in the ledger's order; other claims come last.
         run: name of the run; in the runs under `undecided_at` a claim may stay undecided.
         output: CSV file; adds the columns `expected_verdict` and `change` (empty, "new claim" or "was: ...").
     """
@@ -65,10 +65,10 @@ def build(parts: Iterable[Path], accepted: Accepted, run: str, output: Path) -> 
 
 
 def read(path: Path) -> pd.DataFrame:
-    """A ledger, or a study's part of one, every cell as it was written.
+    """A ledger of all studies or of one, with every cell as text.
 
     Raises:
-        DataError: the file is no table, or one without ids and verdicts.
+        DataError: the file is not a table, or has no ids and verdicts.
     """
     try:
         frame = read_cells(path)
@@ -89,7 +89,7 @@ def change(verdict: str, accepted: Entry | None, run: str) -> str:
 
 
 def accepted_verdicts(files: Iterable[Path] | None = None) -> dict[str, Entry]:
-    """What people accepted, by claim: `verdicts.yaml` of every study, or of some.
+    """The accepted verdicts by claim: `verdicts.yaml` of every study, or of some.
 
     Raises:
         ConfigError: as `read_expected`, or two studies decide one claim.
@@ -98,7 +98,7 @@ def accepted_verdicts(files: Iterable[Path] | None = None) -> dict[str, Entry]:
     for path in studies.files(studies.ACCEPTED).values() if files is None else files:
         own = read_expected(path)
         if twice := sorted(set(own) & set(accepted)):
-            raise ConfigError(f"{path}: {', '.join(twice)}: decided by another study already")
+            raise ConfigError(f"{path}: {', '.join(twice)}: already decided by another study")
         accepted |= own
     return accepted
 
@@ -107,13 +107,13 @@ def read_expected(path: Path) -> dict[str, Entry]:
     """The accepted verdicts of a study: `id: {verdict: ..., undecided_at: [runs]}`, in the order of the paper.
 
     Raises:
-        ConfigError: the file is missing or no mapping, names an id twice, or an entry has other keys, a verdict
-            outside the vocabulary, or no list of runs.
+        ConfigError: the file is missing or not a mapping, has an id twice, or an entry has other keys, an unknown
+            verdict, or no list of runs.
     """
     accepted = yaml_positions.values(path)
     for id, entry in accepted.items():
         if not isinstance(entry, dict) or set(entry) != {"verdict", "undecided_at"}:
-            raise ConfigError(f"{path}: {id}: wants the keys verdict and undecided_at, has {entry!r}")
+            raise ConfigError(f"{path}: {id}: expected the keys verdict and undecided_at, got {entry!r}")
         if entry["verdict"] not in STATUSES:
             raise ConfigError(f"{path}: {id}: verdict {entry['verdict']!r} is not one of {', '.join(STATUSES)}")
         if not isinstance(entry["undecided_at"], list):
@@ -125,13 +125,13 @@ def show(id: str, results: Path) -> str:
     """One claim as text: statement, numbers, verdict, and the smallest command that decides it.
 
     Raises:
-        DataError: no run under `results` has a ledger, or none knows the id; the message names the nearest ids.
+        DataError: no run under `results` has a ledger, or none has the id; the message suggests the nearest ids.
     """
     import difflib
 
     ledgers = sorted(results.glob("*/claims.csv"), key=lambda path: path.stat().st_mtime, reverse=True)
     if not ledgers:
-        raise DataError(f"{results}: no ledger here yet; make one with: snakemake --cores 8 all")
+        raise DataError(f"{results}: no ledger here yet; create one with: snakemake --cores 8 all")
     frames = {path.parent.name: read(path) for path in ledgers}
     matches = [(run, row) for run, frame in frames.items() for _, row in frame[frame["id"] == id].iterrows()]
     if not matches:

@@ -1,6 +1,6 @@
-"""The manifest: what a run made, from what, with what and at what cost.
+"""The manifest of a run: outputs, inputs, versions and costs.
 
-`content` holds digests only and is equal for equal runs anywhere; clocks, hosts, commits and costs stand beside it.
+`content` has only digests and is equal for equal runs anywhere; times, hosts, commits and costs are separate.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ def build(
     """Writes the manifest of a run.
 
     Args:
-        files: every result file of the run, relative to `root`; of its ledger the verdicts are told too.
+        files: every result file of the run, relative to `root`; verdicts come from its ledger.
         root: the run's results folder.
-        logs: the run's log folder, where jobs leave their records (`*.cost.json`).
+        logs: the run's log folder, with the records of jobs (`*.cost.json`).
         workflow: folder of the workflow, for its commit.
         config: the run's validated configuration.
         output: JSON file.
 
     Raises:
-        DataError: its ledger is none.
+        DataError: its ledger is invalid.
     """
     from repdyn.base import datasets
     from repdyn.pipeline.run.kinds import (
-        ledger,  # these bring pandas, and the Snakefile reads this module at every start
+        ledger,  # these import pandas, and the Snakefile imports this module at every start
     )
 
     names = sorted(files)
@@ -69,18 +69,18 @@ def build(
 
 
 def costs(logs: Path, files: Iterable[Path]) -> list[records.Record]:
-    """The records of the jobs that made the files, the dearest first; those of former jobs are left out."""
+    """The records of the jobs that created the files, the most expensive first."""
     by_path = records.by_output(records.read(logs))
     by_job = {record["log"]: record for path in files if (record := by_path.get(path.as_posix()))}
     return sorted(by_job.values(), key=lambda record: -float(record["cpu_seconds"]))
 
 
 def made_with(costs: Iterable[records.Record], told: Iterable[Mapping[str, str]] = ()) -> dict[str, str]:
-    """Package -> the version that the files were made with; where jobs or datasets differ, all of them.
+    """Package -> the version with which the files were created; all of them if jobs or datasets differ.
 
     Args:
         costs: the records of the jobs.
-        told: what each dataset says itself, whatever its job says; without local parts of versions.
+        told: versions that each dataset itself records, without local parts.
     """
     by_package: dict[str, dict[str, None]] = {}
     for record in costs:
@@ -94,7 +94,7 @@ def made_with(costs: Iterable[records.Record], told: Iterable[Mapping[str, str]]
 
 
 def _commit(workflow: Path) -> str:
-    """The checkout's commit, with "+ edits" if files differ; "not a git checkout" elsewhere."""
+    """The checkout's commit, with "+ edits" if files differ; else "not a git checkout"."""
 
     def git(*words: str) -> str:
         return subprocess.run(["git", *words], cwd=workflow, capture_output=True, text=True, check=True).stdout.strip()

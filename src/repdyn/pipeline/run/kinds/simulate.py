@@ -1,8 +1,8 @@
 """Runs an experiment or an analysis and saves its dataset with its provenance.
 
-A function's parameters say what it wants: `settings`, or any parameter annotated with a settings model, gets its
+Arguments follow from a function's parameters: `settings`, or any parameter annotated with a settings model, is the
 validated section of the configuration, `stream` the function's random stream, `device` the torch device, `checkpoint`
-the place for finished trials; a parameter named as a dataset gets it; what is left comes from the job's arguments.
+the trial cache; a parameter with a dataset's name is that dataset; all others come from the job's arguments.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ NUMERICAL = ("numpy", "scipy", "xarray", "netCDF4")
 
 
 def run(member: Member, results: Path, trials: Store | None) -> None:
-    """Runs one member of a job and saves its dataset.
+    """Runs one task of a job and saves its dataset.
 
     Args:
-        member: study, function, code, seed, settings, arguments, inputs, one output, and a device where it trains.
+        member: study, function, code, seed, settings, arguments, inputs, one output, and a device if it trains.
         results: folder that the paths of inputs and outputs are relative to.
-        trials: where a function that takes a `checkpoint` keeps finished trials; None keeps none.
+        trials: cache of finished trials for a function with a `checkpoint`; None for no cache.
     """
     study, function = member["study"], load_function(member["study"], member["function"])
     device = choose_device(member.get("device", "cpu"))
@@ -79,10 +79,10 @@ def run(member: Member, results: Path, trials: Store | None) -> None:
 def _identity(
     member: Member, function: Callable[..., Any], values: Mapping[str, Any], device: str, results: Path
 ) -> str:
-    """What the trials of a function depend on: all but how many or which there are (`EACH`, mappings of settings).
+    """What the trials of a function depend on: all but their number and selection (`EACH`, mappings of settings).
 
-    A trial tells by its name, or by `Checkpoint.of`, which one of these it is. A dataset marked by `EACH` holds trials
-    of which each is analyzed on its own.
+    Its name, or `Checkpoint.of`, distinguishes a trial from the others. A dataset marked by `EACH` has trials that are
+    analyzed separately.
     """
     hints = typing.get_type_hints(function, include_extras=True)
     shared = {name for name in hints if EACH in getattr(hints[name], "__metadata__", ())}
@@ -102,7 +102,7 @@ def _identity(
 
 
 def _of_one_trial(value: Any) -> Any:
-    """Settings without what only says which trials there are; of a mapping of settings each trial has its own entry."""
+    """Settings without those that only select trials; of a mapping of settings each trial uses one entry."""
     if isinstance(value, Settings):
         return of_one_trial(value)
     if isinstance(value, Mapping) and value and all(isinstance(entry, Settings) for entry in value.values()):
@@ -118,7 +118,7 @@ def _digest(path: str | Mapping[str, str], results: Path) -> str | dict[str, str
 
 
 def _typed(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The job's values as the types that the function's annotations name."""
+    """The job's values, converted to the types in the function's annotations."""
     hints = typing.get_type_hints(function)
     typed = {}
     for name, value in values.items():

@@ -13,7 +13,7 @@ from repdyn.pipeline.run.execute.members import arguments_of, origin, read_input
 
 
 def run(member: Member, results: Path, _trials: object) -> None:
-    """Writes one member of a job; where the run lacks what the table needs, its caption says so."""
+    """Writes one table of a job; if the run has too few data, its caption says so."""
     function = load_function(member["study"], member["function"])
     arguments = arguments_of(function, read_inputs(member, results))
     about, stem = origin(member), (results / member["outputs"][0]).with_suffix("")
@@ -21,7 +21,7 @@ def run(member: Member, results: Path, _trials: object) -> None:
         table = function(**arguments)
     except NotEnoughDataError as error:
         table = tables.placeholder(function.__name__, str(error))
-    except Exception as error:  # of any kind: it must not take the other tables down
+    except Exception as error:  # any error, so that the other tables are still created
         traceback.print_exc()
         table = tables.placeholder(function.__name__, "a function without an error")
         about = {**about, "failed": f"{type(error).__name__}: {error}"}

@@ -1,4 +1,4 @@
-"""The checkout a workflow runs from: its code is what every job runs, whatever is installed elsewhere."""
+"""The checkout of a workflow: every job runs its code, whatever else is installed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def put_first(source: Path) -> None:
-    """Lets `python -m repdyn` in every job mean this interpreter and the package under `source`."""
+    """Makes `python -m repdyn` in every job use this interpreter and the package under `source`."""
     _put_first("PYTHONPATH", str(source))
     _put_first("PATH", str(Path(sys.executable).parent))
 

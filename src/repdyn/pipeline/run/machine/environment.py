@@ -20,7 +20,7 @@ PACKAGES = (
     "pydantic",
     "snakemake",
 )
-WITHOUT_NUMBERS = ("python", "pydantic", "snakemake")  # told, but no result depends on their versions
+WITHOUT_NUMBERS = ("python", "pydantic", "snakemake")  # recorded, but no result depends on their versions
 MISSING = "not installed"
 
 
@@ -37,7 +37,7 @@ def numerics(device: str) -> dict[str, object]:
 
 
 def gpu_model(device: str) -> str:
-    """The GPU that a device is, empty for a CPU: another model rounds otherwise."""
+    """The GPU model of a device, empty for a CPU: other models round differently."""
     if not device.startswith("cuda"):
         return ""
     import torch
@@ -64,7 +64,7 @@ def kernels() -> str:
 
 
 def processor() -> str:
-    """The processor's model name, as far as the system tells."""
+    """The processor's model name, as far as the system reports it."""
     info = Path("/proc/cpuinfo")
     if not info.is_file():
         return platform.processor()

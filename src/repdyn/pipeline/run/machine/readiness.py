@@ -1,4 +1,4 @@
-"""What a run needs of the machine and the network, looked at before its first job."""
+"""Requirements of a run on machine and network, checked before its first job."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from repdyn.base.devices import choose_device
 from repdyn.base.errors import DataError
 from repdyn.pipeline.config.configuration import Config
 
-PATIENCE = 10.0  # seconds until a mirror that does not answer counts as none
+PATIENCE = 10.0  # timeout in seconds for a mirror
 
 
 def check(config: Config, *, here: bool) -> None:
-    """Refuses a run that a later job would have to give up.
+    """Rejects a run in which a later job would fail.
 
     Args:
         config: the run's settings.
-        here: whether jobs run on this machine; a cluster's have devices of their own.
+        here: whether jobs run on this machine; cluster nodes have other devices.
 
     Raises:
         DataError: `cuda` without a GPU, MNIST's files missing, or no mirror to download them from; one line.
@@ -26,7 +26,7 @@ def check(config: Config, *, here: bool) -> None:
         choose_device("cuda")
     if config.data.source != "mnist":
         return
-    from repdyn.base import images  # brings xarray, which reading the Snakefile otherwise does without
+    from repdyn.base import images  # imports xarray, which reading the Snakefile otherwise avoids
 
     if config.data.mnist_folder is not None:
         images.locate_mnist(config.data.mnist_folder, config.data.split)
