@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import xarray as xr
 
-from repdyn.plotting.figures import DescribedFigure, Drawn, figure
 from repdyn.diagnostics.figures import depth, pairs, stream, training
+from repdyn.plotting.figures import DescribedFigure, Drawn, figure
 
 
 @figure(**depth.WORDS)
