@@ -1,6 +1,6 @@
 """Made-up networks just inside and just outside of what each claim allows, one entry alone changed, verdicts by name.
 
-Where a claim takes an interval, it ends just inside of the border, lies across it, and ends just outside.
+Where a claim takes an interval, it ends just inside of the boundary, lies across it, and ends just outside.
 """
 
 import numpy as np
@@ -50,10 +50,10 @@ BORDERS = {
 
 
 @pytest.mark.parametrize(("id", "part"), BORDERS)
-def test_an_interval_inside_across_and_outside_of_a_border_has_its_verdict(id, part):
-    border = BORDERS[id, part]
-    assert [CLAIMS[id](*border.world(values)).status for values, _ in border.cases()] == [
-        status for _, status in border.cases()
+def test_verdicts_of_intervals_inside_across_and_outside_of_a_boundary(id, part):
+    boundary = BORDERS[id, part]
+    assert [CLAIMS[id](*boundary.world(values)).status for values, _ in boundary.cases()] == [
+        status for _, status in boundary.cases()
     ]
 
 
@@ -88,7 +88,7 @@ COMPARED = {"acr-bottleneck-residual": "residual", "acr-bottleneck-leaky": "leak
 def of_one(network, middle, last=1.0):
     """Four seeds with the ranks of the tasks, 9 and 2, at half depth, but for one network; its last value is smaller.
 
-    By a little: it counts as before, and the effective rank lies below the count, where rounding turns nothing.
+    By a little: it counts as before, and the effective rank lies below the count, where rounding changes nothing.
     """
     data, own = (ranks(middle).isel(seed=slice(0, 4)) for middle in ((9, 2), middle))
     values = own["middle_values"].values.copy()
@@ -239,7 +239,7 @@ def test_more_than_half_of_the_networks_must_have_learned(learned, status):
 
 
 @pytest.mark.parametrize(("learned", "status"), [(10, HOLDS), (11, REFUTED)])
-def test_a_network_is_judged_where_more_than_half_of_it_has_learned(learned, status):
+def test_network_counts_where_more_than_half_of_its_seeds_have_learned(learned, status):
     data = norms(("plain", AFTER, LATE, 10.0))
     data["learned"][0] = np.arange(SEEDS) < learned
     assert CLAIMS["acr-odd-made"](data).status == status
@@ -248,8 +248,3 @@ def test_a_network_is_judged_where_more_than_half_of_it_has_learned(learned, sta
 @pytest.mark.parametrize("id", [*ODD, "acr-odd-survives"])
 def test_every_control_on_odd_points_changes_the_outcome(id):
     assert controls_that_do_not_turn(CLAIMS[id], [norms()], HOLDS) == {}
-
-
-def test_every_claim_has_boundary_cases():
-    here = {*OF_THEORY, *RANKED, *COMPARED, *ODD, "acr-bottleneck-below", "acr-odd-survives"}
-    assert set(CLAIMS) == here

@@ -49,8 +49,8 @@ def test_seeds_that_did_not_learn_do_not_count():
 
 def test_a_fit_at_the_bound_does_not_refute():
     fitted = fits(residual=1.6)
-    border = fitted["at_bound"].where((fitted["network"] != "residual") | (fitted["seed"] > 3), 1.0)
-    six_inside = question1_theory.theory_with_residual(fitted.assign(at_bound=border))
+    inside = fitted["at_bound"].where((fitted["network"] != "residual") | (fitted["seed"] > 3), 1.0)
+    six_inside = question1_theory.theory_with_residual(fitted.assign(at_bound=inside))
     assert six_inside.status == "does not hold"
     assert {reading.n for reading in six_inside.printed.readings.values()} == {6}
     with pytest.raises(NotEnoughDataError, match="fits"):
@@ -146,23 +146,6 @@ def norms(four=(1.1, 1.2), recentered=(6.0, 5.0)):
             "layer": ["layers.0", "layers.19", "layers.34", "layers.39"],
         },
     )
-
-
-def test_only_networks_that_learned_decide_what_training_does():
-    trained = norms(four=(1, 4))
-    network, seed = trained["network"], trained["seed"]
-    other = trained["norm_ratio"].where((network == "residual") & (seed < 10), 1)
-    assert question3_odd_point.no_odd_point_after_learning(trained.assign(norm_ratio=other)).status == UNDECIDED
-    most = trained["learned"].where(seed >= 4, 0)
-    without_odd = trained["norm_ratio"].where(seed < 4, 1)  # odd in networks that have not learned alone
-    assert (
-        question3_odd_point.no_odd_point_after_learning(trained.assign(norm_ratio=without_odd, learned=most)).status
-        == "holds"
-    )
-    with pytest.raises(NotEnoughDataError, match="learned"):
-        question3_odd_point.no_odd_point_after_learning(trained.assign(learned=most.where(seed >= 10, 0)))
-    assert question3_odd_point.odd_point_survives(norms().assign(learned=most)).status == "holds"
-    assert question3_odd_point.odd_point_survives(norms().assign(learned=most.where(seed >= 10, 0))).status == UNDECIDED
 
 
 def test_the_control_uses_only_networks_with_an_odd_point():

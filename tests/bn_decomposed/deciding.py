@@ -49,10 +49,10 @@ def failing(verdict):
     return {name for name, test in parts.items() if test.outcome != "passes"}
 
 
-def turns(claim, world, status, case, turned="does not hold"):
-    """Fails unless the claim turns from its status to another one, at one place and in the parts named, no others."""
+def check_boundary(claim, datasets, status, case, turned="does not hold"):
+    """Fails unless one value outside its region changes the verdict, in the named parts and no others."""
     parts, variable, place, inside, outside = case
-    before, after = (claim(*changed(world, variable, place, value)) for value in (inside, outside))
+    before, after = (claim(*changed(datasets, variable, place, value)) for value in (inside, outside))
     assert not failing(before) & parts, (variable, "inside")
     assert failing(after) == failing(before) | parts, (variable, "outside")
     assert failing(before) or before.status == status, (variable, "inside")

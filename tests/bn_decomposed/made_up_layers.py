@@ -12,7 +12,7 @@ from repdyn.bn_decomposed.theory.kernel import arccos_kernel
 from repdyn.bn_decomposed.theory.odd_cluster import rms_fixed_point
 
 DRAWS, SEEDS, RUNS = 16, 12, 400
-OF_DRAWS = 1 + 1e-5 * np.linspace(-1, 1, DRAWS)  # far less than the distance to any border
+OF_DRAWS = 1 + 1e-5 * np.linspace(-1, 1, DRAWS)  # far less than the distance to any boundary
 OF_SEEDS = 1 + 1e-4 * np.linspace(-1, 1, SEEDS)
 found_once = cache(rms_fixed_point)  # half a second each
 

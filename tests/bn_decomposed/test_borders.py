@@ -31,7 +31,7 @@ CLAIMS = {claim.id: claim for claim in claims_of(*load_modules("bn_decomposed", 
 HOLDS, CORRECTED, REFUTED, READING = "holds", "holds as corrected", "does not hold", "depends on the reading"
 UNDECIDED, UNSTATED = "not decidable at this scale", "not reproducible as stated"
 ROUND_OFF = np.finfo(float).eps * 20 * 64  # twenty layers of width 64
-WIDE_SPREAD = np.linspace(-1, 1, SEEDS)  # an interval of 1.0 either way, across a border in its middle
+WIDE_SPREAD = np.linspace(-1, 1, SEEDS)  # an interval of 1.0 either way, across a boundary in its middle
 
 
 def one(data, variable, place, value):
@@ -68,7 +68,7 @@ ABLATED, DEEP_ENOUGH = ablation_and_sizes(ablation(), fewest=5)
 LAST = (slice(None), -1, slice(None), -1)  # both sources, fifty points, the last layer
 
 
-# claim: worlds and the verdict in each, both sides of a border next to each other
+# claim: datasets and the verdict in each, both sides of a boundary next to each other
 READINGS = {
     "bnd-sec2-rc": [
         (one(recentering(), "difference", (0, -1, -1), 0.99 * ROUND_OFF), HOLDS),
@@ -157,7 +157,7 @@ READINGS = {
         ((ABLATED, one(DEEP_ENOUGH, "intra_angle", LAST, 44.9 * OF_SEEDS)), HOLDS),
         ((ABLATED, one(DEEP_ENOUGH, "intra_angle", LAST, 45.1 * OF_SEEDS)), READING),
         ((ablation(ratio=0.8), DEEP_ENOUGH), READING),  # the batch of Figure 1 alone
-        # two readings of twenty across a border, then three: nine in ten are enough
+        # two readings of twenty across a boundary, then three: nine in ten are enough
         ((ABLATED, one(DEEP_ENOUGH, "intra_angle", LAST, 45 + WIDE_SPREAD)), HOLDS),
         (
             (
@@ -246,14 +246,14 @@ READINGS = {
 
 
 @pytest.mark.parametrize("id", READINGS)
-def test_a_verdict_turns_at_the_border_of_a_reading(id):
-    for place, (world, status) in enumerate(READINGS[id]):
-        datasets = world if isinstance(world, tuple) else (world,)
+def test_verdict_changes_at_the_boundary_of_each_reading(id):
+    for place, (made_up, status) in enumerate(READINGS[id]):
+        datasets = made_up if isinstance(made_up, tuple) else (made_up,)
         assert CLAIMS[id](*datasets).status == status, place
 
 
-def test_a_batch_of_figure_1_alone_decides_the_abstract_in_its_own_reading():
-    """Of five batches each is a reading: the one of Figure 1 stands ablation_and_sizes those of other sizes."""
+def test_batch_of_figure_1_is_one_reading_of_the_abstract():
+    """Of five batches each is a reading: that of Figure 1 is one besides those of other sizes."""
     verdict = CLAIMS["bnd-fig1-ablation"](ablation(ratio=0.8), DEEP_ENOUGH)
     failing = {name for name, test in verdict.printed.readings.items() if test.outcome == "fails"}
     assert len(verdict.printed.readings) == 20
@@ -261,10 +261,10 @@ def test_a_batch_of_figure_1_alone_decides_the_abstract_in_its_own_reading():
     assert len(failing) == 4
 
 
-@pytest.mark.parametrize(("id", "world"), [("bnd-disc-fire", deep()), ("bnd-fig5-75", at_angles(FULL, 75.0))])
-def test_a_second_look_spends_half_of_the_false_alarm(id, world):
+@pytest.mark.parametrize(("id", "datasets"), [("bnd-disc-fire", deep()), ("bnd-fig5-75", at_angles(FULL, 75.0))])
+def test_repeated_analysis_spends_half_of_the_false_alarm(id, datasets):
     def alarm():
-        return CLAIMS[id](world).printed.false_alarm
+        return CLAIMS[id](datasets).printed.false_alarm
 
     first = alarm()
     with at_look(2):

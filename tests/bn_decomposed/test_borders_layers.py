@@ -1,13 +1,13 @@
 """Claims on layers and networks: one entry, cell or draw alone just inside and just outside of its region.
 
-Of each claim a world in which its verdict is known and, per variable, a place and two values for it. All other entries
-stay well inside, so a claim on all batches, widths or points must turn at the one that is outside.
+For each claim made-up data of a known verdict and, per variable, a place and two values for it. All other entries stay
+well inside, so a claim on all batches, widths or points must fail at the one that is outside.
 """
 
 import numpy as np
 import pytest
 import xarray as xr
-from tests.bn_decomposed.deciding import changed, on, turns
+from tests.bn_decomposed.deciding import changed, check_boundary, on
 from tests.bn_decomposed.made_up_layers import (
     OF_DRAWS,
     OF_SEEDS,
@@ -52,7 +52,7 @@ def times(factor):
 
 
 def of_squares(start):
-    """What turns the squared norms of one start, in closed form and in one cell of sampled layers."""
+    """Values at which the squared norms of one start fail, in closed form and in one cell of sampled layers."""
     closed = [
         ({"closed form"}, "expected_odd_square", start, 1 + 0.99e-12, 1 + 1.01e-12),
         ({"closed form"}, "expected_cluster_square", start, 1 - 0.99e-12, 1 - 1.01e-12),
@@ -71,7 +71,7 @@ NORMS = [
     for width, ratio in enumerate((0.7, 0.9))
     for edge, inward in ((0.95, 1e-4), (1.05, -1e-4))
 ]
-# claim: world, verdict in it, verdict outside, per variable the parts that turn, the place, a value inside and outside
+# claim: datasets, verdict inside, verdict outside, per variable the parts that fail, the place, both values
 CASES = {
     "bnd-eq98": (
         on(moments()),
@@ -260,8 +260,8 @@ CASES = {
         ],
     ),
 }
-ONE_DRAW = OF_DRAWS + 0.1 * (np.arange(OF_DRAWS.size) == 3)  # one draw of sixteen beyond the border, the mean inside
-NOT_COUNTED = [  # claim, world, its verdict, variable, place and a value there that must not turn it
+ONE_DRAW = OF_DRAWS + 0.1 * (np.arange(OF_DRAWS.size) == 3)  # one draw of sixteen beyond the boundary, the mean inside
+NOT_COUNTED = [  # claim, datasets, its verdict, variable, place and a value there that must not change it
     ("bnd-eq98", on(moments()), HOLDS, "square", slice(None), ONE_DRAW),
     ("bnd-eq98", on(moments()), HOLDS, "quadrature", 0, 7.0),
     ("bnd-thm13-norm", on(layers()), HOLDS, "odd_square", INVARIANT, ONE_DRAW),
@@ -296,17 +296,17 @@ NOT_COUNTED = [  # claim, world, its verdict, variable, place and a value there 
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_one_entry_alone_turns_a_claim_at_its_border(name):
-    world, (status, turned), variables = CASES[name]
+def test_one_entry_outside_its_region_changes_the_verdict(name):
+    datasets, (status, turned), variables = CASES[name]
     claim = CLAIMS[name.split(",")[0]]
-    assert claim(*world).status == status
+    assert claim(*datasets).status == status
     for case in variables:
-        turns(claim, world, status, case, turned)
+        check_boundary(claim, datasets, status, case, turned)
 
 
-@pytest.mark.parametrize(("id", "world", "status", "variable", "place", "value"), NOT_COUNTED)
-def test_an_entry_that_the_sentence_does_not_count_turns_nothing(id, world, status, variable, place, value):
-    assert CLAIMS[id](*changed(world, variable, place, value)).status == status
+@pytest.mark.parametrize(("id", "datasets", "status", "variable", "place", "value"), NOT_COUNTED)
+def test_entries_that_the_statement_leaves_out_change_no_verdict(id, datasets, status, variable, place, value):
+    assert CLAIMS[id](*changed(datasets, variable, place, value)).status == status
 
 
 ONE = layers()["odd_square"]  # ratios of one
@@ -318,7 +318,7 @@ AS_PRINTED = layers().assign(
     odd_norm=ONE,
     cluster_norm=ONE,
 )
-PRINTED = [  # claim, world in which it holds as printed, variable, place, a value just inside and one just outside
+PRINTED = [  # claim, datasets in which it holds as printed, variable, place, a value just inside and one just outside
     ("bnd-thm13-EX", on(AS_PRINTED), "square_of_mean_odd", INVARIANT, 1 + 0.99e-12, 1 + 1.01e-12),
     ("bnd-thm13-EX", on(AS_PRINTED), "square_of_mean_cluster", INVARIANT, 1 - 0.99e-12, 1 - 1.01e-12),
     ("bnd-thm13-EX", on(AS_PRINTED), "inner_of_means", INVARIANT, 0.99e-12, 1.01e-12),
@@ -329,11 +329,11 @@ PRINTED = [  # claim, world in which it holds as printed, variable, place, a val
 ]
 
 
-@pytest.mark.parametrize(("id", "world", "variable", "place", "inside", "outside"), PRINTED)
-def test_one_entry_alone_turns_the_printed_form(id, world, variable, place, inside, outside):
+@pytest.mark.parametrize(("id", "datasets", "variable", "place", "inside", "outside"), PRINTED)
+def test_one_entry_outside_its_region_refutes_the_printed_form(id, datasets, variable, place, inside, outside):
     turned = REFUTED if variable in ("odd_norm", "cluster_norm") else CORRECTED  # other norms than in closed form, too
-    assert CLAIMS[id](*changed(world, variable, place, inside)).status == HOLDS
-    assert CLAIMS[id](*changed(world, variable, place, outside)).status == turned
+    assert CLAIMS[id](*changed(datasets, variable, place, inside)).status == HOLDS
+    assert CLAIMS[id](*changed(datasets, variable, place, outside)).status == turned
 
 
 @pytest.mark.parametrize("kind", [0, 1])
@@ -396,5 +396,5 @@ def test_one_measure_of_rank_alone_makes_low_rank_a_matter_of_reading(measure, s
         ({"bn": 0.4998}, REFUTED),
     ],
 )
-def test_the_deepest_networks_alone_turn_accuracy_without_rank(changes, status):
+def test_the_deepest_networks_decide_accuracy_without_rank(changes, status):
     assert CLAIMS["bnd-fig2-he"](trained_twice(**changes)).status == status

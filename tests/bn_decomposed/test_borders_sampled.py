@@ -30,10 +30,10 @@ def standardized(n):
     return values / values.std(ddof=1)
 
 
-def around(border, draws, cells, distance, spread):
-    """Samples whose interval, of one cell of so many, ends at the border where the distance is 1 or -1."""
+def around(boundary, draws, cells, distance, spread):
+    """Samples whose interval, of one cell of so many, ends at the boundary where the distance is 1 or -1."""
     half = stats.t.ppf(1 - FALSE_ALARM / cells / 2, draws - 1) * spread / np.sqrt(draws)
-    return border + distance * half + spread * standardized(draws)
+    return boundary + distance * half + spread * standardized(draws)
 
 
 def times(factor):
@@ -61,7 +61,7 @@ def off(x):
 
 ODD, CLUSTER, ALL = "odd point sampled", "cluster sampled", slice(None)
 ENERGY, FREQUENCY = "energy minus prediction", "frequency minus probability"
-# claim: world, draws, cells, spread, per border its part, variable, place, samples to values, border and side within
+# claim: datasets, draws, cells, spread, per boundary its part, variable, place, samples to values, boundary, side
 MEANS = {
     "bnd-eq98": (
         on(moments()),
@@ -182,14 +182,14 @@ def decided(verdict, part):
 
 @pytest.mark.parametrize("name", MEANS)
 def test_the_interval_of_one_cell_ends_just_inside_or_outside(name):
-    world, (draws, cells, spread), borders = MEANS[name]
-    for part, variable, place, to, border, within in borders:
+    datasets, (draws, cells, spread), boundaries = MEANS[name]
+    for part, variable, place, to, boundary, within in boundaries:
         outcomes = []
         for distance in (1.01, 0.99, -0.99, -1.01):
-            values = to(around(border, draws, cells, within * distance, spread))
-            verdict = CLAIMS[name.split(",")[0]](*changed(world, variable, place, values))
+            values = to(around(boundary, draws, cells, within * distance, spread))
+            verdict = CLAIMS[name.split(",")[0]](*changed(datasets, variable, place, values))
             outcomes.append(decided(verdict, part))
-        assert outcomes == ["passes", "undecided", "undecided", "fails"], (part, border)
+        assert outcomes == ["passes", "undecided", "undecided", "fails"], (part, boundary)
 
 
 def share_ends(limit, trials, cells):
@@ -208,7 +208,7 @@ SIZES = limits().assign_coords(points=("case", [10] * 200 + [20] * 200))
 TAIL, LATE = on(tails(), survivors(0.0, 20)), float(geometric_sum_tail(18, 1 / 6, 3))
 LATER = 1 - float(full_rank_tail_bound(2.05, 1 / 6, 3, "b"))
 FARTHEST, LONGEST = "farthest at infinite width", "longest where twice as long"
-# claim, part, world, variable, place, its value on a hit and else, limit, whether above it, trials, cells
+# claim, part, datasets, variable, place, its value on a hit and else, limit, whether above it, trials, cells
 SHARES = [
     ("bnd-thm11-which", "", on(SIZES), "odd_is_last", slice(200, None), (1, 0), 0.5, True, 200, 2),
     ("bnd-remark-largest", FARTHEST, on(longest()), "limit_odd", 1, (2, 0), 0.5, True, 400, 3),
@@ -220,14 +220,14 @@ SHARES = [
 
 
 @pytest.mark.parametrize(
-    ("id", "part", "world", "variable", "place", "values", "limit", "above", "trials", "cells"), SHARES
+    ("id", "part", "datasets", "variable", "place", "values", "limit", "above", "trials", "cells"), SHARES
 )
 def test_the_interval_of_one_share_ends_just_inside_or_outside(
-    id, part, world, variable, place, values, limit, above, trials, cells
+    id, part, datasets, variable, place, values, limit, above, trials, cells
 ):
     below, over = share_ends(limit, trials, cells)
     outcomes = [
-        decided(CLAIMS[id](*changed(world, variable, place, hit(hits, trials, *values))), part)
+        decided(CLAIMS[id](*changed(datasets, variable, place, hit(hits, trials, *values))), part)
         for hits in (below, below + 1, over - 1, over)
     ]
     expected = ["passes", "undecided", "undecided", "fails"]

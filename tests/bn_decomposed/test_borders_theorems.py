@@ -1,12 +1,12 @@
 """Claims on rank and on the simplified model: one entry alone just inside and just outside of its region.
 
-Of each claim a world in which its verdict is known and, per variable, a place and two values for it. All other entries
-stay well inside, so a claim on all rows, layers or draws must turn at the one that is outside.
+For each claim made-up data of a known verdict and, per variable, a place and two values for it. All other entries stay
+well inside, so a claim on all rows, layers or draws must fail at the one that is outside.
 """
 
 import numpy as np
 import pytest
-from tests.bn_decomposed.deciding import changed, failing, on, turns
+from tests.bn_decomposed.deciding import changed, check_boundary, failing, on
 from tests.bn_decomposed.made_up_theorems import (
     DRAWS,
     all_batches,
@@ -84,7 +84,7 @@ def of_ratio(rows, definition):
     ]
 
 
-# claim: world, verdict in it, per variable the parts that turn, the place, a value just inside and one just outside
+# claim: datasets, verdict in it, per variable the parts that fail, the place, a value just inside and one just outside
 CASES = {
     "bnd-def1-gamma": (
         on(CELLS),
@@ -229,7 +229,7 @@ CASES = {
     "bnd-eq61-62": (
         on(SPLITS),
         HOLDS,
-        [  # half of (61) in the world
+        [  # half of (61) in the made-up data
             ({"enumeration over eq 61"}, "parted_square", (0, 0, 1, -1), times(1.999), times(2.001)),
             ({"eq 61 over eq 62"}, "eq_61", -1, 1 + 0.99e-12, 1 + 1.01e-12),
         ],
@@ -334,7 +334,7 @@ CASES = {
             ({"item 1"}, "extremes_angle", (0, -1), 90 + 0.99e-9, 90 + 1.01e-9),
             ({"item 1"}, "extremes_angle", (0, 0), 90 - 0.99e-9, 90 - 1.01e-9),
             ({"item 2"}, "interior_angle", (0, -1), 0.99e-4, 1.01e-4),
-            ({"item 3"}, "ratio", (0, -1), times(1.999), times(2.001)),  # half of the bound in the world
+            ({"item 3"}, "ratio", (0, -1), times(1.999), times(2.001)),  # half of the bound in the made-up data
             (
                 {"item 4"},
                 "odd_angle",
@@ -345,7 +345,7 @@ CASES = {
         ],
     ),
 }
-OUTSIDE_ONE_EXTREME = {  # the bound of one extreme alone: world in which the other extreme does not satisfy it
+OUTSIDE_ONE_EXTREME = {  # the bound of one extreme alone: datasets in which the other extreme does not satisfy it
     "ratio over its bound": (no_help(DEEP, "ratio", 0.99), "deep_ratio_last", lambda share: SHARP_RATIO * share),
     "distance from 90 degree over its bound": (
         no_help(DEEP, "cosine", 0.99),
@@ -353,7 +353,7 @@ OUTSIDE_ONE_EXTREME = {  # the bound of one extreme alone: world in which the ot
         lambda share: np.sin(SHARP_MISSING * share),
     ),
 }
-NOT_COUNTED = [  # claim, world, its verdict, variable, place and a value there that must not turn it
+NOT_COUNTED = [  # claim, datasets, its verdict, variable, place and a value there that must not change it
     ("bnd-def1-gamma", on(CELLS), HOLDS, "cell_count", -1, 11),  # counted for Gaussian batches, not for circles
     ("bnd-def1-gamma", on(CELLS), HOLDS, "volume_sum", -1, 2.0),
     ("bnd-ex1-count", on(CELLS), CORRECTED, "patterns_seen", 0, 11),
@@ -397,26 +397,28 @@ ERRORS = [
 
 
 @pytest.mark.parametrize("id", CASES)
-def test_one_entry_alone_turns_a_claim_at_its_border(id):
-    world, status, variables = CASES[id]
-    assert CLAIMS[id](*world).status == status
+def test_one_entry_outside_its_region_changes_the_verdict(id):
+    datasets, status, variables = CASES[id]
+    assert CLAIMS[id](*datasets).status == status
     for case in variables:
-        turns(CLAIMS[id], world, status, case)
+        check_boundary(CLAIMS[id], datasets, status, case)
 
 
-@pytest.mark.parametrize(("id", "world", "status", "variable", "place", "value"), NOT_COUNTED)
-def test_an_entry_that_the_sentence_does_not_count_turns_nothing(id, world, status, variable, place, value):
-    assert CLAIMS[id](*changed(world, variable, place, value)).status == status
+@pytest.mark.parametrize(("id", "datasets", "status", "variable", "place", "value"), NOT_COUNTED)
+def test_entries_that_the_statement_leaves_out_change_no_verdict(id, datasets, status, variable, place, value):
+    assert CLAIMS[id](*changed(datasets, variable, place, value)).status == status
 
 
 @pytest.mark.parametrize("part", OUTSIDE_ONE_EXTREME)
-def test_the_sharp_bounds_turn_where_neither_extreme_satisfies_them(part):
-    world, variable, at = OUTSIDE_ONE_EXTREME[part]
-    turns(CLAIMS["bnd-thm11-sharp"], [world], HOLDS, ({part}, variable, LAST, at(1 + 0.99e-9), at(1 + 1.01e-9)))
+def test_sharp_bounds_fail_where_neither_extreme_satisfies_them(part):
+    datasets, variable, at = OUTSIDE_ONE_EXTREME[part]
+    check_boundary(
+        CLAIMS["bnd-thm11-sharp"], [datasets], HOLDS, ({part}, variable, LAST, at(1 + 0.99e-9), at(1 + 1.01e-9))
+    )
 
 
 @pytest.mark.parametrize(("id", "equation", "parts"), ERRORS)
-def test_the_error_of_one_draw_turns_a_formula_of_appendix_c(id, equation, parts):
+def test_error_of_one_draw_refutes_a_formula_of_appendix_c(id, equation, parts):
     for draw in range(3):
         place = (["31", "31 mixed", "32", "33", "35b", "35c", "35d", "35e", "35f"].index(equation), draw)
         inside, outside = (

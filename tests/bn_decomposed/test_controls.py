@@ -1,4 +1,4 @@
-"""Controls on made-up data: each turns the parts that it is for, leaves the others, and does not touch its input."""
+"""Controls on made-up data: each changes the outcome of its parts, of no others, and leaves its input untouched."""
 
 import numpy as np
 import pytest
@@ -181,7 +181,7 @@ def together(*parts):
     return {part: set(parts) for part in parts}
 
 
-CONTROLS = {  # claim: world in which no part fails, by the control's part all parts that fail with it
+CONTROLS = {  # claim: datasets in which no part fails, by the control's part all parts that fail with it
     "bnd-eq35": (
         on(audit("", 0.0).assign(control=audit("", 0.0)["control"] + 1.0)),
         of_its_own("eq 35b", "eq 35c", "eq 35e", "eq 35f"),
@@ -326,15 +326,15 @@ CONTROLS = {  # claim: world in which no part fails, by the control's part all p
 
 
 @pytest.mark.parametrize("id", CONTROLS)
-def test_a_control_turns_what_it_is_for_and_no_other_part(id):
-    world, turned = CONTROLS[id]
-    claim, before = CLAIMS[id], [data if isinstance(data, dict) else data.copy(deep=True) for data in world]
-    assert not failing(claim(*world))
+def test_each_control_changes_the_outcome_of_its_parts_alone(id):
+    datasets, turned = CONTROLS[id]
+    claim, before = CLAIMS[id], [data if isinstance(data, dict) else data.copy(deep=True) for data in datasets]
+    assert not failing(claim(*datasets))
     assert set(turned) == set(claim.controls)
     for part, control in claim.controls.items():
-        spoiled = control.data(*world)
+        spoiled = control.data(*datasets)
         assert failing(claim(*(spoiled if isinstance(spoiled, tuple) else (spoiled,)))) == turned[part], part
-    assert all(data is old or data.identical(old) for data, old in zip(world, before, strict=True))
+    assert all(data is old or data.identical(old) for data, old in zip(datasets, before, strict=True))
 
 
 @pytest.mark.parametrize(

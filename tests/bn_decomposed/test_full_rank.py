@@ -12,7 +12,6 @@ from repdyn.bn_decomposed.theory.full_rank import (
     relu_rank_profile,
     rows_to_full_rank,
     rows_to_rank_by_column,
-    success_frequency,
     tail_exponent,
 )
 from repdyn.bn_decomposed.theory.rank import NEW_DIRECTION, cell_volume_min, circle_batch
@@ -57,15 +56,6 @@ def test_two_points_need_three_rows_after_recentering():
     assert abs(y.mean() - 3) < 4 * np.sqrt(2 / 20_000)  # variance of Geometric(1/2) is 2
 
 
-def test_bound_on_the_mean_holds():
-    for n in (3, 7):
-        y = rows_to_full_rank(circle_batch(n), np.random.default_rng(4), 500)
-        gamma = cell_volume_min(circle_batch(n), "exact2d")
-        assert y.mean() + 3 * y.std() / np.sqrt(500) < expected_rows_bound(gamma, n)
-        gammas = [0.5, *(cell_volume_min(circle_batch(n)[:, :t], "exact2d") for t in range(2, n + 1))]
-        assert y.mean() < expected_rows_bound_by_column(gammas) <= expected_rows_bound(gamma, n)
-
-
 def test_the_bound_by_columns_is_a_sum_of_geometric_means():
     assert expected_rows_bound_by_column([1 / 2, 1 / 4, 1 / 5]) == pytest.approx(2 + 4 + 5)
     assert expected_rows_bound_by_column([0.1] * 7) == pytest.approx(expected_rows_bound(0.1, 7))
@@ -97,21 +87,6 @@ def test_collinear_pairs_keep_the_rank_down():
     assert relu_rank_profile(shifted, np.random.default_rng(7), 400)[0, -1] == 6
     with pytest.raises(ValueError, match=r"rank 5 of 6 after 200 rows.*\(0, 3\)"):
         rows_to_full_rank(circle_batch(6), np.random.default_rng(8), 2, max_rows=200)
-
-
-def test_success_frequency_exceeds_gamma_in_a_stalled_configuration():
-    rng, X = np.random.default_rng(9), circle_batch(3)
-    tried = 0
-    while tried < 5:
-        W = rng.standard_normal((2, 2))
-        values = np.maximum(W @ X, 0)
-        if np.linalg.matrix_rank(values) < 2:
-            continue
-        tried += 1
-        # gamma = 1/6; four binomial standard errors at 4000 draws are under 0.03.
-        assert success_frequency(X, W, rng, 4000) + 0.03 > 1 / 6
-    with pytest.raises(ValueError, match="rank 1"):
-        success_frequency(X, np.array([[1.0, 0.0]]), rng, 10)
 
 
 def test_tail_bounds_hold_and_are_ordered():

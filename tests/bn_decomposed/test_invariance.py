@@ -145,7 +145,7 @@ def test_new_cluster_mean_is_close_to_the_image_of_the_old_one():
     assert exact == pytest.approx((0, 0), abs=1e-12)
 
 
-def test_perturbation_has_the_spread_and_the_mean_asked_for():
+def test_perturbation_has_the_requested_spread_and_mean():
     X = perturbed_invariant(8, 0.02, np.random.default_rng(11))
     cluster = X[:, 1:] - X[:, 1:].mean(axis=1, keepdims=True)
     assert np.sqrt((cluster**2).sum(axis=0).mean()) == pytest.approx(0.02)

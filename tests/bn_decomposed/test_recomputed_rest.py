@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.bn_decomposed.test_recomputed_layers import NOTHING_KEPT, ROWS, circle, sectors
+from tests.bn_decomposed.test_recomputed_layers import NOTHING_KEPT
 from tests.bn_decomposed.test_recomputed_trees import SPLITS, points_of
 from tests.bn_decomposed.test_recomputed_trees import STREAM as TREES
 
@@ -53,16 +53,6 @@ def test_bounds_of_theorem_11_by_the_number_of_points():
     close(data.sharp_ratio, np.sqrt(2 / ((n - 1) ** 2 + 1)))
     close(data.printed_angle, 90 - np.sqrt(2) * 180 / (n - 2))
     close(data.sharp_angle, np.degrees(np.arccos(1 / np.sqrt(2 * ((n - 1) ** 2 + 1)))))
-
-
-def test_batches_of_the_limits_are_numbered_by_their_points():
-    data = limits()
-    assert data.points.values.tolist() == [4] * 4 + [6] * 5
-    first = ["symmetric", "outlier", "gaussian", "gaussian"]
-    assert data.kind.values.tolist() == [*first, *first, "gaussian"]
-    assert data.deep_points.values.tolist() == [4, 4, 6, 6]
-    assert data.deep_kind.values.tolist() == ["symmetric", "outlier"] * 2
-    assert data.end.values.tolist() == ["least", "most"]
 
 
 def gram(x, depth):
@@ -134,21 +124,3 @@ def test_steps_that_change_more_than_one_sign_are_counted_by_form_and_shape():
         for row, step in enumerate(full_rank.STEPS.values()):
             changed = ((step(w, X) @ X > 0) != (w @ X > 0)).sum(axis=1)
             assert int(data.not_one[row, column]) == (changed != 1).sum()
-
-
-def test_what_identifies_a_batch_of_rows():
-    settings = ROWS.model_copy(update={"draws": 2, "wait_draws": 3, "spatial": (4,), "recentered": (5,), "batches": 1})
-    data = full_rank.rows_to_full_rank(settings, STREAM, NOTHING_KEPT)
-    assert data.kind.values.tolist() == ["circle", "Gaussian k=2", "Gaussian k=3", "recentered"]
-    assert (data.k.values.tolist(), data.n.values.tolist()) == ([2, 2, 3, 2], [3, 3, 4, 5])
-    assert [data.sizes[dim] for dim in ("draw", "wait_batch", "wait_draw", "column", "column_or_next")] == [
-        2,
-        2,
-        3,
-        3,
-        4,
-    ]
-    assert (data.column.values.tolist(), data.column_or_next.values.tolist()) == ([1, 2, 3], [1, 2, 3, 4])
-    assert (int(data.antipodal_points), data.form.values.tolist()) == (6, ["geometric", "7a", "7b"])
-    least = [0.5, *(sectors(circle(3)[:, :t]).min() for t in (2, 3))]
-    close(data.bound_by_column[0], sum(1 / volume for volume in least))

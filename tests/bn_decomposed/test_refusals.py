@@ -1,4 +1,4 @@
-"""What the theory refuses, each part of each condition alone, and what stands at its border and is taken."""
+"""What the theory refuses, each part of each condition alone, and which boundary values it accepts."""
 
 import re
 
@@ -149,7 +149,7 @@ def test_each_bad_argument_is_refused_with_its_value(call, message):
         call()
 
 
-def test_smallest_sizes_are_taken():
+def test_smallest_sizes_are_accepted():
     np.testing.assert_allclose(invariance.invariant_representation(2, 2), np.eye(2))
     np.testing.assert_allclose(
         invariance.perturbed_invariant(3, 0.0, rng(), 3), invariance.invariant_representation(3, 3)
@@ -167,7 +167,7 @@ def test_smallest_sizes_are_taken():
     assert three_cluster_bound(1.0, 4, 1) == pytest.approx((2 / 4) ** 2 * 9)
 
 
-def test_borders_of_ranges_are_taken():
+def test_ends_of_ranges_are_accepted():
     assert full_rank.tail_exponent(1.0, 0.5) == pytest.approx(0)  # alpha = 1 is the mean
     assert full_rank.tail_exponent(1.0, 0.5, "b") == pytest.approx(0)
     np.testing.assert_allclose(kernel.arccos_kernel([1 + 0.9e-9, -1 - 0.9e-9]), [1, 0], atol=1e-12)

@@ -39,7 +39,7 @@ def test_ablation_takes_the_last_layer_and_medians_over_draws():
                 }
             )
     compare(table.frame, rows)
-    assert "Batches of 16 images after 9 layers of width 32; medians over 5 draws" in table.caption
+    assert table.facts == {"images in a batch": 16, "layers": 9, "width": 32, "draws": 5}
 
 
 def test_training_has_the_accuracy_at_the_end_and_the_ranks_of_every_mode():
@@ -67,8 +67,7 @@ def test_training_has_the_accuracy_at_the_end_and_the_ranks_of_every_mode():
         for place, depth in enumerate((2, 8))
     ]
     compare(table.frame, rows)
-    assert "Width 128, 30 epochs" in table.caption
-    assert "batches of 64; medians over 5 draws" in table.caption
+    assert table.facts == {"width": 128, "epochs": 30, "batch size": 64, "draws": 5}
 
 
 def test_point_neurons_take_every_scheme_at_its_own_best_rate():
@@ -87,8 +86,7 @@ def test_point_neurons_take_every_scheme_at_its_own_best_rate():
         columns = ("off_diagonal", "activity", "steps", "train_accuracy", "test_accuracy", "silent")
         rows.append({"scheme": scheme, "rate": rates[best]} | {name: medians[name] for name in columns})
     compare(table.frame, rows)
-    assert "100 training images" in table.caption
-    assert "medians over 5 draws" in table.caption
+    assert table.facts == {"training images and neurons": 100, "draws": 5}
 
 
 def test_full_rank_has_the_mean_of_y_its_error_and_both_bounds():
@@ -120,7 +118,7 @@ def test_full_rank_has_the_mean_of_y_its_error_and_both_bounds():
             }
         )
     compare(table.frame, rows)
-    assert "over 6 draws" in table.caption
+    assert table.facts == {"draws of the weights": 6}
 
 
 def simplified():
@@ -164,24 +162,6 @@ def test_the_simplified_model_takes_the_better_extreme_at_its_worst():
     compare(tables.simplified_model(data).frame, rows)
 
 
-def test_fixed_points_have_every_variable_under_its_words():
-    words = {
-        "odd_intra_angle": "within cluster (degree)",
-        "iterated_intra_angle": "within cluster, iterated (degree)",
-        "odd_angle": "odd point to cluster (degree)",
-        "odd_norm_ratio": "(n-1) cluster / odd norm",
-        "odd_multiplier": "multiplier, odd",
-        "simplex_angle": "equal points (degree)",
-        "simplex_multiplier": "multiplier, equal",
-    }
-    data = dataset({"batch": [3, 7, 50]}, dict.fromkeys(reversed(words), "batch"))
-    rows = [
-        {"n": n} | {column: data[name].values[place] for name, column in words.items()}
-        for place, n in enumerate((3, 7, 50))
-    ]
-    compare(tables.fixed_points(data).frame, rows)
-
-
 def test_largest_norm_counts_runs_by_width_and_at_infinite_width():
     rng = np.random.default_rng(3)
     data = dataset(
@@ -216,5 +196,10 @@ def test_largest_norm_counts_runs_by_width_and_at_infinite_width():
     shares = [row[name] for row in rows for name in list(rows[0])[2:]]
     assert len(set(shares)) > 6  # else exchanged columns could look alike
     compare(table.frame, rows)
-    assert "Shares of 20 batches of 4 points; chance is 0.25" in table.caption
-    assert "through 12 layers, at infinite width 30" in table.caption
+    assert table.facts == {
+        "batches of a kind": 20,
+        "points": 4,
+        "share by chance": 0.25,
+        "layers": 12,
+        "layers at infinite width": 30,
+    }

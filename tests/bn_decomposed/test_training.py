@@ -70,15 +70,6 @@ def test_batch_normalization_uses_batch_statistics_when_measured():
     assert (hidden.var(dim=0, unbiased=False) - 1).abs().max() < 1e-2
 
 
-def test_training_repeats_itself_and_a_new_depth_or_seed_changes_no_old_number(images):
-    first = run(images)
-    assert first.identical(run(images))
-    more = run(images, seeds=3)
-    np.testing.assert_array_equal(more["accuracy"].isel(seed=slice(0, 2)), first["accuracy"])
-    fewer = run(images, depths=(3,), rates=Rates(bn=(0.1,), default=(0.1,), he=(0.03,)))
-    np.testing.assert_array_equal(fewer["accuracy"], first["accuracy"].sel(depth=[3]))
-
-
 def test_a_trial_is_what_a_network_of_its_own_gives(images):
     """Trials differ from each other and equal those of a single run; ranks are those before training."""
     dataset = run(images)
@@ -151,33 +142,6 @@ def test_training_is_descent_on_the_cross_entropy_in_batches_of_shuffled_points(
         assert accuracy == expected
         for mine, other in zip(ours.parameters(), theirs.parameters(), strict=True):
             np.testing.assert_allclose(array(mine), array(other), rtol=0, atol=1e-12)
-
-
-def test_networks_learn(images):
-    assert float(run(images, mode="bn")["accuracy"].isel(epoch=-1).min()) > 0.5  # five times chance
-
-
-def test_a_resumed_run_equals_an_uninterrupted_one(images, tmp_path, monkeypatch):
-    whole = run(images)
-
-    class StopHereError(Exception):
-        pass
-
-    put, finished = Checkpoint.put, []
-
-    def put_twice(self, name, trial):
-        finished.append(put(self, name, trial))
-        if len(finished) == 2:
-            raise StopHereError
-        return finished[-1]
-
-    monkeypatch.setattr(Checkpoint, "put", put_twice)
-    with pytest.raises(StopHereError):
-        run(images, checkpoint=Checkpoint(tmp_path, "job"))
-    monkeypatch.setattr(Checkpoint, "put", put)
-    second = Checkpoint(tmp_path, "job")
-    assert run(images, checkpoint=second).identical(whole)
-    assert (second.tally.read, second.tally.computed) == (2, whole["accuracy"].isel(epoch=0).size - 2)
 
 
 def test_an_output_beyond_all_numbers_is_wrong():

@@ -9,7 +9,6 @@ from repdyn.bn_decomposed.theory.tree_formulas import (
     later_amplitude_ratios,
     limit_of_amplitudes,
     parted_depth_bound,
-    positive_coordinate,
     ratio_bound,
     split_contribution,
     split_contribution_by_paths,
@@ -21,14 +20,6 @@ from repdyn.bn_decomposed.theory.tree_formulas import (
 
 def two_cluster_row(c, zeros, n):
     return np.array([[0.0] * zeros + [c] * (n - zeros)])
-
-
-@pytest.mark.parametrize(("n", "zeros"), [(3, 1), (5, 2), (5, 4), (8, 1)])
-def test_one_layer_of_a_two_cluster_row(n, zeros):
-    positive, negative = simplified_layer(two_cluster_row(2.0, zeros, n))
-    assert positive[-1] == pytest.approx(positive_coordinate(2.0, zeros, n), rel=1e-14)
-    assert negative[0] == pytest.approx(positive_coordinate(2.0, n - zeros, n), rel=1e-14)
-    assert positive[0] == negative[-1] == 0
 
 
 def test_contribution_by_enumeration():

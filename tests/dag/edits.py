@@ -35,23 +35,24 @@ job: all are inputs of the rule `all`. The exception is a single file inside one
 
 Three caches, each exact: what they give is, byte for byte, what would be computed.
 
-**Snakemake** runs a job where an output is missing or an input is newer. Job files are inputs, written only where their
-content changes, so that this needs no `.snakemake/`; only an edit of a rule's own `shell:` or `resources:` text is known to
-Snakemake alone. `--forcerun` and `--forceall` go past it, and past the trials of the jobs that they name.
+**Snakemake** runs a job where an output is missing or an input is newer. Job files are inputs, written only where
+their content changes, so that this needs no `.snakemake/`; only an edit of a rule's own `shell:` or `resources:` text
+is known to Snakemake alone. `--forcerun` and `--forceall` go past it, and past the trials of the jobs that they name.
 
-**Finished trials** (`.cache/trials`) are networks, batches and draws of long experiments, under all that their numbers
-depend on. A job that runs again, resumes after a kill or wants more seeds computes those alone that are missing. They hold
-3,863 of the 4,420 CPU seconds of a default run's jobs, so that an edit beside them costs at most 36 in a job ([trials.md](trials.md)).
+**Finished trials** (`.cache/trials`) are networks, batches and draws of long experiments, under all that their
+numbers depend on. A job that runs again, resumes after a kill or wants more seeds computes those alone that are
+missing. They hold 3,863 of the 4,420 CPU seconds of a default run's jobs, so that an edit beside them costs at most
+36 in a job ([trials.md](trials.md)).
 
-**Code versions** (`.cache/code_versions.json`) are digests of what each function reaches, valid for one state of all source
-files. Every command of Snakemake and every job on a cluster reads the workflow, which takes 4 CPU seconds with them and 12
-without. They count definitions, not files: over the 200 commits to `src/` up to November 28, 2026, the functions whose own
-code changed cost 228 core-minutes at default scale, but 1,088 if any edit of an imported file counted (1,047 if comments and
-docstrings did not).
+**Code versions** (`.cache/code_versions.json`) are digests of what each function reaches, valid for one state of all
+source files. Every command of Snakemake and every job on a cluster reads the workflow, which takes 4 CPU seconds with
+them and 12 without. They count definitions, not files: over the 200 commits to `src/` up to November 28, 2026, the
+functions whose own code changed cost 228 core-minutes at default scale, but 1,088 if any edit of an imported file
+counted (1,047 if comments and docstrings did not).
 
-Compiled functions are numba's matter: it keeps machine code on disk, here in `.cache/numba` with a folder for each state of
-the sources, since numba itself does not notice an edit of what a function calls. The folder saves about two seconds for each
-function of a job. Deleting any of the four costs time only.
+Compiled functions are numba's matter: it keeps machine code on disk, here in `.cache/numba` with a folder for each
+state of the sources, since numba itself does not notice an edit of what a function calls. The folder saves about two
+seconds for each function of a job. Deleting any of the four costs time only.
 
 ## Edits
 

@@ -1,1 +1,1 @@
-"""The three questions as claims of our own; estimands, regions and their reasons stand in `experiments`."""
+"""The three questions as claims; estimands, regions and their reasons are in `experiments`."""

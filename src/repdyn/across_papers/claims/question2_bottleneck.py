@@ -46,31 +46,31 @@ def _more_than_plain(digits: xr.Dataset, network: str) -> Verdict:
 
 
 def _against_task(
-    own: xr.Dataset, rank: Callable[[Array], float], region: tuple[float, float] = (-1, 1), reason: str = WITHIN
+    runs: xr.Dataset, rank: Callable[[Array], float], region: tuple[float, float] = (-1, 1), reason: str = WITHIN
 ) -> Test:
     """Log2 of the rank over the task's."""
-    ratios = cast("xr.DataArray", np.log2(counted(own["middle_values"], rank) / own["centered_task_rank"]))
-    return _at_rest(ratios, _deciding(own), region, "rank over the task's", reason)
+    ratios = cast("xr.DataArray", np.log2(counted(runs["middle_values"], rank) / runs["centered_task_rank"]))
+    return _at_rest(ratios, _deciding(runs), region, "rank over the task's", reason)
 
 
 def _against_plain(digits: xr.Dataset, network: str, rank: Callable[[Array], float]) -> Test:
     """Log2 of the rank over the plain network's of the same seed; the less clear task carries the test."""
     tests = []
     for task in digits["task"].values:
-        own, plain = (digits.sel(task=task, network=kind) for kind in (network, "plain"))
-        over_plain = counted(own["middle_values"], rank) / counted(plain["middle_values"], rank)
+        runs, plain = (digits.sel(task=task, network=kind) for kind in (network, "plain"))
+        over_plain = counted(runs["middle_values"], rank) / counted(plain["middle_values"], rank)
         ratios = cast("xr.DataArray", np.log2(over_plain))
-        deciding = _deciding(own) & _deciding(plain)
+        deciding = _deciding(runs) & _deciding(plain)
         tests.append(_at_rest(ratios, deciding, (0, np.inf), "rank over the plain network's", PAIRED))
     return weakest(tests)
 
 
-def _deciding(own: xr.Dataset) -> np.ndarray:
-    return ((own["learned"] == 1) & (own["at_rest"] == 1)).values
+def _deciding(runs: xr.Dataset) -> np.ndarray:
+    return ((runs["learned"] == 1) & (runs["at_rest"] == 1)).values
 
 
 def _at_rest(ratios: xr.DataArray, deciding: np.ndarray, region: tuple[float, float], of: str, reason: str) -> Test:
-    """Decided by seeds that learned and rest, more than half of all, if going on at the last pace turns nothing."""
+    """Decided by seeds that learned and rest, if these are most and ten times the training would change nothing."""
     enough = deciding.sum() >= 2 and 2 * deciding.sum() > deciding.size
     low, high = region
     expected = rf"$\log_2$ of {of} in [{low:.3g}, {high:.3g}]"
@@ -105,9 +105,9 @@ def _given_at_half_depth(source: str) -> Callable[[xr.Dataset], xr.Dataset]:
     """The singular values of the trained outputs or of the inputs given out for those at half depth."""
 
     def spoil(digits: xr.Dataset) -> xr.Dataset:
-        own, other = digits["middle_values"], digits[f"{source}_values"]
+        runs, other = digits["middle_values"], digits[f"{source}_values"]
         other = other.sel(end=ENDS[1], drop=True) if "end" in other.dims else other
-        return digits.assign(middle_values=other.broadcast_like(own).transpose(*own.dims))
+        return digits.assign(middle_values=other.broadcast_like(runs).transpose(*runs.dims))
 
     return spoil
 
@@ -144,9 +144,9 @@ def bottleneck_of_plain(digits: xr.Dataset) -> Verdict:
 )
 def plain_goes_below_the_task(digits: xr.Dataset) -> Verdict:
     """The task of rank 9: a network of ReLU layers may tell many classes apart along few directions."""
-    own, reason = digits.isel(task=[0]), "six of nine directions or fewer: two thirds"
+    runs, reason = digits.isel(task=[0]), "six of nine directions or fewer: two thirds"
     options: dict[str, Any] = {"region": (-np.inf, np.log2(BELOW)), "reason": reason}
-    return _over_ranks(own, "plain", partial(_against_task, own.sel(network="plain").isel(task=0), **options))
+    return _over_ranks(runs, "plain", partial(_against_task, runs.sel(network="plain").isel(task=0), **options))
 
 
 @claim(

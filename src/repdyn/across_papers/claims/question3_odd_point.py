@@ -46,8 +46,8 @@ def _before(odd_batch: xr.Dataset, network: str) -> xr.DataArray:
 
 def _after(odd_batch: xr.Dataset, network: str) -> xr.DataArray:
     """Of the seeds that have learned."""
-    own = odd_batch.sel(network=network, end=ENDS[1])
-    return own["norm_ratio"].isel(seed=np.flatnonzero(own["learned"].values == 1))
+    runs = odd_batch.sel(network=network, end=ENDS[1])
+    return runs["norm_ratio"].isel(seed=np.flatnonzero(runs["learned"].values == 1))
 
 
 def _has_learned(odd_batch: xr.Dataset, network: str) -> bool:
@@ -84,13 +84,13 @@ def _odd_given_to(*networks: str) -> Callable[[xr.Dataset], xr.Dataset]:
 
 
 ODD: dict[str, Any] = {"where": "Question 3; Section III of bn_decomposed", "kind": "comparison", "origin": "ours"}
-ODD_WORLD = "networks whose norms are those of recentered ones that have learned and have an odd point"
+ODD_DATASET = "networks whose norms are those of recentered ones that have learned and have an odd point"
 
 
 @claim(
     "acr-odd-before",
     states="None of the four networks has an odd point before training.",
-    control={kind: false_world(ODD_WORLD, _odd_given_to(kind)) for kind in FOUR},
+    control={kind: false_world(ODD_DATASET, _odd_given_to(kind)) for kind in FOUR},
     **ODD,
     labels={
         "plain": "largest over second norm in the last layers, plain network",
@@ -108,7 +108,7 @@ def no_odd_point_before(odd_batch: xr.Dataset) -> Verdict:
 @claim(
     "acr-odd-made",
     states="Those of the four networks that have learned have no odd point after training either.",
-    control=false_world(ODD_WORLD, _odd_given_to(*FOUR)),
+    control=false_world(ODD_DATASET, _odd_given_to(*FOUR)),
     **ODD,
 )
 def no_odd_point_after_learning(odd_batch: xr.Dataset) -> Verdict:
@@ -129,8 +129,8 @@ def _rescaled(end: str) -> Callable[[xr.Dataset], xr.Dataset]:
     def spoil(odd_batch: xr.Dataset) -> xr.Dataset:
         recentered = odd_batch["network"] == "recentered"
         other = odd_batch[["norm_ratio", "learned"]].sel(network="batch norm", drop=True)
-        own = recentered & (odd_batch["end"] == end)
-        spoiled = odd_batch.assign(norm_ratio=odd_batch["norm_ratio"].where(~own, other["norm_ratio"]))
+        replaced = recentered & (odd_batch["end"] == end)
+        spoiled = odd_batch.assign(norm_ratio=odd_batch["norm_ratio"].where(~replaced, other["norm_ratio"]))
         if end == ENDS[0]:
             return spoiled
         return spoiled.assign(learned=odd_batch["learned"].where(~recentered, other["learned"]))
@@ -153,8 +153,8 @@ def _rescaled(end: str) -> Callable[[xr.Dataset], xr.Dataset]:
 )
 def odd_point_survives(odd_batch: xr.Dataset) -> Verdict:
     """Before, all seeds; after, those that have learned, more than half of all."""
-    own = odd_batch.sel(network="recentered").isel(layer=-1)
-    same = (own["odd_point"].isel(end=0) == own["odd_point"].isel(end=1)).values[own["learned"].values == 1]
+    runs = odd_batch.sel(network="recentered").isel(layer=-1)
+    same = (runs["odd_point"].isel(end=0) == runs["odd_point"].isel(end=1)).values[runs["learned"].values == 1]
     before, after = _odd(_before(odd_batch, "recentered"), True), _odd(_after(odd_batch, "recentered"), True)
     if not _has_learned(odd_batch, "recentered"):
         after = undecided(after, "too few networks have learned")

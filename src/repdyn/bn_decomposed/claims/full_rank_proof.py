@@ -295,7 +295,7 @@ def sum_over_columns(rows_to_full_rank: xr.Dataset) -> Verdict:
                 0.9,
                 1.1,
                 expected=r"$\gamma E[y_1] = 1$: the first column waits for a positive product",
-                reason="10 %, which tells it from half and from twice the value",
+                reason="10 %, which separates it from half and from twice the value",
             ),
             "later waits": worst_mean_over_bound(later, 1 / gamma[:, 1:n].ravel(), **means),
             "all columns": worst_mean_over_bound(

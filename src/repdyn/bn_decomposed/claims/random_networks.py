@@ -88,7 +88,7 @@ def rescaling_makes_orthonormal(orthogonality_gap: xr.Dataset) -> Verdict:
                 -0.6,
                 -0.4,
                 expected="-1/2",
-                reason="a law of exponent 1/2 is told from 1/3 and from 1 at 0.1",
+                reason="a tolerance of 0.1 separates the exponent 1/2 from 1/3 and from 1",
             ),
         }
 

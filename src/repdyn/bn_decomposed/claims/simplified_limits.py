@@ -305,16 +305,15 @@ def one_or_two_points_escape(tree_limits: xr.Dataset) -> Verdict:
     """Points at more than 45 degrees from an interior point, counted over all points of deep layers."""
     apart = tree_limits["deep_apart"]
     gaussian = tree_limits.where(tree_limits["kind"] == "gaussian", drop=True)
-    both = (np.maximum(gaussian["ratio_first"], gaussian["ratio_last"]) < 0.5) & (
-        np.minimum(gaussian["angle_first"], gaussian["angle_last"]) > 45
-    )
+    ratios, angles = (gaussian[[f"{name}_first", f"{name}_last"]].to_array() for name in ("ratio", "angle"))
+    both = ((ratios < 0.5) & (angles > 45)).all("variable").values
     sizes, points = np.unique(gaussian["points"].values).astype(int).tolist(), gaussian["points"].values
     return Verdict.from_tests(
         none((apart < 1) | (apart > 2), "no batch with none or more than two points apart"),
         facts={
             "batch sizes": sizes,
             "share of Gaussian batches with both extremes over 45 degrees from the cluster and twice as long": [
-                np.asarray(both)[points == n].mean() for n in sizes
+                both[points == n].mean() for n in sizes
             ],
             "median of shorter over longer extreme by batch size": [
                 np.median(gaussian["extremes"].values[points == n]) for n in sizes

@@ -231,10 +231,10 @@ def two_cluster_rows_add_up(split_rows: xr.Dataset) -> Verdict:
         zip(split_rows["split_points"].values.tolist(), split_rows["split_zeros"].values.tolist(), strict=True)
     )
     for (row, (n, zeros)), (place, T) in product(enumerate(sizes), enumerate(split_rows["layer"].values.tolist())):
-        for end, own in ((0, zeros), (1, n - zeros)):
+        for end, size in ((0, zeros), (1, n - zeros)):
             square = float(split_rows["square"][row, end, place])
-            closed.append(square / split_contribution(1.0, own, n, T) - 1)
-            by_paths.append(square / split_contribution_by_paths(1.0, own, n, T) - 1)
+            closed.append(square / split_contribution(1.0, size, n, T) - 1)
+            by_paths.append(square / split_contribution_by_paths(1.0, size, n, T) - 1)
     reason = "sums of thousands of positive float64 terms after a dozen layers, each within a few rounding errors"
     return Verdict.from_tests(
         {

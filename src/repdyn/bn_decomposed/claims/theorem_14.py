@@ -223,7 +223,7 @@ def distance_kept(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> tuple[
 
 
 def point_at_its_distance(contraction: xr.Dataset) -> xr.Dataset:
-    """Takes Definition 12 as it stands: its cluster is a point and its odd point nearer than Theorem 14 asks."""
+    """Takes Definition 12 literally: its cluster is a point and its odd point nearer than Theorem 14 asks."""
     return at_the_invariant_distance(contraction).assign(family_multiplier=contraction["point_multiplier"])
 
 

@@ -72,13 +72,13 @@ def fig2_training(training: dict[str, xr.Dataset]) -> Drawn:
         panel.axhline(CHANCE, color=BLACK, linewidth=0.6, linestyle=(0, (1, 3)))
     drawn.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     label_panels(axes)
-    run = training["he"]
+    shown = training["he"]
     facts: dict[str, object] = {
-        "width": int(run["width"]),
-        "images": int(run["point_count"]),
-        "epochs": int(run["epoch"][-1]),
-        "batch size": int(run["batch"]),
-        "draws": run.sizes["seed"],
+        "width": int(shown["width"]),
+        "images": int(shown["point_count"]),
+        "epochs": int(shown["epoch"][-1]),
+        "batch size": int(shown["batch"]),
+        "draws": shown.sizes["seed"],
     }
     for mode, (_, _, _, label, _) in STYLES.items():
         last_epoch = training[mode].median("seed").isel(depth=-1, epoch=-1)

@@ -25,19 +25,21 @@ EXPECTED = "theory: fixed points (a, b)"
 SPREAD = "5 to 95 % of pairs (a), all classes (f), else all seeds"
 RANKS = "rank of the targets (c), nuclear to numerical rank (d)"
 
-
-@figure(
-    title="A network through its depth: angles, odd point, ranks, cost of identity, collapse of classes",
-    caption="(a) Angles between points, median and 5 to 95 % of the pairs; dashed: the symmetric fixed point of wide "
-    "networks with batch normalization and ReLU. (b) Largest norm over the second; dashed, from seven points on: the "
-    "fixed point with one odd point. (c) Effective rank without the mean; band: rank of the targets, where they are "
-    "given. (d) Stable cost of identity; band: nuclear to numerical rank at the last moment. With labels: (e) "
+WORDS = {
+    "title": "A network through its depth: angles, odd point, ranks, cost of identity, collapse of classes",
+    "caption": "(a) Angles between points, median and 5 to 95 % of the pairs; dashed: the symmetric fixed point of "
+    "wide networks with batch normalization and ReLU. (b) Largest norm over the second; dashed, from seven points on: "
+    "the fixed point with one odd point. (c) Effective rank without the mean; band: rank of the targets, where they "
+    "are given. (d) Stable cost of identity; band: nuclear to numerical rank at the last moment. With labels: (e) "
     r"$\operatorname{Tr}(\Sigma_W \Sigma_B^+) / K$ (NC1) and largest deviation of the class means from a simplex "
     "(NC2). (f) Units that are at most zero on all points of a class: mean over classes, band: range of the "
     "classes. Lines are means over seeds, other bands their range.",
-    alt="Panels of angles, norms, ranks and costs against the layers of a network, at one moment or before and after "
-    "training.",
-)
+    "alt": "Panels of angles, norms, ranks and costs against the layers of a network, at one moment or before and "
+    "after training.",
+}
+
+
+@figure(**WORDS)
 def draw_depth(profile: xr.Dataset) -> Drawn:
     """Angles, odd point, ranks and cost of identity layer by layer; with labels collapse and sectors.
 

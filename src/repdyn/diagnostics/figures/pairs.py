@@ -12,16 +12,17 @@ from repdyn.diagnostics.figures.shared import run_facts, time_axis, time_of
 from repdyn.plotting.figures import BLACK, BLUE, GREEN, RED, Drawn, figure, label_panels, new, style
 
 CURVES = {"h": ("representations, h", BLUE), "y": ("outputs, y", RED), "w": ("alignment, w", GREEN)}
-
-
-@figure(
-    title="Pairs of points through training and the fitted two-point theory",
-    caption="Dots: squared distance h of representations in one layer, squared distance y of outputs and alignment "
+WORDS = {
+    "title": "Pairs of points through training and the fitted two-point theory",
+    "caption": "Dots: squared distance h of representations in one layer, squared distance y of outputs and alignment "
     "$w = y - dy \\cdot (y_2 - y_1)$ of pairs of the first seed, from the best to the worst explained one; dashed: "
     "solution of the two-point theory from the measured start with two fitted rates per pair. Right: $R^2$ of all "
     "pairs and seeds, bars: medians; 1: the theory is exact, 0 or less: no better than the mean of the points.",
-    alt="Dots of distances against training with a dashed curve of the fitted theory, and what it explains.",
-)
+    "alt": "Dots of distances against training with a dashed curve of the fitted theory, and what it explains.",
+}
+
+
+@figure(**WORDS)
 def draw_pairs(recorded: xr.Dataset, fitted: xr.Dataset, most: int = 3) -> Drawn:
     """Distances h, y and alignment w of pairs through training, with what the fitted effective theory explains.
 

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import xarray as xr
-from matplotlib.figure import Figure
 
-from repdyn.diagnostics.figures.depth import draw_depth
-from repdyn.diagnostics.figures.pairs import draw_pairs
-from repdyn.diagnostics.figures.stream import draw_stream
-from repdyn.diagnostics.figures.training import draw_training
+from repdyn.diagnostics.figures import depth, pairs, stream, training
+from repdyn.plotting.figures import DescribedFigure, Drawn, figure
 
 
-def through_depth(convolutional_network: xr.Dataset) -> Figure:
+@figure(**depth.WORDS)
+def through_depth(convolutional_network: xr.Dataset) -> Drawn:
     """All diagnostics layer by layer, before and after training."""
-    return draw_depth(convolutional_network)
+    return _with_facts(depth.draw_depth(convolutional_network))
 
 
-def through_training(convolutional_network: xr.Dataset) -> Figure:
+@figure(**training.WORDS)
+def through_training(convolutional_network: xr.Dataset) -> Drawn:
     """Ranks, costs and collapse of every layer, loss and accuracy."""
-    return draw_training(convolutional_network)
+    return _with_facts(training.draw_training(convolutional_network))
 
 
-def residual_stream(convolutional_network: xr.Dataset) -> Figure:
+@figure(**stream.WORDS)
+def residual_stream(convolutional_network: xr.Dataset) -> Drawn:
     """Energies along the residual blocks, radial gradient fractions."""
-    return draw_stream(convolutional_network)
+    return _with_facts(stream.draw_stream(convolutional_network))
 
 
-def pairs_and_theory(convolutional_network: xr.Dataset, two_points: xr.Dataset) -> Figure:
+@figure(**pairs.WORDS)
+def pairs_and_theory(convolutional_network: xr.Dataset, two_points: xr.Dataset) -> Drawn:
     """Pairs of points and the fitted effective theory."""
-    return draw_pairs(convolutional_network, two_points)
+    return _with_facts(pairs.draw_pairs(convolutional_network, two_points))
+
+
+def _with_facts(described: DescribedFigure) -> Drawn:
+    return Drawn(described, described.repdyn["facts"])

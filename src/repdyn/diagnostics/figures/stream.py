@@ -9,14 +9,16 @@ from matplotlib.axes import Axes
 from repdyn.diagnostics.figures.shared import line, moments, name_layers, over_seeds, run_facts, time_axis
 from repdyn.plotting.figures import CYCLE, Drawn, figure, label_panels, legend_below, new, style
 
-
-@figure(
-    title="Energies along the residual stream and radial share of gradients",
-    caption=r"Energies in the norm of $K + \gamma \|K\| I$ along the residual stream, where one is named. Radial "
+WORDS = {
+    "title": "Energies along the residual stream and radial share of gradients",
+    "caption": r"Energies in the norm of $K + \gamma \|K\| I$ along the residual stream, where one is named. Radial "
     "gradient fraction of each normalized map: largest share of the gradient along a weight that normalization makes "
     r"free; 0 in the theory, which has no $\epsilon$.",
-    alt="Energies against the blocks of the residual stream; radial fractions of the normalized layers.",
-)
+    "alt": "Energies against the blocks of the residual stream; radial fractions of the normalized layers.",
+}
+
+
+@figure(**WORDS)
 def draw_stream(profile: xr.Dataset) -> Drawn:
     """Energies along the residual stream, and the radial gradient fraction in front of normalization layers.
 

@@ -25,14 +25,16 @@ from repdyn.plotting.figures import (
 STYLES = ((RED, "-"), (BLUE, "--"), (ORANGE, "-."))  # of the layers that change most
 GRAY = "0.7"
 
-
-@figure(
-    title="A network through its training: ranks, cost of identity, collapse, loss",
-    caption="One line per layer; in color the layers whose measures change most from the first to the last moment "
+WORDS = {
+    "title": "A network through its training: ranks, cost of identity, collapse, loss",
+    "caption": "One line per layer; in color the layers whose measures change most from the first to the last moment "
     "(largest mean of the absolute logarithms of their ratios), gray the others; band: rank of the task. Last "
     "panel: loss, and accuracy where points have labels.",
-    alt="Lines of rank, cost of identity and collapse per layer against training; loss and accuracy.",
-)
+    "alt": "Lines of rank, cost of identity and collapse per layer against training; loss and accuracy.",
+}
+
+
+@figure(**WORDS)
 def draw_training(recorded: xr.Dataset) -> Drawn:
     """Ranks, collapse and loss against training, one line per layer; in color the layers that change most.
 

@@ -25,7 +25,7 @@ MISSING = "not installed"
 
 
 def numerics(device: str) -> dict[str, object]:
-    """The machine that a trial's numbers depend on; versions of packages are recorded with the trial itself."""
+    """The machine that the numbers of a trial depend on; the trial itself records the versions of packages."""
     return {
         "machine": platform.machine(),
         "processor": processor(),
