@@ -257,11 +257,11 @@ def test_every_marked_setting_is_tested():
         function = load_function(member["study"], member["function"])
         tried = [*MORE_TRIALS.get(file, ()), *([ALTERED[file][0]] if file in ALTERED else [])]
         afterwards = [changes[1] if isinstance(changes, tuple) else changes for changes in tried]
-        knobs = {key.removeprefix("usual.").split(".")[0] for changes in afterwards for key in changes}
-        names.setdefault((member["study"], function.__name__), (function, set()))[1].update(knobs)
+        tried_settings = {key.removeprefix("usual.").split(".")[0] for changes in afterwards for key in changes}
+        names.setdefault((member["study"], function.__name__), (function, set()))[1].update(tried_settings)
     assert experiments_with_checkpoints() == {*names, *((file.split("/")[0], Path(file).stem) for file in ANALYSES)}
     shared = {"rows", "runs", "trials"}  # of a model of settings that another of its experiments tries
-    for function, knobs in names.values():
-        others = {knob for other, tried in names.values() if marked(other) == marked(function) for knob in tried}
-        assert marked(function) - knobs - others <= shared, function.__name__
+    for function, tried_settings in names.values():
+        others = {setting for other, tried in names.values() if marked(other) == marked(function) for setting in tried}
+        assert marked(function) - tried_settings - others <= shared, function.__name__
         assert "checkpoint" in inspect.signature(function).parameters

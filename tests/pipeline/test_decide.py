@@ -64,7 +64,9 @@ def test_open_claims_are_examined_with_their_own_evidence_and_settings_and_sorte
     prices = {("t", 5, 2.0): 50.0, ("s", 3, 5.0): 30.0, ("t", 6, 4.0): 40.0}
     monkeypatch.setattr(decide, "wanted", wanted)
     monkeypatch.setattr(decide, "_costs", lambda run: costs if run == "mine" else {})
-    monkeypatch.setattr(decide, "_seconds", lambda study, knobs, factor, known: prices[study, *knobs.values(), factor])
+    monkeypatch.setattr(
+        decide, "_seconds", lambda study, trial_settings, factor, known: prices[study, *trial_settings.values(), factor]
+    )
     found = decide.needs("mine")
     assert [(need.id, need.study, need.doublings, need.factor, need.seen, need.seconds) for need in found] == [
         ("a-3", "s", 3, 5.0, False, 30.0),
@@ -154,8 +156,8 @@ def test_more_trials_cost_the_new_ones_and_their_analyses_once_per_job(monkeypat
         "s/data/apart.nc": Cost("s/apart", 800.0, False),
         "t/data/loss.nc": Cost("t/loss", 600.0, False),
     }
-    knobs = {("a", "seeds"): 3, ("b", "seeds"): 4}
-    assert decide._seconds("s", knobs, 3.0, costs) == 2 * (10 + 20 + 30) + 3 * 5
+    trial_settings = {("a", "seeds"): 3, ("b", "seeds"): 4}
+    assert decide._seconds("s", trial_settings, 3.0, costs) == 2 * (10 + 20 + 30) + 3 * 5
 
 
 # Analyses within a budget
@@ -163,8 +165,8 @@ def test_more_trials_cost_the_new_ones_and_their_analyses_once_per_job(monkeypat
 
 def needs(*ids):
     """Claims that each need one doubling, of different settings."""
-    knobs = {"lrn-fig2b": {("discretized", "staged_seeds"): 3}, "lrn-fig1b": {("trained", "blocks"): 1}}
-    return [Need(1, "2 times", knobs[id], 2.0, True, id, "leaky_resnets", seconds) for id, seconds in ids]
+    trial_settings = {"lrn-fig2b": {("discretized", "staged_seeds"): 3}, "lrn-fig1b": {("trained", "blocks"): 1}}
+    return [Need(1, "2 times", trial_settings[id], 2.0, True, id, "leaky_resnets", seconds) for id, seconds in ids]
 
 
 def leaky_run(**run):
@@ -188,9 +190,11 @@ def test_budget_selects_the_cheapest_and_counts_an_analysis_per_affected_claim()
 def test_claims_on_the_same_trials_get_the_larger_number_once(order):
     """Four times as many also serve a claim that needs twice as many, at no cost; this is two analyses, not three."""
     leaky_run()
-    knobs = {("discretized", "staged_seeds"): 3}
+    trial_settings = {("discretized", "staged_seeds"): 3}
     wants = [(2, 4.0, "lrn-fig2b", 30.0), (1, 2.0, "lrn-fig1b", 10.0)][::order]
-    found = [Need(more, "", knobs, factor, True, id, "leaky_resnets", took) for more, factor, id, took in wants]
+    found = [
+        Need(more, "", trial_settings, factor, True, id, "leaky_resnets", took) for more, factor, id, took in wants
+    ]
     step = decide.plan("mine", 30.0 if order == 1 else 40.0, found)
     assert [need.id for need in step.chosen] == [id for _, _, id, _ in wants]
     assert step.settings["leaky_resnets"] == {"discretized": {"staged_seeds": 12}}

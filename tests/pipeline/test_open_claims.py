@@ -81,7 +81,7 @@ def test_claim_needs_the_trials_that_evidence_and_data_require():
     row = undecided(1.0, (-1.0, 3.0))
     wanted = open_claims.wanted(CLAIM, [row], SETTINGS)
     assert (wanted.doublings, wanted.factor, wanted.seen) == (3, 8.0, True)
-    assert wanted.knobs == {("discretized", "staged_seeds"): 6}
+    assert wanted.trial_settings == {("discretized", "staged_seeds"): 6}
     for datasets, settings, evidence in (
         ("exact", SETTINGS, row),  # no setting counts its trials
         ("images", SETTINGS, row),
@@ -89,7 +89,7 @@ def test_claim_needs_the_trials_that_evidence_and_data_require():
         ("staged", {}, undecided(0.0, (-1.0, 1.0))),  # no number of trials decides it
     ):
         wanted = open_claims.wanted(CLAIM | {"datasets": datasets}, [evidence], settings)
-        assert (wanted.doublings, wanted.knobs, wanted.factor) == (None, {}, 1.0), datasets
+        assert (wanted.doublings, wanted.trial_settings, wanted.factor) == (None, {}, 1.0), datasets
 
 
 @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ def test_setting_with_the_number_of_trials_is_found(study, experiment, counts):
 
 def test_analysis_has_the_trials_of_its_input():
     settings = {"default_ensemble": {"seeds": 5}, "default_network": {"seeds": 2}}
-    found = open_claims.knobs("universality", ["default_ensemble_fits"], settings)
+    found = open_claims.trial_settings("universality", ["default_ensemble_fits"], settings)
     assert found == {("default_ensemble", "seeds"): 5}
     settings = {"discretized": {"staged_seeds": 7}, "geodesics": {"seeds": 6}}
     for names in (("staged", "geodesics"), ("geodesics", "staged_measures")):
-        found = open_claims.knobs("leaky_resnets", names, settings)
+        found = open_claims.trial_settings("leaky_resnets", names, settings)
         assert found == {("discretized", "staged_seeds"): 7, ("geodesics", "seeds"): 6}

@@ -30,14 +30,14 @@ class Wanted:
     Attributes:
         doublings: of the number of its trials; None if more trials decide nothing, for the reason in `reason`.
         reason: in words.
-        knobs: section and name of the settings to double -> current value.
+        trial_settings: section and name of the settings to double -> current value.
         factor: of its number of trials; below 2^doublings if there are too few for any interval.
         seen: whether the claim has been analyzed, which is impossible with too few trials for an interval.
     """
 
     doublings: int | None
     reason: str
-    knobs: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    trial_settings: Mapping[tuple[str, str], int] = field(default_factory=dict)
     factor: float = 1.0
     seen: bool = True
 
@@ -59,7 +59,7 @@ def wanted(claim: Mapping[str, str], evidence: Sequence[Mapping[str, str]], sett
     """
     few = of_too_few(claim)
     times, reason = few[1:] if few else doublings(evidence, claim["why"])
-    own = knobs(claim["study"], claim["datasets"].split(), settings) if times else {}
+    own = trial_settings(claim["study"], claim["datasets"].split(), settings) if times else {}
     if times and not own:
         times, reason = None, "no setting says how many trials its data have"
     return Wanted(times, reason, own, few[0] if few else 2.0 ** (times or 0), few is None)
@@ -121,7 +121,7 @@ def _of_interval(row: Mapping[str, str]) -> int | None:
     return MOST_DOUBLINGS + 1
 
 
-def knobs(study: str, names: Iterable[str], settings: Mapping[str, Any]) -> dict[tuple[str, str], int]:
+def trial_settings(study: str, names: Iterable[str], settings: Mapping[str, Any]) -> dict[tuple[str, str], int]:
     """The settings with the number of trials of datasets: of the experiment, or of those whose data it analyzes."""
     graph = read_study(study)
     found: dict[tuple[str, str], int] = {}
@@ -129,8 +129,8 @@ def knobs(study: str, names: Iterable[str], settings: Mapping[str, Any]) -> dict
         if name not in graph.experiments:
             continue
         own = counts(study, graph, name)
-        values = {knob: settings[knob[0]][knob[1]] for knob in own}
-        found |= values or knobs(study, graph.experiments[name].reads, settings)
+        values = {setting: settings[setting[0]][setting[1]] for setting in own}
+        found |= values or trial_settings(study, graph.experiments[name].reads, settings)
     return found
 
 

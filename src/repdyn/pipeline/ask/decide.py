@@ -70,8 +70,8 @@ def needs(run: str) -> list[Need]:
         if row["verdict"] != UNDECIDED:
             continue
         wants = wanted(row, [part for part in evidence if part["id"] == row["id"]], settings[row["study"]])
-        seconds = _seconds(row["study"], wants.knobs, wants.factor, costs) if wants.doublings else 0.0
-        asked = wants.doublings, wants.reason, wants.knobs, wants.factor, wants.seen
+        seconds = _seconds(row["study"], wants.trial_settings, wants.factor, costs) if wants.doublings else 0.0
+        asked = wants.doublings, wants.reason, wants.trial_settings, wants.factor, wants.seen
         found.append(Need(*asked, id=row["id"], study=row["study"], seconds=seconds))
     return sorted(found, key=lambda need: (need.doublings is None, need.seconds))
 
@@ -123,9 +123,11 @@ def _keeps(member: Mapping[str, Any]) -> bool:
     return "checkpoint" in read_study(member["study"]).experiments[function].parameters
 
 
-def _seconds(study: str, knobs: Mapping[tuple[str, str], int], factor: float, costs: Mapping[str, Cost]) -> float:
+def _seconds(
+    study: str, trial_settings: Mapping[tuple[str, str], int], factor: float, costs: Mapping[str, Cost]
+) -> float:
     """CPU seconds of the jobs that run for more trials; only of new trials if finished ones are cached."""
-    grown = _grown(study, read_study(study), {section for section, _ in knobs})
+    grown = _grown(study, read_study(study), {section for section, _ in trial_settings})
     made_by = {
         cost.of: cost
         for file, cost in costs.items()
@@ -166,7 +168,9 @@ def plan(run: str, budget: float, found: Iterable[Need]) -> Round:
     found, grown = list(found), dict[str, int]()
     unseen = {need.id for need in found if not need.seen}
     for need in found:
-        wanted = {(need.study, *knob): math.ceil(value * need.factor) for knob, value in need.knobs.items()}
+        wanted = {
+            (need.study, *setting): math.ceil(value * need.factor) for setting, value in need.trial_settings.items()
+        }
         more = any(values.get(key, 0) < value for key, value in wanted.items())  # else another claim already needs them
         if need.doublings is None or spent + need.seconds * more > budget:
             continue
@@ -174,7 +178,7 @@ def plan(run: str, budget: float, found: Iterable[Need]) -> Round:
         chosen.append(need)
         values |= {key: max(values.get(key, 0), value) for key, value in wanted.items()}
         graph = read_study(need.study)
-        for dataset in _grown(need.study, graph, {section for section, _ in need.knobs}):
+        for dataset in _grown(need.study, graph, {section for section, _ in need.trial_settings}):
             for id in set(graph.claims_of(dataset)) - unseen:
                 grown[id] = max(grown.get(id, 0), need.doublings)
     looks |= {id: looks.get(id, 1) + more for id, more in grown.items()}

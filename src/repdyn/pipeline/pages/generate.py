@@ -139,15 +139,15 @@ def _sections(model: type[Settings], path: tuple[str, ...], scales: dict[str, Wo
         yield f"{'#' * (len(path) + 1)} {'.'.join(path)}\n\n{inspect.getdoc(model)}\n"
     fields = {name: field.annotation for name, field in model.model_fields.items()}
     sections = {name: kind for name, kind in fields.items() if inspect.isclass(kind) and issubclass(kind, Settings)}
-    if knobs := [name for name in fields if name not in sections]:
-        yield _table(model, path, knobs, scales)
+    if names := [name for name in fields if name not in sections]:
+        yield _table(model, path, names, scales)
     for name, section in sections.items():
         yield from _sections(section, (*path, name), scales)
 
 
-def _table(model: type[Settings], path: tuple[str, ...], knobs: list[str], scales: dict[str, Workflow]) -> str:
+def _table(model: type[Settings], path: tuple[str, ...], names: list[str], scales: dict[str, Workflow]) -> str:
     schema = model.model_json_schema()
-    rows = [_row(name, schema["properties"][name], schema, path, scales) for name in knobs]
+    rows = [_row(name, schema["properties"][name], schema, path, scales) for name in names]
     return table(("key", "type and range", "default", "other scales", "meaning"), rows)
 
 
