@@ -130,7 +130,7 @@ def test_project_environments_pin_the_installed_versions(own):
 
 @pytest.mark.parametrize("name", ["My", "1st", "a-b", "class", "json", "numpy", "universality", ""])
 def test_invalid_or_taken_name_is_rejected(tmp_path, name):
-    with pytest.raises(ConfigError, match=r"no name for a package|there already"):
+    with pytest.raises(ConfigError, match=r"name"):
         project.write(name, tmp_path / "new")
     assert not (tmp_path / "new").exists()
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from repdyn.base import claims
+from repdyn.base.decisions import decide_claim
 from repdyn.base.streams import Stream
 from repdyn.pipeline.run.execute.loading import load_modules
 from repdyn.truncation_flow import settings as sizes
@@ -56,7 +57,7 @@ def test_every_claim_is_decided_as_expected_and_every_part_rejects_its_control(s
     for claim in claims.claims_of(*load_modules("truncation_flow", "claims")):
         if not set(claim.data) <= set(study):
             continue
-        decision = claims.decide_claim(claim, study)
+        decision = decide_claim(claim, study)
         corrected = "holds as corrected" if claim.correction else "holds"
         outcomes = {row["control_outcome"] for row in decision.evidence if row["control"]}
         summary = (decision.ledger["verdict"], decision.ledger["uncontrolled_parts"], outcomes <= {"rejected"})
