@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from repdyn.base.datasets import require_finite
+from repdyn.base.datasets import require, require_finite
 from repdyn.plotting.figures import (
     BLACK,
     BLUE,
@@ -87,6 +87,7 @@ def printed_and_corrected(printed_and_corrected: xr.Dataset, random_clusters: xr
     fig, axes = new(2, 2, height=2.4)
     flows, time = printed_and_corrected, printed_and_corrected["time"]
     require_finite(flows["cost"].isel(time=-1), "a cluster whose flow has not diverged")
+    require(random_clusters, "random_clusters", case=2)
     case = str(random_clusters["case"].values[1])
     rates = {formula: random_clusters[f"{formula}_rate"].sel(case=case).values for formula in FLOWS}
     for formula, style in FLOWS.items():

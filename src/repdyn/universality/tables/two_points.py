@@ -103,10 +103,11 @@ def altered_dynamics(default_network_fits: xr.Dataset, default_ensemble_fits: xr
             loss = fits["alternative_loss"].sel(alternative=name).values
             known, units = loss[np.isfinite(loss)], int(fits["units"])
             theory = fits["alternative_loss"].sel(alternative="theory").values
+            least, median, largest = np.quantile(known, (0, 0.5, 1)) if known.size else (np.nan,) * 3
             row |= {
-                f"median, {units} units": float(np.median(known)),
-                f"least, {units} units": float(known.min()),
-                f"largest, {units} units": float(known.max()),
+                f"median, {units} units": float(median),
+                f"least, {units} units": float(least),
+                f"largest, {units} units": float(largest),
                 f"trials worse than the theory, {units} units": f"{int((loss > theory).sum())} of {known.size}",
             }
         rows.append(row)
