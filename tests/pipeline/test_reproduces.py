@@ -108,6 +108,8 @@ def test_infinite_tiny_and_missing_numbers_are_compared(tmp_path):
     assert held(tiny, run(tmp_path / "exact")).reproduced
     missing = held(run(tmp_path / "missing", value=""), tmp_path / "exact")
     assert (missing.reproduced, missing.missing) == (False, 1)
+    recorded_since = held(tmp_path / "exact", tmp_path / "missing")  # a count that earlier runs did not record
+    assert (recorded_since.reproduced, recorded_since.missing) == (True, 0)
 
 
 @pytest.mark.parametrize("extra", ["a", "b"])

@@ -46,7 +46,7 @@ class Reproduction:
         verdicts: claim -> (verdict there, verdict here), where they differ.
         claims: number of claims on either side.
         numbers: key numbers that both sides have.
-        missing: number of key numbers of only one side.
+        missing: number of tests of only one side, and of those that have a number in the reference alone.
         equal_files: number of files with equal digests.
         files: number of files of the reference.
         settings: places where the configurations differ.
@@ -74,7 +74,7 @@ def hold_against(run: Reference, reference: Reference) -> Reproduction:
         verdict_changes(reference.verdicts, run.verdicts),
         len({**reference.verdicts, **run.verdicts}),
         [_number(row) for _, row in shared.iterrows() if row["value_there"] and row["value_here"]],
-        len(both) - len(shared) + int(((shared["value_there"] == "") != (shared["value_here"] == "")).sum()),
+        len(both) - len(shared) + int(((shared["value_there"] != "") & (shared["value_here"] == "")).sum()),
         sum(run.digests.get(path) == digest for path, digest in reference.digests.items()),
         len(reference.digests),
         _differences(reference.run["configuration"], run.run["configuration"]),
