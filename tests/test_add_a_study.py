@@ -13,8 +13,8 @@ from tests.conftest import ROOT
 from tests.end_to_end.test_smoke import due
 
 pytestmark = pytest.mark.slow
-END = {"ledger", "manifest", "report"}
-OWN = {"relu_depth_data", "relu_depth_figures", "relu_depth_claims"}
+END = {"claims", "manifest", "report"}
+OWN = {"relu_depth_data_data", "relu_depth_figures", "relu_depth_claims"}
 THEORY = "src/repdyn/relu_depth/theory.py"
 
 

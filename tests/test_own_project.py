@@ -19,14 +19,14 @@ from repdyn.pipeline.new import project
 BLOCKS = re.findall(
     r"^```sh\n(.*?)^```", (ROOT / "docs/own_paper.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
 )
-DATA = {"own_paper_data", "own_paper_figures", "own_paper_tables", "own_paper_claims"}
+DATA = {"own_paper_data_data", "own_paper_figures", "own_paper_tables", "own_paper_claims"}
 CONDA_NAMES = {
     "pytorch-cpu": "torch",
     "pytorch-gpu": "torch",
     "matplotlib-base": "matplotlib",
     "ruamel.yaml": "ruamel-yaml",
 }
-END = {"ledger", "manifest", "report"}
+END = {"claims", "manifest", "report"}
 
 
 @pytest.fixture(scope="module")

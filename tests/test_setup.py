@@ -150,4 +150,12 @@ def test_container_recipe_installs_the_lock_and_plans_a_whole_run(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     table = re.search(r"^Job stats:\n.*?\n-+.*?\n(.*?)\n\n", done.stdout + done.stderr, re.MULTILINE | re.DOTALL)[1]
     rules = {line.split()[0] for line in table.splitlines()}
-    assert {"all", "images", "universality_claims", "across_papers_claims", "ledger", "manifest", "report"} <= rules
+    assert {
+        "all",
+        "data_images",
+        "universality_claims",
+        "across_papers_claims",
+        "claims",
+        "manifest",
+        "report",
+    } <= rules
