@@ -18,7 +18,7 @@ from repdyn.pipeline.versions.fingerprint import code_version
 
 pytestmark = pytest.mark.slow
 CHEAP = 1.5  # CPU seconds at smoke scale
-SHOWN = ("figures_", "tables", "claims")
+SHOWN = ("figures", "tables", "claims")
 
 
 def cheap_jobs(study):
