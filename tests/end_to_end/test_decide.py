@@ -41,7 +41,7 @@ def open_claims(ledger):
 def test_open_claims_get_trials_in_a_repeatable_run(finished, tmp_path, monkeypatch):
     before = {path: sha256(path) for path in (finished / "results/smoke").rglob("*") if path.is_file()}
     wants = ask(finished)
-    assert "core-minutes  wants" in wants
+    assert "core-minutes  needs" in wants
     said = ask(finished, "--budget", BUDGET, "--looks", "1")
     assert {path: sha256(path) for path in before} == before
     told = re.search(r"^smoke: (\d+) claims open; more trials for (.+)$", said, re.MULTILINE)
