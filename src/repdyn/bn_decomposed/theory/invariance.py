@@ -182,15 +182,6 @@ def theorem14_norms_as_printed(n: int) -> tuple[float, float]:
     return 1.0, 1.0 / (n - 1)
 
 
-def theorem14_norms(n: int, d: int) -> tuple[float, float]:
-    """E||x_1'|| and E||nu_c'|| at width d: the printed values times `expected_norm_ratio`.
-
-    Corrects Theorem 14, items 1 and 2.
-    """
-    ratio = expected_norm_ratio(d)
-    return ratio, ratio / (n - 1)
-
-
 def theorem14_square_norms(X: Float[Array, "k n"], alpha: float) -> tuple[float, float]:
     r"""E||x_1'||^2 and E||nu_c'||^2 with nu_c' = ReLU(W nu_c - mu), items 1 and 2 as corrected: 1 and 1/(n-1)^2.
 

@@ -78,11 +78,6 @@ def split_rate(m: int, n: int) -> float:
     return (m**2 + (n - m) ** 2) / n**2
 
 
-def positive_coordinate(c: float, zero_after: int, n: int) -> float:
-    """Coordinate of the positive cluster after a transformation: c (points at zero afterwards) / n, (36)-(37)."""
-    return zero_after / n * c
-
-
 def coordinate_after(c: float, n_0: int, n: int, k: int, T: int) -> float:
     """Coordinate after T layers, k of them with n_0 points at zero: (n_0/n)^k ((n-n_0)/n)^(T-k) c, (38).
 

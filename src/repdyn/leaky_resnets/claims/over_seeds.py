@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.base.controls import false_world, reverse
@@ -73,12 +72,6 @@ def deep(chains: xr.Dataset) -> dict[str, int]:
     depths = chains["effective_depth"].values
     places = sorted({int(np.abs(depths - PAPER_DEPTH).argmin()), len(depths) - 1})
     return {f"{depths[place]:g}": place for place in places}
-
-
-def middle_layers(count: int) -> NDArray[np.intp]:
-    """Layers whose middle lies strictly inside (0.2, 0.8), of equidistant ones."""
-    p = (np.arange(count) + 0.5) / count
-    return np.flatnonzero((p > MIDDLE[0]) & (p < MIDDLE[1]))
 
 
 def means(values: xr.DataArray) -> Array:

@@ -19,7 +19,6 @@ EPOCH = RATE_MNIST * EPOCH_STEPS  # rate times steps of one of the paper's epoch
 LATE = 30  # the paper's epochs after which Figure 14 is drawn
 VISIBLE = 0.1  # decades: a fall by a fifth over the plot
 VISIBLE_REASON = "a tenth of a decade, a fifth, is what a reader sees over a plot"
-WHERE = "Appendix C.4, Figure 14"
 MAPS = ("encoder", "decoder")
 
 

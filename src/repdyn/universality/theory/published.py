@@ -95,6 +95,3 @@ TABLE_2 = {
         "MNIST Structure", "leaky relu", 0.5, 0.005, 200, "as printed; trajectories: rate 0.003"
     ),
 }
-
-TABLE_2_UNITS = {"xor": 500, "blobs": 100, "digits": 200}
-"""Units per hidden layer, the same in all rows of a task in Table 2."""
