@@ -112,6 +112,20 @@ def test_claim_that_the_accepted_verdicts_refute_has_a_message(claims):
     assert {claim.id for _, claim in claims if claim.message} == refuted
 
 
+def test_theorem_that_holds_says_how_a_counterexample_was_sought(claims):
+    accepted = accepted_verdicts()
+    named = re.compile("theorem|proposition|lemma|corollary", re.IGNORECASE)
+    theorems = [claim for _, claim in claims if claim.origin == "paper" and named.search(claim.where)]
+    holding = [claim for claim in theorems if accepted[claim.id]["verdict"] in ("holds", "holds as corrected")]
+    assert [claim.id for claim in holding if not claim.sought] == []
+
+
+def test_what_is_refuted_in_substance_has_a_defence_and_an_answer(claims):
+    accepted = accepted_verdicts()
+    severe = [claim for _, claim in claims if claim.kind_of_slip in SLIPS[3:]]
+    assert [claim.id for claim in severe if accepted[claim.id]["verdict"] != "holds" and not claim.defence] == []
+
+
 # Words of the papers
 
 

@@ -79,6 +79,9 @@ TEXTS = (
     "tolerance_reason",
     "control",
     "code",
+    "sought",
+    "defence",
+    "answer",
     "remark",
     "why",
 )

@@ -22,7 +22,7 @@ from repdyn.base.verdicts import KINDS, Verdict
 WHOLE = ""  # the part of a check that is not a conjunction
 SLIPS = ("misprint", "slip in a proof", "missing hypothesis", "result changes", "conclusion fails")  # by severity
 LONGEST_QUOTE = 15  # words
-LONGEST = {"message": 70, "cause": 320, "consequence": 320}  # characters
+LONGEST = {"message": 70, "cause": 320, "consequence": 320, "sought": 500, "defence": 600, "answer": 600}  # characters
 FORMULA = re.compile(r"\$\$?[^$]*\$\$?")
 
 
@@ -56,6 +56,9 @@ class Claim:
     message: str
     cause: str
     consequence: str
+    sought: str
+    defence: str
+    answer: str
     remark: str
     labels: Mapping[str, str]
     decided: str
@@ -83,6 +86,9 @@ class Statement(TypedDict, total=False):
     message: str
     cause: str
     consequence: str
+    sought: str
+    defence: str
+    answer: str
     remark: str
     labels: Mapping[str, str]
 
@@ -106,6 +112,9 @@ def claim(
     message: str = "",
     cause: str = "",
     consequence: str = "",
+    sought: str = "",
+    defence: str = "",
+    answer: str = "",
     remark: str = "",
     labels: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Verdict]], Claim]:
@@ -132,12 +141,19 @@ def claim(
         message: what is wrong with a refuted statement, in plain words; heads its page in the report.
         cause: why the printed form is wrong; an id in parentheses leads to that claim.
         consequence: what changes in the paper, if anything.
+        sought: of a theorem, proposition or lemma that holds: how a counterexample inside its stated hypotheses was
+            looked for (least regular activations and data, ties, atoms, degenerate cases, smallest sizes), or the
+            proof.
+        defence: of a statement refuted in substance: the strongest defence of the paper (another reading, a missing
+            convention, the proof's own constant, the scan).
+        answer: what that defence does not save, or what it does.
         remark: further information on the verdict, true at every scale; numbers of a run are facts.
         labels: what a part of the check measured, by the part's name, if the name is not clear enough.
 
     Raises:
         ValueError: unknown kind, origin or kind of slip; a corrected formula without a correction; a quotation that is
-            too long, has no line, or is ascribed to us; message, cause and consequence not together, or too long.
+            too long, has no line, or is ascribed to us; message, cause and consequence, or defence and answer, not
+            together; one of these texts too long.
     """
     if kind not in KINDS:
         raise ValueError(f"claim {id}: kind {kind!r} is not one of {', '.join(KINDS)}")
@@ -148,7 +164,9 @@ def claim(
     if kind_of_slip not in ("", *SLIPS):
         raise ValueError(f"claim {id}: kind of slip {kind_of_slip!r} is not one of {', '.join(SLIPS)}")
     _check_quotation(id, words, line, origin)
-    _check_message(id, {"message": message, "cause": cause, "consequence": consequence})
+    _check_together(id, {"message": message, "cause": cause, "consequence": consequence})
+    _check_together(id, {"defence": defence, "answer": answer})
+    _check_together(id, {"sought": sought})
     controls = {WHOLE: control} if isinstance(control, Control) else dict(control or {})
 
     def declare(check: Callable[..., Verdict]) -> Claim:
@@ -172,6 +190,9 @@ def claim(
             message,
             cause,
             consequence,
+            sought,
+            defence,
+            answer,
             remark,
             labels or {},
             inspect.getdoc(check) or "",
@@ -189,9 +210,9 @@ def _check_quotation(id: str, words: str, line: int, origin: str) -> None:
         raise ValueError(f"claim {id}: {length} quoted words, at most {LONGEST_QUOTE}; quote the decisive ones")
 
 
-def _check_message(id: str, texts: Mapping[str, str]) -> None:
+def _check_together(id: str, texts: Mapping[str, str]) -> None:
     if any(texts.values()) and (missing := [name for name, text in texts.items() if not text]):
-        raise ValueError(f"claim {id}: message, cause and consequence go together, got no {', '.join(missing)}")
+        raise ValueError(f"claim {id}: {' and '.join(texts)} go together, got no {', '.join(missing)}")
     for name, text in texts.items():
         if len(text) > LONGEST[name]:
             raise ValueError(f"claim {id}: {name} has {len(text)} characters, at most {LONGEST[name]}: {text!r}")

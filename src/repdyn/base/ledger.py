@@ -28,6 +28,9 @@ class LedgerRow(TypedDict):
     message: str
     cause: str
     consequence: str
+    sought: str
+    defence: str
+    answer: str
     remark: str
     words: str
     line: int | str
@@ -200,6 +203,9 @@ def _row(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) ->
         "message": claim.message if refuted else "",
         "cause": claim.cause if refuted else "",
         "consequence": claim.consequence if refuted else "",
+        "sought": claim.sought if verdict.status != "does not hold" else "",
+        "defence": claim.defence if verdict.status != "holds" else "",
+        "answer": claim.answer if verdict.status != "holds" else "",
         "remark": claim.remark,
         "words": claim.words,
         "line": claim.line or "",
