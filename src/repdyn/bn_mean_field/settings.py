@@ -249,6 +249,7 @@ class FeatureLearning(Settings):
     smallest_step: Annotated[float, Field(gt=0, le=1)] = Field(description="Smallest mean-field step.")
     largest_step: Annotated[float, Field(gt=0, le=1e6)] = Field(description="Largest mean-field step.")
     steps_per_decade: Annotated[int, Field(ge=2, le=100)] = Field(description="Steps per factor of ten.")
+    step_of_a: Step = Field(description="Mean-field step of the output weights where the step of b alone is varied.")
     iterations: Annotated[int, Field(ge=10, le=1_000_000)] = Field(description="Iterations allowed.")
     spread: Annotated[float, Field(gt=1, le=1e3)] = Field(
         description="Lengths of neurons: from 1/spread to spread, or 1 and spread, in the starts of several lengths."

@@ -60,17 +60,17 @@ def _exponent(well_posedness: xr.Dataset, activation: str, name: str = "gap_at_e
     kind="limit",
     kind_of_slip="missing hypothesis",
     states="The Wasserstein gradient flow is well-posed: solutions exist, and are unique and stable in their start.",
-    correction="Theorem 4 shows existence; section 3.2 says that uniqueness is open. Under Assumption 2 alone it "
-    r"fails (ReLU, point data). With $\sigma'$ Lipschitz, which Assumption 3 has, the flow is unique and $W_1(\rho_t, "
-    r"\rho'_t) \le e^{C_t t} W_1(\rho_0, \rho'_0)$, by proof.",
+    correction=r"With $\sigma'$ Lipschitz, which Assumption 3 has, the flow exists, is unique, and $W_1(\rho_t, "
+    r"\rho'_t) \le e^{C_t t} W_1(\rho_0, \rho'_0)$, by proof. Under Assumption 2 alone existence and uniqueness fail "
+    "(ReLU, point data).",
     control=false_world(
         "ReLU, whose derivative jumps, in the corrected form", replace_labels("activation", {"erf": "relu"})
     ),
-    message="Uniqueness fails under Assumption 2 alone",
-    cause="Section 3.2 shows existence and leaves uniqueness open; with ReLU and point data a neuron on an edge may "
-    "rest or leave, and both solve (15).",
+    message="Existence and uniqueness fail under Assumption 2 alone",
+    cause="With ReLU and point data a neuron on an edge may rest or leave, and both solve (15); with other labels both "
+    "sides drive it to an edge from which (14) drives it away, and nothing does.",
     consequence=r"With a Lipschitz $\sigma'$, as in Assumption 3, the flow is unique and stable in its start, by a "
-    "proof of ours.",
+    "proof of ours; it exists by Theorem 4 (bnm-thm4-conv).",
     labels={"": "exponent of the angle between two solutions in that of their starts, minus 1"},
 )
 def flow_is_well_posed(well_posedness: xr.Dataset) -> Verdict:
@@ -89,6 +89,7 @@ def flow_is_well_posed(well_posedness: xr.Dataset) -> Verdict:
             "distance of the starts (radian)": gap,
             "distance at the end, ReLU (radian)": relu,
             "distance at the end, erf (radian)": erf,
+            "turning speed left of, on and right of an edge without a solution": well_posedness["sliding_rate"].values,
         },
     )
 

@@ -289,6 +289,7 @@ def _growth(concentration: xr.Dataset, network: str, target: float, width: float
 
 
 NEURON = "0 is no change; a twentieth is less than two of 32 neurons"
+_equal_speeds = replace_labels("network", {"BN": "BN, equal speeds"})
 
 
 @claim(
@@ -302,20 +303,31 @@ NEURON = "0 is no change; a twentieth is less than two of 32 neurons"
     states="The anisotropic speed helps neurons to leave directions where data are small and concentrate where they "
     "are large.",
     control={
+        "escape": knock_out("speeds that do not depend on the direction in either network", _equal_speeds),
         "concentrate": knock_out("inner weights frozen, so that neurons stay where they start", _at_rest),
-        "helped": knock_out(
-            "speeds that do not depend on the direction in either network",
-            replace_labels("network", {"BN": "BN, equal speeds"}),
-        ),
+        "helped": knock_out("speeds that do not depend on the direction in either network", _equal_speeds),
     },
     labels={
+        "escape": "share of neurons far from the direction of large variance at equal speeds, minus that with the "
+        "effect",
         "concentrate": "growth of the share of neurons near the direction of large variance",
         "helped": "that growth minus the growth at equal speeds in all directions",
     },
-    remark="The same network with equal speeds in all directions shows how many neurons gather without the effect.",
+    remark="The same network with equal speeds in all directions shows how many neurons leave and gather without the "
+    "effect. For $y = x_1$ they leave earlier with it; in the end as many gather without.",
 )
 def neurons_are_helped(concentration: xr.Dataset) -> Verdict:
-    """Growth of the share near x1 with BN, and against the same network with equal speeds in all directions."""
+    """Early shares far from x1 and late shares near it, with BN and at equal speeds in all directions."""
+    early = concentration["iteration"].values[1:3]
+
+    def far(network: str, target: float, beyond: float, read_at: int) -> np.ndarray:
+        angles = concentration["axis_angle"].sel(network=network, angle=target, iteration=read_at)
+        return (angles > beyond).mean("neuron").values
+
+    def escape(target: float, beyond: float, read_at: int) -> Test:
+        samples = far("BN, equal speeds", target, beyond, read_at) - far("BN", target, beyond, read_at)
+        expected, reason = "a smaller share far from $x_1$ than at equal speeds", "0.01 is a third of a neuron"
+        return mean_within(samples, 0.01, np.inf, expected=expected, reason=reason)
 
     def concentrate(target: float, width: float, read_at: int) -> Test:
         samples = _growth(concentration, "BN", target, width, read_at)
@@ -326,16 +338,33 @@ def neurons_are_helped(concentration: xr.Dataset) -> Verdict:
         expected, reason = "a larger share near $x_1$ than at equal speeds", "0 is no help; 0.01 is a third of a neuron"
         return mean_within(with_it - without, 0.01, np.inf, expected=expected, reason=reason)
 
+    targets = _targets(concentration)
+    leaving: Choices = {
+        "target": targets,
+        "beyond": {"60 degrees": 60.0, "75 degrees": 75.0},
+        "read_at": {f"iteration {iteration}": iteration for iteration in early.tolist()},
+    }
     choices: Choices = {
-        "target": _targets(concentration),
+        "target": targets,
         "width": {"15 degrees": 15.0, "30 degrees": 30.0},
         "read_at": {"half of the iterations": -2, "the end": -1},
     }
-    ends = {
-        name: float(_share(concentration, 15.0).sel(network=name, angle=0.0).isel(iteration=-1).mean())
+    shares = {
+        f"share beyond 60 degrees at iteration {early[0]}, $y = x_1$, {name}": float(
+            far(name, 0.0, 60.0, early[0]).mean()
+        )
+        for name in ("BN", "BN, equal speeds")
+    } | {
+        f"share within 15 degrees at the end, $y = x_1$, {name}": float(
+            _share(concentration, 15.0).sel(network=name, angle=0.0).isel(iteration=-1).mean()
+        )
         for name in ("BN", "BN, equal speeds")
     }
     return Verdict.from_tests(
-        {"concentrate": over_readings(concentrate, **choices), "helped": over_readings(helped, **choices)},
-        facts={f"share within 15 degrees at the end, $y = x_1$, {name}": share for name, share in ends.items()},
+        {
+            "escape": over_readings(escape, **leaving),
+            "concentrate": over_readings(concentrate, **choices),
+            "helped": over_readings(helped, **choices),
+        },
+        facts=shares,
     )

@@ -25,6 +25,7 @@ from repdyn.bn_mean_field.settings import FeatureLearning
 from repdyn.bn_mean_field.theory.manifold import normalize
 from repdyn.bn_mean_field.theory.velocity import Teacher
 
+STEP_OF_B = ", step of b"
 NETWORKS = {  # what happens to b, and its lengths at the start
     "BN": (BN, "unit"),
     "BN, equal speeds": (EQUAL_SPEEDS, "unit"),
@@ -34,7 +35,12 @@ NETWORKS = {  # what happens to b, and its lengths at the start
     "BN, many lengths": (BN, "many"),
     "vanilla, many lengths": (VANILLA, "many"),
     "BN, two lengths": (BN, "two"),
+    f"BN{STEP_OF_B}": (BN, "unit"),
+    f"BN, many lengths{STEP_OF_B}": (BN, "many"),
+    f"BN, two lengths{STEP_OF_B}": (BN, "two"),
 }
+SHORTER = 1e-3
+"""Steps of b alone over those of all weights: long ones do no harm while the output weights keep theirs."""
 TASKS = {  # variances of the data, and output weights of relu(x1), relu(-x1)
     "|x1|, one large variance": ("one", (1.0, 1.0)),
     "relu(x1), one large variance": ("one", (1.0, 0.0)),
@@ -49,7 +55,8 @@ def feature_learning(settings: FeatureLearning, stream: Stream, checkpoint: Chec
     """Iterations to learn a single index along the largest variance, for networks, tasks, starts and steps.
 
     Networks of a start share directions, signs, lengths where they have them, and steps; the steps of a start are
-    shifted by a random part of their spacing, so that counted ranges have no bias from the grid.
+    shifted by a random part of their spacing, so that counted ranges have no bias from the grid. In networks named
+    "step of b" the output weights keep one step, and b has a thousandth of the others' steps.
     """
     starts = [_start(settings, stream.generator(seed)) for seed in range(settings.seeds)]
     steps = np.array([_steps(settings, stream.generator(seed, "steps")) for seed in range(settings.seeds)])
@@ -72,11 +79,20 @@ def _learned(
     teacher, variances = _problem(spectrum, c, settings.dimension)
     zero = np.sum(teacher.c**2) * LARGE / 4
     needed = np.empty((len(NETWORKS), len(steps), len(THRESHOLD)))
-    for row, (kind, lengths) in enumerate(NETWORKS.values()):
-        b = _lengths(lengths, *start[1:], variances)
-        for place, step in enumerate(steps):
-            run = descend(start[0], b, teacher, variances, kind, step, settings.iterations, zero * THRESHOLD)
-            needed[row, place] = run.reached
+    for row, (name, (kind, lengths)) in enumerate(NETWORKS.items()):
+        b, alone = _lengths(lengths, *start[1:], variances), name.endswith(STEP_OF_B)
+        for place, step in enumerate(steps * SHORTER if alone else steps):
+            needed[row, place] = descend(
+                start[0],
+                b,
+                teacher,
+                variances,
+                kind,
+                step,
+                settings.iterations,
+                zero * THRESHOLD,
+                step_of_a=settings.step_of_a if alone else None,
+            ).reached
     return {"needed": needed, "frozen": least_loss_with_b_frozen(start[1], teacher, variances) / zero}
 
 
@@ -114,7 +130,7 @@ def _learned_dataset(settings: FeatureLearning, steps: Array, needed: Array, fro
     dims = ("task", "network", "start", "step", "threshold")
     variables = {
         "needed": variable(dims, needed, "iterations until the loss is at most the threshold"),
-        "tried": variable(("start", "step"), steps, "mean-field step"),
+        "tried": variable(("start", "step"), steps, "mean-field step; of b alone a thousandth of it"),
         "frozen": variable(("task", "start"), frozen, "least loss over all a with b frozen, over the loss of f = 0"),
     }
     variables["needed"].attrs["missing"] = "not learned in the iterations allowed, or diverged"

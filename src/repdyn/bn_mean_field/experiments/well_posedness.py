@@ -9,6 +9,7 @@ import xarray as xr
 from repdyn.base.arrays import Array
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
+from repdyn.bn_mean_field.methods.edge_flows import KINK_SLOPES, distance_moved, distance_required, sliding_rates
 from repdyn.bn_mean_field.methods.starts_and_targets import ANISOTROPIC, circle, directions
 from repdyn.bn_mean_field.settings import WellPosedness
 from repdyn.bn_mean_field.theory import bounds
@@ -23,7 +24,7 @@ CLOUD = 8  # neurons of a system whose neighbor is compared with it as a whole
 
 
 def well_posedness(settings: WellPosedness, stream: Stream) -> xr.Dataset:
-    """Angles between flows from starts a small angle apart, and integrals of a sigma over pairs of point masses."""
+    """Flows from neighboring starts and beside an edge, and integrals of a sigma over pairs of point masses."""
     gaps = np.array(settings.gaps)
     ends = [[_gap_at_end(gap, activation, settings.time) for gap in gaps] for activation in ACTIVATIONS]
     clouds = [
@@ -45,11 +46,28 @@ def well_posedness(settings: WellPosedness, stream: Stream) -> xr.Dataset:
             "distance": variable(("radius", "draw"), pairs[:, 1], "bounded-Lipschitz distance of the point masses"),
             "constant_printed": variable("radius", constants["printed"], "r (sigma(0) + L C_b C_x)"),
             "constant": variable("radius", constants["corrected"], "the larger of it and the Lipschitz constant"),
+            "edge_moved": variable(
+                ("activation", "gap"),
+                np.array([[distance_moved(gap, name, settings.time) for gap in gaps] for name in ACTIVATIONS]),
+                "angle by which neurons that start the gap from an edge turn",
+                "radian",
+            ),
+            "edge_required": variable(
+                ("activation", "kink_slope"),
+                np.array(
+                    [[distance_required(slope, name, settings.time) for slope in KINK_SLOPES] for name in ACTIVATIONS]
+                ),
+                "angle by which eq. (14) turns the limit of these neurons",
+                "radian",
+            ),
+            "sliding_rate": variable("side", sliding_rates(), "turning speed beside and on an edge", "radian"),
         },
         {
             "activation": variable("activation", np.array(ACTIVATIONS), "activation"),
             "gap": variable("gap", gaps, "angle between the two starts", "radian"),
             "radius": variable("radius", radii, "bound r of |a|"),
+            "kink_slope": variable("kink_slope", np.array(KINK_SLOPES), "sigma'(0) of ReLU"),
+            "side": variable("side", np.array(["left", "on it", "right"]), "side of the edge"),
             "draw": index("draw", pairs.shape[2], "pair of points of M; the first differs in a alone"),
             "time": variable((), settings.time, "mean-field time"),
         },

@@ -42,6 +42,8 @@ def descend(
     step: float,
     iterations: int,
     thresholds: Array | None = None,
+    *,
+    step_of_a: float | None = None,
 ) -> Descent:
     """Gradient descent of one system; ends early where every threshold is reached, or diverged.
 
@@ -56,11 +58,13 @@ def descend(
         step: mean-field step.
         iterations: iterations at most.
         thresholds: losses to be reached, decreasing; none by default.
+        step_of_a: mean-field step of the output weights, if not that of b.
     """
     a, b = a.copy(), b.copy()
     wanted = np.array([-1.0]) if thresholds is None else np.asarray(thresholds, float)
     reached = np.full(wanted.size, np.inf)
-    _descend(a, b, teacher.c, teacher.w, np.sqrt(variances), kind, float(step), iterations, wanted, reached)
+    steps = float(step if step_of_a is None else step_of_a), float(step)
+    _descend(a, b, teacher.c, teacher.w, np.sqrt(variances), kind, steps, iterations, wanted, reached)
     return Descent(a, b, reached)
 
 
@@ -84,12 +88,12 @@ def _descend(
     w: Array,
     root: Array,
     kind: int,
-    step: float,
+    steps: tuple[float, float],
     iterations: int,
     wanted: Array,
     reached: Array,
 ) -> None:  # pragma: no cover (compiled)
-    """Changes a and b; writes the iterations at which the thresholds were reached."""
+    """Changes a and b, each by its own step; writes the iterations at which the thresholds were reached."""
     n, d = a.size + c.size, b.shape[1]
     u, norm, charge = np.empty((n, d)), np.empty(n), np.empty(n)
     force, moment = np.empty(n), np.empty((n, d))
@@ -106,7 +110,7 @@ def _descend(
         if _mark(loss, before, iteration, wanted, reached):
             return
         before = loss
-        _move(a, b, u, norm, force, moment, root, kind, step, scale)
+        _move(a, b, u, norm, force, moment, root, kind, steps, scale)
 
 
 @compiled
@@ -182,13 +186,13 @@ def _move(
     moment: Array,
     root: Array,
     kind: int,
-    step: float,
+    steps: tuple[float, float],
     scale: float,
 ) -> None:  # pragma: no cover (compiled)
     """One step of eq. (21), or (22), or of what is left of it; `scale` is the root mean variance."""
     for k in range(a.size):
-        rate, radial, square = step * a[k], 0.0, 0.0
-        a[k] -= step * force[k] * (norm[k] if kind == VANILLA else 1.0)
+        rate, radial, square = steps[1] * a[k], 0.0, 0.0
+        a[k] -= steps[0] * force[k] * (norm[k] if kind == VANILLA else 1.0)
         if kind == FROZEN:
             continue
         for i in range(b.shape[1]):
