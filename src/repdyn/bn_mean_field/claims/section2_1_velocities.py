@@ -47,7 +47,8 @@ def _round_off(audit: xr.Dataset) -> tuple[float, str]:
     kind="identity",
     states=r"For centered data batch normalization of $b^T x$ is $\bar b^T x$ with $\bar b = b / \sqrt{b^T \Sigma b}$.",
     control=false_world("data of mean 1 instead of 0", with_wrong_formula("data of mean 1", equations.NORMALIZER).data),
-    remark=r"The norm is printed as $\sqrt{b^T \Sigma b^T}$, which is no matrix product; possibly an OCR error.",
+    possible_ocr_error=True,
+    remark=r"The norm is printed as $\sqrt{b^T \Sigma b^T}$, which is no matrix product.",
 )
 def normalizer(formula_audit: xr.Dataset) -> Verdict:
     """Torch's BatchNorm1d without eps against the formula."""
@@ -290,6 +291,7 @@ def longer_neurons_are_slower(formula_audit: xr.Dataset) -> Verdict:
     where="Section 4.2 and start of section 4 (ours)",
     kind="scaling",
     origin="ours",
+    assumes=r"ReLU or leaky ReLU, whose $\sigma'(c w) = \sigma'(w)$; one step size for both neurons",
     states="The direction of $b_2 = c b_1$ turns $1/c^2$ as fast as that of $b_1$ with BN and $1/c$ as fast without: "
     "small neurons turn faster in both models, and one power of $c$ is BN's own.",
     formula=r"\left\|\frac{d}{dt} \frac{b}{\|b\|} \right\|\propto \frac{1}{c^2} \text{ with BN}, \quad \propto "
@@ -323,6 +325,8 @@ NEXT_TO_NORM = r"$\epsilon$ added to the deviation instead of the variance: the 
     where="Sections 2.1, 4.3 (ours)",
     kind="scaling",
     origin="ours",
+    assumes=r"$\epsilon$ small against $b^T \Sigma b$ for the power law; the exact fraction is $\epsilon / (b^T "
+    r"\Sigma b + \epsilon)$",
     states=r"With the $\epsilon$ of library batch norms the gradient is no longer tangent: its radial fraction grows "
     r"as $\epsilon/\|b\|^2$, which weakens the first-step amplification of small neurons.",
     formula=r"\frac{| b^T \dot b |}{\|b\|\|\dot b\|} \propto \frac{\epsilon}{\|b\|^2}",

@@ -32,6 +32,9 @@ from repdyn.base.verdicts import Test, Verdict, at_least, at_most, deviation, no
     cause="Along the flow the derivative of the loss is minus the squared speed in the norm of the metric $G$; the "
     "display has the Euclidean norm, and no minus.",
     consequence="Theorem 4 survives, with the norm of $G$ and the minus in the display (bnm-thm4-equicont).",
+    sought="The corrected form is the chain rule with (14), for every activation with a derivative along the "
+    "path. For ReLU on point data a path that meets an edge has one-sided derivatives, so the identity holds for "
+    "almost every time only.",
     labels={"": "rate of the display over that of the loss, minus 1"},
 )
 def loss_falls_at_the_rate_of_the_metric(equicontinuity: xr.Dataset) -> Verdict:
@@ -215,6 +218,9 @@ LITERAL = r"$y$ left out of $\ell'(0, y)$, so that $A = 0$"
             "the squares of the radii in the sum, which then converges", replace_variables(stages="stages_of_squares")
         ),
     },
+    sought=r"Proof by Gronwall: $|\dot a| \le A + B r$ uses $\sigma$ and $\ell'$ alone, so kinks, atoms and ties "
+    "do not matter. Equality is approached by one neuron that all inputs excite; tried there. $C_x$ must be "
+    "finite: with Gaussian inputs the constants are not.",
     labels={
         "gronwall": "time of leaving over the time that Gronwall's lemma gives",
         "speed": "speed of the outer weights over its bound",
@@ -264,7 +270,8 @@ TOLERANCE = 1e-6  # of the solver of the flow, whose own is 1e-10
     kind="bound",
     states="$W_2^2$ between two times is at most $(t'-t)$ times the gain of loss as printed, so at most $(t'-t) "
     "L(t')$.",
-    correction=r"$W_2^2 \le (t'-t)(L(t) - L(t')) \le (t'-t) L(0)$; the theorem survives with $C = L(0)$.",
+    correction=r"$W_2^2 \le (t'-t)(L(t) - L(t')) \le (t'-t) L(0)$, the last for a loss that is never negative; the "
+    "theorem survives with $C = L(0)$.",
     formula=r"W_2(\bar\rho_t, \bar\rho_{t'})^2 \le (t' - t) \left( \bar L_{t'} - \bar L_t \right) \le (t' - t) \bar "
     "L_{t'}",
     corrected_formula=r"W_2(\bar\rho_t, \bar\rho_{t'})^2 \le (t' - t) \left( \bar L_t - \bar L_{t'} \right) \le (t' - "
@@ -275,6 +282,9 @@ TOLERANCE = 1e-6  # of the solver of the flow, whose own is 1e-10
     "which everything that learns violates.",
     consequence=r"The right bound is $(t' - t)(L(t) - L(t')) \le (t' - t) L(0)$, and the theorem survives with $C = "
     "L(0)$.",
+    sought="The corrected form needs a loss that falls, which any solution of the particle system has; $m = 1$ "
+    "and neurons that share a path give equality for straight geodesics at constant speed. The loss must be "
+    "bounded below, which Assumption 2 does not say and convex losses of the paper are.",
 )
 def trajectories_are_equicontinuous(equicontinuity: xr.Dataset) -> Verdict:
     """All pairs of times: exact W2 against the printed bound, the larger coupling cost against the corrected."""
@@ -314,6 +324,9 @@ def trajectories_are_equicontinuous(equicontinuity: xr.Dataset) -> Verdict:
     cause=r"The distance (16) is measured along geodesics; along an eigen-direction of variance $\lambda$ these are "
     r"$\sqrt{\lambda}$ times their chords, longer where $\lambda > 1$.",
     consequence="With the distance on the manifold in place of the chords the line is right, and the theorem survives.",
+    sought="The mean squared distance is the cost of one coupling, so never below the optimum; equal where no "
+    r"exchange of neurons is cheaper. The printed chords fail as soon as one eigenvalue of $\Sigma$ exceeds 1, at "
+    "$m = 1$ already.",
 )
 def coupling_bounds_the_distance(equicontinuity: xr.Dataset) -> Verdict:
     """Exact W2 on M against the coupling of the proof, with chords and with geodesics."""
@@ -351,6 +364,9 @@ def _pairs(ratio: xr.DataArray) -> np.ndarray:
     r"minus the one at 0; $\phi = t$ shows it. A Lipschitz $\phi$ may have no gradient where point masses run.",
     consequence="For continuously differentiable functions that vanish at both ends, as weak forms usually ask, the "
     "line is right as printed.",
+    sought=r"For continuously differentiable $\phi$ it is the fundamental theorem along each particle. The least "
+    "regular functions that are printed, Lipschitz ones, have no gradient on sets on which point masses may run, "
+    r"e.g. $\phi = |a - a_0|$ with a particle resting at $a_0$.",
     labels={"": "space-time integral of the weak form for three test functions"},
 )
 def weak_form(equicontinuity: xr.Dataset) -> Verdict:
@@ -387,6 +403,10 @@ NOT_SEPARATING = "starts that do not separate"
         "loss left": false_world(NOT_SEPARATING, _counter_examples),
         "still falling": false_world(NOT_SEPARATING, _counter_examples),
     },
+    sought=r"Proof followed: while $g_\infty < 0$ on a regular sublevel set, neurons with $a < 0$ cannot enter it, "
+    "those inside gain $a$ at a fixed rate, and separation keeps some there, so that $a$ grows without limit. "
+    r"Degenerate: $d = 1$ ($\Omega$ is two points), constant $g$ (page), starts whose support just fails to "
+    "separate (bnm-thm5-counter).",
     labels={
         "loss left": "loss at the end over the start's, separating starts",
         "still falling": "loss at the end over that nine tenths of the way",

@@ -31,6 +31,9 @@ from repdyn.base.verdicts import Verdict, at_most, deviation, not_testable
     cause="The bounded-Lipschitz distance wants the larger of supremum and Lipschitz constant; the supremum alone "
     "is printed, and for small $r$ the slope in $a$ exceeds it.",
     consequence="With one constant for both the proof holds.",
+    sought="Point masses are extreme: pairs that differ in $a$ alone, or in $b$ alone across the steepest input. "
+    r"The corrected constant is the Lipschitz constant on $\mathcal M_r$ or the supremum, and the dual norm's "
+    "definition gives it for all measures.",
 )
 def bounded_lipschitz_estimate(well_posedness: xr.Dataset) -> Verdict:
     """Pairs of point masses, whose distance is known, on bounded data; ratio of both sides over all radii."""
@@ -99,6 +102,7 @@ def flow_is_well_posed(well_posedness: xr.Dataset) -> Verdict:
     where="Section 3.2, beside Theorem 4 (ours)",
     kind="scaling",
     origin="ours",
+    assumes=r"Assumption 2; $\mathbb{E} |\ell'(0, y)|$ finite; solutions whose supports stay bounded in bounded times",
     states=r"With $\sigma'$ bounded and Lipschitz (15) has one solution from each start of bounded support, it "
     "depends on the start in proportion, and in Theorem 4 the whole sequence converges.",
     formula=r"W_1(\bar\rho_t, \bar\rho'_t) \le e^{C_t t}\, W_1(\bar\rho_0, \bar\rho'_0)",

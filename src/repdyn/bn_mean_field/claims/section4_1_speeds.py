@@ -188,8 +188,9 @@ def order_of_magnitude(speed_ratio: xr.Dataset) -> Verdict:
     where="Section 4.1, Figure 1 (ours)",
     kind="comparison",
     origin="ours",
-    states="Where both models have reached the same loss, BN's fastest neuron is not faster than the vanilla model's: "
-    "at iteration 500 the vanilla model is slow because it has finished.",
+    assumes="the setting of Figure 1: variances 5 and 1, one step for both models, iteration 500",
+    states="For $y = x_1$, where both models have reached the same loss, BN's fastest neuron is not faster than the "
+    "vanilla model's: at iteration 500 the vanilla model is slow because it has finished.",
     control=false_world("speeds at equal iteration, not at equal loss", replace_variables(matched_ratio="ratio")),
     remark="The facts are of the start with both signs of $a$ at each direction.",
 )

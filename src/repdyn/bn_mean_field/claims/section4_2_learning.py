@@ -14,9 +14,9 @@ from repdyn.base.readings import over_readings
 from repdyn.base.sampled import mean_within
 from repdyn.base.verdicts import Test, Verdict
 from repdyn.bn_mean_field.claims.section4_1_speeds import UNSTATED
-from repdyn.bn_mean_field.experiments.feature_learning import STEP_OF_B
 
 FROZEN = "BN, b frozen"
+STEP_OF_B = ", step of b"  # at the end of a network's name: the output weights keep one step
 COMPARED = {
     "vanilla, unit weights": "vanilla",
     "vanilla, same function": "vanilla, same function",
