@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from tests.bn_mean_field.test_boundaries import CLAIMS, CORRECTED, HOLDS, READING, REFUTED, exits, flows, sizes
-from tests.bn_mean_field.test_claims import after_one_step, distances, features, scan
+from tests.bn_mean_field.test_claims import after_one_step, distances, edge, features, scan
 from tests.bn_mean_field.test_readings_of_speeds import decided, lawful
 
 from repdyn.base.errors import NotEnoughDataError
@@ -79,7 +79,7 @@ def test_one_time_of_one_kind_of_start_and_target_at_which_distances_rise_refute
     data = distances(0.5)
     runs = np.flatnonzero((data["start"] == start) & (data["target"] == target))
     data["distance"][runs, time] = 1 / data["distance"][runs, time]
-    assert CLAIMS["bnm-thm4-conv"](data).status == REFUTED
+    assert CLAIMS["bnm-thm4-conv"](data, edge()).status == REFUTED
 
 
 @pytest.mark.parametrize(("time", "status"), [(4.004, HOLDS), (3.996, REFUTED)])
