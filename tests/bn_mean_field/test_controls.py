@@ -41,7 +41,9 @@ def test_the_order_of_widths_is_reversed_draw_by_draw_and_only_for_one_kind(part
         {"start": ("run", starts), "target": ("run", targets), "width": ("run", widths), "seed": ("run", seeds)}
         | {"reference": 2048, "random_reference": 512, "time": [0.0, 1.0]},
     )
-    _, (spoiled, _) = world(STUDY, "bnm-thm4-conv", part, {"propagation_distances": own, "well_posedness": xr.Dataset()})
+    _, (spoiled, _) = world(
+        STUDY, "bnm-thm4-conv", part, {"propagation_distances": own, "well_posedness": xr.Dataset()}
+    )
     assert changed(own, spoiled) == {"distance"}
     order = [10, 9, 8, 3, 4, 5, 6, 7, 2, 1, 0]  # draw 0: runs 0, 2, 3, 8, 10; draw 1: runs 1, 4, 9
     np.testing.assert_array_equal(spoiled["distance"], distance[order])

@@ -303,7 +303,7 @@ def test_commands_pass_their_arguments_on(tmp_path, asked, monkeypatch):
         ("clean", Path(), 2.5, 0.0),
         ("clean", Path(), None, 3.0),
     ]
-    calls = record_calls(monkeypatch, site, "publish", answer=7)
+    calls = record_calls(monkeypatch, site, "publish", answer=(7, []))
     commands.site(["results/mine", "--url", url])
     commands.site(["r", "--docs", "build/docs", "--url", "https://b.org", "--into", "out"])
     assert [call[1:-1] for call in calls] == [

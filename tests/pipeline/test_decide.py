@@ -24,7 +24,8 @@ def write_rows(path, *rows):
 def write_manifest(**configuration):
     path = Path("results/mine/manifest.json")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"configuration": configuration, "costs": []}))
+    rest = {"content": {}, "verdicts": None, "versions": {}, "machine": {}, "commit": "", "made": "", "costs": []}
+    path.write_text(json.dumps({"configuration": configuration} | rest))
 
 
 @pytest.fixture(autouse=True)
@@ -320,12 +321,27 @@ def test_each_analysis_runs_the_workflow_and_costs_the_jobs_that_ran(monkeypatch
     monkeypatch.setattr(
         decide.subprocess,
         "run",
-        lambda command, **options: commands.append(command) or SimpleNamespace(returncode=status.pop(0)),
+        lambda command, **options: commands.append(command) or SimpleNamespace(returncode=status.pop(0), stderr="Lock"),
     )
+    monkeypatch.setattr(decide.workflow, "jobs", lambda folder, options: [])
+    monkeypatch.setattr(decide.verify, "examine", lambda name, jobs: {})
     assert decide.go_on("mine", ["--configfile", "a.yaml"], 3) == 15.0
     assert commands[0][1:] == ["-m", "snakemake", "--cores", "3", "--configfile", "a.yaml", "--", "all"]
-    with pytest.raises(RepdynError, match="logs/mine"):
+    with pytest.raises(RepdynError, match=r"logs/mine(.|\n)*Lock"):
         decide.go_on("mine", [], 3)
+
+
+def test_copied_files_that_are_not_those_of_the_settings_are_made_again(monkeypatch):
+    reasons = iter([{"results/mine/a.nc": "other settings (s.seeds)"}, {"results/mine/a.nc": ""}])
+    commands = []
+    monkeypatch.setattr(decide.records, "of_run", lambda name: [])
+    monkeypatch.setattr(decide, "_snakemake", lambda command, name: commands.append(command[5:]))
+    monkeypatch.setattr(
+        decide.workflow, "jobs", lambda folder, options: [SimpleNamespace(outputs=["results/mine/a.nc"])]
+    )
+    monkeypatch.setattr(decide.verify, "examine", lambda name, jobs: next(reasons))
+    decide.go_on("mine", [], 1)
+    assert commands == [["--", "all"], ["--forcerun", "results/mine/a.nc", "--", "all"]]
 
 
 # A run that starts from another

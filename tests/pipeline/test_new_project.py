@@ -45,7 +45,8 @@ def test_project_has_every_file_with_names_and_versions_replaced(template, words
 
 
 @pytest.mark.parametrize(
-    "name", ["Paper", "1st", "_a", "a-b", "a b", "class", "", "ab\n", "json", "numpy", "universality", "base"]
+    "name",
+    ["Paper", "1st", "_a", "a-b", "a b", "class", "", "ab\n", "json", "numpy", "universality", "base", "all", "true"],
 )
 def test_invalid_or_existing_project_names_are_rejected(template, name):
     with pytest.raises(ConfigError) as caught:

@@ -112,9 +112,10 @@ def test_broken_links_or_missing_documentation_create_no_site(results, tmp_path)
     write_page(results, "errata", "".join(f'<a href="../s/data/{name}.nc">d</a>' for name in "fedcba"))
     with pytest.raises(DataError, match=", ".join(rf"s/data/{name}\.nc" for name in "abcef")):  # d exists
         publish(results, tmp_path / "site", URL)
-    write_page(results, "index", '<a href="../../secret">x</a>')
-    with pytest.raises(DataError, match=r"report/index\.html.*\.\./\.\./secret"):
-        publish(results, tmp_path / "site", URL)
+    for target in ("../../secret", "/etc/secret"):
+        write_page(results, "index", f'<a href="{target}">x</a>')
+        with pytest.raises(DataError, match=rf"report/index\.html.*{re.escape(target)}"):
+            publish(results, tmp_path / "site", URL)
     assert main(["dev", "site", str(tmp_path / "none"), "--url", URL]) == 1
     assert not (tmp_path / "site").exists()
 
@@ -125,6 +126,23 @@ def test_broken_links_or_missing_documentation_create_no_site(results, tmp_path)
 def test_invalid_site_addresses_are_rejected(results, tmp_path, url):
     with pytest.raises(ConfigError, match=re.escape(url)):
         publish(results, tmp_path / "site", url)
+
+
+def test_links_to_files_outside_the_run_or_the_documentation_are_left_out(results, tmp_path):
+    write(tmp_path / "secret.txt", "secret")
+    (tmp_path / "elsewhere").mkdir()
+    write(tmp_path / "elsewhere/more.txt", "secret")
+    for name in ("index.html", "page.html"):
+        write(tmp_path / "built" / name, "docs")
+    strays = [results / "report/key.txt", results / "s/data/key.nc", tmp_path / "built/key.txt"]
+    for stray in strays:
+        stray.symlink_to(tmp_path / "secret.txt")
+    (tmp_path / "built/more").symlink_to(tmp_path / "elsewhere")
+    write_page(results, "errata", '<a href="../s/data/key.nc">d</a>')
+    _, outside = publish(results, tmp_path / "site", URL, tmp_path / "built")
+    assert outside == [str(path) for path in [*strays, tmp_path / "built/more"]]
+    assert (tmp_path / "site/docs/page.html").is_file()
+    assert all("secret" not in path.read_text() for path in (tmp_path / "site").rglob("*.*t*") if path.is_file())
 
 
 def test_nonempty_folder_is_left_unchanged(results, tmp_path):
@@ -146,7 +164,7 @@ class Addresses(HTMLParser):
 @pytest.mark.slow
 def test_site_of_a_run_is_complete_and_names_no_machine(smoke_run, tmp_path):
     results = smoke_run / "results/smoke"
-    assert publish(results, tmp_path / "site", URL) > 300
+    assert publish(results, tmp_path / "site", URL)[0] > 300
     lost = set()
     for page in (tmp_path / "site").rglob("*.html"):
         text, parser = page.read_text(encoding="utf-8"), Addresses()

@@ -156,6 +156,6 @@ def test_store_removes_trials_by_days_and_gigabytes(capsys):
     ):
         assert main(["store", "--clean", *words]) == 0
         assert sorted(left()) == experiments, words
-    for gigabytes, days in ((-0.1, 1.0), (None, -0.1), (1.0, -0.1)):
+    for gigabytes, days in ((-0.1, 1.0), (None, -0.1), (1.0, -0.1), (float("nan"), 0.0), (1.0, float("inf"))):
         with pytest.raises(DataError, match=f"{gigabytes} .*{days} "):
             shown.clean(Path(), gigabytes, days)

@@ -113,13 +113,14 @@ def of_run(results: Path) -> Reference:
     Raises:
         DataError: the folder has no manifest, ledger or evidence.
     """
+    manifest = read_manifest(results)
+    evidence = ledger.read(results / "evidence.csv", ["reading", *NUMBER_COLUMNS])
+    frame = ledger.read(results / "claims.csv", CLAIM_COLUMNS)
     try:
-        manifest = read_manifest(results)
-        evidence = read_cells(results / "evidence.csv")
-    except (OSError, ValueError) as error:
-        raise DataError(f"{results}: no finished run ({error}); complete it first") from error
-    frame = ledger.read(results / "claims.csv")
-    manifest["configuration"]["data"]["mnist_folder"] = None  # a local path
+        manifest["configuration"]["data"]["mnist_folder"] = None  # a local path
+        seconds = _seconds(manifest["costs"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{results}/manifest.json: of another form ({error!r}); complete the run first") from error
     return Reference(
         str(results),
         frame[CLAIM_COLUMNS],
@@ -130,14 +131,25 @@ def of_run(results: Path) -> Reference:
             "versions": manifest["versions"],
             "machine": manifest["machine"],
             "commit": manifest["commit"],
-            "cpu_seconds": _seconds(manifest["costs"]),
+            "cpu_seconds": seconds,
         },
     )
 
 
 def read_manifest(results: Path) -> Manifest:
-    """The manifest of a finished run, from its results folder."""
-    manifest: Manifest = json.loads((results / "manifest.json").read_text(encoding="utf-8"))
+    """The manifest of a finished run, from its results folder.
+
+    Raises:
+        DataError: it is missing, damaged, or lacks one of the entries of `Manifest`.
+    """
+    file = results / "manifest.json"
+    try:
+        manifest: Manifest = json.loads(file.read_text(encoding="utf-8"))
+        missing = sorted(Manifest.__required_keys__ - set(manifest))
+        if missing or not all(isinstance(manifest[name], dict) for name in ("content", "configuration", "versions")):
+            raise ValueError(f"no {', '.join(missing)}" if missing else "content of another form")
+    except (OSError, ValueError, TypeError) as error:
+        raise DataError(f"{file}: no manifest of a finished run ({error}); complete the run first") from error
     return manifest
 
 
@@ -157,7 +169,7 @@ def read(folder: Path) -> Reference:
             dict(zip(digests["file"], digests["sha256"], strict=True)),
             run,
         )
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"{folder}: not a reference ({error}); a finished run is kept by repdyn dev keep") from error
 
 

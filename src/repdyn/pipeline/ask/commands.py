@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -188,8 +189,12 @@ def store(words: Sequence[str]) -> None:
     parser = _parser("store", "Finished trials of all runs: what is kept, what an experiment's depend on, making room.")
     parser.add_argument("experiment", nargs="?", help="study/experiment: what its trials depend on, an entry for each")
     parser.add_argument("--clean", action="store_true", help="remove trials, those used longest ago first")
-    parser.add_argument("--gigabytes", type=float, help="with --clean: what may stay (default: the store's limit)")
-    parser.add_argument("--days", type=float, default=0.0, help="with --clean: remove what was not used for so long")
+    parser.add_argument(
+        "--gigabytes", type=_at_least(float, 0), help="with --clean: what may stay (default: the store's limit)"
+    )
+    parser.add_argument(
+        "--days", type=_at_least(float, 0), default=0.0, help="with --clean: remove what was not used for so long"
+    )
     arguments = parser.parse_args(words)
     if arguments.clean:
         print(kept.clean(Path(), arguments.gigabytes, arguments.days))
@@ -209,8 +214,10 @@ def site(words: Sequence[str]) -> None:
     )
     parser.add_argument("--docs", type=Path, help="the built documentation, e.g. build/docs, to stand under docs/")
     arguments = parser.parse_args(words)
-    pages = publishing.publish(arguments.results, arguments.into, arguments.url, arguments.docs)
+    pages, outside = publishing.publish(arguments.results, arguments.into, arguments.url, arguments.docs)
     print(f"{arguments.into}: {pages} pages")
+    if outside:
+        print(f"not published, since these are links to files elsewhere: {', '.join(outside)}")
 
 
 def progress(words: Sequence[str]) -> None:
@@ -261,12 +268,12 @@ def _snakemake_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _at_least(kind: type[int] | type[float], least: float) -> Callable[[str], float]:
-    """A number of this kind that is not below `least`, for argparse."""
+    """A finite number of this kind that is not below `least`, for argparse."""
 
     def number(text: str) -> float:
         value = kind(text)
-        if not value >= least:
-            raise argparse.ArgumentTypeError(f"got {text}, expected {least} or more")
+        if not least <= value < math.inf:
+            raise argparse.ArgumentTypeError(f"got {text}, expected a finite number of {least} or more")
         return value
 
     number.__name__ = kind.__name__

@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from repdyn.base.errors import DataError
-from repdyn.base.tables import read_cells, rows
+from repdyn.base.tables import rows
+from repdyn.pipeline.run.kinds import ledger
 
 WEAK = ("shifted number", "not recorded", "nothing")
 
@@ -26,7 +26,9 @@ def examine(results: Path) -> Audit:
     Raises:
         DataError: the run has no ledger or no evidence.
     """
-    ledger, evidence = (_read(results / name) for name in ("claims.csv", "evidence.csv"))
+    claims = rows(ledger.read(results / "claims.csv", ("id", "uncontrolled_parts", "control_outcome")))
+    columns = ("id", "part", "control", "control_kind", "control_change")
+    evidence = rows(ledger.read(results / "evidence.csv", columns))
     controlled = [row for row in evidence if row["control_kind"]]
     faults = [
         f"{row['id']}{_named(row['part'])}: {row['control_change']} ({row['control']})"
@@ -35,12 +37,12 @@ def examine(results: Path) -> Audit:
     ]
     faults += [
         f"{row['id']}: no control changes the outcome of {row['uncontrolled_parts']}"
-        for row in ledger
+        for row in claims
         if row["uncontrolled_parts"]
     ]
     faults += [
         f"{row['id']}: a control does not change the outcome"
-        for row in ledger
+        for row in claims
         if row["control_outcome"] == "not rejected"
     ]
     kinds = Counter(f"{row['control_kind']}, {row['control_change'] or 'undecided'}" for row in controlled)
@@ -55,9 +57,3 @@ def show(audit: Audit) -> str:
 
 def _named(part: str) -> str:
     return f", {part}" if part else ""
-
-
-def _read(file: Path) -> list[dict[str, str]]:
-    if not file.is_file():
-        raise DataError(f"{file}: missing; name the folder of a finished run, e.g. results/smoke")
-    return rows(read_cells(file))

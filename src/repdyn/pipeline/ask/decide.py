@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import io
 import itertools
-import json
 import math
 import os
 import shlex
@@ -27,8 +26,10 @@ from ruamel.yaml import YAML
 
 from repdyn.base.errors import DataError, RepdynError
 from repdyn.base.files import write_text
-from repdyn.base.tables import read_cells, rows
+from repdyn.base.tables import rows
 from repdyn.base.verdicts import UNDECIDED
+from repdyn.pipeline import kept_runs
+from repdyn.pipeline.ask import verify, workflow
 from repdyn.pipeline.config import yaml_positions
 from repdyn.pipeline.open_claims import Wanted, counts, wanted
 from repdyn.pipeline.run.declare.graph import Study, read_study
@@ -36,6 +37,7 @@ from repdyn.pipeline.run.execute import records
 from repdyn.pipeline.run.kinds import ledger
 
 SUFFIX = "-decided"
+SHOWN_LINES = 12
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,9 @@ def needs(run: str) -> list[Need]:
     results = Path("results") / run
     if not (results / "claims.csv").is_file():
         raise DataError(f"{results}/claims.csv: missing; finish the run first: snakemake --cores 8 all")
-    claims, evidence = rows(ledger.read(results / "claims.csv")), rows(read_cells(results / "evidence.csv"))
-    settings = json.loads((results / "manifest.json").read_text(encoding="utf-8"))["configuration"]
+    claims = rows(ledger.read(results / "claims.csv", ("id", "study", "verdict")))
+    evidence = rows(ledger.read(results / "evidence.csv", ("id",)))
+    settings = kept_runs.read_manifest(results)["configuration"]
     costs = _costs(run)
     found = []
     for row in claims:
@@ -161,7 +164,7 @@ class Round:
 
 def plan(run: str, budget: float, found: Iterable[Need]) -> Round:
     """The trials to add: for the cheapest claims first, within the CPU seconds of the budget."""
-    configuration = json.loads((Path("results") / run / "manifest.json").read_text(encoding="utf-8"))["configuration"]
+    configuration = kept_runs.read_manifest(Path("results") / run)["configuration"]
     values: dict[tuple[str, str, str], int] = {}
     chosen, spent = [], 0.0
     looks: dict[str, int] = dict(configuration["run"].get("looks", {}))
@@ -213,14 +216,32 @@ def _second_name(source: str, target: str) -> str:
 def go_on(name: str, options: Iterable[str], cores: int) -> float:
     """Runs the workflow with Snakemake's options; returns its CPU seconds.
 
+    Snakemake may take files that were copied from another run for finished ones, e.g. after `results/` was cleared and
+    copied again; so what the run made is compared with what is declared, and the jobs of other files run again.
+
     Raises:
-        RepdynError: the run failed.
+        RepdynError: the run failed, with the end of Snakemake's message, or its files are not those of its settings.
     """
-    before = records.of_run(name)
-    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), *options, "--", "all"]
-    if subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
-        raise RepdynError(f"the run {name} failed: its logs are in logs/{name}; the same command resumes")
+    before, options = records.of_run(name), list(options)
+    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), *options]
+    _snakemake([*command, "--", "all"], name)
+    jobs = workflow.jobs(Path(), options)
+    if again := verify.remedy(verify.examine(name, jobs), jobs):
+        _snakemake([*command, *again, "--", "all"], name)
+        reasons = {path: why for path, why in verify.examine(name, jobs).items() if why}
+        if reasons:
+            path, why = next(iter(reasons.items()))
+            raise RepdynError(f"the run {name} is not what its settings declare: {path}: {why}")
     return _spent(before, records.of_run(name))
+
+
+def _snakemake(command: list[str], name: str) -> None:
+    done = subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        end = "\n".join(done.stderr.strip().splitlines()[-SHOWN_LINES:])
+        raise RepdynError(
+            f"the run {name} failed; its logs are in logs/{name}, the same command resumes. Snakemake:\n{end}"
+        )
 
 
 def _spent(before: Iterable[Mapping[str, Any]], after: Iterable[Mapping[str, Any]]) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
@@ -50,8 +50,10 @@ class _Links(HTMLParser):
                 self.pictures += [value] if tag == "img" else []
 
 
-def publish(results: Path, into: Path, url: str, docs: Path | None = None) -> int:
-    """Writes the site of a finished run; returns the number of its pages.
+def publish(results: Path, into: Path, url: str, docs: Path | None = None) -> tuple[int, list[str]]:
+    """Writes the site of a finished run; returns the number of its pages, and what was left out.
+
+    Symbolic links to files outside the run, or outside the documentation, are left out: a site is public.
 
     Args:
         results: folder of the run.
@@ -71,7 +73,8 @@ def publish(results: Path, into: Path, url: str, docs: Path | None = None) -> in
     if docs and not (docs / "index.html").is_file():
         raise DataError(f"{docs / 'index.html'}: missing; build it first: sphinx-build -W -b html docs {docs}")
     url = url.rstrip("/")
-    own = [path.relative_to(results).as_posix() for path in sorted((results / REPORT).rglob("*")) if path.is_file()]
+    every = [path for path in sorted((results / REPORT).rglob("*")) if path.is_file()]
+    own = [path.relative_to(results).as_posix() for path in every if _inside(path, results)]
     pages = {name: (results / name).read_text(encoding="utf-8") for name in own if name.endswith(".html")}
     found = {name: _read(text) for name, text in pages.items()}
     beside = sorted({target for name, links in found.items() for target in _files(name, links.targets)} - set(own))
@@ -79,19 +82,35 @@ def publish(results: Path, into: Path, url: str, docs: Path | None = None) -> in
         raise DataError(f"{results}: pages link to missing files: {', '.join(missing[:5])}")
     pictures = {name: _picture(found[name], name, results) for name in pages}
     cards = {name: _card(name, pictures[name] or pictures[HOME], url) for name in pages}
+    linked = [name for name in [*beside, *filter(None, pictures.values())] if _inside(results / name, results)]
+    outside = {path for path in every if not _inside(path, results)} | {
+        results / name for name in {*beside} - {*linked}
+    }
+    strays = [path for path in sorted(docs.rglob("*")) if not _inside(path, docs)] if docs else []
     with fresh(into):
-        for name in [*own, *beside, *filter(None, pictures.values())]:
+        for name in [*own, *linked]:
             (into / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(results / name, into / name)
         for name, text in pages.items():
             write_text(into / name, text.replace("</head>", f"{cards[name]}</head>", 1))
         if docs:
-            shutil.copytree(docs, into / DOCS, ignore=shutil.ignore_patterns(".*"))
+            shutil.copytree(docs, into / DOCS, ignore=_hidden_or_elsewhere(docs))
         write_text(into / "index.html", FORWARD.format(home=HOME, url=html.escape(url)))
         write_text(into / "404.html", LOST.format(home=HOME, url=html.escape(url)))
         write_text(into / "sitemap.xml", _map(sorted([*pages, *_built(into)]), url))
         write_text(into / ".nojekyll", "")  # so that the host leaves the files as they are
-    return len(pages)
+    return len(pages), [str(path) for path in [*sorted(outside), *strays]]
+
+
+def _inside(path: Path, root: Path) -> bool:
+    return path.resolve().is_relative_to(root.resolve())
+
+
+def _hidden_or_elsewhere(root: Path) -> Callable[[str, list[str]], list[str]]:
+    def ignored(folder: str, names: list[str]) -> list[str]:
+        return [name for name in names if name.startswith(".") or not _inside(Path(folder, name), root)]
+
+    return ignored
 
 
 def _built(site: Path) -> list[str]:
@@ -112,7 +131,7 @@ def _files(page: str, targets: list[str]) -> Iterator[str]:
         if parts.scheme or parts.netloc or not parts.path:
             continue
         path = os.path.normpath(PurePosixPath(page).parent / unquote(parts.path))
-        if path.startswith(".."):
+        if path.startswith(("..", "/")):
             raise DataError(f"{page}: links to a file outside the run: {target}")
         yield path
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from pathlib import Path
 
@@ -41,10 +42,10 @@ def clean(root: Path, gigabytes: float | None, days: float) -> str:
     """Frees space; returns what was removed.
 
     Raises:
-        DataError: a limit below 0.
+        DataError: a limit below 0 or not finite.
     """
-    if (gigabytes is not None and gigabytes < 0) or days < 0:
-        raise DataError(f"got {gigabytes} gigabytes and {days} days, expected numbers of at least 0")
+    if not all(0 <= value < math.inf for value in (gigabytes or 0.0, days)):
+        raise DataError(f"got {gigabytes} gigabytes and {days} days, expected finite numbers of at least 0")
     most = trials.limit() if gigabytes is None else gigabytes * 1e9
     place = trials.folder(root)
     return f"{place}: {trials.trim(place, most, longest=days * DAY)} trials removed"

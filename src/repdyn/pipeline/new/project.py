@@ -17,6 +17,12 @@ from repdyn.pipeline.new import environments, filling
 TEMPLATE = Path(__file__).parent / "template"
 SUFFIX = ".in"  # suffix of the template's files, which are not modules of this package
 NAME = "my_paper"
+TAKEN = (
+    *("all", "captions", "images", "job", "ledger", "manifest", "report", "run", "site", "smoke"),
+    *("claims", "config", "data", "docs", "evidence", "figures", "logs", "reference", "results", "src", "tables"),
+    *("tests", "workflow", "false", "no", "null", "off", "on", "true", "yes"),
+)
+"""Rules, files and folders of every project, and what YAML reads as no text."""
 PLACEHOLDER = re.compile("@([A-Z_]+)@")  # files with versions, taken from the current environment
 
 
@@ -40,10 +46,13 @@ def write(name: str, folder: Path) -> None:
         folder: a new or empty folder.
 
     Raises:
-        ConfigError: the name is not valid for a package or is taken by an installed one, or the folder is not empty.
+        ConfigError: the name is not valid for a package, is taken by an installed one or by something of every project,
+            or the folder is not empty.
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
         raise ConfigError(f"{name!r} is no name for a package: small letters, digits and _, a letter first: my_paper")
+    if name in TAKEN:
+        raise ConfigError(f"{name!r} has a meaning of its own in every project; choose another name, e.g. my_{name}")
     if name in sys.stdlib_module_names or find_spec(name) or find_spec(f"repdyn.{name}"):
         raise ConfigError(f"{name!r} is the name of an installed package; choose another")
     short, model = name.partition("_")[0], "".join(part.capitalize() for part in name.split("_"))

@@ -363,5 +363,5 @@ def _counted(counts: Iterable[tuple[str, int]], status: str) -> int:
 
 def _script(name: str, value: object) -> str:
     """A script that sets a variable, so that pages need not read files."""
-    text = json.dumps(value, ensure_ascii=True, indent=0).replace("</", "<\\/")
+    text = json.dumps(value, ensure_ascii=True, indent=0).replace("<", "\\u003c")  # no text of it is markup
     return f'"use strict";\nwindow.repdyn = window.repdyn || {{}};\nwindow.repdyn.{name} = {text};\n'

@@ -27,6 +27,11 @@ class Entry(TypedDict):
 
 Accepted = Mapping[str, Entry]
 SCALES = ("smoke", "full", "paper")  # runs with an overlay in workflow/scales
+SHOWN = (
+    *("id", "study", "where", "kind", "statement", "verdict", "change", "correction", "possible_ocr_error"),
+    *("printed_measured", "printed_expected", "printed_margin", "measured", "expected", "margin"),
+    *("tolerance_reason", "n", "control", "control_outcome", "control_margin", "facts", "why"),
+)
 
 
 def run(member: Member, results: Path, _trials: object) -> None:
@@ -64,19 +69,20 @@ def build(parts: Iterable[Path], accepted: Accepted, run: str, output: Path) -> 
     write_csv(output, frame)
 
 
-def read(path: Path) -> pd.DataFrame:
-    """A ledger of all studies or of one, with every cell as text.
+def read(path: Path, columns: Iterable[str] = ("id", "verdict")) -> pd.DataFrame:
+    """A ledger of all studies or of one, or its evidence, with every cell as text.
 
     Raises:
-        DataError: the file is not a table, or has no ids and verdicts.
+        DataError: the file is missing, is not a table, or lacks one of the columns.
     """
     try:
         frame = read_cells(path)
-    except (ValueError, pd.errors.ParserError) as error:
+    except (OSError, ValueError, pd.errors.ParserError) as error:
         reason = " ".join(str(error).split())
-        raise DataError(f"{path}: not a ledger ({reason}); name the claims.csv of a run") from error
-    if missing := sorted({"id", "verdict"} - set(frame.columns)):
-        raise DataError(f"{path}: not a ledger (no column {', '.join(missing)}); name the claims.csv of a run")
+        raise DataError(f"{path}: not a ledger ({reason}); name the results folder of a finished run") from error
+    if missing := sorted(set(columns) - set(frame.columns)):
+        lacks = f"no column {', '.join(missing)}"
+        raise DataError(f"{path}: not a ledger ({lacks}); name the results folder of a finished run")
     return frame
 
 
@@ -129,10 +135,11 @@ def show(id: str, results: Path) -> str:
     """
     import difflib
 
-    ledgers = sorted(results.glob("*/claims.csv"), key=lambda path: path.stat().st_mtime, reverse=True)
+    own = [results / "claims.csv"] if (results / "manifest.json").is_file() else []  # the folder of one run
+    ledgers = own or sorted(results.glob("*/claims.csv"), key=lambda path: path.stat().st_mtime, reverse=True)
     if not ledgers:
         raise DataError(f"{results}: no ledger here yet; create one with: snakemake --cores 8 all")
-    frames = {path.parent.name: read(path) for path in ledgers}
+    frames = {path.resolve().parent.name: read(path, SHOWN) for path in ledgers}
     matches = [(run, row) for run, frame in frames.items() for _, row in frame[frame["id"] == id].iterrows()]
     if not matches:
         known = sorted({name for frame in frames.values() for name in frame["id"]})
