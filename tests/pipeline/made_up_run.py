@@ -16,7 +16,7 @@ from repdyn.pipeline.report.build import Checkout
 from repdyn.pipeline.run.kinds.manifest import build as build_manifest
 from repdyn.plotting import figures
 
-EVIL = """<script>alert("1")</script> & 'quoted' "double" </td></figure>{{ 7 * 7 }} --> ω"""
+EVIL = """<!--<script>alert("1")</script> & 'quoted' "double" </td></figure>{{ 7 * 7 }} --> ω"""
 STUDY = "x_study"
 ORIGIN = {"code": "repdyn.base.files:sha256", "code_version": "c0de", "datasets": ["loss"]}
 DATA = ("data/loss.nc", "data/training/bn.nc", "data/training/he.nc")
