@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.conftest import ROOT
 
-from repdyn.base.errors import RepdynError
+from repdyn.base.errors import ConfigError, RepdynError
 from repdyn.pipeline.ask import workflow
 from repdyn.pipeline.run.declare.jobs import Job, write_all
 from repdyn.pipeline.studies import CHOICE
@@ -76,3 +76,8 @@ def test_options_are_the_given_overlays_and_settings_or_the_scale_of_the_run(tmp
         ("mine", None, [], []),
     ):
         assert workflow.options(tmp_path, run, overlays, given) == wanted
+
+
+def test_setting_without_a_value_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="got foo, expected KEY=VALUE"):
+        workflow.options(tmp_path, "smoke", None, ["x=1", "foo"])

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from repdyn.base.errors import RepdynError
+from repdyn.base.errors import ConfigError, RepdynError
 from repdyn.pipeline.run.declare.jobs import Job, load_all
 from repdyn.pipeline.studies import CHOICE
 
@@ -37,7 +37,13 @@ def jobs(workflow: Path, options: Sequence[str]) -> list[Job]:
 
 
 def options(workflow: Path, run: str, configfiles: Sequence[Path] | None, settings: Sequence[str]) -> list[str]:
-    """Snakemake's options for a run: the given overlays, or else the scale of the run's name, if there is one."""
+    """Snakemake's options for a run: the given overlays, or else the scale of the run's name, if there is one.
+
+    Raises:
+        ConfigError: a setting has no value.
+    """
+    if bare := [setting for setting in settings if "=" not in setting]:
+        raise ConfigError(f"--config: got {' '.join(bare)}, expected KEY=VALUE, e.g. run.name=mine")
     scale = workflow / "workflow" / "scales" / f"{run}.yaml"
     overlays = configfiles if configfiles is not None else [scale] if scale.is_file() else []
     overlay_options = ["--configfile", *map(str, overlays)] if overlays else []
