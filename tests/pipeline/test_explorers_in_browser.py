@@ -152,6 +152,18 @@ def test_theory_is_plotted_before_training_and_the_address_restores_the_state(ex
     assert page.complaints == []
 
 
+def test_address_is_held_to_the_ranges_and_choices_of_the_controls(explorer):
+    page = explorer("bn_mean_field")
+    hostile = "neurons=1e9&rate=-5&inputs=NaN&compare=nothing&toString=1&__proto__=2&speed=7&seed=-3&at=1e99&target=30"
+    reopen(page, page.ask("location.href.split('#')[0]") + f"#train-bn_mean_field&{hostile}")
+    state = page.ask(f"{BOX}.training.state")
+    bounded = {"neurons": 200, "rate": 0.0005, "speed": 60, "seed": 0, "target": 30}
+    assert {name: state[name] for name in bounded} == bounded
+    assert state["compare"] == page.ask("document.querySelector('[name=compare]').options[0].value")
+    assert 20 <= state["inputs"] <= 1000
+    assert page.ask(f"Object.keys({BOX}.training.state).includes('toString')") is False
+
+
 @pytest.mark.parametrize("end", ["min", "max"])
 @pytest.mark.parametrize("study", EXPLORERS)
 def test_slider_limits_give_finite_plots(explorer, study, end):

@@ -63,7 +63,9 @@
     button(keys, "Next seed", () => { view.state.seed += 1; view.state.at = 0; restart(0); });
     const seed = keys.appendChild(document.createElement("span"));
     shown.push(() => { seed.textContent = `seed ${view.state.seed}`; });
-    shown.push(control(keys, view.state, { name: "speed", label: "Looks per second", choices: [5, 20, 60, 240] }, () => remember()));
+    const speed = { name: "speed", label: "Records per second", choices: [5, 20, 60, 240] };
+    const bounded = [...wanted.controls, speed, { name: "seed", low: 0, high: 2 ** 32 - 1 }, { name: "at", low: 0, high: 1e6 }];
+    shown.push(control(keys, view.state, speed, () => remember()));
     shown.push(...kept.map(one => control(keys, view.state, one, () => { remember(); board.clear(view); draw(); })));
     wanted.presets.forEach(({ label, values }) => button(presets, label, () => {
       Object.assign(view.state, defaults, values);
@@ -172,7 +174,7 @@
     function restore() {
       const text = repdyn.fragment();
       if (!text.startsWith(prefix)) return false;
-      Object.assign(view.state, defaults, read(text.slice(prefix.length), defaults));
+      Object.assign(view.state, defaults, read(text.slice(prefix.length), defaults, bounded));
       root.scrollIntoView();
       return true;
     }

@@ -170,14 +170,15 @@ window.repdyn = window.repdyn || {};
     }
   }
 
-  // The state as name=value pairs; numbers in full.
+  // The state as name=value pairs; numbers in full. What an address says is held to the ranges of the controls.
   const write = state => Object.entries(state).map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
-  function read(text, defaults) {
+  function read(text, defaults, controls = []) {
     const state = {};
     new URLSearchParams(text).forEach((value, name) => {
-      if (!(name in defaults)) return;
-      const number = typeof defaults[name] === "number";
-      if (!number || Number.isFinite(Number(value))) state[name] = number ? Number(value) : value;
+      if (!Object.hasOwn(defaults, name)) return;
+      const number = typeof defaults[name] === "number", { choices, low = -Infinity, high = Infinity } = controls.find(one => one.name === name) || {};
+      if (choices && !choices.map(String).includes(value) || number && !Number.isFinite(Number(value))) return;
+      state[name] = number ? Math.min(high, Math.max(low, Number(value))) : value;
     });
     return state;
   }
