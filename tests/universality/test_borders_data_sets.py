@@ -131,7 +131,7 @@ UNLEARNED = ("learned", "low_as_printed", ..., np.zeros(N, int))
 
 def xor(*changes, epochs=1000):
     """Networks on XOR that do what the paper says but for the changes: variable, run, pair, values."""
-    merged = np.array([[0.05, 0.05]] * 3 + [[1.0, 1.0]] * 5 + [[0.1, 1.0], [1.0, 1.0]])
+    merged = np.array([[0.05, 0.05]] * 3 + [[1.0, 1.0]] * 5 + [[0.05, 1.0], [1.0, 1.0]])
     sized = dict.fromkeys(RUNS, 1.0) | {"two_layers": 3.0}
     matched = dict.fromkeys(RUNS, 0.99) | {"two_layers": 0.3, "adam_two_layers": 0.3}
     ones = np.ones((len(RUNS), N))
@@ -230,17 +230,21 @@ BORDERS = {
         for kind in ("encoder", "decoder")
     },
     **{
-        (id, f"{run} pair {pair}"): Border(in_logs(world("merged", run, pair)), np.log(0.25), above)
-        for id, world, run, above in (
-            ("uni-fig6-xor", one, "low", False),
-            ("uni-fig6-high", one, "high", True),
-            ("uni-fig16", two, "adam_low", False),
-            ("uni-fig16", two, "adam_high", True),
+        (id, f"{run} pair {pair}"): Border(in_logs(world("merged", run, pair)), np.log(at), at == 0.5, outside=READING)
+        for id, world, run, at in (
+            ("uni-fig6-xor", one, "low", 0.1),
+            ("uni-fig6-high", one, "high", 0.5),
+            ("uni-fig16", two, "adam_low", 0.1),
+            ("uni-fig16", two, "adam_high", 0.5),
         )
         for pair in (0, 1)
     },
-    ("uni-fig6-two-layers", "merged"): Border(in_logs(one("merged", "two_layers", 0)), np.log(0.25), False),
-    ("uni-fig6-two-layers", "apart"): Border(in_logs(one("merged", "two_layers", 1)), np.log(0.25), True),
+    ("uni-fig6-two-layers", "merged"): Border(
+        in_logs(one("merged", "two_layers", 0)), np.log(0.1), False, outside=READING
+    ),
+    ("uni-fig6-two-layers", "apart"): Border(
+        in_logs(one("merged", "two_layers", 1)), np.log(0.5), True, outside=READING
+    ),
     **{
         ("uni-fig6-theory", f"match of {run}"): Border(one("match", run), FOUR_FIFTHS, True, outside=READING)
         for run in ("low", "intermediate")
@@ -261,21 +265,25 @@ BORDERS = {
     ("uni-fig16", "size at large weights"): Border(in_logs(two("scale", "adam_high")), np.log(1.5), False),
     ("uni-fig16", "two layers"): Border(two("match", "adam_two_layers"), HALF, False),
     **{
-        (id, f"{run} {at}"): Border(in_logs(lambda v, run=run: blobs(**{f"{run}_collapse": v})), np.log(at), above)
+        (id, f"{run} {at}"): Border(
+            in_logs(lambda v, run=run: blobs(**{f"{run}_collapse": v})), np.log(at), above, outside=READING
+        )
         for id, run, at, above in (
-            ("uni-fig8-blobs", "low", 0.1, False),
-            ("uni-fig8-high", "high", 0.5, True),
-            ("uni-fig8-high", "high", 2.0, False),
-            ("uni-fig8-universal", "leaky_low", 0.1, False),
-            ("uni-fig8-universal", "leaky_high", 0.5, True),
-            ("uni-fig8-universal", "leaky_high", 2.0, False),
-            ("uni-fig17", "adam_low", 0.1, False),
-            ("uni-fig17", "adam_high", 0.5, True),
-            ("uni-fig17", "adam_high", 2.0, False),
+            ("uni-fig8-blobs", "low", 0.04, False),
+            ("uni-fig8-high", "high", 1 / 1.5, True),
+            ("uni-fig8-high", "high", 1.5, False),
+            ("uni-fig8-universal", "leaky_low", 0.04, False),
+            ("uni-fig8-universal", "leaky_high", 1 / 1.5, True),
+            ("uni-fig8-universal", "leaky_high", 1.5, False),
+            ("uni-fig17", "adam_low", 0.04, False),
+            ("uni-fig17", "adam_high", 1 / 1.5, True),
+            ("uni-fig17", "adam_high", 1.5, False),
         )
     },
-    ("uni-fig13", "one line"): Border(in_logs(lambda v: blobs(very_low_between=v)), np.log(0.5), False),
-    ("uni-fig13", "two lines"): Border(in_logs(lambda v: blobs(low_between=v)), 0.0, True),
+    ("uni-fig13", "one line"): Border(
+        in_logs(lambda v: blobs(very_low_between=v)), np.log(0.25), False, outside=READING
+    ),
+    ("uni-fig13", "two lines"): Border(in_logs(lambda v: blobs(low_between=v)), np.log(2), True, outside=READING),
     ("uni-c3-cause", "one line without it"): Border(
         in_logs(lambda v: blobs(bright_between=v)), np.log(0.5), False, outside=READING
     ),
@@ -337,6 +345,22 @@ CASES = {  # claim: worlds and their verdicts
         (taylor(source="digits"), UNDECIDED),
     ],
     "uni-c4-near": [(taylor(source="digits"), UNDECIDED)],
+    **{  # beyond the widest reading
+        id: [((xor(("merged", run, 0, value * np.exp(near(0.0)))),), REFUTED)]
+        for id, run, value in (
+            ("uni-fig6-xor", "low", 0.6),
+            ("uni-fig6-high", "high", 0.09),
+            ("uni-fig6-two-layers", "two_layers", 0.6),
+        )
+    },
+    **{
+        id: [(blobs(**{name: value * np.exp(near(0.0))}), REFUTED)]
+        for id, name, value in (
+            ("uni-fig8-blobs", "low_collapse", 0.3),
+            ("uni-fig8-high", "high_collapse", 2.2),
+            ("uni-fig13", "low_between", 0.9),
+        )
+    },
     "uni-fig6-settings": [
         ((xor(UNLEARNED),), "holds as corrected"),
         ((xor(),), HOLDS),
