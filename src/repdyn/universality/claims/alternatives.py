@@ -105,8 +105,8 @@ def predicted(logs: np.ndarray, published: float) -> Test:
 
 WHY = (
     "The paper says neither where its search over both rates starts nor where it stops. Tried: the minimum over both "
-    "rates, and the least loss at $\\eta_h/\\eta_y = h(\\infty)^2/(dx^2 dy^2)$, the line from which the authors' public "
-    "search takes its hundred guesses and which it rarely leaves."
+    r"rates, and the least loss at $\eta_h / \eta_y = h(\infty)^2 / (dx^2 dy^2)$, the line from which the authors' "
+    "public search takes its hundred guesses and which it often does not leave."
 )
 
 
