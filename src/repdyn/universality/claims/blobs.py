@@ -124,6 +124,7 @@ def squares_remain(blob_structure: xr.Dataset) -> Verdict:
     where="Section 4.5",
     kind="comparison",
     origin="ours",
+    assumes="gains, rates and epochs of Table 2, which it has for tanh: gain 0.5 and 2; networks that have learned",
     states="With leaky ReLU at 5 layers, too, the irrelevant feature collapses at small weights, and a square per "
     "context remains at large ones.",
     control=weights_exchanged("leaky"),

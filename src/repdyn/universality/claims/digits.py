@@ -127,6 +127,7 @@ def _backwards(digit_pairs: xr.Dataset) -> xr.Dataset:
     where="Section 4.3; Appendix A.4, (37)",
     kind="qualitative",
     origin="ours",
+    assumes="the network of Figure 4 at small initial weights, gain 0.5, trained on all digits by gradient descent",
     states="Within a data set, too, two images of one digit approach each other: $h$ falls from its start, as (37) "
     "says of two points alone.",
     formula=r"y_i = y_j \Rightarrow \|dh_{i,j}(\infty)\|^2 \le \|dh_{i,j}(0)\|^2",
@@ -240,6 +241,8 @@ def near_published(structure: xr.Dataset, part: str, published: float) -> Test:
     where="Appendix B.4, (50)",
     kind="identity",
     origin="ours",
+    assumes="pixels from 0 to 255, one-hot targets, equal time constants; images of different classes differ, and the "
+    "least $A$ between classes is so large that $e^{-a}$ times the sum over all pairs is below rounding",
     states="With raw pixels and one-hot targets (50) depends on the labels of the two images alone: it is the sum of "
     "$A$ over all pairs of the two classes.",
     formula=r"\|dh_{i,j}(\infty)\|_{\text{pred}}^2 = \sum_{y_k = y_i} \sum_{y_l = y_j} A_{kl} + r_{ij}, \quad 0 \le "
@@ -306,7 +309,8 @@ def gains(structure: xr.Dataset, over: str, expected: str) -> Test:
     where="Section 4.6",
     kind="comparison",
     origin="ours",
-    states="The distances of a trained network correlate better with (50) than with a 0/1 table of labels.",
+    assumes="pixels from 0 to 255, gradient descent, small weights, the mean over networks; correlation over all pairs",
+    states="The distances of trained networks correlate better with (50) than with a 0/1 table of labels.",
     control=false_world("the prediction and labels alone exchanged", exchange("prediction", WEIGHED, "labels alone")),
 )
 def better_than_labels(representational_structure: xr.Dataset) -> Verdict:
@@ -322,6 +326,8 @@ def better_than_labels(representational_structure: xr.Dataset) -> Verdict:
     origin="ours",
     states="Exponential weighing brings (10) nearer to the measured distances than (10) for each pair alone.",
     control=false_world("weighed and unweighed predictions exchanged", exchange("prediction", WEIGHED, "pair alone")),
+    assumes="pixels from 0 to 255, gradient descent, small weights, the mean over networks; nearer by the correlation "
+    "over all pairs",
     remark="The number of pairs of classes limits the precision, not that of networks.",
 )
 def weighing_helps(representational_structure: xr.Dataset) -> Verdict:
