@@ -253,8 +253,8 @@ def _on_printed_data(printed_data_fits: xr.Dataset, default_ensemble_fits: xr.Da
     cause="Appendix B.1 prints $dx = 0.5$ and $dy = 1$, while the authors' public settings have $dx^2 = 1$ and "
     "$dy^2 = 0.5$.",
     consequence="With the public settings the networks converge within 6000 epochs, and all other claims use them.",
-    remark="The small loss with which the theory fits a plateau says nothing. At the paper's 500 units, trained for this "
-    "question alone, 1 of 16 networks converged on the printed data.",
+    remark="The small loss with which the theory fits a plateau says nothing. At the paper's 500 units, trained for "
+    "this question alone, 1 of 16 networks converged on the printed data.",
 )
 def data_set(printed_data_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
     """Share of default networks that converge on either data set."""
