@@ -221,17 +221,25 @@ BORDERS = {
     ("uni-fig18", "all entries"): Border(lambda v: structure(lost=[v, near(0.0)]), -0.1, True, share=2),
     ("uni-fig18", "between classes"): Border(lambda v: structure(lost=[near(0.0), v]), -0.1, True, share=2),
     **{
+        ("uni-fig14-taylor", f"{kind} {at}"): Border(
+            lambda v, kind=kind: taylor({(2, kind): v}), at, False, share=2, inside=inside, outside=outside
+        )
+        for kind in ("encoder", "decoder")
+        for at, inside, outside in ((-0.1, HOLDS, READING), (0.0, READING, REFUTED))
+    },
+    **{
         (id, f"{kind} {at}"): Border(lambda v, p=(look, kind): taylor({p: v}), at, above, share=2)
         for kind in ("encoder", "decoder")
         for id, look, at, above in (
-            ("uni-fig14-taylor", 2, -0.1, False),
             ("uni-fig14-start", 0, -0.1, True),
             ("uni-fig14-start", 0, 0.1, False),
             ("uni-fig14-first-epoch", 1, -0.1, False),
         )
     },
     **{
-        ("uni-c4-near", kind): Border(lambda v, kind=kind: taylor(nearest={kind: v}), np.log10(2), True, share=2)
+        ("uni-c4-near", kind): Border(
+            lambda v, kind=kind: taylor(nearest={kind: v}), np.log10(3), True, share=2, outside=READING
+        )
         for kind in ("encoder", "decoder")
     },
     **{
@@ -353,7 +361,10 @@ CASES = {  # claim: worlds and their verdicts
         (taylor({(0, "encoder"): near(-0.35)}), REFUTED),  # the trend itself is there, but it was before
         (taylor(source="digits"), UNDECIDED),
     ],
-    "uni-c4-near": [(taylor(source="digits"), UNDECIDED)],
+    "uni-c4-near": [
+        (taylor(source="digits"), UNDECIDED),
+        (taylor(nearest={"encoder": near(np.log10(0.8))}), REFUTED),
+    ],
     **{  # beyond the widest reading
         id: [((xor(("merged", run, 0, value * np.exp(near(0.0)))),), REFUTED)]
         for id, run, value in (
