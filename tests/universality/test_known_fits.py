@@ -107,9 +107,8 @@ def test_predictions_have_gaps_where_there_is_no_rate_or_no_distance():
 def test_curves_of_a_pair_of_digits_pooled():
     """The stored theory of the first pair against its curves, all deviations from a curve's own mean together."""
     t, data = noisy(frames=60)
-    curves = {
-        name: (("trial", "kind", "pair", "epoch"), row[None, None, None]) for name, row in zip("hyw", data, strict=True)
-    }
+    dims = ("epoch", "trial", "kind", "pair")
+    curves = {name: (dims, row[:, None, None, None]) for name, row in zip("hyw", data, strict=True)}
     about = {"dx2": DX2, "dy2": DY2, "steps": 10}
     coords = {"trial": [0], "kind": ["dissimilar"], "pair": [0], "epoch": t}
     runs = xr.Dataset(curves | about, coords | {"source": "mnist", "point_count": 100, "units": 200})
