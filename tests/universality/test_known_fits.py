@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from repdyn.universality.experiments.digit_pairs import digit_pairs
 from repdyn.universality.methods import fit, trajectory_fits
+from repdyn.universality.settings.data_sets import TrajectoryFits
 from repdyn.universality.theory.alternatives import altered_solution
 from repdyn.universality.theory.effective import effective_solution
 from repdyn.universality.theory.final import final_distance
@@ -50,6 +52,19 @@ def test_a_loss_is_an_integral_over_epochs():
     assert slower.loss == pytest.approx(2 * result.loss)
 
 
+def test_least_loss_on_the_line_by_a_dense_scan():
+    """Every guess at eta_h/eta_y = h_end^2/(dx2 dy2) is at least as bad, the free minimum at most."""
+    t, data = noisy()
+    least = fit.least_loss_on_line(*data, DX2, DY2, every=EVERY)
+    ratio = data[0, -1] ** 2 / (DX2 * DY2)
+    decoder = np.geomspace(1e-3, 1, 4000)[:, None]
+    theory = effective_solution(t, *data[:, 0, None, None], ratio * decoder, decoder, DX2, DY2)
+    scanned = EVERY * ((theory - data[:, None]) ** 2).sum(axis=(0, 2)).min()
+    assert least == pytest.approx(scanned, rel=1e-3)
+    assert least <= scanned * (1 + 1e-9)
+    assert least >= fit.fit_effective_rates(*data, DX2, DY2, every=EVERY).loss
+
+
 def run_of(t, data):
     curves = {name: ("epoch", row) for name, row in zip("hyw", data, strict=True)}
     return xr.Dataset(curves, {"epoch": t, "dx2": DX2, "dy2": DY2})
@@ -87,3 +102,19 @@ def test_predictions_have_gaps_where_there_is_no_rate_or_no_distance():
     values = trajectory_fits.predicted_distance(h0, 0.02, dx, 0.7, rho)
     assert values[0] == pytest.approx(float(final_distance(0.1, 0.02, 1.0, 0.7, 2.0)))
     np.testing.assert_array_equal(np.isnan(values), [False, True, True, False])
+
+
+def test_curves_of_a_pair_of_digits_pooled():
+    """The stored theory of the first pair against its curves, all deviations from a curve's own mean together."""
+    t, data = noisy(frames=60)
+    dims = ("epoch", "trial", "kind", "pair")
+    curves = {name: (dims, row[:, None, None, None]) for name, row in zip("hyw", data, strict=True)}
+    about = {"dx2": DX2, "dy2": DY2, "steps": 10}
+    coords = {"trial": [0], "kind": ["dissimilar"], "pair": [0], "epoch": t}
+    runs = xr.Dataset(curves | about, coords | {"source": "mnist", "point_count": 100, "units": 200})
+    fits = digit_pairs(TrajectoryFits(steps=10 * len(t)), {"sgd": runs}).isel(trial=0, kind=0, pair=0)
+    for weighting in fits["weighting"].values:
+        chosen = fits.sel(weighting=weighting)
+        missed = ((chosen["theory"].values - data) ** 2).sum()
+        spread = ((data - data.mean(axis=1, keepdims=True)) ** 2).sum()
+        assert float(chosen["pooled_r2"]) == pytest.approx(1 - missed / spread)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -9,16 +10,20 @@ import xarray as xr
 from scipy.special import stdtrit
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import Control, exchange, false_world, in_every_dataset
+from repdyn.base.controls import Control, exchange, false_world, in_every_dataset, replace_labels
 from repdyn.base.readings import over_readings
 from repdyn.base.sampled import spent
-from repdyn.base.verdicts import Outcome, Test, Verdict
+from repdyn.base.verdicts import Outcome, Test, Verdict, all_of, not_reproducible
 from repdyn.universality.claims.intervals import FALSE_ALARM, mean_of, undecided
 from repdyn.universality.theory.published import FIT_LOSSES
 
-PRINTED = tuple(name for name in FIT_LOSSES if name != "theory")
 WIDEST = np.log(100)
-OTHER_READING = "factor two in h"
+SQUARE = {"of w, as printed": "square", "a factor 2 in the first line, as in the public code": "factor two in h"}
+PRINTED = ("factor two", "square", "minus removed", "term removed")
+SEARCH = {
+    "minimum over both rates": "alternative_loss",
+    "on the line of the public guesses": "alternative_loss_on_line",
+}
 
 
 def log_ratios(fits: xr.Dataset, name: str) -> np.ndarray:
@@ -28,7 +33,8 @@ def log_ratios(fits: xr.Dataset, name: str) -> np.ndarray:
 
 
 def _theory_exchanged(name: str) -> Control:
-    swap = exchange("alternative", "theory", name)
+    taken = list(SQUARE.values()) if name == "square" else [name]
+    swap = replace_labels("alternative", {"theory": name, **dict.fromkeys(taken, "theory")})
     return false_world(
         f"networks that follow the altered dynamics ({name}) and not the theory",
         in_every_dataset(swap),
@@ -52,17 +58,10 @@ def _theory_exchanged(name: str) -> Control:
     },
 )
 def alternatives_fit_worse(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
-    """Paired over seeds: log ratio of the global minima; the other reading of the square is a fact."""
+    """Paired over seeds: log ratio of the global minima; the square is read as printed and as in the public code."""
     tests = {name: fits_worse(default_ensemble_fits, name) for name in PRINTED}
-    other = fits_worse(default_ensemble_fits, OTHER_READING)
-    return Verdict.from_tests(
-        tests,
-        facts={
-            "log of the ratio of fit losses with a factor 2 in the first line in place of the square": other.value,
-            "interval of that number": other.interval,
-            "units per layer": int(default_ensemble_fits["units"]),
-        },
-    )
+    tests["square"] = over_readings(lambda square: fits_worse(default_ensemble_fits, square), square=SQUARE)
+    return Verdict.from_tests(tests, facts={"units per layer": int(default_ensemble_fits["units"])})
 
 
 def fits_worse(fits: xr.Dataset, name: str) -> Test:
@@ -104,76 +103,62 @@ def predicted(logs: np.ndarray, published: float) -> Test:
     )
 
 
-def _one_of_ours(fits: xr.Dataset) -> xr.Dataset:
-    """The losses of the last converged network for the printed ones, compared with the others."""
-    loss = fits["alternative_loss"]
-    seeds = np.flatnonzero(cast("xr.DataArray", np.isfinite(loss)).all("alternative").values)
-    if seeds.size == 0:
-        return fits
-    return fits.isel(seed=slice(0, int(seeds[-1]))).assign(published_loss=loss.isel(seed=int(seeds[-1]), drop=True))
+WHY = (
+    "The paper says neither where its search over both rates starts nor where it stops. Tried: the minimum over both "
+    r"rates, and the least loss at $\eta_h / \eta_y = h(\infty)^2 / (dx^2 dy^2)$, the line from which the authors' "
+    "public search takes its hundred guesses and which it often does not leave."
+)
 
 
-def _losses_of_square(name: str) -> Control:
-    swap = exchange("alternative", name, "square")
+def _losses_of(other: str, name: str) -> Control:
+    swap = exchange("alternative", name, other)
+    losses = list(SEARCH.values())
     return false_world(
-        f"the losses of 'square' in place of those of '{name}'",
-        lambda fits: fits.assign(alternative_loss=cast("xr.Dataset", swap(fits))["alternative_loss"]),
+        f"the losses of '{other}' in place of those of '{name}'",
+        lambda fits: fits.assign(cast("xr.Dataset", swap(fits))[losses].data_vars),
     )
-
-
-ONE_OF_OURS = false_world("a published network that is one of ours", _one_of_ours, recomputes=True)
-
-
-def _one_square(fits: xr.Dataset) -> xr.Dataset:
-    """Both readings of the square have the losses of the printed one, and one of them is published."""
-    loss = fits["alternative_loss"].copy(deep=True)
-    loss.loc[{"alternative": OTHER_READING}] = loss.sel(alternative="square").values
-    return _one_of_ours(fits.assign(alternative_loss=loss))
 
 
 @claim(
     "uni-fig11-numbers",
     where="Appendix C.1",
     line=589,
-    kind_of_slip="result changes",
-    assumes="squared fit loss (49), default network; the data set on which it trains; the search and its start are "
-    "not stated, so the loss is the minimum",
+    assumes="squared fit loss (49), default network, the data set on which it trains; the square is the factor 2 in "
+    "the first line that has this loss in the authors' public notebook; the search and its start are not stated",
     words="increases from 0.92 to 15.35, 16.61, 2.99 and 5.64 respectively",
     kind="published number",
     states="The squared fit loss is 0.92 for the theory and 15.35, 16.61, 2.99, 5.64 for the four altered dynamics.",
-    control={
-        "theory": _losses_of_square("theory"),
-        "factor two": ONE_OF_OURS,
-        "square": false_world(
-            "a published network that is one of ours, under either reading", _one_square, recomputes=True
-        ),
-        "minus removed": _losses_of_square("minus removed"),
-        "term removed": _losses_of_square("term removed"),
-    },
-    message="Two of the five published fit losses are not reproduced",
-    cause="The loss 15.35 for the factor two is far above all of our networks, and 16.61 for the square lies "
-    "outside the range of either reading; ours are minima over both rates, and a local search can end well above "
-    "them.",
-    consequence="The theory's 0.92 and the other two are ordinary draws, and that the loss increases holds "
-    "(uni-fig11-alt): numbers change, the conclusion does not.",
+    control={name: _losses_of("theory" if "factor" in name else "square", name) for name in FIT_LOSSES},
+    defence="The losses are what the paper's own procedure gave, and its notebook stores them to five decimals. It "
+    "takes a hundred guesses on the line of rates at which the theory's small-weight limit is the final distance, and "
+    "a search that stays there ends far above the minimum: 15.35 and 16.61 are ordinary numbers of that line.",
+    answer="The defence wins: nothing is refuted, since the paper says neither where the search starts nor where it "
+    "stops. What it does not save is their size as evidence: with both rates free a factor 2 in either line fits a few "
+    "times worse than the theory at most, not 18 times.",
     labels={
         "theory": "published fit loss of the theory, against those of our networks",
-        "square": "published fit loss with the square, against those of our networks",
         "factor two": "squared fit loss with a factor two in the equation of $y$",
+        "factor two in h": "squared fit loss with a factor two in the equation of $h$, for the square",
         "minus removed": "squared fit loss of the dynamics without the minus sign",
         "term removed": "squared fit loss of the dynamics without a term",
     },
+    remark="16.61 is told of a square; the public notebook has a factor 2 in the first line there.",
 )
 def published_fit_losses(default_network_fits: xr.Dataset) -> Verdict:
-    """Published losses against prediction intervals of one more network of the same width."""
-    logs = cast("xr.DataArray", np.log(default_network_fits["alternative_loss"]))
-    published = default_network_fits["published_loss"]
-    tests = {
-        name: predicted(logs.sel(alternative=name).values, float(published.sel(alternative=name)))
+    """Published losses against prediction intervals of one more network of the same width, by where one searches."""
+    fits, published = default_network_fits, default_network_fits["published_loss"]
+
+    def at(name: str, search: str) -> Test:
+        losses = fits[search].sel(alternative=name).values
+        return predicted(np.log(losses), float(published.sel(alternative=name)))
+
+    tests = {name: over_readings(lambda search, name=name: at(name, search), search=SEARCH) for name in FIT_LOSSES}
+    facts = {
+        f"least and largest squared fit loss, {name}, {words}": [float(losses.min()), float(losses.max())]
         for name in FIT_LOSSES
+        for words, search in SEARCH.items()
+        if (losses := fits[search].sel(alternative=name).dropna("seed")).size
     }
-    tests["square"] = over_readings(
-        lambda square: predicted(logs.sel(alternative=square).values, float(published.sel(alternative="square"))),
-        square={"of w, as printed": "square", "a factor 2 in the first line": OTHER_READING},
-    )
-    return Verdict.from_tests(tests)
+    if (whole := all_of(tests)).outcome == "depends":
+        return replace(not_reproducible(WHY, whole), facts=facts)
+    return Verdict.from_tests(tests, facts=facts)

@@ -13,6 +13,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
+from repdyn.base.readings import over_readings
 from repdyn.base.sampled import spent
 from repdyn.base.verdicts import Outcome, Test, Verdict, at_most, deviation, rounding
 from repdyn.universality.claims.intervals import (
@@ -59,36 +60,42 @@ def of_one_digit(digit_pairs: xr.Dataset) -> xr.Dataset:
     "uni-fig4-mnist",
     where="Section 3.4, Figure 4",
     line=136,
-    kind_of_slip="result changes",
-    assumes="a zero and a one in MNIST, two constants fitted",
+    assumes="a zero and a one in MNIST, two constants fitted by (49)",
     words="The resulting dynamics ... still qualitatively resemble the theory",
     kind="qualitative",
     states="The dynamics of a zero and a one, tracked while a network learns the digits, still qualitatively resemble "
     "the theory.",
-    control=dict.fromkeys(CURVES, false_world("pairs of one digit in place of a zero and a one", of_one_digit)),
-    labels={
-        "h": "explained variance of $h$, the squared distance of the representations",
-        "y": "explained variance of $y$, the squared distance of the outputs",
-        "w": "explained variance of $w$, the product of output difference and its error",
-    },
+    control=false_world("pairs of one digit in place of a zero and a one", of_one_digit),
+    defence="The two constants minimize (49), the three curves together, and together nearly all of their variance is "
+    "explained. Qualitative resemblance asks for less than variance explained: $h$ and $y$ rise and settle as the "
+    "theory's do. The figure shows one pair, in a network that learns all 60,000 images.",
+    answer="The defence stands as one reading: pooled as in (49) the curves are matched, since $h$ has nearly all of "
+    "the weight. Taken by itself, $w$, by which the theory alone differs from its rivals on two points, is missed by "
+    "more than a constant would be, with fifty networks too. So it depends on the reading; nothing is refuted.",
 )
 def dissimilar_pair_follows(digit_pairs: xr.Dataset) -> Verdict:
-    """Explained variance of h, y, w of pairs of a zero and a one, not below -1, mean over a network's pairs."""
-    loss = digit_pairs["fit_loss"].sel(kind="dissimilar", weighting=PRINTED)
+    """Explained variance for pairs of a zero and a one, not below -1, mean over a network's pairs."""
+    pairs = digit_pairs.sel(kind="dissimilar", weighting=PRINTED)
+    r2 = pairs["r2"].clip(min=CLIP).mean("pair")
+    measures = {
+        "each curve": r2.min("curve", skipna=False),
+        "mean of the three": r2.mean("curve", skipna=False),
+        "all three pooled, as in (49)": pairs["pooled_r2"].clip(min=CLIP).mean("pair"),
+    }
+    test = over_readings(
+        lambda curves: mean_of(
+            curves.values, SIMILAR, np.inf, 1, expected="explained variance 0.5 or more", reason=SIMILAR_REASON
+        ),
+        curves=measures,
+    )
     facts = {
-        "pairs": loss.size,
-        "least and largest fit loss (49)": [float(loss.min()), float(loss.max())],
+        "pairs": pairs["fit_loss"].size,
+        "least and largest fit loss (49)": [float(pairs["fit_loss"].min()), float(pairs["fit_loss"].max())],
+        **{f"mean explained variance of {curve}": r2.sel(curve=curve).mean().item() for curve in CURVES},
         **_medians(digit_pairs, "dissimilar", "0 and 1"),
         **_medians(digit_pairs, "same", "two images of 0"),
     }
-    words = {"expected": "explained variance 0.5 or more", "reason": SIMILAR_REASON}
-    source = digit_pairs["source"].item()
-    explained = {curve: _explained(digit_pairs, "dissimilar", curve) for curve in CURVES}
-    tests = {
-        curve: on_mnist(mean_of(samples, SIMILAR, np.inf, len(CURVES), **words), source)
-        for curve, samples in explained.items()
-    }
-    return Verdict.from_tests(tests, facts=facts)
+    return Verdict.from_tests(on_mnist(test, digit_pairs["source"].item()), facts=facts)
 
 
 @claim(
@@ -120,6 +127,7 @@ def _backwards(digit_pairs: xr.Dataset) -> xr.Dataset:
     where="Section 4.3; Appendix A.4, (37)",
     kind="qualitative",
     origin="ours",
+    assumes="the network of Figure 4 at small initial weights, gain 0.5, trained on all digits by gradient descent",
     states="Within a data set, too, two images of one digit approach each other: $h$ falls from its start, as (37) "
     "says of two points alone.",
     formula=r"y_i = y_j \Rightarrow \|dh_{i,j}(\infty)\|^2 \le \|dh_{i,j}(0)\|^2",
@@ -182,6 +190,8 @@ def _baselines(structure: xr.Dataset) -> dict[str, object]:
         "all entries": "correlation of distances with (50) over all pairs of images",
         "between classes": "correlation of distances with (50) over pairs of different digits",
     },
+    remark="Decided for gradient descent, as the text has it; every public version of the authors' notebook for this "
+    "figure trains by Adam.",
 )
 def published_correlations(representational_structure: xr.Dataset) -> Verdict:
     """Correlation of the mean network with (50); on other images than MNIST's a published number decides nothing."""
@@ -231,6 +241,8 @@ def near_published(structure: xr.Dataset, part: str, published: float) -> Test:
     where="Appendix B.4, (50)",
     kind="identity",
     origin="ours",
+    assumes="pixels from 0 to 255, one-hot targets, equal time constants; images of different classes differ, and the "
+    "least $A$ between classes is so large that $e^{-a}$ times the sum over all pairs is below rounding",
     states="With raw pixels and one-hot targets (50) depends on the labels of the two images alone: it is the sum of "
     "$A$ over all pairs of the two classes.",
     formula=r"\|dh_{i,j}(\infty)\|_{\text{pred}}^2 = \sum_{y_k = y_i} \sum_{y_l = y_j} A_{kl} + r_{ij}, \quad 0 \le "
@@ -297,7 +309,8 @@ def gains(structure: xr.Dataset, over: str, expected: str) -> Test:
     where="Section 4.6",
     kind="comparison",
     origin="ours",
-    states="The distances of a trained network correlate better with (50) than with a 0/1 table of labels.",
+    assumes="pixels from 0 to 255, gradient descent, small weights, the mean over networks; correlation over all pairs",
+    states="The distances of trained networks correlate better with (50) than with a 0/1 table of labels.",
     control=false_world("the prediction and labels alone exchanged", exchange("prediction", WEIGHED, "labels alone")),
 )
 def better_than_labels(representational_structure: xr.Dataset) -> Verdict:
@@ -313,6 +326,8 @@ def better_than_labels(representational_structure: xr.Dataset) -> Verdict:
     origin="ours",
     states="Exponential weighing brings (10) nearer to the measured distances than (10) for each pair alone.",
     control=false_world("weighed and unweighed predictions exchanged", exchange("prediction", WEIGHED, "pair alone")),
+    assumes="pixels from 0 to 255, gradient descent, small weights, the mean over networks; nearer by the correlation "
+    "over all pairs",
     remark="The number of pairs of classes limits the precision, not that of networks.",
 )
 def weighing_helps(representational_structure: xr.Dataset) -> Verdict:
@@ -331,7 +346,8 @@ def weighing_helps(representational_structure: xr.Dataset) -> Verdict:
     "uni-fig18",
     where="Appendix C.5, Figure 18",
     line=633,
-    assumes="MNIST; Adam's rate is not stated",
+    assumes="MNIST; Adam's rate is not in the text, the authors' public settings have 0.005; ours is one at which our "
+    "networks learn",
     words="the representational predictions still hold up well",
     kind="comparison",
     states="With Adam the representational predictions still hold up well.",

@@ -38,7 +38,10 @@ def _signs(other: xr.DataArray) -> Test:
     "uni-eq5-taylor",
     where="Section 2.2, eq. (5); Appendix A.1, (15)",
     line=79,
-    assumes=("representations close to each other; linear approximation is read as an error of second order"),
+    assumes="smooth maps, as Section 2.1 has it; representations close to each other; linear approximation is read as "
+    "an error of second order",
+    sought="Taylor's theorem, for maps with a Lipschitz derivative. A kink at the midpoint, which leaky ReLU networks "
+    "have and the stated smoothness excludes, leaves a remainder of first order.",
     words="take a linear approximation of",
     kind="scaling",
     states=r"Around the midpoint $m$ of two inputs, $h(x_i) = h(m) + D_h (x_i - x_{\neg i})/2$ up to second order.",
@@ -63,6 +66,9 @@ reduction_is_closed = formula_claim(
     where="Section 2.3, eqs. (7), (8); Appendix A.1, (19)-(21)",
     line=97,
     assumes="representations move together or apart and do not rotate, (19); the flow (17) as printed",
+    sought=r"Under (19) $dh = \alpha u$, $dy = \alpha v$ obey two equations, from which (7) follows by the product "
+    "rule, for one or more outputs, outputs along, across or against the target, and equal targets alike. At $h = 0$, "
+    "which starts against the target can reach in finite time, (7) divides by 0; the maps go on.",
     words="this results in a self-contained system of three scalar variables",
     states="If the representations move together or apart and do not rotate, (19), $h, y, w$ obey the system (7).",
     audit=("formula_audit", equations.REDUCTION, SOLVED, SOLVED_REASON),
@@ -92,7 +98,11 @@ final_distance = formula_claim(
     line=156,
     assumes="no rotation, (19); the constant of (24); targets and inputs differ: equal targets have A.4 for "
     "themselves; outputs that start against the target may take $h$ to 0, where (7) ends: there the linear maps (6) "
-    "go on",
+    "go on; exceptional starts of measure zero, which end at the saddle, are left out",
+    sought=r"In closed form the flow is linear up to a common factor, so its fixed points are the eigenvectors of $H$ "
+    r"with a positive eigenvalue: one is (10), the other, for $A_{\text{high}} < 0$, the saddle $h = 0$. Starts "
+    r"without a part along the first exist for $A_{\text{high}} \le 0$ (one output against the target at "
+    r"$A_{\text{high}} = 0$): they end at $h = 0$, while their neighbors on both sides end at (10).",
     words="We find that there is only one stable fixed point",
     kind="limit",
     states=r"The final distance is $h_\infty = \frac12 A_{\text{high}} + \sqrt{\frac14 A_{\text{high}}^2 + "
@@ -154,6 +164,8 @@ conserved_ratio = formula_claim(
     where="Appendix A.3, eqs. (23), (24)",
     line=361,
     assumes="solutions of (7)",
+    sought=r"From (7) $(\|dy\|^2 / \|dh\|^2)' = -w / \tau_y$, the change of the second term, at every $h > 0$: "
+    "no case is excepted. Outputs against the target, outputs at rest ($dy = 0$) and $h$ near 0 were tried.",
     words="Integrating both sides, we can write ... as a function of",
     states=r"$\frac{\|dy\|^2}{\|dh\|^2} - \frac{\tau_h}{\tau_y} \frac{\|dh\|^2}{\|x_2 - x_1\|^2}$ is constant along "
     "(7).",
@@ -181,6 +193,9 @@ plane_system = formula_claim(
     where="Appendix A.3, eqs. (29)-(31)",
     line=397,
     assumes="no rotation, (19); the constant of (24); targets and inputs differ: equal targets have A.4 for themselves",
+    sought=r"The eigenvalues are $-S / (2 \tau_y)$ and $-h_\infty / \tau_y$ with $S^2 = A_{\text{high}}^2 + 4 "
+    r"A_{\text{low}}^2$, negative whenever $A_{\text{low}} > 0$. At equal targets, which the text takes out, the "
+    r"second is 0 for $A_{\text{high}} \le 0$.",
     words="This fixed point is therefore always stable",
     kind="identity",
     states="The fixed point (10) has the Jacobian (29), with negative trace (30) and positive determinant (31): it is "
@@ -207,6 +222,8 @@ def stable_node(formula_audit: xr.Dataset) -> Verdict:
     where="Appendix A.3, eqs. (32)-(35)",
     line=411,
     assumes="no rotation, (19); the constant of (24); targets and inputs differ: equal targets have A.4 for themselves",
+    sought=r"The product of both eigenvalues is $-A_{\text{low}}^2 / \tau_y^2$, so for $A_{\text{low}} > 0$ the signs "
+    r"differ whatever $A_{\text{high}}$ is; at equal targets, which the text takes out, one is 0.",
     words="one positive and one negative eigenvalue ... There is always one direction along which perturbations "
     "increase",
     kind="identity",

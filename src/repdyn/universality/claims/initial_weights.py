@@ -89,6 +89,8 @@ def density_mean(final_distribution: xr.Dataset, form: str) -> Test:
     where="Appendix A.6",
     line=475,
     words="the distribution converges, removing any randomness in the final structure",
+    sought=r"From (10) $|h_\infty - A_{\text{low}}| \le |A_{\text{high}}|$ for either sign, and at equal targets, and "
+    r"$A_{\text{high}}$ is of the order of $G$ with probability 1 at every ratio of the rates.",
     assumes="the limit of small initial weights, $G$ to 0, in the law of the initial ratios of A.6",
     kind="limit",
     states="As $G$ falls to 0 the distribution of the final distance converges, removing any randomness.",
@@ -167,6 +169,8 @@ def large_weights(theory_maps: xr.Dataset) -> Verdict:
     where="Section 4.1, eq. (13)",
     line=174,
     assumes="small initial weights, (13)",
+    sought=r"From (10) $|h_\infty - A_{\text{low}}| \le |A_{\text{high}}|$, and the ratios (13) bound "
+    r"$|A_{\text{high}}|$; either sign and equal targets, where the limit is 0, were tried.",
     words="which depends on the input and output structure of the data",
     kind="limit",
     states=r"For small initial weights, (13), the final distance converges to $A_{\text{low}}$.",
@@ -231,8 +235,8 @@ PASSES_SADDLE = false_world("starts that pass the saddle in place of all", _sadd
     words="whereas for large initial weights we have immediate exponential decay",
     kind="scaling",
     states="Small initial weights give a plateau, large ones immediate decay.",
-    correction=r"Large ones do where $A_{\text{high}} > 0$, or where the first output difference lies within 30 "
-    "degrees of the target's line, as with one output; else there is a plateau again, uni-a5-decay.",
+    correction=r"Large ones do where $A_{\text{high}} > 0$, or where it is negative and the first output difference "
+    "lies within 30 degrees of the target's line, as with one output; else there is a plateau again, uni-a5-decay.",
     control={
         "plateau at small weights": wrong_formula(
             "the growth rate with the mean of the two rates", replace_variables(plateau_growth="plateau_growth_wrong")

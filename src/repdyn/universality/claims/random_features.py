@@ -123,6 +123,8 @@ def from_the_starts(architecture_fits: xr.Dataset, architectures: xr.Dataset, ro
     where="Appendix A.6",
     kind="comparison",
     origin="ours",
+    assumes="default network on the public data set at gain 0.9, the smallest of Figure 3; (10) with one ratio of "
+    "rates for all networks, that of gain 1; spreads of logarithms",
     states="At the smallest weights final distances still spread over networks, ten times and more as much as (10) "
     "makes of their starts.",
     control=false_world(

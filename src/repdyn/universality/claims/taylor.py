@@ -11,6 +11,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, reverse
 from repdyn.base.datasets import require
+from repdyn.base.readings import over_readings
 from repdyn.base.verdicts import Test, Verdict, all_of
 from repdyn.universality.claims.intervals import MNIST, mean_of, on_mnist, undecided
 from repdyn.universality.theory.published import EPOCH_STEPS, RATE_MNIST
@@ -19,6 +20,9 @@ EPOCH = RATE_MNIST * EPOCH_STEPS  # rate times steps of one of the paper's epoch
 LATE = 30  # the paper's epochs after which Figure 14 is drawn
 VISIBLE = 0.1  # decades: a fall by a fifth over the plot
 VISIBLE_REASON = "a tenth of a decade, a fifth, is what a reader sees over a plot"
+WORSE = {"any fall": 0.0, "a fall by a fifth, visible in the plot": VISIBLE}
+WORSE_REASON = "by how much the ratio falls is not stated"
+DOMINATES = {"larger": 1.0, "twice as large": 2.0, "three times": 3.0}
 MAPS = ("encoder", "decoder")
 
 
@@ -103,11 +107,25 @@ EXCHANGED = "a map that falls as the decoder does at the end of training does no
         "encoder": "trend of first over second order with distance, encoder",
         "decoder": "trend of first over second order with distance, decoder",
     },
+    defence="The caption claims a trend, with no size: a tenth of a decade is our threshold. A leaky ReLU has no "
+    "second derivative, so the second order, which the paper does not define, may be another than ours, and its 30 "
+    "epochs are passes over 60,000 images where ours are equal rate times steps on fewer. The decoder's ratio falls.",
+    answer="Size does not decide it for the encoder: on scikit-learn's digits its ratio rises with distance, and on "
+    "MNIST's test images a fall by a fifth is excluded. The definition and the images remain: our second order is the "
+    "one that sees kinks, and no run of ours has 60,000 images. Until one has, nothing is called refuted.",
 )
 def linear_term_fades_with_distance(taylor_ratios: xr.Dataset) -> Verdict:
     """Median ratio in the farthest over that in the nearest of the bins, at the look nearest to 30 epochs."""
     look, source = nearest(taylor_ratios, LATE), taylor_ratios["source"].item()
-    tests = {kind: falls(trend(taylor_ratios, look, kind), source) for kind in MAPS}
+
+    def gets_worse(kind: str) -> Test:
+        def decide(by: float) -> Test:
+            words = {"expected": f"falls by more than {by:g}", "reason": WORSE_REASON, "unit": " decades"}
+            return mean_of(trend(taylor_ratios, look, kind), -np.inf, -by, 2, **words)
+
+        return on_mnist(over_readings(decide, by=WORSE), source)
+
+    tests = {kind: gets_worse(kind) for kind in MAPS}
     if not 0.8 < progress(taylor_ratios, look) / LATE < 1.25:
         tests = {
             kind: undecided(
@@ -190,8 +208,11 @@ def first_order_dominates_near(taylor_ratios: xr.Dataset) -> Verdict:
     """Median ratio in the nearest bin at the end of training."""
     near = cast("xr.DataArray", np.log10(taylor_ratios["ratio"].isel(look=-1, bin=0)))
     source = taylor_ratios["source"].item()
-    words = {"expected": "first order over twice the second", "reason": "dominates: twice as large", "unit": " decades"}
-    tests = {
-        kind: on_mnist(mean_of(near.sel(map=kind).values, np.log10(2.0), np.inf, 2, **words), source) for kind in MAPS
-    }
-    return Verdict.from_tests(tests)
+
+    def decide(kind: str, by: float) -> Test:
+        words = {"expected": f"first order over {by:g} times the second", "unit": " decades"}
+        reason = "'dominates' is a factor that the paper does not name"
+        return mean_of(near.sel(map=kind).values, np.log10(by), np.inf, 2, **words, reason=reason)
+
+    tests = {kind: over_readings(lambda by, kind=kind: decide(kind, by), by=DOMINATES) for kind in MAPS}
+    return Verdict.from_tests({kind: on_mnist(test, source) for kind, test in tests.items()})

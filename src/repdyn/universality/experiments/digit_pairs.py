@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from typing import cast
 
 import numpy as np
 import xarray as xr
@@ -28,6 +29,8 @@ def digit_pairs(settings: TrajectoryFits, image_training: dict[str, xr.Dataset])
     ]
     dims, kept = ("trial", "kind", "pair", "weighting"), (*shape, len(WEIGHTINGS))
 
+    losses = np.reshape([[fit.loss for fit in pair] for pair in fits], kept)
+
     def of_pairs(values: list, words: str, units: str = "1", extra: tuple[str, ...] = ()) -> xr.Variable:
         array = np.array(values)
         return variable((*dims, *extra), array.reshape(*kept, *array.shape[2:]), words, units)
@@ -36,7 +39,10 @@ def digit_pairs(settings: TrajectoryFits, image_training: dict[str, xr.Dataset])
     return dataset(
         {
             "r2": of_pairs([[fit.r2 for fit in pair] for pair in fits], "explained variance", extra=("curve",)),
-            "fit_loss": of_pairs([[fit.loss for fit in pair] for pair in fits], "squared fit loss, equation (49)"),
+            "pooled_r2": variable(
+                dims, 1 - losses / _spread(data)[..., None], "explained variance of the three curves together"
+            ),
+            "fit_loss": variable(dims, losses, "squared fit loss, equation (49)"),
             "eta_h": of_pairs([[fit.eta_h for fit in pair] for pair in fits], "effective rate, encoder", "epoch-1"),
             "eta_y": of_pairs([[fit.eta_y for fit in pair] for pair in fits], "effective rate, decoder", "epoch-1"),
             "at_bound": of_pairs([[int(fit.at_bound) for fit in pair] for pair in fits], "1 where no rates fit"),
@@ -61,6 +67,12 @@ def digit_pairs(settings: TrajectoryFits, image_training: dict[str, xr.Dataset])
         },
         title="The theory fitted to pairs of digits within a data set",
     )
+
+
+def _spread(data: xr.Dataset) -> np.ndarray:
+    """Squared deviation of h, y and w from their means over the epochs, summed, per network, kind and pair."""
+    spread = sum(((data[name] - data[name].mean("epoch")) ** 2).sum("epoch") for name in CURVES)
+    return cast("xr.DataArray", spread).transpose("trial", "kind", "pair").values
 
 
 def _fit(pair: xr.Dataset, weighting: str) -> EffectiveFit:

@@ -25,6 +25,7 @@ from repdyn.universality.methods.trajectory_fits import (
     crossing,
     fit_all,
     kept_fit,
+    loss_on_line,
     with_gaps,
 )
 from repdyn.universality.settings.two_points import Fits
@@ -183,9 +184,9 @@ def default_ensemble_fits(
 
 
 def _published_losses() -> xr.Variable:
-    """The paper's fit losses, NaN for the reading that it does not print."""
+    """The paper's fit losses, NaN for the square, whose loss the authors' notebook does not have."""
     values = [FIT_LOSSES.get(name, np.nan) for name in ALTERNATIVES]
-    missing = "a reading of (51) for which nothing is printed"
+    missing = "a reading of (51) whose loss is not published"
     return with_gaps("alternative", values, "squared fit loss that the paper prints, C.1", "epoch", missing)
 
 
@@ -200,16 +201,20 @@ def _alternatives(
         checkpoint: where fits are kept.
     """
     shape, frames = (len(ALTERNATIVES), halfway.sizes["seed"]), halfway.sizes["epoch"]
-    loss, r2 = np.full(shape, np.nan), np.full((*shape, 3), np.nan)
+    loss, on_line, r2 = np.full(shape, np.nan), np.full(shape, np.nan), np.full((*shape, 3), np.nan)
     curves, shown = np.full((shape[0], 3, frames), np.nan), int(min(of_theory, default=-1))
     for (row, name), (seed, theory) in product(enumerate(ALTERNATIVES), of_theory.items()):
-        fit = theory if name == "theory" else kept_fit(halfway.isel(seed=seed), checkpoint, name)
-        loss[row, seed], r2[row, seed] = fit.loss, fit.r2
+        run = halfway.isel(seed=seed)
+        fit = theory if name == "theory" else kept_fit(run, checkpoint, name)
+        loss[row, seed], r2[row, seed], on_line[row, seed] = fit.loss, fit.r2, loss_on_line(run, name)
         if seed == shown:
             curves[row] = fit.theory
     dims = ("alternative", "seed")
     return {
         "alternative_loss": with_gaps(dims, loss, "squared fit loss, eq. (49), halfway", "epoch"),
+        "alternative_loss_on_line": with_gaps(
+            dims, on_line, "least squared fit loss, eq. (49), at eta_h/eta_y = h_end^2/(dx2 dy2), halfway", "epoch"
+        ),
         "alternative_r2": with_gaps((*dims, "curve"), r2, "explained variance R2 of the curve, halfway"),
         "alternative_theory": with_gaps(("alternative", "curve", "epoch"), curves, "fitted curves of the shown trial"),
     }, shown

@@ -171,8 +171,8 @@ def fig11_alternatives(default_network: xr.Dataset, default_network_fits: xr.Dat
 
 @figure(
     title="Published fit losses of the theory and of altered dynamics among those of our trials",
-    caption="One dot per trial of the default network, each the global minimum over both rates; orange-red: the "
-    "single number that the paper gives.",
+    caption="One dot per trial of the default network, each the global minimum over both rates; ring: the least loss "
+    "on the line of rates from which the public search starts; orange-red: the single number that is published.",
     alt="Fit losses of the theory and of each altered dynamics, one dot per trial, with the published numbers as "
     "bars, for two widths of the network.",
 )
@@ -186,7 +186,12 @@ def n6_fit_losses(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Da
             loss = fits["alternative_loss"].sel(alternative=name).values
             known = loss[np.isfinite(loss)]
             offset = np.linspace(-0.15, 0.15, known.size) if known.size > 1 else np.zeros(known.size)
-            panel.plot(place + offset, known, "o", color=BLUE, markersize=3, label="our trials" if place == 0 else None)
+            on_line = fits["alternative_loss_on_line"].sel(alternative=name).values[np.isfinite(loss)]
+            labels = ("our trials", "our trials, on the line") if place == 0 else (None, None)
+            panel.plot(place + offset, known, "o", color=BLUE, markersize=3, label=labels[0])
+            panel.plot(
+                place + offset, on_line, "o", color=BLUE, markerfacecolor="none", markersize=3.5, label=labels[1]
+            )
             if name in FIT_LOSSES:
                 label = "published" if place == 0 else None
                 panel.plot(place, FIT_LOSSES[name], "_", color=RED, markersize=16, markeredgewidth=2, label=label)

@@ -136,6 +136,47 @@ def fit_effective_rates(
     return _summary(logs, costs, data, solve, residual, middle)
 
 
+def least_loss_on_line(
+    h: ArrayLike,
+    y: ArrayLike,
+    w: ArrayLike,
+    dx2: float,
+    dy2: float,
+    *,
+    every: float = 1.0,
+    solution: Solution | None = None,
+) -> float:
+    """The least squared fit loss (49) at the rate ratio that A_low suggests, eta_h/eta_y = h_end^2/(dx2 dy2).
+
+    The authors' public search takes its guesses on this line, where small initial weights end by (10); a local search
+    from there may stay on it. Arguments as in `fit_effective_rates`.
+
+    Raises:
+        ValueError: trajectories of unequal length, or not finite, or rates that no two points can have.
+    """
+    data = _trajectory(h, y, w, dx2, dy2)
+    solve = solution or _theory(data[:, 0], dx2, dy2, every)
+    residual = partial(_residual, data=data, solve=solve, weights=np.full(3, np.sqrt(every)))
+    means, tilt = _line(data, dx2, dy2, every)
+
+    def cost(mean: ArrayLike) -> Array:
+        means = np.atleast_1d(mean)
+        return (residual(np.stack([means + tilt, means - tilt], axis=-1)) ** 2).sum(axis=1)
+
+    low = int(np.clip(np.argmin(cost(means)), 1, len(means) - 2))
+    near = scipy.optimize.minimize_scalar(
+        lambda mean: float(cost(mean)[0]), bounds=(means[low - 1], means[low + 1]), method="bounded"
+    )
+    return float(near.fun)
+
+
+def _line(data: Array, dx2: float, dy2: float, every: float) -> tuple[Array, float]:
+    """Mean logs of both rates of the starts, and half the log of the rate ratio that inverts A_low = h at the end."""
+    span, length = (data.shape[1] - 1) * every, np.sqrt(dx2 * (dy2 or data[1, 0] or 1.0))
+    ratio = max(data[0, -1] ** 2 / length**2, 1e-12)
+    return np.log(2 * GROWTHS / (span * length)), float(np.log(ratio) / 2)
+
+
 def _trajectory(h: ArrayLike, y: ArrayLike, w: ArrayLike, dx2: float, dy2: float) -> Array:
     positive(dx2, "dx2", "two different inputs are needed")
     arrays = [finite(value, name) for value, name in ((h, "h"), (y, "y"), (w, "w"))]
@@ -171,10 +212,8 @@ def _residual(
 
 def _starts(data: Array, dx2: float, dy2: float, every: float, residual: Callable[..., Array]) -> tuple[Array, Array]:
     """The best separate starts on a grid of growth and rate ratio, and the middle of the grid; logs of rates."""
-    span, length = (data.shape[1] - 1) * every, np.sqrt(dx2 * (dy2 or data[1, 0] or 1.0))
-    ratio = max(data[0, -1] ** 2 / length**2, 1e-12)  # inverts A_low = h at the end
-    mean = np.log(2 * GROWTHS / (span * length))
-    tilt = np.log(ratio * TILTS) / 2
+    mean, center = _line(data, dx2, dy2, every)
+    tilt = center + np.log(TILTS) / 2
     grid = np.stack([mean[:, None] + tilt, mean[:, None] - tilt], axis=-1)
     frames = np.unique(np.linspace(0, data.shape[1] - 1, SCANNED).astype(int))
     cost = (residual(grid.reshape(-1, 2), frames=frames) ** 2).sum(axis=1).reshape(grid.shape[:2])

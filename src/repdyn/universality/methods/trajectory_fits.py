@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from repdyn.base.arrays import Array
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import variable
-from repdyn.universality.methods.fit import EffectiveFit, Solution, fit_effective_rates
+from repdyn.universality.methods.fit import EffectiveFit, Solution, fit_effective_rates, least_loss_on_line
 from repdyn.universality.theory.alternatives import altered_solution
 from repdyn.universality.theory.final import final_distance
 
@@ -70,6 +70,14 @@ def kept_fit(
         kept = own.put(name, asdict(fit))
     parts: dict[str, Any] = {part: values if values.ndim else values.item() for part, values in kept.items()}
     return EffectiveFit(**parts)
+
+
+def loss_on_line(run: xr.Dataset, name: str = "theory") -> float:
+    """The least fit loss of one trial on the line of rates of `least_loss_on_line`; arguments as in `kept_fit`."""
+    (h, y, w), epoch = (run[curve].values for curve in CURVES), run["epoch"].values
+    every = float(epoch[1] - epoch[0])
+    dx2, dy2 = float(run["dx2"]), float(run["dy2"])
+    return least_loss_on_line(h, y, w, dx2, dy2, every=every, solution=alternative(name, run))
 
 
 def converged(runs: xr.Dataset, limit: float) -> xr.DataArray:
