@@ -75,7 +75,8 @@ def hexagon(stalled_rows: xr.Dataset) -> xr.Dataset:
     "bnd-lem2-prob",
     where="Section I, Lemma 2, eq. (6)",
     line=108,
-    assumes="t columns have rank t after ReLU, no two of t + 1 are collinear",
+    assumes="t columns have rank t after ReLU, no two of t + 1 are collinear; a zero column counts as collinear, also"
+    " alone",
     words=r"Then, with probability at least $\gamma(X^{(t+1)})$",
     kind="bound",
     states="If $t$ columns have full rank after ReLU and no two of $t + 1$ are collinear, one more Gaussian row gives "
@@ -89,6 +90,11 @@ def hexagon(stalled_rows: xr.Dataset) -> xr.Dataset:
         ),
     },
     remark="The printed proof step (18)-(20) needs a repair (bnd-e3-step).",
+    sought=r"Proof: a null vector $a$ of $\operatorname{ReLU}(W X)$ has $a_{t+1} \ne 0$, so $\sum_i a_i (w x_i)_+$ "
+    "has a kink at the hyperplane of $x_{t+1}$, which no other column shares, and is not zero in one of two "
+    "cells beside it. Tried: columns within 1e-6 of a line, lengths over six decades, odd circles of 3 and 5 "
+    r"points (probability over $\gamma$ at least 3 and 5), $t = 0$, where $\gamma = 1/2$ is reached. A single "
+    "zero column has no such kink.",
 )
 def next_row_raises_the_rank(stalled_rows: xr.Dataset) -> Verdict:
     """Exact probability from the cells over gamma, and against the frequency in sampled rows."""

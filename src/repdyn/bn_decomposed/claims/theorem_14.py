@@ -67,6 +67,10 @@ NORMS_AS_PRINTED = wrong_formula("the printed norms, 1 at every width", norms_as
         "odd point": "norm of the odd point in sampled layers, over the printed one",
     },
     remark="Item 2 prints $1 / (n - 1)$ on the right, so the squares are missing on both sides, not lost in the text.",
+    sought=r"Corrected form: $\|\tilde x_1\| = \frac{n-1}{n} R$ and $\|\tilde\nu_c\| = \frac{R}{n}$ in any batch, so "
+    r"that $\alpha$ cancels $R$, whatever the shape of the cluster. The norms are chi variables of a binomial "
+    r"number of positive neurons. Tried: one neuron ($\mathbb{E}\|x_1'\| = 1/\sqrt\pi$), two points, all "
+    "points on a line.",
 )
 def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     """Norms and squared norms of explicit layers on a batch with R > n/(n-1), directions at random."""
@@ -99,6 +103,10 @@ def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     control=NOT_RECENTERED,
     remark="The recentered points are antipodal for any batch. The image of the cluster's mean is not the mean of the "
     "new cluster.",
+    sought="The identity behind Theorem 13 uses neither norms nor angles: both recentered vectors lie on the line "
+    r"through $x_1 - \nu_c$, on opposite sides of 0. Tried: random directions and lengths, one dimension, $x_1"
+    r" = \nu_c$ (both vectors are zero). The mean of the new cluster, which $\hat\nu_c$ is not, need not be "
+    "orthogonal.",
 )
 def orthogonality_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     """Largest inner product over all layers of explicit weights, directions and norms of x_1 and nu_c at random."""
@@ -127,7 +135,8 @@ def at_the_invariant_distance(contraction: xr.Dataset) -> xr.Dataset:
     "bnd-thm14-4",
     where="Section III, Theorem 14, item 4; Appendix F, eqs. (112)-(117)",
     line=268,
-    assumes="R above n/(n-1), any two points of the cluster, different after the layer",
+    assumes="R above n/(n-1), any two different points of the cluster, as in its proof; the mean is over all W (in "
+    "print the images differ, a random event)",
     words="item 4 shows that the cluster contracts, while keeping the scale of the representation",
     kind="bound",
     states="If the odd point is farther than $n / (n - 1)$ from the cluster's mean, a layer brings any two points of "
@@ -145,6 +154,10 @@ def at_the_invariant_distance(contraction: xr.Dataset) -> xr.Dataset:
     labels={"factor": "factor on the mean square distance within the cluster"},
     remark="The radius $1 / n^2$ of the cluster is not needed. Positively collinear recentered points contract by "
     r"$\alpha$ alone. The second expectation sign is missing in (114)-(115).",
+    sought=r"Proof: $\alpha (\|\tilde x_i\|^2 + \|\tilde x_j\|^2 - 2 K)$ with $K \ge \tilde x_i \cdot \tilde x_j$ "
+    r"(bnd-eq111-ineq) and $\alpha < 1$. Tried: points on a line (factor $\alpha$ exactly on one side of the "
+    "mean), a point at the mean of the batch, antipodal points, three points, $R$ within 1e-9 of $n/(n-1)$. "
+    r"Given the event that the images differ, a layer of one neuron would have up to $2\alpha$.",
 )
 def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Verdict:
     """Closed-form factors of all pairs in random configurations; one pair's factor in layers of explicit weights."""
@@ -196,6 +209,9 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
     },
     remark="The text before the theorem is about a representation somewhat similar to an invariant one; items 1 to 3 "
     "of Definition 12 are enough for the contradiction, so some of them must go.",
+    sought="Corrected form: bnd-thm14-1-2, -3 and -4 use no more than $R > n/(n-1)$, and are tried there at one "
+    "dimension, one neuron and the border. That no batch meets the printed form: $(n-1)^2 + 1 < n^2$ for each"
+    r" $n \ge 2$.",
 )
 def hypothesis_can_be_met(gaussian_layer: xr.Dataset, contraction: xr.Dataset) -> Verdict:
     """R of Definition 12 against n/(n-1); then items 1 to 4 for batches that meet R > n/(n-1) alone."""
@@ -252,6 +268,14 @@ DISTANCE_KEPT = false_world(
     ),
     remark="One layer from a distance above $n / (n - 1)$ does contract the cluster (bnd-thm14-4); after it the "
     "distance is smaller (bnd-cluster-rest), so that the next layers widen it.",
+    defence="Geometrically unchanged means that a separate point and a cluster remain such, at a right angle: so it "
+    "is in each layer, and after a disturbance they return. The network of the sentence is the one random "
+    "layer of Theorem 14, in which the cluster contracts (item 4); the theorem does not say that it can be "
+    "iterated.",
+    answer="In kind, and in one layer, this is right: two of the three readings pass. In size it is not: after the "
+    r"layer of the theorem the distance is $\sqrt{1 + 1/(n-1)^2} < n/(n-1)$, so that the theorem does not "
+    r"apply to the next one, and at the variance that keeps $\|x_1\|$ clusters as narrow as its own widen by "
+    r"up to $\alpha = n^2/((n-1)^2+1)$ per layer in mean square, until they have the width of bnd-infwidth.",
 )
 def narrow_clusters_contract(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Verdict:
     """Factor of the mean square size of clusters narrower than 1/n^2, odd point and cluster as in Definition 12."""
