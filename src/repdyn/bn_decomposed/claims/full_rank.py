@@ -335,6 +335,7 @@ FULL = "full rank for every batch, as if the hypothesis were not needed"
     },
     remark="The sharp condition: no two columns of the same direction, and the lines that hold antipodal points "
     "linearly independent. A batch in $k$ dimensions bears $k$ antipodal pairs in general position, not $k + 1$.",
+    assumes="i.i.d. Gaussian rows; no zero column; even circles of six points and more",
 )
 def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
     """Largest rank from the cells, from the lines, and with many rows; even circles of six and more points."""

@@ -44,9 +44,13 @@ UNCORRELATED = "a correlation of 0.1 is not independence, and a smaller one woul
         ),
     },
     possible_ocr_error=True,
-    message="The rank of a product is bounded by the smaller factor's rank",
-    cause="In the text at hand: the larger rank is a bound too, but it lets the rank grow to that of $A$, against "
-    "the conclusion drawn from it.",
+    labels={
+        "products above the bound": "products whose rank exceeds the bound: the words",
+        "products whose rank it lets grow": "products for which the bound exceeds the rank of $X$: the inference",
+    },
+    message="A true bound that does not give the conclusion drawn from it",
+    cause="In the text at hand: the larger rank is a bound, so the words are true, but it lets the rank grow to "
+    "that of $A$; the inference needs the smaller one.",
     consequence="With the smaller rank the conclusion follows, that linear layers cannot raise the rank of a batch.",
 )
 def rank_of_a_product(relu_rank: xr.Dataset) -> Verdict:
@@ -222,6 +226,7 @@ def antipodal_waits(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     control=false_world(
         "six points on the circle, whose antipodal pairs the theorem excludes", antipodal_waits, recomputes=True
     ),
+    assumes="i.i.d. standard Gaussian rows, columns added one by one, no two of them collinear and none zero",
 )
 def waits_are_dominated(rows_to_full_rank: xr.Dataset) -> Verdict:
     """P(y_t > s | y_{t-1}) against (1 - gamma of t columns)^s, y_{t-1} = 0, 1, or more."""

@@ -78,6 +78,8 @@ def from_equal_angles(fixed_point: xr.Dataset) -> xr.Dataset:
         ),
         false_world(EQUAL_ANGLES, in_dataset(1, from_equal_angles), recomputes=True),
     ),
+    assumes="Gaussian weights without biases, recentering and ReLU, expectation over one layer; iterated at infinite "
+    "width, where the Gram matrix is its expectation",
 )
 def closed_form_of_a_layer(relu_moments: xr.Dataset, fixed_point: xr.Dataset) -> Verdict:
     """(8) on images against explicit layers; fixed points of the reduced map against the iterated n x n map."""

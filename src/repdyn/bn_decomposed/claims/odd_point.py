@@ -94,7 +94,7 @@ def _batches_of_the_paper(last: xr.Dataset) -> Test:
         "cluster angle": "angle between points of the cluster after the last layer",
         "odd angle": "angle between odd point and cluster after the last layer",
     },
-    remark="The paper's Figure 4 has five points. The cluster keeps an angular width near $540/n$ degrees "
+    remark="The paper's Figure 4 has five points. The cluster keeps an angular width that tends to $540/n$ degrees "
     "(bnd-infwidth).",
 )
 def cluster_forms_beside_odd_point(odd_point: xr.Dataset) -> Verdict:
@@ -154,8 +154,11 @@ def definition_12_is_seen(odd_point: xr.Dataset) -> Verdict:
     where="Section III, beside Figure 3",
     kind="comparison",
     origin="ours",
-    states="The width of the cluster in deep networks of finite width is that of the fixed point at infinite width.",
+    states="The width of the cluster in deep networks of finite width is that of the fixed point at infinite width, "
+    "up to a factor of two.",
     control=FIRST_LAYER,
+    assumes="recentering and ReLU without rescaling or biases, He variance; batches of twenty points and more of "
+    "images or Gaussian points in which an odd point has formed; width and depth of the run",
 )
 def cluster_width_is_that_of_the_limit(odd_point: xr.Dataset) -> Verdict:
     """Angle in the cluster over that at infinite width, images and Gaussian points together."""

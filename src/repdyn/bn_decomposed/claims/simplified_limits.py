@@ -283,6 +283,8 @@ def outlier_for_symmetric(tree_limits: xr.Dataset) -> xr.Dataset:
         "distance of symmetric batches": false_world(SYMMETRIC_FOR_OUTLIER, outlier_for_symmetric),
     },
     remark="The two-cluster bounds (51)-(52), (59)-(60) all but state the sharp ones.",
+    assumes="the simplified model, three or more distinct components of one input dimension; $i$ is any interior "
+    "point, the limits are those of deep layers",
 )
 def best_possible_bounds(tree_limits: xr.Dataset) -> Verdict:
     """Gram matrices of deep layers against the sharp bounds; equality where A = B."""
@@ -354,10 +356,12 @@ def mirrored(tree_limits: xr.Dataset) -> xr.Dataset:
     where="Section III, intuition and Remark; Appendix D, (51)-(52)",
     origin="ours",
     kind="qualitative",
-    states="The odd point is typically the extreme that is farther from the mean of the rest.",
+    states="Of a Gaussian batch, the odd point is typically the extreme that is farther from the mean of the rest.",
     control=wrong_formula("the nearer extreme for the farther", mirrored),
     remark="The model does not depend on a shift of the batch, so the norm itself can matter only where the mean is "
     "near zero.",
+    assumes="the simplified model on batches of independent Gaussian numbers; one input dimension; the odd point is "
+    "the extreme of larger norm in the limit; typically means in more than half of the batches",
 )
 def the_far_extreme_is_odd(tree_limits: xr.Dataset) -> Verdict:
     """Share of Gaussian batches, by n, in which the extreme of larger limiting norm was the farther one."""

@@ -79,9 +79,10 @@ def algorithm_without_ties(cluster_rows: xr.Dataset) -> xr.Dataset:
     kind="identity",
     origin="ours",
     states="At every layer the sum over all rows of the number of clusters less 2 is $n - 2$, less one for each "
-    "cluster that has met its row's mean exactly. So at most $n - 2$ rows have three clusters or more, and each point "
-    "but the extremes is strictly inside exactly one row.",
-    formula=r"\sum_{\text{rows}} (c - 2) = n - 2",
+    "cluster that has met its row's mean exactly. So at most $n - 2$ rows have three clusters or more, and "
+    "each point but the extremes is strictly inside at most one row; before any cluster meets a mean, inside "
+    "exactly one.",
+    formula=r"\sum_{\text{rows}} (c - 2) = n - 2 - \#\{\text{clusters so far at the mean of their row}\}",
     control={
         "layers with another excess": wrong_formula("clusters that meet the mean are not counted", ties_forgotten),
         "layers where the algorithm differs": wrong_formula("$n - 2$ in spite of ties", algorithm_without_ties),
@@ -95,10 +96,15 @@ def algorithm_without_ties(cluster_rows: xr.Dataset) -> xr.Dataset:
             "the rows of two clusters left out", replace_variables(gram_difference="gram_difference_of_wide_rows")
         ),
     },
-    labels={"gram matrices": "matrix of inner products by the fast algorithm, minus that by enumeration"},
+    labels={
+        "gram matrices": "matrix of inner products by the fast algorithm, minus that by enumeration",
+        "layers where a point is not inside exactly one row": "layers with an interior point inside two rows "
+        "or, before a cluster has met a mean, inside none",
+    },
     remark="A row of $k$ clusters, $a$ of them below its mean, has children of $k - a + 1$ and $a + 1$ clusters, "
     "together $k + 2$, whence the conservation. From $t_0$ on $n - 2$ rows of three clusters are left, less ties, for "
     "ever.",
+    assumes="the simplified model, distinct components of one input dimension; rows counted with their multiplicity",
 )
 def excess_is_conserved(cluster_rows: xr.Dataset) -> Verdict:
     """Enumeration of all rows and the exact algorithm, each against n - 2 less the ties so far."""
@@ -264,7 +270,9 @@ NORMS = wrong_formula("norms for squared norms", norms_for_squares, recomputes=T
     "bnd-eq61-62",
     where="Appendix E, eqs. (61)-(62)",
     line=757,
-    assumes=("a three-cluster row of composition (1, 1, n-2) or (n-2, 1, 1); n at least 4, so that 2n - 7 is positive"),
+    assumes="a three-cluster row of composition (1, 1, n-2) or (n-2, 1, 1); T at least 2, since (61) has T - 1 terms "
+    "and begins with the exponent T - 2; n at least 4, so that there are two interior points and 2n - 7 is "
+    "positive",
     words="can be upper bounded, thanks to equation",
     kind="bound",
     states="The $(2, n - 2)$ descendants of a three-cluster row contribute at most (61) to the squared norms of the "
@@ -273,8 +281,9 @@ NORMS = wrong_formula("norms for squared norms", norms_for_squares, recomputes=T
         "enumeration over eq 61": NORMS,
         "eq 61 over eq 62": wrong_formula("$2n - 3$ for $2n - 7$ in (62)", replace_variables(eq_62="wrong_eq_62")),
     },
-    remark="From $T = 2$ on; at $T = 1$ the sum (61) is empty while a point of the large cluster already gains. Needs "
-    r"$n \ge 4$. The births that (61) leaves out, those of the last layer, are smaller than its slack.",
+    remark="At $T = 1$ the sum has no term, while a point of the large cluster already gains; at $n = 3$ its rows "
+    "$(2, 1)$ are among the leading ones. The births that (61) leaves out, those of the last layer, are "
+    "smaller than its slack.",
 )
 def three_cluster_rows_are_bounded(split_rows: xr.Dataset) -> Verdict:
     """Enumerated descendants against (61) from T = 2 on; (61) against (62)."""

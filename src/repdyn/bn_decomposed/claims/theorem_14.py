@@ -309,9 +309,10 @@ def layer_without_relu(contraction: xr.Dataset) -> xr.Dataset:
     kind="limit",
     origin="ours",
     states="After the layer of Theorem 14 the distance is below $n / (n - 1)$. At the variance that keeps the odd "
-    "point's norm a narrow cluster widens, a wide one contracts, and what is stable is a cluster of a finite width.",
+    "point's norm a narrow cluster widens, a wide one contracts, and what is stable is a cluster of a finite "
+    r"width, which tends to $3\pi/n$.",
     formula=r"R'^2 = 1 + \frac{1}{(n-1)^2} < \frac{n^2}{(n-1)^2}, \quad \alpha = \frac{n^2}{(n-1)^2 + 1} > 1, \quad "
-    r"\theta \to \frac{3\pi}{n}",
+    r"\theta = \frac{3\pi}{n} \left(1 + O\!\left(\tfrac1n\right)\right)",
     control={
         "next square distance": wrong_formula(ALPHA_ONE.says, in_dataset(1, alpha_one), recomputes=True),
         "narrow cluster": DISTANCE_KEPT,
@@ -325,6 +326,9 @@ def layer_without_relu(contraction: xr.Dataset) -> xr.Dataset:
         "narrow cluster": "factor of a layer on the size of a narrow cluster",
         "wide cluster": "factor of a layer on the size of a wide cluster",
     },
+    assumes="recentering and ReLU, Gaussian weights without biases, expectations at infinite width; ten points and "
+    "more, cluster and odd point as in Definition 12 but for the size of the cluster; the variance is fixed "
+    r"by $\alpha$",
 )
 def cluster_comes_to_rest(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Verdict:
     """The distance after a layer; growth of narrow, decay of wide clusters, stability of the resting one."""
