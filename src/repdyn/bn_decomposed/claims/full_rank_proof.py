@@ -96,7 +96,7 @@ def hexagon(stalled_rows: xr.Dataset) -> xr.Dataset:
     remark="The printed proof step (18)-(20) needs a repair (bnd-e3-step).",
     sought=r"Proof: a null vector $a$ of $\operatorname{ReLU}(W X)$ has $a_{t+1} \ne 0$, so $\sum_i a_i (w x_i)_+$ "
     "has a kink at the hyperplane of $x_{t+1}$, which no other column shares, and is not zero in one of two "
-    "cells beside it. Tried: columns within 1e-6 of a line, lengths over six decades, odd circles of 3 and 5 "
+    "cells beside it. Tried: columns within 1e-6 of a line (their lengths drop out), odd circles of 3 and 5 "
     r"points (probability over $\gamma$ at least 3 and 5), $t = 0$, where $\gamma = 1/2$ is reached. A single "
     "zero column has no such kink.",
 )
