@@ -98,7 +98,7 @@ COMPONENTS = {"recentering": "recenter", "the non-linearity": "relu"}
     "bnd-fig1-cause",
     where="Abstract; Figure 1",
     line=7,
-    assumes="no rescaling; one batch of images, the same weights with a component and without",
+    assumes="no rescaling; one batch of images of like norms, the same weights with a component and without",
     words="When these two components are present, we observe a curious behavior at initialization",
     kind="causal",
     states="One point breaks away from the others when recentering and the non-linearity are present, and not without "

@@ -187,7 +187,7 @@ def whatever_the_sign(odd_point: xr.Dataset) -> xr.Dataset:
     where="Section III, intuition, 'In total, the effect ...'",
     line=158,
     kind_of_slip="misprint",
-    assumes="an odd point far from the others",
+    assumes="an odd point far from the others, as there is one from twenty points on (bnd-fig3)",
     words="in the former case much more points map to zero compared to a selected few",
     kind="comparison",
     states="Many more points map to zero where the projected cluster is above the mean than where it is below.",
@@ -342,13 +342,15 @@ def quiet_with_recentering(activity: xr.Dataset) -> Verdict:
     "bnd-disc-fire",
     where="Discussion, second paragraph",
     line=289,
-    assumes="no rescaling, at initialization",
+    assumes="no rescaling, at initialization; an odd point beside a cluster, as there is one from twenty points on "
+    "(bnd-fig3); large is above a tenth of the layer's largest response",
     words="neurons are active with a large intensity only for the odd data point",
     kind="qualitative",
     states="With no rescaling and at initialization, neurons are active with a large intensity only for the odd point.",
     control=dict.fromkeys(("share of the large responses", "energy minus prediction"), FIRST_LAYER),
-    remark="Batches of twenty points and more, in which there is an odd point beside a tight cluster. Half of the "
-    "neurons fire for the odd point; the other half respond weakly to most of the cluster.",
+    remark="Half of the neurons fire for the odd point; the other half respond weakly to most of the cluster, by "
+    "$1/(n-1)$ as strongly. So what is large decides in small batches: at ten points a third of the responses"
+    " above a tenth of the largest are other points', above a fifth of it next to none.",
 )
 def large_responses_are_the_odd_points(odd_point: xr.Dataset) -> Verdict:
     """Share of the odd point in the large responses and in the energy, against the fixed point of infinite width."""
