@@ -409,7 +409,8 @@ def the_far_extreme_is_odd(tree_limits: xr.Dataset) -> Verdict:
     sought="The condition parts only the two points from the others, so that interior points may tie in a "
     "coordinate, which Theorem 11 excludes. Ties only merge clusters: $A$ and $B$ stay positive and the split"
     " of one point from the others stays the slowest to decay. Tried: (0, 1, 1, 1, 5) with (0, 2, 1, 2, 3), "
-    "where interior angles fall (5 degrees after 18 layers) and both bounds hold. Points in free order are the control, and fail.",
+    "where interior angles fall (5 degrees after 18 layers) and both bounds hold. "
+    "Points in free order are the control, and fail.",
 )
 def several_coordinates_share_extremes(several_coordinates: xr.Dataset) -> Verdict:
     """The four items of the theorem on the joint Gram matrix of the coordinates' trees."""
