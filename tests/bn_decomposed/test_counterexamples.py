@@ -130,6 +130,16 @@ def test_item_4_of_theorem_14_on_a_line_and_at_the_border(k, n):
     assert _factors(X, 0.99).max() > 1 or k > 1
 
 
+def test_images_of_opposite_points_and_of_the_mean_of_the_batch():
+    """Recentered u, 2 u, -u and 0: distances of images over those of points, squared."""
+    u = np.array([[1.0, 2.0, -1.0, 0.0], [0.5, 1.0, -0.5, 0.0]])
+    after = expected_relu_gram(u.T @ u)
+    first, second = np.triu_indices(4, 1)
+    apart = np.diag(after)[first] + np.diag(after)[second] - 2 * after[first, second]
+    before = ((u[:, first] - u[:, second]) ** 2).sum(axis=0)
+    assert apart / before == pytest.approx([1, 1 / 2, 1, 5 / 9, 1, 1], abs=1e-12)
+
+
 def test_two_points_have_the_largest_alpha_of_theorem_13():
     gram = expected_next_gram(np.eye(2), 2.0)  # n^2 / (n^2 - 2 n + 2) = 2
     assert np.allclose(gram, np.eye(2), atol=1e-14)

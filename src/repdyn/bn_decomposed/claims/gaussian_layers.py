@@ -167,8 +167,8 @@ def squares_are_kept(layer: xr.Dataset) -> dict[str, Test]:
     },
     sought=r"Proof: $\mathbb{E}\|\operatorname{ReLU}(W \tilde x)\|^2 = \alpha \|\tilde x\|^2$ for each vector, and "
     r"items 1 to 3 of Definition 12 fix $\|\tilde x_1\|$ and $\|\tilde\nu_c\|$. Tried: two points, where "
-    r"$\alpha = 2$ is largest, and a single neuron. One point, or one dimension, admits no invariant "
-    "representation.",
+    r"$\alpha = 2$ is largest, in closed form, and a single neuron, sampled. One point, or one dimension, "
+    "admits no invariant representation.",
 )
 def norms_are_kept(gaussian_layer: xr.Dataset) -> Verdict:
     """Closed forms and layers of explicit weights of every width on the representation of Definition 12."""
@@ -202,8 +202,8 @@ def orthogonal(layer: xr.Dataset) -> Test:
     formula=r"x_1' \cdot \hat\nu_c = 0",
     control=NOT_RECENTERED,
     sought=r"Proof: $\tilde x_1 = \frac{n-1}{n}(x_1 - \nu_c)$ and $\tilde\nu_c = -\frac1n (x_1 - \nu_c)$ in any "
-    "batch, so no neuron is positive at both. Definition 12 is not needed for it; a single neuron, a zero row"
-    " of weights and two points were tried.",
+    "batch, so no neuron is positive at both. This needs nothing of Definition 12, and covers two points and "
+    "a row of weights that is zero; single neurons were sampled.",
 )
 def orthogonality_is_kept(gaussian_layer: xr.Dataset) -> Verdict:
     """Largest inner product over all layers of explicit weights on the representation of Definition 12."""

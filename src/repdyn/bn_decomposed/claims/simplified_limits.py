@@ -81,9 +81,10 @@ def amplitudes_give_the_limits(tree_limits: xr.Dataset) -> Verdict:
     control=false_world("points 1 and 2 for 1 and $n$", replace_variables(both_extremes="first_two")),
     remark="At $t = 0$ the points are numbers on a line and the statement is empty.",
     sought="Proof: a transformation keeps or reverses the order, so points 1 and $n$ are the extremes of each row, "
-    "its mean lies between them, and one of the two is zero in each child; neither is zero in all rows, as "
-    "each is alone positive in some. Tried: two points, arithmetic progressions, whose middle meets the mean,"
-    " gaps of 1e-12. A batch of one is excluded: its layers are zero and have no angle.",
+    "its mean lies between them, and one of the two is zero in each child. Neither is the zero vector: from "
+    "layer 1 on each is the largest entry of some row, and stays it in the positive child. Tried: two points,"
+    " arithmetic progressions, whose middle meets the mean, gaps of 1e-9. A batch of one is excluded: its "
+    "layers are zero and have no angle.",
 )
 def extremes_are_orthogonal(cluster_rows: xr.Dataset) -> Verdict:
     """Rows are non-negative, so an inner product of zero is no row with both points positive."""

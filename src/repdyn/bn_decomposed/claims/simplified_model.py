@@ -192,10 +192,11 @@ IN_N_ALONE = wrong_formula("a bound in $n$ alone, that of equal gaps", without_t
     },
     remark="The depth is not bounded in $n$ alone, it grows as a gap narrows. One layer serves all rows, since a "
     "binary tree whose branches all end is finite.",
-    sought="Proof with a bound on the layer (page): inner gaps are only passed on, and the mean falls by $1 - 1/n$ "
-    "or more. The exact depth of all sequences at once was held against it for two and three points (stable "
-    "at once), two narrow pairs far apart (the logarithm in the bound is negative, and counts as 0), clusters"
-    " exactly at the mean, gaps from 1e-9 to 1e-40 of the range, and entries of 1e9 around unit gaps.",
+    sought="Proof with a bound on the layer (page): inner gaps are only passed on, and the mean of a child is at "
+    "most $1 - 1/n$ of its parent's. The exact depth of all sequences at once was held against it for two and"
+    " three points (stable at once), two narrow pairs far apart (the logarithm in the bound is negative, and "
+    "counts as 0), clusters exactly at the mean, gaps from 1e-9 to 1e-40 of the range, and entries of 1e9 "
+    "around unit gaps.",
 )
 def rows_become_stable(tree_limits: xr.Dataset, narrow_gap: xr.Dataset, cluster_rows: xr.Dataset) -> Verdict:
     """The exact depth of stability against a bound from the input's gaps; the algorithm against all rows."""

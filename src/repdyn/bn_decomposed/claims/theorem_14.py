@@ -67,10 +67,10 @@ NORMS_AS_PRINTED = wrong_formula("the printed norms, 1 at every width", norms_as
         "odd point": "norm of the odd point in sampled layers, over the printed one",
     },
     remark="Item 2 prints $1 / (n - 1)$ on the right, so the squares are missing on both sides, not lost in the text.",
-    sought=r"Corrected form: $\|\tilde x_1\| = \frac{n-1}{n} R$ and $\|\tilde\nu_c\| = \frac{R}{n}$ in any batch, so "
-    r"that $\alpha$ cancels $R$, whatever the shape of the cluster. The norms are chi variables of a binomial "
-    r"number of positive neurons. Tried: one neuron ($\mathbb{E}\|x_1'\| = 1/\sqrt\pi$), two points, all "
-    "points on a line.",
+    sought=r"Corrected form: $\|\tilde x_1\| = \frac{n-1}{n} R$ and $\|\tilde\nu_c\| = \frac{R}{n}$ in any batch, two"
+    r" points and points on a line included, so that $\alpha$ cancels $R$ whatever the shape of the cluster. "
+    "The norms are chi variables of a binomial number of positive neurons; sampled down to one neuron, where "
+    r"$\mathbb{E}\|x_1'\| = 1/\sqrt\pi$ is farthest from 1.",
 )
 def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     """Norms and squared norms of explicit layers on a batch with R > n/(n-1), directions at random."""
@@ -104,9 +104,9 @@ def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     remark="The recentered points are antipodal for any batch. The image of the cluster's mean is not the mean of the "
     "new cluster.",
     sought="The identity behind Theorem 13 uses neither norms nor angles: both recentered vectors lie on the line "
-    r"through $x_1 - \nu_c$, on opposite sides of 0. Tried: random directions and lengths, one dimension, $x_1"
-    r" = \nu_c$ (both vectors are zero). The mean of the new cluster, which $\hat\nu_c$ is not, need not be "
-    "orthogonal.",
+    r"through 0 along $x_1 - \nu_c$, on opposite sides, and are zero if $x_1 = \nu_c$. Sampled at random "
+    r"directions and lengths. Not covered is the mean of the new cluster, which $\hat\nu_c$ is not, and which "
+    "need not be orthogonal.",
 )
 def orthogonality_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     """Largest inner product over all layers of explicit weights, directions and norms of x_1 and nu_c at random."""
@@ -209,9 +209,9 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
     },
     remark="The text before the theorem is about a representation somewhat similar to an invariant one; items 1 to 3 "
     "of Definition 12 are enough for the contradiction, so some of them must go.",
-    sought="Corrected form: bnd-thm14-1-2, -3 and -4 use no more than $R > n/(n-1)$, and are tried there at one "
-    "dimension, one neuron and the border. That no batch meets the printed form: $(n-1)^2 + 1 < n^2$ for each"
-    r" $n \ge 2$.",
+    sought="Corrected form: bnd-thm14-1-2, -3 and -4 use no more than $R > n/(n-1)$, and hold in one dimension, for "
+    "one neuron and next to the border. That no batch meets the printed form: $(n-1)^2 + 1 < n^2$ for each $n"
+    r" \ge 2$.",
 )
 def hypothesis_can_be_met(gaussian_layer: xr.Dataset, contraction: xr.Dataset) -> Verdict:
     """R of Definition 12 against n/(n-1); then items 1 to 4 for batches that meet R > n/(n-1) alone."""
