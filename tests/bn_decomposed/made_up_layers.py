@@ -145,16 +145,19 @@ def deep(*, ratio=0.1, odd=90.0, cluster=20.0, least=20, sizes=(5, 20, 50), larg
 
 
 def neurons(*, always=0.1, busy=0.3, expected=0.1, with_recentering=0.0):
-    """Shares of 1000 neurons: active on over 90 % of the inputs, above a tenth of their largest on most."""
+    """Shares of 1000 neurons: active on over 90 % of the inputs, a response above parts of their largest on many."""
     place = np.arange(1000) / 1000
     active = np.where(place < always, 0.95, 0.5)
-    above = np.where(place < busy, 0.6, 0.1)
-    quiet = np.where(place < with_recentering, 0.6, 0.1)
+    above = np.where(place < busy, 0.8, 0.1)
+    quiet = np.where(place < with_recentering, 0.8, 0.1)
     dims, shape = ("recentering", "seed", "neuron"), np.ones((SEEDS, 1))
     return xr.Dataset(
         {
             "active": (dims, np.stack([active * shape, 0.5 * np.ones((SEEDS, 1000))])),
-            "above_tenth": (dims, np.stack([above * shape, quiet * shape])),
+            **{
+                f"above_{part}": (dims, np.stack([above * shape, quiet * shape]))
+                for part in ("twentieth", "tenth", "fifth")
+            },
             "expected_above_90": ((), expected),
         },
         {"recentering": ["without", "with"]},

@@ -233,8 +233,9 @@ READINGS = {
         (neurons(always=0.201), REFUTED),
         (neurons(always=0.051), HOLDS),
         (neurons(always=0.049), REFUTED),
-        (neurons(busy=0.101), HOLDS),
-        (neurons(busy=0.099), REFUTED),
+        (neurons(busy=0.011), HOLDS),
+        (neurons(busy=0.009), REFUTED),
+        (one(neurons(), "above_fifth", 0, 0.7), READING),  # for two thirds of the inputs, not for three quarters
     ],
     "bnd-remark-largest": [
         (longest(longest=0.9, limit=0.9, farthest=0.0), HOLDS),

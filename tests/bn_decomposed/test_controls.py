@@ -302,7 +302,7 @@ CONTROLS = {  # claim: datasets in which no part fails, by the control's part al
     ),
     "bnd-fig6-a": (
         on(neurons()),
-        together("active on 90 percent over prediction", "above a tenth of their maximum for most inputs"),
+        together("active on 90 percent over prediction", "significant for many inputs"),
     ),
     "bnd-disc-init": (on(of_neurons()), together("orthogonal", "activity")),
     "bnd-fig1-ablation": (

@@ -121,6 +121,8 @@ BOTTLENECK: dict[str, Any] = {
     "where": "Question 2; Section 1.4 of leaky_resnets",
     "kind": "comparison",
     "origin": "ours",
+    "assumes": "sixty digits in units of their own span, targets of rank 9 and 2, one depth, width, initial scale and "
+    "weight decay, momentum, rates chosen on the loss; seeds that have learned and rest",
 }
 
 

@@ -83,13 +83,20 @@ def _odd_given_to(*networks: str) -> Callable[[xr.Dataset], xr.Dataset]:
     return spoil
 
 
-ODD: dict[str, Any] = {"where": "Question 3; Section III of bn_decomposed", "kind": "comparison", "origin": "ours"}
+ODD: dict[str, Any] = {
+    "where": "Question 3; Section III of bn_decomposed",
+    "kind": "comparison",
+    "origin": "ours",
+    "assumes": "one batch of sixteen digits of like norms per seed (a network that neither rescales nor recenters "
+    "keeps a point that is long from the start), one depth and width, zero biases at the start, "
+    "statistics of the batch",
+}
 ODD_DATASET = "networks whose norms are those of recentered ones that have learned and have an odd point"
 
 
 @claim(
     "acr-odd-before",
-    states="None of the four networks has an odd point before training.",
+    states="From a batch of like norms, none of the four networks has an odd point before training.",
     control={kind: false_world(ODD_DATASET, _odd_given_to(kind)) for kind in FOUR},
     **ODD,
     labels={

@@ -60,6 +60,8 @@ mean_stays_above_the_gap = formula_claim(
     formula=r"\min_{2 \le j \le k - 2} \left(c_{j+1}(x^{(t)}) - c_j(x^{(t)})\right) = \text{const}",
     control=with_wrong_formula("the gap between the second and the third cluster", equations.EQ_31_MIXED),
     labels={"": "relative change of the smallest inner gap along random mixed sequences"},
+    assumes="rows after a ReLU (least entry 0), four clusters or more, a transformation that loses no cluster: none "
+    "meets the mean",
 )
 def smallest_inner_gap_stays(formula_audit: xr.Dataset) -> Verdict:
     """Largest relative change of the smallest inner gap along random mixed sequences that lose no cluster."""

@@ -138,6 +138,14 @@ def _odd_circles(sign_cells: xr.Dataset) -> xr.Dataset:
         "classes seen": "number of sign classes of positive volume on the circle, against $n$",
         "smallest cell": "smallest volume of a class over the stated one, minus 1",
     },
+    defence="As a set of values the volumes have one element for any odd $n$. If $w$ and $-w$ are one class (lines "
+    "through the origin, not sectors), $n$ classes of volume $1/n$ are right. No theorem uses the example, "
+    r"and even with $\gamma = 1/n$ the bound of Theorem 3, $n^2$, exceeds what circles need (3.8 rows of 9 at "
+    "three points).",
+    answer="Definition 1 compares signs, which differ between $w$ and $-w$ for each column; three points show six "
+    r"sign patterns. With both in one class Lemma 2 would be false: one point has $\gamma = 1$ then, but a row"
+    " sees it with probability 1/2. So the numbers are wrong by the paper's own definition, and a reader who "
+    r"takes $\gamma$ from the example halves the bound of Theorem 3. The theorems are not touched.",
 )
 def classes_on_the_circle(sign_cells: xr.Dataset) -> Verdict:
     """Sign patterns seen among sampled rows, and gamma from the sorted lines, for every odd n."""
@@ -179,13 +187,19 @@ def _mean_bounded(rows_to_full_rank: xr.Dataset, recentered: int) -> Test:
     "bnd-thm3-mean",
     where="Section I, Theorem 3, item 1",
     line=118,
-    assumes="no two columns are collinear, i.i.d. standard Gaussian rows",
+    assumes="no two columns are collinear (a zero column counts as collinear, also alone), i.i.d. standard Gaussian "
+    "rows",
     words=r"$\mathbb{E}[y] \leq n/\gamma$",
     kind="bound",
     states=r"The expected number of rows until $\operatorname{ReLU}(W X)$ has full rank is at most $n/\gamma(X)$, if "
     "no two columns are collinear.",
     control=wrong_formula(r"$n$ rows for the bound: $\gamma$ left out", without_gamma, recomputes=True),
     remark="Far from sharp: the bound grows with the thinnest cell, the rows that are needed hardly do.",
+    sought="Proof: given the rows before, the wait for a further column is at most geometric (bnd-lem2-prob), and a "
+    r"further column cuts cells in two, so that $\gamma$ never grows. Reached by a batch of one point: "
+    r"$\mathbb{E}[y] = 2 = n/\gamma$. Tried: thin cells (bound 1e4 times too large), exact laws on circles. "
+    "Just outside the hypothesis it fails: six points on the circle and a single zero column have $y = "
+    r"\infty$.",
 )
 def mean_rows(rows_to_full_rank: xr.Dataset) -> Verdict:
     """Mean of y over its bound, circles and Gaussian batches of two and three dimensions with exact gamma."""
@@ -226,7 +240,8 @@ def _survival(rows_to_full_rank: xr.Dataset) -> dict[str, Test]:
     "bnd-thm3-tail",
     where="Section I, Theorem 3, item 2, eqs. (7a), (7b); Appendix B, (28)",
     line=119,
-    assumes="no two columns are collinear, i.i.d. standard Gaussian rows",
+    assumes="no two columns are collinear (a zero column counts as collinear, also alone), i.i.d. standard Gaussian "
+    "rows; d rows are the whole part of d",
     words=r"$d = \alpha n / \gamma$ *for some* $\alpha > 2$",
     kind="bound",
     states=r"For $d = \alpha n/\gamma$ rows, $\alpha > 2$, the rank is full with probability at least (7a), which is "
@@ -263,6 +278,10 @@ def _survival(rows_to_full_rank: xr.Dataset) -> dict[str, Test]:
     },
     remark=r"Holds for $\alpha > 1$ already: the minimum in (28b) is at $e^s = (\alpha - \gamma) / (\alpha (1 - "
     r"\gamma)) > 1$.",
+    sought=r"Proof: (28b) needs Lemma 2 given the past only (bnd-yt-dominated), and $y > d$ is $y > \lfloor d "
+    r"\rfloor$; the exponent of (7a) is a power series in $\gamma$ whose coefficients are not negative for "
+    r"$\alpha \ge 1$ and whose first is that of (7b) (page). Tried: one point with $\gamma = 1/2$, the largest"
+    r" that there is, $\alpha$ down to 1.05, $\gamma$ down to .001, all with exact tails.",
 )
 def tail_of_rows(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> Verdict:
     """Exact negative-binomial tail under (7a), (7a) under (7b), Chernoff's minimum by search, simulated survival."""
@@ -316,6 +335,7 @@ FULL = "full rank for every batch, as if the hypothesis were not needed"
     },
     remark="The sharp condition: no two columns of the same direction, and the lines that hold antipodal points "
     "linearly independent. A batch in $k$ dimensions bears $k$ antipodal pairs in general position, not $k + 1$.",
+    assumes="i.i.d. Gaussian rows; no zero column; even circles of six points and more",
 )
 def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
     """Largest rank from the cells, from the lines, and with many rows; even circles of six and more points."""
@@ -346,8 +366,8 @@ def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
     kind="bound",
     states=r"Theorem 3 holds with batch normalization before ReLU, with $\gamma$ of $X$ less its mean; no two columns "
     "of $X$ are collinear.",
-    correction="No two columns of $X$ less its mean may be collinear: six points on a circle off the origin, no two "
-    "of them collinear, become a centered hexagon whose rank stays at 5.",
+    correction="No two columns of $X$ less its mean may be collinear, nor may one be zero: six points on a circle off "
+    "the origin, no two of them collinear, become a centered hexagon whose rank stays at 5.",
     control={
         "largest rank": wrong_formula(
             "the printed hypothesis, on $X$ for $X$ less its mean",
@@ -366,6 +386,11 @@ def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
     consequence="Six points on a circle off the origin meet the printed hypothesis and can keep rank 5; the "
     "corollary holds if no two recentered columns are collinear.",
     labels={"largest rank": "largest rank of recentered batches, against the number of points"},
+    sought="Corrected: Theorem 3 for $X$ less its mean, since the scale of a row is positive unless all points "
+    "coincide and changes no rank. Against the printed form: regular polygons off the origin (hexagon: rank 5"
+    " of 6), and a triangle with its center off the origin, whose center becomes a zero column (rank 3 of 4)."
+    " Two points always become antipodal, so that the corrected hypothesis admits no batch of two, although "
+    "such a batch reaches rank 2.",
 )
 def with_batch_normalization(rows_to_full_rank: xr.Dataset, relu_rank: xr.Dataset) -> Verdict:
     """Largest rank of recentered circles off the origin; mean of y on recentered batches; ranks after the layer."""

@@ -44,9 +44,13 @@ UNCORRELATED = "a correlation of 0.1 is not independence, and a smaller one woul
         ),
     },
     possible_ocr_error=True,
-    message="The rank of a product is bounded by the smaller factor's rank",
-    cause="In the text at hand: the larger rank is a bound too, but it lets the rank grow to that of $A$, against "
-    "the conclusion drawn from it.",
+    labels={
+        "products above the bound": "products whose rank exceeds the bound: the words",
+        "products whose rank it lets grow": "products for which the bound exceeds the rank of $X$: the inference",
+    },
+    message="A true bound that does not give the conclusion drawn from it",
+    cause="In the text at hand: the larger rank is a bound, so the words are true, but it lets the rank grow to "
+    "that of $A$; the inference needs the smaller one.",
     consequence="With the smaller rank the conclusion follows, that linear layers cannot raise the rank of a batch.",
 )
 def rank_of_a_product(relu_rank: xr.Dataset) -> Verdict:
@@ -75,7 +79,8 @@ def hexagon(stalled_rows: xr.Dataset) -> xr.Dataset:
     "bnd-lem2-prob",
     where="Section I, Lemma 2, eq. (6)",
     line=108,
-    assumes="t columns have rank t after ReLU, no two of t + 1 are collinear",
+    assumes="t columns have rank t after ReLU, no two of t + 1 are collinear; a zero column counts as collinear, also"
+    " alone",
     words=r"Then, with probability at least $\gamma(X^{(t+1)})$",
     kind="bound",
     states="If $t$ columns have full rank after ReLU and no two of $t + 1$ are collinear, one more Gaussian row gives "
@@ -89,6 +94,11 @@ def hexagon(stalled_rows: xr.Dataset) -> xr.Dataset:
         ),
     },
     remark="The printed proof step (18)-(20) needs a repair (bnd-e3-step).",
+    sought=r"Proof: a null vector $a$ of $\operatorname{ReLU}(W X)$ has $a_{t+1} \ne 0$, so $\sum_i a_i (w x_i)_+$ "
+    "has a kink at the hyperplane of $x_{t+1}$, which no other column shares, and is not zero in one of two "
+    "cells beside it. Tried: columns within 1e-6 of a line (their lengths drop out), odd circles of 3 and 5 "
+    r"points (probability over $\gamma$ at least 3 and 5), $t = 0$, where $\gamma = 1/2$ is reached. A single "
+    "zero column has no such kink.",
 )
 def next_row_raises_the_rank(stalled_rows: xr.Dataset) -> Verdict:
     """Exact probability from the cells over gamma, and against the frequency in sampled rows."""
@@ -216,6 +226,7 @@ def antipodal_waits(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     control=false_world(
         "six points on the circle, whose antipodal pairs the theorem excludes", antipodal_waits, recomputes=True
     ),
+    assumes="i.i.d. standard Gaussian rows, columns added one by one, no two of them collinear and none zero",
 )
 def waits_are_dominated(rows_to_full_rank: xr.Dataset) -> Verdict:
     """P(y_t > s | y_{t-1}) against (1 - gamma of t columns)^s, y_{t-1} = 0, 1, or more."""
@@ -273,8 +284,9 @@ def index_below(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
         "first wait": r"mean wait for the first column, times $\gamma$",
         "later waits": "mean wait for each further column, over its bound",
     },
-    remark="With $y_t = r_t - r_{t-1}$ as defined, the wait in (22)-(26) is $y_{t+1}$, and the sum in (27) runs from 0 "
-    "to $n - 1$; printed, its last term asks for a column $n + 1$, which does not exist.",
+    remark="With $y_t = r_t - r_{t-1}$ as defined, the wait in (22)-(26) is $y_{t+1}$, and the sum in (27) runs from"
+    r" 0 to $n - 1$; (26) as printed is true too, as $\gamma$ never grows with a column, but the last term of "
+    "(27) asks for a column $n + 1$, which does not exist.",
 )
 def sum_over_columns(rows_to_full_rank: xr.Dataset) -> Verdict:
     """Sum of 1/gamma over the columns; means of the waits and of y against their bounds."""

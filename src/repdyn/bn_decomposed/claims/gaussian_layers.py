@@ -165,6 +165,10 @@ def squares_are_kept(layer: xr.Dataset) -> dict[str, Test]:
         "closed form": "squared norms after the layer in closed form, against 1",
         "cluster sampled": "squared norm of the cluster's mean in sampled layers, over the expected one",
     },
+    sought=r"Proof: $\mathbb{E}\|\operatorname{ReLU}(W \tilde x)\|^2 = \alpha \|\tilde x\|^2$ for each vector, and "
+    r"items 1 to 3 of Definition 12 fix $\|\tilde x_1\|$ and $\|\tilde\nu_c\|$. Tried: two points, where "
+    r"$\alpha = 2$ is largest, in closed form, and a single neuron, sampled. One point, or one dimension, "
+    "admits no invariant representation.",
 )
 def norms_are_kept(gaussian_layer: xr.Dataset) -> Verdict:
     """Closed forms and layers of explicit weights of every width on the representation of Definition 12."""
@@ -197,6 +201,9 @@ def orthogonal(layer: xr.Dataset) -> Test:
     states="The odd point and the mean of the cluster are orthogonal after the layer, for every draw of the weights.",
     formula=r"x_1' \cdot \hat\nu_c = 0",
     control=NOT_RECENTERED,
+    sought=r"Proof: $\tilde x_1 = \frac{n-1}{n}(x_1 - \nu_c)$ and $\tilde\nu_c = -\frac1n (x_1 - \nu_c)$ in any "
+    "batch, so no neuron is positive at both. This needs nothing of Definition 12, and covers two points and "
+    "a row of weights that is zero; single neurons were sampled.",
 )
 def orthogonality_is_kept(gaussian_layer: xr.Dataset) -> Verdict:
     """Largest inner product over all layers of explicit weights on the representation of Definition 12."""
@@ -243,6 +250,10 @@ OF_THE_MEAN = wrong_formula(
         "closed form": "norms and inner product in closed form, against an invariant representation",
         "cluster sampled": "squared norm of the cluster's mean in sampled layers, over the expected one",
     },
+    sought="Corrected form: the expected squares and products are exact for two points and more at each width (bnd-"
+    "thm13-norm, bnd-thm13-orth), and item 4 is kept, since equal points have equal images in every draw. The"
+    " printed form fails at each width and size: all columns of the expectation are multiples of the vector "
+    "of ones.",
 )
 def expectation_is_invariant(gaussian_layer: xr.Dataset) -> Verdict:
     """Definition 12 for the Gram matrix of E[X'] (printed) and for E[X'^T X'] (corrected), closed and sampled."""

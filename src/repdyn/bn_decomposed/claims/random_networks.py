@@ -203,7 +203,8 @@ def seventy_five_degrees(layer_angles: xr.Dataset) -> Verdict:
     kind="comparison",
     origin="ours",
     states="The mean angle after thirty layers is that of a fixed point in closed form, which depends on the batch "
-    "size alone, with batch normalization and with rescaling by the root mean square without recentering.",
+    "size alone, up to a degree, with batch normalization and with rescaling by the root mean square without "
+    "recentering.",
     formula=r"\angle(x_i, x_j) = \arccos \kappa\left(-\frac{1}{n-1}\right), \quad \kappa(\rho) = \frac{\sqrt{1 - "
     r"\rho^2} + (\pi - \arccos\rho) \rho}{\pi}",
     control={
@@ -215,6 +216,8 @@ def seventy_five_degrees(layer_angles: xr.Dataset) -> Verdict:
         ),
     },
     labels={"batch normalization": "mean angle after thirty layers less the fixed point, with batch normalization"},
+    assumes="ReLU, Gaussian weights, no biases, batches of images of the sizes of the run, no two parallel (parallel "
+    "points stay so); neurons many times the points",
 )
 def angles_of_the_fixed_points(layer_angles: xr.Dataset) -> Verdict:
     """Mean angle over pairs, draws as samples, minus the fixed point's at each batch size."""

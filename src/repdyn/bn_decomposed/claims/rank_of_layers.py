@@ -27,6 +27,11 @@ from repdyn.base.verdicts import Verdict, equal
     },
     labels={"linear layer": "rank after a linear layer, against rows or input dimension"},
     remark="The batch must be large: a finite one of rank 2 lags behind, since thin cells are hit late.",
+    sought=r"Proof for the image: the functions $x \mapsto (w_i x)_+$ of Gaussian rows have their kinks on different "
+    "lines with probability one, so they are independent, and the image of the plane spans as many dimensions"
+    " as there are rows. Tried: one input, outside the statement, where the image never spans more than 2; 60"
+    " points on rays of a plane, whose thin cells make the batch lag behind its rows; more rows than points, "
+    "where the rank stops at the batch.",
 )
 def rank_grows_with_rows(relu_rank: xr.Dataset) -> Verdict:
     """Span of the image with two inputs, exactly; rank of a batch by rows, with ReLU and without."""

@@ -80,6 +80,11 @@ def amplitudes_give_the_limits(tree_limits: xr.Dataset) -> Verdict:
     states=r"The smallest and the largest point are orthogonal in all layers $t \ge 1$.",
     control=false_world("points 1 and 2 for 1 and $n$", replace_variables(both_extremes="first_two")),
     remark="At $t = 0$ the points are numbers on a line and the statement is empty.",
+    sought="Proof: a transformation keeps or reverses the order, so points 1 and $n$ are the extremes of each row, "
+    "its mean lies between them, and one of the two is zero in each child. Neither is the zero vector: from "
+    "layer 1 on each is the largest entry of some row, and stays it in the positive child. Tried: two points,"
+    " arithmetic progressions, whose middle meets the mean, gaps of 1e-9. A batch of one is excluded: its "
+    "layers are zero and have no angle.",
 )
 def extremes_are_orthogonal(cluster_rows: xr.Dataset) -> Verdict:
     """Rows are non-negative, so an inner product of zero is no row with both points positive."""
@@ -112,6 +117,11 @@ def renumbered(interior_angles: xr.Dataset) -> xr.Dataset:
     },
     labels={"all batches": "largest angle between interior points in the last layer"},
     remark="Point 2 joins the others at a rate that takes about $n$ layers per factor $e$.",
+    sought=r"Proof on the page: the split $m \mid n - m$ carries $\lambda_m < \lambda_1$ for $2 \le m \le n - 2$, "
+    r"three-cluster rows carry $((n-1)/n)^2 < \lambda_1$, and $A, B > 0$ from some layer on. Tried: $n = 4$, "
+    r"where $\lambda_2/\lambda_1 = 4/5$; two interior points 1e-9 apart or at the mean. In $(0, 1, 2)$ and "
+    r"$(0, \dots, 4)$ the middle point is the zero vector in layer 1, so that its angle is undefined there, "
+    "but in no later layer.",
 )
 def interior_points_collapse(interior_angles: xr.Dataset, split_amplitudes: xr.Dataset) -> Verdict:
     """Rate of every pair over the last quarter against that of the slowest split between the two; many batches."""
@@ -196,6 +206,11 @@ BOTH = wrong_formula("both extremes for one", the_other_extreme)
     formula=r"\min_{e \in \{1, n\}} \lim_{t \to \infty} \frac{\|x_i^{(t)}\|}{\|x_e^{(t)}\|} \le \frac{3}{n-2}",
     control=dict.fromkeys(("ratio over 3 over n minus 2", "ratio over eqs 51 and 79"), BOTH),
     remark="(72)-(73) are loose because they keep the $(2, n - 2)$ rows, which vanish beside the $(1, n - 1)$ rows.",
+    sought="Proof: $(A, B)$ of deep layers is positive and its ratio has a limit (bnd-appE-ratio), and the smaller "
+    r"of both ratios is then at most $\sqrt{2/((n-1)^2 + 1)}$ (bnd-thm11-sharp), below $3/(n-2)$ for each $n "
+    r"\ge 3$. Reached by symmetric batches, so that ties of the two extremes are the worst case. Tried: three "
+    "points (.632 of 3), four and five with gaps of 1e-9 and extremes of 1e9. Two points have no interior "
+    "one.",
 )
 def interior_norms_are_small(tree_limits: xr.Dataset) -> Verdict:
     """Norms from the Gram matrices of deep layers, which hold every row, against both bounds."""
@@ -223,6 +238,10 @@ def interior_norms_are_small(tree_limits: xr.Dataset) -> Verdict:
     control=dict.fromkeys(("distance from 90 degree over its bound", "the same over eq 59"), BOTH),
     remark="The printed bound says nothing up to $n = 4$, where it is negative. The angle is never above 90 degrees: "
     "entries are not negative.",
+    sought="Proof: entries are not negative, which gives the upper bound; for the lower one the larger angle is at "
+    r"least $\arccos(1/\sqrt{2((n-1)^2+1)})$, reached where $A = B$ (bnd-thm11-sharp). Up to four points the "
+    "printed lower bound is negative. Tried: three points, where that is 71.6 degrees; arithmetic "
+    "progressions, a far point (the angle tends to 90), two narrow pairs.",
 )
 def the_odd_point_is_orthogonal(tree_limits: xr.Dataset) -> Verdict:
     """Angles from the Gram matrices of deep layers against the printed bound and that of two-cluster rows."""
@@ -265,6 +284,8 @@ def outlier_for_symmetric(tree_limits: xr.Dataset) -> xr.Dataset:
         "distance of symmetric batches": false_world(SYMMETRIC_FOR_OUTLIER, outlier_for_symmetric),
     },
     remark="The two-cluster bounds (51)-(52), (59)-(60) all but state the sharp ones.",
+    assumes="the simplified model, three or more distinct components of one input dimension; $i$ is any interior "
+    "point, the limits are those of deep layers",
 )
 def best_possible_bounds(tree_limits: xr.Dataset) -> Verdict:
     """Gram matrices of deep layers against the sharp bounds; equality where A = B."""
@@ -300,6 +321,10 @@ def best_possible_bounds(tree_limits: xr.Dataset) -> Verdict:
     control=false_world("the first layer for a deep one", replace_variables(deep_apart="deep_apart_early")),
     remark="The single odd point of Figure 3, whose norm exceeds every other by a factor of order $n$, is not what the "
     "model gives for most batches of many points.",
+    sought="Follows from items 1, 2 and 4: all interior points share a direction in the limit, which leaves the two "
+    "extremes, and these are orthogonal, so that not both can be within 45 degrees of it; the farther one is "
+    "at 71.6 degrees or more, at any $n$ from 3 on. Tried: three points, where the cluster is a single point,"
+    " and equal extremes, where both leave it.",
 )
 def one_or_two_points_escape(tree_limits: xr.Dataset) -> Verdict:
     """Points at more than 45 degrees from an interior point, counted over all points of deep layers."""
@@ -332,10 +357,12 @@ def mirrored(tree_limits: xr.Dataset) -> xr.Dataset:
     where="Section III, intuition and Remark; Appendix D, (51)-(52)",
     origin="ours",
     kind="qualitative",
-    states="The odd point is typically the extreme that is farther from the mean of the rest.",
+    states="Of a Gaussian batch, the odd point is typically the extreme that is farther from the mean of the rest.",
     control=wrong_formula("the nearer extreme for the farther", mirrored),
     remark="The model does not depend on a shift of the batch, so the norm itself can matter only where the mean is "
     "near zero.",
+    assumes="the simplified model on batches of independent Gaussian numbers; one input dimension; the odd point is "
+    "the extreme of larger norm in the limit; typically means in more than half of the batches",
 )
 def the_far_extreme_is_odd(tree_limits: xr.Dataset) -> Verdict:
     """Share of Gaussian batches, by n, in which the extreme of larger limiting norm was the farther one."""
@@ -380,6 +407,11 @@ def the_far_extreme_is_odd(tree_limits: xr.Dataset) -> Verdict:
         "item 4": "distance from a right angle over the bound of the fourth statement",
     },
     remark="The trees do not interact: $A$ and $B$ add up over the coordinates and the formulas stay.",
+    sought="The condition parts only the two points from the others, so that interior points may tie in a "
+    "coordinate, which Theorem 11 excludes. Ties only merge clusters: $A$ and $B$ stay positive and the split"
+    " of one point from the others stays the slowest to decay. Tried: (0, 1, 1, 1, 5) with (0, 2, 1, 2, 3), "
+    "where interior angles fall (5 degrees after 18 layers) and both bounds hold. "
+    "Points in free order are the control, and fail.",
 )
 def several_coordinates_share_extremes(several_coordinates: xr.Dataset) -> Verdict:
     """The four items of the theorem on the joint Gram matrix of the coordinates' trees."""

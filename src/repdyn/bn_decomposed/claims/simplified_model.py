@@ -34,6 +34,10 @@ def none(count: ArrayLike, expected: str) -> Test:
     states="A deterministic function of the entries cannot raise the number of clusters: no row has more clusters "
     "than the row it comes from.",
     control=false_world("parents for children", replace_variables(gaining="losing")),
+    sought="Proof: the entries of $y$ are the image under $f$ of the set of entries of $x$, and a map has no more "
+    "values than arguments. No property of $f$ is used: it may jump, be constant, or depend on $x$ through "
+    "its mean, as Definition 5 does. Counted in addition where a cluster at the mean falls together with the "
+    "zeros in both children.",
 )
 def clusters_never_increase(cluster_rows: xr.Dataset) -> Verdict:
     """Clusters of every child against its parent, all rows of all batches."""
@@ -75,9 +79,10 @@ def algorithm_without_ties(cluster_rows: xr.Dataset) -> xr.Dataset:
     kind="identity",
     origin="ours",
     states="At every layer the sum over all rows of the number of clusters less 2 is $n - 2$, less one for each "
-    "cluster that has met its row's mean exactly. So at most $n - 2$ rows have three clusters or more, and each point "
-    "but the extremes is strictly inside exactly one row.",
-    formula=r"\sum_{\text{rows}} (c - 2) = n - 2",
+    "cluster that has met its row's mean exactly. So at most $n - 2$ rows have three clusters or more, and "
+    "each point but the extremes is strictly inside at most one row; before any cluster meets a mean, inside "
+    "exactly one.",
+    formula=r"\sum_{\text{rows}} (c - 2) = n - 2 - \#\{\text{clusters so far at the mean of their row}\}",
     control={
         "layers with another excess": wrong_formula("clusters that meet the mean are not counted", ties_forgotten),
         "layers where the algorithm differs": wrong_formula("$n - 2$ in spite of ties", algorithm_without_ties),
@@ -91,10 +96,15 @@ def algorithm_without_ties(cluster_rows: xr.Dataset) -> xr.Dataset:
             "the rows of two clusters left out", replace_variables(gram_difference="gram_difference_of_wide_rows")
         ),
     },
-    labels={"gram matrices": "matrix of inner products by the fast algorithm, minus that by enumeration"},
+    labels={
+        "gram matrices": "matrix of inner products by the fast algorithm, minus that by enumeration",
+        "layers where a point is not inside exactly one row": "layers with an interior point inside two rows "
+        "or, before a cluster has met a mean, inside none",
+    },
     remark="A row of $k$ clusters, $a$ of them below its mean, has children of $k - a + 1$ and $a + 1$ clusters, "
     "together $k + 2$, whence the conservation. From $t_0$ on $n - 2$ rows of three clusters are left, less ties, for "
     "ever.",
+    assumes="the simplified model, distinct components of one input dimension; rows counted with their multiplicity",
 )
 def excess_is_conserved(cluster_rows: xr.Dataset) -> Verdict:
     """Enumeration of all rows and the exact algorithm, each against n - 2 less the ties so far."""
@@ -182,6 +192,11 @@ IN_N_ALONE = wrong_formula("a bound in $n$ alone, that of equal gaps", without_t
     },
     remark="The depth is not bounded in $n$ alone, it grows as a gap narrows. One layer serves all rows, since a "
     "binary tree whose branches all end is finite.",
+    sought="Proof with a bound on the layer (page): inner gaps are only passed on, and the mean of a child is at "
+    "most $1 - 1/n$ of its parent's. The exact depth of all sequences at once was held against it for two and"
+    " three points (stable at once), two narrow pairs far apart (the logarithm in the bound is negative, and "
+    "counts as 0), clusters exactly at the mean, gaps from 1e-9 to 1e-40 of the range, and entries of 1e9 "
+    "around unit gaps.",
 )
 def rows_become_stable(tree_limits: xr.Dataset, narrow_gap: xr.Dataset, cluster_rows: xr.Dataset) -> Verdict:
     """The exact depth of stability against a bound from the input's gaps; the algorithm against all rows."""
@@ -256,7 +271,9 @@ NORMS = wrong_formula("norms for squared norms", norms_for_squares, recomputes=T
     "bnd-eq61-62",
     where="Appendix E, eqs. (61)-(62)",
     line=757,
-    assumes=("a three-cluster row of composition (1, 1, n-2) or (n-2, 1, 1); n at least 4, so that 2n - 7 is positive"),
+    assumes="a three-cluster row of composition (1, 1, n-2) or (n-2, 1, 1); T at least 2, since (61) has T - 1 terms "
+    "and begins with the exponent T - 2; n at least 4, so that there are two interior points and 2n - 7 is "
+    "positive",
     words="can be upper bounded, thanks to equation",
     kind="bound",
     states="The $(2, n - 2)$ descendants of a three-cluster row contribute at most (61) to the squared norms of the "
@@ -265,8 +282,9 @@ NORMS = wrong_formula("norms for squared norms", norms_for_squares, recomputes=T
         "enumeration over eq 61": NORMS,
         "eq 61 over eq 62": wrong_formula("$2n - 3$ for $2n - 7$ in (62)", replace_variables(eq_62="wrong_eq_62")),
     },
-    remark="From $T = 2$ on; at $T = 1$ the sum (61) is empty while a point of the large cluster already gains. Needs "
-    r"$n \ge 4$. The births that (61) leaves out, those of the last layer, are smaller than its slack.",
+    remark="At $T = 1$ the sum has no term, while a point of the large cluster already gains; at $n = 3$ its rows "
+    "$(2, 1)$ are among the leading ones. The births that (61) leaves out, those of the last layer, are "
+    "smaller than its slack.",
 )
 def three_cluster_rows_are_bounded(split_rows: xr.Dataset) -> Verdict:
     """Enumerated descendants against (61) from T = 2 on; (61) against (62)."""

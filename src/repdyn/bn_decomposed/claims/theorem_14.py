@@ -67,6 +67,10 @@ NORMS_AS_PRINTED = wrong_formula("the printed norms, 1 at every width", norms_as
         "odd point": "norm of the odd point in sampled layers, over the printed one",
     },
     remark="Item 2 prints $1 / (n - 1)$ on the right, so the squares are missing on both sides, not lost in the text.",
+    sought=r"Corrected form: $\|\tilde x_1\| = \frac{n-1}{n} R$ and $\|\tilde\nu_c\| = \frac{R}{n}$ in any batch, two"
+    r" points and points on a line included, so that $\alpha$ cancels $R$ whatever the shape of the cluster. "
+    "The norms are chi variables of a binomial number of positive neurons; sampled down to one neuron, where "
+    r"$\mathbb{E}\|x_1'\| = 1/\sqrt\pi$ is farthest from 1.",
 )
 def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     """Norms and squared norms of explicit layers on a batch with R > n/(n-1), directions at random."""
@@ -99,6 +103,10 @@ def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     control=NOT_RECENTERED,
     remark="The recentered points are antipodal for any batch. The image of the cluster's mean is not the mean of the "
     "new cluster.",
+    sought="The identity behind Theorem 13 uses neither norms nor angles: both recentered vectors lie on the line "
+    r"through 0 along $x_1 - \nu_c$, on opposite sides, and are zero if $x_1 = \nu_c$. Sampled at random "
+    r"directions and lengths. Not covered is the mean of the new cluster, which $\hat\nu_c$ is not, and which "
+    "need not be orthogonal.",
 )
 def orthogonality_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     """Largest inner product over all layers of explicit weights, directions and norms of x_1 and nu_c at random."""
@@ -127,7 +135,8 @@ def at_the_invariant_distance(contraction: xr.Dataset) -> xr.Dataset:
     "bnd-thm14-4",
     where="Section III, Theorem 14, item 4; Appendix F, eqs. (112)-(117)",
     line=268,
-    assumes="R above n/(n-1), any two points of the cluster, different after the layer",
+    assumes="R above n/(n-1), any two different points of the cluster, as in its proof; the mean is over all W (in "
+    "print the images differ, a random event)",
     words="item 4 shows that the cluster contracts, while keeping the scale of the representation",
     kind="bound",
     states="If the odd point is farther than $n / (n - 1)$ from the cluster's mean, a layer brings any two points of "
@@ -145,6 +154,10 @@ def at_the_invariant_distance(contraction: xr.Dataset) -> xr.Dataset:
     labels={"factor": "factor on the mean square distance within the cluster"},
     remark="The radius $1 / n^2$ of the cluster is not needed. Positively collinear recentered points contract by "
     r"$\alpha$ alone. The second expectation sign is missing in (114)-(115).",
+    sought=r"Proof: $\alpha (\|\tilde x_i\|^2 + \|\tilde x_j\|^2 - 2 K)$ with $K \ge \tilde x_i \cdot \tilde x_j$ "
+    r"(bnd-eq111-ineq) and $\alpha < 1$. Tried: points on a line (factor $\alpha$ exactly on one side of the "
+    "mean), a point at the mean of the batch, antipodal points, three points, $R$ within 1e-9 of $n/(n-1)$. "
+    r"Given the event that the images differ, a layer of one neuron would have up to $2\alpha$.",
 )
 def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Verdict:
     """Closed-form factors of all pairs in random configurations; one pair's factor in layers of explicit weights."""
@@ -196,6 +209,9 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
     },
     remark="The text before the theorem is about a representation somewhat similar to an invariant one; items 1 to 3 "
     "of Definition 12 are enough for the contradiction, so some of them must go.",
+    sought="Corrected form: bnd-thm14-1-2, -3 and -4 use no more than $R > n/(n-1)$, and hold in one dimension, for "
+    "one neuron and next to the border. That no batch meets the printed form: $(n-1)^2 + 1 < n^2$ for each $n"
+    r" \ge 2$.",
 )
 def hypothesis_can_be_met(gaussian_layer: xr.Dataset, contraction: xr.Dataset) -> Verdict:
     """R of Definition 12 against n/(n-1); then items 1 to 4 for batches that meet R > n/(n-1) alone."""
@@ -252,6 +268,14 @@ DISTANCE_KEPT = false_world(
     ),
     remark="One layer from a distance above $n / (n - 1)$ does contract the cluster (bnd-thm14-4); after it the "
     "distance is smaller (bnd-cluster-rest), so that the next layers widen it.",
+    defence="Geometrically unchanged means that a separate point and a cluster remain such, at a right angle: so it "
+    "is in each layer, and after a disturbance they return. The network of the sentence is the one random "
+    "layer of Theorem 14, in which the cluster contracts (item 4); the theorem does not say that it can be "
+    "iterated.",
+    answer="In kind, and in one layer, this is right: two of the three readings pass. In size it is not: after the "
+    r"layer of the theorem the distance is $\sqrt{1 + 1/(n-1)^2} < n/(n-1)$, so that the theorem does not "
+    r"apply to the next one, and at the variance that keeps $\|x_1\|$ clusters as narrow as its own widen by "
+    r"up to $\alpha = n^2/((n-1)^2+1)$ per layer in mean square, until they have the width of bnd-infwidth.",
 )
 def narrow_clusters_contract(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Verdict:
     """Factor of the mean square size of clusters narrower than 1/n^2, odd point and cluster as in Definition 12."""
@@ -285,9 +309,10 @@ def layer_without_relu(contraction: xr.Dataset) -> xr.Dataset:
     kind="limit",
     origin="ours",
     states="After the layer of Theorem 14 the distance is below $n / (n - 1)$. At the variance that keeps the odd "
-    "point's norm a narrow cluster widens, a wide one contracts, and what is stable is a cluster of a finite width.",
+    "point's norm a narrow cluster widens, a wide one contracts, and what is stable is a cluster of a finite "
+    r"width, which tends to $3\pi/n$.",
     formula=r"R'^2 = 1 + \frac{1}{(n-1)^2} < \frac{n^2}{(n-1)^2}, \quad \alpha = \frac{n^2}{(n-1)^2 + 1} > 1, \quad "
-    r"\theta \to \frac{3\pi}{n}",
+    r"\theta = \frac{3\pi}{n} \left(1 + O\!\left(\tfrac1n\right)\right)",
     control={
         "next square distance": wrong_formula(ALPHA_ONE.says, in_dataset(1, alpha_one), recomputes=True),
         "narrow cluster": DISTANCE_KEPT,
@@ -301,6 +326,9 @@ def layer_without_relu(contraction: xr.Dataset) -> xr.Dataset:
         "narrow cluster": "factor of a layer on the size of a narrow cluster",
         "wide cluster": "factor of a layer on the size of a wide cluster",
     },
+    assumes="recentering and ReLU, Gaussian weights without biases, expectations at infinite width; ten points and "
+    "more, cluster and odd point as in Definition 12 but for the size of the cluster; the variance is fixed "
+    r"by $\alpha$",
 )
 def cluster_comes_to_rest(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Verdict:
     """The distance after a layer; growth of narrow, decay of wide clusters, stability of the resting one."""
