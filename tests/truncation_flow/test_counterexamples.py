@@ -13,10 +13,12 @@ ONE = np.eye(2)
 
 
 def flow(X, beta, yt, times):
-    """Pre-activations (time, point, coordinate) and residuals |beta + yt| of one cluster along the flow from R = 1."""
+    """One cluster from R = 1: pre-activations (time, point, coordinate), residuals |beta + yt| and costs."""
     X, beta, yt = (np.asarray(value, float) for value in (X, beta, yt))
     R, biases, _ = event_flow(X, np.full(len(X), 1 / len(X)), yt, np.eye(X.shape[1]), beta, np.asarray(times))
-    return np.einsum("tij,tkj->tki", R, X + biases[:, None]), np.linalg.norm(biases + yt, axis=1)
+    u, b = np.einsum("tij,tkj->tki", R, X + biases[:, None]), np.einsum("tij,tj->ti", R, biases + yt)
+    costs = 0.5 * ((np.maximum(u, 0) - b[:, None]) ** 2).sum(axis=2).mean(axis=1)
+    return u, np.linalg.norm(b, axis=1), costs
 
 
 # Theorem 3.2, Corollary 3.5, Lemma 6.1
@@ -72,25 +74,26 @@ def test_lemma_6_1_does_not_depend_on_how_the_function_is_continued_off_the_grou
 
 
 def test_a_point_on_an_edge_of_the_negative_sector_may_leave_it_under_4_16():
-    """u = (0, -2), b = (1, 0): the plane repels, so that two solutions start there."""
-    times = [0.5, 3.0]
-    inside, outside = (
-        flow([[-1.0, -2.0]], [1.0 + start, 0.0], [0.0, 0.0], times)[0][:, 0, 0] for start in (-1e-9, 1e-9)
-    )
-    assert inside[0] == pytest.approx(np.exp(-0.5) - 1, abs=1e-6)
-    assert outside[0] > 0.4
+    """u = (0, -2), b = (1, 0): the plane repels, so that two solutions start there; the cost falls along both."""
+    for start in (-1e-9, 1e-9):
+        u, _, costs = flow([[-1.0, -2.0]], [1.0 + start, 0.0], [0.0, 0.0], [0.0, 0.5, 1.0, 3.0])
+        assert np.all(np.sign(u[1:, 0, 0]) == np.sign(start))
+        assert np.all(np.abs(u[1:, 0, 0]) > 0.3)
+        assert np.all(np.diff(costs) < 0)
 
 
 def test_a_released_point_may_stay_on_the_plane():
-    u, _ = flow([[0.5, 0.4]], [-1.0, -1.0], [0.0, 0.0], [np.log(2) - 0.05, np.log(2) + 0.2, np.log(2) + 0.4])
+    """The point (.5, .4), label 0, apex (1, 1): from log 2 on it slides, and the cost falls."""
+    u, _, costs = flow([[0.5, 0.4]], [-1.0, -1.0], [0.0, 0.0], np.log(2) + np.array([-0.05, 0.01, 0.2, 0.4]))
     assert u[0, 0, 0] < -0.01
     np.testing.assert_allclose(u[1:, 0, 0], 0, atol=1e-9)
+    assert np.all(np.diff(costs) < 0)
 
 
 def test_without_a_residual_proposition_4_2_is_empty_and_its_conclusion_fails():
     """At beta(0) = -yt no bias meets (4.17); one of 20 points approaches its plane at the rate p |u|^2 / 2 for ever."""
     X = [[-1.0, -1.0]] * 19 + [[0.01, -1.0]]
-    u, residual = flow(X, [0.0, 0.0], [0.0, 0.0], [0.0, 100.0, 300.0])
+    u, residual, _ = flow(X, [0.0, 0.0], [0.0, 0.0], [0.0, 100.0, 300.0])
     assert np.all(residual == 0)
     assert np.all(u[:, :-1] < 0)
     np.testing.assert_allclose(np.log(u[1:, -1, 0] / 0.01), [-2.5, -7.5], rtol=1e-3)
@@ -98,7 +101,7 @@ def test_without_a_residual_proposition_4_2_is_empty_and_its_conclusion_fails():
 
 def test_one_direction_has_nothing_to_turn():
     """Q = 1: (4.15) is empty, and a partly truncated cluster under (4.16) is truncated at the time of (4.49)."""
-    u, _ = flow([[-2.0], [-1.0]], [1.5], [0.0], [2 * np.log(1.5) - 1e-6, 2 * np.log(1.5) + 1e-6])
+    u, *_ = flow([[-2.0], [-1.0]], [1.5], [0.0], [2 * np.log(1.5) - 1e-6, 2 * np.log(1.5) + 1e-6])
     assert np.max(u[0]) > 0 > np.max(u[1])
 
 
