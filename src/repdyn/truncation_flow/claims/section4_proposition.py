@@ -89,7 +89,8 @@ def generator_is_bounded(counterexamples: xr.Dataset) -> Verdict:
         "grows": "1 plus least growth of the smallest truncated share, in points",
         "to one": "points that are left untruncated at the end",
     },
-    remark="At fixed weights this is proved under (4.16): a truncated coordinate stays truncated (page of the study).",
+    remark="At fixed weights this is proved under (4.16): a truncated coordinate stays truncated (page of the "
+    "study). While the weights turn it is seen along the orbits, not proved.",
 )
 def share_grows(proposition: xr.Dataset) -> Verdict:
     """Steps of the smallest share along the orbits, in numbers of points, and its last value."""
