@@ -216,6 +216,13 @@ REDUCED = xr.Dataset(
 )
 
 
+DECAYING = (
+    REDUCED.assign(  # a gap of 1/2 bounds the cost by e^{-s}; exchanged labels, in their sectors until 3, exceed it
+        cost_network=(("labels", "time"), np.exp(-TIMES) * [[1.0, 1.0, 1.0], [1.0, 1.0, 2.0]]), integral_gap=0.5
+    )
+)
+
+
 def scalars(**values):
     return xr.Dataset(values)
 
@@ -350,7 +357,14 @@ CASES = {
     "tf-820": (PROPAGATORS, CORRECTED, {"free_directions": (1, 0, REFUTED)}),
     "tf-prop83": (COLLAPSED, HOLDS, {"drift": (0.99e-10, 1.01e-10, REFUTED)}),
     "tf-831": (COLLAPSED, HOLDS, {"gram_floor": (1.001, 0.999, REFUTED)}),
-    "tf-thm84-rate": (COLLAPSED, HOLDS, {"rate_excess": (0.99e-9, 1.01e-9, REFUTED)}),
+    "tf-thm84-rate": (
+        (COLLAPSED, DECAYING.isel(labels=[1, 0])),
+        CORRECTED,
+        {
+            "rate_excess": (0.99e-9, 1.01e-9, REFUTED),
+            "cost_network": (np.exp(-10.0) * (1 + 0.9e-9), np.exp(-10.0) * (1 + 1.1e-9), REFUTED),
+        },
+    ),
     "tf-828": (COLLAPSED, HOLDS, {"output_error": (0.999 * np.exp(-2), 1.001 * np.exp(-2), REFUTED)}),
     "tf-thm84-indef": (COLLAPSED, HOLDS, {"saddle_ratio": (0.501, 0.499, REFUTED)}),
     "tf-835": (
@@ -390,6 +404,7 @@ PRINTED = {  # claims that hold as corrected: the printed form's variable, just 
     "tf-835": {"weight_bound_printed": 1.001},
     "tf-838": {"speed_bound_printed": 0.701},
     "tf-prop42-s1": {"radius_left": 0},
+    "tf-thm84-rate": {"integral_gap": 0.4},
     "tf-thm91": {"columns_of_Y": 20},
     "tf-thm91-proj": {"columns_of_P": 20},
 }

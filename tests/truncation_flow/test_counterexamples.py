@@ -174,3 +174,22 @@ def test_explicit_output_weight_with_as_many_points_as_classes():
     np.testing.assert_allclose((after - before) / (2 * step), -0.5 * (now @ X - Y) @ X.T, atol=1e-7)
     late = standard_cost.output_layer_flow(X, Y, start, [1e7], weights=np.full(2, 0.5))[0]
     np.testing.assert_allclose(late, Y @ np.linalg.inv(X), rtol=1e-6)
+
+
+def test_a_definite_integral_of_motion_does_not_keep_a_network_in_its_sectors():
+    """Theorem 8.4 at Q = 1: x = 0, beta = -1, W = 2, y = -2 is collapsed, I(0) = -3, and the cost ends at y^2/2."""
+    x, y, step = torch.tensor(0.0, dtype=torch.float64), -2.0, 1e-3
+    beta, W = (torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in (-1.0, 2.0))
+    costs = []
+    for _ in range(5000):
+        cost = 0.5 * (W * (torch.relu(x + beta) - beta) - y) ** 2
+        costs.append(cost.item())
+        slopes = torch.autograd.grad(cost, (beta, W))
+        with torch.no_grad():
+            beta -= step * slopes[0]
+            W -= step * slopes[1]
+    assert costs[0] == 8.0
+    assert costs[-1] == pytest.approx(2.0, abs=0.01)
+    assert costs[-1] > 8.0 * np.exp(-2 * 3 * 5000 * step)
+    B, factor = collapsed_trajectory(-ONE[:1, :1], 2 * ONE[:1, :1], -2 * ONE[:1, :1], np.array([0.0, 5.0]))
+    assert abs((factor @ B)[-1].item() - 2.0) < 1e-6
