@@ -77,8 +77,8 @@ def gap_is_kept(collapsed_clusters: xr.Dataset) -> Verdict:
     message="The cost need not decay once a cluster leaves its sectors",
     cause="The theorem bounds the cost along (8.6)-(8.7), which is the flow of the network only while the clusters "
     "stay collapsed (tf-82-reduction); a definite integral of motion does not keep them so.",
-    consequence="For orbits of the reduced flow the theorem is true as printed. A network needs the condition besides: "
-    "with exchanged labels its cost stays above 1.",
+    consequence="For orbits of the reduced flow the theorem is true as printed. A network needs the condition "
+    "besides: a point that is released can leave the cost at half the square of its label for ever.",
     sought=r"The reduced flow cannot fail: (8.33) with $B^T B$ is a proof for any labels, also from $W = 0$ or $B "
     r"= 0$, with double eigenvalues and labels of rank 1. The network can: $Q = 1$, $x = 0$, $\beta = -1$, $W = "
     r"2$, $y = -2$ is collapsed with $\mathcal{I}(0) = -3$; $\beta$ rises to 0, the point is released, and the "
@@ -95,8 +95,8 @@ def gap_is_kept(collapsed_clusters: xr.Dataset) -> Verdict:
             "twice the rate", in_dataset(0, replace_variables(rate_excess="rate_excess_faster"))
         ),
         "network": false_world(
-            "exchanged labels after the loss of the sectors, taken for a time before",
-            in_dataset(1, lambda data: data.assign(lost=data["lost"] + np.inf)),
+            "exchanged labels after the loss of the sectors, by times of loss exchanged between the labels",
+            in_dataset(1, lambda data: data.assign(lost=("labels", data["lost"].values[::-1]))),
         ),
     },
     labels={
