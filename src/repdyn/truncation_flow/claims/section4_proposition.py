@@ -196,7 +196,7 @@ def residual_decays(proposition: xr.Dataset) -> Verdict:
     origin="ours",
     kind="bound",
     states=r"Data and starts with $\beta(0) \ne -\tilde y$ exist that meet the hypotheses of Proposition 4.2, with the "
-    "radius that suffices, for two and more dimensions.",
+    "radius that suffices, in the dimensions tried.",
     control={"constants": _beyond("eta_0", "eta_1"), "negative sector": _beyond("highest")},
     labels={
         "constants": r"larger of $\eta_0$ and $\eta_1$ for the data that were built",
