@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+import torch
 
 from repdyn.truncation_flow.experiments import beyond_alignment, examples, printed_radius
 from repdyn.truncation_flow.methods import construction, cost_audit, layers
@@ -90,17 +91,17 @@ def test_data_of_two_clusters_of_definition_3_1_remain_in_the_bias_flow():
     assert measured["cross_product_512"] < 1e-12
 
 
-def test_layers_move_the_cumulative_bias_at_another_rate():
-    """Differences of the cost in b_1, b_2 at W_1 = 2, W_2 = 1/2, and what they do to beta^(2)."""
-    first, second, yt = 2.0, 0.5, 0.3
-
-    def cumulative(b):
-        return b[0] / first + b[1] / (first * second)
-
-    b = np.zeros(2)
-    speed = -differences(lambda b: 0.5 * (cumulative(b) + yt) ** 2, b)
-    rate = -cumulative(speed) / (cumulative(b) + yt)
-    assert beyond_alignment.layer_flow_differs()["layer_rate"][0] == pytest.approx(rate)
+@pytest.mark.parametrize(("bias", "name", "rate"), [(0.0, "layer_rate", 1.25), (1.0, "layer_rate_biased", 5.3125)])
+def test_layers_move_the_cumulative_bias_at_another_rate(bias, name, rate):
+    """Autograd through two layers of width 1, W_1 = 2, W_2 = -1/2, whose second one truncates the point 3."""
+    parameters = torch.tensor([2.0, -0.5, bias, bias], dtype=torch.float64, requires_grad=True)
+    W1, W2, b1, b2 = parameters
+    beta, hidden = b1 / W1 + b2 / (W1 * W2), torch.relu(W1 * 3.0 + b1)
+    cost = 0.5 * (torch.relu(W2 * hidden + b2) / (W1 * W2) - beta - 0.3) ** 2
+    (slope,) = torch.autograd.grad(cost, parameters, retain_graph=True)
+    (change,) = torch.autograd.grad(beta, parameters)
+    assert (slope @ change).item() / (beta.item() + 0.3) == pytest.approx(rate)
+    assert beyond_alignment.layer_flow_differs()[name][0] == pytest.approx(rate)
 
 
 def test_the_flow_of_free_weights_of_many_layers_is_the_gradient_of_the_standard_cost():

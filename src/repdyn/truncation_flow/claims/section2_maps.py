@@ -112,6 +112,13 @@ layer_is_pulled_back = formula_claim(
     correction="The cumulative bias is missing.",
     formula=r"x^{(\ell)} = W^{(\ell)} \underline{\tau}^{(\ell)}(x^{(0)})",
     corrected_formula=r"x^{(\ell)} = W^{(\ell)} \underline{\tau}^{(\ell)}(x^{(0)}) + b^{(\ell)}",
+    defence="The paper needs (2.17) only to reach the output (2.18), where a bias of the last layer can cancel the "
+    r"lost vector. Just above, $a^{(\ell)}$ is defined with its bias, so a reader sees that the layer is "
+    r"$a^{(\ell)}(\underline{\tau}^{(\ell)}(x))$; and the origin of a layer is a matter of coordinates.",
+    answer="The layers are those of (2.1), in coordinates in which ReLU acts, so their origin is not free. (2.23) "
+    "and (2.24) repeat the formula, so it is no slip of one line, and nowhere is the output bias chosen to "
+    "cancel; (8.2) sets it to 0. The defence saves what rests on the Euclidean cost (2.26), which is defined "
+    "without (2.17): Sections 3 to 7. The formula itself, and (2.18) with it, changes (tf-output).",
     audit=("gradient_audit", equations.LAYER_PULLBACK, *EXACT),
     control="without the cumulative bias",
     decided="Against the network's own hidden layer.",
@@ -149,8 +156,8 @@ last_bias = formula_claim(
     "tf-output-beta",
     where="Section 2, eqs. (2.6), (2.7); Section 1, (1.4)",
     origin="ours",
-    states="The output's bias that (2.7) defines is not the sum of (2.6) taken to $L + 1$ layers: that sum is "
-    "$(W^{(L+1)})^{-1} b^{(L+1)}$.",
+    states="With invertible weights the output's bias that (2.7) defines is in general not the sum of (2.6) taken to "
+    "$L + 1$ layers: that sum is $(W^{(L+1)})^{-1} b^{(L+1)}$. With zero biases both are 0.",
     formula=r"(W^{(L+1)})^{-1} b^{(L+1)} = \sum_{j=1}^{L+1} (W^{(j)})^{-1} b_j",
     audit=("gradient_audit", equations.OUTPUT_SHIFT, *EXACT),
     control=r"$(W_{L+1})^{-1} \beta^{(L)}$, the vector of (2.7)",

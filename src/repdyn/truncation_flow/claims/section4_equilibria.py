@@ -24,6 +24,10 @@ MEANT = {"as printed": "free_share", r"with $\mathbb{R}_+^Q$": "one_direction_sh
     words="either fully untruncated ... is an equilibrium solution to the gradient flow",
     kind="identity",
     states="An untruncated cluster is an equilibrium.",
+    sought="Proof: in the open sector $H = 1$ for all nearby parameters too, so the cost is constant there, "
+    "whatever the number of points, coincident points and $Q$. The edge is the only way out, and there it "
+    "fails: a point with $u_1 = 0 < b_1$ counts as truncated by $h(0) = 0$, and the cluster moves (example "
+    "in the facts). Definition 3.3 excludes it by making this sector open.",
     control=false_world(PARTIAL, replace_variables(free_speed="partial_speed")),
     labels={"": "velocity of a cluster in the positive sector"},
     remark="Definition 3.3 makes the sector open. A point on its boundary counts as truncated and moves the cluster.",
@@ -45,10 +49,15 @@ def untruncated_rests(counterexamples: xr.Dataset) -> Verdict:
     words=("or fully truncated ... in either case ... is an equilibrium solution to the gradient flow"),
     kind="identity",
     states="A fully truncated cluster is an equilibrium.",
-    correction=r"Only if $\beta = -\tilde y$ besides. Otherwise the weights rest, but the bias moves to $-\tilde y$ "
-    "at rate 1, as (4.36) says.",
+    correction=r"Only if $\beta = -\tilde y$ besides. Otherwise the weights rest, but the bias moves towards "
+    r"$-\tilde y$ at rate 1 while the cluster is truncated, as (4.36) says.",
     formula=r"\partial_s \beta = 0, \quad \partial_s R = 0",
     corrected_formula=r"\partial_s \beta = -(\beta + \tilde y), \quad \partial_s R = 0",
+    sought=r"$H = 0$ gives $\Omega = 0$ and $J^\perp = 1$, for one point as for many and on the edges of the closed "
+    "sector, so the corrected velocity is an identity. Its consequence was attacked: with a point on an "
+    "edge, $u = (0, -2)$, $b = (1, 0)$, a second solution leaves the sector, and a point with some $R (x - "
+    r"\tilde y) > 0$ comes to a plane; rate 1 lasts while the cluster is truncated. At $\beta = -\tilde y$ "
+    "points on an edge rest too, since $b = 0$.",
     control={
         "bias": false_world(PARTIAL, replace_variables(truncated_formula="partial_formula")),
         "weights": false_world(PARTIAL, replace_variables(truncated_rotation="partial_rotation")),
@@ -57,8 +66,8 @@ def untruncated_rests(counterexamples: xr.Dataset) -> Verdict:
     message="In a fully truncated cluster the bias still moves",
     cause=r"With every point truncated the generator vanishes and the weights rest, but the bias flow is $-(\beta + "
     r"\tilde y)$, as (4.36) says.",
-    consequence=r"The cluster is an equilibrium only if $\beta = -\tilde y$ besides; otherwise the bias moves there "
-    "at rate 1.",
+    consequence=r"The cluster is an equilibrium only if $\beta = -\tilde y$ besides; otherwise the bias moves that way "
+    "at rate 1 while the cluster is truncated.",
     labels={
         "": "velocity of two points in the negative sector, with two biases",
         "bias": "velocity of the bias minus that of the corrected form",
@@ -79,11 +88,17 @@ def truncated_moves(counterexamples: xr.Dataset) -> Verdict:
     "tf-trunc-stays",
     where="Section 4.2, Proposition 4.2, after eq. (4.35)",
     line=731,
-    assumes=r"the proof of Proposition 4.2: (4.16), so that all $R(x - \tilde y)$ lie in the negative orthant",
+    assumes=r"the proof of Proposition 4.2, at a time $s_1$ at which the bias is in the open ball (4.17): (4.16) "
+    r"there, so that all $u_i < 0$ and all $R(x - \tilde y)$ lie in the negative orthant",
     words="for $s > s_1$ , the gradient flow equations reduce to",
     kind="identity",
     states="A fully truncated cluster stays so.",
     formula=r"u(s) \in \mathbb{R}_-^Q \text{ for } s > s_1",
+    sought="On the open ball (4.17) the condition (4.16) excludes points on planes: with $u_i = 0$ a slightly "
+    "larger $b_i$ would bring $u_i > 0$. So $u_i < 0$ at $s_1$, the flow is smooth there, and $u(s)$, a "
+    r"convex combination of $u(s_1)$ and $R (x - \tilde y) \le 0$, keeps its sign. With $R (x - \tilde y) \le "
+    "0$ alone and a point on an edge it fails: one point at $u = (0, -2)$, $b = (1, 0)$, whose plane repels, "
+    "may stay or leave.",
     control=false_world(r"clusters with some $R (x - \tilde y) > 0$", replace_variables(kept_events="released_runs")),
 )
 def truncated_stays(counterexamples: xr.Dataset) -> Verdict:
@@ -98,8 +113,9 @@ def truncated_stays(counterexamples: xr.Dataset) -> Verdict:
     where="Section 4.2, beside Proposition 4.2",
     kind="identity",
     origin="ours",
-    states=r"A fully truncated cluster with some $R(x - \tilde y)$ outside the closed negative orthant is released, "
-    "at the time at which a coordinate of the closed form reaches 0.",
+    states=r"A fully truncated cluster with some $R(x - \tilde y)$ outside the closed negative orthant comes to a "
+    "plane $u_i = 0$, at the time at which a coordinate of the closed form reaches 0; then it crosses the plane "
+    "or slides on it, and (4.36) ends.",
     formula=r"u(s) = e^{-s} u(0) + (1 - e^{-s}) R (x - \tilde y)",
     control={
         "time of release": wrong_formula(
@@ -107,22 +123,22 @@ def truncated_stays(counterexamples: xr.Dataset) -> Verdict:
         ),
         "released": false_world("clusters that meet (4.16)", replace_variables(released_runs="kept_events")),
     },
-    labels={"released": "number of truncated clusters that the flow releases"},
-    remark="The example is the point (.5, .4), label 0, apex (1, 1).",
+    labels={"released": "number of truncated clusters that the flow brings to a plane"},
+    remark="The example is the point (.5, .4), label 0, apex (1, 1); it slides on the plane.",
 )
 def truncated_is_released(counterexamples: xr.Dataset) -> Verdict:
     """Event-driven flow of random truncated clusters against the closed form."""
     return Verdict.from_tests(
         {
-            "time of release": zero(counterexamples["release_error"], "released at the time of the formula", LOCATED),
+            "time of release": zero(counterexamples["release_error"], "at a plane at the time of the formula", LOCATED),
             "released": at_least(
                 counterexamples["released_runs"],
                 1,
-                expected="clusters released",
+                expected="clusters that come to a plane",
                 reason="one is enough for 'not stay'",
             ),
         },
-        facts={"time at which the example is released": float(counterexamples["release_time"])},
+        facts={"time at which the example comes to a plane": float(counterexamples["release_time"])},
     )
 
 

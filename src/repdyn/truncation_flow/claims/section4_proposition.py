@@ -26,12 +26,17 @@ def _beyond(*names: str, of_two: bool = False) -> Control:
     "tf-424",
     where="Section 4.2, proof of Proposition 4.2, eq. (4.24)",
     line=683,
-    assumes="(4.14) on the ball of biases and rotations",
+    assumes="(4.14) on the balls of biases and of rotations, the latter large enough for the orbit (tf-413)",
     words="By assumption (4.14), we have that as long as",
     kind="bound",
     states=r"Under (4.14) the truncated share stays above $1 - \eta_0$ in each direction while the bias is in the "
     "ball.",
     formula=r"J_0^\perp > 1 - \eta_0",
+    sought="(4.14) is this statement at the orbit's state, so it can fail only where the orbit leaves the balls. "
+    "The sentence names that of the biases only, and with the printed radius an orbit does leave that of the "
+    "rotations (by .093 from a ball of .057). In the corrected ball none leaves, sliding and non-unique "
+    r"orbits included (proof on the page). For $Q = 1$ there is nothing to turn; where $\beta(0) = -\tilde y$ "
+    "the bias rests and its ball is a point.",
     control=_beyond("truncated_share"),
 )
 def share_stays_large(proposition: xr.Dataset) -> Verdict:
@@ -46,12 +51,17 @@ def share_stays_large(proposition: xr.Dataset) -> Verdict:
     "tf-425",
     where="Section 4.2, proof of Proposition 4.2, eq. (4.25)",
     line=687,
-    assumes="the proof of Proposition 4.2, in which (4.16) holds",
+    assumes=r"the proof of Proposition 4.2, in which (4.16) holds; $\beta(0) \ne -\tilde y$, so that it holds at "
+    r"$\beta = -\tilde y$",
     words="we find that in operator norm",
     kind="bound",
     states="The generator is at most the size of the residual bias times the first moment of the partial sectors.",
     formula=r"\|\Omega\| \le |\tilde b| \int_{\mathbb{R}^Q \setminus (\mathbb{R}_+^Q \cup \mathbb{R}_-^Q)} dx\, "
     r"\mu(a^{-1}(x)) |x|",
+    sought="Proof under (4.16): $H u$ and $H (b - u)$ are nonnegative with sum $H b$, so one point gives at most "
+    r"$\frac12 |u| |b|$, half of the bound. Attacked within (4.16): points on planes, whose Filippov patterns "
+    r"average bounded ones; $R (x - \tilde y)$ with zero entries; $Q = 1$, where $\Omega = 0$; 20,000 random "
+    "clusters, largest ratio .49. Just outside it breaks: $u = (1, -1)$, $b = 0$ turns at a bound of 0.",
     control=false_world("clusters that break (4.16)", replace_variables(bound_ratio="bound_ratio_outside")),
     remark="The proof computes with the generator as printed; the true one obeys the bound because (4.16) keeps "
     r"$R(x - \tilde y)$ in the negative orthant.",
@@ -79,7 +89,8 @@ def generator_is_bounded(counterexamples: xr.Dataset) -> Verdict:
         "grows": "1 plus least growth of the smallest truncated share, in points",
         "to one": "points that are left untruncated at the end",
     },
-    remark="At fixed weights this is proved under (4.16): a truncated coordinate stays truncated (page of the study).",
+    remark="At fixed weights this is proved under (4.16): a truncated coordinate stays truncated (page of the "
+    "study). While the weights turn it is seen along the orbits, not proved.",
 )
 def share_grows(proposition: xr.Dataset) -> Verdict:
     """Steps of the smallest share along the orbits, in numbers of points, and its last value."""
@@ -102,16 +113,22 @@ def share_grows(proposition: xr.Dataset) -> Verdict:
     where="Section 4.2, Proposition 4.2, (4.13), (4.32)",
     line=717,
     kind_of_slip="misprint",
+    possible_ocr_error=True,
     assumes="Proposition 4.2, whose statement defines the same radius by (4.13)",
     words=r"< \eta_2 := \frac{\eta'_1}{1 - \eta_0 - \eta_1} \log \frac{1}{\gamma}",
     kind="bound",
     states="(4.13) and (4.32) define one radius of the ball of rotations.",
-    correction="They differ. A radius that suffices is the rotation that the flow can make, half the moment (4.15) by "
-    r"the integral of $|\tilde b|$; it depends neither on $\gamma$ nor on $\eta_1'$. That of (4.32) is larger, that "
-    "of (4.13) may be smaller.",
+    correction=r"They differ by the place of a prime. For $\beta(0) \ne -\tilde y$ a radius that suffices is the "
+    r"rotation that the flow can make, half the moment (4.15) by the integral of $|\tilde b|$; it depends neither "
+    r"on $\gamma$ nor on $\eta_1'$. That of (4.32) is larger and suffices too, that of (4.13) may be smaller.",
     formula=r"\frac{\eta_1}{1 - \eta_0 - \eta_1'} \log \frac{1}{\gamma} = \frac{\eta_1'}{1 - \eta_0 - \eta_1} \log "
     r"\frac{1}{\gamma}",
     corrected_formula=r"\eta_2 = \frac{\eta_1}{2 (1 - \eta_0)} |\beta(0) + \tilde y|",
+    sought=r"The printed values agree only for $\eta_1' = \eta_1$ or $\eta_1 + \eta_1' = 1 - \eta_0$. The corrected "
+    r"radius bounds the rotation of any Filippov orbit: $|\tilde b|$ decays as $e^{-(1 - \eta_0) s}$, "
+    r"$\|\Omega\| \le \frac12 \eta_1 |\tilde b|$. At the edges: for $1.1 |\beta(0) + \tilde y| \eta_1 \ge 1 - "
+    r"\eta_0$ (4.13) has no positive value; for $\beta(0) = -\tilde y$ the corrected radius is 0 and a "
+    "cluster turns all the same, hence the condition.",
     control=_beyond("rotation"),
     message="Statement and proof of Proposition 4.2 print different radii",
     cause=r"The radius of (4.13) lacks the factor $|\beta(0) + \tilde y|$, which the length of the path of $\tilde "
@@ -131,12 +148,17 @@ def one_radius_of_rotations(proposition: xr.Dataset) -> Verdict:
     "tf-427",
     where="Section 4.2, proof of Proposition 4.2, eqs. (4.27)-(4.29)",
     line=695,
-    assumes="the hypotheses of Proposition 4.2, as long as the orbit is in their balls; at s = 0 both sides are "
-    "equal, so that < is read as at most",
+    assumes=r"the hypotheses of Proposition 4.2 with $\beta(0) \ne -\tilde y$, as long as the orbit is in their "
+    "balls; at s = 0 both sides are equal, so that < is read as at most",
     words=r"This implies that for all ... and therefore",
     kind="bound",
     states=("Until truncation the residual bias decays and the weights turn within the bounds (4.28) and (4.29)."),
     formula=(r"|\tilde b(s)| \le e^{-s(1 - \eta_0 - \eta_1')} |\tilde b(0)|, \quad \|R(s) - R(0)\| \le \eta_1' s"),
+    sought=r"$\tilde b^T \Omega \tilde b = 0$ and $J^\perp > 1 - \eta_0$ give a faster decay than (4.28), and "
+    r"$\|\Omega\| \le 1.1 \eta_1 |\tilde b(0)|$ gives (4.29), for sliding orbits too. Where $\eta_1' \ge 1 - "
+    r"\eta_0$ (4.28) allows growth and holds all the more. At $\beta(0) = -\tilde y$, where (4.16) is empty, "
+    r"(4.29) fails: a point at $u = (.01, -1)$ turns although $\eta_1' = 0$; the condition is counted in "
+    "(tf-prop42-s1).",
     control={
         "rate": _beyond("decay_rate"),
         "residual": _beyond("residual"),
@@ -173,7 +195,8 @@ def residual_decays(proposition: xr.Dataset) -> Verdict:
     where="Section 4.2, Proposition 4.2, (4.13)-(4.17)",
     origin="ours",
     kind="bound",
-    states="Data and starts exist that meet the hypotheses of Proposition 4.2, with the radius that suffices.",
+    states=r"Data and starts with $\beta(0) \ne -\tilde y$ exist that meet the hypotheses of Proposition 4.2, with the "
+    "radius that suffices, in the dimensions tried.",
     control={"constants": _beyond("eta_0", "eta_1"), "negative sector": _beyond("highest")},
     labels={
         "constants": r"larger of $\eta_0$ and $\eta_1$ for the data that were built",
@@ -226,7 +249,8 @@ def _radii(counterexamples: xr.Dataset) -> Facts:
 
 ONLY_WITH_RADIUS = (
     r"With $\eta_2$ of (4.13) the hypotheses do not suffice: the factor $|\beta(0) + \tilde y|$ is missing there. With"
-    r" $\eta_2 = \eta_1 |\beta(0) + \tilde y| / (2 (1 - \eta_0))$ they do, and so with that of (4.32), which is larger"
+    r" $\eta_2 = \eta_1 |\beta(0) + \tilde y| / (2 (1 - \eta_0))$ and $\beta(0) \ne -\tilde y$ they do, and so "
+    "with that of (4.32), which is larger"
 )
 
 
@@ -235,6 +259,7 @@ ONLY_WITH_RADIUS = (
     where="Section 4.2, Proposition 4.2, (4.18), (4.30)",
     line=655,
     kind_of_slip="misprint",
+    possible_ocr_error=True,
     assumes="(4.13)-(4.17)",
     words=r"There exists a finite time $0 < s_1 < \infty$",
     kind="bound",
@@ -244,6 +269,18 @@ ONLY_WITH_RADIUS = (
     r"\eta_1'} \log \frac{1}{\gamma}",
     corrected_formula=r"\eta_2 = \frac{\eta_1}{2 (1 - \eta_0)} |\beta(0) + \tilde y|, \quad s_1 \le \frac{1}{1 - "
     r"\eta_0} \log \frac{1}{\gamma}",
+    sought=r"Proof on the page, for each of Filippov's orbits. Edges of the hypotheses tried: $\beta(0) = -\tilde "
+    "y$, where (4.17) is empty and one of 20 points comes to its plane only as $e^{-s/40}$ (hence the "
+    r"condition); $\eta_1' \ge 1 - \eta_0$, where (4.13) gives no ball and an untruncated cluster, which "
+    "rests, violates nothing; a far outlier, the counterexample to the printed radius; $Q = 1$, where (4.15) "
+    "is empty and the rest holds; points on planes at the start, where the flow is not unique.",
+    defence=r"The proof has the radius right: (4.32) prints $\eta_1'$ where (4.13) prints $\eta_1$, and with (4.32) "
+    r"the proposition is true. A prime is lost, perhaps in the scan. A start with $\beta(0) = -\tilde y$ is "
+    "at the label already and of no interest, and $<$ read as at most in (4.17) excludes it.",
+    answer="Granted: the slip counts as a misprint and as a possible OCR error, the finding is that the proof's own "
+    r"radius suffices, and the condition $\beta(0) \ne -\tilde y$ is no slip of its own. The counterexample "
+    "stands for what the statement prints: a reader who checks the hypotheses in the ball of (4.13) may find "
+    "a cluster that is never truncated whole.",
     control=_beyond("arrival", of_two=True),
     message="The printed radius does not guarantee truncation in finite time",
     cause=r"The $\eta_2$ of (4.13) lacks the factor $|\beta(0) + \tilde y|$; in a counterexample that meets the "
@@ -267,41 +304,34 @@ def arrival_is_bounded(proposition: xr.Dataset, counterexamples: xr.Dataset) -> 
     "tf-prop42-freeze",
     where="Section 4.2, Proposition 4.2, (4.19), (4.21)",
     line=663,
-    kind_of_slip="misprint",
-    assumes="(4.13)-(4.17)",
+    assumes="(4.13)-(4.17), and that a time $s_1$ of full truncation exists, which is a statement of its own "
+    "(tf-prop42-s1)",
     words=r"For $s > s_1$ ... converges to zero as $s \rightarrow \infty$ , and",
     kind="identity",
-    states="After full truncation, which the hypotheses bring about, the generator vanishes and the weights rest.",
-    correction=ONLY_WITH_RADIUS + ".",
-    formula=r"\eta_2 = \frac{\eta_1}{1 - \eta_0 - \eta_1'} \log \frac{1}{\gamma}, \quad \Omega_\ell(s) = 0, \quad "
-    r"R_\ell(s) = R_\ell(s_1), \quad s \ge s_1",
-    corrected_formula=r"\eta_2 = \frac{\eta_1}{2 (1 - \eta_0)} |\beta(0) + \tilde y|, \quad \Omega_\ell(s) = 0, \quad "
-    r"R_\ell(s) = R_\ell(s_1), \quad s \ge s_1",
+    states="After full truncation the generator vanishes and the weights rest.",
+    formula=r"\Omega_\ell(s) = 0, \quad R_\ell(s) = R_\ell(s_1), \quad s \ge s_1",
+    sought="With $s_1$ in the ball (4.17), as in the proof, all coordinates are negative (tf-trunc-stays), so that "
+    r"$H = 0$ near the state and $\Omega = 0$ from then on, for any number of points. An earlier time of full "
+    "truncation would not do: with a point on an edge, $u = (0, -2)$, $b = (1, 0)$, one solution leaves "
+    "again and turns. That such a time exists is granted here; it is another statement (tf-prop42-s1).",
     control={
-        "generator": _beyond("late_generator", of_two=True),
-        "rotation": _beyond("late_rotation", of_two=True),
+        "generator": _beyond("late_generator"),
+        "rotation": _beyond("late_rotation"),
     },
-    message="The printed radius does not guarantee that the weights freeze",
-    cause=r"The weights rest once all points are truncated; with the $\eta_2$ of (4.13), which lacks the factor "
-    r"$|\beta(0) + \tilde y|$, a counterexample keeps one point untruncated.",
-    consequence="The statement holds with the radius (4.32) of the paper's own proof, and with a smaller one that "
-    "suffices.",
     labels={
         "generator": "generator of the weights after full truncation",
         "rotation": "turn of the weights after full truncation",
     },
-    remark=EXAMPLE,
 )
-def weights_freeze(proposition: xr.Dataset, counterexamples: xr.Dataset) -> Verdict:
-    """The example, in which no such time comes; generator and change of the weights after arrival."""
-    _meets_printed_hypotheses(counterexamples)
+def weights_freeze(proposition: xr.Dataset) -> Verdict:
+    """Generator and change of the weights after arrival, along orbits in the ball that suffices."""
     finite(proposition, "proposition", "late_generator", "late_rotation")
-    printed = zero(counterexamples["radius_left"], "no point left, so that the generator vanishes", COUNTED)
-    corrected = {
-        "generator": zero(proposition["late_generator"], "generator zero"),
-        "rotation": zero(proposition["late_rotation"], "weights at rest"),
-    }
-    return Verdict.from_tests(printed, corrected, _radii(counterexamples))
+    return Verdict.from_tests(
+        {
+            "generator": zero(proposition["late_generator"], "generator zero"),
+            "rotation": zero(proposition["late_rotation"], "weights at rest"),
+        }
+    )
 
 
 @claim(
@@ -313,6 +343,10 @@ def weights_freeze(proposition: xr.Dataset, counterexamples: xr.Dataset) -> Verd
     kind="identity",
     states="After full truncation the residual bias decays at rate 1, and the cost at rate 2.",
     formula=r"|\beta(s) + \tilde y| = e^{-(s - s_1)} |\beta(s_1) + \tilde y|",
+    sought=r"With all points truncated $\partial_s \tilde b = -\tilde b$ and the cost is $|\tilde b|^2 / 2$, so both "
+    "rates are equalities. Only a release could end them, and (4.16) excludes it in the ball (4.17); without "
+    r"it the point (.5, .4), label 0, apex (1, 1), comes to a plane at $\log 2$ and slides along it, no "
+    r"longer at rate 1. For $\tilde b(s_1) = 0$ both sides of (4.20) are 0, and < is read as at most.",
     control={"residual": _beyond("residual_rate"), "cost": _beyond("cost_rate")},
     labels={
         "residual": "decay rate of the residual bias after full truncation, minus 1",

@@ -140,8 +140,8 @@ def label_between_points(staircase: xr.Dataset) -> Verdict:
     where="Section 4.3, beside eq. (4.50)",
     kind="limit",
     origin="ours",
-    states="If the label lies below the points and the bias above, points are released and the bias stops at the "
-    "lowest in finite time, where only Filippov's solution exists.",
+    states="At a constant rotation, in one component: if the label lies below all points and the bias above "
+    "some, these are released and the bias stops at the lowest in finite time, where only Filippov's solution exists.",
     formula=r"b(s) \to x_1 \text{ if } y < x_1 < b(0)",
     control=false_world("a bias that starts below all points", exchange("case", "below", "frozen")),
 )

@@ -62,8 +62,9 @@ def composition_reduces(counterexamples: xr.Dataset, neural_collapse: xr.Dataset
     where="Sections 1 and 3.1",
     kind="bound",
     origin="ours",
-    states="Aligned weights separate three narrow clusters in space exactly where no angle of the triangle of their "
-    "means reaches 90 degrees.",
+    states="Three clusters in space can each be held in the negative sector of an aligned layer whose positive sector "
+    "holds the two others, if they are narrow enough, exactly where no angle of the triangle of their means reaches 90 "
+    "degrees.",
     formula=r"\langle m_i - m_\ell, m_j - m_\ell \rangle > 0 \text{ for all } \ell, \; i, j \ne \ell",
     control={
         "acute": wrong_formula(
@@ -157,6 +158,18 @@ general_bias_flow = formula_claim(
     r"\tau^{(Q,1)}(x) - \tilde y \right)",
     corrected_formula=r"\partial_s \beta^{(\ell)} = \sum_{\ell'=1}^{Q} \int dx\, \mu_{\ell'}(x) (P_{\ell,Q}^-)^T "
     r"\left( \tau^{(Q,1)}(x) - \tilde y_{\ell'} \right)",
+    sought="The corrected form is the chain rule, layer by layer, so only the convention $h(0) = 0$ at planes is "
+    "free. Held against autograd where it might degenerate: one point in two clusters with different labels, "
+    "a reflection, a layer that is the identity on all points, a last layer that truncates all (the "
+    "gradients of all earlier layers vanish) or none, three layers in the plane. A point on a plane of a "
+    "later layer has no derivative, and none is claimed.",
+    defence="The second line of (5.4) is right, and (7.13)-(7.14) have the gradient of one point with the right sign "
+    "and projection; inserting them gives the corrected flow. So the third line has an index of the cluster "
+    "where that of the layer belongs, and a sign: misprints. Nothing in the paper is computed from it.",
+    answer="One letter serves for cluster and layer, and the paper goes on with it as a layer: the sum starts at "
+    r"$\ell' = \ell$ in (5.4) and again in (7.15), (5.8)-(5.9) discuss its $\ell'$-th term as a later layer, "
+    r"(5.13) runs over $\ell' \ge \ell$. The sum is meant, and sign, range and label of it are wrong in the "
+    "main formula of a theorem. The defence saves the derivation, (7.14), and the weight flow.",
     audit=("gradient_audit", equations.GENERAL_BIAS_FLOW, *EXACT),
     control="the printed sum and sign",
     decided="Against complex steps of the cost of all layers.",
@@ -175,6 +188,10 @@ general_weight_flow = formula_claim(
     words="determines the gradient flow of the cumulative weights",
     states="The weight flow of a layer is minus the sum over the clusters of the commutators of (5.6) with (5.7).",
     formula=r"\tilde\Omega_\ell = -\sum_{\ell'=1}^{Q} \int dx\, \mu_{\ell'}(x) [H^{(\ell)}, M_{\ell,\ell'}(x)]",
+    sought=r"One layer gives $H (u a^T + a u^T)$ with $a$ the error pulled back, and $\pi_-$ of it is $\frac12 [H, u "
+    "a^T + a u^T]$: no factor is dropped, and one layer is the corrected Theorem 3.2. Attacked with layers "
+    "whose pattern is 0 or 1 on all points (both sides 0), a point that carries two labels, a reflection and "
+    "more layers than dimensions, each against autograd to 1e-14. For $Q = 1$ nothing turns.",
     audit=("gradient_audit", equations.GENERAL_WEIGHT_FLOW, *EXACT),
     control="the other sign",
     decided="Against complex steps of the cost of all layers along the orthogonal group.",
@@ -195,6 +212,19 @@ general_weight_flow = formula_claim(
     formula=r"P_{\ell',Q}^-(x) \ne 0 \Rightarrow \tau^{(m-1,1)}(x) \in \mathcal{S}_m^+ \text{ for } m > \ell'",
     corrected_formula=r"P_{\ell',Q}^-(x) \ne 0 \Rightarrow \tau^{(m-1,1)}(x) \notin \mathcal{S}_m^- \text{ for } m > "
     r"\ell'",
+    sought="Proof: a product that is not 0 has no factor 0, and $H^{(m)} = 0$ is the closed negative sector, planes "
+    r"included by $h(0) = 0$; likewise $H^{\perp(\ell')} \ne 0$ is the complement of the open positive one. "
+    r"So no data break the corrected form. It is an inclusion only: with $R = 1$ and $H = \mathrm{diag}(1, "
+    "0)$ in two layers no factor vanishes, and the product does.",
+    defence=r"(5.10), next to the set, has the right conditions: $H^{(m)} \ne 0$ for the later layers. With "
+    r"$\mathcal{S}_m^+$ in (5.9) read as the set in which a layer passes something on, the two agree. Nothing "
+    "later rests on it: the dynamics are left open, and for separated clusters, where later layers are the "
+    "identity, the set is right. For $Q = 1$ it always is.",
+    answer=r"(2.12) defines $\mathcal{S}^+$ as the sector of all coordinates, and Section 1 sums up that clusters "
+    "are 'renormalized by the intersection of the positive sectors of all truncation maps'; so the stronger "
+    "condition is meant. It leaves out the points that a later layer truncates in part, which move the bias "
+    "too (facts). (5.10) shows where it comes from: not 0 was taken for 1. That little depends on it is "
+    "granted.",
     control=wrong_formula("the printed domain", replace_variables(domain_corrected_violations="domain_violations")),
     message="A layer's bias feels more points than the paper says",
     cause="A pattern that is not zero means that a point is outside the negative sector, not that it is in the "
@@ -219,6 +249,7 @@ def renormalized_domain(counterexamples: xr.Dataset) -> Verdict:
     where="Section 5, eq. (5.12)",
     line=855,
     kind_of_slip="misprint",
+    possible_ocr_error=True,
     assumes="cluster separated truncations",
     words="If cluster separated truncations exist ... then they satisfy the condition that",
     kind="identity",
@@ -283,6 +314,10 @@ lemma_7_1 = formula_claim(
     states="The composed truncation maps are a product of projections of the point minus those of the biases.",
     formula=r"\tau^{(\ell_1,\ell_2)}(x) = P_{\ell_1,\ell_2}^+(x) x - \sum_{\ell=\ell_1}^{\ell_2} P_{\ell,\ell_2}^-(x) "
     r"\beta^{(\ell)}",
+    sought=r"Induction over the layers on $\tau = R^T H R\, x - R^T H^\perp R\, \beta$, true at points of the planes "
+    r"too, since $\sigma(u) = H u$ at $u = 0$; no sector, tie or label enters. Smallest and emptiest cases: "
+    "one layer, a layer with $H = 1$ (its bias drops out), one with $H = 0$ (the point is forgotten, its own "
+    "and later biases remain). The audit composes inner ranges of layers as well.",
     audit=("gradient_audit", equations.COMPOSITION_PRODUCTS, *EXACT),
     control="plus in place of minus",
     decided="Against composing the maps of every range of layers, inner ones too.",
@@ -294,7 +329,7 @@ lemma_7_2 = formula_claim(
     where="Section 7, Lemma 7.2, (7.11)",
     line=1090,
     kind_of_slip="misprint",
-    assumes="aligned weights; a derivative inside the sectors",
+    assumes="aligned weights; on planes the convention $h(0) = 0$ of (3.9), which (3.13) uses for all x",
     words=r"For any $x \in \mathbb{R}^Q$ , the following holds",
     states="The gradient in the bias of a layer is the error pulled back, with a plus sign.",
     correction="With a minus sign, as in (7.14), the last line of its own proof.",
@@ -302,6 +337,10 @@ lemma_7_2 = formula_claim(
     r"\tau^{(Q,1)}(x) - \tilde y \right)",
     corrected_formula=r"\partial_{\beta^{(\ell)}} \frac{1}{2} |\tau^{(Q,1)}(x) - \tilde y|^2 = -(P_{\ell,Q}^-)^T "
     r"\left( \tau^{(Q,1)}(x) - \tilde y \right)",
+    sought=r"Chain rule with $\partial_\beta \tau = -R^T H^\perp R$; the sign is that of (7.14). 'For any x' "
+    r"includes planes: for $Q = 1$ and $x = -\beta$ the derivatives from right and left are 0 and $\beta + "
+    r"\tilde y$, and the corrected form gives the second, by the convention $h(0) = 0$ of (3.9) that (3.13) "
+    "uses for all x. It is granted here; elsewhere layers that truncate nothing or all were tried.",
     audit=("gradient_audit", equations.POINT_BIAS_GRADIENT, *EXACT),
     control="without the minus sign",
     decided="Against complex steps.",

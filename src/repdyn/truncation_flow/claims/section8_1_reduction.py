@@ -216,11 +216,15 @@ def variation_of_constants(propagators: xr.Dataset) -> Verdict:
     kind="bound",
     states="A gap of the Gram matrix makes its propagator decay at that rate.",
     formula=r"\|\mathcal{U}_B(s, s_0)\| \le e^{-\lambda_0 (s - s_0)} \text{ if } B B^T > \lambda_0",
+    sought=r"Gronwall's inequality for $|\mathcal{U}_B^T v|^2$ asks only for a continuous $B$, so no orbit is "
+    "presupposed. Attacked with a $B B^T$ that does not commute with itself: eigenvalues 1 and 9, axes "
+    "turning at rate 3; the norm stays below $e^{-s}$. With both eigenvalues 1 it is $e^{-s}$, the bound as "
+    r"$\lambda_0 \to 1$. One dimension is the scalar case of that equality.",
     control=wrong_formula(
         "the largest eigenvalue in place of the smallest",
         replace_variables(propagator_rate="propagator_rate_largest"),
     ),
-    remark="In (8.14) the middle factor lacks a transpose.",
+    remark="In (8.14) the middle factor lacks a transpose, possibly lost in the scan.",
 )
 def propagator_decays(propagators: xr.Dataset) -> Verdict:
     """The gap is the smallest eigenvalue of I(0), which bounds that of the Gram matrix along the orbit (8.31)."""
@@ -236,6 +240,10 @@ def propagator_decays(propagators: xr.Dataset) -> Verdict:
     kind="bound",
     states="A gap of the output weight's Gram matrix makes its propagator decay at that rate.",
     formula=r"\|\mathcal{U}_W(s, s_0)\| \le e^{-\lambda_0 (s - s_0)} \text{ if } W^T W > \lambda_0",
+    sought=r"The mirror image: $\partial_s |\mathcal{U}_W v|^2 = -2 |W \mathcal{U}_W v|^2 < -2 \lambda_0 "
+    r"|\mathcal{U}_W v|^2$ for any continuous $W$ and $v \ne 0$. What could go wrong is the side: the proof "
+    r"needs $W^T W$ to the left of $\mathcal{U}_W$, and (8.9) prints it there. A constant $W = w \mathbf{1}$ "
+    "gives exactly $e^{-w^2 s}$, so that no better rate is hidden in it.",
     control=wrong_formula(
         "the largest eigenvalue for the smallest", replace_variables(propagator_rate_W="propagator_rate_W_largest")
     ),
@@ -286,10 +294,14 @@ def problem_is_underdetermined(propagators: xr.Dataset) -> Verdict:
     kind="bound",
     states="A gap of a Gram matrix bounds the norm of products from below.",
     formula=r"\|A B\| > \sqrt{\lambda_0} \|A\| \text{ if } B B^T > \lambda_0",
+    sought=r"Proof: $\|A B\|^2 = \sup_v \langle A^T v, B B^T A^T v \rangle \ge \lambda_{\min}(B B^T) \|A\|^2$, which "
+    r"exceeds $\lambda_0 \|A\|^2$ unless $A = 0$, the one exception (0 > 0). The worst pair is $A$ of rank 1 "
+    r"along the least eigenvector of $B B^T$: ratio $\sqrt{\lambda_{\min} / \lambda_0}$, as near to 1 as one "
+    "likes; for $Q = 1$ all pairs are of this kind. Singular $A$ is covered, $B$ is invertible by hypothesis.",
     control=wrong_formula(
         "the largest eigenvalue in place of the smallest", replace_variables(product_ratio="product_ratio_largest")
     ),
-    remark="The first norm in (8.19) lacks a square.",
+    remark="The first norm in (8.19) lacks a square, possibly lost in the scan.",
 )
 def product_is_bounded_below(propagators: xr.Dataset) -> Verdict:
     """Random pairs with the smallest eigenvalue as gap; the first factor must not vanish."""

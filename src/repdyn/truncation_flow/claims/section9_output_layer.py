@@ -26,6 +26,14 @@ cost_of_untruncated = formula_claim(
     r"y_\ell|^2",
     corrected_formula=r"\widetilde{\mathcal{C}} = \frac{1}{2} \sum_{\ell=1}^{Q} \frac{1}{N_\ell} \sum_{i=1}^{N_\ell} "
     r"|W_{Q+1} x_{\ell,i} - y_\ell|^2",
+    defence="Section 9 may choose the mean over all points, the usual empirical cost: (9.3) states it in full, (9.7) "
+    "is its gradient, and Theorem 9.1 solves that flow. For classes of equal size the two costs differ by "
+    "the factor $Q$, which is a unit of time, and have the same minimizer.",
+    answer="The symbol is that of (2.22), and (9.3) is derived from it, 'in this situation'; a change of weights is "
+    "not mentioned. For classes of unequal size the minimizers differ (tf-thm91-limit has the difference), "
+    "so that training on (2.22) does not end at (9.12). The defence saves Theorem 9.1 as a statement on the "
+    "cost (9.3), and it is counted as true there (tf-thm91); what changes is that this is not the standard "
+    "cost.",
     audit=("gradient_audit", equations.COST_OF_UNTRUNCATED, *EXACT),
     control="one weight for all points",
     decided="Against the network's standard cost.",
@@ -78,6 +86,10 @@ output_gradient = formula_claim(
     formula=r"W(s) = W(0) e^{-\frac{s}{N} X X^T} + Y \mathcal{P} \left( 1 - e^{-\frac{s}{N} X X^T} \right)",
     corrected_formula=r"W(s) = W(0) e^{-\frac{s}{N} X X^T} + Y_{\mathrm{ext}} \mathcal{P} \left( 1 - e^{-\frac{s}{N} "
     r"X X^T} \right)",
+    sought=r"Proof: with $A = X X^T / N$ the solution has the derivative $-(W - Y_{\mathrm{ext}} \mathcal{P}) A$, "
+    r"which is (9.7) since $\mathcal{P} X X^T = X^T$. Invertibility forces $N \ge Q$, so the smallest data "
+    "are one point per class: there, with nearly dependent points (condition number 4e4) and labels of rank "
+    "1, differences in time confirm (9.7). Coincident points and equal labels do not enter the proof.",
     control=wrong_formula("without $1/N$ in the exponent", replace_variables(formula_error="formula_error_unweighted")),
     message="The solution needs one label per point, not one per class",
     cause=r"The matrix $\mathcal{P}$ has one row per point, so its product with the matrix of one label per class is "
@@ -105,6 +117,10 @@ def output_in_closed_form(output_layer: xr.Dataset) -> Verdict:
     correction=r"It is a right inverse of $X$, with $N$ rows and $Q$ columns; the projector is $\mathcal{P} X$.",
     formula=r"\mathcal{P} = X^T (X X^T)^{-1} \text{ with } \mathcal{P}^2 = \mathcal{P}",
     corrected_formula=r"\mathcal{P} = X^T (X X^T)^{-1} \text{ with } (\mathcal{P} X)^2 = \mathcal{P} X",
+    sought=r"$(\mathcal{P} X)^2 = \mathcal{P} X X^T (X X^T)^{-1} X = \mathcal{P} X$, symmetric and of rank $Q$, the "
+    "identity on the range of $X^T$: algebra once $X X^T$ is invertible. The only data for which "
+    r"$\mathcal{P}$ itself is square are those with $N = Q$; then $\mathcal{P} = X^{-1}$, a projector for $X "
+    "= 1$ alone, so the printed words fail at the smallest size too.",
     control={
         "projector": wrong_formula(
             "without the inverse of the Gram matrix", replace_variables(projector_defect="gram_defect")
@@ -143,6 +159,10 @@ def right_inverse_is_no_projector(output_layer: xr.Dataset) -> Verdict:
     kind="limit",
     states="The limit is the minimizer of the cost.",
     formula=r"\lim_{s \to \infty} W(s) = Y_{\mathrm{ext}} \mathcal{P}",
+    sought="For invertible $X X^T$ the cost is strictly convex, its minimizer unique, and the flow linear with "
+    "positive rates, so any start ends there. Attacked by conditioning: at $N = Q$, condition number 4e4 and "
+    "labels of rank 1 the limit is $Y X^{-1}$ as it must be. Classes of unequal size under the weights of "
+    "(2.22) end elsewhere; that is the gap of (9.3), counted there (tf-93).",
     control=wrong_formula(
         "the minimizer for the other weights of the classes", replace_variables(limit_error="crossed_error")
     ),

@@ -8,6 +8,7 @@ import scipy
 from repdyn.base.arrays import Array
 from repdyn.truncation_flow.experiments.proposition import BELOW, BEYOND, RADII, cluster_near_planes
 from repdyn.truncation_flow.theory import unaligned
+from repdyn.truncation_flow.theory.derivatives import gradient
 from repdyn.truncation_flow.theory.truncation import cumulative_parameters, layers_of_cumulative
 
 Measured = dict[str, tuple[float, str]]
@@ -89,16 +90,41 @@ def _distance(weights: Array, biases: Array, W: Array, beta: Array) -> float:
 
 
 def layer_flow_differs() -> Measured:
-    """One truncated point, two layers of width 1 and biases 0, where the weights rest: velocities of beta^(2).
+    """Rate of beta^(2) = b_1/W_1 + b_2/(W_1 W_2) under the gradient flow of two layers of width 1, by complex steps.
 
-    beta^(2) = b_1/W_1 + b_2/(W_1 W_2), cost (beta^(2) + yt)^2/2. As a parameter of its own beta^(2) moves at rate 1.
+    The second layer truncates the point, so that beta^(2) as a parameter of its own moves at rate 1.
     """
-    measured: Measured = {}
-    for name, (first, second) in {"": (2.0, 0.5), "_last": (np.inf, 0.0)}.items():
-        slopes = np.array([1 / first, 1.0 if np.isinf(first) else 1 / (first * second)])
-        measured[f"layer_rate{name}"] = (
-            float(slopes @ slopes),
-            "rate of beta^(2), layers' flow"
-            + (", first bias without effect, W_2 W_1 = 1" if name else ", W_1 = 2, W_2 = 1/2"),
-        )
-    return measured
+    zero, ones = (2.0, -0.5, 0.0, 0.0), (2.0, -0.5, 1.0, 1.0)  # W_1, W_2, b_1, b_2
+    rate, biased = _rate_of_layers(zero), _rate_of_layers(ones)
+    errors = (rate - _rate_by_formula(*zero), biased - _rate_by_formula(*ones))
+    resting = biased - _rate_by_formula(*zero)  # the biases enter through the motion of the weights alone
+    return {
+        "layer_rate": (rate, "rate of beta^(2), layers' flow, W_1 = 2, W_2 = -1/2, biases 0"),
+        "layer_rate_biased": (biased, "rate of beta^(2), layers' flow, W_1 = 2, W_2 = -1/2, biases 1"),
+        "layer_rate_last": (_rate_of_layers((1e8, -1e-8, 0.0, 0.0)), "rate of beta^(2), layers' flow, W_1 = 10^8"),
+        "layer_rate_error": (max(map(abs, errors)), "largest error of the formula for these rates"),
+        "layer_rate_error_resting": (abs(resting), "error of the formula without the motion of the weights, biases 1"),
+    }
+
+
+def _rate_of_layers(start: tuple[float, float, float, float], x: float = 3.0, yt: float = 0.3) -> float:
+    """Minus d(beta^(2))/ds over beta^(2) + yt, for the cost (2.26) of the network as a function of its parameters."""
+
+    def offset(parameters: Array) -> complex:
+        W1, W2, b1, b2 = parameters
+        return b1 / W1 + b2 / (W1 * W2)
+
+    def cost(parameters: Array) -> complex:
+        W1, W2, b1, b2 = parameters
+        hidden = W1 * x + b1
+        output = W2 * hidden * (hidden.real > 0) + b2
+        image = output * (output.real > 0) / (W1 * W2) - offset(parameters)
+        return 0.5 * (image - yt) ** 2
+
+    at = np.array(start)
+    return float(gradient(offset, at) @ gradient(cost, at) / (offset(at).real + yt))
+
+
+def _rate_by_formula(W1: float, W2: float, b1: float, b2: float) -> float:
+    beta = b1 / W1 + b2 / (W1 * W2)
+    return (1 + beta**2) / W1**2 + (1 + (b2 / W2) ** 2) / (W1 * W2) ** 2

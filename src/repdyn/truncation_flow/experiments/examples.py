@@ -112,7 +112,7 @@ def _speed(velocity: separated.EffectiveGradient) -> float:
 def releases(generator: np.random.Generator, runs: int = 6) -> Measured:
     """Truncated clusters: the first release against u(s) = e^{-s} u(0) + (1 - e^{-s}) R (x - yt), and without yt.
 
-    The last entry is the point (.5, .4) with yt = 0 and apex (1, 1), released at log 2.
+    The last entry is the point (.5, .4) with yt = 0 and apex (1, 1), which comes to a plane at log 2.
     """
     errors, wrong, kept, released = [], [], 0, 0
     for run in range(runs):
@@ -128,10 +128,13 @@ def releases(generator: np.random.Generator, runs: int = 6) -> Measured:
     X, beta = np.array([[0.5, 0.4]]), np.array([-1.0, -1.0])
     data = integrate_flow([X], ONE[None], beta[None], np.zeros((1, 2)), [1.0], "events")
     return {
-        "release_time": (float(data["event_time"][0]), "time at which the point of (.5, .4) is released"),
-        "release_error": (max(errors), "first release, event-driven, minus the formula"),
+        "release_time": (float(data["event_time"][0]), "time at which the point of (.5, .4) comes to a plane"),
+        "release_error": (max(errors), "first arrival at a plane, event-driven, minus the formula"),
         "release_error_wrong": (max(wrong), "the same for the formula without yt"),
-        "released_runs": (float(released), f"of {runs} truncated clusters with R (x - yt) > 0 somewhere, released"),
+        "released_runs": (
+            float(released),
+            f"of {runs} truncated clusters with R (x - yt) > 0 somewhere, come to a plane",
+        ),
         "kept_events": (float(kept), f"releases from {runs} clusters with R (x - yt) <= 0, kept by (4.16)"),
     }
 

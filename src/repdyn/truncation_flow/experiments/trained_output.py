@@ -48,6 +48,7 @@ def reduced_network(settings: ReducedNetwork, stream: Stream) -> xr.Dataset:
         ),
         "lost": variable("labels", np.array(lost), "time at which the reduced flow leaves the collapsed sectors"),
         "lost_free": variable("labels", np.array(free_lost), "the same for the sectors of the free weights"),
+        "integral_gap": variable((), np.linalg.eigvalsh(W0.T @ W0 - beta0.T @ beta0)[0], "least eigenvalue of -I(0)"),
     }
     for name in ("lost", "lost_free"):
         variables[name].attrs["missing"] = "infinite where the sectors are kept"

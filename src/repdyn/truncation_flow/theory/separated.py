@@ -310,10 +310,11 @@ def truncated_residual(b: Float[Array, "Q"], Omega: Float[Array, "Q Q"], Jp: Flo
 def release_time(
     X: Float[ArrayLike, "N Q"], R: Float[ArrayLike, "Q Q"], beta: Float[ArrayLike, "Q"], yt: Float[ArrayLike, "Q"]
 ) -> float:
-    """First time at which a fully truncated cluster loses a coordinate to the positive side; infinite if never.
+    """First time at which a coordinate of a fully truncated cluster reaches 0; infinite if never.
 
-    While it is truncated, u(s) = e^{-s} u(0) + (1 - e^{-s}) v, v = R (x - yt), so u_i turns positive at
+    While it is truncated, u(s) = e^{-s} u(0) + (1 - e^{-s}) v, v = R (x - yt), so u_i reaches 0 at
     log(1 - u_i(0)/v_i) where v_i > 0, and never where v_i <= 0, as (4.16) asks.
+    The point then crosses the plane, or slides on it.
 
     Args:
         X: points, input units.
