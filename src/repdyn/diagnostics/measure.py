@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
@@ -143,9 +142,8 @@ def measurement(
     reading = {name: options.pop(name) for name in option_names(network_reader) if name in options}
     reader = network_reader(model, inputs, **reading)
     labels, targets = (_as_array(reading.get(name)) for name in ("labels", "targets"))
-    if labels is None and targets is None and reader.inputs.answers:  # that came with a loader
-        answers = _as_array(torch.cat(reader.inputs.answers))
-        labels, targets = (None, answers) if answers.dtype.kind == "f" else (answers, None)
+    if labels is None and targets is None:
+        labels, targets = reader.inputs.labels_and_targets()
     if not options.get("gamma", GAMMA) > 0:
         raise ValueError(f"gamma is {options['gamma']}; give a number above 0, such as {GAMMA:g}")
     residual = options.pop("residual", None)
