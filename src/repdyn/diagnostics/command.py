@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from repdyn.diagnostics.summary import Sentence
 
 
+DIGESTS = "checkpoint_digests"  # attribute of a recorded file: SHA-256 of the weights by checkpoint
 STOPPED = 130  # exit status of a command that the user stopped
 
 
@@ -48,13 +49,15 @@ def run(words: Sequence[str]) -> int:
     parser.add_argument("--batch-statistics", action="store_true", help="batch normalization by these points")
     parser.add_argument("--figures", type=Path, help="folder for figures")
     parser.add_argument(
-        "--checkpoints", type=Path, help="folder of weights, each measured: step_100.pt, step_200.pt, ..."
+        "--checkpoints", type=Path, help="folder of weights, files or folders, each measured: step_100.pt, ..."
     )
     parser.add_argument("--words", action="store_true", help="describe what the network does, sentence by sentence")
     parser.add_argument("--page", type=Path, help="HTML page of the network to write: in words, figures, layers")
     parser.add_argument("--before", type=Path, help="weights before training, for --words and --page")
     parser.add_argument("--held-out", type=Path, help="npz of points it was not trained on: inputs, labels")
-    parser.add_argument("--resume", action="store_true", help="measure the checkpoints that --out lacks")
+    parser.add_argument(
+        "--resume", action="store_true", help="measure the checkpoints that --out lacks or whose files have changed"
+    )
     try:
         measure_and_save(**vars(parser.parse_args(words)), progress=sys.stderr.isatty())
     except Interrupted:
@@ -158,21 +161,36 @@ def _measured(
 def _recorded(
     model: nn.Module, inputs: object, folder: Path, out: Path, arguments: dict[str, Any], *, resume: bool
 ) -> xr.Dataset:
-    """Every checkpoint of a folder that the file does not have, saved one by one."""
+    """Every checkpoint of a folder that the file does not have, or has of other weights, saved one by one."""
     from repdyn.base.errors import DataError
     from repdyn.diagnostics.measure import Recorder
-    from repdyn.diagnostics.methods.checkpoints import checkpoints, load_weights
+    from repdyn.diagnostics.methods import recording
+    from repdyn.diagnostics.methods.checkpoints import checkpoints, digest
+    from repdyn.diagnostics.methods.weights import load_weights
 
     steps = checkpoints(folder)
     if out.exists() and not resume:
         raise DataError(f"{out}: is there already; give --resume to measure what it lacks, or delete it")
     recorder = Recorder(model, inputs, time="checkpoint", file=out, resume=resume, **arguments)
+    known = json.loads(recording.load(out).attrs.get(DIGESTS, "{}")) if recorder.steps else {}
+    digests = {step: digest(path) for step, path in steps.items()}
     for step, path in steps.items():
-        if not recorder.steps or step > recorder.steps[-1]:
-            load_weights(model, path)
-            recorder(step)
-            print(f"{path}: measured")
-    load_weights(model, steps[max(steps)])  # with nothing left to measure it has its first weights
+        if earlier := [
+            number for number, value in known.items() if value == digests[step] and int(number) not in steps
+        ]:
+            raise DataError(
+                f"{path}: {out} has it as the checkpoint {earlier[0]}, and now its name says {step}; give another --out"
+            )
+    for step, path in steps.items():
+        if step in recorder.steps and known.get(str(step)) == digests[step]:
+            continue
+        taken = load_weights(model, path)
+        again = ", again: its file has changed" if step in recorder.steps else ""
+        recorder.insert(step)
+        known[str(step)] = digests[step]
+        recording.annotate(out, **{DIGESTS: json.dumps(known)})
+        print(f"{path}: measured{again} ({taken})")
+    load_weights(model, steps[max(steps)])  # the words are about this one
     return recorder.dataset()
 
 
@@ -199,7 +217,7 @@ def _sentences(
     held_out: tuple[object, Any] | None,
 ) -> list[Sentence]:
     """What the network does, from the arguments of `measure` for running it."""
-    from repdyn.diagnostics.methods.checkpoints import load_weights
+    from repdyn.diagnostics.methods.weights import load_weights
     from repdyn.diagnostics.summary import summarize
 
     how = ("layers", "features", "output", "embeddings", "classifier", "batch_size", "batch_statistics")
@@ -325,7 +343,8 @@ def compare_and_save(
 
 def _network(name: str, first: nn.Module | None) -> nn.Module:
     """Another network by its function, or the first one with the weights of a file."""
-    from repdyn.diagnostics.methods.checkpoints import build_network, load_weights
+    from repdyn.diagnostics.methods.checkpoints import build_network
+    from repdyn.diagnostics.methods.weights import load_weights
 
     if first is None or (":" in name and not Path(name).exists()):
         return build_network(name)

@@ -23,7 +23,7 @@ from threadpoolctl import ThreadpoolController
 from torch import Tensor, nn
 
 from repdyn.base.datasets import variable
-from repdyn.diagnostics.methods.forward import in_one_line, unwrapped, with_weights
+from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
 from repdyn.diagnostics.methods.inputs import Batch, Inputs, read_inputs, split, spread
 from repdyn.diagnostics.methods.layers import Plan, plan, stream
 from repdyn.diagnostics.methods.reader import (
@@ -36,6 +36,7 @@ from repdyn.diagnostics.methods.reader import (
 )
 from repdyn.diagnostics.methods.shapes import depends_on_the_batch
 from repdyn.diagnostics.methods.similarity import WIDE, ChosenRows, Minibatches, Pair, Streamed
+from repdyn.diagnostics.methods.weights import with_weights
 from repdyn.diagnostics.theory.intervals import folds, of_parts
 from repdyn.diagnostics.theory.similarity import (
     FEWEST,

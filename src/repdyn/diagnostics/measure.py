@@ -340,6 +340,23 @@ class Recorder:
             recording.log_scalars(self.logger, recording.scalars(moment, recording.PREFIX), step)
         return moment
 
+    def insert(self, step: float) -> xr.Dataset:
+        """Measures the network for a step among the recorded ones, or again for one of them.
+
+        Raises:
+            ValueError: at the first call, what `measure` refuses.
+        """
+        if not self.steps or step > self.steps[-1]:
+            return self(step)
+        moment = self._measured()
+        if self.file is None:
+            kept = [entry for entry in zip(self.steps, self.moments, strict=True) if entry[0] != step]
+            self.moments = [entry for _, entry in sorted([*kept, (step, moment)], key=lambda entry: entry[0])]
+        else:
+            recording.insert(self.file, moment, step, self.time, self.units)
+        self.steps = sorted({*self.steps, step})
+        return moment
+
     def rewind(self, step: float) -> None:
         """Forgets the moments from a step on, where a training starts again from a checkpoint of that step."""
         count = sum(recorded < step for recorded in self.steps)

@@ -18,10 +18,11 @@ from numpy.typing import ArrayLike
 from threadpoolctl import ThreadpoolController
 from torch import Tensor, nn
 
-from repdyn.diagnostics.methods.forward import in_one_line, with_weights
+from repdyn.diagnostics.methods.forward import in_one_line
 from repdyn.diagnostics.methods.layer_facts import RecordedLayers, lead, likeness, rank, record_layers, within_share
 from repdyn.diagnostics.methods.measures import IGNORED, labels_of_rows
 from repdyn.diagnostics.methods.reader import check_options, network_reader, option_names
+from repdyn.diagnostics.methods.weights import with_weights
 from repdyn.diagnostics.theory.angles import expected_norm_ratio
 from repdyn.diagnostics.theory.intervals import Interval, share
 
