@@ -190,6 +190,35 @@ def test_a_folder_of_checkpoints_is_measured_in_the_order_of_their_numbers(folde
     assert "step_9.pt" not in printed
 
 
+def test_resuming_measures_what_the_file_lacks_and_what_was_written_anew(folder, capsys):
+    def values():
+        found = xr.load_dataset(folder / "diag.nc")["effective_rank"]
+        return {step: found.sel(checkpoint=step).values for step in found["checkpoint"].values.tolist()}
+
+    def alone(network):
+        X = torch.tensor(np.load("data.npz")["inputs"])
+        return measure(network, X, measures=["ranks"])["effective_rank"].values
+
+    networks = {step: weights(folder, f"step_{step}.pt", step) for step in (10, 30)}
+    assert recorded() == 0
+    networks |= {step: weights(folder, f"step_{step}.pt", step) for step in (5, 20)}
+    networks[30] = weights(folder, "step_30.pt", 3)
+    (folder / "weights" / "step_10.pt").unlink()  # as trainers do that keep the last few
+    capsys.readouterr()
+    assert recorded("--resume") == 0
+    printed = capsys.readouterr().out
+    assert [f"step_{step}.pt: measured" in printed for step in (5, 10, 20, 30)] == [True, False, True, True]
+    found = values()
+    assert list(found) == [5, 10, 20, 30]
+    for step, network in networks.items():
+        np.testing.assert_allclose(found[step], alone(network), rtol=1e-6, err_msg=str(step))
+    assert recorded("--resume") == 0
+    assert "measured" not in capsys.readouterr().out
+    (folder / "weights" / "step_20.pt").rename(folder / "weights" / "step_21.pt")
+    assert recorded("--resume") == 1
+    assert "step_21.pt" in capsys.readouterr().err
+
+
 def test_checkpoints_that_cannot_be_read_end_with_their_name(folder, capsys):
     weights(folder, "step_1.pt", 0, lambda state: {"0.weight": state["0.weight"]})
     assert recorded() == 1

@@ -92,13 +92,17 @@ def put_weights(network: nn.Module, weights: object, name: str) -> str:
         found = ", ".join(list(map(str, weights))[:8]) or "nothing"
         raise ValueError(f"{name}: no weights of {type(network).__name__}, it holds {found}; expected a state_dict")
     best = sets[0]
+    failures = (RuntimeError, TypeError, AttributeError)
     try:
         missing, unexpected = network.load_state_dict(best.entries, strict=False)
-        if _lacking(network, missing):
-            network.load_state_dict(best.entries)  # raises, with the names of all
-    except (RuntimeError, TypeError, AttributeError) as error:
-        lines = " ".join(line.strip() for line in str(error).splitlines())
-        raise ValueError(f"{name}: the weights do not fit the network: {lines}") from error
+    except failures:
+        missing, unexpected = list(network.state_dict()), []
+    if _lacking(network, missing):
+        try:
+            network.load_state_dict(best.entries)  # its error has the names of all
+        except failures as error:
+            lines = " ".join(line.strip() for line in str(error).splitlines())
+            raise ValueError(f"{name}: the weights do not fit the network: {lines}") from error
     rivals = [entry for entry in sets[1:] if entry.fitting == best.fitting]
     if equal := [entry for entry in rivals if entry.rank == best.rank]:
         places = ", ".join(repr(entry.place) for entry in (best, *equal))
