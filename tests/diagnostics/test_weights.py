@@ -80,6 +80,11 @@ def test_the_same_weights_are_found_in_every_way_of_writing_them(way, tmp_path):
         assert same(with_weights(nn.DataParallel(network()), HOLDING[way], "other"))
 
 
+def test_the_library_warns_of_what_it_does_not_use():
+    with pytest.warns(UserWarning, match=r"other.*criterion\.weight"):
+        assert same(with_weights(network(), under("model.", **LOSS), "other"))
+
+
 @pytest.mark.parametrize("prefix", ["", "module.", "_orig_mod.", "model.", "module._orig_mod.", "_orig_mod.model."])
 def test_names_that_wrap_can_be_those_of_parts_of_the_network(prefix, tmp_path):
     class Around(nn.Module):

@@ -225,7 +225,7 @@ def _sentences(
     first = None
     if before:
         first = copy.deepcopy(model)
-        load_weights(first, before)
+        print(f"{before}: {load_weights(first, before)}")
     return summarize(model, arrays["inputs"], labels=arrays.get("labels"), before=first, held_out=held_out, **options)
 
 
@@ -349,7 +349,7 @@ def _network(name: str, first: nn.Module | None) -> nn.Module:
     if first is None or (":" in name and not Path(name).exists()):
         return build_network(name)
     model = copy.deepcopy(first)
-    load_weights(model, Path(name))
+    print(f"{name}: {load_weights(model, Path(name))}")
     return model
 
 

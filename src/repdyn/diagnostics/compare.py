@@ -221,20 +221,25 @@ class Arrays:
 
 
 class _Shown(nn.Module):
-    """Layers that look up their values."""
+    """A network whose layers look up their values."""
 
     def __init__(self, layers: Mapping[str, Tensor]) -> None:
         super().__init__()
-        for name, values in layers.items():
-            self._modules[name] = _Shown({})  # `add_module` takes no dots
-            self._modules[name].values = (
-                values if values.is_floating_point() or values.is_complex() else values.double()
-            )
+        self._modules |= {name: _Values(values) for name, values in layers.items()}  # `add_module` takes no dots
 
     def forward(self, at: Tensor) -> Tensor:
-        if not self._modules:
-            return self.values[at]
-        return [part(at) for part in self._modules.values()][-1]
+        return [cast("_Values", part)(at) for part in self._modules.values()][-1]
+
+
+class _Values(nn.Module):
+    """Values of a layer by the number of the point."""
+
+    def __init__(self, values: Tensor) -> None:
+        super().__init__()
+        self.of_points = values if values.is_floating_point() or values.is_complex() else values.double()
+
+    def forward(self, at: Tensor) -> Tensor:
+        return self.of_points[at]
 
 
 class _Points:
@@ -255,6 +260,9 @@ class _Points:
         self, network: nn.Module | Arrays, others: Sequence[Any], inputs: object, ids: ArrayLike | None, options: dict
     ) -> None:
         self.network, self.options = network, options
+        for part in (network, *others):
+            if isinstance(part, np.ndarray | Tensor) or (part is network and isinstance(part, Mapping)):
+                raise ValueError(f"a network is a {type(part).__name__}; give arrays as Arrays({{'name': array}}, ids)")
         modules = [part for part in (network, *others) if isinstance(part, nn.Module)]
         self.inputs = self.read(modules[0], inputs) if modules else None
         known = None if ids is None else np.asarray(ids)

@@ -106,9 +106,9 @@ def summarize(
 
         reader = network_reader(model, inputs, **options)
         record = record_layers(reader, layers, embeddings, classifier)
-        if labels is None:  # those of the loader, where they are of points
-            labels, _ = reader.inputs.labels_and_targets()
-            labels = labels if np.shape(labels) == (len(record.output) if record.output is not None else 0,) else None
+        if labels is None and record.output is not None:  # those of the loader, where they are of points
+            found, _ = reader.inputs.labels_and_targets()
+            labels = found if found is not None and found.shape == (len(record.output),) else None
         classes = None if labels is None else _classes(labels, record)
         learned = _learned(record, classes)
         sentences = [learned, _collapse(record, classes), _bottleneck(record), _odd_point(record)]

@@ -173,7 +173,9 @@ def _name(path: Path) -> _Name:
     text = path.name if path.is_dir() else path.name.removesuffix(suffix)
     if re.search(r"\d.*-v\d+$", text):  # Lightning's second file of the same name
         text = re.sub(r"-v\d+$", "", text)
-    steps, epochs, numbers = set(), set(), []
+    steps: set[int] = set()
+    epochs: set[int] = set()
+    numbers: list[int] = []
     for match in NUMBER.finditer(text):
         word, digits = match["word"].strip("_").lower(), match["number"]
         if not digits.isdecimal() or re.search(rf"(?:^|_)(?:{NO_MOMENT})", word):

@@ -183,22 +183,23 @@ class StoredBatches(Sequence[Batch]):
 
     def __init__(self, batches: Iterable[Batch]) -> None:
         self.folder = tempfile.TemporaryDirectory(prefix="repdyn_inputs_")
-        self.count, self.model = 0, None
+        self.length = 0
+        self.model: nn.Module | None = None
         for batch in batches:
             self.append(batch)
 
     def append(self, batch: Batch) -> None:
         """One more batch to the end."""
-        torch.save(tuple(batch), f"{self.folder.name}/{self.count}.pt")
-        self.count += 1
+        torch.save(tuple(batch), f"{self.folder.name}/{self.length}.pt")
+        self.length += 1
 
     def __len__(self) -> int:
         """Number of batches."""
-        return self.count
+        return self.length
 
     def __getitem__(self, at: Any) -> Any:
         """One batch, on the network's device."""
-        if not 0 <= at < self.count:
+        if not 0 <= at < self.length:
             raise IndexError(at)
         # graphs and packed sequences are no plain tensors; nobody but this process writes into the folder
         batch = Batch(*torch.load(f"{self.folder.name}/{at}.pt", weights_only=False))

@@ -12,6 +12,7 @@ import json
 import math
 import re
 import struct
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
 WRAPPERS = {"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"}  # parts of names
 USUAL = ("state_dict", "model_state_dict", "model_state", "model", "net", "network", "module", "params", "weights")
 AVERAGED = re.compile(r"ema|averag|avg|swa|shadow|teacher|target|momentum|old|best|optim", re.IGNORECASE)
+LEFT = "; left: "
 DEPTH = 4  # of dictionaries around the entries
 SHARD = re.compile(r"-\d{5}-of-(\d{5})$")
 WHOLE = ("model.safetensors", "pytorch_model.bin")  # of a folder, each also with an index of its parts
@@ -44,7 +46,7 @@ def with_weights(model: nn.Module, other: nn.Module | Mapping[str, Any], name: s
 
     Args:
         model: the first network, wrapped or not; it does not change.
-        other: the other one, or its `state_dict`, of a wrapped network, too.
+        other: the other one, or its `state_dict`, of a wrapped network, too; a warning says what of it is not used.
         name: what an error calls the weights.
 
     Raises:
@@ -53,7 +55,9 @@ def with_weights(model: nn.Module, other: nn.Module | Mapping[str, Any], name: s
     if isinstance(other, nn.Module):
         return other
     copied = copy.deepcopy(unwrapped(model))
-    put_weights(copied, other, name)
+    text = put_weights(copied, other, name)
+    if LEFT in text:
+        warnings.warn(f"{name}: {text}", stacklevel=3)
     return copied
 
 
@@ -109,7 +113,7 @@ def put_weights(network: nn.Module, weights: object, name: str) -> str:
         raise ValueError(f"{name}: several sets of weights fit the network: {places}; give a file with one of them")
     taken = f"{len(best.entries) - len(unexpected)} weights" + (f" of {best.place!r}" if best.place else "")
     beside = [*unexpected, *best.beside, *(f"all of {entry.place!r}, which fit, too" for entry in rivals)]
-    left = f"; left: {', '.join(beside[:4])}" + (f" and {len(beside) - 4} more" if len(beside) > 4 else "")
+    left = f"{LEFT}{', '.join(beside[:4])}" + (f" and {len(beside) - 4} more" if len(beside) > 4 else "")
     return taken + (left if beside else "")
 
 
