@@ -437,3 +437,12 @@ def test_arrays_of_other_points_are_refused(ids, message):
 def test_arrays_without_one_id_per_point_are_refused(layers, ids):
     with pytest.raises(ValueError, match=r"ids|layers|name"):
         Arrays(layers, ids)
+
+
+@pytest.mark.parametrize("given", [np.eye(9), torch.eye(9), {"a": np.eye(9)}])
+def test_bare_arrays_are_refused_with_the_way_to_give_them(given):
+    with pytest.raises(ValueError, match="Arrays"):
+        compare(given, None, np.eye(9))
+    if not isinstance(given, dict):
+        with pytest.raises(ValueError, match="Arrays"):
+            compare(nn.Linear(9, 2), given, np.eye(9, dtype=np.float32))
