@@ -100,6 +100,26 @@ def test_names_that_wrap_can_be_those_of_parts_of_the_network(prefix, tmp_path):
         assert same(loaded, saved.state_dict())
 
 
+def test_a_partly_compiled_network_takes_the_names_of_all_its_forms(tmp_path):
+    for saved in (WEIGHTS, partly("2", "_orig_mod"), under("_orig_mod.")):
+        torch.save(saved, tmp_path / "weights.pt")
+        loaded = network()
+        loaded[2] = torch.compile(loaded[2])
+        load_weights(loaded, tmp_path / "weights.pt")
+        assert torch.equal(loaded[2].weight, WEIGHTS["2.weight"])
+        assert torch.equal(loaded[0].weight, WEIGHTS["0.weight"])
+
+
+def test_names_of_the_old_weight_norm_are_those_that_torch_itself_translates(tmp_path):
+    loaded = nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(2, 3)), nn.Linear(3, 2))
+    g, v = torch.rand(3, 1), torch.randn(3, 2)
+    last = {"1.weight": torch.zeros(2, 3), "1.bias": torch.zeros(2)}
+    torch.save({"net": {"0.bias": torch.zeros(3), "0.weight_g": g, "0.weight_v": v} | last}, tmp_path / "weights.pt")
+    load_weights(loaded, tmp_path / "weights.pt")
+    wanted = (g.double() * v.double() / v.double().norm(dim=1, keepdim=True)).float()
+    torch.testing.assert_close(loaded[0].weight, wanted)
+
+
 def test_one_line_says_what_was_taken_and_what_was_left(tmp_path):
     torch.save({"state_dict": under("model.", **LOSS), "state_dict_ema": OTHERS}, tmp_path / "weights.pt")
     text = load_weights(network(), tmp_path / "weights.pt")

@@ -185,7 +185,8 @@ def _recorded(
         if step in recorder.steps and known.get(str(step)) == digests[step]:
             continue
         taken = load_weights(model, path)
-        again = ", again: its file has changed" if step in recorder.steps else ""
+        changed = "its weights have changed" if str(step) in known else f"{out} does not say of which weights it has it"
+        again = f" again, since {changed}" if step in recorder.steps else ""
         recorder.insert(step)
         known[str(step)] = digests[step]
         recording.annotate(out, **{DIGESTS: json.dumps(known)})

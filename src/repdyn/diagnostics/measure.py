@@ -250,6 +250,7 @@ def names(model: nn.Module, inputs: object, **options: Any) -> list[str]:
         ValueError: unusable inputs.
 
     Example:
+        >>> import torch
         >>> model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
         >>> names(model, torch.eye(2))
         ['input', '0', '1', 'output']

@@ -27,7 +27,7 @@ from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
 
 WRAPPERS = {"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"}  # parts of names
 USUAL = ("state_dict", "model_state_dict", "model_state", "model", "net", "network", "module", "params", "weights")
-AVERAGED = re.compile(r"ema|averag|avg|swa|shadow|teacher|target|momentum|old|best|optim", re.IGNORECASE)
+AVERAGED = re.compile(r"(?:^|_)(?:ema|averag\w*|avg|swa|shadow|teacher|target|momentum|old|best)(?:_|$)", re.IGNORECASE)
 LEFT = "; left: "
 DEPTH = 4  # of dictionaries around the entries
 SHARD = re.compile(r"-\d{5}-of-(\d{5})$")
@@ -256,7 +256,10 @@ def weight_files(folder: Path) -> list[Path]:
         if (folder / name).is_file():
             return [folder / name]
         if (index := folder / f"{name}.index.json").is_file():
-            parts = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+            try:
+                parts = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise DataError(f"{index}: has no weight_map, which names the parts of the weights") from error
             if missing := [part for part in parts if not (folder / part).is_file()]:
                 raise DataError(f"{folder}: lacks {', '.join(missing)}, which {index.name} names")
             return [folder / part for part in parts]
