@@ -290,6 +290,10 @@ def build():
 def wider():
     torch.manual_seed(1)
     return nn.Sequential(nn.Linear(6, 20), nn.ReLU(), nn.Linear(20, 3))
+
+def longer():
+    torch.manual_seed(2)
+    return nn.Sequential(nn.Linear(12, 5), nn.ReLU())
 """
 
 
@@ -364,6 +368,17 @@ def test_minibatches_and_a_device(networks):
         assert (settings["batch_size"], settings["most_points"], found.attrs["device"]) == (5, 9, "cpu")
     whole = compare(networks.build(), networks.wider(), points, ["0"], measures=["cka_minibatch"])
     assert abs(float(whole["cka_minibatch"].item() - wanted["cka_minibatch"].item())) > 0.01
+
+
+def test_the_other_network_takes_the_points_in_a_form_of_its_own(networks):
+    X, labels = np.load("data.npz")["inputs"], np.arange(12) % 3
+    np.savez("more.npz", inputs=np.hstack([X, X**2]), labels=labels)
+    assert similarity("--against", "my_networks:longer", "--other-data", "more.npz", "--layers", "0") == 0
+    wanted = compare(networks.build(), networks.longer(), X, ["0"], other_inputs=np.hstack([X, X**2]))
+    with xr.open_dataset("similar.nc") as found:
+        xr.testing.assert_allclose(found, wanted)
+    np.savez("data.npz", inputs=X, labels=labels[::-1])
+    assert similarity("--against", "my_networks:longer", "--other-data", "more.npz", "--layers", "0") == 1
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from scipy.stats import spearmanr, t
 from torch import nn
 
 from repdyn.diagnostics.compare import Arrays, compare
+from repdyn.diagnostics.methods.inputs import read_inputs
 from repdyn.diagnostics.theory.similarity import MEASURES, ON_REQUEST, shape_of, similarities
 
 N = 14
@@ -339,6 +340,11 @@ def test_comparing_leaves_the_random_states_of_python_and_numpy_alone():
     for order in ("python", "numpy"):
         compare(model(0), model(1), torch.utils.data.DataLoader(Shuffled(*points(), ORDERS[order]), batch_size=6))
     assert (random.getstate(), np.random.get_state()[1].tolist()) == state  # noqa: NPY002
+    own = Shuffled(*points(), by_python)
+    own.numbers, own.legacy, own.python = np.random.default_rng(1), np.random.RandomState(2), random.Random(3)
+    own.draw = lambda count: own.numbers.permutation(own.legacy.permutation(own.python.sample(range(count), count)))
+    first, second = (read_inputs(model(0), torch.utils.data.DataLoader(own, batch_size=6)) for _ in range(2))
+    assert all(map(torch.equal, first.answers, second.answers))
 
 
 def test_batches_that_come_once_or_in_the_same_memory_are_compared_as_they_came():
@@ -432,10 +438,18 @@ def test_arrays_of_other_points_are_refused(ids, message):
 
 @pytest.mark.parametrize(
     ("layers", "ids"),
-    [({}, [0, 1]), ({"a": np.zeros((3, 2))}, [0, 1]), ({"a": np.eye(2)}, [1, 1]), ({"a:b": np.eye(2)}, [0, 1])],
+    [
+        ({}, [0, 1]),
+        ({"a": np.zeros((3, 2))}, [0, 1]),
+        ({"a": np.zeros(2)}, [0, 1]),
+        ({"a": np.eye(2)}, [1, 1]),
+        ({"a": np.eye(2)}, [[0, 1]]),
+        ({"a": [["x"], ["y"]]}, [0, 1]),
+        ({"a:b": np.eye(2)}, [0, 1]),
+    ],
 )
 def test_arrays_without_one_id_per_point_are_refused(layers, ids):
-    with pytest.raises(ValueError, match=r"ids|layers|name"):
+    with pytest.raises(ValueError, match=r"ids|layers|name|numbers"):
         Arrays(layers, ids)
 
 
@@ -446,3 +460,22 @@ def test_bare_arrays_are_refused_with_the_way_to_give_them(given):
     if not isinstance(given, dict):
         with pytest.raises(ValueError, match="Arrays"):
             compare(nn.Linear(9, 2), given, np.eye(9, dtype=np.float32))
+
+
+def test_arrays_of_any_kind_are_compared_in_their_precision():
+    """Differences of 1e-9 next to one are lost in single precision."""
+    rng = np.random.default_rng(0)
+    A, B = 1 + 1e-9 * rng.normal(size=(24, 3)), rng.normal(size=(24, 5))
+    A.flags.writeable = False
+    wanted = linear_cka(A, B)
+    for values in (A, A[::-1][::-1], A.tolist(), torch.tensor(A), np.asfortranarray(A)):
+        found = compare(Arrays({"a": values}, range(24)), Arrays({"b": B}, range(24)), measures=["cka"])
+        assert found["cka"].item() == pytest.approx(wanted, rel=1e-6)
+    backwards = compare(Arrays({"a": A[::-1]}, range(24)), Arrays({"b": B[::-1]}, range(24)), measures=["cka"])
+    assert backwards["cka"].item() == pytest.approx(wanted, rel=1e-6)
+
+
+def test_ids_are_one_per_point_of_the_inputs():
+    X, _ = points()
+    with pytest.raises(ValueError, match=r"ids.*23.*24"):
+        compare(model(0), None, X, ids=range(23))

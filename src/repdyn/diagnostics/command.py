@@ -277,6 +277,7 @@ def run_similarity(words: Sequence[str]) -> None:
     parser.add_argument("--against", help=f"{network}; default: the layers of the first among themselves")
     parser.add_argument("--reruns", nargs="+", default=[], help="the first from other seeds, for the band of chance")
     parser.add_argument("--data", type=Path, required=True, help="npz with the inputs")
+    parser.add_argument("--other-data", type=Path, help="npz with the same points in the form that --against takes")
     parser.add_argument("--out", type=Path, required=True, help="netCDF file to write")
     parser.add_argument("--layers", nargs="+", help="names as in named_modules(), input, output; default: all")
     parser.add_argument("--other-layers", nargs="+", help="of the other one; default: those of the first")
@@ -300,6 +301,7 @@ def compare_and_save(
     *,
     weights: Path | None,
     against: str | None,
+    other_data: Path | None = None,
     reruns: Sequence[str],
     layers: Sequence[str] | None,
     features: str,
@@ -311,6 +313,8 @@ def compare_and_save(
     Raises:
         RepdynError: anything unusable, in one line.
     """
+    import numpy as np
+
     from repdyn.base import datasets
     from repdyn.base.errors import RepdynError
     from repdyn.diagnostics.compare import compare
@@ -319,17 +323,24 @@ def compare_and_save(
     from repdyn.diagnostics.methods.reader import Features
     from repdyn.plotting import figures
 
-    inputs, first = read_arrays(data)["inputs"], _network(builder, None)
+    arrays: dict[str, Any] = dict(read_arrays(data))
+    first = _network(builder, None)
+    others: dict[str, Any] = dict(read_arrays(other_data)) if other_data else {}
+    if "labels" in others and "labels" in arrays and not np.array_equal(arrays["labels"], others["labels"]):
+        raise RepdynError(f"{other_data}: its labels are not those of {data}; give the same points in the same order")
     if weights:
         first = _network(str(weights), first)
-    others = [_network(name, first) for name in reruns]
+    runs = [_network(name, first) for name in reruns]
     other = _network(against, first) if against else None
     try:
-        found = compare(first, other, inputs, layers, reruns=others, features=Features(features, None), **options)
+        found = compare(
+            first, other, arrays["inputs"], layers, other_inputs=others.get("inputs"), reruns=runs,
+            features=Features(features, None), **options,
+        )  # fmt: skip
     except ValueError as error:
         raise RepdynError(str(error)) from error
     settings = options | {"weights": str(weights) if weights else None, "against": against, "reruns": list(reruns)}
-    settings |= {"layers": layers, "features": features}
+    settings |= {"layers": layers, "features": features, "other_data": str(other_data) if other_data else None}
     datasets.write(signed(found, builder, settings).assign_attrs(device=options["device"] or "cpu"), out)
     measures = options["measures"]
     print(f"{out}: {found.sizes['layer']} x {found.sizes['other_layer']} layers, {', '.join(measures)}")

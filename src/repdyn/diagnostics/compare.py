@@ -214,10 +214,17 @@ class Arrays:
                 raise ValueError(f"arrays have the name {name!r}; give one without #, : and [, and not input or output")
             if len(np.shape(values)) < 2 or len(cast("Sized", values)) != len(ids):
                 raise ValueError(f"the array {name!r} has shape {np.shape(values)} where there are {len(ids)} ids")
+            if not isinstance(values, Tensor) and np.asarray(values).dtype.kind not in "biufc":
+                raise ValueError(f"the array {name!r} has type {np.asarray(values).dtype}; give numbers")
 
     def network(self) -> nn.Module:
         """A network that takes numbers of points and has these layers."""
-        return _Shown({name: torch.as_tensor(values).detach() for name, values in self.layers.items()})
+        return _Shown(
+            {  # copies: torch shares no memory that is read-only or goes backwards
+                name: values.detach() if isinstance(values, Tensor) else torch.tensor(np.ascontiguousarray(values))
+                for name, values in self.layers.items()
+            }
+        )
 
 
 class _Shown(nn.Module):
@@ -266,8 +273,9 @@ class _Points:
         modules = [part for part in (network, *others) if isinstance(part, nn.Module)]
         self.inputs = self.read(modules[0], inputs) if modules else None
         known = None if ids is None else np.asarray(ids)
-        if known is not None and self.inputs is not None and sum(size or 0 for size in self.inputs.sizes) != known.size:
-            raise ValueError(f"ids has shape {known.shape} where inputs hold {self.inputs.sizes} points; give one each")
+        sizes = [] if self.inputs is None else self.inputs.sizes
+        if known is not None and sizes and all(sizes) and sum(map(int, filter(None, sizes))) != known.size:
+            raise ValueError(f"ids has shape {known.shape} where inputs come in {sizes} points; give one per point")
         for part in (network, *others):
             if isinstance(part, Arrays):
                 if known is None and modules:
