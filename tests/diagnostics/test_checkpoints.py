@@ -5,10 +5,9 @@ import sys
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
 from repdyn.base.errors import DataError, RepdynError
-from repdyn.diagnostics.methods.checkpoints import build_network, checkpoints, load_weights, read_arrays
+from repdyn.diagnostics.methods.checkpoints import build_network, checkpoints, read_arrays
 
 THREE = np.array([[1.0, 2.0], [3.0, 5.0], [8.0, 13.0]])
 
@@ -65,14 +64,53 @@ def test_keyword_inputs_keep_their_names_whatever_letters_they_begin_with(names,
     }
 
 
-def test_checkpoints_are_sorted_by_the_last_number_of_their_names(tmp_path):
-    names = ("run9_step_100.ckpt", "run7-20.pt", "3.bin", "5_of_8.pth", "notes_1.txt", "step_2.pt.old")
-    for name in names:
+MOMENTS = {
+    "steps": ("run9_step_100.ckpt 100", "run7_step_20.pt 20", "step-3.bin 3", "global_step10k.pth 10000"),
+    "epochs of Lightning": (
+        "epoch=02-val_loss=0.94.ckpt 2",
+        "epoch=10-val_loss=0.31.ckpt 10",
+        "epoch=9-val_loss=2.ckpt 9",
+    ),
+    "steps of Lightning": ("epoch=0-step=50.ckpt 50", "epoch=1-step=100-v1.ckpt 100", "epoch=1-step=150.ckpt 150"),
+    "Lightning without names": ("02-0.94.ckpt 2", "10-0.31-v1.ckpt 10"),
+    "numbers": ("run7-20.pt 20", "run7-5.pt 5", "run7-100.pth.tar 100"),
+    "one file": ("resnet18_5.pt 5",),
+    "versions alone": ("model-v1.pt 1", "model-v12.pt 12"),
+    "metrics": ("ckpt_5_acc_91.pt 5", "ckpt_10_acc_88.pt 10"),
+    "learning rates": ("lr=1e-05_epoch3.pt 3", "lr=1e-05_epoch12.pt 12"),
+    "other files": ("step_1.pt 1", "notes_1.txt", "step_2.pt.old", "optimizer_7.pt", "training_args.bin"),
+}
+
+
+@pytest.mark.parametrize("kind", MOMENTS)
+def test_checkpoints_are_sorted_by_the_moment_that_their_names_tell(kind, tmp_path):
+    entries = [name.split(" ") for name in MOMENTS[kind]]
+    for name, *_ in entries:
         (tmp_path / name).touch()
-    found = checkpoints(tmp_path)
-    assert [(step, path.name) for step, path in found.items()] == [
-        (3, "3.bin"), (8, "5_of_8.pth"), (20, "run7-20.pt"), (100, "run9_step_100.ckpt"),
+    wanted = sorted((int(step[0]), name) for name, *step in entries if step)
+    assert [(step, path.name) for step, path in checkpoints(tmp_path).items()] == wanted
+
+
+def test_folders_of_hugging_face_are_checkpoints(tmp_path):
+    for step in (500, 1000, 20):
+        (tmp_path / f"checkpoint-{step}").mkdir()
+        for name in ("model.safetensors", "optimizer.pt", "rng_state.pth", "training_args.bin"):
+            (tmp_path / f"checkpoint-{step}" / name).touch()
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "training_args.bin").touch()
+    assert list(checkpoints(tmp_path)) == [20, 500, 1000]
+
+
+def test_files_tell_their_moment_where_their_names_do_not(tmp_path):
+    """Lightning's own numbers count steps; those of names count epochs."""
+    for name, epoch in (("epoch=0.ckpt", 0), ("epoch=1.ckpt", 1), ("last.ckpt", 2)):
+        torch.save({"global_step": 10 * epoch + 10, "epoch": epoch, "state_dict": {}}, tmp_path / name)
+    assert [(step, path.name) for step, path in checkpoints(tmp_path).items()] == [
+        (10, "epoch=0.ckpt"), (20, "epoch=1.ckpt"), (30, "last.ckpt"),
     ]  # fmt: skip
+    torch.save({"epoch": 3}, tmp_path / "model_a2_b3.pt")  # two numbers, and a file that tells
+    (tmp_path / "last.ckpt").unlink()
+    assert list(checkpoints(tmp_path)) == [0, 1, 3]
 
 
 @pytest.mark.parametrize(
@@ -81,6 +119,13 @@ def test_checkpoints_are_sorted_by_the_last_number_of_their_names(tmp_path):
         (("a.txt",), r"\.pt, \.pth, \.ckpt, \.bin"),
         (("step_1.pt", "last.pt"), "last.pt"),
         (("c_7.pt", "b_3.pt", "a_07.bin", "d_9.pt"), "c_7.pt.*7.*a_07.bin"),
+        (("a2_b5.pt", "a3_b1.pt"), "a2_b5.pt.*2 or 5"),
+        (("5_of_8.pth", "3.pt"), "5_of_8.pth.*5 or 8"),
+        (("epoch_1.pt", "step_100.pt"), "step and others an epoch"),
+        (("epoch=0-step=90.ckpt", "epoch=1-step=10.ckpt"), "epoch=0-step=90.ckpt.*epoch=1-step=10.ckpt"),
+        (("model_0.5.pt", "model_1.5.pt"), "model_0.5.pt.*no number"),
+        (("acc_91.pt", "acc_93.pt"), "acc_91.pt.*no number"),
+        (("pytorch_model-00001-of-00002.bin", "pytorch_model-00002-of-00002.bin"), "part of one network"),
     ],
 )
 def test_folders_that_are_no_series_of_checkpoints_are_refused(names, message, tmp_path):
@@ -88,58 +133,6 @@ def test_folders_that_are_no_series_of_checkpoints_are_refused(names, message, t
         (tmp_path / name).touch()
     with pytest.raises(DataError, match=message):
         checkpoints(tmp_path)
-
-
-def network():
-    return nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(3, 2))
-
-
-class Around(nn.Module):
-    """A network whose only part has the name of a prefix that trainers put in front."""
-
-    def __init__(self):
-        super().__init__()
-        self.model = network()
-
-
-@pytest.mark.parametrize("make", [network, Around])
-@pytest.mark.parametrize("prefix", ["", "module.", "_orig_mod.", "model.", "module._orig_mod.", "_orig_mod.model."])
-def test_weights_are_found_in_the_files_of_usual_trainers(make, prefix, tmp_path):
-    saved = make()
-    weights = {f"{prefix}{name}": part for name, part in saved.state_dict().items()}
-    for key in (None, "state_dict", "model_state_dict", "model"):
-        torch.save(weights if key is None else {"epoch": 3, key: weights, "loss": 0.5}, tmp_path / "weights.pt")
-        load_weights(loaded := make(), tmp_path / "weights.pt")
-        assert all(torch.equal(part, loaded.state_dict()[name]) for name, part in saved.state_dict().items())
-
-
-def test_a_prefix_of_some_weights_alone_belongs_to_the_network(tmp_path):
-    class WithHead(Around):
-        def __init__(self):
-            super().__init__()
-            self.head = nn.Linear(2, 2)
-
-    saved, loaded = WithHead(), WithHead()
-    torch.save(saved.state_dict(), tmp_path / "weights.pt")
-    load_weights(loaded, tmp_path / "weights.pt")
-    assert torch.equal(saved.model[2].weight, loaded.model[2].weight)
-    assert torch.equal(saved.head.weight, loaded.head.weight)
-
-
-def test_weights_that_do_not_fit_are_refused_with_all_their_names(tmp_path):
-    torch.save([torch.zeros(2)], tmp_path / "list.pt")
-    weights = network().state_dict()
-    weights["2.weight"], weights["9.bias"] = torch.zeros(7, 7), weights.pop("0.bias")
-    torch.save(weights, tmp_path / "other.pt")
-    (tmp_path / "text.pt").write_text("nothing")
-    for name, message in (
-        ("list.pt", r"list\.pt.*list"),
-        ("other.pt", r'other\.pt.*"0\.bias".*"9\.bias".*2\.weight'),
-        ("text.pt", r"text\.pt"),
-    ):
-        with pytest.raises(DataError, match=message) as raised:
-            load_weights(network(), tmp_path / name)
-        assert "\n" not in str(raised.value)
 
 
 @pytest.fixture

@@ -190,6 +190,35 @@ def test_a_folder_of_checkpoints_is_measured_in_the_order_of_their_numbers(folde
     assert "step_9.pt" not in printed
 
 
+def test_resuming_measures_what_the_file_lacks_and_what_was_written_anew(folder, capsys):
+    def values():
+        found = xr.load_dataset(folder / "diag.nc")["effective_rank"]
+        return {step: found.sel(checkpoint=step).values for step in found["checkpoint"].values.tolist()}
+
+    def alone(network):
+        X = torch.tensor(np.load("data.npz")["inputs"])
+        return measure(network, X, measures=["ranks"])["effective_rank"].values
+
+    networks = {step: weights(folder, f"step_{step}.pt", step) for step in (10, 30)}
+    assert recorded() == 0
+    networks |= {step: weights(folder, f"step_{step}.pt", step) for step in (5, 20)}
+    networks[30] = weights(folder, "step_30.pt", 3)
+    (folder / "weights" / "step_10.pt").unlink()  # as trainers do that keep the last few
+    capsys.readouterr()
+    assert recorded("--resume") == 0
+    printed = capsys.readouterr().out
+    assert [f"step_{step}.pt: measured" in printed for step in (5, 10, 20, 30)] == [True, False, True, True]
+    found = values()
+    assert list(found) == [5, 10, 20, 30]
+    for step, network in networks.items():
+        np.testing.assert_allclose(found[step], alone(network), rtol=1e-6, err_msg=str(step))
+    assert recorded("--resume") == 0
+    assert "measured" not in capsys.readouterr().out
+    (folder / "weights" / "step_20.pt").rename(folder / "weights" / "step_21.pt")
+    assert recorded("--resume") == 1
+    assert "step_21.pt" in capsys.readouterr().err
+
+
 def test_checkpoints_that_cannot_be_read_end_with_their_name(folder, capsys):
     weights(folder, "step_1.pt", 0, lambda state: {"0.weight": state["0.weight"]})
     assert recorded() == 1
@@ -261,6 +290,10 @@ def build():
 def wider():
     torch.manual_seed(1)
     return nn.Sequential(nn.Linear(6, 20), nn.ReLU(), nn.Linear(20, 3))
+
+def longer():
+    torch.manual_seed(2)
+    return nn.Sequential(nn.Linear(12, 5), nn.ReLU())
 """
 
 
@@ -335,6 +368,17 @@ def test_minibatches_and_a_device(networks):
         assert (settings["batch_size"], settings["most_points"], found.attrs["device"]) == (5, 9, "cpu")
     whole = compare(networks.build(), networks.wider(), points, ["0"], measures=["cka_minibatch"])
     assert abs(float(whole["cka_minibatch"].item() - wanted["cka_minibatch"].item())) > 0.01
+
+
+def test_the_other_network_takes_the_points_in_a_form_of_its_own(networks):
+    X, labels = np.load("data.npz")["inputs"], np.arange(12) % 3
+    np.savez("more.npz", inputs=np.hstack([X, X**2]), labels=labels)
+    assert similarity("--against", "my_networks:longer", "--other-data", "more.npz", "--layers", "0") == 0
+    wanted = compare(networks.build(), networks.longer(), X, ["0"], other_inputs=np.hstack([X, X**2]))
+    with xr.open_dataset("similar.nc") as found:
+        xr.testing.assert_allclose(found, wanted)
+    np.savez("data.npz", inputs=X, labels=labels[::-1])
+    assert similarity("--against", "my_networks:longer", "--other-data", "more.npz", "--layers", "0") == 1
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import random
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,8 @@ from scipy.spatial.distance import pdist, squareform
 from scipy.stats import spearmanr, t
 from torch import nn
 
-from repdyn.diagnostics.compare import compare
+from repdyn.diagnostics.compare import Arrays, compare
+from repdyn.diagnostics.methods.inputs import read_inputs
 from repdyn.diagnostics.theory.similarity import MEASURES, ON_REQUEST, shape_of, similarities
 
 N = 14
@@ -288,3 +290,192 @@ def test_disparity_of_scipy_is_after_the_best_factor_too():
 def test_the_cosine_of_the_angular_distance_is_the_bures_similarity():
     """rsatoolbox takes roots of eigenvalues, some of which are rounding: 1e-16 becomes 1e-8."""
     assert np.cos(ours()["angular"]) == pytest.approx(PEERS["rsatoolbox"]["values"]["bures"], abs=1e-7)
+
+
+# the same points for all networks, and representations from elsewhere
+
+
+class Shuffled(torch.utils.data.IterableDataset):
+    """Points in an order, and with noise, that torch's own generators do not know."""
+
+    def __init__(self, X, labels, draw):
+        self.X, self.labels, self.draw = X, labels, draw
+
+    def __iter__(self):
+        for at in self.draw(len(self.X)):
+            yield self.X[at] + 0.1 * np.random.default_rng().normal(size=4).astype(np.float32), self.labels[at]
+
+
+def by_python(points):
+    order = list(range(points))
+    random.shuffle(order)
+    return order
+
+
+ORDERS = {
+    "python": by_python,
+    "numpy": lambda points: np.random.permutation(points),  # noqa: NPY002 - as datasets of users do
+    "own generator": np.random.default_rng(3).permutation,
+}
+
+
+def points(count=24):
+    X = torch.randn(count, 4, generator=torch.Generator().manual_seed(0))
+    return X.numpy(), np.arange(count) % 3
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("most", [2000, 10])  # in memory and streamed
+def test_a_network_is_its_copy_whatever_order_the_loader_draws(order, most, monkeypatch):
+    monkeypatch.setattr("repdyn.diagnostics.compare.MOST_POINTS", most)
+    loader = torch.utils.data.DataLoader(Shuffled(*points(), ORDERS[order]), batch_size=6)
+    network = model(0)
+    found = compare(network, copy.deepcopy(network), loader, reruns=[network.state_dict()], most_points=24)
+    np.testing.assert_allclose(np.diag(found["cka"]), 1, atol=1e-6)
+    np.testing.assert_allclose(found["cka_of_runs"], 1, atol=1e-6)
+
+
+def test_comparing_leaves_the_random_states_of_python_and_numpy_alone():
+    state = random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002
+    for order in ("python", "numpy"):
+        compare(model(0), model(1), torch.utils.data.DataLoader(Shuffled(*points(), ORDERS[order]), batch_size=6))
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == state  # noqa: NPY002
+    own = Shuffled(*points(), by_python)
+    own.numbers, own.legacy, own.python = np.random.default_rng(1), np.random.RandomState(2), random.Random(3)
+    own.draw = lambda count: own.numbers.permutation(own.legacy.permutation(own.python.sample(range(count), count)))
+    first, second = (read_inputs(model(0), torch.utils.data.DataLoader(own, batch_size=6)) for _ in range(2))
+    assert all(map(torch.equal, first.answers, second.answers))
+
+
+def test_batches_that_come_once_or_in_the_same_memory_are_compared_as_they_came():
+    X, _ = points()
+    memory = np.empty((6, 4), np.float32)
+
+    def batches():
+        for low in range(0, 24, 6):
+            memory[:] = X[low : low + 6]
+            yield memory
+
+    found, whole = compare(model(0), model(1), batches()), compare(model(0), model(1), X)
+    np.testing.assert_allclose(found["cka"], whole["cka"], atol=1e-6)
+
+
+def linear_cka(A, B):
+    """By its definition, in double precision."""
+    A, B = (np.asarray(part, float) for part in (A, B))
+    A, B = A - A.mean(axis=0), B - B.mean(axis=0)
+    norm = np.linalg.norm
+    return norm(A.T @ B) ** 2 / (norm(A.T @ A) * norm(B.T @ B))
+
+
+@pytest.mark.parametrize("most", [2000, 10])
+def test_the_second_network_takes_the_points_in_a_form_of_its_own(most, monkeypatch):
+    monkeypatch.setattr("repdyn.diagnostics.compare.MOST_POINTS", most)
+    X, _ = points()
+    wide = np.hstack([X, X[:, :2] ** 2])
+    torch.manual_seed(1)
+    other = nn.Sequential(nn.Linear(6, 5), nn.Tanh())
+    found = compare(model(0), other, X, ["0"], other_inputs=wide, other_layers=["1"], most_points=24)
+    with torch.no_grad():
+        A, B = model(0)[0](torch.tensor(X)), other(torch.tensor(wide))
+    assert found["cka"].item() == pytest.approx(linear_cka(A, B), abs=1e-6)
+    noisy = compare(model(0), None, X, ["0"], other_inputs=X + 1, most_points=24)
+    assert noisy["cka"].item() == pytest.approx(1, abs=1e-6)  # a shift changes nothing before the ReLU
+
+
+def test_a_second_form_of_other_points_is_refused():
+    X, labels = points()
+
+    def loader(order):
+        data = torch.utils.data.TensorDataset(torch.tensor(X[order]), torch.tensor(labels[order]))
+        return torch.utils.data.DataLoader(data, batch_size=8)
+
+    kept, turned = np.arange(24), np.arange(24)[::-1].copy()
+    compare(model(0), model(1), loader(kept), other_inputs=loader(kept))
+    with pytest.raises(ValueError, match="16 of 24 labels"):
+        compare(model(0), model(1), loader(kept), other_inputs=loader(turned))
+    with pytest.raises(ValueError, match=r"other: 23 points.*24"):
+        compare(model(0), model(1), X, other_inputs=X[1:])
+    with pytest.raises(ValueError, match=r"batches of \[12, 12\].*\[8, 8, 8\]"):
+        compare(model(0), model(1), loader(kept), other_inputs=iter([X[:12], X[12:]]), measures=["cka_minibatch"])
+
+
+@pytest.mark.parametrize("most", [2000, 10])
+def test_arrays_of_other_programs_are_compared_with_each_other_and_with_networks(most, monkeypatch):
+    monkeypatch.setattr("repdyn.diagnostics.compare.MOST_POINTS", most)
+    X, _ = points()
+    ids = [f"image {at}" for at in range(24)]
+    rng = np.random.default_rng(1)
+    A, B, maps = rng.normal(size=(24, 7)), rng.normal(size=(24, 30)), rng.normal(size=(24, 2, 3, 3)).astype(np.float32)
+    first, second = Arrays({"layer1.0.relu": A, "maps": maps}, ids), Arrays({"theirs": B}, ids)
+    found = compare(first, second, most_points=24, reruns=[Arrays({"layer1.0.relu": A, "maps": maps}, ids)])
+    wanted = [[linear_cka(A, B)], [linear_cka(maps.reshape(24, -1), B)]]
+    np.testing.assert_allclose(found["cka"], wanted, atol=1e-6)
+    np.testing.assert_allclose(found["cka_of_runs"], 1, atol=1e-6)
+    with torch.no_grad():
+        H = model(0)[0](torch.tensor(X))
+    for given in (X, iter([X[:10], X[10:]])):
+        mixed = compare(model(0), second, given, ["0"], ids=ids, most_points=24)
+        assert mixed["cka"].item() == pytest.approx(linear_cka(H, B), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        (range(1, 25), "1 of them, as 0, are in the first.*1 of them, as 24, are in the second"),
+        (range(23, -1, -1), "another order"),
+    ],
+)
+def test_arrays_of_other_points_are_refused(ids, message):
+    A = np.random.default_rng(0).normal(size=(24, 3))
+    with pytest.raises(ValueError, match=message):
+        compare(Arrays({"a": A}, range(24)), Arrays({"b": A}, ids))
+    with pytest.raises(ValueError, match=message):
+        compare(model(0), Arrays({"b": A}, ids), points()[0], ids=range(24))
+    with pytest.raises(ValueError, match="ids"):
+        compare(model(0), Arrays({"b": A}, ids), points()[0])
+
+
+@pytest.mark.parametrize(
+    ("layers", "ids"),
+    [
+        ({}, [0, 1]),
+        ({"a": np.zeros((3, 2))}, [0, 1]),
+        ({"a": np.zeros(2)}, [0, 1]),
+        ({"a": np.eye(2)}, [1, 1]),
+        ({"a": np.eye(2)}, [[0, 1]]),
+        ({"a": [["x"], ["y"]]}, [0, 1]),
+        ({"a:b": np.eye(2)}, [0, 1]),
+    ],
+)
+def test_arrays_without_one_id_per_point_are_refused(layers, ids):
+    with pytest.raises(ValueError, match=r"ids|layers|name|numbers"):
+        Arrays(layers, ids)
+
+
+@pytest.mark.parametrize("given", [np.eye(9), torch.eye(9), {"a": np.eye(9)}])
+def test_bare_arrays_are_refused_with_the_way_to_give_them(given):
+    with pytest.raises(ValueError, match="Arrays"):
+        compare(given, None, np.eye(9))
+    if not isinstance(given, dict):
+        with pytest.raises(ValueError, match="Arrays"):
+            compare(nn.Linear(9, 2), given, np.eye(9, dtype=np.float32))
+
+
+def test_arrays_of_any_kind_are_compared_in_their_precision():
+    """Differences of 1e-9 next to one are lost in single precision."""
+    rng = np.random.default_rng(0)
+    A, B = 1 + 1e-9 * rng.normal(size=(24, 3)), rng.normal(size=(24, 5))
+    A.flags.writeable = False
+    wanted = linear_cka(A, B)
+    for values in (A, A[::-1][::-1], A.tolist(), torch.tensor(A), np.asfortranarray(A)):
+        found = compare(Arrays({"a": values}, range(24)), Arrays({"b": B}, range(24)), measures=["cka"])
+        assert found["cka"].item() == pytest.approx(wanted, rel=1e-6)
+    backwards = compare(Arrays({"a": A[::-1]}, range(24)), Arrays({"b": B[::-1]}, range(24)), measures=["cka"])
+    assert backwards["cka"].item() == pytest.approx(wanted, rel=1e-6)
+
+
+def test_ids_are_one_per_point_of_the_inputs():
+    X, _ = points()
+    with pytest.raises(ValueError, match=r"ids.*23.*24"):
+        compare(model(0), None, X, ids=range(23))

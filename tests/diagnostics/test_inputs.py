@@ -1,5 +1,6 @@
 """Networks and inputs of many kinds: rows of a layer against a computation without the package."""
 
+import copy
 from collections import UserDict
 
 import numpy as np
@@ -11,7 +12,7 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from torch.utils.data import DataLoader, RandomSampler, TensorDataset
 
 from repdyn.diagnostics.measure import Recorder, measure, names
-from repdyn.diagnostics.methods.inputs import usual_unpack
+from repdyn.diagnostics.methods.inputs import StoredBatches, read_inputs, usual_unpack
 from repdyn.diagnostics.methods.reader import Features
 
 N = 6
@@ -662,3 +663,19 @@ def test_experts_that_some_points_miss_are_left_out():
     x[:, 0] = torch.where(torch.arange(12) < 6, -1.0, 1.0)
     text = measure(Experts(), x, measures=["ranks"]).attrs["left_out"]
     assert all(f"layer (experts.{number})" in text for number in range(3))
+
+
+@pytest.mark.parametrize("spilled", [False, True])
+def test_inputs_that_were_read_are_not_read_again_in_memory_or_on_disk(spilled, monkeypatch):
+    if spilled:
+        monkeypatch.setattr("repdyn.diagnostics.methods.inputs.MOST_IN_MEMORY", 100)
+    torch.manual_seed(0)
+    model, other = (nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3)) for _ in range(2))
+    X, labels = torch.randn(12, 4), torch.arange(12) % 3
+    once = iter([(X[:5], labels[:5]), (X[5:], labels[5:])])
+    read = read_inputs(model, once)
+    assert isinstance(read.batches, StoredBatches) is spilled
+    for network in (model, other, copy.deepcopy(model).half(), copy.deepcopy(model).double()):
+        found, wanted = measure(network, read), measure(network, X, labels=labels, batch_size=7)
+        for name in ("effective_rank", "loss", "nc1"):
+            np.testing.assert_allclose(found[name], wanted[name], rtol=1e-5, err_msg=name)

@@ -263,3 +263,24 @@ def test_a_recorder_does_not_keep_a_network_alive():
     del model, recorder
     gc.collect()
     assert gone() is None
+
+
+@pytest.mark.parametrize("filed", [True, False])
+def test_moments_are_put_at_their_place_and_anew(filed, tmp_path):
+    """As when all were recorded in order; what cannot be measured at one step has its reason there alone."""
+    X = torch.randn(12, 4, generator=torch.Generator().manual_seed(0))
+    models = {step: nn.Sequential(nn.Linear(4, 3), nn.ReLU()) for step in (1, 2, 3, 5)}
+    with torch.no_grad():
+        models[2][0].weight.fill_(torch.nan)
+    recorded = []
+    for number, order in enumerate([(1, 2, 3, 5), (3, 5, 1, 2, 3)]):
+        model = nn.Sequential(nn.Linear(4, 3), nn.ReLU())
+        file = tmp_path / f"{number}.nc" if filed else None
+        recorder = Recorder(model, X, measures=["ranks", "loss"], labels=np.arange(12) % 3, file=file)
+        for at, step in enumerate(order):
+            model.load_state_dict(models[step if number == 0 or at != 0 else 1].state_dict())  # then anew
+            recorder.insert(step)
+        recorded.append(recorder.dataset())
+        assert recorder.steps == [1, 2, 3, 5]
+    assert "step 2: " in recorded[0].attrs["left_out"]
+    xr.testing.assert_identical(*recorded)

@@ -1,5 +1,6 @@
 """Verdicts on networks whose behavior is known, on noise, and just inside and outside of each threshold."""
 
+import random
 from math import comb
 
 import numpy as np
@@ -635,3 +636,25 @@ def test_held_out_points_are_compared_with_their_labels():
 
 
 # which layers there are
+
+
+# loaders
+
+
+def shuffled_by_python(X, labels):
+    """Batches in an order that Python's generator draws anew each time."""
+
+    class Data(torch.utils.data.IterableDataset):
+        def __iter__(self):
+            yield from ((X[at], labels[at]) for at in random.sample(range(len(X)), len(X)))
+
+    return torch.utils.data.DataLoader(Data(), batch_size=9)
+
+
+def test_labels_of_a_loader_count_and_the_network_before_sees_the_same_points():
+    network, X, labels, _ = collapsed()
+    alone = summarize(network, X, labels=labels, before=network)
+    loaded = summarize(network, shuffled_by_python(X, labels), before=network.state_dict())
+    assert [(entry.topic, entry.verdict) for entry in loaded] == [(entry.topic, entry.verdict) for entry in alone]
+    assert {entry.topic: entry.verdict for entry in loaded}["learned"] == "yes"
+    assert {entry.topic: entry.verdict for entry in loaded}["features"] == "no"  # lazy: it did not change at all

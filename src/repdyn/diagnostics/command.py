@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from repdyn.diagnostics.summary import Sentence
 
 
+DIGESTS = "checkpoint_digests"  # attribute of a recorded file: SHA-256 of the weights by checkpoint
 STOPPED = 130  # exit status of a command that the user stopped
 
 
@@ -48,13 +49,15 @@ def run(words: Sequence[str]) -> int:
     parser.add_argument("--batch-statistics", action="store_true", help="batch normalization by these points")
     parser.add_argument("--figures", type=Path, help="folder for figures")
     parser.add_argument(
-        "--checkpoints", type=Path, help="folder of weights, each measured: step_100.pt, step_200.pt, ..."
+        "--checkpoints", type=Path, help="folder of weights, files or folders, each measured: step_100.pt, ..."
     )
     parser.add_argument("--words", action="store_true", help="describe what the network does, sentence by sentence")
     parser.add_argument("--page", type=Path, help="HTML page of the network to write: in words, figures, layers")
     parser.add_argument("--before", type=Path, help="weights before training, for --words and --page")
     parser.add_argument("--held-out", type=Path, help="npz of points it was not trained on: inputs, labels")
-    parser.add_argument("--resume", action="store_true", help="measure the checkpoints that --out lacks")
+    parser.add_argument(
+        "--resume", action="store_true", help="measure the checkpoints that --out lacks or whose files have changed"
+    )
     try:
         measure_and_save(**vars(parser.parse_args(words)), progress=sys.stderr.isatty())
     except Interrupted:
@@ -158,21 +161,37 @@ def _measured(
 def _recorded(
     model: nn.Module, inputs: object, folder: Path, out: Path, arguments: dict[str, Any], *, resume: bool
 ) -> xr.Dataset:
-    """Every checkpoint of a folder that the file does not have, saved one by one."""
+    """Every checkpoint of a folder that the file does not have, or has of other weights, saved one by one."""
     from repdyn.base.errors import DataError
     from repdyn.diagnostics.measure import Recorder
-    from repdyn.diagnostics.methods.checkpoints import checkpoints, load_weights
+    from repdyn.diagnostics.methods import recording
+    from repdyn.diagnostics.methods.checkpoints import checkpoints, digest
+    from repdyn.diagnostics.methods.weights import load_weights
 
     steps = checkpoints(folder)
     if out.exists() and not resume:
         raise DataError(f"{out}: is there already; give --resume to measure what it lacks, or delete it")
     recorder = Recorder(model, inputs, time="checkpoint", file=out, resume=resume, **arguments)
+    known = json.loads(recording.load(out).attrs.get(DIGESTS, "{}")) if recorder.steps else {}
+    digests = {step: digest(path) for step, path in steps.items()}
     for step, path in steps.items():
-        if not recorder.steps or step > recorder.steps[-1]:
-            load_weights(model, path)
-            recorder(step)
-            print(f"{path}: measured")
-    load_weights(model, steps[max(steps)])  # with nothing left to measure it has its first weights
+        if earlier := [
+            number for number, value in known.items() if value == digests[step] and int(number) not in steps
+        ]:
+            raise DataError(
+                f"{path}: {out} has it as the checkpoint {earlier[0]}, and now its name says {step}; give another --out"
+            )
+    for step, path in steps.items():
+        if step in recorder.steps and known.get(str(step)) == digests[step]:
+            continue
+        taken = load_weights(model, path)
+        changed = "its weights have changed" if str(step) in known else f"{out} does not say of which weights it has it"
+        again = f" again, since {changed}" if step in recorder.steps else ""
+        recorder.insert(step)
+        known[str(step)] = digests[step]
+        recording.annotate(out, **{DIGESTS: json.dumps(known)})
+        print(f"{path}: measured{again} ({taken})")
+    load_weights(model, steps[max(steps)])  # the words are about this one
     return recorder.dataset()
 
 
@@ -199,7 +218,7 @@ def _sentences(
     held_out: tuple[object, Any] | None,
 ) -> list[Sentence]:
     """What the network does, from the arguments of `measure` for running it."""
-    from repdyn.diagnostics.methods.checkpoints import load_weights
+    from repdyn.diagnostics.methods.weights import load_weights
     from repdyn.diagnostics.summary import summarize
 
     how = ("layers", "features", "output", "embeddings", "classifier", "batch_size", "batch_statistics")
@@ -207,7 +226,7 @@ def _sentences(
     first = None
     if before:
         first = copy.deepcopy(model)
-        load_weights(first, before)
+        print(f"{before}: {load_weights(first, before)}")
     return summarize(model, arrays["inputs"], labels=arrays.get("labels"), before=first, held_out=held_out, **options)
 
 
@@ -258,6 +277,7 @@ def run_similarity(words: Sequence[str]) -> None:
     parser.add_argument("--against", help=f"{network}; default: the layers of the first among themselves")
     parser.add_argument("--reruns", nargs="+", default=[], help="the first from other seeds, for the band of chance")
     parser.add_argument("--data", type=Path, required=True, help="npz with the inputs")
+    parser.add_argument("--other-data", type=Path, help="npz with the same points in the form that --against takes")
     parser.add_argument("--out", type=Path, required=True, help="netCDF file to write")
     parser.add_argument("--layers", nargs="+", help="names as in named_modules(), input, output; default: all")
     parser.add_argument("--other-layers", nargs="+", help="of the other one; default: those of the first")
@@ -281,6 +301,7 @@ def compare_and_save(
     *,
     weights: Path | None,
     against: str | None,
+    other_data: Path | None = None,
     reruns: Sequence[str],
     layers: Sequence[str] | None,
     features: str,
@@ -292,6 +313,8 @@ def compare_and_save(
     Raises:
         RepdynError: anything unusable, in one line.
     """
+    import numpy as np
+
     from repdyn.base import datasets
     from repdyn.base.errors import RepdynError
     from repdyn.diagnostics.compare import compare
@@ -300,17 +323,24 @@ def compare_and_save(
     from repdyn.diagnostics.methods.reader import Features
     from repdyn.plotting import figures
 
-    inputs, first = read_arrays(data)["inputs"], _network(builder, None)
+    arrays: dict[str, Any] = dict(read_arrays(data))
+    first = _network(builder, None)
+    others: dict[str, Any] = dict(read_arrays(other_data)) if other_data else {}
+    if "labels" in others and "labels" in arrays and not np.array_equal(arrays["labels"], others["labels"]):
+        raise RepdynError(f"{other_data}: its labels are not those of {data}; give the same points in the same order")
     if weights:
         first = _network(str(weights), first)
-    others = [_network(name, first) for name in reruns]
+    runs = [_network(name, first) for name in reruns]
     other = _network(against, first) if against else None
     try:
-        found = compare(first, other, inputs, layers, reruns=others, features=Features(features, None), **options)
+        found = compare(
+            first, other, arrays["inputs"], layers, other_inputs=others.get("inputs"), reruns=runs,
+            features=Features(features, None), **options,
+        )  # fmt: skip
     except ValueError as error:
         raise RepdynError(str(error)) from error
     settings = options | {"weights": str(weights) if weights else None, "against": against, "reruns": list(reruns)}
-    settings |= {"layers": layers, "features": features}
+    settings |= {"layers": layers, "features": features, "other_data": str(other_data) if other_data else None}
     datasets.write(signed(found, builder, settings).assign_attrs(device=options["device"] or "cpu"), out)
     measures = options["measures"]
     print(f"{out}: {found.sizes['layer']} x {found.sizes['other_layer']} layers, {', '.join(measures)}")
@@ -325,12 +355,13 @@ def compare_and_save(
 
 def _network(name: str, first: nn.Module | None) -> nn.Module:
     """Another network by its function, or the first one with the weights of a file."""
-    from repdyn.diagnostics.methods.checkpoints import build_network, load_weights
+    from repdyn.diagnostics.methods.checkpoints import build_network
+    from repdyn.diagnostics.methods.weights import load_weights
 
     if first is None or (":" in name and not Path(name).exists()):
         return build_network(name)
     model = copy.deepcopy(first)
-    load_weights(model, Path(name))
+    print(f"{name}: {load_weights(model, Path(name))}")
     return model
 
 

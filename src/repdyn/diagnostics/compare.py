@@ -11,24 +11,32 @@ Points are run as `measure` runs them, and nothing about the networks changes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
 import xarray as xr
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import ThreadpoolController
 from torch import Tensor, nn
 
 from repdyn.base.datasets import variable
-from repdyn.diagnostics.methods.forward import in_one_line, unwrapped, with_weights
-from repdyn.diagnostics.methods.inputs import split, spread
+from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
+from repdyn.diagnostics.methods.inputs import Batch, Inputs, read_inputs, split, spread
 from repdyn.diagnostics.methods.layers import Plan, plan, stream
-from repdyn.diagnostics.methods.reader import NetworkReader, check_options, network_reader, option_names
+from repdyn.diagnostics.methods.reader import (
+    INPUT,
+    OUTPUT,
+    NetworkReader,
+    check_options,
+    network_reader,
+    option_names,
+)
 from repdyn.diagnostics.methods.shapes import depends_on_the_batch
 from repdyn.diagnostics.methods.similarity import WIDE, ChosenRows, Minibatches, Pair, Streamed
+from repdyn.diagnostics.methods.weights import with_weights
 from repdyn.diagnostics.theory.intervals import folds, of_parts
 from repdyn.diagnostics.theory.similarity import (
     FEWEST,
@@ -55,13 +63,15 @@ TEXTS = {
 
 
 def compare(
-    network: nn.Module,
-    other: nn.Module | Mapping[str, Tensor] | None,
-    inputs: object,
+    network: nn.Module | Arrays,
+    other: nn.Module | Arrays | Mapping[str, Tensor] | None,
+    inputs: object = None,
     layers: Sequence[str] | None = None,
     *,
+    other_inputs: object = None,
     other_layers: Sequence[str] | None = None,
-    reruns: Sequence[nn.Module | Mapping[str, Tensor]] = (),
+    ids: ArrayLike | None = None,
+    reruns: Sequence[nn.Module | Arrays | Mapping[str, Tensor]] = (),
     measures: Sequence[str] = MEASURES,
     intervals: bool = False,
     most_points: int | None = None,
@@ -71,12 +81,15 @@ def compare(
     """Similarity of every layer of one network to every layer of another, on the same points.
 
     Args:
-        network: a network.
-        other: another network, a checkpoint of the first (its `state_dict`), or None for the layers of the first among
-            themselves.
-        inputs: as `measure` takes them.
+        network: a network, or `Arrays` of another program.
+        other: another network, a checkpoint of the first (its `state_dict`), `Arrays`, or None for the layers of the
+            first among themselves.
+        inputs: as `measure` takes them; read once, so that all networks see the same points whatever a loader draws.
         layers: of the first, as `measure` takes them.
-        other_layers: of the second; None takes `layers`.
+        other_inputs: the same points, in the same order, in the form that the second network takes: another size,
+            tokenizer or noise. None takes `inputs`. With `other=None` the second network is the first.
+        other_layers: of the second; None takes `layers`, of `Arrays` all.
+        ids: of the points of `inputs`, needed where they are compared with `Arrays`.
         reruns: the first network trained from other seeds, as networks or checkpoints. How similar the same layer of
             two of these runs is shows what chance does: a network that is less similar than its own reruns differs.
         measures: some of `cka`, `cka_debiased`, `procrustes`, `angular`, `cka_minibatch` and, of 2,000 points at most,
@@ -100,7 +113,8 @@ def compare(
         `left_out`.
 
     Raises:
-        ValueError: unusable inputs, names of layers or of measures, number of points, or device.
+        ValueError: unusable inputs, names of layers or of measures, number of points, or device; points that are not
+            the same for all networks: another number, ids, or labels of the loaders.
         TypeError: an option of another name.
 
     Example:
@@ -116,16 +130,20 @@ def compare(
         raise ValueError(f"measures: got {unknown[0]}, expected some of {', '.join(TEXTS)}")
     placed = _placing(device)
     with ThreadpoolController().limit(limits=1, user_api="blas"):  # as in `measure`: more threads wait for each other
-        first = plan(network_reader(network, inputs, **options), layers)
-        others: dict[str, tuple[Any, Sequence[str] | None]] = {}
-        if other is not None:
-            others["other"] = other, layers if other_layers is None else other_layers
-        others |= {f"rerun {number}": (run, first.layers) for number, run in enumerate(reruns)}
+        if other is None and other_inputs is not None:
+            other = network
+        others = [("other", other, other_inputs, other_layers)] if other is not None else []
+        shared = _Points(network, [other, *reruns], inputs, ids, options)
+        first = plan(shared.reader(network), _names(network, layers))
+        others += [(f"rerun {number}", run, None, first.layers) for number, run in enumerate(reruns)]
 
         def plans() -> Iterator[Plan]:
             yield first
-            for weights, names in others.values():
-                yield plan(network_reader(with_weights(network, weights, "the checkpoint"), inputs, **options), names)
+            for place, source, own_inputs, names in others:
+                names = names or (_names(source, None) if isinstance(source, Arrays) else layers)
+                planned = plan(shared.reader(source, own_inputs), names)
+                _check_points(place, first, planned, batches=many or MINIBATCH in measures)
+                yield planned
 
         points = first.points * first.tokens
         if most_points is None:
@@ -141,7 +159,7 @@ def compare(
         if MINIBATCH in measures:
             _check_minibatches(first, most_points)
         reasons: dict[str, str] = {}
-        places = ["one", *others]
+        places = ["one", *(place for place, *_ in others)]
         if many:
             compared = _streamed(plans(), places, measures, most_points, reasons, placed)
         else:
@@ -158,8 +176,185 @@ def compare(
             dataset = dataset.assign(_chance(compared, [0, *range(second + 1, len(compared.layers))]))
         text = "; ".join(f"{place}: {why}" for place, why in reasons.items())
         second_name = "itself" if other is None else "another network"
-        title = f"Similarity of {type(unwrapped(network)).__name__} to {second_name}"
+        name = "arrays" if isinstance(network, Arrays) else type(unwrapped(network)).__name__
+        title = f"Similarity of {name} to {second_name}"
         return dataset.assign_attrs(title=title, left_out=text)
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """Representations that were computed elsewhere, for `compare`.
+
+    Attributes:
+        layers: array by name of layer, shape (points, ...).
+        ids: of the points, all different, shape (points,): what else is compared must have the same in the same order.
+
+    Raises:
+        ValueError: no layers, names that a network's layers cannot have, or not as many points as ids.
+
+    Example:
+        >>> features = np.random.default_rng(0).normal(size=(20, 4))
+        >>> dataset = compare(Arrays({"theirs": features}, range(20)), Arrays({"ours": 3 * features}, range(20)))
+        >>> dataset["cka"].round(6).item()
+        1.0
+    """
+
+    layers: Mapping[str, ArrayLike]
+    ids: ArrayLike
+
+    def __post_init__(self) -> None:
+        """Refuses what is no series of points."""
+        ids = np.asarray(self.ids)
+        if ids.ndim != 1 or len(np.unique(ids)) != len(ids):
+            raise ValueError(f"ids of arrays have shape {ids.shape}; give one per point, all different")
+        if not self.layers:
+            raise ValueError("layers of arrays hold none; give an array by name")
+        for name, values in self.layers.items():
+            if set(name) & set("#:[") or name in ("", INPUT, OUTPUT):
+                raise ValueError(f"arrays have the name {name!r}; give one without #, : and [, and not input or output")
+            if len(np.shape(values)) < 2 or len(cast("Sized", values)) != len(ids):
+                raise ValueError(f"the array {name!r} has shape {np.shape(values)} where there are {len(ids)} ids")
+            if not isinstance(values, Tensor) and np.asarray(values).dtype.kind not in "biufc":
+                raise ValueError(f"the array {name!r} has type {np.asarray(values).dtype}; give numbers")
+
+    def network(self) -> nn.Module:
+        """A network that takes numbers of points and has these layers."""
+        return _Shown(
+            {  # copies: torch shares no memory that is read-only or goes backwards
+                name: values.detach() if isinstance(values, Tensor) else torch.tensor(np.ascontiguousarray(values))
+                for name, values in self.layers.items()
+            }
+        )
+
+
+class _Shown(nn.Module):
+    """A network whose layers look up their values."""
+
+    def __init__(self, layers: Mapping[str, Tensor]) -> None:
+        super().__init__()
+        self._modules |= {name: _Values(values) for name, values in layers.items()}  # `add_module` takes no dots
+
+    def forward(self, at: Tensor) -> Tensor:
+        return [cast("_Values", part)(at) for part in self._modules.values()][-1]
+
+
+class _Values(nn.Module):
+    """Values of a layer by the number of the point."""
+
+    def __init__(self, values: Tensor) -> None:
+        super().__init__()
+        self.of_points = values if values.is_floating_point() or values.is_complex() else values.double()
+
+    def forward(self, at: Tensor) -> Tensor:
+        return self.of_points[at]
+
+
+class _Points:
+    """The points that are compared, read once for all networks.
+
+    Args:
+        network: the first.
+        others: all that is compared with it.
+        inputs: of every network that has none of its own.
+        ids: of these; None where they have none.
+        options: of `network_reader`.
+
+    Raises:
+        ValueError: `Arrays` of other points, or next to inputs without ids.
+    """
+
+    def __init__(
+        self, network: nn.Module | Arrays, others: Sequence[Any], inputs: object, ids: ArrayLike | None, options: dict
+    ) -> None:
+        self.network, self.options = network, options
+        for part in (network, *others):
+            if isinstance(part, np.ndarray | Tensor) or (part is network and isinstance(part, Mapping)):
+                raise ValueError(f"a network is a {type(part).__name__}; give arrays as Arrays({{'name': array}}, ids)")
+        modules = [part for part in (network, *others) if isinstance(part, nn.Module)]
+        self.inputs = self.read(modules[0], inputs) if modules else None
+        known = None if ids is None else np.asarray(ids)
+        sizes = [] if self.inputs is None else self.inputs.sizes
+        if known is not None and sizes and all(sizes) and sum(map(int, filter(None, sizes))) != known.size:
+            raise ValueError(f"ids has shape {known.shape} where inputs come in {sizes} points; give one per point")
+        for part in (network, *others):
+            if isinstance(part, Arrays):
+                if known is None and modules:
+                    raise ValueError("ids: give those of the points of inputs, which are compared with arrays")
+                known = np.asarray(part.ids) if known is None else known
+                _check_ids(known, np.asarray(part.ids))
+
+    def read(self, model: nn.Module, inputs: object) -> Inputs:
+        names = ("batch_size", "unpack")
+        how = {name: self.options[name] for name in names if name in self.options}
+        axis = (self.options.get("axes") or {}).get(INPUT, 0)
+        return inputs if isinstance(inputs, Inputs) else read_inputs(unwrapped(model), inputs, axis=axis, **how)
+
+    def reader(self, source: nn.Module | Arrays | Mapping[str, Tensor], own_inputs: object = None) -> NetworkReader:
+        """A network on its form of the points."""
+        if isinstance(source, Arrays):
+            sizes = self.inputs.sizes if self.inputs and all(self.inputs.sizes) else [np.asarray(source.ids).size]
+            numbers = torch.arange(sum(size or 0 for size in sizes)).split([size or 0 for size in sizes])
+            return network_reader(source.network(), Inputs([Batch((part,), {}) for part in numbers]), **self.options)
+        if not isinstance(source, nn.Module) and isinstance(self.network, Arrays):
+            raise ValueError("other is a checkpoint, and the first is no network but arrays; give a network")
+        model = with_weights(cast("nn.Module", self.network), source, "the checkpoint")
+        inputs = self.inputs if own_inputs is None else self.read(model, own_inputs)
+        _check_labels(cast("Inputs", self.inputs), cast("Inputs", inputs))
+        return network_reader(model, inputs, **self.options)
+
+
+def _names(source: object, layers: Sequence[str] | None) -> Sequence[str] | None:
+    """The names as given; all of arrays."""
+    return list(source.layers) if layers is None and isinstance(source, Arrays) else layers
+
+
+def _check_ids(ids: NDArray[Any], others: NDArray[Any]) -> None:
+    """Refuses other points, or the same in another order.
+
+    Raises:
+        ValueError: which differ.
+    """
+    if ids.shape == others.shape and (ids == others).all():
+        return
+    lacking = np.setdiff1d(ids, others), np.setdiff1d(others, ids)
+    if not any(part.size for part in lacking):
+        raise ValueError("ids of the second are those of the first in another order; bring both into the same order")
+    texts = [
+        f"{part.size} of them, as {part.tolist()[0]!r}, are in the {place} alone"
+        for place, part in zip(("first", "second"), lacking, strict=True)
+        if part.size
+    ]
+    raise ValueError(f"ids of the first and the second are not the same: {', '.join(texts)}")
+
+
+def _check_labels(inputs: Inputs, others: Inputs) -> None:
+    """Refuses loaders whose labels show that their points are in different orders.
+
+    Raises:
+        ValueError: at which points they differ.
+    """
+    (labels, _), (other_labels, _) = inputs.labels_and_targets(), others.labels_and_targets()
+    if inputs is others or labels is None or other_labels is None or labels.shape != other_labels.shape:
+        return
+    if (different := labels != other_labels).any():
+        raise ValueError(
+            f"other_inputs: {different.sum()} of {labels.size} labels are not those of inputs, so these are "
+            "not the same points in the same order; switch off shuffling in both loaders"
+        )
+
+
+def _check_points(place: str, first: Plan, planned: Plan, *, batches: bool) -> None:
+    """Refuses another number of points, or other batches where these are compared one by one.
+
+    Raises:
+        ValueError: how many there are.
+    """
+    if planned.points != first.points:
+        raise ValueError(f"{place}: {planned.points} points where the first network has {first.points}; give the same")
+    if batches and planned.sizes != first.sizes:
+        raise ValueError(
+            f"{place}: batches of {planned.sizes} points where the first network has {first.sizes}; give the same"
+        )
 
 
 def _placing(device: str | torch.device | None) -> Callable[[NDArray[np.floating]], Any]:

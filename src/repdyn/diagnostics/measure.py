@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
@@ -143,9 +142,8 @@ def measurement(
     reading = {name: options.pop(name) for name in option_names(network_reader) if name in options}
     reader = network_reader(model, inputs, **reading)
     labels, targets = (_as_array(reading.get(name)) for name in ("labels", "targets"))
-    if labels is None and targets is None and reader.inputs.answers:  # that came with a loader
-        answers = _as_array(torch.cat(reader.inputs.answers))
-        labels, targets = (None, answers) if answers.dtype.kind == "f" else (answers, None)
+    if labels is None and targets is None:
+        labels, targets = reader.inputs.labels_and_targets()
     if not options.get("gamma", GAMMA) > 0:
         raise ValueError(f"gamma is {options['gamma']}; give a number above 0, such as {GAMMA:g}")
     residual = options.pop("residual", None)
@@ -252,6 +250,7 @@ def names(model: nn.Module, inputs: object, **options: Any) -> list[str]:
         ValueError: unusable inputs.
 
     Example:
+        >>> import torch
         >>> model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
         >>> names(model, torch.eye(2))
         ['input', '0', '1', 'output']
@@ -340,6 +339,23 @@ class Recorder:
         self.steps.append(step)
         if self.logger is not None:
             recording.log_scalars(self.logger, recording.scalars(moment, recording.PREFIX), step)
+        return moment
+
+    def insert(self, step: float) -> xr.Dataset:
+        """Measures the network for a step among the recorded ones, or again for one of them.
+
+        Raises:
+            ValueError: at the first call, what `measure` refuses.
+        """
+        if not self.steps or step > self.steps[-1]:
+            return self(step)
+        moment = self._measured()
+        if self.file is None:
+            kept = [entry for entry in zip(self.steps, self.moments, strict=True) if entry[0] != step]
+            self.moments = [entry for _, entry in sorted([*kept, (step, moment)], key=lambda entry: entry[0])]
+        else:
+            recording.insert(self.file, moment, step, self.time, self.units)
+        self.steps = sorted({*self.steps, step})
         return moment
 
     def rewind(self, step: float) -> None:

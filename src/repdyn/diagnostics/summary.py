@@ -18,10 +18,11 @@ from numpy.typing import ArrayLike
 from threadpoolctl import ThreadpoolController
 from torch import Tensor, nn
 
-from repdyn.diagnostics.methods.forward import in_one_line, with_weights
+from repdyn.diagnostics.methods.forward import in_one_line
 from repdyn.diagnostics.methods.layer_facts import RecordedLayers, lead, likeness, rank, record_layers, within_share
 from repdyn.diagnostics.methods.measures import IGNORED, labels_of_rows
 from repdyn.diagnostics.methods.reader import check_options, network_reader, option_names
+from repdyn.diagnostics.methods.weights import with_weights
 from repdyn.diagnostics.theory.angles import expected_norm_ratio
 from repdyn.diagnostics.theory.intervals import Interval, share
 
@@ -79,9 +80,10 @@ def summarize(
 
     Args:
         model: as `measure` takes it.
-        inputs: as `measure` takes them.
+        inputs: as `measure` takes them; read once for all networks.
         layers: as `measure` takes them, in the order of the network.
-        labels: class of each point; without them only bottleneck and odd point are decided.
+        labels: class of each point; None takes those of a loader. Without any only bottleneck and odd point are
+            decided.
         before: the same network before training, or its `state_dict`, for lazy and rich.
         held_out: inputs and labels of points that it was not trained on, for what it memorized.
         embeddings: layer that stands for the inputs where these are token ids, which are not described.
@@ -102,11 +104,15 @@ def summarize(
         def recorded_of(network: nn.Module, points: object) -> RecordedLayers:
             return record_layers(network_reader(network, points, **options), layers, embeddings, classifier)
 
-        record = recorded_of(model, inputs)
+        reader = network_reader(model, inputs, **options)
+        record = record_layers(reader, layers, embeddings, classifier)
+        if labels is None and record.output is not None:  # those of the loader, where they are of points
+            found, _ = reader.inputs.labels_and_targets()
+            labels = found if found is not None and found.shape == (len(record.output),) else None
         classes = None if labels is None else _classes(labels, record)
         learned = _learned(record, classes)
         sentences = [learned, _collapse(record, classes), _bottleneck(record), _odd_point(record)]
-        start = None if before is None else recorded_of(with_weights(model, before, "before"), inputs)
+        start = None if before is None else recorded_of(with_weights(model, before, "before"), reader.inputs)
         sentences.append(_features(record, start, learned))
         other = None
         if held_out is not None:

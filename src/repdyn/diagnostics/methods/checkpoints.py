@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import importlib
 import inspect
+import json
 import re
 import sys
 import traceback
 import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +22,17 @@ import torch
 
 from repdyn.base.errors import DataError, RepdynError
 from repdyn.diagnostics.methods.forward import in_one_line
+from repdyn.diagnostics.methods.weights import SHARD, SUFFIXES, holds_weights, is_weights, read_weights, weight_files
 
 ANSWERS = ("labels", "targets", "pairs")
-SUFFIXES = (".pt", ".pth", ".ckpt", ".bin")
+STEP = r"(?:global_?)?steps?|iterations?|iters?|it|updates?"  # words before a number
+EPOCH = r"epochs?|ep"
+NO_MOMENT = r"(?:val_?|test_?|train_?|best_?)?(?:loss|acc|err|f1|auc|map|iou|psnr|ssim|ppl|bleu|score|lr)"
+NUMBER = re.compile(
+    r"(?P<word>[A-Za-z_]*)[=_\-\s]*(?P<number>\d+(?:\.\d+)*(?:[eE][-+]?\d+)?)(?P<factor>[kKM](?![A-Za-z]))?"
+)
+FACTORS = {"k": 1000, "K": 1000, "M": 1_000_000}
+STEP_KEYS, EPOCH_KEYS = ("global_step", "step", "iteration", "iter"), ("epoch",)
 
 
 def read_arrays(path: Path) -> dict[str, object]:
@@ -65,51 +78,146 @@ def _check_numbers(name: str, array: np.ndarray, *, whole: bool) -> None:
 
 
 def checkpoints(folder: Path) -> dict[int, Path]:
-    """Files of weights in a folder by the last number in their names, ascending.
+    """Files and folders of weights in a folder by the moment of training, ascending.
+
+    The moment is the step of all names (`step=`, `iter_`), or the epoch of all, or the number of all (what all names
+    share, losses and versions do not count), or else the step or epoch that the files themselves hold.
 
     Raises:
-        DataError: no such file, or names without a number or with the same one.
+        DataError: no weights, parts of one network, or files of which nothing, or more than one number, could tell the
+            moment, or of the same one.
     """
-    files = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES)
-    if not files:
-        raise DataError(f"{folder}: holds no checkpoint; expected files that end in {', '.join(SUFFIXES)}")
+    found = [path for path in sorted(folder.iterdir()) if is_weights(path) or (path.is_dir() and holds_weights(path))]
+    if not found:
+        raise DataError(f"{folder}: holds no checkpoint; expected files that end in {', '.join(SUFFIXES)}, or folders")
+    if parts := [path.name for path in found if SHARD.search(path.stem)]:
+        raise DataError(
+            f"{folder}: {parts[0]} is a part of one network's weights; give the folder around {folder.name}"
+        )
     steps: dict[int, Path] = {}
-    for path in files:
-        numbers = re.findall(r"\d+", path.stem)
-        if not numbers:
-            raise DataError(f"{path}: its name has no number that orders the checkpoints; rename it, as step_100.pt")
-        if other := steps.get(int(numbers[-1])):
-            raise DataError(f"{path}: has the number {numbers[-1]} of {other.name}; give each another number")
-        steps[int(numbers[-1])] = path
+    for path, step in zip(found, _moments(found), strict=True):
+        if other := steps.get(step):
+            raise DataError(f"{path}: has the number {step} of {other.name}; give each another number")
+        steps[step] = path
     return dict(sorted(steps.items()))
 
 
-def load_weights(network: torch.nn.Module, path: Path) -> None:
-    """Puts the weights of a file into a network, without unpickling anything but tensors.
+@dataclass(frozen=True)
+class _Name:
+    """The numbers of a name: its step, its epoch, and all that could be a moment, in order."""
 
-    The file holds a `state_dict`, or a dictionary with one under `state_dict`, `model_state_dict` or `model`.
+    step: int | None
+    epoch: int | None
+    numbers: tuple[int, ...]
+
+
+def _moments(paths: Sequence[Path]) -> Sequence[int]:
+    """The moment of each checkpoint.
 
     Raises:
-        DataError: no such file, or weights of another network.
+        DataError: nothing tells it of one of them, or several numbers could be it.
     """
+    names = [_name(path) for path in paths]
+    steps, epochs = [name.step for name in names], [name.epoch for name in names]
+    if (known := _all(steps)) is not None:
+        for first, second in pairwise(sorted(zip(known, epochs, paths, strict=True), key=lambda entry: entry[0])):
+            if first[1] is not None and second[1] is not None and first[1] > second[1]:
+                raise DataError(
+                    f"{second[2]}: its step comes after that of {first[2].name}, its epoch before; rename it"
+                )
+        return known
+    if (known := _all(epochs)) is not None:
+        return known
+    left = _varying([name.numbers for name in names])
+    kinds = {"step" if name.step is not None else "epoch" for name in names if (name.step, name.epoch) != (None, None)}
+    alone = [
+        next((part for part in (name.step, name.epoch) if part is not None), numbers[0] if len(numbers) == 1 else None)
+        for name, numbers in zip(names, left, strict=True)
+    ]
+    if len(kinds) < 2 and (known := _all(alone)) is not None:
+        return known
+    inside = [_inside(path) for path in paths]
+    for of_names, of_files in ((steps, [step for step, _ in inside]), (epochs, [epoch for _, epoch in inside])):
+        both = [own if own is not None else other for own, other in zip(of_names, of_files, strict=True)]
+        if (known := _all(both)) is not None:
+            return known
+    path, numbers = next(
+        (pair for pair, one in zip(zip(paths, left, strict=True), alone, strict=True) if one is None), (paths[0], ())
+    )
+    why = "its name has no number that orders the checkpoints"
+    if len(numbers) > 1:
+        why = f"{' or '.join(map(str, numbers))} of its name could be its step"
+    elif len(kinds) > 1:
+        why = "some names have a step and others an epoch"
+    raise DataError(f"{path}: {why}, and the files hold none that all have; rename it, as step_100.pt")
+
+
+def _all(values: Sequence[int | None]) -> list[int] | None:
+    """The values, if none is missing."""
+    known = [value for value in values if value is not None]
+    return known if len(known) == len(values) else None
+
+
+def _varying(numbers: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Numbers without those that are the same in all names, the last of each where all are."""
+    if len({len(part) for part in numbers}) != 1:
+        return list(numbers)
+    places = [place for place, part in enumerate(zip(*numbers, strict=True)) if len(set(part)) > 1]
+    places = places or list(range(len(numbers[0])))[-1:]
+    return [tuple(part[place] for place in places) for part in numbers]
+
+
+def _name(path: Path) -> _Name:
+    """What the name of a checkpoint tells."""
+    suffix = next((end for end in sorted(SUFFIXES, key=len, reverse=True) if path.name.endswith(end)), "")
+    text = path.name if path.is_dir() else path.name.removesuffix(suffix)
+    if re.search(r"\d.*-v\d+$", text):  # Lightning's second file of the same name
+        text = re.sub(r"-v\d+$", "", text)
+    steps: set[int] = set()
+    epochs: set[int] = set()
+    numbers: list[int] = []
+    for match in NUMBER.finditer(text):
+        word, digits = match["word"].strip("_").lower(), match["number"]
+        if not digits.isdecimal() or re.search(rf"(?:^|_)(?:{NO_MOMENT})", word):
+            continue
+        numbers.append(number := int(digits) * FACTORS.get(match["factor"], 1))
+        for words, values in ((STEP, steps), (EPOCH, epochs)):
+            if re.search(rf"(?:^|_)(?:{words})$", word):
+                values.add(number)
+    step, epoch = (values.pop() if len(values) == 1 else None for values in (steps, epochs))
+    return _Name(step, epoch, tuple(numbers))
+
+
+def _inside(path: Path) -> tuple[int | None, int | None]:
+    """Step and epoch that a checkpoint itself holds."""
     try:
-        weights = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # what torch raises depends on what the file holds
-        raise DataError(f"{path}: not a readable file of weights ({in_one_line(error)})") from error
-    for name in ("state_dict", "model_state_dict", "model"):
-        if isinstance(weights, dict) and isinstance(weights.get(name), dict):
-            weights = weights[name]
-    if not isinstance(weights, dict):
-        raise DataError(f"{path}: holds a {type(weights).__name__}; expected a state_dict")
-    names = network.state_dict()
-    for prefix in ("module.", "_orig_mod.", "model."):  # of DataParallel, torch.compile, Lightning
-        if all(name.startswith(prefix) and name not in names for name in weights):
-            weights = {name.removeprefix(prefix): part for name, part in weights.items()}
-    try:
-        network.load_state_dict(weights)
-    except (RuntimeError, TypeError, AttributeError) as error:
-        lines = " ".join(line.strip() for line in str(error).splitlines())
-        raise DataError(f"{path}: the weights do not fit the network: {lines}") from error
+        if path.is_dir():
+            state = path / "trainer_state.json"  # of Hugging Face
+            content: object = json.loads(state.read_text(encoding="utf-8")) if state.is_file() else {}
+        else:
+            content = read_weights(path)
+    except (DataError, ValueError, OSError):  # refused when it is to be loaded
+        return None, None
+    found = content if isinstance(content, Mapping) else {}
+    step, epoch = (
+        next((number for key in keys if (number := _whole(found.get(key))) is not None), None)
+        for keys in (STEP_KEYS, EPOCH_KEYS)
+    )
+    return step, epoch
+
+
+def _whole(value: object) -> int | None:
+    number = value.item() if isinstance(value, torch.Tensor) and value.numel() == 1 else value
+    return number if isinstance(number, int) and not isinstance(number, bool) else None
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of the weights of a file or folder."""
+    digests = hashlib.sha256()
+    for file in weight_files(path) if path.is_dir() else [path]:
+        with file.open("rb") as content:
+            digests.update(hashlib.file_digest(content, "sha256").digest())
+    return digests.hexdigest()
 
 
 def build_network(builder: str) -> torch.nn.Module:

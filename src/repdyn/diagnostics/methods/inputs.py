@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import random
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any, NamedTuple, cast
 
@@ -16,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
+MOST_IN_MEMORY = 2**32  # bytes of a loader's inputs, beyond which they are stored on disk
 LABEL_KEYS = ("labels", "label", "targets", "target")
 FORMS = "give one tensor or array of shape (points, ...), a tuple of them, a dict of keyword inputs, or a DataLoader"
 
@@ -113,13 +117,13 @@ class Inputs:
     """Batches on the network's device and in its precision.
 
     Attributes:
-        batches: arguments of each forward pass.
+        batches: arguments of each forward pass, in memory or on disk.
         axis: axis of the inputs that counts points.
         answers: labels or targets that came with a loader, one entry per batch.
         points: points of a single batch, where its tensors differ in length.
     """
 
-    batches: list[Batch]
+    batches: Sequence[Batch]
     axis: int = 0
     answers: list[Tensor] = field(default_factory=list)
     points: int | None = None
@@ -135,6 +139,13 @@ class Inputs:
         unknown = [self.points] if len(self.batches) == 1 else [None] * len(self.batches)
         answers = [len(part) for part in self.answers] or unknown
         return [batch.length(self.axis) or size for batch, size in zip(self.batches, answers, strict=True)]
+
+    def labels_and_targets(self) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
+        """What came with the loader: whole numbers as labels, others as targets; None for what did not come."""
+        if not self.answers:
+            return None, None
+        answers = np.concatenate([np.atleast_1d(part.detach().cpu().numpy()) for part in self.answers])
+        return (None, answers) if answers.dtype.kind == "f" else (answers, None)
 
     def some(self, indices: Sequence[int]) -> Batch:
         """These points of the first batch, the first ones over again where there are fewer."""
@@ -167,6 +178,40 @@ def spread(points: int, most: int) -> NDArray[np.int64]:
     return np.linspace(0, points - 1, min(points, most)).round().astype(np.int64)
 
 
+class StoredBatches(Sequence[Batch]):
+    """Batches in a temporary folder, each read when it is run; the folder is deleted with the last of its users."""
+
+    def __init__(self, batches: Iterable[Batch]) -> None:
+        self.folder = tempfile.TemporaryDirectory(prefix="repdyn_inputs_")
+        self.length = 0
+        self.model: nn.Module | None = None
+        for batch in batches:
+            self.append(batch)
+
+    def append(self, batch: Batch) -> None:
+        """One more batch to the end."""
+        torch.save(tuple(batch), f"{self.folder.name}/{self.length}.pt")
+        self.length += 1
+
+    def __len__(self) -> int:
+        """Number of batches."""
+        return self.length
+
+    def __getitem__(self, at: Any) -> Any:
+        """One batch, on the network's device."""
+        if not 0 <= at < self.length:
+            raise IndexError(at)
+        # graphs and packed sequences are no plain tensors; nobody but this process writes into the folder
+        batch = Batch(*torch.load(f"{self.folder.name}/{at}.pt", weights_only=False))
+        return batch if self.model is None else _placed(batch, self.model)
+
+    def placed(self, model: nn.Module) -> StoredBatches:
+        """The same batches on another network's device and in its precision."""
+        other = copy.copy(self)
+        other.model = model
+        return other
+
+
 def as_inputs(
     model: nn.Module,
     inputs: object,
@@ -176,13 +221,37 @@ def as_inputs(
     unpack: Callable[[object], tuple] | None = None,
     points: int | None = None,
 ) -> Inputs:
-    """What the network is run on, refused if unusable.
+    """What the network is run on, in its precision and on its device; arguments and errors are those of `read_inputs`.
+
+    What `read_inputs` has read is not read again.
+    """
+    given = inputs if isinstance(inputs, Inputs) else read_inputs(model, inputs, axis=axis, unpack=unpack)
+    batches = given.batches
+    placed = batches.placed(model) if isinstance(batches, StoredBatches) else [_placed(b, model) for b in batches]
+    usable = replace(given, batches=placed, points=given.points if points is None else points)
+    _check_values(usable)
+    return usable if batch_size is None else split(usable, batch_size)
+
+
+def read_inputs(
+    model: nn.Module,
+    inputs: object,
+    *,
+    axis: int = 0,
+    batch_size: int | None = None,
+    unpack: Callable[[object], tuple] | None = None,
+    points: int | None = None,
+) -> Inputs:
+    """Reads inputs once, for all networks that are to see the same points: a loader may shuffle or augment them anew.
+
+    Give what it returns to `measure`, `compare`, `summarize` or `Recorder` in place of the inputs.
 
     Args:
         model: the network.
         inputs: a tensor, a tuple of positional inputs, a dict of keyword inputs, or a loader of any of these, alone or
             as (inputs, labels). A list of tensors is one input of a network whose `forward` takes a single one, else
-            it holds positional inputs; an object that knows `to`, as graphs do, is one input.
+            it holds positional inputs; an object that knows `to`, as graphs do, is one input. Over 4 GiB of a loader
+            are stored in a temporary folder.
         axis: axis of the inputs that counts points.
         batch_size: points per forward pass; None runs all at once, and a loader in its batches.
         unpack: turns a loader's batch into (inputs, labels or targets or None).
@@ -192,8 +261,7 @@ def as_inputs(
         ValueError: another kind of inputs, a single point, equal points, values that are not finite.
     """
     answers: list[Tensor] = []
-    if isinstance(inputs, Inputs):
-        return replace(inputs, batches=[_placed(batch, model) for batch in inputs.batches])
+    batches: Sequence[Batch]
     if _is_list(inputs) and len(cast("list", inputs)) > 1 and _takes_one(model):
         inputs = (inputs,)
     if isinstance(inputs, Tensor | np.ndarray | Mapping | tuple) or _is_list(inputs) or _is_object(inputs):
@@ -205,8 +273,7 @@ def as_inputs(
         raise ValueError(f"inputs is a {type(inputs).__name__}; {FORMS}")
     for batch in batches:
         _check_shape(batch, axis)
-    usable = Inputs([_placed(batch, model) for batch in batches], axis, answers, points)
-    _check_values(usable)
+    usable = Inputs(batches, axis, answers, points)
     return usable if batch_size is None else split(usable, batch_size)
 
 
@@ -265,27 +332,60 @@ def _tensor(part: object) -> object:
     return torch.as_tensor(part) if isinstance(part, np.ndarray) else part
 
 
-def _of_loader(loader: Iterable, unpack: Callable[[object], tuple]) -> tuple[list[Batch], list[Tensor]]:
+def _of_loader(loader: Iterable, unpack: Callable[[object], tuple]) -> tuple[Sequence[Batch], list[Tensor]]:
     """All batches, and the answers if each has one."""
-    pairs = [unpack(batch) for batch in loader]
-    if not pairs:
+    batches: list[Batch] | StoredBatches = []
+    answers: list[Tensor] = []
+    size = 0
+    for entry in loader:
+        inputs, answer = unpack(entry)
+        batch = _batch(inputs).fresh()  # a loader may fill the same memory with the next batch
+        size += sum(part.element_size() * part.numel() for part in batch.tensors())
+        if size > MOST_IN_MEMORY and isinstance(batches, list):
+            batches = StoredBatches(batches)
+        batches.append(batch)
+        if answer is not None:
+            answers.append(torch.as_tensor(answer).clone())
+    if not batches:
         raise ValueError("the loader of inputs has no batches")
-    answers = [torch.as_tensor(answer) for _, answer in pairs if answer is not None]
-    return [_batch(inputs) for inputs, _ in pairs], answers if len(answers) == len(pairs) else []
+    return batches, answers if len(answers) == len(batches) else []
 
 
 @contextmanager
 def _unchanged_loader(loader: object) -> Iterator[None]:
-    """Going through a loader draws random numbers; its generators are afterwards as they were."""
-    owners: tuple[Any, ...] = (loader, getattr(loader, "sampler", None))
-    generators = [owner.generator for owner in owners if isinstance(getattr(owner, "generator", None), torch.Generator)]
-    states = [generator.get_state() for generator in generators]
+    """Going through a loader draws random numbers; all generators that it may use are afterwards as they were."""
+    shared = np.random.get_state()  # noqa: NPY002 - a user's dataset may draw from it
+    restored = [partial(random.setstate, random.getstate()), partial(np.random.set_state, shared)]
+    restored += map(_restoring, _generators(loader))
     try:
         with torch.random.fork_rng(devices=[]):
             yield
     finally:
-        for generator, state in zip(generators, states, strict=True):
-            generator.set_state(state)
+        for restore in restored:
+            restore()
+
+
+def _restoring(generator: Any) -> partial:
+    """Sets a generator back to its state of now."""
+    if isinstance(generator, np.random.Generator):
+        return partial(setattr, generator.bit_generator, "state", generator.bit_generator.state)
+    if isinstance(generator, random.Random):
+        return partial(generator.setstate, generator.getstate())
+    return partial(generator.set_state, generator.get_state())
+
+
+def _generators(loader: object) -> list[Any]:
+    """Random generators of a loader, its samplers and its dataset."""
+    kinds = (torch.Generator, random.Random, np.random.Generator, np.random.RandomState)
+    owners, seen, generators = [loader], set(), []
+    while owners:
+        owner = owners.pop()
+        seen.add(id(owner))
+        parts = getattr(owner, "__dict__", {})
+        generators += [part for part in parts.values() if isinstance(part, kinds)]
+        inner = [parts.get(name) for name in ("sampler", "batch_sampler", "dataset", "data_source")]
+        owners += [part for part in inner if part is not None and id(part) not in seen]
+    return list({id(generator): generator for generator in generators}.values())
 
 
 def _check_shape(batch: Batch, axis: int) -> None:
@@ -301,15 +401,22 @@ def _check_shape(batch: Batch, axis: int) -> None:
 
 def _check_values(inputs: Inputs) -> None:
     """Two different points at least, all finite."""
-    tensors = [part for batch in inputs.batches for part in batch.tensors()[:1]]
     sizes = [size for size in inputs.sizes if size is not None]
     if len(sizes) == len(inputs.sizes) and sum(sizes) < 2:
         raise ValueError("inputs holds a single point; angles, ranks and batch statistics need at least two")
-    bad = sum(int((~torch.isfinite(part)).sum()) for part in tensors if part.is_floating_point())
+    bad, first, same = 0, None, True
+    for batch in inputs.batches:
+        parts = batch.tensors()
+        for part in parts[:1]:
+            bad += int((~torch.isfinite(part)).sum()) if part.is_floating_point() else 0
+        same = same and len(parts) == 1
+        if same:
+            first = parts[0].narrow(inputs.axis, 0, 1).clone() if first is None else first
+            alike = parts[0].movedim(inputs.axis, 0).shape[1:] == first.movedim(inputs.axis, 0).shape[1:]
+            same = alike and bool((parts[0] == first).all())
     if bad:
         raise ValueError(f"inputs holds {bad} values that are NaN or infinite")
-    alone = all(len(batch.tensors()) == 1 for batch in inputs.batches)
-    if alone and all(bool((part == tensors[0].narrow(inputs.axis, 0, 1)).all()) for part in tensors):
+    if same:
         raise ValueError("all points of inputs are the same, so there is nothing to tell apart; give different points")
 
 

@@ -127,6 +127,39 @@ def append(path: Path, moment: xr.Dataset, step: float, time: str) -> None:
             file.setncattr("left_out", _extended(file.getncattr("left_out"), moment.attrs["left_out"], steps, time))
 
 
+def insert(path: Path, moment: xr.Dataset, step: float, time: str, units: str) -> None:
+    """Puts a moment into a file at its place in time, instead of one that is there.
+
+    Args:
+        path: the file.
+        moment: dataset of the moment.
+        step: time of the moment.
+        time: name of the dimension of training.
+        units: its unit.
+    """
+    whole = load(path, time)
+    steps = whole[time].values.tolist()
+    texts = dict(zip(steps, _texts(whole.attrs["left_out"], steps, time), strict=True)) | {
+        step: moment.attrs["left_out"]
+    }
+    others = whole.isel({time: whole[time].values != step})
+    dataset = xr.concat(
+        [others, joined([moment], [step], time, units)], time, data_vars=changing(moment), coords="minimal",
+        compat="override", combine_attrs="override", join="override",
+    ).sortby(time)  # fmt: skip
+    ordered = dataset[time].values.tolist()
+    text = reasons([texts[entry] for entry in ordered], ordered, time)
+    _write(path, dataset.assign_attrs(whole.attrs | {"left_out": text}), time)
+
+
+def annotate(path: Path, **attributes: str) -> None:
+    """Sets attributes of a file, which is whole at any time."""
+    with atomic(path) as temporary:
+        shutil.copyfile(path, temporary)
+        with netCDF4.Dataset(temporary, "a") as file:
+            file.setncatts(attributes)
+
+
 def _extended(earlier: str, text: str, steps: Sequence[float], time: str) -> str:
     """`reasons` of all steps from those of the earlier ones and the text of the last."""
     if not re.match(rf"{re.escape(time)} \S+: ", earlier):  # the same at every earlier moment
