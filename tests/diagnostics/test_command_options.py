@@ -1,6 +1,8 @@
 """Every option of `measure` and `similarity` on the command line reaches the function that it is for."""
 
 import importlib
+import os
+import re
 
 import numpy as np
 import pytest
@@ -142,3 +144,49 @@ def test_summaries_and_comparisons_take_one_thread_and_restore_the_users_number(
         assert threads() == before
     assert seen
     assert {number for pools in seen for number in pools.values()} == {1}
+
+
+# Files that a command must not replace
+
+
+@pytest.mark.parametrize(
+    ("words", "lost", "message"),
+    [
+        ("--out data.npz", "data.npz", "out.* would replace data"),
+        ("--out a.nc --words --page data.npz", "data.npz", "page.* would replace data"),
+        ("--out a.nc --words --page a.nc", "", "would replace page"),
+        ("--out weights/step_1.pt --words --before weights/step_1.pt", "weights/step_1.pt", "would replace before"),
+        ("--out weights/step_1.pt --checkpoints weights", "weights/step_1.pt", "would replace checkpoints"),
+        ("--out others.npz --held-out others.npz", "others.npz", "would replace held_out"),
+        ("--out link.nc", "data.npz", "would replace data"),
+        ("--out nets.py", "nets.py", "would replace builder"),
+        ("--out notes.txt", "notes.txt", r"notes.txt is there already and no \.nc file"),
+        ("--out a.nc --words --page notes.txt", "notes.txt", r"no \.html file"),
+        ("--out pipe", "", "no regular file"),
+    ],
+)
+def test_outputs_replace_no_input_no_other_output_and_no_foreign_file(words, lost, message, tmp_path, capsys):
+    (tmp_path / "nets.py").write_text("from torch import nn\n\ndef build():\n    return nn.Linear(6, 3)\n")
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "link.nc").symlink_to(tmp_path / "data.npz")
+    os.mkfifo(tmp_path / "pipe")
+    before = (tmp_path / lost).read_bytes() if lost else b""
+    assert main(["measure", "nets:build", "--data", "data.npz", *words.split()]) == 1
+    assert re.search(message, capsys.readouterr().err)
+    assert not lost or (tmp_path / lost).read_bytes() == before
+    assert not (tmp_path / "a.nc").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--out data.npz",
+        "--out others.npz --other-data others.npz",
+        "--out weights/step_1.pt --against weights/step_1.pt",
+    ],
+)
+def test_similarities_replace_no_input(words, tmp_path, capsys):
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.*") if path.is_file()}
+    assert main(["similarity", "nets:build", "--data", "data.npz", *words.split()]) == 1
+    assert "would replace" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.*") if path.is_file()} == before

@@ -106,6 +106,10 @@ def measure_and_save(
         raise RepdynError(f"effective_depth is {effective_depth}; give a finite number")
     if before and not (words or page):
         raise RepdynError("before is for the words; give words or page, too")
+    _check_targets(
+        {"out": out, "page": page},
+        {"data": data, "before": before, "held_out": held_out, "checkpoints": checkpoints, "builder": _source(builder)},
+    )
     arrays = read_arrays(data)
     others = _held_out(held_out) if held_out else None
     model = build_network(builder)
@@ -138,6 +142,44 @@ def measure_and_save(
         print(f"{page}: page")
     if figures:
         _draw(dataset, figures)
+
+
+BEGINNINGS = {".nc": (b"\x89hdf", b"cdf"), ".html": (b"<!doctype html",)}  # in small letters
+KINDS = {"out": ".nc", "page": ".html"}
+
+
+def _check_targets(targets: dict[str, Path | None], sources: dict[str, Path | None]) -> None:
+    """Whether files to be written are no inputs, not each other, and replace only files of their own kind.
+
+    Raises:
+        DataError: naming both options, or the file that would be lost.
+    """
+    from repdyn.base.errors import DataError
+
+    wanted = {name: path for name, path in targets.items() if path}
+    given = {name: path for name, path in sources.items() if path}
+    for name, path in wanted.items():
+        others = {other: own for other, own in (wanted | given).items() if other != name}
+        for other, own in others.items():
+            if path.resolve() == own.resolve() or (
+                own.is_dir() and path.is_file() and path.resolve().is_relative_to(own.resolve())
+            ):
+                raise DataError(f"{name}: {path} would replace {other}; name another file")
+        if not path.exists():
+            continue
+        if not path.is_file():
+            raise DataError(f"{name}: {path} is no regular file; name a file")
+        kind = KINDS[name]
+        with path.open("rb") as file:
+            beginning = file.read(16)
+        if beginning and not beginning.lower().startswith(BEGINNINGS[kind]):
+            raise DataError(f"{name}: {path} is there already and no {kind} file, so it stays; name another file")
+
+
+def _source(builder: str) -> Path | None:
+    """The user's file that holds the function."""
+    path = Path(*builder.partition(":")[0].split(".")).with_suffix(".py") if builder.partition(":")[0] else None
+    return path if path and path.is_file() else None
 
 
 def _measured(
@@ -323,6 +365,12 @@ def compare_and_save(
     from repdyn.diagnostics.methods.reader import Features
     from repdyn.plotting import figures
 
+    files = {"against": against, **{f"reruns {place}": file for place, file in enumerate(reruns)}}
+    sources = {name: Path(file) for name, file in files.items() if file and Path(file).is_file()}
+    _check_targets(
+        {"out": out},
+        {"data": data, "other_data": other_data, "weights": weights, "builder": _source(builder), **sources},
+    )
     arrays: dict[str, Any] = dict(read_arrays(data))
     first = _network(builder, None)
     others: dict[str, Any] = dict(read_arrays(other_data)) if other_data else {}
