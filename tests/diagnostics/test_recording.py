@@ -55,14 +55,14 @@ def test_a_file_equals_the_joined_moments_and_is_cut_at_any_step(texts, tmp_path
     path = tmp_path / "found.nc"
     parts = [part.assign_attrs(left_out=text) for part, text in zip(moments(), texts, strict=True)]
     create(path, parts[0], STEPS[0], TIME, "h")
-    for part, step in zip(parts[1:], STEPS[1:], strict=True):
-        append(path, part, step, TIME)
+    for written, (part, step) in enumerate(zip(parts[1:], STEPS[1:], strict=True), 1):
+        append(path, part, step, TIME, written)
     xr.testing.assert_identical(load(path, TIME), joined(parts, STEPS, TIME, "h"))
     xr.testing.assert_identical(load(path), load(path, TIME))
     for count in (3, 2, 1):
         cut(path, STEPS[count], TIME)
         xr.testing.assert_identical(load(path, TIME), joined(parts[:count], STEPS[:count], TIME, "h"))
-    append(path, parts[3], 99.0, TIME)
+    append(path, parts[3], 99.0, TIME, 1)
     whole = joined([parts[0], parts[3]], [STEPS[0], 99.0], TIME, "h")
     xr.testing.assert_identical(load(path, TIME), whole)
     cut(path, 0.0, TIME)
@@ -142,6 +142,66 @@ def test_a_file_grows_and_is_resumed(tmp_path):
     second.rewind(5)
     second(6)
     assert second.dataset()["step"].values.tolist() == [0, 6]
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"inputs": points()[:6], "labels": LABELS[:6]}, "labels, points"),
+        ({"inputs": points() + 1e-6}, "points"),
+        ({"labels": 1 - LABELS}, "labels"),
+        ({"measures": ["ranks", "pairs"]}, "measures"),
+        ({"layers": ["0"]}, "layers"),
+        ({"model": nn.Sequential(nn.Linear(4, 7), nn.ReLU(), nn.Linear(7, 2))}, "network"),
+    ],
+)
+def test_a_series_is_resumed_of_the_same_points_network_and_options_only(tmp_path, change, what):
+    same = {"model": network(), "inputs": points(), "labels": LABELS, "measures": ["ranks"]}
+    same |= {"file": tmp_path / "found.nc"}
+    Recorder(**same)(0)
+    before = (tmp_path / "found.nc").read_bytes()
+    with pytest.raises(DataError, match=rf"found\.nc: {what} differ"):
+        Recorder(**same | change, resume=True)
+    assert (tmp_path / "found.nc").read_bytes() == before
+    Recorder(**same, progress=False, resume=True)(1)  # changes no number
+
+
+def test_moments_that_cannot_be_written_wait_and_do_not_end_the_training(tmp_path):
+    folder = tmp_path / "there"
+    whole, recorder = Recorder(network(), points()), Recorder(network(), points(), file=folder / "found.nc")
+    for step in range(4):
+        whole(step)
+    recorder(0)
+    folder.rename(tmp_path / "gone")
+    folder.write_text("a file in place of the folder")
+    for step in (1, 2):
+        with pytest.warns(UserWarning, match=f"cannot be written.*{step} moments wait"):
+            recorder(step)
+    folder.unlink()
+    (tmp_path / "gone").rename(folder)
+    recorder(3)
+    assert xr.load_dataset(folder / "found.nc").sizes["step"] == 4
+    xr.testing.assert_identical(recorder.dataset(), whole.dataset())
+
+
+def test_two_recorders_on_one_file_lose_nothing(tmp_path):
+    one, other = (Recorder(network(), points(), file=tmp_path / "found.nc") for _ in range(2))
+    one(0)
+    with pytest.raises(DataError, match="another recorder"):
+        other(0)
+    third = Recorder(network(), points(), file=tmp_path / "found.nc", resume=True)
+    third(1)
+    with pytest.warns(UserWarning, match="2 moments for 1; another recorder"):
+        one(1)
+    assert xr.load_dataset(tmp_path / "found.nc").sizes["step"] == 2
+
+
+@pytest.mark.parametrize("step", [float("nan"), float("inf")])
+def test_a_step_that_is_not_finite_is_refused(step):
+    recorder = Recorder(network(), points(), measures=["ranks"])
+    with pytest.raises(ValueError, match="finite"):
+        recorder(step)
+    assert recorder.steps == []
 
 
 @pytest.mark.parametrize("in_file", [False, True])

@@ -18,10 +18,13 @@ with its reason in the attribute `left_out`; one measure never takes the others 
 
 from __future__ import annotations
 
+import json
+import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import xarray as xr
@@ -34,9 +37,12 @@ from repdyn.diagnostics.methods import recording
 from repdyn.diagnostics.methods.catalog import HELD_OUT, OF_HELD_OUT
 from repdyn.diagnostics.methods.collecting import GAMMA, Collector, Interrupted, Request
 from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
+from repdyn.diagnostics.methods.made_of import check_same, made_of
 from repdyn.diagnostics.methods.reader import MEMORY, Adapter, Features, check_options, network_reader, option_names
 from repdyn.diagnostics.methods.shapes import find_shapes
 from repdyn.diagnostics.theory.identity import Residual
+
+MADE_OF = "recorded_of"  # attribute of a recorded file: digests of points, network and options
 
 
 def measure(
@@ -264,7 +270,7 @@ class Recorder:
     """Measures a network now and then during training, of any kind: it changes nothing that the training reads.
 
     Only the first call may refuse its arguments. Later ones measure what they can; what fails then is NaN with its
-    reason in `left_out`, so that no diagnostic ends a training.
+    reason in `left_out`, and what cannot be written waits in memory, so that no diagnostic ends a training.
 
     Args:
         model: the network; measured as it is at each call.
@@ -278,7 +284,8 @@ class Recorder:
         options: further arguments of `measure`.
 
     Raises:
-        DataError: the file is there and `resume` is not set, or it is none of a recorder.
+        DataError: the file is there and `resume` is not set, it is none of a recorder, or it was recorded of other
+            points, of another network or with other options.
         TypeError: an option that neither this nor `measure` has.
     """
 
@@ -309,19 +316,31 @@ class Recorder:
         self.first: xr.Dataset | None = None
         self.moments: list[xr.Dataset] = []
         self.steps: list[float] = []
+        self.waiting: list[tuple[float, xr.Dataset]] = []  # moments that could not be written yet
+        self.written = 0  # moments in the file
+        self.made_of: dict[str, str] = {}
+        if self.file:
+            points = list(self.inputs.batches)
+            self.made_of = made_of(unwrapped(model), points, self.options | {"layers": layers, "time": time})
         if self.file and self.file.exists():
             if not resume:
                 raise DataError(f"{self.file}: is there already; pass resume=True to go on with it, or delete it")
             earlier = recording.load(self.file, time)  # its layers and diagnostics are those of the moments to come
+            check_same(self.file, json.loads(earlier.attrs.get(MADE_OF, "{}")), self.made_of)
             self.steps = earlier[time].values.tolist()
+            self.written = len(self.steps)
             self.first = earlier.isel({time: 0}, drop=True).assign_attrs(left_out="")
 
     def __call__(self, step: float) -> xr.Dataset:
         """Measures the network at a step and stores the numbers.
 
         Raises:
-            ValueError: a step that does not come after the last one, or, at the first call, what `measure` refuses.
+            ValueError: a step that is not finite or does not come after the last one, or, at the first call, what
+                `measure` refuses.
+            DataError: at the first call, a file that cannot be written.
         """
+        if not math.isfinite(step):
+            raise ValueError(f"{self.time} is {step}; give a finite number")
         if self.steps and step <= self.steps[-1]:
             raise ValueError(
                 f"{self.time} {step} comes after {self.steps[-1]}; record each once, in increasing order, or call "
@@ -332,10 +351,9 @@ class Recorder:
             self.first = moment
         if self.file is None:
             self.moments.append(moment)
-        elif self.steps:
-            recording.append(self.file, moment, step, self.time)
         else:
-            recording.create(self.file, moment, step, self.time, self.units)
+            self.waiting.append((step, moment))
+            self._write()
         self.steps.append(step)
         if self.logger is not None:
             recording.log_scalars(self.logger, recording.scalars(moment, recording.PREFIX), step)
@@ -354,15 +372,19 @@ class Recorder:
             kept = [entry for entry in zip(self.steps, self.moments, strict=True) if entry[0] != step]
             self.moments = [entry for _, entry in sorted([*kept, (step, moment)], key=lambda entry: entry[0])]
         else:
+            self._write()
             recording.insert(self.file, moment, step, self.time, self.units)
+            self.written += step not in self.steps
         self.steps = sorted({*self.steps, step})
         return moment
 
     def rewind(self, step: float) -> None:
         """Forgets the moments from a step on, where a training starts again from a checkpoint of that step."""
         count = sum(recorded < step for recorded in self.steps)
-        if self.file and self.steps and count < len(self.steps):
+        self.waiting = [moment for moment in self.waiting if moment[0] < step]
+        if self.file and count < self.written:
             recording.cut(self.file, step, self.time)
+            self.written = count
         self.steps, self.moments = self.steps[:count], self.moments[:count]
 
     def dataset(self) -> xr.Dataset:
@@ -374,8 +396,33 @@ class Recorder:
         if not self.steps:
             raise ValueError(f"nothing was recorded; call recorder({self.time}) during training")
         if self.file:
-            return recording.load(self.file, self.time)
+            self._write()
+            steps, moments = zip(*self.waiting, strict=True) if self.waiting else ((), ())
+            whole = recording.load(self.file, self.time)
+            whole.attrs.pop(MADE_OF, None)
+            return recording.extended(whole, moments, steps, self.time, self.units)
         return recording.joined(self.moments, self.steps, self.time, self.units)
+
+    def _write(self) -> None:
+        """Writes the moments that wait; a warning if that fails after the first, since a training may not end by it."""
+        file = cast("Path", self.file)
+        while self.waiting:
+            step, moment = self.waiting[0]
+            try:
+                if self.written:
+                    recording.append(file, moment, step, self.time, self.written)
+                else:
+                    made = moment.assign_attrs({MADE_OF: json.dumps(self.made_of)})
+                    recording.create(file, made, step, self.time, self.units)
+            except DataError as error:
+                if not self.steps:
+                    self.waiting.clear()
+                    raise
+                text = f"{error}; {len(self.waiting)} moments wait in memory and are written when that works"
+                warnings.warn(text, stacklevel=4)
+                return
+            self.written += 1
+            del self.waiting[0]
 
     def _measured(self) -> xr.Dataset:
         if self.first is None:

@@ -92,7 +92,12 @@ def create(path: Path, moment: xr.Dataset, step: float, time: str, units: str) -
         step: time of the moment.
         time: name of the dimension of training.
         units: its unit.
+
+    Raises:
+        DataError: the file is there already, or cannot be written.
     """
+    if path.exists():
+        raise DataError(f"{path}: is written by another recorder; give each a file of its own")
     _write(path, joined([moment], [step], time, units), time)
 
 
@@ -107,7 +112,7 @@ def _counts(names: Iterable[str]) -> list[str]:
     return [name for name in names if counts(name)]
 
 
-def append(path: Path, moment: xr.Dataset, step: float, time: str) -> None:
+def append(path: Path, moment: xr.Dataset, step: float, time: str, written: int) -> None:
     """Adds a moment to a file: to a copy that then takes its place, so that a kill at any time leaves a whole file.
 
     Args:
@@ -115,11 +120,24 @@ def append(path: Path, moment: xr.Dataset, step: float, time: str) -> None:
         moment: dataset of the moment.
         step: time of the moment.
         time: name of the dimension of training.
+        written: moments that the file should have by now.
+
+    Raises:
+        DataError: the file has another number of moments, or cannot be written.
     """
+    try:
+        _append(path, moment, step, time, written)
+    except RuntimeError as error:  # of netCDF, on a full disk
+        raise DataError(f"{path}: cannot be written ({error}); free some space") from error
+
+
+def _append(path: Path, moment: xr.Dataset, step: float, time: str, written: int) -> None:
     with atomic(path) as temporary:
         shutil.copyfile(path, temporary)
         with netCDF4.Dataset(temporary, "a") as file:
             at = len(file.dimensions[time])
+            if at != written:
+                raise DataError(f"{path}: has {at} moments for {written}; another recorder writes to it, too")
             file[time][at] = step
             for name in changing(moment):
                 file[name][at, ...] = moment[name].values
@@ -150,6 +168,18 @@ def insert(path: Path, moment: xr.Dataset, step: float, time: str, units: str) -
     ordered = dataset[time].values.tolist()
     text = reasons([texts[entry] for entry in ordered], ordered, time)
     _write(path, dataset.assign_attrs(whole.attrs | {"left_out": text}), time)
+
+
+def extended(
+    whole: xr.Dataset, moments: Sequence[xr.Dataset], steps: Sequence[float], time: str, units: str
+) -> xr.Dataset:
+    """A recorded dataset with later moments that its file lacks."""
+    if not moments:
+        return whole
+    return xr.concat(
+        [whole, joined(moments, steps, time, units)], time, data_vars=changing(moments[0]), coords="minimal",
+        compat="override", combine_attrs="override", join="override",
+    )  # fmt: skip
 
 
 def annotate(path: Path, **attributes: str) -> None:
