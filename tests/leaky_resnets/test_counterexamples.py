@@ -1,4 +1,4 @@
-"""Where theorems could fail inside their hypotheses: kinks, zero points, dependent rows, least sizes, edges of rates."""
+"""Where theorems could fail inside their hypotheses: kinks, zero points, dependent rows, least sizes, rates."""
 
 import numpy as np
 import pytest

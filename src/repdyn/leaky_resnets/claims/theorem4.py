@@ -39,6 +39,10 @@ def _laboratory_upper(laboratory: xr.Dataset) -> xr.DataArray:
             "$H$ without its quadratic term", in_dataset(2, replace_variables(scaled_hamiltonian="product"))
         ),
     },
+    sought=r"The identity gives it at every position. What could fail is that $\mathcal{H}$ is constant across "
+    "kinks: an entry that stays at 0 has speed 0, one that crosses does so at once, so no slope of the "
+    "ReLU at 0 matters. $K = 0$ and $B = 0$ are allowed. Tried at $w = N = 1$ over $u$ from -3 to 3 and "
+    "six decades of $c$.",
     labels={
         "random": "the Hamiltonian's estimate minus least cost, over the bound, random geodesics",
         "scalar": "the Hamiltonian's estimate minus least cost, over the bound, scalar geodesics",
@@ -87,6 +91,10 @@ def _ratio(values: xr.DataArray | np.ndarray) -> Test:
     r"has it, and not $\sqrt{\gamma} c$.",
     consequence=r"For $c \ge 1$ the printed bound is true and weaker than the right one; for $c < 1$ it is false in "
     "general.",
+    sought=r"With $m$ the least cost plus $2 \mathcal{H} / \tilde L$, $\sqrt{m}$ is at most $\|\partial_p "
+    r"A\|_\gamma / \tilde L + \sqrt{\gamma c}$ at every position, then integrated; $m \le 0$ is trivial, "
+    "and differentiability almost everywhere suffices. Scalar geodesics, on which print fails, and growing "
+    "ones with bias keep it.",
     labels={
         "scalar": "the Hamiltonian's estimate minus least cost, over the lower bound, scalar geodesics",
         "random": "the Hamiltonian's estimate minus least cost, over the lower bound, random geodesics",
@@ -153,6 +161,10 @@ def lower_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset
     "bottleneck.",
     consequence="With the positive part under the root every step of the proof holds; where the root is real, the "
     "display is true as printed.",
+    sought=r"Both bounds are triangle inequalities on $\frac{1}{\tilde L} \partial_p A + \gamma B$ at one "
+    r"position, whose square is the argument of the root plus $\gamma \|B\|^2$. Equality at $B = 0$; where "
+    "the argument is negative, as in bottlenecks, its positive part is 0 and the inequalities remain. "
+    r"$\gamma$ may change with $p$.",
     labels={
         "laboratory high": "how far speed exceeds the root, over what is allowed, through a bottleneck",
         "laboratory low": "how far speed falls below the root, over what is allowed, through a bottleneck",
@@ -181,15 +193,15 @@ def speed_bounds_hold(random_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Ve
     where="Section 2.1, after Theorem 4",
     words=r"(and choosing e.g. $\gamma = \tilde{L}^{-1}$), the Hamiltonian is close to the minimal COI along the path",
     line=240,
-    assumes=r"geodesics, paths of least parameter norm between their ends (Section 1), with $\|B_p\|^2 \le c$, as Theorem "
-    "4 has it",
+    assumes=r"geodesics, paths of least parameter norm between their ends (Section 1), with $\|B_p\|^2 \le c$, as "
+    "Theorem 4 has it",
     kind_of_slip="missing hypothesis",
     kind="limit",
     states=r"For large $\tilde L$ and $\gamma = 1 / \tilde L$ the Hamiltonian is close to the least stable cost of "
     "identity.",
-    correction=r"If the path's length is small against $\tilde L$, as the paper assumes two paragraphs later. Geodesics of "
-    r"least norm that grow like $e^{3 \tilde L p / 2}$ keep a distance, with bounded $B$; with $A$ bounded too, as in "
-    "Theorem 7, solutions of Hamilton's equations that turn do.",
+    correction=r"If the path's length is small against $\tilde L$, as the paper assumes two paragraphs later. "
+    r"Geodesics of least norm that grow like $e^{3 \tilde L p / 2}$ keep a distance, with bounded $B$; with "
+    "$A$ bounded too, as in Theorem 7, solutions of Hamilton's equations that turn do.",
     formula=r"\gamma = \tilde L^{-1}: \quad -\frac{2}{\tilde L} \mathcal{H} - \min_p \|A_p\|_{K_p + \gamma I}^2 \to 0",
     corrected_formula=r"\gamma = \tilde L^{-1}, \frac{\ell_{\gamma, \tilde L}}{\tilde L} \to 0: \quad "
     r"-\left(\frac{\ell_{\gamma, \tilde L}}{\tilde L} + \sqrt{\frac{c}{\tilde L}}\right)^2 \le -\frac{2}{\tilde L} "
@@ -207,17 +219,17 @@ def speed_bounds_hold(random_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Ve
     r"$\tilde L$ keep above 0, with bounded $B$.",
     consequence=r"The sentence is true for paths that are short against $\tilde L$, which the paper assumes two "
     "paragraphs later.",
-    sought="The corrected form follows from both bounds (lrn-thm4-upper, lrn-thm4-lower). For the printed one least norm "
-    r"itself was asked of a counterexample: $w = N = 1$ with bias, in closed form, with a proof that no path between its ends "
-    "costs less. Turning paths, bounded in $A$ too, are no minima: past a full turn a shorter one costs less. Whether "
-    "minima bounded in $A$ and $B$ can keep a distance is open.",
-    defence=r"Geodesics minimize, and Theorem 7 bounds $A$ besides $B$. Among such paths no counterexample is known: those "
-    r"that turn for ever only solve Hamilton's equations. And the next paragraph of the paper assumes a finite length, with "
-    "which the conclusion is right.",
-    answer=r"Theorem 4, which the sentence cites, bounds $B$ alone, and under it growing geodesics of least norm refute the "
-    r"sentence. With $A$ bounded too it is not refuted, and not proved: the proof of Theorem 7 uses Hamilton's equations "
-    "only, of which turning paths are bounded solutions. The finite length is assumed for another conclusion; here it is "
-    "the missing hypothesis.",
+    sought="The corrected form follows from both bounds (lrn-thm4-upper, lrn-thm4-lower). Of a counterexample to "
+    "the printed one least norm itself was asked: $w = N = 1$ with bias, in closed form, with a proof that "
+    "no path between its ends costs less. Turning paths, bounded in $A$ too, are no minima: past a full "
+    "turn a shorter one costs less. Whether minima bounded in $A$ and $B$ can keep a distance is open.",
+    defence="Geodesics minimize, and Theorem 7 bounds $A$ besides $B$. Among such paths no counterexample is "
+    "known: those that turn for ever only solve Hamilton's equations. And the next paragraph of the paper "
+    "assumes a finite length, with which the conclusion is right.",
+    answer="Theorem 4, which the sentence cites, bounds $B$ alone, and under it growing geodesics of least norm "
+    "refute the sentence. With $A$ bounded too it is not refuted, and not proved: the proof of Theorem 7 "
+    "uses Hamilton's equations only, of which turning paths are bounded solutions. The finite length is "
+    "assumed for another conclusion; here it is the missing hypothesis.",
     labels={
         "": "gap between Hamiltonian and least stable cost, growing geodesic of the greatest depth",
         "closes": "the Hamiltonian's estimate minus least cost, largest depth, paths turning by a fixed angle",

@@ -178,6 +178,9 @@ def quantities_stay_bounded(chain_measures: xr.Dataset) -> Verdict:
         "the cost of identity, which varies a hundredfold, in place of $|W_p|^2$",
         lambda measures: measures.assign(weight_sq=measures["cost"].isel(gamma=0)),
     ),
+    sought=r"Not true of every critical point: in a neuron that is off the bias grows as $e^{\tilde L p}$ "
+    "(lrn-prop9). In trained networks sought with three kinds of maps, at two depths and by three measures "
+    "of constancy; at the full scale these do not agree with certainty.",
 )
 def weights_are_of_constant_size(chain_measures: xr.Dataset) -> Verdict:
     """|W_p| along p; readings of the maps, of Lt and of approximate constancy."""

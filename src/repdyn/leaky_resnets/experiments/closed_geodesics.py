@@ -50,7 +50,9 @@ def scalar_geodesics(settings: RandomGeodesics) -> xr.Dataset:
             "quantity": variable("quantity", np.array(list(example)), "quantity of the example"),
             "effective_depth": variable((), SCALAR_DEPTH, "effective depth Lt"),
             "turn": variable("turn", np.array(list(TURNS)), "angle that a path turns by in all"),
-            "deeper": variable("deeper", np.array(TURNING_DEPTHS), "effective depth Lt of the turning and growing paths"),
+            "deeper": variable(
+                "deeper", np.array(TURNING_DEPTHS), "effective depth Lt of the turning and growing paths"
+            ),
         },
         title="Theorem 4 on scalar geodesics in closed form",
     )
@@ -98,13 +100,13 @@ GROWING = (1.25, 1.0)  # 2 H / Lt and A_0 of the growing geodesics, whose logari
 
 
 def _growing() -> dict[str, xr.Variable]:
-    """Geodesics of least norm that grow, one neuron and one point with bias, gamma = 1 / Lt: bounded B, length as Lt."""
+    """Geodesics of least norm that grow, one neuron and one point with bias, gamma = 1 / Lt: length as Lt."""
     rows = np.array([_growing_at(Lt) for Lt in TURNING_DEPTHS])
     names = {
         "growing_gap": "-2 H / Lt minus the least stable cost of identity at gamma = 1 / Lt, growing geodesics",
         "growing_length": "path length in K + gamma I over Lt, growing geodesics",
         "growing_c": "sup |B|^2, growing geodesics",
-        "growing_flow": "distance from the integrated flow over a first stretch of Lt p = 5, relative, growing geodesics",
+        "growing_flow": "distance from the integrated flow over Lt p = 5, relative, growing geodesics",
         "growing_lower": "corrected lower bound of Theorem 4, growing geodesics",
         "growing_lower_without": "the same without the length",
     }
