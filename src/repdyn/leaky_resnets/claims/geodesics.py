@@ -138,6 +138,15 @@ NOT_THE_BIAS = "all columns of $W$ in place of its bias"
     r"$\partial_p \alpha = -\tilde L \alpha + b$, has the least bias $b \propto e^{\tilde L p}$, by least "
     "squares. Entries on a kink were tried with slopes 0, 1/2 and 1 of the ReLU: they multiply an entry "
     "that is 0. Discrete critical points agree up to $1/L$.",
+    defence="The proposition says that weights grow with their biases and are constant without, which is all that "
+    r"the paper uses; the factor enters no later result. $\|W_p\|$ may be meant without its last column, as "
+    r"in the case of fully connected networks before it. Or $\tilde L$ is scaled, as $\lambda / (2 \tilde "
+    "L)$ is.",
+    answer=r"That the qualitative part stays is why only the result changes. No reading of $\|W_p\|$ saves the "
+    r"factor: a neuron that is off has a bias alone, and of least norm between given ends is $b \propto "
+    r"e^{\tilde L p}$, so that $|b_p|^2 - |b_0|^2 = 2 \tilde L \int |b|^2$ while without its last column "
+    "$W_p$ is 0. The penalty's factor cancels in what is minimized, and the last line of the proof "
+    "includes the bias.",
     labels={
         "flow": r"factor before $\tilde L$ times the biases' integral, along the flow, minus 2",
         "discrete": "that factor at critical points of layered networks, minus 2",

@@ -92,13 +92,15 @@ def products_change_by_the_bias(network_audit: xr.Dataset, chain_measures: xr.Da
     formula=r"C(A) = \frac{1}{2} \|f^*(X) - A\|_F^2, \quad -\frac{1}{\lambda} \partial_{A_1} C(A_1) = "
     r"\frac{2}{\lambda N} (f^*(X) - A_1)",
     corrected_formula=r"C(A) = \frac{1}{N} \|f^*(X) - A\|_F^2",
+    possible_ocr_error=True,
     control=wrong_formula(
         "the momentum of half the squared distance in place of the right one",
         replace_labels("cost", {"|f* - A|^2 / N": "|f* - A|^2 / 2"}),
     ),
     message="The momenta at the output belong to another cost",
-    cause=r"Half the squared distance, the cost of Section 1.5, gives $(f^*(X) - A_1)/\lambda$; the printed momenta "
-    "are $2/N$ times that, those of the mean over points in Section 1.1.",
+    cause="In the text at hand: half the squared distance, the cost of Section 1.5, gives $(f^*(X) - "
+    r"A_1)/\lambda$; the printed momenta are $2/N$ times that, those of the mean over points in Section "
+    "1.1.",
     consequence="A change of either line repairs it; the critical points are those of the loss that is meant.",
     labels={"": "momenta at the output minus the gradient by automatic differentiation"},
 )

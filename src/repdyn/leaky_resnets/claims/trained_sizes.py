@@ -10,7 +10,7 @@ import xarray as xr
 
 from repdyn.base.arrays import Array
 from repdyn.base.claims import claim
-from repdyn.base.controls import false_world, knock_out, replace_labels, replace_variables, wrong_formula
+from repdyn.base.controls import knock_out, replace_labels, replace_variables, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.readings import over_readings
 from repdyn.base.sampled import mean_within
@@ -21,6 +21,7 @@ from repdyn.leaky_resnets.claims.over_seeds import (
     FREE,
     LEARNED_MAPS,
     LEAST_SEEDS,
+    REVERSED,
     deep,
     growth,
     means,
@@ -55,7 +56,6 @@ SAME, GROWS = (-0.25, 0.25), (0.5, np.inf)
 # Part: what may be meant by the magnitude, exponents in Lt that the correction allows.
 CORRECTED: dict[str, tuple[Magnitudes, tuple[float, float]]] = {
     "length": ({"length": lambda chains: chains["length"]}, GROWS),
-    "B": ({"largest": lambda chains: chains["largest_momentum"]}, GROWS),
     "BS": (ALIGNMENTS, SAME),
 }
 
@@ -69,10 +69,6 @@ def _constant(values: Callable[[xr.Dataset], xr.DataArray], chains: xr.Dataset, 
         expected=f"a change within {limit:g}",
         reason=r"'relatively constant as $\tilde L$ grows': half-way to proportional, or half of that",
     )
-
-
-def _constant_instead(measures: xr.Dataset) -> xr.Dataset:
-    return measures.assign(length=measures["median_alignment"])
 
 
 def _cost_instead(measures: xr.Dataset) -> xr.Dataset:
@@ -96,25 +92,33 @@ def _exponent(values: xr.DataArray, low: float, high: float) -> Test:
     words=r"respective magnitudes remains relatively constant as the effective depth \tilde{L} grows",
     line=510,
     assumes=r"path length, magnitudes of $B_p$ and of $B_p \sigma(A_p)^T$; trained networks",
-    kind_of_slip="conclusion fails",
+    kind_of_slip="result changes",
     kind="scaling",
     states=r"The magnitudes of the path length, of $B_p$ and of $B_p \sigma(A_p)^T$ remain relatively constant as "
     r"$\tilde L$ grows.",
-    correction=r"With learned maps, that of $B_p \sigma(A_p)^T$ changes with an exponent in $\tilde L$ within 1/4. The "
-    r"path length and the largest $\|B_p\|$ grow several times, with exponents above 1/2.",
+    correction=r"In networks of our sizes, near critical points and with learned maps, that of $B_p \sigma(A_p)^T$ "
+    r"changes with an exponent in $\tilde L$ within 1/4 and the plain path length grows with one above 1/2. "
+    r"How the largest $\|B_p\|$ grows is not decided.",
     formula=r"\int_0^1 \|\partial_p A_p\| dp, \|B_p\|, \|B_p \sigma(A_p)^T\| = O(1) \text{ as } \tilde L \to \infty",
-    corrected_formula=r"\|B_p \sigma(A_p)^T\| = O(1), \quad \int_0^1 \|\partial_p A_p\| dp \nearrow, \quad \max_p "
-    r"\|B_p\| \nearrow",
+    corrected_formula=r"\|B_p \sigma(A_p)^T\| = O(1), \quad \int_0^1 \|\partial_p A_p\| dp \nearrow",
     control={
-        "length": false_world("$|B S^T|$, which stays constant, in place of the length", _constant_instead),
-        "B": COST_INSTEAD,
+        "length": REVERSED,
         "BS": COST_INSTEAD,
     },
-    message="Path length and momenta grow with the effective depth",
-    cause=r"In the trained networks the path length and the largest $\|B_p\|$ grow with exponents in $\tilde L$ "
-    r"above 1/2; of the three magnitudes only that of $B_p \sigma(A_p)^T$ keeps its size, with learned maps.",
-    consequence="One of three curves is about constant, as Proposition 9 leads one to expect of it; the other two "
-    "are not.",
+    message="The path length of our networks grows with the effective depth",
+    cause=r"In trained networks of two sizes the plain path length grows with an exponent in $\tilde L$ above "
+    r"1/2; only the magnitude of $B_p \sigma(A_p)^T$ keeps its size, with learned maps.",
+    consequence="Of three curves one is about constant, as Proposition 9 leads one to expect of it, and the path "
+    "length is not; of the momenta nothing is concluded.",
+    defence="Figure 3's networks are not ours: they are larger, with a seventieth of our penalty and maps that are "
+    "not stated. What the stability of the computations needs is a bounded length in the norm of $K + "
+    r"\gamma I$, and that stays within a factor of 2. Of the momenta, readings allow constancy; $B_p "
+    r"\sigma(A_p)^T$ is constant.",
+    answer="The paper writes the plain length, and of that no reading of constancy passes, with learned or fixed "
+    "maps, at our default and full sizes. For its own networks this is no reproduction: at its size and "
+    "penalty none of ours came near a critical point. So the conclusion is not called false: bounded is "
+    r"the length in the norm of Theorem 4, over $\tilde L$ from 2 to 10. The momenta are no longer said to "
+    "grow.",
     labels={
         "length": "change of the path length with effective depth",
         "B": "change of the magnitude of the momenta with effective depth",
