@@ -191,7 +191,7 @@ BOUNDARIES = {
         (
             lambda x: {"median_hamiltonian": 3 + x},
             {"maps": NO_BIAS} | LAST,
-            [(0.25, REFUTED, HOLDS), (1.75, HOLDS, REFUTED)],
+            [(1e-9, REFUTED, HOLDS), (1.5, HOLDS, REFUTED)],
         )
     ],
     "lrn-fig1b": [
@@ -357,6 +357,8 @@ def scores(name, value, count=SEEDS, spectra=None):
 CASES = [  # claim, (what is changed, where), verdict
     ("lrn-fig1a", ({"median_stable": 4.5}, WITH_BIAS | LAST), READING),  # one of two estimates
     ("lrn-fig1a", ({"median_hamiltonian": 3.5}, WITH_BIAS | LAST), HOLDS),
+    ("lrn-fig1a", ({"median_hamiltonian": 9.0}, {"maps": FIXED} | LAST), HOLDS),  # too far from critical points
+    ("lrn-fig1a", ({"median_hamiltonian": 9.0}, {"maps": FREE} | LAST), READING),
     ("lrn-fig1a", ({"separation_place": 1.0}, LAST), READING),  # two dimensions less than the task's: 5 for 3
     ("lrn-fig1a", ({"separation_place": 1.0}, SHALLOW), HOLDS),
     ("lrn-fig1a-fixed", ({"median_hamiltonian": 99.0}, {}), HOLDS),  # of the form without momenta alone

@@ -264,11 +264,12 @@ def momenta_balance_activations(chain_measures: xr.Dataset) -> Verdict:
 @claim(
     "lrn-cross-entropy",
     where="Section 1.2, output scaling",
-    words="the outputs of neural nets will keep on growing during training ... (though quite slowly)",
+    words="outputs of neural nets will keep on growing ... the effective depth increases ... (though quite slowly)",
     line=96,
     assumes="training on cross-entropy or a loss like it, plain residual networks",
     kind="causal",
-    states="When plain ResNets are trained on cross-entropy, their outputs keep on growing, though slowly.",
+    states="When plain ResNets are trained on cross-entropy, their outputs keep on growing, and with them the "
+    "effective depth increases, though quite slowly.",
     control={
         "grows": knock_out(
             "the same networks, data and steps with a squared error, whose least value is at finite outputs",
@@ -282,9 +283,11 @@ def momenta_balance_activations(chain_measures: xr.Dataset) -> Verdict:
     },
     labels={
         "grows": "exponent of the outputs' size in the number of steps",
-        "slowly": "the same exponent, against 1 and one half",
+        "slowly": "gain of the effective depth each time that the steps grow e-fold",
     },
-    remark="By Section 1.2 the effective depth follows the logarithm of the outputs' size.",
+    remark="By Section 1.2 the effective depth follows the logarithm of the outputs' size: a power $s$ of the "
+    "steps adds $s$ to it each time that the steps grow e-fold. That the outputs themselves grow slowly is "
+    "not said.",
 )
 def outputs_keep_growing(output_growth: xr.Dataset) -> Verdict:
     """Exponent of the outputs' size in the number of steps; readings of the last part of training."""
@@ -312,11 +315,11 @@ def outputs_keep_growing(output_growth: xr.Dataset) -> Verdict:
                 exponents("cross-entropy", window),
                 -np.inf,
                 slow,
-                expected=f"exponent below {slow:g}",
-                reason="'quite slowly': less than in proportion to time, or than its root",
+                expected=f"the effective depth gains less than {slow:g}",
+                reason="'quite slowly': less than 1, or than one half, each time that the steps grow e-fold",
             ),
             window=windows,
-            slow={"less than the steps": 1.0, "less than their root": 0.5},
+            slow={"by less than 1": 1.0, "by less than one half": 0.5},
         ),
     }
     other = exponents("mean squared error", windows["last half"])
