@@ -325,7 +325,7 @@ COUNTED = {  # claim: what is outside, the kinds of maps each of which changes t
     "lrn-fig1c": ({"kinetic": RAMP**1.5}, PAPERS, [DECAYED, FREE]),
     "lrn-fig1c-ends": ({"kinetic": 1.0}, PAPERS, SOME),
     "lrn-thm4-trained": ({"gap": -1.5, "least_cost": 4.5}, LAST, [DECAYED, FREE]),
-    "lrn-long-steps": ({"merged_change": 0.3}, {"place": "middle"} | LAST, [DECAYED, FREE]),
+    "lrn-long-steps": ({"merged_change": 0.3}, {"place": "middle"} | LAST, SOME),
     "lrn-image-never": ({"image_gap": 1e-6}, {}, SOME),
     "lrn-balanced-size": (two_sizes(0.3), LAST, SOME),
     "lrn-b-inverse": ({"momentum": 1.0}, LAST, [DECAYED, FREE]),
@@ -413,6 +413,8 @@ CASES = [  # claim, (what is changed, where), verdict
         READING,
     ),  # grows with the depth there
     ("lrn-fig1c", ({"stable_hamiltonian": RAMP}, PAPERS), READING),
+    ("lrn-fig1c", ({"stable_hamiltonian": RAMP}, {"maps": FIXED} | PAPERS), READING),
+    ("lrn-fig1c", ({"hamiltonian": RAMP}, {"maps": FIXED} | PAPERS), HOLDS),  # momenta far from critical points
     ("lrn-fig1c", ({"hamiltonian": 0.15 * RAMP}, PAPERS), READING),
     ("lrn-fig1c", ({"hamiltonian": RAMP}, LAST), HOLDS),
     ("lrn-fig1c", ({"hamiltonian": 60.0, "stable_hamiltonian": 60.0}, PAPERS | {"layer": 0}), READING),  # one end alone

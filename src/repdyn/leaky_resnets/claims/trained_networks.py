@@ -24,8 +24,9 @@ from repdyn.base.readings import over_readings
 from repdyn.base.sampled import mean_within, share_within
 from repdyn.base.verdicts import Test, Verdict, all_of, deviation
 from repdyn.leaky_resnets.claims.over_seeds import (
+    ALL_MAPS,
+    FIXED,
     FREE,
-    LEARNED_MAPS,
     LEAST_SEEDS,
     NEIGHBORS,
     change,
@@ -300,7 +301,7 @@ def range_falls_with_layers(refinement_measures: xr.Dataset) -> Verdict:
 )
 def long_steps_in_the_bottleneck(chain_measures: xr.Dataset) -> Verdict:
     """Layers in the middle merged into one of rho Lt > 1, largest Lt; relative change of the outputs; readings."""
-    need_chains(chain_measures, DECAYED, FREE)
+    need_chains(chain_measures, DECAYED, FREE, FIXED)
     last = chain_measures.isel(effective_depth=-1)
     test = over_readings(
         lambda maps, small: mean_within(
@@ -310,7 +311,7 @@ def long_steps_in_the_bottleneck(chain_measures: xr.Dataset) -> Verdict:
             expected=f"outputs change by at most {small:g}",
             reason="'might not be necessary': small beside the outputs",
         ),
-        maps=LEARNED_MAPS,
+        maps=ALL_MAPS,
         small={"a tenth": 0.1, "a quarter": 0.25},
     )
     decayed = of_maps(last)
