@@ -236,7 +236,7 @@ def _share_of_bias(geodesics: xr.Dataset) -> np.ndarray:
     r"A_{p_0}^{\tilde{L}}$ is non-negative",
     line=256,
     assumes=r"$\|A\|$ and $\|B\|$ bounded as in Theorem 7, $\|\partial_p A_p\|$ bounded near $p_0$, paths stable "
-    "under adding a neuron",
+    "under adding a neuron; derivatives as the paper writes them, so no entry stays at 0 over an interval",
     kind="limit",
     states="Limits of local minima are non-negative where the path is slow.",
     formula=r"\lim_{\tilde L \to \infty} [A_{p_0}^{\tilde L}]_- = 0",
