@@ -157,6 +157,7 @@ CRITICAL = xr.Dataset(
 )
 DEEPER, TURNS = np.array([80.0, 1280.0]), ["1 / 2", "Lt / 3"]
 LIMIT = 10 * 7 / 1280  # ten times c / Lt at the largest Lt
+GROWING_LOWER = np.array([-2.7, -2.4])
 LOWER = -((np.array([[0.01, 0.001], [0.47, 0.47]]) + np.sqrt(7 / DEEPER)) ** 2)
 SCALAR = xr.Dataset(
     {
@@ -177,6 +178,10 @@ SCALAR = xr.Dataset(
         "turning_c": (("turn", "deeper"), np.full((2, 2), 7.0)),
         "turning_flow": (("turn", "deeper"), np.zeros((2, 2))),
         "turning_flow_back": (("turn", "deeper"), np.ones((2, 2))),
+        "growing_gap": ("deeper", [-1.7, -1.7]),
+        "growing_lower": ("deeper", GROWING_LOWER),
+        "growing_lower_without": ("deeper", [-0.02, -0.001]),
+        "growing_flow": ("deeper", [0.0, 0.0]),
     },
     {
         "quantity": ["middle", "middle by the flow", "lower", "lower by the closed form", "lower as printed"],

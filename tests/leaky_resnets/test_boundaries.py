@@ -15,6 +15,7 @@ from tests.leaky_resnets.made_up_paths import (
     ENDS,
     FIXED_ANGLE,
     FIXED_RATE,
+    GROWING_LOWER,
     INFEASIBLE,
     LABORATORY,
     LIMIT,
@@ -263,7 +264,9 @@ CASES = {
         [
             ("turning_gap", 0.99 * LIMIT, 1.01 * LIMIT, REFUTED, FIXED_ANGLE),
             ("turning_gap", LOWER[1, 1] - 0.99e-4, LOWER[1, 1] - 1.01e-4, REFUTED, FIXED_RATE),
+            ("growing_gap", GROWING_LOWER[1] - 0.99e-4, GROWING_LOWER[1] - 1.01e-4, REFUTED),
             ("turning_flow", 0.99e-8, 1.01e-8, REFUTED),
+            ("growing_flow", 0.99e-8, 1.01e-8, REFUTED),
         ],
     ),
     "lrn-prop2-descent": ((ENDS,), HOLDS, [("slope", 0.01, 0.2, HOLDS)]),
@@ -282,7 +285,7 @@ PRINTED = {
     "lrn-prop9": ({"bias": 1}, {"0.norm_gain": 1.0099}, {"0.norm_gain": 2.0}),
     "lrn-thm4-lower": ({}, {"1.lower_printed": -1 / UP}, {"1.lower_printed": -1 / DOWN}),
     "lrn-thm4-speed": ({}, {"cost": 3 + 1e-9}, {"cost": 3 - 1e-9}),
-    "lrn-thm4-close": (FIXED_RATE, {"turning_gap": 0.99 * LIMIT}, {"turning_gap": 1.01 * LIMIT}),
+    "lrn-thm4-close": ({}, {"growing_gap": 0.99 * LIMIT}, {"growing_gap": 1.01 * LIMIT}),
 }
 NOT_COUNTED = {  # what the sentence leaves out may be as it likes
     "lrn-prop1": ({"plain_cost": 0.0, "bound_corrected": 1.0}, INFEASIBLE | {"draw": 0}),
@@ -296,7 +299,7 @@ NOT_COUNTED = {  # what the sentence leaves out may be as it likes
     "lrn-prop9": ({"1.norm_gain": 1.0}, {"layer_count": 160}),
     "lrn-prop5-limit": ({"negative_mass": 0.5}, {"p": 0.0}),
     "lrn-geodesic-lab": ({"plain_speed": 1.0}, {"effective_depth": 3.0}),
-    "lrn-thm4-close": ({"turning_gap": 1.0}, {"deeper": 80.0}),
+    "lrn-thm4-close": ({"turning_gap": 1.0, "growing_gap": 1.0}, {"deeper": 80.0}),
 }
 
 

@@ -191,7 +191,7 @@ BOUNDARIES = {
         (
             lambda x: {"median_hamiltonian": 3 + x},
             {"maps": NO_BIAS} | LAST,
-            [(0.25, REFUTED, HOLDS), (1.75, HOLDS, REFUTED)],
+            [(1e-9, REFUTED, HOLDS), (1.5, HOLDS, REFUTED)],
         )
     ],
     "lrn-fig1b": [
@@ -248,9 +248,13 @@ BOUNDARIES = {
             (
                 lambda x, names=names: dict.fromkeys(names, DEPTH**x),
                 {},
-                [(0.25, HOLDS, READING), (0.5, READING, REFUTED)],
+                [(0.25, HOLDS, READING), (0.5, READING, steep)],
             )
-            for names in (("length",), ("momentum", "largest_momentum"), ("alignment", "median_alignment"))
+            for names, steep in (
+                (("length",), CORRECTED),
+                (("momentum", "largest_momentum"), REFUTED),
+                (("alignment", "median_alignment"), REFUTED),
+            )
         ],
     ],
     "lrn-balanced-size": [
@@ -277,11 +281,11 @@ def test_every_claim_holds_on_its_data_and_every_control_changes_its_part():
     assert {id: status for id, status in found.items() if status != (HOLDS, "rejected")} == {}
 
 
-GROWN = put(DATA["lrn-fig3"], dict.fromkeys(("length", "largest_momentum"), 1.0 * DEPTH), {})
+GROWN = put(DATA["lrn-fig3"], {"length": 1.0 * DEPTH}, {})
 
 
-def test_controls_of_figure_3_change_the_verdict_where_length_and_largest_momenta_grow():
-    """Its controls are for what the correction says: length and largest momentum are to grow, the alignment is not."""
+def test_controls_of_figure_3_change_the_verdict_where_the_length_grows():
+    """Its controls are for what the correction says: the length is to grow, the alignment is not."""
     assert CLAIMS["lrn-fig3"](*DATA["lrn-fig3"]).status == HOLDS
     assert decided("lrn-fig3", GROWN) == (CORRECTED, "rejected")
 
@@ -290,7 +294,7 @@ def test_controls_of_figure_3_change_the_verdict_where_length_and_largest_moment
     ("names", "boundary", "below", "above"),
     [
         (("length",), 0.5, READING, CORRECTED),  # below, one reading of the printed form allows it
-        (("largest_momentum",), 0.5, REFUTED, CORRECTED),
+        (("momentum", "largest_momentum"), 0.5, CORRECTED, CORRECTED),  # not said to grow
         (("alignment", "median_alignment"), 0.25, CORRECTED, REFUTED),
         (("alignment", "median_alignment"), -0.25, REFUTED, CORRECTED),
         (("alignment",), 0.25, CORRECTED, READING),
@@ -321,7 +325,7 @@ COUNTED = {  # claim: what is outside, the kinds of maps each of which changes t
     "lrn-fig1c": ({"kinetic": RAMP**1.5}, PAPERS, [DECAYED, FREE]),
     "lrn-fig1c-ends": ({"kinetic": 1.0}, PAPERS, SOME),
     "lrn-thm4-trained": ({"gap": -1.5, "least_cost": 4.5}, LAST, [DECAYED, FREE]),
-    "lrn-long-steps": ({"merged_change": 0.3}, {"place": "middle"} | LAST, [DECAYED, FREE]),
+    "lrn-long-steps": ({"merged_change": 0.3}, {"place": "middle"} | LAST, SOME),
     "lrn-image-never": ({"image_gap": 1e-6}, {}, SOME),
     "lrn-balanced-size": (two_sizes(0.3), LAST, SOME),
     "lrn-b-inverse": ({"momentum": 1.0}, LAST, [DECAYED, FREE]),
@@ -353,6 +357,8 @@ def scores(name, value, count=SEEDS, spectra=None):
 CASES = [  # claim, (what is changed, where), verdict
     ("lrn-fig1a", ({"median_stable": 4.5}, WITH_BIAS | LAST), READING),  # one of two estimates
     ("lrn-fig1a", ({"median_hamiltonian": 3.5}, WITH_BIAS | LAST), HOLDS),
+    ("lrn-fig1a", ({"median_hamiltonian": 9.0}, {"maps": FIXED} | LAST), HOLDS),  # too far from critical points
+    ("lrn-fig1a", ({"median_hamiltonian": 9.0}, {"maps": FREE} | LAST), READING),
     ("lrn-fig1a", ({"separation_place": 1.0}, LAST), READING),  # two dimensions less than the task's: 5 for 3
     ("lrn-fig1a", ({"separation_place": 1.0}, SHALLOW), HOLDS),
     ("lrn-fig1a-fixed", ({"median_hamiltonian": 99.0}, {}), HOLDS),  # of the form without momenta alone
@@ -407,6 +413,8 @@ CASES = [  # claim, (what is changed, where), verdict
         READING,
     ),  # grows with the depth there
     ("lrn-fig1c", ({"stable_hamiltonian": RAMP}, PAPERS), READING),
+    ("lrn-fig1c", ({"stable_hamiltonian": RAMP}, {"maps": FIXED} | PAPERS), READING),
+    ("lrn-fig1c", ({"hamiltonian": RAMP}, {"maps": FIXED} | PAPERS), HOLDS),  # momenta far from critical points
     ("lrn-fig1c", ({"hamiltonian": 0.15 * RAMP}, PAPERS), READING),
     ("lrn-fig1c", ({"hamiltonian": RAMP}, LAST), HOLDS),
     ("lrn-fig1c", ({"hamiltonian": 60.0, "stable_hamiltonian": 60.0}, PAPERS | {"layer": 0}), READING),  # one end alone

@@ -282,6 +282,21 @@ def test_rotating_geodesics_by_their_singular_values(turn, Lt):
     assert float(here.turning_flow) < 1e-6 < float(here.turning_flow_back)
 
 
+@pytest.mark.parametrize("Lt", [5.0, 1280.0])
+def test_growing_geodesics_by_their_energy(Lt):
+    """Energy 5/4 from A = 1: squared momentum at the start, A_1 = sqrt(5) / 3 sinh(3 Lt / 2 + asinh(3 / sqrt(5)))."""
+    here, gamma = closed_geodesics.scalar_geodesics(RANDOM).sel(deeper=Lt), 1 / Lt
+    c = ((1 + np.sqrt(1 + 2 * 1.25)) / 2) ** 2
+    log_end = 1.5 * Lt + np.arcsinh(3 / np.sqrt(5)) + np.log(np.sqrt(5) / 6)
+    length = (log_end + np.log(2 / np.sqrt(1 + gamma)) - np.arcsinh(1 / np.sqrt(1 + gamma))) / Lt
+    close(here.growing_gap, -1.25 - 1 / (2 + gamma))
+    close(here.growing_c, c)
+    close(here.growing_length, length, rtol=1e-6)
+    close(here.growing_lower, -((length + np.sqrt(c * gamma)) ** 2), rtol=1e-6)
+    close(here.growing_lower_without, -c * gamma)
+    assert float(here.growing_flow) < 1e-9
+
+
 def test_critical_paths_of_discrete_networks():
     """A_{l+1} = A_l + Lt/L (B_{l+1} K - A_l), implicit in B; here by fixed-point iteration."""
     data = geodesics.critical_paths(sizes.CriticalPaths(layers=(20, 40, 80, 160), seeds=2), STREAM, NOTHING_STORED)

@@ -73,9 +73,15 @@ def _from_below(chains: xr.Dataset, values: xr.DataArray) -> Test:
     )
 
 
-def _estimates(chains: xr.Dataset) -> dict[str, int]:
-    """Readings of the estimate: from the momenta (-1), or a stable form by the place of its gamma_0."""
-    return {"from momenta": -1} | {f"stable, {words}": place for words, place in gammas(chains).items()}
+def _estimates(chains: xr.Dataset) -> dict[str, tuple[str, int]]:
+    """Readings of maps and estimate: from the momenta (-1), not of fixed maps, or a stable form by its gamma_0."""
+    places = {"from momenta": -1} | {f"stable, {words}": place for words, place in gammas(chains).items()}
+    return {
+        f"{estimate}, maps {words}": (maps, place)
+        for words, maps in ALL_MAPS.items()
+        for estimate, place in places.items()
+        if place >= 0 or maps != FIXED
+    }
 
 
 def _estimate(chains: xr.Dataset, place: int) -> xr.DataArray:
@@ -164,10 +170,9 @@ def hamiltonian_reaches_the_rank(chain_measures: xr.Dataset) -> Verdict:
     need_chains(chain_measures, DECAYED, FREE, FIXED)
     tests = {
         "Hamiltonian": over_readings(
-            lambda maps, estimate, rank: _from_below(
-                part := of_maps(chain_measures, maps), _estimate(part, estimate) + rank(part)
+            lambda estimate, rank: _from_below(
+                part := of_maps(chain_measures, estimate[0]), _estimate(part, estimate[1]) + rank(part)
             ),
-            maps=ALL_MAPS,
             estimate=_estimates(chain_measures),
             rank={"of the task": lambda _: 0, "kept by each network": _missing_dimensions},
         ),
@@ -185,6 +190,8 @@ def hamiltonian_reaches_the_rank(chain_measures: xr.Dataset) -> Verdict:
 @claim(
     "lrn-fig1a-decayed",
     where="Section 2.1, Figure 1a",
+    assumes=r"teachers of rank $k^* = 3$, $\tilde L$ from 2 to 10, each depth trained on from the one before; to "
+    "reach is to end within one dimension, the least cost within twice $k^*$",
     kind="limit",
     origin="ours",
     states=r"With learned maps that are decayed like the layers all estimates reach $k^*$ as $\tilde L$ grows, the "
@@ -217,11 +224,14 @@ def hamiltonian_with_decayed_maps(chain_measures: xr.Dataset) -> Verdict:
 @claim(
     "lrn-no-bias-rank",
     where="Section 1.4",
+    assumes="decayed maps, trained networks near critical points; $x$ as in lrn-coi-bias",
     kind="comparison",
     origin="ours",
-    states=r"Without the appended 1 the estimate $-2 \mathcal{H} / \tilde L$ is one more: with it a constant "
-    "direction in the rows of the representation costs next to nothing, as a non-negative one has.",
+    states=r"Without the appended 1 the estimate $-2 \mathcal{H} / \tilde L$ at the largest $\tilde L$ is higher, "
+    "by one dimension or less: with it a constant direction in the rows of a non-negative representation "
+    "costs $x / (1 + x)$ less, which is between 0 and 1.",
     control=false_world("networks with bias in place of those without", replace_labels("maps", {NO_BIAS: DECAYED})),
+    remark="That this direction is the reason is not tested here: networks without bias differ in their fit, too.",
     labels={"": "estimate without bias minus that with bias, paired over seeds"},
 )
 def constant_direction_costs_one(chain_measures: xr.Dataset) -> Verdict:
@@ -231,7 +241,7 @@ def constant_direction_costs_one(chain_measures: xr.Dataset) -> Verdict:
     without = last.sel(maps=NO_BIAS)
     more = without - last.sel(maps=DECAYED, drop=True)
     test = mean_within(
-        more.values, 0.25, 1.75, expected="one more", reason="distinguished from none and from two; ranks vary by 1"
+        more.values, 1e-9, 1.5, expected="more, by one or less", reason="a sign; distinguished from two half-way"
     )
     return Verdict.from_tests(test, facts={"energy without bias": without.mean()})
 
@@ -239,6 +249,8 @@ def constant_direction_costs_one(chain_measures: xr.Dataset) -> Verdict:
 @claim(
     "lrn-fig1a-free",
     where="Section 2.1, Figure 1a",
+    assumes=r"teachers of rank $k^* = 3$, $\tilde L$ from 2 to 10, each depth trained on from the one before; to "
+    "reach is to end within one dimension, the least cost within twice $k^*$",
     kind="limit",
     origin="ours",
     states=r"With free learned maps all estimates reach $k^*$ and $-2 \mathcal{H} / \tilde L$ starts below it, but "
@@ -285,6 +297,8 @@ def hamiltonian_with_free_maps(chain_measures: xr.Dataset) -> Verdict:
 @claim(
     "lrn-fig1a-fixed",
     where="Section 2.1, Figure 1a",
+    assumes=r"teachers of rank $k^* = 3$, $\tilde L$ from 2 to 7, each depth trained on from the one before; to "
+    "reach is to end within one dimension, the least cost within twice $k^*$",
     kind="limit",
     origin="ours",
     states=r"As $\tilde L$ grows up to 7, $-2 \mathcal{H}_\gamma / \tilde L$ approaches the rank $k^* = 3$ from "

@@ -203,6 +203,8 @@ theorem4_identity = formula_claim(
     r"B\right\|_\gamma^2 + \gamma \|B\|^2$, where $\|\cdot\|_\gamma$ is the norm of $K + \gamma I$.",
     audit=("formula_audit", equations.THEOREM4_IDENTITY, SOLVED, SOLVED_REASON),
     control=r"$\gamma |B|^2$ subtracted",
+    sought=r"Completing the square in the norm of $K + \gamma I$, invertible even for $K = 0$; no derivative of "
+    "the ReLU enters. Tried at $A = 0$, without a positive entry, at one point and one neuron.",
     decided="Any A and B, gamma = 1e-3 and 1.",
 )
 
@@ -220,6 +222,8 @@ scale_of_gamma = formula_claim(
     possible_ocr_error=True,
     audit=("formula_audit", equations.LAYER_REGULARIZER, SOLVED, SOLVED_REASON),
     control="the root of $|K|_{op}$",
+    sought="Singular values of $S$ squared are eigenvalues of $S^T S$, for $S = 0$, one point or more points than "
+    "neurons too.",
     decided="Largest eigenvalue of the smaller Gram matrix against the operator norm of K.",
     message="The operator norm of the kernel is squared once too often",
     cause=r"In the text at hand: since $K = \sigma(A)^T \sigma(A)$, the squared operator norm of $\sigma(A)$ is the "

@@ -58,6 +58,10 @@ PRINTED_BOUND = wrong_formula("the printed bound with bias", _printed_with_bias)
     cause=r"The proof bounds the norm of $\sigma(A)$ by that of $A$, which the appended 1 breaks; without the "
     "convention of infinite cost, $A = -I$ would cost 0.",
     consequence=r"Without bias the bound holds; with it $\|A\|_*^2 / (\|A\|_F^2 + N)$ is a bound, and it is reached.",
+    sought=r"Proved: $A = (A G^{+1/2}) G^{1/2}$ and Cauchy-Schwarz for any $G \ge 0$, singular too, whose image "
+    "holds that of $A^T$; only the trace of $K$ is estimated. Tried at one neuron, one point, equal rows "
+    r"and zero columns; $A = c \mathbf{1}^T$ reaches the bound, and a search for the least ratio comes to 1 "
+    "and not below. $A = 0$ has no stable rank.",
     labels={
         "bound": "cost of identity over its corrected bound",
         "tight": "least such ratio that a search reaches, minus 1",
@@ -110,6 +114,9 @@ def cost_bounds_stable_rank(identity_costs: xr.Dataset) -> Verdict:
             "rank and stable rank exchanged", replace_variables(nuclear_rank="full_rank", full_rank="nuclear_rank")
         ),
     },
+    sought=r"$\sum s_i^2 \le \max s_i \sum s_i$ and $(\sum s_i)^2 \le \operatorname{Rank} A \sum s_i^2$ for any "
+    "singular values; both are equalities at rank one, the second at equal values. $A = 0$, where nothing "
+    "is defined, is the only exception.",
 )
 def stable_ranks_are_ordered(identity_costs: xr.Dataset) -> Verdict:
     """Random representations."""
@@ -184,6 +191,10 @@ def cost_with_bias(identity_costs: xr.Dataset) -> Verdict:
             "the stable rank in place of the cost of identity", replace_variables(cost_change="rank_change")
         ),
     },
+    sought=r"The modulus in the formula is the triangle inequality of both norms, for every $A \ne 0$, of any "
+    r"rank, and $\|E\|_F < \|A\|_F$. Along rank one and along equal singular values the limits at 0 differ, "
+    "unless $w$ or $N$ is 1. The cost was asked to jump where nothing but the rank changes: non-negative "
+    "$A$, no kink crossed.",
     labels={
         "rank": "change of the stable rank's root over its modulus of continuity",
         "cost": "jump of the cost's root where a small perturbation raises the rank",

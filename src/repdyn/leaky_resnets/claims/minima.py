@@ -89,6 +89,10 @@ OTHER_EXPANSION = wrong_formula(
             in_dataset(1, replace_labels("row_space", {"without 1": "with 1"})),
         ),
     },
+    sought="Proved as Theorem A on the study's page, for singular $K$ as well: equal or dependent columns, points "
+    r"at 0 or without a positive entry and $\mathbf{1}$ in the row space are cases of the proof, and the "
+    r"new row is non-negative, so no kink is crossed. Falls were computed at finite $\epsilon$ with "
+    "dependent activations and a point at 0; at $w = N = 1$ all minima are known.",
     labels={
         "bias": "cost of a shrunk representation over that of the original",
         "falls": "fall of the cost by the added neuron, over its bound",
@@ -146,6 +150,10 @@ def stable_minima_are_nonnegative(formula_audit: xr.Dataset, identity_costs: xr.
     "the negative part of the point exceeds 1.",
     consequence=r"The proposition stands, with the neuron $\epsilon [A]_+^T [A_i]_+$; without bias the proof is "
     "right as printed.",
+    sought=r"The printed coefficient is an identity, the bias less $\|[A_i]_-\|^2$. The bound of the other neuron "
+    "is part (ii) of Theorem A: a projection cannot lengthen $[A_i]_+$. A column without positive entries "
+    "has $z = 0$ there, and is 0 itself at a minimum; equal columns and fewer neurons than points were "
+    "tried.",
     labels={
         "falls": "fall of the cost by the added neuron, over its bound",
         "expansion": "cost with the added neuron, against its expansion",
@@ -173,6 +181,9 @@ def added_neuron_lowers_the_cost(formula_audit: xr.Dataset, identity_costs: xr.D
     kind="qualitative",
     states="All strict local minima of the COI of wide enough networks are stable.",
     control=wrong_formula("scaling up by 1.1 in place of down", replace_variables(scaling="scaling_up")),
+    sought=r"$[V, c b]$ carries $c A$, so no $A \ne 0$ is strict at any width, of infinite cost neither: $c A$ "
+    "then costs as much. Only $A = 0$ could break the statement, and there every other representation "
+    "costs more by Proposition 1, with a row added too.",
     remark="It holds of $A = 0$ only and says nothing otherwise: scaling down never raises the COI, so no other $A$ is "
     "a strict local minimum. At $A = 0$ the COI is 0, and stays so with a zero row added; it is positive all around "
     "(Proposition 1).",
@@ -197,6 +208,10 @@ def no_other_minimum_is_strict(identity_costs: xr.Dataset) -> Verdict:
     states="From a local minimum that is not non-negative a path of constant cost of identity leads to a saddle: a "
     "representation with a zero row, critical as the first is.",
     control=with_wrong_formula("rows scaled by $(1 - t) + t a$ without the root", equations.MERGED_NEURONS),
+    sought="Proved as Theorem B on the study's page. Caratheodory leaves a zero row from $w = N (N + 1) + 1$ on. "
+    "Where $K$ is singular the cost has no gradient; there the end is neither minimum (Proposition 2) nor "
+    "maximum (a short non-negative row of the image raises the cost). For $N = 1$ the statement is empty: "
+    "without its negative part a point costs less.",
     remark="That the end is a saddle also needs it to be critical, which the proof leaves out: the COI depends on "
     "$(A^T A, K)$ only, so each row's gradient scales with the row. With bias too no local minimum with a zero row has "
     "a negative entry (lrn-prop2).",
@@ -221,7 +236,7 @@ def _share_of_bias(geodesics: xr.Dataset) -> np.ndarray:
     r"A_{p_0}^{\tilde{L}}$ is non-negative",
     line=256,
     assumes=r"$\|A\|$ and $\|B\|$ bounded as in Theorem 7, $\|\partial_p A_p\|$ bounded near $p_0$, paths stable "
-    "under adding a neuron",
+    "under adding a neuron; derivatives as the paper writes them, so no entry stays at 0 over an interval",
     kind="limit",
     states="Limits of local minima are non-negative where the path is slow.",
     formula=r"\lim_{\tilde L \to \infty} [A_{p_0}^{\tilde L}]_- = 0",
@@ -237,6 +252,11 @@ def _share_of_bias(geodesics: xr.Dataset) -> np.ndarray:
             "all columns of the weights in place of the bias", in_dataset(2, replace_variables(bias_sq="weight_sq"))
         ),
     },
+    sought="Proved as Theorem C on the study's page; equal points, points at 0, singular $K$ are covered. Least "
+    r"case: one neuron from -1 to -1 follows $-\cosh(\tilde L (p - \frac12)) / \cosh(\tilde L / 2) \to 0$. "
+    "A path with an entry at 0 over an interval has a one-sided first variation: there neither our proof "
+    r"nor the paper's, whose Gronwall factor grows as $e^{\tilde L}$, applies, and no counterexample was "
+    "found.",
     labels={
         "norm": "fall of the squared weights by the added neuron, over its bound",
         "objective": "objective with the added neuron, against its expansion",
@@ -277,6 +297,9 @@ def limits_are_nonnegative(formula_audit: xr.Dataset, identity_costs: xr.Dataset
     cause=r"With the appended 1 the difference of the squared norms is $\|[A_i]_-\|^2 - 1$, which a negative entry "
     "does not make positive.",
     consequence="The proposition stands: incoming weights $[A_i]_+$ without the entry of the bias lower the norm.",
+    sought=r"$\|A_i\|^2 = \|[A_i]_+\|^2 + \|[A_i]_-\|^2$ for any column; one without a positive entry gets a "
+    r"neuron of no incoming weights, and the norm falls all the same. Computed at finite $\epsilon$ on "
+    "layers at rest, with negative parts below and above 1.",
 )
 def added_neuron_lowers_the_norm(identity_costs: xr.Dataset) -> Verdict:
     """Layers at rest whose least weights have no bias: change of |W|^2 at finite eps by both neurons."""
@@ -301,6 +324,9 @@ added_neuron_changes_norm = formula_claim(
     r"\partial_p A_i \right), \quad W_p - \tilde L \epsilon^2 t^2 A_i \sigma(A_i)^T",
     audit=("formula_audit", equations.ENLARGED_NORM, EXTRAPOLATED, EXTRAPOLATED_REASON),
     control=r"$-1 / \tilde L$ with the right block",
+    sought=r"Expanding squares: nothing is used but $W S_i = \partial_p A_i + \tilde L A_i$, and the remainder is "
+    r"$\epsilon^4$ times the block's norm. At $t = 0$ and $t = 1$ the two blocks agree, in between they do "
+    "not.",
     decided="Norms of the enlarged weights at finite eps, extrapolated.",
     message="The added block lacks a square, and one term a factor 2",
     cause="The block has $t^2$, as the next display of the proof has it, and its cross term with $W$ gives $A_i^T "
@@ -334,6 +360,9 @@ added_neuron_changes_norm = formula_claim(
     cause="In the text at hand: the activation tends to $t(p) K_i$, and the triangle $t$ is 0 at $p = 0$ and at $p "
     "= 1$.",
     consequence=r"That is what the proof needs: with $a_1 \to 1$ the ends of the path would move.",
+    sought=r"$a_1 \le \sup_q K_{q,i}\, e^{-\tilde L (1 - p_0 - r)}$, since $t$ is at most 1 and 0 beyond $p_0 + "
+    r"r$. At the edge $p_0 + r = 1$, which 'r small enough' excludes, $a_1$ is still of order $1 / (\tilde "
+    "L r)$; computed for both.",
     labels={
         "end": "activation of the added neuron at the end of the path",
         "integral": "that activation by its integral over the integrated path, minus 1",

@@ -171,6 +171,9 @@ def bottleneck_is_nonnegative(chain_measures: xr.Dataset) -> Verdict:
     kind="limit",
     states=r"In the bottleneck the negative part of the representation vanishes as $\tilde L$ grows.",
     control={"bias": REVERSED, "no bias": REVERSED},
+    sought="Sought among all kinds of maps, with and without bias, also at the worst layer for $0.2 < p < 0.8$ "
+    "rather than at the least one. Proposition 5 itself says nothing about a rate; at the full scale the "
+    "part with bias stays open.",
     labels={
         "bias": "exponent of the negative share in effective depth, networks with bias",
         "no bias": "exponent of the negative share in effective depth, networks without bias",
@@ -242,6 +245,9 @@ def _peak_in_the_middle(measures: xr.Dataset) -> xr.Dataset:
         _peak_in_the_middle,
         recomputes=True,
     ),
+    sought="One peak refutes 'never': every layer of each chain at each depth was searched, with three kinds of "
+    r"maps, two heights, two $\gamma$, three factors. None bounds only the share of chains that have one; "
+    "the plain speed does peak in the middle.",
     remark="The plain speed is not meant here.",
 )
 def jumps_lie_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
@@ -298,6 +304,10 @@ def jumps_lie_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
             lambda measures: measures.assign(kinetic=measures["kinetic"].isel(layer=0) + 0 * measures["kinetic"]),
         ),
     },
+    sought="Slow and fast layers were sought to mix: first layer, slowest layer and middle apart, learned and "
+    r"fixed maps where no momenta enter, both $\gamma$. At exact critical points the relation of speed and "
+    "extra cost is Theorem 4's own; a path that grows throughout (lrn-thm4-close) has no slow layer at "
+    "all, but no trained network is one.",
     labels={
         "everywhere": r"speed over $\tilde L$ times the root of the extra cost of identity",
         "slow": "exponent of the slow layers' speed in the effective depth",

@@ -91,6 +91,9 @@ def _without_negatives(measures: xr.Dataset) -> xr.Dataset:
         _without_negatives,
         recomputes=True,
     ),
+    sought="An observation, sought to fail where it is likeliest to: with three kinds of maps, layer by layer, "
+    r"the bottleneck at the largest $\tilde L$, where negative entries vanish, included. It must fail where "
+    r"$A \ge 0$ and where $\sigma(A)$ has rank $N$; our networks have ten times as many points as neurons.",
     remark="Where a part of $A$ lies outside the image, cost of identity and kinetic energy are infinite.",
 )
 def image_is_missed(chain_measures: xr.Dataset) -> Verdict:

@@ -10,7 +10,7 @@ import xarray as xr
 
 from repdyn.base.arrays import Array
 from repdyn.base.claims import claim
-from repdyn.base.controls import false_world, knock_out, replace_labels, replace_variables, wrong_formula
+from repdyn.base.controls import knock_out, replace_labels, replace_variables, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.readings import over_readings
 from repdyn.base.sampled import mean_within
@@ -21,6 +21,7 @@ from repdyn.leaky_resnets.claims.over_seeds import (
     FREE,
     LEARNED_MAPS,
     LEAST_SEEDS,
+    REVERSED,
     deep,
     growth,
     means,
@@ -55,7 +56,6 @@ SAME, GROWS = (-0.25, 0.25), (0.5, np.inf)
 # Part: what may be meant by the magnitude, exponents in Lt that the correction allows.
 CORRECTED: dict[str, tuple[Magnitudes, tuple[float, float]]] = {
     "length": ({"length": lambda chains: chains["length"]}, GROWS),
-    "B": ({"largest": lambda chains: chains["largest_momentum"]}, GROWS),
     "BS": (ALIGNMENTS, SAME),
 }
 
@@ -69,10 +69,6 @@ def _constant(values: Callable[[xr.Dataset], xr.DataArray], chains: xr.Dataset, 
         expected=f"a change within {limit:g}",
         reason=r"'relatively constant as $\tilde L$ grows': half-way to proportional, or half of that",
     )
-
-
-def _constant_instead(measures: xr.Dataset) -> xr.Dataset:
-    return measures.assign(length=measures["median_alignment"])
 
 
 def _cost_instead(measures: xr.Dataset) -> xr.Dataset:
@@ -96,25 +92,33 @@ def _exponent(values: xr.DataArray, low: float, high: float) -> Test:
     words=r"respective magnitudes remains relatively constant as the effective depth \tilde{L} grows",
     line=510,
     assumes=r"path length, magnitudes of $B_p$ and of $B_p \sigma(A_p)^T$; trained networks",
-    kind_of_slip="conclusion fails",
+    kind_of_slip="result changes",
     kind="scaling",
     states=r"The magnitudes of the path length, of $B_p$ and of $B_p \sigma(A_p)^T$ remain relatively constant as "
     r"$\tilde L$ grows.",
-    correction=r"With learned maps, that of $B_p \sigma(A_p)^T$ changes with an exponent in $\tilde L$ within 1/4. The "
-    r"path length and the largest $\|B_p\|$ grow several times, with exponents above 1/2.",
+    correction=r"In networks of our sizes, near critical points and with learned maps, that of $B_p \sigma(A_p)^T$ "
+    r"changes with an exponent in $\tilde L$ within 1/4 and the plain path length grows with one above 1/2. "
+    r"How the largest $\|B_p\|$ grows is not decided.",
     formula=r"\int_0^1 \|\partial_p A_p\| dp, \|B_p\|, \|B_p \sigma(A_p)^T\| = O(1) \text{ as } \tilde L \to \infty",
-    corrected_formula=r"\|B_p \sigma(A_p)^T\| = O(1), \quad \int_0^1 \|\partial_p A_p\| dp \nearrow, \quad \max_p "
-    r"\|B_p\| \nearrow",
+    corrected_formula=r"\|B_p \sigma(A_p)^T\| = O(1), \quad \int_0^1 \|\partial_p A_p\| dp \nearrow",
     control={
-        "length": false_world("$|B S^T|$, which stays constant, in place of the length", _constant_instead),
-        "B": COST_INSTEAD,
+        "length": REVERSED,
         "BS": COST_INSTEAD,
     },
-    message="Path length and momenta grow with the effective depth",
-    cause=r"In the trained networks the path length and the largest $\|B_p\|$ grow with exponents in $\tilde L$ "
-    r"above 1/2; of the three magnitudes only that of $B_p \sigma(A_p)^T$ keeps its size, with learned maps.",
-    consequence="One of three curves is about constant, as Proposition 9 leads one to expect of it; the other two "
-    "are not.",
+    message="The path length of our networks grows with the effective depth",
+    cause=r"In trained networks of two sizes the plain path length grows with an exponent in $\tilde L$ above "
+    r"1/2; only the magnitude of $B_p \sigma(A_p)^T$ keeps its size, with learned maps.",
+    consequence="Of three curves one is about constant, as Proposition 9 leads one to expect of it, and the path "
+    "length is not; of the momenta nothing is concluded.",
+    defence="Figure 3's networks are not ours: they are larger, with a seventieth of our penalty and maps that are "
+    "not stated. What the stability of the computations needs is a bounded length in the norm of $K + "
+    r"\gamma I$, and that stays within a factor of 2. Of the momenta, readings allow constancy; $B_p "
+    r"\sigma(A_p)^T$ is constant.",
+    answer="The paper writes the plain length, and of that no reading of constancy passes, with learned or fixed "
+    "maps, at our default and full sizes. For its own networks this is no reproduction: at its size and "
+    "penalty none of ours came near a critical point. So the conclusion is not called false: bounded is "
+    r"the length in the norm of Theorem 4, over $\tilde L$ from 2 to 10. The momenta are no longer said to "
+    "grow.",
     labels={
         "length": "change of the path length with effective depth",
         "B": "change of the magnitude of the momenta with effective depth",
@@ -178,6 +182,9 @@ def quantities_stay_bounded(chain_measures: xr.Dataset) -> Verdict:
         "the cost of identity, which varies a hundredfold, in place of $|W_p|^2$",
         lambda measures: measures.assign(weight_sq=measures["cost"].isel(gamma=0)),
     ),
+    sought=r"Not true of every critical point: in a neuron that is off the bias grows as $e^{\tilde L p}$ "
+    "(lrn-prop9). In trained networks sought with three kinds of maps, at two depths and by three measures "
+    "of constancy; at the full scale these do not agree with certainty.",
 )
 def weights_are_of_constant_size(chain_measures: xr.Dataset) -> Verdict:
     """|W_p| along p; readings of the maps, of Lt and of approximate constancy."""
@@ -257,11 +264,12 @@ def momenta_balance_activations(chain_measures: xr.Dataset) -> Verdict:
 @claim(
     "lrn-cross-entropy",
     where="Section 1.2, output scaling",
-    words="the outputs of neural nets will keep on growing during training ... (though quite slowly)",
+    words="outputs of neural nets will keep on growing ... the effective depth increases ... (though quite slowly)",
     line=96,
     assumes="training on cross-entropy or a loss like it, plain residual networks",
     kind="causal",
-    states="When plain ResNets are trained on cross-entropy, their outputs keep on growing, though slowly.",
+    states="When plain ResNets are trained on cross-entropy, their outputs keep on growing, and with them the "
+    "effective depth increases, though quite slowly.",
     control={
         "grows": knock_out(
             "the same networks, data and steps with a squared error, whose least value is at finite outputs",
@@ -275,9 +283,11 @@ def momenta_balance_activations(chain_measures: xr.Dataset) -> Verdict:
     },
     labels={
         "grows": "exponent of the outputs' size in the number of steps",
-        "slowly": "the same exponent, against 1 and one half",
+        "slowly": "gain of the effective depth each time that the steps grow e-fold",
     },
-    remark="By Section 1.2 the effective depth follows the logarithm of the outputs' size.",
+    remark="By Section 1.2 the effective depth follows the logarithm of the outputs' size: a power $s$ of the "
+    "steps adds $s$ to it each time that the steps grow e-fold. That the outputs themselves grow slowly is "
+    "not said.",
 )
 def outputs_keep_growing(output_growth: xr.Dataset) -> Verdict:
     """Exponent of the outputs' size in the number of steps; readings of the last part of training."""
@@ -305,11 +315,11 @@ def outputs_keep_growing(output_growth: xr.Dataset) -> Verdict:
                 exponents("cross-entropy", window),
                 -np.inf,
                 slow,
-                expected=f"exponent below {slow:g}",
-                reason="'quite slowly': less than in proportion to time, or than its root",
+                expected=f"the effective depth gains less than {slow:g}",
+                reason="'quite slowly': less than 1, or than one half, each time that the steps grow e-fold",
             ),
             window=windows,
-            slow={"less than the steps": 1.0, "less than their root": 0.5},
+            slow={"by less than 1": 1.0, "by less than one half": 0.5},
         ),
     }
     other = exponents("mean squared error", windows["last half"])

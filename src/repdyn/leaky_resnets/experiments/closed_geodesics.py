@@ -1,4 +1,4 @@
-"""Theorem 4 on geodesics in closed form: one neuron and one point, and three neurons that turn for ever."""
+"""Theorem 4 on geodesics in closed form: one neuron and one point, growing too, and three neurons that turn."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from repdyn.leaky_resnets.settings.theory import RandomGeodesics
 from repdyn.leaky_resnets.theory.flows import Trajectory, hamiltonian_flow
 from repdyn.leaky_resnets.theory.hamiltonian import theorem4_bounds, theorem4_bounds_as_printed
 from repdyn.leaky_resnets.theory.rotating_geodesic import rotating_path
-from repdyn.leaky_resnets.theory.scalar_geodesic import scalar_geodesic
+from repdyn.leaky_resnets.theory.scalar_geodesic import growing_geodesic, growing_path, scalar_geodesic
 
 SCALAR_DEPTH = 0.05  # Lt of the scalar geodesics, short enough for the printed bound to bite
 
@@ -42,6 +42,7 @@ def scalar_geodesics(settings: RandomGeodesics) -> xr.Dataset:
     return dataset(
         {name: variable(("u", "c"), value, text) for name, (value, text) in values.items()}
         | turning
+        | _growing()
         | {"example": variable("quantity", np.array(list(example.values())), "the example of the study's page")},
         {
             "u": variable("u", u, "conserved product u = A B"),
@@ -49,7 +50,9 @@ def scalar_geodesics(settings: RandomGeodesics) -> xr.Dataset:
             "quantity": variable("quantity", np.array(list(example)), "quantity of the example"),
             "effective_depth": variable((), SCALAR_DEPTH, "effective depth Lt"),
             "turn": variable("turn", np.array(list(TURNS)), "angle that a path turns by in all"),
-            "deeper": variable("deeper", np.array(TURNING_DEPTHS), "effective depth Lt of the turning geodesics"),
+            "deeper": variable(
+                "deeper", np.array(TURNING_DEPTHS), "effective depth Lt of the turning and growing paths"
+            ),
         },
         title="Theorem 4 on scalar geodesics in closed form",
     )
@@ -91,6 +94,34 @@ def _turning_at(rate: float, Lt: float) -> list[float]:
     gap = float(along["scaled_hamiltonian"].mean() - along["cost"].min())
     lower, without = (float(theorem4_bounds(part, Lt, c / Lt).lower) for part in (length, 0.0))
     return [gap, length / Lt, c, float(np.sum(A**2, axis=(1, 2)).max()), off, back, lower, without]
+
+
+GROWING = (1.25, 1.0)  # 2 H / Lt and A_0 of the growing geodesics, whose logarithm gains 3/2 per unit of Lt p
+
+
+def _growing() -> dict[str, xr.Variable]:
+    """Geodesics of least norm that grow, one neuron and one point with bias, gamma = 1 / Lt: length as Lt."""
+    rows = np.array([_growing_at(Lt) for Lt in TURNING_DEPTHS])
+    names = {
+        "growing_gap": "-2 H / Lt minus the least stable cost of identity at gamma = 1 / Lt, growing geodesics",
+        "growing_length": "path length in K + gamma I over Lt, growing geodesics",
+        "growing_c": "sup |B|^2, growing geodesics",
+        "growing_flow": "distance from the integrated flow over Lt p = 5, relative, growing geodesics",
+        "growing_lower": "corrected lower bound of Theorem 4, growing geodesics",
+        "growing_lower_without": "the same without the length",
+    }
+    return {name: variable("deeper", rows[:, at], words) for at, (name, words) in enumerate(names.items())}
+
+
+def _growing_at(Lt: float) -> list[float]:
+    path = growing_geodesic(*GROWING, Lt, 1 / Lt)
+    first = np.linspace(0, min(1.0, 5 / Lt), 11)
+    A, B = growing_path(*GROWING, Lt, first)
+    flow = hamiltonian_flow([[A[0]]], [[B[0]]], Lt, True, first, 1e-11)
+    off = max(float(np.abs(x[:, 0, 0] / y - 1).max()) for x, y in ((flow.A, A), (flow.B, B)))
+    lower, without = (float(theorem4_bounds(part, Lt, path.c / Lt).lower) for part in (path.length, 0.0))
+    gap = float(path.scaled_hamiltonian - path.least_cost)
+    return [gap, float(path.length) / Lt, float(path.c), off, lower, without]
 
 
 def _scalar_example() -> dict[str, float]:
