@@ -74,6 +74,9 @@ def _exponent(well_posedness: xr.Dataset, activation: str, name: str = "gap_at_e
     "sides drive it to an edge from which (14) drives it away, and nothing does.",
     consequence=r"With a Lipschitz $\sigma'$, as in Assumption 3, the flow is unique and stable in its start, by a "
     "proof of ours; it exists by Theorem 4 (bnm-thm4-conv).",
+    sought="Found, for existence and for uniqueness, by labels at two points on one edge. The corrected form is "
+    "proved (Gronwall, study's page): velocities that are Lipschitz in the particle and in the measure leave no "
+    "room for kinks or atoms of the start.",
     labels={"": "exponent of the angle between two solutions in that of their starts, minus 1"},
 )
 def flow_is_well_posed(well_posedness: xr.Dataset) -> Verdict:
