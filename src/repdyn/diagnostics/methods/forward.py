@@ -14,6 +14,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -81,12 +82,14 @@ def undisturbed(model: nn.Module, *, batch_statistics: bool = False) -> Iterator
     """The network in evaluation mode, without autocast and without compiled code; afterwards everything is as before.
 
     Autocast is off because its cache of weights, filled without gradients, would cut the gradients of a training step
-    in the same autocast region.
+    in the same autocast region. The fast path of attention is off because it hands nested tensors from layer to layer
+    and returns zeros in place of padding, which no pass with gradients does.
 
     Args:
         model: any network.
         batch_statistics: batch and instance normalization by the batch, as in training.
     """
+    fast = torch.backends.mha.get_fastpath_enabled()
     modes = [(module, module.training) for module in model.modules()]
     buffers = _put_copies(model)
     try:
@@ -97,12 +100,14 @@ def undisturbed(model: nn.Module, *, batch_statistics: bool = False) -> Iterator
             for kind in {"cpu", *(part.device.type for part in model.parameters())} - {"meta"}:
                 if torch.amp.is_autocast_available(kind):
                     stack.enter_context(torch.autocast(kind, enabled=False))
+            torch.backends.mha.set_fastpath_enabled(False)
             _evaluate(model)
             for module, _ in modes if batch_statistics else ():
                 if isinstance(module, BATCH_NORMS):
                     module.train()
             yield
     finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
         for module, training in modes:
             if module.training != training:
                 _set_mode(module, training)
@@ -170,6 +175,22 @@ def readable(value: object) -> object:
     if isinstance(value, PackedSequence):
         return pad_packed_sequence(value, batch_first=True)[0]
     return value.dequantize() if isinstance(value, Tensor) and value.is_quantized else value
+
+
+@dataclass(frozen=True)
+class Unusual:
+    """What stands for a tensor without a number at each place."""
+
+    text: str
+
+
+def unusual(tensor: Tensor) -> str:
+    """What a tensor is that has no number at each place, sparse, nested or masked; empty for all others."""
+    if tensor.is_nested:
+        return "a nested tensor"
+    if isinstance(tensor, torch.masked.MaskedTensor):
+        return "a masked tensor"
+    return "" if tensor.layout is torch.strided else f"a tensor of layout {str(tensor.layout).removeprefix('torch.')}"
 
 
 def named_modules(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
@@ -256,7 +277,9 @@ class _Calls:
         """Hands a value on; what the receiver computes with it is no layer of the network."""
         self.busy = True
         try:
-            self.emit(name, readable(value))
+            value = readable(value)
+            kind = unusual(value) if isinstance(value, Tensor) else ""
+            self.emit(name, Unusual(kind) if kind else value)
         finally:
             self.busy = False
 

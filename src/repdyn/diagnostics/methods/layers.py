@@ -259,21 +259,25 @@ def _pass(planned: Plan, number: int, wanted: set[str], consume: Consume, failed
     """One batch: the wanted layers as rows."""
     reader = planned.reader
     batch, seen = reader.inputs.batches[number], set()
-    graphs = batch.graphs()
+    graphs, mask = batch.graphs(), reader.tokens_of(number)
+
+    def pass_on(name: str, value: object) -> None:
+        _pass_on(planned, name, value, graphs, mask, consume, failed)
+
     if INPUT in wanted and len(batch.args) == 1:
-        _pass_on(planned, INPUT, readable(batch.args[0]), graphs, consume, failed)
+        pass_on(INPUT, readable(batch.args[0]))
 
     def emit(name: str, value: object) -> None:
         if name in wanted and name not in seen:
             seen.add(name)
-            _pass_on(planned, name, value, graphs, consume, failed)
+            pass_on(name, value)
         elif failed.get(name) == NEVER:  # the first passes on a few points did not reach it
             failed[name] = "not every point reaches it: it did not run for the first three"
 
     returned = reader.run(batch, emit, functions=planned.functions)
     if OUTPUT in wanted:
         try:
-            _pass_on(planned, OUTPUT, reader.output(returned), graphs, consume, failed)
+            pass_on(OUTPUT, reader.output(returned))
         except Exception as error:
             failed[OUTPUT] = in_one_line(error)
     for name in wanted - seen - {INPUT, OUTPUT}:
@@ -281,13 +285,19 @@ def _pass(planned: Plan, number: int, wanted: set[str], consume: Consume, failed
 
 
 def _pass_on(
-    planned: Plan, name: str, value: Any, graphs: Tensor | None, consume: Consume, failed: dict[str, str]
+    planned: Plan,
+    name: str,
+    value: Any,
+    graphs: Tensor | None,
+    mask: Tensor | None,
+    consume: Consume,
+    failed: dict[str, str],
 ) -> None:
     """A layer's rows to the consumer, whose errors are not caught."""
     shape = planned.shapes[name]
     try:
         features = planned.reader.features
-        rows = features.rows(name, shape.points_first(value, features.channels))
+        rows = features.rows(name, shape.points_first(value, features.channels), mask)
         if shape.of_nodes and graphs is not None:
             rows = _mean_by_graph(rows, graphs)
     except Exception as error:

@@ -19,7 +19,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from repdyn.diagnostics.methods.forward import BATCH_NORMS, in_one_line, named_modules
+from repdyn.diagnostics.methods.forward import BATCH_NORMS, Unusual, in_one_line, named_modules
 from repdyn.diagnostics.methods.inputs import spread
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader, shape_text
 
@@ -117,7 +117,8 @@ def _shape(
         return LayerShape(None, why=in_one_line(value))
     if not all(isinstance(part, Tensor) for part in values):
         verb = "is" if name == INPUT else "returns"
-        return LayerShape(None, why=f"it {verb} {shape_text(value)}, not a tensor")
+        text = "which has no number at each place" if isinstance(value, Unusual) else "not a tensor"
+        return LayerShape(None, why=f"it {verb} {shape_text(value)}, {text}")
     if not value.is_floating_point() and not value.is_complex():
         kind = str(value.dtype).removeprefix("torch.")
         return LayerShape(None, why=f"it returns {kind}, which has no distances")
