@@ -1,6 +1,7 @@
 """A forward pass that leaves no trace, and the layers that it goes through, one name per call.
 
-Modes, buffers, random state, precision and compilation are afterwards as they were. A module is named as in
+Modes, buffers, what modules keep in plain attributes, random state, precision and compilation are afterwards as they
+were. A module is named as in
 `model.named_modules()`, its second call `name#2`; what goes into a module is `name:input`; the tensors of a tuple or
 dict it returns are `name[1]`, `name[key]`, the first of a tuple also `name`. A function called in a module's code
 (a residual addition, `F.relu`) is named as torchvision's feature extraction names the nodes of torch.fx: the module's
@@ -11,10 +12,11 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections import Counter
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +25,9 @@ from torch.overrides import TorchFunctionMode
 
 BATCH_NORMS = (nn.modules.batchnorm._BatchNorm, nn.modules.instancenorm._InstanceNorm)
 OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "matmul", "pow", "mod")
+OF_MODULES = frozenset(vars(nn.Module()))  # what every module has: parameters, hooks, the mode
+CONTAINERS = (list, dict, set, deque, OrderedDict, defaultdict, Counter)
+MANY = 1000  # entries; a vocabulary is not searched for tensors
 Emit = Callable[[str, object], None]
 
 
@@ -91,7 +96,7 @@ def undisturbed(model: nn.Module, *, batch_statistics: bool = False) -> Iterator
     """
     fast = torch.backends.mha.get_fastpath_enabled()
     modes = [(module, module.training) for module in model.modules()]
-    buffers = _put_copies(model)
+    buffers, kept = _put_copies(model), _put_copies_of_attributes(model)
     try:
         with ExitStack() as stack:
             stack.enter_context(unchanged_random_state(model))
@@ -101,10 +106,12 @@ def undisturbed(model: nn.Module, *, batch_statistics: bool = False) -> Iterator
                 if torch.amp.is_autocast_available(kind):
                     stack.enter_context(torch.autocast(kind, enabled=False))
             torch.backends.mha.set_fastpath_enabled(False)
-            _evaluate(model)
+            for module, _ in modes:
+                if module.training:
+                    _set_mode(module, False)
             for module, _ in modes if batch_statistics else ():
                 if isinstance(module, BATCH_NORMS):
-                    module.train()
+                    _set_mode(module, True)
             yield
     finally:
         torch.backends.mha.set_fastpath_enabled(fast)
@@ -112,6 +119,12 @@ def undisturbed(model: nn.Module, *, batch_statistics: bool = False) -> Iterator
             if module.training != training:
                 _set_mode(module, training)
         _put_back(buffers)
+        for module, kind, attributes in kept:
+            if type(module) is not kind:  # a lazy module found its sizes
+                continue
+            for name in vars(module).keys() - attributes.keys() - OF_MODULES:
+                del vars(module)[name]
+            vars(module).update(attributes)
 
 
 @contextmanager
@@ -141,17 +154,44 @@ def _put_copies(model: nn.Module) -> list[Held]:
     return held
 
 
-def _evaluate(model: nn.Module) -> None:
-    """Evaluation mode; what torch.export wrote has the mode in its code, and refuses another."""
-    try:
-        model.eval()
-    except NotImplementedError:
-        for module in model.modules():
-            _set_mode(module, False)
+def _put_copies_of_attributes(model: nn.Module) -> list[tuple[nn.Module, type, dict[str, object]]]:
+    """Copies in place of what modules keep in plain attributes: a loss of balance, a pruned weight, a memory, a count.
+
+    Copied are tensors, also in lists and dicts, but no parameters; other objects are the same ones, and what a pass
+    changes within them stays changed.
+    """
+    held: list[tuple[nn.Module, type, dict[str, object]]] = []
+    memo: dict[int, Any] = {}
+    for module in model.modules():
+        if not isinstance(module, torch.jit.ScriptModule):
+            attributes = {name: value for name, value in vars(module).items() if name not in OF_MODULES}
+            held.append((module, type(module), attributes))
+            vars(module).update({name: _copied(value, memo) for name, value in attributes.items()})
+    return held
+
+
+def _copied(value: Any, memo: dict[int, Any]) -> Any:
+    """A copy that shares what the value shares with others of the same `memo`."""
+    if id(value) in memo:
+        return memo[id(value)]
+    kind = type(value)
+    if kind is Tensor:
+        memo[id(value)] = value.detach().clone()
+    elif kind is tuple:
+        return tuple(_copied(entry, memo) for entry in value)
+    elif kind in CONTAINERS:
+        memo[id(value)] = copied = copy.copy(value)
+        if len(value) <= MANY and kind is not set:
+            for place, entry in list(value.items() if isinstance(value, dict) else enumerate(value)):
+                copied[place] = _copied(entry, memo)
+    return memo.get(id(value), value)
 
 
 def _set_mode(module: nn.Module, training: bool) -> None:
-    """The mode of one module alone; its children are set separately."""
+    """The mode of one module alone; its children are set separately.
+
+    Its `train` is not called: that may act, as one that merges adapters into weights does.
+    """
     try:
         module.training = training
     except (AttributeError, RuntimeError):  # some scripted modules take the mode of all their children only

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from repdyn.base.arrays import Array
-from repdyn.diagnostics.methods.forward import named_modules, unchanged_random_state
+from repdyn.diagnostics.methods.forward import named_modules, unchanged_random_state, undisturbed
 from repdyn.diagnostics.methods.inputs import Batch
 from repdyn.diagnostics.methods.layers import Plan
 from repdyn.diagnostics.methods.measures import IGNORED, distances
@@ -154,9 +154,11 @@ def _classifier(outputs: Outputs) -> dict[str, object]:
     name = outputs.classifier
     if not name:
         raise ValueError("no nn.Linear returns what the network returns, or its order; name one: classifier=")
-    module = dict(named_modules(outputs.planned.reader.model)).get(name.partition("#")[0])
-    W = getattr(module, "weight", None)
-    W = W().dequantize() if callable(W) else W  # of quantized maps
+    model = outputs.planned.reader.model
+    module = dict(named_modules(model)).get(name.partition("#")[0])
+    with undisturbed(model), torch.no_grad():  # reading a parametrized weight computes it
+        W = getattr(module, "weight", None)
+        W = W().dequantize() if callable(W) else W  # of quantized maps
     if not isinstance(W, Tensor) or W.ndim != 2:
         raise ValueError(f"{name} has no matrix of weights")
     if len(W) == 1:
