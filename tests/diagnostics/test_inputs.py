@@ -763,3 +763,10 @@ def test_a_layer_without_a_number_at_each_place_is_left_out_alone(form, last):
     found = measure(model, POINTS, measures=["angles"])
     assert form in found.attrs["left_out"]
     np.testing.assert_allclose(found["norm"].sel(layer="first"), model.first(POINTS).norm(dim=1).detach(), rtol=1e-5)
+
+
+def test_a_network_without_numbers_is_refused():
+    with torch.device("meta"):
+        model = nn.Sequential(nn.Linear(5, 4), nn.ReLU())
+    with pytest.raises(ValueError, match=r"2 parameters .* meta"):
+        measure(model, POINTS)

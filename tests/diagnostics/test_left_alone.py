@@ -196,14 +196,12 @@ def trained(kind, place):
     for step in range(20):
         record(step, PLACES[0])
         loss = nn.functional.cross_entropy(model(X), LABELS)
+        kept = {name: part for name, part in vars(model[2]).items() if isinstance(part, torch.Tensor)}
+        record(step, PLACES[1])
+        assert all(getattr(model[2], name) is part for name, part in kept.items())
         loss = loss + getattr(model[2], "penalty", 0)
         if getattr(model[2], "outside", False):
-            kept = model[2].map.weight
-            record(step, PLACES[1])
             loss = loss + 0.1 * model[2].map.weight.square().sum()
-            assert model[2].map.weight is kept
-        else:
-            record(step, PLACES[1])
         optimizer.zero_grad()
         loss.backward()
         record(step, PLACES[2])

@@ -279,6 +279,7 @@ def network_reader(
         ValueError: unusable inputs or options.
     """
     model, axes = unwrapped(model), dict(axes or {})
+    check_numbers(model)
     points = next((len(cast("Sized", answer)) for answer in (labels, targets) if answer is not None), None)
     batches = as_inputs(model, inputs, axis=axes.get("input", 0), batch_size=batch_size, unpack=unpack, points=points)
     if batch_statistics and len(batches.batches) > 1:
@@ -291,6 +292,21 @@ def network_reader(
             sizes = " + ".join(map(str, batches.sizes))
             raise ValueError(f"mask has shape {mask.shape}; give (points, tokens) for {sizes} points")
     return NetworkReader(model, batches, features, output, axes, bool(batch_statistics), memory, mask)
+
+
+def check_numbers(model: nn.Module) -> None:
+    """Refuses parameters without numbers, unless hooks may bring these for the time of a call, as offloading does.
+
+    Raises:
+        ValueError: parameters on the meta device.
+    """
+    meta = [name for name, part in model.named_parameters() if part.is_meta]
+    hooked = any(module._forward_pre_hooks or hasattr(module, "_hf_hook") for module in model.modules())
+    if meta and not hooked:
+        raise ValueError(
+            f"{len(meta)} parameters of the network ({meta[0]}, ...) are on the device meta, without numbers; load its "
+            "weights first: load_state_dict(..., assign=True)"
+        )
 
 
 def option_names(*functions: Callable[..., Any]) -> list[str]:
