@@ -119,8 +119,8 @@ def undisturbed(model: nn.Module, *, batch_statistics: bool = False) -> Iterator
             if module.training != training:
                 _set_mode(module, training)
         _put_back(buffers)
-        for module, kind, attributes in kept:
-            if type(module) is not kind:  # a lazy module found its sizes
+        for module, before, attributes in kept:
+            if type(module) is not before:  # a lazy module found its sizes
                 continue
             for name in vars(module).keys() - attributes.keys() - OF_MODULES:
                 del vars(module)[name]
