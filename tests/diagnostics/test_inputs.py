@@ -572,6 +572,17 @@ def test_functions_are_named_as_torch_fx_names_them():
     )
 
 
+class Divided(nn.Module):
+    def forward(self, x):
+        x = (x / 2) % 3 // 1
+        x = 2 / (x + 5)
+        return torch.div(x, 3)
+
+
+def test_divisions_are_named_as_torch_fx_names_them():
+    assert names(Divided(), torch.randn(3, 4))[1:-1] == fx_names(Divided())
+
+
 def test_calls_of_a_shared_module_are_addressed_one_by_one():
     X = torch.randn(N, 4)
     assert list(measure(Functional(), X, ["block"])["layer"].values) == ["block", "block#2"]

@@ -226,3 +226,31 @@ def test_a_module_that_finds_its_sizes_in_the_pass_keeps_them():
     model = nn.Sequential(nn.LazyLinear(4), nn.ReLU())
     measure(model, X, measures=["ranks"])
     assert model[0].in_features == 6
+
+
+def test_the_step_of_a_sharded_network_is_taken_with_its_new_weights(tmp_path):
+    from torch.distributed.fsdp import fully_shard
+
+    def losses(place):
+        torch.manual_seed(0)
+        model = fully_shard(nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3)))
+        optimizer = torch.optim.SGD(model.parameters(), 0.5)
+        recorder, found = Recorder(model, X, measures=["ranks"]), []
+        for step in range(4):
+            optimizer.zero_grad()
+            found.append(nn.functional.cross_entropy(model(X), LABELS))
+            if place == PLACES[1]:
+                recorder(step)
+            found[-1].backward()
+            if place == PLACES[2]:
+                recorder(step)
+            optimizer.step()
+        return torch.stack(found)
+
+    torch.distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    try:
+        alone = losses(None)
+        assert torch.equal(losses(PLACES[1]), alone)
+        assert torch.equal(losses(PLACES[2]), alone)
+    finally:
+        torch.distributed.destroy_process_group()

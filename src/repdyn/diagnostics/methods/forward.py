@@ -119,6 +119,7 @@ def undisturbed(model: nn.Module, *, batch_statistics: bool = False) -> Iterator
             if module.training != training:
                 _set_mode(module, training)
         _put_back(buffers)
+        _reshard(model)
         for module, before, attributes in kept:
             if type(module) is not before:  # a lazy module found its sizes
                 continue
@@ -185,6 +186,14 @@ def _copied(value: Any, memo: dict[int, Any]) -> Any:
             for place, entry in list(value.items() if isinstance(value, dict) else enumerate(value)):
                 copied[place] = _copied(entry, memo)
     return memo.get(id(value), value)
+
+
+def _reshard(model: nn.Module) -> None:
+    """Frees the whole weights of a network of `fully_shard`: the pass before a step would go on being used after it."""
+    if fsdp := sys.modules.get("torch.distributed.fsdp"):
+        for module in model.modules():
+            if isinstance(module, getattr(fsdp, "FSDPModule", ())):
+                module.reshard()
 
 
 def _set_mode(module: nn.Module, training: bool) -> None:
@@ -344,6 +353,8 @@ class _Functions(TorchFunctionMode):
     def __torch_function__(self, function, types, args=(), kwargs=None):
         returned = function(*args, **(kwargs or {}))
         name = function_label(getattr(function, "__name__", ""))
+        if getattr(function, "__qualname__", "").startswith("TensorBase."):  # x / y arrives as the method div
+            name = {"div": "truediv", "remainder": "mod"}.get(name.removesuffix("_"), name)
         if name and isinstance(returned, Tensor) and not self.calls.busy and not self.calls.path[-1][1]:
             self.calls.report(self.calls.function_name(name), returned)
         return returned
