@@ -101,7 +101,7 @@ class Measuring:
         self.recorder: Recorder | None = None
         self.returned: xr.Dataset | None = None
         self.step = -1  # the last one whose end was seen, and the network then
-        self.lengths: list[Tensor] = []
+        self.sums: list[Tensor] = []
 
     def start(self, model: nn.Module, step: int) -> dict[str, float]:
         """Numbers before the first step; moments from here on, of a training that was killed later, are forgotten."""
@@ -118,7 +118,7 @@ class Measuring:
         if step <= self.step:  # a batch without a step of the optimizer, or a network that was exchanged
             return {}
         due = any(self.when(passed) for passed in range(self.step + 1, step + 1))
-        self.step, self.lengths = step, lengths(self.network(model))
+        self.step, self.sums = step, sums(self.network(model))
         return self._recorded(model, step) if due else {}
 
     def last(self, model: nn.Module) -> dict[str, float]:
@@ -140,7 +140,7 @@ class Measuring:
 
     def _is_unchanged(self, model: nn.Module) -> bool:
         """Whether the network is what it was at the end of the last step."""
-        before, now = ([float(length) for length in found] for found in (self.lengths, lengths(self.network(model))))
+        before, now = ([float(total) for total in found] for found in (self.sums, sums(self.network(model))))
         return np.array_equal(before, now, equal_nan=True)
 
     def _recorded(self, model: nn.Module, step: int) -> dict[str, float]:
@@ -151,12 +151,15 @@ class Measuring:
         return scalars(recorder(step), PREFIX)
 
 
-def lengths(model: nn.Module) -> list[Tensor]:
-    """Euclidean length of each parameter, which tells two networks apart; of a sharded one of the part that is here."""
+def sums(model: nn.Module) -> list[Tensor]:
+    """Sum of absolute values of each parameter, which tells two networks apart; of a sharded one of the part here.
+
+    The Euclidean length would not: a step hardly changes that of weights in front of a normalization.
+    """
     with torch.no_grad():
         parts = [getattr(part, "to_local", lambda part=part: part)() for part in model.parameters()]
         return [
-            torch.linalg.vector_norm(part, dtype=torch.promote_types(part.dtype, torch.float32))
+            torch.linalg.vector_norm(part, 1, dtype=torch.promote_types(part.dtype, torch.float32))
             for part in parts
             if part.dtype in DTYPES and not part.is_meta
         ]

@@ -16,7 +16,7 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -193,7 +193,7 @@ def _reshard(model: nn.Module) -> None:
     if fsdp := sys.modules.get("torch.distributed.fsdp"):
         for module in model.modules():
             if isinstance(module, getattr(fsdp, "FSDPModule", ())):
-                module.reshard()
+                cast("Any", module).reshard()
 
 
 def _set_mode(module: nn.Module, training: bool) -> None:
