@@ -781,3 +781,58 @@ def test_a_network_without_numbers_is_refused():
         model = nn.Sequential(nn.Linear(5, 4), nn.ReLU())
     with pytest.raises(ValueError, match=r"2 parameters .* meta"):
         measure(model, POINTS)
+
+
+class Offloaded(nn.Module):
+    """A map whose weights are on meta but for the time of its call."""
+
+    def __init__(self, inner):
+        super().__init__()
+        self.kept = {name: part.detach().clone() for name, part in inner.named_parameters()}
+        self.inner = inner.to("meta")
+        self.inner.register_forward_pre_hook(lambda *_: self.put())
+        self.inner.register_forward_hook(lambda module, *_: module.to("meta") and None)
+
+    def put(self):
+        for name, part in self.kept.items():
+            self.inner._parameters[name] = nn.Parameter(part.clone(), requires_grad=False)
+
+    def forward(self, x):
+        return self.inner(x)
+
+
+def test_an_offloaded_network_is_measured_where_it_runs():
+    torch.manual_seed(0)
+    first, last = nn.Linear(5, 8), nn.Linear(8, 3)
+    expected = last(first(POINTS).relu()).detach().norm(dim=1)
+    model = nn.Sequential(Offloaded(first), nn.ReLU(), Offloaded(last))
+    found = measure(model, POINTS, measures=["angles"])
+    np.testing.assert_allclose(found["norm"].sel(layer="2.inner"), expected, rtol=1e-5)
+
+
+class Mixed(nn.Module):
+    """A frozen part in another precision than the maps, which take single precision or none but half."""
+
+    def __init__(self, frozen, maps):
+        super().__init__()
+        self.frozen = nn.Parameter(torch.zeros(5).to(frozen), requires_grad=False)
+        self.map = nn.Linear(5, 3).to(maps)
+
+    def forward(self, x):
+        return self.map(x + self.frozen.to(x.dtype))
+
+
+@pytest.mark.parametrize("given", [torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    ("frozen", "maps", "wanted"),
+    [
+        (torch.float16, torch.float32, torch.float32),
+        (torch.float32, torch.bfloat16, torch.bfloat16),
+        (torch.float8_e4m3fn, torch.float32, torch.float32),
+        (torch.float32, torch.float64, torch.float64),
+    ],
+)
+def test_inputs_have_the_precision_that_the_network_takes(given, frozen, maps, wanted):
+    large = (POINTS + 1000).to(given)
+    found = measure(Mixed(frozen, maps), large, ["input"], measures=["angles"])
+    np.testing.assert_array_equal(found["norm"][0], large.to(wanted).double().norm(dim=1))
