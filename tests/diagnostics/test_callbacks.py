@@ -165,16 +165,22 @@ def stepped(model, X):
             part.grad = None
 
 
-def fitted(callback, steps, first=0, *, zero=True):
+def fitted(callback, steps, first=0, *, zero=True, exchange=False):
     """What Lightning's Trainer calls, two batches to a step of the optimizer."""
     module = LightningModule()
-    trainer = types.SimpleNamespace(loggers=[Metrics(), Metrics()], global_step=first, is_global_zero=zero)
+    ends = {"max_steps": -1, "max_epochs": 1, "current_epoch": 0, "should_stop": False, "callbacks": []}
+    trainer = types.SimpleNamespace(loggers=[Metrics(), Metrics()], global_step=first, is_global_zero=zero, **ends)
     callback.on_train_start(trainer, module)
     for batch in range(2 * first, 2 * steps):
         if batch % 2:
             stepped(module, points())
             trainer.global_step += 1
         callback.on_train_batch_end(trainer, module, None, None, batch)
+    callback.on_train_epoch_end(trainer, module)
+    if exchange:
+        with torch.no_grad():
+            for part in module.parameters():
+                part.data.mul_(0.5)  # which no counter of versions notices
     callback.on_train_end(trainer, module)
     return module, trainer
 
@@ -213,6 +219,30 @@ def test_a_resumed_training_drops_moments_after_its_checkpoint(trainers, tmp_pat
     assert again.recorder.steps == [0, 1, 2, 3, 4, 5]
 
 
+@pytest.mark.parametrize("exchange", [False, True])
+def test_the_last_step_is_that_of_its_network_and_a_network_put_in_its_place_is_another(trainers, exchange):
+    modules = []
+    for _ in range(2):
+        callback = lightning_callback(points(), ["network.0"], labels=LABELS, when=lambda step: step == 1)
+        torch.manual_seed(0)
+        modules.append(fitted(callback, 5, exchange=exchange and bool(modules))[0])
+    last, returned = (measure(module, points(), ["network.0"], labels=LABELS) for module in modules)
+    recorded = callback.recorder.dataset()
+    assert recorded["step"].values.tolist() == [1, 5]
+    assert recorded["loss"].sel(step=5) == last["loss"]
+    assert (callback.returned is not None) == exchange
+    assert not exchange or callback.returned["loss"] == returned["loss"] != last["loss"]
+
+
+def test_steps_counted_by_two_are_measured_at_the_first_after_one_that_is_due():
+    measuring = Measuring(points(), None, every(5), same, {"measures": ["ranks"]})
+    model = network()
+    for step in range(0, 30, 2):
+        measuring.after(model, step)
+        measuring.after(model, step)
+    assert measuring.recorder.steps == [0, 6, 10, 16, 20, 26]
+
+
 class Pair(nn.Module):
     """A network and a copy of it that is measured."""
 
@@ -226,7 +256,7 @@ class Pair(nn.Module):
 @pytest.mark.parametrize("zero", [True, False])
 def test_the_trainer_of_hugging_face_logs_due_steps_and_the_last_one_of_the_part_that_is_named(trainers, zero):
     model, logs = Pair(), []
-    state = types.SimpleNamespace(global_step=0, is_world_process_zero=zero)
+    state = types.SimpleNamespace(global_step=0, is_world_process_zero=zero, max_steps=7)
     trainer = types.SimpleNamespace(log=lambda values: logs.append((state.global_step, values)))
     callback = trainer_callback(trainer, points(), ["0"], when=every(3), network=lambda trained: trained.average)
     callback.on_train_begin(None, state, None, model=model)

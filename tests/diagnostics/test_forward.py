@@ -217,16 +217,3 @@ def test_modes_buffers_and_random_numbers_are_restored(batch_statistics, fails):
         assert model.get_buffer(name) is part
         assert torch.equal(part, before)
     assert torch.equal(torch.get_rng_state(), state)
-
-
-def test_weights_of_another_network_are_put_into_a_copy():
-    model, other = Normalized(), Normalized()
-    before = {name: part.clone() for name, part in model.state_dict().items()}
-    assert forward.with_weights(model, other, "other") is other
-    copied = forward.with_weights(nn.DataParallel(model), other.state_dict(), "other")
-    assert all(torch.equal(part, other.state_dict()[name]) for name, part in copied.state_dict().items())
-    assert all(torch.equal(part, before[name]) for name, part in model.state_dict().items())
-    places = {part.data_ptr() for network in (model, other) for part in network.parameters()}
-    assert not places & {part.data_ptr() for part in copied.parameters()}
-    with pytest.raises(ValueError, match="other"):
-        forward.with_weights(model, {"first.weight": torch.zeros(3, 2)}, "other")

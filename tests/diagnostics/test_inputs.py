@@ -323,7 +323,9 @@ def tokens(kind, mask=None):
     h, labels = model.embed(X), np.arange(N * 5).reshape(N, 5) % 4
     features = Features(kind, channels=-1, mask=mask)
     if kind == "pool":
-        return model, X, "embed", h.mean(dim=1), {"features": features}
+        counted = torch.ones(N, 5) if mask is None else torch.from_numpy(mask).float()
+        mean = torch.einsum("ntc,nt->nc", h, counted) / counted.sum(1, keepdim=True)
+        return model, X, "embed", mean, {"features": features, "batch_size": 4 if mask is not None else None}
     return model, X, "embed", h.flatten(0, 1) if mask is None else h[mask], {"features": features, "labels": labels}
 
 
@@ -363,7 +365,7 @@ CASES = {
     "points second": (points_second,),
     "axis by name": (axis_by_name,),
     **{f"{kind} {mask is not None}": (tokens, kind, mask) for kind, mask in (("pool", None), ("tokens", None))},
-    "masked tokens": (tokens, "tokens", MASK),
+    **{f"masked {kind}": (tokens, kind, MASK) for kind in ("tokens", "pool")},
     **{f"convolution, {features}": (convolution, features) for features in ("pool", "function")},
     **{name: (functions, name) for name in ("block.add", "block.relu_1", "block.add_1", "block#2")},
 }
@@ -571,6 +573,17 @@ def test_functions_are_named_as_torch_fx_names_them():
     )
 
 
+class Divided(nn.Module):
+    def forward(self, x):
+        x = (x / 2) % 3 // 1
+        x = 2 / (x + 5)
+        return torch.div(x, 3)
+
+
+def test_divisions_are_named_as_torch_fx_names_them():
+    assert names(Divided(), torch.randn(3, 4))[1:-1] == fx_names(Divided())
+
+
 def test_calls_of_a_shared_module_are_addressed_one_by_one():
     X = torch.randn(N, 4)
     assert list(measure(Functional(), X, ["block"])["layer"].values) == ["block", "block#2"]
@@ -679,3 +692,164 @@ def test_inputs_that_were_read_are_not_read_again_in_memory_or_on_disk(spilled, 
         found, wanted = measure(network, read), measure(network, X, labels=labels, batch_size=7)
         for name in ("effective_rank", "loss", "nc1"):
             np.testing.assert_allclose(found[name], wanted[name], rtol=1e-5, err_msg=name)
+
+
+class Padded(nn.Module):
+    """Tokens of texts; the padding is said as transformers says it, or as torch does."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.words, self.layer = nn.Embedding(50, 16), nn.Linear(16, 16)
+        self.attention = nn.MultiheadAttention(16, 2, batch_first=True)
+
+    def forward(self, ids, attention_mask=None, src_key_padding_mask=None):
+        padding = attention_mask == 0 if attention_mask is not None else src_key_padding_mask
+        hidden = torch.tanh(self.layer(self.words(ids)))
+        kept = (~padding)[..., None].to(hidden)
+        both, _ = self.attention(hidden, hidden, hidden, key_padding_mask=padding)
+        return (both * kept).sum(1) / kept.sum(1)
+
+
+@pytest.mark.parametrize("batch_size", [None, 7])
+@pytest.mark.parametrize("name", ["attention_mask", "src_key_padding_mask"])
+@pytest.mark.parametrize("width", [9, 15])
+def test_padding_does_not_count_in_a_mean_however_long_it_is(width, name, batch_size):
+    rng, model = np.random.default_rng(0), Padded()
+    lengths = rng.integers(3, 10, 24)
+    kept = torch.from_numpy(np.arange(width) < lengths[:, None])
+    ids = torch.where(kept[:, :9], torch.from_numpy(rng.integers(1, 50, (24, 9))), 0)
+    ids = torch.nn.functional.pad(ids, (0, width - 9))
+    inputs = {"ids": ids, name: kept.long() if name == "attention_mask" else ~kept}
+    features = Features("pool", channels=-1)
+    found = measure(model, inputs, ["layer"], features=features, measures=["ranks"], batch_size=batch_size)
+    hidden = model.layer(model.words(ids)).detach().double().numpy()
+    s = np.linalg.svd([h[:length].mean(axis=0) for h, length in zip(hidden, lengths, strict=True)], compute_uv=False)
+    share = s / s.sum()
+    np.testing.assert_allclose(found["effective_rank"], np.exp(-np.sum(share * np.log(share))), rtol=1e-5)
+
+
+def test_layers_of_other_tokens_than_the_masks_have_no_mean_unless_all_tokens_count():
+    model, X = nn.Sequential(nn.Conv1d(3, 4, 3, stride=2)), normal(N, 3, 5)
+    found = [
+        measure(model, X, ["0"], measures=["angles"], features=Features("pool", channels=1, mask=mask))
+        for mask in (MASK, np.ones((N, 5), bool))
+    ]
+    assert np.isnan(found[0]["norm"]).all()
+    assert "no axis has the 5 tokens" in found[0].attrs["left_out"]
+    norms = model(X).mean(dim=2).norm(dim=1).detach()
+    np.testing.assert_allclose(found[1]["norm"].sel(layer="0"), norms, rtol=1e-5)
+
+
+def test_a_mask_of_other_points_is_refused():
+    with pytest.raises(ValueError, match="mask has shape"):
+        measure(Tokens(), normal(N, 5, 3), features=Features("pool", channels=-1, mask=MASK[:4]))
+
+
+def test_an_encoder_with_padding_is_measured_as_it_is_trained():
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0, batch_first=True)
+    model, X = nn.TransformerEncoder(layer, 2), normal(N, 5, 8)
+    padding = ~torch.from_numpy(MASK)
+    padding[0] = False
+    model.eval()
+    expected = model(X, src_key_padding_mask=padding).detach()  # with gradients: not by the fast path
+    inputs = {"src": X, "src_key_padding_mask": padding}
+    found = measure(model, inputs, ["output"], measures=["angles"])
+    np.testing.assert_allclose(found["norm"].sel(layer="output"), expected.flatten(1).norm(dim=1), rtol=1e-5)
+    assert torch.backends.mha.get_fastpath_enabled()
+    assert "layers.1.linear1" in measure(model, inputs, measures=["angles"])["layer"]
+
+
+FORMS = {
+    "layout sparse_coo": lambda x: x.to_sparse(),
+    "layout sparse_csr": lambda x: x.to_sparse_csr(),
+    "a nested tensor": lambda x: torch.nested.as_nested_tensor(list(x), layout=torch.jagged),
+    "a masked tensor": lambda x: torch.masked.masked_tensor(x, x > 0),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("last", [False, True])
+def test_a_layer_without_a_number_at_each_place_is_left_out_alone(form, last):
+    class Through(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.form, self.last = nn.Linear(5, 4), Form(), nn.Linear(4, 3)
+
+        def forward(self, x):
+            hidden = self.first(x)
+            formed = self.form(hidden)
+            return formed if last else self.last(hidden)
+
+    class Form(nn.Module):
+        def forward(self, x):
+            return FORMS[form](x)
+
+    model = Through()
+    found = measure(model, POINTS, measures=["angles"])
+    assert form in found.attrs["left_out"]
+    np.testing.assert_allclose(found["norm"].sel(layer="first"), model.first(POINTS).norm(dim=1).detach(), rtol=1e-5)
+
+
+def test_a_network_without_numbers_is_refused():
+    with torch.device("meta"):
+        model = nn.Sequential(nn.Linear(5, 4), nn.ReLU())
+    with pytest.raises(ValueError, match=r"2 parameters .* meta"):
+        measure(model, POINTS)
+
+
+class Offloaded(nn.Module):
+    """A map whose weights are on meta but for the time of its call."""
+
+    def __init__(self, inner):
+        super().__init__()
+        self.kept = {name: part.detach().clone() for name, part in inner.named_parameters()}
+        self.inner = inner.to("meta")
+        self.inner.register_forward_pre_hook(lambda *_: self.put())
+        self.inner.register_forward_hook(lambda module, *_: module.to("meta") and None)
+
+    def put(self):
+        for name, part in self.kept.items():
+            self.inner._parameters[name] = nn.Parameter(part.clone(), requires_grad=False)
+
+    def forward(self, x):
+        return self.inner(x)
+
+
+def test_an_offloaded_network_is_measured_where_it_runs():
+    torch.manual_seed(0)
+    first, last = nn.Linear(5, 8), nn.Linear(8, 3)
+    expected = last(first(POINTS).relu()).detach().norm(dim=1)
+    model = nn.Sequential(Offloaded(first), nn.ReLU(), Offloaded(last))
+    found = measure(model, POINTS, measures=["angles"])
+    np.testing.assert_allclose(found["norm"].sel(layer="2.inner"), expected, rtol=1e-5)
+
+
+class Mixed(nn.Module):
+    """A frozen part in another precision than the maps, which take single precision or none but half."""
+
+    def __init__(self, frozen, maps):
+        super().__init__()
+        self.frozen = nn.Parameter(torch.zeros(5).to(frozen), requires_grad=False)
+        self.map = nn.Linear(5, 3).to(maps)
+
+    def forward(self, x):
+        return self.map(x + self.frozen.to(x.dtype))
+
+
+@pytest.mark.parametrize("given", [torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    ("frozen", "maps", "wanted"),
+    [
+        (torch.float16, torch.float32, torch.float32),
+        (torch.float32, torch.bfloat16, torch.bfloat16),
+        (torch.float8_e4m3fn, torch.float32, torch.float32),
+        (torch.float32, torch.float64, torch.float64),
+    ],
+)
+def test_inputs_have_the_precision_that_the_network_takes(given, frozen, maps, wanted):
+    large = (POINTS + 1000).to(given)
+    found = measure(Mixed(frozen, maps), large, ["input"], measures=["angles"])
+    np.testing.assert_array_equal(found["norm"][0], large.to(wanted).double().norm(dim=1))

@@ -131,3 +131,67 @@ def test_each_row_has_the_label_of_its_point_or_token():
     ):
         labels = measures.labels_of_rows(*arguments)
         assert (labels.dtype, labels.tolist()) == (np.int64, wanted)
+
+
+def entropy_of(z, labels):
+    """Cross-entropy of logits in double precision, by its definition."""
+    z = np.asarray(z, float)
+    return float(np.mean(np.log(np.exp(z - z.max(1, keepdims=True)).sum(1)) + z.max(1) - z[np.arange(len(z)), labels]))
+
+
+@pytest.mark.parametrize("tail", [nn.Softmax(1), nn.LogSoftmax(1), nn.Identity()])
+def test_the_loss_of_probabilities_is_that_of_their_logits(tail):
+    logits = classifier()
+    found = measure(nn.Sequential(*logits, tail), X, [], labels=LABELS, measures=["loss", "accuracy"])
+    expected = logits(X).detach().double().numpy()
+    np.testing.assert_allclose(found["loss"], entropy_of(expected, LABELS), rtol=1e-6)
+    assert found["accuracy"] == np.mean(expected.argmax(1) == LABELS.numpy())
+
+
+def test_a_probability_rounded_to_zero_has_no_logarithm():
+    model = nn.Sequential(nn.Linear(4, 3), nn.Softmax(1))
+    with torch.no_grad():
+        model[0].weight.mul_(1e4)
+    found = measure(model, X, [], labels=LABELS, measures=["loss"])
+    assert np.isnan(found["loss"])
+    assert "rounded to 0" in found.attrs["left_out"]
+
+
+@pytest.mark.parametrize("tail", [nn.Identity(), nn.Sigmoid(), nn.Flatten(0)])
+def test_one_output_tells_two_classes_apart(tail):
+    torch.manual_seed(1)
+    labels, map_ = LABELS % 2, nn.Linear(4, 1)
+    found = measure(nn.Sequential(map_, tail), X, [], labels=labels, measures=["loss", "accuracy"])
+    z = map_(X).detach().double().numpy()[:, 0]
+    np.testing.assert_allclose(found["loss"], entropy_of(np.stack([0 * z, z], axis=1), labels), rtol=1e-6)
+    assert found["accuracy"] == np.mean((z > 0) == labels.numpy())
+
+
+def test_an_output_that_may_be_probability_or_logit_is_left_out():
+    class Between(nn.Module):
+        def forward(self, x):
+            return x.sum(1, keepdim=True).sigmoid()
+
+    found = measure(Between(), X, [], labels=LABELS % 2, measures=["loss", "accuracy"])
+    assert np.isnan(found["loss"])
+    assert np.isnan(found["accuracy"])
+    assert "a probability or a logit" in found.attrs["left_out"]
+
+
+@pytest.mark.parametrize(("side", "measured"), [(1, True), (5, False)])
+def test_a_map_has_no_class_of_a_point_unless_it_is_a_single_place(side, measured):
+    torch.manual_seed(0)
+    model, images = nn.Conv2d(2, 3, 1), torch.randn(24, 2, side, side)
+    found = measure(model, images, [], labels=LABELS, measures=["loss", "accuracy", "targets"])
+    z = model(images).detach().double().numpy()[:, :, 0, 0]
+    expected = [entropy_of(z, LABELS), np.mean(z.argmax(1) == LABELS.numpy())] if measured else [np.nan] * 2
+    np.testing.assert_allclose([found["loss"], found["accuracy"]], expected, rtol=1e-6)
+    assert np.isfinite(found["half_mse"]) == measured
+
+
+def test_the_gradient_of_a_softmax_is_that_of_its_logits():
+    torch.manual_seed(0)
+    logits = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6, eps=1e-2), nn.ReLU(), nn.Linear(6, 3))
+    options = {"labels": LABELS, "measures": ["radial"], "batch_statistics": True}
+    found = [measure(model, X, [], **options) for model in (logits, nn.Sequential(*logits, nn.Softmax(1)))]
+    np.testing.assert_allclose(found[0]["radial_fraction"], found[1]["radial_fraction"], rtol=1e-2)

@@ -92,6 +92,135 @@ def test_the_trainer_of_hugging_face_trains_is_measured_and_logs(tmp_path):
     assert logged == accuracies(recorded)
 
 
+def entropy(network, inputs):
+    """Cross-entropy in double precision."""
+    with torch.no_grad():
+        training = network.training
+        logits = network.eval()(inputs).double()
+        network.train(training)
+    return nn.functional.cross_entropy(logits, LABELS).item()
+
+
+WAYS = {
+    "EMAWeightAveraging": {"max_epochs": 4},
+    "StochasticWeightAveraging": {"max_epochs": 4},
+    "StochasticWeightAveraging with batch statistics": {"max_epochs": 4},
+    "stopped early": {"max_epochs": 9},
+    "two optimizers": {"max_epochs": 4},
+    "accumulated gradients": {"max_epochs": 4, "accumulate_grad_batches": 2},
+    "steps": {"max_steps": 11},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_lightning_is_measured_at_the_last_step_whatever_it_returns(tmp_path, way):
+    lightning = pytest.importorskip("lightning.pytorch")
+    losses = {}
+
+    class Module(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(0)
+            norm = nn.BatchNorm1d(16) if "batch" in way else nn.Identity()
+            self.body = nn.Sequential(nn.Linear(4, 16), norm, nn.ReLU(), nn.Linear(16, 3))
+            self.automatic_optimization = way != "two optimizers"
+
+        def forward(self, x):
+            return self.body(x)
+
+        def training_step(self, batch, _):
+            loss = nn.functional.cross_entropy(self(batch[0]), batch[1])
+            self.log("loss", loss)
+            if self.automatic_optimization:
+                return loss
+            self.manual_backward(loss)
+            for optimizer in self.optimizers():
+                optimizer.step()
+                optimizer.zero_grad()
+            return None
+
+        def configure_optimizers(self):
+            parts = [self.body[0], self.body[3]] if way == "two optimizers" else [self]
+            return [torch.optim.SGD(part.parameters(), lr=0.3) for part in parts]
+
+        def on_train_batch_end(self, *_):
+            if self.trainer.current_epoch < WAYS[way].get(
+                "max_epochs", 11
+            ):  # the last pass of averaging trains nothing
+                losses.setdefault(self.trainer.global_step, entropy(self, POINTS))
+
+    name = way.split()[0]
+    others = {
+        "EMAWeightAveraging": lambda: lightning.callbacks.EMAWeightAveraging(decay=0.5),
+        "StochasticWeightAveraging": lambda: lightning.callbacks.StochasticWeightAveraging(
+            0.1, 0.5, annealing_epochs=1
+        ),
+        "stopped": lambda: lightning.callbacks.EarlyStopping("loss", min_delta=0.2, patience=1),
+    }
+    before = [others[name]()] if name in others else []
+    callback = lightning_callback(POINTS, ["body.3"], labels=LABELS.numpy(), measures=["loss"], when=every(5))
+    trainer = lightning.Trainer(
+        callbacks=[*before, callback], accelerator="cpu", logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False, default_root_dir=tmp_path, **WAYS[way],
+    )  # fmt: skip
+    module = Module()
+    trainer.fit(module, torch.utils.data.DataLoader(torch.utils.data.TensorDataset(POINTS, LABELS), batch_size=16))
+    recorded = callback.recorder.dataset()["loss"]
+    found = dict(zip(recorded["step"].values.tolist(), recorded.values.tolist(), strict=True))
+    assert max(found) == max(losses)
+    assert {step: losses[step] for step in found if step} == pytest.approx(
+        {step: value for step, value in found.items() if step}
+    )
+    averaged = "Averaging" in way
+    assert (callback.returned is not None) == averaged
+    if averaged:
+        assert float(callback.returned["loss"]) == pytest.approx(entropy(module, POINTS))
+        assert float(callback.returned["loss"]) != pytest.approx(found[max(found)], rel=1e-3)
+
+
+def test_the_trainer_of_hugging_face_is_measured_at_the_last_step_and_at_its_best(tmp_path):
+    transformers = pytest.importorskip("transformers")
+    losses = {}
+
+    class Network(nn.Module):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(0)
+            self.map = nn.Linear(4, 3)
+
+        def forward(self, x, labels=None):
+            logits = self.map(x)
+            loss = None if labels is None else nn.functional.cross_entropy(logits, labels)
+            return {"loss": loss, "logits": logits} if loss is not None else {"logits": logits}
+
+    class Seen(transformers.TrainerCallback):
+        def on_step_end(self, args, state, control, model=None, **_):
+            losses[state.global_step] = entropy(model.map, POINTS)
+
+    points = [{"x": row, "labels": int(label)} for row, label in zip(POINTS, LABELS, strict=True)]
+    worse = [{"x": row, "labels": 2 - int(label)} for row, label in zip(POINTS, LABELS, strict=True)]
+    arguments = transformers.TrainingArguments(
+        output_dir=str(tmp_path), report_to=[], use_cpu=True, max_steps=11, per_device_train_batch_size=16,
+        learning_rate=0.3, eval_strategy="steps", save_strategy="steps", eval_steps=1, save_steps=1,
+        load_best_model_at_end=True,
+    )  # fmt: skip
+    network = Network()
+    trainer = transformers.Trainer(
+        model=network, args=arguments, train_dataset=points, eval_dataset=worse, callbacks=[Seen()]
+    )
+    callback = trainer_callback(
+        trainer, {"x": POINTS}, ["map"], labels=LABELS.numpy(), measures=["loss"], output="logits", when=every(4)
+    )
+    trainer.add_callback(callback)
+    trainer.train()
+    recorded = callback.recorder.dataset()["loss"]
+    assert recorded["step"].values.tolist() == [0, 4, 8, 11]
+    np.testing.assert_allclose(recorded[1:], [losses[step] for step in (4, 8, 11)], rtol=1e-6)
+    best = entropy(network.map, POINTS)
+    np.testing.assert_allclose(callback.returned["loss"], best, rtol=1e-6)
+    assert abs(best - losses[11]) > 0.05
+
+
 def test_a_batch_of_graphs_is_measured_by_graph():
     geometric = pytest.importorskip("torch_geometric")
     torch.manual_seed(0)

@@ -258,9 +258,10 @@ class Counting(nn.Module):
     def __init__(self):
         super().__init__()
         self.network, self.points = network(), []
+        points = self.points
+        self.network.register_forward_pre_hook(lambda _, args: points.append(len(args[0])))
 
     def forward(self, x):
-        self.points.append(len(x))
         return self.network(x)
 
 

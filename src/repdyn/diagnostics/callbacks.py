@@ -7,6 +7,10 @@
 
 Both take the arguments of `Recorder`; `callback.recorder.dataset()` holds what was measured. With a `file` and
 `resume=True` a training that starts again from a checkpoint goes on with the file. Only the first process measures.
+
+A step's numbers are those of the network at the end of this step. Where the trainer then exchanges its weights, for
+averages of them or for those of its best checkpoint, `callback.returned` holds the numbers of the network that it
+returns, and loggers get them under `repdyn/returned/`.
 """
 
 from __future__ import annotations
@@ -15,15 +19,20 @@ import importlib
 import math
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
-from torch import nn
+import numpy as np
+import torch
+import xarray as xr
+from torch import Tensor, nn
 
 from repdyn.diagnostics.measure import Recorder, measure
+from repdyn.diagnostics.methods.forward import in_one_line
 from repdyn.diagnostics.methods.reader import check_options, option_names
-from repdyn.diagnostics.methods.recording import PREFIX, log_scalars, scalars
+from repdyn.diagnostics.methods.recording import PREFIX, log_scalars, missing_moment, scalars
 
 LIGHTNING = ("lightning.pytorch", "pytorch_lightning")
+DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128)
 
 
 def growing(factor: float = 1.25) -> Callable[[int], bool]:
@@ -90,23 +99,70 @@ class Measuring:
         check_options(options, option_names(Recorder, measure))
         self.inputs, self.layers, self.when, self.network, self.options = inputs, layers, when, network, options
         self.recorder: Recorder | None = None
+        self.returned: xr.Dataset | None = None
+        self.step = -1  # the last one whose end was seen, and the network then
+        self.sums: list[Tensor] = []
 
     def start(self, model: nn.Module, step: int) -> dict[str, float]:
         """Numbers before the first step; moments from here on, of a training that was killed later, are forgotten."""
         if self.recorder is None:
             self.recorder = Recorder(self.network(model), self.inputs, self.layers, **self.options)
         self.recorder.rewind(step)
+        self.step, self.returned = step - 1, None
         return self.after(model, step)
 
-    def after(self, model: nn.Module, step: int, *, last: bool = False) -> dict[str, float]:
-        """Numbers after a step by name; none if it is not due or was measured already. The last one is due always."""
+    def after(self, model: nn.Module, step: int) -> dict[str, float]:
+        """Numbers after a step by name; none if neither it nor one since the step before is due."""
         if self.recorder is None:
             return self.start(model, step)
-        measured = bool(self.recorder.steps) and step <= self.recorder.steps[-1]
-        if measured or not (last or self.when(step)):
+        if step <= self.step:  # a batch without a step of the optimizer, or a network that was exchanged
             return {}
-        self.recorder.model = self.network(model)
-        return scalars(self.recorder(step), PREFIX)
+        due = any(self.when(passed) for passed in range(self.step + 1, step + 1))
+        self.step, self.sums = step, sums(self.network(model))
+        return self._recorded(model, step) if due else {}
+
+    def last(self, model: nn.Module) -> dict[str, float]:
+        """Numbers after the last step, if the network is still what it was then."""
+        return self._recorded(model, self.step) if self.recorder is not None and self._is_unchanged(model) else {}
+
+    def end(self, model: nn.Module) -> dict[str, float]:
+        """Numbers of the network that the trainer returns: of its last step, or else of another one."""
+        if self.recorder is None:
+            return {}
+        if self._is_unchanged(model):
+            return self._recorded(model, self.step)
+        try:
+            self.returned = measure(self.network(model), self.recorder.inputs, self.layers, **self.recorder.options)
+        except Exception as error:  # no diagnostic ends a training
+            if self.recorder.first is not None:
+                self.returned = missing_moment(self.recorder.first, f"all: {in_one_line(error)}")
+        return {} if self.returned is None else scalars(self.returned, f"{PREFIX}returned/")
+
+    def _is_unchanged(self, model: nn.Module) -> bool:
+        """Whether the network is what it was at the end of the last step."""
+        before, now = ([float(total) for total in found] for found in (self.sums, sums(self.network(model))))
+        return np.array_equal(before, now, equal_nan=True)
+
+    def _recorded(self, model: nn.Module, step: int) -> dict[str, float]:
+        recorder = cast("Recorder", self.recorder)
+        if recorder.steps and step <= recorder.steps[-1]:
+            return {}
+        recorder.model = self.network(model)
+        return scalars(recorder(step), PREFIX)
+
+
+def sums(model: nn.Module) -> list[Tensor]:
+    """Sum of absolute values of each parameter, which tells two networks apart; of a sharded one of the part here.
+
+    The Euclidean length would not: a step hardly changes that of weights in front of a normalization.
+    """
+    with torch.no_grad():
+        parts = [getattr(part, "to_local", lambda part=part: part)() for part in model.parameters()]
+        return [
+            torch.linalg.vector_norm(part, 1, dtype=torch.promote_types(part.dtype, torch.float32))
+            for part in parts
+            if part.dtype in DTYPES and not part.is_meta
+        ]
 
 
 def lightning_callback(
@@ -144,20 +200,47 @@ def lightning_callback(
         def recorder(self) -> Recorder | None:
             return self.measuring.recorder
 
+        @property
+        def returned(self) -> xr.Dataset | None:
+            return self.measuring.returned
+
         def on_train_start(self, trainer: Any, pl_module: Any) -> None:
             if trainer.is_global_zero:
                 _log(trainer, self.measuring.start(pl_module, trainer.global_step))
 
         def on_train_batch_end(self, trainer: Any, pl_module: Any, *_: Any) -> None:
-            if trainer.is_global_zero and (values := self.measuring.after(pl_module, trainer.global_step)):
+            if not trainer.is_global_zero or _is_averaged(trainer):
+                return
+            if values := self.measuring.after(pl_module, trainer.global_step):
                 _log(trainer, values)
                 pl_module.log_dict(values, logger=False, rank_zero_only=True)
 
+        def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+            if trainer.is_global_zero and _may_be_last(trainer):
+                _log(trainer, self.measuring.last(pl_module))
+
         def on_train_end(self, trainer: Any, pl_module: Any) -> None:
             if trainer.is_global_zero:
-                _log(trainer, self.measuring.after(pl_module, trainer.global_step, last=True))
+                _log(trainer, self.measuring.end(pl_module))
 
     return LightningMeasuring()
+
+
+def _averaging(trainer: Any) -> list[Any]:
+    """What adds a pass over the data in which averaged weights get their batch statistics and nothing is trained."""
+    return [callback for callback in trainer.callbacks if type(callback).__name__ == "StochasticWeightAveraging"]
+
+
+def _is_averaged(trainer: Any) -> bool:
+    """Whether this is the pass that averaging adds, which Lightning counts as a step."""
+    return any(0 <= callback.swa_end < trainer.current_epoch for callback in _averaging(trainer))
+
+
+def _may_be_last(trainer: Any) -> bool:
+    """Whether no step of the optimizer follows this pass over the data."""
+    passes, steps = trainer.max_epochs, trainer.max_steps
+    whole = passes is not None and 0 <= passes <= trainer.current_epoch + 1 + bool(_averaging(trainer))
+    return trainer.should_stop or whole or 0 <= steps <= trainer.global_step
 
 
 def _log(trainer: Any, values: dict[str, float]) -> None:
@@ -199,6 +282,10 @@ def trainer_callback(
         def recorder(self) -> Recorder | None:
             return self.measuring.recorder
 
+        @property
+        def returned(self) -> xr.Dataset | None:
+            return self.measuring.returned
+
         def _log(self, values: dict[str, float]) -> None:
             if values:
                 trainer.log(values)
@@ -211,9 +298,15 @@ def trainer_callback(
             if state.is_world_process_zero:
                 self._log(self.measuring.after(model, state.global_step))
 
+        def on_epoch_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
+            if state.is_world_process_zero and (control.should_training_stop or state.global_step >= state.max_steps):
+                self._log(self.measuring.last(model))
+
+        on_evaluate = on_save = on_epoch_end  # early stopping decides after an evaluation
+
         def on_train_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
             if state.is_world_process_zero:
-                self._log(self.measuring.after(model, state.global_step, last=True))
+                self._log(self.measuring.end(model))
 
     return TrainerMeasuring()
 

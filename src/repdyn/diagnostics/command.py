@@ -332,6 +332,7 @@ def run_similarity(words: Sequence[str]) -> None:
     parser.add_argument("--device", help="of torch, cpu or cuda, that computes the comparisons; default: numpy does")
     parser.add_argument("--intervals", action="store_true", help="also their 99 %% intervals")
     parser.add_argument("--features", choices=("flatten", "pool", "tokens"), default="flatten", help="rows of a layer")
+    parser.add_argument("--channels", type=int, help="axis of the channels, points first: 1 or -1, for pool and tokens")
     parser.add_argument("--figure", type=Path, help="heat map to write, without its suffix")
     compare_and_save(**vars(parser.parse_args(words)))
 
@@ -347,6 +348,7 @@ def compare_and_save(
     reruns: Sequence[str],
     layers: Sequence[str] | None,
     features: str,
+    channels: int | None = None,
     figure: Path | None,
     **options: Any,
 ) -> None:
@@ -383,7 +385,7 @@ def compare_and_save(
     try:
         found = compare(
             first, other, arrays["inputs"], layers, other_inputs=others.get("inputs"), reruns=runs,
-            features=Features(features, None), **options,
+            features=Features(features, channels), **options,
         )  # fmt: skip
     except ValueError as error:
         raise RepdynError(str(error)) from error

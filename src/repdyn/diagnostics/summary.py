@@ -145,14 +145,20 @@ def unknown(topic: str, whether: str, why: str, **numbers: Any) -> Sentence:
 
 
 def _accuracy(record: RecordedLayers, labels: np.ndarray | None) -> tuple[Interval, float] | None:
-    """Share of points whose largest output is their label, and share of the largest class."""
+    """Share of points whose largest output is their label, or whose one logit has its sign; and of the largest class.
+
+    One output per point that is always between 0 and 1 may be a probability or a logit, so it has none.
+    """
     if record.output is None or labels is None:
         return None
     counted = labels != IGNORED
     names, counts = np.unique(labels[counted], return_counts=True)
-    if names[0] < 0 or names[-1] >= record.output.shape[1]:
+    outputs = record.output[counted]
+    if outputs.shape[1] == 1 and ((outputs < 0) | (outputs > 1)).any():
+        outputs = np.concatenate([np.zeros_like(outputs), outputs], axis=1)
+    if names[0] < 0 or names[-1] >= outputs.shape[1]:
         return None
-    hits = record.output[counted].argmax(axis=1) == labels[counted]
+    hits = outputs.argmax(axis=1) == labels[counted]
     return share(int(hits.sum()), len(hits)), float(counts.max() / counts.sum())
 
 

@@ -98,7 +98,7 @@ TEXTS = {
     "potential_energy": Text("energies", ("step_from",), "potential energy -(Lt/2) COI, stable", LEAKY, "Section 2.1",
         FLAT),
     "hamiltonian": Text("energies", ("step_from",), "kinetic plus potential energy, stable", LEAKY, STREAM, FLAT),
-    "within": Text("collapse", LAYER, "mean variance within classes", FLOW, COLLAPSED, units="activation^2"),
+    "within": Text("collapse", LAYER, "variance within a class, mean over classes", FLOW, COLLAPSED, units="activation^2"),
     "between": Text("collapse", LAYER, "variance of the class means", FLOW, COLLAPSED, units="activation^2"),
     "within_over_between": Text("collapse", LAYER, "trace ratio, within over between classes", FLOW, COLLAPSED,
         ONE_MEAN),

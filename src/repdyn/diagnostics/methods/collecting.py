@@ -263,7 +263,7 @@ class Collector:
 
     def _radial(self) -> None:
         batch, loss = outputs.gradient_loss(
-            self.reader, self.request.loss, self.answers, self.labels, self.targets, radial.POINTS
+            self.planned, self.request.loss, self.answers, self.labels, self.targets, radial.POINTS
         )
         for at, (name, share) in enumerate(radial.radial_fractions(self.reader, self.maps, batch, loss).items()):
             self.findings.put({"radial_fraction": share.median, "largest_radial_fraction": share.largest}, at)

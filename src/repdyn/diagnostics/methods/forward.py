@@ -1,6 +1,7 @@
 """A forward pass that leaves no trace, and the layers that it goes through, one name per call.
 
-Modes, buffers, random state, precision and compilation are afterwards as they were. A module is named as in
+Modes, buffers, what modules keep in plain attributes, random state, precision and compilation are afterwards as they
+were. A module is named as in
 `model.named_modules()`, its second call `name#2`; what goes into a module is `name:input`; the tensors of a tuple or
 dict it returns are `name[1]`, `name[key]`, the first of a tuple also `name`. A function called in a module's code
 (a residual addition, `F.relu`) is named as torchvision's feature extraction names the nodes of torch.fx: the module's
@@ -11,9 +12,11 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections import Counter
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +25,9 @@ from torch.overrides import TorchFunctionMode
 
 BATCH_NORMS = (nn.modules.batchnorm._BatchNorm, nn.modules.instancenorm._InstanceNorm)
 OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "matmul", "pow", "mod")
+OF_MODULES = frozenset(vars(nn.Module()))  # what every module has: parameters, hooks, the mode
+CONTAINERS = (list, dict, set, deque, OrderedDict, defaultdict, Counter)
+MANY = 1000  # entries; a vocabulary is not searched for tensors
 Emit = Callable[[str, object], None]
 
 
@@ -46,27 +52,6 @@ def unwrapped(model: nn.Module) -> nn.Module:
             return model
 
 
-def with_weights(model: nn.Module, other: nn.Module | Mapping[str, Tensor], name: str) -> nn.Module:
-    """Another network as it is, or a copy of the first with the numbers of a `state_dict`.
-
-    Args:
-        model: the first network, wrapped or not; it does not change.
-        other: the other one, or its numbers.
-        name: what an error calls them.
-
-    Raises:
-        ValueError: the numbers do not fit the network.
-    """
-    if isinstance(other, nn.Module):
-        return other
-    copied = copy.deepcopy(unwrapped(model))
-    try:
-        copied.load_state_dict(other)
-    except RuntimeError as error:
-        raise ValueError(f"{name} does not fit the network: {in_one_line(error)}") from error
-    return copied
-
-
 def in_one_line(error: BaseException) -> str:
     """The first informative line of an error, with its kind where the text alone says little."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
@@ -81,14 +66,16 @@ def undisturbed(model: nn.Module, *, batch_statistics: bool = False) -> Iterator
     """The network in evaluation mode, without autocast and without compiled code; afterwards everything is as before.
 
     Autocast is off because its cache of weights, filled without gradients, would cut the gradients of a training step
-    in the same autocast region.
+    in the same autocast region. The fast path of attention is off because it hands nested tensors from layer to layer
+    and returns zeros in place of padding, which no pass with gradients does.
 
     Args:
         model: any network.
         batch_statistics: batch and instance normalization by the batch, as in training.
     """
+    fast = torch.backends.mha.get_fastpath_enabled()
     modes = [(module, module.training) for module in model.modules()]
-    buffers = _put_copies(model)
+    buffers, kept = _put_copies(model), _put_copies_of_attributes(model)
     try:
         with ExitStack() as stack:
             stack.enter_context(unchanged_random_state(model))
@@ -97,16 +84,27 @@ def undisturbed(model: nn.Module, *, batch_statistics: bool = False) -> Iterator
             for kind in {"cpu", *(part.device.type for part in model.parameters())} - {"meta"}:
                 if torch.amp.is_autocast_available(kind):
                     stack.enter_context(torch.autocast(kind, enabled=False))
-            _evaluate(model)
+            torch.backends.mha.set_fastpath_enabled(False)
+            for module, _ in modes:
+                if module.training:
+                    _set_mode(module, False)
             for module, _ in modes if batch_statistics else ():
                 if isinstance(module, BATCH_NORMS):
-                    module.train()
+                    _set_mode(module, True)
             yield
     finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
         for module, training in modes:
             if module.training != training:
                 _set_mode(module, training)
         _put_back(buffers)
+        _reshard(model)
+        for module, before, attributes in kept:
+            if type(module) is not before:  # a lazy module found its sizes
+                continue
+            for name in vars(module).keys() - attributes.keys() - OF_MODULES:
+                del vars(module)[name]
+            vars(module).update(attributes)
 
 
 @contextmanager
@@ -136,17 +134,52 @@ def _put_copies(model: nn.Module) -> list[Held]:
     return held
 
 
-def _evaluate(model: nn.Module) -> None:
-    """Evaluation mode; what torch.export wrote has the mode in its code, and refuses another."""
-    try:
-        model.eval()
-    except NotImplementedError:
+def _put_copies_of_attributes(model: nn.Module) -> list[tuple[nn.Module, type, dict[str, object]]]:
+    """Copies in place of what modules keep in plain attributes: a loss of balance, a pruned weight, a memory, a count.
+
+    Copied are tensors, also in lists and dicts, but no parameters; other objects are the same ones, and what a pass
+    changes within them stays changed.
+    """
+    held: list[tuple[nn.Module, type, dict[str, object]]] = []
+    memo: dict[int, Any] = {}
+    for module in model.modules():
+        if not isinstance(module, torch.jit.ScriptModule):
+            attributes = {name: value for name, value in vars(module).items() if name not in OF_MODULES}
+            held.append((module, type(module), attributes))
+            vars(module).update({name: _copied(value, memo) for name, value in attributes.items()})
+    return held
+
+
+def _copied(value: Any, memo: dict[int, Any]) -> Any:
+    """A copy that shares what the value shares with others of the same `memo`."""
+    if id(value) in memo:
+        return memo[id(value)]
+    kind = type(value)
+    if kind is Tensor:
+        memo[id(value)] = value.detach().clone()
+    elif kind is tuple:
+        return tuple(_copied(entry, memo) for entry in value)
+    elif kind in CONTAINERS:
+        memo[id(value)] = copied = copy.copy(value)
+        if len(value) <= MANY and kind is not set:
+            for place, entry in list(value.items() if isinstance(value, dict) else enumerate(value)):
+                copied[place] = _copied(entry, memo)
+    return memo.get(id(value), value)
+
+
+def _reshard(model: nn.Module) -> None:
+    """Frees the whole weights of a network of `fully_shard`: the pass before a step would go on being used after it."""
+    if fsdp := sys.modules.get("torch.distributed.fsdp"):
         for module in model.modules():
-            _set_mode(module, False)
+            if isinstance(module, getattr(fsdp, "FSDPModule", ())):
+                cast("Any", module).reshard()
 
 
 def _set_mode(module: nn.Module, training: bool) -> None:
-    """The mode of one module alone; its children are set separately."""
+    """The mode of one module alone; its children are set separately.
+
+    Its `train` is not called: that may act, as one that merges adapters into weights does.
+    """
     try:
         module.training = training
     except (AttributeError, RuntimeError):  # some scripted modules take the mode of all their children only
@@ -170,6 +203,22 @@ def readable(value: object) -> object:
     if isinstance(value, PackedSequence):
         return pad_packed_sequence(value, batch_first=True)[0]
     return value.dequantize() if isinstance(value, Tensor) and value.is_quantized else value
+
+
+@dataclass(frozen=True)
+class Unusual:
+    """What stands for a tensor without a number at each place."""
+
+    text: str
+
+
+def unusual(tensor: Tensor) -> str:
+    """What a tensor is that has no number at each place, sparse, nested or masked; empty for all others."""
+    if tensor.is_nested:
+        return "a nested tensor"
+    if isinstance(tensor, torch.masked.MaskedTensor):
+        return "a masked tensor"
+    return "" if tensor.layout is torch.strided else f"a tensor of layout {str(tensor.layout).removeprefix('torch.')}"
 
 
 def named_modules(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
@@ -256,7 +305,9 @@ class _Calls:
         """Hands a value on; what the receiver computes with it is no layer of the network."""
         self.busy = True
         try:
-            self.emit(name, readable(value))
+            value = readable(value)
+            kind = unusual(value) if isinstance(value, Tensor) else ""
+            self.emit(name, Unusual(kind) if kind else value)
         finally:
             self.busy = False
 
@@ -281,6 +332,8 @@ class _Functions(TorchFunctionMode):
     def __torch_function__(self, function, types, args=(), kwargs=None):
         returned = function(*args, **(kwargs or {}))
         name = function_label(getattr(function, "__name__", ""))
+        if getattr(function, "__qualname__", "").startswith("TensorBase."):  # x / y arrives as the method div
+            name = {"div": "truediv", "remainder": "mod"}.get(name.removesuffix("_"), name)
         if name and isinstance(returned, Tensor) and not self.calls.busy and not self.calls.path[-1][1]:
             self.calls.report(self.calls.function_name(name), returned)
         return returned

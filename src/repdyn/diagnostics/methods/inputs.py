@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
+from repdyn.diagnostics.methods.forward import undisturbed
+
 MOST_IN_MEMORY = 2**32  # bytes of a loader's inputs, beyond which they are stored on disk
 LABEL_KEYS = ("labels", "label", "targets", "target")
 FORMS = "give one tensor or array of shape (points, ...), a tuple of them, a dict of keyword inputs, or a DataLoader"
@@ -421,16 +423,45 @@ def _check_values(inputs: Inputs) -> None:
 
 
 def _placed(batch: Batch, model: nn.Module) -> Batch:
-    """On the network's device, numbers in the network's precision."""
-    example = next((part for part in model.parameters() if part.is_floating_point()), None)
+    """On the network's device, numbers in a precision that the network takes.
+
+    Where its parameters differ in precision, that of the inputs is tried first, if some parameters have it, then the
+    others, finest first. Parameters on meta, which offloading puts in place for a call, and such of eight bits, which
+    are converted, do not count.
+    """
+    parts = [part for part in model.parameters() if part.is_floating_point() and not part.is_meta]
+    if not parts:
+        return batch
+    device = parts[0].device
+    kinds = sorted({part.dtype for part in parts if part.dtype.itemsize > 1}, key=lambda kind: torch.finfo(kind).eps)
+    own = [part.dtype for part in batch.tensors() if part.is_floating_point()]
+    kinds = [*(kind for kind in own[:1] if kind in kinds), *(kind for kind in kinds if kind not in own[:1])]
+    return next((placed for kind in kinds[:-1] if _is_taken(model, placed := _at(batch, device, kind))), None) or _at(
+        batch, device, kinds[-1] if kinds else None
+    )
+
+
+def _at(batch: Batch, device: torch.device, kind: torch.dtype | None) -> Batch:
+    """On a device; floating-point numbers in a precision, None for the one that they have."""
 
     def place(part: Any) -> object:
-        if example is None or not hasattr(part, "to"):
+        if not hasattr(part, "to"):
             return part
         floating = isinstance(part, Tensor | PackedSequence) and part.data.is_floating_point()
-        return part.to(example.device, example.dtype) if floating else part.to(example.device)
+        return part.to(device, kind) if floating and kind else part.to(device)
 
     return batch.changed(place)
+
+
+def _is_taken(model: nn.Module, batch: Batch) -> bool:
+    """Whether the network takes the first two points of a batch."""
+    part = Inputs([batch]).spread(2)[0].fresh()
+    try:
+        with undisturbed(model), torch.no_grad():
+            model(*part.args, **part.kwargs)
+    except Exception:
+        return False
+    return True
 
 
 def split(inputs: Inputs, batch_size: int) -> Inputs:

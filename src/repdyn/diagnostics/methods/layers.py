@@ -42,6 +42,7 @@ class Plan:
         functions: whether functional code has some of the layers.
         classifier: the last linear map, if the network returns what it returns or in its order (softmax, a positive
             factor); else None.
+        same: layers whose numbers are the output's.
         resolved: the name of a call for each requested name.
         sizes: points of each batch.
     """
@@ -52,12 +53,19 @@ class Plan:
     left_out: dict[str, str]
     functions: bool
     classifier: str | None
+    same: list[str]
     resolved: dict[str, str]
     sizes: list[int]
 
     def call(self, name: str) -> str:
         """The call that a name means."""
         return self.resolved.get(name, name)
+
+    @property
+    def ends_in(self) -> list[nn.Module]:
+        """The modules that return what the network returns."""
+        modules = dict(named_modules(self.reader.model))
+        return [modules[base(name)] for name in self.same if base(name) in modules]
 
     @property
     def points(self) -> int:
@@ -91,7 +99,7 @@ def plan(
     requested = [*measured, *hidden]
     modules = {name: module for name, module in named_modules(reader.model) if name}
     functions = any(base(name) not in modules and name not in (INPUT, OUTPUT) for name in requested)
-    shapes, classifier, repeats = find_shapes(reader, functions)
+    shapes, classifier, same = find_shapes(reader, functions)
     resolved = {name: shape for name in requested if (shape := _resolved(name, shapes))}
     known = {*modules, *resolved}
     if unknown := [
@@ -101,14 +109,14 @@ def plan(
     shapes |= {name: LayerShape(None, why=NEVER) for name in modules if name not in shapes}
     wanted = set(_wanted(measured, resolved, shapes))
     if layers is None:
-        wanted |= {INPUT, *_leaves(shapes, modules), *([] if repeats else [OUTPUT])}
+        wanted |= {INPUT, *_leaves(shapes, modules), *([] if same else [OUTPUT])}
     wanted.update(_heads(reader, wanted, shapes))
     named = {resolved.get(name, name) for name in requested}
     if refused := [f"{name!r}: {shapes[name].why}" for name in named if name in shapes and shapes[name].why]:
         raise ValueError("layer " + "; layer ".join(sorted(refused)) + ". Name a module around it or after it")
     usable = [name for name, shape in shapes.items() if name in wanted and not shape.why]
     left_out = {name: shape.why for name, shape in shapes.items() if name in wanted and shape.why}
-    return Plan(reader, usable, shapes, left_out, functions, classifier, resolved, _sizes(reader))
+    return Plan(reader, usable, shapes, left_out, functions, classifier, same, resolved, _sizes(reader))
 
 
 def _heads(reader: NetworkReader, wanted: Collection[str], shapes: Mapping[str, LayerShape]) -> list[str]:
@@ -251,21 +259,25 @@ def _pass(planned: Plan, number: int, wanted: set[str], consume: Consume, failed
     """One batch: the wanted layers as rows."""
     reader = planned.reader
     batch, seen = reader.inputs.batches[number], set()
-    graphs = batch.graphs()
+    graphs, mask = batch.graphs(), reader.tokens_of(number)
+
+    def pass_on(name: str, value: object) -> None:
+        _pass_on(planned, name, value, graphs, mask, consume, failed)
+
     if INPUT in wanted and len(batch.args) == 1:
-        _pass_on(planned, INPUT, readable(batch.args[0]), graphs, consume, failed)
+        pass_on(INPUT, readable(batch.args[0]))
 
     def emit(name: str, value: object) -> None:
         if name in wanted and name not in seen:
             seen.add(name)
-            _pass_on(planned, name, value, graphs, consume, failed)
+            pass_on(name, value)
         elif failed.get(name) == NEVER:  # the first passes on a few points did not reach it
             failed[name] = "not every point reaches it: it did not run for the first three"
 
     returned = reader.run(batch, emit, functions=planned.functions)
     if OUTPUT in wanted:
         try:
-            _pass_on(planned, OUTPUT, reader.output(returned), graphs, consume, failed)
+            pass_on(OUTPUT, reader.output(returned))
         except Exception as error:
             failed[OUTPUT] = in_one_line(error)
     for name in wanted - seen - {INPUT, OUTPUT}:
@@ -273,13 +285,19 @@ def _pass(planned: Plan, number: int, wanted: set[str], consume: Consume, failed
 
 
 def _pass_on(
-    planned: Plan, name: str, value: Any, graphs: Tensor | None, consume: Consume, failed: dict[str, str]
+    planned: Plan,
+    name: str,
+    value: Any,
+    graphs: Tensor | None,
+    mask: Tensor | None,
+    consume: Consume,
+    failed: dict[str, str],
 ) -> None:
     """A layer's rows to the consumer, whose errors are not caught."""
     shape = planned.shapes[name]
     try:
         features = planned.reader.features
-        rows = features.rows(name, shape.points_first(value, features.channels))
+        rows = features.rows(name, shape.points_first(value, features.channels), mask)
         if shape.of_nodes and graphs is not None:
             rows = _mean_by_graph(rows, graphs)
     except Exception as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from repdyn.base.arrays import Array
-from repdyn.diagnostics.methods.forward import named_modules, unchanged_random_state
+from repdyn.diagnostics.methods.forward import named_modules, unchanged_random_state, undisturbed
 from repdyn.diagnostics.methods.inputs import Batch
 from repdyn.diagnostics.methods.layers import Plan
 from repdyn.diagnostics.methods.measures import IGNORED, distances
 from repdyn.diagnostics.methods.reader import OUTPUT, NetworkReader
+from repdyn.diagnostics.methods.shapes import is_linear
 from repdyn.diagnostics.theory.collapse import classifier_collapse
 
 OfOutput = Callable[[Tensor], Tensor]
@@ -87,11 +88,24 @@ class Outputs:
         counted = self.counted
         return cast("np.ndarray", self.labels)[counted]
 
+    def of_classes(self) -> tuple[Tensor, Tensor]:
+        """What the network returns for the points that have a class, shape (points, outputs), and these classes.
+
+        Raises:
+            ValueError: the outputs are not one for each class, nor one for two classes.
+        """
+        output, classes = self.real(), self.classes
+        if self.planned.reader.features.kind == "flatten":
+            check_no_map(self.planned.shapes[OUTPUT].lengths)
+        return torch.from_numpy(output[self.counted]), torch.from_numpy(classes)
+
     def decisions(self) -> np.ndarray:
         """The classes that the network decides for, of the points that have one."""
-        output, classes = self.real(), self.classes
-        check_classes(classes, output.shape[1])
-        return output[self.counted].argmax(axis=1)
+        output, classes = self.of_classes()
+        form = form_of(output, classes, self.planned)
+        if form.alone:
+            return (output[:, 0] > (0.5 if form.probabilities else 0)).long().numpy()
+        return output.argmax(dim=1).numpy()
 
 
 def _prediction_distance(outputs: Outputs) -> dict[str, object]:
@@ -110,6 +124,7 @@ def _targets(outputs: Outputs) -> dict[str, object]:
     output = outputs.real()
     if outputs.targets is None:
         counted, wanted = outputs.counted, np.full(output.shape, np.nan)
+        outputs.of_classes()
         wanted[counted] = one_hot(outputs.classes, output.shape[1])
     else:
         counted, wanted = np.ones(len(output), bool), outputs.targets.reshape(output.shape)
@@ -126,9 +141,8 @@ def _loss(outputs: Outputs) -> dict[str, object]:
     output = outputs.real()
     if outputs.targets is not None:
         return {"loss": half_mse(output, outputs.targets.reshape(output.shape))}
-    check_classes(outputs.classes, output.shape[1])
-    logits, labels = torch.from_numpy(output[outputs.counted]), torch.from_numpy(outputs.classes)
-    return {"loss": float(nn.functional.cross_entropy(logits, labels))}
+    rows, labels = outputs.of_classes()
+    return {"loss": float(cross_entropy(rows, labels, form_of(rows, labels, outputs.planned)))}
 
 
 def _accuracy(outputs: Outputs) -> dict[str, object]:
@@ -140,11 +154,15 @@ def _classifier(outputs: Outputs) -> dict[str, object]:
     name = outputs.classifier
     if not name:
         raise ValueError("no nn.Linear returns what the network returns, or its order; name one: classifier=")
-    module = dict(named_modules(outputs.planned.reader.model)).get(name.partition("#")[0])
-    W = getattr(module, "weight", None)
-    W = W().dequantize() if callable(W) else W  # of quantized maps
+    model = outputs.planned.reader.model
+    module = dict(named_modules(model)).get(name.partition("#")[0])
+    with undisturbed(model), torch.no_grad():  # reading a parametrized weight computes it
+        W = getattr(module, "weight", None)
+        W = W().dequantize() if callable(W) else W  # of quantized maps
     if not isinstance(W, Tensor) or W.ndim != 2:
         raise ValueError(f"{name} has no matrix of weights")
+    if len(W) == 1:
+        raise ValueError(f"{name} has one row of weights for two classes; neural collapse compares one for each class")
     if not np.array_equal(np.unique(outputs.classes), np.arange(len(W))):
         raise ValueError(f"the labels are not 0 .. {len(W) - 1}, a point of each of the classifier's classes at least")
     H = outputs.layer(f"{name}:input")[outputs.counted]
@@ -180,13 +198,110 @@ def alignment(output: Array, targets: Array, pairs: Sequence[tuple[int, int]]) -
     }
 
 
+class Form(NamedTuple):
+    """What outputs are: probabilities, or else logits, as log-probabilities are.
+
+    Attributes:
+        probabilities: whether they are these.
+        alone: one output for two classes.
+        separate: a sigmoid of each class, so that several may be near 1.
+    """
+
+    probabilities: bool
+    alone: bool = False
+    separate: bool = False
+
+
+def form_of(output: Tensor, labels: Tensor, planned: Plan) -> Form:
+    """What the outputs of points with labels are.
+
+    Outputs that are not negative and of which each point's sum is 1 are probabilities. One output for two classes is a
+    probability where a sigmoid returns it, a logit where a linear map does or where some lie outside [0, 1].
+
+    Args:
+        output: shape (points, outputs).
+        labels: class of each point.
+        planned: the network.
+
+    Raises:
+        ValueError: labels beyond the outputs, or outputs of which this cannot be told.
+    """
+    ends = planned.ends_in
+    sigmoid = any(isinstance(module, nn.Sigmoid) for module in ends)
+    if output.shape[1] == 1:
+        if int(labels.min()) < 0 or int(labels.max()) > 1:
+            raise ValueError(
+                f"labels run from {labels.min()} to {labels.max()} but the network has one output per point, which "
+                "tells the classes 0 and 1 apart"
+            )
+        between = bool(((output >= 0) & (output <= 1)).all())
+        if between and not sigmoid and not any(map(is_linear, ends)):
+            raise ValueError(
+                "the one output per point is between 0 and 1, a probability or a logit; give output=, a function that "
+                "returns the logits of both classes, shape (points, 2)"
+            )
+        return Form(sigmoid, alone=True)
+    check_classes(labels.numpy(), output.shape[1])
+    if sigmoid:
+        return Form(True, separate=True)
+    eps = planned.shapes[OUTPUT].eps
+    rounding = 4 * (eps + output.shape[1] ** 0.5 * torch.finfo(torch.float32).eps)  # of the exponentials and their sum
+    sums = output.detach().double().sum(dim=1)
+    return Form(bool((output >= 0).all() and ((sums - 1).abs() <= rounding).all()))
+
+
+def cross_entropy(output: Tensor, labels: Tensor, form: Form) -> Tensor:
+    """Mean over points of the negative logarithm of the probability of a point's class.
+
+    Args:
+        output: shape (points, outputs).
+        labels: class of each point, shape (points,).
+        form: what the outputs are.
+
+    Raises:
+        ValueError: a probability that was rounded to 0, or one for each class that says nothing of the others.
+    """
+    if form.separate:
+        raise ValueError("the network returns a sigmoid of each class, not one distribution; give loss=")
+    if not form.probabilities:
+        functional = nn.functional
+        if form.alone:
+            return functional.binary_cross_entropy_with_logits(output[:, 0], labels.to(output))
+        return functional.cross_entropy(output, labels)
+    both = torch.cat([1 - output, output], dim=1) if form.alone else output
+    right = both.gather(1, labels[:, None])
+    if zeros := int((right == 0).sum()):
+        raise ValueError(
+            f"the probability of its class is rounded to 0 at {zeros} of {len(right)} points; give output=, the logits"
+        )
+    return -right.log().mean()
+
+
+def check_no_map(lengths: Sequence[int]) -> None:
+    """Refuses several numbers for each class and point.
+
+    Args:
+        lengths: of the axes of one point.
+
+    Raises:
+        ValueError: more than one axis is longer than 1.
+    """
+    if sum(length > 1 for length in lengths) > 1:
+        raise ValueError(
+            f"the network returns shape {tuple(lengths)} for each point, which has one label; give output=, a function "
+            "that returns one number for each class, shape (points, classes)"
+        )
+
+
 def check_classes(labels: np.ndarray, outputs: int) -> None:
     """Refuses labels that are no places among the outputs.
 
     Raises:
         ValueError: labels beyond the outputs.
     """
-    if labels.min() < 0 or labels.max() >= outputs or outputs < 2:
+    if outputs == 1:
+        raise ValueError("the network has one output per point, of which labels are no targets; give targets instead")
+    if labels.min() < 0 or labels.max() >= outputs:
         raise ValueError(
             f"labels run from {labels.min()} to {labels.max()} but the network has {outputs} outputs per point; give "
             "targets instead, or labels from 0"
@@ -275,7 +390,7 @@ def half_mse(output: Array, targets: Array) -> float:
 
 
 def gradient_loss(
-    reader: NetworkReader,
+    planned: Plan,
     loss: Callable[..., Tensor] | None,
     answers: np.ndarray | None,
     labels: np.ndarray | None,
@@ -285,28 +400,35 @@ def gradient_loss(
     """Points whose gradient is taken, and the loss of what the network returns for them.
 
     Args:
-        reader: network and inputs.
+        planned: network and inputs.
         loss: the user's; None takes the usual one.
         answers: targets or labels as the user gave them, for the user's loss.
         labels: class of each point.
         targets: what the network should return.
         most: points at most, unless the user's loss may hold its answers, for all points of the batch.
     """
-    inputs = reader.inputs
+    inputs = planned.reader.inputs
     if loss is not None:
         first = answers if answers is None or len(inputs.batches) == 1 else answers[: inputs.sizes[0]]
         return inputs.batches[0], of_output(loss, first)
     batch, indices = inputs.spread(most)
-    return batch, usual_loss(_of_points(labels, indices), _of_points(targets, indices))
+    return batch, usual_loss(planned, _of_points(labels, indices), _of_points(targets, indices))
 
 
-def usual_loss(labels: np.ndarray | None, targets: np.ndarray | None) -> OfOutput:
-    """Cross-entropy of labels, else half the mean squared error of targets, else of zero."""
+def usual_loss(planned: Plan, labels: np.ndarray | None, targets: np.ndarray | None) -> OfOutput:
+    """Cross-entropy of labels that fit the output, else half the mean squared error of targets, else of zero."""
 
     def loss(output: Tensor) -> Tensor:
         flat = output.flatten(1) if output.ndim > 1 else output[:, None]
-        if targets is None and labels is not None and len(labels) == len(flat) and labels.max() < flat.shape[1]:
-            return nn.functional.cross_entropy(flat, torch.as_tensor(labels).to(flat.device).long())
+        if targets is None and labels is not None and len(labels) == len(flat):
+            counted = torch.from_numpy(labels != IGNORED)
+            rows, classes = flat[counted.to(flat.device)], torch.from_numpy(labels)[counted]
+            try:
+                check_no_map(output.shape[1:])
+                form = form_of(rows, classes, planned)
+            except ValueError:
+                return (flat**2).mean() / 2
+            return cross_entropy(rows, classes.to(rows.device), form)
         if targets is not None and np.size(targets) == flat.numel():
             return ((flat - torch.as_tensor(targets).to(flat).reshape(flat.shape)) ** 2).mean() / 2
         return (flat**2).mean() / 2

@@ -102,7 +102,10 @@ def radial_fractions(reader: NetworkReader, maps: list[Normalized], batch: Batch
         if entry.name in slopes:
             shares[entry.name] = _fraction(*slopes[entry.name])
         else:
-            why = reasons[entry.name] or "the loss does not depend on it"
+            why = reasons[entry.name] or (
+                "no gradient reaches it: the loss does not depend on it, or the network cuts its gradients (detach, "
+                "reentrant checkpointing)"
+            )
             shares[entry.name] = Radial(np.nan, np.nan, why)
     return shares
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -17,9 +17,10 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
-from repdyn.diagnostics.methods.forward import in_one_line, readable, undisturbed, unwrapped, watched
+from repdyn.diagnostics.methods.forward import Unusual, in_one_line, readable, undisturbed, unusual, unwrapped, watched
 from repdyn.diagnostics.methods.inputs import Batch, Inputs, as_inputs
 
+PADDING = ("attention_mask", "src_key_padding_mask", "key_padding_mask")  # the first keeps, the others take out
 KINDS = ("flatten", "pool", "tokens")
 INPUT, OUTPUT = "input", "output"
 MEMORY = 2**30  # bytes of layers in memory at a time when the points come in several batches
@@ -31,11 +32,13 @@ class Features:
     """How a layer's tensor becomes rows.
 
     Attributes:
-        kind: "flatten", all numbers of a point; "pool", means over all axes but points and channels; "tokens", a row
-            for each token of each point; or a function of (name, tensor with points first) to a tensor (points, units).
+        kind: "flatten", all numbers of a point; "pool", means over all axes but points and channels, without padded
+            tokens (`mask`); "tokens", a row for each token of each point; or a function of (name, tensor with points
+            first) to a tensor (points, units).
         channels: axis of the channels with points first, 1 for convolutions, -1 for transformers; needed by "pool" and
             "tokens" in layers with more than two axes, which no shape shows.
-        mask: the tokens that count, shape (points, tokens); None for all.
+        mask: the tokens that count, shape (points, tokens). None for all; for "pool", for those that an input named
+            `attention_mask` keeps, or `src_key_padding_mask` or `key_padding_mask` does not take out.
         heads: heads of attention, each an equal part of the channels, one after another; every layer that they divide
             has `name[head 0]`, `name[head 1]`, ... next to it. They mean something of queries, keys, values and of what
             enters the last projection (`name:input`). None for none.
@@ -50,9 +53,8 @@ class Features:
         """Refuses unknown kinds, masks without tokens and heads of no axis."""
         if not callable(self.kind) and self.kind not in KINDS:
             raise ValueError(f"features is {self.kind!r}; give one of {', '.join(KINDS)} or a function")
-        if self.mask is not None and self.kind != "tokens":
-            raise ValueError('mask says which tokens count; give it with features="tokens"')
-
+        if self.mask is not None and self.kind not in ("tokens", "pool"):
+            raise ValueError('mask says which tokens count; give it with features="tokens" or "pool"')
         if self.heads is not None and self.heads < 2:
             raise ValueError(f"heads is {self.heads}; give 2 or more")
         if self.heads is not None and (self.channels is None or self.channels >= 0):
@@ -71,15 +73,16 @@ class Features:
             parts = value.chunk(self.heads, dim=self.channels)
             yield from ((f"{name}[head {number}]", part) for number, part in enumerate(parts))
 
-    def rows(self, name: str, tensor: Tensor) -> Tensor:
+    def rows(self, name: str, tensor: Tensor, mask: Tensor | None = None) -> Tensor:
         """Rows of a layer, shape (rows, units).
 
         Args:
             name: of the layer.
             tensor: its values with points first.
+            mask: of "pool", the tokens that count, shape (points, tokens); None for all.
 
         Raises:
-            ValueError: the axis of channels is not known, or a layer without tokens.
+            ValueError: the axis of channels is not known, or a layer without tokens or with others than the mask's.
         """
         if callable(self.kind):
             rows = self.kind(name, tensor.clone())  # the network goes on with the tensor itself
@@ -95,7 +98,13 @@ class Features:
                 f"it returns {shape_text(tensor)} and features={self.kind!r} needs the axis of the channels: give "
                 "channels=1 (convolutions) or channels=-1 (transformers)"
             )
-        last = tensor.movedim(self.channels, -1).flatten(1, -2)
+        last = tensor.movedim(self.channels, -1)
+        if self.kind == "pool" and mask is not None:
+            last, mask = _tokens_second(last, mask), mask.to(last.device)
+            kept = last.masked_fill(~mask[:, :, None, None], 0)  # padding may be NaN
+            exact = torch.promote_types(last.dtype, torch.float32)
+            return kept.sum(dim=1, dtype=exact).mean(dim=1) / mask.sum(dim=1, keepdim=True)
+        last = last.flatten(1, -2)
         return last.mean(dim=1) if self.kind == "pool" else last.flatten(0, 1)
 
     def per_point(self, tensor: Tensor) -> int:
@@ -103,6 +112,33 @@ class Features:
         if self.kind != "tokens" or tensor.ndim <= 2 or self.channels is None:
             return 1
         return tensor[0].numel() // tensor.shape[self.channels]
+
+
+def _tokens_second(tensor: Tensor, mask: Tensor) -> Tensor:
+    """A layer as (points, tokens, others, channels), channels last as it comes.
+
+    Raises:
+        ValueError: none of its axes has the mask's length, or several, or a point has no token.
+    """
+    axes = [axis for axis in range(1, tensor.ndim - 1) if tensor.shape[axis] == mask.shape[1]]
+    if len(axes) != 1:
+        raise ValueError(
+            f"it returns {shape_text(tensor)}, channels last, of which {'no' if not axes else 'more than one'} axis "
+            f"has the {mask.shape[1]} tokens of the mask; a mask that is all True counts everything"
+        )
+    if alone := int((~mask.any(dim=1)).sum()):
+        raise ValueError(f"{alone} points are padding alone")
+    moved = tensor.movedim(axes[0], 1)
+    return moved.reshape(*moved.shape[:2], -1, moved.shape[-1])
+
+
+def _padding(batch: Batch) -> Tensor | None:
+    """The tokens that are no padding, shape (points, tokens), as the keywords of an input say."""
+    for name in PADDING:
+        part = batch.kwargs.get(name)
+        if isinstance(part, Tensor) and part.ndim == 2 and bool(((part == 0) | (part == 1)).all()):
+            return part == (name == "attention_mask")
+    return None
 
 
 def as_rows(tensor: Tensor) -> NDArray[np.floating]:
@@ -115,7 +151,9 @@ def as_rows(tensor: Tensor) -> NDArray[np.floating]:
 
 def shape_text(value: object) -> str:
     """A value's shape in words."""
-    return f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else f"a {type(value).__name__}"
+    if isinstance(value, Tensor):
+        return unusual(value) or f"shape {tuple(value.shape)}"
+    return value.text if isinstance(value, Unusual) else f"a {type(value).__name__}"
 
 
 def adapted(returned: Any, adapter: Adapter) -> Tensor:
@@ -139,7 +177,7 @@ def adapted(returned: Any, adapter: Adapter) -> Tensor:
     elif isinstance(returned, tuple | list) and returned:
         returned = returned[0]
     returned = readable(returned)
-    if not isinstance(returned, Tensor):
+    if not isinstance(returned, Tensor) or unusual(returned):
         raise ValueError(
             f"the network returns {shape_text(returned)}; give output=, a key, an index or a function to a tensor"
         )
@@ -157,6 +195,18 @@ class NetworkReader:
     axes: Mapping[str, int]
     batch_statistics: bool
     memory: int
+    mask: NDArray[np.bool_] | None = None  # of pooled tokens
+
+    def tokens_of(self, number: int) -> Tensor | None:
+        """The tokens of a batch that count in a mean, shape (points, tokens); None where all do."""
+        if self.features.kind != "pool":
+            return None
+        mask = _padding(self.inputs.batches[number])
+        if self.mask is not None:
+            sizes = self.inputs.sizes
+            first, size = sum(size or 0 for size in sizes[:number]), sizes[number] or 0
+            mask = torch.from_numpy(self.mask[first : first + size])
+        return None if mask is None or bool(mask.all()) else mask
 
     def run(self, batch: Batch, emit: Callable[[str, object], None], *, functions: bool = False) -> object:
         """One forward pass; what the network returns.
@@ -229,12 +279,34 @@ def network_reader(
         ValueError: unusable inputs or options.
     """
     model, axes = unwrapped(model), dict(axes or {})
+    check_numbers(model)
     points = next((len(cast("Sized", answer)) for answer in (labels, targets) if answer is not None), None)
     batches = as_inputs(model, inputs, axis=axes.get("input", 0), batch_size=batch_size, unpack=unpack, points=points)
     if batch_statistics and len(batches.batches) > 1:
         raise ValueError("batch_statistics normalizes by all points at once; give them in one batch")
     features = features if isinstance(features, Features) else Features(features)
-    return NetworkReader(model, batches, features, output, axes, bool(batch_statistics), memory)
+    mask = None
+    if features.kind == "pool" and features.mask is not None:
+        mask, features = np.asarray(features.mask, bool), replace(features, mask=None)
+        if mask.ndim != 2 or len(mask) != sum(size or 0 for size in batches.sizes):
+            sizes = " + ".join(map(str, batches.sizes))
+            raise ValueError(f"mask has shape {mask.shape}; give (points, tokens) for {sizes} points")
+    return NetworkReader(model, batches, features, output, axes, bool(batch_statistics), memory, mask)
+
+
+def check_numbers(model: nn.Module) -> None:
+    """Refuses parameters without numbers, unless hooks may bring these for the time of a call, as offloading does.
+
+    Raises:
+        ValueError: parameters on the meta device.
+    """
+    meta = [name for name, part in model.named_parameters() if part.is_meta]
+    hooked = any(module._forward_pre_hooks or hasattr(module, "_hf_hook") for module in model.modules())
+    if meta and not hooked:
+        raise ValueError(
+            f"{len(meta)} parameters of the network ({meta[0]}, ...) are on the device meta, without numbers; load its "
+            "weights first: load_state_dict(..., assign=True)"
+        )
 
 
 def option_names(*functions: Callable[..., Any]) -> list[str]:

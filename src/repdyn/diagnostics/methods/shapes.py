@@ -19,7 +19,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from repdyn.diagnostics.methods.forward import BATCH_NORMS, in_one_line, named_modules
+from repdyn.diagnostics.methods.forward import BATCH_NORMS, Unusual, in_one_line, named_modules
 from repdyn.diagnostics.methods.inputs import spread
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader, shape_text
 
@@ -40,6 +40,8 @@ class LayerShape:
         is_complex: whether its numbers are complex; real and imaginary parts are separate units.
         of_nodes: whether it has a row per node where graphs are the points; the mean over a graph's nodes is its row.
         windows: consecutive entries of a point along the first axis, 1 where a point has a single one.
+        lengths: lengths of the axes of a point.
+        eps: relative rounding of its numbers.
     """
 
     axis: int | None
@@ -50,6 +52,8 @@ class LayerShape:
     is_complex: bool = False
     of_nodes: bool = False
     windows: int = 1
+    lengths: tuple[int, ...] = ()
+    eps: float = 0.0
 
     def points_first(self, value: Tensor, channels: int | None) -> Tensor:
         """A value of the layer with its points first; windows get an axis that leaves the channels where they are."""
@@ -59,8 +63,8 @@ class LayerShape:
         return parts if channels is None or channels < 0 else parts.movedim(1, -1)
 
 
-def find_shapes(reader: NetworkReader, functions: bool) -> tuple[dict[str, LayerShape], str | None, bool]:
-    """Shapes of all layers, the last linear map, and whether the output is what another layer returns.
+def find_shapes(reader: NetworkReader, functions: bool) -> tuple[dict[str, LayerShape], str | None, list[str]]:
+    """Shapes of all layers, the last linear map, and the layers that return the output, or take it as the input.
 
     The map is the one whose result the network returns, or else the last one where it orders the outputs as they are.
     """
@@ -89,7 +93,8 @@ def find_shapes(reader: NetworkReader, functions: bool) -> tuple[dict[str, Layer
     linear = [name for name in calls if is_linear(modules.get(base(name)))]
     ends = [name for name in linear if name in same]
     ends = ends or [name for name in linear[-1:] if _ordered_alike(last[name], output)]
-    return shapes, (ends[-1] if ends else None), bool(same) or _equal(last.get(INPUT), output)
+    same = [INPUT, *same] if _equal(last.get(INPUT), output) else same
+    return shapes, (ends[-1] if ends else None), same
 
 
 def _small_passes(reader: NetworkReader, functions: bool) -> list[dict[str, object]]:
@@ -112,7 +117,8 @@ def _shape(
         return LayerShape(None, why=in_one_line(value))
     if not all(isinstance(part, Tensor) for part in values):
         verb = "is" if name == INPUT else "returns"
-        return LayerShape(None, why=f"it {verb} {shape_text(value)}, not a tensor")
+        text = "which has no number at each place" if isinstance(value, Unusual) else "not a tensor"
+        return LayerShape(None, why=f"it {verb} {shape_text(value)}, {text}")
     if not value.is_floating_point() and not value.is_complex():
         kind = str(value.dtype).removeprefix("torch.")
         return LayerShape(None, why=f"it returns {kind}, which has no distances")
@@ -157,7 +163,8 @@ def _described(name: str, shape: LayerShape, value: Tensor, reader: NetworkReade
     points_first = shape.points_first(value, reader.features.channels)
     units = value.numel() // max(1, len(points_first)) * (1 + shape.is_complex)
     row_units, tokens = _row_units(name, points_first, reader, units), reader.features.per_point(points_first)
-    return replace(shape, units=units, row_units=row_units, tokens=tokens)
+    lengths, eps = tuple(points_first.shape[1:]), torch.finfo(value.dtype).eps
+    return replace(shape, units=units, row_units=row_units, tokens=tokens, lengths=lengths, eps=eps)
 
 
 def _row_units(name: str, points_first: Tensor, reader: NetworkReader, units: int) -> int:
