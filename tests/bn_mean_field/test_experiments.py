@@ -68,7 +68,15 @@ RATES = sizes.LearningRates(
     seeds=3,
 )
 FEATURES = sizes.FeatureLearning(
-    dimension=6, width=8, smallest_step=0.1, largest_step=10.0, steps_per_decade=2, iterations=40, spread=10.0, seeds=3
+    dimension=6,
+    width=8,
+    smallest_step=0.1,
+    largest_step=10.0,
+    steps_per_decade=2,
+    iterations=40,
+    spread=10.0,
+    seeds=3,
+    step_of_a=0.6,
 )
 CONCENTRATION = sizes.Concentration(angles=[0.0, 90.0], directions=6, step=0.01, record=[0, 10, 20], seeds=3)
 WELL_POSED = sizes.WellPosedness(gaps=[1e-4, 1e-2], time=0.5, radii=[0.1, 1.0], draws=5)

@@ -264,7 +264,15 @@ def test_neurons_at_equal_speeds_turn_as_they_should():
 
 
 FEATURES = sizes.FeatureLearning(
-    dimension=4, width=6, smallest_step=1.0, largest_step=10.0, steps_per_decade=2, iterations=200, spread=4.0, seeds=2
+    dimension=4,
+    width=6,
+    smallest_step=1.0,
+    largest_step=10.0,
+    steps_per_decade=2,
+    iterations=200,
+    spread=4.0,
+    seeds=2,
+    step_of_a=0.6,
 )
 SPECTRA = {
     "|x1|, one large variance": ((5, 1, 1, 1), (1, 1)),
@@ -290,6 +298,8 @@ def features():
         ("|x1|, half of the variances large", "vanilla, same function", 1),
         ("|x1|, variances spread", "vanilla, many lengths", 1),
         ("|x1|, variances spread", "BN, two lengths", 0),
+        ("relu(x1), one large variance", "BN, many lengths, step of b", 0),
+        ("|x1|, one large variance", "BN, step of b", 1),
     ],
 )
 def test_iterations_to_learn_a_single_index(task, network, start):
@@ -318,7 +328,8 @@ def test_iterations_to_learn_a_single_index(task, network, start):
                     db = db * (own / np.sqrt(np.mean(variances)) / np.linalg.norm(moving[1], axis=1))[:, None]
                 if "frozen" in network:
                     db = 0 * db
-                moving = (moving[0] + step * da, moving[1] + step * db)
+                of_a, of_b = (0.6, step / 1000) if "step of b" in network else (step, step)
+                moving = (moving[0] + of_a * da, moving[1] + of_b * db)
                 if not loss < 1e4 * max(losses[0] * zero, 1):
                     break
         for row, threshold in enumerate((0.03, 0.01)):

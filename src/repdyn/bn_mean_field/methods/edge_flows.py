@@ -65,7 +65,8 @@ def distance_required(kink_slope: float, activation: str, time: float) -> float:
     path = _path(0.0, activation, time)
 
     def rate(t: float) -> float:
-        return edge_velocity(*path.sol(t), LABELS, activation, kink_slope=kink_slope)[1]
+        a, angle = path.sol(t)
+        return edge_velocity(a, angle, LABELS, activation, kink_slope=kink_slope)[1]
 
     return float(scipy.integrate.quad(rate, 0, time, epsabs=1e-10)[0])
 
@@ -80,6 +81,6 @@ def sliding_rates() -> Array:
 
 def _path(start: float, activation: str, time: float) -> scipy.optimize.OptimizeResult:
     def velocity(_: float, state: Array) -> tuple[float, float]:
-        return edge_velocity(*state, LABELS, activation, side=RIGHT)
+        return edge_velocity(state[0], state[1], LABELS, activation, side=RIGHT)
 
     return scipy.integrate.solve_ivp(velocity, (0, time), [1.0, start], rtol=1e-10, atol=1e-13, dense_output=True)
