@@ -74,9 +74,10 @@ positive_transformations_lower_the_mean = formula_claim(
     where="Appendix C, eq. (33)",
     line=508,
     assumes="the proof of Theorem 10 by contradiction: no cluster is lost (29), more than three clusters; positive "
-    "transformations",
+    "transformations from layer 1 on, so that the least coordinate is 0",
     words=r"from which it follows that $\lim_{t\to\infty} \bar{x}^{(t)} = 0$",
-    states="A positive transformation that loses no cluster lowers the mean by the share of the positive entries.",
+    states="A positive transformation that loses no cluster lowers the mean of a row whose least entry is 0 by the "
+    "share of the positive entries.",
     formula=r"\bar{x}^{(t+1)} = \left(1 - \frac{n_t}{n}\right) \bar{x}^{(t)}",
     audit=("formula_audit", equations.EQ_33, TOLERANCE, ROUNDING),
     control="the share of the positive entries itself",

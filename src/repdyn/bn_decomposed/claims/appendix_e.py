@@ -102,8 +102,8 @@ def ratio_of_amplitudes_converges(split_amplitudes: xr.Dataset) -> Verdict:
     where="Appendix E, text after eq. (71)",
     words=r"since $A(T)$, $B(T)$, $C(T)$ and $D(T)$ are all positive for every $T \ge 1$",
     line=818,
-    assumes="the simplified model, distinct components of one input dimension; a layer t from which on all rows have "
-    "at most three clusters; at T = 1 the rows are those of layer t",
+    assumes="the simplified model, three or more points, distinct components of one input dimension; a layer t from "
+    "which on all rows have at most three clusters; at T = 1 the rows are those of layer t",
     kind="bound",
     kind_of_slip="slip in a proof",
     states="From a layer $t$ on all rows of which have at most three clusters, there are rows that part point 1, "

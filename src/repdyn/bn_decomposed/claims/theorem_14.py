@@ -44,8 +44,8 @@ NORMS_AS_PRINTED = wrong_formula("the printed norms, 1 at every width", norms_as
     assumes="the variance of Theorem 14",
     words=r"$\mathbb{E}[\|\hat{\nu}_c\|] = \frac{1}{n-1}$",
     kind="identity",
-    states="At the variance of Theorem 14 the expected norm of the odd point is 1, that of the cluster's mean $1 / (n "
-    "- 1)$.",
+    states="At the variance of Theorem 14 the expected norm of the odd point is 1, that of the image of the cluster's "
+    "mean $1 / (n - 1)$.",
     correction="That is true of the expected squared norms. The expected norms are smaller by a factor of the width, "
     "which tends to 1.",
     formula=r"\alpha = \frac{n^2}{(n-1)^2 R^2}: \quad \mathbb{E} \|x_1'\| = 1, \quad \mathbb{E} \|\hat\nu_c\| = "
@@ -61,9 +61,9 @@ NORMS_AS_PRINTED = wrong_formula("the printed norms, 1 at every width", norms_as
     consequence=r"Both items hold with squares on both sides, $\mathbb{E} \|x_1'\|^2 = 1$ and $\mathbb{E} "
     r"\|\hat\nu_c\|^2 = 1/(n - 1)^2$.",
     labels={
-        "cluster": "norm of the cluster's mean over the printed one",
+        "cluster": "norm of the image of the cluster's mean over the printed one",
         "closed form": "expected squared norms in closed form, against 1",
-        "cluster sampled": "squared norm of the cluster's mean in sampled layers, over the expected one",
+        "cluster sampled": "squared norm of the image of the cluster's mean in sampled layers, over the expected one",
         "odd point": "norm of the odd point in sampled layers, over the printed one",
     },
     remark="Item 2 prints $1 / (n - 1)$ on the right, so the squares are missing on both sides, not lost in the text.",

@@ -291,7 +291,8 @@ def longer_neurons_are_slower(formula_audit: xr.Dataset) -> Verdict:
     where="Section 4.2 and start of section 4 (ours)",
     kind="scaling",
     origin="ours",
-    assumes=r"ReLU or leaky ReLU, whose $\sigma'(c w) = \sigma'(w)$; one step size for both neurons",
+    assumes=r"ReLU or leaky ReLU, whose $\sigma'(c w) = \sigma'(w)$; the same output weight, network and step size for "
+    "both neurons",
     states="The direction of $b_2 = c b_1$ turns $1/c^2$ as fast as that of $b_1$ with BN and $1/c$ as fast without: "
     "small neurons turn faster in both models, and one power of $c$ is BN's own.",
     formula=r"\left\|\frac{d}{dt} \frac{b}{\|b\|} \right\|\propto \frac{1}{c^2} \text{ with BN}, \quad \propto "

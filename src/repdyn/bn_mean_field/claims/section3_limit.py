@@ -31,7 +31,8 @@ from repdyn.base.verdicts import Test, Verdict, at_least, at_most, deviation, no
     message="The rate at which the loss falls has the wrong norm and sign",
     cause="Along the flow the derivative of the loss is minus the squared speed in the norm of the metric $G$; the "
     "display has the Euclidean norm, and no minus.",
-    consequence="Theorem 4 survives, with the norm of $G$ and the minus in the display (bnm-thm4-equicont).",
+    consequence="The proof of Theorem 4 goes on, with the norm of $G$ and the minus in the display "
+    "(bnm-thm4-equicont); what it lacks is elsewhere (bnm-thm4-conv).",
     sought="The corrected form is the chain rule with (14), for every activation with a derivative along the "
     "path. For ReLU on point data a path that meets an edge has one-sided derivatives, so the identity holds for "
     "almost every time only.",
@@ -271,7 +272,7 @@ TOLERANCE = 1e-6  # of the solver of the flow, whose own is 1e-10
     states="$W_2^2$ between two times is at most $(t'-t)$ times the gain of loss as printed, so at most $(t'-t) "
     "L(t')$.",
     correction=r"$W_2^2 \le (t'-t)(L(t) - L(t')) \le (t'-t) L(0)$, the last for a loss that is never negative; the "
-    "theorem survives with $C = L(0)$.",
+    "proof needs no more.",
     formula=r"W_2(\bar\rho_t, \bar\rho_{t'})^2 \le (t' - t) \left( \bar L_{t'} - \bar L_t \right) \le (t' - t) \bar "
     "L_{t'}",
     corrected_formula=r"W_2(\bar\rho_t, \bar\rho_{t'})^2 \le (t' - t) \left( \bar L_t - \bar L_{t'} \right) \le (t' - "
@@ -279,12 +280,13 @@ TOLERANCE = 1e-6  # of the solver of the flow, whose own is 1e-10
     control=wrong_formula("the factor $t' - t$ left out", replace_variables(bound="bound_without_time")),
     message="The bound takes the loss to grow where it falls",
     cause="The display has $L(t') - L(t)$, which is negative where the loss falls, and ends with $(t' - t) L(t')$, "
-    "which everything that learns violates.",
-    consequence=r"The right bound is $(t' - t)(L(t) - L(t')) \le (t' - t) L(0)$, and the theorem survives with $C = "
-    "L(0)$.",
+    "which is violated where the loss tends to zero fast enough, never before it has halved.",
+    consequence=r"The right bound is $(t' - t)(L(t) - L(t')) \le (t' - t) L(0)$, and the proof goes on with $C = "
+    "L(0)$; what Theorem 4 lacks is elsewhere (bnm-thm4-conv).",
     sought="The corrected form needs a loss that falls, which any solution of the particle system has; $m = 1$ "
-    "and neurons that share a path give equality for straight geodesics at constant speed. The loss must be "
-    "bounded below, which Assumption 2 does not say and convex losses of the paper are.",
+    "and neurons that share a path give equality for straight geodesics at constant speed. The loss must not be "
+    "negative, which no assumption says (a linear loss is convex and is): on the compact $\\mathcal M_r$ the constant "
+    "$L(0) - \\inf L$ does as well.",
 )
 def trajectories_are_equicontinuous(equicontinuity: xr.Dataset) -> Verdict:
     """All pairs of times: exact W2 against the printed bound, the larger coupling cost against the corrected."""
@@ -323,7 +325,7 @@ def trajectories_are_equicontinuous(equicontinuity: xr.Dataset) -> Verdict:
     message="Straight chords are too short for distances on the manifold",
     cause=r"The distance (16) is measured along geodesics; along an eigen-direction of variance $\lambda$ these are "
     r"$\sqrt{\lambda}$ times their chords, longer where $\lambda > 1$.",
-    consequence="With the distance on the manifold in place of the chords the line is right, and the theorem survives.",
+    consequence="With the distance on the manifold in place of the chords the line is right, and the proof goes on.",
     sought="The mean squared distance is the cost of one coupling, so never below the optimum; equal where no "
     r"exchange of neurons is cheaper. The printed chords fail as soon as one eigenvalue of $\Sigma$ exceeds 1, at "
     "$m = 1$ already.",

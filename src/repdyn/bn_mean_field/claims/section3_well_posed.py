@@ -58,8 +58,9 @@ def _exponent(well_posedness: xr.Dataset, activation: str, name: str = "gap_at_e
     where="Abstract; Section 3.2, after the proof of Theorem 4",
     words="Theoretical analysis are provided on the well-posedness and convergence of the Wasserstein gradient flow",
     line=9,
-    assumes="Assumption 2; for convergence Assumption 3; well-posed as usual: existence, uniqueness, stability (as "
-    "existence alone, which is what section 3.2 shows, it is bnm-thm4-conv)",
+    assumes=r"Assumption 2, and $\mathbb{E} |\ell'(0, y)|$ finite; for convergence Assumption 3; well-posed as "
+    "usual: existence, uniqueness, stability (as existence alone, which is what section 3.2 shows, it is "
+    "bnm-thm4-conv)",
     kind="limit",
     kind_of_slip="missing hypothesis",
     states="The Wasserstein gradient flow is well-posed: solutions exist, and are unique and stable in their start.",
@@ -70,8 +71,8 @@ def _exponent(well_posedness: xr.Dataset, activation: str, name: str = "gap_at_e
         "ReLU, whose derivative jumps, in the corrected form", replace_labels("activation", {"erf": "relu"})
     ),
     message="Existence and uniqueness fail under Assumption 2 alone",
-    cause="With ReLU and point data a neuron on an edge may rest or leave, and both solve (15); with other labels both "
-    "sides drive it to an edge from which (14) drives it away, and nothing does.",
+    cause=r"With ReLU, $\sigma'(0) = 0$ and point data a neuron on an edge may rest or leave, and both solve (15); "
+    "with other points and labels both sides drive it to an edge from which (14) drives it away, and nothing does.",
     consequence=r"With a Lipschitz $\sigma'$, as in Assumption 3, the flow is unique and stable in its start, by a "
     "proof of ours; it exists by Theorem 4 (bnm-thm4-conv).",
     sought="Found, for existence and for uniqueness, by labels at two points on one edge. The corrected form is "

@@ -241,7 +241,8 @@ _lengths_switched_off = replace_labels(
     control=knock_out("b frozen where lengths differ, so that they set no rate", _lengths_switched_off),
     remark=f"{SETTING}. The largest step of all weights is set by the output weights, which do not see the lengths of "
     "b; long neurons then move too little at small steps. If b alone has the step, the shortest neurons learn at steps "
-    "at which equal ones do not move, and lengths on both sides of 1 widen the range; 1 and 10 have no short ones.",
+    "at which those of length 1 do not move; it is being short that widens the range, not being different: equal "
+    "lengths of 0.1 reach two decades further down, by the step $h / c^2$, and 1 and 10 have no short ones.",
 )
 def many_lengths_widen_the_range(feature_learning: xr.Dataset) -> Verdict:
     """Range of steps that learn a single index, BN with several lengths less BN with one, by what has the step."""

@@ -212,7 +212,8 @@ EXPONENTS = "boundaries half-way between 1/2 and 1 separate the exponents; the s
     where="Section 2.1, eq. (2) (ours)",
     kind="scaling",
     origin="ours",
-    assumes="batches of independent draws with finite fourth moments; the velocity of b",
+    assumes="independent Gaussian draws, ReLU, a linear target; the velocity of b. Inputs with mass on a hyperplane "
+    "$b^T x = 0$ are excluded: the mean of a batch moves them across the kink, and neither bias nor noise vanishes",
     states="Population BN is the limit of BN over batches of size $B$: bias of order $1/B$, noise of order "
     r"$1/\sqrt{B}$.",
     control={
