@@ -28,7 +28,7 @@ mean_of_ones, _, spread_of_ones = moments(ones)
 mean, variance, _ = moments(shifted)
 _, in_float64, _ = moments(shifted.astype(np.float64))
 print(f"2^25 ones: compiled mean {mean_of_ones}, std {spread_of_ones}; numpy {ones.mean()}, {ones.std()}")
-print(f"around 1000: compiled mean {mean:.2f}, variance {variance:.2f}; numpy {shifted.mean():.2f}, {shifted.var():.3f}")
+print(f"about 1000: compiled mean {mean:.1f}, variance {variance:.1f}; numpy {shifted.mean():.2f}, {shifted.var():.3f}")
 assert (mean_of_ones, spread_of_ones) == (0.5, 0.5)
 assert (ones.mean(), ones.std()) == (1, 0)
 assert 1008 < mean < 1010
