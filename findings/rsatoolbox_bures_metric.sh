@@ -2,7 +2,7 @@
 # Packages: rsatoolbox 0.3.2, numpy 2.4.6.
 # Behaviour: compare with method "bures_metric" returns tr K + tr L - 2 F, F the fidelity of the centered Gram matrices
 #   over the number of units. That is the square of the Bures distance, and no metric. It depends on the unit of either
-#   representation; method "bures", F / sqrt(tr K tr L), does not. It is small for similar representations, while
+#   representation; method "bures", F / sqrt(tr K tr L), does not. The metric is small for similar ones, while
 #   the other methods are large for them.
 # Seen: X, 2 X and 3 X of 5 points and 7 units: first to second 2.81, second to third 2.81, first to third 11.23, twice
 #   the way through the second. The roots are 1.68, 1.68 and 3.35, and add up.
