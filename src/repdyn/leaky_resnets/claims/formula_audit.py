@@ -160,7 +160,8 @@ connected_networks_are_balanced = formula_claim(
     audit=("formula_audit", equations.CONNECTED_BALANCE, SOLVED, "rescaling has converged to round-off"),
     control="without the sum of biases",
     decided="Random networks of four layers, each neuron rescaled until nothing moves; outputs stay as they are.",
-    remark="The line printed after it lacks its left side; this is the one that follows.",
+    remark=r"The line printed after it is no equation: between its two terms $= \|W_1\|_F^2$ is missing. This is the "
+    "one that follows.",
 )
 
 

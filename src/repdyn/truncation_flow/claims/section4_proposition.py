@@ -304,8 +304,8 @@ def arrival_is_bounded(proposition: xr.Dataset, counterexamples: xr.Dataset) -> 
     "tf-prop42-freeze",
     where="Section 4.2, Proposition 4.2, (4.19), (4.21)",
     line=663,
-    assumes="(4.13)-(4.17), and that a time $s_1$ of full truncation exists, which is a statement of its own "
-    "(tf-prop42-s1)",
+    assumes=r"(4.13)-(4.17), and a time $s_1$ as the proof has it: the bias in (4.17), the rotation within $\eta_2$ of "
+    "(4.16); that one exists is a statement of its own (tf-prop42-s1)",
     words=r"For $s > s_1$ ... converges to zero as $s \rightarrow \infty$ , and",
     kind="identity",
     states="After full truncation the generator vanishes and the weights rest.",

@@ -65,7 +65,7 @@ reduction_is_closed = formula_claim(
     "uni-eq7-reduction",
     where="Section 2.3, eqs. (7), (8); Appendix A.1, (19)-(21)",
     line=97,
-    assumes="representations move together or apart and do not rotate, (19); the flow (17) as printed",
+    assumes="representations move together or apart and do not rotate, (19); $h > 0$; the flow (17) as printed",
     sought=r"Under (19) $dh = \alpha u$, $dy = \alpha v$ obey two equations, from which (7) follows by the product "
     "rule, for one or more outputs, outputs along, across or against the target, and equal targets alike. At $h = 0$, "
     "which starts against the target can reach in finite time, (7) divides by 0; the maps go on.",
