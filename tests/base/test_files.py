@@ -66,25 +66,6 @@ def test_file_instead_of_a_folder_is_reported(tmp_path):
     assert (tmp_path / "results").read_text() == "in the way"
 
 
-def test_link_stays_and_its_file_is_replaced(tmp_path):
-    (tmp_path / "there").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "there/file")
-    for text in ("new file", "replaced"):
-        write_text(tmp_path / "link", text)
-        assert (tmp_path / "link").is_symlink()
-        assert (tmp_path / "there/file").read_text() == text
-
-
-def test_pipes_devices_and_folders_are_no_targets(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "to_pipe").symlink_to(tmp_path / "pipe")
-    (tmp_path / "folder").mkdir()
-    for name in ("pipe", "to_pipe", "folder", os.devnull):
-        with pytest.raises(DataError, match="no regular file"):
-            write_text(tmp_path / name, "x")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "pipe", "to_pipe"]
-
-
 def test_partial_files_of_a_killed_writer_are_removed_by_the_next_write(tmp_path):
     path = tmp_path / "data.txt"
     killed = (

@@ -190,3 +190,12 @@ def test_similarities_replace_no_input(words, tmp_path, capsys):
     assert main(["similarity", "nets:build", "--data", "data.npz", *words.split()]) == 1
     assert "would replace" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.*") if path.is_file()} == before
+
+
+def test_link_stays_and_its_file_is_written(tmp_path):
+    (tmp_path / "nets.py").write_text("from torch import nn\n\ndef build():\n    return nn.Linear(6, 3)\n")
+    (tmp_path / "link.nc").symlink_to(tmp_path / "found.nc")
+    for _ in range(2):
+        assert main(["measure", "nets:build", "--data", "data.npz", "--out", "link.nc", "--measures", "ranks"]) == 0
+        assert (tmp_path / "link.nc").is_symlink()
+        assert (tmp_path / "found.nc").read_bytes().startswith(b"\x89HDF")

@@ -22,16 +22,10 @@ HOST = re.sub(r"[^A-Za-z0-9-]", "-", platform.node())
 def atomic(path: Path | str) -> Iterator[Path]:
     """Yields a temporary path next to `path` that replaces it when the block ends without an error.
 
-    A symbolic link stays, and the file that it leads to is replaced.
-
     Raises:
-        DataError: the path is a folder, pipe or device, its folder cannot be created or the file cannot be written (the
-            temporary file is removed).
+        DataError: the folder cannot be created or the file cannot be written (the temporary file is removed).
     """
     path = Path(path)
-    path = path.resolve() if path.is_symlink() else path
-    if path.exists() and not path.is_file():
-        raise DataError(f"{path}: cannot be written, since it is no regular file; name a file")
     temporary = path.with_name(f".{path.name}.{HOST}.{os.getpid()}.part{path.suffix}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

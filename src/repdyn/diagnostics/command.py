@@ -106,6 +106,7 @@ def measure_and_save(
         raise RepdynError(f"effective_depth is {effective_depth}; give a finite number")
     if before and not (words or page):
         raise RepdynError("before is for the words; give words or page, too")
+    out, page = _behind_links(out), page and _behind_links(page)
     _check_targets(
         {"out": out, "page": page},
         {"data": data, "before": before, "held_out": held_out, "checkpoints": checkpoints, "builder": _source(builder)},
@@ -174,6 +175,11 @@ def _check_targets(targets: dict[str, Path | None], sources: dict[str, Path | No
             beginning = file.read(16)
         if beginning and not beginning.lower().startswith(BEGINNINGS[kind]):
             raise DataError(f"{name}: {path} is there already and no {kind} file, so it stays; name another file")
+
+
+def _behind_links(path: Path) -> Path:
+    """The file that a symbolic link leads to, so that the link stays."""
+    return path.resolve() if path.is_symlink() else path
 
 
 def _source(builder: str) -> Path | None:
@@ -367,6 +373,7 @@ def compare_and_save(
     from repdyn.diagnostics.methods.reader import Features
     from repdyn.plotting import figures
 
+    out = _behind_links(out)
     files = {"against": against, **{f"reruns {place}": file for place, file in enumerate(reruns)}}
     sources = {name: Path(file) for name, file in files.items() if file and Path(file).is_file()}
     _check_targets(
