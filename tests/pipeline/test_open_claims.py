@@ -69,6 +69,13 @@ def test_nine_readings_in_ten_are_enough():
     assert doublings(whole, *readings[:8], hopeless, hopeless) is None
 
 
+def test_no_trials_decide_a_part_whose_readings_are_decided_already():
+    """Nine of ten pass and the tenth stays open, so that something else, as a control, keeps the claim open."""
+    readings = [evidence("passes", 9.0, (1.0, 17.0), POSITIVE, reading=f"{k}") for k in range(9)]
+    whole, last = undecided("", None, ("", "")), undecided(1.0, None, ("", ""), reading="last")
+    assert open_claims.doublings([whole, *readings, last], "the control is open") == (None, "the control is open")
+
+
 def test_readings_are_grouped_by_part_and_form():
     whole = undecided("", None, ("", ""), part="a")
     near = [undecided(1.0, (-0.1, 2.1), part="a", reading=f"{k}") for k in range(3)]

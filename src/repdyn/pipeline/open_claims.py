@@ -85,7 +85,9 @@ def doublings(evidence: Sequence[Mapping[str, str]], why: str) -> tuple[int | No
         by_part.append(_of_readings(readings) if readings else _of_interval(row))
         if by_part[-1] is None:
             return None, "; ".join(filter(None, (row["measured"], row["tolerance_reason"])))
-    most = max(filter(None, by_part))
+    most = max(number or 0 for number in by_part)
+    if not most:  # its readings are decided enough, and something else is open, such as a control
+        return None, why or "its readings are decided; more trials of them do not help"
     if most > MOST_DOUBLINGS:
         return None, f"a boundary case: not even {2**MOST_DOUBLINGS} times as many trials"
     return most, f"{2**most} times as many trials"
