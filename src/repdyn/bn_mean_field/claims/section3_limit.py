@@ -129,7 +129,7 @@ POINTS = "smooth, point data"
     "slope between those of its sides, for each input by itself (solutions of Filippov), the limit of the example "
     "is a solution.",
     answer=r"Assumption 2 asks for a Lipschitz activation only, section 3.3 adds the Lipschitz $\sigma'$ explicitly, "
-    r"and all experiments use ReLU. (14) has one number $\sigma'(0)$ for both points, and no choice of it helps. So "
+    r"and section 4.2 is about ReLU. (14) has one number $\sigma'(0)$ for both points, and no choice of it helps. So "
     "the theorem lacks a hypothesis or another notion of solution; with either it survives.",
     labels={POINTS: "turn of neurons next to an edge minus that which (14) asks of their limit (radian)"},
     remark="The widths tried, powers of two, are one subsequence; the theorem promises no more and gives no rate. "
