@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from repdyn.base.errors import DataError
 from repdyn.diagnostics.measure import Recorder, measure
-from repdyn.diagnostics.methods.recording import aligned, append, create, cut, joined, load
+from repdyn.diagnostics.methods.recording import aligned, append, create, cut, extended, joined, load
 
 FIRST = xr.Dataset(
     {"units": ("layer", [3, 4]), "stable_rank": ("layer", [1.5, 2.5]), "loss": 0.5},
@@ -62,6 +62,8 @@ def test_a_file_equals_the_joined_moments_and_is_cut_at_any_step(texts, tmp_path
     for count in (3, 2, 1):
         cut(path, STEPS[count], TIME)
         xr.testing.assert_identical(load(path, TIME), joined(parts[:count], STEPS[:count], TIME, "h"))
+        whole = extended(load(path, TIME), parts[count:], STEPS[count:], TIME, "h")
+        xr.testing.assert_identical(whole, joined(parts, STEPS, TIME, "h"))
     append(path, parts[3], 99.0, TIME, 1)
     whole = joined([parts[0], parts[3]], [STEPS[0], 99.0], TIME, "h")
     xr.testing.assert_identical(load(path, TIME), whole)

@@ -155,31 +155,26 @@ def insert(path: Path, moment: xr.Dataset, step: float, time: str, units: str) -
         time: name of the dimension of training.
         units: its unit.
     """
-    whole = load(path, time)
-    steps = whole[time].values.tolist()
-    texts = dict(zip(steps, _texts(whole.attrs["left_out"], steps, time), strict=True)) | {
-        step: moment.attrs["left_out"]
-    }
-    others = whole.isel({time: whole[time].values != step})
-    dataset = xr.concat(
-        [others, joined([moment], [step], time, units)], time, data_vars=changing(moment), coords="minimal",
-        compat="override", combine_attrs="override", join="override",
-    ).sortby(time)  # fmt: skip
-    ordered = dataset[time].values.tolist()
-    text = reasons([texts[entry] for entry in ordered], ordered, time)
-    _write(path, dataset.assign_attrs(whole.attrs | {"left_out": text}), time)
+    _write(path, extended(load(path, time), [moment], [step], time, units), time)
 
 
 def extended(
     whole: xr.Dataset, moments: Sequence[xr.Dataset], steps: Sequence[float], time: str, units: str
 ) -> xr.Dataset:
-    """A recorded dataset with later moments that its file lacks."""
+    """A recorded dataset with further moments at their places in time, instead of those that are there."""
     if not moments:
         return whole
-    return xr.concat(
-        [whole, joined(moments, steps, time, units)], time, data_vars=changing(moments[0]), coords="minimal",
+    earlier = whole[time].values.tolist()
+    texts = dict(zip(earlier, _texts(whole.attrs["left_out"], earlier, time), strict=True))
+    texts |= {step: moment.attrs["left_out"] for step, moment in zip(steps, moments, strict=True)}
+    others = whole.isel({time: ~np.isin(whole[time].values, steps)})
+    dataset = xr.concat(
+        [others, joined(moments, steps, time, units)], time, data_vars=changing(moments[0]), coords="minimal",
         compat="override", combine_attrs="override", join="override",
-    )  # fmt: skip
+    ).sortby(time)  # fmt: skip
+    ordered = dataset[time].values.tolist()
+    text = reasons([texts[step] for step in ordered], ordered, time)
+    return dataset.assign_attrs(whole.attrs | {"left_out": text})
 
 
 def annotate(path: Path, **attributes: str) -> None:

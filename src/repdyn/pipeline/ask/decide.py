@@ -182,7 +182,7 @@ def plan(run: str, budget: float, found: Iterable[Need]) -> Round:
         values |= {key: max(values.get(key, 0), value) for key, value in wanted.items()}
         graph = read_study(need.study)
         for dataset in _grown(need.study, graph, {section for section, _ in need.trial_settings}):
-            for id in set(graph.claims_of(dataset)) - unseen:
+            for id in sorted(set(graph.claims_of(dataset)) - unseen):
                 grown[id] = max(grown.get(id, 0), need.doublings)
     looks |= {id: looks.get(id, 1) + more for id, more in grown.items()}
     settings: dict[str, Any] = {"run": {"looks": looks}}
