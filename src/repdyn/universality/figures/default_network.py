@@ -199,7 +199,7 @@ def n6_fit_losses(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Da
         panel.set_title(f"{int(fits['units'])} units, {int(fits['converged'].isel(layer=0).sum())} trials")
         panel.set_yscale("log")
     axes[0, 0].set_ylabel("squared fit loss (49), epochs")
-    axes[0, 0].legend()
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     ours = [fits["alternative_loss"].sel(alternative="theory") for fits in ensembles]
     return Drawn(
         fig,
