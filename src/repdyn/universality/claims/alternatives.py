@@ -134,7 +134,7 @@ def _losses_of(other: str, name: str) -> Control:
     "a search that stays there ends far above the minimum: 15.35 and 16.61 are ordinary numbers of that line.",
     answer="The defence wins: nothing is refuted, since the paper says neither where the search starts nor where it "
     "stops. What it does not save is their size as evidence: with both rates free a factor 2 in the first line fits "
-    "1.5 to 2.3 times worse than the theory in our eight networks, not 18 times; one in the second line 2 to 15 "
+    "1.5 to 2.3 times worse than the theory in our networks, not 18 times; one in the second line 2 to 15 "
     "times.",
     labels={
         "theory": "published fit loss of the theory, against those of our networks",
