@@ -220,6 +220,13 @@ def test_safetensors_in_files_folders_and_parts(tmp_path):
             load_weights(network(), tmp_path / "cut.safetensors")
 
 
+def test_safetensors_with_an_impossible_shape_are_refused(tmp_path):
+    header = b'{"a": {"dtype": "F32", "shape": [-1, -4], "data_offsets": [0, 16]}}'
+    (tmp_path / "odd.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(16))
+    with pytest.raises(DataError, match=r"odd\.safetensors"):
+        load_weights(network(), tmp_path / "odd.safetensors")
+
+
 @pytest.mark.parametrize("suffix", ["bin", "safetensors"])
 def test_parts_of_weights_are_one_network_and_all_are_needed(suffix, tmp_path):
     stem = "pytorch_model" if suffix == "bin" else "model"

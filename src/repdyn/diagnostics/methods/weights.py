@@ -338,5 +338,5 @@ def _safetensors(path: Path) -> dict[str, Tensor]:
             values = torch.frombuffer(numbers[low:high], dtype=kind) if high > low else torch.empty(0, dtype=kind)
             weights[name] = values.reshape(shape)
         return weights
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, struct.error) as error:
         raise DataError(f"{path}: not a readable safetensors file ({in_one_line(error)})") from error
