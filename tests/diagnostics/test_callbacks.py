@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.distributed.fsdp import fully_shard
+from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from repdyn.diagnostics.callbacks import Measuring, every, growing, lightning_callback, same, trainer_callback
 from repdyn.diagnostics.measure import Recorder, measure
@@ -207,6 +209,33 @@ def test_lightning_in_another_process_measures_nothing(trainers):
     assert trainer.loggers[0].calls == module.logged == []
 
 
+@pytest.fixture
+def two_processes():
+    """The first of two processes, the other of which never answers."""
+    torch.distributed.init_process_group("fake", rank=0, world_size=2, store=FakeStore())
+    yield
+    torch.distributed.destroy_process_group()
+
+
+@pytest.mark.parametrize("zero", [True, False])
+def test_a_network_divided_among_processes_is_refused_in_each(trainers, two_processes, zero):
+    callback = lightning_callback(points(), labels=LABELS)
+    module = LightningModule()
+    trainer = types.SimpleNamespace(loggers=[], global_step=0, is_global_zero=zero)
+    callback.on_train_start(trainer, module)
+    assert (callback.recorder is not None) == zero
+    with pytest.raises(ValueError, match="divided among 2 processes"):
+        callback.on_train_start(trainer, fully_shard(module))
+
+
+def test_batch_statistics_of_the_first_process_wait_for_no_other(two_processes):
+    model = network()
+    wanted = measure(model, points(), labels=LABELS, batch_statistics=True)
+    together = nn.SyncBatchNorm.convert_sync_batchnorm(model)
+    assert measure(together, points(), labels=LABELS, batch_statistics=True).equals(wanted)
+    assert "forward" not in vars(together[1])
+
+
 def test_a_resumed_training_drops_moments_after_its_checkpoint(trainers, tmp_path):
     def callback(**options):
         file = tmp_path / "found.nc"
@@ -241,6 +270,15 @@ def test_steps_counted_by_two_are_measured_at_the_first_after_one_that_is_due():
         measuring.after(model, step)
         measuring.after(model, step)
     assert measuring.recorder.steps == [0, 6, 10, 16, 20, 26]
+
+
+@pytest.mark.parametrize("jump", [1, 2, 3])
+def test_no_moment_is_lost_where_the_step_jumps(jump):
+    for due, steps in ((growing(2), [0, 1, 2, 4, 8, 16, 32, 64]), (every(7), range(0, 90, 7))):
+        found = [step for step in range(0, 90, jump) if due(step)]
+        first = [min(step for step in range(0, 90 + jump, jump) if step >= wanted) for wanted in steps]
+        assert found == sorted({step for step in first if step < 90})
+        assert [step for step in range(0, 90, jump) if due(step)] == found  # another training
 
 
 class Pair(nn.Module):

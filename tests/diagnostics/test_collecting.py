@@ -7,6 +7,7 @@ import xarray as xr
 from torch import nn
 
 from repdyn.base.datasets import problems
+from repdyn.base.errors import DataError
 from repdyn.diagnostics.measure import Recorder, measure
 from repdyn.diagnostics.methods import radial
 from repdyn.diagnostics.methods.catalog import MEASURES, OF_HELD_OUT
@@ -14,6 +15,7 @@ from repdyn.diagnostics.methods.collecting import Request
 from repdyn.diagnostics.methods.reader import Features
 from repdyn.diagnostics.methods.recording import scalars
 from repdyn.diagnostics.theory.identity import Residual
+from repdyn.diagnostics.theory.side_by_side import domain_shift
 
 LABELS = np.array([2, 0, 1, 1, 0, 2, 2, 1, 0])
 X = torch.randn(9, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -32,8 +34,9 @@ def network(*more):
 
 
 ALWAYS = {"angles", "ranks", "cost_of_identity", "pairs", "radial"}
-OF_LABELS = {"collapse", "classifier", "sectors", "accuracy"}
+OF_LABELS = {"collapse", "classifier", "sectors", "accuracy", "class_ranks"}
 OPTIONS = {"labels": LABELS, "targets": X.numpy(), "loss": nn.functional.mse_loss, "residual": Residual(["0", "1"])}
+OPTIONS |= {"held_out": True, "other_form": True}
 
 
 @pytest.mark.parametrize(
@@ -44,6 +47,8 @@ OPTIONS = {"labels": LABELS, "targets": X.numpy(), "loss": nn.functional.mse_los
         (("targets",), {"targets", "loss"}),
         (("loss",), {"loss"}),
         (("residual",), {"energies"}),
+        (("held_out",), {"domains"}),
+        (("other_form",), {"forms"}),
         (("labels", "targets", "loss", "residual"), OF_LABELS | {"targets", "loss", "energies"}),
     ],
 )
@@ -60,17 +65,22 @@ def test_measures_are_chosen_by_the_options_that_they_need(names, more):
                 alone.chosen()
 
 
+OTHER_POINTS = {"held_out": (X.flip(1), LABELS), "other_form": X + 1}
+
+
 @pytest.mark.parametrize("layers", [None, []])
 def test_every_measure_has_alone_the_numbers_that_it_has_among_all(layers):
     model = network()
     options = {"labels": LABELS, "targets": X[:, :3], "residual": ["1", "0"], "loss": nn.functional.mse_loss}
     stream = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Linear(4, 3)).double()
     for network_of, more in ((model, {"residual": None}), (stream, {"residual": ["0", "1", "2"]})):
-        whole = measure(network_of, X, layers, **options | more)
+        whole = measure(network_of, X, layers, **options | more | OTHER_POINTS)
         for name in MEASURES:
             if name == "energies" and more["residual"] is None:
                 continue
-            alone = measure(network_of, X, layers, **options | more, measures=[name])
+            others = {"domains": ["held_out"], "forms": ["other_form"]}.get(name, [])
+            given = {key: OTHER_POINTS[key] for key in others}
+            alone = measure(network_of, X, layers, **options | more | given, measures=[name])
             for variable in alone.data_vars:
                 np.testing.assert_array_equal(alone[variable], whole[variable], err_msg=variable)
 
@@ -174,6 +184,14 @@ POINTS, OTHERS = torch.randn(12, 4, generator=generator), torch.randn(9, 4, gene
 CLASSES, THEIRS = np.arange(12) % 3, np.array([0, 1, 2, 2, 1, 0, 0, -100, 1])
 
 
+TRANSFER = "transfer_accuracy", "class_mean_cosine"
+DOMAINS, FORMS = ("domain_shift", *TRANSFER), ("form_distance", "form_cka")
+
+
+def labeled(points, labels):
+    return torch.utils.data.DataLoader(list(zip(points, labels, strict=True)), batch_size=6)
+
+
 def classifier(outputs=3):
     torch.manual_seed(1)
     return nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, outputs))
@@ -193,8 +211,75 @@ def test_held_out_numbers_are_those_of_a_measurement_of_these_points_alone():
 def test_the_numbers_of_the_points_do_not_change():
     alone = measure(classifier(), POINTS, labels=CLASSES)
     both = measure(classifier(), POINTS, labels=CLASSES, held_out=(OTHERS, torch.tensor(THEIRS)))
-    kept = both.drop_vars([name for name in both.variables if str(name).endswith("_held_out")])
+    kept = both.drop_vars([name for name in both.variables if str(name).endswith("_held_out") or name in DOMAINS])
     xr.testing.assert_identical(kept, alone)
+
+
+@pytest.mark.parametrize("batch_size", [None, 5])
+def test_held_out_points_are_another_domain_for_the_means_of_the_points(batch_size):
+    domain = OTHERS + torch.tensor([1.0, 0, -2, 0])
+    found = measure(classifier(), POINTS, labels=CLASSES, held_out=(domain, THEIRS), batch_size=batch_size)
+    for name, layer in (("input", nn.Sequential()), ("1", classifier()[:2])):
+        H, G = (layer(part).detach().double().numpy() for part in (POINTS, domain))
+        G, theirs = G[THEIRS >= 0], THEIRS[THEIRS >= 0]
+        shift = np.sum((G.mean(axis=0) - H.mean(axis=0)) ** 2) / np.trace(np.cov(H.T, bias=True))
+        mu, nu = (np.array([A[c == k].mean(axis=0) for k in range(3)]) for A, c in ((H, CLASSES), (G, theirs)))
+        right = np.linalg.norm(G[:, None] - mu, axis=2).argmin(axis=1) == theirs
+        cosines = [
+            (a @ b) / np.linalg.norm(a) / np.linalg.norm(b)
+            for a, b in zip(mu - mu.mean(axis=0), nu - nu.mean(axis=0), strict=True)
+        ]
+        here = found.sel(layer=name)
+        np.testing.assert_allclose(here["domain_shift"], shift, rtol=1e-6)
+        np.testing.assert_allclose(here["transfer_accuracy"], right.mean())
+        np.testing.assert_allclose(here["class_mean_cosine"], np.mean(cosines), rtol=1e-6)
+
+
+def test_classes_of_one_domain_alone_do_not_count_and_without_common_ones_only_the_means_are_compared():
+    H, labels = POINTS.numpy(), np.where(CLASSES == 2, 7, CLASSES)
+    some = domain_shift(H, OTHERS.numpy(), labels, THEIRS)
+    kept = np.isin(THEIRS, [0, 1])
+    both = domain_shift(H, OTHERS.numpy()[kept], labels, THEIRS[kept])
+    assert {name: some[name] for name in TRANSFER} == {name: both[name] for name in TRANSFER}
+    assert set(domain_shift(H, OTHERS.numpy(), labels, THEIRS + 20)) == {"domain_shift"}
+    targets = measure(nn.Linear(4, 1), POINTS, targets=POINTS[:, :1], held_out=(OTHERS, OTHERS[:, :1]))
+    assert np.isfinite(targets["domain_shift"]).all()
+    assert np.isnan(targets["transfer_accuracy"]).all()
+
+
+@pytest.mark.parametrize("batch_size", [None, 5])
+def test_the_same_points_in_another_form(batch_size):
+    noisy = POINTS + 0.3 * torch.randn(12, 4, generator=torch.Generator().manual_seed(5))
+    found = measure(classifier(), POINTS, labels=CLASSES, other_form=noisy, batch_size=batch_size)
+    for name, layer in (("input", nn.Sequential()), ("0", classifier()[:1]), ("2", classifier())):
+        H, G = (layer(part).detach().double().numpy() for part in (POINTS, noisy))
+        apart = np.mean([np.sum((H[i] - H[j]) ** 2) for i in range(12) for j in range(12) if i != j])
+        here = found.sel(layer=name)
+        np.testing.assert_allclose(here["form_distance"], np.mean(np.sum((G - H) ** 2, axis=1)) / apart, rtol=1e-6)
+        K, L = (A @ A.T * (1 - np.eye(12)) for A in (H, G))
+        ones = np.ones(12)
+
+        def hsic(K, L, ones=ones):  # Song et al. (2012), eq. (5), times n (n - 3)
+            sums = (ones @ K @ ones) * (ones @ L @ ones) / 110
+            return np.trace(K @ L) + sums - 2 / 10 * ones @ K @ L @ ones
+
+        np.testing.assert_allclose(here["form_cka"], hsic(K, L) / np.sqrt(hsic(K, K) * hsic(L, L)), rtol=1e-5)
+    same = measure(classifier(), POINTS, other_form=POINTS)
+    np.testing.assert_allclose(same["form_distance"], 0)
+    np.testing.assert_allclose(same["form_cka"], 1)
+    alone = measure(classifier(), POINTS, labels=CLASSES, batch_size=batch_size)
+    xr.testing.assert_identical(found.drop_vars(FORMS), alone)
+
+
+def test_every_class_has_an_effective_rank_without_its_mean():
+    labels = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, -100, 1, 0])
+    found = measure(classifier(), POINTS, labels=labels, measures=["class_ranks"])["class_effective_rank"]
+    A = classifier()[:2](POINTS).detach().double().numpy()
+    for k in (0, 1):
+        s = np.linalg.svd(A[labels == k] - A[labels == k].mean(axis=0), compute_uv=False)
+        p = s[s > 1e-12] / s.sum()
+        np.testing.assert_allclose(found.sel({"layer": "1", "class": k}), np.exp(-p @ np.log(p)), rtol=1e-6)
+    assert np.isnan(found.sel({"class": 2})).all()  # a single point
 
 
 def test_held_out_targets_have_the_loss_of_targets_or_the_loss_of_the_user():
@@ -223,11 +308,15 @@ def test_failures_on_held_out_points_are_missing_with_their_reason():
         ({"held_out": (OTHERS[:, :2], THEIRS)}, r"\(9, 2\)"),
         ({"held_out": (OTHERS, THEIRS), "measures": ["angles"]}, "angles.*ranks"),
         ({"held_out": (OTHERS, THEIRS), "features": Features("tokens", -1, np.ones((12, 4), bool))}, "mask"),
+        ({"other_form": OTHERS}, "other_form has 9 points.*12"),
+        ({"other_form": POINTS, "measures": ["ranks"]}, "other_form.*ranks.*forms"),
+        ({"measures": ["forms"]}, "forms.*other_form"),
+        ({"other_form": labeled(POINTS, 1 - CLASSES), "inputs": labeled(POINTS, CLASSES)}, "other_form: 12 of 12"),
     ],
 )
-def test_held_out_points_that_cannot_be_used_are_refused(options, message):
+def test_other_points_that_cannot_be_used_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
-        measure(classifier(), POINTS, labels=CLASSES, **options)
+        measure(classifier(), **{"inputs": POINTS, "labels": CLASSES} | options)
 
 
 def test_a_recorder_records_held_out_points_in_memory_and_in_a_file_and_logs_them(tmp_path):
@@ -252,3 +341,19 @@ def test_a_recorder_records_held_out_points_in_memory_and_in_a_file_and_logs_the
     assert scalars(recorder.dataset())["effective_rank_held_out/0"] == float(
         moments[1]["effective_rank"].sel(layer="0")
     )
+
+
+def test_a_recorder_records_another_form_and_goes_on_with_it(tmp_path):
+    model, options = classifier(), {"measures": ["forms"], "file": tmp_path / "found.nc"}
+    loader = torch.utils.data.DataLoader(POINTS + 1, batch_size=4)  # is gone through once
+    recorder = Recorder(model, POINTS, other_form=loader, **options)
+    recorder(0)
+    with torch.no_grad():
+        model[0].weight *= 2
+    wanted = measure(model, POINTS, other_form=POINTS + 1, measures=["forms"])
+    again = Recorder(model, POINTS, other_form=loader, resume=True, **options)
+    again(1)
+    for name in FORMS:
+        np.testing.assert_allclose(again.dataset()[name].isel(step=-1), wanted[name], rtol=1e-5)
+    with pytest.raises(DataError, match="other_form"):
+        Recorder(model, POINTS, other_form=POINTS + 2, resume=True, **options)

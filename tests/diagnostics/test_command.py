@@ -1,9 +1,11 @@
 """`python -m repdyn measure` and `similarity`, and the example scripts, as a user runs them."""
 
+import html
 import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,7 @@ import torch
 import xarray as xr
 from tests.conftest import ROOT
 
-from repdyn.__main__ import main
+from repdyn.__main__ import STOPPED, main
 from repdyn.base import datasets
 from repdyn.base.devices import THREAD_VARIABLES
 from repdyn.diagnostics import command
@@ -29,6 +31,27 @@ def build():
 
 def nothing():
     return 3
+
+def leaves():
+    raise SystemExit
+
+def goes_elsewhere():
+    import os
+    os.chdir("/")
+    return build()
+
+class Leaving(nn.Linear):
+    def forward(self, inputs):
+        raise SystemExit
+
+def leaving():
+    return Leaving(6, 3)
+
+def dollars():
+    network = nn.Sequential()
+    for name, layer in (("a$b_{", nn.Linear(6, 8)), ("$\\\\frac$", nn.BatchNorm1d(8)), ("$", nn.Linear(8, 3))):
+        network.add_module(name, layer)
+    return network
 """
 
 
@@ -45,6 +68,10 @@ def folder(tmp_path, monkeypatch):
     X = np.random.default_rng(0).normal(size=(12, 6))
     np.savez("data.npz", inputs=X, labels=np.arange(12) % 3, pairs=[[0, 1]])
     np.savez("bare.npz", X=X)
+    np.savez("both.npz", inputs=X, input_x=X)
+    torch.save({"other": torch.zeros(2)}, "weights.pt")
+    with zipfile.ZipFile("huge.npz", "w") as archive, archive.open("inputs.npy", "w") as array:
+        np.lib.format.write_array_header_1_0(array, {"descr": "<f8", "fortran_order": False, "shape": (10**14,)})
     yield tmp_path
     for name in ("my_network", "my_seeded"):
         sys.modules.pop(name, None)
@@ -72,6 +99,12 @@ STREAM = ("--residual", "1", "2")
     ("words", "message"),
     [
         (("my_network:biuld", *DATA), "'biuld'; did you mean 'build'"),
+        (("my_network:leaves", *DATA), "my_network:leaves raised SystemExit"),
+        (("my_network:leaving", *DATA), "Leaving does not take inputs"),
+        ((NET, "--data", "huge.npz"), "huge.npz"),
+        ((NET, *DATA, "--words", "--before", "absent.pt"), "absent.pt"),
+        ((NET, *DATA, "--figures", "my_network.py"), "my_network.py is no folder"),
+        ((NET, *DATA, "--page", "my_network.py/page.html"), "my_network.py is no folder"),
         ((NET, "--data", "bare.npz"), "bare.npz"),
         ((NET, "--data", "absent.npz"), "absent.npz"),
         ((NET, *DATA, "--layers", "9"), "'9'"),
@@ -82,6 +115,12 @@ STREAM = ("--residual", "1", "2")
         ((NET, *DATA, "--features", "pool", "--heads", "2"), "channels"),
         ((NET, *DATA, "--before", "weights/step_0.pt"), "before"),
         ((NET, *DATA, "--words", "--held-out", "bare.npz"), "bare.npz"),
+        ((NET, *DATA, "--words", "--before", "weights.pt"), "weights.pt: no weights of Sequential"),
+        ((NET, *DATA, "--resume"), "checkpoints"),
+        ((NET, *DATA, "--figures", "data.npz"), "figures: data.npz"),
+        ((NET, *DATA, "--output", "logits"), "output='logits'"),
+        ((NET, "--data", "both.npz"), "inputs and input_x"),
+        ((NET, "--data", "weights.pt"), "weights.pt"),
     ],
 )
 def test_mistakes_end_with_one_line_and_leave_no_file(words, message, capsys, folder):
@@ -90,6 +129,28 @@ def test_mistakes_end_with_one_line_and_leave_no_file(words, message, capsys, fo
     assert message in error
     assert error.count("\n") == 1
     assert not (folder / "diag.nc").exists()
+
+
+def test_files_are_written_where_the_command_began(folder):
+    assert measured("my_network:goes_elsewhere", *DATA) == 0
+    assert (folder / "diag.nc").is_file()
+
+
+def test_words_figures_and_a_page_need_no_dataset(folder, capsys):
+    assert main(["measure", NET, *DATA, "--words", "--page", "network.html", "--figures", "figures"]) == 0
+    assert (folder / "network.html").is_file()
+    assert (folder / "figures/through_depth.svg").is_file()
+    assert not list(folder.glob("*.nc"))
+    for missing in ((), ("--words", "--checkpoints", str(folder))):
+        assert main(["measure", NET, *DATA, *missing]) == 1
+        assert "error: out is missing" in capsys.readouterr().err
+
+
+def test_names_of_layers_with_dollars_are_no_formulas(folder):
+    assert measured("my_network:dollars", *DATA, "--page", "network.html", "--figures", "figures") == 0
+    assert main(["similarity", "my_network:dollars", *DATA, "--out", "similar.nc", "--figure", "map"]) == 0
+    for shown in ("figures/through_depth.svg", "map.svg", "network.html"):
+        assert all(name in (folder / shown).read_text() for name in ("a$b_{", r"$\frac$"))
 
 
 EXAMPLES = {
@@ -219,6 +280,19 @@ def test_resuming_measures_what_the_file_lacks_and_what_was_written_anew(folder,
     assert "step_21.pt" in capsys.readouterr().err
 
 
+def test_a_recording_says_whether_it_is_of_the_weights_or_of_their_averages(folder):
+    both = {name: torch.zeros_like(part) for name, part in weights(folder, "step_1.pt", 0).state_dict().items()}
+    weights(folder, "step_1.pt", 1, lambda state: {"state_dict": state, "ema": both})
+    assert recorded() == 0
+    weights(folder, "step_2.pt", 2, lambda state: {"ema": state})
+    assert recorded("--resume", "--page", "network.html") == 0
+    taken = json.loads(xr.load_dataset(folder / "diag.nc").attrs["checkpoint_weights"])
+    assert "of 'state_dict'; left: all of 'ema'" in taken["1"]
+    assert "of 'ema'" in taken["2"]
+    page = html.unescape((folder / "network.html").read_text())
+    assert all(text in page for text in taken.values())
+
+
 def test_checkpoints_that_cannot_be_read_end_with_their_name(folder, capsys):
     weights(folder, "step_1.pt", 0, lambda state: {"0.weight": state["0.weight"]})
     assert recorded() == 1
@@ -242,7 +316,7 @@ def test_an_interrupted_command_saves_the_finished_layers(folder, monkeypatch):
         return within(*arguments)
 
     monkeypatch.setattr(collecting, "Layer", stopping)
-    assert measured("my_network:build", "--data", "data.npz", "--measures", "ranks") == command.STOPPED
+    assert measured("my_network:build", "--data", "data.npz", "--measures", "ranks") == STOPPED
     found = datasets.read(folder / "diag.nc")["effective_rank"]
     assert np.isfinite(found.values).tolist() == [True, True, False, False, False]
 

@@ -73,7 +73,7 @@ def as_lists(options):
 @pytest.mark.parametrize(("function", "more"), [("measure", ""), ("Recorder", "--checkpoints weights --resume")])
 def test_every_command_line_option_is_passed_to_measure(calls, capsys, function, more):
     given = calls("measure", function)
-    words = f"measure my:net --data data.npz --out one.nc --held-out others.npz {OPTIONS} {more}"
+    words = f"measure my:net --data data.npz --out one.nc --held-out others.npz --other-form data.npz {OPTIONS} {more}"
     assert main(words.split()) == 1
     assert f"error: {function} was called" in capsys.readouterr().err
     (((model, inputs), options),) = given
@@ -85,6 +85,7 @@ def test_every_command_line_option_is_passed_to_measure(calls, capsys, function,
         "residual": Residual(("1", "2"), 0.5),
         "features": Features("pool", -1, heads=2),
         "held_out": (OTHERS.tolist(), (np.arange(9) % 2).tolist()),
+        "other_form": POINTS.tolist(),
         "labels": (np.arange(12) % 3).tolist(),
         "targets": POINTS[:, :3].tolist(),
         "pairs": [[0, 1]],
@@ -158,6 +159,7 @@ def test_summaries_and_comparisons_take_one_thread_and_restore_the_users_number(
         ("--out weights/step_1.pt --words --before weights/step_1.pt", "weights/step_1.pt", "would replace before"),
         ("--out weights/step_1.pt --checkpoints weights", "weights/step_1.pt", "would replace checkpoints"),
         ("--out others.npz --held-out others.npz", "others.npz", "would replace held_out"),
+        ("--out others.npz --other-form others.npz", "others.npz", "would replace other_form"),
         ("--out link.nc", "data.npz", "would replace data"),
         ("--out nets.py", "nets.py", "would replace builder"),
         ("--out notes.txt", "notes.txt", r"notes.txt is there already and no \.nc file"),

@@ -5,12 +5,16 @@ import pytest
 import torch
 from torch import nn
 
-from repdyn.diagnostics.callbacks import Measuring, same
-from repdyn.diagnostics.compare import compare
+from repdyn.diagnostics.callbacks import Measuring, every, growing, same
+from repdyn.diagnostics.compare import Arrays, compare
+from repdyn.diagnostics.figures.depth import draw_depth
 from repdyn.diagnostics.measure import Recorder, measure, names
+from repdyn.diagnostics.methods.effective_theory import fit
 from repdyn.diagnostics.methods.reader import Features
-from repdyn.diagnostics.summary import summarize
+from repdyn.diagnostics.methods.recording import scalars
+from repdyn.diagnostics.summary import summarize, words
 from repdyn.diagnostics.theory.identity import Residual
+from repdyn.diagnostics.training_summary import summarize_training
 
 
 class Odd(nn.Module):
@@ -53,6 +57,10 @@ INPUTS = [
     (X(units=5), r"Odd.*\(8, 5\)"),
     ({"name": "x", "scale": 2.0}, "inputs.*dict"),
     (3, "inputs.*int"),
+    (X().astype(object), "inputs.*object.*numbers"),
+    (X()[:0], r"inputs.*\(0, 4\)"),
+    (torch.zeros(8, 4, device="meta"), "inputs.*meta"),
+    (torch.eye(4).to_sparse(), "inputs.*sparse.*to_dense"),
     ("text", "inputs.*str"),
     ([], "inputs.*list"),
     (iter([]), "inputs"),
@@ -93,7 +101,42 @@ OPTIONS = [
     ({"residual": ["encoder", "head"]}, "encoder: 6, head: 3"),
     ({"loss": nn.functional.cross_entropy}, "loss.*labels"),
     ({"classifier": "haed"}, "'haed:input'|'haed'"),
+    ({"axes": [0]}, r"axes is \[0\].*'input': 1"),
+    ({"axes": {"input": "a"}}, r"axes is \{'input': 'a'\}"),
+    ({"axes": {"input": 7}}, r"axes\['input'\] is 7.*\(8, 4\)"),
+    ({"axes": {"input": -5}}, r"axes\['input'\] is -5.*\(8, 4\)"),
+    ({"batch_size": 2.5}, "batch_size is 2.5.*1 or more"),
+    ({"batch_size": "a"}, "batch_size is 'a'.*1 or more"),
+    ({"memory": "1GB"}, "memory is '1GB'.*bytes"),
+    ({"gamma": np.inf}, "gamma is inf.*above 0"),
+    ({"gamma": "x"}, "gamma is 'x'.*above 0"),
+    ({"labels": [[1], [1, 2], *[[1]] * 6]}, "labels.*different lengths"),
+    ({"targets": 3.0}, r"targets.*\(\).*per point"),
+    ({"targets": np.full((8, 3), "a")}, "targets.*<U1.*numbers"),
+    ({"pairs": 3}, r"pairs is 3.*\(0, 1\)"),
+    ({"pairs": [(0.5, 1)]}, r"pairs is \[\(0.5, 1\)\]"),
+    ({"residual": 3}, "residual is 3.*names"),
+    ({"layers": [0]}, r"layers is \[0\].*names"),
+    ({"measures": []}, r"measures is \[\].*None for all"),
+    ({"output": "logits"}, "output='logits'.*without it"),
+    ({"output": 1.5}, "output is 1.5.*key, an index or a function"),
+    ({"unpack": 3}, "unpack is 3.*function"),
+    ({"loss": "mse"}, "loss is 'mse'.*function"),
+    ({"embeddings": 3}, "embeddings is 3.*name"),
+    ({"features": Features}, "features.*Features.*function"),
 ]  # fmt: skip
+
+
+FEATURES = [
+    ({"channels": -1, "heads": 1}, "heads.*1"),
+    ({"channels": -1, "heads": "2"}, "heads.*'2'"),
+    ({"heads": 3}, "channels.*None"),
+    ({"channels": 1, "heads": 3}, "channels.*1"),
+    ({"channels": 0}, "channels is 0.*1 or -1"),
+    ({"channels": "1"}, "channels is '1'"),
+    ({"channels": -1, "mask": np.full((8, 5), 0.5)}, r"mask.*\(8, 5\).*float64"),
+    ({"channels": -1, "mask": "a"}, "mask.*points, tokens"),
+]
 
 
 def test_inputs_and_options_of_measure_that_cannot_be_used_are_refused():
@@ -103,9 +146,9 @@ def test_inputs_and_options_of_measure_that_cannot_be_used_are_refused():
     for options, message in OPTIONS:
         with pytest.raises(ValueError, match=message):
             measure(Odd(), X(), **options)
-    for channels, heads, message in ((-1, 1, "heads.*1"), (None, 3, "channels.*None"), (1, 3, "channels.*1")):
+    for options, message in FEATURES:
         with pytest.raises(ValueError, match=message):
-            Features("pool", channels=channels, heads=heads)
+            Features("pool", **options)
     with pytest.raises(ValueError, match=r"model.*function"):
         measure(lambda: X, X())
 
@@ -126,12 +169,46 @@ def test_misspelt_options_are_refused_at_once():
             call()
 
 
+ELSEWHERE = [
+    (lambda: Recorder(Odd(), X(), time="layer"), "time is 'layer'"),
+    (lambda: Recorder(Odd(), X(), time="loss"), "time is 'loss'"),
+    (lambda: Recorder(Odd(), X(), file=3), "file is 3.*path"),
+    (lambda: Recorder(Odd(), X(), logger=3), "logger is a int.*add_scalar"),
+    (lambda: Recorder(Odd(), X())("5"), "step is '5'.*finite"),
+    (lambda: Recorder(Odd(), X()).rewind(np.nan), "step is nan.*finite"),
+    (lambda: Recorder(Odd(), X()).insert(None), "step is None.*finite"),
+    (lambda: growing("a"), "factor is 'a'.*above 1"),
+    (lambda: growing(np.inf), "factor is inf.*above 1"),
+    (lambda: every(2.5), "steps is 2.5.*1 or more"),
+    (lambda: compare(Odd(), None, X(), measures=3), "measures is 3.*names"),
+    (lambda: compare(Odd(), None, X(), most_points=5.5), "most_points is 5.5.*2 or more"),
+    (lambda: compare(Odd(), None, X(), reruns=nn.Sequential(Odd())), "reruns is a Sequential.*list"),
+    (lambda: Arrays({3: X()}, range(8)), "name 3"),
+    (lambda: Arrays(X(), range(8)), "dictionary"),
+    (lambda: summarize(Odd(), X(), held_out=3), "held_out.*int.*labels"),
+    (lambda: words("abc"), "sentences holds 'abc'.*summarize"),
+    (lambda: summarize_training(3), "recorded holds 3.*Recorder"),
+    (lambda: fit(3, "head"), "recorded holds 3.*Recorder"),
+    (lambda: scalars(3), "dataset holds 3"),
+    (lambda: draw_depth(measure(Odd(), X(), measures=["ranks"])), "no angle, stable_cost_of_identity"),
+]
+
+
+def test_arguments_of_other_functions_that_cannot_be_used_are_refused():
+    for call, message in ELSEWHERE:
+        with pytest.raises(ValueError, match=message) as error:
+            call()
+        assert "\n" not in str(error.value)
+
+
 def test_streams_that_cannot_be_are_refused():
     for arguments, message in (
         ({"layers": ["a"]}, r"\['a'\]"),
         ({"layers": "ab"}, "'ab'"),
         ({"effective_depth": -1.0}, "effective_depth.*-1.0"),
         ({"effective_depth": np.nan}, "effective_depth.*nan"),
+        ({"effective_depth": np.inf}, "effective_depth.*inf"),
+        ({"effective_depth": "a"}, "effective_depth.*a"),
         ({"steps": [1.0]}, r"steps.*\[1.0\]"),
         ({"steps": [0.0, 1.0]}, r"steps.*\[0.0, 1.0\]"),
         ({"steps": [1.5, -0.5]}, r"steps.*\[1.5, -0.5\]"),

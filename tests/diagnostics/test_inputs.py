@@ -6,6 +6,7 @@ from collections import UserDict
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 from torch import nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence
@@ -426,7 +427,8 @@ def test_as_many_layers_at_a_time_as_the_memory_holds(memory, groups):
     torch.manual_seed(0)
     model, X = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3)), torch.randn(12, 4)
     calls = []
-    model[2].register_forward_hook(lambda *_: calls.append(1))
+    forward = model[2].forward
+    model[2].forward = lambda x: (calls.append(1), forward(x))[1]
     options = {"measures": RANKS, "batch_size": 3, "memory": memory}
     measure(model, X, ["0"], **options)
     alone = len(calls)
@@ -521,8 +523,10 @@ def test_shapes_that_do_not_give_the_points_are_refused():
         measure(axis_by_name()[0], inputs, ["first"])
     with pytest.raises(ValueError, match=r"\(5, 4\), \(2, 3\).*\(\)"):
         measure(Total(), (torch.randn(5, 4), torch.randn(2, 3)), measures=RANKS)
-    left = measure(nn.Conv2d(2, 3, 3), torch.randn(N, 2, 4, 4), ["output"], features=Features("pool"), measures=RANKS)
-    assert "channels=1" in left.attrs["left_out"]
+    for kind in ("pool", "tokens", "first", "last"):
+        with pytest.raises(ValueError, match=rf"'{kind}' and channels is None.*\(points, 3, 2, 2\).*channels=1"):
+            measure(nn.Conv2d(2, 3, 3), torch.randn(N, 2, 4, 4), ["output"], features=Features(kind), measures=RANKS)
+    assert measure(nn.Linear(4, 3), torch.randn(N, 4), features=Features("pool")).attrs["left_out"] == ""
 
 
 def test_labels_of_points_and_tokens_are_those_of_the_rows():
@@ -713,20 +717,31 @@ class Padded(nn.Module):
 
 @pytest.mark.parametrize("batch_size", [None, 7])
 @pytest.mark.parametrize("name", ["attention_mask", "src_key_padding_mask"])
-@pytest.mark.parametrize("width", [9, 15])
-def test_padding_does_not_count_in_a_mean_however_long_it_is(width, name, batch_size):
+@pytest.mark.parametrize(("width", "kind"), [(9, "pool"), (15, "pool"), (15, "first"), (15, "last")])
+def test_padding_does_not_count_however_long_it_is(width, kind, name, batch_size):
     rng, model = np.random.default_rng(0), Padded()
     lengths = rng.integers(3, 10, 24)
-    kept = torch.from_numpy(np.arange(width) < lengths[:, None])
-    ids = torch.where(kept[:, :9], torch.from_numpy(rng.integers(1, 50, (24, 9))), 0)
-    ids = torch.nn.functional.pad(ids, (0, width - 9))
+    before = 0 if kind == "pool" else rng.integers(0, width - 8, 24)  # padding in front of a text, too
+    places = np.arange(width) - np.reshape(before, (-1, 1))
+    kept = torch.from_numpy((places >= 0) & (places < lengths[:, None]))
+    ids = torch.where(kept, torch.from_numpy(rng.integers(1, 50, (24, width))), 0)
     inputs = {"ids": ids, name: kept.long() if name == "attention_mask" else ~kept}
-    features = Features("pool", channels=-1)
+    features = Features(kind, channels=-1)
     found = measure(model, inputs, ["layer"], features=features, measures=["ranks"], batch_size=batch_size)
     hidden = model.layer(model.words(ids)).detach().double().numpy()
-    s = np.linalg.svd([h[:length].mean(axis=0) for h, length in zip(hidden, lengths, strict=True)], compute_uv=False)
+    rows = {"pool": lambda h: h.mean(axis=0), "first": lambda h: h[0], "last": lambda h: h[-1]}[kind]
+    s = np.linalg.svd([rows(h[row]) for h, row in zip(hidden, kept.numpy(), strict=True)], compute_uv=False)
     share = s / s.sum()
     np.testing.assert_allclose(found["effective_rank"], np.exp(-np.sum(share * np.log(share))), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("kind", "at"), [("first", 0), ("last", -1)])
+def test_without_padding_the_first_and_the_last_token_are_those_of_the_axis(kind, at):
+    model, X, _, _, _ = tokens("pool")
+    found = measure(model, X, ["embed"], features=Features(kind, channels=-1), measures=["angles"])
+    np.testing.assert_allclose(found["norm"][0], model.embed(X)[:, at].norm(dim=1).detach(), rtol=1e-5)
+    maps = measure(nn.Conv2d(3, 2, 1), normal(N, 3, 4, 4), features=Features(kind, channels=1), measures=["angles"])
+    assert "no mask says which of its axes" in maps.attrs["left_out"]
 
 
 def test_layers_of_other_tokens_than_the_masks_have_no_mean_unless_all_tokens_count():
@@ -853,3 +868,10 @@ def test_inputs_have_the_precision_that_the_network_takes(given, frozen, maps, w
     large = (POINTS + 1000).to(given)
     found = measure(Mixed(frozen, maps), large, ["input"], measures=["angles"])
     np.testing.assert_array_equal(found["norm"][0], large.to(wanted).double().norm(dim=1))
+
+
+def test_arrays_of_the_other_byte_order_are_read():
+    network, points = nn.Linear(5, 3), POINTS.numpy()
+    swapped = points.astype(points.dtype.newbyteorder("S"))
+    assert swapped.dtype != points.dtype
+    xr.testing.assert_identical(measure(network, swapped, measures=RANKS), measure(network, points, measures=RANKS))

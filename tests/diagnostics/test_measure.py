@@ -8,6 +8,7 @@ import torch
 import xarray as xr
 from threadpoolctl import threadpool_info, threadpool_limits
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from repdyn.base.datasets import problems
 from repdyn.diagnostics.measure import Recorder, measure
@@ -111,7 +112,7 @@ def test_classes(measured):
     for name, A in hand.items():
         here = diagnostics.sel(layer=name)
         means = np.array([A[c == LABELS].mean(axis=0) for c in range(CLASSES)])
-        within = np.mean([np.mean(np.sum((A[c == LABELS] - means[c]) ** 2, axis=1)) for c in range(CLASSES)])
+        within = np.mean(np.sum((A - means[LABELS]) ** 2, axis=1))
         centered = means - means.mean(axis=0)
         between = np.mean(np.sum(centered**2, axis=1))
         unit = centered / np.linalg.norm(centered, axis=1)[:, None]
@@ -271,6 +272,30 @@ def test_layer_norm_frees_weights_and_bias_together():
     assert abs(along / size) < 1e-10
     assert float(diagnostics["radial_fraction"][0]) < 1e-10
     assert alone > 1e-3
+
+
+class Cut(nn.Module):
+    """A normalized map whose gradient does not arrive."""
+
+    def __init__(self, way):
+        super().__init__()
+        torch.manual_seed(0)
+        self.first, self.last, self.way = nn.Linear(5, 6), nn.Linear(6, 3), way
+        self.block = nn.Sequential(nn.Linear(6, 6), nn.BatchNorm1d(6), nn.Tanh())
+
+    def forward(self, x):
+        x = self.first(x)
+        with torch.set_grad_enabled(torch.is_grad_enabled() and self.way != "no_grad"):
+            y = checkpoint(self.block, x, use_reentrant=True) if self.way == "reentrant" else self.block(x)
+        return self.last(x + {"detach": y.detach(), "does not depend": 0 * y.detach()}.get(self.way, y))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("way", ["reentrant", "no_grad", "detach", "does not depend"])
+def test_a_gradient_that_does_not_arrive_has_its_true_reason(way):
+    found = measure(Cut(way), points(), labels=np.arange(len(points())) % 3, measures=["radial"])
+    assert np.isnan(found["radial_fraction"].values).all()
+    assert way in found.attrs["left_out"]
 
 
 def test_a_map_that_is_not_normalized_has_no_radial_fraction():

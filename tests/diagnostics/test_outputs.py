@@ -61,7 +61,9 @@ class Picture(nn.Module):
         return (x[:, :, None] * x[:, None]).movedim(0, self.axis)
 
 
-@pytest.mark.parametrize("options", [{}, {"batch_size": 7}, {"features": "pool", "batch_size": 7}])
+@pytest.mark.parametrize(
+    "options", [{}, {"batch_size": 7}, {"features": Features("pool", channels=1), "batch_size": 7}]
+)
 @pytest.mark.parametrize("axis", [0, 1])
 def test_the_users_loss_gets_the_output_in_its_shape(options, axis):
     shapes = []

@@ -38,17 +38,22 @@ class Read(html.parser.HTMLParser):
 
 def test_the_tables_hold_the_numbers_of_the_dataset_and_the_verdicts(tmp_path):
     network, X, labels, options = known.bottleneck()
-    dataset, sentences = measure(network, X, labels=labels), summarize(network, X, labels=labels, **options)
+    others = {"held_out": (X[:40] + 1, labels[:40]), "other_form": X + 0.1}
+    dataset, sentences = measure(network, X, labels=labels, **others), summarize(network, X, labels=labels, **options)
     write_page(tmp_path / "network.html", dataset, sentences)
     read = Read((tmp_path / "network.html").read_text(encoding="utf-8"))
     assert all(lead.startswith(("#", "data:")) for lead in read.loads)
     rows = {row[0]: row for row in read.rows}
     for sentence in sentences:
         assert rows[sentence.topic][1] == sentence.verdict
+    kinds = {name: type(module).__name__ for name, module in network.named_modules()}
     for name in dataset["layer"].values.tolist():
+        shown = f"{name} {kinds[name]}" if name.isdigit() else name
         degrees = np.degrees(float(dataset["angle"].sel(layer=name, quantile=0.5)))
         numbers = {f"{float(dataset[column].sel(layer=name)):.4g}" for column in ("units", "effective_rank", "nc1")}
-        assert numbers | {f"{degrees:.4g}"} <= set(rows[name])
+        numbers |= {f"{float(dataset[column].sel(layer=name)):.4g}" for column in ("domain_shift", "form_distance")}
+        of_classes = np.median(dataset["class_effective_rank"].sel(layer=name))
+        assert numbers | {f"{degrees:.4g}", f"{of_classes:.4g}"} <= set(rows[shown])
     assert rows["accuracy"][1] == f"{float(dataset['accuracy']):.4g}"
 
 
@@ -74,5 +79,5 @@ def test_missing_numbers_are_no_numbers_on_the_page(monkeypatch):
     monkeypatch.setattr("repdyn.diagnostics.page._pictures", lambda _dataset: [])
     network = nn.Sequential(nn.Linear(3, 4), nn.Threshold(1e9, np.nan))
     rows = {row[0]: row for row in Read(page(measure(network, torch.randn(9, 3), measures=["ranks"]))).rows}
-    assert all(any(sign.isdigit() for sign in cell) for cell in rows["0"][1:])
-    assert not any(sign.isdigit() for cell in rows["1"][1:] for sign in cell)
+    assert all(any(sign.isdigit() for sign in cell) for cell in rows["0 Linear"][1:])
+    assert not any(sign.isdigit() for cell in rows["1 Threshold"][1:] for sign in cell)

@@ -178,7 +178,16 @@ def test_lightning_is_measured_at_the_last_step_whatever_it_returns(tmp_path, wa
         assert float(callback.returned["loss"]) != pytest.approx(found[max(found)], rel=1e-3)
 
 
-def test_the_trainer_of_hugging_face_is_measured_at_the_last_step_and_at_its_best(tmp_path):
+HUGGING_FACE = {
+    "best at the end": {"load_best_model_at_end": True},
+    "stopped early": {"load_best_model_at_end": True},
+    "accumulated gradients": {"gradient_accumulation_steps": 2},
+    "resumed": {},
+}
+
+
+@pytest.mark.parametrize("way", HUGGING_FACE)
+def test_the_trainer_of_hugging_face_is_measured_at_the_last_step_whatever_it_returns(tmp_path, way):
     transformers = pytest.importorskip("transformers")
     losses = {}
 
@@ -199,26 +208,84 @@ def test_the_trainer_of_hugging_face_is_measured_at_the_last_step_and_at_its_bes
 
     points = [{"x": row, "labels": int(label)} for row, label in zip(POINTS, LABELS, strict=True)]
     worse = [{"x": row, "labels": 2 - int(label)} for row, label in zip(POINTS, LABELS, strict=True)]
-    arguments = transformers.TrainingArguments(
-        output_dir=str(tmp_path), report_to=[], use_cpu=True, max_steps=11, per_device_train_batch_size=16,
-        learning_rate=0.3, eval_strategy="steps", save_strategy="steps", eval_steps=1, save_steps=1,
-        load_best_model_at_end=True,
-    )  # fmt: skip
-    network = Network()
-    trainer = transformers.Trainer(
-        model=network, args=arguments, train_dataset=points, eval_dataset=worse, callbacks=[Seen()]
-    )
-    callback = trainer_callback(
-        trainer, {"x": POINTS}, ["map"], labels=LABELS.numpy(), measures=["loss"], output="logits", when=every(4)
-    )
-    trainer.add_callback(callback)
-    trainer.train()
+    stops = [transformers.EarlyStoppingCallback(early_stopping_patience=5)] if way == "stopped early" else []
+
+    def trained(steps, **options):
+        arguments = transformers.TrainingArguments(
+            output_dir=str(tmp_path / "saved"), report_to=[], use_cpu=True, max_steps=steps,
+            per_device_train_batch_size=16, learning_rate=0.3, eval_strategy="steps", save_strategy="steps",
+            eval_steps=1, save_steps=1, metric_for_best_model="loss", greater_is_better=False, **HUGGING_FACE[way],
+        )  # fmt: skip
+        network = Network()
+        trainer = transformers.Trainer(
+            model=network, args=arguments, train_dataset=points, eval_dataset=worse, callbacks=[Seen(), *stops]
+        )
+        callback = trainer_callback(
+            trainer, {"x": POINTS}, ["map"], labels=LABELS.numpy(), measures=["loss"], output="logits", when=every(4),
+            file=tmp_path / "found.nc", resume=True,
+        )  # fmt: skip
+        trainer.add_callback(callback)
+        trainer.train(**options)
+        return network, callback
+
+    if way == "resumed":
+        trained(6)
+    network, callback = trained(11, **({"resume_from_checkpoint": True} if way == "resumed" else {}))
     recorded = callback.recorder.dataset()["loss"]
-    assert recorded["step"].values.tolist() == [0, 4, 8, 11]
-    np.testing.assert_allclose(recorded[1:], [losses[step] for step in (4, 8, 11)], rtol=1e-6)
-    best = entropy(network.map, POINTS)
-    np.testing.assert_allclose(callback.returned["loss"], best, rtol=1e-6)
-    assert abs(best - losses[11]) > 0.05
+    last = 6 if way == "stopped early" else 11
+    assert max(losses) == last
+    between = {"stopped early": [], "resumed": [6, 8]}.get(way, [8])  # 6 was the last step of the first training
+    assert recorded["step"].values.tolist() == [0, 4, *between, last]
+    np.testing.assert_allclose(recorded[1:], [losses[step] for step in recorded["step"].values[1:]], rtol=1e-6)
+    returned = entropy(network.map, POINTS)
+    if HUGGING_FACE[way].get("load_best_model_at_end"):
+        np.testing.assert_allclose(callback.returned["loss"], returned, rtol=1e-6)
+        assert abs(returned - losses[last]) > 0.05
+    else:
+        assert callback.returned is None
+        np.testing.assert_allclose(recorded[-1], returned, rtol=1e-6)
+
+
+def test_lightning_goes_on_with_a_recording_from_its_checkpoint(tmp_path):
+    lightning = pytest.importorskip("lightning.pytorch")
+    losses = {}
+
+    class Module(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(0)
+            self.map = nn.Linear(4, 3)
+
+        def forward(self, x):
+            return self.map(x)
+
+        def training_step(self, batch, _):
+            return nn.functional.cross_entropy(self(batch[0]), batch[1])
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), lr=0.3, momentum=0.9)
+
+        def on_train_batch_end(self, *_):
+            losses[self.trainer.global_step] = entropy(self, POINTS)
+
+    def fitted(epochs, checkpoint=None):
+        callback = lightning_callback(
+            POINTS, ["map"], labels=LABELS.numpy(), measures=["loss"], when=every(4), file=tmp_path / "found.nc",
+            resume=True,
+        )  # fmt: skip
+        trainer = lightning.Trainer(
+            max_epochs=epochs, callbacks=[callback], accelerator="cpu", logger=False, enable_progress_bar=False,
+            enable_model_summary=False, enable_checkpointing=False, default_root_dir=tmp_path,
+        )  # fmt: skip
+        data = torch.utils.data.TensorDataset(POINTS, LABELS)
+        trainer.fit(Module(), torch.utils.data.DataLoader(data, batch_size=16), ckpt_path=checkpoint)
+        trainer.save_checkpoint(tmp_path / "saved.ckpt")
+        return callback.recorder.dataset()["loss"]
+
+    assert fitted(2)["step"].values.tolist() == [0, 4, 6]
+    recorded = fitted(4, tmp_path / "saved.ckpt")
+    assert recorded["step"].values.tolist() == [0, 4, 6, 8, 12]  # 6 was the last step of the first training
+    np.testing.assert_allclose(recorded[1:], [losses[step] for step in (4, 6, 8, 12)], rtol=1e-6)
 
 
 def test_a_batch_of_graphs_is_measured_by_graph():

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import weakref
 
+import netCDF4
 import numpy as np
 import pytest
 import torch
@@ -17,7 +18,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from repdyn.base.errors import DataError
 from repdyn.diagnostics.measure import Recorder, measure
-from repdyn.diagnostics.methods.recording import aligned, append, create, cut, extended, joined, load
+from repdyn.diagnostics.methods.recording import aligned, append, create, cut, extended, joined, load, missing_moment
 
 FIRST = xr.Dataset(
     {"units": ("layer", [3, 4]), "stable_rank": ("layer", [1.5, 2.5]), "loss": 0.5},
@@ -69,6 +70,36 @@ def test_a_file_equals_the_joined_moments_and_is_cut_at_any_step(texts, tmp_path
     xr.testing.assert_identical(load(path, TIME), whole)
     cut(path, 0.0, TIME)
     assert not path.exists()
+
+
+def test_a_changed_bit_in_any_moment_is_seen(tmp_path):
+    path = tmp_path / "found.nc"
+    for written, (part, step) in enumerate(zip(moments(), STEPS, strict=True)):
+        create(path, part, step, TIME, "h") if not written else append(path, part, step, TIME, written)
+    content = path.read_bytes()
+    for part in moments():
+        place = content.index(part["stable_rank"].values.tobytes())
+        path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        with pytest.raises(DataError, match=r"found\.nc: not a readable"):
+            load(path, TIME)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1), (0, 3, 1), (0, 3, 2)])
+def test_whole_numbers_and_truth_values_are_missing_in_a_gap(tmp_path, order):
+    values = {"constant": ("layer", [0, 1]), "numerical_rank": ("layer", [3, 0]), "flag": ("layer", [True, False])}
+    first = xr.Dataset(values | {"truth": True}, {"layer": ["a", "b"]}, {"left_out": ""})
+    kinds = [first, missing_moment(first, "all: lost"), aligned(first.isel(layer=[1]), first)]
+    kinds.append(aligned(first.drop_vars(["flag", "truth", "constant"]), first))
+    parts = [kinds[number] for number in order]
+    create(tmp_path / "found.nc", parts[0], 0, "step", "1")
+    for at in (1, 2):
+        append(tmp_path / "found.nc", parts[at], at, "step", at)
+    wanted = joined(parts, range(3), "step", "1")
+    for found in (load(tmp_path / "found.nc"), xr.load_dataset(tmp_path / "found.nc")):
+        for name, recorded in wanted.data_vars.items():
+            np.testing.assert_array_equal(found[name].astype(float), recorded.astype(float))
+            gaps = np.array([np.broadcast_to(part[name].isnull(), recorded.shape[1:]) for part in parts])
+            np.testing.assert_array_equal(found[name].isnull(), gaps)
 
 
 def test_files_that_are_no_recording_are_refused(tmp_path):
@@ -186,6 +217,54 @@ def test_moments_that_cannot_be_written_wait_and_do_not_end_the_training(tmp_pat
     xr.testing.assert_identical(recorder.dataset(), whole.dataset())
 
 
+def test_a_moment_whose_writing_is_stopped_is_written_with_the_next(tmp_path, monkeypatch):
+    recorder = Recorder(network(), points(), file=tmp_path / "found.nc")
+    recorder(0)
+    before = (tmp_path / "found.nc").read_bytes()
+    with monkeypatch.context() as stopped:
+        stopped.setattr(netCDF4, "Dataset", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            recorder(1)
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [before]
+    recorder(2)
+    assert xr.load_dataset(tmp_path / "found.nc")["step"].values.tolist() == [0, 1, 2]
+
+
+def test_a_full_disk_at_the_first_moment_names_the_file_and_loses_no_step(tmp_path, monkeypatch):
+    recorder = Recorder(network(), points(), file=tmp_path / "found.nc")
+    with monkeypatch.context() as full:
+        full.setattr(xr.Dataset, "to_netcdf", lambda *_, **__: no_room())
+        with pytest.raises(DataError, match=r"found\.nc: cannot be written \(HDF error\)"):
+            recorder(0)
+    assert list(tmp_path.iterdir()) == []
+    recorder(0)
+    assert recorder.dataset()["step"].values.tolist() == [0]
+
+
+def no_room():
+    raise RuntimeError("HDF error")  # netCDF's error on a full disk
+
+
+def test_a_logger_that_fails_later_ends_no_training():
+    logged = []
+
+    def log(values, step):
+        if step == 1:
+            raise OSError("no connection")
+        logged.append(step)
+
+    recorder = Recorder(network(), points(), logger=log)
+    recorder(0)
+    with pytest.warns(UserWarning, match="no connection; step 1 is recorded, not logged"):
+        recorder(1)
+    recorder(2)
+    assert (logged, recorder.dataset()["step"].values.tolist()) == ([0, 2], [0, 1, 2])
+
+
+def interrupted(*_, **__):
+    raise KeyboardInterrupt
+
+
 def test_two_recorders_on_one_file_lose_nothing(tmp_path):
     one, other = (Recorder(network(), points(), file=tmp_path / "found.nc") for _ in range(2))
     one(0)
@@ -254,27 +333,16 @@ def test_failed_measurements_do_not_end_a_training(tmp_path):
 # what does not change with the weights is found once
 
 
-class Counting(nn.Module):
-    """Counts its forward passes, and the points of each."""
-
-    def __init__(self):
-        super().__init__()
-        self.network, self.points = network(), []
-        points = self.points
-        self.network.register_forward_pre_hook(lambda _, args: points.append(len(args[0])))
-
-    def forward(self, x):
-        return self.network(x)
-
-
 def test_a_later_moment_takes_one_pass_over_the_points():
-    model = Counting()
+    model, passes = network(), []
+    forward = model.forward
+    model.forward = lambda x: (passes.append(len(x)), forward(x))[1]
     recorder = Recorder(model, points(), labels=LABELS, measures=["accuracy", "loss", "ranks"])
     recorder(0)
-    assert {2, 3} < set(model.points)  # which axis of each layer counts points
-    model.points.clear()
+    assert {2, 3} < set(passes)  # which axis of each layer counts points
+    passes.clear()
     recorder(1)
-    assert model.points == [8]
+    assert passes == [8]
 
 
 def changed_type(recorder):

@@ -371,7 +371,7 @@ def test_the_share_within_classes_leaves_out_points_of_every_class():
     def within(indices):
         parts = [F[indices][labels[indices] == name] for name in range(3)]
         means = np.array([part.mean(axis=0) for part in parts])
-        inner = np.mean([np.mean(np.sum((part - mean) ** 2, axis=1)) for part, mean in zip(parts, means, strict=True)])
+        inner = np.mean(np.sum((F[indices] - means[labels[indices]]) ** 2, axis=1))
         return inner / (inner + np.mean(np.sum((means - means.mean(axis=0)) ** 2, axis=1)))
 
     places = np.concatenate([np.arange(11), np.arange(12), np.arange(10)]) % 10
@@ -455,12 +455,7 @@ def test_it_has_learned_where_the_interval_lies_above_the_largest_class(low, ver
 
 @pytest.mark.parametrize(
     ("held_out", "verdict"),
-    [
-        ((0.7, 0.41, 0.8), "no"),
-        ((0.45, 0.4, 0.59), "yes"),
-        ((0.3, 0.2, 0.5), "yes"),
-        ((0.45, 0.3, 0.6), "cannot tell"),
-    ],
+    [((0.7, 0.41, 0.8), "no"), ((0.45, 0.4, 0.59), "yes"), ((0.3, 0.2, 0.5), "yes"), ((0.45, 0.3, 0.6), "cannot tell")],
 )
 def test_points_are_memorized_where_held_out_points_are_not_above_chance(held_out, verdict):
     accuracy = Interval(*held_out)
@@ -509,8 +504,9 @@ def test_collapse_is_of_the_recorded_points_that_have_a_class():
     classes = np.array([[1.0, 1.5, 0.8], [4.2, 4.9, 4.5], [9, 9.1, 9.05]])
     means, squares = classes.mean(axis=1), classes.var(axis=1)
     squares[2], means[2] = 0.05**2, 9.05  # of its two points
+    within = squares @ [3, 3, 2] / 8
     assert sentence.verdict == "yes"
-    assert sentence.interval.value == pytest.approx(squares.mean() / (squares.mean() + means.var()))
+    assert sentence.interval.value == pytest.approx(within / (within + means.var()))
 
 
 @pytest.mark.parametrize(
@@ -633,9 +629,6 @@ def test_held_out_points_are_compared_with_their_labels():
     }
     assert (found["learned"].interval.value, found["learned"].threshold) == (1, 0.5)
     assert (found["memorized"].interval.value, found["memorized"].threshold) == (20 / 23, 14 / 23)
-
-
-# which layers there are
 
 
 # loaders

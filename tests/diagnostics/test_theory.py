@@ -87,12 +87,12 @@ def test_nc2_by_hand():
     assert measures["maximal_angle"] == pytest.approx(np.mean(np.abs(np.array(cosines) + 0.5)))
 
 
-def test_classes_of_unequal_sizes_and_any_labels_count_alike():
+def test_unequal_classes_points_count_alike_within_and_classes_between():
     """Means (0, 0), (6, 0), (0, 9) of 1, 2 and 4 points; two of the last class are nearer to another mean."""
     H = np.array([[6.0, 1], [-1, 15], [0, 0], [6, -1], [1, 15], [4, 2], [-4, 4]])
     labels = np.array([70, -3, 8, 70, -3, -3, -3])
     found = collapse(H, labels)
-    within = np.mean([0, 1, (37 + 37 + 65 + 41) / 4])
+    within = (0 + 2 * 1 + 37 + 37 + 65 + 41) / 7
     between = np.mean([4 + 9, 16 + 9, 4 + 36])
     assert found["within"] == pytest.approx(within)
     assert found["between"] == pytest.approx(between)

@@ -27,6 +27,7 @@ import xarray as xr
 from torch import Tensor, nn
 
 from repdyn.diagnostics.measure import Recorder, measure
+from repdyn.diagnostics.methods.arguments import check_arguments
 from repdyn.diagnostics.methods.forward import in_one_line
 from repdyn.diagnostics.methods.reader import check_options, option_names
 from repdyn.diagnostics.methods.recording import PREFIX, log_scalars, missing_moment, scalars
@@ -38,35 +39,55 @@ DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.com
 def growing(factor: float = 1.25) -> Callable[[int], bool]:
     """Which steps are due, so that their distances grow: 0, 1, then about each that is `factor` times the last.
 
+    Where the number of the step jumps, as with several optimizers, a step is due that comes after one not asked for.
+
     Raises:
         ValueError: a factor that does not grow.
 
     Example:
-        >>> [step for step in range(30) if growing(1.5)(step)]
+        >>> due = growing(1.5)
+        >>> [step for step in range(30) if due(step)]
         [0, 1, 2, 3, 4, 6, 8, 12, 18, 26]
     """
-    if not factor > 1:
-        raise ValueError(f"factor is {factor}; give a number above 1, such as 1.25")
+    check_arguments(factor=factor)
 
     def due(step: int) -> bool:
         return step < 2 or math.floor(math.log(step, factor)) > math.floor(math.log(step - 1, factor))
 
-    return due
+    return _passing(due)
+
+
+def _passing(due: Callable[[int], bool]) -> Callable[[int], bool]:
+    """Whether a step is due or one since the last that was asked for; where steps start again, the step alone."""
+    last: int | None = None
+    answer = False
+
+    def passed(step: int) -> bool:
+        nonlocal last, answer
+        if step != last:
+            first = step if last is None or step < last else last + 1
+            answer = True in [due(between) for between in range(first, step + 1)]
+            last = step
+        return answer
+
+    return passed
 
 
 def every(steps: int) -> Callable[[int], bool]:
     """Which steps are due: 0 and each multiple of a number, for measures that cost little, accuracy and loss.
 
+    Where the number of the step jumps, it is as with `growing`.
+
     Raises:
         ValueError: a number below 1.
 
     Example:
-        >>> [step for step in range(30) if every(10)(step)]
+        >>> due = every(10)
+        >>> [step for step in range(30) if due(step)]
         [0, 10, 20]
     """
-    if steps < 1:
-        raise ValueError(f"steps is {steps}; give 1 or more")
-    return lambda step: step % steps == 0
+    check_arguments(steps=steps)
+    return _passing(lambda step: step % steps == 0)
 
 
 def same(model: nn.Module) -> nn.Module:
@@ -104,12 +125,13 @@ class Measuring:
         self.sums: list[Tensor] = []
 
     def start(self, model: nn.Module, step: int) -> dict[str, float]:
-        """Numbers before the first step; moments from here on, of a training that was killed later, are forgotten."""
+        """Numbers before the first step; moments from here on, of a training that was killed later, go anew."""
         if self.recorder is None:
             self.recorder = Recorder(self.network(model), self.inputs, self.layers, **self.options)
+        was_there = step in self.recorder.steps
         self.recorder.rewind(step)
         self.step, self.returned = step - 1, None
-        return self.after(model, step)
+        return self.after(model, step) or (self._recorded(model, step) if was_there else {})
 
     def after(self, model: nn.Module, step: int) -> dict[str, float]:
         """Numbers after a step by name; none if neither it nor one since the step before is due."""
@@ -117,9 +139,9 @@ class Measuring:
             return self.start(model, step)
         if step <= self.step:  # a batch without a step of the optimizer, or a network that was exchanged
             return {}
-        due = any(self.when(passed) for passed in range(self.step + 1, step + 1))
+        asked = [self.when(passed) for passed in range(self.step + 1, step + 1)]  # all, as it may remember them
         self.step, self.sums = step, sums(self.network(model))
-        return self._recorded(model, step) if due else {}
+        return self._recorded(model, step) if any(asked) else {}
 
     def last(self, model: nn.Module) -> dict[str, float]:
         """Numbers after the last step, if the network is still what it was then."""
@@ -137,6 +159,25 @@ class Measuring:
             if self.recorder.first is not None:
                 self.returned = missing_moment(self.recorder.first, f"all: {in_one_line(error)}")
         return {} if self.returned is None else scalars(self.returned, f"{PREFIX}returned/")
+
+    def check_alone(self, model: nn.Module) -> None:
+        """Refuses, in every process, a network whose pass in the first process would wait for the others.
+
+        Raises:
+            ValueError: the network is divided among processes (`fully_shard`, FSDP, ZeRO 3, tensor parallel).
+        """
+        group = torch.distributed
+        if not (group.is_available() and group.is_initialized() and group.get_world_size() > 1):
+            return
+        fsdp = sys.modules.get("torch.distributed.fsdp")
+        kinds = tuple(getattr(fsdp, name, ()) for name in ("FSDPModule", "FullyShardedDataParallel"))
+        part = self.network(model)
+        parts = any(hasattr(weight, "device_mesh") or hasattr(weight, "ds_id") for weight in part.parameters())
+        if parts or any(isinstance(module, kinds) for module in part.modules()):
+            raise ValueError(
+                f"the network is divided among {group.get_world_size()} processes, and a pass in the first one alone "
+                "would wait for the others; call a Recorder in all of them, or measure checkpoints"
+            )
 
     def _is_unchanged(self, model: nn.Module) -> bool:
         """Whether the network is what it was at the end of the last step."""
@@ -205,6 +246,7 @@ def lightning_callback(
             return self.measuring.returned
 
         def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+            self.measuring.check_alone(pl_module)
             if trainer.is_global_zero:
                 _log(trainer, self.measuring.start(pl_module, trainer.global_step))
 
@@ -291,6 +333,7 @@ def trainer_callback(
                 trainer.log(values)
 
         def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
+            self.measuring.check_alone(model)
             if state.is_world_process_zero:
                 self._log(self.measuring.start(model, state.global_step))
 

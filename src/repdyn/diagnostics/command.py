@@ -23,52 +23,51 @@ if TYPE_CHECKING:
 
 
 DIGESTS = "checkpoint_digests"  # attribute of a recorded file: SHA-256 of the weights by checkpoint
-STOPPED = 130  # exit status of a command that the user stopped
+TAKEN = "checkpoint_weights"  # attribute of a recorded file: what was taken of each checkpoint, and what was left
 
 
-def run(words: Sequence[str]) -> int:
-    """The command `measure`; its exit status."""
+def run(words: Sequence[str]) -> None:
+    """The command `measure`."""
     from repdyn.diagnostics.methods.catalog import MEASURES
-    from repdyn.diagnostics.methods.collecting import Interrupted
+    from repdyn.diagnostics.methods.reader import KINDS as FEATURES
 
-    parser = argparse.ArgumentParser(prog="repdyn measure", description="The papers' diagnostics on your own network.")
+    parser = argparse.ArgumentParser(prog="repdyn measure", description="Apply the papers' measures to your network.")
     parser.add_argument("builder", help="module:function that returns the network")
-    parser.add_argument("--data", type=Path, required=True, help="npz: inputs and, as wanted, labels, targets, pairs")
-    parser.add_argument("--out", type=Path, required=True, help="netCDF file to write")
-    parser.add_argument("--layers", nargs="+", help="names as in named_modules(), input, output; default: all")
+    parser.add_argument("--data", type=Path, required=True, help="npz with inputs; optionally labels, targets, pairs")
+    parser.add_argument("--out", type=Path, help="netCDF file to write; optional with --words, --page or --figures")
+    parser.add_argument("--layers", nargs="+", help="names as in named_modules(), or input, output; default: all")
     parser.add_argument("--measures", nargs="+", help=f"some of {', '.join(MEASURES)}; default: all")
     parser.add_argument("--residual", nargs="+", help="layers of the residual stream, in order")
     parser.add_argument("--effective-depth", type=float, default=0.0, help="leak of the residual stream (default 0)")
-    parser.add_argument("--output", help="key of the part that counts of what the network returns")
+    parser.add_argument("--output", help="key of the relevant part of what the network returns")
     parser.add_argument("--embeddings", help="layer that represents the inputs, where these are token ids")
     parser.add_argument("--classifier", help="the last linear map, for NC3 and NC4; default: found")
-    parser.add_argument("--features", choices=("flatten", "pool", "tokens"), default="flatten", help="rows of a layer")
-    parser.add_argument("--channels", type=int, help="axis of the channels, points first: 1 or -1")
+    parser.add_argument("--features", choices=FEATURES, default="flatten", help="rows of a layer")
+    parser.add_argument("--channels", type=int, choices=(1, -1), help="axis of the channels, if points come first")
     parser.add_argument("--heads", type=int, help="heads of attention, as separate layers; with --channels -1")
     parser.add_argument("--batch-size", type=int, help="points per forward pass; default: all at once")
-    parser.add_argument("--batch-statistics", action="store_true", help="batch normalization by these points")
+    parser.add_argument(
+        "--batch-statistics", action="store_true", help="batch normalization uses these points' statistics"
+    )
     parser.add_argument("--figures", type=Path, help="folder for figures")
     parser.add_argument(
-        "--checkpoints", type=Path, help="folder of weights, files or folders, each measured: step_100.pt, ..."
+        "--checkpoints", type=Path, help="folder of checkpoints, each of which is measured: step_100.pt, ..."
     )
     parser.add_argument("--words", action="store_true", help="describe what the network does, sentence by sentence")
-    parser.add_argument("--page", type=Path, help="HTML page of the network to write: in words, figures, layers")
+    parser.add_argument("--page", type=Path, help="HTML page about the network to write: summary, figures, layers")
     parser.add_argument("--before", type=Path, help="weights before training, for --words and --page")
-    parser.add_argument("--held-out", type=Path, help="npz of points it was not trained on: inputs, labels")
+    parser.add_argument("--held-out", type=Path, help="npz with points that it was not trained on: inputs, labels")
+    parser.add_argument("--other-form", type=Path, help="npz with the same points in another form, e.g. noisy")
     parser.add_argument(
         "--resume", action="store_true", help="measure the checkpoints that --out lacks or whose files have changed"
     )
-    try:
-        measure_and_save(**vars(parser.parse_args(words)), progress=sys.stderr.isatty())
-    except Interrupted:
-        return STOPPED
-    return 0
+    measure_and_save(**vars(parser.parse_args(words)), progress=sys.stderr.isatty())
 
 
 def measure_and_save(
     builder: str,
     data: Path,
-    out: Path,
+    out: Path | None = None,
     *,
     residual: Sequence[str] | None = None,
     effective_depth: float = 0.0,
@@ -82,6 +81,7 @@ def measure_and_save(
     page: Path | None = None,
     before: Path | None = None,
     held_out: Path | None = None,
+    other_form: Path | None = None,
     **options: Any,
 ) -> None:
     """Measures the network that a user's function returns and saves the dataset.
@@ -96,6 +96,7 @@ def measure_and_save(
     from repdyn.diagnostics import summary
     from repdyn.diagnostics.methods.checkpoints import ANSWERS, build_network, read_arrays
     from repdyn.diagnostics.methods.reader import Features
+    from repdyn.diagnostics.methods.weights import load_weights
     from repdyn.diagnostics.page import write_page
     from repdyn.diagnostics.theory.identity import Residual
     from repdyn.diagnostics.training_summary import summarize_training
@@ -106,34 +107,46 @@ def measure_and_save(
         raise RepdynError(f"effective_depth is {effective_depth}; give a finite number")
     if before and not (words or page):
         raise RepdynError("before is for the words; give words or page, too")
-    out, page = _behind_links(out), page and _behind_links(page)
+    if resume and not checkpoints:
+        raise RepdynError("resume is for checkpoints, of which it measures the new ones; give checkpoints, too")
+    if not out and (checkpoints or not (words or page or figures)):
+        why = "; checkpoints are measured into a file" if checkpoints else ", or ask for words, page or figures"
+        raise RepdynError(f"out is missing: name a netCDF file to write{why}")
+    out, page = out and _behind_links(out), page and _behind_links(page)
     _check_targets(
         {"out": out, "page": page},
-        {"data": data, "before": before, "held_out": held_out, "checkpoints": checkpoints, "builder": _source(builder)},
-    )
+        {
+            "data": data, "before": before, "held_out": held_out, "other_form": other_form, "checkpoints": checkpoints,
+            "builder": _source(builder),
+        },
+        {"figures": figures},
+    )  # fmt: skip
     arrays = read_arrays(data)
     others = _held_out(held_out) if held_out else None
+    form = read_arrays(other_form)["inputs"] if other_form else None
     model = build_network(builder)
+    first = copy.deepcopy(model) if before else None
+    if first and before:
+        print(f"{before}: {load_weights(first, before)}")
     try:
         answers: dict[str, Any] = {name: arrays[name] for name in ANSWERS if name in arrays}
         stream = Residual(tuple(residual), effective_depth) if residual else None
         rows = Features(features, channels, heads=heads)
-        arguments = options | answers | {"residual": stream, "features": rows, "held_out": others}
+        arguments = options | answers | {"residual": stream, "features": rows, "held_out": others, "other_form": form}
         settings = options | {"residual": residual, "effective_depth": effective_depth}
         settings["features"] = features, channels, heads
-        if checkpoints:
+        if out and checkpoints:
             recorded = _recorded(model, arrays["inputs"], checkpoints, out, arguments, resume=resume)
             dataset = signed(recorded, builder, settings)
         else:
             dataset = _measured(model, arrays["inputs"], out, arguments, builder, settings)
-        sentences = _sentences(model, arrays, arguments, before, others) if words or page else []
+        sentences = _sentences(model, arrays, arguments, first, others) if words or page else []
         if sentences and checkpoints:
             sentences += summarize_training(dataset)
     except ValueError as error:
         raise RepdynError(str(error)) from error
-    print(
-        f"{out}: {dataset.sizes['layer']} layers, {dataset.sizes['point']} points, {len(dataset.data_vars)} diagnostics"
-    )
+    sizes = dataset.sizes
+    print(f"{out or builder}: {sizes['layer']} layers, {sizes['point']} points, {len(dataset.data_vars)} diagnostics")
     if dataset.attrs["left_out"]:
         print(f"left out: {dataset.attrs['left_out']}")
     if words:
@@ -149,14 +162,21 @@ BEGINNINGS = {".nc": (b"\x89hdf", b"cdf"), ".html": (b"<!doctype html",)}  # in 
 KINDS = {"out": ".nc", "page": ".html"}
 
 
-def _check_targets(targets: dict[str, Path | None], sources: dict[str, Path | None]) -> None:
+def _check_targets(
+    targets: dict[str, Path | None], sources: dict[str, Path | None], folders: dict[str, Path | None]
+) -> None:
     """Whether files to be written are no inputs, not each other, and replace only files of their own kind.
 
     Raises:
-        DataError: naming both options, or the file that would be lost.
+        DataError: naming both options, the file that would be lost, or the one in place of a folder.
     """
     from repdyn.base.errors import DataError
 
+    for name, path in (targets | folders).items():
+        if path:
+            above = [*([path] if name in folders else []), *path.absolute().parents]
+            if not (there := next(place for place in above if place.exists())).is_dir():
+                raise DataError(f"{name}: {there} is no folder; name another place")
     wanted = {name: path for name, path in targets.items() if path}
     given = {name: path for name, path in sources.items() if path}
     for name, path in wanted.items():
@@ -189,7 +209,12 @@ def _source(builder: str) -> Path | None:
 
 
 def _measured(
-    model: nn.Module, inputs: object, out: Path, arguments: dict[str, Any], builder: str, settings: dict[str, object]
+    model: nn.Module,
+    inputs: object,
+    out: Path | None,
+    arguments: dict[str, Any],
+    builder: str,
+    settings: dict[str, object],
 ) -> xr.Dataset:
     """One moment, saved; what there is of it where the user stops."""
     from repdyn.base import datasets
@@ -199,10 +224,13 @@ def _measured(
     try:
         dataset = signed(measure(model, inputs, **arguments), builder, settings)
     except Interrupted as stop:
+        if not out:
+            raise
         datasets.write(signed(stop.dataset, builder, settings), out)
         print(f"{out}: what was measured until it was stopped")
         raise
-    datasets.write(dataset, out)
+    if out:
+        datasets.write(dataset, out)
     return dataset
 
 
@@ -220,7 +248,8 @@ def _recorded(
     if out.exists() and not resume:
         raise DataError(f"{out}: is there already; give --resume to measure what it lacks, or delete it")
     recorder = Recorder(model, inputs, time="checkpoint", file=out, resume=resume, **arguments)
-    known = json.loads(recording.load(out).attrs.get(DIGESTS, "{}")) if recorder.steps else {}
+    attributes = recording.load(out).attrs if recorder.steps else {}
+    known, weights = (json.loads(attributes.get(name, "{}")) for name in (DIGESTS, TAKEN))
     digests = {step: digest(path) for step, path in steps.items()}
     for step, path in steps.items():
         if earlier := [
@@ -236,8 +265,8 @@ def _recorded(
         changed = "its weights have changed" if str(step) in known else f"{out} does not say of which weights it has it"
         again = f" again, since {changed}" if step in recorder.steps else ""
         recorder.insert(step)
-        known[str(step)] = digests[step]
-        recording.annotate(out, **{DIGESTS: json.dumps(known)})
+        known[str(step)], weights[str(step)] = digests[step], taken
+        recording.annotate(out, **{DIGESTS: json.dumps(known), TAKEN: json.dumps(weights)})
         print(f"{path}: measured{again} ({taken})")
     load_weights(model, steps[max(steps)])  # the words are about this one
     return recorder.dataset()
@@ -262,20 +291,16 @@ def _sentences(
     model: nn.Module,
     arrays: dict[str, Any],
     arguments: dict[str, Any],
-    before: Path | None,
+    before: nn.Module | None,
     held_out: tuple[object, Any] | None,
 ) -> list[Sentence]:
     """What the network does, from the arguments of `measure` for running it."""
-    from repdyn.diagnostics.methods.weights import load_weights
     from repdyn.diagnostics.summary import summarize
 
     how = ("layers", "features", "output", "embeddings", "classifier", "batch_size", "batch_statistics")
     options = {name: arguments[name] for name in how if name in arguments}
-    first = None
-    if before:
-        first = copy.deepcopy(model)
-        print(f"{before}: {load_weights(first, before)}")
-    return summarize(model, arrays["inputs"], labels=arrays.get("labels"), before=first, held_out=held_out, **options)
+    labels = arrays.get("labels")
+    return summarize(model, arrays["inputs"], labels=labels, before=before, held_out=held_out, **options)
 
 
 def signed(dataset: xr.Dataset, builder: str, options: dict[str, object]) -> xr.Dataset:
@@ -309,6 +334,7 @@ def _draw(dataset: xr.Dataset, folder: Path) -> None:
 
 def run_similarity(words: Sequence[str]) -> None:
     """The command `similarity`."""
+    from repdyn.diagnostics.methods.reader import KINDS as FEATURES
     from repdyn.diagnostics.theory.similarity import MEASURES, ON_REQUEST
 
     network = (
@@ -316,29 +342,31 @@ def run_similarity(words: Sequence[str]) -> None:
     )
     parser = argparse.ArgumentParser(
         prog="repdyn similarity",
-        description="Layers of your network against those of another run, seed or architecture.",
+        description="Compare the layers of your network with those of another run, seed or architecture.",
     )
     parser.add_argument("builder", help="module:function that returns the network")
     parser.add_argument(
         "--weights", type=Path, help="file of weights of the first; default: as the function returns it"
     )
     parser.add_argument("--against", help=f"{network}; default: the layers of the first among themselves")
-    parser.add_argument("--reruns", nargs="+", default=[], help="the first from other seeds, for the band of chance")
+    parser.add_argument(
+        "--reruns", nargs="+", default=[], help="the first network from other seeds, to see the effect of chance"
+    )
     parser.add_argument("--data", type=Path, required=True, help="npz with the inputs")
     parser.add_argument("--other-data", type=Path, help="npz with the same points in the form that --against takes")
     parser.add_argument("--out", type=Path, required=True, help="netCDF file to write")
-    parser.add_argument("--layers", nargs="+", help="names as in named_modules(), input, output; default: all")
-    parser.add_argument("--other-layers", nargs="+", help="of the other one; default: those of the first")
+    parser.add_argument("--layers", nargs="+", help="names as in named_modules(), or input, output; default: all")
+    parser.add_argument("--other-layers", nargs="+", help="layers of the other network; default: those of the first")
     wanted = f"some of {', '.join((*MEASURES, *ON_REQUEST))}; default: {', '.join(MEASURES)}"
     parser.add_argument("--measures", nargs="+", default=list(MEASURES), help=wanted)
     parser.add_argument("--batch-size", type=int, help="points at a time, a minibatch of cka_minibatch")
     parser.add_argument(
-        "--most-points", type=int, help="points compared at most; default: 2000, for cka_minibatch alone all"
+        "--most-points", type=int, help="points to compare at most; default: 2000, or all for cka_minibatch alone"
     )
-    parser.add_argument("--device", help="of torch, cpu or cuda, that computes the comparisons; default: numpy does")
-    parser.add_argument("--intervals", action="store_true", help="also their 99 %% intervals")
-    parser.add_argument("--features", choices=("flatten", "pool", "tokens"), default="flatten", help="rows of a layer")
-    parser.add_argument("--channels", type=int, help="axis of the channels, points first: 1 or -1, for pool and tokens")
+    parser.add_argument("--device", help="torch device for the comparisons, cpu or cuda; default: numpy is used")
+    parser.add_argument("--intervals", action="store_true", help="also compute 99 %% intervals")
+    parser.add_argument("--features", choices=FEATURES, default="flatten", help="rows of a layer")
+    parser.add_argument("--channels", type=int, choices=(1, -1), help="axis of the channels, if points come first")
     parser.add_argument("--figure", type=Path, help="heat map to write, without its suffix")
     compare_and_save(**vars(parser.parse_args(words)))
 
@@ -379,6 +407,7 @@ def compare_and_save(
     _check_targets(
         {"out": out},
         {"data": data, "other_data": other_data, "weights": weights, "builder": _source(builder), **sources},
+        {"figure": figure and figure.parent},
     )
     arrays: dict[str, Any] = dict(read_arrays(data))
     first = _network(builder, None)

@@ -23,17 +23,11 @@ from threadpoolctl import ThreadpoolController
 from torch import Tensor, nn
 
 from repdyn.base.datasets import variable
+from repdyn.diagnostics.methods.arguments import check_arguments
 from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
-from repdyn.diagnostics.methods.inputs import Batch, Inputs, read_inputs, split, spread
+from repdyn.diagnostics.methods.inputs import Batch, Inputs, check_labels, read_inputs, split, spread
 from repdyn.diagnostics.methods.layers import Plan, plan, stream
-from repdyn.diagnostics.methods.reader import (
-    INPUT,
-    OUTPUT,
-    NetworkReader,
-    check_options,
-    network_reader,
-    option_names,
-)
+from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader, check_options, network_reader, option_names
 from repdyn.diagnostics.methods.shapes import depends_on_the_batch
 from repdyn.diagnostics.methods.similarity import WIDE, ChosenRows, Minibatches, Pair, Streamed
 from repdyn.diagnostics.methods.weights import with_weights
@@ -125,7 +119,8 @@ def compare(
         1.0
     """
     check_options(options, option_names(compare, network_reader))
-    unknown = [repr(name) for name in measures if name not in TEXTS] if measures else ["none"]
+    check_arguments(layers=layers, other_layers=other_layers, measures=measures, most_points=most_points, reruns=reruns)
+    unknown = [repr(name) for name in measures if name not in TEXTS]
     if unknown:
         raise ValueError(f"measures: got {unknown[0]}, expected some of {', '.join(TEXTS)}")
     placed = _placing(device)
@@ -148,8 +143,6 @@ def compare(
         points = first.points * first.tokens
         if most_points is None:
             most_points = points if set(measures) == {MINIBATCH} else MOST_POINTS
-        if most_points < 2:
-            raise ValueError(f"most_points: got {most_points}, give 2 or more")
         many = min(most_points, points) > MOST_POINTS and all(first.reader.inputs.sizes)
         whole = [*(name for name in OF_ALL_PAIRS if name in measures), *(["intervals"] if intervals else [])]
         if many and whole:
@@ -207,10 +200,10 @@ class Arrays:
         ids = np.asarray(self.ids)
         if ids.ndim != 1 or len(np.unique(ids)) != len(ids):
             raise ValueError(f"ids of arrays have shape {ids.shape}; give one per point, all different")
-        if not self.layers:
-            raise ValueError("layers of arrays hold none; give an array by name")
+        if not isinstance(self.layers, Mapping) or not self.layers:
+            raise ValueError("layers of arrays hold none; give a dictionary, an array by name")
         for name, values in self.layers.items():
-            if set(name) & set("#:[") or name in ("", INPUT, OUTPUT):
+            if not isinstance(name, str) or set(name) & set("#:[") or name in ("", INPUT, OUTPUT):
                 raise ValueError(f"arrays have the name {name!r}; give one without #, : and [, and not input or output")
             if len(np.shape(values)) < 2 or len(cast("Sized", values)) != len(ids):
                 raise ValueError(f"the array {name!r} has shape {np.shape(values)} where there are {len(ids)} ids")
@@ -299,7 +292,7 @@ class _Points:
             raise ValueError("other is a checkpoint, and the first is no network but arrays; give a network")
         model = with_weights(cast("nn.Module", self.network), source, "the checkpoint")
         inputs = self.inputs if own_inputs is None else self.read(model, own_inputs)
-        _check_labels(cast("Inputs", self.inputs), cast("Inputs", inputs))
+        check_labels("other_inputs", cast("Inputs", self.inputs), cast("Inputs", inputs))
         return network_reader(model, inputs, **self.options)
 
 
@@ -325,22 +318,6 @@ def _check_ids(ids: NDArray[Any], others: NDArray[Any]) -> None:
         if part.size
     ]
     raise ValueError(f"ids of the first and the second are not the same: {', '.join(texts)}")
-
-
-def _check_labels(inputs: Inputs, others: Inputs) -> None:
-    """Refuses loaders whose labels show that their points are in different orders.
-
-    Raises:
-        ValueError: at which points they differ.
-    """
-    (labels, _), (other_labels, _) = inputs.labels_and_targets(), others.labels_and_targets()
-    if inputs is others or labels is None or other_labels is None or labels.shape != other_labels.shape:
-        return
-    if (different := labels != other_labels).any():
-        raise ValueError(
-            f"other_inputs: {different.sum()} of {labels.size} labels are not those of inputs, so these are "
-            "not the same points in the same order; switch off shuffling in both loaders"
-        )
 
 
 def _check_points(place: str, first: Plan, planned: Plan, *, batches: bool) -> None:

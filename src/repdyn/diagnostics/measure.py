@@ -19,14 +19,12 @@ with its reason in the attribute `left_out`; one measure never takes the others 
 from __future__ import annotations
 
 import json
-import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
@@ -34,9 +32,12 @@ from torch import Tensor, nn
 from repdyn.base.datasets import index, variable
 from repdyn.base.errors import DataError
 from repdyn.diagnostics.methods import recording
-from repdyn.diagnostics.methods.catalog import HELD_OUT, OF_HELD_OUT
+from repdyn.diagnostics.methods.arguments import as_answers, check_arguments, is_number, shown
+from repdyn.diagnostics.methods.catalog import HELD_OUT, OF_HELD_OUT, TEXTS
 from repdyn.diagnostics.methods.collecting import GAMMA, Collector, Interrupted, Request
 from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
+from repdyn.diagnostics.methods.inputs import check_labels
+from repdyn.diagnostics.methods.layers import Plan, plan
 from repdyn.diagnostics.methods.made_of import check_same, made_of
 from repdyn.diagnostics.methods.reader import MEMORY, Adapter, Features, check_options, network_reader, option_names
 from repdyn.diagnostics.methods.shapes import find_shapes
@@ -67,6 +68,7 @@ def measure(
     batch_statistics: bool = False,
     loss: Callable[..., Tensor] | None = None,
     held_out: tuple[object, ArrayLike] | None = None,
+    other_form: object = None,
     memory: int = MEMORY,
     progress: bool = False,
 ) -> xr.Dataset:
@@ -85,7 +87,8 @@ def measure(
         pairs: pairs of points for the two-point diagnostics; None takes the first points of up to four classes.
         residual: the layers of the residual stream, or a `Residual` with leak and steps; adds the energies.
         measures: which to compute, of "angles", "ranks", "cost_of_identity", "energies", "collapse", "classifier",
-            "sectors", "pairs", "targets", "radial", "loss", "accuracy"; None takes all that the arguments allow.
+            "class_ranks", "sectors", "domains", "forms", "pairs", "targets", "radial", "loss", "accuracy"; None takes
+            all that the arguments allow.
         features: "flatten", or `Features("pool", channels=1)`, `Features("tokens", channels=-1, mask=mask)`, or a
             function of name and tensor (points first) to (points, units).
         output: which part of what the network returns counts: a key, an index, or a function to a tensor.
@@ -104,9 +107,11 @@ def measure(
             radial fraction is of its gradient. None takes half the mean squared error of targets, where they are
             given, else the cross-entropy of labels; without either none is recorded, and the gradient is that of half
             the mean square of the output.
-        held_out: inputs and labels (integers) or targets of points that the network was not trained on; adds "ranks",
-            "collapse", "loss" and "accuracy" of these, as far as they are among the measures, under their names and
-            `_held_out`.
+        held_out: inputs and labels (integers) or targets of points that the network was not trained on, or of another
+            domain; adds "ranks", "collapse", "loss" and "accuracy" of these, as far as they are among the measures,
+            under their names and `_held_out`, and "domains", how far they are from the points.
+        other_form: the same points in the same order in another form, such as noisy or corrupted; adds "forms", how
+            much each layer depends on the form. For forms in which layers have other sizes take `compare`.
         memory: bytes of layers in memory at a time when the points come in several batches; less means more passes.
         progress: whether the number of layers measured so far is shown on standard error.
 
@@ -133,49 +138,74 @@ def measure(
         model, inputs, layers, labels=labels, targets=targets, pairs=pairs, residual=residual, measures=measures,
         features=features, output=output, axes=axes, batch_size=batch_size, unpack=unpack, embeddings=embeddings,
         classifier=classifier, gamma=gamma, bias=bias, batch_statistics=batch_statistics, loss=loss, held_out=held_out,
-        memory=memory, progress=progress,
+        other_form=other_form, memory=memory, progress=progress,
     ).dataset()  # fmt: skip
 
 
 def measurement(
-    model: nn.Module, inputs: object, layers: Sequence[str] | None = None, *, held_out: object = None, **options: Any
+    model: nn.Module,
+    inputs: object,
+    layers: Sequence[str] | None = None,
+    *,
+    held_out: object = None,
+    other_form: object = None,
+    **options: Any,
 ) -> Measurement:
     """What one moment of a network takes, with arguments as `measure` takes them: checked once, measured often.
 
     Raises:
         ValueError: as `measure`.
     """
+    check_arguments(**options)
     reading = {name: options.pop(name) for name in option_names(network_reader) if name in options}
     reader = network_reader(model, inputs, **reading)
-    labels, targets = (_as_array(reading.get(name)) for name in ("labels", "targets"))
+    labels, targets = (as_answers(name, reading.get(name)) for name in ("labels", "targets"))
     if labels is None and targets is None:
         labels, targets = reader.inputs.labels_and_targets()
-    if not options.get("gamma", GAMMA) > 0:
-        raise ValueError(f"gamma is {options['gamma']}; give a number above 0, such as {GAMMA:g}")
     residual = options.pop("residual", None)
     residual = residual if isinstance(residual, Residual | None) else Residual(tuple(residual))
-    request = Request(layers, labels, targets, residual=residual, **options)
-    if held_out is None:
-        return Measurement(Collector(reader, request), None)
-    if reader.features.mask is not None:
-        raise ValueError("held_out: the mask of features is one of the points; measure held-out points on their own")
-    others, answers = inputs_and_answers(held_out)
+    two = [name for name, given in (("held_out", held_out), ("other_form", other_form)) if given is not None]
+    request = Request(
+        layers, labels, targets, residual=residual, held_out=held_out is not None, other_form=other_form is not None,
+        **options,
+    )  # fmt: skip
+    if two and (reader.features.mask is not None or reader.mask is not None):
+        raise ValueError(f"{two[0]}: the mask of features is one of the points; measure the others on their own")
     collector = Collector(reader, request)
+    if other_form is not None:
+        if "forms" not in collector.measures:
+            raise ValueError(f"other_form: the measures {', '.join(collector.measures)} lack forms; add it")
+        collector.put_beside("forms", _in_other_form(collector, other_form, reading))
+    if held_out is None:
+        return Measurement(collector, None)
+    others, answers = inputs_and_answers(held_out)
     measures = [name for name in collector.measures if name in OF_HELD_OUT]
-    if not measures:
+    if not measures and "domains" not in collector.measures:
         text = f"of the measures {', '.join(collector.measures)} it has none; add some of {', '.join(OF_HELD_OUT)}"
         raise ValueError(f"held_out: {text}")
     floating = answers.dtype.kind == "f"
     other = replace(
         request, labels=None if floating else answers, targets=answers if floating else None, pairs=None,
-        residual=None, measures=measures, embeddings=None, classifier=None,
+        residual=None, measures=measures, embeddings=None, classifier=None, held_out=False, other_form=False,
     )  # fmt: skip
     reader = network_reader(model, others, **reading | {"labels": answers, "targets": None})
-    return Measurement(collector, Collector(reader, other))
+    collector_held_out = Collector(reader, other)
+    if "domains" in collector.measures:
+        collector.put_beside("domains", collector_held_out.planned, collector_held_out.labels)
+    return Measurement(collector, collector_held_out)
 
 
-def _as_array(values: ArrayLike | None) -> Any:
-    return None if values is None else np.asarray(values.detach().cpu() if isinstance(values, Tensor) else values)
+def _in_other_form(collector: Collector, other_form: object, reading: Mapping[str, Any]) -> Plan:
+    """The network on the same points in another form.
+
+    Raises:
+        ValueError: another number of points, or labels of a loader that are not theirs.
+    """
+    other = plan(network_reader(collector.reader.model, other_form, **reading), collector.request.layers)
+    if other.points != collector.planned.points:
+        raise ValueError(f"other_form has {other.points} points; give the {collector.planned.points} of inputs")
+    check_labels("other_form", collector.reader.inputs, other.reader.inputs)
+    return other
 
 
 def inputs_and_answers(held_out: object) -> tuple[object, NDArray[Any]]:
@@ -187,7 +217,7 @@ def inputs_and_answers(held_out: object) -> tuple[object, NDArray[Any]]:
     if not isinstance(held_out, tuple) or len(held_out) != 2:
         given = f"{len(held_out)} parts" if isinstance(held_out, tuple) else f"a {type(held_out).__name__}"
         raise ValueError(f"held_out has {given}; give (inputs, labels) or (inputs, targets)")
-    return held_out[0], _as_array(held_out[1])
+    return held_out[0], as_answers("labels of held_out", held_out[1])
 
 
 class Measurement:
@@ -304,12 +334,20 @@ class Recorder:
     ) -> None:
         self.model, self.layers, self.time, self.units = model, layers, time, units
         check_options(options, option_names(Recorder, measure))
+        check_arguments(file=file)
+        taken = {*TEXTS, *(dim for text in TEXTS.values() for dim in text.dims), "label", "seed"}
+        if not isinstance(time, str) or not time or time in taken:
+            raise ValueError(f"time is {shown(time)}; give a name that no measure and none of its dimensions has")
+        if logger is not None:
+            recording.check_logger(logger)
         reading = {name: option for name, option in options.items() if name in option_names(network_reader)}
         self.inputs = network_reader(model, inputs, **reading).inputs
         if "held_out" in options and options["held_out"] is not None:
             others, answers = inputs_and_answers(options["held_out"])
             theirs = network_reader(model, others, **reading | {"labels": answers, "targets": None}).inputs
             options = options | {"held_out": (theirs, answers)}
+        if options.get("other_form") is not None:
+            options = options | {"other_form": network_reader(model, options["other_form"], **reading).inputs}
         self.options = options
         self.measurement: Measurement | None = None  # what does not change with the weights
         self.file, self.logger = None if file is None else Path(file), logger
@@ -339,8 +377,7 @@ class Recorder:
                 `measure` refuses.
             DataError: at the first call, a file that cannot be written.
         """
-        if not math.isfinite(step):
-            raise ValueError(f"{self.time} is {step}; give a finite number")
+        self._check_step(step)
         if self.steps and step <= self.steps[-1]:
             raise ValueError(
                 f"{self.time} {step} comes after {self.steps[-1]}; record each once, in increasing order, or call "
@@ -353,11 +390,25 @@ class Recorder:
             self.moments.append(moment)
         else:
             self.waiting.append((step, moment))
-            self._write()
         self.steps.append(step)
+        if self.file:  # a moment whose writing the user stops is known, and written with the next one
+            self._write(first=len(self.steps) == 1)
         if self.logger is not None:
-            recording.log_scalars(self.logger, recording.scalars(moment, recording.PREFIX), step)
+            self._log(moment, step)
         return moment
+
+    def _check_step(self, step: object) -> None:
+        if not is_number(step):
+            raise ValueError(f"{self.time} is {shown(step)}; give a finite number")
+
+    def _log(self, moment: xr.Dataset, step: float) -> None:
+        """Hands the numbers to the logger; a warning if that fails after the first time."""
+        try:
+            recording.log_scalars(self.logger, recording.scalars(moment, recording.PREFIX), step)
+        except Exception as error:  # of the user's logger
+            if len(self.steps) == 1:
+                raise
+            warnings.warn(f"logger: {in_one_line(error)}; {self.time} {step} is recorded, not logged", stacklevel=3)
 
     def insert(self, step: float) -> xr.Dataset:
         """Measures the network for a step among the recorded ones, or again for one of them.
@@ -365,6 +416,7 @@ class Recorder:
         Raises:
             ValueError: at the first call, what `measure` refuses.
         """
+        self._check_step(step)
         if not self.steps or step > self.steps[-1]:
             return self(step)
         moment = self._measured()
@@ -380,6 +432,7 @@ class Recorder:
 
     def rewind(self, step: float) -> None:
         """Forgets the moments from a step on, where a training starts again from a checkpoint of that step."""
+        self._check_step(step)
         count = sum(recorded < step for recorded in self.steps)
         self.waiting = [moment for moment in self.waiting if moment[0] < step]
         if self.file and count < self.written:
@@ -403,7 +456,7 @@ class Recorder:
             return recording.extended(whole, moments, steps, self.time, self.units)
         return recording.joined(self.moments, self.steps, self.time, self.units)
 
-    def _write(self) -> None:
+    def _write(self, *, first: bool = False) -> None:
         """Writes the moments that wait; a warning if that fails after the first, since a training may not end by it."""
         file = cast("Path", self.file)
         while self.waiting:
@@ -415,8 +468,9 @@ class Recorder:
                     made = moment.assign_attrs({MADE_OF: json.dumps(self.made_of)})
                     recording.create(file, made, step, self.time, self.units)
             except DataError as error:
-                if not self.steps:
+                if first:
                     self.waiting.clear()
+                    self.steps.clear()
                     raise
                 text = f"{error}; {len(self.waiting)} moments wait in memory and are written when that works"
                 warnings.warn(text, stacklevel=4)

@@ -24,11 +24,14 @@ from markupsafe import Markup
 from repdyn.base import markup, web
 from repdyn.base.facts import shown_facts
 from repdyn.base.files import write_text
+from repdyn.diagnostics.figures.depth import NEEDED as OF_DEPTH
 from repdyn.diagnostics.figures.depth import draw_depth
 from repdyn.diagnostics.figures.held_out import draw_held_out
-from repdyn.diagnostics.figures.shared import moments, over_seeds
+from repdyn.diagnostics.figures.shared import layer_names, moments, over_seeds
 from repdyn.diagnostics.figures.stream import draw_stream
+from repdyn.diagnostics.figures.training import NEEDED as OF_TRAINING
 from repdyn.diagnostics.figures.training import draw_training
+from repdyn.diagnostics.methods.arguments import check_kind
 from repdyn.diagnostics.methods.catalog import HELD_OUT
 from repdyn.diagnostics.summary import Sentence, words
 from repdyn.diagnostics.theory.intervals import Interval
@@ -36,10 +39,9 @@ from repdyn.plotting import figures
 
 COLUMNS = (
     "units", "angle", "norm_ratio", "effective_rank", "centered_effective_rank", "stable_cost_of_identity", "nc1",
-    "within_over_between", "equiangle", "nearest_mean_accuracy",
+    "within_over_between", "equiangle", "nearest_mean_accuracy", "class_effective_rank", "domain_shift",
+    "transfer_accuracy", "class_mean_cosine", "form_distance", "form_cka",
 )  # fmt: skip
-DEPTH = {"angle", "centered_effective_rank", "stable_cost_of_identity"}
-TRAINING = {"effective_rank", "stable_cost_of_identity"}
 NO_SENTENCES = "No sentences were given to this page; the numbers below say what was measured, not what it means."
 MISSING = "\N{EN DASH}"
 
@@ -50,11 +52,12 @@ def draw_all(dataset: xr.Dataset) -> dict[str, figures.DescribedFigure]:
     Args:
         dataset: of `measure`, or of `Recorder.dataset`.
     """
+    check_kind("the dataset", dataset, xr.Dataset, "that of measure or of Recorder.dataset")
     measured = set(dataset)
     drawn: dict[str, figures.DescribedFigure] = {}
-    if measured >= DEPTH:
+    if measured.issuperset(OF_DEPTH):
         drawn["through_depth"] = draw_depth(dataset)
-    if measured >= TRAINING and "time" in dataset.attrs and dataset.sizes[dataset.attrs["time"]] > 1:
+    if measured.issuperset(OF_TRAINING) and "time" in dataset.attrs and dataset.sizes[dataset.attrs["time"]] > 1:
         drawn["through_training"] = draw_training(dataset)
     if f"point{HELD_OUT}" in dataset.dims:
         drawn["held_out"] = draw_held_out(dataset)
@@ -132,12 +135,16 @@ def _column(dataset: xr.Dataset, name: str) -> Column:
     units, text = attrs["units"], attrs["long_name"]
     if name == "angle":
         units, text = "degree", "angle between two points, median over all pairs"
+    if "class" in dataset[name].dims:
+        text += ", median over classes"
     return Column(name, units, text, attrs["paper"], attrs["equation"], attrs["missing"].split("; or ")[0])
 
 
 def _of_layers(moment: xr.Dataset, name: str) -> np.ndarray:
     """A diagnostic of every layer, shape (layers,)."""
     values = over_seeds(moment[name])
+    if "class" in values.dims:
+        return values.median("class").values
     return np.degrees(values.sel(quantile=0.5).values) if name == "angle" else values.values
 
 
@@ -147,7 +154,7 @@ def _tables(dataset: xr.Dataset, names: Sequence[str]) -> list[dict[str, Any]]:
     for label, _, _, moment in moments(dataset):
         columns = [_of_layers(moment, name) for name in names]
         cells = np.transpose(columns) if columns else np.empty((dataset.sizes["layer"], 0))
-        rows = zip(dataset["layer"].values.tolist(), cells.tolist(), strict=True)
+        rows = zip(layer_names(dataset["layer"]), cells.tolist(), strict=True)
         tables.append({"caption": label, "rows": list(rows)})
     unequal = [table for table in tables if repr(table["rows"]) != repr(tables[-1]["rows"])]  # NaN is as NaN
     return [*unequal, tables[-1]]
@@ -175,6 +182,8 @@ def _about(dataset: xr.Dataset) -> list[tuple[str, str]]:
     if time := attrs.get("time"):
         steps = dataset[time].values
         rows.append(("moments", f"{len(steps)}, from {time} {steps[0]:g} to {steps[-1]:g}"))
+    if weights := json.loads(attrs.get("checkpoint_weights", "{}")):
+        rows.append(("weights of the checkpoints", " / ".join(dict.fromkeys(weights.values()))))
     if "seed" in dataset.dims:
         rows.append(("seeds", f"{dataset.sizes['seed']}, of which the means are shown"))
     rows.append(("normalized by", attrs["normalized_by"]))

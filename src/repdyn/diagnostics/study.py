@@ -7,8 +7,5 @@ STUDY = Study(
     title="The diagnostics on your own network",
     settings=Diagnostics,
     order=1000,
-    jobs=(
-        Simulation("network", "convolutional_network", memory_mb=1000),
-        Simulation("two_points", "two_points"),
-    ),
+    jobs=(Simulation("network", "convolutional_network", memory_mb=1000), Simulation("two_points", "two_points")),
 )

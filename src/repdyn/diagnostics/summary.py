@@ -18,6 +18,8 @@ from numpy.typing import ArrayLike
 from threadpoolctl import ThreadpoolController
 from torch import Tensor, nn
 
+from repdyn.diagnostics.measure import inputs_and_answers
+from repdyn.diagnostics.methods.arguments import check_kind
 from repdyn.diagnostics.methods.forward import in_one_line
 from repdyn.diagnostics.methods.layer_facts import RecordedLayers, lead, likeness, rank, record_layers, within_share
 from repdyn.diagnostics.methods.measures import IGNORED, labels_of_rows
@@ -116,13 +118,16 @@ def summarize(
         sentences.append(_features(record, start, learned))
         other = None
         if held_out is not None:
-            others = recorded_of(model, held_out[0])
-            other = _accuracy(others, _classes(held_out[1], others))
+            points, answers = inputs_and_answers(held_out)
+            others = recorded_of(model, points)
+            other = _accuracy(others, _classes(answers, others))
         return [*sentences, memorized(learned, other)]
 
 
 def words(sentences: Sequence[Sentence]) -> str:
     """One paragraph: what is so, what is not, what cannot be decided."""
+    for sentence in [sentences] if isinstance(sentences, str) else sentences:
+        check_kind("sentences", sentence, Sentence, "what summarize and summarize_training return")
     order = ("yes", "no", "cannot tell")
     return " ".join(str(sentence) for verdict in order for sentence in sentences if sentence.verdict == verdict)
 

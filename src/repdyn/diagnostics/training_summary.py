@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.diagnostics.methods import effective_theory
+from repdyn.diagnostics.methods.arguments import check_kind
 from repdyn.diagnostics.methods.forward import in_one_line
 from repdyn.diagnostics.methods.layer_facts import before_the_end
 from repdyn.diagnostics.methods.measures import IGNORED
@@ -66,6 +67,7 @@ def summarize_training(recorded: xr.Dataset) -> list[Sentence]:
     Raises:
         ValueError: the dataset has no dimension of training.
     """
+    check_kind("recorded", recorded, xr.Dataset, "the dataset of Recorder.dataset")
     if recorded.attrs.get("time") not in recorded.dims:
         raise ValueError("the dataset has one moment only and no dimension of training; give one of Recorder.dataset")
     recording = _Recording(recorded)

@@ -11,6 +11,8 @@ from matplotlib.axes import Axes
 from repdyn.diagnostics.figures.shared import (
     SHADE,
     THEORY,
+    check_measured,
+    layer_names,
     legend_of_all,
     line,
     moments,
@@ -39,6 +41,9 @@ WORDS = {
 }
 
 
+NEEDED = ("angle", "centered_effective_rank", "stable_cost_of_identity")
+
+
 @figure(**WORDS)
 def draw_depth(profile: xr.Dataset) -> Drawn:
     """Angles, odd point, ranks and cost of identity layer by layer; with labels collapse and sectors.
@@ -48,7 +53,11 @@ def draw_depth(profile: xr.Dataset) -> Drawn:
 
     Returns:
         Figure in the common style, to be saved by `savefig` or `plotting.figures.save`.
+
+    Raises:
+        ValueError: the dataset lacks what the figure shows.
     """
+    check_measured(profile, NEEDED)
     with style():
         classes = "nc1" in profile and "sectors" in profile
         drawn, axes = new(3 if classes else 2, 2, height=2.15)
@@ -61,7 +70,7 @@ def draw_depth(profile: xr.Dataset) -> Drawn:
             _collapse_panel(flat[4], profile)
             _sector_panel(flat[5], profile)
         for panel in flat:
-            name_layers(panel, profile["layer"].values.tolist())
+            name_layers(panel, layer_names(profile["layer"]))
         for panel in flat[:-2]:
             panel.set_xticklabels([])
         legend_of_all(drawn, [flat[2], *flat])  # the moments first

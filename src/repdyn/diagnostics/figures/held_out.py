@@ -7,6 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from repdyn.diagnostics.figures.shared import (
+    layer_names,
     legend_of_all,
     line,
     moments,
@@ -78,5 +79,5 @@ def _layers_panel(panel: Axes, dataset: xr.Dataset, name: str) -> None:
     *_, moment = moments(dataset)[-1]
     for suffix, label, color, dash in STYLES:
         line(panel, moment[f"{name}{suffix}"], label, color, dash)
-    name_layers(panel, dataset["layer"].values.tolist())
+    name_layers(panel, layer_names(dataset["layer"]))
     panel.set_title(THROUGH_DEPTH[name])

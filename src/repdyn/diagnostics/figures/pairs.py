@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from repdyn.diagnostics.figures.shared import run_facts, time_axis, time_of
+from repdyn.diagnostics.figures.shared import check_measured, run_facts, time_axis, time_of
 from repdyn.plotting.figures import BLACK, BLUE, GREEN, RED, Drawn, figure, label_panels, new, style
 
 CURVES = {"h": ("representations, h", BLUE), "y": ("outputs, y", RED), "w": ("alignment, w", GREEN)}
@@ -31,6 +31,7 @@ def draw_pairs(recorded: xr.Dataset, fitted: xr.Dataset, most: int = 3) -> Drawn
         fitted: dataset of `effective_theory.fit`.
         most: pairs to show, from the best to the worst explained one.
     """
+    check_measured(fitted, ("explained",))
     time = time_of(recorded)
     first = fitted.isel(seed=0) if "seed" in fitted.dims else fitted
     pairs = _from_best_to_worst(first, most)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+import json
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import xarray as xr
@@ -12,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
+from repdyn.diagnostics.methods.arguments import check_kind
 from repdyn.plotting.figures import BLACK, BLUE, ORANGE, SKY, band
 
 MOST_TICKS = 16
@@ -66,7 +68,19 @@ def legend_of_all(figure: Figure, panels: Iterable[Axes]) -> None:
 def layer_ticks(names: Sequence[str]) -> tuple[range, Sequence[str]]:
     """Places and names of ticks: every layer, every second or third one where there are many."""
     every = -(-len(names) // MOST_TICKS)
-    return range(0, len(names), every), names[::every]
+    return range(0, len(names), every), [literal(name) for name in names[::every]]
+
+
+def literal(name: str) -> str:
+    """A user's name as it is, since matplotlib takes what is between dollars for a formula."""
+    return name.replace("$", r"\$")
+
+
+def layer_names(layers: xr.DataArray) -> list[str]:
+    """Names of layers; one that ends in a number with the kind of its module, as "8 ReLU"."""
+    kinds = json.loads(layers.attrs.get("kinds", "{}"))
+    names = layers.values.tolist()
+    return [f"{name} {kinds[name]}" if name in kinds and name.rpartition(".")[2].isdigit() else name for name in names]
 
 
 def name_layers(panel: Axes, names: Sequence[str]) -> None:
@@ -78,6 +92,17 @@ def run_facts(data: xr.Dataset) -> dict[str, object]:
     """Which dataset a figure is of, and its points and seeds."""
     counts = {f"{dim}s": data.sizes[dim] for dim in ("point", "seed") if dim in data.sizes}
     return {"dataset": data.attrs["title"], **counts}
+
+
+def check_measured(dataset: object, names: Collection[str]) -> None:
+    """Refuses a dataset without what a figure shows.
+
+    Raises:
+        ValueError: the diagnostics that are missing.
+    """
+    check_kind("the dataset", dataset, xr.Dataset, "that of measure or of Recorder.dataset")
+    if lacking := [name for name in names if name not in cast("xr.Dataset", dataset)]:
+        raise ValueError(f"the dataset has no {', '.join(lacking)}; measure what the figure shows")
 
 
 def time_of(recorded: xr.Dataset) -> str:

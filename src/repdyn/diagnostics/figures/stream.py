@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from repdyn.diagnostics.figures.shared import line, moments, name_layers, over_seeds, run_facts, time_axis
+from repdyn.diagnostics.figures.shared import line, literal, moments, name_layers, over_seeds, run_facts, time_axis
 from repdyn.plotting.figures import CYCLE, Drawn, figure, label_panels, legend_below, new, style
 
 WORDS = {
@@ -61,7 +61,7 @@ def _radial_panel(panel: Axes, data: xr.Dataset) -> None:
     for color, layer in zip(CYCLE, data["normalized"].values[: len(CYCLE)], strict=False):
         values = over_seeds(data["largest_radial_fraction"].sel(normalized=layer))
         x = data[time] if time else np.zeros(1)
-        panel.plot(x, np.atleast_1d(values), color=color, marker="o", markersize=3, label=layer)
+        panel.plot(x, np.atleast_1d(values), color=color, marker="o", markersize=3, label=literal(str(layer)))
     panel.set_yscale("log")
     panel.set_title("radial share of the gradient")
     panel.set_ylabel("largest over the rows")

@@ -6,7 +6,15 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from repdyn.diagnostics.figures.shared import over_seeds, run_facts, shade_task_rank, time_axis, time_of
+from repdyn.diagnostics.figures.shared import (
+    check_measured,
+    literal,
+    over_seeds,
+    run_facts,
+    shade_task_rank,
+    time_axis,
+    time_of,
+)
 from repdyn.plotting.figures import (
     BLUE,
     GREEN,
@@ -34,6 +42,9 @@ WORDS = {
 }
 
 
+NEEDED = ("effective_rank", "stable_cost_of_identity")
+
+
 @figure(**WORDS)
 def draw_training(recorded: xr.Dataset) -> Drawn:
     """Ranks, collapse and loss against training, one line per layer; in color the layers that change most.
@@ -42,9 +53,11 @@ def draw_training(recorded: xr.Dataset) -> Drawn:
         recorded: dataset of `Recorder.dataset`.
 
     Raises:
-        ValueError: the dataset has one moment only.
+        ValueError: the dataset has one moment only, or lacks what the figure shows.
     """
+    check_measured(recorded, ())
     time = time_of(recorded)
+    check_measured(recorded, NEEDED)
     with style():
         panels = {"effective_rank": "effective rank", "stable_cost_of_identity": "stable cost of identity"}
         panels |= {"nc1": "NC1: collapse within classes"} if "nc1" in recorded else {}
@@ -85,7 +98,7 @@ def _changed_most(measures: xr.Dataset, time: str) -> list[str]:
 def _layers_panel(panel: Axes, values: xr.DataArray, time: str, most: list[str]) -> None:
     """A measure of every layer over training: gray, and in color above them the layers that change most."""
     for name, (color, dash) in zip(most, STYLES, strict=False):
-        panel.plot(values[time], values.sel(layer=name), dash, color=color, zorder=3, label=name)
+        panel.plot(values[time], values.sel(layer=name), dash, color=color, zorder=3, label=literal(name))
     others = [name for name in values["layer"].values if name not in most]
     for number, name in enumerate(others):
         label = f"{len(others)} other{'s' if len(others) > 1 else ''}" if number == 0 else None

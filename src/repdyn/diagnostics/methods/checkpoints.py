@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import hashlib
 import importlib
@@ -42,12 +43,14 @@ def read_arrays(path: Path) -> dict[str, object]:
         DataError: no npz file, arrays of objects, of text or without points, unknown names, or no inputs.
     """
     try:
-        file = np.load(path, allow_pickle=False)
+        file = np.load(path, allow_pickle=False)  # noqa: TID251 - unpickles nothing
         if isinstance(file, np.ndarray):
             raise ValueError("it holds a single array")
         with file:
             arrays: dict[str, Any] = {name: file[name] for name in file.files}
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        if other := next((name for name, array in arrays.items() if not isinstance(array, np.ndarray)), None):
+            raise ValueError(f"its entry {other} is no array")
+    except (ValueError, EOFError, MemoryError, zipfile.BadZipFile) as error:
         reason = "it holds Python objects, which are not loaded" if "pickle" in str(error) else error
         raise DataError(
             f"{path}: not a usable npz file ({reason}); write it with numpy.savez({path.name!r}, inputs=...)"
@@ -55,7 +58,9 @@ def read_arrays(path: Path) -> dict[str, object]:
     for name, array in arrays.items():
         _check_numbers(f"{path}: {name}", array, whole=name == "pairs")
     keywords = {name.removeprefix("input_"): arrays.pop(name) for name in list(arrays) if name.startswith("input_")}
-    if keywords and "inputs" not in arrays:
+    if keywords and "inputs" in arrays:
+        raise DataError(f"{path}: holds inputs and input_{next(iter(keywords))}; give one tensor or keyword inputs")
+    if keywords:
         arrays["inputs"] = keywords
     if unknown := [name for name in arrays if name not in ("inputs", *ANSWERS)]:
         raise DataError(
@@ -229,7 +234,12 @@ def build_network(builder: str) -> torch.nn.Module:
     name, _, function = builder.partition(":")
     if not all(part.isidentifier() for part in [*name.split("."), function]):
         raise RepdynError(f"{builder!r} is not of the form module:function, such as my_network:build")
-    module = _imported(name)
+    with contextlib.chdir(Path.cwd()):  # the user's code may go elsewhere; what is written is named from here
+        return _built(name, function)
+
+
+def _built(name: str, function: str) -> torch.nn.Module:
+    module, builder = _imported(name), f"{name}:{function}"
     if not callable(getattr(module, function, None)):
         known = [key for key, value in vars(module).items() if inspect.isroutine(value) and not key.startswith("_")]
         near = difflib.get_close_matches(function, known, 1)
@@ -237,7 +247,7 @@ def build_network(builder: str) -> torch.nn.Module:
         raise RepdynError(f"{name} has no function {function!r}; {advice}")
     try:
         network = getattr(module, function)()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise RepdynError(f"{builder} raised {_user_error(error)}") from error
     if not isinstance(network, torch.nn.Module):
         raise RepdynError(f"{builder} returned a {type(network).__name__}; it must return a torch.nn.Module")
@@ -246,20 +256,21 @@ def build_network(builder: str) -> torch.nn.Module:
 
 def _imported(name: str) -> object:
     """A user's module, from the current folder first."""
-    sys.path.insert(0, str(Path.cwd()))
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name and not name.startswith(error.name):
             raise RepdynError(f"{name} imports {error.name}, which is not installed") from error
-        raise RepdynError(f"no module {name!r} in {Path.cwd()} or among the installed ones") from error
-    except Exception as error:
+        raise RepdynError(f"no module {name!r} in {here} or among the installed ones") from error
+    except (Exception, SystemExit) as error:
         raise RepdynError(f"importing {name} raised {_user_error(error)}") from error
     finally:
-        sys.path.remove(str(Path.cwd()))
+        sys.path.remove(here)
 
 
-def _user_error(error: Exception) -> str:
+def _user_error(error: BaseException) -> str:
     """A user's error in one line, with the place in their code."""
     if isinstance(error, SyntaxError):
         return f"SyntaxError: {error.msg} ({Path(error.filename or '?').name}, line {error.lineno})"

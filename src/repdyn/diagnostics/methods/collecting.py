@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import cast
@@ -15,24 +16,40 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 from torch import Tensor
 
+from repdyn.base.arrays import Array
 from repdyn.base.datasets import index, variable
 from repdyn.diagnostics.methods import outputs, radial
 from repdyn.diagnostics.methods.catalog import MEASURES, Findings
+from repdyn.diagnostics.methods.forward import named_modules
+from repdyn.diagnostics.methods.inputs import Chained, Inputs
 from repdyn.diagnostics.methods.layers import Plan, plan, stream
-from repdyn.diagnostics.methods.measures import IGNORED, OF_LAYER, Layer, as_pairs, as_targets, labels_of_rows
+from repdyn.diagnostics.methods.measures import (
+    IGNORED,
+    OF_LAYER,
+    Layer,
+    as_pairs,
+    as_targets,
+    labels_of_rows,
+    with_classes,
+)
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
 from repdyn.diagnostics.theory.angles import QUANTILES, expected_angle, expected_norm_ratio
 from repdyn.diagnostics.theory.identity import Residual, energies
+from repdyn.diagnostics.theory.side_by_side import domain_shift, form_change
 
+SideBySide = Callable[[Array, Array], Mapping[str, float]]
 GAMMA = 1e-3  # of the stable cost of identity, relative to |K|_op: the value of the study leaky_resnets
 NEEDS = {
     "collapse": "labels",
     "classifier": "labels",
     "sectors": "labels",
+    "class_ranks": "labels",
     "accuracy": "labels",
     "targets": "labels or targets",
     "loss": "labels, targets or loss",
     "energies": "residual",
+    "domains": "held_out",
+    "forms": "other_form",
 }
 
 
@@ -64,6 +81,8 @@ class Request:
     bias: bool = False
     loss: Callable[..., Tensor] | None = None
     progress: bool = False
+    held_out: bool = False
+    other_form: bool = False
 
     def chosen(self) -> list[str]:
         """The measures to compute.
@@ -72,6 +91,7 @@ class Request:
             ValueError: an unknown one, or one that lacks what it needs.
         """
         there = {"labels": self.labels is not None, "residual": self.residual is not None}
+        there |= {"held_out": self.held_out, "other_form": self.other_form}
         there["labels or targets"] = there["labels"] or self.targets is not None
         there["labels, targets or loss"] = there["labels or targets"] or self.loss is not None
         possible = [name for name in MEASURES if there.get(NEEDS.get(name, ""), True)]
@@ -119,6 +139,28 @@ class Collector:
         self.whole = self._needed_as_a_whole()
         self.coordinates: dict[tuple[str, ...], xr.Coordinates] = {}
         self.without_maps = ""  # why there is no radial fraction, the same at every moment
+        self.beside: dict[str, tuple[Plan, SideBySide]] = {}  # measures of these points and others
+
+    def put_beside(self, measure: str, other: Plan, labels: np.ndarray | None = None) -> None:
+        """Other points, which a measure takes next to these.
+
+        Args:
+            measure: "domains" or "forms".
+            other: the same network on the others.
+            labels: class of each row of the others, `IGNORED` for those without one.
+        """
+
+        def domains(A: Array, B: Array) -> Mapping[str, float]:
+            if self.labels is None or labels is None:
+                return domain_shift(A, B)
+            (H, own), (G, others) = with_classes(A, self.labels), with_classes(B, labels)
+            return domain_shift(H, G, own, others)
+
+        batches = Chained(self.reader.inputs.batches, other.reader.inputs.batches)
+        reader = replace(self.reader, inputs=Inputs(batches, self.reader.inputs.axis))
+        sizes = [*self.planned.sizes, *other.sizes]
+        both = replace(self.planned, reader=reader, sizes=sizes)
+        self.beside[measure] = both, domains if measure == "domains" else form_change
 
     def _checked(self, targets: np.ndarray) -> NDArray[np.float64]:
         """Targets, refused at once if they do not fit the output; an output that cannot be measured says so later."""
@@ -205,6 +247,8 @@ class Collector:
             if "radial" in self.measures:
                 with self.findings.isolated("radial"):
                     self._radial()
+            for measure, (both, change) in self.beside.items():
+                self._measure_beside(measure, both, change)
 
     def consume(self, name: str, A: NDArray[np.floating]) -> None:
         """Measures one layer, shape (rows, units), and stores what a later one needs."""
@@ -223,6 +267,24 @@ class Collector:
                     self.findings.put(OF_LAYER[measure](layer), at)
         if name in self.flow and "energies" in self.measures:
             self._step(name, A)
+
+    def _measure_beside(self, measure: str, both: Plan, function: SideBySide) -> None:
+        """A measure of these points and others, of which each layer has its rows one after the other."""
+        rows = both.points * self.planned.tokens
+
+        def consume(name: str, A: NDArray[np.floating]) -> None:
+            with self.findings.isolated(measure, name):
+                if len(A) != rows:
+                    raise ValueError(f"it has {len(A)} rows where {rows} are measured")
+                if not np.isfinite(A).all():
+                    raise ValueError("values that are NaN or infinite")
+                both_rows = np.asarray(A, np.float64)
+                found = function(both_rows[: self.points], both_rows[self.points :])
+                self.findings.put(found, self.planned.layers.index(name))
+
+        for name, reason in stream(both, (), consume).items():
+            if name not in self.planned.left_out:
+                self.findings.leave_out(measure, reason, name)
 
     def _unusable(self, name: str, A: NDArray[np.floating]) -> str:
         if len(A) != self.points:
@@ -296,6 +358,9 @@ class Collector:
             coordinates["effective_depth"] = variable((), float(flow.effective_depth), "leak Lt of the residual stream")
         if maps:
             coordinates["normalized"] = variable("normalized", np.array(maps), "map in front of a normalization layer")
+        modules = dict(named_modules(self.reader.model))
+        kinds = {name: type(modules[name]).__name__ for name in self.planned.layers if name in modules}
+        coordinates["layer"].attrs["kinds"] = json.dumps(kinds)
         return xr.Dataset(coords=coordinates).coords
 
     def _about(self) -> dict[str, object]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.base.datasets import variable
+from repdyn.diagnostics.methods.arguments import check_kind
 from repdyn.diagnostics.methods.catalog import PAPERS
 from repdyn.universality.methods.fit import EffectiveFit, fit_effective_rates, has_converged, no_fit
 from repdyn.universality.theory.effective import solution_unchecked
@@ -44,6 +45,7 @@ def fit(recorded: xr.Dataset, layer: str, pairs: Sequence[str] | None = None) ->
     Raises:
         ValueError: fewer than four moments, no targets, an unknown layer or pair, or none that differs.
     """
+    check_kind("recorded", recorded, xr.Dataset, "the dataset of Recorder.dataset")
     time, chosen = _usable(recorded, layer, pairs)
     part = recorded[list(WANTED)].sel(layer=layer, pair=chosen)
     dims = ("pair", "seed") if "seed" in part.dims else ("pair",)

@@ -10,12 +10,12 @@ path and the function, `layer1.0.add`, and `layer1.0.add_1` for the next one.
 
 from __future__ import annotations
 
-import copy
 import sys
-from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import torch
@@ -23,11 +23,11 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 from torch.overrides import TorchFunctionMode
 
+from repdyn.diagnostics.methods.hooks import copied, hooks_apart
+
 BATCH_NORMS = (nn.modules.batchnorm._BatchNorm, nn.modules.instancenorm._InstanceNorm)
 OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "matmul", "pow", "mod")
 OF_MODULES = frozenset(vars(nn.Module()))  # what every module has: parameters, hooks, the mode
-CONTAINERS = (list, dict, set, deque, OrderedDict, defaultdict, Counter)
-MANY = 1000  # entries; a vocabulary is not searched for tensors
 Emit = Callable[[str, object], None]
 
 
@@ -62,7 +62,9 @@ def in_one_line(error: BaseException) -> str:
 
 
 @contextmanager
-def undisturbed(model: nn.Module, *, batch_statistics: bool = False) -> Iterator[None]:
+def undisturbed(
+    model: nn.Module, *, batch_statistics: bool = False, off: Collection[int] = (), changing: set[int] | None = None
+) -> Iterator[None]:
     """The network in evaluation mode, without autocast and without compiled code; afterwards everything is as before.
 
     Autocast is off because its cache of weights, filled without gradients, would cut the gradients of a training step
@@ -72,6 +74,8 @@ def undisturbed(model: nn.Module, *, batch_statistics: bool = False) -> Iterator
     Args:
         model: any network.
         batch_statistics: batch and instance normalization by the batch, as in training.
+        off: ids of hooks that do not run; others of the user run on copies of what they keep.
+        changing: gets the ids of hooks that change what goes through the network.
     """
     fast = torch.backends.mha.get_fastpath_enabled()
     modes = [(module, module.training) for module in model.modules()]
@@ -79,6 +83,7 @@ def undisturbed(model: nn.Module, *, batch_statistics: bool = False) -> Iterator
     try:
         with ExitStack() as stack:
             stack.enter_context(unchanged_random_state(model))
+            stack.enter_context(hooks_apart(model, off, set() if changing is None else changing))
             if "torch._dynamo" in sys.modules:  # else nothing is compiled, and importing it takes five seconds
                 stack.enter_context(torch.compiler.set_stance("force_eager"))
             for kind in {"cpu", *(part.device.type for part in model.parameters())} - {"meta"}:
@@ -91,6 +96,8 @@ def undisturbed(model: nn.Module, *, batch_statistics: bool = False) -> Iterator
             for module, _ in modes if batch_statistics else ():
                 if isinstance(module, BATCH_NORMS):
                     _set_mode(module, True)
+                if isinstance(module, nn.SyncBatchNorm):  # would wait for the other processes
+                    vars(module)["forward"] = partial(nn.modules.batchnorm._BatchNorm.forward, module)
             yield
     finally:
         torch.backends.mha.set_fastpath_enabled(fast)
@@ -128,9 +135,9 @@ def _put_copies(model: nn.Module) -> list[Held]:
         for module in model.modules()
         for name, part in module.named_buffers(recurse=False)
     ]
-    for module, name, _, copied in held:
+    for module, name, _, twin in held:
         if not isinstance(module, torch.jit.ScriptModule):
-            module._buffers[name] = copied
+            module._buffers[name] = twin
     return held
 
 
@@ -146,25 +153,8 @@ def _put_copies_of_attributes(model: nn.Module) -> list[tuple[nn.Module, type, d
         if not isinstance(module, torch.jit.ScriptModule):
             attributes = {name: value for name, value in vars(module).items() if name not in OF_MODULES}
             held.append((module, type(module), attributes))
-            vars(module).update({name: _copied(value, memo) for name, value in attributes.items()})
+            vars(module).update({name: copied(value, memo) for name, value in attributes.items()})
     return held
-
-
-def _copied(value: Any, memo: dict[int, Any]) -> Any:
-    """A copy that shares what the value shares with others of the same `memo`."""
-    if id(value) in memo:
-        return memo[id(value)]
-    kind = type(value)
-    if kind is Tensor:
-        memo[id(value)] = value.detach().clone()
-    elif kind is tuple:
-        return tuple(_copied(entry, memo) for entry in value)
-    elif kind in CONTAINERS:
-        memo[id(value)] = copied = copy.copy(value)
-        if len(value) <= MANY and kind is not set:
-            for place, entry in list(value.items() if isinstance(value, dict) else enumerate(value)):
-                copied[place] = _copied(entry, memo)
-    return memo.get(id(value), value)
 
 
 def _reshard(model: nn.Module) -> None:
@@ -317,7 +307,7 @@ class _Calls:
 
     def function_name(self, function: str) -> str:
         name = f"{self.path[-1][0]}.{function}".lstrip(".")
-        seen = self.counts[f"{name}()"] + (name in self.modules)
+        seen = self.counts[f"{name}()"] + max(self.counts[name], int(name in self.modules))
         self.counts[f"{name}()"] += 1
         return f"{name}_{seen}" if seen else name
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
+from repdyn.diagnostics.methods.arguments import check_arguments
 from repdyn.diagnostics.methods.forward import undisturbed
 
 MOST_IN_MEMORY = 2**32  # bytes of a loader's inputs, beyond which they are stored on disk
@@ -170,6 +171,22 @@ class Inputs:
         )
 
 
+class Chained(Sequence[Batch]):
+    """Batches of two inputs, one after the other."""
+
+    def __init__(self, first: Sequence[Batch], second: Sequence[Batch]) -> None:
+        self.parts = first, second
+
+    def __len__(self) -> int:
+        """Number of batches."""
+        return sum(map(len, self.parts))
+
+    def __getitem__(self, at: Any) -> Any:
+        """One batch."""
+        first, second = self.parts
+        return first[at] if at < len(first) else second[at - len(first)]
+
+
 def spread(points: int, most: int) -> NDArray[np.int64]:
     """At most so many of the points, evenly spread.
 
@@ -204,7 +221,7 @@ class StoredBatches(Sequence[Batch]):
         if not 0 <= at < self.length:
             raise IndexError(at)
         # graphs and packed sequences are no plain tensors; nobody but this process writes into the folder
-        batch = Batch(*torch.load(f"{self.folder.name}/{at}.pt", weights_only=False))
+        batch = Batch(*torch.load(f"{self.folder.name}/{at}.pt", weights_only=False))  # noqa: TID251 - our own file
         return batch if self.model is None else _placed(batch, self.model)
 
     def placed(self, model: nn.Module) -> StoredBatches:
@@ -262,6 +279,7 @@ def read_inputs(
     Raises:
         ValueError: another kind of inputs, a single point, equal points, values that are not finite.
     """
+    check_arguments(axis=axis, batch_size=batch_size, unpack=unpack)
     answers: list[Tensor] = []
     batches: Sequence[Batch]
     if _is_list(inputs) and len(cast("list", inputs)) > 1 and _takes_one(model):
@@ -277,6 +295,27 @@ def read_inputs(
         _check_shape(batch, axis)
     usable = Inputs(batches, axis, answers, points)
     return usable if batch_size is None else split(usable, batch_size)
+
+
+def check_labels(name: str, inputs: Inputs, others: Inputs) -> None:
+    """Refuses loaders whose labels show that their points are in different orders.
+
+    Args:
+        name: of the argument that holds the others.
+        inputs: the points.
+        others: the same points in another form.
+
+    Raises:
+        ValueError: at how many points they differ.
+    """
+    (labels, _), (other_labels, _) = inputs.labels_and_targets(), others.labels_and_targets()
+    if inputs is others or labels is None or other_labels is None or labels.shape != other_labels.shape:
+        return
+    if (different := labels != other_labels).any():
+        raise ValueError(
+            f"{name}: {different.sum()} of {labels.size} labels are not those of inputs, so these are "
+            "not the same points in the same order; switch off shuffling in both loaders"
+        )
 
 
 def usual_unpack(batch: object) -> tuple[object, object]:
@@ -331,7 +370,11 @@ def _batch(inputs: object) -> Batch:
 
 
 def _tensor(part: object) -> object:
-    return torch.as_tensor(part) if isinstance(part, np.ndarray) else part
+    if not isinstance(part, np.ndarray):
+        return part
+    if part.dtype.kind not in "biufc":
+        raise ValueError(f"inputs is an array of type {part.dtype}; give numbers")
+    return torch.as_tensor(part.astype(part.dtype.newbyteorder("="), copy=False))  # torch knows its machine's order
 
 
 def _of_loader(loader: Iterable, unpack: Callable[[object], tuple]) -> tuple[Sequence[Batch], list[Tensor]]:
@@ -391,11 +434,19 @@ def _generators(loader: object) -> list[Any]:
 
 
 def _check_shape(batch: Batch, axis: int) -> None:
-    """A single input needs an axis of points and one more."""
+    """Inputs have numbers; a single one needs an axis of points and one more."""
+    if any(part.is_meta for part in batch.tensors()):
+        raise ValueError("inputs is on the device meta, without numbers; give numbers")
     if len(parts := batch.tensors()) != 1 or _is_list(batch.args[0] if batch.args else None):
         return
     part = parts[0]
-    if part.ndim <= axis or (part.ndim < 2 and part.is_floating_point()):
+    if part.layout is not torch.strided:
+        raise ValueError(f"inputs is a tensor of layout {part.layout}, whose points cannot be taken; give .to_dense()")
+    if not -part.ndim <= axis < part.ndim:
+        raise ValueError(f"axes['input'] is {axis}, but inputs has shape {tuple(part.shape)}; give an axis that it has")
+    if part.ndim and not part.shape[axis]:
+        raise ValueError(f"inputs has shape {tuple(part.shape)}, without a point; leave out empty batches")
+    if part.ndim < 2 and part.is_floating_point():
         raise ValueError(
             f"inputs has shape {tuple(part.shape)}; give (points, ...): a row per point, even for one input"
         )
@@ -408,10 +459,10 @@ def _check_values(inputs: Inputs) -> None:
         raise ValueError("inputs holds a single point; angles, ranks and batch statistics need at least two")
     bad, first, same = 0, None, True
     for batch in inputs.batches:
-        parts = batch.tensors()
+        parts = [part for part in batch.tensors() if part.layout is torch.strided and not part.is_nested]
         for part in parts[:1]:
             bad += int((~torch.isfinite(part)).sum()) if part.is_floating_point() else 0
-        same = same and len(parts) == 1
+        same = same and len(parts) == len(batch.tensors()) == 1
         if same:
             first = parts[0].narrow(inputs.axis, 0, 1).clone() if first is None else first
             alike = parts[0].movedim(inputs.axis, 0).shape[1:] == first.movedim(inputs.axis, 0).shape[1:]
@@ -472,8 +523,7 @@ def split(inputs: Inputs, batch_size: int) -> Inputs:
     """
     if len(inputs.batches) > 1:
         return inputs
-    if batch_size < 1:
-        raise ValueError(f"batch_size is {batch_size}; give 1 or more")
+    check_arguments(batch_size=batch_size)
     if not inputs.sliceable:
         shapes = inputs.batches[0].shapes()
         raise ValueError(f"batch_size cannot cut inputs of shapes {shapes}, which have no common axis; give a loader")

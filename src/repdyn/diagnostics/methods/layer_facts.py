@@ -62,7 +62,9 @@ def record_layers(
         ValueError: unknown names, or features that make several rows of a point.
     """
     if reader.features.kind == "tokens":
-        raise ValueError('features="tokens" makes several rows of a point; sentences need one: "flatten" or "pool"')
+        raise ValueError(
+            'features="tokens" makes several rows of a point; sentences need one, as of "flatten" or "pool"'
+        )
     planned = plan(reader, layers, hidden=[name for name in (embeddings, classifier) if name])
     inputs = planned.call(embeddings) if embeddings else INPUT
     recorded = spread(planned.points, MOST_POINTS)

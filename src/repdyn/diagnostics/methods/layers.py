@@ -17,8 +17,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from repdyn.diagnostics.methods.arguments import check_arguments
 from repdyn.diagnostics.methods.forward import has_no_parts, in_one_line, named_modules, readable
-from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader, as_rows
+from repdyn.diagnostics.methods.reader import INPUT, KINDS, OUTPUT, NetworkReader, as_rows
 from repdyn.diagnostics.methods.shapes import LayerShape, base, find_shapes, whole
 
 NEVER = (
@@ -93,13 +94,14 @@ def plan(
     Raises:
         ValueError: unknown names, or named layers that cannot be measured.
     """
-    if isinstance(layers, str):
-        raise ValueError(f"layers is the text {layers!r}; give a list of names: [{layers!r}]")
+    check_arguments(layers=layers)
     measured = [*(layers or ()), *also]
     requested = [*measured, *hidden]
     modules = {name: module for name, module in named_modules(reader.model) if name}
     functions = any(base(name) not in modules and name not in (INPUT, OUTPUT) for name in requested)
     shapes, classifier, same = find_shapes(reader, functions)
+    if reader.adapter is not None and OUTPUT in shapes and shapes[OUTPUT].failed:
+        raise ValueError(shapes[OUTPUT].why)
     resolved = {name: shape for name in requested if (shape := _resolved(name, shapes))}
     known = {*modules, *resolved}
     if unknown := [
@@ -115,8 +117,24 @@ def plan(
     if refused := [f"{name!r}: {shapes[name].why}" for name in named if name in shapes and shapes[name].why]:
         raise ValueError("layer " + "; layer ".join(sorted(refused)) + ". Name a module around it or after it")
     usable = [name for name, shape in shapes.items() if name in wanted and not shape.why]
+    _check_channels(reader, {name: shapes[name].lengths for name in usable})
     left_out = {name: shape.why for name, shape in shapes.items() if name in wanted and shape.why}
     return Plan(reader, usable, shapes, left_out, functions, classifier, same, resolved, _sizes(reader))
+
+
+def _check_channels(reader: NetworkReader, lengths: Mapping[str, tuple[int, ...]]) -> None:
+    """Refuses features of tokens or channels without the axis of channels, which a layer needs.
+
+    Raises:
+        ValueError: the axis is not given.
+    """
+    kind, deep = reader.features.kind, [name for name, axes in lengths.items() if len(axes) > 1]
+    if deep and kind in KINDS and kind != "flatten" and reader.features.channels is None:
+        axes = ", ".join(map(str, lengths[deep[0]]))
+        raise ValueError(
+            f"features is {kind!r} and channels is None, the axis of the channels, which layer {deep[0]!r} of shape "
+            f"(points, {axes}) needs: give channels=1 (convolutions) or channels=-1 (transformers)"
+        )
 
 
 def _heads(reader: NetworkReader, wanted: Collection[str], shapes: Mapping[str, LayerShape]) -> list[str]:

@@ -184,6 +184,13 @@ def _collapse(layer: Layer) -> dict[str, float]:
     return collapse(*with_classes(layer.spectrum.rows, cast("np.ndarray", layer.labels)))
 
 
+def _class_ranks(layer: Layer) -> dict[str, list[float]]:
+    """Effective rank of each class; NaN where all of its points are the same."""
+    rows, labels = with_classes(layer.spectrum.rows, cast("np.ndarray", layer.labels))
+    spectra_of = (spectra.centered_values(rows[group]) for group in groups_of(labels)[1])
+    return {"class_effective_rank": [ranks.effective_rank(s) if s[0] else np.nan for s in spectra_of]}
+
+
 def _sectors(layer: Layer) -> dict[str, list[float]]:
     A, labels = with_classes(layer.A, cast("np.ndarray", layer.labels))
     return occupation_by_class(A, groups_of(labels)[1])
@@ -201,5 +208,6 @@ OF_LAYER: dict[str, Callable[[Layer], Mapping[str, object]]] = {
     "cost_of_identity": _cost_of_identity,
     "collapse": _collapse,
     "sectors": _sectors,
+    "class_ranks": _class_ranks,
     "pairs": _pairs,
 }

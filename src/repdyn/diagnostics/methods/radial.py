@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from repdyn.base.arrays import Array
-from repdyn.diagnostics.methods.forward import BATCH_NORMS, in_one_line, named_modules, undisturbed, watched
+from repdyn.diagnostics.methods.forward import BATCH_NORMS, in_one_line, named_modules, watched
 from repdyn.diagnostics.methods.inputs import Batch
 from repdyn.diagnostics.methods.outputs import OfOutput
 from repdyn.diagnostics.methods.reader import NetworkReader
@@ -33,6 +33,13 @@ NORMS = (*BATCH_NORMS, *WHOLE_NORMS)
 ROUNDING = 1e-6  # single precision: a gradient below this share of the largest holds few digits
 TRIED_ON = 4  # points on which a map's freedom is tried
 POINTS = 32  # at most so many points in the gradient, which stores all activations of its pass
+REENTRANT = (
+    "it runs within reentrant checkpointing, which gives no gradients of single weights; "
+    "checkpoint(..., use_reentrant=False) does"
+)
+NO_GRAD = "it runs without gradients (torch.no_grad)"
+DETACHED = "the loss depends on it, but the network cuts its gradient on the way (detach)"
+INDEPENDENT = "the loss does not depend on it"
 UNCHANGED = 1e-4  # relative change of the output that is rounding of single precision, not an effect of the weights
 
 
@@ -72,7 +79,7 @@ def normalized_maps(reader: NetworkReader) -> list[Normalized]:
 
     batch, _ = reader.inputs.spread(TRIED_ON)
     given = batch.fresh()
-    with undisturbed(reader.model, batch_statistics=True), watched(reader.model, emit), torch.no_grad():
+    with reader.undisturbed(batch_statistics=True), watched(reader.model, emit), torch.no_grad():
         reader.model(*given.args, **given.kwargs)
     return list(maps.values())
 
@@ -94,7 +101,8 @@ def radial_fractions(reader: NetworkReader, maps: list[Normalized], batch: Batch
     slopes: dict[str, tuple[Array, Array]] = {}
     if free:
         try:
-            slopes = _gradients(reader, free, batch, loss)
+            slopes, cut = _gradients(reader, free, batch, loss)
+            reasons |= cut
         except Exception as error:  # the loss and the network are the user's code
             reasons |= {entry.name: f"its gradient: {in_one_line(error)}" for entry in free}
     shares = {}
@@ -102,11 +110,7 @@ def radial_fractions(reader: NetworkReader, maps: list[Normalized], batch: Batch
         if entry.name in slopes:
             shares[entry.name] = _fraction(*slopes[entry.name])
         else:
-            why = reasons[entry.name] or (
-                "no gradient reaches it: the loss does not depend on it, or the network cuts its gradients (detach, "
-                "reentrant checkpointing)"
-            )
-            shares[entry.name] = Radial(np.nan, np.nan, why)
+            shares[entry.name] = Radial(np.nan, np.nan, reasons[entry.name])
     return shares
 
 
@@ -126,7 +130,7 @@ def _reason(reader: NetworkReader, target: Normalized, before: Tensor) -> str:
 def _output_of_some(reader: NetworkReader) -> Tensor:
     """What the network returns for a few points, with the statistics of these."""
     batch, _ = reader.inputs.spread(TRIED_ON)
-    with undisturbed(reader.model, batch_statistics=True), torch.no_grad():
+    with reader.undisturbed(batch_statistics=True), torch.no_grad():
         given = batch.fresh()
         return reader.output(reader.model(*given.args, **given.kwargs)).double()
 
@@ -176,27 +180,70 @@ def _replaced(model: nn.Module, module: nn.Module, new: dict[str, nn.Parameter])
 
 def _gradients(
     reader: NetworkReader, free: list[Normalized], batch: Batch, loss: OfOutput
-) -> dict[str, tuple[Array, Array]]:
-    """What may be scaled of each map and the gradient of the loss along it, rows of weights or all as one row."""
+) -> tuple[dict[str, tuple[Array, Array]], dict[str, str]]:
+    """What may be scaled of each map and the gradient of the loss along it, rows of weights or all as one row.
+
+    Of a map without a gradient the reason.
+    """
     copies = [
         {name: nn.Parameter(part.detach().clone()) for name, part in _parameters(entry.module).items()}
         for entry in free
     ]
     flat = [part for parts in copies for part in parts.values()]
+    without: set[str] = set()  # modules that ran without gradients
+
+    def emit(name: str, _: object) -> None:
+        if not torch.is_grad_enabled():
+            without.add(name)
+
     with ExitStack() as stack:
-        stack.enter_context(undisturbed(reader.model, batch_statistics=True))
+        stack.enter_context(reader.undisturbed(batch_statistics=True))
         stack.enter_context(torch.enable_grad())
         for entry, parts in zip(free, copies, strict=True):
             stack.enter_context(_replaced(reader.model, entry.module, parts))
-        given = batch.fresh()
-        value = loss(reader.output(reader.model(*given.args, **given.kwargs)))
+        stack.enter_context(watched(reader.model, emit))
+        value = _loss(reader, batch, loss)
         slopes = dict(zip(map(id, flat), torch.autograd.grad(value, flat, allow_unused=True), strict=True))
     rows: dict[str, tuple[Array, Array]] = {}
+    cut: dict[str, str] = {}
     for entry, parts in zip(free, copies, strict=True):
         along = {name: slopes[id(part)] for name, part in parts.items()}
         if along["weight"] is not None:
             rows[entry.name] = _rows(parts, entry.by_row), _rows(along, entry.by_row)
-    return rows
+        elif entry.name in without:
+            cut[entry.name] = REENTRANT if "CheckpointFunctionBackward" in _nodes(value) else NO_GRAD
+        else:
+            cut[entry.name] = DETACHED if _depends(reader, entry, batch, loss, value.detach()) else INDEPENDENT
+    return rows, cut
+
+
+def _loss(reader: NetworkReader, batch: Batch, loss: OfOutput) -> Tensor:
+    given = batch.fresh()
+    return loss(reader.output(reader.model(*given.args, **given.kwargs)))
+
+
+def _depends(reader: NetworkReader, target: Normalized, batch: Batch, loss: OfOutput, before: Tensor) -> bool:
+    """Whether the loss is another one with other weights of a map, of the same size and in another direction."""
+    generator = torch.Generator().manual_seed(0)
+    parts = {name: part.detach() for name, part in _parameters(target.module).items()}
+    noise = {name: torch.randn(part.shape, generator=generator).to(part) for name, part in parts.items()}
+    others = {
+        name: nn.Parameter(part + noise[name] * (part.norm() / noise[name].norm())) for name, part in parts.items()
+    }
+    with _replaced(reader.model, target.module, others), reader.undisturbed(batch_statistics=True), torch.no_grad():
+        return bool(_loss(reader, batch, loss) != before)
+
+
+def _nodes(value: Tensor) -> set[str]:
+    """Names of the functions that a number was computed by."""
+    names, seen, waiting = set(), set(), [value.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            names.add(node.name())
+            waiting += [following for following, _ in node.next_functions]
+    return names
 
 
 def _rows(parts: Mapping[str, Tensor], by_row: bool) -> Array:

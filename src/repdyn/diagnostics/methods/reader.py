@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -17,11 +18,23 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
-from repdyn.diagnostics.methods.forward import Unusual, in_one_line, readable, undisturbed, unusual, unwrapped, watched
+from repdyn.diagnostics.methods.arguments import as_answers, check_arguments, is_whole, shown
+from repdyn.diagnostics.methods.forward import (
+    Unusual,
+    in_one_line,
+    parts_of,
+    readable,
+    undisturbed,
+    unusual,
+    unwrapped,
+    watched,
+)
+from repdyn.diagnostics.methods.hooks import Hook, user_hooks
 from repdyn.diagnostics.methods.inputs import Batch, Inputs, as_inputs
 
 PADDING = ("attention_mask", "src_key_padding_mask", "key_padding_mask")  # the first keeps, the others take out
-KINDS = ("flatten", "pool", "tokens")
+ONE_ROW = ("pool", "first", "last")  # of all tokens of a point
+KINDS = ("flatten", *ONE_ROW, "tokens")
 INPUT, OUTPUT = "input", "output"
 MEMORY = 2**30  # bytes of layers in memory at a time when the points come in several batches
 Adapter = Callable[[object], Tensor] | str | int | None
@@ -33,12 +46,13 @@ class Features:
 
     Attributes:
         kind: "flatten", all numbers of a point; "pool", means over all axes but points and channels, without padded
-            tokens (`mask`); "tokens", a row for each token of each point; or a function of (name, tensor with points
-            first) to a tensor (points, units).
-        channels: axis of the channels with points first, 1 for convolutions, -1 for transformers; needed by "pool" and
-            "tokens" in layers with more than two axes, which no shape shows.
-        mask: the tokens that count, shape (points, tokens). None for all; for "pool", for those that an input named
-            `attention_mask` keeps, or `src_key_padding_mask` or `key_padding_mask` does not take out.
+            tokens (`mask`); "first" and "last", the first and the last token of a point that is no padding, for
+            classifiers that read this one; "tokens", a row for each token of each point; or a function of (name, tensor
+            with points first) to a tensor (points, units).
+        channels: axis of the channels with points first, 1 for convolutions, -1 for transformers; needed by all kinds
+            but "flatten" in layers with more than two axes, which no shape shows.
+        mask: the tokens that count, shape (points, tokens). None for all; for "pool", "first" and "last" for those that
+            an input named `attention_mask` keeps, or `src_key_padding_mask` or `key_padding_mask` does not take out.
         heads: heads of attention, each an equal part of the channels, one after another; every layer that they divide
             has `name[head 0]`, `name[head 1]`, ... next to it. They mean something of queries, keys, values and of what
             enters the last projection (`name:input`). None for none.
@@ -51,12 +65,22 @@ class Features:
 
     def __post_init__(self) -> None:
         """Refuses unknown kinds, masks without tokens and heads of no axis."""
-        if not callable(self.kind) and self.kind not in KINDS:
+        if isinstance(self.kind, type) or (not callable(self.kind) and self.kind not in KINDS):
             raise ValueError(f"features is {self.kind!r}; give one of {', '.join(KINDS)} or a function")
-        if self.mask is not None and self.kind not in ("tokens", "pool"):
-            raise ValueError('mask says which tokens count; give it with features="tokens" or "pool"')
-        if self.heads is not None and self.heads < 2:
-            raise ValueError(f"heads is {self.heads}; give 2 or more")
+        if self.mask is not None and self.kind not in ("tokens", *ONE_ROW):
+            kinds = ", ".join(("tokens", *ONE_ROW))
+            raise ValueError(f"mask says which tokens count; features={self.kind!r} takes none, some of {kinds} does")
+        if self.channels is not None and (not is_whole(self.channels, -99) or not self.channels):
+            raise ValueError(f"channels is {shown(self.channels)}; give an axis behind that of points, such as 1 or -1")
+        if self.mask is not None:
+            mask = np.asarray(self.mask)
+            if mask.ndim != 2 or not np.isin(mask, (0, 1)).all():
+                raise ValueError(
+                    f"mask has shape {mask.shape} and type {mask.dtype}; give (points, tokens), True for what counts"
+                )
+            object.__setattr__(self, "mask", mask.astype(bool))
+        if self.heads is not None and not is_whole(self.heads, 2):
+            raise ValueError(f"heads is {shown(self.heads)}; give 2 or more")
         if self.heads is not None and (self.channels is None or self.channels >= 0):
             raise ValueError(f"channels is {self.channels}; heads are parts of the last axis, give channels=-1")
 
@@ -79,7 +103,7 @@ class Features:
         Args:
             name: of the layer.
             tensor: its values with points first.
-            mask: of "pool", the tokens that count, shape (points, tokens); None for all.
+            mask: where a point has one row, the tokens that count, shape (points, tokens); None for all.
 
         Raises:
             ValueError: the axis of channels is not known, or a layer without tokens or with others than the mask's.
@@ -89,16 +113,22 @@ class Features:
             if not isinstance(rows, Tensor) or rows.ndim != 2:
                 raise ValueError(f"features returned {shape_text(rows)}; it must return a tensor (points, units)")
             return rows
-        if self.kind == "flatten" or (tensor.ndim <= 2 and self.kind == "pool"):
+        if self.kind == "flatten" or (tensor.ndim <= 2 and self.kind in ONE_ROW):
             return tensor.reshape(len(tensor), -1)
         if tensor.ndim <= 2:
             raise ValueError(f"it returns {shape_text(tensor)}, which has no axis of tokens")
         if self.channels is None:
-            raise ValueError(
-                f"it returns {shape_text(tensor)} and features={self.kind!r} needs the axis of the channels: give "
-                "channels=1 (convolutions) or channels=-1 (transformers)"
-            )
+            raise ValueError(f"it returns {shape_text(tensor)}, whose axis of channels is not known")
         last = tensor.movedim(self.channels, -1)
+        if self.kind in ("first", "last"):
+            if mask is None and last.ndim > 3:
+                raise ValueError(f"it returns {shape_text(tensor)}, and no mask says which of its axes counts tokens")
+            mask = last.new_ones(last.shape[:2], dtype=torch.bool) if mask is None else mask
+            last, mask = _tokens_second(last, mask), mask.to(last.device)
+            places = torch.arange(mask.shape[1], device=mask.device).expand_as(mask)
+            ends = places.masked_fill(~mask, mask.shape[1]).amin(dim=1)
+            ends = ends if self.kind == "first" else places.masked_fill(~mask, -1).amax(dim=1)
+            return last[torch.arange(len(last), device=last.device), ends].mean(dim=1)
         if self.kind == "pool" and mask is not None:
             last, mask = _tokens_second(last, mask), mask.to(last.device)
             kept = last.masked_fill(~mask[:, :, None, None], 0)  # padding may be NaN
@@ -169,6 +199,8 @@ def adapted(returned: Any, adapter: Adapter) -> Tensor:
     returned = readable(returned)
     if isinstance(adapter, str | int):
         try:
+            if isinstance(returned, Tensor) and isinstance(adapter, str):
+                raise KeyError(adapter)  # torch would take a text for a list of indices
             returned = returned[adapter]
         except (KeyError, IndexError, TypeError) as error:
             raise ValueError(f"output={adapter!r}: the network returns {shape_text(returned)} without it") from error
@@ -195,18 +227,51 @@ class NetworkReader:
     axes: Mapping[str, int]
     batch_statistics: bool
     memory: int
-    mask: NDArray[np.bool_] | None = None  # of pooled tokens
+    mask: NDArray[np.bool_] | None = None  # of tokens that share a row
+    hooks: dict[int, tuple[Hook, bool]] = field(default_factory=dict)  # of the user, and whether the network needs it
+
+    def undisturbed(self, *, batch_statistics: bool = False) -> AbstractContextManager[None]:
+        """`forward.undisturbed` without the hooks of the user that the network does not need."""
+        hooks = user_hooks(self.model)
+        if any(id(hook.function) not in self.hooks for hook in hooks):
+            needed = self._needed({id(hook.function) for hook in hooks})
+            self.hooks.update({id(hook.function): (hook, id(hook.function) in needed) for hook in hooks})
+        off = [identity for identity, (_, needed) in self.hooks.items() if not needed]
+        return undisturbed(self.model, batch_statistics=batch_statistics, off=off)
+
+    def _needed(self, hooks: set[int]) -> Collection[int]:
+        """Hooks that two points need: those that return something, if these alone give the same numbers, else all."""
+        changing: set[int] = set()
+        try:
+            with_all = self._trace((), changing)
+            alike = _alike(with_all, self._trace(hooks - changing, set()))
+        except Exception:  # without hooks it may not run; with them, its own error comes from the pass that follows
+            alike = False
+        return changing if alike else hooks
+
+    def _trace(self, off: Collection[int], changing: set[int]) -> dict[str, object]:
+        """What every module gets and returns for two points."""
+        part = self.inputs.spread(2)[0].fresh()
+        trace: dict[str, object] = {}
+
+        def keep(name: str, value: object) -> None:
+            trace[name] = value.detach().clone() if isinstance(value, Tensor) else None
+
+        with undisturbed(self.model, off=off, changing=changing), watched(self.model, keep), torch.no_grad():
+            for name, value in parts_of(OUTPUT, self.model(*part.args, **part.kwargs)):
+                keep(name, value)
+        return trace
 
     def tokens_of(self, number: int) -> Tensor | None:
         """The tokens of a batch that count in a mean, shape (points, tokens); None where all do."""
-        if self.features.kind != "pool":
+        if self.features.kind not in ONE_ROW:
             return None
         mask = _padding(self.inputs.batches[number])
         if self.mask is not None:
             sizes = self.inputs.sizes
             first, size = sum(size or 0 for size in sizes[:number]), sizes[number] or 0
             mask = torch.from_numpy(self.mask[first : first + size])
-        return None if mask is None or bool(mask.all()) else mask
+        return None if mask is None or (self.features.kind == "pool" and bool(mask.all())) else mask
 
     def run(self, batch: Batch, emit: Callable[[str, object], None], *, functions: bool = False) -> object:
         """One forward pass; what the network returns.
@@ -222,13 +287,13 @@ class NetworkReader:
                 emit(head, part)
 
         with (
-            undisturbed(self.model, batch_statistics=self.batch_statistics),
+            self.undisturbed(batch_statistics=self.batch_statistics),
             watched(self.model, with_heads, functions=functions),
             torch.no_grad(),
         ):
             try:
                 return self.model(*given.args, **given.kwargs)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 shapes = ", ".join(f"{tuple(part.shape)}, {part.dtype}" for part in batch.tensors())
                 raise ValueError(
                     f"{type(self.model).__name__} does not take inputs of shape {shapes}: {in_one_line(error)}"
@@ -259,6 +324,18 @@ class NetworkReader:
         return adapted(returned, self.adapter)
 
 
+def _alike(trace: Mapping[str, object], other: Mapping[str, object]) -> bool:
+    """Whether two passes have the same numbers to the bit."""
+    return trace.keys() == other.keys() and all(
+        value is other[name] or (isinstance(value, Tensor) and _same(value, cast("Tensor", other[name])))
+        for name, value in trace.items()
+    )
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    return one.shape == other.shape and bool(((one == other) | ((one != one) & (other != other))).all())
+
+
 def network_reader(
     model: nn.Module,
     inputs: object,
@@ -278,16 +355,18 @@ def network_reader(
     Raises:
         ValueError: unusable inputs or options.
     """
+    check_arguments(axes=axes, output=output, batch_size=batch_size, unpack=unpack, memory=memory)
     model, axes = unwrapped(model), dict(axes or {})
     check_numbers(model)
+    labels, targets = as_answers("labels", labels), as_answers("targets", targets)
     points = next((len(cast("Sized", answer)) for answer in (labels, targets) if answer is not None), None)
     batches = as_inputs(model, inputs, axis=axes.get("input", 0), batch_size=batch_size, unpack=unpack, points=points)
     if batch_statistics and len(batches.batches) > 1:
         raise ValueError("batch_statistics normalizes by all points at once; give them in one batch")
     features = features if isinstance(features, Features) else Features(features)
     mask = None
-    if features.kind == "pool" and features.mask is not None:
-        mask, features = np.asarray(features.mask, bool), replace(features, mask=None)
+    if features.kind in ONE_ROW and features.mask is not None:
+        mask, features = features.mask, replace(features, mask=None)
         if mask.ndim != 2 or len(mask) != sum(size or 0 for size in batches.sizes):
             sizes = " + ".join(map(str, batches.sizes))
             raise ValueError(f"mask has shape {mask.shape}; give (points, tokens) for {sizes} points")

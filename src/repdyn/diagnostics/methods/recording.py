@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import xarray as xr
 from repdyn.base.datasets import variable
 from repdyn.base.errors import DataError
 from repdyn.base.files import atomic
+from repdyn.diagnostics.methods.arguments import check_kind
 from repdyn.diagnostics.methods.catalog import counts
 
 FIXED = (
@@ -102,10 +104,23 @@ def create(path: Path, moment: xr.Dataset, step: float, time: str, units: str) -
 
 
 def _write(path: Path, dataset: xr.Dataset, time: str) -> None:
-    """Counts are stored as numbers that may be missing later."""
-    floats = {name: dataset[name].astype(float) for name in _counts(changing(dataset))}
+    """Whole numbers and truth values are stored as numbers that may be missing later; all numbers with a checksum."""
+    floats = {name: dataset[name].astype(float) for name in changing(dataset) if dataset[name].dtype.kind in "biu"}
+    stored = dataset.assign(floats)
+    numbers = [name for name, array in stored.variables.items() if array.ndim and array.dtype.kind in "fiub"]
+    sealed = {name: {"fletcher32": True} for name in numbers}
+    with _whole(path) as temporary:
+        stored.to_netcdf(temporary, engine="netcdf4", unlimited_dims=[time], encoding=sealed)
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[Path]:
+    """`atomic`, with what netCDF raises on a full disk."""
     with atomic(path) as temporary:
-        dataset.assign(floats).to_netcdf(temporary, engine="netcdf4", unlimited_dims=[time])
+        try:
+            yield temporary
+        except RuntimeError as error:
+            raise OSError(str(error)) from error
 
 
 def _counts(names: Iterable[str]) -> list[str]:
@@ -125,14 +140,7 @@ def append(path: Path, moment: xr.Dataset, step: float, time: str, written: int)
     Raises:
         DataError: the file has another number of moments, or cannot be written.
     """
-    try:
-        _append(path, moment, step, time, written)
-    except RuntimeError as error:  # of netCDF, on a full disk
-        raise DataError(f"{path}: cannot be written ({error}); free some space") from error
-
-
-def _append(path: Path, moment: xr.Dataset, step: float, time: str, written: int) -> None:
-    with atomic(path) as temporary:
+    with _whole(path) as temporary:
         shutil.copyfile(path, temporary)
         with netCDF4.Dataset(temporary, "a") as file:
             at = len(file.dimensions[time])
@@ -148,12 +156,7 @@ def _append(path: Path, moment: xr.Dataset, step: float, time: str, written: int
 def insert(path: Path, moment: xr.Dataset, step: float, time: str, units: str) -> None:
     """Puts a moment into a file at its place in time, instead of one that is there.
 
-    Args:
-        path: the file.
-        moment: dataset of the moment.
-        step: time of the moment.
-        time: name of the dimension of training.
-        units: its unit.
+    Arguments as in `create`.
     """
     _write(path, extended(load(path, time), [moment], [step], time, units), time)
 
@@ -179,7 +182,7 @@ def extended(
 
 def annotate(path: Path, **attributes: str) -> None:
     """Sets attributes of a file, which is whole at any time."""
-    with atomic(path) as temporary:
+    with _whole(path) as temporary:
         shutil.copyfile(path, temporary)
         with netCDF4.Dataset(temporary, "a") as file:
             file.setncatts(attributes)
@@ -200,7 +203,7 @@ def load(path: Path, time: str | None = None) -> xr.Dataset:
     """
     try:
         recorded = xr.load_dataset(path, engine="netcdf4")
-    except (OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError, MemoryError) as error:
         raise DataError(f"{path}: not a readable netCDF file ({error})") from error
     if recorded.attrs.get("time") not in recorded.dims or time not in (None, recorded.attrs["time"]):
         raise DataError(f"{path}: not recorded along {time or 'a dimension of training'}; name another file")
@@ -248,6 +251,7 @@ def scalars(dataset: xr.Dataset, prefix: str = "") -> dict[str, float]:
         >>> scalars(measure(torch.nn.Linear(2, 2), torch.eye(2), measures=["ranks"]))["numerical_rank/input"]
         2.0
     """
+    check_kind("dataset", dataset, xr.Dataset, "that of measure or of Recorder.dataset")
     if time := dataset.attrs.get("time"):
         dataset = dataset.isel({time: -1})
     if "quantile" in dataset.coords:
@@ -276,6 +280,7 @@ def log_scalars(logger: Any, values: Mapping[str, float], step: float) -> None:
     Raises:
         ValueError: a logger of another kind.
     """
+    check_logger(logger)
     if hasattr(logger, "add_scalar"):
         for name, value in values.items():
             logger.add_scalar(name, value, step)
@@ -283,9 +288,17 @@ def log_scalars(logger: Any, values: Mapping[str, float], step: float) -> None:
         logger.log_metrics(dict(values), step=step)
     elif hasattr(logger, "log"):
         logger.log(dict(values), step=step)
-    elif callable(logger):
-        logger(dict(values), step)
     else:
+        logger(dict(values), step)
+
+
+def check_logger(logger: Any) -> None:
+    """Refuses what takes no scalars.
+
+    Raises:
+        ValueError: a logger of another kind.
+    """
+    if not callable(logger) and not any(hasattr(logger, name) for name in ("add_scalar", "log_metrics", "log")):
         raise ValueError(
             f"logger is a {type(logger).__name__}; give one with add_scalar, log_metrics or log, or a function of "
             "(values, step)"

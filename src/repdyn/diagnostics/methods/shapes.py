@@ -42,6 +42,7 @@ class LayerShape:
         windows: consecutive entries of a point along the first axis, 1 where a point has a single one.
         lengths: lengths of the axes of a point.
         eps: relative rounding of its numbers.
+        failed: whether there is no value, but an error of what makes the output of what the network returns.
     """
 
     axis: int | None
@@ -54,6 +55,7 @@ class LayerShape:
     windows: int = 1
     lengths: tuple[int, ...] = ()
     eps: float = 0.0
+    failed: bool = False
 
     def points_first(self, value: Tensor, channels: int | None) -> Tensor:
         """A value of the layer with its points first; windows get an axis that leaves the channels where they are."""
@@ -114,7 +116,7 @@ def _shape(
     """The axis of points of one layer, or why it has none."""
     value = values[-1]
     if isinstance(value, Exception):
-        return LayerShape(None, why=in_one_line(value))
+        return LayerShape(None, why=in_one_line(value), failed=True)
     if not all(isinstance(part, Tensor) for part in values):
         verb = "is" if name == INPUT else "returns"
         text = "which has no number at each place" if isinstance(value, Unusual) else "not a tensor"

@@ -81,10 +81,12 @@ class ChosenRows:
             for name, A in found.items():
                 if len(A) != expected:
                     failed[name] = f"it has {len(A)} rows where {expected} are compared"
-                elif not np.isfinite(A[here]).all():
-                    failed[name] = "values that are NaN or infinite"
+                    continue
+                A = A if len(here) == expected else A[here]
+                if np.isfinite(A).all():
+                    rows[at, name] = self.placed(A)
                 else:
-                    rows[at, name] = self.placed(A[here])
+                    failed[name] = "values that are NaN or infinite"
             self.reasons |= {(at, name): why for name, why in failed.items() if (at, name) not in self.reasons}
         return rows
 
@@ -182,7 +184,7 @@ class Streamed:
                 rows = {key: A[inside] for key, A in block_rows.items()} if inside else self.rows.read(batch, self.keys)
                 grams = self._zeros(layers, stop - start, high - low)
                 for place, key in enumerate(self.keys):
-                    grams[place] = centered_gram(block_rows[key], rows[key], self.means[key])
+                    centered_gram(block_rows[key], rows[key], self.means[key], grams[place])
                 flat = grams.reshape(layers, -1)
                 self.products += (1 if inside else 2) * (flat @ flat.T)
                 if inside:
@@ -257,6 +259,7 @@ class Minibatches:
         self.rows, self.memory = rows, memory
         self.at = {key: place for place, key in enumerate(rows.keys)}
         self.hsics = np.zeros((len(rows.keys), len(rows.keys)))
+        self.room: Any = np.empty(0)  # Gram matrices of the layers, one minibatch after another
         self.squared, self.whole = (dict.fromkeys(rows.keys, 0.0) for _ in range(2))
         for batch in rows.batches:
             found = rows.read(batch, rows.keys)
@@ -288,14 +291,18 @@ class Minibatches:
         first = next(iter(means.values()))
         points, layers = len(next(iter(found.values()))), len(found)
         step = max(1, self.memory // (8 * layers * points))
-        squared, products = [], 0.0
+        squared, products, xp = [], 0.0, namespace(first)
         for low in range(0, points, step):
             part = slice(low, low + step)  # all of it as itself, of which half of the product is computed
-            grams = [centered_gram(A if step >= points else A[part], A, means[key]) for key, A in found.items()]
-            squared.append(namespace(first).stack([K.diagonal(low) for K in grams]))
-            flat = namespace(first).stack(grams).reshape(layers, -1)
+            shape = layers, min(step, points - low), points
+            if self.room.shape != shape:
+                self.room = xp.empty(shape, dtype=xp.float64, device=first.device)
+            for G, (key, A) in zip(self.room, found.items(), strict=True):
+                centered_gram(A if step >= points else A[part], A, means[key], G)
+            squared.append(xp.stack([G.diagonal(low) for G in self.room]))
+            flat = self.room.reshape(layers, -1)
             products = products + flat @ flat.T
-        return namespace(first).concatenate(squared, axis=1), products
+        return xp.concatenate(squared, axis=1), products
 
 
 def _on_cpu(A: Any) -> Array:

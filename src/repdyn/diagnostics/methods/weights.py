@@ -294,7 +294,7 @@ def _read(path: Path) -> object:
     if path.suffix == ".safetensors":
         return _safetensors(path)
     try:
-        return torch.load(path, map_location="cpu", weights_only=True)
+        return torch.load(path, map_location="cpu", weights_only=True)  # noqa: TID251 - unpickles nothing but tensors
     except FileNotFoundError as error:
         raise DataError(f"{path}: no such file") from error
     except Exception as error:  # what torch raises depends on what the file holds
@@ -338,5 +338,5 @@ def _safetensors(path: Path) -> dict[str, Tensor]:
             values = torch.frombuffer(numbers[low:high], dtype=kind) if high > low else torch.empty(0, dtype=kind)
             weights[name] = values.reshape(shape)
         return weights
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, struct.error) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, MemoryError, struct.error) as error:
         raise DataError(f"{path}: not a readable safetensors file ({in_one_line(error)})") from error

@@ -75,7 +75,7 @@ def collapse(H: Array, labels: np.ndarray) -> dict[str, float]:
         labels: class of each point, shape (n,).
 
     Returns:
-        `within`, mean over classes of E|h - mu_c|^2; `between`, mean of |mu_c - mu|^2; their ratio; `nc1`;
+        `within`, Tr Sigma_W; `between`, Tr Sigma_B; their ratio; `nc1`;
         of NC2 `equinorm`, std over mean of |mu_c - mu|, `equiangularity`, std of the cosines, `maximal_angle`, mean
         |cosine + 1/(K - 1)|, `equiangle`, the largest of these; `nearest_mean_accuracy`.
 
@@ -91,7 +91,7 @@ def collapse(H: Array, labels: np.ndarray) -> dict[str, float]:
     axes = axes[s > RANK_TOLERANCE * s[0]] if s[0] else axes[:0]
     s = s[: len(axes)]
     squares = [_within(H[group], mean, axes) for group, mean in zip(by_class.groups, by_class.means, strict=True)]
-    within = float(np.mean([mean for mean, _ in squares]))
+    within = float(sum(whole for whole, _ in squares) / len(H))
     along = sum(part for _, part in squares) / len(H)
     between = float(np.mean(np.linalg.norm(by_class.centered, axis=1) ** 2))
     return {
@@ -105,9 +105,9 @@ def collapse(H: Array, labels: np.ndarray) -> dict[str, float]:
 
 
 def _within(H: Array, mean: Array, axes: Array) -> tuple[float, Array]:
-    """Mean of |h - mean|^2 over the points of a class, and its sum along each axis."""
+    """Sum of |h - mean|^2 over the points of a class, as a whole and along each axis."""
     differences = H - mean
-    return float(np.mean(np.sum(differences**2, axis=1))), np.sum((differences @ axes.T) ** 2, axis=0)
+    return float(np.sum(differences**2)), np.sum((differences @ axes.T) ** 2, axis=0)
 
 
 def simplex_defects(centered: Array) -> dict[str, float]:

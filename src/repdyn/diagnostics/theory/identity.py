@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 import scipy
@@ -49,7 +50,7 @@ class Residual:
         """Refuses a stream that is none."""
         if len(self.layers) < 2 or isinstance(self.layers, str):
             raise ValueError(f"residual names the layers {self.layers!r}; give two or more in the order of the stream")
-        if not self.effective_depth >= 0:
+        if not isinstance(self.effective_depth, Real) or not 0 <= self.effective_depth < np.inf:
             raise ValueError(f"effective_depth is {self.effective_depth}; give 0 for a plain residual network, or more")
         if self.steps is not None and (
             len(self.steps) != len(self.layers) - 1 or min(self.steps) <= 0 or abs(sum(self.steps) - 1) > 1e-9

@@ -190,7 +190,7 @@ def _coordinates(A: Array, mean: Array) -> Array:
     return vectors * (values * (values > len(A) * EPS * values[-1])) ** 0.5
 
 
-def centered_gram(A: NDArray[np.floating], B: NDArray[np.floating], mean: Array) -> Array:
+def centered_gram(A: NDArray[np.floating], B: NDArray[np.floating], mean: Array, out: Array | None = None) -> Array:
     """(A - mean) (B - mean)^T in double precision, shape (n, m), over blocks of units.
 
     Ours: sums in blocks.
@@ -199,13 +199,18 @@ def centered_gram(A: NDArray[np.floating], B: NDArray[np.floating], mean: Array)
         A: points, shape (n, units).
         B: points of the same layer, shape (m, units).
         mean: what is taken from each point, shape (units,).
+        out: room for it; new memory costs as much as the product of small layers.
     """
     xp = namespace(A)
-    G = xp.zeros((len(A), len(B)), dtype=xp.float64, device=A.device)
-    for first in range(0, len(mean), WIDTH):
+    G = xp.empty((len(A), len(B)), dtype=xp.float64, device=A.device) if out is None else out
+    for first in range(0, max(len(mean), 1), WIDTH):
         part = slice(first, first + WIDTH)
         left = A[:, part] - mean[part]
-        G += left @ (left if A is B else B[:, part] - mean[part]).T
+        right = (left if A is B else B[:, part] - mean[part]).T
+        if first:
+            G += left @ right
+        else:
+            xp.matmul(left, right, out=G)
     return G
 
 

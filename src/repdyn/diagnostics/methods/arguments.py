@@ -1,0 +1,123 @@
+"""What kinds of values the arguments of the diagnostics take, so that a wrong one is refused by its name at once."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Collection, Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from repdyn.diagnostics.theory.identity import Residual
+
+
+def is_whole(value: object, least: int = 1) -> bool:
+    """Whether this is a whole number, not below the least; truth values are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+
+
+def is_number(value: object) -> bool:
+    """Whether this is a finite number, also as a tensor or array without axes."""
+    if isinstance(value, Tensor | np.ndarray) and value.ndim == 0:
+        value = value.item()
+    return isinstance(value, Real) and math.isfinite(value)
+
+
+def _is_names(value: object) -> bool:
+    if not isinstance(value, Collection) or isinstance(value, str | bytes):
+        return False
+    return all(isinstance(name, str) for name in value)
+
+
+def _is_axes(value: object) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(k, str) and is_whole(v, -99) for k, v in value.items())
+
+
+def _is_pairs(value: Any) -> bool:
+    try:
+        return all(is_whole(point, -(2**62)) for pair in value for point in pair)
+    except (TypeError, ValueError):
+        return False
+
+
+NAMES, NAME = "a list of names of layers", "the name of a layer"
+RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "axes": (_is_axes, "a dictionary of axes by name of layer, such as {'input': 1}"),
+    "axis": (lambda value: is_whole(value, -99), "the number of an axis"),
+    "batch_size": (is_whole, "a whole number of points, 1 or more"),
+    "classifier": (lambda value: isinstance(value, str), NAME),
+    "embeddings": (lambda value: isinstance(value, str), NAME),
+    "factor": (lambda value: is_number(value) and value > 1, "a number above 1, such as 1.25"),
+    "file": (lambda value: isinstance(value, str | os.PathLike), "the path of a netCDF file"),
+    "gamma": (lambda value: is_number(value) and value > 0, "a number above 0, such as 0.001"),
+    "layers": (_is_names, NAMES),
+    "loss": (callable, "a function of outputs and labels"),
+    "measures": (lambda value: _is_names(value) and len(value) > 0, "a list of names of measures, or None for all"),
+    "memory": (lambda value: is_number(value) and value >= 0, "a number of bytes"),
+    "most_points": (lambda value: is_whole(value, 2), "a whole number, 2 or more"),
+    "other_layers": (_is_names, NAMES),
+    "output": (lambda value: callable(value) or isinstance(value, str | Integral), "a key, an index or a function"),
+    "pairs": (_is_pairs, "a list of pairs of whole numbers, such as [(0, 1)]"),
+    "residual": (lambda value: isinstance(value, Residual) or _is_names(value), f"{NAMES}, or a Residual"),
+    "reruns": (
+        lambda value: isinstance(value, list | tuple),
+        "a list of networks, or of their weights, of other seeds",
+    ),
+    "steps": (is_whole, "a whole number, 1 or more"),
+    "unpack": (callable, "a function of a batch that returns (inputs, labels)"),
+}
+
+
+def check_arguments(**given: object) -> None:
+    """Refuses arguments of another kind; None, and arguments without a rule, pass.
+
+    Raises:
+        ValueError: the argument, what it is, and what is allowed.
+
+    Example:
+        >>> check_arguments(batch_size=2.5)
+        Traceback (most recent call last):
+        ...
+        ValueError: batch_size is 2.5; give a whole number of points, 1 or more
+    """
+    for name, value in given.items():
+        holds, wanted = RULES.get(name, (lambda _: True, ""))
+        if value is not None and not holds(value):
+            raise ValueError(f"{name} is {shown(value)}; give {wanted}")
+
+
+def check_kind(name: str, value: object, kind: type, wanted: str) -> None:
+    """Refuses what is of another class.
+
+    Raises:
+        ValueError: the argument, what it is, and what is allowed.
+    """
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} holds {shown(value)}, a {type(value).__name__}; give {wanted}")
+
+
+def shown(value: object) -> str:
+    """A value in an error: in short, on one line."""
+    text = repr(value)
+    return text if len(text) <= 60 and "\n" not in text else f"a {type(value).__name__}"
+
+
+def as_answers(name: str, values: ArrayLike | None) -> Any:
+    """Labels or targets as an array; None for none.
+
+    Raises:
+        ValueError: rows that differ in length, a single number, or targets that are no numbers.
+    """
+    if values is None:
+        return None
+    try:
+        array = np.asarray(values.detach().cpu() if isinstance(values, Tensor) else values)
+    except ValueError as error:
+        raise ValueError(f"{name} has rows of different lengths; give one array for all points") from error
+    if array.ndim == 0 or (name == "targets" and array.dtype.kind not in "biuf"):
+        raise ValueError(f"{name} has shape {array.shape} and type {array.dtype}; give numbers, a row per point")
+    return array
