@@ -70,6 +70,7 @@ def test_errors_and_controls_by_hand():
     errors = audit.eq_35d(rows())
     assert errors.corrected == pytest.approx(max(0, height[1] / height[0] - 1))
     assert errors.control == pytest.approx(max(0, height[0] / height[1] - 1))
+    assert audit.eq_35d(rows()[::-1]).corrected == errors.control > 0  # in the opposite order the height rises
     errors = audit.eq_35e(rows())
     assert errors.corrected < 1e-12
     assert errors.control == pytest.approx(abs(middle.max() - first.max()) / first.max())

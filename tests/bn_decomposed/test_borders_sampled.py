@@ -149,18 +149,12 @@ MEANS = {
     "bnd-e4-columns": (
         on(ROWS),
         (DRAWS, 4, 0.5),
-        [
-            ("later waits", "wait", (1, ALL, 2), times(5), 1, -1),
-            ("all columns", "y", 1, times(10), 1, -1),
-        ],
+        [("later waits", "wait", (1, ALL, 2), times(5), 1, -1), ("all columns", "y", 1, times(10), 1, -1)],
     ),
     "bnd-e4-columns, first": (
         on(rows()),
         (DRAWS, 1, 0.5),
-        [
-            ("first wait", "wait", (0, ALL, 0), times(2), 1.1, -1),
-            ("first wait", "wait", (0, ALL, 0), times(2), 0.9, 1),
-        ],
+        [("first wait", "wait", (0, ALL, 0), times(2), 1.1, -1), ("first wait", "wait", (0, ALL, 0), times(2), 0.9, 1)],
     ),
     "bnd-lem2-prob": (
         on(stalled()),

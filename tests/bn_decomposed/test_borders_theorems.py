@@ -146,16 +146,8 @@ CASES = {
             ({"products whose rank it lets grow"}, "product_bound", (-1, 1), 3, 4),
         ],
     ),
-    "bnd-lem2-prob": (
-        on(stalled()),
-        HOLDS,
-        [({"probability over its bound"}, "probability", (0, -1), 0.1001, 0.0999)],
-    ),
-    "bnd-e3-step": (
-        on(cells(not_one=1.0).isel(shape=[0, 0])),
-        CORRECTED,
-        [({""}, "not_one", (2, -1), 0, 1)],
-    ),
+    "bnd-lem2-prob": (on(stalled()), HOLDS, [({"probability over its bound"}, "probability", (0, -1), 0.1001, 0.0999)]),
+    "bnd-e3-step": (on(cells(not_one=1.0).isel(shape=[0, 0])), CORRECTED, [({""}, "not_one", (2, -1), 0, 1)]),
     "bnd-e4-columns": (
         on(ROWS),
         HOLDS,

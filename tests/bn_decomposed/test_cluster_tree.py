@@ -7,11 +7,7 @@ from hypothesis import strategies as st
 
 from repdyn.bn_decomposed.theory.cluster_tree import ClusterTree, enumerate_tree
 from repdyn.bn_decomposed.theory.geometry import angle_matrix
-from repdyn.bn_decomposed.theory.tree_formulas import (
-    angle_bound,
-    ratio_bound,
-    split_rate,
-)
+from repdyn.bn_decomposed.theory.tree_formulas import angle_bound, ratio_bound, split_rate
 
 POINTS = st.lists(st.integers(-1000, 1000), min_size=3, max_size=7, unique=True).map(sorted)
 

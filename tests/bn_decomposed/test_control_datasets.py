@@ -8,7 +8,6 @@ from repdyn.bn_decomposed.claims.full_rank import tail_of_rows
 
 STUDY = "bn_decomposed"
 SQUARES = ("odd_square", "cluster_square", "expected_odd_square", "expected_cluster_square")
-GEOMETRY = {"odd_angle", "second_to_first", "intra_angle"}
 
 
 def test_cells_of_a_batch_become_equal_and_odd_circles_even():

@@ -161,11 +161,7 @@ RANK = {"even circles", "with many rows", "by lines"}
 ODD, NORMS = {"second over first norm", "odd angle", "cluster angle"}, {"norm of the odd point", "norm of the cluster"}
 SURVIVAL = {"below geometric", "below 7b"}
 TAILS = {"exact tail over 7a", "the same below its range", "closed form 28c", "growth with the bound"}
-FIXED = {
-    "reduced minus iterated cluster angle",
-    "reduced minus iterated odd angle",
-    "reduced over iterated norm ratio",
-}
+FIXED = {"reduced minus iterated cluster angle", "reduced minus iterated odd angle", "reduced over iterated norm ratio"}
 SYMMETRIC = {"ratio of symmetric batches", "distance of symmetric batches"}
 SHARP = {"ratio over its bound", "distance from 90 degree over its bound"}
 DEPTHS = {"depth over bound", "depth over bound for a narrow gap"}
@@ -201,10 +197,7 @@ CONTROLS = {  # claim: datasets in which no part fails, by the control's part al
         on(of_cells()),
         of_its_own("classes", "sum of volumes", "rows outside all classes") | together("k 2", "k 3"),
     ),
-    "bnd-thm3-tail": (
-        of_tails(),
-        together(*TAILS) | of_its_own("exponent 7b over 7a") | together(*SURVIVAL),
-    ),
+    "bnd-thm3-tail": (of_tails(), together(*TAILS) | of_its_own("exponent 7b over 7a") | together(*SURVIVAL)),
     "bnd-thm3-hyp": (
         on(of_ranks(ranks())),
         of_its_own("with many rows", "by lines")
@@ -214,10 +207,7 @@ CONTROLS = {  # claim: datasets in which no part fails, by the control's part al
         on(of_rows(), of_ranks(hexagon())),
         of_its_own("largest rank", "mean over bound", "rows where the scale changes the rank"),
     ),
-    "bnd-e2-product": (
-        on(ranks()),
-        of_its_own("products above the bound", "products whose rank it lets grow"),
-    ),
+    "bnd-e2-product": (on(ranks()), of_its_own("products above the bound", "products whose rank it lets grow")),
     "bnd-lem2-prob": (
         on(stalled()),
         of_its_own("frequency minus probability")
@@ -288,22 +278,13 @@ CONTROLS = {  # claim: datasets in which no part fails, by the control's part al
             },
         },
     ),
-    "bnd-remark-largest": (
-        on(longest()),
-        of_its_own("farthest at infinite width", "longest where twice as long"),
-    ),
+    "bnd-remark-largest": (on(longest()), of_its_own("farthest at infinite width", "longest where twice as long")),
     "bnd-fig3": (on(shallow()), together(*ODD)),
     "bnd-def12-resembles": (on(shallow(sizes=(20,), ratio=1 / 19, cluster=9.9)), {"": {""}}),
     "bnd-finite-width": (on(shallow()), {"": {""}}),
     "bnd-sec3-signs": (on(deep()), {"": {""}}),
-    "bnd-disc-fire": (
-        on(shallow()),
-        together("share of the large responses", "energy minus prediction"),
-    ),
-    "bnd-fig6-a": (
-        on(neurons()),
-        together("active on 90 percent over prediction", "significant for many inputs"),
-    ),
+    "bnd-disc-fire": (on(shallow()), together("share of the large responses", "energy minus prediction")),
+    "bnd-fig6-a": (on(neurons()), together("active on 90 percent over prediction", "significant for many inputs")),
     "bnd-disc-init": (on(of_neurons()), together("orthogonal", "activity")),
     "bnd-fig1-ablation": (
         on(*ablation_and_sizes(ablation(), fewest=5)),

@@ -1,10 +1,8 @@
 """Every figure plots the dataset's numbers: curves, error bars and points recomputed from recorded shapes."""
 
-from functools import cache
-
 import numpy as np
 import pytest
-from tests.drawn import read, synthetic_dataset
+from tests.titled import dataset_of, points_of
 
 from repdyn.bn_decomposed.figures.full_rank import thm3_full_rank
 from repdyn.bn_decomposed.figures.gaussian_layers import fig3_odd_point, fig6_activity, thm14_contraction
@@ -14,20 +12,8 @@ from repdyn.bn_decomposed.figures.training import disc_point_neurons, fig2_train
 from repdyn.plotting.figures import style
 
 
-@cache
-def dataset(name):
-    file = f"bn_decomposed/data/{name}.nc"
-    return synthetic_dataset(read("bn_decomposed")[file], file)
-
-
-def plotted(panel):
-    """Points of every line and cloud of a panel."""
-    lines = [np.array([line.get_xdata(), line.get_ydata()], float).T for line in panel.get_lines()]
-    return lines + [np.asarray(cloud.get_offsets(), float) for cloud in panel.collections]
-
-
 def of_full_rank():
-    data = dataset("rows_to_full_rank").copy(deep=True)
+    data = dataset_of("bn_decomposed", "rows_to_full_rank")
     draws = np.arange(data.sizes["draw"])
     data["y"][:] = data["n"].values[:, None] + draws % 37 * (1 + np.arange(data.sizes["batch"]) % 4)[:, None]
     data["gamma"][:] = np.linspace(0.02, 0.3, data.sizes["batch"])
@@ -44,7 +30,7 @@ def of_full_rank():
 
 
 def of_contraction():
-    data, fixed = dataset("contraction"), dataset("fixed_point")
+    data, fixed = dataset_of("bn_decomposed", "contraction"), dataset_of("bn_decomposed", "fixed_point")
     factor = data["factor"].mean("draw")
     curves = [(0, data["spread"], factor.sel(batch=n)) for n in data["batch"]]
     curves += [(1, fixed["batch"], fixed[name]) for name in ("odd_angle", "simplex_angle", "odd_intra_angle")]
@@ -53,7 +39,7 @@ def of_contraction():
 
 
 def of_odd_point():
-    data = dataset("odd_point")
+    data = dataset_of("bn_decomposed", "odd_point")
     largest = data.sel(source="images", batch=data["batch"][-1])
     curves = [(p, data["layer"], largest[v].median("seed")) for p, v in ((2, "second_to_first"), (3, "intra_angle"))]
     limits = [(2, data["limit_layer"], largest["limit_second_to_first"].median("seed"))]
@@ -61,7 +47,7 @@ def of_odd_point():
 
 
 def of_activity():
-    data = dataset("activity")
+    data = dataset_of("bn_decomposed", "activity")
     figure = fig6_activity(data)
     for panel, kind in zip(figure.axes, ("without", "with"), strict=False):
         response = data["response"].sel(recentering=kind).values
@@ -72,7 +58,7 @@ def of_activity():
 
 def of_ablation():
     """Of every combination all pairs of all draws once, those with the odd point apart."""
-    data = dataset("ablation")
+    data = dataset_of("bn_decomposed", "ablation")
     figure, last = fig1_ablation(data), data.isel(layer=-1)
     totals = [[sum(bar.get_height() for bar in bars) for bars in panel.containers] for panel in figure.axes]
     cells = [last.sel(recenter=c, rescale=s, relu=r)["with_odd"] for r in (0, 1) for c, s in
@@ -83,7 +69,7 @@ def of_ablation():
 
 
 def of_gap():
-    data = dataset("orthogonality_gap")
+    data = dataset_of("bn_decomposed", "orthogonality_gap")
     gap = data["gap"].median("seed")
     curves = [
         (p, data["layer"], gap.sel(rescale=s, width=w)) for p, s in enumerate(("rms", "std")) for w in data["width"]
@@ -92,7 +78,7 @@ def of_gap():
 
 
 def of_angles():
-    data, fixed = dataset("layer_angles"), dataset("fixed_point")
+    data, fixed = dataset_of("bn_decomposed", "layer_angles"), dataset_of("bn_decomposed", "fixed_point")
     mean = data["mean_angle"].mean("seed")
     curves = [(3, fixed["batch"], fixed[name]) for name in ("simplex_angle", "rms_angle")]
     curves += [(3, data["batch"], mean.sel(normalization=kind)) for kind in ("full", "rms")]
@@ -110,7 +96,7 @@ def of_tree():
         apart = rows[node] - rows[node].mean()
         rows += [np.maximum(apart, 0), np.maximum(-apart, 0)]
         layers += [layers[node] + 1] * 2
-    data = dataset("tree_example").copy(deep=True)
+    data = dataset_of("bn_decomposed", "tree_example")
     data["value"][:], data["layer"][:] = rows, layers
     data["parent"][:] = [-1, *np.repeat(np.arange(7), 2)]
     data["mean"][:] = [row.mean() for row in rows]
@@ -125,7 +111,7 @@ def of_tree():
 
 
 def of_limits():
-    data, angles = dataset("tree_limits"), dataset("interior_angles")
+    data, angles = dataset_of("bn_decomposed", "tree_limits"), dataset_of("bn_decomposed", "interior_angles")
     sizes, gaussian = np.unique(data["points"]), data["kind"].values == "gaussian"
     best = np.minimum(data["ratio_first"], data["ratio_last"]), np.maximum(data["angle_first"], data["angle_last"])
 
@@ -139,7 +125,7 @@ def of_limits():
 
 
 def of_training():
-    data = {mode: dataset(f"training/{mode}") for mode in ("bn", "default", "he")}
+    data = {mode: dataset_of("bn_decomposed", f"training/{mode}") for mode in ("bn", "default", "he")}
     rank, final = ({m: d[v].median("seed") for m, d in data.items()} for v in ("effective_rank", "accuracy"))
     curves = [(p, shift * data[mode]["depth"], values) for mode, shift in (("bn", 1.1), ("default", 1.0), ("he", 0.9))
               for p, values in enumerate((final[mode].isel(epoch=-1), rank[mode]))]  # fmt: skip
@@ -148,7 +134,7 @@ def of_training():
 
 def of_point_neurons():
     """Every scheme at its best rate."""
-    data = dataset("point_neurons")
+    data = dataset_of("bn_decomposed", "point_neurons")
     rates = data["rate"].values
     best = rates[np.arange(data.sizes["scheme"]) % rates.size]
     data = data.assign(best_rate=data["best_rate"].copy(data=best))
@@ -168,7 +154,7 @@ def test_plotted_numbers_are_those_of_the_dataset(case):
     missing = []
     for panel, x, y in curves:
         wanted = np.array([np.asarray(x, float), np.asarray(y, float)]).T
-        lines = [line for line in plotted(figure.axes[panel]) if line.shape == wanted.shape]
+        lines = [line for line in points_of(figure.axes[panel]) if line.shape == wanted.shape]
         if not any(np.allclose(line, wanted, equal_nan=True) for line in lines):
             missing.append((panel, wanted.tolist()))
     assert missing == []

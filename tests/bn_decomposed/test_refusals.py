@@ -59,10 +59,7 @@ REFUSED = [
     (lambda: initialization.unit_columns([[0.0, 1.0, 0.0], [0.0, 1.0, 0.0]]), "got zero columns [0, 2]"),
     (lambda: initialization.point_neuron_init(PAIR, -0.5), "got margin -0.5, expected a positive number"),
     (lambda: initialization.point_neuron_init(PAIR, np.nan), "got margin nan"),
-    (
-        lambda: initialization.point_neuron_init([[1.0, 0.0, 0.0], [0.0, 1.0, 2.0]]),
-        "points 1 and 2 lie on one ray",
-    ),
+    (lambda: initialization.point_neuron_init([[1.0, 0.0, 0.0], [0.0, 1.0, 2.0]]), "points 1 and 2 lie on one ray"),
     (lambda: invariance.invariant_representation(1), "got n = 1 points in k = 2 dimensions"),
     (lambda: invariance.invariant_representation(2, 1), "got n = 2 points in k = 1 dimensions"),
     (lambda: invariance.perturbed_invariant(2, 0.1, rng()), "got n = 2, k = 100, spread = 0.1"),

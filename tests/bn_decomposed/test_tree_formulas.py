@@ -5,7 +5,6 @@ from scipy.optimize import minimize_scalar
 from repdyn.bn_decomposed.theory.cluster_tree import ClusterTree, enumerate_tree, simplified_layer
 from repdyn.bn_decomposed.theory.tree_formulas import (
     angle_bound,
-    coordinate_after,
     later_amplitude_ratios,
     limit_of_amplitudes,
     parted_depth_bound,
@@ -32,9 +31,6 @@ def test_contribution_by_enumeration():
         # Rounding of a sum of 64 positive terms.
         assert split_contribution(1.5, own, n, T) == pytest.approx(squares, rel=1e-13)
         assert split_contribution_by_paths(1.5, own, n, T) == pytest.approx(squares, rel=1e-13)
-    values = {round(float(v), 12) for v in X[X[:, 0] > 0, 0]}
-    paths = {round(coordinate_after(1.5, n - zeros, n, k, T), 12) for k in range(1, T + 1)}
-    assert values == paths
 
 
 def test_dominant_split_is_the_most_unbalanced():

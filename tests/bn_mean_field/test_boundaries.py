@@ -99,8 +99,7 @@ def test_other_lengths_refute_the_loss_of_generality(manifold, scaled, status):
 
 
 @pytest.mark.parametrize(
-    ("radial", "drift", "status"),
-    [(0.99, 0.99e-10, HOLDS), (1.01, 0.0, REFUTED), (0.0, 1.01e-10, REFUTED)],
+    ("radial", "drift", "status"), [(0.99, 0.99e-10, HOLDS), (1.01, 0.0, REFUTED), (0.0, 1.01e-10, REFUTED)]
 )
 def test_norms_are_kept_within_round_off_and_the_solver(radial, drift, status):
     data = audit({"6, length": (radial * ROUND_OFF, 0.0)}), flows("drift", drift, dimension=5, radius=2.0)

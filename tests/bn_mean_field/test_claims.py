@@ -93,13 +93,7 @@ def features(iterations, widths=None, frozen=0.1):
             "needed": (("task", "network", "start", "step", "threshold"), needed),
             "frozen": (("task", "start"), np.full((2, 6), frozen)),
         },
-        {
-            "task": ["one", "two"],
-            "network": NETWORKS,
-            "threshold": [0.03, 0.01],
-            "iterations": 300,
-            "spacing": 0.2,
-        },
+        {"task": ["one", "two"], "network": NETWORKS, "threshold": [0.03, 0.01], "iterations": 300, "spacing": 0.2},
     )
 
 
@@ -258,10 +252,7 @@ def test_neurons_are_faster_because_of_the_factor(speeds, torques, status):
 
 def flows(relu, erf):
     return xr.Dataset(
-        {
-            "gap_at_end": (("activation", "gap"), np.array([relu, erf])),
-            "sliding_rate": ("side", [0.2, 0.05, -0.1]),
-        },
+        {"gap_at_end": (("activation", "gap"), np.array([relu, erf])), "sliding_rate": ("side", [0.2, 0.05, -0.1])},
         {"activation": ["relu", "erf"], "gap": [1e-6, 1e-4, 1e-2]},
     )
 
@@ -386,11 +377,7 @@ def edge(relu=-0.17, erf=0.0):
 
 @pytest.mark.parametrize(
     ("relu", "erf", "status"),
-    [
-        (1.1e-3, 0.9e-3, "holds as corrected"),
-        (0.9e-3, 0.9e-3, "holds"),
-        (1.1e-3, 1.1e-3, "does not hold"),
-    ],
+    [(1.1e-3, 0.9e-3, "holds as corrected"), (0.9e-3, 0.9e-3, "holds"), (1.1e-3, 1.1e-3, "does not hold")],
 )
 def test_limit_of_the_neurons_next_to_an_edge_solves_the_equation(relu, erf, status):
     assert section3_limit.particles_converge(distances(0.5), edge(relu, erf)).status == status

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.bn_mean_field.test_claims import rates
 from tests.bn_mean_field.test_experiments import ANISOTROPY, CONCENTRATION, FEATURES, MAGNITUDES, SCAN, STREAM
-from tests.drawn import read, synthetic_dataset
+from tests.titled import dataset_of, points_of
 
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.bn_mean_field.experiments.anisotropy import anisotropy
@@ -20,17 +20,6 @@ from repdyn.bn_mean_field.figures.neuron_directions import directions_over_time,
 from repdyn.bn_mean_field.figures.particle_limit import equicontinuity_bounds, global_minimum, mean_field_limit
 from repdyn.bn_mean_field.figures.switched_off import parts_switched_off
 from repdyn.plotting.figures import style
-
-
-def recorded(name):
-    file = f"bn_mean_field/data/{name}.nc"
-    return synthetic_dataset(read("bn_mean_field")[file], file)
-
-
-def plotted(panel):
-    """Points of every line and cloud of a panel."""
-    lines = [np.array([line.get_xdata(), line.get_ydata()], float).T for line in panel.get_lines()]
-    return lines + [np.asarray(cloud.get_offsets(), float) for cloud in panel.collections]
 
 
 def of_anisotropy():
@@ -53,7 +42,7 @@ def of_anisotropy():
 
 def of_directions():
     """Medians over neurons, of both models and targets; of short and long neurons over starts after the first."""
-    first, second, curves = recorded("anisotropy"), recorded("magnitudes"), []
+    first, second, curves = dataset_of("bn_mean_field", "anisotropy"), dataset_of("bn_mean_field", "magnitudes"), []
     for panel, target in enumerate(("y = x1", "y = x2")):
         angle = first["axis_angle"].sel(target=target).median("neuron")
         curves += [(panel, first["iteration"], angle.sel(model=model)) for model in ("BN", "vanilla")]
@@ -77,7 +66,7 @@ def of_magnitudes():
 
 
 def of_first_step():
-    data = recorded("first_step")
+    data = dataset_of("bn_mean_field", "first_step")
     start, step = data.isel(start=0, step=-1), float(data["step"][-1])
     after, r = start["norm"].sel(iteration=1).median("neuron"), data["radius"].values
     figure, g = fig3_first_step(data), float(start["gradient"].median())
@@ -92,7 +81,7 @@ def of_first_step():
 
 
 def of_losses():
-    data = recorded("minimization")
+    data = dataset_of("bn_mean_field", "minimization")
     good = data.isel(start=np.flatnonzero(data["separates"]))
     rows = [good.isel(start=place) for place in range(good.sizes["start"])]
     curves = [(0, row["time"][1:], row["relative_loss"][1:]) for row in rows]
@@ -131,7 +120,7 @@ def of_parts():
 
 def of_ratios():
     """At equal iteration and at equal loss: every step, and both other problems at the paper's."""
-    data, curves = recorded("speed_ratio"), []
+    data, curves = dataset_of("bn_mean_field", "speed_ratio"), []
     for panel, name in enumerate(("ratio", "matched_ratio")):
         first = data.isel(start=0)[name]
         curves += [(panel, data["iteration"], first.sel(problem="y = x1", step=step)) for step in data["step"][:4]]
@@ -142,7 +131,7 @@ def of_ratios():
 
 def of_widths():
     """Means over runs of all starts and targets, at two widths; that of the reference is not plotted."""
-    data = recorded("propagation_distances")
+    data = dataset_of("bn_mean_field", "propagation_distances")
     runs = np.arange(data.sizes["run"])
     start = np.array(["low discrepancy", "i.i.d."])[runs % 2]
     target = np.array(["equal signs", "opposite signs"])[runs // 2 % 2]
@@ -160,7 +149,7 @@ def of_widths():
 
 def of_bounds():
     """Pairs of times from those with exact transport, and rates over the rate at which the loss falls."""
-    data = recorded("equicontinuity")
+    data = dataset_of("bn_mean_field", "equicontinuity")
     known = np.isin(np.arange(data.sizes["time"]), (0, 2))
     data["w2"] = data["w2"].where(data["time"].copy(data=known))
     names = ("bound", "coupled", "w2", "bound_printed")
@@ -170,7 +159,7 @@ def of_bounds():
 
 
 def of_metric():
-    data = recorded("metric_audit")
+    data = dataset_of("bn_mean_field", "metric_audit")
     points = data["tick_position"].values
     curves = [(0, *points.T), (1, *(points.T / np.hypot(*points.T)))]
     for condition in data["condition"].values[:3]:
@@ -181,7 +170,7 @@ def of_metric():
 
 def of_batches():
     """Means over groups, and radial fractions of every network with eps."""
-    finite, eps = recorded("finite_batch"), recorded("batch_norm_eps")
+    finite, eps = dataset_of("bn_mean_field", "finite_batch"), dataset_of("bn_mean_field", "batch_norm_eps")
     curves = [(0, finite["batch"], finite[name].mean("group")) for name in ("noise", "bias")]
     radial = eps["radial"].sel(with_eps=1)
     return batches_and_eps(finite, eps), [*curves, *((1, eps["radius"], radial.sel(draw=k)) for k in eps["draw"])]
@@ -198,7 +187,7 @@ def test_plotted_numbers_are_those_of_the_dataset(case):
     missing = []
     for panel, x, y in curves:
         wanted = np.array([np.asarray(x, float), np.asarray(y, float)]).T
-        lines = [line for line in plotted(figure.axes[panel]) if line.shape == wanted.shape]
+        lines = [line for line in points_of(figure.axes[panel]) if line.shape == wanted.shape]
         if not any(np.allclose(line, wanted, equal_nan=True) for line in lines):
             missing.append((panel, wanted.tolist()))
     assert missing == []

@@ -23,6 +23,7 @@ REFUSED = [
     (lambda: arguments.covariance([[2.0, 0.5], [0.25, 2.0]]), "cov is not symmetric (largest difference 0.25)"),
     (lambda: arguments.covariance(np.diag([2.0, 0.0])), "cov is not positive definite (smallest eigenvalue 0)"),
     (lambda: arguments.covariance(np.diag([2.0, -1.0])), "smallest eigenvalue -1"),
+    (lambda: arguments.covariance(np.diag([6e-16, 1e-3, 1.0])), "smallest eigenvalue 6e-16"),  # rounding of 1.0
     (lambda: arguments.vectors(np.ones(2), 2), "b has shape (2,); expected (..., m, 2) to match cov (2, 2)"),
     (lambda: arguments.vectors(np.ones((3, 2)), 3, "w"), "w has shape (3, 2); expected (..., m, 3)"),
     (lambda: arguments.vectors(np.ones((0, 2)), 2), "b has no rows (m = 0)"),
@@ -47,18 +48,12 @@ REFUSED = [
     ),
     (lambda: mean_field_velocity(A, B, TEACHER, COV, time_scale="t"), "time_scale: got 't'; expected one of"),
     (lambda: empirical_velocity(A, B, X, Y, time_scale="t"), "time_scale: got 't'"),
-    (
-        lambda: empirical_velocity(A, B, X, Y, normalization="manifold"),
-        "normalization: got 'manifold'; expected",
-    ),
+    (lambda: empirical_velocity(A, B, X, Y, normalization="manifold"), "normalization: got 'manifold'; expected"),
     (lambda: empirical_velocity(A, B, X, Y, activation="tanh"), "activation: got 'tanh'"),
     (lambda: empirical_velocity(A, B, X, Y, loss="hinge"), "loss: got 'hinge'; expected one of squared, logistic"),
     (lambda: empirical_velocity(A, B, X, [1.0, -1.0, 0.0, 1.0], loss="logistic"), "y has labels [-1.0, 0.0, 1.0]"),
     (lambda: empirical_velocity(A, B, X + 1, Y), "Assumption 1 needs E x = 0"),
-    (
-        lambda: empirical_velocity(A, [[1.0, 0.0], [0.0, 1.0]], X * [1.0, 0.0], Y),
-        "some b^T x is constant on the data",
-    ),
+    (lambda: empirical_velocity(A, [[1.0, 0.0], [0.0, 1.0]], X * [1.0, 0.0], Y), "some b^T x is constant on the data"),
     (lambda: kernels.relu_kernel(B, B[:, :1], COV), "v has shape (2, 1); expected (..., m, 2)"),
     (lambda: kernels.relu_kernel(B[:, :1], B, COV), "u has shape (2, 1); expected (..., m, 2)"),
     (lambda: kernels.erf_kernel(B, ONE_ZERO_ROW, COV), "v has a zero row"),

@@ -134,9 +134,6 @@ def stairs(**per_case):
     return data
 
 
-ONE_MET = stairs(
-    meeting_by_events={("between", k): np.inf for k in (1, 2, 3)} | {("at a point", k): np.inf for k in (1, 2, 3)}
-)
 DEFINITE = {"sign": ["positive", "negative", "indefinite"]}
 SIGNED = ("sign", "seed")
 COLLAPSED = xr.Dataset(
@@ -508,6 +505,11 @@ def test_free_weights_may_end_near_singular_ones_after_the_sectors_are_lost_but_
         CLAIMS["tf-82-reduction"](data)
 
 
-def test_an_example_that_breaks_the_hypotheses_decides_nothing():
+@pytest.mark.parametrize(
+    ("constant", "met", "broken"),
+    [("radius_eta_0", 0.999, 1.0), ("radius_eta_1", 0.999, 1.0), ("radius_highest", -1e-3, 0.0)],
+)
+def test_an_example_that_breaks_the_hypotheses_decides_nothing(constant, met, broken):
+    assert CLAIMS["tf-prop42-s1"](*changed((PROPOSITION, EXAMPLE), **{constant: met})).status == CORRECTED
     with pytest.raises(NotEnoughDataError):
-        CLAIMS["tf-prop42-s1"](*changed((PROPOSITION, EXAMPLE), radius_eta_1=1.0))
+        CLAIMS["tf-prop42-s1"](*changed((PROPOSITION, EXAMPLE), **{constant: broken}))

@@ -1,32 +1,14 @@
 """Every figure shows the values of its datasets: lines and points, found in their panel by their numbers."""
 
-import warnings
-
 import numpy as np
 import pytest
 from tests.drawn import given, makers, read
+from tests.titled import axes_of, is_shown
 
 from repdyn.pipeline.run.execute.loading import load_function
 
 STUDY = "truncation_flow"
 SHAPES = read(STUDY)
-
-
-def axes_of(name, datasets):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return load_function(STUDY, makers(STUDY, "figures")[name].path)(**datasets).axes
-
-
-def is_shown(panel, x, y):
-    """Whether a line or a scatter has these points; without x, these ordinates, without y, these abscissas."""
-    points = [line.get_xydata() for line in panel.get_lines()] + [dots.get_offsets() for dots in panel.collections]
-    for shown in points:
-        pairs = [(x, shown[:, 0]), (y, shown[:, 1])]
-        wanted = [(np.ravel(np.asarray(a, float)), np.asarray(b, float)) for a, b in pairs if a is not None]
-        if all(a.shape == b.shape and np.allclose(a, b, equal_nan=True) for a, b in wanted):
-            return True
-    return False
 
 
 def positive(values, least=0.0):
@@ -172,7 +154,7 @@ FIGURES = {
 @pytest.mark.parametrize("name", sorted(makers(STUDY, "figures")))
 def test_a_figure_shows_the_values_of_its_datasets(name):
     datasets = given(STUDY, makers(STUDY, "figures")[name], SHAPES)
-    axes = axes_of(name, datasets)
+    axes = axes_of(load_function(STUDY, makers(STUDY, "figures")[name].path), **datasets)
     lines = list(FIGURES[name](**datasets))
     missing = [(panel, y) for panel, x, y in lines if not is_shown(axes[panel], x, y)]
     assert lines

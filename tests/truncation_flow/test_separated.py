@@ -11,7 +11,6 @@ from repdyn.truncation_flow.theory import derivatives, separated
 
 ROUNDING = 1e-12  # sums over 30 points of products of numbers up to 10
 STEP = 1e-6
-DIFFERENCE = 1e-7  # central difference: truncation 1e-12, round-off 1e-16 / 1e-6 times costs up to 10
 
 
 def cluster(Q, seed, N=30):

@@ -22,7 +22,6 @@ def test_weight_bounds_by_hand():
     )  # c = 16: the root of c exp(-2 gap s)/gap, and c exp(-2 gap s)/sqrt(gap)
     np.testing.assert_allclose(standard_cost.weight_bound(s, gap, cost), [2.0, 2.0 * np.exp(-2)], rtol=1e-14)
     np.testing.assert_allclose(standard_cost.weight_bound_as_printed(s, gap, cost), [8.0, 8.0 * np.exp(-4)], rtol=1e-14)
-    np.testing.assert_allclose(standard_cost.cost_bound(s, gap, cost), [8.0, 8.0 * np.exp(-4)], rtol=1e-14)
 
 
 @pytest.mark.parametrize("sign", ["positive", "negative", "indefinite"])

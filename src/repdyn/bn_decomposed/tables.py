@@ -218,13 +218,5 @@ def largest_norm(largest_norm: xr.Dataset) -> Filled:
     )
 
 
-ORDER = (
-    "ablation",
-    "training",
-    "point_neurons",
-    "full_rank",
-    "simplified_model",
-    "fixed_points",
-    "largest_norm",
-)
+ORDER = ("ablation", "training", "point_neurons", "full_rank", "simplified_model", "fixed_points", "largest_norm")
 """The order of the paper, in which the report shows the tables."""

@@ -39,10 +39,7 @@ def speed_ratios(speed_ratio: xr.Dataset) -> Filled:
             )
     return Filled(
         pd.DataFrame(rows),
-        {
-            "the paper's iteration": iteration,
-            "starts of random signs": speed_ratio.sizes["start"] - 1,
-        },
+        {"the paper's iteration": iteration, "starts of random signs": speed_ratio.sizes["start"] - 1},
     )
 
 
@@ -74,12 +71,7 @@ def first_steps(first_step: xr.Dataset) -> Filled:
                     "over 10 degree in step 3": fraction[2],
                 }
             )
-    return Filled(
-        pd.DataFrame(rows),
-        {
-            "neurons": paired.sizes["neuron"],
-        },
-    )
+    return Filled(pd.DataFrame(rows), {"neurons": paired.sizes["neuron"]})
 
 
 @table(
@@ -105,17 +97,8 @@ def stability(first_step: xr.Dataset) -> Filled:
                         "outcome": "stable" if np.isnan(end) else f"diverged at iteration {end:.0f}",
                     }
                 )
-    return Filled(
-        pd.DataFrame(rows),
-        {
-            "iterations": int(first_step["long_iterations"]),
-        },
-    )
+    return Filled(pd.DataFrame(rows), {"iterations": int(first_step["long_iterations"])})
 
 
-ORDER = (
-    "speed_ratios",
-    "first_steps",
-    "stability",
-)
+ORDER = ("speed_ratios", "first_steps", "stability")
 """The order of the paper, in which the report shows the tables."""

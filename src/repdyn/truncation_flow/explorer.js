@@ -333,7 +333,8 @@
     { name: "points", label: "points", low: 1, high: 40, step: 1 },
     { name: "rate", label: "flow time per step of the layer", low: 0.005, high: 1, logarithmic: true },
   ];
+  const handles = ["cx", "cy", "lx", "ly", "ax", "ay"].map(name => ({ name, low: -2, high: 2 }));
 
   repdyn.theory.truncation_flow = { ...theory, experiment, network };
-  repdyn.widgets.truncation_flow = root => repdyn.stage(root, { name: "truncation_flow", defaults: START, controls, presets, engine, build, says });
+  repdyn.widgets.truncation_flow = root => repdyn.stage(root, { name: "truncation_flow", defaults: START, controls, handles, presets, engine, build, says });
 })(window.repdyn);

@@ -60,9 +60,9 @@
     const { time, formula, example_cost: cost, example_apex: apex, example_turn: turn, example_image: image } = numbers;
     const point = numbers.example_point, label = numbers.example_label, horizon = time.at(-1);
     const [x, y] = square([point, label, ...image.flat(), ...apex.flat()]);
-    const plane = panel(root, { x, y, xlabel: "input coordinates", title: "Cone, data point and its image" });
     const top = Math.max(...cost.flat());
     const hill = panel(root, { x: [0, horizon], y: [-0.08 * top, 1.15 * top], xlabel: "flow time", title: "Cost: printed (dashed), corrected" });
+    const plane = panel(root, { x, y, xlabel: "input coordinates", title: "Cone, data point and its image" });
     const moving = formula.map((name, k) => {
       const look = { class: name, "stroke-dasharray": DASH[name] };
       element(hill.place, "path", { ...look, class: `${name} ahead`, d: path(cost[k].map((value, n) => hill.at([time[n], value]))) });

@@ -8,8 +8,11 @@ STUDY = Study(
     settings=TruncationFlow,
     order=1,
     jobs=(
-        Simulation("audits", "gradient_audit", "random_clusters", "counterexamples", "staircase", "proposition"),
-        Simulation("one_cluster", "printed_and_corrected", "integrators", "neural_collapse", "truncation_in_the_plane"),
+        Simulation(  # one job: they share a compiled flow
+            "one_cluster",
+            *("gradient_audit", "random_clusters", "counterexamples", "staircase", "proposition"),
+            *("printed_and_corrected", "integrators", "neural_collapse", "truncation_in_the_plane"),
+        ),
         Simulation("own_clusters", "own_clusters"),
         Simulation("trained_output", "collapsed_clusters", "propagators", "reduced_network", "output_layer"),
         Simulation("general_flow", "general_flow", cut={"general_flow": [("seeds", GROUP)]}),
@@ -29,9 +32,8 @@ STUDY = Study(
         at={"example": "rise"},
         shows=("time", "formula", *(f"example_{name}" for name in ("cost", "apex", "turn", "image", "point", "label"))),
         claim="tf-thm32-omega",
-        says="the cost of one data point, half the squared distance from its image to its label, goes from "
-        "{start[example_cost][0]:.3f} to {end[example_cost][0]:.3f} along the printed flow and to "
-        "{end[example_cost][1]:.3f} along the corrected one",
+        says="the cost of one data point goes from {start[example_cost][0]:.3f} to {end[example_cost][0]:.3f} along "
+        "the printed flow and to {end[example_cost][1]:.3f} along the corrected one",
         label="The image of a data point moves in the plane along the printed and the corrected flow, beside its cost.",
     ),
 )

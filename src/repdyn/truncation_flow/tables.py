@@ -90,32 +90,12 @@ def counterexamples(counterexamples: xr.Dataset) -> pd.DataFrame:
 )
 def proposition(proposition: xr.Dataset) -> Filled:
     """Constants of Proposition 4.2 and what the flow did."""
-    names = (
-        "eta_0",
-        "eta_1",
-        "eta_1_prime",
-        "eta_2",
-        "highest",
-        "arrival_bound",
-        "sharp_arrival_bound",
-        "arrival",
-    )
+    names = ("eta_0", "eta_1", "eta_1_prime", "eta_2", "highest", "arrival_bound", "sharp_arrival_bound", "arrival")
     frame = pd.DataFrame({"Q": proposition["dimension"].values} | {name: proposition[name].values for name in names})
     for equation in proposition["equation"].values:
         frame[f"eta_2 of {equation} as printed"] = proposition["eta_2_printed"].sel(equation=equation).values
-    return Filled(
-        frame,
-        {
-            "points": int(proposition["points"]),
-            "gamma": float(proposition["gamma"]),
-        },
-    )
+    return Filled(frame, {"points": int(proposition["points"]), "gamma": float(proposition["gamma"])})
 
 
-ORDER = (
-    "gradient_audit",
-    "construction",
-    "counterexamples",
-    "proposition",
-)
+ORDER = ("gradient_audit", "construction", "counterexamples", "proposition")
 """The order of the paper, in which the report shows the tables."""

@@ -20,21 +20,21 @@ inner_gaps_stay = formula_claim(
     line=493,
     assumes="the proof of Theorem 10 by contradiction: no cluster is lost (29), more than three clusters; positive "
     "transformations, for which the equation is stated",
-    words=r"\Delta_{t_1} = \Delta_{t_2} := \Delta > 0",
+    words=r"$\Delta_{t_1} = \Delta_{t_2} := \Delta > 0, \qquad n_{t_1} = n_{t_2} \ge 2,$",
     states="With positive transformations that lose no cluster the gap between the second and the third cluster stays "
     "the same.",
     formula=r"\Delta_{t_1} = \Delta_{t_2} := \Delta > 0",
     audit=("formula_audit", equations.EQ_31, TOLERANCE, ROUNDING),
     control="the gap between the first and the second cluster",
     decided="Largest relative change along positive transformations of random rows that lose no cluster.",
-    remark="It is stated for positive transformations. Across negative ones the gaps are reversed (bnd-eq32-mixed).",
+    remark="It is stated for positive transformations. Negative ones reverse the gaps (bnd-eq32-mixed).",
 )
 
 
 mean_stays_above_the_gap = formula_claim(
     "bnd-eq32-mixed",
     where="Appendix C, eq. (32), end of the proof",
-    words=r"since equation [\(32\)](#page-18-5) still holds for this case",
+    words="since equation ... still holds for this case, we again reach a contradiction",
     line=556,
     assumes="the proof of Theorem 10 by contradiction: no cluster is lost (29), more than three clusters; infinitely "
     "many negative transformations",
@@ -124,7 +124,7 @@ height_does_not_rise = formula_claim(
     line=543,
     assumes="the proof of Theorem 10 by contradiction: no cluster is lost (29), more than three clusters; possibly no "
     "positive transformation between the two negative ones",
-    words=r"\langle \left(1 - \frac{n_{t_2}}{n}\right) \left(x_{\text{max}}^{(t_1)} - \bar{x}^{(t_1)}\right)",
+    words=r"$\left(1 - \frac{n_{t_2}}{n}\right) \left(x_{\text{max}}^{(t_1)} - \bar{x}^{(t_1)}\right)$",
     kind="bound",
     states="Between the two negative transformations the distance of the largest entry from the mean falls.",
     formula=r"x_{\max}^{(t_2 - 1)} - \bar{x}^{(t_2 - 1)} < x_{\max}^{(t_1)} - \bar{x}^{(t_1)}",

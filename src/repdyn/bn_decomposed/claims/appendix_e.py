@@ -64,8 +64,8 @@ PARTS = {
     assumes="the simplified model, distinct components of one input dimension; C and D are the rows (2, n-2), (n-2, "
     "2) after (65), and descendants of the rows (1, 1, n-2), (n-2, 1, 1) before (74)",
     kind="limit",
-    states="The squares of the rows that part point 1 from the others, with those of C, over the squares of the rows "
-    "that part point $n$, with those of D, tend to a constant with depth, for both meanings of C and D.",
+    states="The squares of the rows that separate point 1 from the others, with those of C, over the squares of the "
+    "rows that separate point $n$, with those of D, tend to a constant with depth, for both meanings of C and D.",
     formula=r"\lim_{T \to \infty} \frac{A(T) + C(T)}{B(T) + D(T)} \in (0, \infty)",
     control={f"{rows} {part}": control for rows in ("split", "fed") for part, control in PARTS.items()}
     | {
@@ -73,8 +73,8 @@ PARTS = {
             "points counted from the other end", replace_variables(by_algorithm="by_other_end")
         )
     },
-    remark="The paper gives no reason, the page does. Both meanings have the same limit, since the rows $(2, n - 2)$ "
-    "vanish beside the others.",
+    remark="The paper gives no reason; the page of the study does. Both meanings have the same limit, since the rows "
+    "$(2, n - 2)$ become negligible.",
 )
 def ratio_of_amplitudes_converges(split_amplitudes: xr.Dataset) -> Verdict:
     """Ratios with depth, intervals that hold all later ones, and the squares against all rows of a small tree."""
@@ -106,7 +106,7 @@ def ratio_of_amplitudes_converges(split_amplitudes: xr.Dataset) -> Verdict:
     "which on all rows have at most three clusters; at T = 1 the rows are those of layer t",
     kind="bound",
     kind_of_slip="slip in a proof",
-    states="From a layer $t$ on all rows of which have at most three clusters, there are rows that part point 1, "
+    states="From a layer $t$ on all rows of which have at most three clusters, there are rows that separate point 1, "
     "point $n$, the first two and the last two points from the others.",
     correction="A and B are positive from a later layer on, which the gaps of the two extreme points bound; C and D "
     "are not negative, which is all that (67) and (70) need.",
@@ -118,10 +118,10 @@ def ratio_of_amplitudes_converges(split_amplitudes: xr.Dataset) -> Verdict:
         replace_variables(first_layer_bound="first_layer_bound_of_largest_gap"),
     ),
     message="The four sums can be zero in the first layers",
-    cause="At $T = 1$ a row that parts an extreme point from all others may be missing: the batch $(0, 1, 2, 3, 4)$ "
-    "has no row of two clusters in layer 1.",
+    cause="At $T = 1$ a row that separates an extreme point from all others may be missing: the batch $(0, 1, 2, 3, "
+    "4)$ has no row of two clusters in layer 1.",
     consequence="From a later layer on A and B are positive, and C and D are never negative, which is all that (67) "
-    "and (70) need; Theorem 11 is not touched.",
+    "and (70) need; Theorem 11 is unaffected.",
 )
 def rows_of_the_extremes_exist(split_amplitudes: xr.Dataset) -> Verdict:
     """Layers from the first stable one on without such rows; the layer of the first against its bound."""

@@ -98,7 +98,7 @@ COMPONENTS = {"recentering": "recenter", "the non-linearity": "relu"}
     "bnd-fig1-cause",
     where="Abstract; Figure 1",
     line=7,
-    assumes="no rescaling; one batch of images of like norms, the same weights with a component and without",
+    assumes="no rescaling; one batch of images of similar norms, the same weights with and without a component",
     words="When these two components are present, we observe a curious behavior at initialization",
     kind="causal",
     states="One point breaks away from the others when recentering and the non-linearity are present, and not without "
@@ -145,14 +145,14 @@ def both_components_are_needed(ablation: xr.Dataset) -> Verdict:
     where="Introduction, beside Figure 1",
     kind="qualitative",
     origin="ours",
-    states="From a batch of like norms, no other combination of recentering, rescaling and ReLU makes a point twice "
-    "as long as the others.",
+    states="From a batch of similar norms, no other combination of recentering, rescaling and ReLU makes a point "
+    "twice as long as the others.",
     control=EXCHANGED,
     labels={"": "second largest over largest norm, the least of all other combinations"},
-    assumes="batches of sixteen images, whose norms are alike; Gaussian weights, no biases, one width; the least "
-    "second over first norm of the other combinations, in the mean over draws",
-    remark="It makes none, but keeps what is there: where nothing rescales, an input five times as long as the "
-    "others is still about four times as long after a hundred layers, with ReLU or recentering alone or with "
+    assumes="batches of sixteen images, whose norms are similar; Gaussian weights, no biases, one width; for the "
+    "other combinations the smallest ratio of second to first norm, averaged over draws",
+    remark="It creates no such point, but keeps an existing one: where nothing rescales, an input five times as long "
+    "as the others is still about four times as long after a hundred layers, with ReLU or recentering alone or with "
     "neither.",
 )
 def no_other_combination_makes_an_odd_point(ablation: xr.Dataset) -> Verdict:

@@ -132,7 +132,7 @@ def _odd_circles(sign_cells: xr.Dataset) -> xr.Dataset:
     ),
     message="An odd circle of n points has 2n classes, not n",
     cause="The $n$ lines orthogonal to the points are distinct and cut the plane into $2n$ equal sectors; the "
-    "printed count is as if $w$ and $-w$ were one class.",
+    "printed count is as if $w$ and $-w$ were in one class.",
     consequence=r"In the example $\gamma$ is $1/(2n)$, half of what is printed.",
     labels={
         "classes seen": "number of sign classes of positive volume on the circle, against $n$",
@@ -143,9 +143,9 @@ def _odd_circles(sign_cells: xr.Dataset) -> xr.Dataset:
     r"and even with $\gamma = 1/n$ the bound of Theorem 3, $n^2$, exceeds what circles need (3.8 rows of 9 at "
     "three points).",
     answer="Definition 1 compares signs, which differ between $w$ and $-w$ for each column; three points show six "
-    r"sign patterns. With both in one class Lemma 2 would be false: one point has $\gamma = 1$ then, but a row"
-    " sees it with probability 1/2. So the numbers are wrong by the paper's own definition, and a reader who "
-    r"takes $\gamma$ from the example halves the bound of Theorem 3. The theorems are not touched.",
+    r"sign patterns. With both in one class Lemma 2 would be false: one point has $\gamma = 1$ then, but a row sees "
+    "it with probability 1/2. The numbers are therefore wrong by the paper's own definition, and a reader who takes "
+    r"$\gamma$ from the example halves the bound of Theorem 3. The theorems are unaffected.",
 )
 def classes_on_the_circle(sign_cells: xr.Dataset) -> Verdict:
     """Sign patterns seen among sampled rows, and gamma from the sorted lines, for every odd n."""
@@ -194,7 +194,7 @@ def _mean_bounded(rows_to_full_rank: xr.Dataset, recentered: int) -> Test:
     states=r"The expected number of rows until $\operatorname{ReLU}(W X)$ has full rank is at most $n/\gamma(X)$, if "
     "no two columns are collinear.",
     control=wrong_formula(r"$n$ rows for the bound: $\gamma$ left out", without_gamma, recomputes=True),
-    remark="Far from sharp: the bound grows with the thinnest cell, the rows that are needed hardly do.",
+    remark="It is far from sharp: the bound grows with the thinnest cell, the number of rows needed hardly does.",
     sought="Proof: given the rows before, the wait for a further column is at most geometric (bnd-lem2-prob), and a "
     r"further column cuts cells in two, so that $\gamma$ never grows. Reached by a batch of one point: "
     r"$\mathbb{E}[y] = 2 = n/\gamma$. Tried: thin cells (bound 1e4 times too large), exact laws on circles. "
@@ -211,7 +211,7 @@ def antipodal_circles(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     circle = rows_to_full_rank["kind"] == "circle"
     points = int(rows_to_full_rank["antipodal_points"])
     return rows_to_full_rank.assign(
-        y=xr.where(circle, rows_to_full_rank["y_antipodal"], rows_to_full_rank["y"]),
+        y=xr.where(circle, rows_to_full_rank["y_antipodal"], rows_to_full_rank["y"])
     ).assign_coords(
         n=rows_to_full_rank["n"].where(~circle, points),
         gamma=rows_to_full_rank["gamma"].where(~circle, circle_cells(points)[1]),
@@ -262,7 +262,7 @@ def _survival(rows_to_full_rank: xr.Dataset) -> dict[str, Test]:
         "exponent 7b over 7a": wrong_formula(
             r"the sign of $\log \alpha$ reversed in (7b)",
             in_dataset(0, replace_variables(exponent_b="wrong_exponent_b")),
-        ),
+        )
     }
     | dict.fromkeys(
         ("below geometric", "below 7b"),
@@ -309,7 +309,7 @@ def tail_of_rows(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> V
                 reason="monotone, by which (28d) follows from (28c)",
             ),
             **_survival(rows_to_full_rank),
-        },
+        }
     )
 
 
@@ -334,7 +334,8 @@ FULL = "full rank for every batch, as if the hypothesis were not needed"
         "even circles": "largest rank of even circles of points, against $n/2 + 2$",
     },
     remark="The sharp condition: no two columns of the same direction, and the lines that hold antipodal points "
-    "linearly independent. A batch in $k$ dimensions bears $k$ antipodal pairs in general position, not $k + 1$.",
+    "linearly independent. In $k$ dimensions a batch can have $k$ antipodal pairs in general position, but not $k + "
+    "1$.",
     assumes="i.i.d. Gaussian rows; no zero column; even circles of six points and more",
 )
 def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
@@ -352,7 +353,7 @@ def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
                 plain["rank_lines"].values, plain["rank_cells"], expected="the largest rank by the cells"
             ),
             "without collinear columns": equal(plain["rank_cells"].values[free], n[free], expected="n"),
-        },
+        }
     )
 
 
@@ -364,13 +365,13 @@ def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
     assumes="the hypothesis of Theorem 3, stated for X: no two of its columns are collinear",
     words=r"holds for $y \coloneqq \min \{d : \text{rank}(\text{ReLU}(BN(W^{(d)}X))) = n\}$",
     kind="bound",
-    states=r"Theorem 3 holds with batch normalization before ReLU, with $\gamma$ of $X$ less its mean; no two columns "
-    "of $X$ are collinear.",
-    correction="No two columns of $X$ less its mean may be collinear, nor may one be zero: six points on a circle off "
-    "the origin, no two of them collinear, become a centered hexagon whose rank stays at 5.",
+    states=r"Theorem 3 holds with batch normalization before ReLU, with $\gamma$ of $X$ minus its mean; no two "
+    "columns of $X$ are collinear.",
+    correction="No two columns of $X$ minus its mean may be collinear, nor may one be zero: six points on a circle "
+    "off the origin, no two of them collinear, become a centered hexagon whose rank stays at 5.",
     control={
         "largest rank": wrong_formula(
-            "the printed hypothesis, on $X$ for $X$ less its mean",
+            "the printed hypothesis, on $X$ for $X$ minus its mean",
             in_dataset(1, replace_variables(pairs_used="pairs_given")),
         ),
         "mean over bound": wrong_formula(
@@ -380,17 +381,17 @@ def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
             "rescaling alone", in_dataset(1, replace_labels("way", {"BN(W X)": "W X / sigma"}))
         ),
     },
-    message="The hypothesis must hold for the batch less its mean",
-    cause="Batch normalization subtracts the mean, so Theorem 3 applies to $X$ less its mean, whose columns may be "
+    message="The hypothesis must hold for the batch minus its mean",
+    cause="Batch normalization subtracts the mean, so Theorem 3 applies to $X$ minus its mean, whose columns may be "
     "collinear where those of $X$ are not.",
     consequence="Six points on a circle off the origin meet the printed hypothesis and can keep rank 5; the "
     "corollary holds if no two recentered columns are collinear.",
     labels={"largest rank": "largest rank of recentered batches, against the number of points"},
-    sought="Corrected: Theorem 3 for $X$ less its mean, since the scale of a row is positive unless all points "
-    "coincide and changes no rank. Against the printed form: regular polygons off the origin (hexagon: rank 5"
-    " of 6), and a triangle with its center off the origin, whose center becomes a zero column (rank 3 of 4)."
-    " Two points always become antipodal, so that the corrected hypothesis admits no batch of two, although "
-    "such a batch reaches rank 2.",
+    sought="Corrected: Theorem 3 for $X$ minus its mean, since the scale of a row is positive unless all points "
+    "coincide and changes no rank. Against the printed form: regular polygons off the origin (hexagon: rank 5 of 6), "
+    "and a triangle with its center off the origin, whose center becomes a zero column (rank 3 of 4). Two points "
+    "always become antipodal, so that the corrected hypothesis admits no batch of two, although such a batch reaches "
+    "rank 2.",
 )
 def with_batch_normalization(rows_to_full_rank: xr.Dataset, relu_rank: xr.Dataset) -> Verdict:
     """Largest rank of recentered circles off the origin; mean of y on recentered batches; ranks after the layer."""

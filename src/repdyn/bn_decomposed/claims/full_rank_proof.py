@@ -48,8 +48,8 @@ UNCORRELATED = "a correlation of 0.1 is not independence, and a smaller one woul
         "products above the bound": "products whose rank exceeds the bound: the words",
         "products whose rank it lets grow": "products for which the bound exceeds the rank of $X$: the inference",
     },
-    message="A true bound that does not give the conclusion drawn from it",
-    cause="In the text at hand: the larger rank is a bound, so the words are true, but it lets the rank grow to "
+    message="A true bound that does not imply the conclusion",
+    cause="In our copy: the larger rank is a bound, so the words are true, but it lets the rank grow to "
     "that of $A$; the inference needs the smaller one.",
     consequence="With the smaller rank the conclusion follows, that linear layers cannot raise the rank of a batch.",
 )
@@ -131,7 +131,8 @@ def next_row_raises_the_rank(stalled_rows: xr.Dataset) -> Verdict:
     line=390,
     kind_of_slip="slip in a proof",
     assumes="no two columns are collinear; columns of any length",
-    words=r"Then, for a sufficiently small $\epsilon > 0$",
+    words=r"Then, for a sufficiently small $\epsilon > 0$ ... $\left(\mathbf{w}_{\ell} - (1+\epsilon) "
+    r"\frac{\mathbf{w}_{\ell} \mathbf{x}_i}{\|\mathbf{x}_i\|} \mathbf{x}_i^T\right) \mathbf{x}_i < 0$",
     kind="identity",
     states="The row that is moved along the column $x_i$ of least $|w x_i|$ lies across the hyperplane of $x_i$ and "
     r"of no other column, for small $\epsilon$.",
@@ -150,7 +151,7 @@ def next_row_raises_the_rank(stalled_rows: xr.Dataset) -> Verdict:
     consequence="For columns of unit length, which ReLU allows to assume, both forms agree, and Lemma 2 stands.",
     labels={"as printed": "share of rows whose step, as printed, crosses other hyperplanes"},
     remark="The printed form fails even with a lost square of the norm put back, by the index of (18). In (20) $x_i$ "
-    "should be $x_j$, and the condition is that its sign stays, not that it is positive.",
+    "should be $x_j$, and the condition is that its sign is kept, not that it is positive.",
 )
 def step_crosses_one_hyperplane(sign_cells: xr.Dataset) -> Verdict:
     """Share of rows whose step does not change exactly one sign, for columns of unequal length."""
@@ -167,8 +168,7 @@ def step_crosses_one_hyperplane(sign_cells: xr.Dataset) -> Verdict:
         )
 
     return Verdict.from_tests(
-        {"as printed": form("printed"), "with the norm squared": form("printed, norm squared")},
-        form("corrected"),
+        {"as printed": form("printed"), "with the norm squared": form("printed, norm squared")}, form("corrected")
     )
 
 
@@ -186,10 +186,10 @@ def drawn_apart(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     line=453,
     kind_of_slip="slip in a proof",
     assumes="rows i.i.d. Gaussian, columns added one by one",
-    words=r"note first that y_1, y_2, \ldots, y_n are independent",
+    words=r"note first that $y_1, y_2, \ldots, y_n$ are independent",
     kind="identity",
     states=r"The waiting times $y_1, \dots, y_n$ by column are independent.",
-    correction="They are dependent, and the proof does not need it (bnd-yt-dominated).",
+    correction="They are dependent, but the proof does not need independence (bnd-yt-dominated).",
     formula=r"\mathbb{P}(y_1, \dots, y_n) = \prod_{t=1}^{n} \mathbb{P}(y_t)",
     control=false_world("waits of every column from draws of their own", drawn_apart),
     message="The waiting times are not independent",
@@ -267,8 +267,8 @@ def index_below(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     assumes=("the proof of Theorem 3; the index of (26) is shifted by one and gamma is non-increasing in the columns"),
     words=r"that of a geometric distribution with success probability $\gamma(X^{(t+1)})$",
     kind="bound",
-    states=r"The wait for the row that raises the rank of $t + 1$ columns from $t$ to $t + 1$ is at most $1/\gamma$ "
-    r"of these columns in the mean, and the sum of these bounds is at most $n/\gamma$.",
+    states="The wait for the row that raises the rank of $t + 1$ columns from $t$ to $t + 1$ is on average at most "
+    r"$1/\gamma$ of these columns, and the sum of these bounds is at most $n/\gamma$.",
     formula=r"\mathbb{E}[r_{t+1} - r_t] \le \frac{1}{\gamma(X^{(t+1)})}, \quad \sum_{t=0}^{n-1} "
     r"\frac{1}{\gamma(X^{(t+1)})} \le \frac{n}{\gamma}",
     control={
@@ -313,5 +313,5 @@ def sum_over_columns(rows_to_full_rank: xr.Dataset) -> Verdict:
             "all columns": worst_mean_over_bound(
                 rows_to_full_rank["y"].values, rows_to_full_rank["bound_by_column"].values, **means
             ),
-        },
+        }
     )

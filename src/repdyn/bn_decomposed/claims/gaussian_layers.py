@@ -61,7 +61,9 @@ def relu_halves_the_square(relu_moments: xr.Dataset) -> Verdict:
     where="Appendix F, eq. (111)",
     line=1073,
     assumes="Gaussian weights of variance sigma squared",
-    words="We need the expected inner product between",
+    words="We need the expected inner product between ... "
+    r"$\mathbb{E}\,\mathrm{ReLU}\,(W\boldsymbol{x})\cdot\mathrm{ReLU}\,(W\boldsymbol{y}) = "
+    r"\frac{d\sigma^2\,\|x\|\,\|y\|}{2}\frac{\sqrt{1-\rho^2}+\left(\pi-\cos^{-1}(\rho)\right)\rho}{\pi}$",
     kind="identity",
     states="The expected inner product after a Gaussian layer with ReLU is the arc-cosine kernel of degree one.",
     formula=r"\mathbb{E}\, \mathrm{ReLU}(W x) \cdot \mathrm{ReLU}(W y) = \frac{d \sigma^2}{2} \|x\| \|y\| "
@@ -126,7 +128,7 @@ def kernel_exceeds_the_product(relu_moments: xr.Dataset) -> Verdict:
             "excess for collinear vectors": deviation(
                 excess[rho == 1], NEXT_TO_ROUNDING, expected="0 at cosine 1", reason=CLOSED
             ),
-        },
+        }
     )
 
 

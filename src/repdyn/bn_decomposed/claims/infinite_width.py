@@ -191,11 +191,7 @@ def cluster_keeps_a_width(fixed_point: xr.Dataset, contraction: xr.Dataset) -> V
                 reason=f"corrections of order $1/n$ are a few times 1/{LEADING}",
             ),
             "equal angles up to six points": deviation(
-                few["simplex_angle"] - few["iterated_intra_angle"],
-                0.01,
-                expected="0",
-                reason=ITERATED,
-                unit=" degree",
+                few["simplex_angle"] - few["iterated_intra_angle"], 0.01, expected="0", reason=ITERATED, unit=" degree"
             ),
             "multipliers": at_most(
                 multipliers[np.isfinite(multipliers)],

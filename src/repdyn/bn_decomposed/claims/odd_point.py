@@ -187,10 +187,10 @@ def whatever_the_sign(odd_point: xr.Dataset) -> xr.Dataset:
     where="Section III, intuition, 'In total, the effect ...'",
     line=158,
     kind_of_slip="misprint",
-    assumes="an odd point far from the others, as there is one from twenty points on (bnd-fig3)",
+    assumes="an odd point far from the others, which exists from twenty points on (bnd-fig3)",
     words="in the former case much more points map to zero compared to a selected few",
     kind="comparison",
-    states="Many more points map to zero where the projected cluster is above the mean than where it is below.",
+    states="Many more points are mapped to zero where the projected cluster is above the mean than where it is below.",
     correction="The signs are exchanged: where the projected cluster is below the mean, most of it maps to zero and "
     "it becomes tighter; where it is above, the odd point and a few others do. The steps before the sentence say so.",
     formula=r"\#\{i : x_i' = 0 \mid W\nu - \mu > 0\} \gg \#\{i : x_i' = 0 \mid W\nu - \mu < 0\}",
@@ -199,7 +199,7 @@ def whatever_the_sign(odd_point: xr.Dataset) -> xr.Dataset:
     message="More points map to zero below the mean, not above it",
     cause="Where the projected cluster is below the mean, ReLU maps most of it to zero; where it is above, only the "
     "odd point and a few others.",
-    consequence="Only this sentence changes, by an exchange of its two signs; the steps before it have them right.",
+    consequence="Only this sentence changes: its two signs are exchanged, while the steps before it have them right.",
 )
 def cluster_maps_to_zero(odd_point: xr.Dataset) -> Verdict:
     """Points at zero in neurons where the cluster's mean is above and where it is below, mean over the layers."""
@@ -248,7 +248,8 @@ OTHER_NETWORKS = false_world(
     "bnd-fig6-a",
     where="Appendix A, Figure 6(a); Introduction",
     line=322,
-    assumes="networks without recentering, some neurons; neither what is significant nor what number is large",
+    assumes="networks without recentering, some neurons; the paper says neither what is significant nor how large a "
+    "number is meant",
     words="the neuron has significant response for a large number of inputs",
     kind="qualitative",
     states="Without recentering some neurons respond significantly to a large number of inputs.",
@@ -279,7 +280,7 @@ def busy_without_recentering(activity: xr.Dataset) -> Verdict:
                 significant={name.replace("above_", "above a ") + " of the largest": name for name in NEGLIGIBLE},
                 inputs=MANY_INPUTS,
             ),
-        },
+        }
     )
 
 
@@ -342,15 +343,15 @@ def quiet_with_recentering(activity: xr.Dataset) -> Verdict:
     "bnd-disc-fire",
     where="Discussion, second paragraph",
     line=289,
-    assumes="no rescaling, at initialization; an odd point beside a cluster, as there is one from twenty points on "
-    "(bnd-fig3); large is above a tenth of the layer's largest response",
+    assumes="no rescaling, at initialization; an odd point next to a cluster, which exists from twenty points on "
+    "(bnd-fig3); large means above a tenth of the layer's largest response",
     words="neurons are active with a large intensity only for the odd data point",
     kind="qualitative",
     states="With no rescaling and at initialization, neurons are active with a large intensity only for the odd point.",
     control=dict.fromkeys(("share of the large responses", "energy minus prediction"), FIRST_LAYER),
     remark="Half of the neurons fire for the odd point; the other half respond weakly to most of the cluster, by "
-    "$1/(n-1)$ as strongly. So what is large decides in small batches: at ten points a third of the responses"
-    " above a tenth of the largest are other points', above a fifth of it next to none.",
+    "$1/(n-1)$ as strongly. In small batches the result therefore depends on what counts as large: at ten points a "
+    "third of the responses above a tenth of the largest are other points', but almost none above a fifth of it.",
 )
 def large_responses_are_the_odd_points(odd_point: xr.Dataset) -> Verdict:
     """Share of the odd point in the large responses and in the energy, against the fixed point of infinite width."""
@@ -374,5 +375,5 @@ def large_responses_are_the_odd_points(odd_point: xr.Dataset) -> Verdict:
                 expected="near $(n - 1) / n$",
                 reason="a twentieth; a point like any other would carry $1/n$",
             ),
-        },
+        }
     )

@@ -77,11 +77,7 @@ def rescaling_makes_orthonormal(orthogonality_gap: xr.Dataset) -> Verdict:
         slope = np.polyfit(np.log(gap["width"]), np.log(plateau.transpose("width", "seed")), 1)[0]
         return {
             "gap left at the largest width": mean_within(
-                widest,
-                0,
-                0.5,
-                expected="below half of the input's",
-                reason="a limit of zero at least halves the gap",
+                widest, 0, 0.5, expected="below half of the input's", reason="a limit of zero at least halves the gap"
             ),
             "slope of log gap in log width": mean_within(
                 slope,
@@ -217,7 +213,7 @@ def seventy_five_degrees(layer_angles: xr.Dataset) -> Verdict:
     },
     labels={"batch normalization": "mean angle after thirty layers less the fixed point, with batch normalization"},
     assumes="ReLU, Gaussian weights, no biases, batches of images of the sizes of the run, no two parallel (parallel "
-    "points stay so); neurons many times the points",
+    "points stay parallel); many more neurons than points",
 )
 def angles_of_the_fixed_points(layer_angles: xr.Dataset) -> Verdict:
     """Mean angle over pairs, draws as samples, minus the fixed point's at each batch size."""

@@ -18,15 +18,15 @@ from repdyn.base.verdicts import Verdict, equal
     assumes="Theorem 3: enough distinct points, rows i.i.d. Gaussian; linear layers keep the rank",
     words="in fact, the image dimension scales linearly with the number of rows",
     kind="scaling",
-    states="One layer with ReLU raises the rank of a batch of low rank, and the dimension of its image grows linearly "
-    "with the number of rows; a linear layer raises nothing.",
+    states="One layer with ReLU raises the rank of a batch of low rank, and the dimension of its image grows "
+    "linearly with the number of rows; a linear layer does not raise it.",
     control={
         "image of two inputs": false_world("a layer without ReLU", replace_variables(image="image_linear")),
         "batch rank over its limit": false_world("a layer without ReLU", exchange("activation", "relu", "linear")),
         "linear layer": false_world("a layer with ReLU", exchange("activation", "relu", "linear")),
     },
     labels={"linear layer": "rank after a linear layer, against rows or input dimension"},
-    remark="The batch must be large: a finite one of rank 2 lags behind, since thin cells are hit late.",
+    remark="The batch must be large: in a finite one of rank 2 the rank lags behind, since thin cells are hit late.",
     sought=r"Proof for the image: the functions $x \mapsto (w_i x)_+$ of Gaussian rows have their kinks on different "
     "lines with probability one, so they are independent, and the image of the plane spans as many dimensions"
     " as there are rows. Tried: one input, outside the statement, where the image never spans more than 2; 60"
@@ -56,5 +56,5 @@ def rank_grows_with_rows(relu_rank: xr.Dataset) -> Verdict:
                 np.minimum.outer(relu_rank["input_dim"].values, rows.values),
                 expected="min(rows, input dimension)",
             ),
-        },
+        }
     )

@@ -13,13 +13,7 @@ from repdyn.base.controls import exchange, false_world, in_dataset, replace_vari
 from repdyn.base.verdicts import Verdict, at_most, deviation
 from repdyn.bn_decomposed.claims.simplified_model import none
 from repdyn.bn_decomposed.claims.worst_of import worst_share
-from repdyn.bn_decomposed.theory.tree_formulas import (
-    Bound,
-    angle_bound,
-    limit_of_amplitudes,
-    ratio_bound,
-    split_rate,
-)
+from repdyn.bn_decomposed.theory.tree_formulas import Bound, angle_bound, limit_of_amplitudes, ratio_bound, split_rate
 
 REACHED = (
     "the other splits have lost a factor $e^{40}$ in squares; the symmetric batch reaches the sharp bound within "
@@ -33,12 +27,14 @@ DEEP_ENOUGH = 1e-9  # relative; what the other splits leave after e^40, with a w
     where="Appendix D, eqs. (45)-(50), (53)-(58)",
     line=640,
     assumes="the simplified model, i in {2, ..., n-1}, A or B positive",
-    words="the norm of any vector $x_i^{(t+T)}$",
+    words="the norm of any vector $x_i^{(t+T)}$ ... is equal to, following equation ... "
+    r"$\|\boldsymbol{x}_{i}^{(t+T)}\|^{2} \simeq \frac{1}{n^{2}} \left\{ \left(\frac{1}{n}\right)^{2} + "
+    r"\left(\frac{n-1}{n}\right)^{2} \right\}^{T-1} \sum_{\ell \in L^{(t)}} c_{\ell}^{2}.$",
     kind="limit",
-    states="With $A$ and $B$ the squared amplitudes of the rows that part point 1, or point $n$, from all others, "
-    r"$\|x_i\|^2 / \|x_1\|^2$ tends to $\frac{A + B}{(n-1)^2 A + B}$ and $\cos \angle(x_i, x_1)$ to "
-    r"$\frac{B}{\sqrt{(A + B) ((n-1)^2 A + B)}}$ for every interior point $i$, and likewise for $x_n$ with $A$ and "
-    "$B$ exchanged.",
+    states="With $A$ and $B$ the squared amplitudes of the rows that separate point 1, or point $n$, from all "
+    r"others, $\|x_i\|^2 / \|x_1\|^2$ tends to $\frac{A + B}{(n-1)^2 A + B}$ and $\cos \angle(x_i, x_1)$ to "
+    r"$\frac{B}{\sqrt{(A + B) ((n-1)^2 A + B)}}$ for every interior point $i$, and likewise for $x_n$ with $A$ and $B$ "
+    "exchanged.",
     control=dict.fromkeys(
         ("norm ratio", "angle"),
         wrong_formula("$A$ and $B$ exchanged", replace_variables(deep_A="deep_B", deep_B="deep_A")),
@@ -48,7 +44,7 @@ DEEP_ENOUGH = 1e-9  # relative; what the other splits leave after e^40, with a w
         "norm ratio": "ratio of norms in deep layers, minus the formula",
     },
     remark="Appendix D leaves three-cluster rows out; they only feed $A$ and $B$, so the formulas stay exact with them "
-    "if $A$ and $B$ are taken at great depth. In (56) the root in the numerator is one too many (in the text at hand); "
+    "if $A$ and $B$ are taken at great depth. In (56) the root in the numerator is one too many (in our copy); "
     "(57) is right.",
 )
 def amplitudes_give_the_limits(tree_limits: xr.Dataset) -> Verdict:
@@ -66,7 +62,7 @@ def amplitudes_give_the_limits(tree_limits: xr.Dataset) -> Verdict:
         {
             "norm ratio": deviation(ratios, 1e-9, expected="the limit", reason=decayed),
             "angle": deviation(angles, 1e-9, unit=" rad", expected="the limit", reason=decayed),
-        },
+        }
     )
 
 
@@ -75,7 +71,7 @@ def amplitudes_give_the_limits(tree_limits: xr.Dataset) -> Verdict:
     where="Section III, Theorem 11, item 1",
     line=241,
     assumes=("distinct ordered components of one input dimension, t from 1 on: the angle of numbers is 0 or pi"),
-    words=r"= \pi/2$ for all $t \in \mathbb{N}$",
+    words=r"$= \pi/2$ for all $t \in \mathbb{N}$",
     kind="identity",
     states=r"The smallest and the largest point are orthogonal in all layers $t \ge 1$.",
     control=false_world("points 1 and 2 for 1 and $n$", replace_variables(both_extremes="first_two")),
@@ -102,7 +98,7 @@ def renumbered(interior_angles: xr.Dataset) -> xr.Dataset:
     where="Section III, Theorem 11, item 2",
     line=241,
     assumes="the simplified model, distinct components of one input dimension",
-    words=r"= 0$ for all $i, j \in \{2, \ldots, n-1\}",
+    words=r"$= 0$ for all $i, j \in \{2, \ldots, n-1\}$",
     kind="limit",
     states="The angles between interior points tend to zero.",
     control=dict.fromkeys(
@@ -199,7 +195,7 @@ BOTH = wrong_formula("both extremes for one", the_other_extreme)
     where="Section III, Theorem 11, item 3; Appendices D, E",
     line=241,
     assumes="the simplified model, distinct components of one input dimension",
-    words=r"For any* $i \in \{2, \ldots, n-1\}$, either",
+    words=r"For any $i \in \{2, \ldots, n-1\}$, either $\lim_{t \to \infty}$ ... $\leq \frac{3}{n-2}$",
     kind="bound",
     states="For one of the two extremes the norm of every interior point over its norm tends to a limit of at most $3 "
     r"/ (n - 2)$; for two-cluster rows and for the points next to the extremes $\sqrt{2} / (n - 1)$ is enough.",
@@ -220,7 +216,7 @@ def interior_norms_are_small(tree_limits: xr.Dataset) -> Verdict:
         {
             "ratio over 3 over n minus 2": at_most(ratio / _bounds(n, "theorem")[0], 1, **bound),
             "ratio over eqs 51 and 79": at_most(ratio / _bounds(n, "two_clusters")[0], 1, **bound),
-        },
+        }
     )
 
 
@@ -229,7 +225,8 @@ def interior_norms_are_small(tree_limits: xr.Dataset) -> Verdict:
     where="Section III, Theorem 11, item 4; Appendices D, E",
     line=242,
     assumes="the simplified model, distinct components of one input dimension",
-    words=r"*4. For any* $i \in \{2, ..., n-1\}$",
+    words=r"For any $i \in \{2, ..., n-1\}$ , either ... $\frac{\pi}{2} - \frac{\sqrt{2}\pi}{n-2} \le \lim_{t "
+    r"\to \infty} \angle \left(\boldsymbol{x}_i^{(t)}, \boldsymbol{x}_1^{(t)}\right) \le \frac{\pi}{2}$",
     kind="bound",
     states=r"For one of the two extremes the angle to every interior point tends to a limit within $\sqrt{2} "
     r"\pi/(n-2)$ below a right angle and not above it.",
@@ -252,7 +249,7 @@ def the_odd_point_is_orthogonal(tree_limits: xr.Dataset) -> Verdict:
         {
             "distance from 90 degree over its bound": at_most(missing / _bounds(n, "theorem")[1], 1, **bound),
             "the same over eq 59": at_most(missing / _bounds(n, "two_clusters")[1], 1, **bound),
-        },
+        }
     )
 
 
@@ -420,11 +417,7 @@ def several_coordinates_share_extremes(several_coordinates: xr.Dataset) -> Verdi
     return Verdict.from_tests(
         {
             "item 1": deviation(
-                shared["extremes_angle"] - 90,
-                1e-9,
-                unit=" degree from 90",
-                expected="orthogonal",
-                reason="rounding",
+                shared["extremes_angle"] - 90, 1e-9, unit=" degree from 90", expected="orthogonal", reason="rounding"
             ),
             "item 2": at_most(
                 shared["interior_angle"],
@@ -437,5 +430,5 @@ def several_coordinates_share_extremes(several_coordinates: xr.Dataset) -> Verdi
             "item 4": at_most(
                 (90 - shared["odd_angle"]) / angle, 1, expected="at most 1", reason="a lower bound on the angle"
             ),
-        },
+        }
     )

@@ -13,11 +13,7 @@ from numpy.typing import ArrayLike
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, in_dataset, replace_variables, wrong_formula
 from repdyn.base.verdicts import Test, Verdict, at_most, deviation, equal
-from repdyn.bn_decomposed.theory.tree_formulas import (
-    split_contribution,
-    split_contribution_by_paths,
-    three_cluster_sum,
-)
+from repdyn.bn_decomposed.theory.tree_formulas import split_contribution, split_contribution_by_paths, three_cluster_sum
 
 
 def none(count: ArrayLike, expected: str) -> Test:
@@ -102,8 +98,8 @@ def algorithm_without_ties(cluster_rows: xr.Dataset) -> xr.Dataset:
         "or, before a cluster has met a mean, inside none",
     },
     remark="A row of $k$ clusters, $a$ of them below its mean, has children of $k - a + 1$ and $a + 1$ clusters, "
-    "together $k + 2$, whence the conservation. From $t_0$ on $n - 2$ rows of three clusters are left, less ties, for "
-    "ever.",
+    "together $k + 2$, hence the conservation. From $t_0$ on $n - 2$ rows of three clusters remain forever, apart "
+    "from ties.",
     assumes="the simplified model, distinct components of one input dimension; rows counted with their multiplicity",
 )
 def excess_is_conserved(cluster_rows: xr.Dataset) -> Verdict:
@@ -127,7 +123,7 @@ def excess_is_conserved(cluster_rows: xr.Dataset) -> Verdict:
                 expected="algorithm equal to enumeration",
                 reason="float64 sums of thousands of positive terms, scale taken through a logarithm",
             ),
-        },
+        }
     )
 
 
@@ -146,7 +142,7 @@ def excess_is_conserved(cluster_rows: xr.Dataset) -> Verdict:
     message="A row of three clusters can generate two rows of two",
     cause="When the middle cluster equals the mean, as in $(0, 1, 2)$, both children have two clusters, and "
     "distinct points do not exclude it.",
-    consequence="The sentence needs that exception; Theorem 11 is not touched.",
+    consequence="The sentence needs that exception; Theorem 11 is unaffected.",
 )
 def three_clusters_give_three_and_two(cluster_rows: xr.Dataset) -> Verdict:
     """All three-cluster rows whose children are others than 3 and 2, against those whose middle is at the mean."""
@@ -229,7 +225,7 @@ def rows_become_stable(tree_limits: xr.Dataset, narrow_gap: xr.Dataset, cluster_
     where="Appendix D, eqs. (36)-(40)",
     line=591,
     assumes="a row of two clusters, one of them at zero",
-    words="contributes to the inner product, with a value equal to c^2",
+    words="contributes to the inner product, with a value equal to $c^2$",
     kind="identity",
     states="The descendants after $T$ layers of a two-cluster row with positive coordinate $c$ contribute $c^2 "
     r"\left(\frac{n-m}{n}\right)^2 \left(\left(\frac{n-m}{n}\right)^2 + \left(\frac{m}{n}\right)^2\right)^{T-1}$ to "
@@ -274,7 +270,8 @@ NORMS = wrong_formula("norms for squared norms", norms_for_squares, recomputes=T
     assumes="a three-cluster row of composition (1, 1, n-2) or (n-2, 1, 1); T at least 2, since (61) has T - 1 terms "
     "and begins with the exponent T - 2; n at least 4, so that there are two interior points and 2n - 7 is "
     "positive",
-    words="can be upper bounded, thanks to equation",
+    words=r"can be upper bounded, thanks to equation ... $\leq c^{2} \left(\frac{n-2}{n}\right)^{2} "
+    r"\left(\frac{n^{2}-2n+1}{2n-7}\right) \left(\frac{n-1}{n}\right)^{2(T-1)}$",
     kind="bound",
     states="The $(2, n - 2)$ descendants of a three-cluster row contribute at most (61) to the squared norms of the "
     "middle point and of a point in the large cluster, and (61) is at most (62).",
@@ -304,5 +301,5 @@ def three_cluster_rows_are_bounded(split_rows: xr.Dataset) -> Verdict:
                 expected="at most 1",
                 reason="the quotient is $1 - (b/a)^{T-1}$ and reaches 1 within the rounding of 500 terms",
             ),
-        },
+        }
     )

@@ -90,7 +90,7 @@ def _in_each_cell(hits: xr.DataArray, low: float, high: float, **words: str) -> 
         "after a wait": ONE_FAR,
         "point 1 is the outlier": ONE_FAR,
     },
-    remark="At infinite width equal angles stay for ever.",
+    remark="At infinite width equal angles stay forever.",
 )
 def symmetric_batches_wait(symmetric_batch: xr.Dataset) -> Verdict:
     """First layers with an outlier, symmetric batches and one with a far point, every batch size and width."""

@@ -84,10 +84,7 @@ def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
         "norm of the odd point": near(layer["odd_norm"] / layer["norm_ratio"], "block", "over its closed form"),
         "norm of the cluster": near(layer["cluster_norm"] / layer["norm_ratio"], "block", "over its closed form"),
     }
-    return Verdict.from_tests(
-        printed,
-        {**squares_are_kept(layer), **norms},
-    )
+    return Verdict.from_tests(printed, {**squares_are_kept(layer), **norms})
 
 
 @claim(
@@ -113,9 +110,7 @@ def orthogonality_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     layer = gaussian_layer.sel(start=FAR)
     return Verdict.from_tests(
         orthogonal(layer),
-        facts={
-            "largest expected cosine to the mean of the new cluster": np.abs(layer["cluster_mean_cosine"]).max(),
-        },
+        facts={"largest expected cosine to the mean of the new cluster": np.abs(layer["cluster_mean_cosine"]).max()},
     )
 
 
@@ -175,7 +170,7 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
             "sampled over closed form": near(
                 layer["pair_factor"] / layer["expected_pair_factor"], "block", "the expectation (116)"
             ),
-        },
+        }
     )
 
 

@@ -126,8 +126,7 @@ def neighbors_let_in(point_neurons: xr.Dataset) -> xr.Dataset:
     states="Associating every data point with a neuron that fires for it alone gives an orthogonal representation and "
     "sparse activity.",
     control=dict.fromkeys(
-        ("orthogonal", "activity"),
-        wrong_formula("thresholds wide enough to let neighbors fire", neighbors_let_in),
+        ("orthogonal", "activity"), wrong_formula("thresholds wide enough to let neighbors fire", neighbors_let_in)
     ),
     labels={
         "orthogonal": "inner products of different points",
@@ -153,7 +152,7 @@ def point_neurons_are_orthogonal_and_sparse(point_neurons: xr.Dataset) -> Verdic
                 expected="$1/n$ of the entries positive",
                 reason="a count over $n^2$",
             ),
-        },
+        }
     )
 
 

@@ -189,12 +189,7 @@ CLOSED = {
 
 
 def _blocks(
-    settings: GaussianLayer,
-    starts: Starts,
-    width: int,
-    stream: Stream,
-    checkpoint: Checkpoint,
-    layer: str,
+    settings: GaussianLayer, starts: Starts, width: int, stream: Stream, checkpoint: Checkpoint, layer: str
 ) -> dict[str, np.ndarray]:
     """All blocks of one layer on both batches, names of `SAMPLED`, shape (start, block)."""
     parts: list[Trial] = []

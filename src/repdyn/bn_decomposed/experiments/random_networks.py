@@ -48,14 +48,8 @@ RESTS = {
     "odd_norm_ratio": ("(n-1) times cluster norm over odd norm, reduced map", "1"),
     "simplex_angle": ("angle of n equivalent points with recentering, arccos kappa(-1/(n-1))", "degree"),
     "rms_angle": ("angle of n equivalent points with rescaling by RMS alone", "degree"),
-    "iterated_intra_angle": (
-        "angle between points 2 and 3 after iterating the n x n map from an odd start",
-        "degree",
-    ),
-    "iterated_odd_angle": (
-        "angle between points 1 and 2 after iterating the n x n map from an odd start",
-        "degree",
-    ),
+    "iterated_intra_angle": ("angle between points 2 and 3 after iterating the n x n map from an odd start", "degree"),
+    "iterated_odd_angle": ("angle between points 1 and 2 after iterating the n x n map from an odd start", "degree"),
     "iterated_norm_ratio": ("(n-1) times cluster norm over odd norm after iterating the n x n map", "1"),
     "odd_multiplier": ("derivative of the reduced map in the cosine at the odd fixed point", "1"),
     "simplex_multiplier": ("derivative of the reduced map in the cosine at the simplex", "1"),
@@ -170,9 +164,7 @@ def orthogonality_gap(settings: OrthogonalityGap, stream: Stream) -> xr.Dataset:
     return dataset(
         {
             "gap": variable(
-                ("rescale", "width", "seed", "layer"),
-                gap,
-                "Frobenius distance of the normalized Gram matrix from I/n",
+                ("rescale", "width", "seed", "layer"), gap, "Frobenius distance of the normalized Gram matrix from I/n"
             )
         },
         {
@@ -229,9 +221,7 @@ def layer_angles(settings: LayerAngles, images: xr.Dataset, stream: Stream, chec
         },
         {
             "normalization": variable(
-                "normalization",
-                np.array(list(NORMALIZATIONS)),
-                "rms, std: rescaling without recentering; full: both",
+                "normalization", np.array(list(NORMALIZATIONS)), "rms, std: rescaling without recentering; full: both"
             ),
             "batch": variable("batch", np.array(settings.batches), "data points in the batch"),
             "seed": index("seed", settings.seeds, "draw of batch and weights"),

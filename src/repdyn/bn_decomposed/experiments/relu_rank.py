@@ -35,11 +35,7 @@ def relu_rank(settings: ReluRank, stream: Stream) -> xr.Dataset:
         measured, held = part(settings, stream)
         variables |= measured
         coordinates |= held
-    return dataset(
-        variables,
-        coordinates,
-        title="Rank of one layer with ReLU",
-    )
+    return dataset(variables, coordinates, title="Rank of one layer with ReLU")
 
 
 Part = tuple[dict[str, xr.Variable], dict[str, xr.Variable]]
@@ -126,9 +122,7 @@ def _image(settings: ReluRank, stream: Stream) -> Part:
     return {
         "image": variable(("draw", "image_row"), spans[0], words),
         "image_linear": variable(("draw", "image_row"), spans[1], f"{words} without ReLU"),
-    }, {
-        "image_row": variable("image_row", np.array(settings.image_rows), "rows of W"),
-    }
+    }, {"image_row": variable("image_row", np.array(settings.image_rows), "rows of W")}
 
 
 def _products(settings: ReluRank, stream: Stream) -> Part:

@@ -255,11 +255,7 @@ def _shares(x: np.ndarray, layer: int) -> dict[str, np.ndarray]:
     counted = np.bincount(split[two] - 1, weights=largest[two, 0] ** 2, minlength=n - 1)
     exact = ClusterTree(x).step(layer).split_squares()
     shares = [squares / squares.sum() if squares.any() else squares for squares in (counted, exact)]
-    return {
-        "enumerated": shares[0][places],
-        "by_algorithm": shares[1][places],
-        "by_other_end": shares[1][::-1][places],
-    }
+    return {"enumerated": shares[0][places], "by_algorithm": shares[1][places], "by_other_end": shares[1][::-1][places]}
 
 
 def _parted(x: np.ndarray) -> dict[str, np.ndarray]:

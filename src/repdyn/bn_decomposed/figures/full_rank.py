@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from repdyn.plotting.figures import BLACK, BLUE, GREEN, ORANGE, RED, Drawn, figure, label_panels, new
+from repdyn.plotting.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, Drawn, figure, label_panels, new
 
 MARKS = {
     "circle": (BLUE, "o", "circle"),
@@ -72,12 +72,12 @@ def _means(panel: Axes, rows: xr.Dataset) -> None:
 def _tail(panel: Axes, circle: xr.Dataset, bounds: xr.DataArray) -> None:
     n, gamma, y = int(circle["n"]), float(circle["gamma"]), circle["y"].values
     rows = np.arange(n - 1, int(y.max()))
-    panel.plot(rows, [(y > d).mean() for d in rows], color=BLUE, drawstyle="steps-post", label="simulated tail")
+    panel.plot(rows, [(y > d).mean() for d in rows], color=BLACK, drawstyle="steps-post", label="simulated tail")
     beyond = bounds.sel(alpha=bounds["alpha"] >= 1)
     for form, curve, color, dash in (
-        ("geometric", bounds, GREEN, "-."),
-        ("7a", beyond, RED, "-"),
-        ("7b", beyond, ORANGE, "--"),
+        ("geometric", bounds, PURPLE, "-."),
+        ("7a", beyond, SKY, "-"),
+        ("7b", beyond, SKY, "--"),
     ):
         label = "geometric sum" if form == "geometric" else f"bound ({form})"
         panel.plot(curve["alpha"] * n / gamma, curve.sel(form=form), color=color, linestyle=dash, label=label)

@@ -26,8 +26,8 @@ from repdyn.plotting.figures import (
 )
 
 REGIMES = (  # recentering, rescaling, and the title of the column
-    (0, "none", "nothing"),
-    (0, "std", "RS by std, eq. (2)"),
+    (0, "none", "neither"),
+    (0, "std", "RS by std"),
     (0, "rms", "RS by RMS"),
     (1, "none", "RC"),
     (1, "std", "RC + RS"),
@@ -44,12 +44,12 @@ GRAY = "#666666"  # what the paper says
 
 @figure(
     title="Figure 1 as data: angles of a batch by combination of the components",
-    caption="Angles of all pairs of a batch of images after the last layer at initialization, pooled over the draws of "
-    "batch and weights. RC: recentering; RS: rescaling, by the standard deviation of eq. (2) or by the root mean "
-    "square. Orange-red: pairs that hold the point of largest norm. Numbers: medians over the draws of effective rank "
-    "and of second largest over largest norm. Orthogonal points have all pairs at 90 degrees, a simplex all at one "
-    "angle above it, a collapsed batch all at 0 or 180; an odd point has its pairs at 90 and a small ratio of norms. "
-    "The paper's Figure 1 is a diagram of the components without numbers.",
+    caption="Angles of all pairs of a batch of images after the last layer at initialization, pooled over the draws "
+    "of batch and weights, each panel scaled to its highest bar. RC: recentering; RS: rescaling, by the standard "
+    "deviation of eq. (2) or by the root mean square. Orange-red: pairs that hold the point of largest norm. Numbers: "
+    "medians over the draws of effective rank and of second largest over largest norm. Orthogonal points have all "
+    "pairs at 90 degrees, a simplex all at one angle above it, a collapsed batch all at 0 or 180; an odd point has "
+    "its pairs at 90 and a small ratio of norms. The paper's Figure 1 is a diagram of the components without numbers.",
     alt="Ten histograms of pair angles, linear above and ReLU below, one column per normalization; pairs that hold "
     "the longest point in orange-red.",
 )
@@ -62,11 +62,12 @@ def fig1_ablation(ablation: xr.Dataset) -> Drawn:
             _angle_histogram(axes[row, column], last.sel(recenter=recenter, rescale=rescale, relu=relu))
             if row == 0:
                 axes[row, column].set_title(title)
-    axes[0, 0].set_ylabel("linear", fontweight="bold")
-    axes[1, 0].set_ylabel("ReLU", fontweight="bold")
+    axes[0, 0].set_ylabel("linear network")
+    axes[1, 0].set_ylabel("ReLU network")
     for panel in axes.ravel():
         panel.set_ylim(top=1.35 * panel.get_ylim()[1])
-    drawn.supxlabel("angle of a pair (degree)", fontsize=8)
+    rescaling = "rescaling by the standard deviation (std) or root mean square (RMS)"
+    drawn.supxlabel(f"angle of a pair (degree); RC: recentering, RS: {rescaling}", fontsize=8)
     handles, labels = axes[0, 0].get_legend_handles_labels()
     drawn.legend(handles, labels, loc="outside upper center", ncols=2)
     facts = {
@@ -80,13 +81,13 @@ def fig1_ablation(ablation: xr.Dataset) -> Drawn:
 
 def _angle_histogram(panel: Axes, cell: xr.Dataset) -> None:
     odd, angles = cell["with_odd"].values.astype(bool), cell["angle"].values
-    names = ["other pairs", "with the longest point"]
+    names = ["other pairs of points", "pairs with the longest point"]
     panel.hist([angles[~odd], angles[odd]], range(0, 181, 6), stacked=True, color=[BLUE, RED], label=names)
     panel.set_xticks([0, 90, 180])
     panel.set_yticks([])
     panel.spines["left"].set_visible(False)
     rank, ratio = (float(cell[name].median()) for name in ("effective_rank", "second_to_first"))
-    text = f"eff. rank {rank:.1f}\n2nd/1st norm {ratio:.2f}"
+    text = f"effective rank {rank:.1f}\nnorms 2nd/1st {ratio:.2f}"
     panel.text(0.97, 0.95, text, transform=panel.transAxes, ha="right", va="top", fontsize=7.5)
 
 
@@ -116,13 +117,7 @@ def orthogonality_gap(orthogonality_gap: xr.Dataset) -> Drawn:
         panel.axhline(np.sqrt(1 - 1 / n), color=BLACK, linewidth=0.8, linestyle=(0, (1, 3)))
     axes[0, 0].set_ylabel("orthogonality gap")
     axes[0, 1].text(
-        0.98,
-        0.88,
-        "dotted: all points on one line",
-        transform=axes[0, 1].transAxes,
-        ha="right",
-        va="top",
-        fontsize=7.5,
+        0.98, 0.88, "dotted: all points on one line", transform=axes[0, 1].transAxes, ha="right", va="top", fontsize=7.5
     )
     axes[0, 0].legend()
     label_panels(axes)

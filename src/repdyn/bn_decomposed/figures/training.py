@@ -56,7 +56,7 @@ def fig2_training(training: dict[str, xr.Dataset]) -> Drawn:
         axes[0, 2].scatter(rank, final, s=8, color=color, marker=marker, alpha=0.35, linewidths=0)
         axes[0, 2].plot(rank.median("seed"), final.median("seed"), **style)
         deepest = {"depth": -1}  # a ring, where text would cover lines
-        ring = RING | {"color": color, "label": f"{label}, greatest depth"}
+        ring = RING | {"color": color, "label": "greatest depth" if mode == "he" else None}
         axes[0, 2].plot(rank[deepest].median("seed"), final[deepest].median("seed"), "o", **ring)
     for panel in axes[0, :2]:
         panel.set(xscale="log", xlim=(0.8 * depths.min(), 1.25 * depths.max()), xlabel="hidden layers")
@@ -69,8 +69,11 @@ def fig2_training(training: dict[str, xr.Dataset]) -> Drawn:
     plain_numbers(axes[0, 1].yaxis)
     for panel in (axes[0, 0], axes[0, 2]):
         _accuracy_axis(panel, int(training["he"]["point_count"]))
-        panel.axhline(CHANCE, color=BLACK, linewidth=0.6, linestyle=(0, (1, 3)))
-    drawn.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+        panel.axhline(CHANCE, color=BLACK, linewidth=0.6, linestyle=(0, (1, 3)), label="chance")
+    named = {
+        words: mark for panel in axes[0, ::2] for mark, words in zip(*panel.get_legend_handles_labels(), strict=True)
+    }
+    drawn.legend(named.values(), named.keys(), loc="outside upper center", ncols=5, columnspacing=1)
     label_panels(axes)
     shown = training["he"]
     facts: dict[str, object] = {

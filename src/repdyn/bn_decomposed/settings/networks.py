@@ -21,8 +21,7 @@ class Ablation(Settings):
         description="Independent draws of the weights; two or more, so that a spread is seen."
     )
     record: Many[Annotated[int, Field(ge=0, le=2000)]] = Field(
-        min_length=1,
-        description="Layers whose geometry is stored, 0 being the input; increasing, the last is `depth`.",
+        min_length=1, description="Layers whose geometry is stored, 0 being the input; increasing, the last is `depth`."
     )
 
     def problems(self) -> Iterator[Problem]:
@@ -71,8 +70,7 @@ class LayerAngles(Settings):
     """Angles between data points with and without recentering (Figure 5)."""
 
     batches: Annotated[Many[Batch], EACH] = Field(
-        min_length=1,
-        description="Data points per batch, increasing; the angle near 75 degrees belongs to 9 points.",
+        min_length=1, description="Data points per batch, increasing; the angle near 75 degrees belongs to 9 points."
     )
     width: Width = Field(description="Neurons per layer; the angles scatter as 1/sqrt(width).")
     depth: Depth = Field(description="Layers; the figure shows layer 30.")

@@ -58,10 +58,5 @@ def _product(s: Sections, inputs: int) -> float:
     return 6 * s["batch"] * s["width"] * inputs / SINGLE
 
 
-WORK = {
-    "training": _training,
-    "tree_limits": _tree_limits,
-    "odd_point": _odd_point,
-    "largest_norm": _largest_norm,
-}
+WORK = {"training": _training, "tree_limits": _tree_limits, "odd_point": _odd_point, "largest_norm": _largest_norm}
 """Experiment -> its seconds, from its sections of settings and its further arguments."""

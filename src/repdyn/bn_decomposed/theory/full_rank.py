@@ -256,11 +256,6 @@ def chernoff_log_bound(s: Float[Array, "*shape"] | float, alpha: float, gamma: f
     return np.log(gamma) + s - np.log1p(-(1 - gamma) * np.exp(s)) - s * alpha / gamma
 
 
-def chernoff_optimum(alpha: float, gamma: float) -> float:
-    """The minimizing s of (28b): e^s = (alpha - gamma) / (alpha (1 - gamma)), positive for alpha > 1."""
-    return float(np.log((alpha - gamma) / (alpha * (1 - gamma))))
-
-
 def _checked(X: Array, trials: int) -> Array:
     if trials < 1:
         raise ValueError(f"got trials = {trials}, expected at least one")

@@ -48,20 +48,6 @@ def invariant_representation(n: int, k: int = 2) -> Float[Array, "k n"]:
     return X
 
 
-def invariance_defects(X: Float[Array, "k n"]) -> Float[Array, "4"]:
-    r"""How far a batch is from Definition 12, item by item; all zero for an invariant representation.
-
-    Returns:
-        ( ||x_1||^2 - 1, (n-1)^2 ||nu_c||^2 - 1, (n-1) x_1.nu_c, (n-1) max ||x_i - nu_c|| ).
-    """
-    X = as_batch(X)
-    m = X.shape[1] - 1
-    odd, cluster = X[:, 0], X[:, 1:]
-    nu = cluster.mean(axis=1)
-    spread = np.linalg.norm(cluster - nu[:, None], axis=0).max()
-    return np.array([odd @ odd - 1, m**2 * (nu @ nu) - 1, m * (odd @ nu), m * spread])
-
-
 def perturbed_invariant(n: int, spread: float, rng: np.random.Generator, k: int = 100) -> Float[Array, "k n"]:
     r"""Definition 12 with a cluster of finite size: ||x_i - nu_c|| of root mean square `spread`, mean kept at nu_c.
 
@@ -140,17 +126,6 @@ def expected_next_gram(X: Float[Array, "k n"], alpha: float) -> Float[Array, "n 
     r"""E[X'^T X'] of the next layer, eqs. (98) and (111), shape (n, n), any width: what Theorem 13 is true of."""
     X = as_batch(X)
     return expected_gram_step(X.T @ X, scale=alpha)
-
-
-def gram_of_expectation_as_printed(X: Float[Array, "k n"], alpha: float) -> Float[Array, "n n"]:
-    r"""(E X')^T (E X'), shape (n, n), which Theorem 13 as printed declares an invariant representation.
-
-    E ReLU(W x~) = sigma ||x~|| / sqrt(2 pi) in every coordinate, so the columns of E X' are all parallel and
-    this is (alpha / pi) ||x~_i|| ||x~_j||: angle 0 instead of 90 degrees, ||E x_1'||^2 = 1/pi instead of 1.
-    """
-    X = as_batch(X)
-    length = np.linalg.norm(X - X.mean(axis=1, keepdims=True), axis=0)
-    return alpha / np.pi * np.outer(length, length)
 
 
 def expected_norm_ratio(d: int) -> float:

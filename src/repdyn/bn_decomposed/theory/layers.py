@@ -117,13 +117,7 @@ def random_layer_naive(
 ) -> Float[Array, "d n"]:
     """The same layer as `random_layer`, eqs. (1)-(4), with all width x k weights drawn; same law and errors, slower.
 
-    Args:
-        X: batch.
-        width: number d of neurons.
-        rng: source of the weights.
-        recenter: see `bn_components`.
-        rescale: see `bn_components`.
-        relu: see `bn_components`.
+    Arguments as in `random_layer`.
     """
     X = as_batch(X)
     W = rng.standard_normal((_at_least_one(width), X.shape[0]))

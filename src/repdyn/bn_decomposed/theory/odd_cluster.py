@@ -25,11 +25,7 @@ import scipy
 from scipy.special import ndtr, ndtri
 
 from repdyn.base.arrays import Array
-from repdyn.bn_decomposed.theory.kernel import (
-    arccos_kernel,
-    arccos_kernel_complement,
-    expected_gram_step,
-)
+from repdyn.bn_decomposed.theory.kernel import arccos_kernel, arccos_kernel_complement, expected_gram_step
 
 if TYPE_CHECKING:
     from repdyn.base.arrays import Float

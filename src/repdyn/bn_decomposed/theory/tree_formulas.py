@@ -78,19 +78,6 @@ def split_rate(m: int, n: int) -> float:
     return (m**2 + (n - m) ** 2) / n**2
 
 
-def coordinate_after(c: float, n_0: int, n: int, k: int, T: int) -> float:
-    """Coordinate after T layers, k of them with n_0 points at zero: (n_0/n)^k ((n-n_0)/n)^(T-k) c, (38).
-
-    Args:
-        c: coordinate of the positive cluster, units of the batch.
-        n_0: points at zero where the layer has the one sign, n - n_0 where it has the other.
-        n: number of points.
-        k: layers after which n_0 points are at zero, 0 to T.
-        T: number of layers.
-    """
-    return (n_0 / n) ** k * ((n - n_0) / n) ** (T - k) * c
-
-
 def split_contribution_by_paths(c: float, n_l: int, n: int, T: int) -> float:
     r"""Eq. (39): sum_k C(T-1, k) ((n-n_l)/n)^{2(T-k)} (n_l/n)^{2k} c^2, over all paths of T >= 1 layers.
 
@@ -107,11 +94,7 @@ def split_contribution_by_paths(c: float, n_l: int, n: int, T: int) -> float:
 def split_contribution(c: float, n_l: int, n: int, T: int) -> float:
     r"""Eq. (40), the same in closed form: c^2 ((n-n_l)/n)^2 lambda^{T-1} with lambda = `split_rate(n_l, n)`.
 
-    Args:
-        c: coordinate of the positive cluster, units of the batch.
-        n_l: number of points parted from the others.
-        n: number of points.
-        T: number of layers, at least 1.
+    Arguments as in `split_contribution_by_paths`.
     """
     return c**2 * ((n - n_l) / n) ** 2 * split_rate(n_l, n) ** (T - 1)
 
@@ -221,11 +204,7 @@ def ratio_bound(n: int, which: Bound) -> float:
         ValueError: n < 3 or unknown bound.
     """
     _at_least_three(n)
-    bounds = {
-        "theorem": 3 / (n - 2),
-        "two_clusters": np.sqrt(2) / (n - 1),
-        "sharp": np.sqrt(2 / ((n - 1) ** 2 + 1)),
-    }
+    bounds = {"theorem": 3 / (n - 2), "two_clusters": np.sqrt(2) / (n - 1), "sharp": np.sqrt(2 / ((n - 1) ** 2 + 1))}
     return float(_chosen(bounds, which))
 
 

@@ -59,7 +59,7 @@ def normalizer(formula_audit: xr.Dataset) -> Verdict:
 @claim(
     "bnm-eq12",
     where="Section 3.1, after eq. (12)",
-    words=r"Then, we easily have ... $$f(\mathbf{x},\rho) = f_0(\mathbf{x},\bar{\rho}),$$",
+    words=r"Then, we easily have ... $f(\mathbf{x},\rho) = f_0(\mathbf{x},\bar{\rho}),$",
     line=181,
     assumes="Assumption 1",
     kind="identity",
@@ -308,10 +308,7 @@ def longer_neurons_are_slower(formula_audit: xr.Dataset) -> Verdict:
 )
 def direction_speeds(formula_audit: xr.Dataset) -> Verdict:
     """Tangential speed over length, c = 10, from autograd."""
-    return decide_lines(
-        formula_audit,
-        {"bn": equations.DIRECTION_BN, "vanilla": equations.DIRECTION_VANILLA},
-    )
+    return decide_lines(formula_audit, {"bn": equations.DIRECTION_BN, "vanilla": equations.DIRECTION_VANILLA})
 
 
 def _next_to_norm(data: xr.Dataset) -> xr.Dataset:

@@ -77,8 +77,7 @@ def _metric(metric_audit: xr.Dataset, name: str, expected: str) -> Test:
     kind="identity",
     states=r"$h(\alpha, \beta) = \alpha^T G \beta$ is symmetric on the tangent space.",
     control=wrong_formula(
-        r"the oblique form $(I - b b^T \Sigma) \Sigma$ for $G$",
-        replace_variables(asymmetry="asymmetry_oblique"),
+        r"the oblique form $(I - b b^T \Sigma) \Sigma$ for $G$", replace_variables(asymmetry="asymmetry_oblique")
     ),
     sought="Proof: on tangents the projection in front of $G$ is the identity, and the pseudo-inverse of a "
     r"symmetric matrix is symmetric. Tried: eigen-directions of $\Sigma$, condition numbers up to $10^5$; for $d = "
@@ -112,8 +111,8 @@ def metric_is_positive(metric_audit: xr.Dataset) -> Verdict:
 @claim(
     "bnm-prop1-proof",
     where="Section 2.2, Proposition 1, proof, last display",
-    words=r"$$0 = \alpha^T (I - \Sigma \mathbf{b} \mathbf{b}^T) \alpha = \|\alpha\|^2 + \alpha^T \Sigma \mathbf{b} "
-    r"\mathbf{b}^T \alpha = \|\alpha\|^2.$$",
+    words=r"$0 = \alpha^T (I - \Sigma \mathbf{b} \mathbf{b}^T) \alpha = \|\alpha\|^2 + \alpha^T \Sigma "
+    r"\mathbf{b} \mathbf{b}^T \alpha = \|\alpha\|^2.$",
     line=116,
     assumes=r"$\alpha$ tangent: $\alpha^T \Sigma b = 0$",
     kind="identity",
@@ -167,7 +166,7 @@ def eigenvalues_of_the_metric(metric_audit: xr.Dataset) -> Verdict:
     kind_of_slip="misprint",
     kind="identity",
     states="The manifold gradient of $L_0$ is the right-hand side of Theorem 2.",
-    correction=r"Plus in both lines: the statement gives minus the gradient. Its $1/m$ is right.",
+    correction="Both lines need a plus sign: the statement gives minus the gradient. Its factor $1/m$ is right.",
     formula=r"\partial_{a_k} L_0 = -\frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), \quad \partial_{\bar b_k} L_0 = "
     r"-\frac{1}{m} \|\bar b_k\|^2 A(\bar b_k)\, \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x",
     corrected_formula=r"\partial_{a_k} L_0 = \frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), \quad \partial_{\bar "
@@ -181,7 +180,7 @@ def eigenvalues_of_the_metric(metric_audit: xr.Dataset) -> Verdict:
     message="Theorem 2 states minus the gradient",
     cause="In the metric of the theorem the gradient has a plus sign in both lines; what the statement prints is "
     "the velocity of the gradient flow.",
-    consequence="Both lines change their sign; the factor $1/m$ is right.",
+    consequence="Both lines change sign; the factor $1/m$ is right.",
     sought="Proof on the study's page. Degenerate cases: a neuron with $a_k = 0$ has no inner gradient in either "
     "form; equal neurons share theirs; $d = 1$ leaves the $a$-line. Where ReLU meets an input on its edge $L_0$ "
     r"has no gradient, and both sides agree for any common choice of $\sigma'(0)$.",
@@ -221,8 +220,8 @@ euclidean_gradient = formula_claim(
     corrected_formula=r"\partial_{\bar b_k} L_0 = \frac{1}{m} \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x",
     audit=("formula_audit", equations.EUCLIDEAN_GRADIENT, 1e-10, "round-off of sums over the samples"),
     control="the printed form, without $1/m$",
-    sought="The factor is the derivative of the mean over neurons, for every activation and batch; width 1 alone "
-    "does not show it.",
+    sought="The factor is the derivative of the mean over neurons, for every activation and batch; width 1 alone does "
+    "not show it.",
     decided="Against autograd of the vanilla model's loss at the normalized weights.",
     message="The Euclidean gradient in the proof lacks the factor 1/m",
     cause="The network is a mean over its $m$ neurons, so the derivative in the weights of one of them has the "

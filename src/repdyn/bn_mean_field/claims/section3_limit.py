@@ -18,7 +18,7 @@ from repdyn.base.verdicts import Test, Verdict, at_least, at_most, deviation, no
 @claim(
     "bnm-dissipation",
     where="Section 3.2, Theorem 4, proof, display on equicontinuity",
-    words=r"$$= (t'-t) \left( \bar{L}(\bar{\rho}_{m,t'}) - \bar{L}(\bar{\rho}_{m,t}) \right)$$",
+    words=r"$= (t'-t) \left( \bar{L}(\bar{\rho}_{m,t'}) - \bar{L}(\bar{\rho}_{m,t}) \right)$",
     line=281,
     kind_of_slip="slip in a proof",
     kind="identity",
@@ -33,9 +33,9 @@ from repdyn.base.verdicts import Test, Verdict, at_least, at_most, deviation, no
     "display has the Euclidean norm, and no minus.",
     consequence="The proof of Theorem 4 goes on, with the norm of $G$ and the minus in the display "
     "(bnm-thm4-equicont); what it lacks is elsewhere (bnm-thm4-conv).",
-    sought="The corrected form is the chain rule with (14), for every activation with a derivative along the "
-    "path. For ReLU on point data a path that meets an edge has one-sided derivatives, so the identity holds for "
-    "almost every time only.",
+    sought="The corrected form is the chain rule with (14), for every activation with a derivative along the path. "
+    "For ReLU on point data a path that meets an edge has one-sided derivatives, so the identity holds for almost "
+    "every time only.",
     labels={"": "rate of the display over that of the loss, minus 1"},
 )
 def loss_falls_at_the_rate_of_the_metric(equicontinuity: xr.Dataset) -> Verdict:
@@ -126,8 +126,8 @@ POINTS = "smooth, point data"
     "i.i.d. starts, drawn anew at each width.",
     defence="Chizat and Bach, whom the proof follows, ask for differentiable activations, and the proof says that "
     "the velocity is continuous: the authors had such activations in mind. And if a neuron on an edge may take any "
-    "slope between those of its sides, for each input by itself (solutions of Filippov), the limit of the example "
-    "is a solution.",
+    "slope between those of its two sides, for each input separately (solutions of Filippov), the limit of the "
+    "example is a solution.",
     answer=r"Assumption 2 asks for a Lipschitz activation only, section 3.3 adds the Lipschitz $\sigma'$ explicitly, "
     r"and section 4.2 is about ReLU. (14) has one number $\sigma'(0)$ for both points, and no choice of it helps. So "
     "the theorem lacks a hypothesis or another notion of solution; with either it survives.",
@@ -205,7 +205,7 @@ LITERAL = r"$y$ left out of $\ell'(0, y)$, so that $A = 0$"
 @claim(
     "bnm-thm4-tr",
     where="Section 3.2, Theorem 4, proof, eqs. (18), (19)",
-    words=r"$$t_r \ge \frac{r - r_0}{A + Br} > 0. \tag{18}$$",
+    words=r"$t_r \ge \frac{r - r_0}{A + Br} > 0.$",
     line=264,
     assumes=r"Assumption 2; $\ell'(0)$ stands for the mean $\mathbb{E} |\ell'(0, y)|$",
     kind="bound",
@@ -264,7 +264,7 @@ TOLERANCE = 1e-6  # of the solver of the flow, whose own is 1e-10
 @claim(
     "bnm-thm4-equicont",
     where="Section 3.2, Theorem 4, proof, last lines of the display",
-    words=r"$$\leq (t'-t) \bar{L}(\bar{\rho}_{m,t'}).$$",
+    words=r"$\leq (t'-t) \bar{L}(\bar{\rho}_{m,t'}).$",
     line=282,
     assumes=r"$0 \le t < t' \le t_r$",
     kind_of_slip="slip in a proof",
@@ -310,8 +310,8 @@ def trajectories_are_equicontinuous(equicontinuity: xr.Dataset) -> Verdict:
 @claim(
     "bnm-thm4-chord",
     where="Section 3.2, Theorem 4, proof, first line of the display",
-    words=r"$$W_{2}(\bar{\rho}_{m,t},\bar{\rho}_{m,t'})^{2} \leq \frac{1}{m} \sum_{k=1}^{m} \left( |a_{k}(t') - "
-    r"a_{k}(t)|^{2} + \|\bar{\mathbf{b}}_{k}(t') - \bar{\mathbf{b}}_{k}(t)\|^{2} \right)$$",
+    words=r"$W_{2}(\bar{\rho}_{m,t},\bar{\rho}_{m,t'})^{2} \leq \frac{1}{m} \sum_{k=1}^{m} \left( |a_{k}(t') "
+    r"- a_{k}(t)|^{2} + \|\bar{\mathbf{b}}_{k}(t') - \bar{\mathbf{b}}_{k}(t)\|^{2} \right)$",
     line=279,
     assumes="$W_2$ of eq. (16), with the distance of the manifold",
     kind_of_slip="slip in a proof",
@@ -424,13 +424,10 @@ def separating_starts_reach_the_minimum(minimization: xr.Dataset) -> Verdict:
     return Verdict.from_tests(
         {
             "loss left": at_most(
-                loss.isel(frame=-1),
-                1e-2,
-                expected="a hundredth of the start's or less",
-                reason="a minimum that is 0",
+                loss.isel(frame=-1), 1e-2, expected="a hundredth of the start's or less", reason="a minimum that is 0"
             ),
             "still falling": at_most(falling, 0.9, expected="falls", reason="by 10 % in the last tenth of the records"),
-        },
+        }
     )
 
 

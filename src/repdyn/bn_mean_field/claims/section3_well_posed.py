@@ -63,7 +63,8 @@ def _exponent(well_posedness: xr.Dataset, activation: str, name: str = "gap_at_e
     "bnm-thm4-conv)",
     kind="limit",
     kind_of_slip="missing hypothesis",
-    states="The Wasserstein gradient flow is well-posed: solutions exist, and are unique and stable in their start.",
+    states="The Wasserstein gradient flow is well-posed: solutions exist, are unique, and depend stably on the "
+    "initial condition.",
     correction=r"With $\sigma'$ Lipschitz, which Assumption 3 has, the flow exists, is unique, and $W_1(\rho_t, "
     r"\rho'_t) \le e^{C_t t} W_1(\rho_0, \rho'_0)$, by proof. Under Assumption 2 alone existence and uniqueness fail "
     "(ReLU, point data).",
@@ -72,9 +73,10 @@ def _exponent(well_posedness: xr.Dataset, activation: str, name: str = "gap_at_e
     ),
     message="Existence and uniqueness fail under Assumption 2 alone",
     cause=r"With ReLU, $\sigma'(0) = 0$ and point data a neuron on an edge may rest or leave, and both solve (15); "
-    "with other points and labels both sides drive it to an edge from which (14) drives it away, and nothing does.",
-    consequence=r"With a Lipschitz $\sigma'$, as in Assumption 3, the flow is unique and stable in its start, by a "
-    "proof of ours; it exists by Theorem 4 (bnm-thm4-conv).",
+    "with other points and labels both sides drive it to an edge from which (14) would drive it away although "
+    "nothing does.",
+    consequence=r"With a Lipschitz $\sigma'$, as in Assumption 3, the flow is unique and depends stably on its "
+    "initial condition, by a proof of ours; it exists by Theorem 4 (bnm-thm4-conv).",
     sought="Found, for existence and for uniqueness, by labels at two points on one edge. The corrected form is "
     "proved (Gronwall, study's page): velocities that are Lipschitz in the particle and in the measure leave no "
     "room for kinks or atoms of the start.",

@@ -94,11 +94,7 @@ def faster_where_data_are_small(target_scan: xr.Dataset) -> Verdict:
         expected = "log10 of the ratio larger by 0.1 or more than without the factor"
         return mean_within(with_it - without, 0.1, np.inf, expected=expected, reason="without the factor it is 0")
 
-    choices: Choices = {
-        "target": _targets(target_scan),
-        "neurons": NEURONS,
-        "statistic": STATISTICS,
-    }
+    choices: Choices = {"target": _targets(target_scan), "neurons": NEURONS, "statistic": STATISTICS}
     ratios = 10 ** target_scan["outer_contrast"].mean("seed")
     return Verdict.from_tests(
         {"faster": over_readings(faster, **choices), "because": over_readings(because, **choices)},
@@ -315,7 +311,7 @@ _equal_speeds = replace_labels("network", {"BN": "BN, equal speeds"})
         "helped": "that growth minus the growth at equal speeds in all directions",
     },
     remark="The same network with equal speeds in all directions shows how many neurons leave and gather without the "
-    "effect. For $y = x_1$ they leave earlier with it; in the end as many gather without.",
+    "effect. For $y = x_1$ they leave earlier with it; in the end as many gather without it.",
 )
 def neurons_are_helped(concentration: xr.Dataset) -> Verdict:
     """Early shares far from x1 and late shares near it, with BN and at equal speeds in all directions."""

@@ -64,7 +64,7 @@ RATES = {"equal for both": _at_equal_step, "each at its best": _at_best_step}
     where="Section 4.1",
     words="speeds up the learning of the features along these significant directions",
     line=388,
-    assumes="learning rate, and what is compared with, are not stated",
+    assumes="neither the learning rate nor the object of comparison is stated",
     kind="causal",
     states="The anisotropic speed effect of BN speeds up the learning of features along directions where data are "
     "large.",
@@ -233,8 +233,8 @@ _lengths_switched_off = replace_labels(
     where="Section 4.2",
     words='This effect gives the BN model an "adaptivity" to select the right learning rate',
     line=406,
-    assumes="neurons of different lengths; less sensitivity to the learning rate is how the sentence goes on; whether "
-    "the output weights share the learning rate is not stated",
+    assumes="neurons of different lengths; the sentence continues with less sensitivity to the learning rate; "
+    "whether the output weights share the learning rate is not stated",
     kind="causal",
     states="That neurons of different lengths learn at different rates makes the BN model less sensitive to the "
     "choice of learning rate.",

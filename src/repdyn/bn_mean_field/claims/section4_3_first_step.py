@@ -25,7 +25,7 @@ VANILLA = "steps of the vanilla model"
     line=410,
     assumes="gradient descent",
     kind="identity",
-    states="The gradient is tangent to the sphere, so the first step only makes a neuron longer.",
+    states="The gradient is tangent to the sphere, so the first step can only make a neuron longer.",
     control=false_world(VANILLA, exchange("model", "BN", "vanilla")),
 )
 def no_neuron_shrinks(first_step: xr.Dataset) -> Verdict:
@@ -100,9 +100,7 @@ def smaller_becomes_bigger(first_step: xr.Dataset) -> Verdict:
         reason = "rounding of the largest; the law is monotone or it is not"
         return deviation(rise, rounding(size, 100), expected="falls in the initial length", reason=reason)
 
-    return Verdict.from_tests(
-        over_readings(falls, bigger=BIGGER, neurons=NEURONS),
-    )
+    return Verdict.from_tests(over_readings(falls, bigger=BIGGER, neurons=NEURONS))
 
 
 def _require_short(radius: np.ndarray) -> None:
@@ -145,7 +143,7 @@ def length_is_least_at_the_critical_one(first_step: xr.Dataset) -> Verdict:
         {
             "below": at_most(growth[below], 1, expected="$r_1$ falls in $r$ below $r^*$", reason="monotone"),
             "above": at_least(growth[above], 1, expected="$r_1$ grows in $r$ above $r^*$", reason="monotone"),
-        },
+        }
     )
 
 

@@ -11,11 +11,7 @@ from repdyn.base.arrays import Array
 from repdyn.base.datasets import dataset, variable
 from repdyn.bn_mean_field.methods.optimal_transport import coupled_distance, wasserstein2
 from repdyn.bn_mean_field.methods.particle_flows import Trajectory, gradient_flow, velocities_along
-from repdyn.bn_mean_field.methods.starts_and_targets import (
-    ANISOTROPIC,
-    low_discrepancy_start,
-    ring,
-)
+from repdyn.bn_mean_field.methods.starts_and_targets import ANISOTROPIC, low_discrepancy_start, ring
 from repdyn.bn_mean_field.settings import Equicontinuity
 from repdyn.bn_mean_field.theory import bounds
 from repdyn.bn_mean_field.theory.manifold import normalize

@@ -45,9 +45,7 @@ def exit_times(settings: ExitTimes) -> xr.Dataset:
                 "the sums with ((i + 1) r0)^2 for (i + 1) r0",
             ),
             "stages": variable(
-                "stage",
-                np.array([bounds.exit_time_by_stages(n, r0, A, B) for n in STAGES]),
-                "partial sums of eq. (19)",
+                "stage", np.array([bounds.exit_time_by_stages(n, r0, A, B) for n in STAGES]), "partial sums of eq. (19)"
             ),
             "reach": variable("time", reach, "max |a_k|"),
             "speed": variable("time", speed, "max |a_k'|"),

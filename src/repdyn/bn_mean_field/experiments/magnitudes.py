@@ -38,12 +38,7 @@ def magnitudes(settings: Magnitudes, stream: Stream) -> xr.Dataset:
             "a": variable(dims, run.a.reshape(shape), "output weight"),
             "angle": variable(dims, angle.reshape(shape), "direction of b", "radian"),
             "axis_angle": variable(dims, axis_angle(run.b).reshape(shape), "angle between b and the x1 axis", "degree"),
-            "turned": variable(
-                dims,
-                turned,
-                "angle between b and its start",
-                "degree",
-            ),
+            "turned": variable(dims, turned, "angle between b and its start", "degree"),
             "near": variable(
                 dims[:-1], near_axes(axis_angle(run.b).reshape(shape))[..., 0], "share within 15 degrees of the x1 axis"
             ),

@@ -19,12 +19,7 @@ from repdyn.base.settings import EACH
 from repdyn.base.streams import Stream
 from repdyn.bn_mean_field.methods.optimal_transport import wasserstein2
 from repdyn.bn_mean_field.methods.particle_flows import gradient_flow
-from repdyn.bn_mean_field.methods.starts_and_targets import (
-    ANISOTROPIC,
-    directions,
-    low_discrepancy_start,
-    random_start,
-)
+from repdyn.bn_mean_field.methods.starts_and_targets import ANISOTROPIC, directions, low_discrepancy_start, random_start
 from repdyn.bn_mean_field.settings import Propagation
 from repdyn.bn_mean_field.theory.manifold import normalize
 from repdyn.bn_mean_field.theory.velocity import Population, Teacher

@@ -9,13 +9,7 @@ from repdyn.base.arrays import Array
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
 from repdyn.bn_mean_field.methods.particle_flows import gradient_descent
-from repdyn.bn_mean_field.methods.starts_and_targets import (
-    ANISOTROPIC,
-    NEAR,
-    axis_angle,
-    linear_along,
-    signed_start,
-)
+from repdyn.bn_mean_field.methods.starts_and_targets import ANISOTROPIC, NEAR, axis_angle, linear_along, signed_start
 from repdyn.bn_mean_field.settings import TargetScan
 from repdyn.bn_mean_field.theory.circular import circular_kernel
 from repdyn.bn_mean_field.theory.flows import tangential_speed

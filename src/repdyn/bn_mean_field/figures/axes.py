@@ -12,9 +12,9 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from repdyn.plotting.figures import BLACK
 
 
-def slope_guide(panel: Axes, x: np.ndarray, first: float, slope: float) -> None:
+def slope_guide(panel: Axes, x: np.ndarray, first: float, slope: float, dash: str = "-") -> None:
     """A thin line of the given slope in doubly logarithmic axes."""
-    panel.plot(x, first * (x / x[0]) ** slope, color=BLACK, linewidth=0.6)
+    panel.plot(x, first * (x / x[0]) ** slope, dash, color=BLACK, linewidth=0.6, label=f"slope {slope:g}")
 
 
 def numbered(axis: Axis, values: Iterable[float]) -> None:

@@ -6,16 +6,7 @@ import xarray as xr
 
 from repdyn.base.facts import slope
 from repdyn.bn_mean_field.figures.axes import numbered, slope_guide
-from repdyn.plotting.figures import (
-    BLACK,
-    BLUE,
-    RED,
-    Drawn,
-    figure,
-    half_width,
-    label_panels,
-    new,
-)
+from repdyn.plotting.figures import BLACK, BLUE, RED, Drawn, figure, half_width, label_panels, legend_below, new
 
 
 @figure(
@@ -29,21 +20,25 @@ from repdyn.plotting.figures import (
 )
 def batches_and_eps(finite_batch: xr.Dataset, batch_norm_eps: xr.Dataset) -> Drawn:
     """What the population model leaves out: finite batches and eps."""
-    fig, axes = new(1, 2, height=2.5)
+    fig, axes = new(1, 2, height=2.8)
     sizes = finite_batch["batch"].values
     for name, color, marker, power in (("noise", RED, "^", -0.5), ("bias", BLUE, "o", -1.0)):
         draws = finite_batch[name]
         half = half_width(draws.transpose("batch", "group"))
         axes[0, 0].errorbar(sizes, draws.mean("group"), half, fmt=marker, color=color, capsize=2, label=name)
-        slope_guide(axes[0, 0], sizes, float(draws.isel(batch=-1).mean()) * (sizes[0] / sizes[-1]) ** power, power)
+        first = float(draws.isel(batch=-1).mean()) * (sizes[0] / sizes[-1]) ** power
+        slope_guide(axes[0, 0], sizes, first, power, "--" if name == "noise" else "-")
     axes[0, 0].set(xscale="log", yscale="log", xlabel="batch size $B$", ylabel="error of $b'$ over $|b'|$")
     numbered(axes[0, 0].xaxis, sizes)
-    axes[0, 0].legend()
+    legend_below(axes[0, 0], columns=2)
     radius, draws = batch_norm_eps["radius"].values, batch_norm_eps["radial"].sel(with_eps=1)
-    axes[0, 1].plot(radius, draws.transpose("radius", "draw"), "o", color=BLUE, markersize=3)
+    dots = axes[0, 1].plot(radius, draws.transpose("radius", "draw"), "o", color=BLUE, markersize=3)
+    dots[0].set_label("networks")
     last = float(draws.isel(radius=-1).median())
     inverse_square = last * (radius / radius[-1]) ** -2.0
-    axes[0, 1].plot(radius[inverse_square < 1], inverse_square[inverse_square < 1], color=BLACK, linewidth=0.6)
+    below = inverse_square < 1
+    axes[0, 1].plot(radius[below], inverse_square[below], color=BLACK, linewidth=0.6, label="slope -2")
+    legend_below(axes[0, 1], columns=2)
     axes[0, 0].set_title("finite batches")
     axes[0, 1].set_title(r"$\epsilon$ of libraries")
     axes[0, 1].set(xscale="log", yscale="log", xlabel="length of the weights", ylabel="radial fraction of the gradient")

@@ -7,19 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from repdyn.base.datasets import require_finite
-from repdyn.plotting.figures import (
-    BLACK,
-    BLUE,
-    GREEN,
-    ORANGE,
-    PURPLE,
-    RED,
-    Drawn,
-    band,
-    figure,
-    label_panels,
-    new,
-)
+from repdyn.plotting.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, Drawn, band, figure, label_panels, new
 
 LINES = ((1e-3, RED, "-"), (1e-2, ORANGE, "--"), (1e-1, GREEN, "-."), (1.0, BLUE, ":"))
 """Initial lengths of the neurons shown, with color and line style."""
@@ -69,7 +57,8 @@ def _lengths_panel(panel: Axes, start: xr.Dataset, step: float) -> None:
     for color, marker, model in ((BLUE, "o", "BN"), (RED, "^", "vanilla")):
         norm = start["norm"].sel(model=model, iteration=1).transpose("radius", "neuron")
         panel.plot(r, norm.median("neuron"), marker, color=color, label=model)
-        band(panel, r, norm.quantile(0.05, "neuron").values, norm.quantile(0.95, "neuron").values, color=color)
+        low, high = (norm.quantile(share, "neuron").values for share in (0.05, 0.95))
+        band(panel, r, low, high, color=color, label="5 to 95 %" if model == "BN" else None)
     g, fine = float(start["gradient"].median()), np.geomspace(r[0], r[-1], 200)
     panel.plot(fine, np.hypot(fine, step * g / fine), color=BLACK, linewidth=0.9, label="law of BN")
     panel.set(xscale="log", yscale="log", xlabel="initial length $r$", ylabel="length after one step")
@@ -97,7 +86,7 @@ def _arrows_panel(panel: Axes, start: xr.Dataset) -> None:
             x, y = r * np.cos(angle[k]), r * np.sin(angle[k])
             dx, dy = -tangent * np.sin(angle[k]), tangent * np.cos(angle[k])
             panel.annotate("", (x + dx, y + dy), (x, y), arrowprops={"arrowstyle": "->", "color": color, "lw": 1.2})
-    panel.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    panel.legend(loc="upper left", bbox_to_anchor=(1, 1), title="circle and first\nsteps (arrows)", title_fontsize=7.5)
     panel.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal", xlabel="$b_1$", ylabel="$b_2$", title="first steps")
 
 

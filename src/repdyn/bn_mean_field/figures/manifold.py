@@ -5,17 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from repdyn.plotting.figures import (
-    BLACK,
-    BLUE,
-    GREEN,
-    RED,
-    Drawn,
-    figure,
-    label_panels,
-    legend_below,
-    new,
-)
+from repdyn.plotting.figures import BLACK, BLUE, GREEN, RED, Drawn, figure, label_panels, legend_below, new
 
 
 @figure(

@@ -11,17 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from repdyn.base.datasets import require_finite
-from repdyn.plotting.figures import (
-    BLACK,
-    BLUE,
-    PURPLE,
-    RED,
-    Drawn,
-    band,
-    figure,
-    label_panels,
-    new,
-)
+from repdyn.plotting.figures import BLACK, BLUE, PURPLE, RED, Drawn, band, figure, label_panels, new
 
 UNSTATED = (
     "Not stated in the paper and chosen here: Gaussian inputs with exact population gradients, $y = x_1$, ReLU, "
@@ -64,7 +54,7 @@ def fig1_anisotropy(anisotropy: xr.Dataset) -> Drawn:
     speeds[0].axhline(largest["vanilla"], color=RED, linewidth=1, linestyle="--", label="largest speed of vanilla")
     speeds[0].set_ylim(0, 1.5 * largest["BN"])
     speeds[0].legend(loc="upper center")
-    fig.legend(handles=_key(), loc="outside lower center", ncols=4)
+    fig.legend(handles=_key(), loc="outside lower center", ncols=5)
     label_panels(speeds)
     return Drawn(
         fig,
@@ -125,11 +115,7 @@ def directions_over_time(anisotropy: xr.Dataset, magnitudes: xr.Dataset) -> Draw
         panel.set_xlabel("iteration")
     label_panels(axes)
     return Drawn(
-        fig,
-        {
-            "neurons in (a) and (b)": anisotropy.sizes["neuron"],
-            "starts in (c)": magnitudes.sizes["start"] - 1,
-        },
+        fig, {"neurons in (a) and (b)": anisotropy.sizes["neuron"], "starts in (c)": magnitudes.sizes["start"] - 1}
     )
 
 
@@ -202,6 +188,7 @@ def _key() -> list[Line2D | Patch]:
     """What colors and lines of the roses are."""
     dots = {"$a > 0$": BLUE, "$a < 0$, plotted outside": RED}
     return [
+        Line2D([], [], color=BLACK, marker="o", markersize=2.2, linestyle="", label="neurons"),
         *(
             Line2D([], [], color=color, marker="o", markersize=3, linestyle="", label=sign)
             for sign, color in dots.items()

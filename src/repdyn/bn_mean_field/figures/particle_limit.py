@@ -8,18 +8,7 @@ from matplotlib.axes import Axes
 
 from repdyn.base.datasets import require_finite
 from repdyn.bn_mean_field.figures.axes import numbered, slope_guide
-from repdyn.plotting.figures import (
-    BLACK,
-    BLUE,
-    CYCLE,
-    RED,
-    Drawn,
-    figure,
-    half_width,
-    label_panels,
-    legend_below,
-    new,
-)
+from repdyn.plotting.figures import BLACK, BLUE, CYCLE, RED, Drawn, figure, half_width, label_panels, legend_below, new
 
 STARTS = ("low discrepancy", "i.i.d.")
 TARGETS = ("equal signs", "opposite signs")
@@ -29,8 +18,9 @@ TARGETS = ("equal signs", "opposite signs")
     title="Theorem 4: distances of particle systems to the mean-field flow over the width",
     caption=r"Exact 2-Wasserstein distance on $\mathcal M$ (network simplex, geodesic cost) between $m$ particles "
     "and a wide reference at several mean-field times. Start: $a$ and direction uniform. (b), (e): mean over draws "
-    "with 95 % interval of the mean. (c), (f): gap of the loss, low discrepancy. Thin line: slope -1/2. Teachers of "
-    "opposite signs (below) make the flow pass near unstable directions, which amplifies differences of the start. "
+    "with 95 % interval of the mean. (c), (f): gap of the loss, low discrepancy. Teachers of opposite signs (below) "
+    "make the flow pass near unstable directions, which amplifies differences of the start, so that at late times one "
+    "width can lie far above its neighbors. "
     "The theorem gives no rate.",
     alt="Distances and loss gaps against the width on logarithmic axes, one line per time, for two targets and two "
     "kinds of start; thin: slope minus one half.",
@@ -49,7 +39,7 @@ def mean_field_limit(propagation_distances: xr.Dataset) -> Drawn:
         row[2].set_ylabel("loss gap")
     for panel in axes[1]:
         panel.set_xlabel("neurons $m$")
-    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
     label_panels(axes)
     return Drawn(
         fig,

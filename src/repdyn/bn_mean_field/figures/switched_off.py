@@ -31,7 +31,7 @@ NETWORKS = (
 @figure(
     title="Section 4.1: BN without its anisotropic speed: iterations to learn, and neurons near $x_1$",
     caption="BN, the same with speeds that do not depend on the direction, with lengths 1 and 10, and no BN. (a) "
-    "Iterations until a single index is learned, each start at its own steps; losses are over that of $f = 0$. (b) "
+    "Iterations until a single index is learned, at steps drawn for each start; losses are over that of $f = 0$. (b) "
     "Share of neurons within 15 degrees of $x_1$ for linear targets at several angles to $x_1$, mean over starts.",
     alt="Iterations needed against the step, one color per network; share of neurons near x1 over the iterations, "
     "with and without equal speeds, for targets at several angles.",

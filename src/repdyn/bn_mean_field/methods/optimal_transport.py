@@ -48,11 +48,7 @@ def wasserstein2(measure1: Measure, measure2: Measure, cov: ArrayLike, metric: s
 def squared_cost(measure1: Measure, measure2: Measure, cov: ArrayLike, metric: str = "manifold") -> Array:
     """Squared distances of all pairs, the cost of eq. (16).
 
-    Args:
-        measure1: output weights (m,) and inner weights (m, d).
-        measure2: output weights (n,) and inner weights (n, d).
-        cov: covariance Sigma, shape (d, d).
-        metric: "manifold", the distance of M, or "chord", the Euclidean one of (a, bbar).
+    Arguments as in `wasserstein2`.
 
     Returns:
         Costs, shape (m, n).

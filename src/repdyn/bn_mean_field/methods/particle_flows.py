@@ -40,13 +40,7 @@ class Trajectory:
 
 
 def gradient_flow(
-    a: ArrayLike,
-    b: ArrayLike,
-    model: Population,
-    times: ArrayLike,
-    *,
-    rtol: float = 1e-10,
-    atol: float = 1e-12,
+    a: ArrayLike, b: ArrayLike, model: Population, times: ArrayLike, *, rtol: float = 1e-10, atol: float = 1e-12
 ) -> Trajectory:
     """Gradient flow of one model by the adaptive Dormand-Prince 8(5,3) method.
 
@@ -82,12 +76,7 @@ def gradient_flow(
 
 
 def gradient_descent(
-    a: ArrayLike,
-    b: ArrayLike,
-    model: Population,
-    step: ArrayLike,
-    *,
-    record: ArrayLike,
+    a: ArrayLike, b: ArrayLike, model: Population, step: ArrayLike, *, record: ArrayLike
 ) -> Trajectory:
     """Gradient descent, all members of a batch (seeds, steps, scales) at once and independent of each other.
 

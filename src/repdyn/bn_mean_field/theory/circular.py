@@ -55,10 +55,7 @@ def circular_kernel_sums(
     Returns:
         E and E'.
     """
-    targets, sources = (
-        finite(angle_targets, "angle_targets"),
-        finite(angle_sources, "angle_sources"),
-    )
+    targets, sources = (finite(angle_targets, "angle_targets"), finite(angle_sources, "angle_sources"))
     charge = finite(weights, "weights")
     if targets.ndim != 1 or sources.ndim != 1 or charge.shape != sources.shape or sources.size == 0:
         raise ValueError(
@@ -111,13 +108,7 @@ def _terms(phi: Array, cosine: Array, sine: Array, charge: Array) -> tuple[Array
 
 
 def _assemble(
-    phi: Array,
-    cosine: Array,
-    sine: Array,
-    below: Array,
-    total: Array,
-    dipole: tuple[Array, Array],
-    flip: Array,
+    phi: Array, cosine: Array, sine: Array, below: Array, total: Array, dipole: tuple[Array, Array], flip: Array
 ) -> tuple[Array, Array]:
     """Field from the sums over folded charges at or below phi and from all charges' dipole.
 

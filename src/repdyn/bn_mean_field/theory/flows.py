@@ -84,13 +84,7 @@ def bn_flow_as_printed(
 ) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m d"]]:
     """Eq. (6) as printed: both right-hand sides lack the minus of -dL/da_k, -dL/db_k beside them.
 
-    Args:
-        force: E l'(f, y) sigma(v_k^T x).
-        moment: E l'(f, y) sigma'(v_k^T x) x.
-        a: output weights.
-        b: inner weights, nonzero.
-        cov: covariance Sigma.
-        scale: 1/m in the paper's parameter time, 1 in its mean-field time.
+    Arguments as in `bn_flow`.
     """
     da, db = bn_flow(force, moment, a, b, cov, scale)
     return -da, -db
@@ -133,13 +127,7 @@ def normalized_flow_as_printed(
 ) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m d"]]:
     """Eq. (7) as printed: no minus in the a-line, no r.
 
-    Args:
-        force: E l'(f, y) sigma(v_k^T x).
-        moment: E l'(f, y) sigma'(v_k^T x) x.
-        a: output weights.
-        bbar: normalized inner weights, points of Omega.
-        cov: covariance Sigma.
-        scale: 1/m in the paper's parameter time, 1 in its mean-field time.
+    Arguments as in `normalized_flow`.
     """
     da, db = normalized_flow(force, moment, a, bbar, cov, scale)
     return -da, db
@@ -150,11 +138,7 @@ def vanilla_flow(
 ) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m d"]]:
     """Gradient flow without BN, eq. (8) with the sign of its a-line restored; eq. (22) at scale 1.
 
-    Args:
-        force: E l'(f, y) sigma(v_k^T x).
-        moment: E l'(f, y) sigma'(v_k^T x) x.
-        a: output weights.
-        scale: 1/m in the paper's parameter time, 1 in its mean-field time.
+    Arguments as in `bn_flow`.
     """
     return -scale * force, -scale * a[..., None] * moment
 
@@ -164,11 +148,7 @@ def vanilla_flow_as_printed(
 ) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m d"]]:
     """Eq. (8) as printed: no minus in the a-line.
 
-    Args:
-        force: E l'(f, y) sigma(v_k^T x).
-        moment: E l'(f, y) sigma'(v_k^T x) x.
-        a: output weights.
-        scale: 1/m in the paper's parameter time, 1 in its mean-field time.
+    Arguments as in `bn_flow`.
     """
     da, db = vanilla_flow(force, moment, a, scale)
     return -da, db
@@ -187,13 +167,7 @@ def manifold_gradient(
     Corrects Theorem 2, whose statement gives minus the gradient in both lines; its 1/m is right, the proof
     drops it.
 
-    Args:
-        force: E l'(f, y) sigma(v_k^T x).
-        moment: E l'(f, y) sigma'(v_k^T x) x.
-        a: output weights.
-        bbar: normalized inner weights, points of Omega.
-        cov: covariance Sigma.
-        scale: 1/m in the paper's parameter time, 1 in its mean-field time.
+    Arguments as in `normalized_flow`.
     """
     da, db = normalized_flow(force, moment, a, bbar, cov, scale)
     return -da, -db
@@ -209,13 +183,7 @@ def manifold_gradient_as_printed(
 ) -> tuple[Float[Array, "*batch m"], Float[Array, "*batch m d"]]:
     """Statement of Theorem 2 as printed: a minus in front of both lines of a gradient.
 
-    Args:
-        force: E l'(f, y) sigma(v_k^T x).
-        moment: E l'(f, y) sigma'(v_k^T x) x.
-        a: output weights.
-        bbar: normalized inner weights, points of Omega.
-        cov: covariance Sigma.
-        scale: 1/m in the paper's parameter time, 1 in its mean-field time.
+    Arguments as in `normalized_flow`.
     """
     return normalized_flow(force, moment, a, bbar, cov, scale)
 

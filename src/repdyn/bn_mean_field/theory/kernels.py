@@ -125,12 +125,7 @@ def unchecked_potential(
 
     Ours: (21) and (22) for Gaussian inputs.
 
-    Args:
-        u: points.
-        v: sources.
-        weights: source weights w.
-        cov: covariance Sigma.
-        activation: "relu" or "erf".
+    Arguments as in `potential`.
     """
     form = _relu_potential if one_of(activation, ACTIVATIONS, "activation") == "relu" else _erf_potential
     rows = max(1, PAIRS_PER_BLOCK // max(1, v[..., 0].size))

@@ -34,8 +34,8 @@ def cumulative_parameters_are_free(counterexamples: xr.Dataset) -> Verdict:
     kind="comparison",
     origin="ours",
     states="The gradient flow of the cumulative parameters is in general not that of the layers' own: with two "
-    "layers of width 1 and a point that the second truncates, the cumulative bias moves at the rate of the "
-    "formula in place of 1; for biases 0, or weights held fixed, this is $W_1^{-2} + (W_1 W_2)^{-2}$.",
+    "layers of width 1 and a point that the second truncates, the cumulative bias moves at the rate of the formula "
+    "instead of 1; for biases 0, or weights held fixed, this is $W_1^{-2} + (W_1 W_2)^{-2}$.",
     formula=r"\partial_s \beta^{(2)} = -\left( \frac{1 + (\beta^{(2)})^2}{W_1^2} + \frac{1 + (b_2 / W_2)^2}{(W_1 "
     r"W_2)^2} \right) (\beta^{(2)} + \tilde y)",
     control={
@@ -73,9 +73,9 @@ def layer_flow_is_another(counterexamples: xr.Dataset) -> Verdict:
     where="Section 2.3, beside Definition 2.2",
     kind="comparison",
     origin="ours",
-    states=r"From an orthogonal weight alignment is not kept by the gradient flow in $(W, \beta)$ while clusters that "
-    "meet (4.16) are truncated in part: the part of the velocity that ends it is of the size of the rotating part. The "
-    "clusters tried for Proposition 4.2 collapse there, too.",
+    states=r"From an orthogonal weight, alignment is not kept by the gradient flow in $(W, \beta)$ while clusters that "
+    "meet (4.16) are truncated in part: the part of the velocity that ends it is at least a tenth of the rotating "
+    "part. The clusters tried for Proposition 4.2 collapse there as well.",
     control={
         "lost": false_world(
             "fully truncated clusters, whose weights rest", replace_variables(misaligning="misaligning_truncated")

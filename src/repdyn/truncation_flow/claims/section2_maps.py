@@ -31,7 +31,8 @@ tau_is_affine = formula_claim(
     line=397,
     kind_of_slip="misprint",
     assumes="the layer's weight W is stated for (3.13) next to it as general; aligned weights come with Theorem 3.2",
-    words=r"using $H(x)x = \sigma(x)$ , we obtain",
+    words=r"using $H(x)x = \sigma(x)$ , we obtain $\tau^{(\ell)}(x) = W_\ell^T H^{(\ell)}(x) W_\ell x - "
+    r"W_\ell^T H^{(\ell)\perp}(x) W_\ell \beta^{(\ell)}$",
     states="The truncation map is a projection of the point minus a projection of the bias, with the transposed "
     "weight.",
     correction="True for orthogonal weights, as (7.6) has it; for a general weight the transpose must be the inverse, "
@@ -54,7 +55,7 @@ derivative_of_tau = formula_claim(
     where="Section 3.2, eq. (3.13)",
     line=406,
     assumes="invertible weight",
-    words=r"= -(W^{(\ell)})^{-1} H^{\perp(\ell)}(x) W^{(\ell)}",
+    words=r"$= -(W^{(\ell)})^{-1} H^{\perp(\ell)}(x) W^{(\ell)}$",
     states="The derivative of the truncation map in the bias projects on the truncated directions.",
     formula=r"\partial_\beta \tau(x) = -W^{-1} H^\perp(x) W",
     audit=("gradient_audit", equations.BIAS_DERIVATIVE, *EXACT),
@@ -116,16 +117,16 @@ layer_is_pulled_back = formula_claim(
     r"lost vector. Just above, $a^{(\ell)}$ is defined with its bias, so a reader sees that the layer is "
     r"$a^{(\ell)}(\underline{\tau}^{(\ell)}(x))$; and the origin of a layer is a matter of coordinates.",
     answer="The layers are those of (2.1), in coordinates in which ReLU acts, so their origin is not free. (2.23) "
-    "and (2.24) repeat the formula, so it is no slip of one line, and nowhere is the output bias chosen to "
-    "cancel; (8.2) sets it to 0. The defence saves what rests on the Euclidean cost (2.26), which is defined "
-    "without (2.17): Sections 3 to 7. The formula itself, and (2.18) with it, changes (tf-output).",
+    "and (2.24) repeat the formula, so it is not a slip of one line, and nowhere is the output bias chosen to cancel "
+    "it; (8.2) sets it to 0. The defence saves what depends on the Euclidean cost (2.26), which is defined without "
+    "(2.17): Sections 3 to 7. The formula itself, and (2.18) with it, changes (tf-output).",
     audit=("gradient_audit", equations.LAYER_PULLBACK, *EXACT),
     control="without the cumulative bias",
     decided="Against the network's own hidden layer.",
     message="A hidden layer lacks its cumulative bias",
     cause=r"The layer is the affine map of the composed truncations, $x^{(\ell)} = "
     r"a^{(\ell)}(\underline{\tau}^{(\ell)}(x))$, with weight and bias; (2.17) keeps the weight alone.",
-    consequence=r"Layers as (2.17) gives them are off by the vector $b^{(\ell)}$, and so the output needs a "
+    consequence=r"Layers as (2.17) gives them are off by the vector $b^{(\ell)}$, so that the output needs a "
     "condition of its own (tf-output).",
 )
 
@@ -192,7 +193,9 @@ cost_splits = formula_claim(
     where="Section 3.1, eq. (3.7)",
     line=360,
     assumes="cluster separated truncations, deviations from the mean of each cluster",
-    words="the Euclidean cost yields",
+    words=r"the Euclidean cost yields ... $= \frac{1}{2} \sum_{\ell=1}^Q \frac{1}{N_\ell} \text{Tr} \left( "
+    r"\left| \Delta \tau^{(\ell)}(X_\ell^{(0)}) \right|^2 \right) + \frac{1}{2} \sum_{j=1}^Q \left| "
+    r"\overline{\tau^{(\ell)}(\{x_{\ell,i}^{(0)}\})} - (W^{(Q+1)})^{-1} y_\ell \right|^2$",
     states="The cost is half the variance within clusters plus half the squared distance of their means from the "
     "labels.",
     audit=("gradient_audit", equations.COST_SPLIT, *EXACT),

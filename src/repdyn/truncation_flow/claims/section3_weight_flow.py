@@ -119,12 +119,11 @@ def _largest_rise(cost: xr.DataArray) -> xr.DataArray:
     "flow is not unique: one point at $u = (0, -2)$, $b = (1, 0)$, on a plane that repels, starts two "
     "orbits, and the cost falls along both; it also falls on a sliding orbit.",
     control=wrong_formula(
-        "the printed flow in place of the corrected",
-        in_dataset(0, replace_labels("formula", {"corrected": "printed"})),
+        "the printed flow in place of the corrected", in_dataset(0, replace_labels("formula", {"corrected": "printed"}))
     ),
     labels={"": "largest rise of the cost along the examples and random clusters"},
-    remark="Not so along (3.22) as evaluated in its second line (tf-thm32-omega): the example is one point, $x = "
-    r"(1, -1)$, $\tilde y = (1/2, 0)$; the random clusters have $\beta$ near $-\tilde y$.",
+    remark="It can rise along (3.22) as evaluated in its second line (tf-thm32-omega): the example is one point, $x "
+    r"= (1, -1)$, $\tilde y = (1/2, 0)$; the random clusters have $\beta$ near $-\tilde y$.",
 )
 def cost_falls(printed_and_corrected: xr.Dataset, random_clusters: xr.Dataset) -> Verdict:
     """Largest rebound over the explicit examples and the random clusters."""
@@ -177,11 +176,10 @@ cost_dissipates = formula_claim(
     words=r"are separately negative semidefinite for every $\ell = 1, \dots, Q$",
     states="Biases and weights each lower the cost by the square of their velocity.",
     formula=r"\partial_s \mathcal{C} = -|J_0^\perp b|^2 - \mathrm{Tr}(\Omega^T \Omega)",
-    sought=r"Each term is minus the square of a gradient, on $\mathbb{R}^Q$ and, by Lemma 6.1, in $o(Q)$, so "
-    "equality can fail only where the cost has no derivative. There it does: one point at $u = 0$ with $b < "
-    "0$ has the formal speed $|b|$, while the cost is flat on that side and the orbit rests, so (3.25) is "
-    r"off by $b^2$. Hence the assumption of states off the planes, in which one point, $Q = 1$ and $\Omega = "
-    "0$ bring nothing new.",
+    sought=r"Each term is minus the square of a gradient, on $\mathbb{R}^Q$ and, by Lemma 6.1, in $o(Q)$, so equality "
+    "can fail only where the cost has no derivative. There it does: one point at $u = 0$ with $b < 0$ has the formal "
+    "speed $|b|$, while the cost is flat on that side and the orbit rests, so (3.25) is off by $b^2$. Hence the "
+    r"assumption of states off the planes; there one point, $Q = 1$ and $\Omega = 0$ are no exceptions.",
     audit=("gradient_audit", equations.DISSIPATION, *DIFFERENCED),
     control="the generator (3.22) as printed",
     decided="Against a central difference of the cost, with the true generator.",
@@ -205,9 +203,8 @@ commutator_by_elements = formula_claim(
     "tf-335",
     where="Section 3.3, eq. (3.35)",
     line=519,
-    words=r"for any symmetric matrix $M = M^T \in \mathbb{R}^{Q \times Q}$ , $$[H(x), M]_{ij} = (\nu_i - \nu_j) "
-    r"M_{ij} \quad , \quad \forall x \in \mathbb{R}_{\underline{\nu}}^Q \quad (3.35)$$ for all $i, j \in \{1, \dots, "
-    r"Q\}$",
+    words=r"for any symmetric matrix $M = M^T \in \mathbb{R}^{Q \times Q}$ , $[H(x), M]_{ij} = (\nu_i - "
+    r"\nu_j) M_{ij} \quad , \quad \forall x \in \mathbb{R}_{\underline{\nu}}^Q$",
     states="In a sector the commutator multiplies every entry by a difference of the pattern.",
     formula=r"[H(x), M]_{ij} = (\nu_i - \nu_j) M_{ij}, \quad x \in \mathbb{R}_\nu^Q",
     audit=("gradient_audit", equations.COMMUTATOR_ELEMENTS, *EXACT),
@@ -236,8 +233,8 @@ matrix_elements = formula_claim(
     control="without the factor 1/2",
     decided="Sector by sector against the sum of commutators.",
     message="The matrix elements of the generator lack a factor of one half",
-    cause="The matrix $M$ of (3.23) carries the factor 1/2, which (3.38) drops; in (4.3) the sum over sectors "
-    "repeats the integral besides.",
+    cause="The matrix $M$ of (3.23) carries the factor 1/2, which (3.38) drops; moreover, in (4.3) the sum over "
+    "sectors repeats the integral.",
     consequence="As printed the elements are twice those of (3.22), which itself lacks a term (tf-thm32-omega).",
 )
 
@@ -265,9 +262,9 @@ matrix_elements = formula_claim(
     "is that a few numbers per sector suffice, however many data there are, and that is true. For the bias "
     "flow masses alone suffice.",
     answer="(3.38) inherits the lost term of Theorem 3.2. With it, two clusters of equal masses and means in all "
-    "sectors move differently, so 'only through the first degree moments' is false of the gradient flow, in "
-    "whatever sense of moment. The point survives in a better form: masses and one symmetric matrix per "
-    "coordinate, taken about the label, decide the flow, whatever the number of points.",
+    "sectors move differently, so 'only through the first degree moments' is false of the gradient flow, in whatever "
+    "sense of moment. The point survives in a better form: masses and one symmetric matrix per coordinate, taken "
+    "about the label, determine the flow, whatever the number of points.",
     control=false_world(
         "two clusters with equal first and other second moments",
         replace_variables(equal_second_true="equal_means_true"),
@@ -310,8 +307,8 @@ no_backpropagation = formula_claim(
     audit=("gradient_audit", equations.MOMENT_FORM, *EXACT),
     control="the second moments without the masses",
     decided="Velocity and cost from the half-space moments alone, without a pass through the data or the network.",
-    remark=r"Between crossings one $Q \times Q$ matrix per coordinate decides the flow whatever $N$. In Theorem 5.1 "
-    "the products $P^+$ and $P^-$ transposed are reverse-mode differentiation by hand. Times: "
+    remark=r"Between crossings one $Q \times Q$ matrix per coordinate determines the flow, for any $N$. In Theorem "
+    "5.1 the transposed products $P^+$ and $P^-$ amount to reverse-mode differentiation by hand. Times: "
     "benchmarks/truncation_flow_events.py.",
 )
 
@@ -321,7 +318,7 @@ residual_moves = formula_claim(
     where="Section 4.2, eq. (4.23)",
     line=679,
     assumes="cluster separated truncations; aligned weights, so that W = R is orthogonal (Theorem 3.2)",
-    words="we obtain",
+    words=r"we obtain ... $= \Omega_\ell \tilde{b}^{(\ell)} - J_0^{(\ell)\perp} \tilde{b}^{(\ell)}$",
     states=r"The residual $\tilde b = R(\beta + \tilde y)$ turns with the weights and is damped by truncated shares.",
     formula=r"\partial_s \tilde b = \Omega \tilde b - J_0^\perp \tilde b",
     audit=("gradient_audit", equations.RESIDUAL_MOTION, *DIFFERENCED),
@@ -349,7 +346,8 @@ truncated_part_cancels = formula_claim(
     where="Section 6, eqs. (6.6)-(6.8)",
     line=905,
     assumes="weights aligned with the activation: the cumulative weight is a rotation R (Definition 2.2, (3.17))",
-    words="because of the key cancelation property",
+    words=r"because of the key cancelation property $H^{(\ell)\perp}(x) \sigma(R_{\ell}(x + \beta^{(\ell)})) "
+    "= 0,$",
     states="What is truncated and what is passed on do not overlap, which removes the data from the bias flow.",
     formula=r"H^\perp(x) \sigma(R (x + \beta)) = 0",
     audit=("gradient_audit", equations.CANCELLATION, *EXACT),
@@ -378,7 +376,7 @@ def no_cancellation_in_another_metric(gradient_audit: xr.Dataset) -> Verdict:
             1e-3,
             expected="a term that does not vanish",
             reason="rounding is below 1e-14; residuals are of order 1",
-        ),
+        )
     )
 
 
@@ -387,7 +385,8 @@ lemma_6_1 = formula_claim(
     where="Section 6, Lemma 6.1, (6.11)",
     line=923,
     assumes=r"$R(s) = \exp(s \omega)$, $\omega$ antisymmetric",
-    words=r"for any smooth $f : O(Q) \rightarrow \mathbb{R}$",
+    words=r"for any smooth $f : O(Q) \rightarrow \mathbb{R}$ ... $\partial_s f(R(s)) = -\text{Tr} \left( "
+    r"\omega \pi_{-} (\partial_R f(R(s)) R^T(s)) \right).$",
     states="Along a one-parameter group a function changes by the trace with the antisymmetric part of its gradient.",
     formula=r"\partial_s f(R(s)) = -\mathrm{Tr}\left( \omega\, \pi_-(\partial_R f\, R^T) \right)",
     sought=r"Proof: $\partial_s f = \mathrm{Tr}(G^T \omega R)$, and $\omega$ sees only the antisymmetric part of $G "
@@ -414,11 +413,11 @@ gradient_in_r = formula_claim(
     corrected_formula=r"\left( \partial_R \frac{1}{2} |\tau - \tilde y|^2 \right) R^T = H u u^T H + H u u^T - H u b^T "
     "- H b u^T",
     defence="The words speak of the first term of (6.17) as it stands there, $H u u^T H$, which is symmetric: the "
-    "projection does eliminate it. (6.15), one step before, is right, so the slip is one of copying: in the "
-    "second product $H u u^T$ became $H u u^T H$, and who starts from (6.15) finds the right generator.",
-    answer="The words are indeed true of the printed term, and the claim says so; false is the equality (6.16) that "
-    "leads to it. A misprint would end with its line, but (6.17), (6.18), (3.23), (3.38), (4.3) and (1.18) "
-    "are built on this one. A mere slip in a proof would leave the theorem true, and this one does not "
+    "projection does eliminate it. (6.15), one step before, is right, so the slip is one of copying: in the second "
+    "product $H u u^T$ became $H u u^T H$, and anyone starting from (6.15) finds the right generator.",
+    answer="The words are indeed true of the printed term, and the claim says so; what is false is the equality "
+    "(6.16) that leads to it. A misprint would end with its line, but (6.17), (6.18), (3.23), (3.38), (4.3) and "
+    "(1.18) are built on this one. A mere slip in a proof would leave the theorem true, and this one does not "
     "(tf-thm32-omega).",
     remark="The words are true of the first term of (6.17) as printed; the equality (6.16) that leads to it is not.",
     audit=("gradient_audit", equations.FULL_GRADIENT, *EXACT),

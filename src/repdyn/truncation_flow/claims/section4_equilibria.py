@@ -49,8 +49,8 @@ def untruncated_rests(counterexamples: xr.Dataset) -> Verdict:
     words=("or fully truncated ... in either case ... is an equilibrium solution to the gradient flow"),
     kind="identity",
     states="A fully truncated cluster is an equilibrium.",
-    correction=r"Only if $\beta = -\tilde y$ besides. Otherwise the weights rest, but the bias moves towards "
-    r"$-\tilde y$ at rate 1 while the cluster is truncated, as (4.36) says.",
+    correction=r"Only if $\beta = -\tilde y$ as well. Otherwise the weights rest, but the bias moves towards $-\tilde "
+    "y$ at rate 1 while the cluster is truncated, as (4.36) says.",
     formula=r"\partial_s \beta = 0, \quad \partial_s R = 0",
     corrected_formula=r"\partial_s \beta = -(\beta + \tilde y), \quad \partial_s R = 0",
     sought=r"$H = 0$ gives $\Omega = 0$ and $J^\perp = 1$, for one point as for many and on the edges of the closed "
@@ -66,8 +66,8 @@ def untruncated_rests(counterexamples: xr.Dataset) -> Verdict:
     message="In a fully truncated cluster the bias still moves",
     cause=r"With every point truncated the generator vanishes and the weights rest, but the bias flow is $-(\beta + "
     r"\tilde y)$, as (4.36) says.",
-    consequence=r"The cluster is an equilibrium only if $\beta = -\tilde y$ besides; otherwise the bias moves that way "
-    "at rate 1 while the cluster is truncated.",
+    consequence=r"The cluster is an equilibrium only if $\beta = -\tilde y$ as well; otherwise the bias moves that "
+    "way at rate 1 while the cluster is truncated.",
     labels={
         "": "velocity of two points in the negative sector, with two biases",
         "bias": "velocity of the bias minus that of the corrected form",
@@ -92,7 +92,7 @@ def truncated_moves(counterexamples: xr.Dataset) -> Verdict:
     r"there, so that all $u_i < 0$ and all $R(x - \tilde y)$ lie in the negative orthant",
     words="for $s > s_1$ , the gradient flow equations reduce to",
     kind="identity",
-    states="A fully truncated cluster stays so.",
+    states="A fully truncated cluster stays fully truncated.",
     formula=r"u(s) \in \mathbb{R}_-^Q \text{ for } s > s_1",
     sought="On the open ball (4.17) the condition (4.16) excludes points on planes: with $u_i = 0$ a slightly "
     "larger $b_i$ would bring $u_i > 0$. So $u_i < 0$ at $s_1$, the flow is smooth there, and $u(s)$, a "
@@ -164,9 +164,7 @@ def partial_truncation(counterexamples: xr.Dataset) -> Verdict:
         share = counterexamples[set_in_410 if so_that == "follows" else "partial_share"]
         return at_least(share, 1e-6, expected="truncated points in all directions", reason="any mass")
 
-    return Verdict.from_tests(
-        over_readings(truncated, so_that=SO_THAT, set_in_410=MEANT),
-    )
+    return Verdict.from_tests(over_readings(truncated, so_that=SO_THAT, set_in_410=MEANT))
 
 
 @claim(

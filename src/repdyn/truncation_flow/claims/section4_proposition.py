@@ -53,7 +53,7 @@ def share_stays_large(proposition: xr.Dataset) -> Verdict:
     line=687,
     assumes=r"the proof of Proposition 4.2, in which (4.16) holds; $\beta(0) \ne -\tilde y$, so that it holds at "
     r"$\beta = -\tilde y$",
-    words="we find that in operator norm",
+    words=r"we find that in operator norm, ... $< \eta_1 |\tilde{b}^{(\ell)}|$",
     kind="bound",
     states="The generator is at most the size of the residual bias times the first moment of the partial sectors.",
     formula=r"\|\Omega\| \le |\tilde b| \int_{\mathbb{R}^Q \setminus (\mathbb{R}_+^Q \cup \mathbb{R}_-^Q)} dx\, "
@@ -90,7 +90,7 @@ def generator_is_bounded(counterexamples: xr.Dataset) -> Verdict:
         "to one": "points that are left untruncated at the end",
     },
     remark="At fixed weights this is proved under (4.16): a truncated coordinate stays truncated (page of the "
-    "study). While the weights turn it is seen along the orbits, not proved.",
+    "study). While the weights turn, it is observed along the orbits but not proved.",
 )
 def share_grows(proposition: xr.Dataset) -> Verdict:
     """Steps of the smallest share along the orbits, in numbers of points, and its last value."""
@@ -98,13 +98,10 @@ def share_grows(proposition: xr.Dataset) -> Verdict:
     return Verdict.from_tests(
         {
             "grows": at_least(
-                1.0 + share.diff("time") * points,
-                0.5,
-                expected="1 + points truncated 1 or more",
-                reason="whole points",
+                1.0 + share.diff("time") * points, 0.5, expected="1 + points truncated 1 or more", reason="whole points"
             ),
             "to one": zero((1.0 - share.isel(time=-1)) * points, "all points truncated in each direction", COUNTED),
-        },
+        }
     )
 
 
@@ -115,12 +112,13 @@ def share_grows(proposition: xr.Dataset) -> Verdict:
     kind_of_slip="misprint",
     possible_ocr_error=True,
     assumes="Proposition 4.2, whose statement defines the same radius by (4.13)",
-    words=r"< \eta_2 := \frac{\eta'_1}{1 - \eta_0 - \eta_1} \log \frac{1}{\gamma}",
+    words=r"$\|R_\ell(s_1) - R_\ell(0)\|$ ... $< \eta_2 := \frac{\eta'_1}{1 - \eta_0 - \eta_1} \log "
+    r"\frac{1}{\gamma}$",
     kind="bound",
     states="(4.13) and (4.32) define one radius of the ball of rotations.",
     correction=r"They differ by the place of a prime. For $\beta(0) \ne -\tilde y$ a radius that suffices is the "
-    r"rotation that the flow can make, half the moment (4.15) by the integral of $|\tilde b|$; it depends neither "
-    r"on $\gamma$ nor on $\eta_1'$. That of (4.32) is larger and suffices too, that of (4.13) may be smaller.",
+    r"rotation that the flow can make, half the moment (4.15) by the integral of $|\tilde b|$; it depends neither on "
+    r"$\gamma$ nor on $\eta_1'$. The one of (4.32) is larger and suffices too; the one of (4.13) may be smaller.",
     formula=r"\frac{\eta_1}{1 - \eta_0 - \eta_1'} \log \frac{1}{\gamma} = \frac{\eta_1'}{1 - \eta_0 - \eta_1} \log "
     r"\frac{1}{\gamma}",
     corrected_formula=r"\eta_2 = \frac{\eta_1}{2 (1 - \eta_0)} |\beta(0) + \tilde y|",
@@ -133,7 +131,7 @@ def share_grows(proposition: xr.Dataset) -> Verdict:
     message="Statement and proof of Proposition 4.2 print different radii",
     cause=r"The radius of (4.13) lacks the factor $|\beta(0) + \tilde y|$, which the length of the path of $\tilde "
     r"b$ brings in; that of (4.32) has it, in $\eta_1'$.",
-    consequence="The radius of (4.32) is larger than needed, that of (4.13) may be too small (tf-prop42-s1).",
+    consequence="The radius of (4.32) is larger than needed, while that of (4.13) may be too small (tf-prop42-s1).",
     labels={"": "radius of rotations: one printed value against the other, or rotation against radius"},
 )
 def one_radius_of_rotations(proposition: xr.Dataset) -> Verdict:
@@ -150,7 +148,8 @@ def one_radius_of_rotations(proposition: xr.Dataset) -> Verdict:
     line=695,
     assumes=r"the hypotheses of Proposition 4.2 with $\beta(0) \ne -\tilde y$, as long as the orbit is in their "
     "balls; at s = 0 both sides are equal, so that < is read as at most",
-    words=r"This implies that for all ... and therefore",
+    words=r"This implies that for all ... $J_0^{(\ell)\perp} - \Omega_\ell > 1 - \eta_0 - \eta'_1$ ... and "
+    r"therefore, $|\tilde{b}^{(\ell)}(s)| < e^{-s(1-\eta_0-\eta'_1)} |\tilde{b}^{(\ell)}(0)|$",
     kind="bound",
     states=("Until truncation the residual bias decays and the weights turn within the bounds (4.28) and (4.29)."),
     formula=(r"|\tilde b(s)| \le e^{-s(1 - \eta_0 - \eta_1')} |\tilde b(0)|, \quad \|R(s) - R(0)\| \le \eta_1' s"),
@@ -159,11 +158,7 @@ def one_radius_of_rotations(proposition: xr.Dataset) -> Verdict:
     r"\eta_0$ (4.28) allows growth and holds all the more. At $\beta(0) = -\tilde y$, where (4.16) is empty, "
     r"(4.29) fails: a point at $u = (.01, -1)$ turns although $\eta_1' = 0$; the condition is counted in "
     "(tf-prop42-s1).",
-    control={
-        "rate": _beyond("decay_rate"),
-        "residual": _beyond("residual"),
-        "rotation": _beyond("rotation"),
-    },
+    control={"rate": _beyond("decay_rate"), "residual": _beyond("residual"), "rotation": _beyond("rotation")},
     labels={
         "rate": "decay rate of the residual over its bound",
         "residual": "residual bias over its bound until truncation",
@@ -213,7 +208,7 @@ def hypotheses_can_be_met(proposition: xr.Dataset) -> Verdict:
             "negative sector": at_most(
                 1.0 + proposition["highest"], 1.0, expected="1 + largest coordinate at most 1", reason="sign only"
             ),
-        },
+        }
     )
 
 
@@ -278,13 +273,13 @@ ONLY_WITH_RADIUS = (
     r"the proposition is true. A prime is lost, perhaps in the scan. A start with $\beta(0) = -\tilde y$ is "
     "at the label already and of no interest, and $<$ read as at most in (4.17) excludes it.",
     answer="Granted: the slip counts as a misprint and as a possible OCR error, the finding is that the proof's own "
-    r"radius suffices, and the condition $\beta(0) \ne -\tilde y$ is no slip of its own. The counterexample "
-    "stands for what the statement prints: a reader who checks the hypotheses in the ball of (4.13) may find "
-    "a cluster that is never truncated whole.",
+    r"radius suffices, and the condition $\beta(0) \ne -\tilde y$ is no slip of its own. The counterexample stands "
+    "for what the statement prints: a reader who checks the hypotheses in the ball of (4.13) may find a cluster that "
+    "is never fully truncated.",
     control=_beyond("arrival", of_two=True),
     message="The printed radius does not guarantee truncation in finite time",
     cause=r"The $\eta_2$ of (4.13) lacks the factor $|\beta(0) + \tilde y|$; in a counterexample that meets the "
-    "printed hypotheses the flow turns out of that ball, and one point is never truncated.",
+    "printed hypotheses the flow leaves that ball, and one point is never truncated.",
     consequence="The proposition holds with the radius (4.32) of its own proof, and with a smaller one that suffices.",
     remark=EXAMPLE,
 )
@@ -314,10 +309,7 @@ def arrival_is_bounded(proposition: xr.Dataset, counterexamples: xr.Dataset) -> 
     r"$H = 0$ near the state and $\Omega = 0$ from then on, for any number of points. An earlier time of full "
     "truncation would not do: with a point on an edge, $u = (0, -2)$, $b = (1, 0)$, one solution leaves "
     "again and turns. That such a time exists is granted here; it is another statement (tf-prop42-s1).",
-    control={
-        "generator": _beyond("late_generator"),
-        "rotation": _beyond("late_rotation"),
-    },
+    control={"generator": _beyond("late_generator"), "rotation": _beyond("late_rotation")},
     labels={
         "generator": "generator of the weights after full truncation",
         "rotation": "turn of the weights after full truncation",

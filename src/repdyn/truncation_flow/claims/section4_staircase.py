@@ -22,7 +22,7 @@ SLOPES = Tolerance(1e-6, "local error 1e-11 over distances and lengths of stages
     where="Section 4.3, eq. (4.49)",
     line=791,
     assumes=("constant rotation, one component; the label beyond the next point, so that the logarithm exists"),
-    words="This implies that",
+    words=r"This implies that $s_{n+1} = s_n + \frac{N_\ell}{n} \log \frac{y - x_n}{y - x_{n+1}} .$",
     kind="identity",
     states="The time from one truncated point to the next is a logarithm of distances from the label.",
     formula=r"s_{n+1} = s_n + \frac{N}{n} \log \frac{y - x_n}{y - x_{n+1}}",
@@ -31,8 +31,7 @@ SLOPES = Tolerance(1e-6, "local error 1e-11 over distances and lengths of stages
             "the rate $(n + 1) / N$ in place of $n / N$", replace_variables(meeting="meeting_at_next_rate")
         ),
         "as printed": wrong_formula(
-            "the rate $(n + 1) / N$ in place of $n / N$",
-            replace_variables(printed_time="printed_time_at_next_rate"),
+            "the rate $(n + 1) / N$ in place of $n / N$", replace_variables(printed_time="printed_time_at_next_rate")
         ),
     },
     labels={
@@ -67,7 +66,7 @@ def _slope_errors(staircase: xr.Dataset, case: str) -> np.ndarray:
     assumes="constant rotation, one component, label beyond the truncated points",
     words="As $n$ increases, the exponential rate in (4.47) increases",
     kind="identity",
-    states="After the $n$-th point the bias moves to the label at the rate $n/N$, at 1 in the end.",
+    states="After the $n$-th point the bias moves to the label at the rate $n/N$, which ends at 1.",
     formula=r"(y - b)(s) = e^{-\frac{n}{N}(s - s_n)} (y - b)(s_n)",
     control={
         "stages": wrong_formula(
@@ -100,8 +99,8 @@ def rates_step(staircase: xr.Dataset) -> Verdict:
     words=r"the $n+1$ -st training point will be reached in finite time, for every $n \geq 1$",
     kind="identity",
     states="Once the $n$-th point is truncated, the next is reached in finite time, for every $n$.",
-    correction="Needs a label beyond all points. If it lies above $m$ points, these are truncated, the rate stays at "
-    "$m/N$, and the cost does not vanish.",
+    correction="This needs a label beyond all points. If it lies above $m$ points, these are truncated, the rate "
+    "stays at $m/N$, and the cost does not vanish.",
     formula=r"s_{n+1} < \infty \text{ for every } n",
     corrected_formula=r"s_{n+1} < \infty \Leftrightarrow y > x_{n+1}",
     control={

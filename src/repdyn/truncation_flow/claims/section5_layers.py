@@ -23,10 +23,11 @@ TOO_WIDE = "clusters too wide to be separated"
     line=343,
     kind_of_slip="missing hypothesis",
     assumes="each truncation map acts as the identity on the training inputs of the other clusters",
-    words="Given cluster separated truncations, we have that",
+    words=r"Given cluster separated truncations, we have that $\tau^{(\ell)}(X_{\ell'}^{(0)}) = "
+    r"X_{\ell'}^{(0)} \quad \forall \ell' \neq \ell.$",
     kind="identity",
     states="With cluster separated truncations the composition acts on a cluster as its own truncation map alone.",
-    correction="It needs besides that later maps leave the images alone, and both conditions at all times.",
+    correction="It also needs that later maps leave the images alone, and both conditions must hold at all times.",
     formula=r"\tau^{(\ell)}(X_{\ell'}) = X_{\ell'} \; (\ell' \ne \ell) \Rightarrow \underline{\tau}^{(Q)}(X_\ell) = "
     r"\tau^{(\ell)}(X_\ell)",
     corrected_formula=r"\tau^{(\ell)}(X_{\ell'}) = X_{\ell'} \; (\ell' \ne \ell), \quad "
@@ -42,7 +43,7 @@ TOO_WIDE = "clusters too wide to be separated"
     message="Separated truncations do not yet act on their own cluster alone",
     cause="Definition 3.1 asks that a map leaves the inputs of other clusters alone, not their images under earlier "
     "maps, which a later map may move.",
-    consequence="The composition (3.4) needs this second condition besides, and both at all times.",
+    consequence="The composition (3.4) also needs this second condition, and both at all times.",
 )
 def composition_reduces(counterexamples: xr.Dataset, neural_collapse: xr.Dataset) -> Verdict:
     """A counterexample in the plane; the explicit construction, which meets the further condition, at all times."""
@@ -92,10 +93,7 @@ def acute_triangles_separate(own_clusters: xr.Dataset) -> Verdict:
     return Verdict.from_tests(
         {
             "acute": at_least(
-                margins[acute.values],
-                1e-6,
-                expected="positive margin",
-                reason="sign only; the search stops at 1e-6",
+                margins[acute.values], 1e-6, expected="positive margin", reason="sign only; the search stops at 1e-6"
             ),
             "right or obtuse": at_most(
                 1 + margins[~acute.values], 1 + 1e-6, expected="no positive margin", reason="sign only, as above"
@@ -141,7 +139,7 @@ def clusters_collapse(neural_collapse: xr.Dataset) -> Verdict:
                 reason="squares of round-off",
             ),
             "rate": zero(neural_collapse["cost_rate"] - 2, "rate 2", Tolerance(1e-3, "midpoint rule: error $h^2/6$")),
-        },
+        }
     )
 
 
@@ -309,8 +307,8 @@ lemma_7_1 = formula_claim(
     where="Section 7, Lemma 7.1, (7.2)",
     line=1038,
     assumes="aligned weights",
-    words=r"\tau^{(\ell_1, \ell_2)}(x) = P_{\ell_1, \ell_2}^+(x)x - \sum_{\ell=\ell_1}^{\ell_2} P_{\ell, "
-    r"\ell_2}^-(x)\beta^{(\ell)}",
+    words=r"$\tau^{(\ell_1, \ell_2)}(x) = P_{\ell_1, \ell_2}^+(x)x - \sum_{\ell=\ell_1}^{\ell_2} P_{\ell, "
+    r"\ell_2}^-(x)\beta^{(\ell)}$",
     states="The composed truncation maps are a product of projections of the point minus those of the biases.",
     formula=r"\tau^{(\ell_1,\ell_2)}(x) = P_{\ell_1,\ell_2}^+(x) x - \sum_{\ell=\ell_1}^{\ell_2} P_{\ell,\ell_2}^-(x) "
     r"\beta^{(\ell)}",

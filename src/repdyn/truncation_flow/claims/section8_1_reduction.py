@@ -25,7 +25,8 @@ collapsed_cost = formula_claim(
     line=1217,
     kind_of_slip="misprint",
     assumes=r"collapsed initial data (8.1), $b_{Q+1} = 0$; $W_{Q+1}$ is the output layer's weight (2.4)",
-    words="the time-dependent standard cost reduces to",
+    words=r"the time-dependent standard cost reduces to ... $= \frac{1}{2} \text{Tr} \left( | "
+    r"-W_{Q+1}(s)B^{(Q)}(s) - Y |^2 \right)$",
     states="For collapsed clusters the standard cost is that of the output layer's weight on the biases.",
     correction="With the cumulative output weight, and the output bias that (2.18) needs in place of 0. Sections 8 "
     "and 9 write $W_{Q+1}$ for $W^{(Q+1)}$ throughout.",
@@ -65,7 +66,7 @@ collapsed_gradient = formula_claim(
     line=1225,
     kind_of_slip="missing hypothesis",
     assumes="collapsed initial data (8.1), cumulative weights that need not be aligned" + SYMBOL,
-    words="this fact persists for $s > 0$",
+    words="this fact persists for $s > 0$ , because the gradient flow is trivial for",
     kind="identity",
     states=("From collapsed initial data the cost is that of the reduced flow (8.6)-(8.7), and this persists."),
     correction="As long as every cluster keeps its sectors, which labels exchanged between clusters end at once.",
@@ -108,7 +109,8 @@ error_equation = formula_claim(
     where="Section 8.1, eq. (8.8)",
     line=1243,
     assumes="collapsed initial data (8.1), output bias 0, the flow (8.6)-(8.7) of the standard cost",
-    words="We straightforwardly deduce from (8.6) and (8.7) that",
+    words=r"We straightforwardly deduce from (8.6) and (8.7) that ... $\partial_s (W_{Q+1}(s)B^{(Q)}(s) + Y)$ "
+    r"... $= - \underbrace{W_{Q+1}(s)(W_{Q+1}(s))^T}_{\geq 0} (W_{Q+1}(s)B^{(Q)}(s) + Y)$",
     states="The output error obeys a linear equation with the Gram matrices of both factors.",
     formula=r"\partial_s (W B + Y) = -W W^T (W B + Y) - (W B + Y) B^T B",
     audit=("propagators", equations.ERROR_EQUATION, *INTEGRATED),
@@ -123,7 +125,8 @@ propagators_carry_the_error = formula_claim(
     line=1255,
     kind_of_slip="misprint",
     assumes="collapsed initial data (8.1), output bias 0, the flow (8.6)-(8.7) of the standard cost",
-    words="and find that",
+    words=r"and find that $\begin{aligned}W_{Q+1}(s)B^{(Q)}(s) + Y \\ = \mathcal{U}_W(s)(W_{Q+1}(0)B^{(Q)}(0) "
+    r"+ Y)\mathcal{U}_B(s).\end{aligned}$",
     states="Two propagators carry the output error from the start to a later time.",
     correction="With the Gram matrices of (8.8).",
     formula=r"\partial_s \mathcal{U}_B = -\mathcal{U}_B B B^T, \quad \partial_s \mathcal{U}_W = -W^T W \mathcal{U}_W",
@@ -145,7 +148,8 @@ initial_time_derivative = formula_claim(
     line=1247,
     kind_of_slip="misprint",
     assumes="propagators defined by (8.9) with the identity at equal times",
-    words="We define the propagators for $s > s_0$",
+    words=r"We define the propagators for $s > s_0$ , ... $\partial_{s_0}\mathcal{U}_B(s, s_0)$ ... "
+    r"$-B^{(Q)}(s_0)(B^{(Q)}(s_0))^T\mathcal{U}_B(s, s_0)$",
     states="The derivative of the propagators in their initial time has a minus sign.",
     correction="It has a plus sign.",
     formula=r"\partial_{s_0} \mathcal{U}_B = -B B^T \mathcal{U}_B, \quad \partial_{s_0} \mathcal{U}_W = "
@@ -200,8 +204,7 @@ def variation_of_constants(propagators: xr.Dataset) -> Verdict:
     def test(form: str) -> Test:
         biases, output = (propagators[form].sel(equation=equation) for equation in ("(8.16)", "(8.17)"))
         return all_of(
-            biases=zero(biases, "equal to the orbit", INTEGRATED),
-            output=zero(output, "equal to the orbit", INTEGRATED),
+            biases=zero(biases, "equal to the orbit", INTEGRATED), output=zero(output, "equal to the orbit", INTEGRATED)
         )
 
     return Verdict.from_tests(test("printed"), test("corrected"))
@@ -212,7 +215,7 @@ def variation_of_constants(propagators: xr.Dataset) -> Verdict:
     where="Section 8.1, Lemma 8.1, (8.13)",
     line=1265,
     assumes=r"$B B^T > \lambda_0$ at all times",
-    words="Then, the operator norm bound",
+    words=r"Then, the operator norm bound $\|\mathcal{U}_B(s, s_0)\|_{op} \leq e^{-(s-s_0)\lambda_0}$",
     kind="bound",
     states="A gap of the Gram matrix makes its propagator decay at that rate.",
     formula=r"\|\mathcal{U}_B(s, s_0)\| \le e^{-\lambda_0 (s - s_0)} \text{ if } B B^T > \lambda_0",
@@ -221,8 +224,7 @@ def variation_of_constants(propagators: xr.Dataset) -> Verdict:
     "turning at rate 3; the norm stays below $e^{-s}$. With both eigenvalues 1 it is $e^{-s}$, the bound as "
     r"$\lambda_0 \to 1$. One dimension is the scalar case of that equality.",
     control=wrong_formula(
-        "the largest eigenvalue in place of the smallest",
-        replace_variables(propagator_rate="propagator_rate_largest"),
+        "the largest eigenvalue in place of the smallest", replace_variables(propagator_rate="propagator_rate_largest")
     ),
     remark="In (8.14) the middle factor lacks a transpose, possibly lost in the scan.",
 )

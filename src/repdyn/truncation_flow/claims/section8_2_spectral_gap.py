@@ -51,8 +51,7 @@ def integral_is_conserved(collapsed_clusters: xr.Dataset) -> Verdict:
     "time.",
     formula=r"\inf \mathrm{spec}(B(s) B(s)^T) \ge \lambda_0 \text{ or } \inf \mathrm{spec}(W(s)^T W(s)) \ge \lambda_0",
     control=wrong_formula(
-        "the largest eigenvalue of I(0) in place of the smallest",
-        replace_variables(gram_floor="gram_floor_largest"),
+        "the largest eigenvalue of I(0) in place of the smallest", replace_variables(gram_floor="gram_floor_largest")
     ),
 )
 def gap_is_kept(collapsed_clusters: xr.Dataset) -> Verdict:
@@ -78,7 +77,7 @@ def gap_is_kept(collapsed_clusters: xr.Dataset) -> Verdict:
     cause="The theorem bounds the cost along (8.6)-(8.7), which is the flow of the network only while the clusters "
     "stay collapsed (tf-82-reduction); a definite integral of motion does not keep them so.",
     consequence="For orbits of the reduced flow the theorem is true as printed. A network needs the condition "
-    "besides: a point that is released can leave the cost at half the square of its label for ever.",
+    "besides: a point that is released can leave the cost at half the square of its label forever.",
     sought=r"The reduced flow cannot fail: (8.33) with $B^T B$ is a proof for any labels, also from $W = 0$ or $B "
     r"= 0$, with double eigenvalues and labels of rank 1. The network can: $Q = 1$, $x = 0$, $\beta = -1$, $W = "
     r"2$, $y = -2$ is collapsed with $\mathcal{I}(0) = -3$; $\beta$ rises to 0, the point is released, and the "
@@ -261,7 +260,7 @@ def bias_is_bounded(collapsed_clusters: xr.Dataset) -> Verdict:
     line=1421,
     kind_of_slip="slip in a proof",
     assumes="the case (8.31); the constant of (8.34)",
-    words="exists, and the convergence is exponential",
+    words=r"Therefore,  $\lim_{s \rightarrow \infty} W_{Q+1}(s)$  exists, and the convergence is exponential",
     kind="bound",
     states="The speeds of both factors decay at the gap, with the constant of (8.34).",
     correction="With the root of that constant: the norm of the error is the root of (8.34).",
@@ -298,10 +297,7 @@ def speeds_decay(collapsed_clusters: xr.Dataset) -> Verdict:
     output, biases = (
         below(collapsed_clusters[name].sel(sign=DEFINITE), "speed over bound") for name in ("speed_of_W", "speed_of_B")
     )
-    return Verdict.from_tests(
-        printed,
-        {"slow start": corrected, "output": output, "biases": biases},
-    )
+    return Verdict.from_tests(printed, {"slow start": corrected, "output": output, "biases": biases})
 
 
 @claim(
@@ -310,7 +306,8 @@ def speeds_decay(collapsed_clusters: xr.Dataset) -> Verdict:
     line=1359,
     assumes="(8.25) or (8.26): a definite integral of motion; the reduced flow (8.6)-(8.7) at all times "
     "(tf-thm84-rate)",
-    words="and the limits ... exist",
+    words=r"and the limits $B_\infty^{(Q)} := \lim_{s \rightarrow \infty} B^{(Q)}(s) \quad \text{and} \quad "
+    r"W_{Q+1,\infty} := \lim_{s \rightarrow \infty} W_{Q+1}(s)$ ... exist",
     kind="limit",
     states="Both factors converge.",
     formula=r"B_\infty = \lim_{s \to \infty} B(s), \quad W_\infty = \lim_{s \to \infty} W(s)",

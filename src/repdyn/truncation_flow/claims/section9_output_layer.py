@@ -18,7 +18,7 @@ cost_of_untruncated = formula_claim(
     kind_of_slip="result changes",
     assumes="the standard cost is (2.22), each class weighed by its size; every cluster lies in the positive sector "
     "of every truncation map (9.2)",
-    words="In this situation",
+    words=r"In this situation, ... $= \frac{1}{2N} \text{Tr} \left( |W_{Q+1} X^{(0)} - Y_{ext}|^2 \right)$",
     states="For untruncated data the standard cost (2.22) is the mean of squares over all points.",
     correction="(2.22) weighs every point by the size of its class; the two differ by a factor $Q$ for classes of "
     "equal size, and have other minimizers else.",
@@ -64,7 +64,8 @@ output_gradient = formula_claim(
     where="Section 9, eq. (9.7)",
     line=1460,
     assumes="every cluster lies in the positive sector of every truncation map (9.2)",
-    words="the gradient flow for $W_{Q+1}$ is given by",
+    words=r"the gradient flow for $W_{Q+1}$ is given by $\partial_s W_{Q+1}(s) = -\frac{1}{N} (W_{Q+1} "
+    "X^{(0)} - Y_{ext})(X^{(0)})^T.$",
     states="The output weight follows the gradient of the least-squares cost.",
     formula=r"\partial_s W = -\sum_k w_k (W x_k - y_k) x_k^T",
     audit=("gradient_audit", equations.OUTPUT_GRADIENT, *EXACT),
@@ -79,7 +80,8 @@ output_gradient = formula_claim(
     line=1474,
     kind_of_slip="misprint",
     assumes="$X X^T$ invertible; $Y$ is the matrix (8.3) of one label per class",
-    words="the gradient flow (9.7) has the explicit solution",
+    words=r"the gradient flow (9.7) has the explicit solution $W_{Q+1}(s) = W_{Q+1}(0) e^{-\frac{s}{N} "
+    r"X^{(0)}(X^{(0)})^T} + Y \mathcal{P}^{(0)} (1 - e^{-\frac{s}{N} X^{(0)}(X^{(0)})^T})$",
     kind="identity",
     states="The output weight has an explicit solution in the matrix of labels.",
     correction="The matrix must hold one label per point; with one per class the product is not defined.",

@@ -10,7 +10,20 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.patches import Polygon
 
-from repdyn.plotting.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, SKY, Drawn, figure, label_panels, new
+from repdyn.plotting.figures import (
+    BLACK,
+    BLUE,
+    CYCLE,
+    GREEN,
+    ORANGE,
+    RED,
+    SKY,
+    Drawn,
+    figure,
+    label_panels,
+    new,
+    plain_numbers,
+)
 
 EDGE = 6.0  # length of the edges of a cone, as plotted
 RIGHT = 90.0  # degrees
@@ -195,11 +208,7 @@ def neural_collapse(neural_collapse: xr.Dataset) -> Drawn:
     """Cost, collapse and margin for every dimension."""
     fig, axes = new(1, 3, height=2.5)
     time = neural_collapse["time"].values
-    shown = (
-        ("cost", "Euclidean cost"),
-        ("ratio", "variance within / between"),
-        ("margin", "margin of separation"),
-    )
+    shown = (("cost", "Euclidean cost"), ("ratio", "variance within / between"), ("margin", "margin of separation"))
     for panel, (name, title) in zip(axes[0], shown, strict=True):
         for color, Q in zip(CYCLE, neural_collapse["dimension"].values, strict=False):
             values = neural_collapse[name].sel(dimension=Q).values
@@ -211,6 +220,7 @@ def neural_collapse(neural_collapse: xr.Dataset) -> Drawn:
     axes[0, 0].plot(time[time > 3], 30 * start * np.exp(-2 * time[time > 3]), color=BLACK, linestyle=":", linewidth=1)
     axes[0, 0].annotate("$e^{-2s}$", (5.6, 30 * start * np.exp(-11)), fontsize=7.5)
     axes[0, 1].set_ylim(1e-8, None)
+    plain_numbers(axes[0, 2].yaxis)
     columns = neural_collapse.sizes["dimension"]
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=columns)
     label_panels(axes)

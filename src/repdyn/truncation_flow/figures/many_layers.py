@@ -53,12 +53,12 @@ def conservation(collapsed_clusters: xr.Dataset) -> Drawn:
         for orbit in data["rate_excess"].sel(sign=sign).values:
             axes[0, 1].plot(time, orbit, color=colors[sign], linewidth=0.8)
         axes[0, 1].plot([], [], color=colors[sign], label=rf"$\mathcal{{I}}(0)$ {sign}")
-    axes[0, 1].axhline(0, color=BLACK, linewidth=0.8)
+    axes[0, 1].axhline(0, color=BLACK, linewidth=0.8, label="bound")
     axes[0, 1].set(title="cost against bound", ylabel=r"$\log C(s)/C(0) + 2 \lambda_0 s$")
     for name, color, style, words in (
         ("weight_norm", BLACK, "-", r"$\|W + Y B^{-1}\|$"),
         ("weight_bound_corrected", BLUE, "-.", "bound, corrected"),
-        ("weight_bound_printed", RED, "--", "bound (8.35), printed"),
+        ("weight_bound_printed", RED, "--", "bound, printed"),
     ):
         axes[0, 2].semilogy(time, data[name], color=color, linestyle=style, label=words)
     axes[0, 2].set(title="output weight")
@@ -112,7 +112,8 @@ def reduced_network(reduced_network: xr.Dataset) -> Drawn:
 
 @figure(
     title="General flow of Theorem 5.1, corrected, beside gradient descent from several kinds of start",
-    caption="Three layers, three clusters; thin: draws, thick: their median, floors at 1e-7 and 1e-5. Flow: "
+    caption="Three layers, three clusters; thin: draws, thick: their median; values below the dotted line are "
+    "plotted on it. Flow: "
     "Euclidean cost; descent: all weights and biases, standard cost, from the same function, time = rate times "
     "steps. By Proposition 4.1 an untruncated start is an equilibrium of the flow.",
     alt="Two rows of panels over time, one column per kind of start: the flow and gradient descent, every draw and "
@@ -121,19 +122,22 @@ def reduced_network(reduced_network: xr.Dataset) -> Drawn:
 def general_flow(general_flow: xr.Dataset) -> Drawn:
     """The corrected general flow beside plain gradient descent from four kinds of start."""
     fig, axes = new(2, 4, height=1.9, sharex=True, sharey="row")
+    floors = {"cost": 1e-7, "within": 1e-5}
     styles = {"flow": (BLUE, "-", "flow of Theorem 5.1, corrected"), "descent": (ORANGE, "--", "gradient descent")}
     for column, start in enumerate(general_flow["start"].values):
         axes[0, column].set_title(str(start))
         for algorithm, (color, style, words) in styles.items():
             part = general_flow.sel(start=start, algorithm=algorithm)
-            for row, (name, floor) in enumerate((("cost", 1e-7), ("within", 1e-5))):
+            for row, (name, floor) in enumerate(floors.items()):
                 values, panel = np.maximum(part[name].values, floor), axes[row, column]
                 panel.semilogy(part["time"], values.T, color=color, linestyle=style, linewidth=0.6, alpha=0.45)
                 panel.semilogy(part["time"], np.median(values, axis=0), color=color, linestyle=style, label=words)
         axes[1, column].set_xlabel("flow time $s$")
+        for panel, floor in zip(axes[:, column], floors.values(), strict=True):
+            panel.axhline(floor, color=BLACK, linestyle=":", linewidth=0.8, label="not plotted below", zorder=3)
     axes[0, 0].set_ylabel("cost")
     axes[1, 0].set_ylabel("variance within / all")
-    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     end = general_flow["cost"].isel(time=-1).median("seed")
     return Drawn(
         fig,

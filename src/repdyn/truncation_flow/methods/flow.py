@@ -142,15 +142,7 @@ def exact_bias_flow(X: Array, R: Array, beta: Array, yt: Array, times: Array) ->
 
 
 def scipy_flow(
-    X: Array,
-    R: Array,
-    beta: Array,
-    yt: Array,
-    times: Array,
-    *,
-    rtol: float,
-    evaluations: int,
-    solver: str = "RK45",
+    X: Array, R: Array, beta: Array, yt: Array, times: Array, *, rtol: float, evaluations: int, solver: str = "RK45"
 ) -> tuple[Array, Array, int]:
     """The flow by `solve_ivp` in (R, beta), stopped after a number of right sides; unreached times are NaN.
 

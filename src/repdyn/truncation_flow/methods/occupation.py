@@ -19,10 +19,7 @@ from repdyn.base.arrays import Array
 from repdyn.truncation_flow.theory import separated
 
 Generator = Callable[[Array, Array, Array, Array], Array]
-GENERATORS: dict[str, Generator] = {
-    "corrected": separated.generator,
-    "printed": separated.generator_as_printed,
-}
+GENERATORS: dict[str, Generator] = {"corrected": separated.generator, "printed": separated.generator_as_printed}
 Parts = TypeVar("Parts", bound=tuple[Array, ...])
 CORRECTIONS = 3
 RIGHT_SIDES = 1 + 2 * CORRECTIONS  # per step: the predicted end, then a midpoint and an end per correction
@@ -145,15 +142,7 @@ def occupation_step(X: Array, w: Array, yt: Array, start: State, h: float, gener
 
 
 def occupation_flow(
-    X: Array,
-    w: Array,
-    yt: Array,
-    R: Array,
-    beta: Array,
-    times: Array,
-    *,
-    step: float,
-    formula: str = "corrected",
+    X: Array, w: Array, yt: Array, R: Array, beta: Array, times: Array, *, step: float, formula: str = "corrected"
 ) -> tuple[Array, Array]:
     """States at the given times: R (T, ..., Q, Q) and beta (T, ..., Q).
 

@@ -147,12 +147,7 @@ def flow_by_complex_step(
 
     Ours: the flow of Theorem 5.1 without its formulas.
 
-    Args:
-        X: points, input units.
-        w: weight of each point.
-        labels: pulled-back label of each point, or one for all, input units.
-        R: orthogonal matrices.
-        beta: pulled-back biases, input units.
+    Arguments as in `complex_cost`.
     """
     dbeta = -gradient(lambda shifted: complex_cost(X, w, labels, R, shifted), beta)
     Omega = descent_generators(lambda shifted: complex_cost(X, w, labels, shifted, beta), R)

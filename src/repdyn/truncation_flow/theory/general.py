@@ -237,13 +237,7 @@ def bias_gradient_of_point_as_printed(
 ) -> Float[Array, "Q"]:
     """(7.11) as printed, without the minus sign that the last line of its own proof (7.14) has.
 
-    Args:
-        passed: a pass of `forward`.
-        R: orthogonal matrices.
-        beta: pulled-back biases, input units.
-        yt: pulled-back label of the point, input units.
-        layer: layer l, from 1.
-        point: index of the point.
+    Arguments as in `bias_gradient_of_point`.
     """
     residual = composition_by_products(passed, R, beta, layer, point) - yt
     return truncating_product(passed, R, layer, point).T @ residual

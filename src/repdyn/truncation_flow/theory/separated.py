@@ -106,11 +106,7 @@ def sector_moments(
     S_i = sum_k w_k 1[u_ki > 0] (x_k - yt)(x_k - yt)^T. They replace the first moments of Corollary 3.5, which do
     not determine the flow.
 
-    Args:
-        X: points, input units.
-        yt: pulled-back label, input units.
-        R: orthogonal matrix.
-        beta: pulled-back bias, input units.
+    Arguments as in `effective_gradient`.
 
     Returns:
         `J`, and `S` in input units squared.
@@ -178,11 +174,7 @@ def generator_as_printed(
 ) -> Float[Array, "*batch Q Q"]:
     """Weight flow as printed in (3.22)-(3.23): Omega = sum_k w_k [H_k, (u b^T + b u^T)/2].
 
-    Args:
-        H: activation patterns 0 or 1.
-        u: pre-activations R (x + beta), input units.
-        b: residual of the bias R (beta + yt), input units.
-        w: weight of each point, sum 1.
+    Arguments as in `generator`.
     """
     G = (H * w[..., None]).mT @ u
     diagonal = np.diagonal(G, axis1=-2, axis2=-1)
@@ -198,11 +190,7 @@ def generator_from_first_moments_as_printed(
 
     Omega_ij = sum_nu (nu_i - nu_j) (J_{1,nu,i} b_j + b_i J_{1,nu,j}) over the sectors nu that hold points.
 
-    Args:
-        H: activation patterns 0 or 1.
-        u: pre-activations R (x + beta), input units.
-        b: residual of the bias R (beta + yt), input units.
-        w: weight of each point, sum 1.
+    Arguments as in `generator`.
     """
     Omega = np.zeros((b.size, b.size))
     for nu in np.unique(H, axis=0):
@@ -261,11 +249,7 @@ def cost(
 ) -> Float[Array, "*batch"]:
     """Euclidean cost of a cluster, (1/2) sum_k w_k |tau(x_k) - yt|^2 = (1/2) sum_k w_k |H u - b|^2 (3.15).
 
-    Args:
-        H: activation patterns 0 or 1.
-        u: pre-activations R (x + beta), input units.
-        b: residual of the bias R (beta + yt), input units.
-        w: weight of each point, sum 1.
+    Arguments as in `generator`.
     """
     residual = H * u - b[..., None, :]
     return 0.5 * np.einsum("...ki,...ki,...k->...", residual, residual, w)
@@ -278,11 +262,7 @@ def cost_from_moments(
 
     Ours: the cost (3.15) from moments.
 
-    Args:
-        J: share of points with u_i > 0.
-        S: moments of `sector_moments`, input units squared.
-        R: orthogonal matrix.
-        b: residual of the bias, input units.
+    Arguments as in `generator_from_moments`.
     """
     return 0.5 * float(np.einsum("ia,iab,ib->", R, S, R) + (1.0 - J) @ (b * b))
 
@@ -316,11 +296,7 @@ def release_time(
     log(1 - u_i(0)/v_i) where v_i > 0, and never where v_i <= 0, as (4.16) asks.
     The point then crosses the plane, or slides on it.
 
-    Args:
-        X: points, input units.
-        R: orthogonal matrix.
-        beta: pulled-back bias, input units.
-        yt: pulled-back label, input units.
+    Arguments as in `effective_gradient`.
 
     Raises:
         ValueError: if the cluster is not fully truncated at the start, or as `effective_gradient`.
@@ -342,11 +318,7 @@ def generator_bound(
     H M (1-H) = (Hu ((1-H)b)^T + H(b-u) ((1-H)u)^T)/2. Where H_i = 1, 0 < u_i = v_i + b_i <= b_i, so |Hu| <= |Hb| and
     |H(b-u)| <= |Hb|, and the norm is at most |u||b|/2 per point: half of what (4.25) allows. Without (4.16) it fails.
 
-    Args:
-        H: activation patterns 0 or 1.
-        u: pre-activations R (x + beta), input units.
-        b: residual of the bias R (beta + yt), input units.
-        w: weight of each point, sum 1.
+    Arguments as in `generator`.
     """
     partial = np.any(H > 0, axis=1) & np.any(H == 0, axis=1)
     return float(np.linalg.norm(b) * (w[partial] @ np.linalg.norm(u, axis=1)[partial]))

@@ -102,11 +102,6 @@ def spectral_gap(B: Float[ArrayLike, "Q Q"], W: Float[ArrayLike, "Q Q"]) -> floa
     return float(gap)
 
 
-def cost_bound(s: Float[Array, "*shape"], gap: float, cost_0: float) -> Float[Array, "*shape"]:
-    """Theorem 8.4: C(s) <= exp(-2 lambda_0 s) C(0) (8.27)."""
-    return np.exp(-2.0 * gap * np.asarray(s)) * cost_0
-
-
 def weight_bound(s: Float[Array, "*shape"], gap: float, cost_0: float) -> Float[Array, "*shape"]:
     """Corrected (8.35): ||W + Y B^{-1}|| <= sqrt(c/lambda_0) exp(-lambda_0 s), c = 2 C(0), if I > 0."""
     return np.sqrt(2.0 * cost_0 / gap) * np.exp(-gap * np.asarray(s))

@@ -160,26 +160,6 @@ def output_bias_as_printed(W_out: Float[ArrayLike, "Q Q"], beta_last: Float[Arra
     return np.linalg.solve(np.asarray(W_out, dtype=np.float64), np.asarray(beta_last, dtype=np.float64))
 
 
-def pullback_labels(W_out: Float[ArrayLike, "Q Q"], y: Float[ArrayLike, "K Q"]) -> Float[Array, "K Q"]:
-    """Labels in input space: yt_l = (W^(Q+1))^{-1} y_l (1.13), (3.16).
-
-    Args:
-        W_out: cumulative weight W^(Q+1), label units per input unit.
-        y: labels, one per row, label units.
-
-    Returns:
-        Pulled-back labels, one per row, input units.
-
-    Raises:
-        ValueError: if W_out is singular or the labels have another dimension.
-    """
-    W_out = inputs.invertible(W_out, "W_out")
-    y = inputs.points(y, "y")
-    if y.shape[1] != W_out.shape[0]:
-        raise ValueError(f"y: got labels in R^{y.shape[1]}; expected R^{W_out.shape[0]}, as many as W_out has rows")
-    return cast("Array", np.linalg.solve(W_out, y.T).T)
-
-
 def hidden_layers(
     x: Float[ArrayLike, "N Q"],
     weights: Float[Array, "L Q Q"] | Sequence[Float[ArrayLike, "Q Q"]],
