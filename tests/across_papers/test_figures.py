@@ -2,22 +2,12 @@
 
 import numpy as np
 import pytest
-from tests.titled import dataset_of
+from tests.titled import dataset_of, is_shown
 
 from repdyn.across_papers.figures import bottlenecks, odd_points, theory_fits
 
 NETWORKS = ["plain", "batch norm", "residual", "leaky"]
 ENDS = ("before training", "after training")
-
-
-def is_shown(panel, x, y):
-    """Whether a line of the panel has these values; without x, at any places."""
-    y = np.ravel(np.asarray(y, float))
-    for line in panel.get_lines():
-        at, values = np.asarray(line.get_xdata(), float), np.asarray(line.get_ydata(), float)
-        if values.shape == y.shape and np.allclose(values, y) and (x is None or np.allclose(at, np.asarray(x, float))):
-            return True
-    return False
 
 
 def fits():

@@ -102,12 +102,7 @@ def test_a_rate_that_diverges_is_named(images):
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"leak": 4.0}, "leak.*4"),
-        ({"depth": 5}, "5"),
-        ({"groups": (5, 4)}, "9"),
-    ],
+    ("change", "words"), [({"leak": 4.0}, "leak.*4"), ({"depth": 5}, "5"), ({"groups": (5, 4)}, "9")]
 )
 def test_settings_refuse(change, words):
     with pytest.raises(ValueError, match=words):

@@ -303,6 +303,13 @@ NOT_COUNTED = {  # what the sentence leaves out may be as it likes
 }
 
 
+def test_negative_mass_counts_at_the_least_and_at_the_largest_depth_alone():
+    three = LABORATORY.isel(effective_depth=[0, 1, 1]).assign_coords(effective_depth=[3.0, 12.0, 24.0])
+    mass = three["negative_mass"]
+    between = mass.where(mass["effective_depth"] != 12.0, 1.0)
+    assert CLAIMS["lrn-prop5-limit"](three.assign(negative_mass=between)).status == HOLDS
+
+
 @pytest.mark.parametrize("case", ENDS["case"].values)
 @pytest.mark.parametrize(
     ("negative", "slope", "status"),

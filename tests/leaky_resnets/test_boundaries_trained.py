@@ -245,11 +245,7 @@ BOUNDARIES = {
     "lrn-fig3": [
         (powers("length"), {}, [(-0.5, REFUTED, READING), (-0.25, READING, HOLDS)]),
         *[
-            (
-                lambda x, names=names: dict.fromkeys(names, DEPTH**x),
-                {},
-                [(0.25, HOLDS, READING), (0.5, READING, steep)],
-            )
+            (lambda x, names=names: dict.fromkeys(names, DEPTH**x), {}, [(0.25, HOLDS, READING), (0.5, READING, steep)])
             for names, steep in (
                 (("length",), CORRECTED),
                 (("momentum", "largest_momentum"), REFUTED),
@@ -470,3 +466,10 @@ def test_too_few_seeds_or_maps_or_another_rank():
         CLAIMS["lrn-ends-jumps"](DATA["lrn-ends-jumps"][0].sel(maps=[NO_BIAS]))
     for id in ("lrn-fig1a", "lrn-fig1b"):
         assert CLAIMS[id](DATA[id][0].assign_coords(rank=6)).status == REFUTED
+
+
+@pytest.mark.parametrize(("x", "status"), [(0.0999, HOLDS), (0.1001, READING), (0.2501, READING)])
+def test_the_stable_hamiltonian_of_figure_1c_is_read_at_every_gamma(x, status):
+    (chain,) = DATA["lrn-fig1c"]
+    other = chain.assign(stable_hamiltonian=chain["stable_hamiltonian"] * 100 * x).assign_coords(gamma=[1e-2])
+    assert decided("lrn-fig1c", (xr.concat([chain, other], "gamma", data_vars="minimal"),))[0] == status

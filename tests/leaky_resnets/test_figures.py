@@ -1,31 +1,14 @@
 """Every figure shows the values of its datasets: lines and points, found in their panel by their numbers."""
 
-import warnings
-
 import numpy as np
 import pytest
 from tests.drawn import given, makers, read
+from tests.titled import axes_of, is_shown
 
 from repdyn.pipeline.run.execute.loading import load_function
 
 STUDY, DEEP = "leaky_resnets", "decayed maps"
 SHAPES = read(STUDY)
-
-
-def axes_of(name, datasets):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return load_function(STUDY, makers(STUDY, "figures")[name].path)(**datasets).axes
-
-
-def is_shown(panel, x, y):
-    """Whether a line has these points; without x, these ordinates, without y, these abscissas."""
-    for line in panel.get_lines():
-        pairs = [(x, line.get_xdata()), (y, line.get_ydata())]
-        wanted = [(np.ravel(np.asarray(a, float)), np.asarray(b, float)) for a, b in pairs if a is not None]
-        if all(a.shape == b.shape and np.allclose(a, b, equal_nan=True) for a, b in wanted):
-            return True
-    return False
 
 
 def of(data, name, *dims, **cell):
@@ -219,7 +202,7 @@ FIGURES = {
 @pytest.mark.parametrize("name", sorted(makers(STUDY, "figures")))
 def test_a_figure_shows_the_values_of_its_datasets(name):
     datasets = given(STUDY, makers(STUDY, "figures")[name], SHAPES)
-    axes = axes_of(name, datasets)
+    axes = axes_of(load_function(STUDY, makers(STUDY, "figures")[name].path), **datasets)
     lines = list(FIGURES[name](**datasets))
     missing = [(panel, y) for panel, x, y in lines if not is_shown(axes[panel], x, y)]
     assert lines

@@ -78,7 +78,8 @@ def test_outputs_that_end_beyond_all_bounds_are_counted_by_seed(monkeypatch):
     )
     runs = np.ones((2, 4, 2, 3))
     runs[1, -1, 1, 2] = np.inf  # the loss of one seed, at the last record of the second loss
-    monkeypatch.setattr(output_growth, "_trained", lambda settings, seeds, stream: runs[..., seeds.start : seeds.stop])
+    seeds = iter(np.moveaxis(runs, -1, 0))
+    monkeypatch.setattr(output_growth, "_trained", lambda settings, generator: next(seeds))
     data = output_growth.output_growth(settings, Stream(1, ("outputs",)), Checkpoint(None, ""))
     assert re.search(r"1 of 6.*output_growth\.rate.*0\.25", data.attrs["diverged"])
     assert int(data["loss"].isnull().sum()) == 1

@@ -246,10 +246,10 @@ def test_only_steps_between_small_scales_count_for_the_plateau():
 
 
 @pytest.mark.parametrize(
-    ("degrees", "status"), [(29.9, REFUTED), (30.1, CORRECTED), (150.1, REFUTED), (149.9, CORRECTED)]
+    ("degrees", "status"), [(0.0, REFUTED), (0.1, CORRECTED), (180.0, REFUTED), (179.9, CORRECTED)]
 )
 @pytest.mark.parametrize("id", ["uni-s32-plateau", "uni-a5-decay"])
-def test_starts_within_30_degrees_of_the_targets_line_may_not_wait(id, degrees, status):
+def test_starts_on_the_targets_line_may_not_wait(id, degrees, status):
     cosine = np.cos(np.radians([0.0, 90.0, 60.0, degrees]))
     data = MAPS.isel(direction=[0, 1, 2, 2]).assign_coords(direction=[*DIRECTIONS, "one more"])
     data = data.assign(direction_cosine=("direction", [1.0, 0.0, 0.5, cosine[-1]]))

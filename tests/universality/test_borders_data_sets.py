@@ -5,17 +5,7 @@ Where a claim takes an interval, it ends just inside of the border, lies across 
 
 import numpy as np
 import xarray as xr
-from tests.made_up import (
-    HOLDS,
-    READING,
-    REFUTED,
-    UNDECIDED,
-    Border,
-    changed,
-    controls_that_do_not_turn,
-    in_logs,
-    near,
-)
+from tests.made_up import HOLDS, READING, REFUTED, UNDECIDED, Border, changed, controls_that_do_not_turn, in_logs, near
 
 from repdyn.base.claims import claims_of
 from repdyn.pipeline.run.execute.loading import load_modules
@@ -361,10 +351,7 @@ CASES = {  # claim: worlds and their verdicts
         (taylor({(0, "encoder"): near(-0.35)}), REFUTED),  # the trend itself is there, but it was before
         (taylor(source="digits"), UNDECIDED),
     ],
-    "uni-c4-near": [
-        (taylor(source="digits"), UNDECIDED),
-        (taylor(nearest={"encoder": near(np.log10(0.8))}), REFUTED),
-    ],
+    "uni-c4-near": [(taylor(source="digits"), UNDECIDED), (taylor(nearest={"encoder": near(np.log10(0.8))}), REFUTED)],
     **{  # beyond the widest reading
         id: [((xor(("merged", run, 0, value * np.exp(near(0.0)))),), REFUTED)]
         for id, run, value in (

@@ -7,16 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
-from tests.made_up import (
-    HOLDS,
-    READING,
-    REFUTED,
-    UNDECIDED,
-    Border,
-    in_logs,
-    near,
-    skew,
-)
+from tests.made_up import HOLDS, READING, REFUTED, UNDECIDED, Border, in_logs, near, skew
 
 from repdyn.base.claims import claims_of
 from repdyn.pipeline.run.execute.loading import load_modules
@@ -139,8 +130,7 @@ def gains(by_layer=1.0, ratio=0.9):
     h[:, :, 0] = START * dx**2 * np.exp(near(0.0))[:, None, None]
     h[:, :, 0, 1, 2] *= ratio
     xor = xr.Dataset(
-        {"h": (("run", "trial", "look", "point", "other"), h)},
-        {"run": ["low"], "dx": (("point", "other"), dx)},
+        {"h": (("run", "trial", "look", "point", "other"), h)}, {"run": ["low"], "dx": (("point", "other"), dx)}
     )
     return fits.assign(units=500), fits, xor
 

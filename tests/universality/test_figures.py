@@ -1,47 +1,19 @@
 """Every figure shows the values of its datasets: lines, points and cells, found in their panel by their numbers."""
 
-import warnings
-
 import numpy as np
 import pytest
 import xarray as xr
-from tests.drawn import read, synthetic_dataset
+from tests.titled import axes_of, dataset_of, is_shown
 
 from repdyn.universality.figures import blobs, default_network, digits, dynamics, theory, xor
 from repdyn.universality.theory.published import FIGURE_2, FIGURE_3, FIT_LOSSES
 
-SHAPES = read("universality")
-
 
 def datasets(*names):
     """Datasets of the recorded shapes; every network has learned, and the second trial is the one that is shown."""
-    files = [f"universality/data/{name}.nc" for name in names]
-    made = [synthetic_dataset(SHAPES[file], file).copy(deep=True) for file in files]
+    made = [dataset_of("universality", name) for name in names]
     known = {"learned": 1, "shown": 1}
     return [data.assign({k: data[k] * 0 + v for k, v in known.items() if k in data.data_vars}) for data in made]
-
-
-def axes_of(figure, *arguments):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return figure(*arguments).axes
-
-
-def is_shown(panel, x, y):
-    """Whether a line, the points of a scatter, or (without x) the values of any of them or of cells are these."""
-    y = np.ravel(np.asarray(y, float))
-    if x is None:
-        shown = [np.asarray(line.get_ydata(), float) for line in panel.get_lines()]
-        shown += [
-            np.ma.filled(c.get_array().astype(float), np.nan).ravel()
-            for c in panel.collections
-            if c.get_array() is not None
-        ]
-        return any(values.shape == y.shape and np.allclose(values, y, equal_nan=True) for values in shown)
-    points = np.stack([np.broadcast_to(np.asarray(x, float), y.shape), y], axis=1)
-    shown = [np.asarray(line.get_xydata(), float) for line in panel.get_lines()]
-    shown += [np.ma.filled(c.get_offsets().astype(float), np.nan) for c in panel.collections]
-    return any(values.shape == points.shape and np.allclose(values, points, equal_nan=True) for values in shown)
 
 
 def trajectories(panel, run, fitted):

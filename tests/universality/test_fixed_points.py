@@ -1,4 +1,4 @@
-"""Final distance, node and saddle, equal targets, distribution, linearized gradient, weighing."""
+"""Final distance, node and saddle, equal targets, distribution, linearized gradient."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from scipy import stats
 from scipy.integrate import quad, solve_ivp
 
 from repdyn.universality.methods.random_cases import lifted_flow, opposed, random_case, random_network
-from repdyn.universality.theory import distribution, effective, final, identical, linearized, weighing
+from repdyn.universality.theory import distribution, effective, final, identical, linearized
 
 RATES = (0.02, 0.05, 0.8)  # eta_h, eta_y, dx2
 
@@ -150,16 +150,3 @@ def test_gradient_of_the_linearized_loss_is_autograd():
     printed = linearized.loss_gradient_as_printed(state, points)
     assert np.allclose(printed.D_h, 2 * tensors[1].grad.numpy())
     assert np.allclose(printed.D_y, 2 * tensors[2].grad.numpy())
-
-
-def test_weighing():
-    points = np.random.default_rng(0).normal(size=(6, 2))
-    A = ((points[:, None] - points) ** 2).sum(-1)
-    printed = weighing.exponential_weighing_as_printed(A)
-    brute = sum(np.exp(-A[:, k])[:, None] * np.exp(-A[l, :])[None] * A[k, l] for k in range(6) for l in range(6))
-    assert np.allclose(printed, brute)
-    assert np.allclose(weighing.exponential_weighing(A, 1.0, normalize=False), printed)
-    assert np.allclose(weighing.exponential_weighing(A, 1e-3), A, atol=1e-6)  # no neighbors: nothing changes
-    assert np.allclose(weighing.exponential_weighing(A, 1e9), A.mean(), rtol=1e-6)  # all are neighbors: the mean
-    scaled = weighing.exponential_weighing(7 * A)
-    assert np.allclose(scaled, 7 * weighing.exponential_weighing(A))  # the default scale follows the units

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from repdyn.universality.theory import alternatives, distribution, domain, effective, final, identical, weighing
+from repdyn.universality.theory import alternatives, distribution, domain, effective, final, identical
 
 RATES = (0.1, 0.2, 1.0)
 SYMMETRIC = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
@@ -27,10 +27,7 @@ REFUSED = [
     (lambda: effective.two_point_observables([1.0, 2], [1.0], [0.0], [0.0], [0.0], [1.0]), "h1, h2"),
     (lambda: effective.two_point_observables([1.0], [1.0], [0.0, 1], [0.0], [0.0], [1.0]), "o1, o2"),
     (lambda: effective.two_point_observables([1.0], [1.0], [0.0], [0.0], [0.0, 1], [1.0]), "y1, y2"),
-    (
-        lambda: effective.two_point_observables([1.0], [2.0], [0.0, 1], [0.0, 1], [0.0], [1.0]),
-        "2.*1",
-    ),
+    (lambda: effective.two_point_observables([1.0], [2.0], [0.0, 1], [0.0, 1], [0.0], [1.0]), "2.*1"),
     (lambda: effective.conserved([1.0, 0.0], 1.0, *RATES), "h.*0"),
     (lambda: effective.conserved(1.0, np.inf, *RATES), "y.*1"),
     (lambda: effective.mean_prediction(1.0, np.nan, 0.0, 0.1), "mean0.*1"),
@@ -54,15 +51,6 @@ REFUSED = [
     (lambda: identical.identical_solution(1.0, 1.0, 0.0, 0.0, 0.2, 1.0), "eta_h.*0"),
     (lambda: identical.identical_solution(1.0, 1.0, 0.0, 0.1, 0.0, 1.0), "eta_y.*0"),
     (lambda: identical.identical_solution(1.0, 1.0, 0.0, 0.1, 0.2, 0.0), "dx2.*0"),
-    (lambda: weighing.exponential_weighing(np.ones(3)), "A.*(3,)"),
-    (lambda: weighing.exponential_weighing(np.ones((2, 3))), "A.*(2, 3)"),
-    (lambda: weighing.exponential_weighing(np.ones((1, 1))), "A.*(1, 1)"),
-    (lambda: weighing.exponential_weighing([[0, 1, 1], [1, 0, 2], [1, 2.5, 0]]), "0.5"),
-    (lambda: weighing.exponential_weighing(-SYMMETRIC), "A.*-3"),
-    (lambda: weighing.exponential_weighing(SYMMETRIC, 0.0), "length_scale.*0.0"),
-    (lambda: weighing.exponential_weighing(SYMMETRIC, np.nan), "length_scale.*nan"),
-    (lambda: weighing.exponential_weighing(np.zeros((2, 2))), "length_scale.*0.0"),
-    (lambda: weighing.exponential_weighing_as_printed(np.ones((2, 3))), "A.*(2, 3)"),
     (lambda: alternatives.altered_solution("cube", 3, 1, np.ones(3), 1e-3, 1e-2, 1.0, 0.5), "cube"),
     *(
         (lambda law=law, change=change: law(**{"q": 1.0, "dx": 1.0, "dy": 1.0, "rho": 1.0, "G": 1.0} | change), message)
@@ -102,6 +90,5 @@ def test_arguments_at_the_limit_are_accepted():
     h, y = identical.identical_solution([0.0, 5.0], 0.5, 0.0, *RATES)  # no output: h is A_high from the start
     np.testing.assert_allclose(h, 0.5)
     np.testing.assert_allclose(y, 0, atol=1e-15)
-    np.testing.assert_allclose(weighing.exponential_weighing([[0.0, 1.0], [1.0, 0.0]], 1e-3), [[0, 1], [1, 0]])
     assert effective.effective_loss(0.0, 1.0, 0.0, 1.0, 0.0, 0.1) == 0
     assert distribution.final_distance_cdf(1e9, 1.0, 0.0, 1.0, 1.0) == pytest.approx(1)

@@ -5,7 +5,6 @@ import pytest
 
 from repdyn.universality.methods import structure
 from repdyn.universality.theory.final import final_distance
-from repdyn.universality.theory.weighing import exponential_weighing, exponential_weighing_as_printed
 
 ROUNDING = 1e-10
 
@@ -32,10 +31,12 @@ def test_weighing_by_all_is_equation_50_on_the_whole_matrix(task, scale, monkeyp
     x, labels = task
     A = structure.low_weight_distances(x, labels)
     monkeypatch.setattr(structure, "CHUNK", 17)
+    K = np.exp(-A / scale)
+    P = K / K.sum(axis=1, keepdims=True)
     normalized = structure.weighed_by_all(x, labels, 10, [1.0, scale], normalize=True)[1]
-    assert np.allclose(normalized, exponential_weighing(A, scale)[:10, :10], rtol=ROUNDING)
+    assert np.allclose(normalized, (P @ A @ P.T)[:10, :10], rtol=ROUNDING)
     printed = structure.weighed_by_all(x, labels, 10, [1.0, scale], normalize=False)[0]
-    assert np.allclose(printed, exponential_weighing_as_printed(A)[:10, :10], rtol=ROUNDING)
+    assert np.allclose(printed, (np.exp(-A) @ A @ np.exp(-A))[:10, :10], rtol=ROUNDING)
 
 
 def test_far_classes_turn_equation_50_into_class_sums(task):

@@ -23,7 +23,7 @@ SHADE: dict[str, Any] = {"color": SKY, "alpha": 0.3, "linewidth": 0}
 
 
 @figure(
-    title="Question 1: two points and the fitted theory in four networks",
+    title="Four networks on two points, with the fitted theory (question 1)",
     caption="(a-d) Two points alone: squared distance $h$ of the representations at half depth, above, on axes from "
     "zero, with the range of the network's $h$ over its mean; squared distance $y$ of the outputs and alignment $w$, "
     "below. Lines: network, dashed: theory with two fitted rates; the seed is the middle one by the ratio of $U$ with "
@@ -98,25 +98,29 @@ def _share_panel(panel: Axes, theory_fits: xr.Dataset) -> None:
             label = name if place == 0 else None
             panel.plot(place + shift + jitter, draws, "o", alpha=0.8, label=label, **style)
             if draws.size:
-                panel.plot(place + shift, np.median(draws), "_", color=BLACK, markersize=22, markeredgewidth=1.5)
+                bar: dict[str, Any] = {"color": BLACK, "markersize": 22, "markeredgewidth": 1.5}
+                panel.plot(place + shift, np.median(draws), "_", label="median" if label and filled else None, **bar)
     middle = float(shares.sel(network="plain", data="two points").median())
     if np.isfinite(middle):
-        panel.axhspan(panel.get_ylim()[0] if middle <= 0 else middle / 50, 2 * middle, **SHADE)
+        low = panel.get_ylim()[0] if middle <= 0 else middle / 50
+        panel.axhspan(low, 2 * middle, label="up to twice plain's median", **SHADE)
     panel.set_yscale("log")
     if np.isfinite(shares).any():
         panel.set_ylim(bottom=float(shares.min()) / 1.5)
     panel.set_xticks(range(theory_fits.sizes["network"]), theory_fits["network"].values)
-    panel.set_title("unexplained share")
+    panel.set_title("unexplained")
     panel.set_ylabel("$U$")
-    panel.legend(loc="lower left", bbox_to_anchor=(0.4, 1.0), ncols=2, borderaxespad=0)
+    panel.legend(
+        loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, borderaxespad=0, columnspacing=1, markerscale=0.7
+    )
 
 
 @figure(
-    title="Question 2: effective rank by layer before and after training, in four networks and two tasks",
+    title="Effective rank through four networks, before and after training on two tasks (question 2)",
     caption="Effective rank without the mean over points, layer by layer from input (in) to output (out); tasks of two "
     "ranks on the same digits. Lines: means over the seeds, bands: their range; shaded: within a factor of two of the "
-    "task's rank; vertical line: half depth, where the question is decided. Below each panel: how many of the seeds "
-    "have learned the task and are at rest after training.",
+    "task's rank; vertical line: half depth, where the question is decided; the facts count the seeds that have "
+    "learned the task and are at rest after training.",
     alt="Rank against depth for four networks and two tasks, before and after training, with the task's rank.",
 )
 def bottlenecks(digits: xr.Dataset) -> Drawn:
@@ -131,13 +135,14 @@ def bottlenecks(digits: xr.Dataset) -> Drawn:
     for panel in axes[:-1].ravel():
         panel.set_xticklabels([])
     for panel in axes[-1]:
-        panel.set_xlabel(f"layer; {panel.get_xlabel()}")
+        panel.set_xlabel("layer")
     drawn.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     label_panels(axes[0])
     resting = (digits["learned"] == 1) & (digits["at_rest"] == 1)
     middle = digits["centered_effective_rank"].sel(layer=middle_layer(layers), end=ENDS[1]).where(resting).mean("seed")
     facts: dict[str, object] = {"seeds": digits.sizes["seed"], "networks": kinds}
     for task in tasks:
+        facts[f"seeds at rest by network, {task}"] = resting.sel(task=task).sum("seed")
         facts[f"rank of the task, {task}"] = digits["centered_task_rank"].sel(task=task).isel(network=0)
         facts[f"mean rank at half depth of seeds at rest by network, {task}"] = middle.sel(task=task)
     return Drawn(drawn, facts)
@@ -145,10 +150,8 @@ def bottlenecks(digits: xr.Dataset) -> Drawn:
 
 def _rank_panel(panel: Axes, data: xr.Dataset, layers: list[str]) -> None:
     x, rank = np.arange(len(layers)), float(data["centered_task_rank"])
-    panel.axhspan(rank / 2, rank * 2, **SHADE)
-    panel.axvline(layers.index(middle_layer(layers)), color=BLACK, linewidth=0.6, linestyle=(0, (1, 2)))
-    resting = int(((data["learned"] == 1) & (data["at_rest"] == 1)).sum())
-    panel.set_xlabel(f"{resting} of {data.sizes['seed']} at rest")
+    panel.axhspan(rank / 2, rank * 2, label="within a factor 2 of the task's rank", **SHADE)
+    panel.axvline(layers.index(middle_layer(layers)), color=BLACK, linewidth=0.6, linestyle=":", label="half depth")
     for end, color, dash in zip(ENDS, (ORANGE, BLUE), ("--", "-"), strict=True):
         draws = data["centered_effective_rank"].sel(end=end)
         band(panel, x, draws.min("seed").values, draws.max("seed").values, color=color)
@@ -158,10 +161,10 @@ def _rank_panel(panel: Axes, data: xr.Dataset, layers: list[str]) -> None:
 
 
 @figure(
-    title="Question 3: largest over second norm by layer, before and after training",
+    title="Largest over second norm of a batch through five networks, before and after training (question 3)",
     caption="Largest over second largest norm of a batch of digits by layer. Thin lines: seeds, after training those "
-    "that have learned, whose number is below each panel; thick: medians. Above the solid line, at 2, the batch has an "
-    "odd point; dashed: the ratio at its fixed point of infinite width with recentering alone, batch normalization "
+    "that have learned (the facts count them); thick: medians. Above the solid black line, at 2, the batch has an odd "
+    "point; dashed black: the ratio at its fixed point of infinite width with recentering alone, batch normalization "
     "without rescaling.",
     alt="A norm ratio against depth for five networks, before and after training, with the ratio of an odd point.",
 )
@@ -179,12 +182,13 @@ def odd_points(odd_batch: xr.Dataset) -> Drawn:
             panel.plot(depth, draws, color=color, linewidth=0.5, alpha=0.45, linestyle=dash)
             if draws.sizes["seed"]:
                 panel.plot(depth, draws.median("seed"), color=color, linewidth=2, linestyle=dash, label=end)
-        panel.axhline(ODD, color=BLACK, linewidth=0.8)
+        panel.axhline(ODD, color=BLACK, linewidth=0.8, label="odd point above")
         if fixed := odd_fixed_point(n):
-            panel.axhline((n - 1) / fixed.norm_ratio, color=BLACK, linewidth=0.9, linestyle=(0, (4, 2)))
+            ratio = (n - 1) / fixed.norm_ratio
+            panel.axhline(ratio, color=BLACK, linewidth=0.9, linestyle=(0, (4, 2)), label="fixed point, recentering")
         panel.set_yscale("log", base=2)
         panel.set_title(str(kind))
-        panel.set_xlabel(f"layer; {learners.size} learned")
+        panel.set_xlabel("layer")
     axes[0, 0].set_ylabel("largest / second norm")
     drawn.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     label_panels(axes)
@@ -193,6 +197,7 @@ def odd_points(odd_batch: xr.Dataset) -> Drawn:
         "digits in the batch": n,
         "layers": max(depth),
         "seeds": odd_batch.sizes["seed"],
+        "seeds that have learned by network": (odd_batch["learned"] == 1).sum("seed"),
         "networks": kinds,
         "median ratio in the last layer by network, before training": last.sel(end=ENDS[0]).median("seed"),
         "the same of seeds that have learned, after training": last.sel(end=ENDS[1])
@@ -202,9 +207,5 @@ def odd_points(odd_batch: xr.Dataset) -> Drawn:
     return Drawn(drawn, facts)
 
 
-ORDER = (
-    "theory_fits",
-    "bottlenecks",
-    "odd_points",
-)
+ORDER = ("theory_fits", "bottlenecks", "odd_points")
 """The order of the paper, in which the report shows the figures."""

@@ -182,7 +182,7 @@
   const { scalarPath, cheapest, targets, drawn, lam } = theory;
 
   const GREEN = "#009e73", PURPLE = "#9a4f96", BLACK = "#1a1e24", PARTS = { kinetic: GREEN, potential: PURPLE, total: BLACK };
-  const HANDLES = ["b1", "b2", "b3", "o1", "o2", "o3"], PLACES = [1 / 3, 2 / 3, 1], NEAR = 0.25, CRITICAL = 0.1;
+  const HANDLES = ["b1", "b2", "b3", "o1", "o2", "o3"], PLACES = [1 / 3, 2 / 3, 1], CRITICAL = 0.1;
   const fixed = value => value.toFixed(2).replace("-", "\u2212");
   const directions = count => `${count} direction${count === 1 ? "" : "s"}`;
 
@@ -288,11 +288,10 @@
       return `${near} The prediction fails here: training ends in another minimum, which keeps ${kept} instead of ${now.kept} and costs ${repdyn.tools.short(last.objective)} instead of ${repdyn.tools.short(now.objective)}. The theory holds for each minimum; it does not say which one training finds.`;
     }
     if (last.distance >= CRITICAL) {
-      return `${near} The theory fails here: the data are fitted (loss ${repdyn.tools.short(last.cost)}), but the path is no geodesic and its energy is not conserved. Weight decay, which straightens it, acts at a rate in proportion to the penalty; train longer.`;
+      return `${near} Training has not come to rest: the data are fitted (loss ${repdyn.tools.short(last.cost)}), but the path is no geodesic yet, and its energy is not conserved. Weight decay, which straightens it, acts at a rate in proportion to the penalty; train longer.`;
     }
-    return off <= NEAR
-      ? `${near} The theory holds here: the network keeps ${kept}, and at every layer its energy is within ${fixed(Math.max(off, 0.01))} of the geodesic's with the same \u03b3.`
-      : `${near} Yet some layer's energy is ${fixed(off)} from the geodesic's with the same \u03b3: ${state.layers} layers are too few for a continuous path.`;
+    const conserved = Math.max(...last.total.map(value => Math.abs(value - now.total))), least = value => fixed(Math.max(value, 0.01));
+    return `${near} The network keeps ${kept}, as predicted. Its total energy is at most ${least(conserved)} from the conserved value, the wide line, which is that of \u03b3 = 0, and at most ${least(off)} from the geodesic's at its own \u03b3.`;
   }
 
   function says(view) {
@@ -388,7 +387,7 @@
   }
 
   function widget(root) {
-    repdyn.stage(root, { name: "leaky_resnets", defaults: FIRST, controls, presets, engine, build, says });
+    repdyn.stage(root, { name: "leaky_resnets", defaults: FIRST, controls, handles: HANDLES.map(name => ({ name, low: -10, high: 1 })), presets, engine, build, says });
     const below = root.appendChild(document.createElement("div"));
     below.className = "beside";
     below.appendChild(document.createElement("h3")).textContent = "One neuron in closed form: what Theorem 4 bounds";

@@ -21,13 +21,7 @@ STUDY = Study(
             "critical_paths",
         ),
         Variants("trained", "trained", "block", lambda study: range(study.trained.blocks), memory_mb=1500),
-        Variants(
-            "discretized",
-            "discretized",
-            "block",
-            lambda study: range(study.discretized.blocks),
-            memory_mb=1500,
-        ),
+        Variants("discretized", "discretized", "block", lambda study: range(study.discretized.blocks), memory_mb=1500),
         Simulation(
             "near_critical",
             "refinement",

@@ -232,9 +232,7 @@
     const now = `Epoch ${last.epoch}: h = ${short(last.h)}, y = ${short(last.y)}, w = ${short(last.w)}, loss ${short(last.loss)}. Explained variance so far: h ${short(shares[0])}, y ${short(shares[1])}, w ${short(shares[2])}. `;
     if (!finished) return text + now;
     if (!prepared.converged) return `${text}${now}The run is still on its plateau, where a fit means nothing: undecided.`;
-    return text + now + (!(shares[worst] >= 0.5)
-      ? `The theory fails here: it explains less than half of the variance of ${PARTS[worst]}.`
-      : "The theory holds here: it explains more than half of the variance of each curve.");
+    return `${text}${now}The theory explains ${PARTS[worst]} least${shares[worst] < 0.5 ? ": less than half of its variance" : ""}.`;
   }
 
   const DEEP = { hidden: 6, units: 30, nonlinearity: "leaky relu", connections: "dense", gain: 1, rate: 0.01, dx2: 1, dy2: 0.5, side: "as drawn", rates: "this run" };

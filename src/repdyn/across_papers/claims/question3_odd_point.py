@@ -87,16 +87,16 @@ ODD: dict[str, Any] = {
     "where": "Question 3; Section III of bn_decomposed",
     "kind": "comparison",
     "origin": "ours",
-    "assumes": "one batch of sixteen digits of like norms per seed (a network that neither rescales nor recenters "
-    "keeps a point that is long from the start), one depth and width, zero biases at the start, "
-    "statistics of the batch",
+    "assumes": "one batch of sixteen digits of similar norms per seed (a network that neither rescales nor recenters "
+    "keeps a point that was long from the start), one depth and width, zero biases at the start, statistics of the "
+    "batch",
 }
 ODD_DATASET = "networks whose norms are those of recentered ones that have learned and have an odd point"
 
 
 @claim(
     "acr-odd-before",
-    states="From a batch of like norms, none of the four networks has an odd point before training.",
+    states="From a batch of similar norms, none of the four networks has an odd point before training.",
     control={kind: false_world(ODD_DATASET, _odd_given_to(kind)) for kind in FOUR},
     **ODD,
     labels={
@@ -114,7 +114,7 @@ def no_odd_point_before(odd_batch: xr.Dataset) -> Verdict:
 
 @claim(
     "acr-odd-made",
-    states="Those of the four networks that have learned have no odd point after training either.",
+    states="Of the four networks, those that have learned have no odd point after training either.",
     control=false_world(ODD_DATASET, _odd_given_to(*FOUR)),
     **ODD,
 )

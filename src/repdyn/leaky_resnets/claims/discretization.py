@@ -181,11 +181,7 @@ EQUIDISTANT = knock_out("equidistant steps: the steps do not adapt, all else equ
     assumes="adaptive steps, $L = 18$",
     kind="qualitative",
     states="Adaptive steps put more layers especially in the beginning of the network, but also at the end.",
-    control={
-        "beginning": EQUIDISTANT,
-        "end": EQUIDISTANT,
-        "especially": EQUIDISTANT,
-    },
+    control={"beginning": EQUIDISTANT, "end": EQUIDISTANT, "especially": EQUIDISTANT},
     labels={
         "beginning": "density of layers at the beginning, against equidistant steps or the middle",
         "end": "density of layers at the end, against equidistant steps or the middle",
@@ -310,7 +306,7 @@ def layers_improve_the_test_error(scheme_measures: xr.Dataset) -> Verdict:
 @claim(
     "lrn-adaptive",
     where="Section 3, adaptive steps",
-    words="choosing the ρ_{ℓ} to guarantee that the distances ... are approximately the same for all ℓ",
+    words="choosing the $ρ_{ℓ}$ to guarantee that the distances ... are approximately the same for all ℓ",
     line=282,
     kind="comparison",
     states="Steps in proportion to the inverse of the relative speed make the relative changes of all layers the same.",

@@ -162,8 +162,8 @@ def _cost_as_estimate(measures: xr.Dataset) -> xr.Dataset:
         "Hamiltonian": "rank that the Hamiltonian estimates as the effective depth grows",
         "least cost": "least cost of identity along the path, at the largest depth and its fall",
     },
-    remark="Each kind of linear maps by itself: lrn-fig1a-fixed, lrn-fig1a-decayed, lrn-fig1a-free; the numbers are "
-    "those of decayed ones.",
+    remark="For each kind of linear maps separately see lrn-fig1a-fixed, lrn-fig1a-decayed, lrn-fig1a-free; the "
+    "numbers are those of decayed ones.",
 )
 def hamiltonian_reaches_the_rank(chain_measures: xr.Dataset) -> Verdict:
     """Medians over layers, means over seeds; readings of the maps and of the estimate."""
@@ -191,7 +191,7 @@ def hamiltonian_reaches_the_rank(chain_measures: xr.Dataset) -> Verdict:
     "lrn-fig1a-decayed",
     where="Section 2.1, Figure 1a",
     assumes=r"teachers of rank $k^* = 3$, $\tilde L$ from 2 to 10, each depth trained on from the one before; to "
-    "reach is to end within one dimension, the least cost within twice $k^*$",
+    "reach means to end within one dimension, the least cost within twice $k^*$",
     kind="limit",
     origin="ours",
     states=r"With learned maps that are decayed like the layers all estimates reach $k^*$ as $\tilde L$ grows, the "
@@ -250,7 +250,7 @@ def constant_direction_costs_one(chain_measures: xr.Dataset) -> Verdict:
     "lrn-fig1a-free",
     where="Section 2.1, Figure 1a",
     assumes=r"teachers of rank $k^* = 3$, $\tilde L$ from 2 to 10, each depth trained on from the one before; to "
-    "reach is to end within one dimension, the least cost within twice $k^*$",
+    "reach means to end within one dimension, the least cost within twice $k^*$",
     kind="limit",
     origin="ours",
     states=r"With free learned maps all estimates reach $k^*$ and $-2 \mathcal{H} / \tilde L$ starts below it, but "
@@ -297,8 +297,8 @@ def hamiltonian_with_free_maps(chain_measures: xr.Dataset) -> Verdict:
 @claim(
     "lrn-fig1a-fixed",
     where="Section 2.1, Figure 1a",
-    assumes=r"teachers of rank $k^* = 3$, $\tilde L$ from 2 to 7, each depth trained on from the one before; to "
-    "reach is to end within one dimension, the least cost within twice $k^*$",
+    assumes=r"teachers of rank $k^* = 3$, $\tilde L$ from 2 to 7, each depth trained on from the one before; to reach "
+    "means to end within one dimension, the least cost within twice $k^*$",
     kind="limit",
     origin="ours",
     states=r"As $\tilde L$ grows up to 7, $-2 \mathcal{H}_\gamma / \tilde L$ approaches the rank $k^* = 3$ from "

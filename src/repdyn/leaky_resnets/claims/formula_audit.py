@@ -34,7 +34,7 @@ outputs_are_scaled = formula_claim(
     words=r"increasing the leakage by a constant $\tilde{L} \to \tilde{L} + c$ leads to a scaled down path",
     line=92,
     assumes="no bias, as the sentence before says",
-    states="Raising the leak by $c$ scales the path by $e^{-cp}$, if there is no bias.",
+    states="Raising the leak by $c$ scales the path by $e^{-cp}$ if there is no bias.",
     audit=("formula_audit", equations.SCALE_OF_OUTPUTS, INTEGRATED, INTEGRATED_REASON),
     control="the path that is not scaled",
     decided="Both paths integrated; with bias too, once b_p is scaled by e^{-cp}.",
@@ -59,7 +59,7 @@ between_resnet_and_connected = formula_claim(
 weights_of_a_path = formula_claim(
     "lrn-lagr-weights",
     where="Section 1.3, first display",
-    words="the weights W_p at any minimizer can be expressed",
+    words="the weights $W_p$ at any minimizer can be expressed",
     line=101,
     assumes="the weights that carry a given path, of least norm",
     states=r"The weights of a minimizer are $W_p = (\tilde L A_p + \partial_p A_p) \sigma(A_p)^+$.",
@@ -168,7 +168,8 @@ connected_networks_are_balanced = formula_claim(
 hamilton_equations = formula_claim(
     "lrn-ham-eqs",
     where="Section 1.5, joint dynamics",
-    words="These are Hamiltonian dynamics",
+    words=r"These are Hamiltonian dynamics $\partial_p A_p = \partial_{B_p} \mathcal{H}$ and $-\partial_p B_p "
+    r"= \partial_{A_p} \mathcal{H}$",
     line=202,
     states=r"$\partial_p A = \partial \mathcal{H} / \partial B$ and $-\partial_p B = \partial \mathcal{H} / \partial "
     r"A$ for $\mathcal{H} = \frac{\tilde L}{2} \|B \sigma(A)^T\|^2 - \tilde L \operatorname{Tr}[B A^T]$.",
@@ -188,7 +189,7 @@ hamiltonian_splits = formula_claim(
     states=r"Where $\operatorname{Im} A^T$ lies in $\operatorname{Im} \sigma(A)^T$, $\mathcal{H} = \frac{1}{2 \tilde "
     r"L} \|\partial_p A\|_K^2 - \frac{\tilde L}{2} \|A\|_K^2$.",
     audit=("formula_audit", equations.HAMILTONIAN_SPLIT, SOLVED, SOLVED_REASON),
-    control="the sum of the energies",
+    control="the potential energy with the other sign",
     decided="Random A and B with w >= N, where the assumption holds.",
 )
 
@@ -196,9 +197,9 @@ hamiltonian_splits = formula_claim(
 theorem4_identity = formula_claim(
     "lrn-thm4-identity",
     where="Appendix A.2, proof of Theorem 7",
-    words=r"$$-\frac{2}{\tilde{L}}\mathcal{H} = \left\|A_p\right\|_{(K_p+\gamma I)}^2 - "
+    words=r"$-\frac{2}{\tilde{L}}\mathcal{H} = \left\|A_p\right\|_{(K_p+\gamma I)}^2 - "
     r"\left\|\frac{1}{\tilde{L}}\partial_p A_p + \gamma B_p\right\|_{(K_p+\gamma I)}^2 + \gamma "
-    r"\left\|B_p\right\|^2.$$",
+    r"\left\|B_p\right\|^2.$",
     line=389,
     states=r"$-\frac{2}{\tilde L} \mathcal{H} = \|A\|_\gamma^2 - \left\|\frac{1}{\tilde L} \partial_p A + \gamma "
     r"B\right\|_\gamma^2 + \gamma \|B\|^2$, where $\|\cdot\|_\gamma$ is the norm of $K + \gamma I$.",
@@ -227,7 +228,7 @@ scale_of_gamma = formula_claim(
     "neurons too.",
     decided="Largest eigenvalue of the smaller Gram matrix against the operator norm of K.",
     message="The operator norm of the kernel is squared once too often",
-    cause=r"In the text at hand: since $K = \sigma(A)^T \sigma(A)$, the squared operator norm of $\sigma(A)$ is the "
+    cause=r"In our copy: since $K = \sigma(A)^T \sigma(A)$, the squared operator norm of $\sigma(A)$ is the "
     "operator norm of $K$ itself.",
     consequence=r"The scale of $\gamma_p$ is that of $\sigma(A_p)$, which is printed first, and only its second form "
     "changes.",

@@ -26,8 +26,7 @@ DRIFT_REASON = "integrator tolerance 1e-9 or less over a few thousand steps, exc
     states="$\\mathcal{H}$ is constant in $p$ along the joint dynamics of $A$ and $B$.",
     control={
         "random": wrong_formula(
-            OTHER_SIGN,
-            in_dataset(0, lambda random: random.assign(drift=random["wrong_drift"] + 0 * random["drift"])),
+            OTHER_SIGN, in_dataset(0, lambda random: random.assign(drift=random["wrong_drift"] + 0 * random["drift"]))
         ),
         "laboratory": wrong_formula(OTHER_SIGN, in_dataset(1, replace_variables(drift="wrong_drift"))),
     },
@@ -102,8 +101,7 @@ def discrete_hamiltonian_varies(critical_paths: xr.Dataset) -> Verdict:
     }
     spread = critical_paths["spread"].mean(("bias", "seed"))
     return Verdict.from_tests(
-        tests,
-        facts={"numbers of layers": spread["layer_count"], "mean range of the Hamiltonian over its size": spread},
+        tests, facts={"numbers of layers": spread["layer_count"], "mean range of the Hamiltonian over its size": spread}
     )
 
 
@@ -114,7 +112,7 @@ NOT_THE_BIAS = "all columns of $W$ in place of its bias"
 @claim(
     "lrn-prop9",
     where="Appendix A.3, Proposition 9",
-    words=r"At any critical W_p , we have $||W_p||^2 = ||W_0||^2 + \tilde{L} \int_0^p ||W_{p,w+1}||^2 dq$",
+    words=r"At any critical $W_p$ , we have $||W_p||^2 = ||W_0||^2 + \tilde{L} \int_0^p ||W_{p,w+1}||^2 dq$",
     line=462,
     kind_of_slip="result changes",
     kind="identity",

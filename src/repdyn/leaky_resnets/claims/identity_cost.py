@@ -8,13 +8,7 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import (
-    exchange,
-    false_world,
-    replace_labels,
-    replace_variables,
-    wrong_formula,
-)
+from repdyn.base.controls import exchange, false_world, replace_labels, replace_variables, wrong_formula
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.readings import over_readings
 from repdyn.base.verdicts import Verdict, at_least, at_most, deviation
@@ -40,7 +34,7 @@ PRINTED_BOUND = wrong_formula("the printed bound with bias", _printed_with_bias)
 @claim(
     "lrn-prop1",
     where="Section 1.4, Proposition 1",
-    words=r"$$||A\sigma(A)^+||_F^2 \ge \frac{||A||_*^2}{||A||_F^2}$$",
+    words=r"$||A\sigma(A)^+||_F^2 \ge \frac{||A||_*^2}{||A||_F^2}$",
     line=143,
     assumes=r"infinite cost where $\operatorname{Im} A^T \not\subseteq \operatorname{Im} \sigma(A)^T$ (Section 1.3); "
     r"$\sigma$ appends a 1 (Section 1.1)",
@@ -191,10 +185,9 @@ def cost_with_bias(identity_costs: xr.Dataset) -> Verdict:
             "the stable rank in place of the cost of identity", replace_variables(cost_change="rank_change")
         ),
     },
-    sought=r"The modulus in the formula is the triangle inequality of both norms, for every $A \ne 0$, of any "
-    r"rank, and $\|E\|_F < \|A\|_F$. Along rank one and along equal singular values the limits at 0 differ, "
-    "unless $w$ or $N$ is 1. The cost was asked to jump where nothing but the rank changes: non-negative "
-    "$A$, no kink crossed.",
+    sought=r"The modulus in the formula is the triangle inequality of both norms, for every $A \ne 0$, of any rank, "
+    r"and $\|E\|_F < \|A\|_F$. Along rank one and along equal singular values the limits at 0 differ, unless $w$ or "
+    "$N$ is 1. The cost was asked to jump where nothing but the rank changes: non-negative $A$, no kink crossed.",
     labels={
         "rank": "change of the stable rank's root over its modulus of continuity",
         "cost": "jump of the cost's root where a small perturbation raises the rank",

@@ -13,8 +13,8 @@ from repdyn.base.verdicts import Verdict, deviation
 @claim(
     "lrn-rho-sum",
     where="Section 3, irregular steps",
-    words=r"layer-steps ρ_1, \ldots, ρ_L with $\sum \rho_\ell = 1$ ... one can choose $\rho_{\ell} = \frac{1}{L} + "
-    r"\frac{a}{L}(\frac{1}{4} - \left|\frac{\ell}{L} - \frac{1}{2}\right|)$",
+    words=r"layer-steps $ρ_1, \ldots, ρ_L$ with $\sum \rho_\ell = 1$ ... one can choose $\rho_{\ell} = "
+    r"\frac{1}{L} + \frac{a}{L}(\frac{1}{4} - \left|\frac{\ell}{L} - \frac{1}{2}\right|)$",
     line=266,
     kind_of_slip="missing hypothesis",
     kind="identity",
@@ -32,8 +32,7 @@ from repdyn.base.verdicts import Verdict, deviation
             recomputes=True,
         ),
         "symmetry": wrong_formula(
-            "the printed steps in place of the symmetric ones",
-            replace_variables(corrected_asymmetry="asymmetry"),
+            "the printed steps in place of the symmetric ones", replace_variables(corrected_asymmetry="asymmetry")
         ),
         "code": wrong_formula(
             "the symmetric steps in place of the printed ones", replace_variables(float_error="symmetric_error")

@@ -9,22 +9,9 @@ import scipy
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import (
-    Spoil,
-    false_world,
-    in_dataset,
-    replace_labels,
-    replace_variables,
-    wrong_formula,
-)
+from repdyn.base.controls import Spoil, false_world, in_dataset, replace_labels, replace_variables, wrong_formula
 from repdyn.base.formula_audit import decide_formula, formula_claim, with_wrong_formula
-from repdyn.base.verdicts import (
-    Test,
-    Verdict,
-    at_least,
-    at_most,
-    deviation,
-)
+from repdyn.base.verdicts import Test, Verdict, at_least, at_most, deviation
 from repdyn.leaky_resnets.claims.tolerances import EXTRAPOLATED, EXTRAPOLATED_REASON, SOLVED, SOLVED_REASON
 from repdyn.leaky_resnets.theory import equations
 
@@ -123,8 +110,8 @@ def stable_minima_are_nonnegative(formula_audit: xr.Dataset, identity_costs: xr.
 @claim(
     "lrn-prop2-neuron",
     where="Section 1.4, proof of Proposition 2",
-    words=r"then choosing $z = \sigma(A)^T \sigma(A_{\cdot i})$ we have $\sigma(z) = z$ and the two ϵ^2 terms are "
-    "negative",
+    words=r"then choosing $z = \sigma(A)^T \sigma(A_{\cdot i})$ we have $\sigma(z) = z$ and the two $ϵ^2$ "
+    "terms are negative",
     line=164,
     assumes=r"a point $i$ with $\sigma(A_i) \ne A_i$, a minimum of finite cost; $\sigma$ appends a 1",
     kind_of_slip="slip in a proof",
@@ -201,7 +188,7 @@ def no_other_minimum_is_strict(identity_costs: xr.Dataset) -> Verdict:
 @claim(
     "lrn-prop3",
     where="Section 1.4, Proposition 3; Appendix A.1, Proposition 6",
-    words="then there is a continuous path A_t of constant COI ... A_1 is a saddle",
+    words="then there is a continuous path $A_t$ of constant COI ... $A_1$ is a saddle",
     line=174,
     assumes="$w > N(N + 1)$; the first representation a local minimum of finite cost that is not non-negative",
     kind="identity",
@@ -311,7 +298,9 @@ def added_neuron_lowers_the_norm(identity_costs: xr.Dataset) -> Verdict:
 added_neuron_changes_norm = formula_claim(
     "lrn-prop5-norm",
     where="Appendix A.2, proof of Proposition 8",
-    words=r"this simplifies to ... - \frac{1}{\tilde{L}} A_{p,\cdot i}^{T} \partial_{p} A_{p,\cdot i}",
+    words=r"this simplifies to ... $\int_{0}^{1} \left\| W_{p} \right\|^{2} + \tilde{L}^{2} \epsilon^{2} "
+    r"t(p)^{2} \left(- \left\| A_{p,\cdot i} \right\|^{2} + \left\| \sigma(A_{p,\cdot i}) \right\|^{2} "
+    r"- \frac{1}{\tilde{L}} A_{p,\cdot i}^{T} \partial_{p} A_{p,\cdot i} \right) dp + O(\epsilon^{4}).$",
     line=429,
     assumes="the neuron that the proof adds",
     kind_of_slip="slip in a proof",
@@ -357,8 +346,7 @@ added_neuron_changes_norm = formula_claim(
         ),
     },
     message="The added neuron's activation vanishes at both ends",
-    cause="In the text at hand: the activation tends to $t(p) K_i$, and the triangle $t$ is 0 at $p = 0$ and at $p "
-    "= 1$.",
+    cause="In our copy: the activation tends to $t(p) K_i$, and the triangle $t$ is 0 at $p = 0$ and at $p = 1$.",
     consequence=r"That is what the proof needs: with $a_1 \to 1$ the ends of the path would move.",
     sought=r"$a_1 \le \sup_q K_{q,i}\, e^{-\tilde L (1 - p_0 - r)}$, since $t$ is at most 1 and 0 beyond $p_0 + "
     r"r$. At the edge $p_0 + r = 1$, which 'r small enough' excludes, $a_1$ is still of order $1 / (\tilde "

@@ -21,7 +21,7 @@ def _laboratory_upper(laboratory: xr.Dataset) -> xr.DataArray:
 @claim(
     "lrn-thm4-upper",
     where="Section 2.1, Theorem 4; Appendix A.2, Theorem 7",
-    words=r"and any $\gamma > 0$, we have ... \leq \gamma c",
+    words=r"and any $\gamma > 0$, we have ... $\leq \gamma c$",
     line=230,
     assumes=r"geodesics with $\|B_p\|^2 \le c$",
     kind="bound",
@@ -63,8 +63,9 @@ def _ratio(values: xr.DataArray | np.ndarray) -> Test:
 @claim(
     "lrn-thm4-lower",
     where="Section 2.1, Theorem 4; Appendix A.2, Theorem 7",
-    words=r"-\left(\frac{1}{\tilde{L}}\ell_{\gamma,\tilde{L}}+\sqrt{\gamma}c\right)^2 \leq "
-    r"-\frac{2}{\tilde{L}}\mathcal{H}-\min_p",
+    words=r"$-\left(\frac{1}{\tilde{L}}\ell_{\gamma,\tilde{L}}+\sqrt{\gamma}c\right)^2 \leq "
+    r"-\frac{2}{\tilde{L}}\mathcal{H}-\min_p \left\|A_p^{\tilde{L}}\right\|_{(K_p+\gamma I)}^2 \leq "
+    r"\gamma c,$",
     line=232,
     assumes=r"geodesics with $\|B_p\|^2 \le c$",
     kind_of_slip="misprint",
@@ -87,7 +88,7 @@ def _ratio(values: xr.DataArray | np.ndarray) -> Test:
     },
     possible_ocr_error=True,
     message="The lower bound of Theorem 4 has its constant outside the root",
-    cause=r"In the text at hand: $c$ bounds $\|B_p\|^2$, so the momenta contribute $\sqrt{\gamma c}$, as the proof "
+    cause=r"In our copy: $c$ bounds $\|B_p\|^2$, so the momenta contribute $\sqrt{\gamma c}$, as the proof "
     r"has it, and not $\sqrt{\gamma} c$.",
     consequence=r"For $c \ge 1$ the printed bound is true and weaker than the right one; for $c < 1$ it is false in "
     "general.",
@@ -136,8 +137,9 @@ def lower_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset
 @claim(
     "lrn-thm4-speed",
     where="Section 2.1, Theorem 4; Appendix A.2, Theorem 7",
-    words=r"\left\|\partial_p A_p\right\|_{(K_p+\gamma i)} - \tilde{L}\sqrt{\left\|A_p\right\|_{(K_p+\gamma I)}^2 + "
-    r"\frac{2}{\tilde{L}}\mathcal{H}} \le 2\tilde{L}\sqrt{\gamma c}",
+    words=r"$-\tilde{L}\sqrt{\gamma c} \le \left\|\partial_p A_p\right\|_{(K_p+\gamma i)} - "
+    r"\tilde{L}\sqrt{\left\|A_p\right\|_{(K_p+\gamma I)}^2 + \frac{2}{\tilde{L}}\mathcal{H}} \le "
+    r"2\tilde{L}\sqrt{\gamma c}.$",
     line=236,
     assumes=r"geodesics with $\|B_p\|^2 \le c$",
     kind_of_slip="missing hypothesis",
@@ -223,13 +225,13 @@ def speed_bounds_hold(random_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Ve
     "the printed one least norm itself was asked: $w = N = 1$ with bias, in closed form, with a proof that "
     "no path between its ends costs less. Turning paths, bounded in $A$ too, are no minima: past a full "
     "turn a shorter one costs less. Whether minima bounded in $A$ and $B$ can keep a distance is open.",
-    defence="Geodesics minimize, and Theorem 7 bounds $A$ besides $B$. Among such paths no counterexample is "
-    "known: those that turn for ever only solve Hamilton's equations. And the next paragraph of the paper "
-    "assumes a finite length, with which the conclusion is right.",
+    defence="Geodesics minimize, and Theorem 7 bounds $A$ in addition to $B$. Among such paths no counterexample is "
+    "known: those that turn forever only solve Hamilton's equations. And the next paragraph of the paper assumes a "
+    "finite length, with which the conclusion is right.",
     answer="Theorem 4, which the sentence cites, bounds $B$ alone, and under it growing geodesics of least norm "
-    "refute the sentence. With $A$ bounded too it is not refuted, and not proved: the proof of Theorem 7 "
-    "uses Hamilton's equations only, of which turning paths are bounded solutions. The finite length is "
-    "assumed for another conclusion; here it is the missing hypothesis.",
+    "refute the sentence. With $A$ bounded too it is neither refuted nor proved: the proof of Theorem 7 uses "
+    "Hamilton's equations only, of which turning paths are bounded solutions. The finite length is assumed for "
+    "another conclusion; here it is the missing hypothesis.",
     labels={
         "": "gap between Hamiltonian and least stable cost, growing geodesic of the greatest depth",
         "closes": "the Hamiltonian's estimate minus least cost, largest depth, paths turning by a fixed angle",

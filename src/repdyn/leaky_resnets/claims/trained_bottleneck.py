@@ -64,7 +64,7 @@ NO_PLACE = false_world(
 @claim(
     "lrn-fig1b",
     where="Appendix B, Figure 1b",
-    words="a clear separation between k^* number of large values as the rest decay",
+    words="a clear separation between $k^*$ number of large values as the rest decay",
     line=508,
     assumes="the middle of the network; training not over-regularized",
     kind="qualitative",
@@ -192,10 +192,7 @@ def negative_part_vanishes(chain_measures: xr.Dataset) -> Verdict:
             reason="a sign; a root is half-way to 1 / Lt",
         )
 
-    grid: dict[str, Mapping[str, object]] = {
-        "where": PLACES,
-        "rate": {"at all": 1e-9, "as a root": 0.5},
-    }
+    grid: dict[str, Mapping[str, object]] = {"where": PLACES, "rate": {"at all": 1e-9, "as a root": 0.5}}
     tests = {
         "bias": over_readings(test, maps=ALL_MAPS, **grid),
         "no bias": over_readings(lambda where, rate: test(NO_BIAS, where, rate), **grid),
@@ -283,7 +280,7 @@ def jumps_lie_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
 @claim(
     "lrn-fig1-speed",
     where="Section 2.1, after Theorem 4",
-    words=r"slow (~ 1) dynamics ... fast (~ \tilde{L}) dynamics everywhere the COI is far from optimal",
+    words=r"slow (~ 1) dynamics ... fast (~ $\tilde{L}$) dynamics everywhere the COI is far from optimal",
     line=240,
     assumes="trained networks",
     kind="scaling",

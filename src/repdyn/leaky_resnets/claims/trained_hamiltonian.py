@@ -32,14 +32,13 @@ from repdyn.leaky_resnets.methods.selection import DECAYED, at_paper_depth, of_m
 def _share(chains: xr.Dataset, hamiltonian: str, part: str, window: float) -> Array:
     """Range of the Hamiltonian over that of one of its parts, both over p in (window, 1 - window), per seed."""
     p = (np.arange(chains.sizes["layer"]) + 0.5) / chains.sizes["layer"]
-    inside = chains.isel(gamma=0, layer=np.flatnonzero((p > window) & (p < 1 - window)))
+    inside = chains.isel(layer=np.flatnonzero((p > window) & (p < 1 - window)))
     return (_span(inside[hamiltonian]) / _span(inside[part])).values
 
 
 def _proportion(chains: xr.Dataset, floor: float) -> Array:
     """Exponent of the kinetic energy in the cost of identity beyond -2 H / Lt, where both exceed a floor, per seed."""
-    kinetic = chains["kinetic"].isel(gamma=0)
-    extra = chains["cost"].isel(gamma=0) - chains["median_hamiltonian"]
+    kinetic, extra = chains["kinetic"], chains["cost"] - chains["median_hamiltonian"]
     exponents = []
     for seed in range(chains.sizes["seed"]):
         k, e = kinetic.isel(seed=seed).values, extra.isel(seed=seed).values
@@ -79,7 +78,7 @@ CONSTANT_SPEED = false_world("paths of the same length at constant speed", _at_c
     where="Section 2.1, Figure 1c",
     words="The kinetic energy is proportional to the extra COI ... varies much less than its components",
     line=260,
-    assumes="the network of Figure 1b",
+    assumes=r"the network of Figure 1b; $\gamma_0$ and the linear maps are not stated",
     kind="qualitative",
     states="Along $p$ the Hamiltonian varies much less than its parts, and the kinetic energy is proportional to the "
     "extra cost of identity.",
@@ -102,8 +101,8 @@ def hamiltonian_varies_less_than_its_parts(chain_measures: xr.Dataset) -> Verdic
     chains = at_paper_depth(chain_measures)
     tests = {
         "varies": over_readings(
-            lambda hamiltonian, part, window, much_less: mean_within(
-                _share(of_maps(chains, hamiltonian[0]), hamiltonian[1], part, window),
+            lambda hamiltonian, part, window, much_less, gamma: mean_within(
+                _share(of_maps(chains, hamiltonian[0]).isel(gamma=gamma), hamiltonian[1], part, window),
                 -np.inf,
                 much_less,
                 expected=f"at most {much_less:g} of the part's range",
@@ -113,10 +112,11 @@ def hamiltonian_varies_less_than_its_parts(chain_measures: xr.Dataset) -> Verdic
             part={"cost of identity": "cost", "kinetic energy": "kinetic"},
             window={"all layers": 0.0, "without a tenth at each end": 0.1, "$0.2 < p < 0.8$": 0.2},
             much_less={"a quarter": 0.25, "a tenth": 0.1},
+            gamma=gammas(chains),
         ),
         "proportion": over_readings(
-            lambda maps, above: mean_within(
-                _proportion(of_maps(chains, maps), above),
+            lambda maps, above, gamma: mean_within(
+                _proportion(of_maps(chains, maps).isel(gamma=gamma), above),
                 0.75,
                 1.25,
                 expected="exponent 1",
@@ -124,6 +124,7 @@ def hamiltonian_varies_less_than_its_parts(chain_measures: xr.Dataset) -> Verdic
             ),
             maps=LEARNED_MAPS,
             above={"a tenth": 0.1, "one": 1.0},
+            gamma=gammas(chains),
         ),
     }
     spread = of_maps(chains)["hamiltonian_range"].mean()
@@ -170,7 +171,7 @@ def energies_are_large_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
 @claim(
     "lrn-thm4-trained",
     where="Section 2.1, after Theorem 4",
-    words=r"for large \tilde{L} ... the Hamiltonian is close to the minimal COI along the path",
+    words=r"for large $\tilde{L}$ ... the Hamiltonian is close to the minimal COI along the path",
     line=240,
     assumes="trained networks, which Figure 1 shows for it",
     kind="limit",

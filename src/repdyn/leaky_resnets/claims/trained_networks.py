@@ -84,7 +84,8 @@ def products_change_by_the_bias(network_audit: xr.Dataset, chain_measures: xr.Da
 @claim(
     "lrn-critical",
     where="Section 1.5, backward equation",
-    words=r"for the cost $C(A) = \frac{1}{2} ||f^*(X) A||_F^2$ ... = \frac{2}{\lambda N} (f^*(X) - A_1)",
+    words=r"for the cost $C(A) = \frac{1}{2} ||f^*(X) A||_F^2$ ... $B_1 = -\frac{1}{\lambda} \partial_{A_1} "
+    r"C(A_1) = \frac{2}{\lambda N} (f^*(X) - A_1)$",
     line=193,
     kind_of_slip="misprint",
     kind="identity",
@@ -101,7 +102,7 @@ def products_change_by_the_bias(network_audit: xr.Dataset, chain_measures: xr.Da
         replace_labels("cost", {"|f* - A|^2 / N": "|f* - A|^2 / 2"}),
     ),
     message="The momenta at the output belong to another cost",
-    cause="In the text at hand: half the squared distance, the cost of Section 1.5, gives $(f^*(X) - "
+    cause="In our copy: half the squared distance, the cost of Section 1.5, gives $(f^*(X) - "
     r"A_1)/\lambda$; the printed momenta are $2/N$ times that, those of the mean over points in Section "
     "1.1.",
     consequence="A change of either line repairs it; the critical points are those of the loss that is meant.",

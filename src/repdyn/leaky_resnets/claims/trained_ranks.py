@@ -11,14 +11,7 @@ from repdyn.base.datasets import require
 from repdyn.base.readings import over_readings
 from repdyn.base.sampled import mean_within
 from repdyn.base.verdicts import UNDECIDED, Verdict, all_of, at_least, at_most
-from repdyn.leaky_resnets.claims.over_seeds import (
-    ALL_MAPS,
-    FIXED,
-    FREE,
-    LEAST_SEEDS,
-    need_chains,
-    need_near_critical,
-)
+from repdyn.leaky_resnets.claims.over_seeds import ALL_MAPS, FIXED, FREE, LEAST_SEEDS, need_chains, need_near_critical
 from repdyn.leaky_resnets.methods.selection import DECAYED, by_label, of_maps
 from repdyn.leaky_resnets.theory.identity_cost import cost_of_identity
 

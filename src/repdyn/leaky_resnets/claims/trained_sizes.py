@@ -89,7 +89,7 @@ def _exponent(values: xr.DataArray, low: float, high: float) -> Test:
 @claim(
     "lrn-fig3",
     where="Appendix B, Figure 3",
-    words=r"respective magnitudes remains relatively constant as the effective depth \tilde{L} grows",
+    words=r"respective magnitudes remains relatively constant as the effective depth $\tilde{L}$ grows",
     line=510,
     assumes=r"path length, magnitudes of $B_p$ and of $B_p \sigma(A_p)^T$; trained networks",
     kind_of_slip="result changes",
@@ -101,10 +101,7 @@ def _exponent(values: xr.DataArray, low: float, high: float) -> Test:
     r"How the largest $\|B_p\|$ grows is not decided.",
     formula=r"\int_0^1 \|\partial_p A_p\| dp, \|B_p\|, \|B_p \sigma(A_p)^T\| = O(1) \text{ as } \tilde L \to \infty",
     corrected_formula=r"\|B_p \sigma(A_p)^T\| = O(1), \quad \int_0^1 \|\partial_p A_p\| dp \nearrow",
-    control={
-        "length": REVERSED,
-        "BS": COST_INSTEAD,
-    },
+    control={"length": REVERSED, "BS": COST_INSTEAD},
     message="The path length of our networks grows with the effective depth",
     cause=r"In trained networks of two sizes the plain path length grows with an exponent in $\tilde L$ above "
     r"1/2; only the magnitude of $B_p \sigma(A_p)^T$ keeps its size, with learned maps.",
@@ -225,7 +222,7 @@ def _slopes(chains: xr.Dataset) -> Array:
 @claim(
     "lrn-b-inverse",
     where="Section 2.1, after Theorem 4",
-    words=r"we typically have that the size of B_p is inversely proportional to that of $\sigma(A_p)$",
+    words=r"we typically have that the size of $B_p$ is inversely proportional to that of $\sigma(A_p)$",
     line=238,
     assumes="trained networks, along $p$",
     kind="scaling",
@@ -266,7 +263,7 @@ def momenta_balance_activations(chain_measures: xr.Dataset) -> Verdict:
     where="Section 1.2, output scaling",
     words="outputs of neural nets will keep on growing ... the effective depth increases ... (though quite slowly)",
     line=96,
-    assumes="training on cross-entropy or a loss like it, plain residual networks",
+    assumes="training on cross-entropy or a loss like it; plain residual networks, linear maps in and out trained, too",
     kind="causal",
     states="When plain ResNets are trained on cross-entropy, their outputs keep on growing, and with them the "
     "effective depth increases, though quite slowly.",

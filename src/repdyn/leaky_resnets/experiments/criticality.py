@@ -91,11 +91,7 @@ def _lengths(settings: Criticality, maps: Maps, layers: int, recipe: Recipe) -> 
 
 
 def _dataset(
-    settings: Criticality,
-    variables: dict[str, xr.Variable],
-    coords: dict[str, xr.Variable],
-    *,
-    title: str,
+    settings: Criticality, variables: dict[str, xr.Variable], coords: dict[str, xr.Variable], *, title: str
 ) -> xr.Dataset:
     strength = lam(settings.penalty, settings.dimension, settings.effective_depth)
     own = {

@@ -165,11 +165,7 @@ def _strength(settings: Discretized, penalty: float) -> float:
 
 
 def _dataset(
-    settings: Discretized,
-    variables: dict[str, xr.Variable],
-    coords: dict[str, xr.Variable],
-    *,
-    title: str,
+    settings: Discretized, variables: dict[str, xr.Variable], coords: dict[str, xr.Variable], *, title: str
 ) -> xr.Dataset:
     own = {
         "effective_depth": variable((), settings.effective_depth, "effective depth Lt"),

@@ -212,6 +212,8 @@ def identity_cost(identity_costs: xr.Dataset, descents: xr.Dataset) -> Drawn:
     _bound_ratios(axes[0, 0], identity_costs)
     _scaled_costs(axes[0, 1], identity_costs.sel(shape=WIDE))
     _descent_ends(axes[0, 2], descents)
+    named = dict(zip(*reversed(axes[0, 0].get_legend_handles_labels()), strict=True))
+    fig.legend(named.values(), named.keys(), loc="outside lower center", ncols=4, markerscale=2)
     label_panels(axes)
     apart = np.abs(identity_costs["scaling"].sel(shape=WIDE, bias=0)).max()
     near = float((descents["negative_mass"] < NEARLY_NONE).mean())
@@ -232,11 +234,12 @@ def identity_cost(identity_costs: xr.Dataset, descents: xr.Dataset) -> Drawn:
 def _spread_row(panel: Axes, row: int, values: np.ndarray, color: str) -> None:
     """A row of points, moved up and down so that equal ones do not cover each other."""
     spots = row + 0.3 * np.sin(2.4 * np.arange(values.size))
-    panel.plot(np.sort(values.ravel()), spots, "o", markersize=1.8, color=color, markeredgewidth=0)
+    words = "bias" if color == RED else "no bias"
+    panel.plot(np.sort(values.ravel()), spots, "o", markersize=1.8, color=color, markeredgewidth=0, label=words)
 
 
 def _name_rows(panel: Axes, names: list[str], printed: float) -> None:
-    panel.axvline(printed, color=BLACK, linewidth=0.8, zorder=0)
+    panel.axvline(printed, color=BLACK, linewidth=0.8, zorder=0, label="printed")
     panel.set_yticks(range(len(names)), names)
     panel.set_ylim(len(names) - 0.5, -0.5)
 
@@ -248,7 +251,7 @@ def _bound_ratios(panel: Axes, costs: xr.Dataset) -> None:
         ratio = part[f"bound_{bound}"] / part["plain_cost"]
         _spread_row(panel, row, ratio.values[part["feasible"].values == 1], color)
         least = costs["least_ratio"].sel(search=f"{BIAS[bias]}, {bound}").min()
-        panel.plot(1 / float(least), row, "^", color=BLACK, markersize=5)
+        panel.plot(1 / float(least), row, "^", color=BLACK, markersize=5, label="largest that searches find")
     _name_rows(panel, [f"{BIAS[bias]},\n{bound}" for bias, bound, _ in rows], 1)
     panel.set(title="Proposition 1", xlabel="bound / COI", xlim=(-0.05, None))
 

@@ -81,8 +81,9 @@ def _paired(panel: Axes, ratios: xr.DataArray) -> None:
 @figure(
     title="Figure 2b: spectra of the weights of networks with adaptive steps",
     caption="Singular values of the weights, one network per panel, seed 0, learned and decayed maps. Dotted: where "
-    "the paper sees roughly 6 dimensions; short black line: a quarter of the largest there. Teachers: random ResNets "
-    f"as in the paper, and fully connected; penalties: the paper's and a stronger one. {PAPER_SIZES}",
+    "the paper sees roughly 6 dimensions; short black line: a quarter of the largest there, above which a value is "
+    "large. Distance from rest: relative distance of the weights from a critical point. Teachers: random ResNets as in "
+    f"the paper, and fully connected; penalties: the paper's and a stronger one. {PAPER_SIZES}",
     alt="Singular values of the weights along the network in four panels, by teacher and penalty, with a mark of a "
     "quarter of the largest at p = 0.3.",
 )
@@ -93,8 +94,13 @@ def fig2b_weight_spectra(staged_measures: xr.Dataset) -> Drawn:
     fig, axes = new(2, 2, height=2.4, sharex=True, sharey=True)
     dimension = staged_measures["stage_dimension"].mean("seed")
     for panel, teacher in zip(axes.ravel(), staged_measures["teacher"].values, strict=True):
-        _stages(panel, staged_measures.sel(teacher=teacher).isel(seed=0), wide, narrow)
+        networks = staged_measures.sel(teacher=teacher)
+        _stages(panel, networks.isel(seed=0), wide, narrow)
         panel.set_title(str(teacher))
+        count, distance = (float(networks[name].mean()) for name in ("stage_dimension", "relative_distance"))
+        words = f"means over seeds: {count:.1f} large values,\ndistance from rest {distance:.2g}"
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+        panel.text(0.03, 0.97, words, transform=panel.transAxes, va="top", fontsize=7.5, bbox=box)
     for panel in axes[1]:
         panel.set_xlabel("position $p$")
     for panel in axes[:, 0]:

@@ -16,6 +16,7 @@ from repdyn.plotting.figures import (
     BLUE,
     GREEN,
     ORANGE,
+    PURPLE,
     RED,
     SKY,
     Drawn,
@@ -87,9 +88,10 @@ def _energies_of_depth(panel: Axes, chains: xr.Dataset) -> None:
     style: dict[str, Any] = {"color": BLUE, "markersize": 5, "zorder": 5}
     panel.plot(depth[~hollow], middle[~hollow], "o", **style)
     panel.plot(depth[hollow], middle[hollow], "o", markerfacecolor="white", label=f"{ENERGY}, not critical", **style)
-    for gamma, line in zip(chains["gamma"].values, ("-", "--", ":"), strict=False):
+    styles = (("-", SKY, "s"), ("--", PURPLE, "D"), (":", ORANGE, "p"))
+    for gamma, (line, color, marker) in zip(chains["gamma"].values, styles, strict=False):
         stable, words = chains["median_stable"].sel(gamma=gamma).mean("seed"), f"stable, $\\gamma_0$ = {gamma:g}"
-        panel.plot(depth, stable, color=SKY, linestyle=line, marker="s", markersize=3, label=words)
+        panel.plot(depth, stable, color=color, linestyle=line, marker=marker, markersize=3, label=words)
     panel.set_xticks(depth)
 
 
@@ -236,7 +238,7 @@ def _growth(values: xr.DataArray) -> xr.DataArray:
 
 
 @figure(
-    title="Figure 3: path length, momenta and weights against the effective depth",
+    title="Figure 3: path lengths and norms of $B_p$ and $B_p S_p^T$ against the effective depth",
     caption=r"Means over seeds with 95 % intervals. Path length over $\sqrt{N}$; median over layers in (d); stable "
     r"norm with $\gamma_p = \gamma_0 \|K_p\|_{op}$. From the first point of the decayed maps, dotted: in proportion to "
     r"$\tilde L$; "
@@ -272,7 +274,8 @@ def fig3_bounded(chain_measures: xr.Dataset) -> Drawn:
         panel.set(title=title, xlabel=DEPTH, xscale="log", yscale="log")
         ticks_at(panel.xaxis, depth)
         ticks_at(panel.yaxis, (0.5, 1, 2, 5, 10, 20, 50, 100, 200))
-    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
+    *lines, decayed, free, fixed = zip(*axes[0, 0].get_legend_handles_labels(), strict=True)
+    fig.legend(*zip(decayed, free, fixed, *lines, strict=True), loc="outside upper center", ncols=5)
     label_panels(axes)
     return Drawn(
         fig,

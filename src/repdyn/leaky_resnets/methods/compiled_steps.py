@@ -1,4 +1,4 @@
-"""Gradient and Adam of leaky ResNets on a CPU, compiled: one network at a time, so that it stays in the cache.
+"""Gradients, Adam and descent of ResNets on a CPU, compiled: one network at a time, so that it stays in the cache.
 
 Matrix products are the BLAS's; what lies between two of them is one pass over a layer.
 """
@@ -66,31 +66,100 @@ def gradient(W, P, Q, X, Y, rho, leak, decay, learned, S, U, turned, A, G, H, re
         dP: shape of P.
         dQ: shape of Q.
     """
-    L, M = W.shape[:2]
-    for m in range(M):
-        np.dot(P[m], X[m], A)
-        H[:] = 0
-        _next_layer(A, H, A.dtype.type(1), S[0])
-        for layer in range(L):
-            _scaled(W[layer, m], rho[layer, m], U[layer], turned[layer])
-            np.dot(U[layer], S[layer], H)
-            _next_layer(A, H, leak[layer, m], S[layer + 1])
+    for m in range(W.shape[1]):
+        _forward(W, P, X, rho, leak, m, S, U, turned, A, H)
         np.dot(Q[m], A, residual)
         residual -= Y[m]
         residual *= A.dtype.type(2 / X.shape[2])
-        np.dot(Q[m].T, residual, G)
-        if learned:
-            np.dot(residual, A.T, dQ[m])
-        for layer in range(L - 1, -1, -1):
-            np.dot(G, S[layer].T, dW[layer, m])
-            for i in range(W.shape[2]):
-                for j in range(W.shape[3]):
-                    dW[layer, m, i, j] = rho[layer, m] * (dW[layer, m, i, j] + decay * W[layer, m, i, j])
-            np.dot(turned[layer], G, H)
-            _layer_before(H, S[layer], leak[layer, m], G)
-            G, H = H, G
-        if learned:
-            np.dot(G, X[m].T, dP[m])
+        _backward(W, Q, X, rho, leak, decay, learned, m, S, turned, A, G, H, residual, dW, dP, dQ)
+
+
+@compiled
+def _forward(W, P, X, rho, leak, m, S, U, turned, A, H):
+    """Leaves network m's last layer in A, the others in S and its scaled weights in U and turned; as in `gradient`."""
+    np.dot(P[m], X[m], A)
+    H[:] = 0
+    _next_layer(A, H, A.dtype.type(1), S[0])
+    for layer in range(W.shape[0]):
+        _scaled(W[layer, m], rho[layer, m], U[layer], turned[layer])
+        np.dot(U[layer], S[layer], H)
+        _next_layer(A, H, leak[layer, m], S[layer + 1])
+
+
+@compiled
+def _backward(W, Q, X, rho, leak, decay, learned, m, S, turned, A, G, H, residual, dW, dP, dQ):
+    """Leaves network m's gradient, from the slopes of the loss by the outputs in `residual`; as in `gradient`."""
+    np.dot(Q[m].T, residual, G)
+    if learned:
+        np.dot(residual, A.T, dQ[m])
+    for layer in range(W.shape[0] - 1, -1, -1):
+        np.dot(G, S[layer].T, dW[layer, m])
+        for i in range(W.shape[2]):
+            for j in range(W.shape[3]):
+                dW[layer, m, i, j] = rho[layer, m] * (dW[layer, m, i, j] + decay * W[layer, m, i, j])
+        np.dot(turned[layer], G, H)
+        _layer_before(H, S[layer], leak[layer, m], G)
+        G, H = H, G
+    if learned:
+        np.dot(G, X[m].T, dP[m])
+
+
+def descend_plain(
+    theta: Array, X: Array, Y: Array, layers: int, width: int, classify: bool, rate: float, steps: int
+) -> None:
+    """Full-batch descent of one plain ResNet, A_l = A_{l-1} + W_l S_{l-1} / L, in place.
+
+    Args:
+        theta: W, P and Q as in `parts`, one after the other.
+        X: inputs, shape (d, N).
+        Y: targets, one-hot for cross-entropy, shape (classes, N).
+        layers: L.
+        width: w.
+        classify: cross-entropy; else the squared error, averaged over classes.
+        rate: learning rate.
+        steps: how many.
+    """
+    grad, (L, w, N) = np.empty_like(theta), (layers, width, X.shape[1])
+    W, P, Q = parts(theta, L, w, len(X))
+    room = [np.ones(size) for size in [(L + 1, w + 1, N), (L, w, w + 1), (L, w, w), *[(w, N)] * 3, Y.shape]]
+    steps_of = np.full((L, 1), 1 / L), np.ones((L, 1))
+    _descend(theta, grad, W, P, Q, X[None], Y, *steps_of, classify, rate, steps, *room, *parts(grad, L, w, len(X)))
+
+
+def parts(theta: Array, layers: int, width: int, inputs: int) -> list[Array]:
+    """Views of W, shape (L, 1, w, w + 1), P, (1, w, d), and Q, (1, classes, w), in a flat array."""
+    W, P, Q = np.split(theta, np.cumsum([layers * width * (width + 1), width * inputs]))
+    return [W.reshape(layers, 1, width, width + 1), P.reshape(1, width, inputs), Q.reshape(1, -1, width)]
+
+
+@compiled
+def _descend(theta, grad, W, P, Q, X, Y, rho, leak, classify, rate, steps, S, U, turned, A, G, H, residual, dW, dP, dQ):
+    """Steps of `descend_plain`; the other arguments as in `gradient`."""
+    for _ in range(steps):
+        _forward(W, P, X, rho, leak, 0, S, U, turned, A, H)
+        np.dot(Q[0], A, residual)
+        _slopes(residual, Y, classify)
+        _backward(W, Q, X, rho, leak, 0.0, True, 0, S, turned, A, G, H, residual, dW, dP, dQ)
+        for i in range(theta.size):
+            theta[i] -= rate * grad[i]
+
+
+@compiled
+def _slopes(f, Y, classify):
+    """Slopes of the mean cross-entropy or squared error by the outputs, in place of the outputs."""
+    classes, points = f.shape
+    for point in range(points):
+        largest, total = -np.inf, 0.0
+        for row in range(classes if classify else 0):
+            largest = max(largest, f[row, point])
+        for row in range(classes if classify else 0):
+            f[row, point] = np.exp(f[row, point] - largest)
+            total += f[row, point]
+        for row in range(classes):
+            if classify:
+                f[row, point] = (f[row, point] / total - Y[row, point]) / points
+            else:
+                f[row, point] = 2 * (f[row, point] - Y[row, point]) / f.size
 
 
 @compiled(fastmath=CONTRACT)

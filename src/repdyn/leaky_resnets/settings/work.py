@@ -68,7 +68,7 @@ def _excess(sections: Sections, _: Sections) -> float:
 
 def _growth(sections: Sections, _: Sections) -> float:
     s = sections["settings"]
-    return 5e-5 * s["layers"] * s["records"][-1]
+    return 1.5e-5 * s["seeds"] * s["layers"] * s["records"][-1]
 
 
 WORK = {

@@ -1,7 +1,3 @@
 """The order of the paper, in which the report shows the tables."""
 
-ORDER = (
-    "formulas",
-    "laboratory",
-    "chains",
-)
+ORDER = ("formulas", "laboratory", "chains")

@@ -54,13 +54,7 @@ def enlarged_weights_as_printed(
 
     From the proof of Proposition 8.
 
-    Args:
-        W: weights, shape (w, w + 1) with bias or (w, w).
-        A_i: representation of point i.
-        S_i: its activation, shape (w + 1,) with bias or (w,).
-        t: height t(p) of the triangle, 0 to 1.
-        eps: size of the perturbation.
-        effective_depth: Lt > 0.
+    Arguments as in `enlarged_weights`.
     """
     return _enlarged(W, A_i, S_i, t, t, eps, effective_depth)
 
@@ -118,12 +112,7 @@ def norm_change_as_printed(
 
     From the proof of Proposition 8.
 
-    Args:
-        A_i: representation of point i.
-        S_i: its activation, shape (w + 1,) with bias or (w,).
-        dA_i: derivative of A_i by p.
-        t: height t(p) of the triangle, 0 to 1.
-        effective_depth: Lt > 0.
+    Arguments as in `norm_change`.
     """
     Lt = effective_depth
     return float(Lt**2 * t**2 * (S_i @ S_i - A_i @ A_i - 1 / Lt * A_i @ dA_i))

@@ -61,11 +61,7 @@ def force(A: Float[Array, "w N"], B: Float[Array, "w N"], effective_depth: float
 
     Section 1.5.
 
-    Args:
-        A: representation.
-        B: momentum.
-        effective_depth: Lt > 0.
-        bias: whether S carries a row of ones.
+    Arguments as in `velocity`.
     """
     S = activation(A, bias)
     pulled = ((S @ B.T) @ B)[: len(A)]
@@ -111,12 +107,7 @@ def stable_hamiltonian(
 ) -> float:
     """H_gamma of `stable_energies` alone (after Theorem 4). It needs no momentum, so no critical point.
 
-    Args:
-        A: representation.
-        dA: its derivative by p.
-        effective_depth: Lt > 0.
-        bias: whether S carries a row of ones.
-        gamma: regularizer gamma > 0, units of A squared.
+    Arguments as in `stable_energies`.
     """
     return stable_energies(A, dA, effective_depth, bias, gamma).hamiltonian
 

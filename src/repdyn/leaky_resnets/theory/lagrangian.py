@@ -57,11 +57,7 @@ def lagrangian_terms(
 ) -> LagrangianTerms:
     r"""|Lt A + dA|^2_K / (2 Lt) = (Lt / 2) |A|^2_K + <dA, A>_K + |dA|^2_K / (2 Lt) (Section 1.3, corrected).
 
-    Args:
-        A: representation.
-        dA: its derivative by p.
-        effective_depth: Lt > 0.
-        bias: whether S carries a row of ones.
+    Arguments as in `least_norm_weights`.
     """
     A, dA = representation_pair(A, dA, ("A", "dA"))
     Lt = effective_depth_of(effective_depth)
@@ -77,11 +73,7 @@ def lagrangian_terms_as_printed(
 ) -> LagrangianTerms:
     """The same with the cross term Lt <dA, A>_K of Section 1.3.
 
-    Args:
-        A: representation.
-        dA: its derivative by p.
-        effective_depth: Lt > 0.
-        bias: whether S carries a row of ones.
+    Arguments as in `least_norm_weights`.
     """
     terms = lagrangian_terms(A, dA, effective_depth, bias)
     return terms._replace(cross=effective_depth * terms.cross)
@@ -92,11 +84,7 @@ def hamiltonian_from_energies(
 ) -> float:
     r"""H = |dA|^2_K / (2 Lt) - (Lt / 2) |A|^2_K, where Im A^T lies in Im S^T (Section 2.1).
 
-    Args:
-        A: representation.
-        dA: its derivative by p.
-        effective_depth: Lt > 0.
-        bias: whether S carries a row of ones.
+    Arguments as in `least_norm_weights`.
     """
     terms = lagrangian_terms(A, dA, effective_depth, bias)
     return terms.kinetic - terms.identity

@@ -254,11 +254,7 @@ def momentum_identity(
 
     Ours: a check of `momenta`, in the manner of Appendix A.3.
 
-    Args:
-        W: weights, shape (L, w, w + 1) with bias or (L, w, w).
-        A: representations.
-        B: momenta.
-        rho: layer steps, sum 1.
+    Arguments as in `criticality`.
     """
     W, A, B = finite(W, "W"), finite(A, "A"), finite(B, "B")
     products = np.sum(A * B, axis=(1, 2))

@@ -35,10 +35,7 @@ def log_ratios(fits: xr.Dataset, name: str) -> np.ndarray:
 def _theory_exchanged(name: str) -> Control:
     taken = list(SQUARE.values()) if name == "square" else [name]
     swap = replace_labels("alternative", {"theory": name, **dict.fromkeys(taken, "theory")})
-    return false_world(
-        f"networks that follow the altered dynamics ({name}) and not the theory",
-        in_every_dataset(swap),
-    )
+    return false_world(f"networks that follow the altered dynamics ({name}) and not the theory", in_every_dataset(swap))
 
 
 @claim(

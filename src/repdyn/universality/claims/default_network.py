@@ -12,13 +12,7 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import (
-    false_world,
-    in_every_dataset,
-    replace_variables,
-    reverse,
-    wrong_formula,
-)
+from repdyn.base.controls import false_world, in_every_dataset, replace_variables, reverse, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.readings import over_readings
@@ -59,7 +53,7 @@ def _trend(values: np.ndarray, rises: bool, share: int) -> Test:
     "uni-fig10-depth",
     where="Section 5.1, Figure 10",
     line=237,
-    assumes="default network of 20 layers, two points; what accurate means is not stated",
+    assumes="default network of 20 layers, two points; the meaning of accurate is not stated",
     words="the theory is accurate only in the second half of the network",
     kind="comparison",
     states="The theory is accurate only in the second half of the network.",

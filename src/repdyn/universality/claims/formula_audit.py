@@ -96,9 +96,9 @@ final_distance = formula_claim(
     "uni-eq10-final",
     where="Section 4.1, eqs. (10), (11); Appendix A.3, (27), (28), (36)",
     line=156,
-    assumes="no rotation, (19); the constant of (24); targets and inputs differ: equal targets have A.4 for "
-    "themselves; outputs that start against the target may take $h$ to 0, where (7) ends: there the linear maps (6) "
-    "go on; exceptional starts of measure zero, which end at the saddle, are left out",
+    assumes="no rotation, (19); the constant of (24); targets and inputs differ: equal targets are treated in A.4; "
+    "outputs that start against the target may take $h$ to 0, where (7) ends: there the linear maps (6) go on; "
+    "exceptional starts of measure zero, which end at the saddle, are left out",
     sought=r"In closed form the flow is linear up to a common factor, so its fixed points are the eigenvectors of $H$ "
     r"with a positive eigenvalue: one is (10), the other, for $A_{\text{high}} < 0$, the saddle $h = 0$. Starts "
     r"without a part along the first exist for $A_{\text{high}} \le 0$ (one output against the target at "
@@ -192,7 +192,7 @@ plane_system = formula_claim(
     "uni-eq29-31-stable",
     where="Appendix A.3, eqs. (29)-(31)",
     line=397,
-    assumes="no rotation, (19); the constant of (24); targets and inputs differ: equal targets have A.4 for themselves",
+    assumes="no rotation, (19); the constant of (24); targets and inputs differ: equal targets are treated in A.4",
     sought=r"The eigenvalues are $-S / (2 \tau_y)$ and $-h_\infty / \tau_y$ with $S^2 = A_{\text{high}}^2 + 4 "
     r"A_{\text{low}}^2$, negative whenever $A_{\text{low}} > 0$. At equal targets, which the text takes out, the "
     r"second is 0 for $A_{\text{high}} \le 0$.",
@@ -221,7 +221,7 @@ def stable_node(formula_audit: xr.Dataset) -> Verdict:
     "uni-eq32-35-saddle",
     where="Appendix A.3, eqs. (32)-(35)",
     line=411,
-    assumes="no rotation, (19); the constant of (24); targets and inputs differ: equal targets have A.4 for themselves",
+    assumes="no rotation, (19); the constant of (24); targets and inputs differ: equal targets are treated in A.4",
     sought=r"The product of both eigenvalues is $-A_{\text{low}}^2 / \tau_y^2$, so for $A_{\text{low}} > 0$ the signs "
     r"differ whatever $A_{\text{high}}$ is; at equal targets, which the text takes out, one is 0.",
     words="one positive and one negative eigenvalue ... There is always one direction along which perturbations "
@@ -272,11 +272,7 @@ def equal_targets(formula_audit: xr.Dataset) -> Verdict:
     """Against numerical solutions of the lifted system."""
     speed = float(formula_audit["printed"].sel(equation=equations.EQUAL_TARGET_RATES).max())
     return decide_formula(
-        formula_audit,
-        equations.EQUAL_TARGETS,
-        SOLVED,
-        SOLVED_REASON,
-        facts={"largest error of (37) and (38)": speed},
+        formula_audit, equations.EQUAL_TARGETS, SOLVED, SOLVED_REASON, facts={"largest error of (37) and (38)": speed}
     )
 
 
@@ -323,8 +319,7 @@ change_of_scale = formula_claim(
     message="The system can be solved in closed form",
     cause="The difference of the representations keeps its direction, which makes (7) a two-layer linear network of "
     "unequal rates: a linear flow with a common factor.",
-    consequence="The general case has the solution given here; the special cases that the paper solves are not "
-    "touched.",
+    consequence="The general case has the solution given here; the special cases that the paper solves are unaffected.",
 )
 def closed_form(formula_audit: xr.Dataset) -> Verdict:
     """The closed form against the lifted system, one to three outputs, equal targets among them: it solves (7)."""

@@ -20,7 +20,8 @@ from repdyn.universality.theory.final import large_weight_limit
     where="Appendix A.6, eqs. (44)-(48)",
     line=463,
     kind_of_slip="missing hypothesis",
-    assumes=("both initial ratios Gaussian with mean and deviation $G$, as the paper assumes for illustration"),
+    assumes="both initial ratios Gaussian with mean and deviation $G$ and independent, which the paper assumes for "
+    "illustration",
     words="is Gaussian ... giving us a final representational distribution",
     kind="limit",
     states="With initial ratios drawn from $N(G, G^2)$ the final distance has the distribution (47) and density (48).",
@@ -38,7 +39,7 @@ from repdyn.universality.theory.final import large_weight_limit
     },
     message="The law of final distances holds for equal time constants only",
     cause=r"With $\rho = \tau_y/\tau_h$ the mean of $A_{\text{high}}$ is $dx^2 G (1 - \rho)$ and its variance $dx^4 "
-    r"G^2 (1 + \rho^2)$; the printed law has lost $\rho$.",
+    r"G^2 (1 + \rho^2)$; the printed law has lost the factor $\rho$.",
     consequence="Law and density change; the paper's conclusion, that randomness vanishes for small weights, stands "
     "(uni-a6-limit).",
     labels={
@@ -199,8 +200,8 @@ def _slope_per_fold(theory_maps: xr.Dataset) -> np.ndarray:
 
 
 def without_saddle(theory_maps: xr.Dataset) -> np.ndarray:
-    """Whether a large start learns before it waits at the saddle: A_high > 0, or dy within 30 degrees of the line."""
-    waits = np.abs(theory_maps["direction_cosine"].values) < np.sqrt(0.75)
+    """Whether a large start learns without a wait at the saddle: A_high > 0, or dy on the target's line."""
+    waits = np.abs(theory_maps["direction_cosine"].values) < 1
     return (theory_maps["large_high"].values > 0)[:, None, :] | ~waits[None, :, None]
 
 
@@ -236,7 +237,8 @@ PASSES_SADDLE = false_world("starts that pass the saddle in place of all", _sadd
     kind="scaling",
     states="Small initial weights give a plateau, large ones immediate decay.",
     correction=r"Large ones do where $A_{\text{high}} > 0$, or where it is negative and the first output difference "
-    "lies within 30 degrees of the target's line, as with one output; else there is a plateau again, uni-a5-decay.",
+    "lies on the target's line, as with one output; otherwise the error falls to the sine of the angle, where there is "
+    "a plateau again (uni-a5-decay).",
     control={
         "plateau at small weights": wrong_formula(
             "the growth rate with the mean of the two rates", replace_variables(plateau_growth="plateau_growth_wrong")
@@ -244,10 +246,10 @@ PASSES_SADDLE = false_world("starts that pass the saddle in place of all", _sadd
         "decay at large weights": PASSES_SADDLE,
     },
     message="Large initial weights can bring a plateau too",
-    cause=r"Where $A_{\text{high}} < 0$ and the first output difference lies more than 30 degrees off the target's "
-    "line, the solution waits near the saddle $h = 0$.",
-    consequence=r"The sentence holds for $A_{\text{high}} > 0$, and below that angle, as with one output; that small "
-    "weights give a plateau stays.",
+    cause=r"Where $A_{\text{high}} < 0$ and the first output difference lies off the target's line, the solution waits "
+    "near the saddle $h = 0$.",
+    consequence=r"The sentence holds for $A_{\text{high}} > 0$, and on that line, as with one output; that small "
+    "weights give a plateau remains true.",
 )
 def plateau(theory_maps: xr.Dataset) -> Verdict:
     """Half time against -log scale: slope one over the growth rate; at large scales sooner and sooner."""

@@ -108,11 +108,12 @@ EXCHANGED = "a map that falls as the decoder does at the end of training does no
         "decoder": "trend of first over second order with distance, decoder",
     },
     defence="The caption claims a trend, with no size: a tenth of a decade is our threshold. A leaky ReLU has no "
-    "second derivative, so the second order, which the paper does not define, may be another than ours, and its 30 "
+    "second derivative, so the second order, which the paper does not define, may differ from ours, and its 30 "
     "epochs are passes over 60,000 images where ours are equal rate times steps on fewer. The decoder's ratio falls.",
-    answer="Size does not decide it for the encoder: on scikit-learn's digits its ratio rises with distance, and on "
-    "MNIST's test images a fall by a fifth is excluded. The definition and the images remain: our second order is the "
-    "one that sees kinks, and no run of ours has 60,000 images. Until one has, nothing is called refuted.",
+    answer="The size of the trend does not decide it for the encoder: on scikit-learn's digits its ratio rises with "
+    "distance, and on MNIST's test images a fall by a fifth is excluded. The definition and the images remain: our "
+    "second order is the one that sees kinks, and no run of ours has 60,000 images. Until one does, nothing is "
+    "called refuted.",
 )
 def linear_term_fades_with_distance(taylor_ratios: xr.Dataset) -> Verdict:
     """Median ratio in the farthest over that in the nearest of the bins, at the look nearest to 30 epochs."""

@@ -106,8 +106,7 @@ def printed_everywhere(data: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="At small initial weights the 20-layer network merges the representations of points with equal targets.",
     control=dict.fromkeys(
-        ("first pair", "second pair"),
-        in_the_place_of("low", "high", "large initial weights in place of small ones"),
+        ("first pair", "second pair"), in_the_place_of("low", "high", "large initial weights in place of small ones")
     ),
     labels={
         "first pair": "distance within the pair of target 0 over the other distances",
@@ -329,7 +328,7 @@ def varying_scales(xor_structure: xr.Dataset, scan: xr.Dataset) -> dict[str, lis
     words=("match the theory prediction at varying initial weight scales for the default 20 layer network"),
     kind="qualitative",
     states="With Adam, too, distances match (10) at varying initial weight scales in 20 layers, so that pairs with "
-    "equal targets merge at small and not at large weights, but not in a two-layer network at small weights.",
+    "equal targets merge at small weights and not at large ones; in a two-layer network they do not at small weights.",
     control=dict.fromkeys(
         (
             "first pair at small weights",

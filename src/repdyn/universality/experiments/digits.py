@@ -21,10 +21,7 @@ MAPS = ("encoder", "decoder")
 
 
 def representational_structure(
-    settings: RepresentationalStructure,
-    stream: Stream,
-    images: xr.Dataset,
-    image_training: dict[str, xr.Dataset],
+    settings: RepresentationalStructure, stream: Stream, images: xr.Dataset, image_training: dict[str, xr.Dataset]
 ) -> xr.Dataset:
     """Distances of the first images' representations against (50), simpler predictions and other length scales."""
     raw, labels = INK * images["image"].values.reshape(images.sizes["point"], -1), images["label"].values

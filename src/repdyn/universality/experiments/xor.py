@@ -36,12 +36,7 @@ def xor_gains(settings: XorGains, usual: Xor, stream: Stream, device: str, check
 
 
 def _trained(
-    section: str,
-    runs: Mapping[str, TrainedNetwork],
-    settings: Xor,
-    stream: Stream,
-    device: str,
-    checkpoint: Checkpoint,
+    section: str, runs: Mapping[str, TrainedNetwork], settings: Xor, stream: Stream, device: str, checkpoint: Checkpoint
 ) -> xr.Dataset:
     looks = [_looks(run, settings) for run in runs.values()]
     records = [

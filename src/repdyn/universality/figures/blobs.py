@@ -8,19 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
-from repdyn.plotting.figures import (
-    BLACK,
-    BLUE,
-    GREEN,
-    ORANGE,
-    PURPLE,
-    RED,
-    Drawn,
-    color_bar,
-    color_map,
-    figure,
-    new,
-)
+from repdyn.plotting.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, Drawn, color_bar, color_map, figure, new
 from repdyn.universality.methods.selection import learned
 
 OURS = "not in the paper"
@@ -195,7 +183,7 @@ def _indices(panels: np.ndarray, data: xr.Dataset, runs: list[str]) -> None:
         panels[1].plot(x, nets["between"].values, "D", color=PURPLE, markersize=3.5, alpha=0.7)
         for panel, name in zip(panels, MEASURES, strict=True):
             panel.plot(place, float(nets[f"typical_{name}"]), "_", color=BLACK, markersize=20, markeredgewidth=1.5)
-    for panel, words in zip(panels, ("$C$", "contexts, over variance"), strict=True):
+    for panel, words in zip(panels, ("collapse $C$", "contexts, over variance"), strict=True):
         panel.axhline(1, color="0.6", linewidth=0.8, zorder=0)
         panel.set(yscale="log", ylabel=words, xlim=(-0.5, len(runs) - 0.5))
         panel.set_xticks(range(len(runs)), [_label(run).replace(" ", "\n") for run in runs])

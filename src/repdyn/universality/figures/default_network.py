@@ -23,6 +23,13 @@ from repdyn.plotting.figures import (
 from repdyn.universality.figures.dynamics import COLORS, NAMES, WORDS, require_converged
 from repdyn.universality.theory.published import FIT_LOSSES
 
+CHANGES = {  # what equation (51) alters
+    "factor two": "$dy/dt$ doubled",
+    "square": "$w^2$ for $w$ in $dh/dt$",
+    "factor two in h": "$dh/dt$ doubled",
+    "minus removed": "plus for the last minus in $dw/dt$",
+    "term removed": "no second term in $dy/dt$",
+}
 MANY = 50  # times: a narrow panel has no room for three labels a decade beyond
 
 
@@ -137,8 +144,8 @@ def _over_layers(panel: Axes, values: xr.DataArray, color: str, style: str, labe
 @figure(
     title="Figure 11: best fits of the theory and of the altered dynamics",
     caption="One trial of the default network in the hidden layer halfway and the best fit (dashed) of the theory and "
-    "of the dynamics altered as in (51), with its squared fit loss above each panel. The square is shown as printed "
-    "and as a factor 2 in the same line. Table 1 prints 500 units per layer.",
+    "of the dynamics altered as in (51), with its squared fit loss above each panel. The paper's square is shown as "
+    "printed, $w^2$, and as its public code has it, $dh/dt$ doubled. Table 1 prints 500 units per layer.",
     alt="Three curves of one network over the epochs in each panel, with the best fit of the theory or of one altered "
     "dynamics dashed.",
 )
@@ -146,18 +153,22 @@ def fig11_alternatives(default_network: xr.Dataset, default_network_fits: xr.Dat
     """The theory and the altered dynamics, each at its own best rates."""
     require_converged(default_network_fits)
     names = default_network_fits["alternative"].values.tolist()
-    fig, axes = new(2, 3, height=1.9, sharex=True, sharey=True)
+    fig, axes = new(2, 3, height=2.1, sharex=True, sharey=True)
     seed = int(default_network_fits["shown"])
     run = default_network.sel(layer=int(default_network["halfway"])).isel(seed=max(seed, 0))
     for panel, name in zip(axes.flat, names, strict=True):
         for curve, color in COLORS.items():
             panel.plot(run["epoch"], run[curve], color=color, label=NAMES[curve])
             fitted = default_network_fits["alternative_theory"].sel(alternative=name, curve=curve)
-            panel.plot(run["epoch"], fitted, "--", color=BLACK, linewidth=0.9, label="fit" if curve == "w" else None)
+            panel.plot(
+                run["epoch"], fitted, "--", color=BLACK, linewidth=0.9, label="best fit" if curve == "w" else None
+            )
         loss = float(default_network_fits["alternative_loss"].sel(alternative=name).isel(seed=max(seed, 0)))
-        panel.set_title(f"{name}: loss {loss:.3g}", fontsize=8)
+        panel.set_title(f"{CHANGES.get(name, name)}\nfit loss {loss:#.3g}", fontsize=8)
     for panel in axes[-1]:
         panel.set_xlabel("epoch")
+    for panel in axes[:, 0]:
+        panel.set_ylabel("$h$, $y$ and $w$")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return Drawn(
         fig,

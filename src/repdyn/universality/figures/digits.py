@@ -30,16 +30,16 @@ from repdyn.plotting.figures import (
 )
 from repdyn.universality.theory.published import CORRELATIONS, EPOCH_STEPS, RATE_MNIST
 
-CURVES = {"h": (BLUE, "$h$"), "y": (ORANGE, "$y$"), "w": (GREEN, "$w$")}
+CURVES = {"h": (BLUE, "$h$"), "y": (RED, "$y$"), "w": (GREEN, "$w$")}
 KINDS = {"dissimilar": "digits 0 and 1", "similar": "digits 3 and 8", "same": "two images of 0"}
 BRIGHTEST = 2.0  # of the color scale, in means between classes
 TREND_AT = (30, 1)  # the paper's epochs at which its text sees a fall with distance
 BESIDE: dict[str, Any] = {"textcoords": "offset points", "fontsize": 7.5}
 STRUCTURE = (
     "Squared distances between the representations of images, sorted by digit, mean over networks. (a) Network below "
-    "the diagonal, image by image; (50) above it, mean over the images of two digits, on whose labels alone it "
-    "depends; each over its mean between classes. (b) Both, means over the images of two digits (blue dots) and of "
-    "one (orange squares); line: equality; gray: from the least to the largest of (50) between classes."
+    "the diagonal, image by image; theory, equation (50), above it, mean over the images of two digits, on whose "
+    "labels alone it depends; each over its mean between classes. (b) Both, means over the images of two digits and "
+    "of one; gray: from the least to the largest value of the theory between classes."
 )
 STRUCTURE_ALT = (
     "A matrix sorted by digit, the network's distances below the diagonal and (50) above it; beside it, both against "
@@ -69,8 +69,8 @@ def fig4_digit_pairs(digit_pairs: xr.Dataset) -> Drawn:
             panel = axes[0 if curve == "h" else 1, column]
             panel.plot(epoch, fits["measured"].sel(curve=curve), color=color, label=f"{label}, network")
             for weighting, style, words_ in (
-                ("equation (49)", "--", "theory (49)"),
-                ("by variance", ":", "by variance"),
+                ("equation (49)", "--", "theory"),
+                ("by variance", ":", "theory, by variance"),
             ):
                 theory = fits["theory"].sel(curve=curve, weighting=weighting)
                 panel.plot(epoch, theory, color=color, linestyle=style, linewidth=1.1, label=f"{label}, {words_}")
@@ -103,7 +103,7 @@ def _short(value: float) -> str:
 
 
 @figure(
-    title="Figure 9: distances between representations of digits and equation (50)",
+    title="Figure 9: distances between representations of digits, theory and network",
     caption=f"{STRUCTURE} The paper prints 0.703 and 0.512, of 50 networks on all 60 000 images of MNIST.",
     alt=STRUCTURE_ALT,
 )
@@ -113,7 +113,7 @@ def fig9_structure(representational_structure: xr.Dataset) -> Drawn:
 
 
 @figure(
-    title="Figure 18: distances between representations of digits after training with Adam and equation (50)",
+    title="Figure 18: distances between representations of digits after training with Adam, theory and network",
     caption=f"{STRUCTURE} The paper prints no correlation with Adam (Figure 9, gradient descent: 0.703 and 0.512), and "
     "neither gain nor rate; it has 50 networks on all 60 000 images of MNIST.",
     alt=STRUCTURE_ALT,
@@ -128,11 +128,11 @@ def _structure(data: xr.Dataset, run: str, network: str) -> Drawn:
     measured, labels = data["measured"].sel(run=run).values, data["label"].values
     predicted = data["predicted"].sel(prediction="weighed (50)").values
     _mirrored(axes[0, 0], measured, predicted, labels)
-    axes[0, 0].set(title=f"(50) above, {network} below", xlabel="digit", ylabel="digit")
+    axes[0, 0].set(title=f"theory above, {network} below", xlabel="digit", ylabel="digit")
     bar = color_bar(fig, axes[0, 0].collections[0], ax=axes[0, 0], shrink=0.8, extend="max")
     bar.set_label("squared distance over mean between classes")
     _class_pairs(axes[0, 1], measured, predicted, labels)
-    fig.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside lower right", ncols=2, handletextpad=0.2)
+    fig.legend(*axes[0, 1].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     axes[0, 1].set_ylabel(network)
     label_panels(axes)
     cell = data.sel(run=run, prediction="weighed (50)")
@@ -206,11 +206,11 @@ def _class_pairs(panel: Axes, measured: np.ndarray, predicted: np.ndarray, label
     x, y = (_class_means(_over_mean(matrix, labels), labels) for matrix in (predicted, measured))
     pairs, same = np.triu_indices(len(x), 1), np.diag_indices(len(x))
     top = 1.05 * max(1.0, np.nan_to_num(x).max(), np.nan_to_num(y).max())
-    panel.axvspan(x[pairs].min(), x[pairs].max(), color="0.9", zorder=0)
-    panel.plot([0, top], [0, top], color=BLACK, linewidth=0.8)
+    panel.axvspan(x[pairs].min(), x[pairs].max(), color="0.9", zorder=0, label="range of the theory")
+    panel.plot([0, top], [0, top], color=BLACK, linewidth=0.8, label="equal")
     panel.plot(x[pairs], y[pairs], "o", color=BLUE, markersize=3.5, alpha=0.8, label="two digits")
     panel.plot(x[same], y[same], "s", color=ORANGE, markersize=3.5, label="one digit")
-    panel.set(xlim=(-0.05 * top, top), ylim=(-0.05 * top, top), aspect="equal", xlabel="weighed (50)")
+    panel.set(xlim=(-0.05 * top, top), ylim=(-0.05 * top, top), aspect="equal", xlabel="theory")
     panel.set_title("pairs of digits")
 
 

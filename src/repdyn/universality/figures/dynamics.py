@@ -170,7 +170,10 @@ def _bottom(axes: np.ndarray, used: int) -> None:
 def fig3_initial_weights(architectures: xr.Dataset, architecture_fits: xr.Dataset) -> Drawn:
     """Dynamics and loss for growing initial weights."""
     rows = [name for name in FIGURE_3 if name in architecture_fits["network"].values]
-    fig, axes = new(2, len(rows), height=2.0, sharex="col", sharey="row")
+    fig, axes = new(2, len(rows), height=2.0, sharex="col")
+    for panel in axes[1, 1:]:
+        panel.sharey(axes[1, 0])
+        panel.tick_params(labelleft=False)
     for column, name in enumerate(rows):
         fits, runs = architecture_fits.sel(network=name), architectures.sel(network=name)
         top, bottom = axes[:, column]

@@ -40,17 +40,20 @@ def n1_phase_plane(theory_maps: xr.Dataset) -> Drawn:
 def _plane(panel: Axes, maps: xr.Dataset) -> None:
     h, w = maps["plane_h"].values, maps["plane_w"].values
     dh, dw = maps["plane_dh"].values.T, maps["plane_dw"].values.T
-    panel.streamplot(h, w, dh, dw, color="0.75", density=0.9, linewidth=0.6, arrowsize=0.6)
-    for path in maps["plane_paths"].values:
-        panel.plot(*path, color=BLUE, linewidth=1.1)
+    flow = panel.streamplot(h, w, dh, dw, color="0.75", density=0.9, linewidth=0.6, arrowsize=0.6)
+    flow.lines.set_label("flow of (25)")
+    for number, path in enumerate(maps["plane_paths"].values):
+        panel.plot(*path, color=BLUE, linewidth=1.1, label=None if number else "solutions")
         panel.plot(*path[:, 0], "o", color=BLUE, markersize=3)
     node, length = float(maps["node_h"]), 0.28 * (h[-1] - h[0])
     for slope, style in zip(maps["node_slope"].values, ("-", "--"), strict=True):
         step = min(length, 0.5 * w[-1] / max(abs(slope), 1e-12))
-        panel.plot([node - step, node + step], [-slope * step, slope * step], style, color=GREEN, linewidth=1)
+        ends = [node - step, node + step], [-slope * step, slope * step]
+        panel.plot(*ends, style, color=GREEN, linewidth=1, label="eigenvectors" if style == "-" else None)
     for slope, style in zip(maps["saddle_slope"].values, ("-", "--"), strict=True):
         step = min(1.6 * length, 0.9 * w[-1] / max(abs(slope), 1e-12))
-        panel.plot([0, step], [0, slope * step], style, color=RED, linewidth=1)
+        words = "directions of the saddle" if style == "-" else None
+        panel.plot([0, step], [0, slope * step], style, color=RED, linewidth=1, label=words)
     panel.plot(node, 0, "o", color=GREEN, markersize=7, label="stable node")
     panel.plot(0, 0, "s", color=RED, markersize=6, label="saddle", clip_on=False)
     panel.axhline(0, color=BLACK, linewidth=0.5)
@@ -110,12 +113,13 @@ def n3_rich_to_lazy(theory_maps: xr.Dataset) -> Drawn:
         row = theory_maps.sel(rho=rho)
         panel.loglog(size, row["regime_h"] / row["regime_low"], color=color, label=f"$\\tau_y/\\tau_h$ = {rho:g}")
         printed = (row["regime_printed"] / row["regime_low"]).where(row["regime_printed"] > 0)
-        panel.loglog(size, printed, ":", color=color, linewidth=1)
+        words = f"printed limit $A_{{high}}$, $\\tau_y/\\tau_h$ = {rho:g}" if printed.notnull().any() else None
+        panel.loglog(size, printed, ":", color=color, linewidth=1, label=words)
     panel.axhline(1, color=BLACK, linewidth=0.7)
     panel.set(xlabel="initial ratios $h_0/dx^2 = y_0/h_0$", ylabel="final $h$ over $A_{low}$", ylim=(1e-7, 1e7))
     panel.set_xlim(float(size[0]), float(size[-1]))
     panel.annotate("rich: $A_{low}$", (float(size[0]), 1), (4, 4), textcoords="offset points")
-    legend_below(panel, columns=3)
+    legend_below(panel, columns=2)
     last = theory_maps.isel(size=-1)
     return Drawn(
         fig,

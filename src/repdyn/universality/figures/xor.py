@@ -20,8 +20,8 @@ PANELS = {
     "high": "20 layers, large",
     "two_layers": "2 layers, small",
 }
-PUBLISHED = ("2 pairs merge", "as in (10)", "none merges", "1 pair merges")  # of Figure 6, Section 4.4
-PUBLISHED_ADAM = ("as in (10)", "as in (10)", "as in (10)", "not as in (10)")  # of Figure 16
+PUBLISHED = ("2 pairs merge", "as theory", "none merges", "1 pair merges")  # of Figure 6, Section 4.4
+PUBLISHED_ADAM = ("as theory", "as theory", "as theory", "not as theory")  # of Figure 16
 MATRICES = (
     "Left: the task. Right: distances between the representations of the four points in the hidden layer halfway, "
     "points with equal targets side by side (the color of their names is the target's), so that a merged pair is a "
@@ -62,7 +62,7 @@ def _matrices(data: xr.Dataset, runs: dict[str, str], published: tuple[str, ...]
         color_bar(fig, axes[1, column].collections[0], ax=axes[:, column], location="bottom", shrink=0.85, pad=0.03)
         axes[0, column].set_title(f"{words}\ngain {float(nets['gain']):g}")
         axes[1, column].set_xlabel(f"paper: {published[column - 1]}", fontsize=7.5)
-    for panel, side in zip(axes[:, 1], ("theory (10)", "network"), strict=True):
+    for panel, side in zip(axes[:, 1], ("theory", "network"), strict=True):
         panel.set_ylabel(side)
     return Drawn(
         fig,

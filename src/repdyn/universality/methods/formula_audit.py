@@ -261,11 +261,7 @@ def scaling(generator: np.random.Generator) -> Errors:
     start = (case.h0, case.y0, case.w0)
     speeds = effective.effective_rhs(*start, case.eta_h, case.eta_y, case.dx2, case.dy2)
     errors = []
-    for change, power in (
-        (identical.rescaled_as_printed, -2),
-        (identical.rescaled, -2),
-        (identical.rescaled, 2),
-    ):
+    for change, power in ((identical.rescaled_as_printed, -2), (identical.rescaled, -2), (identical.rescaled, 2)):
         h, y, w, stretch = change(*start, G)
         *primed_speeds, _ = change(*speeds, G)
         wanted = effective.effective_rhs(h, y, w, case.eta_h, case.eta_y, case.dx2, case.dy2 * G**power)

@@ -35,7 +35,8 @@ class Networks:
     """T perceptrons of one shape; no nonlinearity on the output.
 
     Attributes:
-        theta: all parameters, layer after layer (weights, then biases), shape (parameters of all T networks,).
+        theta: all parameters, network after network, in each layer after layer, weights before biases, shape
+            (parameters of all T networks,).
         weights: views into theta, one per layer, shape (T, units out, units in).
         biases: views into theta, one per layer, shape (T, 1, units out).
         nonlinearity: one of `NONLINEARITIES`.
@@ -95,8 +96,7 @@ def xavier(
 
 def parameters(networks: Networks) -> NDArray:
     """Each network's own parameters, layer after layer, weights before biases, shape (T, parameters of one)."""
-    parts = [part.reshape(networks.trials, -1) for pair in _pairs(networks) for part in pair]
-    return torch.cat(parts, dim=1).cpu().numpy()
+    return networks.theta.view(networks.trials, -1).cpu().numpy().copy()
 
 
 def _pairs(networks: Networks) -> list[tuple[Tensor, Tensor]]:
@@ -104,12 +104,12 @@ def _pairs(networks: Networks) -> list[tuple[Tensor, Tensor]]:
 
 
 def _views(theta: Tensor, sizes: Sequence[int], trials: int) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-    weights, biases, start = [], [], 0
+    weights, biases, start, each = [], [], 0, theta.view(trials, -1)
     for fan_in, fan_out in pairwise(sizes):
-        middle = start + trials * fan_out * fan_in
-        weights.append(theta[start:middle].view(trials, fan_out, fan_in))
-        start = middle + trials * fan_out
-        biases.append(theta[middle:start].view(trials, 1, fan_out))
+        middle = start + fan_out * fan_in
+        weights.append(each[:, start:middle].unflatten(1, (fan_out, fan_in)))
+        start = middle + fan_out
+        biases.append(each[:, None, middle:start])
     return tuple(weights), tuple(biases)
 
 
@@ -243,17 +243,16 @@ class Trainer:
 
     def _compiled_epochs(self, orders: NDArray[np.integer]) -> None:
         """One network after the other, each by all passes."""
-        sizes = [self.X.shape[1], *(weight.shape[1] for weight in self.networks.weights)]
-        flat = [self.networks.theta, *self._moments.reshape(-1, len(self.networks.theta))]
-        views = [list(zip(*_views(part, sizes, self.networks.trials), strict=True)) for part in flat]
-        for trial in range(self.networks.trials):
-            parameters, *moments = (
-                [part.numpy() for weights, biases in pairs for part in (weights[trial], biases[trial, 0])]
-                for pairs in views
-            )
+        trials = self.networks.trials
+        theta, *moments = (
+            part.view(trials, -1).numpy()
+            for part in (self.networks.theta, *self._moments.view(-1, len(self._gradient)))
+        )
+        for trial in range(trials):
             compiled_minibatch.train(
-                parameters,
-                moments,
+                theta[trial],
+                [part[trial] for part in moments],
+                [weight.shape[1] for weight in self.networks.weights],
                 self.X.numpy(),
                 self.Y.numpy(),
                 np.ascontiguousarray(orders[:, trial]),
@@ -344,13 +343,7 @@ class _Buffers:
         torch.sub(self.a[-1], self.target, out=self.delta[-1])
 
     def backward(
-        self,
-        networks: Networks,
-        weights: Sequence[Tensor],
-        biases: Sequence[Tensor],
-        factor: float,
-        *,
-        keep: float,
+        self, networks: Networks, weights: Sequence[Tensor], biases: Sequence[Tensor], factor: float, *, keep: float
     ) -> None:
         """Sets weights <- keep * weights + factor * sum over points of gradients, biases alike."""
         for layer in reversed(range(len(weights))):

@@ -152,8 +152,7 @@ class ImageTraining(Settings):
         description="Steps of the gradient descent after which representations are stored, from 0; increasing.",
     )
     parameters_at: Moments = Field(
-        min_length=2,
-        description="Steps after which its parameters are stored, some of `stored_steps`; increasing.",
+        min_length=2, description="Steps after which its parameters are stored, some of `stored_steps`; increasing."
     )
     parameters_of: Annotated[int, Field(ge=2, le=100), EACH] = Field(
         description="Networks whose parameters are stored, at most `trials`; half a megabyte each and epoch."

@@ -20,9 +20,7 @@ from repdyn.universality.theory.published import NOT_PRINTED, PUBLIC_ADAM, TABLE
     "Table 2 has 200.",
 )
 def table2_settings(
-    xor_structure: xr.Dataset,
-    blob_structure: xr.Dataset,
-    image_training: dict[str, xr.Dataset],
+    xor_structure: xr.Dataset, blob_structure: xr.Dataset, image_training: dict[str, xr.Dataset]
 ) -> pd.DataFrame:
     """Table 2 as printed, as public and as used here, with what came out."""
     rows = [

@@ -50,12 +50,7 @@ def final_distance_cdf_as_printed(
 ) -> Float[Array, "*shape"]:
     """Equation (47) as printed: Phi((q - A_low^2/q)/(sqrt(2) dx^2 G)); right for rho = 1 only.
 
-    Args:
-        q: squared distances, above 0, any shape.
-        dx: input distance, not squared.
-        dy: target distance, not squared.
-        rho: eta_h/eta_y.
-        G: mean and standard deviation of the two initial ratios.
+    Arguments as in `final_distance_cdf`.
     """
     return _cdf(q, dx, dy, rho, G, 0.0, np.sqrt(2) * dx**2 * G)
 
@@ -71,12 +66,7 @@ def final_distance_density(
 ) -> Float[Array, "*shape"]:
     r"""Density of h_inf: (1 + A_low^2/q^2) phi(z)/spread, z as in `final_distance_cdf`; corrects (48).
 
-    Args:
-        q: squared distances, above 0, any shape.
-        dx: input distance, not squared.
-        dy: target distance, not squared.
-        rho: eta_h/eta_y.
-        G: mean and standard deviation of the two initial ratios.
+    Arguments as in `final_distance_cdf`.
     """
     return _density(q, dx, dy, rho, G, dx**2 * G * (1 - rho), dx**2 * G * np.sqrt(1 + rho**2))
 
@@ -86,12 +76,7 @@ def final_distance_density_as_printed(
 ) -> Float[Array, "*shape"]:
     """Equation (48) as printed; right for rho = 1 only.
 
-    Args:
-        q: squared distances, above 0, any shape.
-        dx: input distance, not squared.
-        dy: target distance, not squared.
-        rho: eta_h/eta_y.
-        G: mean and standard deviation of the two initial ratios.
+    Arguments as in `final_distance_cdf`.
     """
     return _density(q, dx, dy, rho, G, 0.0, np.sqrt(2) * dx**2 * G)
 

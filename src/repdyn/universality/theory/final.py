@@ -138,12 +138,7 @@ def saddle_point(high: float, low: float, eta_h: float, eta_y: float, dx2: float
     The Jacobian (32) at slope c is [[0, -eta_h dx2], [(eta_h dx2 c^2 - eta_y dy2)/2, eta_y A_high/2 - eta_h dx2 c]];
     equations (33)-(35). It is given for the growing direction; the other follows with the other slope.
 
-    Args:
-        high: high amplitude A_high, units of h.
-        low: low amplitude A_low, units of h.
-        eta_h: effective rate 1/tau_h, 1/epoch.
-        eta_y: effective rate 1/tau_y, 1/epoch.
-        dx2: squared input distance.
+    Arguments as in `stable_point`.
 
     Returns:
         The fixed point, growing direction first.

@@ -52,13 +52,7 @@ def identical_solution_as_printed(
 ) -> tuple[Float[Array, "*shape"], Float[Array, "*shape"]]:
     """Equations (39), (40) as printed: exponent -A_high t, without 1/tau_y.
 
-    Args:
-        t: times, epochs, any shape.
-        h0: h at t = 0, above 0.
-        y0: y at t = 0.
-        eta_h: effective rate 1/tau_h, 1/epoch.
-        eta_y: effective rate 1/tau_y, 1/epoch.
-        dx2: squared input distance.
+    Arguments as in `identical_solution`.
     """
     kappa = eta_y / (eta_h * dx2)
     return _bernoulli(np.asarray(t, float), h0, h0 - y0 / (kappa * h0), kappa)
@@ -99,10 +93,6 @@ def rescaled_as_printed(
 ) -> tuple[Float[Array, "*#shape"], Float[Array, "*#shape"], Float[Array, "*#shape"], float]:
     """Equation (42) as printed: G h, G^2 y, G^2 w, and time divided by G; it gives G^{+2} dy2, not G^{-2} dy2.
 
-    Args:
-        h: squared representational distance, above 0.
-        y: squared output distance.
-        w: alignment.
-        gain: the factor G of the change of variables.
+    Arguments as in `rescaled`.
     """
     return rescaled(h, y, w, 1 / gain)

@@ -35,19 +35,7 @@ TABLE_1 = {
 }
 """The authors' public settings agree with it after halving the rates and doubling the epochs, as their code does."""
 
-FIGURE_2 = (
-    "default",
-    "convolution",
-    "skip",
-    "shallow",
-    "narrow",
-    "dropout",
-    "linear",
-    "relu",
-    "elu",
-    "tanh",
-    "swish",
-)
+FIGURE_2 = ("default", "convolution", "skip", "shallow", "narrow", "dropout", "linear", "relu", "elu", "tanh", "swish")
 """Rows of Table 1 that Figure 2 shows."""
 
 FIGURE_3 = ("low", "default", "intermediate", "high", "very_high")

@@ -1,6 +1,7 @@
 """Minibatch training of a perceptron on a CPU, compiled: one network at a time, so that it stays in the cache.
 
-Matrix products are the BLAS's; what lies between two of them is one pass over a layer.
+Matrix products are the BLAS's; what lies between two of them is one pass over a layer. Products with the four points of
+XOR are loops: a BLAS spends most of its time there on packing.
 """
 
 from __future__ import annotations
@@ -111,6 +112,69 @@ def _matrix(flat, begin, rows, columns):
     return flat[begin : begin + rows * columns].reshape(rows, columns)
 
 
+@compiled(fastmath=FAST)
+def _map_four(a, W, b, z):
+    """Computes z = a W^T + b for four points."""
+    for o in range(W.shape[0]):
+        row = W[o]
+        z0, z1, z2, z3 = b[o], b[o], b[o], b[o]
+        for i in range(row.size):
+            z0 += a[0, i] * row[i]
+            z1 += a[1, i] * row[i]
+            z2 += a[2, i] * row[i]
+            z3 += a[3, i] * row[i]
+        z[0, o], z[1, o], z[2, o], z[3, o] = z0, z1, z2, z3
+
+
+@compiled(fastmath=FAST)
+def _pull_back(d, row, back):
+    """Adds d row to the slopes by the inputs of four points; two at a time, so that LLVM vectorizes."""
+    for pair in range(0, 4, 2):
+        left, right, d_left, d_right = back[pair], back[pair + 1], d[pair], d[pair + 1]
+        for i in range(row.size):
+            left[i] += d_left * row[i]
+            right[i] += d_right * row[i]
+
+
+@compiled(fastmath=FAST)
+def _slope_of_four(d, a, slope):
+    """Computes d a."""
+    for i in range(slope.size):
+        slope[i] = d[0] * a[0, i] + d[1] * a[1, i] + d[2] * a[2, i] + d[3] * a[3, i]
+
+
+@compiled(fastmath=FAST)
+def _lower(theta, slope, size):
+    """Computes theta -= size slope."""
+    for i in range(theta.size):
+        theta[i] -= size * slope[i]
+
+
+@compiled(fastmath=FAST)
+def _step_of_four(theta, first, second, a, delta, back, slope, size, numbers):
+    """A layer's step on four points, weight row after weight row; `back` is left empty on the first layer."""
+    outputs, inputs = delta.shape[1], a.shape[1]
+    rows, sums, d = outputs * inputs, slope[inputs : inputs + outputs], slope[inputs + outputs :][:4]
+    back[:] = 0
+    for o in range(outputs):
+        part = slice(o * inputs, (o + 1) * inputs)
+        sums[o] = 0
+        for point in range(4):
+            d[point] = delta[point, o]
+            sums[o] += d[point]
+        if len(back):
+            _pull_back(d, theta[part], back)
+        _slope_of_four(d, a, slope[:inputs])
+        if numbers.size:
+            _adam(theta[part], slope[:inputs], first[part], second[part], numbers)
+        else:
+            _lower(theta[part], slope[:inputs], size)
+    if numbers.size:
+        _adam(theta[rows:], sums, first[rows:], second[rows:], numbers)
+    else:
+        _lower(theta[rows:], sums, size)
+
+
 @compiled
 def _forward(kind, sizes, places, theta, count, rooms, room):
     """Activations of `count` points, layer after layer, in `room`."""
@@ -120,37 +184,43 @@ def _forward(kind, sizes, places, theta, count, rooms, room):
         W, b = _matrix(theta, begin, outputs, inputs), theta[begin + inputs * outputs :][:outputs]
         a = _matrix(room, rooms[layer], count, inputs)
         z = _matrix(room, rooms[layer + 1], count, outputs)
-        np.dot(a, W.T, z)
-        _add_rows(b, z)
+        if count == 4:
+            _map_four(a, W, b, z)
+        else:
+            np.dot(a, W.T, z)
+            _add_rows(b, z)
         if layer < last:
             _activate(kind, z.reshape(-1))
 
 
 @compiled
-def _backward(kind, sizes, places, theta, moments, count, rooms, room, deltas, slope, size, numbers):
+def _backward(kind, sizes, places, theta, first, second, count, rooms, room, deltas, slope, size, numbers):
     """One step; `deltas` holds the slopes of the loss by the outputs, and room for those by all activations."""
     for layer in range(sizes.size - 2, -1, -1):
         inputs, outputs, begin = sizes[layer], sizes[layer + 1], places[layer]
         end = begin + inputs * outputs
+        own, last = slice(begin, end + outputs), end - begin + outputs
         W, b = _matrix(theta, begin, outputs, inputs), theta[end : end + outputs]
         a, delta = _matrix(room, rooms[layer], count, inputs), _matrix(deltas, rooms[layer + 1], count, outputs)
-        back = _matrix(deltas, rooms[layer], count, inputs)
-        if layer:
-            np.dot(delta, W, back)
-        by_weight = _matrix(slope, 0, outputs, inputs)
-        np.dot(delta.T, a, by_weight)
-        if numbers.size:
-            _sum_rows(delta, slope[end - begin :][:outputs])
-            part = slice(begin, end + outputs)
-            _adam(theta[part], slope[: end + outputs - begin], moments[0, part], moments[1, part], numbers)
+        back = _matrix(deltas, rooms[layer], count if layer else 0, inputs)
+        if count == 4:
+            _step_of_four(theta[own], first[own], second[own], a, delta, back, slope, size, numbers)
         else:
-            _descend(W, b, by_weight, delta, size)
+            if layer:
+                np.dot(delta, W, back)
+            by_weight = _matrix(slope, 0, outputs, inputs)
+            np.dot(delta.T, a, by_weight)
+            if numbers.size:
+                _sum_rows(delta, slope[end - begin : last])
+                _adam(theta[own], slope[:last], first[own], second[own], numbers)
+            else:
+                _descend(W, b, by_weight, delta, size)
         if layer:
             _through(kind, a.reshape(-1), back.reshape(-1))
 
 
 @compiled
-def _train(kind, sizes, theta, moments, X, Y, orders, batch, factor, adams):
+def _train(kind, sizes, theta, first, second, X, Y, orders, batch, factor, adams):
     """Epochs of steps in place; `factor` is the loss' slope by the outputs of one point, times the rate of descent."""
     rooms, places = np.zeros(sizes.size + 1, np.int64), np.zeros(sizes.size, np.int64)
     largest, outputs, step = 0, sizes[-1], 0
@@ -160,7 +230,7 @@ def _train(kind, sizes, theta, moments, X, Y, orders, batch, factor, adams):
             of_map = (sizes[layer - 1] + 1) * sizes[layer]
             largest, places[layer] = max(largest, of_map), places[layer - 1] + of_map
     room, deltas = np.empty(rooms[-1], theta.dtype), np.empty(rooms[-1], theta.dtype)
-    slope = np.empty(largest, theta.dtype)
+    slope = np.empty(largest + 4 + 2 * sizes.max(), theta.dtype)
     for order in orders:
         for begin in range(0, len(X), batch):
             count = min(batch, len(X) - begin)
@@ -177,13 +247,14 @@ def _train(kind, sizes, theta, moments, X, Y, orders, batch, factor, adams):
             size = theta.dtype.type(factor / (count * outputs))
             if numbers.size:
                 wrong *= size
-            _backward(kind, sizes, places, theta, moments, count, rooms, room, deltas, slope, size, numbers)
+            _backward(kind, sizes, places, theta, first, second, count, rooms, room, deltas, slope, size, numbers)
             step += 1
 
 
 def train(
-    parameters: Sequence[Array],
-    moments: Sequence[Sequence[Array]],
+    theta: Array,
+    moments: Sequence[Array],
+    units: Sequence[int],
     X: Array,
     Y: Array,
     orders: Array,
@@ -197,8 +268,9 @@ def train(
     """Trains one network by whole passes over the points, in place.
 
     Args:
-        parameters: of the network, weights (out, in) and biases (out,) of each layer in turn.
-        moments: of Adam, means and squares of the gradients, each like `parameters`; empty for plain descent.
+        theta: parameters, weights (out, in) and biases (out,) of each layer in turn, shape (P,).
+        moments: of Adam, means and squares of the gradients, each like `theta`; empty for plain descent.
+        units: of every layer after the input.
         X: inputs, shape (points, inputs).
         Y: targets, shape (points, outputs).
         orders: order of the points in each pass, shape (passes, points).
@@ -208,16 +280,8 @@ def train(
         rate: learning rate.
         done: steps of Adam until now.
     """
-    theta, steps = _flat(parameters), len(orders) * -(-len(X) // batch)
-    kept = np.stack([_flat(part) for part in moments]) if moments else np.empty((2, 0), X.dtype)
+    steps = len(orders) * -(-len(X) // batch)
     numbers = (adam_numbers(rate, done, steps) if moments else np.empty((steps, 0))).astype(X.dtype)
-    sizes, size = np.array([X.shape[1], *map(len, parameters[1::2])]), X.dtype.type(factor * (1 if moments else rate))
-    _train(NONLINEARITIES.index(nonlinearity), sizes, theta, kept, X, Y, orders, batch, size, numbers)
-    for whole, flat in ((parameters, theta), *zip(moments, kept, strict=False)):
-        ends = np.cumsum([part.size for part in whole])
-        for part, end in zip(whole, ends, strict=True):
-            part[...] = flat[end - part.size : end].reshape(part.shape)
-
-
-def _flat(parts: Sequence[Array]) -> Array:
-    return np.concatenate([part.ravel() for part in parts])
+    sizes, size = np.array([X.shape[1], *units]), X.dtype.type(factor * (1 if moments else rate))
+    first, second = moments or (theta, theta)  # not touched by plain descent
+    _train(NONLINEARITIES.index(nonlinearity), sizes, theta, first, second, X, Y, orders, batch, size, numbers)
