@@ -95,13 +95,6 @@ class Browser:
         """Types text into the focused element."""
         self.call("Input.insertText", text=words)
 
-    def photograph(self, *, whole: bool = False) -> bytes:
-        """The visible part, or the whole page, as PNG."""
-        import base64
-
-        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        return base64.b64decode(shot["data"])
-
     def scripts(self, on: bool) -> None:
         """Whether pages that are opened from now on may run scripts of their own."""
         self.call("Emulation.setScriptExecutionDisabled", value=not on)

@@ -23,6 +23,18 @@ TRAVELS = ("Snakefile", "config.yaml", "workflow", "profiles", "envs", "src", "d
 
 
 HANGING = 6 * 3600  # seconds; no test depends on time
+LONG = ("test_diverging.py", "test_extremes.py", "test_init.py", "test_reruns.py", "test_types.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Minutes in one test come first, so that no worker is left alone with them in the end."""
+    items.sort(key=lambda item: item.path.name not in LONG)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`-m slow` imports the modules alone that have slow tests, which halves the collection."""
+    without = collection_path.suffix == ".py" and "slow" not in collection_path.read_text(encoding="utf-8")
+    return True if config.option.markexpr == "slow" and without else None
 
 
 def copy_checkout(target: Path) -> Path:

@@ -12,6 +12,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from tests.conftest import ROOT
 
+import repdyn
+
 SOURCE = ROOT / "src"
 STUDIES = sorted(path.parent.name for path in (SOURCE / "repdyn").glob("*/study.py"))
 LISTED = re.findall(r"^   (repdyn[\w.]+)$", (ROOT / "docs/api/index.md").read_text(encoding="utf-8"), re.MULTILINE)
@@ -148,3 +150,16 @@ def test_formulas_are_typeset_and_other_markup_is_unchanged(site):
     pages = [path.read_text(encoding="utf-8") for path in (site / "api").rglob("*.html")]
     assert [text for text in pages if re.search(r"\\[|_]", text)] == []
     assert any("||X'X / ||X||_F^2 - I/n||_F" in text.replace("&#39;", "'").replace("&#x27;", "'") for text in pages)
+
+
+def test_package_offers_the_diagnostics_without_loading_torch():
+    """In a fresh interpreter: the names are listed, torch comes with the first use."""
+    code = (
+        "import sys, repdyn; assert 'torch' not in sys.modules; names = dir(repdyn);"
+        "from repdyn.diagnostics.measure import Recorder, measure;"
+        "assert repdyn.measure is measure and repdyn.Recorder is Recorder;"
+        "assert {'measure', 'Recorder', 'compare', 'summarize'} <= set(names)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="'mesure'; it has Recorder, compare, measure, summarize"):
+        _ = repdyn.mesure

@@ -50,16 +50,21 @@ def folded(text: str) -> str:
     return " ".join(text.split())
 
 
+def unmarked(text: str) -> str:
+    """Without the marks of formulas and of emphasis, which our copies set at random."""
+    return folded(re.sub(r"[$*]", "", text))
+
+
 def fault_of_quotation(claim: Claim, lines: list[str]) -> str:
     """Differences of a quotation from the paper; empty without any."""
-    text, end = folded("\n".join(lines[claim.line - 1 : claim.line + REACH])), 0
+    text, end = unmarked("\n".join(lines[claim.line - 1 : claim.line + REACH])), 0
     for place, piece in enumerate(claim.words.split(" ... ")):
-        start = text.find(folded(piece), end)
+        start = text.find(unmarked(piece), end)
         if start < 0:
             return f"not found from line {claim.line} on: {piece}"
-        if place == 0 and start >= len(folded(lines[claim.line - 1])):
+        if place == 0 and start >= len(unmarked(lines[claim.line - 1])):
             return f"begins after line {claim.line}: {piece}"
-        end = start + len(folded(piece))
+        end = start + len(unmarked(piece))
     return ""
 
 

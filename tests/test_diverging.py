@@ -144,7 +144,7 @@ class Diverging:
     """A study's datasets, of which those that come from changed trainings are made anew."""
 
     def __init__(self, study, change, folder):
-        self.study, self.change, self.folder, self.failed = study, change, folder, {}
+        self.study, self.change, self.folder = study, change, folder
         self.members = members(study)
         trained = [f for f, m in self.members.items() if self._name(f) in TRAINED[study]]
         self.changed = []
@@ -191,42 +191,19 @@ class Diverging:
         return {name: made for name, made in read_study(self.study).claims.items() if changed & set(made.reads)}
 
 
-@pytest.fixture(scope="module")
-def diverging(tmp_path_factory):
-    """Datasets by study and change."""
-    made = {}
-
-    def of(study, change):
-        if (study, change) not in made:
-            made[study, change] = Diverging(study, change, tmp_path_factory.mktemp(f"{study}-{change}"))
-        return made[study, change]
-
-    return of
-
-
-def cases(kind):
-    found = []
-    for study, change in CHANGES:
-        made = Diverging(study, change, None)
-        found += [(study, change, name) for name in (made.changed if kind == "data" else made.readers())]
-    return found
-
-
-@pytest.mark.parametrize(("study", "change", "file"), cases("data"))
-def test_dataset_of_diverged_networks_has_missing_values_with_reasons(study, change, file, diverging):
-    data = diverging(study, change).file(file)
-    for name, array in data.variables.items():
-        if array.dtype.kind == "f":
-            assert np.isfinite(array.values).all() or array.attrs["missing"], name
-
-
-@pytest.mark.parametrize(("study", "change", "id"), cases("claims"))
-def test_claims_on_diverged_networks_have_a_verdict(study, change, id, diverging):
-    made, run = read_study(study).claims[id], diverging(study, change)
-    data = {name: run.named(name) for name in made.reads}
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        row = decide_claim(load_function(study, made.path), data).ledger
-    assert row["verdict"] in STATUSES
-    diverged = datasets.said_to_have_diverged(*data.values())
-    assert not diverged or row["verdict"] not in (*REFUTED, DEPENDS)
+@pytest.mark.parametrize(("study", "change"), CHANGES)
+def test_diverged_networks_give_missing_values_with_reasons_and_verdicts(study, change, tmp_path):
+    run, wrong = Diverging(study, change, tmp_path), []
+    for file in run.changed:
+        for name, array in run.file(file).variables.items():
+            if array.dtype.kind == "f" and not np.isfinite(array.values).all() and not array.attrs.get("missing"):
+                wrong.append(f"{file}: {name} has no reason")
+    for id, made in run.readers().items():
+        data = {name: run.named(name) for name in made.reads}
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            verdict = decide_claim(load_function(study, made.path), data).ledger["verdict"]
+        diverged = datasets.said_to_have_diverged(*data.values())
+        if verdict not in STATUSES or (diverged and verdict in (*REFUTED, DEPENDS)):
+            wrong.append(f"{id}: {verdict}")
+    assert wrong == []

@@ -61,10 +61,7 @@ def due(folder, site):
 def test_example_project_has_the_accepted_verdicts(own):
     rows = {row["id"]: row for row in csv.DictReader((own / "results/default/claims.csv").open())}
     verdicts = {id: (row["verdict"], row["change"]) for id, row in rows.items()}
-    assert verdicts == {
-        "own-average-regret": ("holds as corrected", ""),
-        "own-second-moment": ("holds", ""),
-    }
+    assert verdicts == {"own-average-regret": ("holds as corrected", ""), "own-second-moment": ("holds", "")}
     assert "bnd-" not in (own / "results/default/report/ledger.html").read_text()
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.drawn import alike, difference, golden, read
 from tests.shapes import files, followed, shape
-from tests.small import make, maker, members, text_of
+from tests.small import maker, members, text_of
 
 from repdyn.base import datasets
 from repdyn.pipeline.config.configuration import STUDIES
@@ -30,28 +30,18 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("file", FILES)
 def test_small_experiments_equal_their_recordings(file, folder):
-    """Also, every argument of its job is recorded."""
+    """Also, every argument of its job is recorded, its shape is that on which figures, tables and claims are tested,
+    and random draws differ: a stream without the draw in its key counts one as several.
+    """
     study = file.split("/")[0]
     wanted, lines = golden(study, "experiments")[file], text_of(file, folder)
     same = len(wanted) == len(lines) and all(map(alike, lines, wanted))
     assert same, difference(wanted, lines)
-    says, (_, member) = datasets.read(folder / file).attrs, maker(file)
-    assert json.loads(says["settings"]) == {key: member[key] for key in ("seed", "settings", "arguments")}
-    assert (says["study"], says["experiment"], says["seed"]) == (study, member["function"], member["seed"])
-
-
-@pytest.mark.parametrize("file", FILES)
-def test_recorded_shapes_are_those_of_the_experiments(file, folder):
-    """Figures, tables and claims are tested on variables, dimensions, units and types that there are."""
-    recorded = read(file.split("/")[0])
-    data = datasets.read(folder / file) if (folder / file).is_file() else make(file, folder)
+    data, (_, member), recorded = datasets.read(folder / file), maker(file), read(study)
+    assert json.loads(data.attrs["settings"]) == {key: member[key] for key in ("seed", "settings", "arguments")}
+    origin = (data.attrs["study"], data.attrs["experiment"], data.attrs["seed"])
+    assert origin == (study, member["function"], member["seed"])
     assert file not in recorded or followed(recorded[file], shape(data)) == recorded[file], "python -m tests.shapes"
-
-
-@pytest.mark.parametrize("file", FILES)
-def test_random_draws_differ(file, folder):
-    """A stream without the draw in its key gives all draws the same numbers, so that one is counted as several."""
-    data = datasets.read(folder / file) if (folder / file).is_file() else make(file, folder)
     for dim in set(INDEPENDENT).intersection(data.dims):
         held = [part.transpose(dim, ...).values for part in data.data_vars.values() if dim in part.dims]
         numbers = [values.reshape(len(values), -1) for values in held if values.dtype.kind == "f" and np.ptp(values)]

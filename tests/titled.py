@@ -1,53 +1,42 @@
-"""Figures of synthetic datasets, for tests of their content, titles and captions."""
+"""Figures of synthetic datasets, and what their panels show, for tests of their content."""
 
 import warnings
+from functools import cache
 
 import numpy as np
-from tests.drawn import given, makers, read, synthetic_dataset
+from tests.drawn import read, synthetic_dataset
 
-from repdyn.pipeline.run.execute.loading import load_function
-from repdyn.plotting.figures import style
-
-SHAPES = {
-    study: read(study)
-    for study in ("universality", "bn_decomposed", "leaky_resnets", "truncation_flow", "bn_mean_field", "across_papers")
-}
+shapes = cache(read)
 
 
 def dataset_of(study, name):
     """A synthetic dataset of a recorded shape, which tests may change."""
     file = f"{study}/data/{name}.nc"
-    return synthetic_dataset(SHAPES[study][file], file).copy(deep=True)
+    return synthetic_dataset(shapes(study)[file], file).copy(deep=True)
 
 
-def named(panel, label):
-    return [line for line in panel.get_lines() if line.get_label() == label]
-
-
-def drawn_as(line, x, y):
-    np.testing.assert_allclose(np.asarray(line.get_xdata(), float), np.asarray(x, float))
-    np.testing.assert_allclose(np.asarray(line.get_ydata(), float), np.asarray(y, float))
-
-
-def made_up(study, name):
-    data = given(study, makers(study, "figures")[name], SHAPES[study])
-    return {
-        key: {variant: one.copy(deep=True) for variant, one in part.items()}
-        if isinstance(part, dict)
-        else part.copy(deep=True)
-        for key, part in data.items()
-    }
-
-
-def drawn(study, name, data):
-    with style(), warnings.catch_warnings():
+def axes_of(figure, *arguments, **datasets):
+    """Panels of a plotted figure."""
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return load_function(study, makers(study, "figures")[name].path)(**data)
+        return figure(*arguments, **datasets).axes
 
 
-def panel_titles(figure):
-    return [panel.get_title("left") for panel in figure.axes]
+def points_of(panel):
+    """Points of every line and scatter of a panel, each of shape (points, 2)."""
+    lines = [np.array([line.get_xdata(), line.get_ydata()], float).T for line in panel.get_lines()]
+    return lines + [np.ma.filled(np.ma.asarray(c.get_offsets(), float), np.nan) for c in panel.collections]
 
 
-def title_of(study, name, data):
-    return drawn(study, name, data).repdyn["title"]
+def is_shown(panel, x, y):
+    """Whether a line or scatter has these points; without x, these ordinates or cells, without y, these abscissas."""
+    wanted = [(k, np.ravel(np.asarray(values, float))) for k, values in enumerate((x, y)) if values is not None]
+    size = max(values.size for _, values in wanted)
+    shown = points_of(panel)
+    if x is None:
+        cells = (c.get_array() for c in panel.collections)
+        shown += [np.ma.filled(c.astype(float), np.nan).reshape(-1, 1)[:, [0, 0]] for c in cells if c is not None]
+    return any(
+        len(points) == size and all(np.allclose(points[:, k], values, equal_nan=True) for k, values in wanted)
+        for points in shown
+    )

@@ -206,6 +206,14 @@ def test_check_without_a_control_is_an_error_unless_nothing_can_be_tested():
     assert (decision.ledger["verdict"], decision.evidence) == ("not testable", [])
 
 
+def test_verdict_with_a_control_that_only_shifts_a_number_says_so():
+    shifted = false_world("five more", lambda first: first + 5.0)
+    exchanged = false_world("the other residual", lambda first: first.assign(residual=first["a"]))
+    both = data(1.0, a=9.0)
+    notes = [decide(claimed(holds, control), both).ledger["why"] for control in (shifted, exchanged)]
+    assert [bool(note) for note in notes] == [True, False]
+
+
 def test_knock_out_is_recorded_as_its_own_kind_of_control():
     rows = decide(claimed(holds, knock_out("weights frozen", lambda _: data(9.0))), data(1.0)).evidence
     assert [row["control_kind"] for row in rows] == ["knock-out"]

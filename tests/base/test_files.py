@@ -12,7 +12,7 @@ import pytest
 
 import repdyn
 from repdyn.base.errors import DataError
-from repdyn.base.files import HOST, atomic, sha256, write_text
+from repdyn.base.files import HOST, atomic, named, sha256, write_text
 
 SOURCE = Path(repdyn.__file__).parents[1]
 
@@ -57,6 +57,15 @@ def test_full_disk_is_reported_and_leaves_no_partial_file(tmp_path):
     with pytest.raises(DataError, match=r"data\.txt"):
         fail()
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("names_of_files", "shown"), [((), "there"), (("a",), "a"), (("source", None, "target"), "target")]
+)
+def test_errors_of_writing_name_the_file_or_at_least_the_folder(names_of_files, shown):
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)) as caught, named(Path("there")):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), *names_of_files)
+    assert (caught.value.filename, caught.value.filename2) == (shown, None)
 
 
 def test_file_instead_of_a_folder_is_reported(tmp_path):

@@ -5,33 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from repdyn.base.sampled import at_look, mean_within, share_within, spent
+from repdyn.base.sampled import at_look, mean_within, share_within
 
 FALSE_ALARM = 0.02
 FIRST, LOOKS = 8, 6
 WORDS = {"expected": "at least 0", "reason": "test", "false_alarm": FALSE_ALARM}
-
-
-def test_each_repeated_analysis_halves_the_false_alarm_rate():
-    assert spent(0.001) == 0.001
-    for look in (2, 3, 4):
-        with at_look(look):
-            assert spent(0.001) == 0.001 / 2 ** (look - 1)
-    assert spent(0.001) == 0.001
-    with pytest.raises(ValueError, match="0"), at_look(0):
-        pass
-
-
-@pytest.mark.parametrize("decide", [mean_within, share_within])
-def test_later_analysis_of_the_same_samples_has_a_wider_interval(decide):
-    samples = np.random.default_rng(0).random(30)
-    samples = samples > 0.5 if decide is share_within else samples
-    first = decide(samples, 0.2, 0.8, **WORDS)
-    with at_look(3):
-        third = decide(samples, 0.2, 0.8, **WORDS)
-    assert third.false_alarm == FALSE_ALARM / 4
-    assert third.interval[0] < first.interval[0] < first.interval[1] < third.interval[1]
-    assert first.false_alarm == FALSE_ALARM
 
 
 def stopped_at_the_first_decision(draw, decide, spending):

@@ -128,10 +128,7 @@ def test_generic_batch_system_works_through_commands(by_slurm, checkout, smoke_r
     assert same_bytes(checkout, smoke_run, *GROUPED)
     assert f"error: {SPOILT}: " in output
     logs = {path.name.rsplit("-", 1)[0] for path in (checkout / "logs/cluster").iterdir()}
-    assert logs == {
-        "bn_mean_field_data_audits",
-        "bn_mean_field_shown_bn_mean_field_tables",
-    }
+    assert logs == {"bn_mean_field_data_audits", "bn_mean_field_shown_bn_mean_field_tables"}
 
 
 def test_gpu_profile_requests_gpus_for_trainings_and_rejects_missing_devices():

@@ -2,12 +2,12 @@
 
 Expectations are written here as data, derived from the dependencies by hand, not by the program.
 `tests/dag/test_reruns.py` tries each edit on a copy; `python -m tests.dag.edits` does the same and writes
-docs/reruns.md from what it finds.
+the table of docs/reruns.md from what it finds.
 """
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,45 +24,7 @@ COMPONENTS = """    centered = Z - Z.mean(axis=1, keepdims=True)
     return np.maximum(out, 0.0) if relu else out
 """
 VERDICTS = ("ledger", "manifest", "report")
-INTRODUCTION = """# What runs again after which edit
-
-A job runs again where the content of its job file changes: functions, code versions, settings, seed, inputs, the texts
-of the checkout that it shows. Jobs that read what it makes follow. What is deleted is made again, every file of every
-job: all are inputs of the rule `all`. The exception is a single file inside one of the report's folders, which
-`python -m repdyn verify` finds.
-
-## What is not computed again
-
-Three caches, each exact: what they give is, byte for byte, what would be computed.
-
-**Snakemake** runs a job where an output is missing or an input is newer. Job files are inputs, written only where
-their content changes, so that this needs no `.snakemake/`; only an edit of a rule's own `shell:` or `resources:` text
-is known to Snakemake alone. `--forcerun` and `--forceall` go past it, and past the trials of the jobs that they name.
-
-**Finished trials** (`.cache/trials`) are networks, batches and draws of long experiments, under all that their
-numbers depend on. A job that runs again, resumes after a kill or wants more seeds computes those alone that are
-missing. They hold 3,863 of the 4,420 CPU seconds of a default run's jobs, so that an edit beside them costs at most
-36 in a job ([trials.md](trials.md)).
-
-**Code versions** (`.cache/code_versions.json`) are digests of what each function reaches, valid for one state of all
-source files. Every command of Snakemake and every job on a cluster reads the workflow, which takes 4 CPU seconds with
-them and 12 without. They count definitions, not files: over the 200 commits to `src/` up to November 28, 2026, the
-functions whose own code changed cost 228 core-minutes at default scale, but 1,088 if any edit of an imported file
-counted (1,047 if comments and docstrings did not).
-
-Compiled functions are numba's matter: it keeps machine code on disk, here in `.cache/numba` with a folder for each
-state of the sources, since numba itself does not notice an edit of what a function calls. The folder saves about two
-seconds for each function of a job. Deleting any of the four costs time only.
-
-## Edits
-
-Made by `python -m tests.dag.edits`, which tries each edit on a copy of the checkout at smoke scale; a test holds each
-row to what has to run by what reads what. A run has {jobs} jobs. The command line in front of a job, `python -m repdyn
-run`, only hands on the path of the job file and counts for nothing.
-
-| edit | what changes | jobs that run |
-| --- | --- | --- |
-"""
+HEADING = "| edit | what changes | jobs that run |\n| --- | --- | --- |\n"
 
 
 @dataclass(frozen=True)
@@ -205,9 +167,9 @@ EDITS = [
     edit(
         "the rate of one network of blobs",
         *(
-            "src/repdyn/universality/values/smoke.yaml",
-            "low: {units: 40, rate: 0.15, epochs: 2500}",
-            "low: {units: 40, rate: 0.16, epochs: 2500}",
+            "src/repdyn/universality/values/default.yaml",
+            "    low: {nonlinearity: tanh, gain: 0.5, rate: 0.15,",
+            "    low: {nonlinearity: tanh, gain: 0.5, rate: 0.16,",
         ),
         *("universality/blobs:blobs/low", "manifest"),
         then=(
@@ -245,17 +207,25 @@ def applied(folder: Path, edit: Edit) -> Iterator[None]:
             path.write_text(text, encoding="utf-8")
 
 
-def effect(folder: Path, before: Declared, edit: Edit) -> tuple[set[str], set[str]]:
-    """Tasks that an edit changes, and all jobs that run again because of them."""
-    with applied(folder, edit):
+def effect(folder: Path, before: Declared, *together: Edit) -> tuple[set[str], set[str]]:
+    """Tasks that edits change, and all jobs that run again because of them."""
+    with ExitStack() as stack:
+        for edit in together:
+            stack.enter_context(applied(folder, edit))
         after = declared(folder, SMOKE)
     return before.changed_members(after), before.downstream(before.changed(after))
 
 
-def page(effects: dict[str, tuple[set[str], set[str]]], before: Declared) -> str:
+def groups() -> list[list[Edit]]:
+    """Edits made together, since each reads the workflow anew: all that change nothing, and each of the others."""
+    return [[edit for edit in EDITS if not edit.changes], *([edit] for edit in EDITS if edit.changes)]
+
+
+def table(effects: dict[str, tuple[set[str], set[str]]], before: Declared) -> str:
     """The table as Markdown."""
-    rows = [f"| {says} | {_words(members, before)} | {len(jobs)} |" for says, (members, jobs) in effects.items()]
-    return INTRODUCTION.format(jobs=len(before.texts)) + "\n".join(rows) + "\n"
+    shown = ((edit.says, *effects[edit.says]) for edit in EDITS)
+    rows = [f"| {says} | {_words(members, before)} | {len(jobs)} |" for says, members, jobs in shown]
+    return HEADING + "\n".join(rows) + "\n"
 
 
 def _words(changed: set[str], before: Declared) -> str:
@@ -277,12 +247,15 @@ def _job(job: str, changed: set[str], before: Declared) -> str:
 
 
 def main() -> None:
-    """Tries all edits and writes the page."""
+    """Tries all edits and replaces the table of the page, which is its end."""
     with tempfile.TemporaryDirectory() as name:
         folder = copy_sources(Path(name) / "checkout")
         before = declared(folder, SMOKE)
-        effects = {edit.says: effect(folder, before, edit) for edit in EDITS}
-    PAGE.write_text(page(effects, before), encoding="utf-8")
+        effects = {}
+        for together in groups():
+            effects |= dict.fromkeys((edit.says for edit in together), effect(folder, before, *together))
+    text, _, _ = PAGE.read_text(encoding="utf-8").partition(HEADING)
+    PAGE.write_text(text + table(effects, before), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -17,20 +17,18 @@ from repdyn.pipeline.run.declare.workflow import ENTRY
 from repdyn.pipeline.versions.fingerprint import code_version
 
 pytestmark = pytest.mark.slow
-CHEAP = 1.5  # CPU seconds at smoke scale
 SHOWN = ("figures", "tables", "claims")
 
 
-def cheap_jobs(study):
-    """Of each kind of a study's jobs ("" for the first and last jobs) all cheap ones, or else the cheapest."""
+def cheapest_jobs(study):
+    """Of each kind of a study's jobs the cheapest; all of the first and last jobs ("")."""
     known = [row for file in files(ROOT) for row in rows(file) if row["run"] == "smoke"]
-    costs = {row["job"]: float(row["cpu_seconds"]) for row in known}
-    kinds = {}
-    for job in sorted(costs, key=costs.get):
-        place, _, name = job.rpartition("/")
-        if place == study:
-            kinds.setdefault(name.partition("_")[0] if name.startswith(SHOWN) or not place else "data", []).append(job)
-    return [job for jobs in kinds.values() for job in jobs if costs[job] < CHEAP or job == jobs[0]]
+    jobs = [row["job"] for row in sorted(known, key=lambda row: -float(row["cpu_seconds"]))]
+    own = [job for job in jobs if job.rpartition("/")[0] == study]
+    kinds = {
+        name.partition("_")[0] if (name := job.rpartition("/")[2]).startswith(SHOWN) else "data": job for job in own
+    }
+    return list(kinds.values()) if study else own
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +52,7 @@ def roots_of(job, member):
 
 @pytest.mark.parametrize("study", ["", *STUDIES])
 def test_executed_code_and_opened_files_are_declared(checkout, study):
-    files = [f"logs/smoke/{job}.job.json" for job in cheap_jobs(study)]
+    files = [f"logs/smoke/{job}.job.json" for job in cheapest_jobs(study)]
     environment = os.environ | {"PYTHONPATH": f"{checkout / 'src'}{os.pathsep}{ROOT}", "CUDA_VISIBLE_DEVICES": ""}
     command = [sys.executable, "-m", "tests.dag.traced", "traced.json", *files]
     done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=False)

@@ -39,7 +39,7 @@ def executed_definitions(source: Path = SOURCE) -> Iterator[set[Definition]]:
 
     def note(frame: FrameType, event: str, _argument: object) -> None:
         code = frame.f_code
-        if event != "call" or code in seen or not code.co_filename.startswith(inside):
+        if event != "call" or not code.co_filename.startswith(inside) or code in seen:
             return
         if not code.co_filename.endswith(".py"):  # a page's template, under its own name
             return
@@ -49,14 +49,14 @@ def executed_definitions(source: Path = SOURCE) -> Iterator[set[Definition]]:
         if definition := _definition_at(code.co_filename, code.co_firstlineno, source):
             executed.add(definition)
 
-    before = sys.getprofile()
-    sys.setprofile(note)
-    threading.setprofile(note)
+    before = sys.gettrace()
+    sys.settrace(note)
+    threading.settrace(note)
     try:
         yield executed
     finally:
-        sys.setprofile(before)
-        threading.setprofile(None)
+        sys.settrace(before)
+        threading.settrace(None)
 
 
 def outside_closure(executed: Iterable[Definition], roots: Iterable[str], source: Path = SOURCE) -> list[Definition]:

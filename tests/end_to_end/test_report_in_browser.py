@@ -92,6 +92,21 @@ def test_pages_open_without_errors_or_requests_and_fit_a_phone(show, report):
     assert faults == {}
 
 
+@pytest.mark.parametrize("width", [1400, 420])
+def test_first_screen_shows_the_strongest_finding(show, width):
+    """Its picture, and the number in words, lie within 900 pixels; all papers are named with links."""
+    page = show("index.html", width=width)
+    bottom = "document.querySelector('.finding.first {}').getBoundingClientRect().bottom"
+    assert 0 < page.ask(bottom.format(".figures")) < page.ask(bottom.format(".opening svg")) <= HEIGHT
+    assert re.search(
+        r"from 0\.\d+ to 0\.\d+", page.ask("document.querySelector('.finding.first .figures').textContent")
+    )
+    assert "deep learning theory" in page.ask("document.title")
+    links = page.ask("[...document.querySelectorAll('.papers .soft a')].map(link => link.href)")
+    assert len(links) == 5
+    assert all(link.startswith("https://arxiv.org/abs/") for link in links)
+
+
 def test_first_tab_stop_skips_the_navigation(show):
     page = show("index.html")
     page.press("tab")
@@ -159,6 +174,8 @@ def test_columns_can_be_sorted(show, claims):
     assert "sort=margin" in page.ask("location.hash")
     page.ask(press.format("place"))
     assert page.ask(SHOWN) == [row["id"] for row in claims]
+    assert show("ledger.html#sort=__proto__").ask(SHOWN) == [row["id"] for row in claims]
+    assert page.complaints == []
 
 
 def test_search_works_by_keyboard(show, claims):
@@ -206,16 +223,18 @@ HITS = "[...document.querySelectorAll('.hits a')]"
 
 
 def test_search_of_every_page_shows_hits_and_leads_to_one(show):
-    """Statements of claims, then figures with their pictures; arrow keys move through them, Enter opens one."""
+    """Pages, claims and figures with their pictures; arrow keys move through them, Enter opens one."""
     page = show("studies/truncation_flow.html")
     page.press("/")
     page.type("plateau")
     page.ask("new Promise(met => (function look() { if (repdyn.hits) met(); else setTimeout(look, 50); })())")
     page.ask("new Promise(done => setTimeout(done, 300))")
     assert page.ask("document.querySelector('.hits').checkVisibility()")
-    assert re.match(r"\d+ claims, \d+ figures", page.ask("document.querySelector('.hits [role=status]').textContent"))
+    assert re.match(
+        r"\d+ claims, \d+ figures, \d+ pages", page.ask("document.querySelector('.hits [role=status]').textContent")
+    )
     shown = page.ask(f"{HITS}.map(link => [link.innerText, link.querySelectorAll('img').length])")
-    assert 0 < sum(not pictures for _, pictures in shown) <= 5
+    assert 0 < sum(not pictures for _, pictures in shown) <= 8
     assert 0 < sum(pictures for _, pictures in shown) <= 3
     assert "plateau" in shown[0][0].lower()
     assert min(len(text) for text, _ in shown) > 20
@@ -230,6 +249,25 @@ def test_search_of_every_page_shows_hits_and_leads_to_one(show):
     assert page.ask("location.href").endswith(wanted)
     assert not page.ask("document.querySelector('.hits').checkVisibility()")
     assert page.complaints == []
+
+
+def test_search_finds_the_glossary_concepts_and_studies_and_whole_phrases_first(show):
+    page = show("index.html")
+
+    def addresses(words):
+        page.ask(
+            f"{{ const box = document.getElementById('site-search'); box.value = {json.dumps(words)};"
+            " box.dispatchEvent(new Event('input')); }"
+        )
+        page.ask("new Promise(met => (function look() { if (repdyn.hits) met(); else setTimeout(look, 50); })())")
+        page.ask("new Promise(done => setTimeout(done, 200))")
+        return page.ask(f"{HITS}.map(link => link.getAttribute('href'))")
+
+    assert addresses("truncation map")[0] == "glossary.html#truncation-map"
+    assert "studies/truncation_flow.html" in addresses("dynamical truncation")
+    assert any(link.startswith("concepts.html#") for link in addresses("batch of points"))
+    phrase = "cost is half the variance within clusters"  # of one claim; its words are in others too
+    assert addresses(phrase)[0] == "claims/tf-cost-decomp.html"
 
 
 # Single file

@@ -88,7 +88,6 @@ def test_no_check_figure_or_table_fails_on_its_data(smoke_run):
 
 
 PRODUCTS = (
-    "data/images.nc",
     "bn_decomposed/data/cluster_rows.nc",
     "bn_decomposed/figures/fig5_layer_angles.svg",
     "bn_mean_field/tables/first_steps.json",

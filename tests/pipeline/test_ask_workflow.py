@@ -1,38 +1,36 @@
-"""Jobs of a run from Snakemake: which checkout, which options, content of errors."""
+"""Jobs of a run as the workflow declares them: which checkout, which options, content of errors."""
 
-import subprocess
+import shutil
 from pathlib import Path
 
 import pytest
-from tests.conftest import ROOT
+from tests.conftest import ROOT, SMOKE, snakemake
+from tests.dag.declared import copy_sources
 
 from repdyn.base.errors import ConfigError, RepdynError
 from repdyn.pipeline.ask import workflow
-from repdyn.pipeline.run.declare.jobs import Job, write_all
 from repdyn.pipeline.studies import CHOICE
 
 
-def test_snakemake_errors_are_propagated():
-    with pytest.raises(RepdynError, match=r"(?s)WorkflowError.*widht"):
+def test_errors_of_the_configuration_are_propagated():
+    with pytest.raises(RepdynError, match="widht"):
         workflow.jobs(workflow.folder(), ["--config", "bn_decomposed={training: {widht: 1}}"])
 
 
-def test_jobs_of_the_run_that_the_workflow_names_are_loaded(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    asked = []
-    answer = subprocess.CompletedProcess([], 0, stdout="all\nrun: mine\nrunner: no\n", stderr="host: a\n")
-    monkeypatch.setattr(workflow.subprocess, "run", lambda words, **how: asked.append((words, how)) or answer)
-    declared = [Job("mine", f"s/{name}", "k", [{"code": "", "inputs": {}, "outputs": [name]}]) for name in "ab"]
-    write_all(declared, {})
-    assert [job.name for job in workflow.jobs(Path("a b"), ["--config", "x=1"])] == ["s/a", "s/b"]
-    ((words, how),) = asked
-    assert words[1:] == [
-        *("-m", "snakemake", "--snakefile", "a b/Snakefile", "--cores", "1", "--config", "x=1", "--list-rules")
-    ]
-    assert how["env"]["REPDYN_TELL_RUN"] == "1"
-    answer.stdout = "all\n"
-    with pytest.raises(RepdynError):
-        workflow.jobs(Path(), [])
+def test_jobs_are_those_that_snakemake_declares(tmp_path, monkeypatch):
+    """The same job files under the same options, values on the command line included."""
+    folder = copy_sources(tmp_path / "a b")
+    config = ["run={name: mine, seed: 3, device: cpu}", "leaky_resnets={trained: {blocks: 2}}"]
+    options = ["--configfile", SMOKE, "--config", *config]
+    monkeypatch.chdir(folder)
+    jobs = workflow.jobs(Path(), options)
+    mine = {path.relative_to("logs"): path.read_bytes() for path in Path("logs").rglob("*.json")}
+    shutil.rmtree("logs")
+    assert snakemake(folder, "--cores", "1", *options, "--list-rules").returncode == 0
+    theirs = {path.relative_to("logs"): path.read_bytes() for path in Path("logs").rglob("*.json")}
+    assert mine == theirs
+    assert {job.run for job in jobs} == {"mine"}
+    assert len(mine) == len(jobs) + 1
 
 
 @pytest.mark.parametrize(
@@ -79,5 +77,5 @@ def test_options_are_the_given_overlays_and_settings_or_the_scale_of_the_run(tmp
 
 
 def test_setting_without_a_value_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match="got foo, expected KEY=VALUE"):
-        workflow.options(tmp_path, "smoke", None, ["x=1", "foo"])
+    with pytest.raises(ConfigError, match=r"got foo run\.name=x, expected KEY=VALUE"):
+        workflow.options(tmp_path, "smoke", None, ["x=1", "foo", "run.name=x"])

@@ -91,6 +91,21 @@ def test_threads_are_pinned_before_numpy_is_imported(tmp_path, options, threads)
     assert seen[0] == f"numpy {dict.fromkeys(THREAD_VARIABLES, threads)}"
 
 
+def test_compiled_code_is_read_only_from_where_nobody_else_can_write(tmp_path, monkeypatch, capsys):
+    """Two users share a folder: each has one in it, and one that is open to others stops the job."""
+    tmp_path.chmod(0o777)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    own = tmp_path / f"user-{os.getuid()}"
+    assert main(["run", "none.job.json"])
+    assert os.environ["NUMBA_CACHE_DIR"] == str(own)
+    assert own.stat().st_mode & 0o777 == 0o700
+    assert "no such job file" in capsys.readouterr().err
+    own.chmod(0o775)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert main(["run", "none.job.json"])
+    assert capsys.readouterr().err.startswith(f"error: {own}: others can write here")
+
+
 def test_commands_have_help_and_unknown_ones_are_rejected(capsys):
     assert len(COMMANDS) <= 12
     for words in ([name] for name in COMMANDS), (["dev", name] for name in DEV):
@@ -168,8 +183,8 @@ FAILURES = {  # exception of a command, content of its message; None: a tracebac
     OSError(errno.EACCES, "Permission denied", "e"): "e: Permission denied",
     OSError(errno.ENOSPC, "No space", "f.nc"): "f.nc",
     OSError(errno.EROFS, "Read-only"): "Read-only",
-    OSError(errno.EIO, "I/O error", "a.nc"): None,
-    OSError("no number"): None,
+    OSError(errno.EIO, "I/O error", "a.nc"): "a.nc: I/O error",
+    OSError("no number"): "no number",
     KeyError("seed"): None,
 }
 
@@ -220,6 +235,8 @@ def test_keep_replaces_a_stored_run_or_merges_into_it(tmp_path):
     with pytest.raises(DataError, match="reference/mine"):
         commands.keep(["results/mine", "--into", str(reference), "--beside"])
     assert not reference.exists()
+    with pytest.raises(DataError, match="results/mine: holds files and no reference"):
+        commands.keep(["results/other", "--into", "results/mine"])
     for words, held in (
         (["results/mine"], {"mine"}),
         (["results/other", "--into", str(reference), "--beside"], {"mine", "other"}),
@@ -227,6 +244,21 @@ def test_keep_replaces_a_stored_run_or_merges_into_it(tmp_path):
     ):
         commands.keep(words)
         assert set(kept_runs.read(reference).claims["study"]) == held
+
+
+def test_a_stored_run_is_replaced_whole_or_stays(tmp_path, monkeypatch):
+    reference = tmp_path / "reference"
+    kept_runs.keep(run(tmp_path / "one"), reference)
+    before = {path: path.read_bytes() for path in reference.iterdir()}
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space")
+
+    monkeypatch.setattr(kept_runs, "write_json", full)
+    with pytest.raises(OSError, match="No space"):
+        kept_runs.keep(run(tmp_path / "other", value="2.6"), reference)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path in before} == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "other", "reference"]
 
 
 # Plan, verify, decide

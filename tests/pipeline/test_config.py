@@ -14,6 +14,7 @@ from repdyn.pipeline import studies
 from repdyn.pipeline.config import yaml_positions
 from repdyn.pipeline.config.configuration import Config, Run, Workflow, checked, load
 from repdyn.pipeline.config.messages import resolved, schema_at
+from repdyn.pipeline.run.declare.graph import read_study
 
 SCALES = sorted(path.stem for path in (ROOT / "workflow" / "scales").glob("*.yaml"))
 SMOKE = yaml_positions.values(studies.files(studies.VALUES.format("smoke"))["truncation_flow"])
@@ -229,9 +230,9 @@ def test_violated_rule_names_each_setting_with_its_origin():
     with pytest.raises(ConfigError) as caught:
         checked(Boxes, ["a.yaml", "b.yaml"], {"right.depth": "9"})
     assert str(caught.value).splitlines() == [
-        "a.yaml:2: left.width: too large (height: b.yaml:6, depth: a.yaml:4)",
         "a.yaml:4: left.depth: too deep",
-        "a.yaml:5: right.width: too large (height: b.yaml:3, depth: --config right.depth)",
+        "b.yaml:6: left.width: too large (width: a.yaml:2, height: b.yaml:6, depth: a.yaml:4)",
+        "--config right.width: too large (width: a.yaml:5, height: b.yaml:3, depth: --config right.depth)",
         "--config right.depth: too deep",
     ]
 
@@ -276,7 +277,7 @@ def test_scale_values_override_earlier_files_but_not_later_ones():
 
 def test_violated_rule_between_settings_names_both():
     Path("mine.yaml").write_text("data:\n  source: mnist\n  mnist_mirrors: []\n")
-    with pytest.raises(ConfigError, match=r"config.yaml:\d+: data.mnist_folder: .*source: mine.yaml:2"):
+    with pytest.raises(ConfigError, match=r"mine.yaml:2: data.mnist_folder: .*mnist_folder: .*config.yaml:\d+"):
         load([*repository(), "mine.yaml"])
     cases = [  # section, change, key, values found
         ("ablation", {"depth": 7, "record": [0, 3]}, "record", "3.*7"),
@@ -288,6 +289,14 @@ def test_violated_rule_between_settings_names_both():
     for section, change, key, values in cases:
         with pytest.raises(ConfigError, match=rf"--config bn_decomposed\.{section}\.{key}: .*{values}"):
             load(repository(), {"bn_decomposed": {section: change}})
+
+
+def test_looks_are_at_claims_that_exist():
+    claim = next(iter(read_study("truncation_flow").claims))
+    assert load(repository(), {"run": {"looks": {claim: 2}}}).run.looks == {claim: 2}
+    for id, words in ((claim[:-1], f'did you mean "{claim}"'), ("zzz", "known are .* more")):
+        with pytest.raises(ConfigError, match=f'run.looks: no claim "{id}"; {words}'):
+            load(repository(), {"run": {"looks": {id: 2}}})
 
 
 def leaves(model, path=()):

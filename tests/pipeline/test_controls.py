@@ -14,6 +14,7 @@ EVIDENCE = [  # id, part, kind, change, control
     ("x-3", "", "false world", "nothing", "the same"),
     ("x-3", "rest", "false world", "", "half of them"),
     ("x-3", "bare", "", "", ""),
+    ("x-4", "", "wrong formula", "recomputed", "the wrong sign"),
 ]
 
 
@@ -32,6 +33,9 @@ def test_weak_controls_and_uncontrolled_parts_end_with_status_1(tmp_path):
     assert len(faults) == len(wanted)
     assert all(word in fault for fault, words in zip(faults, wanted, strict=True) for word in words)
     assert main(["dev", "controls", str(tmp_path)]) == 1
+    write(tmp_path, LEDGER, EVIDENCE[:-1])
+    with pytest.raises(DataError, match=r"evidence\.csv: lacks the controls of x-4"):
+        examine(tmp_path)
     write(tmp_path, {"x-1": ("", "")}, [])
     assert main(["dev", "controls", str(tmp_path)]) == 0
     (tmp_path / "evidence.csv").unlink()

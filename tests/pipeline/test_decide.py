@@ -300,8 +300,7 @@ def test_analyses_end_if_more_trials_decide_nothing(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("limits", "number"),
-    [({"looks": 1}, 1), ({"looks": 0}, 0), ({"budget": 89.0}, 1), ({"budget": 90.0}, 2)],
+    ("limits", "number"), [({"looks": 1}, 1), ({"looks": 0}, 0), ({"budget": 89.0}, 1), ({"budget": 90.0}, 2)]
 )
 def test_analyses_end_at_their_limit_or_the_budget(monkeypatch, limits, number):
     looks = Looks(monkeypatch, [["a"]] * 9)

@@ -152,16 +152,36 @@ def test_theory_is_plotted_before_training_and_the_address_restores_the_state(ex
     assert page.complaints == []
 
 
-def test_address_is_held_to_the_ranges_and_choices_of_the_controls(explorer):
-    page = explorer("bn_mean_field")
-    hostile = "neurons=1e9&rate=-5&inputs=NaN&compare=nothing&toString=1&__proto__=2&speed=7&seed=-3&at=1e99&target=30"
-    reopen(page, page.ask("location.href.split('#')[0]") + f"#train-bn_mean_field&{hostile}")
-    state = page.ask(f"{BOX}.training.state")
-    bounded = {"neurons": 200, "rate": 0.0005, "speed": 60, "seed": 0, "target": 30}
-    assert {name: state[name] for name in bounded} == bounded
-    assert state["compare"] == page.ask("document.querySelector('[name=compare]').options[0].value")
-    assert 20 <= state["inputs"] <= 1000
-    assert page.ask(f"Object.keys({BOX}.training.state).includes('toString')") is False
+@pytest.mark.parametrize("study", EXPLORERS)
+def test_address_is_held_to_the_ranges_steps_and_choices_of_the_controls(explorer, study):
+    page = explorer(study)
+    address, defaults = page.ask("location.href.split('#')[0]"), page.ask(f"{BOX}.training.state")
+    numbers = [name for name, value in defaults.items() if not isinstance(value, str)]
+
+    def state(value, among=defaults):
+        reopen(page, f"{address}#train-{study}&{'&'.join(f'{name}={value}' for name in among)}&toString=1&__proto__=2")
+        return page.ask(f"{BOX}.training.state")
+
+    def sliders(end):
+        box = "document.querySelector('.theory > .sliders')"
+        return dict(page.ask(f"[...{box}.querySelectorAll('input')].map(one => [one.name, Number(one.{end})])"))
+
+    for nothing in ("NaN", "", "%20", "__proto__", "%3Cb%3E"):
+        assert state(nothing) == defaults, nothing
+    for value, end, seed in (("1e308", "max", 2**32 - 1), ("-1e308", "min", 0)):
+        held, ends = state(value), sliders(end)
+        assert {name: held[name] for name in ends} == {
+            name: pytest.approx(limit if abs(held[name] - limit) < 1e-9 else 10**limit) for name, limit in ends.items()
+        }
+        assert held["seed"] == seed
+        assert all(abs(held[name]) < 2**32 for name in numbers)
+    whole = [name for name, step in sliders("step").items() if step >= 1]
+    held = state("7.3", whole)
+    assert whole
+    assert all(held[name] == int(held[name]) for name in whole)
+    seek(page, 3)
+    reopen(page, f"{address}#%E0%A4")
+    assert page.complaints == []
 
 
 @pytest.mark.parametrize("end", ["min", "max"])
@@ -341,7 +361,7 @@ def test_truncation_animation_plots_the_costs_of_the_dataset(open_page):
     )
     page.ask("document.querySelector('figure').opening.seek(18)")  # the end of the flow
     for formula in data["formula"].values:
-        pixels = line(page, f"div:last-child > svg path.{formula}:not(.ahead):not(.cone)")
+        pixels = line(page, f"div:first-child > svg path.{formula}:not(.ahead):not(.cone)")
         cost = data["example_cost"].sel(formula=formula).transpose("time").values
         assert_drawn(pixels[: len(cost)], [data["time"].values, cost])
     assert page.complaints == []

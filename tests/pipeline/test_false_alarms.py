@@ -174,7 +174,7 @@ def test_upper_limit_is_the_clopper_pearson_limit(refuted, limit):
 @pytest.mark.slow
 def test_false_alarms_of_a_finished_run(smoke_run):
     results = smoke_run / "results/smoke"
-    counted = false_alarms.measure(results, seeds=1, seconds=3.0).set_index("claim")
+    counted = false_alarms.measure(results, seeds=1, seconds=1.0).set_index("claim")
     assert "bnd-eq98" in counted.index  # its data are relu_moments alone, a third of a second
     assert (counted["derived_rate"] > 0).all()
     assert counted["compatible"].all()

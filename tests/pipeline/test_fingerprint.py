@@ -449,6 +449,11 @@ DOES_NOT_MATTER = {
     "class variable that nobody asks for": ("study/settings", "SPARE: ClassVar[int] = 8", "SPARE: ClassVar[int] = 9"),
     "configuration of a model": ("study/settings", '"frozen": True', '"frozen": False'),
     "import for annotations alone": ("study/experiments", "import slow\n", "import slow, fast\n"),
+    "import that is never run, of a module with statements at its top": (
+        "study/experiments",
+        "import slow\n",
+        "import slow\n    from repdyn.effectful import part\n",
+    ),
     "function beside one loaded by name": ("base/found", "32", "34"),
     "module that is not reached": ("study/unreached", "ALONE = 1", "ALONE = 2"),
     "annotation of a parameter": (NAMES, "x: float,", "x: int,"),

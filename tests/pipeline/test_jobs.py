@@ -83,6 +83,10 @@ def test_job_files_are_written_only_if_changed(here):
     assert {age(name) for name in names} == {1}
     write(*names, code="another")
     assert min(age(name) for name in names) > 1
+    for file in ("s/a.job.json", jobs.INDEX):
+        Path("logs/mine", file).write_bytes(b"\xff")
+    write(*names, code="another")
+    assert [job.name for job in jobs.load_all("mine")] == list(names)
 
 
 def test_job_file_is_newer_than_outputs_only_if_changed(here):

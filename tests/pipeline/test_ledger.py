@@ -9,6 +9,7 @@ from tests.conftest import ROOT
 
 from repdyn.base.errors import ConfigError, DataError
 from repdyn.base.verdicts import STATUSES, UNDECIDED
+from repdyn.pipeline import studies
 from repdyn.pipeline.run.kinds import ledger
 from repdyn.pipeline.run.kinds.ledger import accepted_verdicts, build, change, read_expected, run, show
 
@@ -61,7 +62,7 @@ def test_changes_are_verdicts_that_differ_from_the_accepted_ones(verdict, accept
     assert change("holds", None, "default")  # of a new claim
 
 
-def test_ledgers_and_evidence_of_studies_are_joined_in_the_order_of_the_accepted_verdicts(tmp_path):
+def test_ledgers_and_evidence_of_studies_are_joined_in_the_order_of_the_accepted_verdicts(tmp_path, monkeypatch):
     """Claims that are not accepted yet come last; evidence has the order of the inputs."""
     ids = {"z": ["z-1", "z-2"], "a": ["a-1"], "m": ["m-2", "m-3", "m-1"]}
     for study, own in ids.items():
@@ -76,7 +77,8 @@ def test_ledgers_and_evidence_of_studies_are_joined_in_the_order_of_the_accepted
     ]
     reads = [f"{study}/{name}.csv" for study in ids for name in ("evidence", "claims")]
     member = {"inputs": dict.fromkeys(reads), "outputs": ["claims.csv", "evidence.csv"], "run": "default"}
-    run(member | {"expected": [str(path) for path in lists]}, tmp_path, None)
+    monkeypatch.setattr(studies, "files", lambda name: dict(zip("abc", lists, strict=True)))
+    run(member, tmp_path, None)
     rows = read(tmp_path / "claims.csv")
     assert [(row["id"], row["expected_verdict"], bool(row["change"])) for row in rows] == [
         ("m-1", "holds", False),
@@ -88,6 +90,23 @@ def test_ledgers_and_evidence_of_studies_are_joined_in_the_order_of_the_accepted
     ]
     evidence = [(row["id"], row["value"]) for row in read(tmp_path / "evidence.csv")]
     assert evidence == [(id, "NA") for own in ids.values() for id in own for _ in "ab"]
+
+
+@pytest.mark.parametrize("name", ["claims", "evidence"])
+def test_studys_file_cut_within_a_line_stops_the_ledger(tmp_path, monkeypatch, name):
+    reads = {f"s/{file}.csv": None for file in ("claims", "evidence")}
+    for path in reads:
+        write(tmp_path / path, ROW | {"study": "s", "id": "s-1"}, ROW | {"study": "s", "id": "s-2"})
+    monkeypatch.setattr(studies, "files", lambda _: {})
+    member = {"inputs": reads, "outputs": ["claims.csv", "evidence.csv"], "run": "default"}
+    cut = tmp_path / "s" / f"{name}.csv"
+    whole = cut.read_bytes()
+    cut.write_bytes(whole[:-3])
+    with pytest.raises(DataError, match=f"s/{name}.csv: cut off"):
+        run(member, tmp_path, None)
+    assert not (tmp_path / "claims.csv").exists()
+    cut.write_bytes(whole)
+    run(member, tmp_path, None)
 
 
 @pytest.mark.parametrize("below", [{}, {"margin": "1e+300", "possible_ocr_error": "False"}])

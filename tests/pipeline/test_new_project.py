@@ -1,11 +1,16 @@
 """`repdyn new` and `repdyn init`: every file and placeholder of a template, filled and unchanged folders."""
 
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+import xarray as xr
+import yaml
 
+from repdyn.base.decisions import decide_claim
 from repdyn.base.errors import ConfigError
-from repdyn.pipeline.new import environments, filling, folder, project
+from repdyn.pipeline.new import added_claim, environments, filling, folder, project
 
 TEMPLATE = {
     "README.md.in": "my_paper by my_paper: MyPaper, MyPaper; numpy @NUMPY@, python @PYTHON@, numpy @NUMPY@; my-other\n",
@@ -93,3 +98,38 @@ def test_folder_is_filled_completely_or_not_at_all(tmp_path, exists):
         with pytest.raises(ConfigError, match=str(taken)), filling.fresh(taken):
             pass
     assert set(written(place)) == {"one", "s/two", "s/t/three"}
+
+
+@pytest.fixture
+def one_study(tmp_path):
+    """A project with one study that has no claim yet."""
+    study = tmp_path / "src/adam"
+    (tmp_path / "tests").mkdir()
+    study.mkdir(parents=True)
+    (study / "claims.py").write_text('"""Claims."""\n\nimport numpy as np\n\nLIMIT = np.pi\n')
+    (study / "verdicts.yaml").write_text("adam-1: {verdict: holds, undecided_at: []}")
+    return tmp_path
+
+
+def test_added_claim_fails_until_it_is_filled_in(one_study, capsys):
+    added_claim.write("adam-theorem-3", one_study)
+    module = {}
+    exec((one_study / "src/adam/claims.py").read_text(), module)
+    claim = module["theorem_3"]
+    row = decide_claim(claim, {name: xr.Dataset() for name in claim.data}).ledger
+    assert (claim.id, module["LIMIT"], row["verdict"]) == ("adam-theorem-3", np.pi, "check failed")
+    accepted = yaml.safe_load((one_study / "src/adam/verdicts.yaml").read_text())
+    assert accepted["adam-theorem-3"] == accepted["adam-1"] == {"verdict": "holds", "undecided_at": []}
+    test = {}
+    exec((one_study / "tests/test_theorem_3.py").read_text().replace("from adam.claims import theorem_3", ""), test)
+    with pytest.raises(pytest.fail.Exception):
+        test["test_theorem_3_at_the_border"](1.1, "does not hold")
+
+
+@pytest.mark.parametrize("id", ["Adam-3", "adam", "adam 3", "adam-theorem-3"])
+def test_invalid_or_existing_claims_are_not_added(one_study, id):
+    added_claim.write("adam-theorem-3", one_study)
+    before = written(one_study)
+    with pytest.raises(ConfigError, match=re.escape(repr(id))):
+        added_claim.write(id, one_study)
+    assert written(one_study) == before

@@ -13,9 +13,11 @@ from tests.conftest import ROOT
 from tests.pipeline.made_up_run import CLAIM, CLAIMS, EVIL, JOBS, PART, STUDY, make_checkout, make_run
 
 from repdyn.base.errors import DataError
+from repdyn.pipeline import studies
 from repdyn.pipeline.config.configuration import load
 from repdyn.pipeline.report import contents
 from repdyn.pipeline.report.build import Checkout, build
+from repdyn.pipeline.report.captions import read_labels
 from repdyn.pipeline.report.contents import Contents, Product
 from repdyn.pipeline.report.errata import CONFIRMING, errata, severities
 from repdyn.pipeline.report.evidence import drawing
@@ -157,7 +159,7 @@ def test_study_without_texts_and_figures_has_a_page(tmp_path):
         assert page.of("h1")
 
 
-def test_stale_pages_are_removed_and_the_report_is_reproducible(tmp_path):
+def test_stale_pages_are_removed_and_the_report_is_reproducible(tmp_path, monkeypatch):
     def built(folder):
         return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.*")}
 
@@ -172,7 +174,8 @@ def test_stale_pages_are_removed_and_the_report_is_reproducible(tmp_path):
     others = ("claims.csv", "manifest.json", f"{STUDY}/data/loss.nc")
     inputs = [*others, *(path.relative_to(root).as_posix() for path in files)]
     member = {"workflow": str(checkout), "made": JOBS, "inputs": dict.fromkeys(inputs)}
-    member |= {"folders": {STUDY: str(checkout / "x")}, "outputs": ["report/index.html", "report/claims"]}
+    member |= {"outputs": ["report/index.html", "report/claims"]}
+    monkeypatch.setattr(studies, "folders", lambda: source.folders)
     site.run(member, root, None)
     assert built(root / "report") == first
 
@@ -187,11 +190,14 @@ def test_vector_graphics_above_a_megabyte_are_shown_as_bitmaps(tmp_path):
     assert sorted(pictures) == ["fig1.svg", "fig2.png"]
 
 
-def test_invalid_dataset_file_is_reported(tmp_path):
+@pytest.mark.parametrize("content", [b"", b"[1]", b"3", b"{}", b"\xff"])
+@pytest.mark.parametrize("name", ["data/loss.nc", "figures/fig1.json"])
+def test_invalid_file_is_reported(name, content, tmp_path):
     files = make_run(tmp_path / "mine", [CLAIM])
-    (tmp_path / "mine" / STUDY / "data/loss.nc").write_bytes(b"data")
-    with pytest.raises(DataError, match=r"loss\.nc"):
+    (tmp_path / "mine" / STUDY / name).write_bytes(content)
+    with pytest.raises(DataError, match=re.escape(name)):
         build(tmp_path / "mine", files, tmp_path / "mine/report", Checkout())
+    assert not list((tmp_path / "mine").glob("*report*"))
 
 
 # All pages in one file
@@ -217,6 +223,14 @@ def test_single_file_has_every_page_and_figure(report, pages):
         assert unpacked(letters) == (report / name).read_text(encoding="utf-8")
 
 
+def test_figures_and_tables_of_a_single_claim_are_on_its_page(tmp_path):
+    files = make_run(tmp_path / "mine", [CLAIM])
+    build(tmp_path / "mine", files, tmp_path / "report", make_checkout(tmp_path))
+    shown = {path: set(page.values("id")) for path, page in read_pages(tmp_path / "report").items()}
+    assert {"fig1", "fig2", "t1"} <= shown[f"claims/{CLAIM['id']}.html"]
+    assert not {"fig1", "fig2", "t1"} & shown[f"studies/{STUDY}.html"]
+
+
 def test_captions_for_snakemakes_report_are_plain_text(report):
     from docutils.core import publish_parts
     from jinja2 import Template
@@ -230,6 +244,14 @@ def test_captions_for_snakemakes_report_are_plain_text(report):
     labels = json.loads((folder / "labels.json").read_text())
     assert set(labels) == {path.removesuffix(".rst") for path in captions}
     assert not re.search("[{}]", labels[f"{STUDY}/figures/fig1"]["title"])  # Snakemake takes braces for wildcards
+    assert read_labels(folder / "labels.json") == labels
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1]", '{"a": 1}', '{"a": {"title": 1}}', "\udc80", None])
+def test_damaged_labels_are_none(content, tmp_path):
+    if content is not None:
+        (tmp_path / "labels.json").write_bytes(content.encode(errors="surrogateescape"))
+    assert read_labels(tmp_path / "labels.json") == {}
 
 
 # Selection

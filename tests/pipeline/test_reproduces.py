@@ -187,6 +187,19 @@ def test_unfinished_runs_and_damaged_references_are_rejected(tmp_path):
         (folder / file).unlink()
         with pytest.raises(DataError, match=file):
             kept_runs.read(folder)
+    kept_runs.keep(run(tmp_path / "whole"), tmp_path / "reference")
+    for content in (b"", b"[{}]", b"3", b"{}", b"\xff"):
+        (tmp_path / "reference/run.json").write_bytes(content)
+        with pytest.raises(DataError, match=r"reference/run\.json"):
+            kept_runs.read(tmp_path / "reference")
+
+
+def test_list_of_digests_that_ends_early_is_rejected(tmp_path):
+    kept_runs.keep(run(tmp_path / "whole"), tmp_path / "reference")
+    listed = tmp_path / "reference/digests.csv"
+    listed.write_text("".join(listed.read_text().splitlines(keepends=True)[:-1]))
+    with pytest.raises(DataError, match=r"digests\.csv: 1 of 2 files"):
+        kept_runs.read(tmp_path / "reference")
 
 
 def test_ledgers_are_sorted_by_scale_then_name(tmp_path):

@@ -112,10 +112,13 @@ def test_broken_links_or_missing_documentation_create_no_site(results, tmp_path)
     write_page(results, "errata", "".join(f'<a href="../s/data/{name}.nc">d</a>' for name in "fedcba"))
     with pytest.raises(DataError, match=", ".join(rf"s/data/{name}\.nc" for name in "abcef")):  # d exists
         publish(results, tmp_path / "site", URL)
-    for target in ("../../secret", "/etc/secret"):
+    for target in ("../../secret", "/etc/secret", "http://["):
         write_page(results, "index", f'<a href="{target}">x</a>')
         with pytest.raises(DataError, match=rf"report/index\.html.*{re.escape(target)}"):
             publish(results, tmp_path / "site", URL)
+    (results / "report/index.html").write_bytes(b"\xff")
+    with pytest.raises(DataError, match=r"report/index\.html"):
+        publish(results, tmp_path / "site", URL)
     assert main(["dev", "site", str(tmp_path / "none"), "--url", URL]) == 1
     assert not (tmp_path / "site").exists()
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from tests.conftest import snakemake
 
-from repdyn.base import datasets
 from repdyn.base.errors import DataError
 from repdyn.base.files import sha256
 from repdyn.pipeline.ask import verify
@@ -167,20 +166,6 @@ def test_results_of_other_package_versions_are_found_and_irrelevant_packages_do_
     write_record(job(DATA), [DATA], versions=versions() | {"numpy": "0.1"})
     assert "numpy 0.1" in wrong()[DATA]
     assert wrong()[FIGURE] == verify.DOWNSTREAM
-
-
-def test_versions_in_a_dataset_take_precedence_over_its_record(run):
-    for own, names in (
-        (json.dumps({"numpy": "0.1"}), ["numpy 0.1"]),
-        (datasets.package_versions("numpy", "torch"), []),
-    ):
-        Path(DATA).unlink()
-        attributes = dict.fromkeys(datasets.REQUIRED, "x") | {"versions": own}
-        datasets.write(datasets.dataset({}, {}, title="a loss").assign_attrs(attributes), DATA)
-        write_records()
-        found = wrong()
-        assert all(name in found[DATA] for name in names)
-        assert bool(found) is bool(names)
 
 
 # What to do

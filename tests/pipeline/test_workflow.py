@@ -179,6 +179,15 @@ def below(*names):
     ]
 
 
+def test_record_of_another_user_is_named(source, monkeypatch):
+    def refuse(run):
+        raise PermissionError(13, "Permission denied", f"logs/{run}/toy/first.log.cost.json")
+
+    monkeypatch.setattr(workflow.records, "of_run", refuse)
+    with pytest.raises(ConfigError, match=r"logs/mine/toy/first.log.cost.json: permission denied"):
+        run(source).write()
+
+
 def test_rules_of_a_study(source):
     """Each job followed by its chunks; those that train have eight hours unless their study says otherwise."""
     made = rules(run(source))

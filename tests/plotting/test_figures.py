@@ -15,25 +15,11 @@ import pytest
 from scipy import stats
 
 import repdyn
-from repdyn.plotting.figures import (
-    CYCLE,
-    RED,
-    band,
-    figure,
-    half_width,
-    label_panels,
-    new,
-    save,
-    style,
-)
+from repdyn.plotting.figures import CYCLE, RED, band, figure, half_width, label_panels, new, save, style
 
 HERE, SOURCE = Path(__file__).parent, Path(repdyn.__file__).parents[1]
 SUFFIXES = ("csv", "json", "png", "svg")
-WORDS = {
-    "title": 'Figure 1: <loss> & "gap" – ω',
-    "caption": "n = 3.",
-    "alt": "A line that rises.",
-}
+WORDS = {"title": 'Figure 1: <loss> & "gap" – ω', "caption": "n = 3.", "alt": "A line that rises."}
 
 
 @figure(**WORDS)

@@ -112,12 +112,7 @@ def test_levels_and_spans_have_one_axis():
 
     rows = drawn(draw)
     assert rows["kind"].tolist() == ["level", "level", "span"]
-    assert numbers(rows, "x", "y", "x_low", "y_low") == [
-        [None, 3, None],
-        [2, None, None],
-        [None, None, 1],
-        [None] * 3,
-    ]
+    assert numbers(rows, "x", "y", "x_low", "y_low") == [[None, 3, None], [2, None, None], [None, None, 1], [None] * 3]
 
 
 def test_cells_of_images_and_meshes_have_their_edges():

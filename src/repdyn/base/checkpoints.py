@@ -161,7 +161,7 @@ class Checkpoint:
     def _opened(self, file: Path) -> Iterator[tuple[str, Trial, float]]:
         """A file's trial, its name and its CPU seconds; None if it is damaged or too old."""
         try:
-            with np.load(file, allow_pickle=False) as archive:
+            with np.load(file, allow_pickle=False) as archive:  # noqa: TID251 - unpickles nothing
                 stored = {key: archive[key] for key in archive.files}
             name, digest = stored.pop("seal").tolist()
             if digest != _digest(self.identity, name, stored) or file != self._file(name):

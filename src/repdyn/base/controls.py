@@ -27,6 +27,12 @@ Spoil = Callable[..., Datasets | Data]
 """A change of all datasets that a claim reads."""
 Change = Callable[..., Data]
 """A change of one of them."""
+UNCHANGED = "nothing"
+WEAK = {
+    "shifted number": "only scales or shifts a number, which almost any check rejects",
+    "not recorded": "puts in numbers that no dataset has",
+}
+"""Kinds of change by which a rejected control says little, in words."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +156,7 @@ def kind_of_change(control: Control, before: Datasets, after: Datasets) -> str:
     old, new = dict(_variables(before)), dict(_variables(after))
     changed = [(place, old.get(place), new.get(place)) for place in old | new if not _same(old, new, place)]
     if not changed:
-        return "nothing"
+        return UNCHANGED
 
     @cache
     def held(role: str, dtype: np.dtype) -> np.ndarray:

@@ -20,16 +20,7 @@ from numpy.typing import ArrayLike
 from repdyn.base.errors import DataError, NotEnoughDataError
 from repdyn.base.files import atomic
 
-REQUIRED = (
-    "study",
-    "experiment",
-    "paper",
-    "settings",
-    "seed",
-    "code_version",
-    "versions",
-    "device",
-)
+REQUIRED = ("study", "experiment", "paper", "settings", "seed", "code_version", "versions", "device")
 CONVENTIONS = "CF-1.11"
 DIVERGED = "after a network has diverged"
 LEFT_OUT = "diverged"  # attribute of a dataset: which networks have diverged, and under which settings
@@ -48,12 +39,7 @@ def index(name: str, count: int, long_name: str) -> xr.Variable:
     return variable(name, np.arange(count), long_name)
 
 
-def dataset(
-    variables: Mapping[str, xr.Variable],
-    coords: Mapping[str, xr.Variable],
-    *,
-    title: str,
-) -> xr.Dataset:
+def dataset(variables: Mapping[str, xr.Variable], coords: Mapping[str, xr.Variable], *, title: str) -> xr.Dataset:
     """A dataset with a title; the job that saves it adds the other attributes.
 
     Args:

@@ -68,6 +68,8 @@ def _decided(claim: Claim, inputs: Datasets, diverged: str) -> Decision:
     rejections = {part: _reject(claim, part, inputs, verdict) for part in _controlled(claim, verdict)}
     if reason := _doubt(claim, verdict, rejections):
         verdict = replace(verdict, status=UNDECIDED, why=reason)
+    if weak := _weak_controls(claim, rejections):
+        verdict = replace(verdict, why=f"{verdict.why} {weak}".strip())
     if diverged:
         verdict = _on_the_rest(verdict, diverged)
     return decision(claim, verdict, rejections)
@@ -100,8 +102,22 @@ def _doubt(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) 
 
 def _why(control: Control, part: str, rejection: Rejection) -> str:
     name = f"The control of {part or 'the check'} ({control.says})"
-    says = "is undecided" if rejection.outcome == "undecided" else "does not change the outcome at these sizes"
-    return f"{name} {says}{f': {rejection.measured}' if rejection.measured else ''}."
+    measured = f" ({rejection.measured})" if rejection.measured else ""
+    if rejection.outcome == "undecided":
+        return f"{name} is undecided{measured}."
+    if rejection.change == spoiling.UNCHANGED:
+        return f"{name} changes nothing in the data, so it can never be rejected."
+    return f"{name} has the same outcome{measured}: at these sizes the check cannot tell it from the statement."
+
+
+def _weak_controls(claim: Claim, rejections: Mapping[str, Rejection]) -> str:
+    """What controls lack that are rejected only because they shift a number or invent data."""
+    weak = [
+        f"The control of {part or 'the check'} ({claim.controls[part].says}) {spoiling.WEAK[rejection.change]}."
+        for part, rejection in rejections.items()
+        if rejection.outcome == "rejected" and rejection.change in spoiling.WEAK
+    ]
+    return " ".join(weak)
 
 
 def _reject(claim: Claim, part: str, inputs: Datasets, verdict: Verdict) -> Rejection:

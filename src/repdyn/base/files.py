@@ -43,6 +43,16 @@ def atomic(path: Path | str) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+@contextmanager
+def named(folder: Path) -> Iterator[None]:
+    """Lets errors of writing that name no file, or the one that is copied, name this folder or the file in it."""
+    try:
+        yield
+    except OSError as error:
+        error.filename, error.filename2 = error.filename2 or error.filename or str(folder), None
+        raise
+
+
 def _sweep(path: Path) -> None:
     """Removes partial files of killed processes on this machine."""
     for left in path.parent.glob(f".{glob.escape(path.name)}.{HOST}.*.part{glob.escape(path.suffix)}"):

@@ -99,12 +99,7 @@ def decide_formula(
 
 
 def formula_claim(
-    id: str,
-    *,
-    audit: tuple[str, str, float, str],
-    control: str,
-    decided: str,
-    **says: Unpack[Statement],
+    id: str, *, audit: tuple[str, str, float, str], control: str, decided: str, **says: Unpack[Statement]
 ) -> Claim:
     """A claim that one formula is right, an identity unless `kind` says otherwise; assign it at module level.
 

@@ -178,15 +178,5 @@ def interval_within(
     else:
         outcome, margin = "undecided", 1.0
     return Test(
-        outcome,
-        expected,
-        margin,
-        reason,
-        n,
-        (bottom, top),
-        false_alarm,
-        estimate,
-        (low, high),
-        statistic,
-        unit.strip(),
+        outcome, expected, margin, reason, n, (bottom, top), false_alarm, estimate, (low, high), statistic, unit.strip()
     )

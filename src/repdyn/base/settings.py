@@ -44,7 +44,7 @@ class Problem(NamedTuple):
 class Settings(BaseModel):
     """A section of the configuration; unknown keys, text for numbers, booleans for integers are rejected."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
     def problems(self) -> Iterable[Problem]:
         """Violated rules between values; models with such rules override this."""

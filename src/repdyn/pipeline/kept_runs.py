@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +13,13 @@ import pandas as pd
 
 from repdyn.base.errors import ConfigError, DataError
 from repdyn.base.files import write_json
-from repdyn.base.tables import read_cells, write_csv
+from repdyn.base.tables import write_csv
 from repdyn.pipeline.config import yaml_positions
 from repdyn.pipeline.run.kinds import ledger
 
 FOLDER, EXCEPTIONS = "reference", "exceptions.yaml"
 CLAIMS, NUMBERS, DIGESTS, RUN = "claims.csv", "numbers.csv", "digests.csv", "run.json"
+FILES = "files"  # number of digests, since a list that is cut after a line looks whole
 CLAIM_COLUMNS = ["id", "study", "origin", "where", "verdict", "n", "why"]
 NUMBER_COLUMNS = [
     "id", "form", "part", "outcome", "value", "interval_low", "interval_high", "region_low", "region_high", "n",
@@ -96,15 +98,25 @@ def keep(results: Path, folder: Path, beside: bool = False) -> None:
             study.
 
     Raises:
-        DataError: the run is not finished, or with `beside`, the folder has no reference or one with other settings.
+        DataError: the run is not finished, or the folder holds something else than a reference, or with `beside` none,
+            or one with other settings.
     """
     kept = of_run(results)
+    if not is_reference(folder) and folder.is_dir() and any(folder.iterdir()):
+        raise DataError(f"{folder}: holds files and no reference; name another folder")
     if beside:
         kept = joined(read(folder), kept)
-    write_csv(folder / CLAIMS, kept.claims)
-    write_csv(folder / NUMBERS, kept.numbers)
-    write_csv(folder / DIGESTS, pd.DataFrame({"file": kept.digests.keys(), "sha256": kept.digests.values()}))
-    write_json(folder / RUN, dict(kept.run))
+    unfinished = folder.with_name(f".{folder.name}.unfinished")
+    try:
+        write_csv(unfinished / CLAIMS, kept.claims)
+        write_csv(unfinished / NUMBERS, kept.numbers)
+        write_csv(unfinished / DIGESTS, pd.DataFrame({"file": kept.digests.keys(), "sha256": kept.digests.values()}))
+        write_json(unfinished / RUN, {**kept.run, FILES: len(kept.digests)})
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in unfinished.iterdir():
+            file.replace(folder / file.name)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def of_run(results: Path) -> Reference:
@@ -159,18 +171,20 @@ def read(folder: Path) -> Reference:
     Raises:
         DataError: a file is missing or damaged.
     """
+    claims, numbers = ledger.read(folder / CLAIMS, CLAIM_COLUMNS), ledger.read(folder / NUMBERS, NUMBER_COLUMNS)
+    digests = ledger.read(folder / DIGESTS, ["file", "sha256"])
     try:
         run = json.loads((folder / RUN).read_text(encoding="utf-8"))
-        claims, numbers, digests = (read_cells(folder / name) for name in (CLAIMS, NUMBERS, DIGESTS))
-        return Reference(
-            str(folder),
-            claims[CLAIM_COLUMNS],
-            numbers[NUMBER_COLUMNS],
-            dict(zip(digests["file"], digests["sha256"], strict=True)),
-            run,
-        )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{folder}: not a reference ({error}); a finished run is kept by repdyn dev keep") from error
+        if missing := sorted({"configuration", "versions", "machine", "commit", "cpu_seconds"} - set(run)):
+            raise ValueError(f"no {', '.join(missing)}")
+        count = run.pop(FILES, len(digests))
+    except (OSError, ValueError, TypeError) as error:
+        advice = "a finished run is kept by repdyn dev keep"
+        raise DataError(f"{folder / RUN}: no part of a reference ({error}); {advice}") from error
+    if count != len(digests):
+        raise DataError(f"{folder / DIGESTS}: {len(digests)} of {count} files; keep the run again: repdyn dev keep")
+    digest = dict(zip(digests["file"], digests["sha256"], strict=True))
+    return Reference(str(folder), claims[CLAIM_COLUMNS], numbers[NUMBER_COLUMNS], digest, run)
 
 
 def joined(former: Reference, run: Reference) -> Reference:

@@ -22,7 +22,7 @@ from repdyn.base.errors import ConfigError
 from repdyn.pipeline.packages import PACKAGE, package_of
 
 KEY, CHOICE = "studies", "REPDYN_STUDIES"
-PAGE, ACCEPTED, REPLIES, COSTS = "page.md", "verdicts.yaml", "replies.yaml", "costs.csv"
+PAGE, ACCEPTED, REPLIES, COSTS, ERRATA = "page.md", "verdicts.yaml", "replies.yaml", "costs.csv", "errata.md"
 VALUES, SOURCES = "values/{}.yaml", "values/sources.yaml"
 EXPLORER, OPENING = "explorer.js", "opening.js"
 """Files of a study, below its folder."""

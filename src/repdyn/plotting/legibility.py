@@ -146,10 +146,7 @@ def _corners(text: Text, box: Bbox) -> Array:
     x, y = max(level.width - TOUCHING, 0) / 2, max(level.height - 2 * TOUCHING, 0) / 2
     cosine, sine = np.cos(np.radians(turn)), np.sin(np.radians(turn))
     middle = np.array([(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2])
-    rectangle, rotation = (
-        np.array([[-x, -y], [x, -y], [x, y], [-x, y]]),
-        np.array([[cosine, sine], [-sine, cosine]]),
-    )
+    rectangle, rotation = (np.array([[-x, -y], [x, -y], [x, y], [-x, y]]), np.array([[cosine, sine], [-sine, cosine]]))
     return np.asarray(middle + rectangle @ rotation)
 
 

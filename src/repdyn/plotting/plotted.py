@@ -101,7 +101,7 @@ def _is_shown(panel: Axes) -> bool:
 
 
 def _flat(words: object) -> str:
-    return " ".join(str(words).split())
+    return " ".join(str(words).split()).replace(r"\$", "$")
 
 
 def _name(panel: Axes, which: str) -> str:

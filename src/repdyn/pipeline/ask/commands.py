@@ -35,7 +35,7 @@ def compare(words: Sequence[str]) -> int:
     parser.add_argument(
         "--tier",
         choices=tiers,
-        help=f"what counts as a difference of two runs (default: {tiers[0]}; see docs/reproducibility.md)",
+        help=f"what counts as a difference between two runs (default: {tiers[0]}; see docs/reproducibility.md)",
     )
     parser.add_argument(
         "--pictures", type=Path, metavar="FOLDER", help="write the figures that differ side by side into a new folder"
@@ -75,7 +75,7 @@ def keep(words: Sequence[str]) -> None:
     parser.add_argument("results", type=Path, help="folder of a finished run, e.g. results/default")
     parser.add_argument("--into", type=Path, help="folder to write (default: reference/<name of the run's folder>)")
     parser.add_argument(
-        "--beside", action="store_true", help="keep what the folder holds of studies that the run lacks, too"
+        "--beside", action="store_true", help="also keep what the folder has about studies that are not in the run"
     )
     arguments = parser.parse_args(words)
     folder = arguments.into or Path("reference") / arguments.results.resolve().name
@@ -108,10 +108,10 @@ def plan(words: Sequence[str]) -> None:
     from repdyn.pipeline.ask import workflow
     from repdyn.pipeline.run.declare.costs import files
 
-    parser = _parser("plan", "Jobs, core-minutes and memory of a run before it starts.")
-    parser.add_argument("--remaining", action="store_true", help="only what today's results lack")
+    parser = _parser("plan", "Show the jobs, core-minutes and memory of a run before it starts.")
+    parser.add_argument("--remaining", action="store_true", help="count only what today's results lack")
     parser.add_argument(
-        "--cores", type=numbers_of_cores, default=[], help="how long it takes on so many cores each, e.g. 1,8,64,512"
+        "--cores", type=numbers_of_cores, default=[], help="show the time on these numbers of cores, e.g. 1,8,64,512"
     )
     _snakemake_options(parser)
     arguments = parser.parse_args(words)
@@ -143,7 +143,7 @@ def costs(words: Sequence[str]) -> None:
     from repdyn.pipeline.ask import workflow
     from repdyn.pipeline.run.declare.costs import files
 
-    parser = _parser("dev costs", "Keep what the jobs of a finished run took in costs.csv of each study, for `plan`.")
+    parser = _parser("dev costs", "Record the costs of a finished run's jobs in each study's costs.csv, for `plan`.")
     parser.add_argument("run", help="name of the run")
     run = parser.parse_args(words).run
     folder = workflow.folder()
@@ -156,13 +156,13 @@ def decide(words: Sequence[str]) -> None:
     from repdyn.pipeline.ask import decide as deciding
     from repdyn.pipeline.ask import workflow
 
-    parser = _parser("decide", "More trials for the claims that a run leaves open, in a copy named <run>-decided.")
+    parser = _parser("decide", "Run more trials for the claims that a run leaves open, in a copy named <run>-decided.")
     parser.add_argument("run", help="name of a finished run, e.g. default")
     parser.add_argument(
-        "--budget", type=_at_least(float, 0), help="core-minutes to spend; without it, only says what is wanted"
+        "--budget", type=_at_least(float, 0), help="core-minutes to spend; without it, only list what is needed"
     )
     parser.add_argument(
-        "--looks", type=_at_least(int, 1), help="stop after so many looks (default: when the budget is used)"
+        "--looks", type=_at_least(int, 1), help="stop after this many analyses (default: when the budget is used)"
     )
     parser.add_argument("--cores", type=_at_least(int, 1), default=2, help="cores to use (default: 2)")
     _snakemake_options(parser)
@@ -186,14 +186,14 @@ def store(words: Sequence[str]) -> None:
     """Prints what is kept of finished trials, or makes room."""
     from repdyn.pipeline.ask import store as kept
 
-    parser = _parser("store", "Finished trials of all runs: what is kept, what an experiment's depend on, making room.")
-    parser.add_argument("experiment", nargs="?", help="study/experiment: what its trials depend on, an entry for each")
-    parser.add_argument("--clean", action="store_true", help="remove trials, those used longest ago first")
+    parser = _parser("store", "List the finished trials of all runs, show what they depend on, or free space.")
+    parser.add_argument("experiment", nargs="?", help="study/experiment: show what its trials depend on")
+    parser.add_argument("--clean", action="store_true", help="remove trials, least recently used first")
     parser.add_argument(
-        "--gigabytes", type=_at_least(float, 0), help="with --clean: what may stay (default: the store's limit)"
+        "--gigabytes", type=_at_least(float, 0), help="with --clean: how much may remain (default: the store's limit)"
     )
     parser.add_argument(
-        "--days", type=_at_least(float, 0), default=0.0, help="with --clean: remove what was not used for so long"
+        "--days", type=_at_least(float, 0), default=0.0, help="with --clean: remove what was unused for so many days"
     )
     arguments = parser.parse_args(words)
     if arguments.clean:
@@ -206,13 +206,13 @@ def site(words: Sequence[str]) -> None:
     """Writes the report of a finished run as a site."""
     from repdyn.pipeline.ask import site as publishing
 
-    parser = _parser("dev site", "Write a run's report as a site, ready for a host of static files.")
+    parser = _parser("dev site", "Write a run's report as a static site, ready to be hosted.")
     parser.add_argument("results", type=Path, help="folder of a finished run, e.g. results/default")
-    parser.add_argument("--into", type=Path, default=Path("site"), help="folder to make, or an empty one (site)")
+    parser.add_argument("--into", type=Path, default=Path("site"), help="new or empty folder (default: site)")
     parser.add_argument(
-        "--url", required=True, help="address at which it will be found, e.g. https://example.org/repdyn"
+        "--url", required=True, help="address at which it will be published, e.g. https://example.org/repdyn"
     )
-    parser.add_argument("--docs", type=Path, help="the built documentation, e.g. build/docs, to stand under docs/")
+    parser.add_argument("--docs", type=Path, help="the built documentation, e.g. build/docs, to include under docs/")
     arguments = parser.parse_args(words)
     pages, outside = publishing.publish(arguments.results, arguments.into, arguments.url, arguments.docs)
     print(f"{arguments.into}: {pages} pages")
@@ -245,12 +245,12 @@ def false_alarms(words: Sequence[str]) -> None:
     from repdyn.base.tables import write_csv
     from repdyn.pipeline.ask import false_alarms as counting
 
-    parser = _parser("dev false-alarms", "How often other seeds refute cheap sampled claims.")
+    parser = _parser("dev false-alarms", "Count how often other seeds refute cheap sampled claims.")
     parser.add_argument("results", type=Path, help="folder of a finished run, e.g. results/smoke")
     parser.add_argument("--seeds", type=_at_least(int, 1), default=200)
     cheap = "a claim is cheap if its data takes at most this long"
     parser.add_argument("--seconds", type=_at_least(float, 0), default=1.0, help=cheap)
-    parser.add_argument("--output", type=Path, help="CSV file; shown only, if left out")
+    parser.add_argument("--output", type=Path, help="CSV file to write (default: only print)")
     arguments = parser.parse_args(words)
     counted = counting.measure(arguments.results, arguments.seeds, arguments.seconds)
     print(counted.to_string(index=False))

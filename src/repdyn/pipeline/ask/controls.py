@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from repdyn.base.controls import UNCHANGED, WEAK
+from repdyn.base.errors import DataError
 from repdyn.base.tables import rows
 from repdyn.pipeline.run.kinds import ledger
-
-WEAK = ("shifted number", "not recorded", "nothing")
 
 
 @dataclass(frozen=True)
@@ -24,16 +24,19 @@ def examine(results: Path) -> Audit:
     """Reads the controls from a run's evidence.
 
     Raises:
-        DataError: the run has no ledger or no evidence.
+        DataError: the run has no ledger, or no evidence of some claims with a control.
     """
     claims = rows(ledger.read(results / "claims.csv", ("id", "uncontrolled_parts", "control_outcome")))
     columns = ("id", "part", "control", "control_kind", "control_change")
     evidence = rows(ledger.read(results / "evidence.csv", columns))
     controlled = [row for row in evidence if row["control_kind"]]
+    known = {row["id"] for row in controlled}
+    if lost := [row["id"] for row in claims if row["control_outcome"] and row["id"] not in known]:
+        raise DataError(f"{results / 'evidence.csv'}: lacks the controls of {lost[0]}; finish the run again")
     faults = [
         f"{row['id']}{_named(row['part'])}: {row['control_change']} ({row['control']})"
         for row in controlled
-        if row["control_change"] in WEAK
+        if row["control_change"] in (UNCHANGED, *WEAK)
     ]
     faults += [
         f"{row['id']}: no control changes the outcome of {row['uncontrolled_parts']}"

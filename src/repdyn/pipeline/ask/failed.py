@@ -15,8 +15,10 @@ from repdyn.pipeline.run.execute.records import FINISHED, RUNNING
 SHOWN = 20  # distinct reasons; even a run of a hundred jobs fails for few
 NEXT = (
     "Results of finished jobs remain and trainings resume: remove the cause and run the same command again."
-    " `python -m repdyn run <job file>` runs one job by hand; docs/troubleshooting.md lists causes."
+    " `python -m repdyn run <job file>` runs one job by hand; {page} lists causes."
 )
+CAUSES = Path("docs/troubleshooting.md")
+"""Page of a checkout; a project of one's own has a section in its README."""
 KILLED = "killed: by the system for its memory use, by a time limit, or by a user"
 
 
@@ -39,7 +41,7 @@ def summary(jobs: Iterable[Job], since: float) -> str:
         lines += [f"  {why}", *(f"    {job.name}: {job.log}" for job in failed)]
     if len(reasons) > SHOWN:
         lines.append(f"  and {len(reasons) - SHOWN} further reasons, in the logs")
-    return "\n".join([*lines, NEXT])
+    return "\n".join([*lines, NEXT.format(page=CAUSES if CAUSES.is_file() else "README.md")])
 
 
 def errors(jobs: Iterable[Job], since: float) -> str:

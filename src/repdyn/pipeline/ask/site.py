@@ -75,7 +75,7 @@ def publish(results: Path, into: Path, url: str, docs: Path | None = None) -> tu
     url = url.rstrip("/")
     every = [path for path in sorted((results / REPORT).rglob("*")) if path.is_file()]
     own = [path.relative_to(results).as_posix() for path in every if _inside(path, results)]
-    pages = {name: (results / name).read_text(encoding="utf-8") for name in own if name.endswith(".html")}
+    pages = {name: _text(results / name) for name in own if name.endswith(".html")}
     found = {name: _read(text) for name, text in pages.items()}
     beside = sorted({target for name, links in found.items() for target in _files(name, links.targets)} - set(own))
     if missing := [target for target in beside if not (results / target).is_file()]:
@@ -118,6 +118,13 @@ def _built(site: Path) -> list[str]:
     return [path.relative_to(site).as_posix() for path in (site / DOCS).rglob("*.html")]
 
 
+def _text(page: Path) -> str:
+    try:
+        return page.read_text(encoding="utf-8")
+    except ValueError as error:
+        raise DataError(f"{page}: no text ({error}); delete it and finish the run again") from error
+
+
 def _read(text: str) -> _Links:
     links = _Links()
     links.feed(text)
@@ -127,7 +134,10 @@ def _read(text: str) -> _Links:
 def _files(page: str, targets: list[str]) -> Iterator[str]:
     """Files of the run to which a page links, relative to its folder."""
     for target in targets:
-        parts = urlsplit(target)
+        try:
+            parts = urlsplit(target)
+        except ValueError as error:
+            raise DataError(f"{page}: links to no address: {target} ({error})") from error
         if parts.scheme or parts.netloc or not parts.path:
             continue
         path = os.path.normpath(PurePosixPath(page).parent / unquote(parts.path))

@@ -1,8 +1,7 @@
 """Which results are up to date with today's code and settings: decided by contents, not by times.
 
 A file is up to date if the record of its job has today's job file (with settings and code version), the digests of the
-current inputs, today's package versions, and the file's digest; if a dataset itself records today's versions; and if
-the same is true of its inputs.
+current inputs, today's package versions, and the file's digest; and if the same is true of its inputs.
 """
 
 from __future__ import annotations
@@ -50,11 +49,44 @@ def due(jobs: Sequence[Job]) -> list[Job]:
 
 def _reasons(jobs: Iterable[Job], recorded: Iterable[records.Record]) -> Reasons:
     latest, installed = records.by_output(recorded), cache(version_of)
+    digest = cache(sha256)  # a file is read once, as an output and as an input of many
     reasons: Reasons = {}
     for job in jobs:
+        today = json.loads(job.text())
+        whole: dict[int, str] = {}  # a job's files mostly have one record
         for path in job.outputs:
-            reasons[path] = _reason(path, job, latest.get(path), reasons, installed)
+            record = latest.get(path)
+            if not Path(path).exists():
+                reasons[path] = "missing"
+            elif record is None:
+                reasons[path] = "no record of the job that created it"
+            elif record["outputs"][path] != digest(path):
+                reasons[path] = "changed since it was created"
+            else:
+                if id(record) not in whole:
+                    whole[id(record)] = _reason(record, today, reasons, installed, digest)
+                reasons[path] = whole[id(record)]
     return reasons
+
+
+def _reason(
+    record: Mapping[str, Any],
+    today: Mapping[str, Any],
+    reasons: Reasons,
+    installed: Callable[[str], str],
+    digest: Callable[[str], str],
+) -> str:
+    """Why a job would make other files today, empty if it would not."""
+    if record["job"] != today:
+        return difference(record["job"], today)
+    if others := _other_versions(record.get("versions", {}), installed):
+        return f"created with {others}"
+    for source, was in record["inputs"].items():
+        if reasons.get(source):
+            return DOWNSTREAM
+        if not Path(source).exists() or digest(source) != was:
+            return f"created from an earlier version of {source}"
+    return ""
 
 
 def remedy(reasons: Reasons, jobs: Iterable[Job]) -> list[str]:
@@ -79,29 +111,6 @@ def report(run: str, reasons: Reasons, command: str) -> str:
     if wrong:
         lines.append(f"to update them: {command}")
     return "\n".join(lines)
-
-
-def _reason(
-    path: str, job: Job, record: Mapping[str, Any] | None, reasons: Reasons, installed: Callable[[str], str]
-) -> str:
-    if not Path(path).exists():
-        return "missing"
-    if record is None:
-        return "no record of the job that created it"
-    if record["outputs"][path] != sha256(path):
-        return "changed since it was created"
-    today = json.loads(job.text())
-    if record["job"] != today:
-        return difference(record["job"], today)
-    for versions in (record.get("versions", {}), _told_by(path)):
-        if others := _other_versions(versions, installed):
-            return f"created with {others}"
-    for source, digest in record["inputs"].items():
-        if reasons.get(source):
-            return DOWNSTREAM
-        if not Path(source).exists() or sha256(source) != digest:
-            return f"created from an earlier version of {source}"
-    return ""
 
 
 def difference(old: Mapping[str, object], new: Mapping[str, object]) -> str:
@@ -137,13 +146,6 @@ def _other_versions(versions: Mapping[str, str], installed: Callable[[str], str]
     )
 
 
-def _told_by(path: str) -> dict[str, str]:
-    """Versions that a dataset itself records, independent of the record of its job."""
-    from repdyn.base.datasets import versions_of
-
-    return versions_of(path) if path.endswith(".nc") else {}
-
-
 def _public(version: str) -> str:
     """A version as datasets record it, without the local part after a plus."""
     return version.partition("+")[0]
@@ -152,6 +154,8 @@ def _public(version: str) -> str:
 def _left_over(run: str, reasons: Reasons) -> list[str]:
     files = (path for path in sorted((Path("results") / run).rglob("*")) if path.is_file())
     unknown = (
-        path for path in files if not {path.as_posix(), *(parent.as_posix() for parent in path.parents)} & set(reasons)
+        path
+        for path in files
+        if not {path.as_posix(), *(parent.as_posix() for parent in path.parents)} & reasons.keys()
     )
     return [path.as_posix().split("/", 2)[2] for path in unknown]

@@ -16,10 +16,12 @@ from ruamel.yaml.error import YAMLError
 from repdyn.base.errors import ConfigError
 from repdyn.base.settings import Many, Problem, Settings, addition
 from repdyn.pipeline import studies
-from repdyn.pipeline.config.messages import Schema, complaints, kinds, not_one_of, schema_at
+from repdyn.pipeline.config.messages import Schema, complaints, kinds, nearest, not_one_of, schema_at
 from repdyn.pipeline.config.yaml_positions import Complaint, KeyPath, Layer, Position, merged, read
+from repdyn.pipeline.run.declare.graph import read_study
 
 Model = TypeVar("Model", bound=Settings)
+MOST_SHOWN = 8  # of many known names in a message
 
 
 class Run(Settings):
@@ -40,6 +42,16 @@ class Run(Settings):
         description="Claim -> how often its numbers have been looked at, this time included: after doubling its trials "
         "because it was undecided. Later looks spend less of the false alarm; `repdyn decide` writes it.",
     )
+
+    def problems(self) -> Iterator[Problem]:
+        """Looks at a claim that no study has."""
+        known = [id for study in studies.declared() for id in read_study(study).claims] if self.looks else []
+        for id in self.looks:
+            if id not in known:
+                near = nearest(id, known)
+                shown = f'did you mean "{near}"?' if near else f"known are {', '.join(known[:MOST_SHOWN])}"
+                more = f" and {len(known) - MOST_SHOWN} more" if not near and len(known) > MOST_SHOWN else ""
+                yield Problem(("looks",), f'no claim "{id}"; {shown}{more}')
 
 
 class Data(Settings):
@@ -81,10 +93,7 @@ SECTIONS: dict[str, Any] = {name: study.settings for name, study in studies.decl
 """Study -> the model of its settings."""
 
 Config: type[Workflow] = create_model(
-    "Config",
-    __base__=Workflow,
-    __doc__="Every setting of every study, and of the packages above them.",
-    **SECTIONS,
+    "Config", __base__=Workflow, __doc__="Every setting of every study, and of the packages above them.", **SECTIONS
 )
 SCALE, DEFAULT = "scale", "default"
 """The key with which a file selects the studies' values for a scale, and the scale used as the basis of all files."""

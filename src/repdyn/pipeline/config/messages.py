@@ -80,12 +80,7 @@ def _count(node: Schema) -> str:
 def _range(node: Schema) -> str:
     if "minimum" in node and "maximum" in node:
         return f"from {node['minimum']} to {node['maximum']}"
-    words = {
-        "exclusiveMinimum": "above",
-        "minimum": "at least",
-        "exclusiveMaximum": "below",
-        "maximum": "at most",
-    }
+    words = {"exclusiveMinimum": "above", "minimum": "at least", "exclusiveMaximum": "below", "maximum": "at most"}
     text = " and ".join(f"{word} {node[key]}" for key, word in words.items() if key in node)
     return f"of {text}" if text.startswith("at") else text
 
@@ -125,9 +120,11 @@ def complaints(
                 yield Complaint(position, path[:-1], f'unknown key "{path[-1]}"; {advice}')
             case "problems":
                 for keys, text in entry["ctx"]["problems"]:
-                    first, *others = ((_position((*path, key), positions), (*path, key)) for key in keys)
-                    spots = ", ".join(f"{at[-1]}: {_spot(position, at)}" for position, at in others)
-                    yield Complaint(*first, text + (f" ({spots})" if spots else ""))
+                    places = [(_latest((*path, key), positions), (*path, key)) for key in keys]
+                    lead = max(places, key=lambda place: place[0].order)  # a user's file, not the values it changes
+                    shown = places[lead == places[0] :]
+                    spots = ", ".join(f"{at[-1]}: {_spot(position, at)}" for position, at in shown)
+                    yield Complaint(lead[0], places[0][1], text + (f" ({spots})" if spots else ""))
             case _:
                 while path and schema_at(path, root) is None:  # the name of a type in a union
                     path = path[:-1]
@@ -139,6 +136,12 @@ def _position(path: KeyPath, positions: Mapping[KeyPath, Position]) -> Position:
     while path not in positions:
         path = path[:-1]
     return positions[path]
+
+
+def _latest(path: KeyPath, positions: Mapping[KeyPath, Position]) -> Position:
+    """Where a value was changed last, or the first of its values that the last file has."""
+    inside = [position for at, position in positions.items() if at[: len(path)] == path]
+    return max(inside, key=lambda position: position.order, default=_position(path, positions))
 
 
 def _spot(position: Position, path: KeyPath) -> str:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from repdyn.base.errors import ConfigError
+from repdyn.base.files import named
 
 
 @contextmanager
@@ -24,8 +25,9 @@ def fresh(folder: Path) -> Iterator[None]:
     if there and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"{folder}: exists and is not an empty folder; choose another name")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        yield
+        with named(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            yield
     except BaseException:
         for path in folder.iterdir() if folder.is_dir() else ():
             shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from repdyn.base.errors import ConfigError
 from repdyn.base.files import write_text
-from repdyn.pipeline.new import environments, filling
+from repdyn.pipeline.new import added_claim, environments, filling
 
 TEMPLATE = Path(__file__).parent / "template"
 SUFFIX = ".in"  # suffix of the template's files, which are not modules of this package
@@ -27,11 +27,17 @@ PLACEHOLDER = re.compile("@([A-Z_]+)@")  # files with versions, taken from the c
 
 
 def run(words: Sequence[str]) -> None:
-    """Runs the command that writes a project."""
+    """Runs the command that writes a project, or adds a claim to one."""
     parser = argparse.ArgumentParser(prog="repdyn new", description="Write a project with one small study.")
-    parser.add_argument("name", help="name of the project and of its package, e.g. my_paper")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("name", nargs="?", help="name of the project and of its package, e.g. my_paper")
+    what.add_argument("--claim", metavar="ID", help="in a project: add a claim to be filled in, e.g. my-theorem-3")
     parser.add_argument("--into", type=Path, help="new or empty folder (default: the name)")
     arguments = parser.parse_args(words)
+    if arguments.claim:
+        for path in added_claim.write(arguments.claim, Path()):
+            print(path)
+        return
     folder = arguments.into or Path(arguments.name)
     write(arguments.name, folder)
     print(f"{folder}: written; see README.md there. To begin:\n")

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from repdyn.base.claims import SLIPS, Claim
 from repdyn.base.verdicts import DECIDED, DEPENDS, REFUTED, UNDECIDED
 from repdyn.pipeline.pages.markdown import table
+from repdyn.pipeline.run.kinds.ledger import Accepted
 
 BEGIN, END = "<!-- counts: generated -->", "<!-- end of counts -->"
 LARGER = {
@@ -19,9 +20,7 @@ LONG |= {"conclusion fails": "conclusions fail", "result changes": "results chan
 
 
 def block(
-    studies: Mapping[str, Sequence[Claim]],
-    accepted: Mapping[str, Mapping[str, object]],
-    references: Mapping[str, Mapping[str, str]],
+    studies: Mapping[str, Sequence[Claim]], accepted: Accepted, references: Mapping[str, Mapping[str, str]]
 ) -> str:
     """The count in a few sentences and a table, between its begin and end marks.
 
@@ -30,7 +29,9 @@ def block(
         accepted: claim -> its entry among the accepted verdicts.
         references: reference run -> claim -> verdict.
     """
-    verdicts = {id: str(entry["verdict"]) for id, entry in accepted.items()}
+    verdicts = {
+        id: UNDECIDED if "default" in entry["undecided_at"] else str(entry["verdict"]) for id, entry in accepted.items()
+    }
     papers = {study: [claim for claim in claims if claim.origin == "paper"] for study, claims in studies.items()}
     own = [claim for claims in papers.values() for claim in claims]
     counts = Counter(verdicts.get(claim.id, "") for claim in own)

@@ -21,7 +21,7 @@ from repdyn.pipeline.packages import package_of
 from repdyn.pipeline.pages import chosen, counts, glossary, measures, outputs
 from repdyn.pipeline.pages.markdown import table
 from repdyn.pipeline.run.execute.loading import load_modules
-from repdyn.pipeline.run.kinds.ledger import SCALES, accepted_verdicts
+from repdyn.pipeline.run.kinds.ledger import SCALES, Entry, accepted_verdicts
 
 INTRODUCTION = """\
 # Configuration
@@ -34,17 +34,18 @@ are checked before the first job, and all problems are reported at once with fil
 
 The files are YAML 1.2: `1e-3` is a number, `on` is text, and duplicate keys are rejected.
 
-This page is generated from the models (`python -m repdyn dev pages`); a test holds it to them.
+This page is generated from the models (`python -m repdyn dev pages`); a test checks that it agrees with them.
 """
 
 CLAIMS_INTRODUCTION = """\
 # Claims
 
-Every claim with its accepted verdict at the default scale. The numbers, margins and negative controls behind a verdict
-are in the ledger of a run (`results/<run>/claims.csv`, the report, `python -m repdyn claim ID`); the derivations of the
-corrections are on the page of the study. What a verdict means: [verdicts](verdicts.md).
+Every claim with its accepted verdict, at the default scale unless it says otherwise. The numbers, margins and negative
+controls behind a verdict are in the ledger of a run (`results/<run>/claims.csv`, the report,
+`python -m repdyn claim ID`); the derivations of the corrections are on the page of the study. What a verdict means:
+[verdicts](verdicts.md).
 
-This page is generated from the checks (`python -m repdyn dev pages`); a test holds it to them.
+This page is generated from the checks (`python -m repdyn dev pages`); a test checks that it agrees with them.
 """
 
 
@@ -86,7 +87,7 @@ def claims_page() -> str:
     for study, claims in _claims():
         declared = {claim.id: claim for claim in claims}
         ordered = [declared.pop(id) for id in accepted if id in declared] + list(declared.values())
-        verdicts = [accepted[claim.id]["verdict"] if claim.id in accepted else "not accepted yet" for claim in ordered]
+        verdicts = [_shown(accepted[claim.id]) if claim.id in accepted else "not accepted yet" for claim in ordered]
         rows = [_claim_row(study, claim, verdict) for claim, verdict in zip(ordered, verdicts, strict=True)]
         parts += [f"## {study}\n", table(("claim", "where", "statement", "accepted verdict"), rows)]
     return "\n".join(parts)
@@ -95,6 +96,10 @@ def claims_page() -> str:
 def counted(root: Path) -> str:
     """The count of claims on the first page of docs."""
     return counts.block(dict(_claims()), accepted_verdicts(), kept_runs.verdicts(root / kept_runs.FOLDER))
+
+
+def _shown(accepted: Entry) -> str:
+    return f"{accepted['verdict']} (larger scales)" if "default" in accepted["undecided_at"] else accepted["verdict"]
 
 
 def _claims() -> list[tuple[str, list[Claim]]]:

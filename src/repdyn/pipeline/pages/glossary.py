@@ -14,7 +14,7 @@ Terms of the papers and of the report, in plain words. What each variable of a m
 [measures](measures.md).
 
 This page is generated from the studies' `page.md` and the report's own terms (`python -m repdyn dev pages`); a test
-holds it to them.
+checks that it agrees with them.
 """
 
 

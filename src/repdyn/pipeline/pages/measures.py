@@ -17,9 +17,10 @@ INTRODUCTION = """\
 
 Every variable of a dataset of `measure`, by the entry of `measures=[...]` that computes it. A `Recorder` puts the
 training dimension before the others. What each number means, and when it is meaningless:
-[diagnostics](../src/repdyn/diagnostics/page.md).
+[diagnostics](../src/repdyn/diagnostics/page.md). What they are of other packages' numbers:
+[conventions](conventions.md).
 
-This page is generated from the catalog (`python -m repdyn dev pages`); a test holds it to it.
+This page is generated from the catalog (`python -m repdyn dev pages`); a test checks that it agrees with it.
 """
 CATALOG = "methods.catalog"
 HEAD = ("variable", "what", "dimensions", "units", "paper, place", "missing where")

@@ -145,7 +145,7 @@ overwrites another. Each file is complete or absent, and equal settings give equ
 | `manifest.json` | digests, configuration, versions, machine, costs |
 | `report/index.html` | the report: findings, and pages per study and claim; opens offline |
 | `report/single.html` | the same in one file, for sending; compressed, so it needs a browser of 2023 or later |
-| `report/errata/<study>.tex` | errata of a paper as LaTeX |
+| `report/errata/<study>.typ`, `.pdf` | errata of a paper to send: source of Typst, and PDF with `repdyn[pdf]` |
 | `report/captions/` | captions and labels for `snakemake --report` |
 
 `snakemake --report report.html all` creates Snakemake's own report of a finished run (with the same `--configfile` as
@@ -155,7 +155,7 @@ Figures in the report are vector graphics. One above 1 MB, as with very many dot
 page opens quickly; its SVG is in the results. The SVG contains no bitmaps: maps are cells, at most 2000 or as many as
 the data have pairs; color bars have 48 steps.
 
-This page is generated from the code (`python -m repdyn dev pages`); a test holds it to it.
+This page is generated from the code (`python -m repdyn dev pages`); a test checks that it agrees with it.
 """
 DATASETS = """\
 A dataset is netCDF-4 and opens with `xarray.open_dataset`. Every variable has `long_name`, `units` (`1` without any)

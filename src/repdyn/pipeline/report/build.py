@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from repdyn.base import markup, web
 from repdyn.base.errors import ConfigError
+from repdyn.base.files import named
 from repdyn.base.verdicts import REFUTED, UNDECIDED
 from repdyn.pipeline import kept_runs, replies, studies
 from repdyn.pipeline.config.messages import not_one_of
@@ -22,7 +23,6 @@ from repdyn.pipeline.report import (
     captions,
     evidence,
     findings,
-    latex,
     listings,
     openings,
     page_md,
@@ -32,10 +32,11 @@ from repdyn.pipeline.report import (
     single,
     stories,
     titles,
+    typeset,
     views,
 )
 from repdyn.pipeline.report.contents import Contents, Product, Row, read
-from repdyn.pipeline.report.errata import severities
+from repdyn.pipeline.report.errata import scripts, severities
 from repdyn.pipeline.report.notes import Notes, notes
 from repdyn.pipeline.report.texts import FOLDERS, MEANINGS, PLURALS, TERMS, WARNINGS, linked
 
@@ -48,6 +49,7 @@ class StudyPage(views.StudyView):
 
     story: stories.Story | None
     heading: str
+    source: page_md.Paper | None
     concept: page_md.Concept | None
     illustration: Product | None
     settings: list[settings_sources.Setting]
@@ -87,11 +89,11 @@ class IndexPage(TypedDict):
     changes: list[Row]
     warning: str
     summaries: dict[str, dict[str, str]]
+    sources: dict[str, page_md.Paper | None]
     animations: list[openings.Animation]
     findings: list[findings.Card]
     studies: list[StudyPage]
     counts: list[tuple[str, int]]
-    total: int
 
 
 class LedgerPage(TypedDict):
@@ -140,10 +142,14 @@ def build(root: Path, files: Iterable[Path], output: Path, source: Checkout) -> 
     site = Site(read(root, files, source.outputs), source)
     unfinished = output.with_name(f".{output.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
-    site.write(unfinished)
-    captions.write(site.contents, unfinished / "captions")
-    shutil.rmtree(output, ignore_errors=True)
-    unfinished.replace(output)
+    try:
+        with named(output):
+            site.write(unfinished)
+        captions.write(site.contents, unfinished / "captions")
+        shutil.rmtree(output, ignore_errors=True)
+        unfinished.replace(output)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 class Site:
@@ -164,6 +170,7 @@ class Site:
         self.exceptions = kept_runs.exceptions(workflow / kept_runs.FOLDER)
         self.chosen = page_md.chosen_by_claim(self.pages_of_studies.values())
         self.replies = replies.of_studies(self.folders)
+        self.scripts = scripts(self.folders)
         animated = {one.claim["id"] for one in self.animations}
         cards = findings.cards(self.pages_of_studies, contents)
         self.findings = sorted(cards, key=lambda card: card.claim["id"] not in animated)
@@ -183,6 +190,8 @@ class Site:
             parent.mkdir(parents=True, exist_ok=True)
         for path, text in texts.items():
             (folder / path).write_text(text, encoding="utf-8", newline="\n")
+            if path.endswith(".typ") and (document := typeset.pdf(text)):
+                (folder / path).with_suffix(".pdf").write_bytes(document)
         for path, file in pictures.items():
             shutil.copyfile(file, folder / path)
 
@@ -201,9 +210,16 @@ class Site:
             yield self._page(f"settings/{name}.html", "study", template="settings.html.j2", **study)
             if study["errata"].rows or study["errata"].awaiting:
                 yield self._page(f"errata/{name}.html", "errata", template="errata.html.j2", **study)
-                yield f"errata/{name}.tex", latex.document(study["title"], study["paper"], study["errata"])
+                yield f"errata/{name}.typ", self._document(study)
         for place, claim in enumerate(self.contents.ledger):
             yield self._page(f"claims/{claim['id']}.html", "claim", **self._claim(claim, place))
+
+    def _document(self, study: StudyPage) -> str:
+        source = study["source"]
+        paper = (
+            " ".join([f"{source.authors}: {source.title}, {source.link}.", source.note]) if source else study["paper"]
+        )
+        return typeset.document(study["title"], paper, study["errata"], self.scripts)
 
     def assets(self) -> dict[str, str]:
         """Path inside the report and text of styles and scripts."""
@@ -214,8 +230,10 @@ class Site:
         assets |= self._animated()
         font = base64.b64encode((PAGE / "math.woff2").read_bytes()).decode()
         face = f'@font-face {{ font-family: "repdyn math"; src: url("data:font/woff2;base64,{font}"); }}\n'
-        searched = {"texts": searching.texts, "hits": searching.hits}
-        search = "".join(_script(name, made(self.contents, self.titles)) for name, made in searched.items())
+        pages = searching.hits_of_pages(self.pages_of_studies, self.titles, self.terms)
+        texts = searching.texts(self.contents, self.titles) | {page: text for page, (_, text) in pages.items()}
+        hits = searching.hits(self.contents, self.titles) | {page: hit for page, (hit, _) in pages.items()}
+        search = _script("texts", texts) + _script("hits", hits)
         return assets | {"assets/math.css": face, "assets/search.js": search}
 
     def _animated(self) -> dict[str, str]:
@@ -239,7 +257,8 @@ class Site:
         environment.filters["json"] = partial(json.dumps, ensure_ascii=False)
         environment.filters["pretty"] = partial(json.dumps, ensure_ascii=False, indent=1)
         environment.globals |= {"run": self.contents.run, "titles": self.titles, "refuted": REFUTED}
-        environment.globals |= {"terms": self.terms, "plurals": PLURALS}
+        environment.globals |= {"terms": self.terms, "plurals": PLURALS, "scripts": self.scripts}
+        environment.globals |= {"errata_suffix": "pdf" if typeset.is_installed() else "typ"}
         environment.globals |= {"meanings": MEANINGS, "longest_cell": evidence.LONGEST_CELL}
         environment.globals |= {"listing_of": listings.function, "files_of": self.contents.files_of}
         environment.globals |= {"claims_of_product": self.contents.claims_on}
@@ -271,6 +290,7 @@ class Site:
             **study,
             "heading": page.title if page else self.titles[name],
             "story": stories.story(page, rows, figures, self.terms) if page else None,
+            "source": page.items.paper if page else None,
             "concept": concept,
             "illustration": figures[concept.figure] if concept else None,
             "settings": settings,
@@ -296,7 +316,7 @@ class Site:
         ledger = self.contents.ledger
         own = [claim for claim in ledger if claim["origin"] != "ours"]
         return {
-            "heading": views.heading(ledger, self.titles),
+            "heading": views.heading(ledger, self.titles, "" if studies.outside() else " of deep learning theory"),
             "own": own,
             "said": views.tally(own),
             "severities": [(slip, count) for slip, count in severities(own) if count],
@@ -304,11 +324,11 @@ class Site:
             "changes": [claim for claim in ledger if claim["change"]],
             "warning": WARNINGS.get(self.contents.run, ""),
             "summaries": self._summaries(),
+            "sources": {study["name"]: study["source"] for study in self.studies},
             "animations": self.animations,
             "findings": self.findings,
             "studies": self.studies,
-            "counts": views.counts(ledger),
-            "total": len(ledger),
+            "counts": views.counts(own or ledger),
         }
 
     def _summaries(self) -> dict[str, dict[str, str]]:
@@ -352,9 +372,12 @@ class Site:
         ]
 
     def _neighbors(self, place: int) -> tuple[Row | None, Row | None]:
-        """The claims before and after a position in the ledger."""
+        """The claims of its study before and after a position in the ledger."""
         ledger = self.contents.ledger
-        return ledger[place - 1] if place else None, ledger[place + 1] if place + 1 < len(ledger) else None
+        study = ledger[place]["study"]
+        around = (ledger[at] if 0 <= at < len(ledger) else None for at in (place - 1, place + 1))
+        before, after = (row if row and row["study"] == study else None for row in around)
+        return before, after
 
 
 def _counted(counts: Iterable[tuple[str, int]], status: str) -> int:

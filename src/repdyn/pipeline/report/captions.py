@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from repdyn.base.files import write_json, write_text
 from repdyn.base.markup import plain
-from repdyn.pipeline.report.contents import Contents, Product
+
+if TYPE_CHECKING:  # the Snakefile reads labels, and needs no dataset
+    from repdyn.pipeline.report.contents import Contents, Product
 
 LABELS = "labels.json"
 
@@ -24,6 +28,18 @@ def write(contents: Contents, folder: Path) -> None:
         write_text(folder / product.study / product.kind / f"{product.name}.rst", f"**{title}**\n\n{caption}\n")
     labels = {f"{item.study}/{item.kind}/{item.name}": _labels(item, contents) for item in contents.products}
     write_json(folder / LABELS, labels)
+
+
+def read_labels(file: Path) -> dict[str, dict[str, str]]:
+    """`labels.json` of the last report of a run; empty where it is missing or damaged, as it is written again."""
+    try:
+        labels = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    whole = isinstance(labels, dict) and all(
+        isinstance(texts, dict) and all(isinstance(text, str) for text in texts.values()) for texts in labels.values()
+    )
+    return labels if whole else {}
 
 
 def _labels(product: Product, contents: Contents) -> dict[str, str]:

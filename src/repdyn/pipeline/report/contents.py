@@ -6,7 +6,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypedDict
@@ -67,6 +67,7 @@ class Product:
         code: the function that made it.
         code_version: its code version.
         job: the job that ran it.
+        claim: the claim whose page shows it, the only one on its data; "" where the study's page does.
     """
 
     study: str
@@ -86,11 +87,12 @@ class Product:
     code: str
     code_version: str
     job: str
+    claim: str = ""
 
     @property
     def page(self) -> str:
         """Where the report shows it."""
-        return f"studies/{self.study}.html#{self.name}"
+        return f"{f'claims/{self.claim}' if self.claim else f'studies/{self.study}'}.html#{self.name}"
 
     @property
     def numbers(self) -> str:
@@ -146,9 +148,9 @@ class Contents:
 
     def claims_on(self, product: Product) -> list[Row]:
         """Claims that read a dataset of a figure or table, those of the same number in the paper first."""
-        claims = self.claims_of(product.study)
-        shared = [claim for claim in claims if set(product.datasets) & set(claim["datasets"].split())]
-        return sorted(shared, key=lambda claim: not same_number(product.title, claim["where"]))
+        return sorted(
+            _on_data_of(product, self.ledger), key=lambda claim: not same_number(product.title, claim["where"])
+        )
 
     def files_of(self, study: str, names: Iterable[str]) -> list[str]:
         """Files of datasets: one each, all variants, or the shared one."""
@@ -197,7 +199,17 @@ def read(root: Path, files: Iterable[Path], outputs: Mapping[str, Sequence[str]]
     described = [path for path in map(Path, files) if path.suffix == ".json" and path.parent.name in SHOWN]
     products = [_product(path, root, jobs) for path in described]
     ledger = rows(read_cells(root / "claims.csv"))
-    return Contents(ledger, evidence, read_manifest(root), _sorted(products), jobs, root)
+    placed = [
+        replace(product, claim=claims[0]["id"]) if len(claims := _on_data_of(product, ledger)) == 1 else product
+        for product in _sorted(products)
+    ]
+    return Contents(ledger, evidence, read_manifest(root), placed, jobs, root)
+
+
+def _on_data_of(product: Product, ledger: Iterable[Row]) -> list[Row]:
+    """Claims of its study that read a dataset of a figure or table."""
+    own = (claim for claim in ledger if claim["study"] == product.study)
+    return [claim for claim in own if set(product.datasets) & set(claim["datasets"].split())]
 
 
 def _sorted(products: Sequence[Product]) -> list[Product]:
@@ -212,6 +224,15 @@ def _sorted(products: Sequence[Product]) -> list[Product]:
 
 
 def _product(path: Path, root: Path, jobs: Mapping[str, str]) -> Product:
+    try:
+        return _described(path, root, jobs)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(
+            f"{path}: damaged, or a file beside it ({error}); delete it and run the command again"
+        ) from error
+
+
+def _described(path: Path, root: Path, jobs: Mapping[str, str]) -> Product:
     about = json.loads(path.read_text(encoding="utf-8"))
     stem, kind, study = path.with_suffix(""), path.parent.name, path.parent.parent.name
     inside = stem.relative_to(root).as_posix()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from repdyn.base.claims import SLIPS
 from repdyn.base.verdicts import REFUTED
+from repdyn.pipeline import studies
 from repdyn.pipeline.report.contents import Row
 
 CONFIRMING = ("full",)  # scales with a fresh seed, unused when settings were chosen
+SCRIPT = re.compile(r"^## ([\w-]+)\n\n(.*?)\n```python\n(.*?)```", re.MULTILINE | re.DOTALL)
 CONSEQUENCES = {
     "conclusion fails": "Conclusions that fail",
     "result changes": "Results that change",
@@ -79,3 +83,18 @@ def severities(claims: Sequence[Row]) -> list[tuple[str, int]]:
     """How many refuted statements of the papers have each severity, the most severe first."""
     refuted = [claim for claim in claims if is_refuted(claim)]
     return [(slip, sum(row["kind_of_slip"] == slip for row in refuted)) for slip in reversed(SLIPS)]
+
+
+@dataclass(frozen=True)
+class Script:
+    """A few lines that show what is wrong, with numpy alone; they set `truth`, `printed` and `correct`."""
+
+    says: str
+    code: str
+
+
+def scripts(folders: Mapping[str, Path] | None = None) -> dict[str, Script]:
+    """Claim -> its script, of the files `errata.md` of studies."""
+    files = studies.files(studies.ERRATA, folders).values()
+    found = [SCRIPT.findall(path.read_text(encoding="utf-8")) for path in files]
+    return {id: Script(" ".join(says.split()), code) for parts in found for id, says, code in parts}

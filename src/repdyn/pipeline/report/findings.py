@@ -22,6 +22,7 @@ class Card:
         show: the part of the figure that is shown: all, top or bottom.
         headline: the finding in a few words.
         sentence: what it means.
+        corrected: the correct form in LaTeX, of the ledger or of the page; "" without one.
         is_current: whether the run's verdict is the one that headline and sentence are about.
     """
 
@@ -30,6 +31,7 @@ class Card:
     show: str
     headline: str
     sentence: str
+    corrected: str
     is_current: bool
 
 
@@ -44,6 +46,7 @@ def cards(pages: Mapping[str, Page], contents: Contents) -> list[Card]:
             show=finding.show,
             headline=with_facts(finding.headline, claims),
             sentence=with_facts(finding.sentence, claims),
+            corrected=claims[id]["corrected_formula"] or finding.formula,
             is_current=claims[id]["verdict"] == finding.verdict,
         )
         for page in pages.values()

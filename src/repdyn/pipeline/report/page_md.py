@@ -1,8 +1,9 @@
 """A study's page, `page.md`: structured items as YAML between lines of three hyphens, its story, then its derivations.
 
     ---
+    paper: {authors: ..., title: ..., link: https://..., note: ...}
     summary: {claims: ..., breaks: ..., survives: ...}
-    findings: {claim id: {figure: study/name, show: all, verdict: ..., headline: ..., sentence: ...}}
+    findings: {claim id: {figure: study/name, show: all, verdict: ..., headline: ..., sentence: ..., formula: ...}}
     concept: {question: ..., formula: LaTeX, says: ..., figure: name}
     terms: {name in links: {term: ..., says: ...}}
     chosen_after_looking: [{chosen: ..., claims: [id, ...]}]
@@ -50,6 +51,15 @@ def _status(verdict: str) -> str:
     return verdict
 
 
+class Paper(Settings):
+    """The paper: authors, title, address, and what a reader must know of the copy that was audited."""
+
+    authors: Text
+    title: Text
+    link: Annotated[str, Field(pattern=r"^https://\S+$")]
+    note: str = ""
+
+
 class Summary(Settings):
     """The paper in three sentences, for the report's first page."""
 
@@ -59,13 +69,17 @@ class Summary(Settings):
 
 
 class Finding(Settings):
-    """A summary box: a figure, the part of it that is shown, text, and the verdict that it is about."""
+    """A summary box: a figure, the part of it that is shown, text, and the verdict that it is about.
+
+    `formula` is what is true, for a claim whose verdict leaves the ledger without a corrected form.
+    """
 
     figure: Text
     show: Literal["all", "top", "bottom"]
     verdict: Annotated[str, AfterValidator(_status), Field(json_schema_extra={"enum": list(STATUSES)})]
     headline: Text
     sentence: Text
+    formula: str = ""
 
 
 class Concept(Settings):
@@ -94,6 +108,7 @@ class Choice(Settings):
 class Items(Settings):
     """The structured items of a page."""
 
+    paper: Paper | None = None
     summary: Summary | None = None
     findings: dict[str, Finding] = Field(default_factory=dict)
     concept: Concept | None = None

@@ -1,4 +1,4 @@
-"""The report's search index: claims and figures, their search terms, and the text shown for each."""
+"""The report's search index: claims, figures, study pages, concepts and terms, with the text shown for each."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from repdyn.base.markup import words
 from repdyn.pipeline.report.contents import Contents, Product, Row
+from repdyn.pipeline.report.page_md import Page
 
 SEARCHED = (
     "id",
@@ -51,6 +52,27 @@ def hits(contents: Contents, titles: Mapping[str, str]) -> dict[str, dict[str, s
         for figure in _figures(contents)
     }
     return claims | figures
+
+
+def hits_of_pages(
+    pages: Mapping[str, Page], titles: Mapping[str, str], terms: Mapping[str, tuple[str, str]]
+) -> dict[str, tuple[dict[str, str], str]]:
+    """HTML shown for each study page, concept and term of the glossary, by its address, and its search terms."""
+    found: dict[str, tuple[dict[str, str], str]] = {}
+
+    def add(address: str, says: str, title: str, searched: str) -> None:
+        found[address] = {"kind": "page", "page": address, "says": words(says), "title": title}, searched
+
+    for slug, (term, says) in terms.items():
+        add(f"glossary.html#{slug}", f"{term}: {says}", "Glossary", f"{term} {says}")
+    for study, page in pages.items():
+        if study not in titles:
+            continue
+        add(f"studies/{study}.html", page.title or titles[study], "Study", f"{page.title} {titles[study]} {page.story}")
+        if concept := page.items.concept:
+            searched = f"{titles[study]} {concept.question} {concept.says}"
+            add(f"concepts.html#{study}", concept.question, f"Concepts, {titles[study]}", searched)
+    return found
 
 
 def _figures(contents: Contents) -> list[Product]:

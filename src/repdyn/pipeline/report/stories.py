@@ -83,11 +83,7 @@ class _Renderer(Renderer):
     anchors = "story-"
 
     def __init__(
-        self,
-        path: Path,
-        rows: Mapping[str, Row],
-        figures: Mapping[str, Product],
-        terms: Mapping[str, tuple[str, str]],
+        self, path: Path, rows: Mapping[str, Row], figures: Mapping[str, Product], terms: Mapping[str, tuple[str, str]]
     ) -> None:
         super().__init__(rows, {})
         self.path, self.rows, self.figures, self.terms = path, rows, figures, terms
@@ -104,9 +100,9 @@ class _Renderer(Renderer):
         return Markup(
             '<figure class="inline"><a href="../{picture}"><img src="../{picture}" alt="{alt}" '
             'width="{width}" height="{height}" loading="lazy"></a>'
-            '<figcaption><b>{title}.</b> <a href="#{name}">Caption, data and code</a></figcaption></figure>\n'
+            '<figcaption><b>{title}.</b> <a href="../{page}">Caption, data and code</a></figcaption></figure>\n'
         ).format(
-            name=figure.name,
+            page=figure.page,
             picture=figure.picture,
             alt=plain(figure.alt),
             width=figure.size[0],

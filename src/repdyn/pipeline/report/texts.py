@@ -33,42 +33,43 @@ PLURALS = {
     "conclusion fails": "conclusions fail",
 }
 WARNINGS = {
-    "smoke": "Reduced to run in seconds: figures show the form, not the result, and sampled claims may be undecided.",
+    "smoke": "Reduced to run in minutes: figures show the form, not the result, and sampled claims may be undecided.",
     "default": "Sized for a laptop. Each caption gives its sizes, and each study lists what differs from its paper.",
-    "full": "Sizes that the papers state, ours where they state none, and as many trials as decide each claim.",
+    "full": "Sizes that the papers state, or our own where they state none, and as many trials as each claim needs.",
 }
 TERMS = {
     "margin": (
         "margin",
-        "How clearly a check comes out, as a ratio: tolerance over deviation, or for a sampled number how far its "
-        "interval keeps from the border of the required region. Above 1 it passes, below 1 it fails.",
+        "How clearly a check is decided, as a ratio: tolerance over deviation or, for a sampled number, how far its "
+        "interval stays from the boundary of the required region. Above 1 it passes, below 1 it fails.",
     ),
     "control": (
         "control",
-        "Numbers on which the same check must come out the other way: of a wrong formula, of a false world, or with a "
-        "cause switched off. Where it does not, the check can see nothing, and the claim stays undecided.",
+        "Numbers for which the same check must have the opposite outcome: from a wrong formula, from data for which "
+        "the statement is false, or with the cause switched off. If it does not, the check could not notice an error, "
+        "and the claim stays undecided.",
     ),
-    "wrong-formula": ("wrong formula", "A control that computes with a formula which is wrong on purpose."),
+    "wrong-formula": ("wrong formula", "A control that computes with a deliberately wrong formula."),
     "false-world": (
         "false world",
-        "A control with data of a world in which the statement is false; where the claim itself does not hold, of one "
-        "in which it is true.",
+        "A control with data for which the statement is false; if the claim itself does not hold, with data for which "
+        "it is true.",
     ),
     "knock-out": ("knock-out", "A control in which the alleged cause is switched off, all else equal."),
     "interval": (
         "interval",
         "Where a sampled quantity lies, at a confidence that is fixed beforehand. Inside the required region it "
-        "passes, outside it fails, across the border it stays undecided.",
+        "passes, outside it fails, and across the boundary it stays undecided.",
     ),
     "reading": (
         "reading",
-        "One way to take what a sentence leaves open: a window, a statistic, a threshold, a setting. Each that its "
-        "words admit is tested.",
+        "One way to understand what a sentence leaves open: a window, a statistic, a threshold, a setting. Every one "
+        "that its words admit is tested.",
     ),
 }
 
 
-def linked(text: str, known: Container[str]) -> Markup:
-    """Words of a claim; an id of a claim in parentheses leads to that claim's page, next to this one."""
-    link = Markup('(<a href="{0}.html">{0}</a>)')
-    return Markup(ID.sub(lambda id: link.format(id[1]) if id[1] in known else id[0], words(text)))
+def linked(text: str, folder: str = "", *, known: Container[str]) -> Markup:
+    """Words of a claim; an id of a claim in parentheses leads to that claim's page, in a folder from here."""
+    link = Markup('(<a href="{1}{0}.html">{0}</a>)')
+    return Markup(ID.sub(lambda id: link.format(id[1], folder) if id[1] in known else id[0], words(text)))

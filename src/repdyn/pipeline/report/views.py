@@ -48,7 +48,7 @@ class StudyView(TypedDict):
     notes: Notes
     claims: list[Row]
     counts: list[tuple[str, int]]
-    total: int
+    own: int
     theory: Theory | None
     figures: list[Product]
     tables: list[Product]
@@ -76,6 +76,7 @@ class ClaimView(TypedDict):
     explained: list[str]
     reasons: list[tuple[Markup, str]]
     samples: str
+    own: list[Product]
     leading: Product | None
     figures: list[Product]
     passage: str
@@ -91,14 +92,14 @@ def counts(claims: Iterable[Row]) -> list[tuple[str, int]]:
     return [(status, counted[status]) for status in STATUSES]
 
 
-def heading(claims: Sequence[Row], titles: Mapping[str, str]) -> str:
-    """The first page's headline; `titles` are those of the studies."""
+def heading(claims: Sequence[Row], titles: Mapping[str, str], subject: str = "") -> str:
+    """The first page's headline; `titles` are those of the studies, `subject` follows the word "papers"."""
     studied = list(dict.fromkeys(claim["study"] for claim in claims))
     if len(studied) == 1:
         return f"{titles[studied[0]]}, tested numerically"
     papers = len({claim["study"] for claim in claims if claim["origin"] != "ours"})
     count = SPELLED[papers] if papers < len(SPELLED) else str(papers)
-    return f"{count} paper{'' if papers == 1 else 's'}, tested numerically"
+    return f"{count} paper{'' if papers == 1 else 's'}{subject}, tested numerically"
 
 
 def tally(claims: Sequence[Row]) -> str:
@@ -125,14 +126,15 @@ def study(
     still = next((figure for figure in figures if explorer and figure.name == explorer.still), None)
     errata = errata_of(claims, contents.run, larger)
     published = [claim for claim in claims if claim["kind"] == "published number"]
+    own = [claim for claim in claims if claim["origin"] != "ours"]
     return {
         "name": name,
         "title": title,
         "paper": contents.paper(name),
         "notes": notes,
         "claims": claims,
-        "counts": counts(claims),
-        "total": len(claims),
+        "counts": counts(own or claims),
+        "own": len(own),
         "theory": {"title": explorer.title, "says": explorer.says, "still": still} if explorer else None,
         "figures": figures,
         "tables": contents.products_of(name, "tables"),
@@ -147,9 +149,10 @@ def study(
 
 def claim(row: Row, contents: Contents, notes: Notes, chosen: Product | None = None) -> ClaimView:
     """Content of the page of a claim; `chosen` is its assigned figure, if any."""
-    figures = contents.figures_of(row)
-    own = (figure for figure in figures if len(contents.claims_on(figure)) <= MOST_CLAIMS)
-    leading = chosen or next(own, None)
+    own = [product for product in contents.products if product.claim == row["id"]]
+    figures = [figure for figure in contents.figures_of(row) if figure not in own]
+    few = (figure for figure in figures if len(contents.claims_on(figure)) <= MOST_CLAIMS)
+    leading = None if own else chosen or next(few, None)
     rows = contents.evidence[row["id"]]
     printed, corrected = forms(row, rows)
     decisive = corrected or printed
@@ -168,6 +171,7 @@ def claim(row: Row, contents: Contents, notes: Notes, chosen: Product | None = N
         "explained": explained([*printed, *corrected], curves),
         "reasons": _reasons(decisive),
         "samples": _samples(row),
+        "own": own,
         "leading": leading,
         "figures": [figure for figure in figures if figure != leading],
         "passage": notes.passages.get(row["id"], ""),

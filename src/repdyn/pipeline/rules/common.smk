@@ -1,6 +1,5 @@
 """Ground shared by all rules: validated configuration, jobs, paths. No rules here."""
 
-import json
 import os
 import sys
 import time
@@ -20,14 +19,11 @@ try:
 except RepdynError as error:
     raise WorkflowError(str(error)) from None
 
-from repdyn.base.files import sha256
-from repdyn.pipeline.versions.fingerprint import SOURCE
 from repdyn.base.garbage import collect_seldom
-from repdyn.base.settings import plain
 from repdyn.pipeline.ask import failed
 from repdyn.pipeline.config import configuration
-from repdyn.pipeline.run.declare import costs
-from repdyn.pipeline.run.declare.workflow import RunJobs
+from repdyn.pipeline.report import captions
+from repdyn.pipeline.run.declare import whole
 from repdyn.pipeline.run.execute import trials
 from repdyn.pipeline.run.machine import checkout, readiness
 
@@ -40,7 +36,7 @@ OVERLAYS, SETTINGS = ([], config) if MODULE else (workflow.config_settings.confi
 
 try:
     CONFIG = configuration.load([WORKFLOW / "config.yaml", *OVERLAYS], dict(SETTINGS))
-    JOBS = RunJobs(CONFIG, SOURCE, WORKFLOW / ".cache" / "code_versions.json", costs.files(WORKFLOW))
+    JOBS, DATA_RULES = whole.declare(CONFIG, WORKFLOW)
 except RepdynError as error:
     raise WorkflowError(str(error)) from None
 
@@ -62,9 +58,6 @@ if CONFIG.run.device == "cpu" and granted is not None and granted.value:
         " --resources gpu=0 to use none."
     )
 
-if "REPDYN_TELL_RUN" in os.environ:
-    print(f"run: {RUN}")
-
 
 wildcard_constraints:
     variant=r"[A-Za-z0-9_.-]+",
@@ -81,27 +74,6 @@ onstart:
 def results(path):
     """A path inside this run's results."""
     return f"results/{RUN}/{path}"
-
-
-def logs(path):
-    """A path inside this run's logs."""
-    return f"logs/{RUN}/{path}"
-
-
-def texts(*patterns):
-    """Files of the checkout that a job reads besides its data, each with a digest."""
-    return digests(path for pattern in patterns for path in WORKFLOW.glob(pattern))
-
-
-def texts_of_studies(*patterns):
-    """Files of the studies that a job reads besides its data, each with a digest."""
-    return digests(path for pattern in patterns for path in studies.every(pattern))
-
-
-def digests(paths):
-    """Files, relative to the checkout where they stand in it, each with a digest."""
-    files = sorted({path for path in paths if path.is_file()})
-    return [f"{Path(os.path.relpath(path, WORKFLOW)).as_posix()} {sha256(path)[:16]}" for path in files]
 
 
 def inputs(job):
@@ -126,8 +98,7 @@ def shown(job):
 
 
 # Labels of figures and tables by study/kind/name, as the last report of this run left them.
-LABELS = Path(results("report/captions/labels.json"))
-CAPTIONED = json.loads(LABELS.read_text(encoding="utf-8")) if LABELS.is_file() else {}
+CAPTIONED = captions.read_labels(Path(results(f"report/captions/{captions.LABELS}")))
 
 
 def marked(path):
@@ -135,7 +106,7 @@ def marked(path):
     study, kind, file = Path(path).parts[-3:]
     name = Path(file).stem
     caption = Path(results(f"report/captions/{study}/{kind}/{name}.rst")).absolute()
-    text = {"caption": str(caption)} if caption.exists() else {}
+    text = {"caption": str(caption)} if os.path.exists(caption) else {}
     labels = CAPTIONED.get(f"{study}/{kind}/{name}", {"name": name})
     return report(path, category=study, subcategory=kind, labels=labels, **text)
 

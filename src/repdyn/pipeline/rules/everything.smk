@@ -22,5 +22,7 @@ onerror:
 
 
 onsuccess:
+    if (page := Path(results("report/index.html"))).is_file():
+        print(f"report: {page.absolute()}", file=sys.stderr)
     if errors := failed.errors(JOBS.jobs.values(), BEGAN):
         raise WorkflowError(errors)

@@ -1,19 +1,8 @@
 """The studies: their data, by jobs that each study declares; figures, a job per module; tables; claims."""
 
-MNIST = CONFIG.data.source == "mnist"
-IMAGES = JOBS.other(
-    "images",
-    "images",
-    outputs=["data/images.nc"],
-    source=CONFIG.data.source,
-    split=CONFIG.data.split if MNIST else "test",
-    mnist_folder=CONFIG.data.mnist_folder if MNIST else None,
-    mnist_mirrors=list(CONFIG.data.mnist_mirrors) if MNIST else [],
-)
-
 for study in STUDIES:
     MAKES[study] = f"All of the study {study}."
-    for made in JOBS.data(study):
+    for made in DATA_RULES[study]:
         MAKES[made.name] = made.makes
 
         rule:
@@ -42,7 +31,7 @@ for study in STUDIES:
 
     # A profile says once, of `shown`, how many jobs of a study share a cluster job.
     workflow.parent_groupids[f"{study}_shown"] = "shown"
-    for job in filter(None, [*JOBS.figures(study).values(), JOBS.tables(study), JOBS.claims(study)]):
+    for job in [job for job in JOBS.jobs.values() if job.study == study and job.kind != "simulate"]:
         MAKES[job.rule] = JOBS.makes(job)
 
         rule:

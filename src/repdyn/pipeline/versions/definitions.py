@@ -87,7 +87,7 @@ def read_source(text: str, module: str, *, is_package: bool = False, packages: I
     for node in body:
         for name in _names_defined(node, unread):
             statements.setdefault(name, []).append(node)
-        if not isinstance(node, FUNCTIONS | ast.ClassDef):
+        if not isinstance(node, FUNCTIONS | ast.ClassDef) and not _is_not_run(node):
             imports += [part for part in ast.walk(node) if isinstance(part, ast.Import | ast.ImportFrom)]
     targets: dict[str, list[str]] = {}
     for name, target in (pair for node in imports for pair in import_targets(node, here)):

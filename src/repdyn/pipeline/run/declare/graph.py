@@ -117,6 +117,7 @@ def modules(study: str, package: str, source: Path = SOURCE) -> list[tuple[str, 
 
 def _functions(study: str, kind: str, source: Path) -> dict[str, Function]:
     functions: dict[str, Function] = {}
+    place = study, home(study, source)[0]
     order: list[str] = []
     for module, path in modules(study, kind, source):
         for node in statements(path):
@@ -125,7 +126,7 @@ def _functions(study: str, kind: str, source: Path) -> dict[str, Function]:
             elif isinstance(node, ast.FunctionDef) and _makes(node, kind):
                 if node.name in functions:
                     raise RepdynError(f"{study}: {node.name} is defined in {functions[node.name].module} and {module}")
-                functions[node.name] = _function((study, home(study, source)[0]), module, node)
+                functions[node.name] = _function(place, module, node)
     if unknown := [name for name in order if name not in functions]:
         raise RepdynError(f"{study}: {ORDER} of {kind} names {', '.join(unknown)}, which no module defines")
     return {name: functions[name] for name in dict.fromkeys([*order, *functions])}
@@ -133,9 +134,10 @@ def _functions(study: str, kind: str, source: Path) -> dict[str, Function]:
 
 def _claims(study: str, source: Path) -> dict[str, Function]:
     functions: dict[str, Function] = {}
+    package = home(study, source)[0]
     for module, path in modules(study, "claims", source):
+        place = (study, package), module
         for node in statements(path):
-            place = ((study, home(study, source)[0]), module)
             if isinstance(node, ast.FunctionDef) and (call := _claim_call(node)):
                 id = ast.literal_eval(call.args[0])
                 functions[id] = _function(*place, node, claim=id)

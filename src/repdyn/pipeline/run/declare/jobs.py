@@ -70,14 +70,12 @@ class Member(TypedDict):
     device: NotRequired[str]
     claims: NotRequired[dict[str, Check]]
     run: NotRequired[str]
-    expected: NotRequired[list[str]]
     texts: NotRequired[dict[str, str]]
     logs: NotRequired[str]
     workflow: NotRequired[str]
     config: NotRequired[dict[str, Any]]
     made: NotRequired[dict[str, list[str]]]
     declared: NotRequired[dict[str, str]]
-    folders: NotRequired[dict[str, str]]
     source: NotRequired[str]
     split: NotRequired[str]
     mnist_folder: NotRequired[str | None]
@@ -238,7 +236,7 @@ def write_all(jobs: Sequence[Job], finished: Mapping[str, Mapping[str, Any]]) ->
 
 def _write(file: Path, text: str, record: Mapping[str, Any] | None) -> None:
     """Where the content is what the last finished job ran, the file is older than that job's outputs; else as it is."""
-    same = file.is_file() and file.read_text(encoding="utf-8") == text
+    same = file.is_file() and file.read_bytes() == text.encode()
     if not same:
         write_text(file, text)
     if record and record.get("job") == json.loads(text):

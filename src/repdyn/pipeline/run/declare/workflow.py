@@ -232,9 +232,18 @@ class RunJobs:
         return [path for job in jobs for member in job.members for path in member["outputs"]]
 
     def write(self) -> None:
-        """Writes the job files; see `jobs.write_all`."""
+        """Writes the job files; see `jobs.write_all`.
+
+        Raises:
+            ConfigError: they cannot be written, or a record of this run is another user's and cannot be read.
+        """
         self._versions.save()
-        write_all(list(self.jobs.values()), {record["log"]: record for record in records.of_run(self.run)})
+        try:
+            finished = {record["log"]: record for record in records.of_run(self.run)}
+        except PermissionError as error:
+            advice = "users of one folder need a group and a umask (002) with which all read and write there"
+            raise ConfigError(f"{error.filename}: permission denied; {advice}") from error
+        write_all(list(self.jobs.values()), finished)
 
     def memory(self, file: str) -> int:
         """Megabytes that the job of a job file asks for at the first try; 800 for a file that is none of ours."""

@@ -29,6 +29,8 @@ def run(words: Sequence[str]) -> None:
     parser.add_argument("job", type=Path, help="its job file, logs/<run>/<study>/<job>.job.json")
     parser.add_argument("--threads", type=int, help="threads of numerical libraries (default: the job's number, 1)")
     arguments = parser.parse_args(words)
+    if arguments.threads is not None and arguments.threads < 1:
+        parser.error(f"--threads: got {arguments.threads}, expected a whole number above 0")
     main(arguments.job, arguments.threads)
 
 

@@ -85,7 +85,7 @@ def force(jobs: Iterable[Job], forced: Collection[str] | None) -> None:
         forced: rules and files that the command forces; None for all.
     """
     for job in jobs:
-        if is_forced(job, forced):
+        if job.study and is_forced(job, forced):  # the others have no trials
             write_text(job.log + FORCED, f"{time.time()}\n")
 
 

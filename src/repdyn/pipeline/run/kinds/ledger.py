@@ -12,7 +12,7 @@ import pandas as pd
 from repdyn.base.errors import ConfigError, DataError
 from repdyn.base.facts import shown_facts
 from repdyn.base.tables import read_cells, write_csv
-from repdyn.base.verdicts import STATUSES, UNDECIDED
+from repdyn.base.verdicts import DECIDED, STATUSES, UNDECIDED
 from repdyn.pipeline import studies
 from repdyn.pipeline.config import yaml_positions
 from repdyn.pipeline.run.declare.jobs import Member
@@ -35,15 +35,16 @@ SHOWN = (
 
 
 def run(member: Member, results: Path, _trials: object) -> None:
-    """Joins the studies' ledgers and their evidence."""
+    """Joins the studies' ledgers and their evidence.
+
+    Raises:
+        DataError: a study's file is cut off within a line, where missing cells would pass for empty ones.
+    """
     parts = [results / path for path in member["inputs"]]
+    if cut := [str(part) for part in parts if not part.read_bytes().endswith(b"\n")]:
+        raise DataError(f"{cut[0]}: cut off within a line; delete it and run the same command again")
     ledger, evidence = (results / path for path in member["outputs"])
-    build(
-        [part for part in parts if part.name == "claims.csv"],
-        accepted_verdicts(map(Path, member["expected"])),
-        member["run"],
-        ledger,
-    )
+    build([part for part in parts if part.name == "claims.csv"], accepted_verdicts(), member["run"], ledger)
     rows = [read_cells(part) for part in parts if part.name == "evidence.csv"]
     write_csv(evidence, pd.concat(rows, ignore_index=True))
 
@@ -171,7 +172,7 @@ def _text(run: str, row: pd.Series) -> str:
         lines.append(f"control   {row['control']}: {row['control_outcome']}; margin {row['control_margin']}")
     lines += [f"fact      {name}: {value}" for name, value in shown_facts(json.loads(row["facts"] or "{}")).items()]
     if row["why"]:
-        lines.append(f"why not   {row['why']}")
+        lines.append(f"{'note     ' if row['verdict'] in DECIDED else 'why not  '} {row['why']}")
     lines.append(f"shown by  snakemake --cores 1 results/{run}/{row['study']}/claims.csv" + overlay(run))
     return "\n".join(lines)
 

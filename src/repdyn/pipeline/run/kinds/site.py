@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from repdyn.pipeline import studies
 from repdyn.pipeline.report import build
 from repdyn.pipeline.run.declare.jobs import Member
 
 
 def run(member: Member, results: Path, _trials: object) -> None:
     """Writes the report from the run's ledger, evidence, manifest, figures and tables."""
-    folders = {study: Path(folder) for study, folder in member["folders"].items()}
-    source = build.Checkout(Path(member["workflow"]), member["made"], folders)
+    source = build.Checkout(Path(member["workflow"]), member["made"], studies.folders())
     files = [results / path for path in member["inputs"]]
     build.build(results, files, (results / member["outputs"][0]).parent, source)

@@ -32,7 +32,7 @@ window.repdyn = window.repdyn || {};
     return new RegExp((/^[a-z]+$/.test(term) ? "" : start) + escaped + end);
   }
 
-  const MOST = { claim: 5, figure: 3 };
+  const MOST = { page: 3, claim: 5, figure: 3 };
   const form = document.querySelector(".bar form"), field = form.elements.q;
   const base = form.getAttribute("action").replace("ledger.html", "");  // the report's folder, "#/" in the single file
   const panel = form.appendChild(document.createElement("div"));
@@ -53,14 +53,14 @@ window.repdyn = window.repdyn || {};
     script.addEventListener("load", show);
   }
 
-  // Those that have every word, first those with most of the words in what is shown.
-  function found(kind, terms) {
+  // Those that have every word: first those that show the whole phrase, or have it, then by how many of the words they show.
+  function found(kind, terms, phrase) {
     compared = compared || Object.entries(repdyn.hits).map(([key, hit]) => ({
       hit, words: repdyn.normal(repdyn.texts[key]), shown: repdyn.normal(hit.title + " " + hit.says.replace(/<[^>]*>/g, " ")),
     }));
-    const score = one => terms.filter(term => term.test(one.shown)).length;
+    const score = one => terms.filter(term => term.test(one.shown)).length + (phrase.test(one.shown) ? 200 : phrase.test(one.words) ? 100 : 0);
     return compared.filter(one => one.hit.kind === kind && terms.every(term => term.test(one.words)))
-      .map(one => [score(one), one.hit]).sort((one, other) => other[0] - one[0]).map(([, hit]) => hit);
+      .map(one => ({ score: score(one), hit: one.hit })).sort((one, other) => other.score - one.score);
   }
 
   function item(hit) {
@@ -85,9 +85,11 @@ window.repdyn = window.repdyn || {};
     const terms = repdyn.terms(field.value);
     panel.hidden = !terms.length || !repdyn.hits;
     if (panel.hidden) return;
-    const claims = found("claim", terms), figures = found("figure", terms);
-    count.textContent = `${claims.length} claims, ${figures.length} figures; Enter lists the claims in the ledger`;
-    list.replaceChildren(...[...claims.slice(0, MOST.claim), ...figures.slice(0, MOST.figure)].map(item));
+    const phrase = pattern(repdyn.normal(field.value)), kinds = Object.entries(MOST).map(([kind, most]) => [found(kind, terms, phrase), most]);
+    const [pages, claims, figures] = kinds.map(([all]) => all.length);
+    count.textContent = `${claims} claims, ${figures} figures, ${pages} pages; Enter lists the claims in the ledger`;
+    const whole = one => Number(one.score >= 200), shown = kinds.flatMap(([all, most]) => all.slice(0, most));
+    list.replaceChildren(...shown.sort((one, other) => whole(other) - whole(one)).map(one => item(one.hit)));
   }
 
   function close() {

@@ -15,7 +15,7 @@ window.repdyn = window.repdyn || {};
       const words = new URLSearchParams(repdyn.fragment());
       for (const [name, control] of Object.entries(controls)) control.value = words.get(name) || "";
       state.verdict = new Set(words.getAll("verdict"));
-      state.sort = words.get("sort") || "place";
+      state.sort = heads.some(head => head.dataset.sort === words.get("sort")) ? words.get("sort") : "place";
       state.down = words.get("down") === "1";
       show();
     }

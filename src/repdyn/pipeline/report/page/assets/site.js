@@ -41,10 +41,14 @@ window.repdyn = window.repdyn || {};
     setTimeout(() => { button.textContent = words; }, 1500);
   }
 
+  function decoded(text) {
+    try { return decodeURIComponent(text); } catch { return text; }
+  }
+
   // A target inside a closed <details> is opened first.
   function reveal() {
     const fragment = repdyn.fragment();
-    const target = fragment && !fragment.includes("=") && document.getElementById(decodeURIComponent(fragment));
+    const target = fragment && !fragment.includes("=") && document.getElementById(decoded(fragment));
     if (!target) return;
     for (let part = target; part; part = part.parentElement) if (part.matches("details")) part.open = true;
     target.scrollIntoView();

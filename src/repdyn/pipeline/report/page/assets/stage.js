@@ -45,7 +45,7 @@
   // Builds the figure of a network that trains; docs/extending.md says what `wanted` holds. The element keeps its state as `training`.
   function stage(root, wanted) {
     const { read, write, connect } = repdyn.training;
-    const defaults = { ...wanted.defaults, seed: wanted.defaults.seed ?? 1, speed: 60, at: 0 };
+    const defaults = { ...wanted.defaults, seed: wanted.defaults.seed ?? 1, speed: 60, record: 0 };
     const prefix = `train-${wanted.name}&`;
     const view = { state: { ...defaults }, prepared: null, records: [], playing: false, finished: false, draws: 0, drawing: 0 };
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -53,18 +53,18 @@
 
     const presets = row(root, "presets"), keys = row(root, "keys"), settings = document.createElement("div");
     settings.className = "sliders";
-    const changed = () => { view.state.at = 0; restart(); };
+    const changed = () => { view.state.record = 0; restart(); };
     const change = values => { Object.assign(view.state, values); changed(); };  // what a board's handles do
     const kept = wanted.controls.filter(one => one.keeps);  // what only changes how the same run is shown
     const shown = wanted.controls.filter(one => !one.keeps).map(one => control(settings, view.state, one, changed));
     const play = button(keys, "Play", () => (view.playing ? pause() : start()));
     button(keys, "Step", () => { pause(); seek(view.records.length + 1); });
-    button(keys, "Reset", () => { view.state.at = 0; restart(0); });
-    button(keys, "Next seed", () => { view.state.seed += 1; view.state.at = 0; restart(0); });
+    button(keys, "Reset", () => { view.state.record = 0; restart(0); });
+    button(keys, "Next seed", () => { view.state.seed += 1; view.state.record = 0; restart(0); });
     const seed = keys.appendChild(document.createElement("span"));
     shown.push(() => { seed.textContent = `seed ${view.state.seed}`; });
     const speed = { name: "speed", label: "Records per second", choices: [5, 20, 60, 240] };
-    const bounded = [...wanted.controls, speed, { name: "seed", low: 0, high: 2 ** 32 - 1 }, { name: "at", low: 0, high: 1e6 }];
+    const bounded = [...wanted.controls, ...wanted.handles || [], speed, { name: "seed", low: 0, high: 2 ** 32 - 1, step: 1 }, { name: "record", low: 0, high: 1e6, step: 1 }];
     shown.push(control(keys, view.state, speed, () => remember()));
     shown.push(...kept.map(one => control(keys, view.state, one, () => { remember(); board.clear(view); draw(); })));
     wanted.presets.forEach(({ label, values }) => button(presets, label, () => {
@@ -88,7 +88,7 @@
       Object.assign(view, { prepared: null, records: [], finished: false });
       run += 1;
       asked = 0;
-      goal = view.state.at;
+      goal = view.state.record;
       board.clear(view);
       say(wanted.says(view));
       remember();
@@ -113,7 +113,7 @@
       draw();
     }
 
-    function remembered() { view.state.at = view.records.length; remember(); }
+    function remembered() { view.state.record = view.records.length; remember(); }
 
     function ask(count) {
       if (asked || !view.prepared || view.finished || count < 1) return;
@@ -128,7 +128,7 @@
     }
 
     function start() {
-      if (view.finished) { view.state.at = 0; restart(0); }
+      if (view.finished) { view.state.record = 0; restart(0); }
       view.playing = true;
       play.textContent = "Pause";
       before = performance.now();
@@ -167,7 +167,7 @@
 
     root.addEventListener("keydown", event => {
       if (event.defaultPrevented || event.target.closest("input, select, button, a")) return;  // a handle takes its arrows
-      const act = { " ": () => play.click(), ArrowRight: () => { pause(); seek(view.records.length + 1); }, Home: () => { view.state.at = 0; restart(0); } }[event.key];
+      const act = { " ": () => play.click(), ArrowRight: () => { pause(); seek(view.records.length + 1); }, Home: () => { view.state.record = 0; restart(0); } }[event.key];
       if (act) { event.preventDefault(); act(); }
     });
     root.tabIndex = 0;
@@ -188,7 +188,7 @@
     board.clear(view);
     say(wanted.says(view));
     run += 1;
-    goal = view.state.at;
+    goal = view.state.record;
     timer = setTimeout(() => link.send({ start: { ...view.state }, run }), linked ? 0 : PATIENCE);
     root.training = Object.assign(view, { start, pause, seek, change });
     return view;

@@ -170,15 +170,18 @@ window.repdyn = window.repdyn || {};
     }
   }
 
-  // The state as name=value pairs; numbers in full. What an address says is held to the ranges of the controls.
+  // The state as name=value pairs; numbers in full. What an address says is held to the ranges of the controls, counts
+  // to their steps: half a point or layer is none.
   const write = state => Object.entries(state).map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
   function read(text, defaults, controls = []) {
     const state = {};
     new URLSearchParams(text).forEach((value, name) => {
       if (!Object.hasOwn(defaults, name)) return;
-      const number = typeof defaults[name] === "number", { choices, low = -Infinity, high = Infinity } = controls.find(one => one.name === name) || {};
-      if (choices && !choices.map(String).includes(value) || number && !Number.isFinite(Number(value))) return;
-      state[name] = number ? Math.min(high, Math.max(low, Number(value))) : value;
+      const { choices, low = -Infinity, high = Infinity, step = 0 } = controls.find(one => one.name === name) || {};
+      if (choices && !choices.map(String).includes(value)) return;
+      if (typeof defaults[name] !== "number") { state[name] = value; return; }
+      const asked = value.trim() ? Number(value) : NaN, held = Math.min(high, Math.max(low, asked));
+      if (Number.isFinite(asked)) state[name] = step >= 1 ? low + step * Math.round((held - low) / step) : held;
     });
     return state;
   }
