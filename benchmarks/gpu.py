@@ -3,23 +3,31 @@
 Run: python benchmarks/gpu.py [--device cuda]. Both devices train the same networks on the same data; first their
 parameters after a few steps are compared. Times are wall times of whole runs of steps, the device waited for, the least
 of a few. "of copy" is the least traffic of a step (weights read twice and written once; with Adam gradient and moments
-too) over the time it took, against the device's own speed of copying. With `--device cpu` the script shows its form.
+too) over the time it took, against the device's own speed of copying. Then a network is measured, compared with another
+and summarized in several precisions, against single precision on the CPU: largest relative difference by measure,
+sentences that differ, ratio of times. With `--device cpu` the script shows its form.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import torch
+import xarray as xr
+from torch import nn
 
 from repdyn.base.devices import choose_device
 from repdyn.base.errors import DataError
 from repdyn.base.graphs import replayable
+from repdyn.diagnostics.compare import compare
+from repdyn.diagnostics.measure import measure
+from repdyn.diagnostics.summary import summarize
 from repdyn.leaky_resnets.methods import training
 from repdyn.leaky_resnets.methods.networks import start
 from repdyn.leaky_resnets.theory.layers import layer_steps
@@ -39,6 +47,10 @@ PAIRS = {"two points, 20 x 50": (50, 20), "two points, 20 x 500": (500, 20)}
 TRAFFIC = {"sgd": 3, "adam": 10}  # arrays of the size of the weights that a step reads or writes at least
 
 ENOUGH = 0.5  # seconds of a timed run
+POINTS, CHANNELS, IMAGE = 512, 32, 16
+MODES = ("single", "TF32", "bfloat16", "deterministic", "batches of 128")
+NOISE = 1e-4  # of the largest value of a measure: below it a difference is of rounding alone
+ZERO = 1e-2  # a measure that is smaller everywhere is zero but for rounding
 
 
 @dataclass(frozen=True)
@@ -149,6 +161,76 @@ def row(name: str, make: Callable[[int, str], Ensemble], optimizer: str, device:
     return f"{name:>34} {optimizer:5}{apart:9.0e}" + "".join(cells)
 
 
+def convolutional(seed: int) -> nn.Sequential:
+    """A small convolutional network with batch normalization, 10 classes, on the CPU."""
+    torch.manual_seed(seed)
+    layers: list[nn.Module] = []
+    for before in (3, CHANNELS, CHANNELS):
+        layers += [nn.Conv2d(before, CHANNELS, 3, padding=1), nn.BatchNorm2d(CHANNELS), nn.ReLU()]
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(CHANNELS, 10)).eval()
+
+
+@contextmanager
+def precision(mode: str, device: str) -> Iterator[None]:
+    """Torch set to a mode and back."""
+    allowed = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
+    deterministic = torch.are_deterministic_algorithms_enabled()
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = mode == "TF32"
+    torch.use_deterministic_algorithms(mode == "deterministic", warn_only=True)
+    try:
+        with torch.autocast(device, torch.bfloat16) if mode == "bfloat16" else nullcontext():
+            yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = allowed
+        torch.use_deterministic_algorithms(deterministic)
+
+
+def measured(mode: str, device: str) -> tuple[xr.Dataset, list[tuple[str, str]], float]:
+    """All measures of one network and its similarity to another, its summary, and the seconds of all."""
+    network, other = (convolutional(seed).to(device) for seed in (0, 1))
+    source = np.random.default_rng(0)
+    labels = source.integers(10, size=POINTS)
+    inputs = torch.tensor(source.standard_normal((POINTS, 3, IMAGE, IMAGE)), dtype=torch.float32, device=device)
+    options = {"features": "pool", **({"batch_size": 128} if mode == "batches of 128" else {})}
+    begun = time.perf_counter()
+    with precision(mode, device):
+        alone = measure(network, inputs, labels=labels, **options)
+        pair = compare(network, other, inputs, **options)
+        said = [(line.topic, line.verdict) for line in summarize(network, inputs, labels=labels, **options)]
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return xr.merge([alone, pair], compat="override", combine_attrs="drop"), said, time.perf_counter() - begun
+
+
+def largest_differences(found: xr.Dataset, right: xr.Dataset) -> dict[str, float]:
+    """Largest difference of each measure over its largest value; infinite where the gaps are not the same."""
+    apart = {}
+    for name, values in right.data_vars.items():
+        here, there = (np.asarray(data, float) for data in (found[name], values))
+        same = np.isnan(here) == np.isnan(there)
+        scale = np.nanmax(np.abs(there), initial=ZERO)
+        apart[str(name)] = float(np.nanmax(np.abs(here - there), initial=0.0) / scale) if same.all() else np.inf
+    return apart
+
+
+def measuring(device: str) -> None:
+    """Prints how measures of one network on the device differ from those on the CPU, a line per mode."""
+    measured("single", "cpu")  # compiles
+    right, said, base = measured("single", "cpu")
+    print(f"\nmeasures of a convolutional network against single precision on the CPU ({base:.1f} s)")
+    for mode in MODES:
+        measured(mode, device)
+        found, says, taken = measured(mode, device)
+        apart = sorted(largest_differences(found, right).items(), key=lambda pair: -pair[1])
+        worst = ", ".join(f"{name} {value:.0e}" for name, value in apart[:3])
+        above = sum(value > NOISE for _, value in apart)
+        other = [topic for (topic, verdict), (_, known) in zip(says, said, strict=True) if verdict != known]
+        print(
+            f"{mode:>16}: {base / taken:4.1f} times as fast; {above} of {len(apart)} measures differ by more than "
+            f"{NOISE:g}; largest: {worst}; verdicts that differ: {', '.join(other) or 'none'}"
+        )
+
+
 def main() -> None:
     """All comparisons in one run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -170,6 +252,7 @@ def main() -> None:
         for optimizer in TRAFFIC:
             builder = lambda n, where, case=case, o=optimizer: perceptrons(case, o, n, where)  # noqa: E731
             print(row(name, builder, optimizer, device, copy))
+    measuring(device)
 
 
 if __name__ == "__main__":

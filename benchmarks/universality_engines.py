@@ -30,11 +30,7 @@ NETWORKS = {  # rows of Table 1 at the paper's width; the convolution is the def
     "dropout": (Net("leaky relu", 1.0, 500, 10, dropout=0.1), 0.005, "sgd"),
     "narrow": (Net("leaky relu", 1.05, 50, 20), 0.005, "sgd"),
     "shallow": (Net("leaky relu", 0.35, 500, 2), 0.01, "sgd"),
-    "convolution": (
-        Net("leaky relu", 0.95, 160, 10, connections="convolution", channels=8),
-        0.002,
-        "sgd",
-    ),
+    "convolution": (Net("leaky relu", 0.95, 160, 10, connections="convolution", channels=8), 0.002, "sgd"),
 }
 EPOCHS = {"default": 5, "default with Adam": 3, "dropout": 5, "narrow": 50, "shallow": 50, "convolution": 20}
 CLOSE = {"float32": 1e-5, "float64": 1e-10}

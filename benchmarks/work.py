@@ -84,14 +84,8 @@ CASES: dict[str, tuple[str, list[Changes]]] = {
         "universality/data/adam_runs.nc",
         [_adam(epochs, units=units) for units, epochs in ((50, 4000), (100, 2000), (500, 100))],
     ),
-    "xor": (
-        "universality/data/xor.nc",
-        [_xor(*sizes) for sizes in ((50, 8, 60), (100, 8, 30), (250, 8, 10))],
-    ),
-    "blobs": (
-        "universality/data/blobs/low.nc",
-        [_blobs(*sizes) for sizes in ((50, 6, 12), (100, 6, 8), (250, 6, 2))],
-    ),
+    "xor": ("universality/data/xor.nc", [_xor(*sizes) for sizes in ((50, 8, 60), (100, 8, 30), (250, 8, 10))]),
+    "blobs": ("universality/data/blobs/low.nc", [_blobs(*sizes) for sizes in ((50, 6, 12), (100, 6, 8), (250, 6, 2))]),
     "chains": (
         "leaky_resnets/data/trained/block0.nc",
         [_chain(*sizes) for sizes in ((30, 300, 300), (50, 500, 100), (100, 1000, 15))],

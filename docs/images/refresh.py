@@ -9,12 +9,16 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import matplotlib.pyplot as plt
 import numpy as np
+import xarray as xr
+from matplotlib.animation import FuncAnimation, PillowWriter
 from PIL import Image  # comes with matplotlib
 
 from repdyn.plotting.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW
 
 WIDTH, COLORS = 900, 256
+FRAMES, PER_SECOND, REST = 60, 12, 24  # of the animation; the last frame stays
 WINDOW = 1400, 800  # pixels of the report's first page that are shown
 KEPT = (BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW, "#FFFFFF")
 FIGURES = (
@@ -34,7 +38,44 @@ def main(run: Path) -> None:
         with Image.open(run / study / "figures" / f"{name}.png") as picture:
             small = scaled(picture.convert("RGB"))
         few_colors(small).save(Path(__file__).with_name(f"{study}.png"), optimize=True)
+    climbing_flow(run)
     few_colors(scaled(first_page(run))).save(Path(__file__).with_name("report.png"), optimize=True)
+
+
+def climbing_flow(run: Path) -> None:
+    """Writes `climbing_flow.gif`: one data point and its cost along the printed and the corrected flow."""
+    with xr.open_dataset(run / "truncation_flow/data/printed_and_corrected.nc") as data:
+        example = data.isel(example=0).load()
+    figure, (plane, costs) = plt.subplots(1, 2, figsize=(7, 3.1), layout="constrained", dpi=100)
+    looks = {"printed": {"color": RED, "linestyle": "--"}, "corrected": {"color": BLUE, "linestyle": "-"}}
+    paths, balls = [], []
+    for axis, x, y in ((plane, None, "example_image"), (costs, example["time"].values, "example_cost")):
+        for formula, look in looks.items():
+            values = example[y].sel(formula=formula).values
+            points = values if x is None else np.column_stack([x, values])
+            axis.plot(*points.T, **look, alpha=0.2)
+            paths.append((*axis.plot([], [], **look, label=f"flow as {formula}"), points))
+            balls.append(*axis.plot([], [], "o", color=look["color"]))
+    for name, marker, words in (("example_point", "o", "data point"), ("example_label", "*", "label")):
+        plane.plot(*example[name].values, marker, color=BLACK, linestyle="none", label=words)
+    plane.set_title("Image of the data point", fontsize=10)
+    plane.set(xlabel="first coordinate", ylabel="second coordinate")
+    plane.set_aspect("equal", adjustable="datalim")
+    plane.legend(fontsize=8)
+    costs.set(xlabel="flow time", ylabel="cost")
+    last = example.sizes["time"] - 1
+
+    def show(frame: int) -> None:
+        at = round(min(frame / FRAMES, 1) ** 1.5 * last)
+        for (line, points), ball in zip(paths, balls, strict=True):
+            line.set_data(*points[: at + 1].T)
+            ball.set_data(*points[at : at + 1].T)
+        now = example["example_cost"].isel(time=at)
+        numbers = ", ".join(f"{formula} {float(now.sel(formula=formula)):.3f}" for formula in looks)
+        costs.set_title(f"Cost: {numbers}", fontsize=10)
+
+    film = FuncAnimation(figure, show, frames=FRAMES + REST)
+    film.save(Path(__file__).with_name("climbing_flow.gif"), PillowWriter(fps=PER_SECOND))
 
 
 def first_page(run: Path) -> Image.Image:
