@@ -192,7 +192,8 @@ cost_splits = formula_claim(
     "tf-cost-decomp",
     where="Section 3.1, eq. (3.7)",
     line=360,
-    assumes="cluster separated truncations, deviations from the mean of each cluster",
+    assumes=r"cluster separated truncations, deviations from the mean of each cluster; the second sum, printed over "
+    r"$j$, runs over the $\ell$ of its terms, without which it has no meaning",
     words=r"the Euclidean cost yields ... $= \frac{1}{2} \sum_{\ell=1}^Q \frac{1}{N_\ell} \text{Tr} \left( "
     r"\left| \Delta \tau^{(\ell)}(X_\ell^{(0)}) \right|^2 \right) + \frac{1}{2} \sum_{j=1}^Q \left| "
     r"\overline{\tau^{(\ell)}(\{x_{\ell,i}^{(0)}\})} - (W^{(Q+1)})^{-1} y_\ell \right|^2$",
