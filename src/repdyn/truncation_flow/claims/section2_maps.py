@@ -54,7 +54,7 @@ derivative_of_tau = formula_claim(
     "tf-tau-beta",
     where="Section 3.2, eq. (3.13)",
     line=406,
-    assumes="invertible weight",
+    assumes="invertible weight; on planes the convention $h(0) = 0$ of (1.2)",
     words=r"$= -(W^{(\ell)})^{-1} H^{\perp(\ell)}(x) W^{(\ell)}$",
     states="The derivative of the truncation map in the bias projects on the truncated directions.",
     formula=r"\partial_\beta \tau(x) = -W^{-1} H^\perp(x) W",

@@ -112,7 +112,7 @@ def output_in_closed_form(output_layer: xr.Dataset) -> Verdict:
     "tf-thm91-proj",
     where="Section 9, Theorem 9.1, (9.11)",
     line=1482,
-    kind_of_slip="slip in a proof",
+    kind_of_slip="misprint",
     assumes="$X X^T$ invertible",
     words="is the projector onto the range of $(X^{(0)})^T$",
     kind="identity",
